@@ -1,0 +1,2 @@
+"""Scantape's engine."""
+from lab.pullback import derive, pullback

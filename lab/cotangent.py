@@ -1,0 +1,96 @@
+"""What a gradient is when it is not a number, and small tools for gradients that are.
+
+PyTensor marks both cases with variables of special types, which `status_of` reads:
+*disconnected*, when the cost does not depend on the variable at all, and *undefined*,
+when it does but no derivative exists or none can be given.  A gradient that passed
+through an untraced state (a random generator, say) is undefined for that reason.
+"""
+
+from dataclasses import dataclass
+
+import pytensor.tensor as pt
+from pytensor.configdefaults import config
+from pytensor.gradient import DisconnectedType, NullType, disconnected_type
+from pytensor.graph.basic import Variable
+from pytensor.tensor.shape import specify_broadcastable
+from pytensor.tensor.type import continuous_dtypes
+
+
+@dataclass(frozen=True)
+class Connected:
+    """The gradient is a number, an expression in the graph."""
+
+    def __str__(self) -> str:
+        return "connected"
+
+
+@dataclass(frozen=True)
+class Disconnected:
+    """The cost does not depend on the variable, for the stated reason."""
+
+    reason: str = "the cost does not depend on it"
+
+    def __str__(self) -> str:
+        return f"disconnected: {self.reason}"
+
+
+@dataclass(frozen=True)
+class Undefined:
+    """The cost depends on the variable, but there is no derivative, for the stated reason."""
+
+    reason: str
+
+    def __str__(self) -> str:
+        return f"undefined: {self.reason}"
+
+
+@dataclass(frozen=True)
+class ThroughUntraced(Undefined):
+    """The gradient needs values of an untraced state, of which no history is kept."""
+
+    def __str__(self) -> str:
+        return f"through an untraced state: {self.reason}"
+
+
+Status = Connected | Disconnected | Undefined
+
+
+def status_of(gradient: Variable | None) -> Status:
+    """The status of a gradient as PyTensor hands it around."""
+    if gradient is None or isinstance(gradient.type, DisconnectedType):
+        return Disconnected()
+    if isinstance(gradient.type, NullType):
+        return Undefined(gradient.type.why_null)
+    return Connected()
+
+
+def marker(status: Disconnected | Undefined) -> Variable:
+    """The variable by which PyTensor knows a gradient that is not a number."""
+    return NullType(str(status))() if isinstance(status, Undefined) else disconnected_type()
+
+
+def is_continuous(variable: Variable) -> bool:
+    """Whether small changes of `variable` make sense: real and complex tensors only."""
+    return getattr(variable.type, "dtype", None) in continuous_dtypes
+
+
+def gradient_dtype(variable: Variable) -> str:
+    """The dtype of the gradient with regard to `variable`."""
+    return str(variable.type.dtype) if is_continuous(variable) else str(config.floatX)
+
+
+def placeholder(like: Variable, name: str, dtype: str | None = None) -> Variable:
+    """A fresh variable of the type of `like`."""
+    kind = like.type if dtype is None else like.type.clone(dtype=dtype)
+    return kind(name=name)
+
+
+def as_type_of(variable: Variable, like: Variable) -> Variable:
+    """`variable`, which has the shape of `like`, with its dtype and broadcastable dimensions."""
+    if variable.type.dtype != like.type.dtype:
+        variable = pt.cast(variable, like.type.dtype)
+    flags = list(zip(variable.type.broadcastable, like.type.broadcastable, strict=True))
+    if any(has and not wants for has, wants in flags):
+        variable = pt.second(like, variable)  # forgets that a length is 1
+    tighten = [axis for axis, (has, wants) in enumerate(flags) if wants and not has]
+    return specify_broadcastable(variable, *tighten) if tighten else variable

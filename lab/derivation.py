@@ -1,0 +1,199 @@
+"""What the eleven phases of a pullback decided, as records that can be drawn and stored.
+
+The live records (`StepCount` … `ReverseState`) hold PyTensor variables and are what
+`lab.pullback` works with; `Derivation.record` is the same story as plain text in frozen
+data, made when it is first asked for, comparable, and convertible to and from JSON.
+"""
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from enum import StrEnum
+from functools import cached_property
+from typing import Any
+
+from pytensor.graph.basic import Apply, Variable
+
+from lab.cotangent import Status, Undefined
+from lab.scan import LoopVariable, ScanParts
+from lab.tape import Tape
+
+
+@dataclass(frozen=True)
+class PullbackRule:
+    """The two decisions of the pullback that can be got wrong, as values.
+
+    `accumulates` tells at which read taps of a tape the gradient that later readers have
+    left in the slot is added: at the preserved ones, since an overwritten value has no
+    later readers.  `reverses` tells whether forward values are read last step first.
+    """
+
+    accumulates: Callable[[Tape], tuple[int, ...]] = lambda tape: tape.preserved
+    reverses: bool = True
+
+
+RULE = PullbackRule()
+
+
+class ReadingGroup(StrEnum):
+    """The five groups of reversed sequences of phase 7."""
+
+    SEQUENCE = "forward sequence"
+    TAPS = "value of a mit-mot or mit-sot"
+    SIT_SOT = "value of a sit-sot"
+    NIT_SOT_GRADIENT = "gradient of a nit-sot"
+    RESULT = "result of the step, not computed again"
+
+
+@dataclass(frozen=True, eq=False)
+class StepCount:
+    """Phase 1: the steps that the loop made, and those that the gradient goes back through."""
+
+    made: Variable
+    reversed: Variable
+    source: str
+
+
+@dataclass(frozen=True, eq=False)
+class Classification:
+    """Phase 2: variables whose results a gradient reaches, and the arguments it then reaches."""
+
+    reached: dict[LoopVariable, Status]
+    arguments: frozenset[Variable]
+
+
+@dataclass(frozen=True, eq=False)
+class StepGradients:
+    """Phases 3 to 5: the derivative of one step.
+
+    `signals` stand for the gradients of the results, `gradients` are those of the arguments
+    in terms of them, `reused` the results that need not be computed again, `statuses` what
+    became of every argument's gradient after all steps.
+    """
+
+    signals: dict[tuple[LoopVariable, int], Variable]
+    gradients: dict[Variable, Variable]
+    reused: dict[Variable, Variable]
+    statuses: dict[Variable, Status]
+
+    def undefined(self, part: LoopVariable) -> bool:
+        """Whether the gradient of `part` is undefined."""
+        return any(isinstance(self.statuses.get(v), Undefined) for v in part.inner_inputs)
+
+
+@dataclass(frozen=True, eq=False)
+class ReverseState:
+    """Phases 6 and 8: the mit-mot that a state becomes."""
+
+    state: LoopVariable
+    variable: LoopVariable
+    accumulated: tuple[int, ...]
+    cleared: tuple[int, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Reading:
+    """Phase 7: a reversed sequence of the backward Scan, and the forward value that it brings."""
+
+    group: ReadingGroup
+    source: LoopVariable
+    tap: int
+    variable: LoopVariable
+    slices: str
+
+
+@dataclass(frozen=True, eq=False)
+class Total:
+    """Phase 9: the gradient of a sequence (one a step) or of a parameter (summed up)."""
+
+    source: LoopVariable
+    variable: LoopVariable
+
+
+@dataclass(frozen=True)
+class Item:
+    """One decision of a phase: what it is about, what was decided, and the expression built."""
+
+    subject: str
+    decision: str
+    expression: str = ""
+
+
+@dataclass(frozen=True)
+class Phase:
+    """One of the eleven phases, by the name that PyTensor's documentation gives it."""
+
+    number: int
+    name: str
+    items: tuple[Item, ...]
+
+
+@dataclass(frozen=True)
+class DerivationRecord:
+    """A derivation as plain data: the Scan, its derivative, and the eleven phases."""
+
+    forward: str
+    backward: str
+    order: int
+    phases: tuple[Phase, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain dicts, lists, strings and numbers."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> "DerivationRecord":
+        """The inverse of `to_json`."""
+        phases = tuple(
+            Phase(p["number"], p["name"], tuple(Item(**item) for item in p["items"]))
+            for p in data["phases"]
+        )
+        return cls(data["forward"], data["backward"], data["order"], phases)
+
+    def __str__(self) -> str:
+        lines = [f"{self.backward}: the derivative of {self.forward}, order {self.order}"]
+        for phase in self.phases:
+            lines.append(f"{phase.number}. {phase.name}")
+            for item in phase.items:
+                text = f"   {item.subject}: {item.decision}"
+                lines.append(f"{text}: {item.expression}" if item.expression else text)
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True, eq=False)
+class Derivation:
+    """One reverse derivative of one Scan: what was differentiated, how, and the result.
+
+    `gradients` has one entry for every outer input of the forward Scan, in its order;
+    `node` is the backward Scan, or None where no gradient had to be computed.
+    """
+
+    forward: ScanParts
+    backward: ScanParts
+    order: int
+    steps: StepCount
+    classes: Classification
+    step: StepGradients
+    states: tuple[ReverseState, ...]
+    readings: tuple[Reading, ...]
+    totals: tuple[Total, ...]
+    node: Apply | None = None
+    gradients: tuple[Variable, ...] = field(default=())
+
+    @cached_property
+    def record(self) -> DerivationRecord:
+        """The eleven phases as plain data."""
+        from lab.phases import record  # which reads this module's records
+
+        return record(self)
+
+    def to_json(self) -> dict[str, Any]:
+        """`record` as plain dicts and lists."""
+        return self.record.to_json()
+
+    def __str__(self) -> str:
+        return str(self.record)
+
+
+def symbol(order: int, name: str) -> str:
+    """The name of the gradient of `name`: ``dx`` at order 1, ``d2x``, ``d2dx`` … after it."""
+    return f"d{order}{name}" if order > 1 else f"d{name}"

@@ -1,0 +1,32 @@
+"""The errors that Scantape raises on purpose.
+
+Every message names the argument, quotes the value and says what is allowed.  All of
+them derive from `LabError`, so ``except lab.LabError`` catches what a person can mend
+and lets real bugs through.
+"""
+
+from collections.abc import Iterable
+
+
+class LabError(Exception):
+    """Base of all errors that Scantape raises on purpose."""
+
+
+class ArgumentError(LabError, ValueError):
+    """An argument has a value that is not allowed."""
+
+
+class GraphError(LabError, ValueError):
+    """A graph that was handed over lacks, or has, something that rules the request out."""
+
+
+class GradientError(LabError, NotImplementedError):
+    """A gradient exists, but this construction cannot give it; the message says why."""
+
+
+def listing(items: Iterable[object]) -> str:
+    """``a, b and c``; ``none`` for nothing: for use in error messages."""
+    words = [str(item) for item in items]
+    if not words:
+        return "none"
+    return " and ".join([", ".join(words[:-1]), words[-1]] if words[1:] else words)

@@ -1,0 +1,412 @@
+"""The reverse derivative of a Scan: another Scan, built in eleven phases.
+
+The derivative of a loop runs through the steps backwards.  At every step it takes the
+gradients of what the step wrote, multiplies them by the derivative of the step, and adds
+them to the gradients of what the step read.  Since every loop variable is a tape, and the
+reverse of a tape is a tape (`Tape.reverse`), the result is a loop of the same kind and
+can be differentiated again.
+
+`derive` does the work and returns a `Derivation`, which tells what each phase decided;
+`pullback` returns only the gradients and can stand in for ``Scan.pullback``.
+
+The phases are those of "How Scan.L_op Works" (R. P. Vieira, 2026).  Forward values come
+from the buffers that the forward Scan filled, not from a record of its reads, except
+where a buffer no longer holds what a step had read (see `_lost_values`).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import pytensor.tensor as pt
+from pytensor.graph.basic import Apply, Variable
+from pytensor.graph.traversal import ancestors
+from pytensor.scan.op import Scan
+
+from lab import rows
+from lab.cotangent import (
+    Connected,
+    Disconnected,
+    ThroughUntraced,
+    Undefined,
+    as_type_of,
+    gradient_dtype,
+    marker,
+    placeholder,
+    status_of,
+)
+from lab.derivation import (
+    RULE,
+    Derivation,
+    PullbackRule,
+    Reading,
+    ReadingGroup,
+    ReverseState,
+    StepCount,
+    StepGradients,
+    Total,
+    symbol,
+)
+from lab.errors import GradientError
+from lab.scan import (
+    LoopVariable,
+    ScanParts,
+    TapeScan,
+    build_scan,
+    constant_value,
+    is_freshly_allocated,
+    outer_inputs,
+    outer_outputs,
+    read_scan,
+)
+from lab.step_gradient import classify, differentiate_step
+from lab.tape import Kind, Tape
+
+
+def pullback(
+    op: Scan,
+    inputs: Sequence[Variable],
+    outputs: Sequence[Variable],
+    output_gradients: Sequence[Variable],
+) -> list[Variable]:
+    """The gradients with regard to all `inputs` of a Scan, as ``Scan.pullback`` gives them.
+
+    For outputs y = scan(x) and output gradients g this is, for every input,
+    ``gradient[i] = sum_j g[j] * d y[j] / d x[i]``, or PyTensor's marker for a gradient
+    that is disconnected or undefined.
+    """
+    return list(derive(op, inputs, outputs, output_gradients).gradients)
+
+
+def derive(
+    op: Scan,
+    inputs: Sequence[Variable],
+    outputs: Sequence[Variable],
+    output_gradients: Sequence[Variable],
+    rule: PullbackRule | None = None,
+) -> Derivation:
+    """Build the reverse derivative of a Scan, and tell how.
+
+    Arguments are those of `pullback`.  `rule` is for showing what a wrong rule does; a
+    derivative of the result follows the same rule.
+
+    Raises GradientError where no right number can be given: for a loop with an until
+    condition and no output from which its steps could be counted, and for a mit-mot that
+    writes below everything it reads.
+    """
+    forward = read_scan(op, inputs, outputs)
+    task = _Task(
+        op=op,
+        forward=forward,
+        given=dict(zip(outputs, output_gradients, strict=True)),
+        steps=_count_steps(forward),  # phase 1
+        order=_order(op, output_gradients),
+        rule=rule or getattr(op, "rule", None) or RULE,
+    )
+    classes = classify(forward, task.given)  # phase 2
+    step = differentiate_step(forward, classes)  # phases 3, 4 and 5
+    states = tuple(  # phases 6 and 8
+        _reverse_state(task, step, state)
+        for state in forward.states
+        if state in classes.reached and not step.undefined(state)
+    )
+    totals = _remaining_outputs(task, step)  # phase 9
+    readings = _reverse_sequences(task, step, states, totals)  # phase 7
+    backward = _assemble(task, readings, states, totals)
+    derivation = Derivation(
+        forward, backward, task.order, task.steps, classes, step, states, readings, totals
+    )
+    node = build_scan(backward, rule=task.rule) if states or totals else None  # phase 10
+    derivation = replace(derivation, node=node, gradients=_reorder(task, derivation, node))  # 11
+    if node is not None:
+        node.op.derivation = derivation
+    return derivation
+
+
+@dataclass(frozen=True, eq=False)
+class _Task:
+    """What every phase may look at: the loop, the gradients of its outputs, and the rule."""
+
+    op: Scan
+    forward: ScanParts
+    given: dict[Variable, Variable]
+    steps: StepCount
+    order: int
+    rule: PullbackRule
+
+    @property
+    def exact(self) -> bool:
+        """Whether the loop is one of ours, whose arrays are exactly as long as they must be."""
+        return getattr(self.op, "derivation", None) is not None
+
+    def fits(self, state: LoopVariable) -> bool:
+        return rows.fits(state, self.forward, self.exact)
+
+
+def _order(op: Scan, output_gradients: Sequence[Variable]) -> int:
+    """Which derivative this is: one more than `op`'s, and no less than what it builds on."""
+    own = getattr(op, "derivation", None)
+    before = [
+        v.owner.op.derivation.order
+        for v in ancestors(output_gradients)
+        if v.owner and isinstance(v.owner.op, TapeScan) and v.owner.op.derivation
+    ]
+    return max([own.order + 1 if own else 1, *before])
+
+
+def _count_steps(forward: ScanParts) -> StepCount:
+    """Phase 1: how many steps the forward loop made, and how many of them are reversed."""
+    if forward.until is None:
+        made, source = forward.n_steps, "the number of steps that the loop was given"
+    else:
+        made, source = _steps_made(forward)
+    limit = forward.truncate_gradient
+    if limit == -1:
+        return StepCount(made, made, source)
+    known = constant_value(made)
+    count = pt.minimum(made, limit) if known is None else pt.constant(min(known, limit))
+    return StepCount(made, count, f"{source}, but at most truncate_gradient = {limit}")
+
+
+def _steps_made(forward: ScanParts) -> tuple[Variable, str]:
+    """An until loop cuts its outputs off where it stopped: the rows that are left tell where."""
+    for part in forward.of_kind(Kind.NIT_SOT):
+        if part.outer_input is forward.n_steps:
+            return part.outer_output.shape[0], f"the rows of the output {part.name}"
+    for part in forward.of_kind(Kind.SIT_SOT, Kind.MIT_SOT):
+        source = f"the rows of the state {part.name}, less its initial values"
+        if is_freshly_allocated(part.outer_input):
+            return part.outer_output.shape[0] - part.tape.origin, source
+        cut_off = part.outer_input.shape[0] - part.outer_output.shape[0]
+        return forward.n_steps - cut_off, source
+    raise GradientError(
+        f"{forward.name}: the loop stops on a condition, and none of its outputs tells after "
+        "how many steps. Let the step return one more value, so that its rows can be counted."
+    )
+
+
+
+def _reverse_state(task: _Task, step: StepGradients, state: LoopVariable) -> ReverseState:
+    """Phases 6 and 8: the mit-mot that a state becomes.
+
+    A slot that the step read receives its share of the gradient.  If the slot was
+    preserved, other steps read it too and have left their shares in it: they are added.
+    If it was overwritten, what stands in it now is the gradient of the new value, which
+    the step has just used: nothing is added, accumulation stops there.
+    """
+    tape, cleared = _reverse_tape(task, state)
+    like, name = state.inner_inputs[0], symbol(task.order, state.name)
+    signals = {-tap: step.signals[state, tap] for tap in state.tape.writes}
+    arguments = {
+        tap: signals[tap] if tap in signals else placeholder(like, f"{name}[{tap}]")
+        for tap in tape.reads
+    }
+    accumulated = task.rule.accumulates(state.tape)
+    results = []
+    for tap, argument in state.reads:
+        share = step.gradients.get(argument)
+        before = arguments[-tap] if tap in accumulated else None
+        terms = [term for term in (share, before) if term is not None]
+        results.append(sum(terms[1:], start=terms[0]) if terms else pt.zeros_like(like))
+    results += [pt.zeros_like(like) for _ in cleared]
+    variable = LoopVariable(
+        Kind.MIT_MOT,
+        name,
+        tape,
+        rows.reversed_gradient(
+            task.given[state.outer_output], state, task.steps, task.fits(state)
+        ),
+        tuple(arguments.values()),
+        tuple(as_type_of(result, like) for result in results),
+    )
+    return ReverseState(state, variable, accumulated, cleared)
+
+
+def _reverse_tape(task: _Task, state: LoopVariable) -> tuple[Tape, tuple[int, ...]]:
+    """The reverse of a state's tape, and those of its write taps that only clear a slot.
+
+    A mit-mot made by hand may write where it has not read at that step.  What stood there
+    before is lost, so the gradient that is left in the slot must not go on to it.  No step
+    returns to such a slot of a sit-sot or mit-sot.
+    """
+    tape = state.tape.reverse()
+    if state.kind is not Kind.MIT_MOT:
+        return tape, ()
+    if min(state.tape.writes) < min(state.tape.reads):
+        raise GradientError(
+            f"{task.forward.name}: {state.name} writes at tap {min(state.tape.writes)}, below "
+            f"its lowest read tap {min(state.tape.reads)}, and so beyond its buffer's start."
+        )
+    cleared = tuple(-tap for tap in state.tape.writes if tap not in state.tape.reads)
+    return Tape(tape.reads, tape.writes + cleared), cleared
+
+
+def _remaining_outputs(task: _Task, step: StepGradients) -> tuple[Total, ...]:
+    """Phase 9: a sequence gets one gradient for each step, a parameter the sum over all."""
+    totals = []
+    for part in task.forward.of_kind(Kind.SEQUENCE, Kind.PARAMETER):
+        argument, name = part.inner_inputs[0], symbol(task.order, part.name)
+        if not isinstance(step.statuses.get(argument), Connected):
+            continue
+        share = as_type_of(step.gradients[argument], argument)
+        if part.kind is Kind.SEQUENCE:
+            variable = LoopVariable(
+                Kind.NIT_SOT, name, Tape((), (0,)), task.steps.made, inner_outputs=(share,)
+            )
+        else:
+            before = placeholder(argument, name)
+            variable = LoopVariable(
+                Kind.SIT_SOT,
+                name,
+                Tape((-1,), (0,)),
+                rows.running_total(part.outer_input, argument, task.steps),
+                (before,),
+                (as_type_of(before + share, argument),),
+            )
+        totals.append(Total(part, variable))
+    return tuple(totals)
+
+
+def _reverse_sequences(
+    task: _Task,
+    step: StepGradients,
+    states: tuple[ReverseState, ...],
+    totals: tuple[Total, ...],
+) -> tuple[Reading, ...]:
+    """Phase 7: what the backward steps read of the forward steps, last step first.
+
+    Five groups, of which only those members are built that some gradient needs.
+    """
+    forward, group = task.forward, ReadingGroup
+    needed = set(ancestors([v for s in (*states, *totals) for v in s.variable.inner_outputs]))
+    lost = _lost_values(forward, needed)
+    candidates = [
+        (group.SEQUENCE, part, tap, argument, part.outer_input)
+        for part in forward.of_kind(Kind.SEQUENCE)
+        for tap, argument in part.reads
+    ]
+    candidates += [
+        (
+            group.SIT_SOT if part.kind is Kind.SIT_SOT else group.TAPS,
+            part,
+            tap,
+            argument,
+            part.outer_output,
+        )
+        for part in forward.states
+        for tap, argument in part.reads
+    ]
+    candidates += [
+        (group.NIT_SOT_GRADIENT, part, tap, signal, task.given[part.outer_output])
+        for (part, tap), signal in step.signals.items()
+        if part.kind is Kind.NIT_SOT
+    ]
+    candidates += [
+        (group.RESULT, part, tap, step.reused[result], part.outer_output)
+        for part in forward.of_kind(Kind.MIT_SOT, Kind.SIT_SOT, Kind.NIT_SOT)
+        for tap, result in part.writes
+        if result in step.reused
+    ]
+    readings = []
+    for kind, part, tap, argument, array in candidates:
+        if argument not in needed:
+            continue
+        array, first = lost.get(argument, (array, part.tape.row(0, tap)))
+        values, slices = rows.reversed_rows(array, first, task.steps, task.rule)
+        name = symbol(task.order, part.name) if kind is group.NIT_SOT_GRADIENT else part.name
+        variable = LoopVariable(Kind.SEQUENCE, name, Tape((0,), ()), values, (argument,))
+        readings.append(Reading(kind, part, tap, variable, slices))
+    return tuple(readings)
+
+
+def _lost_values(
+    forward: ScanParts, needed: set[Variable]
+) -> dict[Variable, tuple[Variable, int]]:
+    """Where to find what a mit-mot's tap read, if its slot was changed afterwards.
+
+    The filled buffer holds what was written last.  A read at tap r is followed by the
+    writes at taps up to r; if one of them changes the slot, the value is gone, and the
+    forward loop is run once more with its reads as outputs.  No loop that `pytensor.scan`
+    or this file makes needs that: their overwritten values enter linearly.
+    """
+    lost = []
+    for part in forward.of_kind(Kind.MIT_MOT):
+        arguments = dict(part.reads)
+        changed = [tap for tap, result in part.writes if result is not arguments.get(tap)]
+        lost += [v for tap, v in part.reads if v in needed and any(w <= tap for w in changed)]
+    if not lost:
+        return {}
+    records = tuple(
+        LoopVariable(Kind.NIT_SOT, f"read {v}", Tape((), (0,)), forward.n_steps, (), (v,))
+        for v in lost
+    )
+    replay = replace(
+        forward, name=f"replay_of_{forward.name}", variables=(*forward.variables, *records)
+    )
+    found = outer_outputs(replay, build_scan(replay))
+    return {v: (found[record], 0) for v, record in zip(lost, records, strict=True)}
+
+
+def _assemble(
+    task: _Task,
+    readings: tuple[Reading, ...],
+    states: tuple[ReverseState, ...],
+    totals: tuple[Total, ...],
+) -> ScanParts:
+    """The backward loop as parts: what the phases have built, and the parameters it uses."""
+    built = tuple(item.variable for item in (*readings, *states, *totals))
+    used = set(ancestors([v for variable in built for v in variable.inner_outputs]))
+    parameters = tuple(
+        part for part in task.forward.of_kind(Kind.PARAMETER) if used.intersection(part.inner_inputs)
+    )
+    return ScanParts(
+        name=f"grad_of_{task.forward.name}",
+        n_steps=task.steps.reversed,
+        variables=built + parameters,
+        truncate_gradient=task.forward.truncate_gradient,
+        mode=task.forward.mode,
+    )
+
+
+def _reorder(task: _Task, derivation: Derivation, node: Apply | None) -> tuple[Variable, ...]:
+    """Phase 11: one gradient for every outer input of the forward Scan, in its order."""
+    forward, steps = task.forward, task.steps
+    filled = outer_outputs(derivation.backward, node) if node is not None else {}
+    produced: dict[LoopVariable, Variable] = {}
+    for reverse in derivation.states:
+        state, tape = reverse.state, filled[reverse.variable][::-1]
+        given = task.given[state.outer_output]
+        produced[state] = rows.initial_gradient(
+            tape, given, state, forward, steps, task.fits(state)
+        )
+    for total in derivation.totals:
+        part, series = total.source, filled[total.variable]
+        produced[part] = (
+            series[-1]
+            if part.kind is Kind.PARAMETER
+            else rows.sequence_gradient(series[::-1], part, forward, steps, task.exact)
+        )
+    pattern = task.op.connection_pattern(next(iter(task.given)).owner)
+    gradients = []
+    for part, connections in zip((None, *outer_inputs(forward)), pattern, strict=True):
+        connected = any(
+            to_output and not isinstance(status_of(gradient), Disconnected)
+            for to_output, gradient in zip(connections, task.given.values(), strict=True)
+        )
+        if part is None or not connected:
+            gradients.append(marker(Disconnected()))
+        else:
+            gradients.append(produced.get(part, _no_number(part, derivation)))
+    return tuple(gradients)
+
+
+def _no_number(part: LoopVariable, derivation: Derivation) -> Variable:
+    """The gradient of an outer input that PyTensor holds to be connected and that got none."""
+    if part.kind is Kind.UNTRACED:
+        return marker(ThroughUntraced(f"{part.name} changes from step to step without a record"))
+    statuses = [derivation.step.statuses.get(v) for v in part.inner_inputs]
+    for status in statuses:
+        if isinstance(status, Undefined):
+            return marker(status)
+    if not hasattr(part.outer_input.type, "dtype"):
+        return marker(Undefined(f"{part.name} is not a tensor"))
+    return pt.zeros_like(part.outer_input, dtype=gradient_dtype(part.outer_input))

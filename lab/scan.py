@@ -1,0 +1,386 @@
+"""A Scan node as a list of loop variables, and back again.
+
+PyTensor keeps the arguments of a Scan in flat lists, in which seven kinds of variables
+are told apart by counting.  This file is the only one that counts: `read_scan` turns a
+node into `ScanParts`, in which every `LoopVariable` holds its own tape, its outer input
+and output and its inner inputs and outputs; `build_scan` turns parts into a node.
+
+The nodes that it builds are `TapeScan`: Scans whose reverse derivative is ours, and
+which remember the `Derivation` that made them.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from pytensor.graph.basic import Apply, Constant, Variable
+from pytensor.graph.op import io_connection_pattern
+from pytensor.graph.replace import clone_replace
+from pytensor.graph.traversal import toposort
+from pytensor.scan.op import Scan, ScanInfo
+from pytensor.tensor.basic import AllocEmpty
+from pytensor.tensor.subtensor import IncSubtensor, Subtensor
+
+from lab.errors import GraphError
+from lab.tape import Kind, Tape
+
+# The orders in which a Scan lists its arguments; all else follows from these.
+OUTER_INPUTS = (
+    Kind.SEQUENCE,
+    Kind.MIT_MOT,
+    Kind.MIT_SOT,
+    Kind.SIT_SOT,
+    Kind.UNTRACED,
+    Kind.NIT_SOT,
+    Kind.PARAMETER,
+)
+INNER_INPUTS = tuple(kind for kind in OUTER_INPUTS if kind is not Kind.NIT_SOT)
+OUTPUTS = (Kind.MIT_MOT, Kind.MIT_SOT, Kind.SIT_SOT, Kind.NIT_SOT, Kind.UNTRACED)
+
+
+@dataclass(frozen=True, eq=False)
+class LoopVariable:
+    """One variable of a loop, seen from outside and from inside.
+
+    `outer_input` is the buffer with its initial values, the sequence, the parameter, or
+    for a nit-sot the number of rows; `outer_output` the filled buffer.  There is one inner
+    input for each read tap, and one inner output for each write tap.  Parameters and
+    untraced states have no tape: the former stay where they are, the latter are replaced.
+    """
+
+    kind: Kind
+    name: str
+    tape: Tape | None
+    outer_input: Variable
+    inner_inputs: tuple[Variable, ...] = ()
+    inner_outputs: tuple[Variable, ...] = ()
+    outer_output: Variable | None = None
+
+    @property
+    def reads(self) -> tuple[tuple[int, Variable], ...]:
+        """Pairs of read tap and inner input."""
+        return tuple(zip(self.tape.reads if self.tape else (0,), self.inner_inputs, strict=True))
+
+    @property
+    def writes(self) -> tuple[tuple[int, Variable], ...]:
+        """Pairs of write tap and inner output."""
+        return tuple(zip(self.tape.writes if self.tape else (0,), self.inner_outputs, strict=True))
+
+
+@dataclass(frozen=True, eq=False)
+class ScanParts:
+    """A Scan node, taken apart."""
+
+    name: str
+    n_steps: Variable
+    variables: tuple[LoopVariable, ...]
+    until: Variable | None = None
+    truncate_gradient: int = -1
+    mode: Any = None
+
+    def of_kind(self, *kinds: Kind) -> tuple[LoopVariable, ...]:
+        """The variables of the given kinds, in the order of the node."""
+        return tuple(variable for variable in self.variables if variable.kind in kinds)
+
+    @property
+    def states(self) -> tuple[LoopVariable, ...]:
+        """The variables that feed back through a buffer."""
+        return tuple(variable for variable in self.variables if variable.kind.is_state)
+
+    @property
+    def inner_inputs(self) -> list[Variable]:
+        """All arguments of the step, in PyTensor's order."""
+        return [v for kind in INNER_INPUTS for part in self.of_kind(kind) for v in part.inner_inputs]
+
+    @property
+    def inner_outputs(self) -> list[Variable]:
+        """All results of the step, in PyTensor's order, the until condition last."""
+        results = [v for kind in OUTPUTS for part in self.of_kind(kind) for v in part.inner_outputs]
+        return results if self.until is None else [*results, self.until]
+
+    @property
+    def outer_inputs(self) -> list[Variable]:
+        """All arguments of the node, in PyTensor's order."""
+        return [self.n_steps, *(variable.outer_input for variable in outer_inputs(self))]
+
+
+class TapeScan(Scan):
+    """A Scan whose reverse derivative is built by `lab.pullback`; otherwise PyTensor's own.
+
+    `variable_names` are the names of its loop variables in the order of `OUTER_INPUTS`,
+    `derivation` is the `lab.Derivation` that built it (None for a loop that is no
+    derivative), `rule` the `lab.PullbackRule` that its own derivative will follow.
+    """
+
+    variable_names: tuple[str, ...] = ()
+    derivation: Any = None
+    rule: Any = None
+
+    def pullback(
+        self,
+        inputs: Sequence[Variable],
+        outputs: Sequence[Variable],
+        output_gradients: Sequence[Variable],
+    ) -> list[Variable]:
+        """The gradients of all inputs; see `lab.pullback`."""
+        from lab.pullback import pullback  # the two refer to one another
+
+        return pullback(self, inputs, outputs, output_gradients)
+
+    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+        """Which input reaches which output, initial values included.
+
+        PyTensor's own pattern leaves out that a buffer holds its initial values, and so
+        loses derivatives with regard to the start of a delay line.
+        """
+        pattern = super().connection_pattern(node)
+        states = self.info.n_mit_mot + self.info.n_mit_sot + self.info.n_sit_sot
+        for index in range(states):
+            pattern[1 + self.info.n_seqs + index][index] = True
+        return pattern
+
+
+def read_scan(op: Scan, inputs: Sequence[Variable], outputs: Sequence[Variable]) -> ScanParts:
+    """Take a Scan apart: `op` applied to the outer `inputs`, with the outer `outputs`."""
+    info: ScanInfo = op.info
+    inner_inputs, inner_outputs = step_graph(op)
+    tapes: dict[Kind, list[Tape | None]] = {
+        Kind.SEQUENCE: [Tape((0,), ())] * info.n_seqs,
+        Kind.MIT_MOT: [
+            Tape(reads, writes)
+            for reads, writes in zip(info.mit_mot_in_slices, info.mit_mot_out_slices, strict=True)
+        ],
+        Kind.MIT_SOT: [Tape(reads, (0,)) for reads in info.mit_sot_in_slices],
+        Kind.SIT_SOT: [Tape(reads, (0,)) for reads in info.sit_sot_in_slices],
+        Kind.UNTRACED: [None] * info.n_untraced_sit_sot,
+        Kind.NIT_SOT: [Tape((), (0,))] * info.n_nit_sot,
+        Kind.PARAMETER: [None] * info.n_non_seqs,
+    }
+    names = iter(_variable_names(op, inputs))
+    outer = iter(inputs[1:])
+    variables = {
+        kind: [LoopVariable(kind, next(names), tape, next(outer)) for tape in tapes[kind]]
+        for kind in OUTER_INPUTS
+    }
+
+    inner = iter(inner_inputs)
+    for kind in INNER_INPUTS:
+        variables[kind] = [
+            replace(v, inner_inputs=_take(inner, len(v.tape.reads) if v.tape else 1))
+            for v in variables[kind]
+        ]
+    inner, outer = iter(inner_outputs), iter(outputs)
+    for kind in OUTPUTS:
+        variables[kind] = [
+            replace(
+                v,
+                inner_outputs=_take(inner, len(v.tape.writes) if v.tape else 1),
+                outer_output=next(outer),
+            )
+            for v in variables[kind]
+        ]
+    for kind in INNER_INPUTS:
+        for variable in variables[kind]:
+            for tap, argument in variable.reads:
+                argument.name = f"{variable.name}[{tap}]" if variable.tape else variable.name
+
+    return ScanParts(
+        name=op.name or "scan_fn",
+        n_steps=inputs[0],
+        variables=tuple(v for kind in OUTER_INPUTS for v in variables[kind]),
+        until=next(inner) if info.as_while else None,
+        truncate_gradient=op.truncate_gradient,
+        mode=op.mode,
+    )
+
+
+def build_scan(parts: ScanParts, derivation: Any = None, rule: Any = None) -> Apply:
+    """The `TapeScan` node for `parts`, whose outer outputs need not be given."""
+    ordered = outer_inputs(parts)
+    tapes = {kind: [v.tape for v in ordered if v.kind is kind] for kind in OUTER_INPUTS}
+    info = ScanInfo(
+        n_seqs=len(tapes[Kind.SEQUENCE]),
+        mit_mot_in_slices=tuple(tape.reads for tape in tapes[Kind.MIT_MOT]),
+        mit_mot_out_slices=tuple(tape.writes for tape in tapes[Kind.MIT_MOT]),
+        mit_sot_in_slices=tuple(tape.reads for tape in tapes[Kind.MIT_SOT]),
+        sit_sot_in_slices=tuple(tape.reads for tape in tapes[Kind.SIT_SOT]),
+        n_nit_sot=len(tapes[Kind.NIT_SOT]),
+        n_untraced_sit_sot=len(tapes[Kind.UNTRACED]),
+        n_non_seqs=len(tapes[Kind.PARAMETER]),
+        as_while=parts.until is not None,
+    )
+    op = TapeScan(
+        parts.inner_inputs,
+        parts.inner_outputs,
+        info,
+        mode=parts.mode,
+        truncate_gradient=parts.truncate_gradient,
+        name=parts.name,
+    )
+    op.variable_names = tuple(v.name for v in ordered)
+    op.derivation = derivation
+    op.rule = rule
+    return op.make_node(*parts.outer_inputs)
+
+
+def outer_inputs(parts: ScanParts) -> list[LoopVariable]:
+    """The variables in the order of the node's outer inputs, of which the step count is first."""
+    return [v for kind in OUTER_INPUTS for v in parts.of_kind(kind)]
+
+
+def outer_outputs(parts: ScanParts, node: Apply) -> dict[LoopVariable, Variable]:
+    """The outer output of every variable that has one, in the `node` built from `parts`."""
+    made = [v for kind in OUTPUTS for v in parts.of_kind(kind)]
+    return dict(zip(made, node.outputs, strict=True))
+
+
+def step_graph(op: Scan) -> tuple[list[Variable], list[Variable]]:
+    """The step of `op` as a graph of its own: fresh arguments, and results that use them."""
+    if hasattr(op.fgraph, "unfreeze"):  # PyTensor 3.1 and later freeze inner graphs
+        graph = op.fgraph.unfreeze()
+        return list(graph.inputs), list(graph.outputs)
+    arguments = [variable.type() for variable in op.fgraph.inputs]
+    replacements = dict(zip(op.fgraph.inputs, arguments, strict=True))
+    return arguments, clone_replace(op.fgraph.outputs, replace=replacements)
+
+
+def with_tapes(outputs: Sequence[Variable], rule: Any = None) -> dict[Variable, Variable]:
+    """Copy the graph of `outputs` with a `TapeScan` in the place of every plain Scan.
+
+    Returns the copy of every variable that had to change; the others are used as they
+    are, so that the inputs of the graph stay the same.  The graph itself is not altered.
+    """
+    copies: dict[Variable, Variable] = {}
+    for node in toposort(outputs):
+        inputs = [copies.get(variable, variable) for variable in node.inputs]
+        plain = isinstance(node.op, Scan) and not isinstance(node.op, TapeScan)
+        if plain:
+            copy = build_scan(_with_inner_tapes(read_scan(node.op, inputs, node.outputs)), rule=rule)
+        elif inputs != node.inputs:
+            copy = node.clone_with_new_inputs(inputs)
+        else:
+            continue
+        for old, new in zip(node.outputs, copy.outputs, strict=True):
+            new.name = old.name
+            copies[old] = new
+    return copies
+
+
+def scan_nodes(outputs: Sequence[Variable]) -> list[Apply]:
+    """All Scan nodes that `outputs` depend on, each after those that it depends on."""
+    return [node for node in toposort(outputs) if is_scan(node)]
+
+
+def constant_value(variable: Variable) -> int | None:
+    """The number that an integer `variable` is known to be, or None."""
+    if isinstance(variable, Constant):
+        return int(variable.data)
+    return None
+
+
+def is_freshly_allocated(buffer: Variable) -> bool:
+    """Whether `buffer` is initial values put into memory that nobody has written.
+
+    PyTensor makes the buffers of states so, exactly as long as the loop needs.
+    """
+    node = buffer.owner
+    while node is not None and not isinstance(node.op, AllocEmpty):
+        if not isinstance(node.op, IncSubtensor) or not node.op.set_instead_of_inc:
+            return False
+        node = node.inputs[0].owner
+    return node is not None
+
+
+def is_cut_to(sequence: Variable, n_steps: Variable) -> bool:
+    """Whether `sequence` is known to have exactly `n_steps` rows."""
+    steps, rows = constant_value(n_steps), sequence.type.shape[0]
+    if steps is not None and rows is not None:
+        return steps == rows
+    node = sequence.owner
+    return node is not None and isinstance(node.op, Subtensor) and n_steps in node.inputs
+
+
+def inner_connections(parts: ScanParts) -> dict[Variable, set[Variable]]:
+    """For every result of the step, the arguments that it depends on differentiably."""
+    pattern = io_connection_pattern(parts.inner_inputs, parts.inner_outputs)
+    return {
+        result: {
+            argument
+            for argument, row in zip(parts.inner_inputs, pattern, strict=True)
+            if row[index]
+        }
+        for index, result in enumerate(parts.inner_outputs)
+    }
+
+
+def _take(items: Iterator[Variable], count: int) -> tuple[Variable, ...]:
+    return tuple(next(items) for _ in range(count))
+
+
+def _with_inner_tapes(parts: ScanParts) -> ScanParts:
+    """`parts` with every Scan inside its step replaced as well."""
+    copies = with_tapes([*parts.inner_outputs])
+    if not copies:
+        return parts
+    return replace(
+        parts,
+        until=copies.get(parts.until, parts.until) if parts.until is not None else None,
+        variables=tuple(
+            replace(v, inner_outputs=tuple(copies.get(o, o) for o in v.inner_outputs))
+            for v in parts.variables
+        ),
+    )
+
+
+def _variable_names(op: Scan, inputs: Sequence[Variable]) -> tuple[str, ...]:
+    if isinstance(op, TapeScan) and op.variable_names:
+        return op.variable_names
+    return unique_names([_readable_name(variable) for variable in inputs[1:]])
+
+
+def unique_names(names: Sequence[str | None]) -> tuple[str, ...]:
+    """`names` made distinct with numbers; None becomes ``v``."""
+    taken: set[str] = set()
+    result = []
+    for name in names:
+        base = name or "v"
+        candidate, number = base, 1
+        while candidate in taken:
+            number += 1
+            candidate = f"{base}{number}"
+        taken.add(candidate)
+        result.append(candidate)
+    return tuple(result)
+
+
+def _readable_name(variable: Variable) -> str | None:
+    """The name that a person gave to what an outer input was made of."""
+    while variable is not None:
+        if isinstance(variable, Constant):
+            return None
+        if variable.name:
+            return variable.name.split("[")[0] or None
+        node = variable.owner
+        if node is None:
+            return None
+        is_write = isinstance(node.op, IncSubtensor)
+        variable = node.inputs[1] if is_write and len(node.inputs) > 1 else node.inputs[0]
+    return None
+
+
+def is_scan(node: Apply | None) -> bool:
+    """Whether `node` applies a Scan."""
+    return node is not None and isinstance(node.op, Scan)
+
+
+def require_scan(outputs: Sequence[Variable]) -> list[Apply]:
+    """`scan_nodes`, or an error if there are none."""
+    nodes = scan_nodes(outputs)
+    if not nodes:
+        raise GraphError(
+            f"outputs = {[str(v) for v in outputs]}: there is no Scan in this graph. "
+            "pytensor.scan makes none for a constant n_steps of 1; a lab.Loop always does."
+        )
+    return nodes
+
+

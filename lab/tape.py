@@ -1,0 +1,132 @@
+"""Tapes: which slots a loop reads and writes at a step, and what becomes of them in reverse.
+
+A loop variable is a buffer along which the step moves one slot at a time.  At step ``s``
+the step reads the slots at *positions* ``s + tap`` for every read tap, and writes those
+at ``s + tap`` for every write tap.  All kinds of variables that PyTensor's Scan knows
+differ only in their taps::
+
+    sequence  reads one tap          writes nothing
+    nit-sot   reads nothing          writes 0
+    sit-sot   reads -1               writes 0
+    mit-sot   reads several below 0  writes 0
+    mit-mot   reads several          writes several
+
+The reverse of a tape is a tape again, which closes the system: derivatives of any order
+are tapes.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from lab.errors import ArgumentError
+
+
+class Kind(StrEnum):
+    """What PyTensor calls a loop variable; the order is that of a Scan's arguments."""
+
+    SEQUENCE = "sequence"
+    MIT_MOT = "mit-mot"
+    MIT_SOT = "mit-sot"
+    SIT_SOT = "sit-sot"
+    NIT_SOT = "nit-sot"
+    UNTRACED = "untraced"
+    PARAMETER = "parameter"
+
+    @property
+    def is_state(self) -> bool:
+        """Whether the variable feeds back into the loop through a buffer."""
+        return self in (Kind.MIT_MOT, Kind.MIT_SOT, Kind.SIT_SOT)
+
+
+def check_taps(taps: tuple[int, ...], argument: str) -> tuple[int, ...]:
+    """`taps` as a tuple of distinct integers; `argument` is named in the error."""
+    taps = tuple(taps)
+    for tap in taps:
+        if isinstance(tap, bool) or not isinstance(tap, int):
+            raise ArgumentError(f"{argument}: a tap is a whole number, not {tap!r}.")
+    if len(set(taps)) < len(taps):
+        raise ArgumentError(f"{argument} = {list(taps)}: every tap may occur only once.")
+    return taps
+
+
+@dataclass(frozen=True)
+class Tape:
+    """The read taps and write taps of one loop variable, in the step's order of arguments."""
+
+    reads: tuple[int, ...]
+    writes: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "reads", check_taps(self.reads, "reads"))
+        object.__setattr__(self, "writes", check_taps(self.writes, "writes"))
+        if not self.reads and not self.writes:
+            raise ArgumentError("reads = [], writes = []: a tape is read or written somewhere.")
+
+    @property
+    def kind(self) -> Kind:
+        """The name of this pattern of taps."""
+        if not self.writes:
+            return Kind.SEQUENCE
+        if not self.reads:
+            return Kind.NIT_SOT
+        if self.writes == (0,) and max(self.reads) < 0:
+            return Kind.SIT_SOT if self.reads == (-1,) else Kind.MIT_SOT
+        return Kind.MIT_MOT
+
+    @property
+    def taps(self) -> tuple[int, ...]:
+        """All taps in ascending order."""
+        return tuple(sorted({*self.reads, *self.writes}))
+
+    @property
+    def origin(self) -> int:
+        """Where position 0 lies in the array: the lowest read tap at step 0 is row 0."""
+        return -min(self.reads) if self.reads else 0
+
+    @property
+    def overwritten(self) -> tuple[int, ...]:
+        """Taps that a step reads and then replaces."""
+        return tuple(tap for tap in self.reads if tap in self.writes)
+
+    @property
+    def preserved(self) -> tuple[int, ...]:
+        """Taps that a step reads and leaves for later steps."""
+        return tuple(tap for tap in self.reads if tap not in self.writes)
+
+    def positions(self, step: int, taps: tuple[int, ...]) -> tuple[int, ...]:
+        """The positions of `taps` at `step`."""
+        return tuple(step + tap for tap in taps)
+
+    def row(self, step: int, tap: int) -> int:
+        """The array row of `tap` at `step`."""
+        return self.origin + step + tap
+
+    def rows(self, steps: int) -> int:
+        """How many rows a loop of `steps` steps touches, counted from row 0."""
+        return self.origin + steps + max(self.taps) if steps else self.origin
+
+    def reverse(self) -> "Tape":
+        """The tape of the gradient, which runs through the steps backwards.
+
+        The gradient of what was written is read, the gradient of what was read is written::
+
+            backward reads  = the negated writes, then the negated reads not among them
+            backward writes = the negated reads
+
+        A read slot accumulates: its gradient is read, added to and written back, which is
+        why the negated reads are read, too.  Where a tap was both read and written, the two
+        rules meet in one slot, and the gradient of the value that was replaced stops there.
+        A sequence is left out of this: each of its slots is read once, so that nothing
+        accumulates and its gradient is only written.
+        """
+        cotangents = tuple(-tap for tap in self.writes)
+        gradients = tuple(-tap for tap in self.reads)
+        if self.kind is Kind.SEQUENCE and len(self.reads) == 1:
+            return Tape((), gradients)
+        return Tape(cotangents + tuple(tap for tap in gradients if tap not in cotangents), gradients)
+
+    def __str__(self) -> str:
+        def taps(values: tuple[int, ...]) -> str:
+            return ", ".join(map(str, values)) or "nothing"
+
+        return f"reads {taps(self.reads)}; writes {taps(self.writes)}"
