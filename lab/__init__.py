@@ -1,2 +1,61 @@
-"""Scantape's engine."""
+"""Scantape's engine: declare loops, differentiate their Scans, trace every read and write.
+
+What you can do, and the name for it:
+
+- declare a loop: `Loop`, of `State`, `Sequence`, `Parameter`, `RandomState`, `until`;
+  or take one from `gallery.loops`
+- differentiate it: `derivative`; one Scan alone: `derive`, `pullback`
+- see what happened: `trace`; whether it is right: `Trace.verify`, `check`
+- ask what becomes of a tap pattern: `Tape.reverse`
+
+`lab` draws nothing; that is what `visual` is for.
+"""
+
+from pytensor.scan.utils import until
+
+from lab import check, gallery
+from lab.cotangent import Connected, Disconnected, ThroughUntraced, Undefined
+from lab.derivation import RULE, Derivation, PullbackRule
+from lab.derivative import Derivative, ManyScansWarning, derivative
+from lab.errors import ArgumentError, GradientError, GraphError, LabError
+from lab.loop import Loop, LoopGraph
 from lab.pullback import derive, pullback
+from lab.scan import TapeScan
+from lab.tape import Kind, Tape
+from lab.trace import ScanTrace, TapeTrace, Trace, trace
+from lab.variables import Parameter, RandomState, Sequence, State
+
+__all__ = [
+    "RULE",
+    "ArgumentError",
+    "Connected",
+    "Derivation",
+    "Derivative",
+    "Disconnected",
+    "GradientError",
+    "GraphError",
+    "Kind",
+    "LabError",
+    "Loop",
+    "LoopGraph",
+    "ManyScansWarning",
+    "Parameter",
+    "PullbackRule",
+    "RandomState",
+    "ScanTrace",
+    "Sequence",
+    "State",
+    "Tape",
+    "TapeScan",
+    "TapeTrace",
+    "ThroughUntraced",
+    "Trace",
+    "Undefined",
+    "check",
+    "derivative",
+    "derive",
+    "gallery",
+    "pullback",
+    "trace",
+    "until",
+]

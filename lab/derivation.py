@@ -6,7 +6,7 @@ data, made when it is first asked for, comparable, and convertible to and from J
 """
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
 from typing import Any
@@ -14,7 +14,7 @@ from typing import Any
 from pytensor.graph.basic import Apply, Variable
 
 from lab.cotangent import Status, Undefined
-from lab.scan import LoopVariable, ScanParts
+from lab.scan import LoopVariable, ScanParts, outer_inputs
 from lab.tape import Tape
 
 
@@ -136,19 +136,6 @@ class DerivationRecord:
     order: int
     phases: tuple[Phase, ...]
 
-    def to_json(self) -> dict[str, Any]:
-        """Plain dicts, lists, strings and numbers."""
-        return asdict(self)
-
-    @classmethod
-    def from_json(cls, data: dict[str, Any]) -> "DerivationRecord":
-        """The inverse of `to_json`."""
-        phases = tuple(
-            Phase(p["number"], p["name"], tuple(Item(**item) for item in p["items"]))
-            for p in data["phases"]
-        )
-        return cls(data["forward"], data["backward"], data["order"], phases)
-
     def __str__(self) -> str:
         lines = [f"{self.backward}: the derivative of {self.forward}, order {self.order}"]
         for phase in self.phases:
@@ -177,7 +164,25 @@ class Derivation:
     readings: tuple[Reading, ...]
     totals: tuple[Total, ...]
     node: Apply | None = None
-    gradients: tuple[Variable, ...] = field(default=())
+    gradients: tuple[Variable, ...] = ()
+
+    @property
+    def parent(self) -> Apply:
+        """The node that was differentiated."""
+        found = (v.outer_output.owner for v in self.forward.variables if v.outer_output is not None)
+        return next(found)
+
+    @property
+    def sources(self) -> dict[int, LoopVariable]:
+        """For every result of the backward Scan, by the number of its outer input (from 0),
+        the variable of the forward Scan whose gradient it is."""
+        made = {reverse.variable: reverse.state for reverse in self.states}
+        made |= {total.variable: total.source for total in self.totals}
+        return {
+            number: made[variable]
+            for number, variable in enumerate(outer_inputs(self.backward))
+            if variable in made
+        }
 
     @cached_property
     def record(self) -> DerivationRecord:
@@ -186,9 +191,11 @@ class Derivation:
 
         return record(self)
 
-    def to_json(self) -> dict[str, Any]:
-        """`record` as plain dicts and lists."""
-        return self.record.to_json()
+    def to_json(self) -> Any:
+        """`record` as plain dicts, lists, strings and numbers; `lab.storing.from_json` reads it."""
+        from lab import storing  # which knows this module's records
+
+        return storing.to_json(self.record)
 
     def __str__(self) -> str:
         return str(self.record)

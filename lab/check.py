@@ -1,0 +1,107 @@
+"""Checking gradients against something that cannot share their mistakes.
+
+`finite_differences` asks the graph itself at nearby points.  `gradient` compares the two and
+raises `WrongGradient` with the first entry that disagrees.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from pytensor.graph.basic import Variable
+
+from lab.errors import ArgumentError, LabError
+from lab.run import run
+
+
+class WrongGradient(LabError, AssertionError):
+    """A gradient disagrees with finite differences, or with its adjoint."""
+
+
+def finite_differences(
+    function: Callable[[np.ndarray], Any], at: Any, step: float = 1e-3
+) -> np.ndarray:
+    """The gradient of a scalar `function` at the array `at`, entry by entry.
+
+    Central differences at `step`, twice that, and three times that, combined so that the
+    error falls with step**6 (Fornberg 1988, table 1).
+    """
+    at = np.array(at, dtype="float64")
+    result = np.empty_like(at)
+    weights = ((1, 3 / 4), (2, -3 / 20), (3, 1 / 60))
+    for index in np.ndindex(at.shape):
+        total = 0.0
+        for multiple, weight in weights:
+            for sign in (1, -1):
+                moved = at.copy()
+                moved[index] += sign * multiple * step
+                total += sign * weight * float(function(moved))
+        result[index] = total / step
+    return result
+
+
+def value_at(output: Variable, given: Mapping[Variable, Any]) -> np.ndarray:
+    """The value of `output`, uncompiled."""
+    values, _ = run([output], given, record=False)
+    return np.asarray(values[output])
+
+
+def gradient(
+    cost: Variable,
+    wrt: Variable,
+    found: Variable,
+    given: Mapping[Variable, Any],
+    tolerance: float = 1e-6,
+    step: float = 1e-3,
+) -> float:
+    """Compare `found`, which claims to be d cost / d wrt, with finite differences.
+
+    Returns the largest difference, relative to the size of the gradient (or to 1, if that is
+    larger); raises `WrongGradient` where it exceeds `tolerance`.
+    """
+    if wrt not in given:
+        raise ArgumentError(f"given: there is no value for {wrt}, by which to differentiate.")
+
+    def moved(value: np.ndarray) -> float:
+        return float(value_at(cost, {**given, wrt: value.astype(wrt.type.dtype)}))
+
+    expected = finite_differences(moved, given[wrt], step)
+    return compare(value_at(found, given), expected, tolerance, f"d {cost} / d {wrt}")
+
+
+def compare(found: Any, expected: Any, tolerance: float, what: str = "gradient") -> float:
+    """The largest relative difference of two arrays; `WrongGradient` if above `tolerance`."""
+    found, expected = np.asarray(found), np.asarray(expected)
+    if found.shape != expected.shape:
+        raise WrongGradient(f"{what}: its shape is {found.shape}, but should be {expected.shape}.")
+    scale = max(1.0, float(np.max(np.abs(expected), initial=0.0)))
+    away = np.abs(found - expected) / scale
+    away = np.where(np.isnan(away), np.inf, away)
+    worst = float(np.max(away, initial=0.0))
+    if worst > tolerance:
+        index = np.unravel_index(int(np.argmax(away)), away.shape)
+        raise WrongGradient(
+            f"{what}{list(map(int, index)) if index else ''} is {found[index]:.12g}, but should be "
+            f"{expected[index]:.12g}."
+        )
+    return worst
+
+
+def adjoint(
+    outputs: Sequence[np.ndarray],
+    output_gradients: Sequence[np.ndarray],
+    tangents: Sequence[np.ndarray],
+    gradients: Sequence[np.ndarray],
+    tolerance: float = 1e-10,
+) -> float:
+    """The dot-product test <g, J v> = <J* g, v>.
+
+    `outputs` are J v for the input `tangents` v, `gradients` are J* g for `output_gradients`
+    g.  Returns the relative difference of the two inner products.
+    """
+
+    def inner(first: Sequence[np.ndarray], second: Sequence[np.ndarray]) -> float:
+        return float(sum(np.vdot(a, b).real for a, b in zip(first, second, strict=True)))
+
+    forward, backward = inner(output_gradients, outputs), inner(gradients, tangents)
+    return compare(backward, forward, tolerance, "<J* g, v>")

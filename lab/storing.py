@@ -1,0 +1,74 @@
+"""Records as plain JSON, and back.
+
+Every record becomes a dict with its class name under ``"is"``; only the classes listed
+here are ever made from JSON, and nothing is evaluated.
+"""
+
+from collections.abc import Mapping
+from dataclasses import fields
+from enum import Enum
+from typing import Any
+
+import numpy as np
+
+from lab.arrays import array_from_json, array_to_json
+from lab.derivation import DerivationRecord, Item, Phase
+from lab.errors import ArgumentError
+from lab.formula import Call, Leaf, Number
+from lab.tape import Kind, Tape
+
+
+def to_json(value: Any) -> Any:
+    """`value`, a record or what records hold, as dicts, lists, strings and numbers."""
+    if isinstance(value, np.ndarray):
+        return {"is": "array", **array_to_json(value)}
+    if isinstance(value, Enum):
+        return {"is": type(value).__name__, "value": value.value}
+    if isinstance(value, tuple | list):
+        return [to_json(item) for item in value]
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    stored = {f.name: to_json(getattr(value, f.name)) for f in fields(value) if f.name != "live"}
+    if hasattr(value, "formulas"):
+        stored["formulas"] = to_json(value.formulas)
+    return {"is": type(value).__name__, **stored}
+
+
+def from_json(data: Any) -> Any:
+    """The inverse of `to_json`."""
+    if isinstance(data, list):
+        return tuple(from_json(item) for item in data)
+    if not isinstance(data, Mapping):
+        return data
+    name = data.get("is")
+    if name == "array":
+        return array_from_json(data)
+    if name == "Kind":
+        return Kind(data["value"])
+    classes = _classes()
+    if name not in classes:
+        raise ArgumentError(f"from_json: {name!r} is none of the records of a trace.")
+    values = {key: from_json(item) for key, item in data.items() if key != "is"}
+    found = values.pop("formulas", None)
+    record = classes[name](**values)
+    if found is not None:
+        object.__setattr__(record, "live", lambda: found)
+    return record
+
+
+def _classes() -> dict[str, type]:
+    from lab import trace  # which stores itself with this module
+
+    own = (Tape, Leaf, Number, Call, DerivationRecord, Phase, Item)
+    traced = (
+        trace.Trace,
+        trace.ScanTrace,
+        trace.TapeTrace,
+        trace.SequenceTrace,
+        trace.ParameterTrace,
+        trace.StepValue,
+        trace.Formula,
+        trace.Access,
+        trace.Axis,
+    )
+    return {record.__name__: record for record in (*own, *traced)}
