@@ -58,8 +58,7 @@ def build_loop(loop: "Loop") -> LoopGraph:
         taps = [row(f"{sequence.name}[{tap}]") for tap in sequence.taps]
         arguments[sequence.name] = taps[0] if len(taps) == 1 else taps
         for tap, inner in zip(sequence.taps, taps, strict=True):
-            first = sequence.start(tap)
-            rows = outer[first : first + steps]
+            rows = outer[sequence.start(tap) :][:steps]
             parts.append(
                 LoopVariable(Kind.SEQUENCE, sequence.name, Tape((0,), ()), rows, (inner,))
             )

@@ -12,7 +12,6 @@ import pytensor.tensor as pt
 from pytensor.configdefaults import config
 from pytensor.gradient import DisconnectedType, NullType, disconnected_type
 from pytensor.graph.basic import Variable
-from pytensor.tensor.shape import specify_broadcastable
 from pytensor.tensor.type import continuous_dtypes
 
 
@@ -85,12 +84,6 @@ def placeholder(like: Variable, name: str, dtype: str | None = None) -> Variable
     return kind(name=name)
 
 
-def as_type_of(variable: Variable, like: Variable) -> Variable:
-    """`variable`, which has the shape of `like`, with its dtype and broadcastable dimensions."""
-    if variable.type.dtype != like.type.dtype:
-        variable = pt.cast(variable, like.type.dtype)
-    flags = list(zip(variable.type.broadcastable, like.type.broadcastable, strict=True))
-    if any(has and not wants for has, wants in flags):
-        variable = pt.second(like, variable)  # forgets that a length is 1
-    tighten = [axis for axis, (has, wants) in enumerate(flags) if wants and not has]
-    return specify_broadcastable(variable, *tighten) if tighten else variable
+def cast_like(variable: Variable, like: Variable) -> Variable:
+    """`variable` with the dtype of `like`."""
+    return variable if variable.type.dtype == like.type.dtype else pt.cast(variable, like.type.dtype)

@@ -24,6 +24,10 @@ class GradientError(LabError, NotImplementedError):
     """A gradient exists, but this construction cannot give it; the message says why."""
 
 
+class BroadcastError(LabError, TypeError):
+    """A state changes which of its dimensions are known to have length 1."""
+
+
 def listing(items: Iterable[object]) -> str:
     """``a, b and c``; ``none`` for nothing: for use in error messages."""
     words = [str(item) for item in items]

@@ -28,7 +28,7 @@ from lab.cotangent import (
     Disconnected,
     ThroughUntraced,
     Undefined,
-    as_type_of,
+    cast_like,
     gradient_dtype,
     marker,
     placeholder,
@@ -46,7 +46,7 @@ from lab.derivation import (
     Total,
     symbol,
 )
-from lab.errors import GradientError
+from lab.errors import BroadcastError, GradientError
 from lab.scan import (
     LoopVariable,
     ScanParts,
@@ -193,6 +193,7 @@ def _reverse_state(task: _Task, step: StepGradients, state: LoopVariable) -> Rev
     If it was overwritten, what stands in it now is the gradient of the new value, which
     the step has just used: nothing is added, accumulation stops there.
     """
+    _check_broadcasting(task, state)
     tape, cleared = _reverse_tape(task, state)
     like, name = state.inner_inputs[0], symbol(task.order, state.name)
     signals = {-tap: step.signals[state, tap] for tap in state.tape.writes}
@@ -216,9 +217,22 @@ def _reverse_state(task: _Task, step: StepGradients, state: LoopVariable) -> Rev
             task.given[state.outer_output], state, task.steps, task.fits(state)
         ),
         tuple(arguments.values()),
-        tuple(as_type_of(result, like) for result in results),
+        tuple(cast_like(result, like) for result in results),
     )
     return ReverseState(state, variable, accumulated, cleared)
+
+
+def _check_broadcasting(task: _Task, state: LoopVariable) -> None:
+    """A slot has one type; PyTensor's Scan lets it differ, and goes wrong where it does."""
+    before = state.inner_inputs[0].type
+    for _, result in state.writes:
+        if result.type.broadcastable != before.broadcastable:
+            raise BroadcastError(
+                f"{task.forward.name}: {state.name} comes in as {before} and goes out as "
+                f"{result.type}; of one of its dimensions, only one of them knows that its length "
+                "is 1. Use pytensor.tensor.specify_shape on what the step returns, or start from "
+                "a variable that does not know it."
+            )
 
 
 def _reverse_tape(task: _Task, state: LoopVariable) -> tuple[Tape, tuple[int, ...]]:
@@ -247,7 +261,7 @@ def _remaining_outputs(task: _Task, step: StepGradients) -> tuple[Total, ...]:
         argument, name = part.inner_inputs[0], symbol(task.order, part.name)
         if not isinstance(step.statuses.get(argument), Connected):
             continue
-        share = as_type_of(step.gradients[argument], argument)
+        share = cast_like(step.gradients[argument], argument)
         if part.kind is Kind.SEQUENCE:
             variable = LoopVariable(
                 Kind.NIT_SOT, name, Tape((), (0,)), task.steps.made, inner_outputs=(share,)
@@ -260,7 +274,7 @@ def _remaining_outputs(task: _Task, step: StepGradients) -> tuple[Total, ...]:
                 Tape((-1,), (0,)),
                 rows.running_total(part.outer_input, argument, task.steps),
                 (before,),
-                (as_type_of(before + share, argument),),
+                (cast_like(before + share, argument),),
             )
         totals.append(Total(part, variable))
     return tuple(totals)

@@ -7,7 +7,7 @@ own tapes come out last slot first.  The functions here cut, reverse and pad acc
 import pytensor.tensor as pt
 from pytensor.graph.basic import Variable
 
-from lab.cotangent import Disconnected, as_type_of, gradient_dtype, status_of
+from lab.cotangent import Disconnected, cast_like, gradient_dtype, status_of
 from lab.derivation import PullbackRule, StepCount
 from lab.scan import LoopVariable, ScanParts, constant_value, is_cut_to, is_freshly_allocated
 from lab.tape import Kind
@@ -42,7 +42,7 @@ def reversed_gradient(
         gradient = pt.zeros_like(state.outer_output)
     if not fits:
         gradient = gradient[: _touched(state, steps)]
-    return as_type_of(gradient, state.outer_output)[::-1]
+    return cast_like(gradient, state.outer_output)[::-1]
 
 
 def fits(state: LoopVariable, forward: ScanParts, made_here: bool) -> bool:

@@ -297,7 +297,10 @@ def is_cut_to(sequence: Variable, n_steps: Variable) -> bool:
     if steps is not None and rows is not None:
         return steps == rows
     node = sequence.owner
-    return node is not None and isinstance(node.op, Subtensor) and n_steps in node.inputs
+    if node is None or not isinstance(node.op, Subtensor):
+        return False
+    bounds = [v.owner.inputs[0] if v.owner else v for v in node.inputs[1:]]
+    return n_steps in bounds  # as in u[:n_steps]
 
 
 def inner_connections(parts: ScanParts) -> dict[Variable, set[Variable]]:
