@@ -31,7 +31,9 @@ def same(first: Any, second: Any) -> bool:
         return len(first) == len(second) and all(map(same, first, second))
     if is_dataclass(first):
         return all(
-            same(getattr(first, field.name), getattr(second, field.name)) for field in fields(first)
+            same(getattr(first, field.name), getattr(second, field.name))
+            for field in fields(first)
+            if field.compare
         )
     return bool(first == second)
 

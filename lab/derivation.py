@@ -13,6 +13,7 @@ from typing import Any
 
 from pytensor.graph.basic import Apply, Variable
 
+from lab import storing
 from lab.cotangent import Status, Undefined
 from lab.scan import LoopVariable, ScanParts, outer_inputs
 from lab.tape import Tape
@@ -109,6 +110,7 @@ class Total:
     variable: LoopVariable
 
 
+@storing.record
 @dataclass(frozen=True)
 class Item:
     """One decision of a phase: what it is about, what was decided, and the expression built."""
@@ -118,6 +120,7 @@ class Item:
     expression: str = ""
 
 
+@storing.record
 @dataclass(frozen=True)
 class Phase:
     """One of the eleven phases, by the name that PyTensor's documentation gives it."""
@@ -127,6 +130,7 @@ class Phase:
     items: tuple[Item, ...]
 
 
+@storing.record
 @dataclass(frozen=True)
 class DerivationRecord:
     """A derivation as plain data: the Scan, its derivative, and the eleven phases."""
@@ -193,8 +197,6 @@ class Derivation:
 
     def to_json(self) -> Any:
         """`record` as plain dicts, lists, strings and numbers; `lab.storing.from_json` reads it."""
-        from lab import storing  # which knows this module's records
-
         return storing.to_json(self.record)
 
     def __str__(self) -> str:

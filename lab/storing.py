@@ -1,21 +1,34 @@
 """Records as plain JSON, and back.
 
-Every record becomes a dict with its class name under ``"is"``; only the classes listed
-here are ever made from JSON, and nothing is evaluated.
+Every record becomes a dict with its class name under ``"is"``.  Only classes that were
+marked with `record` are ever made from JSON, and nothing is evaluated.
 """
 
 from collections.abc import Mapping
 from dataclasses import fields
 from enum import Enum
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from lab.arrays import array_from_json, array_to_json
-from lab.derivation import DerivationRecord, Item, Phase
 from lab.errors import ArgumentError
 from lab.formula import Call, Leaf, Number
 from lab.tape import Kind, Tape
+
+Record = TypeVar("Record", bound=type)
+
+_RECORDS: dict[str, type] = {}
+
+
+def record(cls: Record) -> Record:
+    """Class decorator: instances can be stored as JSON and read back."""
+    _RECORDS[cls.__name__] = cls
+    return cls
+
+
+for _plain in (Tape, Leaf, Number, Call):
+    record(_plain)
 
 
 def to_json(value: Any) -> Any:
@@ -45,30 +58,11 @@ def from_json(data: Any) -> Any:
         return array_from_json(data)
     if name == "Kind":
         return Kind(data["value"])
-    classes = _classes()
-    if name not in classes:
-        raise ArgumentError(f"from_json: {name!r} is none of the records of a trace.")
+    if name not in _RECORDS:
+        raise ArgumentError(f"from_json: {name!r} is none of the records that Scantape stores.")
     values = {key: from_json(item) for key, item in data.items() if key != "is"}
     found = values.pop("formulas", None)
-    record = classes[name](**values)
+    made = _RECORDS[name](**values)
     if found is not None:
-        object.__setattr__(record, "live", lambda: found)
-    return record
-
-
-def _classes() -> dict[str, type]:
-    from lab import trace  # which stores itself with this module
-
-    own = (Tape, Leaf, Number, Call, DerivationRecord, Phase, Item)
-    traced = (
-        trace.Trace,
-        trace.ScanTrace,
-        trace.TapeTrace,
-        trace.SequenceTrace,
-        trace.ParameterTrace,
-        trace.StepValue,
-        trace.Formula,
-        trace.Access,
-        trace.Axis,
-    )
-    return {record.__name__: record for record in (*own, *traced)}
+        object.__setattr__(made, "live", lambda: found)
+    return made

@@ -25,6 +25,7 @@ from lab.scan import LoopVariable, ScanParts, outer_inputs, require_scan
 from lab.tape import Kind, Tape
 
 
+@storing.record
 @dataclass(frozen=True, eq=False)
 class Axis:
     """What the rows of an array stand for: row i is ``variable[index[i]]``."""
@@ -35,6 +36,7 @@ class Axis:
     __eq__ = same
 
 
+@storing.record
 @dataclass(frozen=True, eq=False)
 class Access:
     """All reads, or all writes, at one tap: the rows and the values, one for each step.
@@ -50,6 +52,7 @@ class Access:
     __eq__ = same
 
 
+@storing.record
 @dataclass(frozen=True, eq=False)
 class TapeTrace:
     """One tape: its taps, its initial contents, and every read and write.
@@ -87,6 +90,7 @@ class TapeTrace:
         return held
 
 
+@storing.record
 @dataclass(frozen=True, eq=False)
 class SequenceTrace:
     """One sequence: the value that each step read; `axis` tells of what, and at which index."""
@@ -98,6 +102,7 @@ class SequenceTrace:
     __eq__ = same
 
 
+@storing.record
 @dataclass(frozen=True, eq=False)
 class ParameterTrace:
     """A value that every step reads."""
@@ -108,6 +113,7 @@ class ParameterTrace:
     __eq__ = same
 
 
+@storing.record
 @dataclass(frozen=True, eq=False)
 class StepValue:
     """What one operation inside the step computed, over all steps.
@@ -122,6 +128,7 @@ class StepValue:
     __eq__ = same
 
 
+@storing.record
 @dataclass(frozen=True)
 class Formula:
     """What a step writes: `target` (a variable and its write tap) and the expression."""
@@ -130,6 +137,7 @@ class Formula:
     expression: Expression
 
 
+@storing.record
 @dataclass(frozen=True, eq=False)
 class ScanTrace:
     """One Scan: its variables over all steps.
@@ -149,10 +157,9 @@ class ScanTrace:
     untraced: tuple[str, ...]
     inside: tuple[StepValue, ...]
     stopped_early: bool = False
-    live: Any = field(default=None, repr=False)
+    live: Any = field(default=None, repr=False, compare=False)
 
-    def __eq__(self, other: object) -> bool:
-        return same(replace(self, live=None), other and replace(other, live=None))
+    __eq__ = same
 
     @cached_property
     def formulas(self) -> tuple[Formula, ...]:
@@ -160,18 +167,16 @@ class ScanTrace:
         return self.live() if self.live is not None else ()
 
 
+@storing.record
 @dataclass(frozen=True, eq=False)
 class Trace:
     """The run of a graph: the values asked for, and every Scan in the order in which they ran."""
 
     outputs: tuple[np.ndarray, ...]
     scans: tuple[ScanTrace, ...]
-    live: Any = field(default=None, repr=False)
+    live: Any = field(default=None, repr=False, compare=False)
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Trace) and same(
-            (self.outputs, self.scans), (other.outputs, other.scans)
-        )
+    __eq__ = same
 
     def verify(self, mode: str = "FAST_COMPILE") -> float:
         """The largest difference to the same graph, compiled and run by PyTensor.

@@ -1,0 +1,138 @@
+"""Where columns stand, and the pieces that every picture of tapes is made of."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from lab.trace import ScanTrace, TapeTrace, Trace
+from visual.columns import Gap, Timeline, column_of, shown_steps, with_gaps
+from visual.scene import Box, Shape, Text, shortened, text_width
+from visual.theme import Role
+
+MARGIN, LABELS = 24, 150
+CELL, BETWEEN, GAP = 92, 20, 64
+HEIGHT, THIN = 44, 24
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The left edges of the columns that are shown; gaps stand between them."""
+
+    left: Mapping[int, float]
+    gaps: tuple[tuple[float, Gap], ...]
+    right: float
+
+    def has(self, column: int) -> bool:
+        return column in self.left
+
+    def middle(self, column: int) -> float:
+        return self.left[column] + CELL / 2
+
+
+def place_columns(columns: Iterable[int], start: float = LABELS) -> Columns:
+    """Columns from left to right, neighbours close together, a gap where some are left out."""
+    left: dict[int, float] = {}
+    gaps = []
+    x = start
+    for item in with_gaps(columns):
+        if isinstance(item, Gap):
+            gaps.append((x, item))
+            x += GAP
+        else:
+            left[item] = x
+            x += CELL + BETWEEN
+    return Columns(left, tuple(gaps), x)
+
+
+def touched_columns(scan: ScanTrace, time: Timeline, around: int | None) -> set[int]:
+    """The columns of all slots that the shown steps of a loop read or write."""
+    found: set[int] = set()
+    for tape in (*scan.tapes, *scan.outputs):
+        if is_total(scan, tape) or not (time.knows(tape.axis) or tape.axis is None):
+            continue
+        found |= {column_of(tape, row, time) for row in touched_rows(scan, tape, around)}
+    for sequence in scan.sequences:
+        if time.knows(sequence.axis):
+            found |= {
+                time.column(sequence.axis.variable, int(sequence.axis.index[step]))
+                for step in numbers(shown_steps(scan.steps, around))
+            }
+    return found
+
+
+def touched_rows(scan: ScanTrace, tape: TapeTrace, around: int | None) -> set[int]:
+    """The rows of a tape that the shown steps read or write; all initial ones without steps."""
+    steps = numbers(shown_steps(scan.steps, around))
+    if not steps:
+        return set(range(min(len(tape.initial), 12)))
+    accesses = (*tape.reads, *tape.writes)
+    return {int(access.rows[step]) for access in accesses for step in steps}
+
+
+def numbers(items: Iterable[int | Gap]) -> list[int]:
+    """The items that are no gaps."""
+    return [item for item in items if not isinstance(item, Gap)]
+
+
+def is_total(scan: ScanTrace, tape: TapeTrace) -> bool:
+    """Whether a tape of a derivative only sums up the gradient of a parameter."""
+    return scan.parent is not None and tape.tape.reads == (-1,)
+
+
+def gap_text(gap: Gap, x: float, y: float) -> Text:
+    """The mark of columns that are not shown."""
+    return Text(x + (GAP - BETWEEN) / 2, y, f"⋯{gap.hidden:,}", 10.5, "middle", muted=True)
+
+
+def legend(roles: Sequence[Role], y: float, width: float) -> tuple[list[Shape], float]:
+    """A line for every role that occurs, in as many columns as fit; and where it ends."""
+    entries = [role for role in Role if role in set(roles)]
+    needed = max((text_width(role.value, 12) for role in entries), default=0) + 60
+    columns = max(1, int((width - 2 * MARGIN) // needed))
+    shapes: list[Shape] = []
+    for number, role in enumerate(entries):
+        x = MARGIN + (number % columns) * needed
+        top = y + (number // columns) * 24
+        shapes.append(Box(x, top, 24, 15, role))
+        shapes.append(Text(x + 32, top + 12, role.value, 12))
+    lines = -(-len(entries) // columns)
+    return shapes, y + lines * 24
+
+
+@dataclass
+class Canvas:
+    """What is drawn so far, how wide it became, and which roles occur in it."""
+
+    shapes: list[Shape] = field(default_factory=list)
+    roles: list[Role] = field(default_factory=list)
+    right: float = 0.0
+    y: float = 40.0
+
+    def add(self, *shapes: Shape) -> None:
+        self.shapes += shapes
+
+    def heading(self, title: str, subtitles: Sequence[str]) -> None:
+        """The title of a block and the lines under it."""
+        self.text(MARGIN, title, 16, bold=True)
+        for line in subtitles:
+            self.y += 19
+            self.text(MARGIN, line, 12, muted=True)
+        self.y += 14
+
+    def text(
+        self, x: float, content: str, size: float, bold: bool = False, muted: bool = False
+    ) -> None:
+        """A line at the present height, shortened to a readable length."""
+        short = shortened(content, 980, size)
+        title = content if short != content else ""
+        shape = Text(x, self.y, short, size, bold=bold, muted=muted, title=title)
+        self.add(shape)
+        self.right = max(self.right, shape.x + shape.width)
+
+
+def kind_text(trace: Trace, tape: TapeTrace) -> str:
+    """``mit-mot · reads 0, 1 · writes 1``."""
+
+    def listed(taps: Sequence[int]) -> str:
+        return ", ".join(str(tap).replace("-", "−") for tap in taps) or "nothing"
+
+    return f"{tape.kind} · reads {listed(tape.tape.reads)} · writes {listed(tape.tape.writes)}"

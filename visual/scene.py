@@ -1,0 +1,179 @@
+"""Pictures as values: frozen boxes, texts, lines and groups, in pixels, y downwards.
+
+A picture function returns a `Scene`.  Jupyter shows it, `save` writes it in the format
+that the file's suffix names, and every format is a walk over the same shapes.
+"""
+
+import os
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from lab import ArgumentError
+from lab.errors import listing
+from visual.theme import THEMES, Role, Theme
+
+# Advance widths in em, on the wide side of the fonts that browsers fall back to.
+MONO_WIDTH = 0.615
+NARROW, WIDE = set("iljtfr.,:;|!'()[] ·"), set("mwMWQO@%→←∂Σ″′")
+
+
+@dataclass(frozen=True)
+class Box:
+    """A rectangle in a role; `heat` fills it with a value from -1 to 1 instead."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+    role: Role
+    heat: float | None = None
+
+
+@dataclass(frozen=True)
+class Text:
+    """A line of text at its baseline; `role` gives its colour, None for that of the page."""
+
+    x: float
+    y: float
+    content: str
+    size: float = 12
+    anchor: str = "start"
+    mono: bool = False
+    bold: bool = False
+    muted: bool = False
+    struck: bool = False
+    role: Role | None = None
+    title: str = ""
+
+    @property
+    def width(self) -> float:
+        """An upper bound of the width when it is drawn."""
+        return text_width(self.content, self.size, self.mono, self.bold)
+
+    @property
+    def left(self) -> float:
+        """Where the text begins."""
+        return self.x - {"start": 0.0, "middle": self.width / 2, "end": self.width}[self.anchor]
+
+
+@dataclass(frozen=True)
+class Arrow:
+    """A smooth line through `points`, a cubic Bézier curve if there are four, with a head."""
+
+    points: tuple[tuple[float, float], ...]
+    accent: bool = False
+    faint: bool = False
+
+
+@dataclass(frozen=True)
+class Group:
+    """Shapes that belong together: a step, or a cell with its tooltip."""
+
+    shapes: tuple["Shape", ...]
+    step: int | None = None
+    cell: str = ""
+    title: str = ""
+
+
+Shape = Box | Text | Arrow | Group
+
+
+@dataclass(frozen=True)
+class Scene:
+    """A whole picture; `title` and `description` are for those who cannot see it."""
+
+    width: float
+    height: float
+    shapes: tuple[Shape, ...]
+    title: str
+    description: str
+    theme: Theme = THEMES["light"]
+
+    def walk(self) -> Iterator[Shape]:
+        """All shapes that are no groups, in drawing order."""
+        stack: list[Shape] = list(reversed(self.shapes))
+        while stack:
+            shape = stack.pop()
+            if isinstance(shape, Group):
+                stack.extend(reversed(shape.shapes))
+            else:
+                yield shape
+
+    def in_theme(self, name: str) -> "Scene":
+        """The same picture in the theme ``light``, ``dark`` or ``print``."""
+        if name not in THEMES:
+            raise ArgumentError(f"theme = {name!r}: expected {listing(THEMES)}.")
+        return replace(self, theme=THEMES[name])
+
+    def svg(self) -> str:
+        """The picture as an SVG document that stands alone."""
+        from visual.svg import to_svg
+
+        return to_svg(self)
+
+    def text(self) -> str:
+        """The picture in plain text."""
+        from visual.text import to_text
+
+        return to_text(self)
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write the picture to `path` in the format of its suffix: .svg or .txt.
+
+        The file appears whole or not at all.  Raises ArgumentError for another suffix or a
+        path that cannot be written.
+        """
+        path = Path(path)
+        backends = {".svg": self.svg, ".txt": self.text}
+        if path.suffix.lower() not in backends:
+            raise ArgumentError(
+                f"path = {str(path)!r}: the suffix tells the format and can be {listing(backends)}."
+            )
+        return write_whole(path, backends[path.suffix.lower()]())
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        return {"image/svg+xml": self.svg(), "text/plain": self.text()}
+
+
+def write_whole(path: Path, content: str) -> Path:
+    """Write `content` to a file beside `path` and move it there when it is complete."""
+    temporary = None
+    try:
+        with tempfile.NamedTemporaryFile(
+            "w", dir=path.parent, prefix=f".{path.name}.", delete=False, encoding="utf-8"
+        ) as file:
+            temporary = Path(file.name)
+            file.write(content)
+        temporary.chmod(0o666 & ~_umask())
+        temporary.replace(path)
+    except OSError as error:
+        if temporary is not None:
+            temporary.unlink(missing_ok=True)
+        raise ArgumentError(f"path = {str(path)!r} cannot be written: {error.strerror}.") from error
+    return path
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def text_width(content: str, size: float, mono: bool = False, bold: bool = False) -> float:
+    """An upper bound of the width of `content` in pixels."""
+    if mono:
+        return len(content) * size * MONO_WIDTH
+    em = sum(0.42 if c in NARROW else 0.95 if c in WIDE else 0.66 for c in content)
+    return em * size * (1.08 if bold else 1.0)
+
+
+def shortened(content: str, width: float, size: float, mono: bool = False) -> str:
+    """`content`, with an ellipsis in the place of what does not fit into `width`."""
+    if text_width(content, size, mono) <= width:
+        return content
+    while content and text_width(content + "…", size, mono) > width:
+        content = content[:-1]
+    return content.rstrip() + "…"

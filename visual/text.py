@@ -1,0 +1,55 @@
+"""Scenes as plain text: what a person reads in a terminal, and what tests compare.
+
+Texts stand where they stand in the picture, as far as letters allow; a box marks its role
+with brackets around what is written in it.
+"""
+
+from collections.abc import Iterable
+
+from visual.scene import Scene, Text
+from visual.theme import Role
+
+LETTER = 6.4
+BRACKETS = {
+    Role.INPUT: "()",
+    Role.SEED: "<>",
+    Role.INTERMEDIATE: "  ",
+    Role.UNNEEDED: "``",
+    Role.WAITING: "..",
+    Role.PRESERVED: "==",
+    Role.OVERWRITTEN: "**",
+    Role.SPENT: ",,",
+    Role.UNWRITTEN: "??",
+    Role.READ: "||",
+    Role.RESULT: "[]",
+}
+
+
+def to_text(scene: Scene) -> str:
+    """The picture in lines of plain text."""
+    rows: list[list[Text]] = []
+    for shape in sorted((s for s in scene.walk() if isinstance(s, Text)), key=lambda s: s.y):
+        if rows and abs(rows[-1][0].y - shape.y) < 4:
+            rows[-1].append(shape)
+        else:
+            rows.append([shape])
+    return "\n".join(_line(row) for row in rows) + "\n"
+
+
+def _line(row: Iterable[Text]) -> str:
+    line = ""
+    for shape in sorted(row, key=lambda s: s.left):
+        written = _written(shape)
+        middle = shape.x / LETTER
+        start = {"start": middle, "middle": middle - len(written) / 2, "end": middle - len(written)}
+        column = max(round(start[shape.anchor]), len(line) + 1 if line else 0)
+        line = line.ljust(column) + written
+    return line.rstrip()
+
+
+def _written(shape: Text) -> str:
+    content = f"~{shape.content}~" if shape.struck else shape.content
+    if shape.role is None:
+        return content
+    left, right = BRACKETS[shape.role]
+    return f"{left}{content}{right}"

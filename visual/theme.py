@@ -1,0 +1,162 @@
+"""How roles look: colours, lines and letters, in light, dark and print.
+
+Every role differs from the others by more than its colour: by its line (dashed, doubled,
+heavy), by what is written in it, or both, so that the pictures can be read in black and
+white and by colour-blind eyes.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from types import MappingProxyType
+
+
+class Role(StrEnum):
+    """What a box stands for; the value is how the legend explains it."""
+
+    INPUT = "input: given"
+    SEED = "output or seed: the cost acts here"
+    INTERMEDIATE = "intermediate: computed"
+    UNNEEDED = "not needed for the result"
+    WAITING = "waiting: external gradient, not read yet"
+    PRESERVED = "preserved: read, kept for later"
+    OVERWRITTEN = "overwritten: read, then replaced"
+    SPENT = "spent: not touched again"
+    UNWRITTEN = "unwritten: memory nobody has filled"
+    READ = "forward value read by this step"
+    RESULT = "result: gradient that is passed on"
+
+
+class Line(StrEnum):
+    """How the edge of a box is drawn."""
+
+    PLAIN = "plain"
+    HEAVY = "heavy"
+    DOUBLE = "double"
+    DASHED = "dashed"
+    DOTTED = "dotted"
+
+
+@dataclass(frozen=True)
+class Look:
+    """The colours and the line of a role."""
+
+    fill: str
+    stroke: str
+    text: str
+    line: Line = Line.PLAIN
+
+
+@dataclass(frozen=True)
+class Theme:
+    """All colours of a picture."""
+
+    name: str
+    background: str
+    text: str
+    muted: str
+    arrow: str
+    looks: Mapping[Role, Look]
+
+
+LINES: Mapping[Role, Line] = MappingProxyType(
+    {
+        Role.INPUT: Line.PLAIN,
+        Role.SEED: Line.PLAIN,
+        Role.INTERMEDIATE: Line.PLAIN,
+        Role.UNNEEDED: Line.DOTTED,
+        Role.WAITING: Line.DASHED,
+        Role.PRESERVED: Line.DOUBLE,
+        Role.OVERWRITTEN: Line.HEAVY,
+        Role.SPENT: Line.PLAIN,
+        Role.UNWRITTEN: Line.DOTTED,
+        Role.READ: Line.PLAIN,
+        Role.RESULT: Line.DOUBLE,
+    }
+)
+
+
+def _theme(
+    name: str, background: str, text: str, muted: str, arrow: str, colours: Mapping[Role, str]
+) -> Theme:
+    """A theme from "fill stroke text" for each role."""
+    looks = {role: Look(*colours[role].split(), line=LINES[role]) for role in Role}
+    return Theme(name, background, text, muted, arrow, MappingProxyType(looks))
+
+
+LIGHT = _theme(
+    "light",
+    background="#ffffff",
+    text="#1f2937",
+    muted="#6b7280",
+    arrow="#9a3412",
+    colours={
+        Role.INPUT: "#dbeafe #2563eb #1e3a8a",
+        Role.SEED: "#fee2e2 #dc2626 #7f1d1d",
+        Role.INTERMEDIATE: "#ffffff #6b7280 #1f2937",
+        Role.UNNEEDED: "#fafafa #b8bec8 #6b7280",
+        Role.WAITING: "#ffffff #6b7280 #6b7280",
+        Role.PRESERVED: "#d1fae5 #047857 #064e3b",
+        Role.OVERWRITTEN: "#fed7aa #c2410c #431407",
+        Role.SPENT: "#eef0f3 #9ca3af #4b5563",
+        Role.UNWRITTEN: "#ffffff #b8bec8 #6b7280",
+        Role.READ: "#eff6ff #93b4ee #1e3a8a",
+        Role.RESULT: "#dbeafe #1d4ed8 #1e3a8a",
+    },
+)
+
+DARK = _theme(
+    "dark",
+    background="#111827",
+    text="#e5e7eb",
+    muted="#9ca3af",
+    arrow="#fdba74",
+    colours={
+        Role.INPUT: "#1e3a8a #60a5fa #dbeafe",
+        Role.SEED: "#7f1d1d #f87171 #fee2e2",
+        Role.INTERMEDIATE: "#111827 #9ca3af #f3f4f6",
+        Role.UNNEEDED: "#151d2c #4b5563 #9ca3af",
+        Role.WAITING: "#111827 #9ca3af #9ca3af",
+        Role.PRESERVED: "#064e3b #34d399 #d1fae5",
+        Role.OVERWRITTEN: "#7c2d12 #fb923c #ffedd5",
+        Role.SPENT: "#1f2937 #4b5563 #b6bcc6",
+        Role.UNWRITTEN: "#111827 #4b5563 #9ca3af",
+        Role.READ: "#172554 #3b6fd1 #dbeafe",
+        Role.RESULT: "#1e3a8a #93c5fd #dbeafe",
+    },
+)
+
+PRINT = _theme(
+    "print",
+    background="#ffffff",
+    text="#000000",
+    muted="#444444",
+    arrow="#000000",
+    colours={
+        Role.INPUT: "#ececec #000000 #000000",
+        Role.SEED: "#d0d0d0 #000000 #000000",
+        Role.INTERMEDIATE: "#ffffff #000000 #000000",
+        Role.UNNEEDED: "#ffffff #aaaaaa #666666",
+        Role.WAITING: "#ffffff #555555 #555555",
+        Role.PRESERVED: "#ffffff #000000 #000000",
+        Role.OVERWRITTEN: "#dddddd #000000 #000000",
+        Role.SPENT: "#f4f4f4 #aaaaaa #555555",
+        Role.UNWRITTEN: "#ffffff #aaaaaa #666666",
+        Role.READ: "#f4f4f4 #777777 #000000",
+        Role.RESULT: "#ececec #000000 #000000",
+    },
+)
+
+THEMES: Mapping[str, Theme] = MappingProxyType({t.name: t for t in (LIGHT, DARK, PRINT)})
+
+
+def contrast(first: str, second: str) -> float:
+    """The contrast ratio of two ``#rrggbb`` colours, 1 to 21 (WCAG 2.1, 1.4.3)."""
+    lighter, darker = sorted((_luminance(first), _luminance(second)), reverse=True)
+    return (lighter + 0.05) / (darker + 0.05)
+
+
+def _luminance(colour: str) -> float:
+    channels = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    linear = [c / 12.92 if c <= 0.03928 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]

@@ -1,0 +1,109 @@
+"""Numbers, vectors and matrices as they stand in a cell."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from visual.scene import Box, Group, Shape, Text, shortened
+from visual.theme import Role
+
+NUMBER_SIZE, SMALL_SIZE = 12.5, 10.5
+SEGMENTS = 8
+
+
+def number_text(value: object) -> str:
+    """A number with four significant digits."""
+    array = np.asarray(value)
+    if array.dtype.kind == "b":
+        return str(bool(array))
+    if array.dtype.kind in "iu":
+        return str(int(array)) if abs(int(array)) < 1e7 else f"{int(array):.4g}"
+    if array.dtype.kind == "c":
+        return f"{array.item():.3g}"
+    short = f"{float(array):.4g}"
+    return "0" if short == "-0" else short.replace("e+0", "e").replace("e-0", "e-").replace("e+", "e")
+
+
+def value_text(value: np.ndarray) -> str:
+    """A number, or of an array its norm."""
+    if value.ndim == 0:
+        return number_text(value)
+    return f"‖{number_text(norm(value))}‖"
+
+
+def norm(value: np.ndarray) -> float:
+    """The Euclidean norm of all entries."""
+    return float(np.sqrt(np.sum(np.abs(value.astype("float64")) ** 2)))
+
+
+def full_text(value: np.ndarray) -> str:
+    """A number with all its digits; an array with its shape and, if it is small, its entries."""
+    if value.ndim == 0:
+        return repr(value.item())
+    entries = np.array2string(value, precision=6, separator=", ", threshold=24).replace("\n", " ")
+    return f"shape {value.shape}: {entries}"
+
+
+def cell(
+    box: Box,
+    value: np.ndarray | None,
+    name: str,
+    old: np.ndarray | None = None,
+    step: int | None = None,
+    key: str = "",
+    label: str = "",
+) -> Group:
+    """A box with a value in it; `old` stands above it, struck through; `label` names it."""
+    shapes: list[Shape] = [box]
+    middle, bottom = box.x + box.width / 2, box.y + box.height
+    title = f"{name} = {full_text(value)}" if value is not None else f"{name}: not written yet"
+    above = label if old is None else value_text(old)
+    if old is not None:
+        title += f" (before: {full_text(old)})"
+    if value is None:
+        shapes.append(_centred(box, bottom - box.height / 2 + 4, "—", box.role))
+    elif value.ndim:
+        shapes += _strip(box, value)
+        shapes.append(_centred(box, bottom - 7, value_text(value), box.role, SMALL_SIZE))
+    else:
+        baseline = bottom - (9 if above else box.height / 2 - 4.5)
+        bold = box.role in (Role.OVERWRITTEN, Role.RESULT)
+        shapes.append(_centred(box, baseline, number_text(value), box.role, bold=bold))
+    if above and (value is None or value.ndim == 0 or old is None):
+        size = SMALL_SIZE if old is not None else 12
+        shapes.append(
+            Text(
+                middle,
+                box.y + 16,
+                shortened(above, box.width - 8, size, mono=old is not None),
+                size,
+                "middle",
+                mono=old is not None,
+                bold=old is None,
+                struck=old is not None,
+                role=box.role,
+            )
+        )
+    return Group(tuple(shapes), step, key, title)
+
+
+def _centred(
+    box: Box, y: float, content: str, role: Role, size: float = NUMBER_SIZE, bold: bool = False
+) -> Text:
+    content = shortened(content, box.width - 6, size, mono=True)
+    return Text(box.x + box.width / 2, y, content, size, "middle", mono=True, bold=bold, role=role)
+
+
+def _strip(box: Box, value: np.ndarray) -> Iterator[Box]:
+    """A vector as a strip of colours, a matrix as a small picture, each relative to its largest."""
+    table = np.atleast_2d(value.astype("float64").reshape(value.shape[0], -1).T)
+    table = table[:SEGMENTS, :SEGMENTS] if value.ndim > 1 else table[:, :SEGMENTS]
+    finite = np.abs(table[np.isfinite(table)])
+    scale = float(finite.max()) if finite.size and finite.max() > 0 else 1.0
+    rows, columns = table.shape
+    width, height = (box.width - 12) / max(1, columns), (box.height - 24) / max(1, rows)
+    for row in range(rows):
+        for column in range(columns):
+            share = float(np.clip(table[row, column] / scale, -1, 1))
+            x, y = box.x + 6 + column * width, box.y + 6 + row * height
+            yield Box(x, y, width - 0.5, height - 0.5, box.role, heat=share)
