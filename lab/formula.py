@@ -124,13 +124,19 @@ def _call(node: Apply, output: Variable, arguments: tuple[Expression, ...]) -> E
         return _product(arguments)
     if name == "Subtensor" and len(arguments) > 1:
         return Call("at", arguments)
-    if name == "Dot" or name == "Blockwise":
-        return Call("Dot" if "ot" in str(node.op) or "atmul" in str(node.op) else "f", arguments)
+    if name in ("Dot", "Dot22", "MatMul") or (name == "Blockwise" and _is_product(node)):
+        shapes = [v.type.shape for v in node.inputs]
+        outer = output.type.ndim == 2 and shapes[0][-1] == 1 and shapes[1][0] == 1
+        return Call("outer" if outer else "Dot", arguments)
     if name in OPERATORS or name in ("TrueDiv", "Pow", "Neg", "IntDiv"):
         return Call(name, arguments)
     if name.endswith("RV"):
         return Call(name.removesuffix("RV").lower(), arguments[2:])
     return Call(FUNCTIONS.get(name, name.lower()), arguments)
+
+
+def _is_product(node: Apply) -> bool:
+    return type(node.op.core_op).__name__ in ("Dot", "MatMul")
 
 
 def _transposes(node: Apply) -> bool:

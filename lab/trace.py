@@ -77,6 +77,11 @@ class TapeTrace:
 
     __eq__ = same
 
+    @property
+    def is_total(self) -> bool:
+        """Whether the tape only sums up, step by step, the gradient of a parameter."""
+        return self.kind is Kind.SIT_SOT and self.gradient_of is not None
+
     def position(self, row: int) -> int:
         """The position of a row of the array."""
         return row - self.tape.origin
@@ -160,6 +165,13 @@ class ScanTrace:
     live: Any = field(default=None, repr=False, compare=False)
 
     __eq__ = same
+
+    def variable(self, leaf: Leaf) -> "TapeTrace | SequenceTrace | ParameterTrace | None":
+        """The variable that a leaf of a formula reads or writes."""
+        ordered = (*self.sequences, *self.tapes, *[None] * len(self.untraced), *self.outputs)
+        if 0 <= leaf.argument < len(ordered):
+            return ordered[leaf.argument]
+        return next((p for p in self.parameters if p.name == leaf.variable), None)
 
     @cached_property
     def formulas(self) -> tuple[Formula, ...]:

@@ -126,12 +126,11 @@ def _needed(scan: ScanTrace, outputs: set[Slot]) -> set[Slot]:
 
 def _slot(scan: ScanTrace, leaf: Leaf, step: int) -> Slot | None:
     """The variable and index that a leaf of a formula stands for at a step."""
-    for tape in (*scan.tapes, *scan.outputs):
-        if tape.name == leaf.variable and leaf.tap is not None:
-            return (tape.name, tape.tape.row(step, leaf.tap) if tape.tape.reads else step)
-    if 0 <= leaf.argument < len(scan.sequences):
-        axis = scan.sequences[leaf.argument].axis
-        return (axis.variable, int(axis.index[step]))
+    variable = scan.variable(leaf)
+    if isinstance(variable, TapeTrace) and leaf.tap is not None:
+        return (variable.name, variable.tape.row(step, leaf.tap))
+    if isinstance(variable, SequenceTrace):
+        return (variable.axis.variable, int(variable.axis.index[step]))
     return None
 
 

@@ -47,7 +47,7 @@ def touched_columns(scan: ScanTrace, time: Timeline, around: int | None) -> set[
     """The columns of all slots that the shown steps of a loop read or write."""
     found: set[int] = set()
     for tape in (*scan.tapes, *scan.outputs):
-        if is_total(scan, tape) or not (time.knows(tape.axis) or tape.axis is None):
+        if tape.is_total or not (time.knows(tape.axis) or tape.axis is None):
             continue
         found |= {column_of(tape, row, time) for row in touched_rows(scan, tape, around)}
     for sequence in scan.sequences:
@@ -71,11 +71,6 @@ def touched_rows(scan: ScanTrace, tape: TapeTrace, around: int | None) -> set[in
 def numbers(items: Iterable[int | Gap]) -> list[int]:
     """The items that are no gaps."""
     return [item for item in items if not isinstance(item, Gap)]
-
-
-def is_total(scan: ScanTrace, tape: TapeTrace) -> bool:
-    """Whether a tape of a derivative only sums up the gradient of a parameter."""
-    return scan.parent is not None and tape.tape.reads == (-1,)
 
 
 def gap_text(gap: Gap, x: float, y: float) -> Text:

@@ -1,7 +1,9 @@
 """What quantities are called in a picture: x₃, ∂C/∂x₃, buf[1]."""
 
+from collections.abc import Callable
+
 from lab.formula import Call, Expression, Leaf, text
-from lab.trace import ScanTrace, TapeTrace, Trace
+from lab.trace import ScanTrace, SequenceTrace, TapeTrace, Trace
 
 _SUBSCRIPTS = str.maketrans("-0123456789", "₋₀₁₂₃₄₅₆₇₈₉")
 
@@ -48,55 +50,38 @@ def tape_label(trace: Trace, scan: ScanTrace, tape: TapeTrace, row: int) -> str:
 
 
 class Speller:
-    """Writes the leaves of a step's formulas, for one step or for its numbers."""
+    """Writes the leaves of a step's formulas: for one step, or for all of them."""
 
     def __init__(self, scan: ScanTrace) -> None:
         self.scan = scan
-        self.sequences = len(scan.sequences)
-        self.recurrent = [t for t in scan.tapes if t.gradient_of is not None or scan.parent is None]
-
-    def tape(self, leaf: Leaf) -> TapeTrace | None:
-        """The tape that a leaf reads, if it reads one."""
-        if leaf.tap is None:
-            return None
-        return next((t for t in (*self.scan.tapes, *self.scan.outputs) if t.name == leaf.variable), None)
+        self.several = sum(not t.is_total for t in scan.tapes) > 1
 
     def position(self, leaf: Leaf, step: int) -> str:
-        """``buf[1]``, ``x[3]`` or ``w``."""
-        tape = self.tape(leaf)
-        if tape is not None:
-            return self._slot(tape, leaf, step)
-        if 0 <= leaf.argument < self.sequences:
-            axis = self.scan.sequences[leaf.argument].axis
-            return f"{leaf.variable}[{int(axis.index[step])}]"
-        return leaf.variable
-
-    def _slot(self, tape: TapeTrace, leaf: Leaf, step: int) -> str:
-        if self.scan.parent is None and tape.axis is not None:  # a loop's own values, by time
-            row = tape.tape.row(step, leaf.tap) if tape.tape.reads else step
-            return f"{tape.name}[{int(tape.axis.index[row])}]"
-        if not tape.tape.reads:  # an output: which of the parent's values it belongs to
-            index = int(tape.axis.index[step]) if tape.axis is not None else step
-            return f"{tape.name}[{index}]"
-        if tape.axis is None and tape.gradient_of is not None:  # a running total
-            return tape.name
-        several = sum(t.axis is not None or t.gradient_of is None for t in self.scan.tapes) > 1
-        name = f"buf_{tape.name}" if several else "buf"
+        """What a leaf is at a step: ``buf[1]``, ``x[3]`` or ``w``."""
+        variable = self.scan.variable(leaf)
+        if isinstance(variable, SequenceTrace):
+            return f"{leaf.variable}[{int(variable.axis.index[step])}]"
+        if not isinstance(variable, TapeTrace) or leaf.tap is None or variable.is_total:
+            return leaf.variable
+        row = variable.tape.row(step, leaf.tap)
+        in_time = self.scan.parent is None or not variable.tape.reads
+        if in_time and variable.axis is not None:
+            return f"{leaf.variable}[{int(variable.axis.index[row])}]"
+        name = f"buf_{leaf.variable}" if self.several else "buf"
         return f"{name}[{step + leaf.tap}]"
 
     def general(self, leaf: Leaf) -> str:
-        """``x[t−1]``, ``u[t]`` or ``w``: for the formula of all steps."""
-        tape = self.tape(leaf)
-        if tape is not None:
+        """What a leaf is at any step: ``x[t−1]``, ``u[t]`` or ``w``."""
+        variable = self.scan.variable(leaf)
+        if isinstance(variable, TapeTrace):
             return f"{leaf.variable}[{_moment(leaf.tap or 0)}]"
-        if 0 <= leaf.argument < self.sequences:
-            axis = self.scan.sequences[leaf.argument].axis
-            ahead = int(axis.index[0]) if len(axis.index) else 0
+        if isinstance(variable, SequenceTrace):
+            ahead = int(variable.axis.index[0]) if len(variable.axis.index) else 0
             return f"{leaf.variable}[{_moment(ahead - self._origin())}]"
         return leaf.variable
 
     def _origin(self) -> int:
-        origins = {t.tape.origin for t in self.scan.tapes if t.axis is not None}
+        origins = {tape.tape.origin for tape in self.scan.tapes}
         return origins.pop() if len(origins) == 1 else 0
 
 
@@ -113,9 +98,12 @@ def leaves_of(expression: Expression) -> list[Leaf]:
     return []
 
 
-def factor_label(expression: Expression, read: Leaf, old: Leaf | None, spell: object) -> str:
+def factor_label(
+    expression: Expression, read: Leaf, old: Leaf | None, spell: Callable[[Leaf], str]
+) -> str:
     """What happens to `read` on its way into a slot: ``·2·x[3] + old``; empty if not so simple."""
-    terms = expression.arguments if isinstance(expression, Call) and expression.name == "Add" else (expression,)
+    added = isinstance(expression, Call) and expression.name == "Add"
+    terms = expression.arguments if isinstance(expression, Call) and added else (expression,)
     own = [term for term in terms if read in leaves_of(term)]
     if len(own) != 1:
         return ""

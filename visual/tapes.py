@@ -7,10 +7,12 @@ the same formula in numbers.  Time runs from left to right everywhere, so that t
 a backward loop moves leftwards.
 """
 
+from textwrap import wrap
+
 import numpy as np
 
 from lab.formula import Leaf, text
-from lab.trace import Formula, ScanTrace, TapeTrace, Trace
+from lab.trace import Formula, ScanTrace, SequenceTrace, TapeTrace, Trace
 from visual.columns import Gap, Timeline, column_of, root_of, shown_steps, timeline
 from visual.forward import draw_forward
 from visual.layout import (
@@ -23,7 +25,6 @@ from visual.layout import (
     Canvas,
     Columns,
     gap_text,
-    is_total,
     kind_text,
     legend,
     numbers,
@@ -40,12 +41,12 @@ from visual.names import (
     leaves_of,
     tape_label,
 )
-from visual.scene import Arrow, Box, Group, Scene, Shape, Text, shortened
+from visual.scene import MONO_WIDTH, Arrow, Box, Group, Scene, Shape, Text, shortened
 from visual.theme import THEMES, Role
-from visual.values import cell, full_text, value_text
+from visual.values import cell, full_text, number_text, value_text
 from lab.tape import Kind
 
-ARROWS, HEADER, FORMULA = 30, 34, 12.5
+ARROWS, HEADER, FORMULA = 34, 34, 12.5
 LONGEST_FORMULA = 64
 
 
@@ -83,6 +84,9 @@ def tapes(trace: Trace, theme: str = "light", around: int | None = None) -> Scen
 
 def _order(trace: Trace) -> int:
     return max(scan.order for scan in trace.scans)
+
+
+_Places = dict[tuple[int, int], tuple[float, float]]  # by tape and row: where a cell stands
 
 
 class _Lane:
@@ -132,10 +136,10 @@ class _Block:
         self.columns, self.time, self.around = columns, time, around
         self.scan = trace.scans[number]
         self.spell = Speller(self.scan)
-        self.totals = [tape for tape in self.scan.tapes if is_total(self.scan, tape)]
+        self.totals = [tape for tape in self.scan.tapes if tape.is_total]
         self.lanes = [_Lane(self, t) for t in self.scan.tapes if t not in self.totals]
         right = max([columns.right, *(lane.columns.right for lane in self.lanes)])
-        self.total_left = {t.name: right + i * (CELL + BETWEEN) for i, t in enumerate(self.totals)}
+        self.total_left = {id(t): right + i * (CELL + BETWEEN) for i, t in enumerate(self.totals)}
         self.formula_left = right + len(self.totals) * (CELL + BETWEEN) + 4
         self.reads_height = len(self.scan.sequences) * (THIN + 4)
         self.outputs_height = len(self.scan.outputs) * (THIN + 6)
@@ -182,7 +186,7 @@ class _Block:
         canvas = self.canvas
         self._row_label("initial", [], canvas.y + HEADER + HEIGHT / 2 + 4)
         for tape in self.totals:
-            x = self.total_left[tape.name]
+            x = self.total_left[id(tape)]
             label = gradient_name(self.trace, self.scan, tape.gradient_of, None)
             self._header(x, canvas.y, label, "total")
             self._cell(x, canvas.y + HEADER, tape, 0, tape.initial[0], Role.INTERMEDIATE, -1)
@@ -194,7 +198,7 @@ class _Block:
                 self._header(x, canvas.y - HEADER, label or lane.tape.name, f"pos {position}")
                 value = None if lane.tape.unwritten[row] else lane.tape.initial[row]
                 lane.values[row] = lane.tape.initial[row]
-                self._cell(x, canvas.y, lane.tape, row, value, self._untouched(lane, row, True), -1)
+                self._cell(x, canvas.y, lane.tape, row, value, self._before(lane, row), -1)
             self._gaps(lane)
             canvas.y += HEIGHT + 12
         if not self.lanes:
@@ -208,7 +212,7 @@ class _Block:
         self._row_label(f"step {step}", self._positions(step), canvas.y + 18)
         for number, sequence in enumerate(self.scan.sequences):
             self._reading(number, step, top + number * (THIN + 4))
-        places: dict[tuple[str, int], tuple[float, float]] = {}
+        places: _Places = {}
         for lane in self.lanes:
             self._tape_after(lane, step, places)
             canvas.y += HEIGHT + ARROWS
@@ -216,12 +220,12 @@ class _Block:
             row = int(tape.writes[0].rows[step])
             y = top + self.reads_height
             value, old = tape.writes[0].values[step], tape.reads[0].values[step]
-            x = self.total_left[tape.name]
+            x = self.total_left[id(tape)]
             self._cell(x, y, tape, row, value, Role.OVERWRITTEN, step, old)
         if not self.lanes:
             canvas.y += HEIGHT + ARROWS if self.totals else 0
         for number, output in enumerate(self.scan.outputs):
-            self._output(output, step, canvas.y + number * (THIN + 6) - 4)
+            self._output(output, step, canvas.y + number * (THIN + 6))
         canvas.y += self.outputs_height
         for formula in self.scan.formulas:
             self._arrows(formula, step, places)
@@ -249,7 +253,7 @@ class _Block:
         self._row_label("result", [], canvas.y + HEIGHT / 2 + 4)
         for tape in totals:
             row = len(tape.final) - 1
-            x = self.total_left[tape.name]
+            x = self.total_left[id(tape)]
             self._cell(x, canvas.y, tape, row, tape.final[row], Role.RESULT, None)
         for lane in used:
             wanted = self._result_rows(lane.tape)
@@ -270,7 +274,7 @@ class _Block:
     # cells
 
     def _tape_after(
-        self, lane: _Lane, step: int, places: dict[tuple[str, int], tuple[float, float]]
+        self, lane: _Lane, step: int, places: _Places
     ) -> None:
         """One tape after a step; where its slots stand is noted in `places`."""
         tape, y = lane.tape, self.canvas.y
@@ -280,7 +284,7 @@ class _Block:
         written = {int(access.rows[step]): access for access in tape.writes}
         read = {int(access.rows[step]) for access in tape.reads}
         for row, x in lane.shown:
-            places[tape.name, row] = (x, y)
+            places[id(tape), row] = (x, y)
             old = None
             if row in written:
                 role = Role.OVERWRITTEN if row in read else Role.INTERMEDIATE
@@ -289,7 +293,10 @@ class _Block:
             elif row in read:
                 role = Role.PRESERVED
             elif lane.last[row] > step:
-                role = self._untouched(lane, row, lane.first[row] > step)
+                waiting = lane.first[row] > step
+                role = Role.WAITING if waiting else Role.INTERMEDIATE
+                if waiting and tape.unwritten[row]:
+                    role = Role.UNWRITTEN
             else:
                 role = Role.SPENT if lane.last[row] >= 0 else Role.UNNEEDED
             value: np.ndarray | None = lane.values[row]
@@ -298,15 +305,13 @@ class _Block:
             self._cell(x, y, tape, row, value, role, step, old)
         self._gaps(lane)
 
-    def _untouched(self, lane: _Lane, row: int, before_any: bool) -> Role:
-        """The role of a slot that has not been touched yet, or is between two touches."""
-        if lane.tape.unwritten[row] and before_any:
+    def _before(self, lane: _Lane, row: int) -> Role:
+        """The role of a slot before the first step."""
+        if lane.tape.unwritten[row]:
             return Role.UNWRITTEN
         if lane.last[row] < 0:
             return Role.UNNEEDED
-        if before_any and np.any(lane.tape.initial[row] != 0):
-            return Role.SEED
-        return Role.WAITING if before_any else Role.INTERMEDIATE
+        return Role.SEED if np.any(lane.tape.initial[row] != 0) else Role.WAITING
 
     def _result_rows(self, tape: TapeTrace) -> set[int]:
         """The rows that hold gradients of what the parent loop was given."""
@@ -332,7 +337,7 @@ class _Block:
     ) -> None:
         self.canvas.roles.append(role)
         name = tape_label(self.trace, self.scan, tape, row) or f"{tape.name} row {row}"
-        key = f"{self.number}:{tape.name}:{row}"
+        key = self._key(tape, row)
         inside = step if step is not None and step >= 0 else None
         self.canvas.add(cell(Box(x, y, CELL, HEIGHT, role), value, name, old, inside, key))
 
@@ -369,8 +374,13 @@ class _Block:
         step: int | None,
     ) -> None:
         index = int(tape.axis.index[row]) if tape.axis is not None else row
-        key = f"{self.number}:{tape.name}:{row}"
+        key = self._key(tape, row)
         self._thin(x, y, indexed(tape.name, index), value, role, step, key)
+
+    def _key(self, tape: TapeTrace, row: int) -> str:
+        """Which quantity a cell shows: the same wherever it is shown."""
+        ordered = [id(t) for t in (*self.scan.tapes, *self.scan.outputs)]
+        return f"{self.number}:{tape.name}.{ordered.index(id(tape))}:{row}"
 
     def _thin(
         self, x: float, y: float, name: str, value: np.ndarray, role: Role, step: int | None, key: str
@@ -424,7 +434,7 @@ class _Block:
             self.canvas.add(gap_text(gap, x, self.canvas.y + HEIGHT / 2 + 4))
 
     def _arrows(
-        self, formula: Formula, step: int, places: dict[tuple[str, int], tuple[float, float]]
+        self, formula: Formula, step: int, places: _Places
     ) -> None:
         """From every slot that a formula reads to the slot that it writes, itself excepted."""
         target = self._place(formula.target, step, places)
@@ -441,15 +451,15 @@ class _Block:
 
     @staticmethod
     def _same(leaf: Leaf, target: Leaf) -> bool:
-        return leaf.variable == target.variable and leaf.tap == target.tap
+        return (leaf.argument, leaf.tap) == (target.argument, target.tap)
 
     def _place(
-        self, leaf: Leaf, step: int, places: dict[tuple[str, int], tuple[float, float]]
+        self, leaf: Leaf, step: int, places: _Places
     ) -> tuple[float, float] | None:
-        tape = self.spell.tape(leaf)
-        if tape is None or tape in self.totals or not tape.tape.reads:
+        tape = self.scan.variable(leaf)
+        if not isinstance(tape, TapeTrace) or leaf.tap is None:
             return None
-        return places.get((tape.name, tape.tape.row(step, leaf.tap)))
+        return places.get((id(tape), tape.tape.row(step, leaf.tap)))
 
     def _formulas(self, step: int, y: float) -> float:
         """The formulas of a step, and the same with numbers in; and where they end."""
@@ -457,22 +467,34 @@ class _Block:
         for formula in self.scan.formulas:
             left = self.spell.position(formula.target, step)
             right = text(formula.expression, lambda leaf: self.spell.position(leaf, step))
-            self._formula_line(y, f"{left} ← {right}", muted=False)
-            y += 17
+            y = self._formula_lines(y, f"{left} ← {right}", muted=False)
             found = in_numbers(self.scan, formula, step)
             if found:
-                self._formula_line(y, found, muted=True)
-                y += 17
+                y = self._formula_lines(y, found, muted=True)
             y += 5
         return y - 10
 
-    def _formula_line(self, y: float, content: str, muted: bool) -> None:
-        size = FORMULA if not muted else FORMULA - 1
-        short = content if len(content) <= LONGEST_FORMULA else content[: LONGEST_FORMULA - 1] + "…"
-        title = content if short != content else ""
-        shape = Text(self.formula_left, y, short, size, mono=True, muted=muted, title=title)
-        self.canvas.add(shape)
-        self.canvas.right = max(self.canvas.right, shape.x + shape.width)
+    def _formula_lines(self, y: float, content: str, muted: bool) -> float:
+        """A formula in as many lines as it needs, up to three; and where the next one starts."""
+        size = FORMULA - 1 if muted else FORMULA
+        lines = wrap(
+            content,
+            LONGEST_FORMULA,
+            subsequent_indent="    ",
+            break_long_words=True,
+            break_on_hyphens=False,
+            max_lines=3,
+            placeholder=" …",
+        )
+        title = content if lines[-1].endswith("…") else ""
+        for line in lines:
+            indent = (len(line) - len(line.lstrip())) * size * MONO_WIDTH
+            x = self.formula_left + indent
+            shape = Text(x, y, line.lstrip(), size, mono=True, muted=muted, title=title)
+            self.canvas.add(shape)
+            self.canvas.right = max(self.canvas.right, shape.x + shape.width)
+            y += 17
+        return y
 
 
 def _arrow(source: tuple[float, float], target: tuple[float, float], label: str) -> list[Shape]:
@@ -500,25 +522,21 @@ def _arrow(source: tuple[float, float], target: tuple[float, float], label: str)
 
 def in_numbers(scan: ScanTrace, formula: Formula, step: int) -> str:
     """``1.327 = 1·2·0.6634 + 0``; empty where vectors take part."""
-    spell = Speller(scan)
-    arrays = False
-
-    def value(leaf: Leaf) -> str:
-        nonlocal arrays
-        found = _value_of(scan, spell, leaf, step)
-        arrays = arrays or found is None or found.ndim > 0
-        return "?" if found is None else value_text(found)
-
-    right = text(formula.expression, value)
-    tape = spell.tape(formula.target)
-    written = next(a for a in tape.writes if a.tap == formula.target.tap).values[step]
-    return "" if arrays or written.ndim else f"{value_text(written)} = {right}"
+    used = {leaf: _value_of(scan, leaf, step) for leaf in leaves_of(formula.expression)}
+    target = scan.variable(formula.target)
+    if not isinstance(target, TapeTrace):
+        return ""
+    written = next(a for a in target.writes if a.tap == formula.target.tap).values[step]
+    if written.ndim or any(value is None or value.ndim for value in used.values()):
+        return ""
+    return f"{number_text(written)} = {text(formula.expression, lambda leaf: number_text(used[leaf]))}"
 
 
-def _value_of(scan: ScanTrace, spell: Speller, leaf: Leaf, step: int) -> np.ndarray | None:
-    tape = spell.tape(leaf)
-    if tape is not None:
-        return next((a.values[step] for a in tape.reads if a.tap == leaf.tap), None)
-    if 0 <= leaf.argument < len(scan.sequences):
-        return scan.sequences[leaf.argument].values[step]
-    return next((p.value for p in scan.parameters if p.name == leaf.variable), None)
+def _value_of(scan: ScanTrace, leaf: Leaf, step: int) -> np.ndarray | None:
+    """What a leaf was at a step; None for what is no array."""
+    variable = scan.variable(leaf)
+    if isinstance(variable, TapeTrace):
+        return next((a.values[step] for a in variable.reads if a.tap == leaf.tap), None)
+    if isinstance(variable, SequenceTrace):
+        return variable.values[step]
+    return variable.value if variable is not None else None

@@ -33,7 +33,14 @@ def to_text(scene: Scene) -> str:
             rows[-1].append(shape)
         else:
             rows.append([shape])
-    return "\n".join(_line(row) for row in rows) + "\n"
+    return "\n".join([*(_line(row) for row in rows), _marks(scene)]) + "\n"
+
+
+def _marks(scene: Scene) -> str:
+    """What the brackets mean, for those that occur."""
+    used = {shape.role for shape in scene.walk() if isinstance(shape, Text)}
+    words = [f"{BRACKETS[r][0]}{r.value.split(':')[0]}{BRACKETS[r][1]}" for r in Role if r in used]
+    return f"marks: {' '.join(words)}"
 
 
 def _line(row: Iterable[Text]) -> str:

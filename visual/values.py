@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from visual.scene import Box, Group, Shape, Text, shortened
+from visual.scene import Box, Group, Shape, Text, shortened, text_width
 from visual.theme import Role
 
 NUMBER_SIZE, SMALL_SIZE = 12.5, 10.5
@@ -63,13 +63,19 @@ def cell(
     if value is None:
         shapes.append(_centred(box, bottom - box.height / 2 + 4, "—", box.role))
     elif value.ndim:
-        shapes += _strip(box, value)
-        shapes.append(_centred(box, bottom - 7, value_text(value), box.role, SMALL_SIZE))
+        room = text_width(label, 12, bold=True) + 4 if label else 0
+        shapes += _strip(box, value, min(room, box.width / 2))
+        shape = "×".join(map(str, value.shape))
+        shapes.append(_centred(box, bottom - 7, f"{value_text(value)} {shape}", box.role, SMALL_SIZE))
     else:
         baseline = bottom - (9 if above else box.height / 2 - 4.5)
         bold = box.role in (Role.OVERWRITTEN, Role.RESULT)
         shapes.append(_centred(box, baseline, number_text(value), box.role, bold=bold))
-    if above and (value is None or value.ndim == 0 or old is None):
+    if value is not None and value.ndim:
+        if label:
+            short = shortened(label, box.width / 2, 12)
+            shapes.append(Text(box.x + 6, box.y + 17, short, 12, bold=True, role=box.role))
+    elif above:
         size = SMALL_SIZE if old is not None else 12
         shapes.append(
             Text(
@@ -94,16 +100,16 @@ def _centred(
     return Text(box.x + box.width / 2, y, content, size, "middle", mono=True, bold=bold, role=role)
 
 
-def _strip(box: Box, value: np.ndarray) -> Iterator[Box]:
+def _strip(box: Box, value: np.ndarray, indent: float) -> Iterator[Box]:
     """A vector as a strip of colours, a matrix as a small picture, each relative to its largest."""
     table = np.atleast_2d(value.astype("float64").reshape(value.shape[0], -1).T)
     table = table[:SEGMENTS, :SEGMENTS] if value.ndim > 1 else table[:, :SEGMENTS]
     finite = np.abs(table[np.isfinite(table)])
     scale = float(finite.max()) if finite.size and finite.max() > 0 else 1.0
     rows, columns = table.shape
-    width, height = (box.width - 12) / max(1, columns), (box.height - 24) / max(1, rows)
+    width, height = (box.width - 12 - indent) / max(1, columns), (box.height - 24) / max(1, rows)
     for row in range(rows):
         for column in range(columns):
             share = float(np.clip(table[row, column] / scale, -1, 1))
-            x, y = box.x + 6 + column * width, box.y + 6 + row * height
+            x, y = box.x + 6 + indent + column * width, box.y + 6 + row * height
             yield Box(x, y, width - 0.5, height - 0.5, box.role, heat=share)
