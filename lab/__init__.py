@@ -22,7 +22,8 @@ from lab.loop import Loop, LoopGraph
 from lab.pullback import derive, pullback
 from lab.scan import TapeScan
 from lab.tape import Kind, Tape
-from lab.trace import ScanTrace, TapeTrace, Trace, trace
+from lab.trace import ScanTrace, TapeTrace, Trace
+from lab.tracing import trace
 from lab.variables import Parameter, RandomState, Sequence, State
 
 __all__ = [

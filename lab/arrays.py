@@ -1,6 +1,7 @@
 """Frozen arrays: comparing records that hold them, and arrays as plain JSON."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from typing import Any
 
@@ -43,13 +44,11 @@ def array_to_json(array: np.ndarray) -> dict[str, Any]:
     flat = array.reshape(-1)
     if array.dtype.kind == "c":
         flat = flat.view(flat.real.dtype)
-    numbers = [
-        n if not isinstance(n, float) or math.isfinite(n) else str(n) for n in flat.tolist()
-    ]
+    numbers = [n if not isinstance(n, float) or math.isfinite(n) else str(n) for n in flat.tolist()]
     return {"shape": list(array.shape), "dtype": str(array.dtype), "numbers": numbers}
 
 
-def array_from_json(data: dict[str, Any]) -> np.ndarray:
+def array_from_json(data: Mapping[str, Any]) -> np.ndarray:
     """The inverse of `array_to_json`."""
     dtype = np.dtype(data["dtype"])
     numbers = [_WORDS.get(n, n) if isinstance(n, str) else n for n in data["numbers"]]

@@ -59,9 +59,7 @@ def build_loop(loop: "Loop") -> LoopGraph:
         arguments[sequence.name] = taps[0] if len(taps) == 1 else taps
         for tap, inner in zip(sequence.taps, taps, strict=True):
             rows = outer[sequence.start(tap) :][:steps]
-            parts.append(
-                LoopVariable(Kind.SEQUENCE, sequence.name, Tape((0,), ()), rows, (inner,))
-            )
+            parts.append(LoopVariable(Kind.SEQUENCE, sequence.name, Tape((0,), ()), rows, (inner,)))
     for state in loop.states:
         buffer = _buffer(declare(state.name, state.initial), state, steps)
         row = TensorType(buffer.type.dtype, shape=state.first_values.shape[1:])
@@ -74,11 +72,13 @@ def build_loop(loop: "Loop") -> LoopGraph:
         inputs[random.name], given[generator] = generator, np.random.default_rng(random.seed)
         inner = random_generator_type(random.name)
         arguments[random.name] = inner
-        parts.append(LoopVariable(Kind.UNTRACED, random.name, None, generator, (inner,)))
+        parts.append(
+            LoopVariable(Kind.UNTRACED, random.name, Tape((-1,), (0,)), generator, (inner,))
+        )
     for parameter in loop.parameters:
         outer = declare(parameter.name, parameter.value)
         arguments[parameter.name] = inner = outer.type(parameter.name)
-        parts.append(LoopVariable(Kind.PARAMETER, parameter.name, None, outer, (inner,)))
+        parts.append(LoopVariable(Kind.PARAMETER, parameter.name, Tape((0,), ()), outer, (inner,)))
 
     results, condition = _call_step(loop, arguments)
     parts = _with_results(loop, parts, results, steps)

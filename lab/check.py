@@ -1,7 +1,7 @@
 """Checking gradients against something that cannot share their mistakes.
 
 `finite_differences` asks the graph itself at nearby points.  `gradient` compares the two and
-raises `WrongGradient` with the first entry that disagrees.
+raises `WrongGradientError` with the first entry that disagrees.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -14,12 +14,12 @@ from lab.errors import ArgumentError, LabError
 from lab.run import run
 
 
-class WrongGradient(LabError, AssertionError):
+class WrongGradientError(LabError, AssertionError):
     """A gradient disagrees with finite differences, or with its adjoint."""
 
 
 def finite_differences(
-    function: Callable[[np.ndarray], Any], at: Any, step: float = 1e-3
+    function: Callable[[np.ndarray], Any], at: Any, step: float = 3e-4
 ) -> np.ndarray:
     """The gradient of a scalar `function` at the array `at`, entry by entry.
 
@@ -52,12 +52,12 @@ def gradient(
     found: Variable,
     given: Mapping[Variable, Any],
     tolerance: float = 1e-6,
-    step: float = 1e-3,
+    step: float = 3e-4,
 ) -> float:
     """Compare `found`, which claims to be d cost / d wrt, with finite differences.
 
     Returns the largest difference, relative to the size of the gradient (or to 1, if that is
-    larger); raises `WrongGradient` where it exceeds `tolerance`.
+    larger); raises `WrongGradientError` where it exceeds `tolerance`.
     """
     if wrt not in given:
         raise ArgumentError(f"given: there is no value for {wrt}, by which to differentiate.")
@@ -70,17 +70,19 @@ def gradient(
 
 
 def compare(found: Any, expected: Any, tolerance: float, what: str = "gradient") -> float:
-    """The largest relative difference of two arrays; `WrongGradient` if above `tolerance`."""
+    """The largest relative difference of two arrays; `WrongGradientError` if above `tolerance`."""
     found, expected = np.asarray(found), np.asarray(expected)
     if found.shape != expected.shape:
-        raise WrongGradient(f"{what}: its shape is {found.shape}, but should be {expected.shape}.")
+        raise WrongGradientError(
+            f"{what}: its shape is {found.shape}, but should be {expected.shape}."
+        )
     scale = max(1.0, float(np.max(np.abs(expected), initial=0.0)))
     away = np.abs(found - expected) / scale
     away = np.where(np.isnan(away), np.inf, away)
     worst = float(np.max(away, initial=0.0))
     if worst > tolerance:
         index = np.unravel_index(int(np.argmax(away)), away.shape)
-        raise WrongGradient(
+        raise WrongGradientError(
             f"{what}{list(map(int, index)) if index else ''} is {found[index]:.12g}, but should be "
             f"{expected[index]:.12g}."
         )

@@ -86,4 +86,6 @@ def placeholder(like: Variable, name: str, dtype: str | None = None) -> Variable
 
 def cast_like(variable: Variable, like: Variable) -> Variable:
     """`variable` with the dtype of `like`."""
-    return variable if variable.type.dtype == like.type.dtype else pt.cast(variable, like.type.dtype)
+    return (
+        variable if variable.type.dtype == like.type.dtype else pt.cast(variable, like.type.dtype)
+    )

@@ -55,6 +55,23 @@ class StepCount:
 
 
 @dataclass(frozen=True, eq=False)
+class Task:
+    """What every phase may look at: the loop, the gradients of its outputs, and the rule."""
+
+    op: Any
+    forward: ScanParts
+    given: dict[Variable, Variable]
+    steps: StepCount
+    order: int
+    rule: PullbackRule
+
+    @property
+    def exact(self) -> bool:
+        """Whether the loop is one of ours, whose arrays are exactly as long as they must be."""
+        return getattr(self.op, "derivation", None) is not None
+
+
+@dataclass(frozen=True, eq=False)
 class Classification:
     """Phase 2: variables whose results a gradient reaches, and the arguments it then reaches."""
 
@@ -178,8 +195,10 @@ class Derivation:
 
     @property
     def sources(self) -> dict[int, LoopVariable]:
-        """For every result of the backward Scan, by the number of its outer input (from 0),
-        the variable of the forward Scan whose gradient it is."""
+        """The variable of the forward Scan whose gradient a backward variable is.
+
+        Keys are the numbers of the backward variables among the outer inputs, from 0.
+        """
         made = {reverse.variable: reverse.state for reverse in self.states}
         made |= {total.variable: total.source for total in self.totals}
         return {

@@ -11,7 +11,8 @@ from pytensor.graph.traversal import ancestors
 from lab.cotangent import is_continuous
 from lab.derivation import PullbackRule
 from lab.errors import ArgumentError, GradientError, GraphError
-from lab.scan import outer_inputs, outer_outputs, require_scan, scan_nodes, with_tapes
+from lab.graphs import require_scan, scan_nodes, with_tapes
+from lab.scan import outer_inputs, outer_outputs
 
 MANY_SCANS = 32
 
@@ -55,7 +56,7 @@ class Derivative:
     def genealogy(self) -> tuple[Descent, ...]:
         """All Scans that `value` depends on, in the order in which they run."""
         nodes = scan_nodes([self.value])
-        used = {v for v in ancestors([self.value])}
+        used = set(ancestors([self.value]))
         return tuple(_descent(node, used) for node in nodes)
 
 
@@ -126,8 +127,6 @@ def _descent(node: Apply, used: set[Variable]) -> Descent:
     filled = dict(enumerate(outer_inputs(derivation.backward)))
     rows = outer_outputs(derivation.backward, node)
     through = tuple(
-        source.name
-        for number, source in derivation.sources.items()
-        if rows[filled[number]] in used
+        source.name for number, source in derivation.sources.items() if rows[filled[number]] in used
     )
     return Descent(node, derivation.order, derivation.parent, through)

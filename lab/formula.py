@@ -92,7 +92,7 @@ def formulas(
 ) -> tuple[Expression, ...]:
     """The expressions of `results` in terms of `leaves`, the arguments of the step."""
     results = simplify(results) if simplified else results
-    found: dict[Variable, Expression] = {v: leaf for v, leaf in leaves.items()}
+    found: dict[Variable, Expression] = dict(leaves)
     return tuple(_expression(result, found) for result in results)
 
 
@@ -148,8 +148,10 @@ def _product(arguments: tuple[Expression, ...]) -> Expression:
     """Factors that the tape holds come first, then numbers, then the rest."""
     factors: list[Expression] = []
     for argument in arguments:
-        nested = isinstance(argument, Call) and argument.name == "Mul"
-        factors += argument.arguments if nested else (argument,)
+        if isinstance(argument, Call) and argument.name == "Mul":
+            factors += argument.arguments
+        else:
+            factors.append(argument)
 
     def rank(factor: Expression) -> int:
         if isinstance(factor, Leaf) and factor.tap is not None:
@@ -176,9 +178,7 @@ def text(expression: Expression, leaf: Callable[[Leaf], str], style: Style = PLA
     return _text(expression, leaf, style)[0]
 
 
-def _text(
-    expression: Expression, leaf: Callable[[Leaf], str], style: Style
-) -> tuple[str, int]:
+def _text(expression: Expression, leaf: Callable[[Leaf], str], style: Style) -> tuple[str, int]:
     """The text, and how strongly its outermost operator binds."""
     if isinstance(expression, Leaf):
         written = leaf(expression)
@@ -192,7 +192,9 @@ def _text(
 
     name, count = expression.name, len(expression.arguments)
     if name in OPERATORS:
-        parts = [part(0, SUM)] + [part(i, SUM if name == "Add" else PRODUCT) for i in range(1, count)]
+        parts = [part(0, SUM)] + [
+            part(i, SUM if name == "Add" else PRODUCT) for i in range(1, count)
+        ]
         return OPERATORS[name].join(parts).replace("+ −", "− "), SUM
     if name == "Neg":
         return "−" + part(0, PRODUCT), SUM

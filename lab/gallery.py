@@ -1,6 +1,6 @@
 """Ready-made loops, each for a reason that it states.
 
-    >>> gallery.loops["square"].trace(order=2)
+>>> gallery.loops["square"].trace(order=2)
 """
 
 from collections.abc import Mapping
@@ -151,7 +151,7 @@ def _gallery() -> dict[str, Loop]:
             states=(State("x", 1.0),),
             random=(RandomState("rng", 1),),
             n_steps=5,
-            reason="a random walk: the generator is an untraced state, of which no gradient exists.",
+            reason="a random walk: its generator is an untraced state, without a gradient.",
         ),
         "lookup": Loop(
             _lookup,

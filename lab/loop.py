@@ -19,8 +19,11 @@ from pytensor.graph.basic import Variable
 from lab.build import LoopGraph, build_loop, scalar_cost
 from lab.derivative import Derivative, derivative
 from lab.errors import ArgumentError, listing
-from lab.trace import Trace, trace
+from lab.trace import Trace
+from lab.tracing import trace
 from lab.variables import Parameter, RandomState, Sequence, State
+
+TAPPED = (State, Sequence)
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,10 +97,10 @@ class Loop:
     def with_taps(self, taps: Mapping[str, Iterable[int]]) -> "Loop":
         """The same loop with other taps for the named states and sequences."""
         for name in taps:
-            if not isinstance(self.variables.get(name), State | Sequence):
+            if not isinstance(self.variables.get(name), TAPPED):
                 raise ArgumentError(
                     f"taps for {name!r}: the loop's states and sequences are "
-                    f"{listing(v.name for v in (*self.states, *self.sequences))}."
+                    f"{listing(n for n, v in self.variables.items() if isinstance(v, TAPPED))}."
                 )
         return replace(
             self,
@@ -116,25 +119,20 @@ class Loop:
 
     def with_values(self, values: Mapping[str, Any]) -> "Loop":
         """The same loop with other values for the named variables."""
-        loop = self
-        for name, value in values.items():
-            if isinstance(self.n_steps, Parameter) and name == self.n_steps.name:
-                loop = loop.with_steps(value)
-                continue
+        steps = self.n_steps.name if isinstance(self.n_steps, Parameter) else ""
+        for name in values:
             old = self.variables.get(name)
-            fields = {State: "initial", Sequence: "values", Parameter: "value"}
-            if type(old) not in fields:
+            if name != steps and (old is None or isinstance(old, RandomState)):
                 raise ArgumentError(
                     f"value for {name!r}: the loop's variables are {listing(self.variables)}."
                 )
-            new = replace(old, **{fields[type(old)]: value})
-            loop = replace(
-                loop,
-                states=tuple(new if s.name == name else s for s in loop.states),
-                sequences=tuple(new if s.name == name else s for s in loop.sequences),
-                parameters=tuple(new if s.name == name else s for s in loop.parameters),
-            )
-        return loop
+        loop = self.with_steps(values[steps]) if steps in values else self
+        return replace(
+            loop,
+            states=tuple(s.with_value(values.get(s.name, s.initial)) for s in self.states),
+            sequences=tuple(s.with_value(values.get(s.name, s.values)) for s in self.sequences),
+            parameters=tuple(p.with_value(values.get(p.name, p.value)) for p in self.parameters),
+        )
 
     def build(self) -> LoopGraph:
         """The loop as a PyTensor graph with one Scan in it, also for a single step."""
@@ -158,10 +156,12 @@ class Loop:
     ) -> Derivative:
         """The derivatives up to `order` of a cost of this loop; see `trace` and `cost`."""
         graph = graph or self.build()
-        names = [v.name for v in (*self.states, *self.sequences, *self.parameters)]
+        names = [name for name, v in self.variables.items() if not isinstance(v, RandomState)]
         wrt = names[0] if wrt is None else wrt
         if wrt not in names:
-            raise ArgumentError(f"wrt = {wrt!r}: this loop can be differentiated by {listing(names)}.")
+            raise ArgumentError(
+                f"wrt = {wrt!r}: this loop can be differentiated by {listing(names)}."
+            )
         return derivative(self.cost(graph, cost, of), graph.inputs[wrt], order)
 
     def trace(

@@ -64,7 +64,9 @@ def _taps(taps: Sequence[int]) -> str:
 
 
 def _slots(part: LoopVariable) -> str:
-    return str(part.tape) if part.tape is not None else "the same at every step"
+    if part.kind is Kind.PARAMETER:
+        return "the same at every step"
+    return "replaced at every step" if part.kind is Kind.UNTRACED else str(part.tape)
 
 
 def _steps(d: Derivation) -> list[Item]:
@@ -77,7 +79,9 @@ def _steps(d: Derivation) -> list[Item]:
 def _classes(d: Derivation) -> list[Item]:
     items = []
     for part in outer_inputs(d.forward):
-        reached = [tap for tap, v in part.reads if v in d.classes.arguments] if part.inner_inputs else []
+        reached = (
+            [tap for tap, v in part.reads if v in d.classes.arguments] if part.inner_inputs else []
+        )
         if part.kind is Kind.UNTRACED:
             decision = "left out: no gradient passes through it"
         elif part in d.classes.reached:
@@ -110,8 +114,11 @@ def _placeholders(d: Derivation) -> list[Item]:
         for (part, tap), signal in d.step.signals.items()
     ]
     items += [
-        Item(str(stand_in), "its recorded value can be read instead of computed again",
-             expression_text(result))
+        Item(
+            str(stand_in),
+            "its recorded value can be read instead of computed again",
+            expression_text(result),
+        )
         for result, stand_in in d.step.reused.items()
     ]
     return items
@@ -150,7 +157,9 @@ def _accumulation(d: Derivation) -> list[Item]:
             if tap in reverse.accumulated:
                 decision = "accumulates what later readers of the slot have left in it"
             else:
-                decision = "nothing is added: the step has replaced the value, so no later step reads it"
+                decision = (
+                    "nothing is added: the step has replaced the value, so no later step reads it"
+                )
             kind = "overwritten" if overwritten else "preserved"
             items.append(Item(f"{state.name}[{tap}], {kind}", decision))
         items += [
@@ -216,9 +225,7 @@ def _remaining(d: Derivation) -> list[Item]:
 def _scan(d: Derivation) -> list[Item]:
     if d.node is None:
         return [Item(d.backward.name, "not needed: no gradient depends on the steps")]
-    return [
-        Item(part.name, f"{part.kind}", _slots(part)) for part in outer_inputs(d.backward)
-    ]
+    return [Item(part.name, f"{part.kind}", _slots(part)) for part in outer_inputs(d.backward)]
 
 
 def _order(d: Derivation) -> list[Item]:

@@ -15,7 +15,7 @@ where a buffer no longer holds what a step had read (see `_lost_values`).
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import pytensor.tensor as pt
 from pytensor.graph.basic import Apply, Variable
@@ -39,10 +39,10 @@ from lab.derivation import (
     Derivation,
     PullbackRule,
     Reading,
-    ReadingGroup,
     ReverseState,
     StepCount,
     StepGradients,
+    Task,
     Total,
     symbol,
 )
@@ -94,7 +94,7 @@ def derive(
     writes below everything it reads.
     """
     forward = read_scan(op, inputs, outputs)
-    task = _Task(
+    task = Task(
         op=op,
         forward=forward,
         given=dict(zip(outputs, output_gradients, strict=True)),
@@ -110,7 +110,7 @@ def derive(
         if state in classes.reached and not step.undefined(state)
     )
     totals = _remaining_outputs(task, step)  # phase 9
-    readings = _reverse_sequences(task, step, states, totals)  # phase 7
+    readings = rows.reverse_sequences(task, step, (*states, *totals))  # phase 7
     backward = _assemble(task, readings, states, totals)
     derivation = Derivation(
         forward, backward, task.order, task.steps, classes, step, states, readings, totals
@@ -120,26 +120,6 @@ def derive(
     if node is not None:
         node.op.derivation = derivation
     return derivation
-
-
-@dataclass(frozen=True, eq=False)
-class _Task:
-    """What every phase may look at: the loop, the gradients of its outputs, and the rule."""
-
-    op: Scan
-    forward: ScanParts
-    given: dict[Variable, Variable]
-    steps: StepCount
-    order: int
-    rule: PullbackRule
-
-    @property
-    def exact(self) -> bool:
-        """Whether the loop is one of ours, whose arrays are exactly as long as they must be."""
-        return getattr(self.op, "derivation", None) is not None
-
-    def fits(self, state: LoopVariable) -> bool:
-        return rows.fits(state, self.forward, self.exact)
 
 
 def _order(op: Scan, output_gradients: Sequence[Variable]) -> int:
@@ -184,8 +164,7 @@ def _steps_made(forward: ScanParts) -> tuple[Variable, str]:
     )
 
 
-
-def _reverse_state(task: _Task, step: StepGradients, state: LoopVariable) -> ReverseState:
+def _reverse_state(task: Task, step: StepGradients, state: LoopVariable) -> ReverseState:
     """Phases 6 and 8: the mit-mot that a state becomes.
 
     A slot that the step read receives its share of the gradient.  If the slot was
@@ -214,7 +193,7 @@ def _reverse_state(task: _Task, step: StepGradients, state: LoopVariable) -> Rev
         name,
         tape,
         rows.reversed_gradient(
-            task.given[state.outer_output], state, task.steps, task.fits(state)
+            task.given[state.outer_output], state, task.steps, rows.fits(task, state)
         ),
         tuple(arguments.values()),
         tuple(cast_like(result, like) for result in results),
@@ -222,7 +201,7 @@ def _reverse_state(task: _Task, step: StepGradients, state: LoopVariable) -> Rev
     return ReverseState(state, variable, accumulated, cleared)
 
 
-def _check_broadcasting(task: _Task, state: LoopVariable) -> None:
+def _check_broadcasting(task: Task, state: LoopVariable) -> None:
     """A slot has one type; PyTensor's Scan lets it differ, and goes wrong where it does."""
     before = state.inner_inputs[0].type
     for _, result in state.writes:
@@ -235,7 +214,7 @@ def _check_broadcasting(task: _Task, state: LoopVariable) -> None:
             )
 
 
-def _reverse_tape(task: _Task, state: LoopVariable) -> tuple[Tape, tuple[int, ...]]:
+def _reverse_tape(task: Task, state: LoopVariable) -> tuple[Tape, tuple[int, ...]]:
     """The reverse of a state's tape, and those of its write taps that only clear a slot.
 
     A mit-mot made by hand may write where it has not read at that step.  What stood there
@@ -254,7 +233,7 @@ def _reverse_tape(task: _Task, state: LoopVariable) -> tuple[Tape, tuple[int, ..
     return Tape(tape.reads, tape.writes + cleared), cleared
 
 
-def _remaining_outputs(task: _Task, step: StepGradients) -> tuple[Total, ...]:
+def _remaining_outputs(task: Task, step: StepGradients) -> tuple[Total, ...]:
     """Phase 9: a sequence gets one gradient for each step, a parameter the sum over all."""
     totals = []
     for part in task.forward.of_kind(Kind.SEQUENCE, Kind.PARAMETER):
@@ -280,97 +259,23 @@ def _remaining_outputs(task: _Task, step: StepGradients) -> tuple[Total, ...]:
     return tuple(totals)
 
 
-def _reverse_sequences(
-    task: _Task,
-    step: StepGradients,
-    states: tuple[ReverseState, ...],
-    totals: tuple[Total, ...],
-) -> tuple[Reading, ...]:
-    """Phase 7: what the backward steps read of the forward steps, last step first.
-
-    Five groups, of which only those members are built that some gradient needs.
-    """
-    forward, group = task.forward, ReadingGroup
-    needed = set(ancestors([v for s in (*states, *totals) for v in s.variable.inner_outputs]))
-    lost = _lost_values(forward, needed)
-    candidates = [
-        (group.SEQUENCE, part, tap, argument, part.outer_input)
-        for part in forward.of_kind(Kind.SEQUENCE)
-        for tap, argument in part.reads
-    ]
-    candidates += [
-        (
-            group.SIT_SOT if part.kind is Kind.SIT_SOT else group.TAPS,
-            part,
-            tap,
-            argument,
-            part.outer_output,
-        )
-        for part in forward.states
-        for tap, argument in part.reads
-    ]
-    candidates += [
-        (group.NIT_SOT_GRADIENT, part, tap, signal, task.given[part.outer_output])
-        for (part, tap), signal in step.signals.items()
-        if part.kind is Kind.NIT_SOT
-    ]
-    candidates += [
-        (group.RESULT, part, tap, step.reused[result], part.outer_output)
-        for part in forward.of_kind(Kind.MIT_SOT, Kind.SIT_SOT, Kind.NIT_SOT)
-        for tap, result in part.writes
-        if result in step.reused
-    ]
-    readings = []
-    for kind, part, tap, argument, array in candidates:
-        if argument not in needed:
-            continue
-        array, first = lost.get(argument, (array, part.tape.row(0, tap)))
-        values, slices = rows.reversed_rows(array, first, task.steps, task.rule)
-        name = symbol(task.order, part.name) if kind is group.NIT_SOT_GRADIENT else part.name
-        variable = LoopVariable(Kind.SEQUENCE, name, Tape((0,), ()), values, (argument,))
-        readings.append(Reading(kind, part, tap, variable, slices))
-    return tuple(readings)
-
-
-def _lost_values(
-    forward: ScanParts, needed: set[Variable]
-) -> dict[Variable, tuple[Variable, int]]:
-    """Where to find what a mit-mot's tap read, if its slot was changed afterwards.
-
-    The filled buffer holds what was written last.  A read at tap r is followed by the
-    writes at taps up to r; if one of them changes the slot, the value is gone, and the
-    forward loop is run once more with its reads as outputs.  No loop that `pytensor.scan`
-    or this file makes needs that: their overwritten values enter linearly.
-    """
-    lost = []
-    for part in forward.of_kind(Kind.MIT_MOT):
-        arguments = dict(part.reads)
-        changed = [tap for tap, result in part.writes if result is not arguments.get(tap)]
-        lost += [v for tap, v in part.reads if v in needed and any(w <= tap for w in changed)]
-    if not lost:
-        return {}
-    records = tuple(
-        LoopVariable(Kind.NIT_SOT, f"read {v}", Tape((), (0,)), forward.n_steps, (), (v,))
-        for v in lost
-    )
-    replay = replace(
-        forward, name=f"replay_of_{forward.name}", variables=(*forward.variables, *records)
-    )
-    found = outer_outputs(replay, build_scan(replay))
-    return {v: (found[record], 0) for v, record in zip(lost, records, strict=True)}
-
-
 def _assemble(
-    task: _Task,
+    task: Task,
     readings: tuple[Reading, ...],
     states: tuple[ReverseState, ...],
     totals: tuple[Total, ...],
 ) -> ScanParts:
     """The backward loop as parts: what the phases have built, and the parameters it uses."""
-    built = tuple(item.variable for item in (*readings, *states, *totals))
+    built = (
+        *(reading.variable for reading in readings),
+        *(reverse.variable for reverse in states),
+        *(total.variable for total in totals),
+    )
     used = set(ancestors([v for variable in built for v in variable.inner_outputs]))
     parameters = tuple(
-        part for part in task.forward.of_kind(Kind.PARAMETER) if used.intersection(part.inner_inputs)
+        part
+        for part in task.forward.of_kind(Kind.PARAMETER)
+        if used.intersection(part.inner_inputs)
     )
     return ScanParts(
         name=f"grad_of_{task.forward.name}",
@@ -381,7 +286,7 @@ def _assemble(
     )
 
 
-def _reorder(task: _Task, derivation: Derivation, node: Apply | None) -> tuple[Variable, ...]:
+def _reorder(task: Task, derivation: Derivation, node: Apply | None) -> tuple[Variable, ...]:
     """Phase 11: one gradient for every outer input of the forward Scan, in its order."""
     forward, steps = task.forward, task.steps
     filled = outer_outputs(derivation.backward, node) if node is not None else {}
@@ -390,7 +295,7 @@ def _reorder(task: _Task, derivation: Derivation, node: Apply | None) -> tuple[V
         state, tape = reverse.state, filled[reverse.variable][::-1]
         given = task.given[state.outer_output]
         produced[state] = rows.initial_gradient(
-            tape, given, state, forward, steps, task.fits(state)
+            tape, given, state, forward, steps, rows.fits(task, state)
         )
     for total in derivation.totals:
         part, series = total.source, filled[total.variable]
@@ -401,15 +306,18 @@ def _reorder(task: _Task, derivation: Derivation, node: Apply | None) -> tuple[V
         )
     pattern = task.op.connection_pattern(next(iter(task.given)).owner)
     gradients = []
-    for part, connections in zip((None, *outer_inputs(forward)), pattern, strict=True):
+    parts: list[LoopVariable | None] = [None, *outer_inputs(forward)]  # the step count is first
+    for target, connections in zip(parts, pattern, strict=True):
         connected = any(
             to_output and not isinstance(status_of(gradient), Disconnected)
             for to_output, gradient in zip(connections, task.given.values(), strict=True)
         )
-        if part is None or not connected:
+        if target is None or not connected:
             gradients.append(marker(Disconnected()))
+        elif target in produced:
+            gradients.append(produced[target])
         else:
-            gradients.append(produced.get(part, _no_number(part, derivation)))
+            gradients.append(_no_number(target, derivation))
     return tuple(gradients)
 
 

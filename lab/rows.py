@@ -4,13 +4,110 @@ A backward loop reads what the forward loop left in its arrays, last step first,
 own tapes come out last slot first.  The functions here cut, reverse and pad accordingly.
 """
 
+from collections.abc import Sequence
+from dataclasses import replace
+
 import pytensor.tensor as pt
 from pytensor.graph.basic import Variable
+from pytensor.graph.traversal import ancestors
 
 from lab.cotangent import Disconnected, cast_like, gradient_dtype, status_of
-from lab.derivation import PullbackRule, StepCount
-from lab.scan import LoopVariable, ScanParts, constant_value, is_cut_to, is_freshly_allocated
-from lab.tape import Kind
+from lab.derivation import (
+    PullbackRule,
+    Reading,
+    ReadingGroup,
+    ReverseState,
+    StepCount,
+    StepGradients,
+    Task,
+    Total,
+    symbol,
+)
+from lab.scan import (
+    LoopVariable,
+    ScanParts,
+    build_scan,
+    constant_value,
+    is_cut_to,
+    is_freshly_allocated,
+    outer_outputs,
+)
+from lab.tape import Kind, Tape
+
+
+def reverse_sequences(
+    task: Task, step: StepGradients, built: Sequence[ReverseState | Total]
+) -> tuple[Reading, ...]:
+    """Phase 7: what the backward steps read of the forward steps, last step first.
+
+    Five groups, of which only those members are built that some gradient needs.
+    """
+    forward, group = task.forward, ReadingGroup
+    needed = set(ancestors([v for item in built for v in item.variable.inner_outputs]))
+    lost = _lost_values(forward, needed)
+    candidates = [
+        (group.SEQUENCE, part, tap, argument, part.outer_input)
+        for part in forward.of_kind(Kind.SEQUENCE)
+        for tap, argument in part.reads
+    ]
+    candidates += [
+        (
+            group.SIT_SOT if part.kind is Kind.SIT_SOT else group.TAPS,
+            part,
+            tap,
+            argument,
+            part.outer_output,
+        )
+        for part in forward.states
+        for tap, argument in part.reads
+    ]
+    candidates += [
+        (group.NIT_SOT_GRADIENT, part, tap, signal, task.given[part.outer_output])
+        for (part, tap), signal in step.signals.items()
+        if part.kind is Kind.NIT_SOT
+    ]
+    candidates += [
+        (group.RESULT, part, tap, step.reused[result], part.outer_output)
+        for part in forward.of_kind(Kind.MIT_SOT, Kind.SIT_SOT, Kind.NIT_SOT)
+        for tap, result in part.writes
+        if result in step.reused
+    ]
+    readings = []
+    for kind, part, tap, argument, array in candidates:
+        if argument not in needed:
+            continue
+        array, first = lost.get(argument, (array, part.tape.row(0, tap)))
+        values, slices = reversed_rows(array, first, task.steps, task.rule)
+        name = symbol(task.order, part.name) if kind is group.NIT_SOT_GRADIENT else part.name
+        variable = LoopVariable(Kind.SEQUENCE, name, Tape((0,), ()), values, (argument,))
+        readings.append(Reading(kind, part, tap, variable, slices))
+    return tuple(readings)
+
+
+def _lost_values(forward: ScanParts, needed: set[Variable]) -> dict[Variable, tuple[Variable, int]]:
+    """Where to find what a mit-mot's tap read, if its slot was changed afterwards.
+
+    The filled buffer holds what was written last.  A read at tap r is followed by the
+    writes at taps up to r; if one of them changes the slot, the value is gone, and the
+    forward loop is run once more with its reads as outputs.  No loop that `pytensor.scan`
+    or this file makes needs that: their overwritten values enter linearly.
+    """
+    lost = []
+    for part in forward.of_kind(Kind.MIT_MOT):
+        arguments = dict(part.reads)
+        changed = [tap for tap, result in part.writes if result is not arguments.get(tap)]
+        lost += [v for tap, v in part.reads if v in needed and any(w <= tap for w in changed)]
+    if not lost:
+        return {}
+    records = tuple(
+        LoopVariable(Kind.NIT_SOT, f"read {v}", Tape((), (0,)), forward.n_steps, (), (v,))
+        for v in lost
+    )
+    replay = replace(
+        forward, name=f"replay_of_{forward.name}", variables=(*forward.variables, *records)
+    )
+    found = outer_outputs(replay, build_scan(replay))
+    return {v: (found[record], 0) for v, record in zip(lost, records, strict=True)}
 
 
 def reversed_rows(
@@ -31,7 +128,9 @@ def reversed_rows(
     last, stop = first + made - 1, first + made - 1 - count
     if last < 0:
         return array[:0], "[:0]"
-    return array[last : stop if stop >= 0 else None : -1], f"[{last}:{stop if stop >= 0 else ''}:-1]"
+    return array[
+        last : stop if stop >= 0 else None : -1
+    ], f"[{last}:{stop if stop >= 0 else ''}:-1]"
 
 
 def reversed_gradient(
@@ -45,14 +144,15 @@ def reversed_gradient(
     return cast_like(gradient, state.outer_output)[::-1]
 
 
-def fits(state: LoopVariable, forward: ScanParts, made_here: bool) -> bool:
+def fits(task: Task, state: LoopVariable) -> bool:
     """Whether a state's buffer is as long as its loop, with nothing of worth in the rest.
 
     So are those that `pytensor.scan` allocates and those of our own backward loops; a
     buffer that a person handed to a Scan may be longer and may depend on other things.
     """
-    until = forward.until is not None and state.kind is Kind.MIT_MOT
-    return not until and (made_here or is_freshly_allocated(state.outer_input))
+    if task.forward.until is not None and state.kind is Kind.MIT_MOT:
+        return False  # a mit-mot keeps its length when the loop stops early
+    return task.exact or is_freshly_allocated(state.outer_input)
 
 
 def initial_gradient(

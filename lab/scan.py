@@ -16,16 +16,14 @@ from typing import Any
 from pytensor.graph.basic import Apply, Constant, Variable
 from pytensor.graph.op import io_connection_pattern
 from pytensor.graph.replace import clone_replace
-from pytensor.graph.traversal import toposort
 from pytensor.scan.op import Scan, ScanInfo
 from pytensor.tensor.basic import AllocEmpty
 from pytensor.tensor.subtensor import IncSubtensor, Subtensor
 
-from lab.errors import GraphError
 from lab.tape import Kind, Tape
 
 # The orders in which a Scan lists its arguments; all else follows from these.
-OUTER_INPUTS = (
+OUTER_INPUTS: tuple[Kind, ...] = (
     Kind.SEQUENCE,
     Kind.MIT_MOT,
     Kind.MIT_SOT,
@@ -34,7 +32,8 @@ OUTER_INPUTS = (
     Kind.NIT_SOT,
     Kind.PARAMETER,
 )
-INNER_INPUTS = tuple(kind for kind in OUTER_INPUTS if kind is not Kind.NIT_SOT)
+INNER_INPUTS: tuple[Kind, ...] = tuple(kind for kind in OUTER_INPUTS if kind is not Kind.NIT_SOT)
+UNINDEXED = (Kind.UNTRACED, Kind.PARAMETER)
 OUTPUTS = (Kind.MIT_MOT, Kind.MIT_SOT, Kind.SIT_SOT, Kind.NIT_SOT, Kind.UNTRACED)
 
 
@@ -44,27 +43,27 @@ class LoopVariable:
 
     `outer_input` is the buffer with its initial values, the sequence, the parameter, or
     for a nit-sot the number of rows; `outer_output` the filled buffer.  There is one inner
-    input for each read tap, and one inner output for each write tap.  Parameters and
-    untraced states have no tape: the former stay where they are, the latter are replaced.
+    input for each read tap, and one inner output for each write tap.  A parameter reads the
+    same slot at every step; an untraced state has a single slot, which is replaced.
     """
 
     kind: Kind
     name: str
-    tape: Tape | None
+    tape: Tape
     outer_input: Variable
     inner_inputs: tuple[Variable, ...] = ()
     inner_outputs: tuple[Variable, ...] = ()
-    outer_output: Variable | None = None
+    outer_output: Any = None
 
     @property
     def reads(self) -> tuple[tuple[int, Variable], ...]:
         """Pairs of read tap and inner input."""
-        return tuple(zip(self.tape.reads if self.tape else (0,), self.inner_inputs, strict=True))
+        return tuple(zip(self.tape.reads, self.inner_inputs, strict=True))
 
     @property
     def writes(self) -> tuple[tuple[int, Variable], ...]:
         """Pairs of write tap and inner output."""
-        return tuple(zip(self.tape.writes if self.tape else (0,), self.inner_outputs, strict=True))
+        return tuple(zip(self.tape.writes, self.inner_outputs, strict=True))
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,7 +89,9 @@ class ScanParts:
     @property
     def inner_inputs(self) -> list[Variable]:
         """All arguments of the step, in PyTensor's order."""
-        return [v for kind in INNER_INPUTS for part in self.of_kind(kind) for v in part.inner_inputs]
+        return [
+            v for kind in INNER_INPUTS for part in self.of_kind(kind) for v in part.inner_inputs
+        ]
 
     @property
     def inner_outputs(self) -> list[Variable]:
@@ -144,7 +145,7 @@ def read_scan(op: Scan, inputs: Sequence[Variable], outputs: Sequence[Variable])
     """Take a Scan apart: `op` applied to the outer `inputs`, with the outer `outputs`."""
     info: ScanInfo = op.info
     inner_inputs, inner_outputs = step_graph(op)
-    tapes: dict[Kind, list[Tape | None]] = {
+    tapes: dict[Kind, list[Tape]] = {
         Kind.SEQUENCE: [Tape((0,), ())] * info.n_seqs,
         Kind.MIT_MOT: [
             Tape(reads, writes)
@@ -152,9 +153,9 @@ def read_scan(op: Scan, inputs: Sequence[Variable], outputs: Sequence[Variable])
         ],
         Kind.MIT_SOT: [Tape(reads, (0,)) for reads in info.mit_sot_in_slices],
         Kind.SIT_SOT: [Tape(reads, (0,)) for reads in info.sit_sot_in_slices],
-        Kind.UNTRACED: [None] * info.n_untraced_sit_sot,
+        Kind.UNTRACED: [Tape((-1,), (0,))] * info.n_untraced_sit_sot,
         Kind.NIT_SOT: [Tape((), (0,))] * info.n_nit_sot,
-        Kind.PARAMETER: [None] * info.n_non_seqs,
+        Kind.PARAMETER: [Tape((0,), ())] * info.n_non_seqs,
     }
     names = iter(_variable_names(op, inputs))
     outer = iter(inputs[1:])
@@ -166,15 +167,14 @@ def read_scan(op: Scan, inputs: Sequence[Variable], outputs: Sequence[Variable])
     inner = iter(inner_inputs)
     for kind in INNER_INPUTS:
         variables[kind] = [
-            replace(v, inner_inputs=_take(inner, len(v.tape.reads) if v.tape else 1))
-            for v in variables[kind]
+            replace(v, inner_inputs=_take(inner, len(v.tape.reads))) for v in variables[kind]
         ]
     inner, outer = iter(inner_outputs), iter(outputs)
     for kind in OUTPUTS:
         variables[kind] = [
             replace(
                 v,
-                inner_outputs=_take(inner, len(v.tape.writes) if v.tape else 1),
+                inner_outputs=_take(inner, len(v.tape.writes)),
                 outer_output=next(outer),
             )
             for v in variables[kind]
@@ -182,7 +182,9 @@ def read_scan(op: Scan, inputs: Sequence[Variable], outputs: Sequence[Variable])
     for kind in INNER_INPUTS:
         for variable in variables[kind]:
             for tap, argument in variable.reads:
-                argument.name = f"{variable.name}[{tap}]" if variable.tape else variable.name
+                argument.name = (
+                    variable.name if variable.kind in UNINDEXED else f"{variable.name}[{tap}]"
+                )
 
     return ScanParts(
         name=op.name or "scan_fn",
@@ -244,33 +246,6 @@ def step_graph(op: Scan) -> tuple[list[Variable], list[Variable]]:
     return arguments, clone_replace(op.fgraph.outputs, replace=replacements)
 
 
-def with_tapes(outputs: Sequence[Variable], rule: Any = None) -> dict[Variable, Variable]:
-    """Copy the graph of `outputs` with a `TapeScan` in the place of every plain Scan.
-
-    Returns the copy of every variable that had to change; the others are used as they
-    are, so that the inputs of the graph stay the same.  The graph itself is not altered.
-    """
-    copies: dict[Variable, Variable] = {}
-    for node in toposort(outputs):
-        inputs = [copies.get(variable, variable) for variable in node.inputs]
-        plain = isinstance(node.op, Scan) and not isinstance(node.op, TapeScan)
-        if plain:
-            copy = build_scan(_with_inner_tapes(read_scan(node.op, inputs, node.outputs)), rule=rule)
-        elif inputs != node.inputs:
-            copy = node.clone_with_new_inputs(inputs)
-        else:
-            continue
-        for old, new in zip(node.outputs, copy.outputs, strict=True):
-            new.name = old.name
-            copies[old] = new
-    return copies
-
-
-def scan_nodes(outputs: Sequence[Variable]) -> list[Apply]:
-    """All Scan nodes that `outputs` depend on, each after those that it depends on."""
-    return [node for node in toposort(outputs) if is_scan(node)]
-
-
 def constant_value(variable: Variable) -> int | None:
     """The number that an integer `variable` is known to be, or None."""
     if isinstance(variable, Constant):
@@ -320,21 +295,6 @@ def _take(items: Iterator[Variable], count: int) -> tuple[Variable, ...]:
     return tuple(next(items) for _ in range(count))
 
 
-def _with_inner_tapes(parts: ScanParts) -> ScanParts:
-    """`parts` with every Scan inside its step replaced as well."""
-    copies = with_tapes([*parts.inner_outputs])
-    if not copies:
-        return parts
-    return replace(
-        parts,
-        until=copies.get(parts.until, parts.until) if parts.until is not None else None,
-        variables=tuple(
-            replace(v, inner_outputs=tuple(copies.get(o, o) for o in v.inner_outputs))
-            for v in parts.variables
-        ),
-    )
-
-
 def _variable_names(op: Scan, inputs: Sequence[Variable]) -> tuple[str, ...]:
     if isinstance(op, TapeScan) and op.variable_names:
         return op.variable_names
@@ -374,16 +334,3 @@ def _readable_name(variable: Variable) -> str | None:
 def is_scan(node: Apply | None) -> bool:
     """Whether `node` applies a Scan."""
     return node is not None and isinstance(node.op, Scan)
-
-
-def require_scan(outputs: Sequence[Variable]) -> list[Apply]:
-    """`scan_nodes`, or an error if there are none."""
-    nodes = scan_nodes(outputs)
-    if not nodes:
-        raise GraphError(
-            f"outputs = {[str(v) for v in outputs]}: there is no Scan in this graph. "
-            "pytensor.scan makes none for a constant n_steps of 1; a lab.Loop always does."
-        )
-    return nodes
-
-

@@ -75,8 +75,12 @@ class State:
         """The initial values, one row each."""
         return self.initial[None] if self.reach == 1 else self.initial
 
+    def with_value(self, value: Any) -> "State":
+        """The same state with other initial values."""
+        return replace(self, initial=value)
+
     def with_taps(self, taps: Iterable[int]) -> "State":
-        """The same state with other taps; where initial values are missing, the oldest is repeated."""
+        """The same state with other taps; the oldest initial value is repeated as needed."""
         reach = -min(check_taps(tuple(taps), f"taps of state {self.name}"), default=1)
         if reach < 1:
             return replace(self, taps=tuple(taps))  # which says what is wrong with them
@@ -108,6 +112,10 @@ class Sequence:
         object.__setattr__(self, "taps", taps)
         object.__setattr__(self, "values", values)
 
+    def with_value(self, value: Any) -> "Sequence":
+        """The same sequence with other values."""
+        return replace(self, values=value)
+
     def start(self, tap: int) -> int:
         """The index of the value that step 0 reads at `tap`."""
         return tap - min(0, *self.taps)
@@ -127,6 +135,10 @@ class Parameter:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "value", as_value(self.value, f"value of parameter {self.name}"))
+
+    def with_value(self, value: Any) -> "Parameter":
+        """The same parameter with another value."""
+        return replace(self, value=value)
 
 
 @dataclass(frozen=True)

@@ -19,10 +19,11 @@ from visual.layout import (
     kind_text,
     numbers,
 )
-from visual.names import Speller, indexed, leaves_of
+from visual.names import indexed
 from visual.scene import Arrow, Box, Text, shortened
+from visual.spelling import Speller, leaves_of
 from visual.theme import Role
-from visual.values import cell, number_text, value_text
+from visual.values import cell
 
 LANE = HEIGHT + 34
 Slot = tuple[str, int]
@@ -59,7 +60,7 @@ def draw_forward(
     needed = _needed(scan, slots) if slots else None
     for name, sequences in _by_variable(scan.sequences).items():
         tops[name] = canvas.y
-        _sequence_lane(canvas, number, name, sequences, columns, time)
+        _sequence_lane(canvas, number, name, sequences, columns, time, needed)
     for tape in (*scan.tapes, *scan.outputs):
         if any(tap < -1 for tap in tape.tape.reads):
             canvas.y += 22
@@ -116,11 +117,8 @@ def _needed(scan: ScanTrace, outputs: set[Slot]) -> set[Slot]:
     for step in reversed(range(scan.steps)):
         for formula in scan.formulas:
             if _slot(scan, formula.target, step) in needed:
-                needed |= {
-                    _slot(scan, leaf, step)
-                    for leaf in leaves_of(formula.expression)
-                    if _slot(scan, leaf, step) is not None
-                }
+                reads = (_slot(scan, leaf, step) for leaf in leaves_of(formula.expression))
+                needed |= {slot for slot in reads if slot is not None}
     return needed
 
 
@@ -152,6 +150,7 @@ def _sequence_lane(
     sequences: list[SequenceTrace],
     columns: Columns,
     time: Timeline,
+    needed: set[Slot] | None,
 ) -> None:
     _label(canvas, name, canvas.y + HEIGHT / 2 + 4)
     drawn: set[int] = set()
@@ -161,7 +160,9 @@ def _sequence_lane(
             if index in drawn or not columns.has(column):
                 continue
             drawn.add(index)
-            box = Box(columns.left[column], canvas.y, CELL, HEIGHT, Role.INPUT)
+            wanted = needed is None or (name, index) in needed
+            role = Role.INPUT if wanted else Role.UNNEEDED
+            box = Box(columns.left[column], canvas.y, CELL, HEIGHT, role)
             canvas.roles.append(box.role)
             label = indexed(name, index)
             canvas.add(
@@ -218,22 +219,24 @@ def _draw_reads(
             source = _slot(scan, leaf, step)
             if source is None or target is None:
                 continue
-            places = [(columns.left.get(time.column(*slot)), tops[slot[0]]) for slot in (source, target)]
-            if places[0][0] is not None and places[1][0] is not None:
-                canvas.add(_read_arrow(*places[0], *places[1]))
+            x0 = columns.left.get(time.column(*source))
+            x1 = columns.left.get(time.column(*target))
+            if x0 is not None and x1 is not None:
+                canvas.add(_read_arrow((x0, tops[source[0]]), (x1, tops[target[0]])))
 
 
-def _read_arrow(x0: float, y0: float, x1: float, y1: float) -> Arrow:
+def _read_arrow(source: tuple[float, float], target: tuple[float, float]) -> Arrow:
     """From cell to cell: straight to the neighbour, over the others, or to another lane."""
+    (x0, y0), (x1, y1) = source, target
     if y0 == y1 and 0 < x1 - x0 <= CELL + BETWEEN:
         return Arrow(((x0 + CELL, y0 + HEIGHT / 2), (x1 - 1, y1 + HEIGHT / 2)))
+    out, into = x0 + CELL / 2, x1 + CELL / 2
     if y0 == y1:
-        start, end = x0 + CELL / 2, x1 + CELL / 2 - 8
-        return Arrow(((start, y0), (start, y0 - 24), (end, y1 - 24), (end, y1 - 1)))
-    down = y1 > y0
-    start = (x0 + CELL / 2, y0 + (HEIGHT if down else 0))
-    end = (x1 + CELL / 2 + (6 if x0 == x1 else -6 if x0 < x1 else 18), y1 + (-1 if down else HEIGHT + 1))
-    return Arrow((start, end), faint=True)
+        return Arrow(((out, y0), (out, y0 - 24), (into - 8, y1 - 24), (into - 8, y1 - 1)))
+    into += 6 if x0 == x1 else -6 if x0 < x1 else 18  # arrows from all sides find room
+    if y1 > y0:
+        return Arrow(((out, y0 + HEIGHT), (into, y1 - 1)), faint=True)
+    return Arrow(((out, y0), (into, y1 + HEIGHT + 1)), faint=True)
 
 
 def _parameter_lane(canvas: Canvas, number: int, scan: ScanTrace) -> None:

@@ -22,10 +22,8 @@ class Columns:
     right: float
 
     def has(self, column: int) -> bool:
+        """Whether a column is shown."""
         return column in self.left
-
-    def middle(self, column: int) -> float:
-        return self.left[column] + CELL / 2
 
 
 def place_columns(columns: Iterable[int], start: float = LABELS) -> Columns:
@@ -103,6 +101,7 @@ class Canvas:
     y: float = 40.0
 
     def add(self, *shapes: Shape) -> None:
+        """Draw over what is there."""
         self.shapes += shapes
 
     def heading(self, title: str, subtitles: Sequence[str]) -> None:
@@ -122,6 +121,23 @@ class Canvas:
         shape = Text(x, self.y, short, size, bold=bold, muted=muted, title=title)
         self.add(shape)
         self.right = max(self.right, shape.x + shape.width)
+
+    def header(self, x: float, y: float, label: str, position: str) -> None:
+        """What a column of a tape holds, in two lines above its cell at `x`."""
+        short = shortened(label, CELL + BETWEEN - 4, 10.5)
+        title = label if short != label else ""
+        middle = x + CELL / 2
+        self.add(Text(middle, y + 14, short, 10.5, "middle", muted=True, title=title))
+        self.add(Text(middle, y + 27, position, 10.5, "middle", muted=True))
+
+    def row_label(self, label: str, lines: Sequence[str], y: float) -> None:
+        """The name of a row to the left of it, and smaller lines under it."""
+        self.add(Text(LABELS - 12, y, label, 13, "end", bold=True))
+        for number, line in enumerate(lines):
+            short = shortened(line, LABELS - MARGIN - 12, 10.5)
+            title = line if short != line else ""
+            below = y + 16 + number * 14
+            self.add(Text(LABELS - 12, below, short, 10.5, "end", muted=True, title=title))
 
 
 def kind_text(trace: Trace, tape: TapeTrace) -> str:

@@ -13,7 +13,9 @@ from typing import Any
 
 from lab import ArgumentError
 from lab.errors import listing
-from visual.theme import THEMES, Role, Theme
+from visual.theme import LIGHT, Role, Theme, theme_named
+
+SUFFIXES = (".svg", ".txt")
 
 # Advance widths in em, on the wide side of the fonts that browsers fall back to.
 MONO_WIDTH = 0.615
@@ -90,7 +92,7 @@ class Scene:
     shapes: tuple[Shape, ...]
     title: str
     description: str
-    theme: Theme = THEMES["light"]
+    theme: Theme = LIGHT
 
     def walk(self) -> Iterator[Shape]:
         """All shapes that are no groups, in drawing order."""
@@ -104,9 +106,7 @@ class Scene:
 
     def in_theme(self, name: str) -> "Scene":
         """The same picture in the theme ``light``, ``dark`` or ``print``."""
-        if name not in THEMES:
-            raise ArgumentError(f"theme = {name!r}: expected {listing(THEMES)}.")
-        return replace(self, theme=THEMES[name])
+        return replace(self, theme=theme_named(name))
 
     def svg(self) -> str:
         """The picture as an SVG document that stands alone."""
@@ -127,15 +127,21 @@ class Scene:
         path that cannot be written.
         """
         path = Path(path)
-        backends = {".svg": self.svg, ".txt": self.text}
-        if path.suffix.lower() not in backends:
-            raise ArgumentError(
-                f"path = {str(path)!r}: the suffix tells the format and can be {listing(backends)}."
-            )
-        return write_whole(path, backends[path.suffix.lower()]())
+        check_path(path)
+        return write_whole(path, self.svg() if path.suffix.lower() == ".svg" else self.text())
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
         return {"image/svg+xml": self.svg(), "text/plain": self.text()}
+
+
+def check_path(path: Path) -> None:
+    """Raise ArgumentError unless a picture can be written to `path`."""
+    if path.suffix.lower() not in SUFFIXES:
+        raise ArgumentError(
+            f"path = {str(path)!r}: the suffix tells the format and can be {listing(SUFFIXES)}."
+        )
+    if not path.parent.is_dir():
+        raise ArgumentError(f"path = {str(path)!r}: there is no folder {str(path.parent)!r}.")
 
 
 def write_whole(path: Path, content: str) -> Path:

@@ -58,5 +58,5 @@ def _written(shape: Text) -> str:
     content = f"~{shape.content}~" if shape.struck else shape.content
     if shape.role is None:
         return content
-    left, right = BRACKETS[shape.role]
-    return f"{left}{content}{right}"
+    marks = BRACKETS[shape.role]
+    return f"{marks[0]}{content}{marks[1]}"

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from types import MappingProxyType
 
+from lab.errors import ArgumentError, listing
+
 
 class Role(StrEnum):
     """What a box stands for; the value is how the legend explains it."""
@@ -80,7 +82,10 @@ def _theme(
     name: str, background: str, text: str, muted: str, arrow: str, colours: Mapping[Role, str]
 ) -> Theme:
     """A theme from "fill stroke text" for each role."""
-    looks = {role: Look(*colours[role].split(), line=LINES[role]) for role in Role}
+    looks = {}
+    for role in Role:
+        fill, stroke, letters = colours[role].split()
+        looks[role] = Look(fill, stroke, letters, LINES[role])
     return Theme(name, background, text, muted, arrow, MappingProxyType(looks))
 
 
@@ -148,6 +153,13 @@ PRINT = _theme(
 )
 
 THEMES: Mapping[str, Theme] = MappingProxyType({t.name: t for t in (LIGHT, DARK, PRINT)})
+
+
+def theme_named(name: str) -> Theme:
+    """The theme ``light``, ``dark`` or ``print``; ArgumentError for another name."""
+    if name not in THEMES:
+        raise ArgumentError(f"theme = {name!r}: expected {listing(THEMES)}.")
+    return THEMES[name]
 
 
 def contrast(first: str, second: str) -> float:

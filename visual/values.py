@@ -21,7 +21,9 @@ def number_text(value: object) -> str:
     if array.dtype.kind == "c":
         return f"{array.item():.3g}"
     short = f"{float(array):.4g}"
-    return "0" if short == "-0" else short.replace("e+0", "e").replace("e-0", "e-").replace("e+", "e")
+    return (
+        "0" if short == "-0" else short.replace("e+0", "e").replace("e-0", "e-").replace("e+", "e")
+    )
 
 
 def value_text(value: np.ndarray) -> str:
@@ -66,7 +68,9 @@ def cell(
         room = text_width(label, 12, bold=True) + 4 if label else 0
         shapes += _strip(box, value, min(room, box.width / 2))
         shape = "×".join(map(str, value.shape))
-        shapes.append(_centred(box, bottom - 7, f"{value_text(value)} {shape}", box.role, SMALL_SIZE))
+        shapes.append(
+            _centred(box, bottom - 7, f"{value_text(value)} {shape}", box.role, SMALL_SIZE)
+        )
     else:
         baseline = bottom - (9 if above else box.height / 2 - 4.5)
         bold = box.role in (Role.OVERWRITTEN, Role.RESULT)
@@ -91,6 +95,19 @@ def cell(
             )
         )
     return Group(tuple(shapes), step, key, title)
+
+
+def thin_cell(box: Box, value: np.ndarray, name: str, step: int | None, key: str) -> Group:
+    """A low box with a name and a value side by side."""
+    written = value_text(value)
+    label = shortened(name, max(box.width - 12 - text_width(written, 11, mono=True), 12), 11)
+    middle = box.y + box.height - 8
+    shapes: tuple[Shape, ...] = (
+        box,
+        Text(box.x + 5, middle, label, 11, bold=True, role=box.role),
+        Text(box.x + box.width - 5, middle, written, 11, "end", mono=True, role=box.role),
+    )
+    return Group(shapes, step, key, f"{name} = {full_text(value)}")
 
 
 def _centred(

@@ -1,0 +1,46 @@
+"""Data flows one way: the engine knows nothing of drawing."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+FORBIDDEN = {"visual", "matplotlib", "IPython", "ipywidgets", "anywidget", "graphviz"}
+INTERNALS = ("pytensor.scan.op", "pytensor.tensor.subtensor", "make_thunk", "AllocEmpty")
+
+
+def imports(path):
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield node.module
+
+
+def test_lab_imports_nothing_of_drawing():
+    for path in (ROOT / "lab").glob("*.py"):
+        assert not FORBIDDEN & {name.split(".")[0] for name in imports(path)}, path.name
+
+
+def test_the_checker_sees_an_import(tmp_path):
+    path = tmp_path / "wrong.py"
+    path.write_text("def f():\n    import matplotlib.pyplot\n")
+    assert FORBIDDEN & {name.split(".")[0] for name in imports(path)}
+
+
+def test_importing_both_loads_no_heavy_library():
+    code = "import sys, lab, visual; print([m for m in sys.modules if m in %r])" % (
+        {"matplotlib", "IPython", "ipywidgets", "numba", "tqdm"},
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT)
+    assert done.stdout.strip() == "[]", done.stderr
+
+
+def test_layout_of_a_scan_is_known_in_one_file():
+    for path in (ROOT / "lab").glob("*.py"):
+        if path.name not in ("scan.py", "run.py"):
+            text = path.read_text()
+            assert "mit_mot_in_slices" not in text, path.name
+            assert "make_thunk" not in text, path.name
+            assert "idx_list" not in text, path.name

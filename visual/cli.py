@@ -1,0 +1,220 @@
+"""The command ``scantape``: list the gallery, draw a loop's derivative."""
+
+import argparse
+import importlib
+import json
+import sys
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from lab.errors import ArgumentError, LabError, listing
+
+PICTURES = ("tapes",)
+
+EXAMPLES = """\
+examples:
+  scantape loops                                         what there is to draw, and why
+  scantape draw tapes --loop square -o tape.svg          the tape of x**2, four times
+  scantape draw tapes --loop square -o - --order 2       the second derivative, as text
+  scantape draw tapes --loop square --taps=-2,-1 -o tape.svg
+  scantape draw tapes --loop coupled --wrt birth --cost sum -o total.svg
+  scantape draw tapes --loop mymodule:myloop --at x=0.5 -o mine.svg
+
+A loop of your own is a lab.Loop, or a function without arguments that returns one.
+"""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command; the exit status is 0, or 2 if something was asked that cannot be."""
+    parser = _parser()
+    options = parser.parse_args(arguments)
+    if options.run is None:
+        parser.print_help()
+        return 0
+    warnings.simplefilter("always", UserWarning)
+    warnings.showwarning = _show_warning  # type: ignore[assignment]
+    try:
+        options.run(options)
+    except LabError as error:
+        print(f"scantape: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("scantape: stopped.", file=sys.stderr)
+        return 130
+    except BrokenPipeError:  # the reader of our output, head for one, has seen enough
+        sys.stderr.close()
+        return 0
+    return 0
+
+
+def _show_warning(message: Warning | str, *_: Any) -> None:
+    print(f"scantape: {message}", file=sys.stderr)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="scantape",
+        description="See the tapes of PyTensor's Scan gradients.",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.set_defaults(run=None)
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND")
+
+    loops = commands.add_parser("loops", help="list the gallery, with the reason for each loop")
+    loops.add_argument("--names", action="store_true", help="only the names, one a line")
+    loops.set_defaults(run=_loops)
+
+    draw = commands.add_parser(
+        "draw",
+        help="draw a picture of a loop's derivative",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    draw.add_argument("picture", metavar="PICTURE", help=f"{listing(PICTURES)}")
+    draw.add_argument(
+        "--loop", required=True, metavar="NAME", help="a gallery loop, or module:function"
+    )
+    draw.add_argument(
+        "-o",
+        "--out",
+        required=True,
+        metavar="FILE",
+        help="where to write: .svg or .txt tells the format; - is text on the screen",
+    )
+    draw.add_argument(
+        "--taps",
+        action="append",
+        default=[],
+        metavar="TAPS",
+        help="taps of the first state (-2,-1), or of a named one (x:-2,-1)",
+    )
+    draw.add_argument("--order", type=int, default=1, metavar="N", help="derivative order (1)")
+    draw.add_argument("--wrt", metavar="NAME", help="differentiate by this (the first state)")
+    draw.add_argument("--of", metavar="NAME", help="the state or output that the cost is made of")
+    draw.add_argument("--steps", type=int, metavar="N", help="number of steps")
+    draw.add_argument(
+        "--cost",
+        default="last",
+        metavar="COST",
+        help="last, sum, or one weight for each step: 0,0,1,0.5",
+    )
+    draw.add_argument(
+        "--at",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="a value for a variable: x=0.95, or a list: x=[1,2]",
+    )
+    draw.add_argument(
+        "--around",
+        type=int,
+        metavar="STEP",
+        help="in a long loop, also show the steps next to this one",
+    )
+    draw.add_argument("--theme", default="light", metavar="NAME", help="light, dark or print")
+    draw.set_defaults(run=_draw)
+    return parser
+
+
+def _loops(options: argparse.Namespace) -> None:
+    from lab.gallery import loops
+
+    for name, loop in loops.items():
+        print(name if options.names else f"{name:12}{loop.reason}")
+
+
+def _draw(options: argparse.Namespace) -> None:
+    import visual
+    from visual.scene import check_path
+    from visual.theme import theme_named
+
+    if options.picture not in PICTURES:
+        raise ArgumentError(f"PICTURE = {options.picture!r}: expected {listing(PICTURES)}.")
+    theme_named(options.theme)
+    if options.out != "-":
+        check_path(Path(options.out))
+    loop = _loop(options.loop)
+    taps = dict(_taps(text, loop) for text in options.taps)
+    if taps:
+        loop = loop.with_taps(taps)
+    if options.steps is not None:
+        loop = loop.with_steps(options.steps)
+    trace = loop.trace(
+        order=options.order,
+        wrt=options.wrt,
+        cost=_cost(options.cost),
+        of=options.of,
+        at=dict(map(_value, options.at)),
+    )
+    scene = visual.tapes(trace, theme=options.theme, around=options.around)
+    if options.out == "-":
+        print(scene.text(), end="")
+    else:
+        scene.save(options.out)
+
+
+def _loop(name: str) -> Any:
+    """A gallery loop, or what ``module:function`` names."""
+    from lab.gallery import loops
+    from lab.loop import Loop
+
+    if name in loops:
+        return loops[name]
+    module, colon, function = name.partition(":")
+    if not colon:
+        raise ArgumentError(
+            f"--loop {name}: the gallery has {listing(loops)}; for your own, write module:function."
+        )
+    sys.path.insert(0, "")
+    try:
+        found = getattr(importlib.import_module(module), function)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise ArgumentError(f"--loop {name}: {error}.") from error
+    loop = found() if callable(found) else found
+    if not isinstance(loop, Loop):
+        raise ArgumentError(f"--loop {name}: expected a lab.Loop, not {type(loop).__name__}.")
+    return loop
+
+
+def _taps(text: str, loop: Any) -> tuple[str, tuple[int, ...]]:
+    """``-2,-1`` or ``x:-2,-1`` as a name and taps."""
+    name, colon, numbers = text.rpartition(":")
+    if not colon:
+        if not loop.states:
+            raise ArgumentError(
+                f"--taps {text}: this loop has no state; name a sequence, as u:0,1."
+            )
+        name = loop.states[0].name
+    try:
+        return name, tuple(int(number) for number in numbers.split(",") if number.strip())
+    except ValueError as error:
+        raise ArgumentError(f"--taps {text}: expected whole numbers, as in -2,-1.") from error
+
+
+def _cost(text: str) -> Any:
+    if text in ("last", "sum"):
+        return text
+    try:
+        return [float(number) for number in text.split(",")]
+    except ValueError as error:
+        raise ArgumentError(
+            f"--cost {text}: expected last, sum, or a weight for each step, as in 0,0,1,0.5."
+        ) from error
+
+
+def _value(text: str) -> tuple[str, Any]:
+    """``x=0.95`` or ``x=[1,2]`` as a name and a value."""
+    name, equals, value = text.partition("=")
+    try:
+        if not equals:
+            raise ValueError
+        return name.strip(), json.loads(value)
+    except ValueError as error:
+        raise ArgumentError(f"--at {text}: expected NAME=NUMBER or NAME=[NUMBER,…].") from error
+
+
+if __name__ == "__main__":
+    sys.exit(main())
