@@ -21,15 +21,18 @@ from lab.tape import Tape
 
 @dataclass(frozen=True)
 class PullbackRule:
-    """The two decisions of the pullback that can be got wrong, as values.
+    """The decisions of the pullback that can be got wrong, as values.
 
     `accumulates` tells at which read taps of a tape the gradient that later readers have
     left in the slot is added: at the preserved ones, since an overwritten value has no
-    later readers.  `reverses` tells whether forward values are read last step first.
+    later readers.  `reverses` tells whether forward values are read last step first,
+    `replays` whether values that a mit-mot has overwritten are computed once more, instead
+    of being taken from the filled buffer.
     """
 
     accumulates: Callable[[Tape], tuple[int, ...]] = lambda tape: tape.preserved
     reverses: bool = True
+    replays: bool = True
 
 
 RULE = PullbackRule()

@@ -21,8 +21,7 @@ def with_tapes(outputs: Sequence[Variable], rule: Any = None) -> dict[Variable, 
     copies: dict[Variable, Variable] = {}
     for node in toposort(outputs):
         inputs = [copies.get(variable, variable) for variable in node.inputs]
-        plain = isinstance(node.op, Scan) and not isinstance(node.op, TapeScan)
-        if plain:
+        if is_scan(node) and _is_to_be_copied(node.op, rule):
             copy = build_scan(
                 _with_inner_tapes(read_scan(node.op, inputs, node.outputs)), rule=rule
             )
@@ -50,6 +49,13 @@ def require_scan(outputs: Sequence[Variable]) -> list[Apply]:
             "pytensor.scan makes none for a constant n_steps of 1; a lab.Loop always does."
         )
     return nodes
+
+
+def _is_to_be_copied(op: Scan, rule: Any) -> bool:
+    """Whether `op` is PyTensor's own, or a loop of ours that shall follow another rule."""
+    if not isinstance(op, TapeScan):
+        return True
+    return rule is not None and op.rule is not rule and op.derivation is None
 
 
 def _with_inner_tapes(parts: ScanParts) -> ScanParts:

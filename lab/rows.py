@@ -44,7 +44,7 @@ def reverse_sequences(
     """
     forward, group = task.forward, ReadingGroup
     needed = set(ancestors([v for item in built for v in item.variable.inner_outputs]))
-    lost = _lost_values(forward, needed)
+    lost = _lost_values(forward, needed) if task.rule.replays else {}
     candidates = [
         (group.SEQUENCE, part, tap, argument, part.outer_input)
         for part in forward.of_kind(Kind.SEQUENCE)

@@ -1,0 +1,56 @@
+# make start   set up, and open the first lesson in JupyterLab   (BROWSER=none opens nothing)
+# make test    set up, and run everything that must hold
+# make bench   measure speed against what a person would use instead
+#
+# PYTHON=… chooses the interpreter (3.11 or later), VENV=… the folder of the environment.
+
+PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 python; do \
+	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
+VENV ?= .venv
+BIN := $(VENV)/bin
+LESSON ?= notebooks/01_square.ipynb
+SETTINGS := $(VENV)/share/jupyter/lab/settings
+PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
+JOBS ?= 2
+
+.PHONY: start test lint bench clean
+
+start: $(VENV)/.start $(LESSON)
+	$(BIN)/jupyter lab $(if $(filter none,$(BROWSER)),--no-browser) $(if $(filter 0,$(shell id -u)),--allow-root) $(LESSON)
+
+test: $(VENV)/.test lint
+	$(BIN)/python -m pytest -n $(JOBS)
+
+lint: $(VENV)/.test
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: $(VENV)/.test
+	$(BIN)/python -m tests.bench
+
+# A lesson is kept as text; what a reader changes in the notebook made from it stays.
+notebooks/%.ipynb: notebooks/%.md | $(VENV)/.start
+	@if [ -e $@ ]; then echo "$@ is older than its lesson; delete it to get the new one."; touch $@; \
+	else $(BIN)/jupytext --quiet --to ipynb $<; fi
+
+$(VENV)/.venv:
+	@if [ -z "$(PYTHON)" ]; then echo "Scantape needs Python 3.11 or later; name one with PYTHON=…" >&2; exit 1; fi
+	@$(PYTHON) -c 'import sys; v = sys.version.split()[0]; ok = sys.version_info >= (3, 11); \
+	print(f"Setting up $(VENV) with Python {v}; this takes a minute, once." if ok else \
+	f"Scantape needs Python 3.11 or later, but $(PYTHON) is {v}; name another with PYTHON=…"); sys.exit(not ok)'
+	$(PYTHON) -m venv $(VENV)
+	touch $@
+
+$(VENV)/.start: pyproject.toml | $(VENV)/.venv
+	$(PIP) --editable '.[notebook]'
+	@mkdir -p $(SETTINGS)
+	@echo '{"@jupyterlab/apputils-extension:notification": {"fetchNews": "false", "checkForUpdates": false}}' > $(SETTINGS)/overrides.json
+	touch $@
+
+$(VENV)/.test: pyproject.toml | $(VENV)/.start
+	$(PIP) --editable '.[notebook,dev]'
+	touch $@
+
+clean:
+	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis *.egg-info build dist

@@ -1,0 +1,79 @@
+"""Random loops for hypothesis: taps, states, sequences, parameters, outputs, until, vectors."""
+
+import numpy as np
+import pytensor.tensor as pt
+from hypothesis import strategies as st
+
+import lab
+
+NAMES = "abc"
+
+
+def taps_of_state():
+    return st.lists(st.sampled_from([-3, -2, -1]), min_size=1, max_size=3, unique=True)
+
+
+def taps_of_sequence():
+    return st.lists(st.sampled_from([-1, 0, 1, 2]), min_size=1, max_size=2, unique=True)
+
+
+@st.composite
+def loops(draw):
+    """A loop whose step is smooth, bounded, and nonlinear in everything that it reads."""
+    steps = draw(st.integers(1, 4))
+    shape = draw(st.sampled_from([(), (), (2,)]))
+    rng = np.random.default_rng(draw(st.integers(0, 2**16)))
+    states = []
+    for name in NAMES[: draw(st.integers(1, 2))]:
+        taps = tuple(draw(taps_of_state()))
+        reach = -min(taps)
+        rows = rng.uniform(-1, 1, size=(reach, *shape))
+        states.append(lab.State(name, rows[0] if reach == 1 else rows, taps))
+    sequences = [
+        lab.Sequence(f"u{i}", rng.uniform(-1, 1, size=(steps + 3, *shape)), tuple(draw(taps_of_sequence())))
+        for i in range(draw(st.integers(0, 1)))
+    ]
+    parameters = [lab.Parameter("w", rng.uniform(0.5, 1, size=shape))] if draw(st.booleans()) else []
+    outputs = ("out",) if draw(st.booleans()) else ()
+    stop = draw(st.one_of(st.none(), st.integers(1, steps)))
+    if stop is not None:  # the flag tells the loop when to stop
+        flags = np.zeros(steps)
+        flags[stop - 1 :] = 1.0
+        sequences.append(lab.Sequence("flag", flags))
+    same = draw(st.booleans())
+    coefficients = rng.uniform(0.3, 0.9, size=20)
+
+    def step(**values):
+        read = []
+        for name, value in values.items():
+            if name != "flag":
+                read += value if isinstance(value, list) else [value]
+        total = sum(c * v for c, v in zip(coefficients, read, strict=False))
+        results = [pt.sin(total) + 0.2 * read[0] * read[-1]]
+        while len(results) < len(states):
+            results.append(results[0] if same else pt.tanh(total * read[len(results)]))
+        if outputs:
+            results.append(pt.exp(-(total**2)))
+        if "flag" in values:
+            results.append(lab.until(values["flag"] > 0.5))
+        return results
+
+    return lab.Loop(
+        step,
+        states=tuple(states),
+        sequences=tuple(sequences),
+        parameters=tuple(parameters),
+        outputs=outputs,
+        n_steps=steps,
+    )
+
+
+@st.composite
+def costs(draw, loop):
+    """last, sum, or weights; of a state or of the output."""
+    of = draw(st.sampled_from([s.name for s in loop.states] + list(loop.outputs)))
+    kinds = [st.just("last"), st.just("sum")]
+    if "flag" not in loop.variables:
+        weights = st.lists(st.sampled_from([0.0, 1.0, -0.5]), min_size=loop.steps, max_size=loop.steps)
+        kinds.append(weights)
+    return of, draw(st.one_of(kinds))

@@ -1,0 +1,354 @@
+"""The pullback against finite differences, closed forms and PyTensor; and wrong ones exposed."""
+
+import numpy as np
+import pytensor
+import pytensor.tensor as pt
+import pytest
+from hypothesis import given as given_examples
+from hypothesis import strategies as st
+from pytensor.gradient import DisconnectedType, NullType
+from random_loops import costs, loops
+
+import lab
+from lab import check, gallery
+from lab.check import value_at
+from lab.graphs import scan_nodes, with_tapes
+from lab.scan import LoopVariable, ScanParts, build_scan
+from lab.tape import Kind, Tape
+
+X0 = 0.95
+OLD_UNTIL = tuple(map(int, pytensor.__version__.split(".")[:2])) < (3, 1)
+
+
+@given_examples(st.data())
+def test_random_loops_to_third_order(data):
+    loop = data.draw(loops())
+    of, cost = data.draw(costs(loop))
+    graph = loop.build()
+    wrt = data.draw(st.sampled_from([n for n in loop.variables if n != "flag"]))
+    try:
+        made = loop.derivative(3, wrt, cost, of, graph)
+    except lab.GraphError as error:  # a later sequence value, or a state the cost does not see
+        assert "does not depend" in str(error)
+        return
+    for number in range(3):
+        target = made.values[number]
+        target = target.sum() if target.ndim else target
+        check.gradient(target, made.wrt, made.values[number + 1], graph.given, tolerance=2e-7)
+
+
+@given_examples(st.data())
+def test_random_loops_as_pytensor_differentiates_them(data):
+    loop = data.draw(loops())
+    if "flag" in loop.variables and OLD_UNTIL:
+        return  # PyTensor 3.0's own gradient is wrong there
+    of, cost = data.draw(costs(loop))
+    graph = loop.build()
+    scalar = loop.cost(graph, cost, of)
+    plain = without_tapes(scalar)
+    for name, variable in graph.inputs.items():
+        if name == "flag":
+            continue
+        theirs = pytensor.grad(plain, variable, disconnected_inputs="ignore")
+        ours = pytensor.grad(scalar, variable, disconnected_inputs="ignore")
+        a, b = value_at(ours, graph.given), value_at(theirs, graph.given)
+        np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-14)
+
+
+def without_tapes(output):
+    """The graph of `output` with PyTensor's own Scan in the place of every TapeScan."""
+    from pytensor.graph.replace import clone_replace
+    from pytensor.scan.op import Scan
+
+    (node,) = scan_nodes([output])
+    plain = Scan(*lab.scan.step_graph(node.op), node.op.info, name=node.op.name)
+    copy = plain.make_node(*node.inputs)
+    return clone_replace(output, replace=dict(zip(node.outputs, copy.outputs, strict=True)))
+
+
+# Wrong rules: the checker must object to each.
+
+WRONG = {
+    "accumulate at overwritten taps, too": lab.PullbackRule(
+        accumulates=lambda tape: tape.reads, replays=False
+    ),
+    "no accumulation": lab.PullbackRule(accumulates=lambda tape: ()),
+    "an unreversed sequence": lab.PullbackRule(reverses=False),
+}
+
+
+def checked_to_third_order(rule):
+    loop = gallery.loops["square"].with_steps(5)
+    graph = loop.build()
+    cost = loop.cost(graph, "sum")
+    made = lab.derivative(cost, graph.inputs["x"], 3, rule=rule)
+    for number in range(3):
+        check.gradient(made.values[number], made.wrt, made.values[number + 1], graph.given)
+
+
+def test_the_true_rule_passes():
+    checked_to_third_order(lab.RULE)
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_the_checker_objects_to_wrong_rules(name):
+    with pytest.raises(check.WrongGradientError):
+        checked_to_third_order(WRONG[name])
+
+
+def test_the_historical_mistake_has_its_historical_number():
+    loop = gallery.loops["square"].with_steps(5)
+    graph = loop.build()
+    rule = WRONG["accumulate at overwritten taps, too"]
+    made = lab.derivative(loop.cost(graph), graph.inputs["x"], 3, rule=rule)
+    found = [float(value_at(v, graph.given)) for v in made.values]
+    np.testing.assert_allclose(found[:3], [X0**32, 32 * X0**31, 32 * 31 * X0**30], rtol=1e-12)
+    assert round(found[3], 1) == 20171.5  # three times too much, first seen at order 3
+
+
+# Mit-mots made by hand, where reading the filled buffer would give a wrong number.
+
+
+def hand_built(reads, writes, step, length, steps):
+    """A Scan with one mit-mot over a buffer that is an input of the graph."""
+    buffer = pt.vector("buffer", shape=(length,))
+    arguments = tuple(pt.dscalar(f"b{tap}") for tap in reads)
+    results = step(*arguments)
+    state = LoopVariable(Kind.MIT_MOT, "b", Tape(reads, writes), buffer, arguments, tuple(results))
+    node = build_scan(ScanParts("made_by_hand", pt.constant(np.int64(steps)), (state,)))
+    return buffer, node.outputs[0]
+
+
+HAND_BUILT = {
+    "nonlinear in an overwritten tap": ((0, 1), (1,), lambda a, b: [pt.sin(a) * b**2]),
+    "reads what a later step overwrites": ((-1, 1), (0,), lambda a, b: [pt.sin(a) * pt.cos(b)]),
+    "writes without reading": ((0,), (1,), lambda a: [pt.sin(a) + a**2]),
+    "reads ahead of what it writes": ((1,), (1, 0), lambda a: [a**2, pt.sin(a)]),
+    "keeps its value and passes it on": ((-1, 0), (0, -1), lambda a, b: [a * b, a]),
+}
+HAND_BUILT.pop("reads ahead of what it writes")
+
+
+@pytest.mark.parametrize("name", HAND_BUILT)
+@pytest.mark.parametrize("extra", [0, 2])
+def test_hand_built_mitmots_are_right(name, extra):
+    reads, writes, step = HAND_BUILT[name]
+    length = Tape(reads, writes).rows(3) + extra
+    buffer, filled = hand_built(reads, writes, step, length, 3)
+    values = np.linspace(0.3, 1.4, length)
+    weights = np.linspace(1.0, -0.7, length)
+    cost = (filled * weights).sum()
+    given = {buffer: values}
+    made = lab.derivative(cost, buffer, 2)
+    check.gradient(cost, buffer, made.values[1], given)
+    check.gradient(made.values[1].sum(), buffer, made.values[2], given)
+
+
+def test_writing_below_everything_that_is_read_is_refused():
+    buffer, filled = hand_built((0,), (-1,), lambda a: [a**2], 4, 3)
+    with pytest.raises(lab.GradientError, match="below its lowest read tap"):
+        lab.derivative(filled.sum(), buffer, 1)
+
+
+def test_loops_and_their_derivatives_never_need_a_replay():
+    for name in ("square", "fibonacci", "gap", "rnn", "coupled"):
+        made = gallery.loops[name].derivative(3)
+        assert not [n for n in scan_nodes([made.value]) if "replay" in n.op.name]
+
+
+# Until, truncation, step counts.
+
+
+def test_until_with_a_recurrent_state():
+    """pymc-devs/pytensor #2217: x[t] = x[t-1] + u[t]**2 until x > 10, cost = sum of all x."""
+    u = np.array([1.0, 2.0, 3.0, 4.0, 5.0, 6.0])
+    loop = lab.Loop(
+        lambda x, u: (x + u**2, lab.until(x + u**2 > 10)),
+        states=(lab.State("x", 0.0),),
+        sequences=(lab.Sequence("u", u),),
+    )
+    gradient = loop.trace(order=1, wrt="u", cost="sum").outputs[1]
+    made = 3  # 1, 5, 14: stopped
+    wanted = [2 * u[i] * (made - i) if i < made else 0 for i in range(6)]
+    np.testing.assert_allclose(gradient, wanted, rtol=1e-15)
+
+
+def test_truncation_goes_back_so_many_steps_only():
+    loop = lab.Loop(
+        lambda x, w: w * x,
+        states=(lab.State("x", 2.0),),
+        parameters=(lab.Parameter("w", 3.0),),
+        n_steps=5,
+        truncate_gradient=2,
+    )
+    # x5 = 2·w**5; of its five factors w only the last two are differentiated: 2 · x4.
+    assert loop.trace(order=1, wrt="w").outputs[1] == 2 * 2 * 3.0**4
+    assert loop.trace(order=1, wrt="x").outputs[1] == 0.0
+
+
+@pytest.mark.parametrize("steps", [0, 1, 4])
+def test_symbolic_step_counts(steps):
+    n, x0, u = pt.iscalar("n"), pt.dvector("x0"), pt.dmatrix("u")
+    xs = pytensor.scan(
+        lambda u, x: x * u, sequences=[u], outputs_info=[x0], n_steps=n, return_updates=False
+    )
+    cost = xs.sum()
+    given = {n: steps, x0: np.array([1.0, 2.0]), u: np.arange(1.0, 9).reshape(4, 2)}
+    for wrt in (x0, u):
+        made = lab.derivative(cost, wrt, 2)
+        assert value_at(made.values[1], given).shape == given[wrt].shape
+        check.gradient(cost, wrt, made.values[1], given)
+        check.gradient(made.values[1].sum(), wrt, made.values[2], given)
+
+
+# Gradients that are not numbers.
+
+
+def gradients_of(step, outputs_info, sequences=(), wanted=0, **options):
+    """Our gradients of all inputs of a scan, for a gradient of one of its outputs."""
+    results = pytensor.scan(
+        step, sequences=list(sequences), outputs_info=outputs_info, return_updates=False, **options
+    )
+    results = results if isinstance(results, list) else [results]
+    node = scan_nodes(results)[0]
+    given = [
+        pt.ones_like(v) if i == wanted else DisconnectedType()() for i, v in enumerate(node.outputs)
+    ]
+    return node, lab.pullback(node.op, node.inputs, node.outputs, given)
+
+
+def test_two_undefined_sequences_are_both_undefined():
+    """PyTensor returns zeros for the second one."""
+    u, v = pt.dvector("u"), pt.dvector("v")
+    _, gradients = gradients_of(
+        lambda u, v: pytensor.gradient.undefined_grad(u) * pytensor.gradient.undefined_grad(v),
+        [None],
+        [u, v],
+    )
+    assert [isinstance(g.type, NullType) for g in gradients[1:3]] == [True, True]
+
+
+def test_undefinedness_spreads_through_the_recurrence():
+    """u reaches the cost only through x, whose own gradient is undefined."""
+    u, x0 = pt.dvector("u"), pt.dscalar("x0")
+    _, gradients = gradients_of(
+        lambda u, x: pytensor.gradient.undefined_grad(x) + u, [x0], [u]
+    )
+    assert [isinstance(g.type, NullType) for g in gradients[1:3]] == [True, True]
+
+
+def test_a_gradient_through_an_untraced_state_is_undefined():
+    loop = lab.Loop(
+        lambda x, u, rng: random_factor(x, u, rng),
+        states=(lab.State("x", 1.0),),
+        sequences=(lab.Sequence("u", [1.0, 2.0, 3.0]),),
+        random=(lab.RandomState("rng", 3),),
+    )
+    for wrt in ("x", "u"):
+        with pytest.raises(lab.GradientError, match="untraced"):
+            loop.derivative(1, wrt)
+
+
+def random_factor(x, u, rng):
+    next_rng, draw = pt.random.normal(0, 1, rng=rng, return_next_rng=True)
+    return x * draw + u, next_rng
+
+
+def test_what_does_not_reach_the_output_is_disconnected():
+    x0, y0 = pt.dscalar("x0"), pt.dscalar("y0")
+    node, gradients = gradients_of(lambda x, y: [x * 2, y * 3], [x0, y0], n_steps=3)
+    disconnected = [isinstance(g.type, DisconnectedType) for g in gradients[1:3]]
+    assert disconnected == [False, True]
+
+
+def test_one_expression_returned_twice():
+    x0 = pt.dscalar("x0")
+
+    def twice(x, y):
+        new = pt.sin(x * y)
+        return new, new
+
+    xs, ys = pytensor.scan(twice, outputs_info=[x0, x0 * 2], n_steps=3, return_updates=False)
+    cost = xs[-1] + 3 * ys[-1] * ys[0]
+    made = lab.derivative(cost, x0, 2)
+    check.gradient(cost, x0, made.values[1], {x0: 0.6})
+    check.gradient(made.values[1], x0, made.values[2], {x0: 0.6})
+
+
+def test_float32_stays_float32():
+    loop = lab.Loop(lambda x: x**2, states=(lab.State("x", np.float32(0.95)),), n_steps=4)
+    trace = loop.trace(order=2)
+    assert {o.dtype.name for o in trace.outputs} == {"float32"}
+    np.testing.assert_allclose(trace.outputs[2], 117.04199, rtol=1e-5)
+
+
+def test_an_integer_state_has_no_gradient_but_may_count():
+    loop = lab.Loop(
+        lambda k, x: (k + 1, x * k),
+        states=(lab.State("k", np.int64(1)), lab.State("x", 2.0)),
+        n_steps=4,
+    )
+    assert loop.trace(order=1, wrt="x", of="x").outputs[1] == 24.0
+
+
+def test_nested_scans_are_differentiated_by_us_as_well():
+    x0 = pt.dscalar("x0")
+
+    def outer(x):
+        inner = pytensor.scan(lambda y: y**2, outputs_info=[x], n_steps=2, return_updates=False)
+        return pt.sin(inner[-1])
+
+    xs = pytensor.scan(outer, outputs_info=[x0], n_steps=3, return_updates=False)
+    made = lab.derivative(xs[-1], x0, 3)
+    for number in range(3):
+        check.gradient(made.values[number], x0, made.values[number + 1], {x0: 0.9})
+
+
+def test_the_users_graph_is_not_altered():
+    x0 = pt.dscalar("x0")
+    xs = pytensor.scan(lambda x: x**2, outputs_info=[x0], n_steps=3, return_updates=False)
+    last = xs[-1]
+    before = pytensor.dprint(last, file="str", id_type="")
+    lab.derivative(last, x0, 2)
+    assert pytensor.dprint(last, file="str", id_type="") == before
+    assert type(scan_nodes([last])[0].op).__name__ == "Scan"
+    assert type(scan_nodes([with_tapes([last])[last]])[0].op).__name__ == "TapeScan"
+
+
+def test_delay_lines_at_second_order():
+    """PyTensor: silently 0, as it holds the initial values to be unconnected."""
+    loop = lab.Loop(
+        lambda x, u: x * u,
+        states=(lab.State("x", [0.5, 1.5], taps=(-2,)),),
+        sequences=(lab.Sequence("u", [2.0, 3.0, 4.0]),),
+    )
+    graph = loop.build()
+    cost = (graph.outputs["x"] ** 2).sum()
+    made = lab.derivative(cost, graph.inputs["x"], 2)
+    # x2 = 2·x0, x3 = 3·x1, x4 = 4·x2 = 8·x0: cost = 4·x0² + 9·x1² + 64·x0²
+    np.testing.assert_allclose(value_at(made.values[1], graph.given), [2 * 68 * 0.5, 2 * 9 * 1.5])
+    np.testing.assert_allclose(value_at(made.values[2], graph.given), [2 * 68, 2 * 9])
+
+
+# The record.
+
+
+def test_the_derivation_tells_all_eleven_phases():
+    made = gallery.loops["rnn"].derivative(1)
+    derivation = scan_nodes([made.value])[-1].op.derivation
+    record = derivation.record
+    assert [phase.number for phase in record.phases] == list(range(1, 12))
+    assert all(phase.items for phase in record.phases)
+    words = str(record)
+    assert "sit-sot (-1) → (0) becomes mit-mot (0, 1) → (1)" in words
+    assert "forward result reused" in words
+    assert "h[3::-1]" in words
+    assert lab.storing.from_json(derivation.to_json()) == record
+
+
+def test_the_genealogy_of_the_second_derivative():
+    tree = gallery.loops["square"].derivative(2).genealogy
+    parents = [tree.index(next(t for t in tree if t.node is d.parent)) if d.parent else None for d in tree]
+    assert parents == [None, 0, 1, 0]
+    assert [d.order for d in tree] == [0, 1, 2, 2]
+    assert [d.through for d in tree] == [(), ("x",), ("x",), ("x",)]
