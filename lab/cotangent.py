@@ -12,7 +12,7 @@ import pytensor.tensor as pt
 from pytensor.configdefaults import config
 from pytensor.gradient import DisconnectedType, NullType, disconnected_type
 from pytensor.graph.basic import Variable
-from pytensor.tensor.type import continuous_dtypes
+from pytensor.tensor.type import TensorType, continuous_dtypes
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ def marker(status: Disconnected | Undefined) -> Variable:
 
 def is_continuous(variable: Variable) -> bool:
     """Whether small changes of `variable` make sense: real and complex tensors only."""
-    return getattr(variable.type, "dtype", None) in continuous_dtypes
+    return isinstance(variable.type, TensorType) and variable.type.dtype in continuous_dtypes
 
 
 def gradient_dtype(variable: Variable) -> str:
@@ -89,3 +89,11 @@ def cast_like(variable: Variable, like: Variable) -> Variable:
     return (
         variable if variable.type.dtype == like.type.dtype else pt.cast(variable, like.type.dtype)
     )
+
+
+def fit(gradient: Variable, output: Variable) -> Variable:
+    """`gradient` of `output` with all that is known of the shape of `output`."""
+    if not isinstance(status_of(gradient), Connected):
+        return gradient
+    known = output.type.clone(dtype=gradient.type.dtype)
+    return known.filter_variable(gradient)

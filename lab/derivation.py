@@ -15,7 +15,7 @@ from pytensor.graph.basic import Apply, Variable
 
 from lab import storing
 from lab.cotangent import Status, Undefined
-from lab.scan import LoopVariable, ScanParts, outer_inputs
+from lab.scan import LoopVariable, ScanParts
 from lab.tape import Tape
 
 
@@ -70,8 +70,12 @@ class Task:
 
     @property
     def exact(self) -> bool:
-        """Whether the loop is one of ours, whose arrays are exactly as long as they must be."""
-        return getattr(self.op, "derivation", None) is not None
+        """Whether the loop is one of ours, whose arrays are exactly as long as they must be.
+
+        A truncated derivative leaves the slots of the steps that it does not go back to.
+        """
+        made_here = getattr(self.op, "derivation", None) is not None
+        return made_here and self.forward.truncate_gradient == -1
 
 
 @dataclass(frozen=True, eq=False)
@@ -197,18 +201,11 @@ class Derivation:
         return next(found)
 
     @property
-    def sources(self) -> dict[int, LoopVariable]:
-        """The variable of the forward Scan whose gradient a backward variable is.
-
-        Keys are the numbers of the backward variables among the outer inputs, from 0.
-        """
-        made = {reverse.variable: reverse.state for reverse in self.states}
-        made |= {total.variable: total.source for total in self.totals}
-        return {
-            number: made[variable]
-            for number, variable in enumerate(outer_inputs(self.backward))
-            if variable in made
-        }
+    def sources(self) -> dict[LoopVariable, LoopVariable]:
+        """For every backward variable the forward one that it reads, or holds the gradient of."""
+        built: dict[LoopVariable, LoopVariable] = {r.variable: r.source for r in self.readings}
+        built |= {reverse.variable: reverse.state for reverse in self.states}
+        return built | {total.variable: total.source for total in self.totals}
 
     @cached_property
     def record(self) -> DerivationRecord:

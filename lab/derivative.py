@@ -10,9 +10,9 @@ from pytensor.graph.traversal import ancestors
 
 from lab.cotangent import is_continuous
 from lab.derivation import PullbackRule
-from lab.errors import ArgumentError, GradientError, GraphError
+from lab.errors import ArgumentError, GradientError, GraphError, LabError
 from lab.graphs import require_scan, scan_nodes, with_tapes
-from lab.scan import outer_inputs, outer_outputs
+from lab.scan import outer_outputs
 
 MANY_SCANS = 32
 
@@ -118,15 +118,18 @@ def _grad(target: Variable, wrt: Variable, number: int) -> Variable:
         raise GraphError(f"wrt = {wrt}: the cost does not depend on it.") from error
     except NullTypeGradError as error:
         raise GradientError(f"wrt = {wrt}: derivative {number} is undefined. {error}") from error
+    except TypeError as error:
+        if isinstance(error, LabError):
+            raise
+        raise GradientError(
+            f"wrt = {wrt}: PyTensor could not build derivative {number}. {error}"
+        ) from error
 
 
 def _descent(node: Apply, used: set[Variable]) -> Descent:
     derivation = getattr(node.op, "derivation", None)
     if derivation is None:
         return Descent(node, 0, None, ())
-    filled = dict(enumerate(outer_inputs(derivation.backward)))
     rows = outer_outputs(derivation.backward, node)
-    through = tuple(
-        source.name for number, source in derivation.sources.items() if rows[filled[number]] in used
-    )
+    through = tuple(derivation.sources[v].name for v, filled in rows.items() if filled in used)
     return Descent(node, derivation.order, derivation.parent, through)

@@ -44,7 +44,8 @@ class Loop:
     def __post_init__(self) -> None:
         for group in ("states", "sequences", "parameters", "outputs", "random"):
             object.__setattr__(self, group, tuple(getattr(self, group)))
-        names = [*self.variables, *self.outputs]
+        groups = (self.states, self.sequences, self.parameters, self.random)
+        names = [variable.name for group in groups for variable in group] + [*self.outputs]
         if isinstance(self.n_steps, Parameter):
             names.append(self.n_steps.name)
         for name in names:

@@ -21,6 +21,7 @@ import pytensor.tensor as pt
 from pytensor.graph.basic import Apply, Variable
 from pytensor.graph.traversal import ancestors
 from pytensor.scan.op import Scan
+from pytensor.tensor.type import TensorType
 
 from lab import rows
 from lab.cotangent import (
@@ -29,6 +30,7 @@ from lab.cotangent import (
     ThroughUntraced,
     Undefined,
     cast_like,
+    fit,
     gradient_dtype,
     marker,
     placeholder,
@@ -97,7 +99,7 @@ def derive(
     task = Task(
         op=op,
         forward=forward,
-        given=dict(zip(outputs, output_gradients, strict=True)),
+        given={v: fit(g, v) for v, g in zip(outputs, output_gradients, strict=True)},
         steps=_count_steps(forward),  # phase 1
         order=_order(op, output_gradients),
         rule=rule or getattr(op, "rule", None) or RULE,
@@ -154,7 +156,7 @@ def _steps_made(forward: ScanParts) -> tuple[Variable, str]:
             return part.outer_output.shape[0], f"the rows of the output {part.name}"
     for part in forward.of_kind(Kind.SIT_SOT, Kind.MIT_SOT):
         source = f"the rows of the state {part.name}, less its initial values"
-        if is_freshly_allocated(part.outer_input):
+        if is_freshly_allocated(part.outer_input, forward.n_steps, part.tape.origin):
             return part.outer_output.shape[0] - part.tape.origin, source
         cut_off = part.outer_input.shape[0] - part.outer_output.shape[0]
         return forward.n_steps - cut_off, source
@@ -329,6 +331,6 @@ def _no_number(part: LoopVariable, derivation: Derivation) -> Variable:
     for status in statuses:
         if isinstance(status, Undefined):
             return marker(status)
-    if not hasattr(part.outer_input.type, "dtype"):
-        return marker(Undefined(f"{part.name} is not a tensor"))
+    if not isinstance(part.outer_input.type, TensorType):
+        return marker(Undefined(f"{part.name} is not a dense tensor"))
     return pt.zeros_like(part.outer_input, dtype=gradient_dtype(part.outer_input))

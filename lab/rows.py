@@ -10,6 +10,7 @@ from dataclasses import replace
 import pytensor.tensor as pt
 from pytensor.graph.basic import Variable
 from pytensor.graph.traversal import ancestors
+from pytensor.raise_op import Assert
 
 from lab.cotangent import Disconnected, cast_like, gradient_dtype, status_of
 from lab.derivation import (
@@ -140,7 +141,7 @@ def reversed_gradient(
     if isinstance(status_of(gradient), Disconnected):
         gradient = pt.zeros_like(state.outer_output)
     if not fits:
-        gradient = gradient[: _touched(state, steps)]
+        gradient = _long_enough(gradient, state, steps)[: _touched(state, steps)]
     return cast_like(gradient, state.outer_output)[::-1]
 
 
@@ -152,7 +153,8 @@ def fits(task: Task, state: LoopVariable) -> bool:
     """
     if task.forward.until is not None and state.kind is Kind.MIT_MOT:
         return False  # a mit-mot keeps its length when the loop stops early
-    return task.exact or is_freshly_allocated(state.outer_input)
+    reach = state.tape.origin
+    return task.exact or is_freshly_allocated(state.outer_input, task.forward.n_steps, reach)
 
 
 def initial_gradient(
@@ -197,6 +199,15 @@ def running_total(like: Variable, argument: Variable, steps: StepCount) -> Varia
         like.shape[axis] if size is None else size for axis, size in enumerate(like.type.shape)
     ]
     return pt.zeros((count, *shape), dtype=gradient_dtype(argument))
+
+
+def _long_enough(gradient: Variable, state: LoopVariable, steps: StepCount) -> Variable:
+    """`gradient`, checked when it is run: in a shorter buffer, values were overwritten."""
+    message = (
+        f"the buffer of {state.name} has fewer rows than its loop touches, so that values which "
+        "the gradient needs were overwritten"
+    )
+    return Assert(message)(gradient, pt.ge(gradient.shape[0], _touched(state, steps)))
 
 
 def _touched(state: LoopVariable, steps: StepCount) -> Variable:

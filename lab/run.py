@@ -19,8 +19,8 @@ from pytensor.graph.traversal import toposort
 from pytensor.tensor.basic import AllocEmpty
 from pytensor.tensor.subtensor import IncSubtensor, Subtensor
 
-from lab.errors import ArgumentError
-from lab.scan import ScanParts, is_scan, read_scan, step_graph
+from lab.errors import ArgumentError, GraphError
+from lab.scan import ScanParts, inner_graph, is_scan, read_scan
 from lab.stepping import LoopRun, Recording
 
 
@@ -106,6 +106,8 @@ def _run_nodes(
         inputs = [values[v] for v in node.inputs]
         if is_scan(node):
             results = _run_scan(node, inputs, recordings, progress)
+            if recordings is not None:
+                _refuse_unwritten(recordings[-1], values)
         elif isinstance(node.op, OpFromGraph):
             results = _run_inner(node, inputs, progress)
         else:
@@ -115,7 +117,7 @@ def _run_nodes(
 
 def _run_inner(node: Apply, inputs: list[Any], progress: Progress) -> list[Any]:
     """An OpFromGraph, run in place: it would compile itself."""
-    arguments, results = step_graph(node.op)
+    arguments, results = inner_graph(node.op)
     values = dict(zip(arguments, inputs, strict=True))
     _run_nodes(results, values, None, progress)
     return [values[v] for v in results]
@@ -125,7 +127,10 @@ def _perform(node: Apply, inputs: Sequence[Any]) -> list[Any]:
     thunk, sources, targets = _thunk(node)
     for cell, value in zip(sources, inputs, strict=True):
         cell[0] = value
-    thunk()
+    try:
+        thunk()
+    except AssertionError as error:
+        raise GraphError(f"{node.op}: {error}.") from error
     return [cell[0] for cell in targets]
 
 
@@ -199,6 +204,25 @@ def _run_scan(
         recordings.append(recording)
     final = {part.outer_output: value for part, value in recording.final.items()}
     return [final[v] for v in node.outputs]
+
+
+def _refuse_unwritten(recording: Recording, values: Mapping[Variable, Any]) -> None:
+    """Raise ArgumentError if a step read memory that nobody had written: no number is there."""
+    for part in recording.parts.states:
+        missing = unwritten_rows(part.outer_input, values)
+        if not missing.any():
+            continue
+        written = np.where(missing, recording.steps, -1)
+        for access in recording.writes[part]:
+            np.minimum.at(written, access.rows, np.arange(recording.steps))
+        for access in recording.reads[part]:
+            early = np.flatnonzero(written[access.rows] >= np.arange(recording.steps))
+            if early.size:
+                raise ArgumentError(
+                    f"{recording.parts.name}: step {early[0]} reads row {access.rows[early[0]]} of "
+                    f"{part.name}, which nobody has written; its taps reach back "
+                    f"{part.tape.origin} steps, so {part.tape.origin} initial values are needed."
+                )
 
 
 def unwritten_rows(buffer: Variable, values: Mapping[Variable, Any]) -> np.ndarray:

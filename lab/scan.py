@@ -14,12 +14,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from pytensor.graph.basic import Apply, Constant, Variable
-from pytensor.graph.op import io_connection_pattern
+from pytensor.graph.op import HasInnerGraph, io_connection_pattern
 from pytensor.graph.replace import clone_replace
 from pytensor.scan.op import Scan, ScanInfo
-from pytensor.tensor.basic import AllocEmpty
+from pytensor.tensor.basic import AllocEmpty, ScalarFromTensor
 from pytensor.tensor.subtensor import IncSubtensor, Subtensor
 
+from lab.errors import GraphError
 from lab.tape import Kind, Tape
 
 # The orders in which a Scan lists its arguments; all else follows from these.
@@ -144,7 +145,7 @@ class TapeScan(Scan):
 def read_scan(op: Scan, inputs: Sequence[Variable], outputs: Sequence[Variable]) -> ScanParts:
     """Take a Scan apart: `op` applied to the outer `inputs`, with the outer `outputs`."""
     info: ScanInfo = op.info
-    inner_inputs, inner_outputs = step_graph(op)
+    inner_inputs, inner_outputs = inner_graph(op)
     tapes: dict[Kind, list[Tape]] = {
         Kind.SEQUENCE: [Tape((0,), ())] * info.n_seqs,
         Kind.MIT_MOT: [
@@ -200,6 +201,9 @@ def build_scan(parts: ScanParts, derivation: Any = None, rule: Any = None) -> Ap
     """The `TapeScan` node for `parts`, whose outer outputs need not be given."""
     ordered = outer_inputs(parts)
     tapes = {kind: [v.tape for v in ordered if v.kind is kind] for kind in OUTER_INPUTS}
+    for variable in parts.of_kind(Kind.MIT_MOT):
+        if not variable.tape.reads:
+            raise GraphError(f"{parts.name}: {variable.name} reads no tap; PyTensor needs one.")
     info = ScanInfo(
         n_seqs=len(tapes[Kind.SEQUENCE]),
         mit_mot_in_slices=tuple(tape.reads for tape in tapes[Kind.MIT_MOT]),
@@ -236,8 +240,8 @@ def outer_outputs(parts: ScanParts, node: Apply) -> dict[LoopVariable, Variable]
     return dict(zip(made, node.outputs, strict=True))
 
 
-def step_graph(op: Scan) -> tuple[list[Variable], list[Variable]]:
-    """The step of `op` as a graph of its own: fresh arguments, and results that use them."""
+def inner_graph(op: HasInnerGraph) -> tuple[list[Variable], list[Variable]]:
+    """The graph inside `op`, a Scan's step for example, on fresh arguments of its own."""
     if hasattr(op.fgraph, "unfreeze"):  # PyTensor 3.1 and later freeze inner graphs
         graph = op.fgraph.unfreeze()
         return list(graph.inputs), list(graph.outputs)
@@ -253,17 +257,25 @@ def constant_value(variable: Variable) -> int | None:
     return None
 
 
-def is_freshly_allocated(buffer: Variable) -> bool:
-    """Whether `buffer` is initial values put into memory that nobody has written.
+def is_freshly_allocated(buffer: Variable, n_steps: Variable, reach: int) -> bool:
+    """Whether `buffer` is `reach` initial values, and room for one value a step behind them.
 
-    PyTensor makes the buffers of states so, exactly as long as the loop needs.
+    PyTensor makes the buffers of states so: ``set_subtensor(empty(n_steps + k)[:k], initial)``.
     """
     node = buffer.owner
-    while node is not None and not isinstance(node.op, AllocEmpty):
-        if not isinstance(node.op, IncSubtensor) or not node.op.set_instead_of_inc:
-            return False
-        node = node.inputs[0].owner
-    return node is not None
+    if node is None or not isinstance(node.op, IncSubtensor) or not node.op.set_instead_of_inc:
+        return False
+    empty, initial, *bounds = node.inputs
+    if empty.owner is None or not isinstance(empty.owner.op, AllocEmpty):
+        return False
+    if not _cuts_off(node.op.idx_list) or len(bounds) != 1 or not _has_rows(initial, reach):
+        return False
+    size = empty.owner.inputs[0]
+    known, steps = constant_value(size), constant_value(n_steps)
+    if known is not None and steps is not None:
+        return known == steps + reach
+    terms = size.owner.inputs if size.owner is not None else []
+    return len(terms) == 2 and _same(terms[0], n_steps) and _same(terms[1], bounds[0])
 
 
 def is_cut_to(sequence: Variable, n_steps: Variable) -> bool:
@@ -272,10 +284,39 @@ def is_cut_to(sequence: Variable, n_steps: Variable) -> bool:
     if steps is not None and rows is not None:
         return steps == rows
     node = sequence.owner
-    if node is None or not isinstance(node.op, Subtensor):
+    if node is None or not isinstance(node.op, Subtensor) or not _cuts_off(node.op.idx_list[:1]):
         return False
-    bounds = [v.owner.inputs[0] if v.owner else v for v in node.inputs[1:]]
-    return n_steps in bounds  # as in u[:n_steps]
+    return _same(node.inputs[1], n_steps)  # as in u[:n_steps]
+
+
+def _cuts_off(indices: Sequence[Any]) -> bool:
+    """Whether the indices of a Subtensor are ``[:stop]`` and no more."""
+    (index,) = indices if len(indices) == 1 else (None,)
+    return isinstance(index, slice) and index.start is None and index.step is None
+
+
+def _has_rows(initial: Variable, count: int) -> bool:
+    """Whether `initial` is known to have `count` rows, or cut to no more than that."""
+    if initial.type.ndim == 0:  # one number, written to as many rows as there are
+        return False
+    if initial.type.shape[0] is not None:
+        return initial.type.shape[0] == count
+    node = initial.owner
+    cut = node is not None and isinstance(node.op, Subtensor) and _cuts_off(node.op.idx_list)
+    return cut and constant_value(_unwrapped(node.inputs[1])) == count
+
+
+def _same(first: Variable, second: Variable) -> bool:
+    """Whether two integers are the same variable, or the same number."""
+    first, second = _unwrapped(first), _unwrapped(second)
+    known = constant_value(first)
+    return first is second or (known is not None and known == constant_value(second))
+
+
+def _unwrapped(bound: Variable) -> Variable:
+    """The tensor that the bound of a slice was made from."""
+    wrapped = bound.owner is not None and isinstance(bound.owner.op, ScalarFromTensor)
+    return bound.owner.inputs[0] if wrapped else bound
 
 
 def inner_connections(parts: ScanParts) -> dict[Variable, set[Variable]]:

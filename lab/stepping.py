@@ -81,6 +81,13 @@ class LoopRun:
                     f"{name}: the sequence {part.name} has {rows} rows, but the loop makes "
                     f"{self.n_steps} steps."
                 )
+        for part in self.parts.of_kind(Kind.MIT_MOT):
+            rows, needed = len(self.outer[part.outer_input]), part.tape.rows(self.n_steps)
+            if rows < needed or min(part.tape.reads) > 0:
+                raise ArgumentError(
+                    f"{name}: the buffer of {part.name} has {rows} rows, of which its taps "
+                    f"({part.tape}) need {needed}, from position 0 or below."
+                )
 
     def run(self, step: Step, numbers: Iterable[int], keep: bool) -> Recording:
         """Make the steps of `numbers`, and keep the values inside them if asked to."""
@@ -194,13 +201,14 @@ class LoopRun:
         buffer = self.buffers.get(part)
         if buffer is None:  # no step was made, so that not even the shape is known
             return np.empty((0,) * part.outer_output.type.ndim, dtype=part.outer_output.type.dtype)
-        if self.n_steps == 0:
-            return buffer
-        used = part.tape.origin + done if part.kind is not Kind.NIT_SOT else done
+        used = part.tape.origin + done
         if used > len(buffer):  # a shortened buffer: the oldest row first
             return np.roll(buffer, -(used % len(buffer)), axis=0)
-        buffer[used:] = 0
-        return buffer[: len(buffer) - (self.n_steps - done)] if done < self.n_steps else buffer
+        if used < len(buffer) and self.n_steps:
+            buffer[used:] = 0
+            if done < self.n_steps:
+                return buffer[: done - self.n_steps]
+        return buffer
 
 
 class _Column:

@@ -68,7 +68,10 @@ def _scan_trace(
 ) -> ScanTrace:
     parts, node = recording.parts, recording.node
     derivation = getattr(node.op, "derivation", None)
-    sources = derivation.sources if derivation is not None else {}
+    sources: dict[int, LoopVariable] = {}
+    if derivation is not None:  # the node's variables stand in the same order as its parts
+        built = enumerate(outer_inputs(derivation.backward))
+        sources = {i: derivation.sources[v] for i, v in built if v in derivation.sources}
     parent = index.get(derivation.parent) if derivation is not None else None
 
     tapes: list[TapeTrace] = []
@@ -77,7 +80,7 @@ def _scan_trace(
     for position, part in enumerate(outer_inputs(parts)):
         if part.kind is Kind.SEQUENCE:
             (read,) = recording.reads[part]
-            axis = _sequence_axis(part, read.rows, values, axes)
+            axis = _sequence_axis(part, sources.get(position), values, axes)
             axes[part.outer_input] = axis
             sequences.append(SequenceTrace(part.name, freeze(read.values), _cut(axis, read.rows)))
             continue
@@ -154,17 +157,19 @@ def _tape_trace(
 
 def _sequence_axis(
     part: LoopVariable,
-    rows: np.ndarray,
+    source: LoopVariable | None,
     values: Mapping[Variable, Any],
     axes: Mapping[Variable, Axis],
 ) -> Axis:
-    """Of which array the sequence was cut, and at which of its indices."""
-    array, found = running.rows_of(part.outer_input, values)
+    """Of which quantity the sequence was cut, and at which of its indices."""
+    array, rows = running.rows_of(part.outer_input, values)
     known = axes.get(array)
     if known is not None:
-        return Axis(part.name, freeze(known.index[found]))
-    name = array.name if array.name else part.name
-    return Axis(name if array.owner is None else part.name, freeze(found))
+        return Axis(known.variable, freeze(known.index[rows]))
+    if source is not None:
+        return Axis(source.name, freeze(rows))
+    given = array.name if array.owner is None else None
+    return Axis(given or part.name, freeze(rows))
 
 
 def _cut(axis: Axis, rows: np.ndarray) -> Axis:

@@ -30,10 +30,14 @@ def loops(draw):
         rows = rng.uniform(-1, 1, size=(reach, *shape))
         states.append(lab.State(name, rows[0] if reach == 1 else rows, taps))
     sequences = [
-        lab.Sequence(f"u{i}", rng.uniform(-1, 1, size=(steps + 3, *shape)), tuple(draw(taps_of_sequence())))
+        lab.Sequence(
+            f"u{i}", rng.uniform(-1, 1, size=(steps + 3, *shape)), tuple(draw(taps_of_sequence()))
+        )
         for i in range(draw(st.integers(0, 1)))
     ]
-    parameters = [lab.Parameter("w", rng.uniform(0.5, 1, size=shape))] if draw(st.booleans()) else []
+    parameters = (
+        [lab.Parameter("w", rng.uniform(0.5, 1, size=shape))] if draw(st.booleans()) else []
+    )
     outputs = ("out",) if draw(st.booleans()) else ()
     stop = draw(st.one_of(st.none(), st.integers(1, steps)))
     if stop is not None:  # the flag tells the loop when to stop
@@ -74,6 +78,8 @@ def costs(draw, loop):
     of = draw(st.sampled_from([s.name for s in loop.states] + list(loop.outputs)))
     kinds = [st.just("last"), st.just("sum")]
     if "flag" not in loop.variables:
-        weights = st.lists(st.sampled_from([0.0, 1.0, -0.5]), min_size=loop.steps, max_size=loop.steps)
+        weights = st.lists(
+            st.sampled_from([0.0, 1.0, -0.5]), min_size=loop.steps, max_size=loop.steps
+        )
         kinds.append(weights)
     return of, draw(st.one_of(kinds))

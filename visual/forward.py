@@ -99,8 +99,8 @@ def outputs_reached(trace: Trace, number: int) -> set[Slot]:
                 found.add((tape.gradient_of, int(tape.axis.index[row])))
         outputs = {output.name for output in trace.scans[number].outputs}
         for sequence in scan.sequences:
-            name = sequence.name.removeprefix("d")
-            if name in outputs:
+            name = sequence.axis.variable
+            if name in outputs and sequence.name != name:  # not its value, but its gradient
                 rows = _nonzero_rows(sequence.values)
                 found |= {(name, int(sequence.axis.index[row])) for row in rows}
     return found

@@ -16,14 +16,14 @@ def number_text(value: object) -> str:
     array = np.asarray(value)
     if array.dtype.kind == "b":
         return str(bool(array))
-    if array.dtype.kind in "iu":
-        return str(int(array)) if abs(int(array)) < 1e7 else f"{int(array):.4g}"
+    if array.dtype.kind in "iu" and abs(int(array)) < 1e7:
+        return str(int(array))
     if array.dtype.kind == "c":
         return f"{array.item():.3g}"
-    short = f"{float(array):.4g}"
-    return (
-        "0" if short == "-0" else short.replace("e+0", "e").replace("e-0", "e-").replace("e+", "e")
-    )
+    mantissa, e, exponent = f"{float(array):.4g}".partition("e")
+    if mantissa == "-0":
+        return "0"
+    return f"{mantissa}e{int(exponent)}" if e else mantissa
 
 
 def value_text(value: np.ndarray) -> str:

@@ -1,0 +1,244 @@
+"""Pictures as values: text twins that a person can read, strict XML, contrast, size, honesty."""
+
+import re
+from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy as np
+import pytensor.tensor as pt
+import pytest
+from strange_loops import HOSTILE, LOOPS, strange_trace, trace_of
+
+import lab
+import visual
+from lab import gallery
+from visual.scene import Arrow, Box, Group, Scene, Text, shortened, text_width
+from visual.theme import THEMES, Role, contrast
+from visual.values import number_text
+
+GOLDEN = Path(__file__).parent / "golden"
+SVG = "{http://www.w3.org/2000/svg}"
+TWINS = {
+    "square-1": ("square", {"order": 1}),
+    "square-2": ("square", {"order": 2}),
+    "fibonacci-1": ("fibonacci", {"order": 1}),
+    "extra-w": ("extra", {"order": 1, "wrt": "w", "of": "cube", "cost": "sum"}),
+    "window-u": ("window", {"order": 1, "wrt": "u"}),
+}
+
+
+@pytest.mark.parametrize("name", TWINS)
+def test_text_twins(name):
+    """To accept a change after reading it: delete the file, run again, read the new one."""
+    loop, options = TWINS[name]
+    found = visual.tapes(gallery.loops[loop].trace(**options)).text()
+    path = GOLDEN / f"{name}.txt"
+    if not path.exists():
+        path.write_text(found, encoding="utf-8")
+        pytest.fail(f"{path} was written; read it, and commit it if it is right.")
+    assert found == path.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", [*gallery.loops, *LOOPS])
+@pytest.mark.parametrize("order", [0, 1, 2])
+def test_svgs_stand_alone(name, order):
+    trace = trace_of(name, order)
+    written = visual.tapes(trace).svg()
+    root = ElementTree.fromstring(written)
+    assert root.get("role") == "img"
+    assert root.get("viewBox")
+    assert [child.tag for child in root][:2] == [f"{SVG}title", f"{SVG}desc"]
+    allowed = {f"{SVG}{tag}" for tag in ("svg", "title", "desc", "g", "rect", "text", "path")}
+    for element in root.iter():
+        assert element.tag in allowed
+        assert not [a for a in element.attrib if a.startswith("on") or "href" in a or a == "style"]
+    assert "var(" not in written
+    assert "url(" not in written
+    assert "nan" not in re.sub(r"<(title|text|desc)\b.*?</\1>", "", written)
+
+
+def test_hostile_names_end_as_harmless_text():
+    written = visual.tapes(strange_trace("hostile name", 2)).svg()
+    assert "<script" not in written
+    root = ElementTree.fromstring(written)
+    assert any(HOSTILE in (e.text or "") for e in root.iter(f"{SVG}title"))
+
+
+def test_the_same_input_gives_the_same_bytes():
+    def draw():
+        return visual.tapes(gallery.loops["rnn"].trace(order=2)).svg()
+
+    assert draw() == draw()
+
+
+def test_a_trace_from_json_draws_the_same():
+    trace = gallery.loops["coupled"].trace(order=2)
+    again = lab.Trace.from_json(trace.to_json())
+    assert visual.tapes(again).svg() == visual.tapes(trace).svg()
+
+
+@pytest.mark.parametrize("name", THEMES)
+def test_every_text_has_contrast(name):
+    theme = THEMES[name]
+    for role, look in theme.looks.items():
+        assert contrast(look.text, look.fill) >= 4.5, role
+    for colour in (theme.text, theme.muted, theme.arrow):
+        assert contrast(colour, theme.background) >= 4.5
+
+
+def test_contrast_is_measured_as_wcag_does():
+    assert contrast("#000000", "#ffffff") == pytest.approx(21)
+    assert contrast("#777777", "#ffffff") == pytest.approx(4.48, abs=0.01)  # known to fail 4.5
+
+
+def test_roles_differ_by_more_than_colour():
+    for theme in THEMES.values():
+        marked = [Role.PRESERVED, Role.OVERWRITTEN, Role.WAITING, Role.SPENT]
+        assert len({theme.looks[role].line for role in marked}) == 4
+
+
+def cells(trace, theme="light"):
+    """(data-cell key, step, role, tooltip) of every cell of a picture, in drawing order."""
+
+    def walk(shapes, step=None):
+        for shape in shapes:
+            if isinstance(shape, Group):
+                inside = shape.step if shape.step is not None else step
+                if shape.cell:
+                    yield shape, inside, next(s for s in shape.shapes if isinstance(s, Box)).role
+                else:
+                    yield from walk(shape.shapes, inside)
+
+    return list(walk(visual.tapes(trace, theme).shapes))
+
+
+@pytest.mark.parametrize("name", gallery.loops)
+@pytest.mark.parametrize("order", [1, 2])
+def test_every_number_in_a_picture_is_the_traces_own(name, order):
+    """Recomputed from the reads and writes of the trace, cell by cell."""
+    trace = gallery.loops[name].trace(order=order)
+    seen = 0
+    for group, step, role in cells(trace):
+        if role is not Role.OVERWRITTEN:
+            continue
+        scan, variable, row = group.cell.split(":")
+        found = [t for t in trace.scans[int(scan)].tapes if variable.startswith(f"{t.name}.")]
+        if not found or step is None:
+            continue
+        tape = found[0]
+        access = next(a for a in tape.writes if a.rows[step] == int(row))
+        value = access.values[step]
+        if value.ndim == 0:
+            before = tape.reads[0].values if tape.is_total else access.before
+            assert f"= {value.item()!r} (before: {before[step].item()!r})" in group.title
+            drawn = [s.content for s in group.shapes if isinstance(s, Text)]
+            assert number_text(value) in drawn
+            seen += 1
+    assert seen or name == "rnn"
+
+
+def test_roles_of_the_first_derivative():
+    trace = gallery.loops["square"].trace(order=1)
+    roles = [role for _, step, role in cells(trace) if step == 1]
+    wanted = [Role.READ, Role.OVERWRITTEN, Role.PRESERVED]
+    assert [roles.count(role) for role in wanted] == [1, 1, 1]
+    assert roles.count(Role.WAITING) == 2
+    assert roles.count(Role.SPENT) == 1
+    everything = {role for _, _, role in cells(trace)}
+    assert {Role.INPUT, Role.SEED, Role.RESULT, Role.INTERMEDIATE} <= everything
+
+
+def test_the_legend_names_every_role_that_occurs():
+    scene = visual.tapes(gallery.loops["extra"].trace(order=1))
+    words = {s.content for s in scene.walk() if isinstance(s, Text)}
+    for role in {s.role for s in scene.walk() if isinstance(s, Box)}:
+        assert role.value in words
+
+
+def test_values_that_are_not_needed_are_washed_out():
+    """Of three interleaved loops, the last value belongs to one."""
+    trace = gallery.loops["delay"].trace(order=1)
+    unneeded = {
+        g.cell for g, _, role in cells(trace) if role is Role.UNNEEDED and g.cell[:3] == "0:x"
+    }
+    assert unneeded == {f"0:x:{i}" for i in (0, 2, 3, 5, 6)}
+
+
+def test_memory_that_nobody_wrote_has_no_number():
+    buffer = pt.set_subtensor(pt.empty((5,))[:1], pt.dvector("start"))
+    from lab.scan import LoopVariable, ScanParts, build_scan
+    from lab.tape import Kind, Tape
+
+    a = pt.dscalar("a")
+    state = LoopVariable(Kind.MIT_MOT, "b", Tape((0,), (1,)), buffer, (a,), (a * 2,))
+    node = build_scan(ScanParts("by_hand", pt.constant(np.int64(4)), (state,)))
+    start = buffer.owner.inputs[1]
+    trace = lab.trace(node.outputs[0], {start: [3.0]})
+    assert trace.scans[0].tapes[0].unwritten.tolist() == [False, True, True, True, True]
+    scene = visual.tapes(trace)
+    assert Role.UNWRITTEN in {s.role for s in scene.walk() if isinstance(s, Box)}
+    blank = [g for g, step, role in cells(trace) if role is Role.UNWRITTEN]
+    assert blank
+    assert all("not written yet" in group.title for group in blank)
+    assert "in buffer order" in scene.text()
+
+
+def test_a_long_loop_is_folded():
+    long = visual.tapes(strange_trace("ten thousand steps", 2))
+    short = visual.tapes(LOOPS["ten thousand steps"].with_steps(12).trace(order=2))
+    assert len(long.svg()) <= 2 * len(short.svg())
+    assert "9,994 steps are not shown" in long.text()
+
+
+def test_around_a_step_the_fold_opens():
+    trace = LOOPS["ten thousand steps"].with_steps(100).trace(order=1)
+    assert "step 50" not in visual.tapes(trace).text()
+    assert "step 50" in visual.tapes(trace, around=50).text()
+
+
+def test_what_folding_hides_is_not_lost():
+    """The tape after the fold holds what the hidden steps wrote."""
+    loop = gallery.loops["square"].with_values({"x": 0.9999}).with_steps(40)
+    trace = loop.trace(order=1, cost="sum")
+    tape = trace.scans[1].tapes[0]
+    shown = [g.title for g, step, _ in cells(trace) if step == 38]
+    contents = tape.contents(38)
+    for row in (38, 39, 40):
+        assert any(t.split(" (before")[0].endswith(repr(float(contents[row]))) for t in shown)
+
+
+@pytest.mark.parametrize(
+    ("value", "written"),
+    [
+        (0.0, "0"),
+        (-0.0, "0"),
+        (1.0, "1"),
+        (0.66342, "0.6634"),
+        (float("nan"), "nan"),
+        (float("-inf"), "-inf"),
+        (1e-300, "1e-300"),
+        (-1.23456e300, "-1.235e300"),
+        (np.int64(123456), "123456"),
+        (np.int64(12345678901), "1.235e10"),
+        (True, "True"),
+        (1.5e-7, "1.5e-7"),
+    ],
+)
+def test_numbers_have_four_significant_digits(value, written):
+    assert number_text(value) == written
+
+
+def test_texts_are_shortened_to_their_room():
+    assert shortened("short", 100, 12) == "short"
+    cut = shortened("a very long name indeed", 60, 12)
+    assert cut.endswith("…")
+    assert text_width(cut, 12) <= 60
+
+
+def test_jupyter_gets_a_picture_and_text():
+    scene = visual.tapes(gallery.loops["square"].trace())
+    bundle = scene._repr_mimebundle_()
+    assert bundle["image/svg+xml"].startswith("<svg")
+    assert "step 0" in bundle["text/plain"]
+    assert isinstance(scene, Scene)
+    assert any(isinstance(s, Arrow) for s in scene.walk())
