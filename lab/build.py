@@ -13,7 +13,7 @@ from pytensor.tensor.random.type import random_generator_type
 from pytensor.tensor.type import TensorType
 
 from lab.errors import ArgumentError, LabError, listing
-from lab.scan import LoopVariable, ScanParts, build_scan, outer_outputs
+from lab.scan import LoopVariable, ScanParts, build_scan, fresh_buffer, outer_outputs
 from lab.tape import Kind, Tape
 from lab.variables import Parameter, State
 
@@ -105,8 +105,7 @@ def build_loop(loop: "Loop") -> LoopGraph:
 def _buffer(initial: Variable, state: State, steps: int | Variable) -> Variable:
     """Room for the initial values and one value for each step, the former filled in."""
     rows = initial[None] if state.reach == 1 else initial
-    empty = pt.empty((steps + state.reach, *state.first_values.shape[1:]), dtype=rows.type.dtype)
-    return pt.set_subtensor(empty[: state.reach], rows)
+    return fresh_buffer(rows, steps)
 
 
 def _call_step(loop: "Loop", arguments: dict[str, Any]) -> tuple[list[Variable], Variable | None]:

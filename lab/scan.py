@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
 from pytensor.graph.basic import Apply, Constant, Variable
 from pytensor.graph.op import HasInnerGraph, io_connection_pattern
 from pytensor.graph.replace import clone_replace
@@ -255,6 +256,18 @@ def constant_value(variable: Variable) -> int | None:
     if isinstance(variable, Constant):
         return int(variable.data)
     return None
+
+
+def fresh_buffer(initial: Variable, n_steps: int | Variable) -> Variable:
+    """`initial`, one row for each initial value, and room for one row a step behind it.
+
+    That is ``set_subtensor(empty(n_steps + k)[:k], initial)`` for k initial values, without
+    the read that it would contain.
+    """
+    reach, *shape = initial.type.shape
+    empty = AllocEmpty(initial.type.dtype)(n_steps + reach, *shape)
+    first = [slice(None, 0, None)]
+    return IncSubtensor(first, set_instead_of_inc=True)(empty, initial, np.int64(reach))
 
 
 def is_freshly_allocated(buffer: Variable, n_steps: Variable, reach: int) -> bool:

@@ -5,7 +5,6 @@ that the file's suffix names, and every format is a walk over the same shapes.
 """
 
 import os
-import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -146,26 +145,16 @@ def check_path(path: Path) -> None:
 
 def write_whole(path: Path, content: str) -> Path:
     """Write `content` to a file beside `path` and move it there when it is complete."""
-    temporary = None
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
-        with tempfile.NamedTemporaryFile(
-            "w", dir=path.parent, prefix=f".{path.name}.", delete=False, encoding="utf-8"
-        ) as file:
-            temporary = Path(file.name)
-            file.write(content)
-        temporary.chmod(0o666 & ~_umask())
-        temporary.replace(path)
+        try:
+            part.write_text(content, encoding="utf-8")
+            part.replace(path)
+        finally:
+            part.unlink(missing_ok=True)
     except OSError as error:
-        if temporary is not None:
-            temporary.unlink(missing_ok=True)
         raise ArgumentError(f"path = {str(path)!r} cannot be written: {error.strerror}.") from error
     return path
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
 
 
 def text_width(content: str, size: float, mono: bool = False, bold: bool = False) -> float:

@@ -5,7 +5,6 @@ bytes.
 """
 
 from math import atan2, cos, sin
-from xml.sax.saxutils import escape, quoteattr
 
 from visual.scene import Arrow, Box, Group, Scene, Shape, Text
 from visual.theme import Line, Theme
@@ -13,7 +12,10 @@ from visual.theme import Line, Theme
 SANS = "Inter,Helvetica,Arial,'DejaVu Sans',sans-serif"
 MONO = "'DejaVu Sans Mono',Menlo,Consolas,monospace"
 DASHES = {Line.DASHED: "5 3", Line.DOTTED: "1.5 3"}
-INVISIBLE = dict.fromkeys(c for c in range(32) if c not in (9, 10, 13))
+HARMLESS: dict[int, str | None] = {
+    **dict.fromkeys(code for code in range(32) if code not in (9, 10, 13)),  # not in XML at all
+    **str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;"}),
+}
 
 
 def to_svg(scene: Scene) -> str:
@@ -35,13 +37,8 @@ def number(value: float) -> str:
 
 
 def text(content: str) -> str:
-    """`content` as character data, whatever a person has written there."""
-    return escape(content.translate(INVISIBLE))
-
-
-def attribute(content: str) -> str:
-    """`content` as a quoted attribute value."""
-    return quoteattr(content.translate(INVISIBLE))
+    """`content` as character data or attribute value, whatever a person has written there."""
+    return content.translate(HARMLESS)
 
 
 def _shape(shape: Shape, theme: Theme) -> str:
@@ -56,7 +53,7 @@ def _shape(shape: Shape, theme: Theme) -> str:
 
 def _group(group: Group, theme: Theme) -> str:
     step = f' data-step="{group.step}"' if group.step is not None else ""
-    cell = f" data-cell={attribute(group.cell)}" if group.cell else ""
+    cell = f' data-cell="{text(group.cell)}"' if group.cell else ""
     title = f"<title>{text(group.title)}</title>" if group.title else ""
     inside = "".join(_shape(shape, theme) for shape in group.shapes)
     return f"<g{step}{cell}>{title}{inside}</g>"
