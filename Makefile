@@ -27,7 +27,7 @@ lint: $(VENV)/.test
 	$(BIN)/mypy
 
 bench: $(VENV)/.test
-	$(BIN)/python -m tests.bench
+	$(BIN)/python tests/bench.py
 
 # A lesson is kept as text; what a reader changes in the notebook made from it stays.
 notebooks/%.ipynb: notebooks/%.md | $(VENV)/.start

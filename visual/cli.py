@@ -146,19 +146,18 @@ def _draw(options: argparse.Namespace) -> None:
     if options.out != "-":
         check_path(Path(options.out))
     loop = _loop(options.loop)
-    taps = dict(_taps(text, loop) for text in options.taps)
-    if taps:
-        loop = loop.with_taps(taps)
-    if options.steps is not None:
-        loop = loop.with_steps(options.steps)
-    trace = loop.trace(
+    scene = visual.draw(
+        loop,
+        theme=options.theme,
+        around=options.around,
+        taps=dict(_taps(text, loop) for text in options.taps),
+        steps=options.steps,
         order=options.order,
         wrt=options.wrt,
         cost=_cost(options.cost),
         of=options.of,
         at=dict(map(_value, options.at)),
     )
-    scene = visual.tapes(trace, theme=options.theme, around=options.around)
     if options.out == "-":
         print(scene.text(), end="")
     else:

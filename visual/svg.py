@@ -14,7 +14,10 @@ MONO = "'DejaVu Sans Mono',Menlo,Consolas,monospace"
 DASHES = {Line.DASHED: "5 3", Line.DOTTED: "1.5 3"}
 HARMLESS: dict[int, str | None] = {
     **dict.fromkeys(code for code in range(32) if code not in (9, 10, 13)),  # not in XML at all
-    **str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;"}),
+    ord("&"): "&amp;",
+    ord("<"): "&lt;",
+    ord(">"): "&gt;",
+    ord('"'): "&quot;",
 }
 
 

@@ -1,0 +1,68 @@
+"""What README and lessons promise is run."""
+
+import re
+import shlex
+from pathlib import Path
+
+import jupytext
+import pytest
+from nbclient import NotebookClient
+
+import visual
+from lab import gallery
+from visual.cli import main
+
+ROOT = Path(__file__).parent.parent
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def blocks(language):
+    return re.findall(rf"```{language}\n(.*?)```", README, flags=re.DOTALL)
+
+
+def test_the_picture_in_the_readme_is_todays(tmp_path):
+    """To renew it: scantape draw tapes --loop square -o notebooks/square.svg"""
+    found = visual.tapes(gallery.loops["square"].trace()).svg()
+    assert (ROOT / "notebooks" / "square.svg").read_text(encoding="utf-8") == found
+
+
+def test_the_commands_in_the_readme_work(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    commands = [line for block in blocks("") for line in block.splitlines() if "scantape " in line]
+    commands = [line for line in commands if line.startswith("scantape")]
+    assert len(commands) >= 4
+    for command in commands:
+        assert main(shlex.split(command)[1:]) == 0, command
+    assert {path.name for path in tmp_path.iterdir()} == {"tape.svg", "figure.svg"}
+    assert "∂C/∂birth" in capsys.readouterr().out
+
+
+def test_the_python_in_the_readme_works(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    declare, graph = blocks("python")
+    names = {}
+    exec(declare, names)
+    assert names["decay"]().trace().outputs[1] == pytest.approx(0.9**3)
+    exec(graph, names)
+    assert (tmp_path / "sine.svg").exists()
+    assert names["trace"].verify() < 1e-12
+    assert "Determine gradient step count" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "notebooks").glob("*.md")), ids=lambda p: p.stem)
+def test_lessons_run(path):
+    lesson = jupytext.read(path)
+    code = [cell for cell in lesson.cells if cell.cell_type == "code"]
+    assert all(len(cell.source.splitlines()) <= 10 for cell in code)
+    assert not any(cell.outputs for cell in code)
+    NotebookClient(lesson, timeout=120, resources={"metadata": {"path": ROOT}}).execute()
+    outputs = [output for cell in code for output in cell.outputs]
+    pictures = [o.data["image/svg+xml"] for o in outputs if "image/svg+xml" in o.get("data", {})]
+    printed = "".join(o.text for o in outputs if o.output_type == "stream")
+    assert [p.count("<title>Tapes of") for p in pictures] == [1, 1, 1]
+    assert "order 2" in pictures[1]
+    assert "117" in pictures[1]
+    assert "reads 0, 2, 1" in pictures[2]
+    value, gradient, closed = map(float, printed.split())
+    assert value == 0.44012666865176564
+    assert gradient == pytest.approx(closed, rel=1e-15)
