@@ -130,7 +130,10 @@ class Scene:
         return write_whole(path, self.svg() if path.suffix.lower() == ".svg" else self.text())
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
-        return {"image/svg+xml": self.svg(), "text/plain": self.text()}
+        svg = self.svg()
+        # As HTML a wide picture scrolls instead of being cut off, and its tooltips show.
+        page = f'<div style="overflow-x: auto">{svg}</div>'
+        return {"text/html": page, "image/svg+xml": svg, "text/plain": self.text()}
 
 
 def check_path(path: Path) -> None:
