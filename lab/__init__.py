@@ -5,7 +5,7 @@ What you can do, and the name for it:
 - declare a loop: `Loop`, of `State`, `Sequence`, `Parameter`, `RandomState`, `until`;
   or take one from `gallery.loops`
 - differentiate it: `derivative`; one Scan alone: `derive`, `pullback`
-- see what happened: `trace`; whether it is right: `Trace.verify`, `check`
+- see what happened: `trace`, as formulas `spelled`; whether it is right: `Trace.verify`, `check`
 - ask what becomes of a tap pattern: `Tape.reverse`
 
 `lab` draws nothing; that is what `visual` is for.
@@ -21,6 +21,7 @@ from lab.errors import ArgumentError, GradientError, GraphError, LabError
 from lab.loop import Loop, LoopGraph
 from lab.pullback import derive, pullback
 from lab.scan import TapeScan
+from lab.spelling import Spelled, spelled
 from lab.tape import Kind, Tape
 from lab.trace import ScanTrace, TapeTrace, Trace
 from lab.tracing import trace
@@ -45,6 +46,7 @@ __all__ = [
     "RandomState",
     "ScanTrace",
     "Sequence",
+    "Spelled",
     "State",
     "Tape",
     "TapeScan",
@@ -57,6 +59,7 @@ __all__ = [
     "derive",
     "gallery",
     "pullback",
+    "spelled",
     "trace",
     "until",
 ]

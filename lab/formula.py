@@ -156,7 +156,7 @@ def _product(arguments: tuple[Expression, ...]) -> Expression:
     def rank(factor: Expression) -> int:
         if isinstance(factor, Leaf) and factor.tap is not None:
             return 0
-        return 1 if isinstance(factor, Number) else 2
+        return 1 if isinstance(factor, Number) else 2 if isinstance(factor, Leaf) else 3
 
     return Call("Mul", tuple(sorted(factors, key=rank)))
 

@@ -12,9 +12,9 @@ from strange_loops import HOSTILE, LOOPS, strange_trace, trace_of
 import lab
 import visual
 from lab import gallery
+from lab.spelling import number_text
 from visual.scene import Arrow, Box, Group, Scene, Text, shortened, text_width
 from visual.theme import THEMES, Role, contrast
-from visual.values import number_text
 
 GOLDEN = Path(__file__).parent / "golden"
 SVG = "{http://www.w3.org/2000/svg}"

@@ -9,10 +9,12 @@ from textwrap import wrap
 
 import numpy as np
 
-from lab.formula import Leaf, text
+from lab.formula import Leaf
+from lab.spelling import Speller, leaves_of
 from lab.tape import Kind
 from lab.trace import Formula, TapeTrace, Trace
 from visual.columns import Gap, Timeline, column_of, shown_steps
+from visual.factors import factor_label
 from visual.layout import (
     BETWEEN,
     CELL,
@@ -28,7 +30,6 @@ from visual.layout import (
 )
 from visual.names import cost_name, gradient_name, indexed, tape_label
 from visual.scene import MONO_WIDTH, Arrow, Box, Group, Shape, Text, shortened
-from visual.spelling import Speller, factor_label, in_numbers, leaves_of
 from visual.theme import Role
 from visual.values import cell, thin_cell
 
@@ -402,10 +403,8 @@ class BackwardBlock:
         """The formulas of a step, and the same with numbers in; and where they end."""
         y += 18
         for formula in self.scan.formulas:
-            left = self.spell.position(formula.target, step)
-            right = text(formula.expression, lambda leaf: self.spell.position(leaf, step))
-            y = self._formula_lines(y, f"{left} ← {right}", muted=False)
-            found = in_numbers(self.scan, formula, step)
+            y = self._formula_lines(y, self.spell.at(formula, step), muted=False)
+            found = self.spell.numbers(formula, step)
             if found:
                 y = self._formula_lines(y, found, muted=True)
             y += 5

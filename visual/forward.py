@@ -4,7 +4,8 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from lab.formula import Leaf, text
+from lab.formula import Leaf
+from lab.spelling import Speller, leaves_of
 from lab.trace import ScanTrace, SequenceTrace, TapeTrace, Trace
 from visual.columns import Timeline, shown_steps
 from visual.layout import (
@@ -21,7 +22,6 @@ from visual.layout import (
 )
 from visual.names import indexed
 from visual.scene import Arrow, Box, Text, shortened
-from visual.spelling import Speller, leaves_of
 from visual.theme import Role
 from visual.values import cell
 
@@ -50,9 +50,9 @@ def draw_forward(
         subtitles.append(f"{', '.join(scan.untraced)} · untraced: replaced at every step, no tape")
     title = scan.name
     if len(scan.formulas) == 1:
-        title += f": {_equation(spell, scan, 0)}"
+        title += f": {spell.equation(scan.formulas[0])}"
     else:
-        subtitles += [_equation(spell, scan, i) for i in range(len(scan.formulas))]
+        subtitles += [spell.equation(formula) for formula in scan.formulas]
     canvas.heading(title, subtitles)
 
     tops: dict[str, float] = {}
@@ -71,12 +71,6 @@ def draw_forward(
     if scan.parameters:
         _parameter_lane(canvas, number, scan)
     canvas.y += 26
-
-
-def _equation(spell: Speller, scan: ScanTrace, index: int) -> str:
-    formula = scan.formulas[index]
-    left = spell.general(formula.target)
-    return f"{left} = {text(formula.expression, spell.general)}"
 
 
 def _by_variable(sequences: Iterable[SequenceTrace]) -> dict[str, list[SequenceTrace]]:

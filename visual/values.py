@@ -4,26 +4,12 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from lab.spelling import number_text
 from visual.scene import Box, Group, Shape, Text, shortened, text_width
 from visual.theme import Role
 
 NUMBER_SIZE, SMALL_SIZE = 12.5, 10.5
 SEGMENTS = 8
-
-
-def number_text(value: object) -> str:
-    """A number with four significant digits."""
-    array = np.asarray(value)
-    if array.dtype.kind == "b":
-        return str(bool(array))
-    if array.dtype.kind in "iu" and abs(int(array)) < 1e7:
-        return str(int(array))
-    if array.dtype.kind == "c":
-        return f"{array.item():.3g}"
-    mantissa, e, exponent = f"{float(array):.4g}".partition("e")
-    if mantissa == "-0":
-        return "0"
-    return f"{mantissa}e{int(exponent)}" if e else mantissa
 
 
 def value_text(value: np.ndarray) -> str:
