@@ -105,9 +105,7 @@ def _run_nodes(
             continue
         inputs = [values[v] for v in node.inputs]
         if is_scan(node):
-            results = _run_scan(node, inputs, recordings, progress)
-            if recordings is not None:
-                _refuse_unwritten(recordings[-1], values)
+            results = _run_scan(node, inputs, values, recordings, progress)
         elif isinstance(node.op, OpFromGraph):
             results = _run_inner(node, inputs, progress)
         else:
@@ -189,27 +187,33 @@ class _Step:
 
 
 def _run_scan_quietly(node: Apply, inputs: list[Any], progress: Progress) -> list[Any]:
-    return _run_scan(node, inputs, None, progress)
+    return _run_scan(node, inputs, {}, None, progress)
 
 
 def _run_scan(
-    node: Apply, inputs: list[Any], recordings: list[Recording] | None, progress: Progress
+    node: Apply,
+    inputs: list[Any],
+    values: Mapping[Variable, Any],
+    recordings: list[Recording] | None,
+    progress: Progress,
 ) -> list[Any]:
     """Step through a Scan as PyTensor does, and note what every step reads and writes."""
     parts = read_scan(node.op, node.inputs, node.outputs)
     loop = LoopRun(node, parts, dict(zip(node.inputs, inputs, strict=True)))
+    if recordings is not None:
+        loop.blank({part: unwritten_rows(part.outer_input, values) for part in parts.states})
     numbers = progress.steps(parts.name, loop.n_steps)
     recording = loop.run(_Step(parts, progress), numbers, keep=recordings is not None)
     if recordings is not None:
+        _refuse_unwritten(recording)
         recordings.append(recording)
     final = {part.outer_output: value for part, value in recording.final.items()}
     return [final[v] for v in node.outputs]
 
 
-def _refuse_unwritten(recording: Recording, values: Mapping[Variable, Any]) -> None:
+def _refuse_unwritten(recording: Recording) -> None:
     """Raise ArgumentError if a step read memory that nobody had written: no number is there."""
-    for part in recording.parts.states:
-        missing = unwritten_rows(part.outer_input, values)
+    for part, missing in recording.unwritten.items():
         if not missing.any():
             continue
         written = np.where(missing, recording.steps, -1)

@@ -41,6 +41,7 @@ class Recording:
     reads: dict[LoopVariable, list[Access]] = field(default_factory=dict)
     writes: dict[LoopVariable, list[Access]] = field(default_factory=dict)
     final: dict[LoopVariable, Any] = field(default_factory=dict)
+    unwritten: dict[LoopVariable, np.ndarray] = field(default_factory=dict)
     inside: dict[Variable, np.ndarray] = field(default_factory=dict)
 
 
@@ -88,6 +89,13 @@ class LoopRun:
                     f"{name}: the buffer of {part.name} has {rows} rows, of which its taps "
                     f"({part.tape}) need {needed}, from position 0 or below."
                 )
+
+    def blank(self, unwritten: Mapping[LoopVariable, np.ndarray]) -> None:
+        """Put zeros where nobody has written, so that the same run leaves the same recording."""
+        for part, rows in unwritten.items():
+            self.buffers[part][rows] = 0
+            self.recording.initial[part][rows] = 0
+            self.recording.unwritten[part] = rows
 
     def run(self, step: Step, numbers: Iterable[int], keep: bool) -> Recording:
         """Make the steps of `numbers`, and keep the values inside them if asked to."""

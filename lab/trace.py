@@ -54,7 +54,8 @@ class Access:
 class TapeTrace:
     """One tape: its taps, its initial contents, and every read and write.
 
-    `unwritten` marks the rows of `initial` that were allocated and never filled.  `axis`
+    `unwritten` marks the rows of `initial` that were allocated and never filled; zeros stand
+    for them.  `axis`
     tells which quantity a row belongs to, if it is known.  `gradient_of` names the variable
     of the parent loop whose gradient the tape holds.  `used` tells whether the filled tape
     goes on to the result.

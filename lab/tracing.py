@@ -125,7 +125,7 @@ def _tape_trace(
     final = np.array(recording.final[part])
     if part in recording.initial:
         initial = recording.initial[part]
-        unwritten = running.unwritten_rows(part.outer_input, values)
+        unwritten = recording.unwritten[part]
     else:
         initial = np.zeros_like(final)
         unwritten = np.ones(len(final), dtype=bool)
