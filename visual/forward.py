@@ -43,9 +43,7 @@ def draw_forward(
     subtitles = [f"forward · {scan.steps} {'step' if scan.steps == 1 else 'steps'}"]
     if scan.stopped_early:
         subtitles[0] += " until its condition was met"
-    subtitles += [
-        f"{name} · {kind}" for name, kind in ((t.name, kind_text(trace, t)) for t in scan.tapes)
-    ]
+    subtitles += [f"{name} · {kind}" for name, kind in ((t.name, kind_text(t)) for t in scan.tapes)]
     if scan.untraced:
         subtitles.append(f"{', '.join(scan.untraced)} · untraced: replaced at every step, no tape")
     title = scan.name

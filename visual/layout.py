@@ -2,13 +2,17 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from textwrap import wrap
 
-from lab.trace import ScanTrace, TapeTrace, Trace
+from lab.tape import Kind
+from lab.trace import ScanTrace, TapeTrace
 from visual.columns import Gap, Timeline, column_of, shown_steps, with_gaps
-from visual.scene import Box, Shape, Text, shortened, text_width
+from visual.names import signed
+from visual.scene import MONO_WIDTH, Box, Group, Shape, Text, shortened, text_width
 from visual.theme import Role
 
 MARGIN, LABELS = 24, 150
+FORMULA, LONGEST_FORMULA = 12.5, 64
 CELL, BETWEEN, GAP = 92, 20, 64
 HEIGHT, THIN = 44, 24
 
@@ -104,6 +108,10 @@ class Canvas:
         """Draw over what is there."""
         self.shapes += shapes
 
+    def group(self, start: int, step: int) -> None:
+        """Put all shapes since number `start` into a group that belongs to `step`."""
+        self.shapes[start:] = [Group(tuple(self.shapes[start:]), step=step)]
+
     def heading(self, title: str, subtitles: Sequence[str]) -> None:
         """The title of a block and the lines under it."""
         self.text(MARGIN, title, 16, bold=True)
@@ -139,11 +147,36 @@ class Canvas:
             below = y + 16 + number * 14
             self.add(Text(LABELS - 12, below, short, 10.5, "end", muted=True, title=title))
 
+    def formula(self, x: float, y: float, content: str, muted: bool = False) -> float:
+        """A formula in as many lines as it needs, up to three; and where the next one starts."""
+        size = FORMULA - 1 if muted else FORMULA
+        lines = wrap(
+            content,
+            LONGEST_FORMULA,
+            subsequent_indent="    ",
+            break_long_words=True,
+            break_on_hyphens=False,
+            max_lines=3,
+            placeholder=" …",
+        )
+        title = content if lines[-1].endswith("…") else ""
+        for line in lines:
+            indent = (len(line) - len(line.lstrip())) * size * MONO_WIDTH
+            shape = Text(x + indent, y, line.lstrip(), size, mono=True, muted=muted, title=title)
+            self.add(shape)
+            self.right = max(self.right, shape.x + shape.width)
+            y += 17
+        return y
 
-def kind_text(trace: Trace, tape: TapeTrace) -> str:
-    """``mit-mot · reads 0, 1 · writes 1``."""
+
+def kind_text(tape: TapeTrace) -> str:
+    """``mit-mot · reads 0, 1 · writes 1``, or what a tape is for."""
+    if tape.is_total:
+        return "running total over the steps"
+    if tape.gradient_of is not None and tape.kind is Kind.NIT_SOT:
+        return "nit-sot: one value at every step"
 
     def listed(taps: Sequence[int]) -> str:
-        return ", ".join(str(tap).replace("-", "−") for tap in taps) or "nothing"
+        return ", ".join(map(signed, taps)) or "nothing"
 
     return f"{tape.kind} · reads {listed(tape.tape.reads)} · writes {listed(tape.tape.writes)}"

@@ -14,6 +14,11 @@ def indexed(name: str, index: int | None) -> str:
     return name + str(index).translate(_SUBSCRIPTS)
 
 
+def signed(number: int) -> str:
+    """A whole number with a proper minus."""
+    return str(number).replace("-", "−")
+
+
 def cost_name(order: int) -> str:
     """C, then its derivatives C′, C″ …: what a derivative of `order` differentiates."""
     primes = {0: "", 1: "′", 2: "″", 3: "‴"}
