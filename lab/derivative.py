@@ -2,6 +2,7 @@
 
 import warnings
 from dataclasses import dataclass
+from itertools import pairwise
 
 import pytensor.tensor as pt
 from pytensor.gradient import DisconnectedInputError, NullTypeGradError, grad
@@ -48,6 +49,13 @@ class Derivative:
         return len(self.values) - 1
 
     @property
+    def names(self) -> tuple[str, ...]:
+        """What `values` are called: C, then C′ = ∂C/∂x, C″ = ∂C′/∂x and so on."""
+        names = [f"C{prime(k)}" for k in range(self.order + 1)]
+        by = self.wrt.name or "input"
+        return (names[0], *(f"{new} = ∂{old}/∂{by}" for old, new in pairwise(names)))
+
+    @property
     def value(self) -> Variable:
         """The derivative of the highest order."""
         return self.values[-1]
@@ -58,6 +66,11 @@ class Derivative:
         nodes = scan_nodes([self.value])
         used = set(ancestors([self.value]))
         return tuple(_descent(node, used) for node in nodes)
+
+
+def prime(order: int) -> str:
+    """The primes of a derivative: ′, ″, ‴, then its number."""
+    return ("", "′", "″", "‴")[order] if order < 4 else f"⁽{order}⁾"
 
 
 def derivative(

@@ -8,11 +8,15 @@ the formula of every step and the same formula with its numbers.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 from pytensor.graph.basic import Apply, Constant, Variable
+from pytensor.graph.op import HasInnerGraph
 from pytensor.graph.rewriting.utils import rewrite_graph
+
+from lab.operations import describe, index_parts
 
 
 @dataclass(frozen=True)
@@ -33,41 +37,95 @@ class Number:
 
 @dataclass(frozen=True)
 class Call:
-    """An operation applied to expressions; `name` is a key of `OPERATORS` or a function."""
+    """An operation applied to expressions, by its name: an operator of `Style`, or a function."""
 
     name: str
     arguments: tuple["Expression", ...]
 
 
-Expression = Leaf | Number | Call
+@dataclass(frozen=True)
+class Slice:
+    """An index ``start:stop:step``; stands only among the indices of an ``at``."""
+
+    start: "Expression | None"
+    stop: "Expression | None"
+    step: "Expression | None"
+
+
+Expression = Leaf | Number | Call | Slice
 
 
 @dataclass(frozen=True)
 class Style:
-    """How to write operators."""
+    """How to write operators: plain, or for LaTeX."""
 
-    product: str
+    latex: bool
     arrow: str
-    latex: bool = False
+    minus: str
+    operators: Mapping[str, str]
 
 
-PLAIN = Style("·", "←")
-LATEX = Style(r" \cdot ", r"\leftarrow", latex=True)
+PLAIN = Style(
+    latex=False,
+    arrow="←",
+    minus="−",
+    operators=MappingProxyType(
+        {
+            "Add": " + ",
+            "Sub": " − ",
+            "Mul": "·",
+            "Dot": " @ ",
+            "TrueDiv": "/",
+            "IntDiv": "//",
+            "Mod": " % ",
+            "GT": " > ",
+            "LT": " < ",
+            "GE": " ≥ ",
+            "LE": " ≤ ",
+            "EQ": " = ",
+            "NEQ": " ≠ ",
+            "AND": " & ",
+            "OR": " | ",
+        }
+    ),
+)
+LATEX = Style(
+    latex=True,
+    arrow=r"\leftarrow",
+    minus="-",
+    operators=MappingProxyType(
+        {
+            "Add": " + ",
+            "Sub": " - ",
+            "Mul": r" \cdot ",
+            "Dot": r"\,",
+            "TrueDiv": "/",
+            "IntDiv": r" \operatorname{div} ",
+            "Mod": r" \bmod ",
+            "GT": " > ",
+            "LT": " < ",
+            "GE": r" \geq ",
+            "LE": r" \leq ",
+            "EQ": " = ",
+            "NEQ": r" \neq ",
+            "AND": r" \land ",
+            "OR": r" \lor ",
+        }
+    ),
+)
 
-SUM, PRODUCT, POWER, ATOM = 1, 2, 3, 4
-
-OPERATORS = {
-    "Add": " + ",
-    "Sub": " − ",
-    "GT": " > ",
-    "LT": " < ",
-    "GE": " ≥ ",
-    "LE": " ≤ ",
-    "EQ": " = ",
-    "NEQ": " ≠ ",
+# How strongly operators bind; an operand that binds less than needed gets parentheses.
+# Matrix products bind least among products, so that both kinds can be told apart.
+COMPARISON, SUM, DOT, PRODUCT, FACTOR, POWER, ATOM = range(7)
+STRENGTH = {
+    **dict.fromkeys(("GT", "LT", "GE", "LE", "EQ", "NEQ", "AND", "OR"), COMPARISON),
+    **dict.fromkeys(("Add", "Sub"), SUM),
+    "Dot": DOT,
+    **dict.fromkeys(("Mul", "TrueDiv", "IntDiv", "Mod"), PRODUCT),
 }
+# Operations that leave the numbers as they are.
 TRANSPARENT = {"Identity", "TensorCopy", "DeepCopyOp", "SpecifyShape", "TensorFromScalar"}
-TRANSPARENT |= {"ScalarFromTensor", "Assert", "Unbroadcast", "Cast", "ViewOp", "Reshape"}
+TRANSPARENT |= {"ScalarFromTensor", "Assert", "ViewOp", "Reshape", "Unbroadcast"}
 FUNCTIONS = {
     "Abs": "abs",
     "ScalarMaximum": "max",
@@ -75,7 +133,6 @@ FUNCTIONS = {
     "ScalarMinimum": "min",
     "Minimum": "min",
     "Switch": "where",
-    "CAReduce": "sum",
 }
 LATEX_FUNCTIONS = {"exp", "log", "sin", "cos", "tan", "sinh", "cosh", "tanh", "max", "min"}
 
@@ -88,12 +145,11 @@ def simplify(results: Sequence[Variable]) -> list[Variable]:
 
 
 def formulas(
-    results: Sequence[Variable], leaves: Mapping[Variable, Leaf], simplified: bool = True
+    results: Sequence[Variable], leaves: Mapping[Variable, Leaf]
 ) -> tuple[Expression, ...]:
-    """The expressions of `results` in terms of `leaves`, the arguments of the step."""
-    results = simplify(results) if simplified else results
+    """The expressions of `results`, simplified, in terms of the arguments `leaves` of the step."""
     found: dict[Variable, Expression] = dict(leaves)
-    return tuple(_expression(result, found) for result in results)
+    return tuple(_expression(result, found) for result in simplify(results))
 
 
 def _expression(variable: Variable, found: dict[Variable, Expression]) -> Expression:
@@ -103,45 +159,59 @@ def _expression(variable: Variable, found: dict[Variable, Expression]) -> Expres
         elif variable.owner is None:
             found[variable] = Leaf(variable.name or str(variable), None, -1)
         else:
-            arguments = tuple(_expression(v, found) for v in variable.owner.inputs)
-            found[variable] = _call(variable.owner, variable, arguments)
+            found[variable] = _operation(variable.owner, variable, found)
     return found[variable]
 
 
-def _call(node: Apply, output: Variable, arguments: tuple[Expression, ...]) -> Expression:
-    name = type(getattr(node.op, "scalar_op", node.op)).__name__
-    if name in TRANSPARENT or (name == "DimShuffle" and not _transposes(node)):
+def _operation(node: Apply, output: Variable, found: dict[Variable, Expression]) -> Expression:
+    """What `node` computes as its `output`."""
+    name, axes, part = describe(node, output)
+    if name in ("at", "add_at", "set_at"):
+        return _indexed(node, name, found)
+    arguments = tuple(_expression(v, found) for v in node.inputs)
+    if name in TRANSPARENT:
         return arguments[0]
-    if name == "DimShuffle":
-        return Call("transpose", arguments)
-    if name in ("Second", "Alloc"):
-        return arguments[1] if name == "Second" else arguments[0]
+    if name == "Second":
+        return arguments[1]
+    if name == "Alloc":
+        return arguments[0]
+    if name == "Cast":
+        lossy = node.inputs[0].type.dtype[0] in "fc" and output.type.dtype[0] in "iub"
+        return Call(output.type.dtype, arguments) if lossy else arguments[0]
     if name == "Sqr":
         return Call("Pow", (arguments[0], Number("2")))
     if name == "Reciprocal":
         return Call("TrueDiv", (Number("1"), arguments[0]))
     if name == "Mul":
         return _product(arguments)
-    if name == "Subtensor" and len(arguments) > 1:
-        return Call("at", arguments)
-    if name in ("Dot", "Dot22", "MatMul") or (name == "Blockwise" and _is_product(node)):
-        shapes = [v.type.shape for v in node.inputs]
-        outer = output.type.ndim == 2 and shapes[0][-1] == 1 and shapes[1][0] == 1
-        return Call("outer" if outer else "Dot", arguments)
-    if name in OPERATORS or name in ("TrueDiv", "Pow", "Neg", "IntDiv"):
+    if name in STRENGTH or name in ("Pow", "Neg", "transpose", "outer"):
         return Call(name, arguments)
-    if name.endswith("RV"):
+    if isinstance(node.op, HasInnerGraph):  # a loop inside the step: what it is made of
+        read = dict.fromkeys(leaf for argument in arguments for leaf in leaves_of(argument))
+        return Call(getattr(node.op, "name", None) or name, tuple(read))
+    if name.endswith("RV"):  # of its inputs, the generator and the shape come first
         return Call(name.removesuffix("RV").lower(), arguments[2:])
-    return Call(FUNCTIONS.get(name, name.lower()), arguments)
+    if axes is not None:
+        arguments += tuple(Number(f"axis={axis}") for axis in axes)
+    call = Call(FUNCTIONS.get(name, name.lower()), arguments)
+    return Call("at", (call, Number(str(part)))) if part is not None else call
 
 
-def _is_product(node: Apply) -> bool:
-    return type(node.op.core_op).__name__ in ("Dot", "MatMul")
+def _indexed(node: Apply, name: str, found: dict[Variable, Expression]) -> Expression:
+    """``x[1:]``, or what is added or put there."""
 
+    def known(variable: Variable | None) -> Expression | None:
+        return None if variable is None else _expression(variable, found)
 
-def _transposes(node: Apply) -> bool:
-    order = [axis for axis in node.op.new_order if axis != "x"]
-    return order != sorted(order)
+    base, value, indices = index_parts(node)
+    written = [_expression(base, found)]
+    for index in indices:
+        if isinstance(index, slice):
+            written.append(Slice(known(index.start), known(index.stop), known(index.step)))
+        else:
+            written.append(_expression(index, found))
+    place = Call("at", tuple(written))
+    return place if value is None else Call(name, (place, _expression(value, found)))
 
 
 def _product(arguments: tuple[Expression, ...]) -> Expression:
@@ -162,15 +232,28 @@ def _product(arguments: tuple[Expression, ...]) -> Expression:
 
 
 def _written(data: Any) -> str:
-    """A constant with as many digits as it needs, up to six."""
+    """A constant with as many digits as it needs, up to six; small arrays in full."""
     array = np.asarray(data)
     if array.size != 1:
-        shape = "×".join(map(str, array.shape))
-        return f"[{shape}]"
+        if array.size > 4 or array.ndim > 1:
+            return f"constant({'×'.join(map(str, array.shape))})"
+        return f"[{', '.join(_written(entry) for entry in array)}]"
     value = array.reshape(-1)[0]
     if array.dtype.kind == "b":
         return str(bool(value))
     return f"{value:g}" if array.dtype.kind in "iuf" else str(value)
+
+
+def leaves_of(expression: Expression | None) -> list[Leaf]:
+    """All leaves of an expression, from left to right."""
+    if isinstance(expression, Leaf):
+        return [expression]
+    parts: tuple[Expression | None, ...] = ()
+    if isinstance(expression, Call):
+        parts = expression.arguments
+    elif isinstance(expression, Slice):
+        parts = (expression.start, expression.stop, expression.step)
+    return [leaf for part in parts for leaf in leaves_of(part)]
 
 
 def text(expression: Expression, leaf: Callable[[Leaf], str], style: Style = PLAIN) -> str:
@@ -181,43 +264,48 @@ def text(expression: Expression, leaf: Callable[[Leaf], str], style: Style = PLA
 def _text(expression: Expression, leaf: Callable[[Leaf], str], style: Style) -> tuple[str, int]:
     """The text, and how strongly its outermost operator binds."""
     if isinstance(expression, Leaf):
-        written = leaf(expression)
-        return written, SUM if written.startswith(("-", "−")) else ATOM
+        return _signed(leaf(expression))
     if isinstance(expression, Number):
-        return expression.written, SUM if expression.written.startswith("-") else ATOM
+        return _signed(expression.written)
+    if isinstance(expression, Slice):
+        parts = (expression.start, expression.stop, expression.step)
+        written = [_text(part, leaf, style)[0] if part is not None else "" for part in parts]
+        return ":".join(written if written[2] else written[:2]), ATOM
 
     def part(index: int, needed: int) -> str:
+        """An argument, in parentheses if it binds less than needed."""
         written, strength = _text(expression.arguments[index], leaf, style)
         return written if strength >= needed else f"({written})"
 
     name, count = expression.name, len(expression.arguments)
-    if name in OPERATORS:
-        parts = [part(0, SUM)] + [
-            part(i, SUM if name == "Add" else PRODUCT) for i in range(1, count)
-        ]
-        return OPERATORS[name].join(parts).replace("+ −", "− "), SUM
+    if style.latex and name == "TrueDiv":
+        return rf"\frac{{{part(0, COMPARISON)}}}{{{part(1, COMPARISON)}}}", ATOM
+    if name in STRENGTH:
+        strength = STRENGTH[name]
+        first = {COMPARISON: SUM, DOT: FACTOR}.get(strength, strength)
+        rest = first if name in ("Add", "Mul", "Dot") else first + 1
+        operands = [part(i, rest if i else first) for i in range(count)]
+        return style.operators[name].join(operands), strength
     if name == "Neg":
-        return "−" + part(0, PRODUCT), SUM
-    if name == "Mul":
-        return style.product.join(part(i, PRODUCT) for i in range(count)), PRODUCT
-    if name == "Dot":
-        sign = r"\," if style.latex else " @ "
-        return sign.join(part(i, PRODUCT + 1) for i in range(count)), PRODUCT
-    if name in ("TrueDiv", "IntDiv"):
-        if style.latex and name == "TrueDiv":
-            return rf"\frac{{{part(0, SUM)}}}{{{part(1, SUM)}}}", ATOM
-        return f"{part(0, PRODUCT)}{'/' if name == 'TrueDiv' else '//'}{part(1, POWER)}", PRODUCT
+        return style.minus + part(0, PRODUCT), SUM
     if name == "Pow":
-        return _power(part(0, ATOM), part(1, SUM if style.latex else ATOM), style), POWER
+        return _power(part(0, ATOM), part(1, COMPARISON if style.latex else ATOM), style), POWER
     if name == "transpose":
         return f"{part(0, ATOM)}{'^T' if style.latex else 'ᵀ'}", POWER
     if name == "at":
-        return f"{part(0, ATOM)}[{', '.join(part(i, SUM) for i in range(1, count))}]", ATOM
-    inside = ", ".join(part(i, SUM) for i in range(count))
+        inside = ", ".join(part(i, COMPARISON) for i in range(1, count))
+        return f"{part(0, ATOM)}[{inside}]", ATOM
+    inside = ", ".join(part(i, COMPARISON) for i in range(count))
     if style.latex:
-        command = f"\\{name}" if name in LATEX_FUNCTIONS else rf"\operatorname{{{name}}}"
+        safe = name.replace("_", r"\_")
+        command = f"\\{name}" if name in LATEX_FUNCTIONS else rf"\operatorname{{{safe}}}"
         return rf"{command}\left({inside}\right)", ATOM
     return f"{name}({inside})", ATOM
+
+
+def _signed(written: str) -> tuple[str, int]:
+    """A leaf or number; one with a minus binds like a sum."""
+    return written, SUM if written.startswith(("-", "−")) else ATOM
 
 
 def _power(base: str, exponent: str, style: Style) -> str:

@@ -181,4 +181,4 @@ class Loop:
         loop = self.with_values(at or {})
         graph = loop.build()
         made = loop.derivative(order, wrt, cost, of, graph)
-        return trace(made.values, graph.given, also=graph.node.outputs[:1])
+        return trace(made.values, graph.given, graph.node.outputs[:1], made.names)

@@ -302,6 +302,11 @@ def is_cut_to(sequence: Variable, n_steps: Variable) -> bool:
     return _same(node.inputs[1], n_steps)  # as in u[:n_steps]
 
 
+def index_entries(node: Apply) -> tuple[Any, ...]:
+    """The indices of a Subtensor or IncSubtensor: None in a slice is open, all else is an input."""
+    return tuple(node.op.idx_list)
+
+
 def _cuts_off(indices: Sequence[Any]) -> bool:
     """Whether the indices of a Subtensor are ``[:stop]`` and no more."""
     (index,) = indices if len(indices) == 1 else (None,)

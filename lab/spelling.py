@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lab.formula import PLAIN, Call, Expression, Leaf, Style, text
+from lab.formula import PLAIN, Leaf, Style, leaves_of, text
 from lab.trace import Formula, ScanTrace, SequenceTrace, TapeTrace
 
 
@@ -92,8 +92,7 @@ class Speller:
         else:
             return self._indexed(leaf.variable)
         ahead = first - self.base
-        minus = "-" if self.style.latex else "−"
-        moment = "t" if not ahead else f"t+{ahead}" if ahead > 0 else f"t{minus}{-ahead}"
+        moment = "t" if not ahead else f"t+{ahead}" if ahead > 0 else f"t{self.style.minus}{-ahead}"
         return self._indexed(leaf.variable, moment)
 
     def _indexed(self, name: str, index: str = "") -> str:
@@ -113,15 +112,6 @@ class Speller:
         return variable.value if variable is not None else None
 
 
-def leaves_of(expression: Expression) -> list[Leaf]:
-    """All leaves of an expression, from left to right."""
-    if isinstance(expression, Leaf):
-        return [expression]
-    if isinstance(expression, Call):
-        return [leaf for argument in expression.arguments for leaf in leaves_of(argument)]
-    return []
-
-
 def number_text(value: object) -> str:
     """A number with four significant digits."""
     array = np.asarray(value)
@@ -131,6 +121,8 @@ def number_text(value: object) -> str:
         return str(int(array))
     if array.dtype.kind == "c":
         return f"{array.item():.3g}"
+    if not np.isfinite(array):
+        return f"⚠ {float(array)}"
     mantissa, e, exponent = f"{float(array):.4g}".partition("e")
     if mantissa == "-0":
         return "0"

@@ -180,10 +180,14 @@ class ScanTrace:
 @storing.record
 @dataclass(frozen=True, eq=False)
 class Trace:
-    """The run of a graph: the values asked for, and every Scan in the order in which they ran."""
+    """The run of a graph: the values asked for, and every Scan in the order in which they ran.
+
+    `names` are those of `outputs`, empty where a value has none.
+    """
 
     outputs: tuple[np.ndarray, ...]
     scans: tuple[ScanTrace, ...]
+    names: tuple[str, ...] = ()
     live: Any = field(default=None, repr=False, compare=False)
 
     __eq__ = same

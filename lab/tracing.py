@@ -34,12 +34,13 @@ def trace(
     outputs: Variable | Sequence[Variable],
     given: Mapping[Variable, Any],
     also: Iterable[Variable] = (),
+    names: Sequence[str] | None = None,
 ) -> Trace:
     """Run the graph of `outputs` uncompiled and note what its Scans read and write.
 
     `given` has a value for every input; `also` are further variables to run, whose Scans
-    shall be in the trace.  A run of more than a second shows its progress and can be
-    interrupted.  Raises GraphError if there is no Scan, ArgumentError if a value is missing
+    shall be in the trace, `names` what the values are to be called.  A run of more than a
+    second shows its progress and can be interrupted.  Raises GraphError if there is no Scan, ArgumentError if a value is missing
     or of the wrong type, or a sequence is too short.
     """
     asked = [outputs] if isinstance(outputs, Variable) else list(outputs)
@@ -56,7 +57,8 @@ def trace(
     for recording in recordings:
         scans.append(_scan_trace(recording, values, index, axes, used))
     results = tuple(freeze(np.array(values[v])) for v in asked)
-    return Trace(results, tuple(scans), live=(asked, dict(given)))
+    called = tuple(names) if names is not None else tuple(v.name or "" for v in asked)
+    return Trace(results, tuple(scans), called, live=(asked, dict(given)))
 
 
 def _scan_trace(
@@ -166,7 +168,10 @@ def _sequence_axis(
     known = axes.get(array)
     if known is not None:
         return Axis(known.variable, freeze(known.index[rows]))
-    if source is not None:
+    if source is not None:  # the gradient of an output, row by row
+        known = axes.get(source.outer_output)
+        if known is not None and len(known.index) >= len(values[array]):
+            return Axis(known.variable, freeze(known.index[rows]))
         return Axis(source.name, freeze(rows))
     given = array.name if array.owner is None else None
     return Axis(given or part.name, freeze(rows))

@@ -2,9 +2,8 @@
 
 from collections.abc import Callable
 
-from lab.formula import Call, Expression, Leaf, text
-from lab.spelling import leaves_of
-from visual.layout import CELL, HEIGHT
+from lab.formula import Call, Expression, Leaf, leaves_of, text
+from visual.layout import BETWEEN, CELL, HEIGHT
 from visual.scene import Arrow, Shape, Text, shortened
 
 Place = tuple[float, float]
@@ -25,9 +24,9 @@ def factor_label(
         return plus.strip()
     if not isinstance(term, Call) or term.name != "Mul" or term.arguments.count(read) != 1:
         return ""
-    rest = tuple(factor for factor in term.arguments if factor != read)
-    product = rest[0] if len(rest) == 1 else Call("Mul", rest)
-    return f"·{text(product, spell)}{plus}"
+    rest = [factor for factor in term.arguments if factor != read]
+    product = Call("Mul", (read, *rest))
+    return text(product, lambda leaf: "" if leaf == read else spell(leaf)) + plus
 
 
 def tape_arrow(source: Place, target: Place, label: str) -> list[Shape]:
@@ -40,9 +39,9 @@ def tape_arrow(source: Place, target: Place, label: str) -> list[Shape]:
         return [Arrow(((out, y0), (into + 8, y1 + HEIGHT + 1)), accent=True)]
     curve = ((out, bottom + 2), (out, bottom + 22), (into, bottom + 22), (into, bottom + 2))
     shapes: list[Shape] = [Arrow(curve, accent=True)]
-    if label:
-        short = shortened(label, abs(into - out) + CELL - 20, 10.5, mono=True)
+    if label:  # under the slot that is written, where no other arrow's label stands
+        short = shortened(label, CELL + BETWEEN - 6, 10.5, mono=True)
         title = label if short != label else ""
-        x, y = (out + into) / 2, bottom + 28
+        x, y = into, bottom + 30
         shapes.append(Text(x, y, short, 10.5, "middle", mono=True, muted=True, title=title))
     return shapes

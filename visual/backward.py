@@ -9,8 +9,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from lab.formula import Leaf
-from lab.spelling import Speller, leaves_of
+from lab.formula import Leaf, leaves_of
+from lab.spelling import Speller
 from lab.trace import Formula, SequenceTrace, TapeTrace, Trace
 from visual.arrows import Place, factor_label, tape_arrow
 from visual.columns import Gap, Timeline, column_of, shown_steps
@@ -26,7 +26,15 @@ from visual.layout import (
     gap_text,
     kind_text,
 )
-from visual.names import cost_name, gradient_name, indexed, signed, tape_label
+from visual.names import (
+    cost_name,
+    gradient_name,
+    indexed,
+    is_share,
+    root_number,
+    signed,
+    tape_label,
+)
 from visual.scene import Box, Text
 from visual.theme import Role
 from visual.values import cell, thin_cell
@@ -77,18 +85,23 @@ class BackwardBlock:
 
     def _title(self) -> str:
         if self.parent is None:
-            return f"{self.scan.name}: a loop of tapes"
-        return f"{self.scan.name}: the tape, order {self.scan.order}"
+            return f"{self.number + 1} · {self.scan.name}: a loop of tapes"
+        return f"{self.number + 1} · {self.scan.name}: the tape, order {self.scan.order}"
 
     def _subtitles(self) -> list[str]:
-        if self.parent is None:
+        if self.parent is None or self.scan.parent is None:
             lines = ["in buffer order: its rows belong to no time axis"]
         else:
-            differentiated = cost_name(self.scan.order)
-            lines = [f"backward through {self.parent.name} · gradient of {differentiated}"]
+            through = f"backward through {self.scan.parent + 1} · {self.parent.name}"
+            if self.scan.steps < self.parent.steps:
+                through += f", its last {self.scan.steps} of {self.parent.steps} steps only"
+            lines = [f"{through} · gradient of {cost_name(self.scan.order)}"]
         for tape in (*self.scan.tapes, *self.scan.outputs):
             meaning = gradient_name(self.trace, self.scan, tape.gradient_of, None)
-            name = f"{tape.name} = {meaning}" if meaning else tape.name
+            if meaning and is_share(self.trace, self.number, tape):
+                name = f"{tape.name}: share of {meaning}"
+            else:
+                name = f"{tape.name} = {meaning}" if meaning else tape.name
             line = f"{name} · {kind_text(tape)}"
             if line not in lines:  # one gradient for each tap of a sequence
                 lines.append(line)
@@ -98,10 +111,11 @@ class BackwardBlock:
 
     def _initial_row(self) -> None:
         canvas = self.canvas
-        canvas.row_label("initial", [], canvas.y + HEADER + HEIGHT / 2 + 4)
+        canvas.row_label("initial", canvas.y + HEADER + 18)
         for tape, x in self.totals:
             label = gradient_name(self.trace, self.scan, tape.gradient_of, None)
-            canvas.header(x, canvas.y, label, "total")
+            kind = "share" if is_share(self.trace, self.number, tape) else "total"
+            canvas.header(x, canvas.y, label, kind)
             slot = Slot(0, x, Role.INTERMEDIATE, tape.initial[0])
             self._slot(tape, slot, canvas.y + HEADER, None)
         for lane in self.lanes:
@@ -112,6 +126,7 @@ class BackwardBlock:
                 canvas.header(slot.x, canvas.y - HEADER, label or lane.tape.name, f"pos {position}")
                 self._slot(lane.tape, slot, canvas.y, None)
             self._gaps(lane)
+            self._lane_label(lane)
             canvas.y += HEIGHT + 12
         if not self.lanes:
             canvas.y += HEADER + HEIGHT + 12
@@ -122,7 +137,7 @@ class BackwardBlock:
         for number, sequence in enumerate(self.scan.sequences):
             self._reading(sequence, step, top + number * (THIN + 4))
         canvas.y += self.reads_height
-        canvas.row_label(f"step {step}", self._positions(step), canvas.y + 18)
+        canvas.row_label(f"step {step}", canvas.y + 18)
         for tape, x in self.totals:
             written, read = tape.writes[0], tape.reads[0]
             row, value, old = int(written.rows[step]), written.values[step], read.values[step]
@@ -134,6 +149,7 @@ class BackwardBlock:
                 places[id(lane.tape), slot.row] = (slot.x, canvas.y)
                 self._slot(lane.tape, slot, canvas.y, step)
             self._gaps(lane)
+            self._lane_label(lane, self._positions(lane, step))
             canvas.y += HEIGHT + ARROWS
         if self.totals and not self.lanes:
             canvas.y += HEIGHT + ARROWS
@@ -157,8 +173,8 @@ class BackwardBlock:
         totals = [(tape, x) for tape, x in self.totals if tape.used]
         outputs = [output for output in self.scan.outputs if output.used]
         if lanes or totals or outputs:
-            middle = (HEIGHT if lanes or totals else THIN) / 2
-            canvas.row_label("result", [], canvas.y + middle + 4)
+            middle = 18 if lanes or totals else THIN / 2 + 4
+            canvas.row_label("result", canvas.y + middle)
         for tape, x in totals:
             row = len(tape.final) - 1
             self._slot(tape, Slot(row, x, Role.RESULT, tape.final[row]), canvas.y, None)
@@ -166,6 +182,7 @@ class BackwardBlock:
             for slot in lane.result(self.parent):
                 self._slot(lane.tape, slot, canvas.y, None)
             self._gaps(lane)
+            self._lane_label(lane)
             canvas.y += HEIGHT + 12
         if totals and not lanes:
             canvas.y += HEIGHT + 12
@@ -182,22 +199,26 @@ class BackwardBlock:
         self.canvas.roles.append(slot.role)
         name = tape_label(self.trace, self.scan, tape, slot.row) or f"{tape.name} row {slot.row}"
         box = Box(slot.x, y, CELL, HEIGHT, slot.role)
-        key = self._key(tape, slot.row)
+        index = int(tape.axis.index[slot.row]) if tape.axis is not None else None
+        key = self._key(tape.name, index, slot.row)
         self.canvas.add(cell(box, slot.value, name, slot.old, step, key))
 
     def _reading(self, sequence: SequenceTrace, step: int, y: float) -> None:
         """The value that a step reads of a sequence, in the column that it belongs to."""
         index, x = int(sequence.axis.index[step]), None
-        if self.time.knows(sequence.axis):
+        if self.parent is not None and self.time.knows(sequence.axis):
             x = self.columns.left.get(self.time.column(sequence.axis.variable, index))
-        key = f"{self.number}:{sequence.name}:{index}"
+        elif self.lanes:  # no common time: above what the step writes
+            tape = self.lanes[0].tape
+            x = self.lanes[0].shown.get(int(tape.writes[0].rows[step]))
+        key = self._key(sequence.name, index, step)
         name = indexed(sequence.name, index)
         self._thin(x, y, name, sequence.values[step], Role.READ, step, key)
 
     def _output(self, output: TapeTrace, step: int, role: Role) -> None:
         """The gradient of a sequence that a step puts out, in the column of its value."""
         index = int(output.axis.index[step]) if output.axis is not None else step
-        name, key = indexed(output.name, index), self._key(output, step)
+        name, key = indexed(output.name, index), self._key(output.name, index, step)
         x = self._column(output, step)
         self._thin(x, self.canvas.y, name, output.final[step], role, step, key)
 
@@ -219,10 +240,11 @@ class BackwardBlock:
         box = Box(LABELS if x is None else x, y, CELL, THIN, role)
         self.canvas.add(thin_cell(box, value, name, step, key))
 
-    def _key(self, tape: TapeTrace, row: int) -> str:
+    def _key(self, name: str, index: int | None, row: int) -> str:
         """Which quantity a cell shows: the same wherever it is shown."""
-        ordered = [id(t) for t in (*self.scan.tapes, *self.scan.outputs)]
-        return f"{self.number}:{tape.name}.{ordered.index(id(tape))}:{row}"
+        if index is None:
+            return f"{self.number}:{name}:row {row}"
+        return f"{root_number(self.trace, self.number)}:{name}:{index}"
 
     def _gaps(self, lane: Lane) -> None:
         for x, gap in lane.columns.gaps:
@@ -230,18 +252,20 @@ class BackwardBlock:
 
     # words and arrows
 
-    def _positions(self, step: int) -> list[str]:
+    def _lane_label(self, lane: Lane, words: str = "") -> None:
+        """Which tape a lane shows, if there are several, and what a step does to it."""
+        several = len(self.lanes) > 1
+        line = f"{lane.tape.name} {words}".strip() if several else words
+        self.canvas.small_label(line, self.canvas.y + 34)
+
+    def _positions(self, lane: Lane, step: int) -> str:
         """``pos 0 → 1``: the positions that a step only reads, and those that it writes."""
-        lines = []
-        for lane in self.lanes:
-            tape = lane.tape.tape
-            name = f"{lane.tape.name} " if len(self.lanes) > 1 else ""
-            read, written = (
-                ", ".join(map(signed, tape.positions(step, taps))) or "none"
-                for taps in (tape.preserved or tape.reads, tape.writes)
-            )
-            lines.append(f"{name}pos {read} → {written}")
-        return lines
+        tape = lane.tape.tape
+        read, written = (
+            ", ".join(map(signed, tape.positions(step, taps))) or "none"
+            for taps in (tape.preserved or tape.reads, tape.writes)
+        )
+        return f"pos {read} → {written}"
 
     def _formulas(self, step: int, y: float) -> float:
         """The formulas of a step, and the same with numbers in; and where they end."""

@@ -69,14 +69,15 @@ def root_of(trace: Trace, scan: ScanTrace) -> ScanTrace:
 
 
 def timeline(root: ScanTrace) -> Timeline:
-    """The columns of a loop: a state's initial values end at column -1."""
-    starts = {tape.name: tape.tape.origin for tape in root.tapes}
-    for sequence in root.sequences:
-        if len(sequence.axis.index):
-            first = int(sequence.axis.index[0])
-            starts[sequence.axis.variable] = min(first, starts.get(sequence.axis.variable, first))
-    starts |= {output.name: 0 for output in root.outputs}
-    return Timeline(starts)
+    """The columns of a loop: what has the same index stands in the same column.
+
+    If states have different numbers of initial values, their first computed values do.
+    """
+    origins = {tape.name: tape.tape.origin for tape in root.tapes}
+    common = min(origins.values(), default=0)
+    others = [sequence.axis.variable for sequence in root.sequences]
+    others += [output.name for output in root.outputs]
+    return Timeline(dict.fromkeys(others, common) | origins)
 
 
 def column_of(tape: TapeTrace, row: int, time: Timeline) -> int:

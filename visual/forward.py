@@ -4,10 +4,10 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from lab.formula import Leaf
-from lab.spelling import Speller, leaves_of
+from lab.formula import Leaf, leaves_of
+from lab.spelling import Speller
 from lab.trace import ScanTrace, SequenceTrace, TapeTrace, Trace
-from visual.columns import Timeline, shown_steps
+from visual.columns import Timeline
 from visual.layout import (
     BETWEEN,
     CELL,
@@ -18,7 +18,6 @@ from visual.layout import (
     Columns,
     gap_text,
     kind_text,
-    numbers,
 )
 from visual.names import indexed
 from visual.scene import Arrow, Box, Text, shortened
@@ -46,7 +45,7 @@ def draw_forward(
     subtitles += [f"{name} · {kind}" for name, kind in ((t.name, kind_text(t)) for t in scan.tapes)]
     if scan.untraced:
         subtitles.append(f"{', '.join(scan.untraced)} · untraced: replaced at every step, no tape")
-    title = scan.name
+    title = f"{number + 1} · {scan.name}"
     if len(scan.formulas) == 1:
         title += f": {spell.equation(scan.formulas[0])}"
     else:
@@ -64,8 +63,9 @@ def draw_forward(
             canvas.y += 22
         tops[tape.name] = canvas.y
         _state_lane(canvas, number, scan, tape, columns, time, slots, needed)
-    for step in numbers(shown_steps(scan.steps, around)):
-        _draw_reads(canvas, scan, step, columns, time, tops)
+    for step in range(scan.steps) if len(columns.left) > scan.steps else sorted(columns.left):
+        if 0 <= step < scan.steps:  # a state's column is the step that computed it
+            _draw_reads(canvas, scan, step, columns, time, tops)
     if scan.parameters:
         _parameter_lane(canvas, number, scan)
     canvas.y += 26
@@ -237,7 +237,7 @@ def _parameter_lane(canvas: Canvas, number: int, scan: ScanTrace) -> None:
     for parameter in scan.parameters:
         box = Box(x, canvas.y, CELL, HEIGHT, Role.INPUT)
         canvas.roles.append(box.role)
-        key = f"{number}:{parameter.name}"
+        key = f"{number}:{parameter.name}:parameter"
         canvas.add(cell(box, parameter.value, parameter.name, key=key, label=parameter.name))
         x += CELL + BETWEEN
     canvas.right = max(canvas.right, x)

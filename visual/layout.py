@@ -49,7 +49,7 @@ def touched_columns(scan: ScanTrace, time: Timeline, around: int | None) -> set[
     """The columns of all slots that the shown steps of a loop read or write."""
     found: set[int] = set()
     for tape in (*scan.tapes, *scan.outputs):
-        if tape.is_total or not (time.knows(tape.axis) or tape.axis is None):
+        if tape.is_total or not time.knows(tape.axis):
             continue
         found |= {column_of(tape, row, time) for row in touched_rows(scan, tape, around)}
     for sequence in scan.sequences:
@@ -138,14 +138,16 @@ class Canvas:
         self.add(Text(middle, y + 14, short, 10.5, "middle", muted=True, title=title))
         self.add(Text(middle, y + 27, position, 10.5, "middle", muted=True))
 
-    def row_label(self, label: str, lines: Sequence[str], y: float) -> None:
-        """The name of a row to the left of it, and smaller lines under it."""
+    def row_label(self, label: str, y: float) -> None:
+        """The name of a row to the left of it."""
         self.add(Text(LABELS - 12, y, label, 13, "end", bold=True))
-        for number, line in enumerate(lines):
+
+    def small_label(self, line: str, y: float) -> None:
+        """A smaller line to the left of a row."""
+        if line:
             short = shortened(line, LABELS - MARGIN - 12, 10.5)
             title = line if short != line else ""
-            below = y + 16 + number * 14
-            self.add(Text(LABELS - 12, below, short, 10.5, "end", muted=True, title=title))
+            self.add(Text(LABELS - 12, y, short, 10.5, "end", muted=True, title=title))
 
     def formula(self, x: float, y: float, content: str, muted: bool = False) -> float:
         """A formula in as many lines as it needs, up to three; and where the next one starts."""

@@ -1,5 +1,6 @@
 """What quantities are called in a picture: x₃, ∂C/∂x₃, buf[1]."""
 
+from lab.derivative import prime
 from lab.trace import ScanTrace, TapeTrace, Trace
 
 _SUBSCRIPTS = str.maketrans("-0123456789", "₋₀₁₂₃₄₅₆₇₈₉")
@@ -21,8 +22,7 @@ def signed(number: int) -> str:
 
 def cost_name(order: int) -> str:
     """C, then its derivatives C′, C″ …: what a derivative of `order` differentiates."""
-    primes = {0: "", 1: "′", 2: "″", 3: "‴"}
-    return "C" + primes.get(order - 1, f"⁽{order - 1}⁾")
+    return f"C{prime(order - 1)}"
 
 
 def gradient_name(trace: Trace, scan: ScanTrace, variable: str | None, index: int | None) -> str:
@@ -49,3 +49,19 @@ def tape_label(trace: Trace, scan: ScanTrace, tape: TapeTrace, row: int) -> str:
     if tape.gradient_of is None:
         return indexed(tape.name, index)
     return gradient_name(trace, scan, tape.gradient_of, index)
+
+
+def root_number(trace: Trace, number: int) -> int:
+    """The number of the loop that Scan `number` is a derivative of, or its own."""
+    parent = trace.scans[number].parent
+    return number if parent is None else root_number(trace, parent)
+
+
+def is_share(trace: Trace, number: int, tape: TapeTrace) -> bool:
+    """Whether a gradient that is put out is one of several that are added up elsewhere."""
+    if not tape.is_total and tape.tape.reads:
+        return False  # a state's tape collects all of them
+    root = root_number(trace, number)
+    family = [s for i, s in enumerate(trace.scans) if root_number(trace, i) == root]
+    holders = [t for scan in family for t in (*scan.tapes, *scan.outputs) if t.name == tape.name]
+    return len(holders) > 1

@@ -5,6 +5,7 @@ that the file's suffix names, and every format is a walk over the same shapes.
 """
 
 import os
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,6 +16,7 @@ from lab.errors import listing
 from visual.theme import LIGHT, Role, Theme, theme_named
 
 SUFFIXES = (".svg", ".txt")
+INDEX = re.compile(r"(\[[^\[\]]*\]|[₀-₉₋]+)\)*$")
 
 # Advance widths in em, on the wide side of the fonts that browsers fall back to.
 MONO_WIDTH = 0.615
@@ -169,9 +171,17 @@ def text_width(content: str, size: float, mono: bool = False, bold: bool = False
 
 
 def shortened(content: str, width: float, size: float, mono: bool = False) -> str:
-    """`content`, with an ellipsis in the place of what does not fit into `width`."""
+    """`content`, with an ellipsis in the place of what does not fit into `width`.
+
+    An index at the end is kept as long as there is room for it: it tells cells apart.
+    """
     if text_width(content, size, mono) <= width:
         return content
-    while content and text_width(content + "…", size, mono) > width:
-        content = content[:-1]
-    return content.rstrip() + "…"
+    found = INDEX.search(content)
+    tail = found.group() if found else ""
+    if text_width(f"m…{tail}", size, mono) > width:
+        tail = ""
+    head = content.removesuffix(tail) if tail else content
+    while head and text_width(f"{head}…{tail}", size, mono) > width:
+        head = head[:-1]
+    return f"{head.rstrip()}…{tail}"

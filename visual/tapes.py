@@ -15,6 +15,7 @@ from visual.forward import draw_forward
 from visual.layout import MARGIN, Canvas, legend, place_columns, touched_columns
 from visual.scene import Scene
 from visual.theme import theme_named
+from visual.values import values_text
 
 
 def tapes(trace: Trace, theme: str = "light", around: int | None = None) -> Scene:
@@ -35,6 +36,7 @@ def tapes(trace: Trace, theme: str = "light", around: int | None = None) -> Scen
             draw_forward(canvas, trace, number, columns, time, around)
         else:
             BackwardBlock(canvas, trace, number, columns, time, around).draw()
+    _results(canvas, trace)
     width = canvas.right + MARGIN
     shapes, bottom = legend(canvas.roles, canvas.y - 8, width)
     canvas.add(*shapes)
@@ -47,6 +49,18 @@ def tapes(trace: Trace, theme: str = "light", around: int | None = None) -> Scen
         description=f"What every step reads, overwrites and leaves, in {names}.",
         theme=theme_named(theme),
     )
+
+
+def _results(canvas: Canvas, trace: Trace) -> None:
+    """What was asked for, in numbers."""
+    lines = [
+        f"{name} = {values_text(value)}"
+        for name, value in zip(trace.names, trace.outputs, strict=True)
+        if name
+    ]
+    if lines:
+        canvas.heading("Results", lines)
+        canvas.y += 12
 
 
 def _order(trace: Trace) -> int:

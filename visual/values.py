@@ -19,6 +19,14 @@ def value_text(value: np.ndarray) -> str:
     return f"‖{number_text(norm(value))}‖"
 
 
+def values_text(value: np.ndarray) -> str:
+    """A number, the entries of a short vector, or of a larger array shape and norm."""
+    if value.ndim == 1 and len(value) <= 12:
+        return f"[{', '.join(map(number_text, value))}]"
+    shape = f" ({'×'.join(map(str, value.shape))})" if value.ndim else ""
+    return value_text(value) + shape
+
+
 def norm(value: np.ndarray) -> float:
     """The Euclidean norm of all entries."""
     return float(np.sqrt(np.sum(np.abs(value.astype("float64")) ** 2)))
@@ -103,10 +111,17 @@ def _centred(
     return Text(box.x + box.width / 2, y, content, size, "middle", mono=True, bold=bold, role=role)
 
 
+def _sampled(length: int) -> np.ndarray:
+    """Up to eight indices, from the first to the last."""
+    return np.unique(np.linspace(0, max(0, length - 1), min(length, SEGMENTS)).round().astype(int))
+
+
 def _strip(box: Box, value: np.ndarray, indent: float) -> Iterator[Box]:
     """A vector as a strip of colours, a matrix as a small picture, each relative to its largest."""
-    table = np.atleast_2d(value.astype("float64").reshape(value.shape[0], -1).T)
-    table = table[:SEGMENTS, :SEGMENTS] if value.ndim > 1 else table[:, :SEGMENTS]
+    table = value.astype("float64").reshape(1, -1)
+    if value.ndim > 1:
+        table = table.reshape(value.shape[0], -1)
+    table = table[np.ix_(*(_sampled(length) for length in table.shape))]
     finite = np.abs(table[np.isfinite(table)])
     scale = float(finite.max()) if finite.size and finite.max() > 0 else 1.0
     rows, columns = table.shape
