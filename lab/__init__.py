@@ -17,7 +17,7 @@ from lab import check, gallery
 from lab.cotangent import Connected, Disconnected, ThroughUntraced, Undefined
 from lab.derivation import RULE, Derivation, PullbackRule
 from lab.derivative import Derivative, ManyScansWarning, derivative
-from lab.errors import ArgumentError, GradientError, GraphError, LabError
+from lab.errors import ArgumentError, BroadcastError, GradientError, GraphError, LabError
 from lab.loop import Loop, LoopGraph
 from lab.pullback import derive, pullback
 from lab.scan import TapeScan
@@ -30,6 +30,7 @@ from lab.variables import Parameter, RandomState, Sequence, State
 __all__ = [
     "RULE",
     "ArgumentError",
+    "BroadcastError",
     "Connected",
     "Derivation",
     "Derivative",

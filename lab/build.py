@@ -12,7 +12,7 @@ from pytensor.scan.utils import until
 from pytensor.tensor.random.type import random_generator_type
 from pytensor.tensor.type import TensorType
 
-from lab.errors import ArgumentError, LabError, listing
+from lab.errors import ArgumentError, LabError, first_line, listing
 from lab.scan import LoopVariable, ScanParts, build_scan, fresh_buffer, outer_outputs
 from lab.tape import Kind, Tape
 from lab.variables import Parameter, State
@@ -26,7 +26,8 @@ class LoopGraph:
     """What a loop becomes in PyTensor.
 
     `inputs` are the symbolic variables by name, `given` their values; `buffers` hold all
-    values of a state, the initial ones first; `outputs` those that the loop computed.
+    values of a state, the initial ones first; `outputs` those that the loop computed;
+    `stops_early` tells whether they may be fewer than there are steps.
     """
 
     node: Apply
@@ -34,6 +35,7 @@ class LoopGraph:
     given: Mapping[Variable, Any]
     buffers: Mapping[str, Variable]
     outputs: Mapping[str, Variable]
+    stops_early: bool
 
 
 def build_loop(loop: "Loop") -> LoopGraph:
@@ -99,6 +101,7 @@ def build_loop(loop: "Loop") -> LoopGraph:
         given=given,
         buffers=filled,
         outputs={name: filled[name][reach.get(name, 0) :] for name in names},
+        stops_early=condition is not None,
     )
 
 
@@ -110,7 +113,12 @@ def _buffer(initial: Variable, state: State, steps: int | Variable) -> Variable:
 
 def _call_step(loop: "Loop", arguments: dict[str, Any]) -> tuple[list[Variable], Variable | None]:
     """Call the step once, with what it takes; its results, and its until condition."""
-    signature = inspect.signature(loop.step).parameters.values()
+    try:
+        signature = inspect.signature(loop.step).parameters.values()
+    except ValueError as error:
+        raise ArgumentError(
+            f"step = {loop.step!r}: it does not tell what it takes; wrap it in a function."
+        ) from error
     takes_all = any(p.kind is inspect.Parameter.VAR_KEYWORD for p in signature)
     named = [p for p in signature if p.kind is not inspect.Parameter.VAR_KEYWORD]
     for parameter in named:
@@ -135,7 +143,7 @@ def _call_step(loop: "Loop", arguments: dict[str, Any]) -> tuple[list[Variable],
             for name, value in arguments.items()
         )
         raise ArgumentError(
-            f"step: it was called with {counts}, and failed: {type(error).__name__}: {error}"
+            f"step: it was called with {counts}, and failed: {first_line(error)}"
         ) from error
     results = list(returned) if isinstance(returned, tuple | list) else [returned]
     condition = results.pop().condition if results and isinstance(results[-1], until) else None
@@ -159,12 +167,16 @@ def _with_results(
             result = _state_result(part, by_name[part.name])
         elif part.kind is Kind.UNTRACED:
             result = by_name[part.name]
+            if getattr(result, "type", None) != part.outer_input.type:
+                raise ArgumentError(
+                    f"step: for {part.name} it must return the next generator, not {result}."
+                )
         else:
             finished.append(part)
             continue
         finished.append(replace(part, inner_outputs=(result,)))
     for name in loop.outputs:
-        result = pt.as_tensor_variable(by_name[name])
+        result = _as_tensor(name, by_name[name])
         finished.append(
             LoopVariable(
                 Kind.NIT_SOT,
@@ -177,9 +189,18 @@ def _with_results(
     return finished
 
 
+def _as_tensor(name: str, value: Any) -> Variable:
+    try:
+        return pt.as_tensor_variable(value)
+    except (TypeError, ValueError, NotImplementedError) as error:
+        raise ArgumentError(
+            f"step: for {name} it returned {value!r}, which is no tensor."
+        ) from error
+
+
 def _state_result(part: LoopVariable, value: Any) -> Variable:
     like = part.inner_inputs[0]
-    result = pt.as_tensor_variable(value)
+    result = _as_tensor(part.name, value)
     if result.type.dtype != like.type.dtype:
         raise ArgumentError(
             f"step: {part.name} comes in as {like.type.dtype} and goes out as "
@@ -212,8 +233,10 @@ def scalar_cost(graph: LoopGraph, cost: Any, of: str | None, steps: int) -> Vari
             f"cost: the loop makes {steps} steps and takes as many weights, not {len(weights)}."
         )
     values = graph.outputs[of]
-    shape = (len(weights), *[1] * (values.type.ndim - 1))
-    return (values * weights.reshape(shape)).sum()
+    weights = weights.reshape(len(weights), *[1] * (values.type.ndim - 1))
+    if graph.stops_early:
+        return (values * pt.constant(weights)[: values.shape[0]]).sum()
+    return (values * weights).sum()
 
 
 def as_weights(cost: Any) -> np.ndarray:

@@ -78,10 +78,9 @@ def gradient_dtype(variable: Variable) -> str:
     return str(variable.type.dtype) if is_continuous(variable) else str(config.floatX)
 
 
-def placeholder(like: Variable, name: str, dtype: str | None = None) -> Variable:
+def placeholder(like: Variable, name: str) -> Variable:
     """A fresh variable of the type of `like`."""
-    kind = like.type if dtype is None else like.type.clone(dtype=dtype)
-    return kind(name=name)
+    return like.type(name=name)
 
 
 def cast_like(variable: Variable, like: Variable) -> Variable:

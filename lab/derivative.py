@@ -3,6 +3,7 @@
 import warnings
 from dataclasses import dataclass
 from itertools import pairwise
+from operator import index as whole
 
 import pytensor.tensor as pt
 from pytensor.gradient import DisconnectedInputError, NullTypeGradError, grad
@@ -90,11 +91,14 @@ def derivative(
     if a derivative is undefined.  Warns with ManyScansWarning before the time is spent,
     when the order makes 32 Scans or more: every order doubles their number.
     """
-    if isinstance(order, bool) or not isinstance(order, int) or order < 0:
+    if isinstance(order, bool) or not hasattr(order, "__index__") or whole(order) < 0:
         raise ArgumentError(f"order = {order!r}: expected 0, 1, 2, …")
+    order = whole(order)
     if not isinstance(cost, Variable) or getattr(cost.type, "ndim", None) != 0:
         kind = getattr(cost, "type", type(cost).__name__)
         raise ArgumentError(f"cost = {cost} ({kind}): a derivative starts from a scalar.")
+    if not isinstance(wrt, Variable):
+        raise ArgumentError(f"wrt = {wrt!r}: expected a PyTensor variable.")
     if not is_continuous(wrt):
         raise ArgumentError(
             f"wrt = {wrt} ({wrt.type}): only real or complex variables can be differentiated by."
@@ -120,7 +124,7 @@ def derivative(
 
 def scans_expected(cost: Variable, order: int) -> int:
     """How many Scans the derivative of `order` will hold: each differentiation doubles them."""
-    return len(require_scan([cost])) * 2**order
+    return require_scan([cost]) * 2**order
 
 
 def _grad(target: Variable, wrt: Variable, number: int) -> Variable:

@@ -28,6 +28,12 @@ class BroadcastError(LabError, TypeError):
     """A state changes which of its dimensions are known to have length 1."""
 
 
+def first_line(error: BaseException) -> str:
+    """The first line of what an exception says, and of what kind it is."""
+    lines = str(error).strip().splitlines()
+    return f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__
+
+
 def listing(items: Iterable[object]) -> str:
     """``a, b and c``; ``none`` for nothing: for use in error messages."""
     words = [str(item) for item in items]

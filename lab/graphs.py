@@ -28,7 +28,7 @@ def with_tapes(outputs: Sequence[Variable], rule: Any = None) -> dict[Variable, 
         if is_scan(node) and _is_to_be_copied(node.op, rule):
             parts = _with_inner_tapes(read_scan(node.op, inputs, node.outputs), rule)
             results = build_scan(parts, rule=rule).outputs
-        elif not is_scan(node) and _hides_a_scan(node):
+        elif not is_scan(node) and _scans_in(node):
             results = _opened(node, inputs, rule)
         elif inputs != node.inputs:
             results = node.clone_with_new_inputs(inputs).outputs
@@ -39,14 +39,6 @@ def with_tapes(outputs: Sequence[Variable], rule: Any = None) -> dict[Variable, 
                 new.name = old.name
             copies[old] = new
     return copies
-
-
-def _hides_a_scan(node: Apply) -> bool:
-    """Whether there is a Scan somewhere inside the operation of `node`."""
-    if not isinstance(node.op, HasInnerGraph):
-        return False
-    _, results = inner_graph(node.op)
-    return any(is_scan(inner) or _hides_a_scan(inner) for inner in toposort(results))
 
 
 def _opened(node: Apply, inputs: Sequence[Variable], rule: Any) -> list[Variable]:
@@ -66,15 +58,27 @@ def scan_nodes(outputs: Sequence[Variable]) -> list[Apply]:
     return [node for node in toposort(outputs) if is_scan(node)]
 
 
-def require_scan(outputs: Sequence[Variable]) -> list[Apply]:
-    """`scan_nodes`, or an error if there are none."""
-    nodes = scan_nodes(outputs)
-    if not nodes:
+def require_scan(outputs: Sequence[Variable]) -> int:
+    """How many Scans `outputs` depend on, those inside other operations included.
+
+    Raises GraphError if there are none.
+    """
+    count = sum(_scans_in(node) for node in toposort(outputs))
+    if not count:
         raise GraphError(
             f"outputs = {[str(v) for v in outputs]}: there is no Scan in this graph. "
             "pytensor.scan makes none for a constant n_steps of 1; a lab.Loop always does."
         )
-    return nodes
+    return count
+
+
+def _scans_in(node: Apply) -> int:
+    """1 for a Scan; for another operation with a graph inside, the Scans in there."""
+    if is_scan(node):
+        return 1
+    if not isinstance(node.op, HasInnerGraph):
+        return 0
+    return sum(_scans_in(inner) for inner in toposort(inner_graph(node.op)[1]))
 
 
 def _is_to_be_copied(op: Scan, rule: Any) -> bool:

@@ -24,6 +24,13 @@ from lab.tracing import trace
 from lab.variables import Parameter, RandomState, Sequence, State
 
 TAPPED = (State, Sequence)
+GROUPS: dict[str, type] = {
+    "states": State,
+    "sequences": Sequence,
+    "parameters": Parameter,
+    "random": RandomState,
+    "outputs": str,
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,8 +49,18 @@ class Loop:
     reason: str = ""
 
     def __post_init__(self) -> None:
-        for group in ("states", "sequences", "parameters", "outputs", "random"):
-            object.__setattr__(self, group, tuple(getattr(self, group)))
+        if not callable(self.step):
+            raise ArgumentError(f"step = {self.step!r}: expected a function.")
+        for group, kind in GROUPS.items():
+            members = getattr(self, group)
+            if not isinstance(members, list | tuple) or not all(
+                isinstance(member, kind) for member in members
+            ):
+                raise ArgumentError(
+                    f"{group} = {members!r}: expected a tuple of {kind.__name__}, as in "
+                    f"({kind.__name__}(…),)."
+                )
+            object.__setattr__(self, group, tuple(members))
         groups = (self.states, self.sequences, self.parameters, self.random)
         names = [variable.name for group in groups for variable in group] + [*self.outputs]
         if isinstance(self.n_steps, Parameter):
@@ -79,6 +96,10 @@ class Loop:
             self.n_steps, bool
         ):
             raise ArgumentError(f"n_steps = {self.n_steps!r}: expected a whole number of steps.")
+        if isinstance(self.n_steps, Parameter):
+            value = self.n_steps.value
+            if value.ndim or value != np.round(value):
+                raise ArgumentError(f"n_steps = {value}: expected one whole number of steps.")
         if self.n_steps is not None and self.steps < 1:
             raise ArgumentError(f"n_steps = {self.steps}: a loop makes at least 1 step.")
         limit = self.truncate_gradient
@@ -107,8 +128,7 @@ class Loop:
             self,
             states=tuple(s.with_taps(taps[s.name]) if s.name in taps else s for s in self.states),
             sequences=tuple(
-                replace(s, taps=tuple(taps[s.name])) if s.name in taps else s
-                for s in self.sequences
+                s.with_taps(taps[s.name]) if s.name in taps else s for s in self.sequences
             ),
         )
 

@@ -11,7 +11,7 @@ can be differentiated again.
 
 The phases are those of "How Scan.L_op Works" (R. P. Vieira, 2026).  Forward values come
 from the buffers that the forward Scan filled, not from a record of its reads, except
-where a buffer no longer holds what a step had read (see `_lost_values`).
+where a buffer no longer holds what a step had read (see `lab.rows`).
 """
 
 from collections.abc import Sequence

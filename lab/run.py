@@ -13,15 +13,19 @@ from typing import Any
 import numpy as np
 from pytensor import function
 from pytensor.compile.builders import OpFromGraph
+from pytensor.compile.mode import get_mode
 from pytensor.compile.sharedvalue import SharedVariable
 from pytensor.graph.basic import Apply, Constant, Variable
 from pytensor.graph.traversal import toposort
 from pytensor.tensor.basic import AllocEmpty
 from pytensor.tensor.subtensor import IncSubtensor, Subtensor
 
-from lab.errors import ArgumentError, GraphError
+from lab.errors import ArgumentError, GraphError, first_line
 from lab.scan import ScanParts, inner_graph, is_scan, read_scan
 from lab.stepping import LoopRun, Recording
+
+# What the operations of a graph raise when their inputs do not fit.
+FAILURES = (AssertionError, IndexError, TypeError, ValueError, np.linalg.LinAlgError)
 
 
 class Progress:
@@ -74,12 +78,15 @@ def _checked(variable: Variable, value: Any) -> Any:
     """`value` as what `variable` holds; generators are copied, since a run advances them."""
     if not hasattr(variable.type, "dtype"):
         return deepcopy(value)
+    wrong = f"given: {variable} is of type {variable.type} and cannot be {value!r}."
+    array = np.asarray(value)
+    whole_numbers = variable.type.dtype[0] in "iu" and array.dtype.kind in "fc"
+    if value is None or (whole_numbers and not np.all(array == np.round(array))):
+        raise ArgumentError(wrong)
     try:
-        return variable.type.filter(np.asarray(value), strict=False, allow_downcast=True)
+        return variable.type.filter(array, strict=False, allow_downcast=True)
     except (TypeError, ValueError) as error:
-        raise ArgumentError(
-            f"given: {variable} is of type {variable.type} and cannot be {value!r}."
-        ) from error
+        raise ArgumentError(wrong) from error
 
 
 def _run_nodes(
@@ -107,17 +114,25 @@ def _run_nodes(
         if is_scan(node):
             results = _run_scan(node, inputs, values, recordings, progress)
         elif isinstance(node.op, OpFromGraph):
-            results = _run_inner(node, inputs, progress)
+            results = _run_inner(node, inputs, progress, values, recordings)
         else:
             results = _perform(node, inputs)
         values.update(zip(node.outputs, results, strict=True))
 
 
-def _run_inner(node: Apply, inputs: list[Any], progress: Progress) -> list[Any]:
-    """An OpFromGraph, run in place: it would compile itself."""
+def _run_inner(
+    node: Apply,
+    inputs: list[Any],
+    progress: Progress,
+    outer: dict[Variable, Any] | None = None,
+    recordings: list[Recording] | None = None,
+) -> list[Any]:
+    """An OpFromGraph, run in place: it would compile itself.  Its values join `outer`."""
     arguments, results = inner_graph(node.op)
     values = dict(zip(arguments, inputs, strict=True))
-    _run_nodes(results, values, None, progress)
+    _run_nodes(results, values, recordings, progress)
+    if outer is not None:
+        outer.update(values)
     return [values[v] for v in results]
 
 
@@ -127,8 +142,8 @@ def _perform(node: Apply, inputs: Sequence[Any]) -> list[Any]:
         cell[0] = value
     try:
         thunk()
-    except AssertionError as error:
-        raise GraphError(f"{node.op}: {error}.") from error
+    except FAILURES as error:
+        raise GraphError(f"{node.op}: {first_line(error)}") from error
     return [cell[0] for cell in targets]
 
 
@@ -148,8 +163,8 @@ class _Step:
     """The step of a Scan, ready to be run again and again over the same cells."""
 
     def __init__(self, parts: ScanParts, progress: Progress) -> None:
-        self.arguments, self.results = parts.inner_inputs, parts.inner_outputs
-        self.cells: dict[Variable, list[Any]] = {v: [None] for v in self.arguments}
+        self.name, self.results = parts.name, parts.inner_outputs
+        self.cells: dict[Variable, list[Any]] = {v: [None] for v in parts.inner_inputs}
         self.nodes = list(toposort(self.results))
         for variable in (v for node in self.nodes for v in node.inputs):
             if isinstance(variable, Constant):
@@ -178,8 +193,15 @@ class _Step:
         return call
 
     def __call__(self) -> None:
-        for call in self.calls:
-            call()
+        done = 0
+        try:
+            for call in self.calls:
+                call()
+                done += 1
+        except FAILURES as error:
+            raise GraphError(
+                f"{self.name}: {self.nodes[done].op} in its step: {first_line(error)}"
+            ) from error
 
     def inner(self) -> list[Variable]:
         """What a step computes: the outputs of all its nodes that are arrays."""
@@ -277,6 +299,10 @@ def compare_with_compiled(
     nan and infinities agree with themselves.
     """
     inputs = list(given)
+    try:
+        get_mode(mode)
+    except Exception as error:
+        raise ArgumentError(f"mode = {mode!r}: PyTensor knows no such mode.") from error
     compiled = function(inputs, list(outputs), mode=mode, on_unused_input="ignore")
     found = compiled(*(_checked(v, given[v]) for v in inputs))
     worst = 0.0

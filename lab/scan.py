@@ -357,7 +357,12 @@ def _take(items: Iterator[Variable], count: int) -> tuple[Variable, ...]:
 def _variable_names(op: Scan, inputs: Sequence[Variable]) -> tuple[str, ...]:
     if isinstance(op, TapeScan) and op.variable_names:
         return op.variable_names
-    return unique_names([_readable_name(variable) for variable in inputs[1:]])
+    names = [_readable_name(variable) for variable in inputs[1:]]
+    count = op.info.n_seqs
+    others = unique_names([name or "v" for name in names[count:]])
+    # A sequence that is read at several taps is several sequences of one name.
+    sequences = [f"{name}_seq" if name in others else name or "s" for name in names[:count]]
+    return (*sequences, *others)
 
 
 def unique_names(names: Sequence[str | None]) -> tuple[str, ...]:

@@ -62,7 +62,10 @@ def from_json(data: Any) -> Any:
         raise ArgumentError(f"from_json: {name!r} is none of the records that Scantape stores.")
     values = {key: from_json(item) for key, item in data.items() if key != "is"}
     found = values.pop("formulas", None)
-    made = _RECORDS[name](**values)
+    try:
+        made = _RECORDS[name](**values)
+    except TypeError as error:
+        raise ArgumentError(f"from_json: this {name} is not complete: {error}.") from error
     if found is not None:
         object.__setattr__(made, "live", lambda: found)
     return made

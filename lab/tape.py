@@ -15,14 +15,16 @@ The reverse of a tape is a tape again, which closes the system: derivatives of a
 are tapes.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
+from operator import index
 
 from lab.errors import ArgumentError
 
 
 class Kind(StrEnum):
-    """What PyTensor calls a loop variable; the order is that of a Scan's arguments."""
+    """What PyTensor calls a loop variable."""
 
     SEQUENCE = "sequence"
     MIT_MOT = "mit-mot"
@@ -38,12 +40,16 @@ class Kind(StrEnum):
         return self in (Kind.MIT_MOT, Kind.MIT_SOT, Kind.SIT_SOT)
 
 
-def check_taps(taps: tuple[int, ...], argument: str) -> tuple[int, ...]:
+def check_taps(taps: Iterable[int], argument: str) -> tuple[int, ...]:
     """`taps` as a tuple of distinct integers; `argument` is named in the error."""
-    taps = tuple(taps)
-    for tap in taps:
-        if isinstance(tap, bool) or not isinstance(tap, int):
+    try:
+        listed = tuple(taps)
+    except TypeError:
+        raise ArgumentError(f"{argument} = {taps!r}: expected several taps, as in (-1,).") from None
+    for tap in listed:
+        if isinstance(tap, bool) or not hasattr(tap, "__index__"):
             raise ArgumentError(f"{argument}: a tap is a whole number, not {tap!r}.")
+    taps = tuple(map(index, listed))
     if len(set(taps)) < len(taps):
         raise ArgumentError(f"{argument} = {list(taps)}: every tap may occur only once.")
     return taps

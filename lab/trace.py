@@ -3,8 +3,8 @@
     >>> trace = lab.trace(gradient, given={x0: 0.95})
     >>> trace.outputs[0], trace.scans[1].tapes[0].writes[0].values
 
-A `Trace` knows nothing of PyTensor any more: it can be compared, stored as JSON, and
-drawn.  Only `verify` and the formulas look back at the graph that it was made from.
+A `Trace` is plain data: it can be compared, stored as JSON, and drawn.  Only `verify` and,
+until they have been asked for once, the formulas look back at the graph behind it.
 """
 
 from collections.abc import Mapping

@@ -40,14 +40,19 @@ def trace(
 
     `given` has a value for every input; `also` are further variables to run, whose Scans
     shall be in the trace, `names` what the values are to be called.  A run of more than a
-    second shows its progress and can be interrupted.  Raises GraphError if there is no Scan, ArgumentError if a value is missing
-    or of the wrong type, or a sequence is too short.
+    second shows its progress and can be interrupted.  Raises GraphError if there is no Scan,
+    ArgumentError if a value is missing or of the wrong type, or a sequence is too short.
     """
-    asked = [outputs] if isinstance(outputs, Variable) else list(outputs)
+    asked: list[Variable] = list(outputs) if isinstance(outputs, list | tuple) else [outputs]
+    extra = list(also)
+    for variable in (*asked, *extra):
+        if not isinstance(variable, Variable):
+            raise ArgumentError(f"outputs: {variable!r} is not a PyTensor variable.")
+    if not isinstance(given, Mapping):
+        raise ArgumentError(f"given = {given!r}: expected a dict of variables and their values.")
     for variable in given:
         if not isinstance(variable, Variable):
             raise ArgumentError(f"given: {variable!r} is not a PyTensor variable.")
-    extra = list(also)
     require_scan([*asked, *extra])
     values, recordings = running.run([*asked, *extra], given)
     index = {recording.node: number for number, recording in enumerate(recordings)}
@@ -89,7 +94,7 @@ def _scan_trace(
         if not part.kind.is_state and part.kind is not Kind.NIT_SOT:
             continue
         source = sources.get(position)
-        tape = _tape_trace(recording, part, values, source, used)
+        tape = _tape_trace(recording, part, source, used)
         found = _tape_axis(part, tape, source, axes)
         if found is not None:
             axes[part.outer_output] = found
@@ -120,7 +125,6 @@ def _scan_trace(
 def _tape_trace(
     recording: Recording,
     part: LoopVariable,
-    values: Mapping[Variable, Any],
     source: LoopVariable | None,
     used: set[Variable],
 ) -> TapeTrace:

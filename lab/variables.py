@@ -13,16 +13,22 @@ from lab.tape import check_taps
 
 def as_value(value: Any, argument: str) -> np.ndarray:
     """`value` as an array: Python numbers become floats, arrays keep their dtype."""
-    plain = not isinstance(value, np.ndarray | np.generic)
     try:
-        array = np.asarray(value, dtype=config.floatX if plain else None)
-    except (TypeError, ValueError) as error:
-        raise ArgumentError(
-            f"{argument} = {value!r}: expected a number or an array of numbers."
-        ) from error
+        array = np.asarray(value)
+    except ValueError:  # lists of different lengths
+        array = np.asarray(None)
     if array.dtype.kind not in "biufc":
-        raise ArgumentError(f"{argument} = {value!r}: expected numbers, not {array.dtype}.")
-    return array
+        raise ArgumentError(f"{argument} = {value!r}: expected a number or an array of numbers.")
+    return array if isinstance(value, np.ndarray | np.generic) else array.astype(config.floatX)
+
+
+def check_takes(taps: tuple[int, ...], takes: int | None, variable: str) -> None:
+    """Raise ArgumentError if a step that takes a certain number of taps is given another."""
+    if takes is not None and len(taps) != takes:
+        raise ArgumentError(
+            f"taps of {variable} = {list(taps)}: this loop's step takes exactly {takes} "
+            f"{'tap' if takes == 1 else 'taps'}."
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +48,7 @@ class State:
     takes: int | None = None
 
     def __post_init__(self) -> None:
-        taps = check_taps(tuple(self.taps), f"taps of state {self.name}")
+        taps = check_taps(self.taps, f"taps of state {self.name}")
         if not taps:
             raise ArgumentError(f"taps of state {self.name} = []: a state needs at least one tap.")
         if max(taps) >= 0:
@@ -50,11 +56,7 @@ class State:
                 f"taps of state {self.name} = {list(taps)}: a state can only look back, so every "
                 "tap must be below 0. Look ahead with a sequence."
             )
-        if self.takes is not None and len(taps) != self.takes:
-            raise ArgumentError(
-                f"taps of state {self.name} = {list(taps)}: this loop's step takes exactly "
-                f"{self.takes} {'tap' if self.takes == 1 else 'taps'}."
-            )
+        check_takes(taps, self.takes, f"state {self.name}")
         initial = as_value(self.initial, f"initial of state {self.name}")
         object.__setattr__(self, "taps", taps)
         object.__setattr__(self, "initial", initial)
@@ -81,9 +83,10 @@ class State:
 
     def with_taps(self, taps: Iterable[int]) -> "State":
         """The same state with other taps; the oldest initial value is repeated as needed."""
-        reach = -min(check_taps(tuple(taps), f"taps of state {self.name}"), default=1)
-        if reach < 1:
-            return replace(self, taps=tuple(taps))  # which says what is wrong with them
+        taps = check_taps(taps, f"taps of state {self.name}")
+        reach = -min(taps, default=1)
+        if reach < 1 or (self.takes is not None and len(taps) != self.takes):
+            return replace(self, taps=taps)  # which says what is wrong with them
         rows = self.first_values
         missing = max(0, reach - len(rows))
         rows = np.concatenate([np.repeat(rows[:1], missing, axis=0), rows])[-reach:]
@@ -95,17 +98,19 @@ class Sequence:
     """A quantity of which every step reads one value, or a window of several.
 
     At step s the step reads ``values[s + tap]`` for every tap; if the lowest tap is negative,
-    `values` begins that many steps before the loop.
+    `values` begins that many steps before the loop.  `takes` is as for a `State`.
     """
 
     name: str
     values: Any
     taps: tuple[int, ...] = (0,)
+    takes: int | None = None
 
     def __post_init__(self) -> None:
-        taps = check_taps(tuple(self.taps), f"taps of sequence {self.name}")
+        taps = check_taps(self.taps, f"taps of sequence {self.name}")
         if not taps:
             raise ArgumentError(f"taps of sequence {self.name} = []: it needs at least one tap.")
+        check_takes(taps, self.takes, f"sequence {self.name}")
         values = as_value(self.values, f"values of sequence {self.name}")
         if values.ndim == 0:
             raise ArgumentError(f"values of sequence {self.name} = {values}: expected a list.")
@@ -115,6 +120,10 @@ class Sequence:
     def with_value(self, value: Any) -> "Sequence":
         """The same sequence with other values."""
         return replace(self, values=value)
+
+    def with_taps(self, taps: Iterable[int]) -> "Sequence":
+        """The same sequence, read at other taps."""
+        return replace(self, taps=check_taps(taps, f"taps of sequence {self.name}"))
 
     def start(self, tap: int) -> int:
         """The index of the value that step 0 reads at `tap`."""
@@ -147,3 +156,9 @@ class RandomState:
 
     name: str
     seed: int = 0
+
+    def __post_init__(self) -> None:
+        if isinstance(self.seed, bool) or not isinstance(self.seed, int) or self.seed < 0:
+            raise ArgumentError(
+                f"seed of random state {self.name} = {self.seed!r}: expected 0, 1, 2, …"
+            )

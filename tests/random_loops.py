@@ -77,9 +77,6 @@ def costs(draw, loop):
     """last, sum, or weights; of a state or of the output."""
     of = draw(st.sampled_from([s.name for s in loop.states] + list(loop.outputs)))
     kinds = [st.just("last"), st.just("sum")]
-    if "flag" not in loop.variables:
-        weights = st.lists(
-            st.sampled_from([0.0, 1.0, -0.5]), min_size=loop.steps, max_size=loop.steps
-        )
-        kinds.append(weights)
+    weight = st.sampled_from([0.0, 1.0, -0.5])
+    kinds.append(st.lists(weight, min_size=loop.steps, max_size=loop.steps))
     return of, draw(st.one_of(kinds))

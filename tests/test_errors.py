@@ -119,6 +119,79 @@ BAD = {
         lambda: lab.trace(user_graph()[1][-1], {"x0": 1.0}),
         ["given", "'x0'", "not a PyTensor variable"],
     ),
+    "taps without a list": (lambda: State("x", 1.0, taps=-1), ["state x", "-1", "(-1,)"]),
+    "a tap count for one value": (
+        lambda: gallery.loops["coupled"].with_taps({"prey": (-2, -1)}),
+        ["state prey", "exactly 1 tap"],
+    ),
+    "a window of another size": (
+        lambda: gallery.loops["window"].with_taps({"u": (0,)}),
+        ["sequence u", "exactly 3 taps"],
+    ),
+    "a missing number": (lambda: State("x", None), ["state x", "None", "number"]),
+    "a missing number in a list": (lambda: Sequence("u", [1.0, None]), ["sequence u", "number"]),
+    "lists of different lengths": (lambda: Sequence("u", [[1.0], [1.0, 2.0]]), ["sequence u"]),
+    "part of a step": (
+        lambda: square(n_steps=Parameter("n", 3.7)),
+        ["n_steps = 3.7", "whole number"],
+    ),
+    "several step counts": (
+        lambda: square(n_steps=Parameter("n", [1, 2])),
+        ["n_steps", "whole number"],
+    ),
+    "a state without a tuple": (
+        lambda: square(states=State("x", 1.0)),
+        ["states", "tuple of State"],
+    ),
+    "outputs as one text": (lambda: square(outputs="cube"), ["outputs = 'cube'", "tuple of str"]),
+    "a step that is no function": (
+        lambda: Loop(3.0, states=(State("x", 1.0),), n_steps=2),
+        ["step = 3.0", "function"],
+    ),
+    "a step that returns nothing": (
+        lambda: Loop(lambda x: None, states=(State("x", 1.0),), n_steps=2).build(),
+        ["step", "x", "None", "no tensor"],
+    ),
+    "draw and generator swapped": (
+        lambda: Loop(
+            lambda x, rng: pt.random.normal(rng=rng, return_next_rng=True),
+            states=(State("x", 1.0),),
+            random=(lab.RandomState("rng"),),
+            n_steps=2,
+        ).build(),
+        ["step"],
+    ),
+    "a bad seed": (lambda: lab.RandomState("rng", -1), ["seed", "-1"]),
+    "half a step count in given": (
+        lambda: (
+            lambda n, x0: lab.trace(
+                pytensor.scan(lambda x: x * 2, outputs_info=[x0], n_steps=n, return_updates=False),
+                {n: 2.5, x0: 1.0},
+            )
+        )(pt.iscalar("n"), pt.dscalar("x0")),
+        ["given", "n", "2.5"],
+    ),
+    "no values": (lambda: lab.trace(user_graph()[1], None), ["given = None", "dict"]),
+    "no variable": (lambda: lab.trace(3.0, {}), ["outputs", "3.0"]),
+    "a name as wrt": (
+        lambda: lab.derivative(user_graph()[1][-1], "x0"),
+        ["wrt = 'x0'", "PyTensor variable"],
+    ),
+    "a step beyond the last": (
+        lambda: lab.spelled(square().trace().scans[0], 99),
+        ["step = 99", "0 to 3"],
+    ),
+    "an unknown mode": (lambda: square().trace().verify(mode="NOPE"), ["mode = 'NOPE'"]),
+    "an index that does not exist": (
+        lambda: Loop(
+            lambda x, k, table: x * table[k],
+            states=(State("x", 1.0),),
+            sequences=(Sequence("k", np.array([0, 7])),),
+            parameters=(Parameter("table", [1.0, 2.0]),),
+        ).trace(order=0),
+        ["scan_fn", "in its step", "IndexError"],
+    ),
+    "half a stored trace": (lambda: lab.Trace.from_json({"is": "Trace"}), ["Trace", "complete"]),
     "an unknown theme": (
         lambda: visual.tapes(square().trace(), theme="pink"),
         ["theme = 'pink'", "light", "dark", "print"],

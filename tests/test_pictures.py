@@ -1,6 +1,9 @@
 """Pictures as values: text twins that a person can read, strict XML, contrast, size, honesty."""
 
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -65,10 +68,22 @@ def test_hostile_names_end_as_harmless_text():
 
 
 def test_the_same_input_gives_the_same_bytes():
-    def draw():
-        return visual.tapes(gallery.loops["rnn"].trace(order=2)).svg()
-
-    assert draw() == draw()
+    code = (
+        "import visual; from lab import gallery\n"
+        "print(visual.draw(gallery.loops['rnn'], order=2).svg())"
+    )
+    drawn = [
+        subprocess.run(
+            [sys.executable, "-c", code],
+            capture_output=True,
+            check=True,
+            cwd=Path(__file__).parent.parent,
+            env={**os.environ, "PYTHONHASHSEED": seed},
+        ).stdout
+        for seed in ("1", "2")
+    ]
+    assert drawn[0] == drawn[1]
+    assert len(drawn[0]) > 10_000
 
 
 def test_a_trace_from_json_draws_the_same():

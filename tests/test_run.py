@@ -104,7 +104,19 @@ def shared():
     return xs.sum() + weights.sum(), {x0: [1.0, 1.0]}
 
 
-@pytest.mark.parametrize("graph", [branches, functions, nested, stopped, counted, shared])
+def hidden():
+    x0, a = pt.dscalar("x0"), pt.dscalar("a")
+    inner = pytensor.scan(lambda b: b * 0.5, outputs_info=[a], n_steps=3, return_updates=False)
+    return OpFromGraph([a], [inner.sum()])(x0), {x0: 1.0}
+
+
+def test_a_scan_inside_another_operation_is_traced():
+    output, given = hidden()
+    trace = lab.trace(output, given)
+    assert trace.scans[0].tapes[0].final.tolist() == [1.0, 0.5, 0.25, 0.125]
+
+
+@pytest.mark.parametrize("graph", [hidden, branches, functions, nested, stopped, counted, shared])
 def test_uncompiled_as_compiled(graph):
     outputs, given = graph()
     assert lab.trace(outputs, given).verify() < 1e-14

@@ -10,7 +10,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from lab.errors import ArgumentError, LabError, listing
+from lab.errors import ArgumentError, LabError, first_line, listing
+from lab.gallery import loops
+from lab.loop import Loop
+from visual.drawing import draw
+from visual.scene import check_path
+from visual.theme import theme_named
 
 PICTURES = ("tapes",)
 
@@ -43,7 +48,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.print_help()
         return 0
     warnings.simplefilter("always", UserWarning)
-    warnings.showwarning = _show_warning  # type: ignore[assignment]
+    warnings.showwarning = _show_warning  # type: ignore[assignment]  # it needs the message only
     try:
         options.run(options)
     except LabError as error:
@@ -129,24 +134,18 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _loops(options: argparse.Namespace) -> None:
-    from lab.gallery import loops
-
     for name, loop in loops.items():
         print(name if options.names else f"{name:12}{loop.reason}")
 
 
 def _draw(options: argparse.Namespace) -> None:
-    import visual
-    from visual.scene import check_path
-    from visual.theme import theme_named
-
     if options.picture not in PICTURES:
         raise ArgumentError(f"PICTURE = {options.picture!r}: expected {listing(PICTURES)}.")
     theme_named(options.theme)
     if options.out != "-":
         check_path(Path(options.out))
     loop = _loop(options.loop)
-    scene = visual.draw(
+    scene = draw(
         loop,
         theme=options.theme,
         around=options.around,
@@ -166,9 +165,6 @@ def _draw(options: argparse.Namespace) -> None:
 
 def _loop(name: str) -> Any:
     """A gallery loop, or what ``module:function`` names."""
-    from lab.gallery import loops
-    from lab.loop import Loop
-
     if name in loops:
         return loops[name]
     module, colon, function = name.partition(":")
@@ -179,9 +175,11 @@ def _loop(name: str) -> Any:
     sys.path.insert(0, "")
     try:
         found = getattr(importlib.import_module(module), function)
-    except (ImportError, AttributeError, ValueError) as error:
-        raise ArgumentError(f"--loop {name}: {error}.") from error
-    loop = found() if callable(found) else found
+        loop = found() if callable(found) else found
+    except LabError:
+        raise
+    except Exception as error:  # whatever a person's own module does
+        raise ArgumentError(f"--loop {name}: {first_line(error)}") from error
     if not isinstance(loop, Loop):
         raise ArgumentError(f"--loop {name}: expected a lab.Loop, not {type(loop).__name__}.")
     return loop

@@ -21,9 +21,9 @@ class Gap:
     hidden: int
 
 
-def shown_steps(steps: int, around: int | None = None, most: int = MOST_STEPS) -> list[int | Gap]:
+def shown_steps(steps: int, around: int | None = None) -> list[int | Gap]:
     """The steps to show, and a gap wherever some are left out."""
-    if steps <= most:
+    if steps <= MOST_STEPS:
         return list(range(steps))
     chosen = {*range(ENDS), *range(steps - ENDS, steps)}
     if around is not None:

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 
 from lab import Loop, Trace
+from lab.build import as_weights
+from lab.variables import as_value
 from visual.scene import Scene
 from visual.tapes import tapes
 
@@ -36,11 +38,11 @@ class Frozen:
     entries: bytes
 
     @classmethod
-    def of(cls, value: Any) -> "Frozen":
-        """`value` frozen; of what is no array, the dtype is left open."""
-        array = np.asarray(value)
+    def of(cls, name: str, value: Any) -> "Frozen":
+        """The `value` of the variable `name`; of what is no array, the dtype is left open."""
+        array = as_value(value, f"value of {name}")
         dtype = str(array.dtype) if isinstance(value, np.ndarray | np.generic) else None
-        plain = array if dtype else np.asarray(value, dtype="float64")
+        plain = array if dtype else array.astype("float64")
         return cls(array.shape, dtype, plain.tobytes())
 
     @property
@@ -65,9 +67,9 @@ def choose(
         steps=steps,
         order=order,
         wrt=wrt,
-        cost=cost if isinstance(cost, str) else tuple(cost),
+        cost=cost if isinstance(cost, str) else tuple(as_weights(cost).tolist()),
         of=of,
-        at=tuple((name, Frozen.of(value)) for name, value in (at or {}).items()),
+        at=tuple((name, Frozen.of(name, value)) for name, value in (at or {}).items()),
     )
 
 

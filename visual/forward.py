@@ -62,7 +62,7 @@ def draw_forward(
         if any(tap < -1 for tap in tape.tape.reads):
             canvas.y += 22
         tops[tape.name] = canvas.y
-        _state_lane(canvas, number, scan, tape, columns, time, slots, needed)
+        _state_lane(canvas, number, tape, columns, time, slots, needed)
     for step in range(scan.steps) if len(columns.left) > scan.steps else sorted(columns.left):
         if 0 <= step < scan.steps:  # a state's column is the step that computed it
             _draw_reads(canvas, scan, step, columns, time, tops)
@@ -167,7 +167,6 @@ def _sequence_lane(
 def _state_lane(
     canvas: Canvas,
     number: int,
-    scan: ScanTrace,
     tape: TapeTrace,
     columns: Columns,
     time: Timeline,

@@ -30,11 +30,11 @@ class Columns:
         return column in self.left
 
 
-def place_columns(columns: Iterable[int], start: float = LABELS) -> Columns:
+def place_columns(columns: Iterable[int]) -> Columns:
     """Columns from left to right, neighbours close together, a gap where some are left out."""
     left: dict[int, float] = {}
     gaps = []
-    x = start
+    x: float = LABELS
     for item in with_gaps(columns):
         if isinstance(item, Gap):
             gaps.append((x, item))

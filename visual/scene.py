@@ -7,13 +7,13 @@ that the file's suffix names, and every format is a walk over the same shapes.
 import os
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from lab import ArgumentError
 from lab.errors import listing
-from visual.theme import LIGHT, Role, Theme, theme_named
+from visual.theme import LIGHT, Role, Theme
 
 SUFFIXES = (".svg", ".txt")
 INDEX = re.compile(r"(\[[^\[\]]*\]|[₀-₉₋]+)\)*$")
@@ -105,10 +105,6 @@ class Scene:
             else:
                 yield shape
 
-    def in_theme(self, name: str) -> "Scene":
-        """The same picture in the theme ``light``, ``dark`` or ``print``."""
-        return replace(self, theme=theme_named(name))
-
     def svg(self) -> str:
         """The picture as an SVG document that stands alone."""
         from visual.svg import to_svg
@@ -157,8 +153,9 @@ def write_whole(path: Path, content: str) -> Path:
             part.replace(path)
         finally:
             part.unlink(missing_ok=True)
-    except OSError as error:
-        raise ArgumentError(f"path = {str(path)!r} cannot be written: {error.strerror}.") from error
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise ArgumentError(f"path = {str(path)!r} cannot be written: {reason}.") from error
     return path
 
 
