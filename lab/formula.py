@@ -16,7 +16,7 @@ from pytensor.graph.basic import Apply, Constant, Variable
 from pytensor.graph.op import HasInnerGraph
 from pytensor.graph.rewriting.utils import rewrite_graph
 
-from lab.operations import describe, index_parts
+from lab.operations import describe, index_parts, reshaped
 
 
 @dataclass(frozen=True)
@@ -134,6 +134,8 @@ FUNCTIONS = {
     "Minimum": "min",
     "Switch": "where",
 }
+# Rewrites that move the adding of an axis into every factor, which is harder to read.
+SPREADING = ("local_dimshuffle_lift", "local_dot_to_mul")
 LATEX_FUNCTIONS = {"exp", "log", "sin", "cos", "tan", "sinh", "cosh", "tanh", "max", "min"}
 
 
@@ -141,7 +143,8 @@ def simplify(results: Sequence[Variable]) -> list[Variable]:
     """`results` after PyTensor's canonicalization; the graph that was given stays as it is."""
     if all(result.owner is None for result in results):
         return list(results)
-    return list(rewrite_graph(list(results), include=("canonicalize",), clone=True))
+    plain = rewrite_graph(list(results), include=("canonicalize",), exclude=SPREADING, clone=True)
+    return list(plain)
 
 
 def formulas(
@@ -169,6 +172,8 @@ def _operation(node: Apply, output: Variable, found: dict[Variable, Expression])
     if name in ("at", "add_at", "set_at"):
         return _indexed(node, name, found)
     arguments = tuple(_expression(v, found) for v in node.inputs)
+    if name == "DimShuffle":
+        return _reshaped(node, arguments[0])
     if name in TRANSPARENT:
         return arguments[0]
     if name == "Second":
@@ -184,7 +189,9 @@ def _operation(node: Apply, output: Variable, found: dict[Variable, Expression])
         return Call("TrueDiv", (Number("1"), arguments[0]))
     if name == "Mul":
         return _product(arguments)
-    if name in STRENGTH or name in ("Pow", "Neg", "transpose", "outer"):
+    if name == "outer":
+        return Call(name, tuple(map(_flat, arguments)))
+    if name in STRENGTH or name in ("Pow", "Neg"):
         return Call(name, arguments)
     if isinstance(node.op, HasInnerGraph):  # a loop inside the step: what it is made of
         read = dict.fromkeys(leaf for argument in arguments for leaf in leaves_of(argument))
@@ -195,6 +202,31 @@ def _operation(node: Apply, output: Variable, found: dict[Variable, Expression])
         arguments += tuple(Number(f"axis={axis}") for axis in axes)
     call = Call(FUNCTIONS.get(name, name.lower()), arguments)
     return Call("at", (call, Number(str(part)))) if part is not None else call
+
+
+def _flat(expression: Expression) -> Expression:
+    """A vector that was made a row or a column, as the vector that it was."""
+    if isinstance(expression, Call) and expression.name == "transpose":
+        return _flat(expression.arguments[0])
+    if isinstance(expression, Call) and expression.arguments[1:] == (Number(":"), Number("None")):
+        return expression.arguments[0]
+    return expression
+
+
+def _reshaped(node: Apply, argument: Expression) -> Expression:
+    """A DimShuffle: a transposition, or an index that adds or drops axes."""
+    turned, indices = reshaped(node)
+    if turned:
+        return Call("transpose", (argument,))
+    if not indices:
+        return argument
+    if isinstance(argument, Call) and argument.name == "Dot":
+        first, second = argument.arguments
+        if indices == [":", "0"] and _flat(second) != second:
+            return Call("Dot", (first, _flat(second)))  # a matrix times a vector
+        if indices == ["0"]:
+            return argument  # a vector times a matrix
+    return Call("at", (argument, *map(Number, indices)))
 
 
 def _indexed(node: Apply, name: str, found: dict[Variable, Expression]) -> Expression:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from pytensor.graph.basic import Apply, Variable
+from pytensor.graph.basic import Apply, Constant, Variable
 from pytensor.tensor.blockwise import Blockwise
 from pytensor.tensor.elemwise import CAReduce, DimShuffle, Elemwise
 
@@ -21,8 +21,7 @@ def describe(node: Apply, output: Variable) -> tuple[str, tuple[int, ...] | None
     if isinstance(op, Elemwise):
         return type(op.scalar_op).__name__, None, None
     if isinstance(op, DimShuffle):
-        kept = [axis for axis in op.new_order if axis != "x"]
-        return ("Identity" if kept == sorted(kept) else "transpose"), None, None
+        return "DimShuffle", None, None
     if isinstance(op, CAReduce):
         everything = op.axis is None or len(op.axis) == node.inputs[0].type.ndim
         return type(op).__name__, None if everything else tuple(op.axis), None
@@ -59,3 +58,35 @@ def index_parts(node: Apply) -> tuple[Variable, Variable | None, list[Any]]:
         for entry in index_entries(node)
     ]
     return base, value, indices
+
+
+def reshaped(node: Apply) -> tuple[bool, list[str]]:
+    """Whether a DimShuffle reverses the axes, and how numpy would index to the same effect.
+
+    ``[":", "None"]`` adds an axis behind the first, ``["0"]`` drops the first.  New axes in
+    front need no index: broadcasting adds them.
+    """
+    order, count = list(node.op.new_order), node.inputs[0].type.ndim
+    kept = [axis for axis in order if axis != "x"]
+    turned = kept != sorted(kept)
+    while order and order[0] == "x":
+        order.pop(0)
+    dropped = [axis for axis in range(count) if axis not in kept]
+    if dropped and "x" not in order:
+        first = 1 if 0 in dropped and _is_made_up(node.inputs[0]) else 0
+        indices = ["0" if axis in dropped else ":" for axis in range(first, count)]
+    else:
+        indices = ["None" if axis == "x" else ":" for axis in order]
+    while indices and indices[-1] == ":":
+        indices.pop()
+    return turned, indices
+
+
+def _is_made_up(variable: Variable) -> bool:
+    """Whether the first axis of `variable` was only added, so that what is written lacks it."""
+    node = variable.owner
+    if node is None:
+        return isinstance(variable, Constant)
+    if isinstance(node.op, DimShuffle):
+        return node.op.new_order[:1] == ("x",)
+    return isinstance(node.op, Elemwise) and all(map(_is_made_up, node.inputs))

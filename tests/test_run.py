@@ -6,11 +6,15 @@ import pytensor.tensor as pt
 import pytest
 from oracles import numpy_loop
 from pytensor.compile.builders import OpFromGraph
-from pytensor.ifelse import ifelse
 
 import lab
 from lab import gallery
 from lab.run import Progress, run
+
+try:  # PyTensor 3.3 and later
+    from pytensor.conditional.op import ifelse
+except ImportError:
+    from pytensor.ifelse import ifelse
 
 
 @pytest.mark.parametrize("taps", [(-1,), (-2,), (-2, -1), (-1, -2), (-3, -1), (-3, -2, -1)])
