@@ -169,16 +169,15 @@ def _sequence_axis(
 ) -> Axis:
     """Of which quantity the sequence was cut, and at which of its indices."""
     array, rows = running.rows_of(part.outer_input, values)
+    if source is None:  # a loop of its own, which counts what it is given by itself
+        given = array.name if array.owner is None else None
+        return Axis(given or part.name, freeze(rows if given else np.arange(len(rows))))
     known = axes.get(array)
-    if known is not None:
-        return Axis(known.variable, freeze(known.index[rows]))
-    if source is not None:  # the gradient of an output, row by row
+    if known is None:  # the gradient of an output, row by row
         known = axes.get(source.outer_output)
-        if known is not None and len(known.index) >= len(values[array]):
-            return Axis(known.variable, freeze(known.index[rows]))
-        return Axis(source.name, freeze(rows))
-    given = array.name if array.owner is None else None
-    return Axis(given or part.name, freeze(rows))
+        if known is None or len(known.index) < len(values[array]):
+            return Axis(source.name, freeze(rows))
+    return Axis(known.variable, freeze(known.index[rows]))
 
 
 def _cut(axis: Axis, rows: np.ndarray) -> Axis:
