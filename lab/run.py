@@ -6,7 +6,7 @@ it was built, and every intermediate value can be seen.  For each Scan the run l
 """
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from copy import deepcopy
 from typing import Any
 
@@ -266,10 +266,15 @@ def unwritten_rows(buffer: Variable, values: Mapping[Variable, Any]) -> np.ndarr
     return np.zeros(len(values[buffer]), dtype=bool)
 
 
-def rows_of(variable: Variable, values: Mapping[Variable, Any]) -> tuple[Variable, np.ndarray]:
-    """The array that `variable` was cut from by slices, and which of its rows it holds."""
+def rows_of(
+    variable: Variable, values: Mapping[Variable, Any], known: Container[Variable] = ()
+) -> tuple[Variable, np.ndarray]:
+    """The array that `variable` was cut from by slices, and which of its rows it holds.
+
+    The search stops at the first array that is among the `known` ones.
+    """
     asked, chain = variable, []
-    while variable.owner is not None and isinstance(variable.owner.op, Subtensor):
+    while variable not in known and _is_cut(variable):
         chain.append(variable.owner)
         variable = variable.owner.inputs[0]
     rows = np.arange(len(values[variable]))
@@ -279,6 +284,11 @@ def rows_of(variable: Variable, values: Mapping[Variable, Any]) -> tuple[Variabl
         except IndexError:  # the cut goes across columns, too
             return asked, np.arange(len(values[asked]))
     return variable, rows
+
+
+def _is_cut(variable: Variable) -> bool:
+    """Whether `variable` is a part of another, chosen by an index."""
+    return variable.owner is not None and isinstance(variable.owner.op, Subtensor)
 
 
 def _index_with(node: Apply, rows: np.ndarray, values: Mapping[Variable, Any]) -> np.ndarray:

@@ -168,10 +168,9 @@ def _sequence_axis(
     axes: Mapping[Variable, Axis],
 ) -> Axis:
     """Of which quantity the sequence was cut, and at which of its indices."""
-    array, rows = running.rows_of(part.outer_input, values)
+    array, rows = running.rows_of(part.outer_input, values, () if source is None else axes)
     if source is None:  # a loop of its own, which counts what it is given by itself
-        given = array.name if array.owner is None else None
-        return Axis(given or part.name, freeze(rows if given else np.arange(len(rows))))
+        return Axis(part.name, freeze(rows if array.owner is None else np.arange(len(rows))))
     known = axes.get(array)
     if known is None:  # the gradient of an output, row by row
         known = axes.get(source.outer_output)

@@ -1,6 +1,7 @@
 """Speed against what a person would use instead: ratios of one run, never a test.
 
-Every line does the same work on both sides; warm is with filled caches, cold without.
+Every line starts from the same loop and ends with its second derivative; what the others
+then write is less than a picture, and said.  Warm is with filled caches, cold without.
 Run it with ``make bench`` on a quiet machine.
 """
 
@@ -89,12 +90,12 @@ def fresh_processes(folder):
         "",
     )
     others = {
-        "torch + torchviz": (("torch", "torchviz"), TORCHVIZ),
-        "jax's jaxpr": (("jax",), JAXPR),
-        "PyTensor's pydotprint": (("pydot",), PYDOTPRINT),
+        "torch + torchviz, as DOT": (("torch", "torchviz"), (), TORCHVIZ),
+        "jax's jaxpr, as text": (("jax",), (), JAXPR),
+        "PyTensor's pydotprint": (("pydot",), ("dot",), PYDOTPRINT),
     }
-    for name, (modules, text) in others.items():
-        if all(importlib.util.find_spec(module) for module in modules):
+    for name, (modules, commands, text) in others.items():
+        if all(map(importlib.util.find_spec, modules)) and all(map(shutil.which, commands)):
             line(f"fresh process to order-2 SVG : {name}", *paired(ours, code(text), 3), "< 1")
         else:
             print(f"fresh process to order-2 SVG : {name}: not installed")

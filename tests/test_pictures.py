@@ -8,6 +8,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import numpy as np
+import pytensor
 import pytensor.tensor as pt
 import pytest
 from strange_loops import HOSTILE, LOOPS, strange_trace, trace_of
@@ -177,6 +178,28 @@ def test_a_wrong_number_in_a_picture_would_be_noticed():
     trace = gallery.loops["square"].trace(order=1)
     key, step, role = "0:dx:3", 0, Role.OVERWRITTEN
     assert [float(v) for v in expected_values(trace, key, step, role)] == [2 * 0.6634204312890625]
+
+
+def chained():
+    """A loop that reads what another loop has computed."""
+    x0 = pt.dscalar("x0")
+    xs = pytensor.scan(lambda x: pt.sin(x), outputs_info=[x0], n_steps=3, return_updates=False)
+    one = pt.as_tensor(np.float64(1))
+    ys = pytensor.scan(lambda x, y: x * y, sequences=[xs], outputs_info=[one], return_updates=False)
+    return lab.trace(lab.derivative(ys[-1], x0, 2).values, {x0: 0.5})
+
+
+@pytest.mark.parametrize("name", [*gallery.loops, "chained"])
+def test_what_a_step_reads_is_called_as_where_it_was_made(name):
+    """The quantity in every reading stands, with the same number, in another cell as well."""
+    trace = chained() if name == "chained" else gallery.loops[name].trace(order=2)
+    made = {(g.cell, g.title.split(" = ")[1]) for g, _, role in cells(trace) if role != Role.READ}
+    numbers = dict(made)
+    for group, _, role in cells(trace):
+        if role is Role.READ and group.cell in numbers:
+            assert (group.cell, group.title.split(" = ")[1]) in made, group.cell
+        elif role is Role.READ:  # the gradient of an output, which is handed over as it is
+            assert group.cell.split(":")[1].startswith("d"), group.cell
 
 
 def test_what_was_overwritten_is_shown():

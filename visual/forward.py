@@ -1,6 +1,6 @@
 """The forward loop on top of a tape picture: values over time, and an arrow for every read."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 
@@ -28,54 +28,121 @@ LANE = HEIGHT + 34
 Slot = tuple[str, int]
 
 
-def draw_forward(
-    canvas: Canvas,
-    trace: Trace,
-    number: int,
-    columns: Columns,
-    time: Timeline,
-    around: int | None,
-) -> None:
-    """Draw the loop number `number` of the trace as lanes of cells, one for each variable."""
-    scan = trace.scans[number]
-    spell = Speller(scan)
-    subtitles = [f"forward · {scan.steps} {'step' if scan.steps == 1 else 'steps'}"]
-    if scan.stopped_early:
-        subtitles[0] += " until its condition was met"
-    subtitles += [f"{name} · {kind}" for name, kind in ((t.name, kind_text(t)) for t in scan.tapes)]
-    if scan.untraced:
-        subtitles.append(f"{', '.join(scan.untraced)} · untraced: replaced at every step, no tape")
-    title = f"{number + 1} · {scan.name}"
-    if len(scan.formulas) == 1:
-        title += f": {spell.equation(scan.formulas[0])}"
-    else:
-        subtitles += [spell.equation(formula) for formula in scan.formulas]
-    canvas.heading(title, subtitles)
+class ForwardBlock:
+    """A loop as lanes of cells over time, one for each of its variables."""
 
-    tops: dict[str, float] = {}
-    slots = outputs_reached(trace, number)
-    needed = _needed(scan, slots) if slots else None
-    for name, sequences in _by_variable(scan.sequences).items():
-        tops[name] = canvas.y
-        _sequence_lane(canvas, number, name, sequences, columns, time, needed)
-    for tape in (*scan.tapes, *scan.outputs):
-        if any(tap < -1 for tap in tape.tape.reads):
-            canvas.y += 22
-        tops[tape.name] = canvas.y
-        _state_lane(canvas, number, tape, columns, time, slots, needed)
-    for step in range(scan.steps) if len(columns.left) > scan.steps else sorted(columns.left):
-        if 0 <= step < scan.steps:  # a state's column is the step that computed it
-            _draw_reads(canvas, scan, step, columns, time, tops)
-    if scan.parameters:
-        _parameter_lane(canvas, number, scan)
-    canvas.y += 26
+    def __init__(
+        self, canvas: Canvas, trace: Trace, number: int, columns: Columns, time: Timeline
+    ) -> None:
+        self.canvas, self.number, self.scan = canvas, number, trace.scans[number]
+        self.columns, self.time = columns, time
+        self.outputs = outputs_reached(trace, number)
+        self.needed = _needed(self.scan, self.outputs) if self.outputs else None
+        self.tops: dict[str, float] = {}
 
+    def draw(self) -> None:
+        """All lanes, the arrows between them, and the parameters."""
+        self._heading()
+        for sequence in self.scan.sequences:
+            name = sequence.axis.variable
+            if name not in self.tops:  # one lane, at however many taps it is read
+                self._lane(name, self._sequence_cells(name))
+        for tape in (*self.scan.tapes, *self.scan.outputs):
+            if any(tap < -1 for tap in tape.tape.reads):
+                self.canvas.y += 22
+            self._lane(tape.name, self._state_cells(tape))
+        for step in range(self.scan.steps):
+            if self.columns.has(step):  # a state's column is the step that computed it
+                self._reads(step)
+        if self.scan.parameters:
+            self._parameters()
+        self.canvas.y += 26
 
-def _by_variable(sequences: Iterable[SequenceTrace]) -> dict[str, list[SequenceTrace]]:
-    found: dict[str, list[SequenceTrace]] = {}
-    for sequence in sequences:
-        found.setdefault(sequence.axis.variable, []).append(sequence)
-    return found
+    def _heading(self) -> None:
+        scan, spell = self.scan, Speller(self.scan)
+        lines = [f"forward · {scan.steps} {'step' if scan.steps == 1 else 'steps'}"]
+        if scan.stopped_early:
+            lines[0] += " until its condition was met"
+        lines += [f"{tape.name} · {kind_text(tape)}" for tape in scan.tapes]
+        if scan.untraced:
+            lines.append(f"{', '.join(scan.untraced)} · untraced: replaced at every step, no tape")
+        title = f"{self.number + 1} · {scan.name}"
+        if len(scan.formulas) == 1:
+            title += f": {spell.equation(scan.formulas[0])}"
+        else:
+            lines += [spell.equation(formula) for formula in scan.formulas]
+        self.canvas.heading(title, lines)
+
+    def _lane(self, name: str, cells: Iterable[tuple[int, Role, np.ndarray]]) -> None:
+        """A lane with a cell for every index that is shown."""
+        self.tops[name] = self.canvas.y
+        self._label(name)
+        for index, role, value in cells:
+            x = self.columns.left.get(self.time.column(name, index))
+            if x is not None:
+                self._cell(x, role, value, indexed(name, index), str(index), name)
+        for x, gap in self.columns.gaps:
+            self.canvas.add(gap_text(gap, x, self.canvas.y + HEIGHT / 2 + 4))
+        self.canvas.y += LANE
+
+    def _sequence_cells(self, name: str) -> Iterator[tuple[int, Role, np.ndarray]]:
+        values = {
+            int(index): value
+            for sequence in self.scan.sequences
+            if sequence.axis.variable == name
+            for index, value in zip(sequence.axis.index, sequence.values, strict=True)
+        }
+        for index, value in sorted(values.items()):
+            yield index, self._role((name, index), Role.INPUT), value
+
+    def _state_cells(self, tape: TapeTrace) -> Iterator[tuple[int, Role, np.ndarray]]:
+        for row, value in enumerate(tape.final):
+            index = int(tape.axis.index[row]) if tape.axis is not None else row
+            role = Role.INPUT if row < tape.tape.origin else Role.INTERMEDIATE
+            yield index, self._role((tape.name, index), role), value
+
+    def _role(self, slot: Slot, otherwise: Role) -> Role:
+        if slot in self.outputs:
+            return Role.SEED
+        return Role.UNNEEDED if self.needed is not None and slot not in self.needed else otherwise
+
+    def _cell(
+        self, x: float, role: Role, value: np.ndarray, label: str, place: str, name: str
+    ) -> None:
+        self.canvas.roles.append(role)
+        box = Box(x, self.canvas.y, CELL, HEIGHT, role)
+        key = f"{self.number}:{name}:{place}"
+        self.canvas.add(cell(box, value, label, key=key, label=label))
+
+    def _label(self, name: str) -> None:
+        short = shortened(name, LABELS - MARGIN - 14, 13)
+        title = name if short != name else ""
+        y = self.canvas.y + HEIGHT / 2 + 4
+        self.canvas.add(Text(LABELS - 12, y, short, 13, "end", bold=True, title=title))
+
+    def _reads(self, step: int) -> None:
+        """An arrow from every value that a step reads to every value that it computes from it."""
+        for formula in self.scan.formulas:
+            target = self._place(formula.target, step)
+            for leaf in dict.fromkeys(leaves_of(formula.expression)):
+                source = self._place(leaf, step)
+                if source is not None and target is not None:
+                    self.canvas.add(_read_arrow(source, target))
+
+    def _place(self, leaf: Leaf, step: int) -> tuple[float, float] | None:
+        slot = _slot(self.scan, leaf, step)
+        x = self.columns.left.get(self.time.column(*slot)) if slot is not None else None
+        return None if slot is None or x is None else (x, self.tops[slot[0]])
+
+    def _parameters(self) -> None:
+        self._label("parameters")
+        x: float = LABELS
+        for parameter in self.scan.parameters:
+            name = parameter.name
+            self._cell(x, Role.INPUT, parameter.value, name, "parameter", name)
+            x += CELL + BETWEEN
+        self.canvas.right = max(self.canvas.right, x)
+        self.canvas.y += LANE
 
 
 def outputs_reached(trace: Trace, number: int) -> set[Slot]:
@@ -124,98 +191,6 @@ def _slot(scan: ScanTrace, leaf: Leaf, step: int) -> Slot | None:
     return None
 
 
-def _label(canvas: Canvas, name: str, y: float) -> None:
-    short = shortened(name, LABELS - MARGIN - 14, 13)
-    title = name if short != name else ""
-    canvas.add(Text(LABELS - 12, y, short, 13, "end", bold=True, title=title))
-
-
-def _gaps(canvas: Canvas, columns: Columns, height: float) -> None:
-    for x, gap in columns.gaps:
-        canvas.add(gap_text(gap, x, canvas.y + height / 2 + 4))
-
-
-def _sequence_lane(
-    canvas: Canvas,
-    number: int,
-    name: str,
-    sequences: list[SequenceTrace],
-    columns: Columns,
-    time: Timeline,
-    needed: set[Slot] | None,
-) -> None:
-    _label(canvas, name, canvas.y + HEIGHT / 2 + 4)
-    drawn: set[int] = set()
-    for sequence in sequences:
-        for step, index in enumerate(sequence.axis.index.tolist()):
-            column = time.column(name, index)
-            if index in drawn or not columns.has(column):
-                continue
-            drawn.add(index)
-            wanted = needed is None or (name, index) in needed
-            role = Role.INPUT if wanted else Role.UNNEEDED
-            box = Box(columns.left[column], canvas.y, CELL, HEIGHT, role)
-            canvas.roles.append(box.role)
-            label = indexed(name, index)
-            canvas.add(
-                cell(box, sequence.values[step], label, key=f"{number}:{name}:{index}", label=label)
-            )
-    _gaps(canvas, columns, HEIGHT)
-    canvas.y += LANE
-
-
-def _state_lane(
-    canvas: Canvas,
-    number: int,
-    tape: TapeTrace,
-    columns: Columns,
-    time: Timeline,
-    outputs: set[Slot],
-    needed: set[Slot] | None,
-) -> None:
-    _label(canvas, tape.name, canvas.y + HEIGHT / 2 + 4)
-    for row in range(len(tape.final)):
-        index = int(tape.axis.index[row]) if tape.axis is not None else row
-        column = time.column(tape.name, index)
-        if not columns.has(column):
-            continue
-        slot = (tape.name, index)
-        role = Role.INPUT if row < tape.tape.origin else Role.INTERMEDIATE
-        if slot in outputs:
-            role = Role.SEED
-        elif needed is not None and slot not in needed:
-            role = Role.UNNEEDED
-        box = Box(columns.left[column], canvas.y, CELL, HEIGHT, role)
-        canvas.roles.append(role)
-        label = indexed(tape.name, index)
-        canvas.add(
-            cell(box, tape.final[row], label, key=f"{number}:{tape.name}:{index}", label=label)
-        )
-    _gaps(canvas, columns, HEIGHT)
-    canvas.y += LANE
-
-
-def _draw_reads(
-    canvas: Canvas,
-    scan: ScanTrace,
-    step: int,
-    columns: Columns,
-    time: Timeline,
-    tops: dict[str, float],
-) -> None:
-    """An arrow from every value that a step reads to every value that it computes from it."""
-    for formula in scan.formulas:
-        target = _slot(scan, formula.target, step)
-        for leaf in dict.fromkeys(leaves_of(formula.expression)):
-            source = _slot(scan, leaf, step)
-            if source is None or target is None:
-                continue
-            x0 = columns.left.get(time.column(*source))
-            x1 = columns.left.get(time.column(*target))
-            if x0 is not None and x1 is not None:
-                canvas.add(_read_arrow((x0, tops[source[0]]), (x1, tops[target[0]])))
-
-
 def _read_arrow(source: tuple[float, float], target: tuple[float, float]) -> Arrow:
     """From cell to cell: straight to the neighbour, over the others, or to another lane."""
     (x0, y0), (x1, y1) = source, target
@@ -228,16 +203,3 @@ def _read_arrow(source: tuple[float, float], target: tuple[float, float]) -> Arr
     if y1 > y0:
         return Arrow(((out, y0 + HEIGHT), (into, y1 - 1)), faint=True)
     return Arrow(((out, y0), (into, y1 + HEIGHT + 1)), faint=True)
-
-
-def _parameter_lane(canvas: Canvas, number: int, scan: ScanTrace) -> None:
-    _label(canvas, "parameters", canvas.y + HEIGHT / 2 + 4)
-    x: float = LABELS
-    for parameter in scan.parameters:
-        box = Box(x, canvas.y, CELL, HEIGHT, Role.INPUT)
-        canvas.roles.append(box.role)
-        key = f"{number}:{parameter.name}:parameter"
-        canvas.add(cell(box, parameter.value, parameter.name, key=key, label=parameter.name))
-        x += CELL + BETWEEN
-    canvas.right = max(canvas.right, x)
-    canvas.y += LANE

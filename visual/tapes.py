@@ -11,7 +11,7 @@ from lab.tape import Kind
 from lab.trace import Trace
 from visual.backward import BackwardBlock
 from visual.columns import root_of, timeline
-from visual.forward import draw_forward
+from visual.forward import ForwardBlock
 from visual.layout import MARGIN, Canvas, legend, place_columns, touched_columns
 from visual.scene import Scene
 from visual.theme import theme_named
@@ -33,7 +33,7 @@ def tapes(trace: Trace, theme: str = "light", around: int | None = None) -> Scen
         columns = place_columns(touched)
         canvas.right = max(canvas.right, columns.right)
         if scan.parent is None and all(tape.kind is not Kind.MIT_MOT for tape in scan.tapes):
-            draw_forward(canvas, trace, number, columns, time, around)
+            ForwardBlock(canvas, trace, number, columns, time).draw()
         else:
             BackwardBlock(canvas, trace, number, columns, time, around).draw()
     _results(canvas, trace)
