@@ -10,7 +10,8 @@ from pytensor.graph.basic import Variable
 from lab.cotangent import Undefined, status_of
 from lab.derivation import Derivation, DerivationRecord, Item, Phase, ReadingGroup
 from lab.errors import listing
-from lab.formula import formulas, text
+from lab.expression import text
+from lab.formula import formulas
 from lab.scan import LoopVariable, outer_inputs
 from lab.tape import Kind
 

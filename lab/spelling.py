@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from lab.errors import ArgumentError
-from lab.formula import PLAIN, Leaf, Style, leaves_of, text
+from lab.expression import PLAIN, Leaf, Style, leaves_of, text
 from lab.trace import Formula, ScanTrace, SequenceTrace, TapeTrace
 
 
@@ -26,7 +26,7 @@ class Spelled:
 
 
 def spelled(scan: ScanTrace, step: int, style: Style = PLAIN) -> tuple[Spelled, ...]:
-    """Everything that a step writes, as formulas; `style` is `formula.PLAIN` or `LATEX`."""
+    """Everything that a step writes, as formulas; `style` is `expression.PLAIN` or `LATEX`."""
     if not 0 <= step < scan.steps:
         raise ArgumentError(f"step = {step!r}: {scan.name} makes the steps 0 to {scan.steps - 1}.")
     speller = Speller(scan, style)

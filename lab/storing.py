@@ -13,7 +13,7 @@ import numpy as np
 
 from lab.arrays import array_from_json, array_to_json
 from lab.errors import ArgumentError
-from lab.formula import Call, Leaf, Number, Slice
+from lab.expression import Call, Leaf, Number, Slice
 from lab.tape import Kind, Tape
 
 Record = TypeVar("Record", bound=type)

@@ -18,7 +18,7 @@ from lab import run as running
 from lab import storing
 from lab.arrays import same
 from lab.errors import ArgumentError, LabError
-from lab.formula import Expression, Leaf
+from lab.expression import Expression, Leaf
 from lab.tape import Kind, Tape
 
 

@@ -12,7 +12,8 @@ from lab import run as running
 from lab import stepping
 from lab.arrays import freeze
 from lab.errors import ArgumentError
-from lab.formula import Leaf, formulas
+from lab.expression import Leaf
+from lab.formula import formulas
 from lab.graphs import require_scan
 from lab.scan import LoopVariable, ScanParts, outer_inputs
 from lab.stepping import Recording

@@ -10,7 +10,7 @@ from scipy.special import jv
 
 import lab
 from lab import gallery
-from lab.formula import LATEX, text
+from lab.expression import LATEX, text
 from lab.spelling import Speller
 
 

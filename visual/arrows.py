@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from lab.formula import Call, Expression, Leaf, leaves_of, text
+from lab.expression import Call, Expression, Leaf, leaves_of, text
 from visual.layout import BETWEEN, CELL, HEIGHT
 from visual.scene import Arrow, Shape, Text, shortened
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from lab.formula import Leaf, leaves_of
+from lab.expression import Leaf, leaves_of
 from lab.spelling import Speller
 from lab.trace import Formula, SequenceTrace, TapeTrace, Trace
 from visual.arrows import Place, factor_label, tape_arrow

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from lab.formula import Leaf, leaves_of
+from lab.expression import Leaf, leaves_of
 from lab.spelling import Speller
 from lab.trace import ScanTrace, SequenceTrace, TapeTrace, Trace
 from visual.columns import Timeline
