@@ -254,9 +254,11 @@ class BackwardBlock:
 
     def _lane_label(self, lane: Lane, words: str = "") -> None:
         """Which tape a lane shows, if there are several, and what a step does to it."""
-        several = len(self.lanes) > 1
-        line = f"{lane.tape.name} {words}".strip() if several else words
-        self.canvas.small_label(line, self.canvas.y + 34)
+        y = self.canvas.y + 34
+        if len(self.lanes) > 1:
+            self.canvas.small_label(lane.tape.name, y)
+            y += 13
+        self.canvas.small_label(words, y)
 
     def _positions(self, lane: Lane, step: int) -> str:
         """``pos 0 → 1``: the positions that a step only reads, and those that it writes."""
