@@ -6,7 +6,7 @@ that the file's suffix names, and every format is a walk over the same shapes.
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -84,6 +84,15 @@ class Group:
 Shape = Box | Text | Arrow | Group
 
 
+def walk(shapes: Iterable[Shape]) -> Iterator[Shape]:
+    """All of `shapes` that are no groups, and those inside groups, in drawing order."""
+    for shape in shapes:
+        if isinstance(shape, Group):
+            yield from walk(shape.shapes)
+        else:
+            yield shape
+
+
 @dataclass(frozen=True)
 class Scene:
     """A whole picture; `title` and `description` are for those who cannot see it."""
@@ -97,13 +106,7 @@ class Scene:
 
     def walk(self) -> Iterator[Shape]:
         """All shapes that are no groups, in drawing order."""
-        stack: list[Shape] = list(reversed(self.shapes))
-        while stack:
-            shape = stack.pop()
-            if isinstance(shape, Group):
-                stack.extend(reversed(shape.shapes))
-            else:
-                yield shape
+        return walk(self.shapes)
 
     def svg(self) -> str:
         """The picture as an SVG document that stands alone."""

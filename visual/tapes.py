@@ -13,9 +13,11 @@ from visual.backward import BackwardBlock
 from visual.columns import root_of, timeline
 from visual.forward import ForwardBlock
 from visual.layout import MARGIN, Canvas, legend, place_columns, touched_columns
-from visual.scene import Scene
+from visual.scene import Scene, Text, walk
 from visual.theme import theme_named
 from visual.values import values_text
+
+ARRAYS = "strips: orange is positive, blue negative, each on a scale of its own; ‖ ‖ is the norm"
 
 
 def tapes(trace: Trace, theme: str = "light", around: int | None = None) -> Scene:
@@ -40,6 +42,9 @@ def tapes(trace: Trace, theme: str = "light", around: int | None = None) -> Scen
     width = canvas.right + MARGIN
     shapes, bottom = legend(canvas.roles, canvas.y - 8, width)
     canvas.add(*shapes)
+    if any("‖" in shape.content for shape in walk(canvas.shapes) if isinstance(shape, Text)):
+        canvas.add(Text(MARGIN, bottom + 12, ARRAYS, 12, muted=True))
+        bottom += 20
     names = ", ".join(f"{scan.name} ({scan.steps} steps)" for scan in trace.scans)
     return Scene(
         width=width,

@@ -50,45 +50,52 @@ def cell(
     label: str = "",
 ) -> Group:
     """A box with a value in it; `old` stands above it, struck through; `label` names it."""
-    shapes: list[Shape] = [box]
-    middle, bottom = box.x + box.width / 2, box.y + box.height
-    title = f"{name} = {full_text(value)}" if value is not None else f"{name}: not written yet"
-    above = label if old is None else value_text(old)
+    if value is None:
+        inside = [_centred(box, box.y + box.height / 2 + 4, "—")]
+        return Group((box, *inside), step, key, f"{name}: not written yet")
+    title = f"{name} = {full_text(value)}"
     if old is not None:
         title += f" (before: {full_text(old)})"
-    if value is None:
-        shapes.append(_centred(box, bottom - box.height / 2 + 4, "—", box.role))
-    elif value.ndim:
-        room = text_width(label, 12, bold=True) + 4 if label else 0
-        shapes += _strip(box, value, min(room, box.width / 2))
-        shape = "×".join(map(str, value.shape))
-        shapes.append(
-            _centred(box, bottom - 7, f"{value_text(value)} {shape}", box.role, SMALL_SIZE)
-        )
-    else:
-        baseline = bottom - (9 if above else box.height / 2 - 4.5)
-        bold = box.role in (Role.OVERWRITTEN, Role.RESULT)
-        shapes.append(_centred(box, baseline, number_text(value), box.role, bold=bold))
-    if value is not None and value.ndim:
-        if label:
-            short = shortened(label, box.width / 2, 12)
-            shapes.append(Text(box.x + 6, box.y + 17, short, 12, bold=True, role=box.role))
-    elif above:
-        size = SMALL_SIZE if old is not None else 12
-        shapes.append(
-            Text(
-                middle,
-                box.y + 16,
-                shortened(above, box.width - 8, size, mono=old is not None),
-                size,
-                "middle",
-                mono=old is not None,
-                bold=old is None,
-                struck=old is not None,
-                role=box.role,
-            )
-        )
-    return Group(tuple(shapes), step, key, title)
+    draw = _array_inside if value.ndim else _number_inside
+    return Group((box, *draw(box, value, old, label)), step, key, title)
+
+
+def _number_inside(
+    box: Box, value: np.ndarray, old: np.ndarray | None, label: str
+) -> Iterator[Shape]:
+    """A number, and above it the old one or its name."""
+    alone = old is None and not label
+    bold = box.role in (Role.OVERWRITTEN, Role.RESULT)
+    bottom = box.y + box.height
+    yield _centred(box, bottom - (box.height / 2 - 4.5 if alone else 9), number_text(value), bold)
+    if not alone:
+        yield _above(box, "middle", box.width - 8, old, label)
+
+
+def _array_inside(
+    box: Box, value: np.ndarray, old: np.ndarray | None, label: str
+) -> Iterator[Shape]:
+    """A strip or thumbnail with the norm and the shape below, the old norm or a name beside."""
+    room = 0.0
+    if old is not None or label:
+        beside = _above(box, "start", box.width / 2, old, label)
+        room = beside.width + 4
+        yield beside
+    yield from _strip(box, value, room)
+    words = f"{value_text(value)} {'×'.join(map(str, value.shape))}"
+    yield _centred(box, box.y + box.height - 7, words, size=SMALL_SIZE)
+
+
+def _above(box: Box, anchor: str, room: float, old: np.ndarray | None, label: str) -> Text:
+    """The value that was replaced, struck through, or the name of the cell."""
+    middle = anchor == "middle"
+    x = box.x + (box.width / 2 if middle else 6)
+    if old is None:
+        short = shortened(label, room, 12)
+        return Text(x, box.y + 16, short, 12, anchor, bold=True, role=box.role)
+    size = SMALL_SIZE if middle else 9
+    short = shortened(value_text(old), room, size, mono=True)
+    return Text(x, box.y + 16, short, size, anchor, mono=True, struck=True, role=box.role)
 
 
 def thin_cell(box: Box, value: np.ndarray, name: str, step: int | None, key: str) -> Group:
@@ -105,10 +112,11 @@ def thin_cell(box: Box, value: np.ndarray, name: str, step: int | None, key: str
 
 
 def _centred(
-    box: Box, y: float, content: str, role: Role, size: float = NUMBER_SIZE, bold: bool = False
+    box: Box, y: float, content: str, bold: bool = False, size: float = NUMBER_SIZE
 ) -> Text:
     content = shortened(content, box.width - 6, size, mono=True)
-    return Text(box.x + box.width / 2, y, content, size, "middle", mono=True, bold=bold, role=role)
+    x = box.x + box.width / 2
+    return Text(x, y, content, size, "middle", mono=True, bold=bold, role=box.role)
 
 
 def _sampled(length: int) -> np.ndarray:
