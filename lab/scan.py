@@ -310,7 +310,9 @@ def index_entries(node: Apply) -> tuple[Any, ...]:
 def _cuts_off(indices: Sequence[Any]) -> bool:
     """Whether the indices of a Subtensor are ``[:stop]`` and no more."""
     (index,) = indices if len(indices) == 1 else (None,)
-    return isinstance(index, slice) and index.start is None and index.step is None
+    if not isinstance(index, slice) or index.stop is None:
+        return False
+    return index.start is None and index.step is None
 
 
 def _has_rows(initial: Variable, count: int) -> bool:

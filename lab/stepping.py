@@ -84,10 +84,15 @@ class LoopRun:
                 )
         for part in self.parts.of_kind(Kind.MIT_MOT):
             rows, needed = len(self.outer[part.outer_input]), part.tape.rows(self.n_steps)
-            if rows < needed or min(part.tape.reads) > 0:
+            if min(part.tape.reads) > 0:
                 raise ArgumentError(
-                    f"{name}: the buffer of {part.name} has {rows} rows, of which its taps "
-                    f"({part.tape}) need {needed}, from position 0 or below."
+                    f"{name}: {part.name} only reads ahead ({part.tape}); a mit-mot must read a "
+                    "tap of 0 or below, or PyTensor does not know where its buffer begins."
+                )
+            if rows < needed:
+                raise ArgumentError(
+                    f"{name}: the buffer of {part.name} has {rows} rows, but its taps "
+                    f"({part.tape}) need {needed} for {self.n_steps} steps."
                 )
 
     def blank(self, unwritten: Mapping[LoopVariable, np.ndarray]) -> None:

@@ -387,6 +387,28 @@ def test_sequences_that_are_longer_than_the_loop(cut):
         check.gradient(cost, u, made.value, given)
 
 
+def test_a_sequence_that_is_cut_across_its_columns_keeps_its_rows():
+    u, n = pt.dmatrix("u"), pt.lscalar("n")
+    row, x = pt.dvector("row"), pt.dscalar("x")
+    buffer = pt.set_subtensor(pt.empty((n + 1,))[:1], 0.7)
+    parts = (
+        LoopVariable(Kind.SEQUENCE, "u", Tape((0,), ()), u[:, :n], (row,)),
+        LoopVariable(Kind.SIT_SOT, "x", Tape((-1,), (0,)), buffer, (x,), (x * row.sum() ** 2,)),
+    )
+    cost = build_scan(ScanParts("by_hand", n, parts)).outputs[0].sum()
+    given = {u: np.linspace(0.5, 1.5, 9).reshape(3, 3), n: 1}
+    check.gradient(cost, u, lab.derivative(cost, u, 1).value, given)
+
+
+@pytest.mark.parametrize(
+    ("reads", "length", "says"), [((1, 2), 6, "only reads ahead"), ((0, 1), 2, "need 4")]
+)
+def test_mitmots_that_pytensor_would_misplace_are_refused_when_run(reads, length, says):
+    buffer, filled = hand_built(reads, (1,), lambda a, b: [a * b], length, 3)
+    with pytest.raises(lab.ArgumentError, match=says):
+        value_at(filled, {buffer: np.ones(length)})
+
+
 def test_scans_inside_other_operations_are_ours_as_well():
     """PyTensor would lose what the inner loop's first value hands on."""
     x0, u = pt.dscalar("x0"), pt.dvector("u")
