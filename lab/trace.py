@@ -54,6 +54,7 @@ class Access:
 class TapeTrace:
     """One tape: its taps, its initial contents, and every read and write.
 
+    `argument` is its number among the Scan's arguments, by which formulas refer to it.
     `unwritten` marks the rows of `initial` that were allocated and never filled; zeros stand
     for them.  `axis`
     tells which quantity a row belongs to, if it is known.  `gradient_of` names the variable
@@ -62,6 +63,7 @@ class TapeTrace:
     """
 
     name: str
+    argument: int
     kind: Kind
     tape: Tape
     initial: np.ndarray
@@ -99,6 +101,7 @@ class SequenceTrace:
     """One sequence: the value that each step read; `axis` tells of what, and at which index."""
 
     name: str
+    argument: int
     values: np.ndarray
     axis: Axis
 
@@ -111,6 +114,7 @@ class ParameterTrace:
     """A value that every step reads."""
 
     name: str
+    argument: int
     value: np.ndarray
 
     __eq__ = same
@@ -166,10 +170,9 @@ class ScanTrace:
 
     def variable(self, leaf: Leaf) -> "TapeTrace | SequenceTrace | ParameterTrace | None":
         """The variable that a leaf of a formula reads or writes."""
-        ordered = (*self.sequences, *self.tapes, *[None] * len(self.untraced), *self.outputs)
-        if 0 <= leaf.argument < len(ordered):
-            return ordered[leaf.argument]
-        return next((p for p in self.parameters if p.name == leaf.variable), None)
+        groups = (self.sequences, self.tapes, self.outputs, self.parameters)
+        found = (v for group in groups for v in group if v.argument == leaf.argument)
+        return next(found, None)
 
     @cached_property
     def formulas(self) -> tuple[Formula, ...]:

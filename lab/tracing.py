@@ -85,28 +85,28 @@ def _scan_trace(
     tapes: list[TapeTrace] = []
     outputs: list[TapeTrace] = []
     sequences: list[SequenceTrace] = []
+    parameters: list[ParameterTrace] = []
     for position, part in enumerate(outer_inputs(parts)):
         if part.kind is Kind.SEQUENCE:
             (read,) = recording.reads[part]
             axis = _sequence_axis(part, sources.get(position), values, axes)
             axes[part.outer_input] = axis
-            sequences.append(SequenceTrace(part.name, freeze(read.values), _cut(axis, read.rows)))
+            shown = _cut(axis, read.rows)
+            sequences.append(SequenceTrace(part.name, position, freeze(read.values), shown))
             continue
+        if part.kind is Kind.PARAMETER and hasattr(part.outer_input.type, "dtype"):
+            value = freeze(np.array(values[part.outer_input]))
+            parameters.append(ParameterTrace(part.name, position, value))
         if not part.kind.is_state and part.kind is not Kind.NIT_SOT:
             continue
         source = sources.get(position)
-        tape = _tape_trace(recording, part, source, used)
+        tape = _tape_trace(recording, part, position, source, used)
         found = _tape_axis(part, tape, source, axes)
         if found is not None:
             axes[part.outer_output] = found
             tape = replace(tape, axis=found)
         (outputs if part.kind is Kind.NIT_SOT else tapes).append(tape)
 
-    parameters = tuple(
-        ParameterTrace(part.name, freeze(np.array(values[part.outer_input])))
-        for part in parts.of_kind(Kind.PARAMETER)
-        if hasattr(part.outer_input.type, "dtype")
-    )
     return ScanTrace(
         name=parts.name,
         steps=recording.steps,
@@ -114,7 +114,7 @@ def _scan_trace(
         parent=parent,
         tapes=tuple(tapes),
         sequences=tuple(sequences),
-        parameters=parameters,
+        parameters=tuple(parameters),
         outputs=tuple(outputs),
         untraced=tuple(part.name for part in parts.of_kind(Kind.UNTRACED)),
         inside=_inside(recording),
@@ -126,6 +126,7 @@ def _scan_trace(
 def _tape_trace(
     recording: Recording,
     part: LoopVariable,
+    position: int,
     source: LoopVariable | None,
     used: set[Variable],
 ) -> TapeTrace:
@@ -150,6 +151,7 @@ def _tape_trace(
 
     return TapeTrace(
         name=part.name,
+        argument=position,
         kind=part.kind,
         tape=part.tape,
         initial=freeze(initial),
