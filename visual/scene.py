@@ -25,7 +25,10 @@ NARROW, WIDE = set("iljtfr.,:;|!'()[] ·"), set("mwMWQO@%→←∂Σ″′")
 
 @dataclass(frozen=True)
 class Box:
-    """A rectangle in a role; `heat` fills it with a value from -1 to 1 instead."""
+    """A rectangle in a role; `heat` fills it with a value from -1 to 1 instead.
+
+    `faded` washes the role's colours out: what stands in the box is not needed.
+    """
 
     x: float
     y: float
@@ -33,6 +36,7 @@ class Box:
     height: float
     role: Role
     heat: float | None = None
+    faded: bool = False
 
 
 @dataclass(frozen=True)
@@ -50,6 +54,7 @@ class Text:
     struck: bool = False
     role: Role | None = None
     title: str = ""
+    faded: bool = False
 
     @property
     def width(self) -> float:
@@ -64,11 +69,17 @@ class Text:
 
 @dataclass(frozen=True)
 class Arrow:
-    """A smooth line through `points`, a cubic Bézier curve if there are four, with a head."""
+    """A line with a head: Bézier curves, if there are 3n + 1 points, or straight pieces."""
 
     points: tuple[tuple[float, float], ...]
     accent: bool = False
     faint: bool = False
+    straight: bool = False
+
+    @property
+    def is_curve(self) -> bool:
+        """Whether the points are a start and, for every piece, two controls and an end."""
+        return not self.straight and len(self.points) > 2 and len(self.points) % 3 == 1
 
 
 @dataclass(frozen=True)

@@ -110,7 +110,7 @@ def _text(shape: Text, theme: Theme) -> str:
 def _arrow(arrow: Arrow, theme: Theme) -> str:
     colour = theme.arrow if arrow.accent else theme.muted if arrow.faint else theme.text
     points = [f"{number(x)},{number(y)}" for x, y in arrow.points]
-    curve = f"M{points[0]}C{' '.join(points[1:])}" if len(points) == 4 else f"M{'L'.join(points)}"
+    curve = f"M{points[0]}C{' '.join(points[1:])}" if arrow.is_curve else f"M{'L'.join(points)}"
     line = f'<path d="{curve}" fill="none" stroke="{colour}" stroke-width="1.4"/>'
     (x0, y0), (x1, y1) = arrow.points[-2:]
     angle = atan2(y1 - y0, x1 - x0)
