@@ -43,7 +43,7 @@ def test_every_option_changes_the_picture(capsys):
         drawn(),
         drawn("--order", "2"),
         drawn("--wrt", "birth"),
-        drawn("--steps", "3"),
+        drawn("--steps", "4"),
         drawn("--cost", "sum"),
         drawn("--cost", "0,1,0.5"),
         drawn("--of", "hunters"),

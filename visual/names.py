@@ -1,4 +1,8 @@
-"""What quantities are called in a picture: x₃, ∂C/∂x₃, buf[1]."""
+"""What quantities are called in a picture: x₃, dC/dx₃, buf[1].
+
+Gradients through the whole loop are written with d, and with ∂ those parts of them that
+come from the cost, or through one reader, directly.
+"""
 
 from lab.derivative import prime
 from lab.trace import ScanTrace, TapeTrace, Trace
@@ -26,13 +30,26 @@ def cost_name(order: int) -> str:
 
 
 def gradient_name(trace: Trace, scan: ScanTrace, variable: str | None, index: int | None) -> str:
-    """``∂C/∂x₃``: what `scan` holds for a variable of the Scan that it differentiates."""
+    """``dC/dx₃``: what `scan` holds for a variable of the Scan that it differentiates."""
     if scan.parent is None or variable is None:
         return ""
     parent = trace.scans[scan.parent]
     held = quantity_name(trace, parent, variable, index)
-    inner = f"({held})" if "∂" in held else held
-    return f"∂{cost_name(scan.order)}/∂{inner}"
+    inner = f"({held})" if "/" in held else held
+    return f"d{cost_name(scan.order)}/d{inner}"
+
+
+def direct_part(gradient: str) -> str:
+    """``∂C/∂x₃``: the part of ``dC/dx₃`` that does not come through later steps."""
+    above, slash, below = gradient.partition("/")
+    return f"∂{above[1:]}/∂{below[1:]}" if slash else gradient
+
+
+def cell_key(trace: Trace, number: int, name: str, index: int | None, row: int) -> str:
+    """Which quantity a cell shows: the same wherever it is shown."""
+    if index is None:
+        return f"{number}:{name}:row {row}"
+    return f"{root_number(trace, number)}:{name}:{index}"
 
 
 def quantity_name(trace: Trace, scan: ScanTrace, variable: str, index: int | None) -> str:
