@@ -7,7 +7,7 @@ its slot and a version, and is computed once: the static single assignment form 
     >>> found.sources[found.latest(1, tape, row=0)]   # what dC/dx₄ was computed from
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -57,21 +57,13 @@ class Flow:
 
     def latest(self, scan: int, tape: TapeTrace, row: int) -> Value:
         """The value that a run leaves in a row of a tape."""
-        return Value(
-            scan, tape.name, tape.argument, row, self.versions.get(_slot(scan, tape, row), 0)
-        )
+        version = self.versions.get((scan, tape.argument, row), 0)
+        return Value(scan, tape.name, tape.argument, row, version)
 
-    def needed(self, results: Iterable[Value]) -> set[Value]:
-        """All values that `results` are computed from, and these themselves."""
-        found: set[Value] = set()
-        waiting = list(results)
-        while waiting:
-            value = waiting.pop()
-            if value not in found:
-                found.add(value)
-                write = self.writes.get(value)
-                waiting += write.sources if write is not None else ()
-        return found
+    def chain(self, scan: int, tape: TapeTrace, row: int) -> list[Value]:
+        """All values that a row of a tape holds, one after another."""
+        last = self.latest(scan, tape, row)
+        return [last._replace(version=version) for version in range(last.version + 1)]
 
 
 def flow(trace: Trace) -> Flow:
@@ -93,11 +85,6 @@ def flow(trace: Trace) -> Flow:
     return Flow(writes, versions)
 
 
-def given(trace: Trace, number: int, name: str, index: int) -> Value:
-    """The value of a sequence at an index, or of a parameter (index 0), by where it came from."""
-    return Value(_giver(trace, number, name), name, -1, index)
-
-
 Reader = Callable[[int], Value]
 
 
@@ -109,10 +96,6 @@ def _step(scan: ScanTrace, step: int, readers: Mapping[Leaf, Reader]) -> Iterato
 
 def _distinct(formula: Formula) -> tuple[Leaf, ...]:
     return tuple(dict.fromkeys(leaves_of(formula.expression)))
-
-
-def _slot(scan: int, tape: TapeTrace, row: int) -> tuple[int, int, int]:
-    return scan, tape.argument, row
 
 
 def _reader(
@@ -130,7 +113,7 @@ def _reader(
 
         return of_tape
     if isinstance(variable, SequenceTrace):
-        made = _maker(trace, number, variable, versions)
+        made = handed_on(trace, number, variable, versions)
         index = variable.axis.index.tolist()
         giver = _giver(trace, number, variable.name)
         return lambda step: made.get(index[step]) or Value(giver, variable.name, -1, index[step])
@@ -138,24 +121,28 @@ def _reader(
     return lambda step: parameter
 
 
-def _maker(
+def handed_on(
     trace: Trace,
     number: int,
     sequence: SequenceTrace,
     versions: Mapping[tuple[int, int, int], int],
 ) -> dict[int, Value]:
-    """For every index the value of an earlier Scan's tape that a sequence hands on."""
+    """By index, the values of an earlier Scan's tape that a sequence of Scan `number` hands on.
+
+    Empty for a sequence that was given from outside.
+    """
     parent = trace.scans[number].parent
     while parent is not None:
         scan = trace.scans[parent]
-        found: dict[int, Value] = {}
-        for tape in (*scan.tapes, *scan.outputs):
-            axis = tape.axis
-            if tape.name == sequence.name and axis is not None:
-                if axis.variable == sequence.axis.variable:
-                    for row, index in enumerate(axis.index.tolist()):
-                        version = versions.get(_slot(parent, tape, row), 0)
-                        found[index] = Value(parent, tape.name, tape.argument, row, version)
+        found = {
+            index: Value(
+                parent, tape.name, tape.argument, row, versions.get((parent, tape.argument, row), 0)
+            )
+            for tape in (*scan.tapes, *scan.outputs)
+            if tape.name == sequence.name and tape.axis is not None
+            if tape.axis.variable == sequence.axis.variable
+            for row, index in enumerate(tape.axis.index.tolist())
+        }
         if found:
             return found
         parent = scan.parent

@@ -190,6 +190,8 @@ def _text(shape: Text, theme: Theme, inherited: Style) -> str:
 
 def _arrow(arrow: Arrow, theme: Theme) -> str:
     colour = theme.arrow if arrow.accent else theme.muted if arrow.faint else theme.text
+    if arrow.faded:
+        colour = mixed(theme.text, theme.background, 0.7)
     points = [f"{number(x)},{number(y)}" for x, y in arrow.points]
     curve = f"M{points[0]}C{' '.join(points[1:])}" if arrow.is_curve else f"M{'L'.join(points)}"
     line = f'<path d="{curve}" fill="none" stroke="{colour}"/>'
