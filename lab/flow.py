@@ -134,15 +134,13 @@ def handed_on(
     parent = trace.scans[number].parent
     while parent is not None:
         scan = trace.scans[parent]
-        found = {
-            index: Value(
-                parent, tape.name, tape.argument, row, versions.get((parent, tape.argument, row), 0)
-            )
-            for tape in (*scan.tapes, *scan.outputs)
-            if tape.name == sequence.name and tape.axis is not None
-            if tape.axis.variable == sequence.axis.variable
-            for row, index in enumerate(tape.axis.index.tolist())
-        }
+        found: dict[int, Value] = {}
+        for tape in (*scan.tapes, *scan.outputs):
+            same_name = tape.name == sequence.name
+            if same_name and tape.axis and tape.axis.variable == sequence.axis.variable:
+                for row, index in enumerate(tape.axis.index.tolist()):
+                    version = versions.get((parent, tape.argument, row), 0)
+                    found[index] = Value(parent, tape.name, tape.argument, row, version)
         if found:
             return found
         parent = scan.parent
@@ -154,7 +152,7 @@ def _giver(trace: Trace, number: int, name: str) -> int:
     found, parent = number, trace.scans[number].parent
     while parent is not None:
         scan = trace.scans[parent]
-        if any(variable.name == name for variable in (*scan.sequences, *scan.parameters)):
+        if name in {s.name for s in scan.sequences} | {p.name for p in scan.parameters}:
             found = parent
         parent = scan.parent
     return found

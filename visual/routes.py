@@ -93,8 +93,8 @@ def route(source: Spot, target: Spot, grid: Grid, found: Tracks) -> tuple[Point,
         return (x0, y0 + way * above[0]), (x1, y1 - way * (above[1] + 1))
     if source.lane == target.lane:  # over the boxes in between
         way = 1 if x1 > x0 else -1
-        out, into, top = x0 + way * 12, x1 - way * 12, y0 - above[0]
-        return (out, top), (out, top - 22), (into, top - 22), (into, top - 1)
+        out, end, top = x0 + way * 12, x1 - way * 12, y0 - above[0]
+        return (out, top), (out, top - 22), (end, top - 22), (end, top - 1)
     number = found.of[source.lane, target.lane]
     side = _side(source, target)
     gap = x1 + side * (half + 8 + TRACK * number)

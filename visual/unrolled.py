@@ -7,57 +7,21 @@ wherever later steps add to it.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
 
 from lab.errors import ArgumentError
 from lab.trace import Trace
-from visual.columns import Gap, Timeline, root_of, step_timeline, with_gaps
-from visual.layout import HEIGHT, MARGIN, THIN, Canvas, legend, touched_columns
+from visual.columns import Gap, with_gaps
+from visual.layout import HEIGHT, MARGIN, THIN, Canvas, legend
 from visual.names import cost_name
-from visual.routes import TRACK, Grid, Spot, Tracks, is_straight, route, tracks
+from visual.placing import Item, Placing, Row, place
+from visual.routes import TRACK, Grid, Spot, is_straight, route, tracks
 from visual.scene import Arrow, Box, Scene, Text, shortened, text_width
 from visual.theme import Role, theme_named
-from visual.unrolling import Node, Place, unrolling
+from visual.unrolling import Unrolling, unrolling
 from visual.values import cell, thin_cell
 
 LEFT, FOLD, ARC = 216, 40, 24
 NARROWEST, WIDEST = 84, 150
-
-
-@dataclass(frozen=True)
-class Row:
-    """A lane of the picture: in the block of a Scan, what of a variable stands there.
-
-    A `repeated` one shows once more what a Scan farther above has made.
-    """
-
-    block: int
-    repeated: bool
-    lasting: bool
-    place: Place
-
-    @property
-    def order(self) -> tuple[int, bool, bool, int, int, int, bool]:
-        """Where the lane stands: what is read on top, what lasts at the bottom."""
-        place = self.place
-        return (
-            self.block,
-            not self.repeated,
-            self.lasting,
-            place.scan if self.repeated else 0,
-            place.argument,
-            place.again,
-            place.direct,
-        )
-
-
-@dataclass(frozen=True, eq=False)
-class Item:
-    """A node where it stands; `node` is its number in the graph."""
-
-    node: int
-    row: Row
-    column: int
 
 
 def unrolled(
@@ -70,12 +34,12 @@ def unrolled(
     """The unrolled picture of a trace, or of those of its Scans that have the numbers `scans`.
 
     The first of them is drawn as the loop, the others as its derivatives.  With `all_direct`
-    every gradient is drawn with its direct part, also where it is zero.
+    every gradient is drawn with its direct part, also where it is zero.  Loops of more than 12
+    steps are folded: the ends are shown, and the steps next to the step `around`.
     """
-    chosen = _check(trace, scans)
+    chosen = _checked(trace, scans)
     graph = unrolling(trace, chosen, all_direct)
-    picture = _Picture(trace, chosen, around, graph.nodes, graph.edges)
-    canvas = picture.draw()
+    canvas = _Picture(trace, chosen, graph, place(trace, chosen, graph, around)).draw()
     width = canvas.right + MARGIN
     shapes, bottom = legend(canvas.roles, canvas.y, width)
     canvas.add(*shapes)
@@ -90,7 +54,7 @@ def unrolled(
     )
 
 
-def _check(trace: Trace, scans: Sequence[int] | None) -> tuple[int, ...]:
+def _checked(trace: Trace, scans: Sequence[int] | None) -> tuple[int, ...]:
     known = range(len(trace.scans))
     chosen = tuple(known if scans is None else sorted(set(scans)))
     if not chosen or not set(chosen) <= set(known):
@@ -101,218 +65,120 @@ def _check(trace: Trace, scans: Sequence[int] | None) -> tuple[int, ...]:
 
 
 class _Picture:
-    """The graph, placed in lanes and columns."""
+    """The graph and its placing, drawn on a canvas."""
 
     def __init__(
-        self,
-        trace: Trace,
-        chosen: tuple[int, ...],
-        around: int | None,
-        nodes: Sequence[Node],
-        edges: Sequence[tuple[int, int]],
+        self, trace: Trace, chosen: Sequence[int], graph: Unrolling, placing: Placing
     ) -> None:
-        self.trace, self.chosen, self.nodes = trace, chosen, nodes
-        self.blocks = {number: block for block, number in enumerate(chosen)}
-        self.time: Timeline = step_timeline(root_of(trace, trace.scans[chosen[0]]))
-        widest = max((text_width(node.label, 12, bold=True) for node in nodes), default=0)
-        self.width = min(max(widest + 12, NARROWEST), WIDEST)
-        self.left_out = self._useless()
-        scans = [trace.scans[number] for number in chosen]
-        touched = {c for scan in scans for c in touched_columns(scan, self.time, around)}
-        self.items: dict[tuple[int, int], Item] = {}  # by node and block
-        homes = self._homes()
-        for number, node in enumerate(nodes):
-            column = self._column(node, homes)
-            if node.lasting or node.place in self.left_out:
-                continue
-            if column in touched or node.index is None:
-                self._put(number, self._block(node), column, repeated=False)
-        self.arrows: list[tuple[Item, Item]] = []
-        for source, target in edges:
-            self._arrow(source, target)
-        self._put_lasting()
-
-    def _useless(self) -> set[Place]:
-        """The outputs of derivatives of which nothing is needed: their lanes are left out."""
-        outputs = {
-            (number, tape.argument)
-            for number in self.chosen[1:]
-            for tape in self.trace.scans[number].outputs
-        }
-        places = {n.place for n in self.nodes if (n.place.scan, n.place.argument) in outputs}
-        return places - {node.place for node in self.nodes if not node.faded}
-
-    # places
-
-    def _block(self, node: Node) -> int:
-        """The block that a node stands in: that of its Scan, or the first."""
-        return self.blocks.get(node.place.scan, 0)
-
-    def _homes(self) -> dict[tuple[int, int], int]:
-        """For every step of every Scan a column: that of something that it makes."""
-        homes: dict[tuple[int, int], int] = {}
-        for node in self.nodes:
-            if node.index is not None and node.step is not None:
-                column = self.time.column(node.variable, node.index)
-                homes.setdefault((node.place.scan, node.step), column)
-        return homes
-
-    def _column(self, node: Node, homes: dict[tuple[int, int], int]) -> int:
-        if node.index is not None:
-            return self.time.column(node.variable, node.index)
-        if node.step is not None:
-            return homes.get((node.place.scan, node.step), node.step)
-        first, second = (homes.get((node.place.scan, step), step) for step in (0, 1))
-        return 2 * first - second  # before the first step
-
-    def _put(self, number: int, block: int, column: int, repeated: bool) -> Item:
-        node = self.nodes[number]
-        row = Row(block, repeated, node.lasting, node.place)
-        if node.lasting:  # side by side in one lane
-            row = replace(row, place=replace(node.place, variable="", argument=0, scan=0))
-        return self.items.setdefault((number, block), Item(number, row, column))
-
-    def _arrow(self, source: int, target: int) -> None:
-        """An arrow, if both ends are shown; from far above, out of a repetition of its source."""
-        if self.nodes[source].lasting or self.nodes[target].lasting:
-            return  # they belong to all steps
-        block = self._block(self.nodes[target])
-        above = self._block(self.nodes[source])
-        first, last = self.items.get((source, above)), self.items.get((target, block))
-        if first is None or last is None:
-            return
-        if block - above > 1:
-            first = self._put(source, block, first.column, repeated=True)
-        self.arrows.append((first, last))
-
-    def _put_lasting(self) -> None:
-        columns = sorted({item.column for item in self.items.values()}) or [0]
-        placed: dict[int, int] = {}
-        for number, node in enumerate(self.nodes):
-            if node.lasting:
-                block = self._block(node)
-                count = placed.get(block, 0)
-                placed[block] = count + 1
-                beyond = columns[-1] + 1 + count - len(columns)
-                column = columns[count] if count < len(columns) else beyond
-                self._put(number, block, column, repeated=False)
-
-    # drawing
+        self.trace, self.chosen, self.nodes, self.placing = trace, chosen, graph.nodes, placing
+        self.canvas = Canvas()
+        self.rows = sorted({item.row for item in placing.items}, key=lambda row: row.order)
+        lanes = {row: lane for lane, row in enumerate(self.rows)}
+        self.columns = with_gaps(item.column for item in placing.items)
+        numbers = {c: n for n, c in enumerate(self.columns) if not isinstance(c, Gap)}
+        self.spots = {i: Spot(lanes[i.row], numbers[i.column]) for i in placing.items}
+        self.ways = [(self.spots[a], self.spots[b]) for a, b in placing.arrows]
+        self.taken = frozenset(self.spots.values())
+        self.tracks = tracks(self.ways, self.taken)
 
     def draw(self) -> Canvas:
-        """All blocks with their lanes, then the arrows."""
-        canvas = Canvas()
-        rows = sorted({item.row for item in self.items.values()}, key=lambda row: row.order)
-        lanes = {row: lane for lane, row in enumerate(rows)}
-        columns = with_gaps(item.column for item in self.items.values())
-        numbered = {c: n for n, c in enumerate(columns) if not isinstance(c, Gap)}
-        spots = {item: Spot(lanes[item.row], numbered[item.column]) for item in self.items.values()}
-        taken = frozenset(spots.values())
-        ways = [(spots[a], spots[b]) for a, b in self.arrows]
-        found = tracks(ways, taken)
-        lefts = _lefts(columns, self.width, 26 + TRACK * found.count)
-        arcs = {a.lane for a, b in ways if a.lane == b.lane and not is_straight(a, b, taken)}
+        """The lanes of all blocks, the arrows, and the boxes over them."""
+        grid = self._grid()
+        for (first, last), (source, target) in zip(self.placing.arrows, self.ways, strict=True):
+            bow = source.lane == target.lane and not is_straight(source, target, self.taken)
+            start, end = self.nodes[first.node], self.nodes[last.node]
+            arrow = Arrow(
+                route(source, target, grid, self.tracks),
+                faint=start.place.scan != end.place.scan,
+                straight=not bow,
+                faded=start.faded or end.faded,
+            )
+            self.canvas.add(arrow)
+        for item, spot in self.spots.items():
+            left, top = grid.lefts[spot.column], grid.tops[spot.lane]
+            self._cell(item, Box(left, top, grid.width, grid.heights[spot.lane], Role.READ))
+        self._gaps(grid)
+        right = max(grid.lefts) + grid.width + TRACK * (self.tracks.count + 2)
+        self.canvas.right = max(self.canvas.right, right)
+        return self.canvas
 
-        tops, heights = [], []
-        for lane, row in enumerate(rows):
-            if lane == 0 or rows[lane - 1].block != row.block:
-                self._heading(canvas, self.chosen[row.block])
-            canvas.y += ARC if lane in arcs else 0
+    def _grid(self) -> Grid:
+        """Where lanes and columns begin; headings and labels are drawn on the way."""
+        labels = (text_width(node.label, 12, bold=True) for node in self.nodes)
+        width = min(max([NARROWEST, *labels]) + 12, WIDEST)
+        bows = {a.lane for a, b in self.ways if a.lane == b.lane and abs(a.column - b.column) > 1}
+        canvas, tops, heights = self.canvas, [], []
+        for lane, row in enumerate(self.rows):
+            if lane == 0 or self.rows[lane - 1].block != row.block:
+                canvas.y += 16 if lane else 0
+                self._heading(self.chosen[row.block])
+            canvas.y += ARC if lane in bows else 0
             height = THIN if row.repeated else HEIGHT
             tops.append(canvas.y)
             heights.append(float(height))
-            self._label(canvas, row, canvas.y + height / 2 + 4)
-            last = lane + 1 == len(rows) or rows[lane + 1].block != row.block
-            canvas.y += height + 20 + found.room(lane) + (16 if last else 0)
+            self._label(row, canvas.y + height / 2 + 4)
+            canvas.y += height + 20 + self.tracks.room(lane)
+        lefts = _lefts(self.columns, width, 26 + TRACK * self.tracks.count)
+        return Grid(tuple(tops), tuple(heights), lefts, width, self.taken)
 
-        grid = Grid(tuple(tops), tuple(heights), tuple(lefts), self.width, taken)
-        for (first, last_item), (source, target) in zip(self.arrows, ways, strict=True):
-            canvas.add(self._drawn(first, last_item, source, target, grid, found))
-        for item, spot in spots.items():
-            self._cell(canvas, item, lefts[spot.column], tops[spot.lane])
-        for number, column in enumerate(columns):
-            if isinstance(column, Gap):
-                for top, height in zip(tops, heights, strict=True):
-                    mark = f"⋯{column.hidden:,}"
-                    x, y = lefts[number] + FOLD / 2, top + height / 2 + 4
-                    canvas.add(Text(x, y, mark, 10.5, "middle", muted=True))
-        canvas.right = max(canvas.right, max(lefts) + self.width + TRACK * (found.count + 2))
-        return canvas
-
-    def _drawn(
-        self, first: Item, last: Item, source: Spot, target: Spot, grid: Grid, found: Tracks
-    ) -> Arrow:
-        points = route(source, target, grid, found)
-        bow = source.lane == target.lane and not is_straight(source, target, grid.taken)
-        start, end = self.nodes[first.node], self.nodes[last.node]
-        elsewhere = start.place.scan != end.place.scan
-        return Arrow(points, faint=elsewhere, straight=not bow, faded=start.faded or end.faded)
-
-    def _cell(self, canvas: Canvas, item: Item, x: float, y: float) -> None:
+    def _cell(self, item: Item, box: Box) -> None:
         node = self.nodes[item.node]
-        faded = node.faded and not item.row.repeated
-        role = Role.READ if item.row.repeated else node.role
-        canvas.roles.append(Role.UNNEEDED if faded else role)
-        height = THIN if item.row.repeated else HEIGHT
-        box = Box(x, y, self.width, height, role, faded=faded)
         if item.row.repeated:
-            canvas.add(thin_cell(box, node.value, node.label, None, node.key))
-        else:
-            canvas.add(cell(box, node.value, node.label, key=node.key, label=node.label))
+            self.canvas.roles.append(Role.READ)
+            self.canvas.add(thin_cell(box, node.value, node.label, None, node.key))
+            return
+        self.canvas.roles.append(Role.UNNEEDED if node.faded else node.role)
+        box = Box(box.x, box.y, box.width, box.height, node.role, faded=node.faded)
+        self.canvas.add(cell(box, node.value, node.label, key=node.key, label=node.label))
 
-    def _heading(self, canvas: Canvas, number: int) -> None:
+    def _gaps(self, grid: Grid) -> None:
+        for left, column in zip(grid.lefts, self.columns, strict=True):
+            for top, height in zip(grid.tops, grid.heights, strict=True):
+                if isinstance(column, Gap):
+                    mark, y = f"⋯{column.hidden:,}", top + height / 2 + 4
+                    self.canvas.add(Text(left + FOLD / 2, y, mark, 10.5, "middle", muted=True))
+
+    # words
+
+    def _heading(self, number: int) -> None:
         """What a block is, to the left of all boxes and arrows."""
-        scan = self.trace.scans[number]
+        scan, canvas = self.trace.scans[number], self.canvas
         steps = f"{scan.steps} {'step' if scan.steps == 1 else 'steps'}"
         lines = [f"the loop, {steps}"]
         if number != self.chosen[0] and scan.parent is not None:
             lines = [f"backward through {scan.parent + 1}, {steps}"]
             lines.append(f"gradient of {cost_name(scan.order)}")
-        lines += [
-            f"without {place.variable}: not needed"
-            for place in sorted(self.left_out, key=lambda place: place.argument)
-            if place.scan == number
-        ]
-        self._left_text(canvas, f"{number + 1} · {scan.name}", MARGIN, 13, bold=True)
+        left_out = [p.variable for p in self.placing.left_out if p.scan == number]
+        lines += [f"without {name}: not needed" for name in sorted(set(left_out))]
+        self._left(f"{number + 1} · {scan.name}", MARGIN, "start", 13, strong=True)
         for line in lines:
             canvas.y += 15
-            self._left_text(canvas, line, MARGIN, 10.5, muted=True)
+            self._left(line, MARGIN, "start", 10.5)
         canvas.y += 8
 
-    def _left_text(
-        self,
-        canvas: Canvas,
-        words: str,
-        x: float,
-        size: float,
-        bold: bool = False,
-        muted: bool = False,
-    ) -> None:
-        """A line in the left margin, as long as there is room."""
-        short = shortened(words, LEFT - 12 - x, size)
-        title = words if short != words else ""
-        canvas.add(Text(x, canvas.y, short, size, bold=bold, muted=muted, title=title))
-
-    def _label(self, canvas: Canvas, row: Row, y: float) -> None:
-        if row.lasting:
-            words = "at every step"
-        elif row.repeated:
-            words = f"reads {row.place.variable}"
-        else:
-            words = "direct part" if row.place.direct else row.place.variable
+    def _label(self, row: Row, y: float) -> None:
+        words = "direct part" if row.place.direct else row.place.variable
+        if row.lasting or row.repeated:
+            words = "at every step" if row.lasting else f"reads {row.place.variable}"
         strong = not (row.lasting or row.repeated or row.place.direct)
-        size = 13 if strong else 10.5
-        short = shortened(words, LEFT - MARGIN - 14, size)
+        height, self.canvas.y = self.canvas.y, y
+        self._left(words, LEFT - 12, "end", 13 if strong else 10.5, strong)
+        self.canvas.y = height
+
+    def _left(self, words: str, x: float, anchor: str, size: float, strong: bool = False) -> None:
+        """A line in the left margin, as long as there is room."""
+        short = shortened(words, LEFT - 12 - MARGIN, size)
         title = words if short != words else ""
-        label = Text(LEFT - 12, y, short, size, "end", bold=strong, muted=not strong, title=title)
-        canvas.add(label)
+        y = self.canvas.y
+        shape = Text(x, y, short, size, anchor, bold=strong, muted=not strong, title=title)
+        self.canvas.add(shape)
 
 
-def _lefts(columns: Iterable[int | Gap], width: float, between: float) -> list[float]:
+def _lefts(columns: Iterable[int | Gap], width: float, between: float) -> tuple[float, ...]:
     """The left edges of columns; a gap is narrower."""
     x: float = LEFT
     found = []
     for column in columns:
         found.append(x)
         x += (FOLD if isinstance(column, Gap) else width) + between
-    return found
+    return tuple(found)

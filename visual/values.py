@@ -104,10 +104,12 @@ def _above(box: Box, anchor: str, room: float, old: np.ndarray | None, label: st
     x = box.x + (box.width / 2 if middle else 6)
     if old is None:
         short = shortened(label, room, 12)
-        return Text(x, box.y + 16, short, 12, anchor, bold=True, role=box.role)
+        return Text(x, box.y + 16, short, 12, anchor, bold=True, role=box.role, faded=box.faded)
     size = SMALL_SIZE if middle else 9
     short = shortened(value_text(old), room, size, mono=True)
-    return Text(x, box.y + 16, short, size, anchor, mono=True, struck=True, role=box.role)
+    return Text(
+        x, box.y + 16, short, size, anchor, mono=True, struck=True, role=box.role, faded=box.faded
+    )
 
 
 def thin_cell(box: Box, value: np.ndarray, name: str, step: int | None, key: str) -> Group:
@@ -117,8 +119,17 @@ def thin_cell(box: Box, value: np.ndarray, name: str, step: int | None, key: str
     middle = box.y + box.height - 8
     shapes: tuple[Shape, ...] = (
         box,
-        Text(box.x + 5, middle, label, 11, bold=True, role=box.role),
-        Text(box.x + box.width - 5, middle, written, 11, "end", mono=True, role=box.role),
+        Text(box.x + 5, middle, label, 11, bold=True, role=box.role, faded=box.faded),
+        Text(
+            box.x + box.width - 5,
+            middle,
+            written,
+            11,
+            "end",
+            mono=True,
+            role=box.role,
+            faded=box.faded,
+        ),
     )
     return Group(shapes, step, key, f"{name} = {full_text(value)}")
 
@@ -128,7 +139,7 @@ def _centred(
 ) -> Text:
     content = shortened(content, box.width - 6, size, mono=True)
     x = box.x + box.width / 2
-    return Text(x, y, content, size, "middle", mono=True, bold=bold, role=box.role)
+    return Text(x, y, content, size, "middle", mono=True, bold=bold, role=box.role, faded=box.faded)
 
 
 def _sampled(length: int) -> np.ndarray:
