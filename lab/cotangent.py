@@ -14,6 +14,8 @@ from pytensor.gradient import DisconnectedType, NullType, disconnected_type
 from pytensor.graph.basic import Variable
 from pytensor.tensor.type import TensorType, continuous_dtypes
 
+PREAMBLE = "This variable is Null because "  # with which PyTensor begins its reasons
+
 
 @dataclass(frozen=True)
 class Connected:
@@ -59,7 +61,7 @@ def status_of(gradient: Variable | None) -> Status:
     if gradient is None or isinstance(gradient.type, DisconnectedType):
         return Disconnected()
     if isinstance(gradient.type, NullType):
-        return Undefined(gradient.type.why_null)
+        return Undefined(gradient.type.why_null.removeprefix(PREAMBLE).strip())
     return Connected()
 
 
