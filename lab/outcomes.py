@@ -42,6 +42,9 @@ def _outcome(d: Derivation, part: LoopVariable, gradient: Variable) -> Outcome:
     if part.kind is Kind.UNTRACED:
         reason = "replaced at every step, and no record is kept of its values"
         return Outcome(part.name, part.kind, Verdict.UNTRACED, reason)
+    if part.kind is Kind.NIT_SOT:
+        reason = "what goes in is the number of its rows, which cannot change a little"
+        return Outcome(part.name, part.kind, Verdict.DISCONNECTED, reason)
     if isinstance(status, Undefined):
         known = (d.step.statuses.get(argument) for argument in part.inner_inputs)
         status = next((s for s in known if isinstance(s, Undefined)), status)
