@@ -168,10 +168,13 @@ class Item:
 @storing.record
 @dataclass(frozen=True)
 class Outcome:
-    """What became of the gradient of one outer input, why, and where it is found."""
+    """What became of the gradient of one outer input, why, and where it is found.
+
+    `kind` is None for the number of steps, which is no variable of the loop.
+    """
 
     variable: str
-    kind: Kind
+    kind: Kind | None
     verdict: Verdict
     reason: str
     gradient: str = ""

@@ -31,7 +31,7 @@ WIDTH, SIDE, PAD = 1120, 296, 14
 CHIP, CHIP_HEIGHT, LINE, PITCH = 176, 22, 17, 28
 ITEMS = MARGIN + SIDE
 DECISIONS = ITEMS + CHIP + 14
-EXPRESSIONS = DECISIONS + 268
+EXPRESSIONS = DECISIONS + 330
 RIGHT = MARGIN + WIDTH - PAD
 SMALL, MONO, MOST_LINES = 12, 11.5, 3
 
@@ -42,10 +42,8 @@ def phases(derivation: Derivation | DerivationRecord, theme: str = "light") -> S
     if not isinstance(record, DerivationRecord):
         raise ArgumentError(f"derivation = {record!r:.60}: expected a Derivation or its record.")
     canvas = Canvas()
-    canvas.heading(
-        f"{record.backward} · order {record.order}",
-        [f"how {record.forward} is differentiated, in eleven phases"],
-    )
+    told = f"how {record.forward} is differentiated, in eleven phases"
+    canvas.heading(f"{record.backward} · order {record.order}", [told])
     for phase in record.phases:
         canvas.add(Group(_panel(canvas, record, phase), step=phase.number - 1))
     used = {item.verdict for phase in record.phases for item in phase.items}
@@ -82,7 +80,7 @@ def _side(phase: Phase, top: float) -> tuple[list[Shape], float]:
     badge = Box(left, top + PAD, 28, 24, Role.SPENT)
     number = Text(left + 14, y + 1, str(phase.number), 13, "middle", bold=True, role=Role.SPENT)
     shapes: list[Shape] = [badge, number]
-    for line in wrap(phase.name, 31):
+    for line in wrap(phase.name, 31, break_on_hyphens=False):
         shapes.append(Text(x, y, line, 13, bold=True))
         y += LINE
     for line in wrap(PURPOSES.get(phase.number, ""), 36):
@@ -109,7 +107,7 @@ def _item(record: DerivationRecord, item: Item, y: float) -> tuple[list[Shape], 
         shapes.append(_text(DECISIONS, baseline, line, item.decision))
         baseline += LINE
     if beside:
-        place = Text(EXPRESSIONS, y + 15, item.expression, MONO, mono=True, muted=True)
+        place = Text(EXPRESSIONS, y + 15, item.expression, MONO, mono=True)
         shapes.append(place)
     elif item.expression:
         for line in _wrapped(item.expression, DECISIONS, MONO, mono=True):
@@ -143,4 +141,4 @@ def _text(x: float, y: float, line: str, whole: str, mono: bool = False) -> Text
     indent = 14 if line.startswith(" ") else 0
     title = whole if "…" in line else ""
     size = MONO if mono else SMALL
-    return Text(x + indent, y, line.strip(), size, mono=mono, muted=mono, title=title)
+    return Text(x + indent, y, line.strip(), size, mono=mono, title=title)

@@ -95,8 +95,8 @@ def _conversion(tape: Tape, back: Tape, tap: int) -> Conversion:
         return Conversion(tap, words, signs)
     if use is Use.PRESERVED:
         words = (
-            f"read at {at}, and kept → its gradient is added at {signs}, which is read and written: "
-            "the cost and other steps leave their shares there, too"
+            f"read at {at}, and kept → its gradient is added at {signs}, so that is read and "
+            "written: the cost and other steps leave their shares there, too"
         )
         return Conversion(tap, words, signs)
     words = f"written at {at} → its gradient is read at {signs}"

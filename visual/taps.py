@@ -6,7 +6,7 @@ one above the other: a gradient's step moves to the left, and its taps count to 
 """
 
 from collections.abc import Mapping, Sequence
-from itertools import chain
+from itertools import chain, pairwise
 from operator import index
 from textwrap import wrap
 
@@ -119,9 +119,7 @@ class _Strip:
                 "count to the left."
             )
         if self.tape.kind is Kind.SEQUENCE and len(self.tape.reads) == 1:
-            lines.append(
-                "PyTensor makes one sequence of every tap, so that each slot is read once."
-            )
+            lines.append("PyTensor makes a sequence of every tap: each slot is read once.")
         self.canvas.heading(f"{', '.join(self.names)} · {self.tape.kind}", lines)
         self.canvas.y += 6
         tape = self.tape
@@ -208,7 +206,7 @@ def _fates(tape: Tape) -> str:
 def _moments(taps: Sequence[int]) -> list[int]:
     """All moments from the first to the last; of long stretches without a tap, none."""
     shown = set(taps)
-    for before, after in zip(taps, taps[1:], strict=False):
+    for before, after in pairwise(taps):
         if after - before <= FOLDED:
             shown |= set(range(before, after))
     return sorted(shown)

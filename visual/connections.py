@@ -1,0 +1,169 @@
+"""The connections picture: which inputs of which Scan get a gradient, which do not, and why.
+
+Every Scan that was differentiated has a table: a row for each of its inputs, a column for each
+order at which its derivative was taken, and beside it the reason in words.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from textwrap import wrap
+from typing import Any
+
+from lab import ArgumentError, Derivation, Derivative, LabError
+from lab.derivation import DerivationRecord, Outcome, Verdict
+from lab.graphs import scan_nodes
+from visual.layout import MARGIN, Canvas, explained
+from visual.scene import Box, Group, Scene, Text, shortened
+from visual.theme import Role, theme_named
+from visual.verdicts import LOOKS, legend_of
+
+NAME, CELL, BETWEEN, HEIGHT, PITCH = 190, 132, 12, 36, 44
+CELLS = MARGIN + NAME + 20
+REASON, LETTERS, LINE = 12, 76, 15
+STEPS = Outcome(
+    "number of steps", None, Verdict.DISCONNECTED, "a count of steps cannot change a little"
+)
+SHORT = {Verdict.CONNECTED: "", Verdict.UNTRACED: "untraced"}
+
+
+@dataclass(frozen=True)
+class Block:
+    """One Scan that was differentiated, and the records of its derivatives by column."""
+
+    title: str
+    records: dict[str, DerivationRecord]
+
+    def rows(self) -> Iterator[dict[str, Outcome]]:
+        """For every input, what became of its gradient, by column."""
+        yield dict.fromkeys(self.records, STEPS)
+        everything = [record.outcomes for record in self.records.values()]
+        for found in zip(*everything, strict=True):
+            yield dict(zip(self.records, found, strict=True))
+
+
+def connections(source: Derivative | Derivation | DerivationRecord, theme: str = "light") -> Scene:
+    """What became of the gradient of every input of every Scan that was differentiated.
+
+    `source` is a derivative of order 1 or more, or the (stored) derivation of a single Scan.
+    Raises LabError for a derivative of order 0, for which no Scan was differentiated.
+    """
+    blocks = list(_blocks(source))
+    if not blocks:
+        raise LabError("order = 0: no Scan was differentiated; connections need order 1 or more.")
+    columns = sorted({column for block in blocks for column in block.records})
+    canvas = Canvas()
+    for block in blocks:
+        _draw(canvas, block, columns)
+    used = {row[c].verdict for block in blocks for row in block.rows() for c in row}
+    width = canvas.right + MARGIN
+    shapes, bottom = explained(legend_of(used), canvas.y - 6, width)
+    canvas.add(*shapes)
+    return Scene(
+        width=width,
+        height=bottom + 12,
+        shapes=tuple(canvas.shapes),
+        title=f"Connections of {blocks[0].title}",
+        description=" ".join(_told(block) for block in blocks),
+        theme=theme_named(theme),
+    )
+
+
+def _blocks(source: Any) -> Iterator[Block]:
+    if isinstance(source, Derivation):
+        source = source.record
+    if isinstance(source, DerivationRecord):
+        yield Block(source.forward, {f"order {source.order}": source})
+        return
+    if not isinstance(source, Derivative):
+        raise ArgumentError(
+            f"source = {source!r:.60}: expected a Derivative, a Derivation, or its record."
+        )
+    nodes = scan_nodes(list(source.values))
+    made = [getattr(node.op, "derivation", None) for node in nodes]
+    derivations = [derivation for derivation in made if derivation is not None]
+    for number, node in enumerate(nodes, start=1):
+        records: dict[str, DerivationRecord] = {}
+        for derivation in derivations:
+            if derivation.parent is node:
+                column = f"order {derivation.order}"
+                while column in records:
+                    column += ", again"
+                records[column] = derivation.record
+        if records:
+            name = next(iter(records.values())).forward
+            ordered = dict(sorted(records.items()))
+            yield Block(f"{number} · {name}", ordered)
+
+
+def _told(block: Block) -> str:
+    """How many inputs get a gradient, in a sentence."""
+    counts = [
+        f"{sum(o.verdict is Verdict.CONNECTED for o in record.outcomes)} of "
+        f"{len(record.outcomes) + 1} inputs get a gradient at {column}"
+        for column, record in block.records.items()
+    ]
+    return f"{block.title}: {', '.join(counts)}."
+
+
+def _draw(canvas: Canvas, block: Block, columns: Sequence[str]) -> None:
+    """The table of one Scan."""
+    canvas.heading(block.title, [_told(block).removeprefix(f"{block.title}: ").rstrip(".")])
+    for number, column in enumerate(columns):
+        middle = CELLS + number * (CELL + BETWEEN) + CELL / 2
+        canvas.add(Text(middle, canvas.y + 10, column, 11.5, "middle", bold=True))
+    canvas.y += 20
+    for row in block.rows():
+        canvas.y = _row(canvas, block, row, columns)
+    canvas.y += 34
+
+
+def _row(canvas: Canvas, block: Block, row: dict[str, Outcome], columns: Sequence[str]) -> float:
+    """One input; and where the next row begins."""
+    top, first = canvas.y, next(iter(row.values()))
+    name = shortened(first.variable, NAME - 8, 13)
+    title = first.variable if name != first.variable else ""
+    right = MARGIN + NAME
+    canvas.add(Text(right, top + 16, name, 13, "end", bold=True, title=title))
+    if first.kind is not None:
+        canvas.add(Text(right, top + 30, str(first.kind), 10.5, "end", muted=True))
+    for number, column in enumerate(columns):
+        if column in row:
+            x = CELLS + number * (CELL + BETWEEN)
+            key = f"{block.title}:{first.variable}:{column}"
+            canvas.add(_cell(row[column], x, top, key))
+    x, y = CELLS + len(columns) * (CELL + BETWEEN) + 8, top + 15
+    lines = list(_reasons(row))
+    y = top + 22 - (len(lines) - 1) * LINE / 2
+    for line, whole in lines:
+        text = Text(x, y, line, REASON, title=whole)
+        canvas.add(text)
+        canvas.right = max(canvas.right, text.x + text.width)
+        y += LINE
+    return max(top + PITCH, y + 4)
+
+
+def _cell(outcome: Outcome, x: float, y: float, key: str) -> Group:
+    """What became of one gradient: its verdict, and where it is found."""
+    role: Role = LOOKS[outcome.verdict]
+    middle = x + CELL / 2
+    words = [Text(middle, y + 15, str(outcome.verdict), 11, "middle", role=role)]
+    if outcome.gradient:
+        found = shortened(outcome.gradient, CELL - 12, 12, mono=True)
+        words.append(Text(middle, y + 29, found, 12, "middle", mono=True, bold=True, role=role))
+    else:
+        words = [Text(middle, y + 22, str(outcome.verdict), 12, "middle", role=role)]
+    title = f"{outcome.variable}: {outcome.verdict}, {outcome.reason}"
+    title += f": {outcome.gradient}" if outcome.gradient else ""
+    return Group((Box(x, y, CELL, HEIGHT, role), *words), cell=key, title=title)
+
+
+def _reasons(row: dict[str, Outcome]) -> Iterator[tuple[str, str]]:
+    """The reasons, in two lines at most each, and the whole of what was shortened."""
+    by_reason: dict[str, list[str]] = {}
+    for column, outcome in row.items():
+        by_reason.setdefault(outcome.reason, []).append(column)
+    for reason, columns in by_reason.items():
+        told = reason if len(by_reason) == 1 else f"{', '.join(columns)}: {reason}"
+        lines = wrap(told, LETTERS, max_lines=2, placeholder=" …")
+        for line in lines:
+            yield line, told if lines[-1].endswith("…") else ""
