@@ -23,7 +23,6 @@ REASON, LETTERS, LINE = 12, 76, 15
 STEPS = Outcome(
     "number of steps", None, Verdict.DISCONNECTED, "a count of steps cannot change a little"
 )
-SHORT = {Verdict.CONNECTED: "", Verdict.UNTRACED: "untraced"}
 
 
 @dataclass(frozen=True)
@@ -123,7 +122,8 @@ def _row(canvas: Canvas, block: Block, row: dict[str, Outcome], columns: Sequenc
     name = shortened(first.variable, NAME - 8, 13)
     title = first.variable if name != first.variable else ""
     right = MARGIN + NAME
-    canvas.add(Text(right, top + 16, name, 13, "end", bold=True, title=title))
+    baseline = top + (22 if first.kind is None else 16)
+    canvas.add(Text(right, baseline, name, 13, "end", bold=True, title=title))
     if first.kind is not None:
         canvas.add(Text(right, top + 30, str(first.kind), 10.5, "end", muted=True))
     for number, column in enumerate(columns):
@@ -131,7 +131,7 @@ def _row(canvas: Canvas, block: Block, row: dict[str, Outcome], columns: Sequenc
             x = CELLS + number * (CELL + BETWEEN)
             key = f"{block.title}:{first.variable}:{column}"
             canvas.add(_cell(row[column], x, top, key))
-    x, y = CELLS + len(columns) * (CELL + BETWEEN) + 8, top + 15
+    x = CELLS + len(columns) * (CELL + BETWEEN) + 8
     lines = list(_reasons(row))
     y = top + 22 - (len(lines) - 1) * LINE / 2
     for line, whole in lines:
