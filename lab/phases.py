@@ -162,7 +162,7 @@ def _results(d: Derivation) -> list[Item]:
         for result in part.inner_outputs:
             if result in d.step.reused:
                 told = "forward result reused, not computed again"
-                items.append(Item(part.name, told, verdict=Verdict.REUSED))
+                items.append(Item(str(d.step.reused[result]), told, verdict=Verdict.REUSED))
     if d.forward.of_kind(Kind.MIT_MOT):
         items.append(Item("mit-mots", "never reused: their slots may have been written again"))
     return items

@@ -2,9 +2,10 @@
 
 from functools import cache
 
+from strange_loops import LOOPS, WRT
+
 from lab import gallery
 from lab.graphs import scan_nodes
-from strange_loops import LOOPS, WRT
 
 
 @cache

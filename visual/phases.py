@@ -91,6 +91,11 @@ def _side(phase: Phase, top: float) -> tuple[list[Shape], float]:
 
 def _item(record: DerivationRecord, item: Item, y: float) -> tuple[list[Shape], float]:
     """One decision: the variable in its role, what was decided, the expression; and the end."""
+    if item.verdict is Verdict.ABSENT:  # nothing to look at
+        told = f"{item.subject}: {item.decision}"
+        return [Text(ITEMS, y + 15, shortened(told, RIGHT - ITEMS, SMALL), SMALL, muted=True)], (
+            y + PITCH - 6
+        )
     role = LOOKS[item.verdict]
     subject = shortened(item.subject, CHIP - 12, SMALL, mono=True)
     box = Box(ITEMS, y, CHIP, CHIP_HEIGHT, role, faded=item.verdict is Verdict.NOTED)
@@ -118,7 +123,8 @@ def _item(record: DerivationRecord, item: Item, y: float) -> tuple[list[Shape], 
 
 def _fits_beside(item: Item) -> bool:
     """Whether there is room for the expression in its own column, next to the decision."""
-    short = text_width(item.decision, SMALL) <= EXPRESSIONS - DECISIONS - 10
+    # The width is an upper bound, by more than a tenth for a text of some length.
+    short = 0.9 * text_width(item.decision, SMALL) <= EXPRESSIONS - DECISIONS
     return short and text_width(item.expression, MONO, mono=True) <= RIGHT - EXPRESSIONS
 
 

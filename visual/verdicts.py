@@ -30,7 +30,6 @@ WORDS: Mapping[Verdict, str] = MappingProxyType(
         Verdict.REUSED: "a forward result is reused",
         Verdict.ACCUMULATED: "accumulates: added to what is there",
         Verdict.OVERWRITTEN: "overwritten: nothing is added",
-        Verdict.ABSENT: "not needed",
         Verdict.CLEARED: "cleared",
         Verdict.ZERO: "zero",
         Verdict.CONNECTED: "connected: a gradient arrives",
