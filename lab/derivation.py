@@ -249,6 +249,13 @@ class Derivation:
         return built | {total.variable: total.source for total in self.totals}
 
     @cached_property
+    def outcomes(self) -> tuple[Outcome, ...]:
+        """What became of the gradient of every outer input but the number of steps, and why."""
+        from lab.outcomes import outcomes  # which reads this module's records
+
+        return outcomes(self)
+
+    @cached_property
     def record(self) -> DerivationRecord:
         """The eleven phases as plain data."""
         from lab.phases import record  # which reads this module's records

@@ -3,11 +3,12 @@
 The names of the phases are those of PyTensor's documentation ("How Scan.L_op Works").
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 from pytensor.graph.basic import Variable
 
-from lab.cotangent import Disconnected, Undefined, status_of
+from lab.cotangent import Connected, Disconnected, Undefined, status_of
 from lab.derivation import (
     Derivation,
     DerivationRecord,
@@ -19,7 +20,7 @@ from lab.derivation import (
 from lab.errors import listing
 from lab.expression import text
 from lab.formula import formulas
-from lab.outcomes import outcomes, verdict_of
+from lab.outcomes import verdict_of
 from lab.scan import LoopVariable, outer_inputs
 from lab.tape import Kind
 
@@ -38,18 +39,22 @@ NAMES = (
 )
 
 
+Texts = Mapping[Variable, str]
+
+
 def record(derivation: Derivation) -> DerivationRecord:
     """A derivation as plain data."""
-    tellers = (
+    texts = _texts(derivation)
+    tellers: tuple[Callable[[Derivation], list[Item]], ...] = (
         _steps,
         _classes,
         _rule,
-        _placeholders,
-        _results,
+        partial(_placeholders, texts=texts),
+        partial(_results, texts=texts),
         _accumulation,
         _sequences,
-        _tapes,
-        _remaining,
+        partial(_tapes, texts=texts),
+        partial(_remaining, texts=texts),
         _scan,
         _order,
     )
@@ -62,14 +67,21 @@ def record(derivation: Derivation) -> DerivationRecord:
         derivation.backward.name,
         derivation.order,
         phases,
-        outcomes(derivation),
+        derivation.outcomes,
     )
 
 
-def expression_text(variable: Variable) -> str:
-    """An expression of the step in plain text."""
-    (expression,) = formulas([variable], {})
-    return text(expression, lambda leaf: leaf.variable)
+def _texts(d: Derivation) -> Texts:
+    """All expressions that the phases build in plain text, simplified together."""
+    found: list[Variable] = [*d.step.reused]
+    found += [g for g in d.step.gradients.values() if isinstance(status_of(g), Connected)]
+    variables = [s.variable for s in d.states] + [t.variable for t in d.totals]
+    found += [v for variable in variables for v in variable.inner_outputs]
+    expressions = formulas(found, {})
+    return {
+        variable: text(expression, lambda leaf: leaf.variable)
+        for variable, expression in zip(found, expressions, strict=True)
+    }
 
 
 def _taps(taps: Sequence[int]) -> str:
@@ -123,7 +135,7 @@ def _rule(d: Derivation) -> list[Item]:
     ]
 
 
-def _placeholders(d: Derivation) -> list[Item]:
+def _placeholders(d: Derivation, texts: Texts) -> list[Item]:
     items = [
         Item(f"{part.name}[{tap}]", "its gradient will come in as", str(signal))
         for (part, tap), signal in d.step.signals.items()
@@ -132,7 +144,7 @@ def _placeholders(d: Derivation) -> list[Item]:
         Item(
             str(stand_in),
             "its recorded value can be read instead of computed again",
-            expression_text(result),
+            texts[result],
             Verdict.REUSED,
         )
         for result, stand_in in d.step.reused.items()
@@ -140,7 +152,7 @@ def _placeholders(d: Derivation) -> list[Item]:
     return items
 
 
-def _results(d: Derivation) -> list[Item]:
+def _results(d: Derivation, texts: Texts) -> list[Item]:
     results: dict[Variable, list[str]] = {}
     for part, tap in d.step.signals:
         results.setdefault(dict(part.writes)[tap], []).append(f"{part.name}[{tap}]")
@@ -155,7 +167,7 @@ def _results(d: Derivation) -> list[Item]:
     ]
     for argument, gradient in d.step.gradients.items():
         status = status_of(gradient)
-        expression = "" if isinstance(status, Undefined) else expression_text(gradient)
+        expression = "" if isinstance(status, Undefined) else texts[gradient]
         told = "gradient" if expression else str(status)
         items.append(Item(str(argument), told, expression, verdict_of(status)))
     for part in d.forward.of_kind(Kind.MIT_SOT, Kind.SIT_SOT, Kind.NIT_SOT):
@@ -209,7 +221,7 @@ def _sequences(d: Derivation) -> list[Item]:
     return items
 
 
-def _tapes(d: Derivation) -> list[Item]:
+def _tapes(d: Derivation, texts: Texts) -> list[Item]:
     items = []
     for reverse in d.states:
         state, variable = reverse.state, reverse.variable
@@ -224,20 +236,20 @@ def _tapes(d: Derivation) -> list[Item]:
             )
         )
         items += [
-            Item(f"{variable.name}[{tap}]", "is written", expression_text(result))
+            Item(f"{variable.name}[{tap}]", "is written", texts[result])
             for tap, result in variable.writes
         ]
     return items
 
 
-def _remaining(d: Derivation) -> list[Item]:
+def _remaining(d: Derivation, texts: Texts) -> list[Item]:
     items = []
     for total in d.totals:
         how, verdict = "one at every step (nit-sot)", Verdict.PER_STEP
         if total.source.kind is Kind.PARAMETER:
             how, verdict = "summed up over the steps (sit-sot)", Verdict.SUMMED
         (result,) = total.variable.inner_outputs
-        items.append(Item(total.variable.name, how, expression_text(result), verdict))
+        items.append(Item(total.variable.name, how, texts[result], verdict))
     for part in outer_inputs(d.forward):
         for argument in part.inner_inputs:
             status = d.step.statuses.get(argument)
@@ -267,5 +279,5 @@ def _order(d: Derivation) -> list[Item]:
     steps = Item("number of steps", told, verdict=Verdict.DISCONNECTED)
     return [
         steps,
-        *(Item(o.variable, f"{o.verdict}: {o.reason}", o.gradient, o.verdict) for o in outcomes(d)),
+        *(Item(o.variable, f"{o.verdict}: {o.reason}", o.gradient, o.verdict) for o in d.outcomes),
     ]

@@ -27,17 +27,15 @@ STEPS = Outcome(
 
 @dataclass(frozen=True)
 class Block:
-    """One Scan that was differentiated, and the records of its derivatives by column."""
+    """One Scan that was differentiated, and the outcomes for all its inputs, by column."""
 
     title: str
-    records: dict[str, DerivationRecord]
+    outcomes: dict[str, tuple[Outcome, ...]]
 
     def rows(self) -> Iterator[dict[str, Outcome]]:
         """For every input, what became of its gradient, by column."""
-        yield dict.fromkeys(self.records, STEPS)
-        everything = [record.outcomes for record in self.records.values()]
-        for found in zip(*everything, strict=True):
-            yield dict(zip(self.records, found, strict=True))
+        for found in zip(*self.outcomes.values(), strict=True):
+            yield dict(zip(self.outcomes, found, strict=True))
 
 
 def connections(source: Derivative | Derivation | DerivationRecord, theme: str = "light") -> Scene:
@@ -49,7 +47,7 @@ def connections(source: Derivative | Derivation | DerivationRecord, theme: str =
     blocks = list(_blocks(source))
     if not blocks:
         raise LabError("order = 0: no Scan was differentiated; connections need order 1 or more.")
-    columns = sorted({column for block in blocks for column in block.records})
+    columns = _columns(blocks)
     canvas = Canvas()
     for block in blocks:
         _draw(canvas, block, columns)
@@ -69,37 +67,48 @@ def connections(source: Derivative | Derivation | DerivationRecord, theme: str =
 
 def _blocks(source: Any) -> Iterator[Block]:
     if isinstance(source, Derivation):
-        source = source.record
-    if isinstance(source, DerivationRecord):
-        yield Block(source.forward, {f"order {source.order}": source})
-        return
-    if not isinstance(source, Derivative):
+        name = source.forward.name
+        yield Block(name, {f"order {source.order}": (STEPS, *source.outcomes)})
+    elif isinstance(source, DerivationRecord):
+        yield Block(source.forward, {f"order {source.order}": (STEPS, *source.outcomes)})
+    elif isinstance(source, Derivative):
+        yield from _family(source)
+    else:
         raise ArgumentError(
             f"source = {source!r:.60}: expected a Derivative, a Derivation, or its record."
         )
+
+
+def _family(source: Derivative) -> Iterator[Block]:
+    """A block for every Scan that was differentiated, in the order in which they run."""
     nodes = scan_nodes(list(source.values))
     made = [getattr(node.op, "derivation", None) for node in nodes]
-    derivations = [derivation for derivation in made if derivation is not None]
+    derivations = sorted((d for d in made if d is not None), key=lambda d: d.order)
     for number, node in enumerate(nodes, start=1):
-        records: dict[str, DerivationRecord] = {}
+        outcomes: dict[str, tuple[Outcome, ...]] = {}
         for derivation in derivations:
             if derivation.parent is node:
                 column = f"order {derivation.order}"
-                while column in records:
+                while column in outcomes:
                     column += ", again"
-                records[column] = derivation.record
-        if records:
-            name = next(iter(records.values())).forward
-            ordered = dict(sorted(records.items()))
-            yield Block(f"{number} · {name}", ordered)
+                outcomes[column] = (STEPS, *derivation.outcomes)
+                name = derivation.forward.name
+        if outcomes:
+            yield Block(f"{number} · {name}", outcomes)
+
+
+def _columns(blocks: Sequence[Block]) -> list[str]:
+    """The columns of all blocks, by order, and those that come again after the first."""
+    found = {column for block in blocks for column in block.outcomes}
+    return sorted(found, key=lambda column: (int(column.split(",")[0].split()[1]), column))
 
 
 def _told(block: Block) -> str:
     """How many inputs get a gradient, in a sentence."""
     counts = [
-        f"{sum(o.verdict is Verdict.CONNECTED for o in record.outcomes)} of "
-        f"{len(record.outcomes) + 1} inputs get a gradient at {column}"
-        for column, record in block.records.items()
+        f"{sum(o.verdict is Verdict.CONNECTED for o in outcomes)} of {len(outcomes)} inputs get a "
+        f"gradient at {column}"
+        for column, outcomes in block.outcomes.items()
     ]
     return f"{block.title}: {', '.join(counts)}."
 

@@ -94,7 +94,7 @@ def _item(record: DerivationRecord, item: Item, y: float) -> tuple[list[Shape], 
     if item.verdict is Verdict.ABSENT:  # nothing to look at
         told = f"{item.subject}: {item.decision}"
         return [Text(ITEMS, y + 15, shortened(told, RIGHT - ITEMS, SMALL), SMALL, muted=True)], (
-            y + PITCH - 6
+            y + PITCH - 3
         )
     role = LOOKS[item.verdict]
     subject = shortened(item.subject, CHIP - 12, SMALL, mono=True)
@@ -123,8 +123,8 @@ def _item(record: DerivationRecord, item: Item, y: float) -> tuple[list[Shape], 
 
 def _fits_beside(item: Item) -> bool:
     """Whether there is room for the expression in its own column, next to the decision."""
-    # The width is an upper bound, by more than a tenth for a text of some length.
-    short = 0.9 * text_width(item.decision, SMALL) <= EXPRESSIONS - DECISIONS
+    # The width is an upper bound; plain words need three quarters of it.
+    short = 0.82 * text_width(item.decision, SMALL) <= EXPRESSIONS - DECISIONS
     return short and text_width(item.expression, MONO, mono=True) <= RIGHT - EXPRESSIONS
 
 
