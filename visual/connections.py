@@ -4,6 +4,7 @@ Every Scan that was differentiated has a table: a row for each of its inputs, a 
 order at which its derivative was taken, and beside it the reason in words.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from textwrap import wrap
@@ -120,12 +121,16 @@ def _draw(canvas: Canvas, block: Block, columns: Sequence[str]) -> None:
         middle = CELLS + number * (CELL + BETWEEN) + CELL / 2
         canvas.add(Text(middle, canvas.y + 10, column, 11.5, "middle", bold=True))
     canvas.y += 20
+    named: Counter[str] = Counter()  # two sequences may be called alike
     for row in block.rows():
-        canvas.y = _row(canvas, block, row, columns)
+        name = next(iter(row.values())).variable
+        named[name] += 1
+        key = f"{block.title}:{name}" + (f" ({named[name]})" if named[name] > 1 else "")
+        canvas.y = _row(canvas, key, row, columns)
     canvas.y += 34
 
 
-def _row(canvas: Canvas, block: Block, row: dict[str, Outcome], columns: Sequence[str]) -> float:
+def _row(canvas: Canvas, key: str, row: dict[str, Outcome], columns: Sequence[str]) -> float:
     """One input; and where the next row begins."""
     top, first = canvas.y, next(iter(row.values()))
     name = shortened(first.variable, NAME - 8, 13)
@@ -138,8 +143,7 @@ def _row(canvas: Canvas, block: Block, row: dict[str, Outcome], columns: Sequenc
     for number, column in enumerate(columns):
         if column in row:
             x = CELLS + number * (CELL + BETWEEN)
-            key = f"{block.title}:{first.variable}:{column}"
-            canvas.add(_cell(row[column], x, top, key))
+            canvas.add(_cell(row[column], x, top, f"{key}:{column}"))
     x = CELLS + len(columns) * (CELL + BETWEEN) + 8
     lines = list(_reasons(row))
     y = top + 22 - (len(lines) - 1) * LINE / 2
