@@ -115,14 +115,14 @@ def _port(trace: Trace, number: int, leaf: Leaf, step: int, made: bool) -> Port:
     if not isinstance(variable, TapeTrace) or leaf.tap is None:
         raise LookupError(leaf)
     row = variable.tape.row(step, leaf.tap)
-    index = int(variable.axis.index[row]) if variable.axis is not None else None
+    time = int(variable.axis.index[row]) if variable.axis is not None else None
     accesses = variable.writes if made else variable.reads
     value = next(access.values[step] for access in accesses if access.tap == leaf.tap)
     if not made and leaf.tap in variable.tape.writes:
         label = f"{label} before"
     given = not made and row < variable.tape.origin
     role = Role.INPUT if given else Role.INTERMEDIATE
-    return Port(leaf, label, value, cell_key(trace, number, variable.name, index, row), role)
+    return Port(leaf, label, value, cell_key(trace, number, variable.name, time, row), role)
 
 
 def _ways(scan: ScanTrace) -> list[Way]:
