@@ -1,0 +1,229 @@
+"""The eight figures of the lesson, node for node and arrow for arrow, typed in from drawings.
+
+A node is its name and its colour: B blue (input, or gradient of an input), R red (output or
+seed), W white (intermediate).  Small letters are washed out.  The drawings wash out by eye,
+the pictures by one rule (nothing leads from there to a result), and differ in that: the
+drawings of figures 4 and 5 keep the last state, which the gradient does not read, and wash out
+arrows between states, which it does.
+"""
+
+import numpy as np
+import pytest
+
+import lab
+from lab import gallery
+from lab.errors import ArgumentError
+from visual.figures import FIGURES, figure
+from visual.scene import Arrow, Group
+from visual.theme import Role
+from visual.unrolling import unrolling
+
+COLOURS = {Role.INPUT: "B", Role.RESULT: "B", Role.SEED: "R", Role.INTERMEDIATE: "W"}
+
+
+def chain(names):
+    return [*zip(names, names[1:], strict=False)]
+
+
+X = ["x₀", "x₁", "x₂", "x₃", "x₄"]
+Z = ["z₀", "z₁", "z₂", "z₃", "z₄"]
+Y = ["y₀", "y₁", "y₂", "y₃"]
+DX = [f"dC/d{x}" for x in X]
+DZ = [f"dC/d{z}" for z in Z]
+DY = [f"dC/d{y}" for y in Y]
+PX = [f"∂C/∂{x}" for x in X]
+D2X = [f"dC′/d{x}" for x in X]
+P2X = [f"∂C′/∂{x}" for x in X]
+DDX = [f"dC′/d({dx})" for dx in DX]
+
+FORWARD = dict(zip(X, "BWWWR", strict=True)), chain(X)
+GRADIENT = (
+    dict(zip(X + DX, "BWWWr" + "BWWWR", strict=True)),
+    chain(X) + chain(DX[::-1]) + [*zip(X[:4], DX[:4], strict=True)],
+)
+# in figures 7 and 8 every state has an external gradient
+ALL_OUTPUTS = dict(zip(X, "BRRRr", strict=True))
+
+EXPECTED = {
+    1: FORWARD,
+    2: GRADIENT,
+    3: (
+        dict(zip(Z + Y, "BWWWR" + "BBBB", strict=True)),
+        chain(Z) + [*zip(Y, Z[1:], strict=True)],
+    ),
+    4: (
+        dict(zip(Z + Y + DZ + DY, "BWWWr" + "BBBB" + "wWWWR" + "BBBB", strict=True)),
+        chain(Z)
+        + [*zip(Y, Z[1:], strict=True)]
+        + chain(DZ[::-1])
+        + [*zip(Y, DZ[:4], strict=True)]
+        + [*zip(Z[:4], DY, strict=True)]
+        + [*zip(DZ[1:], DY, strict=True)],
+    ),
+    5: (
+        dict(
+            zip(
+                X[:4] + DX + DDX + P2X[:4],
+                "BBBB" + "rWWWB" + "RWWWw" + "BBBB",
+                strict=True,
+            )
+        ),
+        chain(DX[::-1])  # the loop: its first state is dC/dx₄, its last dC/dx₀
+        + [*zip(X[:4], DX[:4], strict=True)]
+        + chain(DDX)  # and its reverse
+        + [*zip(X[:4], DDX[1:], strict=True)]
+        + [*zip(DX[1:], P2X[:4], strict=True)]
+        + [*zip(DDX[:4], P2X[:4], strict=True)],
+    ),
+    6: GRADIENT,
+    7: (
+        ALL_OUTPUTS | dict(zip(DX + PX, "BWWWW" + "brrrR", strict=True)),
+        GRADIENT[1] + [*zip(PX, DX, strict=True)],
+    ),
+    8: (
+        ALL_OUTPUTS | dict(zip(D2X + P2X, "BWWWW" + "BRRRr", strict=True)),
+        chain(X)
+        + chain(D2X[::-1])
+        + [*zip(X[:4], D2X[:4], strict=True)]
+        + [*zip(P2X, D2X, strict=True)],
+    ),
+}
+
+
+def graph_of(number):
+    chosen = FIGURES[number]
+    trace = gallery.loops[chosen.loop].trace(chosen.order, chosen.wrt)
+    return unrolling(trace, chosen.scans, chosen.all_direct)
+
+
+def colour(node):
+    letter = COLOURS[node.role]
+    return letter.lower() if node.faded else letter
+
+
+@pytest.mark.parametrize("number", EXPECTED)
+def test_nodes_and_edges_of_the_figures(number):
+    nodes, edges = EXPECTED[number]
+    graph = graph_of(number)
+    assert {node.label: colour(node) for node in graph.nodes} == nodes
+    assert len(graph.nodes) == len(nodes)
+    found = [(graph.nodes[a].label, graph.nodes[b].label) for a, b in graph.edges]
+    assert sorted(found) == sorted(edges)
+
+
+def cells_and_arrows(scene):
+    def walk(shapes):
+        for shape in shapes:
+            if isinstance(shape, Group) and shape.cell:
+                yield "cell", shape.title.split(" = ")[0]
+            elif isinstance(shape, Group):
+                yield from walk(shape.shapes)
+            elif isinstance(shape, Arrow):
+                yield "arrow", shape
+
+    return [*walk(scene.shapes)]
+
+
+@pytest.mark.parametrize("number", EXPECTED)
+def test_the_pictures_show_just_these(number):
+    nodes, edges = EXPECTED[number]
+    shapes = cells_and_arrows(figure(number))
+    assert sorted(name for kind, name in shapes if kind == "cell") == sorted(nodes)
+    assert sum(kind == "arrow" for kind, _ in shapes) == len(edges)
+
+
+def centre(scene, name):
+    def walk(shapes):
+        for shape in shapes:
+            if isinstance(shape, Group):
+                if shape.title.split(" = ")[0] == name:
+                    yield shape.shapes[0]
+                yield from walk(shape.shapes)
+
+    (box,) = walk(scene.shapes)
+    return box
+
+
+@pytest.mark.parametrize("number", EXPECTED)
+def test_every_arrow_leaves_one_box_and_enters_another(number):
+    """Where the arrows of a picture begin and end, it is at the boxes of its edges."""
+
+    def touches(point, box):
+        x, y = point
+        inside = box.x - 2 <= x <= box.x + box.width + 2
+        return inside and box.y - 2 <= y <= box.y + box.height + 2
+
+    scene, (nodes, edges) = figure(number), EXPECTED[number]
+    boxes = {name: centre(scene, name) for name in nodes}
+    found = []
+    for kind, arrow in cells_and_arrows(scene):
+        if kind == "arrow":
+            (start,) = [n for n, box in boxes.items() if touches(arrow.points[0], box)]
+            (end,) = [n for n, box in boxes.items() if touches(arrow.points[-1], box)]
+            found.append((start, end))
+    assert sorted(found) == sorted(edges)
+
+
+def test_numbers_of_the_lesson():
+    x = 0.95
+    values = {node.label: float(node.value) for node in graph_of(8).nodes}
+    partials = [7.802799665848476, 8.21347333247208, 9.100801476423358, 11.1733967375, 0.0]
+    np.testing.assert_allclose([values[p] for p in P2X], partials, rtol=1e-12)
+    np.testing.assert_allclose(values["dC′/dx₀"], 16 * 15 * x**14, rtol=1e-12)
+    values = {node.label: float(node.value) for node in graph_of(4).nodes}
+    np.testing.assert_allclose([values[dy] for dy in DY], partials[3::-1], rtol=1e-12)
+    values = {node.label: float(node.value) for node in graph_of(7).nodes}
+    np.testing.assert_allclose(values["dC/dx₀"], 16 * x**15, rtol=1e-12)
+
+
+def test_another_figure_is_refused():
+    with pytest.raises(ArgumentError, match="expected 1 to 8"):
+        figure(9)
+
+
+@pytest.mark.parametrize("name", gallery.loops)
+@pytest.mark.parametrize("order", [1, 2])
+def test_edges_are_those_of_the_steps(name, order):
+    """Every edge of an unrolled loop, computed once more from the taps and the formulas' names.
+
+    An edge of a forward loop joins what a step reads at a tap to what it writes: so there are
+    as many as the taps of the declared loop say.
+    """
+    loop = gallery.loops[name]
+    trace = loop.trace(order)
+    graph = unrolling(trace)
+    forward = [
+        (graph.nodes[a], graph.nodes[b])
+        for a, b in graph.edges
+        if graph.nodes[a].place.scan == graph.nodes[b].place.scan == 0
+    ]
+    steps = trace.scans[0].steps
+    for state in loop.states:
+        own = [(a, b) for a, b in forward if a.variable == b.variable == state.name]
+        lags = {b.index - a.index for a, b in own}
+        reads_itself = name != "delay" or True
+        assert lags <= {-tap for tap in state.taps}
+        assert not reads_itself or len(own) in (0, steps * len(state.taps))
+
+
+def test_a_weighted_cost_gives_every_state_its_direct_part():
+    trace = gallery.loops["square"].trace(cost=[1.0, 0.0, 2.0, 3.0])
+    nodes = {node.label: node for node in unrolling(trace).nodes}
+    assert {name for name in nodes if name.startswith("∂")} == {"∂C/∂x₁", "∂C/∂x₃"}
+    assert float(nodes["∂C/∂x₁"].value) == 1.0
+    assert float(nodes["∂C/∂x₃"].value) == 2.0
+    assert float(nodes["dC/dx₄"].value) == 3.0
+
+
+def test_a_wrong_rule_is_seen():
+    """A pullback that accumulates at overwritten taps makes another graph at order 3."""
+    loop = gallery.loops["square"].with_steps(2)
+    graph = loop.build()
+    wrong = lab.PullbackRule(accumulates=lambda tape: tape.reads)
+    right = lab.derivative(loop.cost(graph), graph.inputs["x"], 3)
+    broken = lab.derivative(loop.cost(graph), graph.inputs["x"], 3, rule=wrong)
+    values = [
+        [float(n.value) for n in unrolling(lab.trace(d.values, graph.given)).nodes]
+        for d in (right, broken)
+    ]
+    assert values[0] != values[1]

@@ -1,0 +1,142 @@
+"""All pictures by their names, each drawn from a `Study`.
+
+    >>> PICTURES["unrolled"].draw(study, "light", around=50)
+
+The signature of a picture's function tells which options it has.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from inspect import signature
+from types import MappingProxyType
+from typing import Any
+
+from lab.errors import ArgumentError, GraphError, listing
+from visual.connections import connections
+from visual.genealogy import genealogy
+from visual.phases import phases
+from visual.plots import Plot, values
+from visual.rolled import rolled
+from visual.scene import Scene
+from visual.ssa import ssa
+from visual.stepgraph import stepgraph
+from visual.study import Study
+from visual.tapes import tapes
+from visual.taps import taps
+from visual.unrolled import unrolled
+
+Picture = Scene | Plot
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of picture: its name, what it shows, and the function that draws it."""
+
+    name: str
+    about: str
+    make: Callable[..., Picture]
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        """The names of its options."""
+        return tuple(signature(self.make).parameters)[2:]
+
+    def draw(self, study: Study, theme: str = "light", **options: Any) -> Picture:
+        """The picture of a study; ArgumentError for an option that it does not have."""
+        for name in options:
+            if name not in self.options:
+                known = listing(self.options) if self.options else "none"
+                raise ArgumentError(f"{name}: the options of the picture {self.name} are {known}.")
+        return self.make(study, theme, **options)
+
+
+def _unrolled(
+    study: Study,
+    theme: str,
+    around: int | None = None,
+    scans: Sequence[int] | None = None,
+    all_direct: bool = False,
+) -> Scene:
+    trace = study.trace_of_cost
+    if not study.order and scans is None:
+        scans = [number for number, scan in enumerate(trace.scans) if not scan.order]
+    return unrolled(trace, theme, around, scans, all_direct)
+
+
+def _rolled(
+    study: Study, theme: str, around: int | None = None, scan: int = 0, step: int = 0
+) -> Scene:
+    return rolled(study.trace_of_cost, theme, around, scan, step)
+
+
+def _tapes(
+    study: Study,
+    theme: str,
+    around: int | None = None,
+    step: int | None = None,
+    buffer: bool = False,
+    contributions: bool = False,
+) -> Scene:
+    return tapes(study.trace, theme, around, step, buffer, contributions)
+
+
+def _ssa(study: Study, theme: str, around: int | None = None) -> Scene:
+    return ssa(study.trace, theme, around)
+
+
+def _taps(study: Study, theme: str) -> Scene:
+    return taps(study.trace_of_cost, max(1, study.order), theme)
+
+
+def _phases(study: Study, theme: str, scan: int | None = None) -> Scene:
+    found = study.derivative.genealogy
+    derived = [n for n, descent in enumerate(found) if descent.parent is not None]
+    if not derived:
+        raise GraphError("order = 0: nothing is differentiated; the phases begin at order 1.")
+    newest = next(n for n in derived if found[n].order == max(found[d].order for d in derived))
+    number = newest if scan is None else scan
+    if number not in derived:
+        raise ArgumentError(f"scan = {scan!r}: the Scans of derivatives are {listing(derived)}.")
+    return phases(found[number].node.op.derivation, theme)
+
+
+def _genealogy(study: Study, theme: str) -> Scene:
+    return genealogy(study.trace, theme)
+
+
+def _stepgraph(study: Study, theme: str, scan: int | None = None, step: int = 0) -> Scene:
+    return stepgraph(study.trace, scan, step, theme)
+
+
+def _values(study: Study, theme: str) -> Plot:
+    return values(study.trace, theme)
+
+
+def _connections(study: Study, theme: str) -> Scene:
+    return connections(study.derivative, theme)
+
+
+PICTURES: Mapping[str, Kind] = MappingProxyType(
+    {
+        kind.name: kind
+        for kind in (
+            Kind("unrolled", "what every step computes, and from what", _unrolled),
+            Kind("rolled", "the loop as one box with its taps", _rolled),
+            Kind("tapes", "what every backward step reads, overwrites and leaves", _tapes),
+            Kind("ssa", "the tapes, and each of their values by itself", _ssa),
+            Kind("taps", "which taps the backward loops have, and by what rule", _taps),
+            Kind("phases", "how a derivative is built, in eleven phases", _phases),
+            Kind("genealogy", "which Scan differentiates which", _genealogy),
+            Kind("stepgraph", "the operations of one step, with their values", _stepgraph),
+            Kind("values", "states, gradients and tapes over the steps", _values),
+            Kind("connections", "which inputs get a gradient, and why others do not", _connections),
+        )
+    }
+)
+
+
+def picture_named(name: str) -> Kind:
+    """The kind of picture with a name; ArgumentError for another name."""
+    if name not in PICTURES:
+        raise ArgumentError(f"picture = {name!r}: expected {listing(PICTURES)}.")
+    return PICTURES[name]
