@@ -6,7 +6,7 @@ the edge of the panel.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
@@ -19,7 +19,7 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 from lab.spelling import number_text
 from visual.names import signed
 from visual.scene import shortened, text_width
-from visual.series import Series, thinned
+from visual.series import Series, stretches, thinned
 from visual.theme import Role, Theme
 
 AREA, HIGH = 350.0, 170.0  # of the axes, in pixels
@@ -34,6 +34,20 @@ STROKES = (Role.INPUT, Role.OVERWRITTEN, Role.PRESERVED, Role.SEED)
 TICKS = (1, 1.5, 2, 3, 5, 7)  # on a log axis of less than two decades
 SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 UNLABELLED = "line"  # matplotlib would leave out labels that begin with _
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A marker at the edge of a panel, for values that have no place on its axis."""
+
+    words: str
+    marker: str
+    height: float
+    where: Callable[[np.ndarray], np.ndarray]
+
+
+ZERO = Mark("zero", "v", 0.05, lambda values: values == 0)
+ODD = Mark("not finite", "x", 0.95, lambda values: ~np.isfinite(values))
 
 
 class Kind(StrEnum):
@@ -62,7 +76,15 @@ class Panel:
     def head(self) -> float:
         """The height of the title and the legend above the axes."""
         lines = 2 if self.kind is Kind.HEAT else -(-len(self.series) // self.legend_columns)
-        return 22.0 + 17 * lines + (17 if self.kind is Kind.GROWTH else 0)
+        return 22.0 + 17 * (lines + bool(self.marks))
+
+    @property
+    def marks(self) -> tuple[Mark, ...]:
+        """What occurs in it that a line cannot show."""
+        if self.kind is Kind.HEAT:
+            return ()
+        kinds = (ZERO, ODD) if self.kind is Kind.GROWTH else (ODD,)
+        return tuple(m for m in kinds if any(m.where(s.values).any() for s in self.series))
 
 
 def draw_lines(axes: Axes, panel: Panel, theme: Theme) -> None:
@@ -74,12 +96,12 @@ def draw_lines(axes: Axes, panel: Panel, theme: Theme) -> None:
         unit = 10.0 ** math.floor(math.log10(largest))
         axes.set_ylabel(f"in units of {number_text(unit)}", fontsize=SMALL)
     _frame(axes, panel, theme, finite / unit)
-    axes.yaxis.set_major_locator(MaxNLocator(5))
-    _number_ticks(axes)
+    if len(finite):
+        _number_ticks(axes)
     for number, series in enumerate(panel.series):
         _line(axes, number, series.index, series.values / unit, theme)
-        _marks(axes, series.index, ~np.isfinite(series.values), "x", 0.96, theme)
-    _legend(axes, panel, theme, [])
+    _edges(axes, panel, theme)
+    _legend(axes, panel, theme)
 
 
 def draw_growth(axes: Axes, panel: Panel, theme: Theme) -> None:
@@ -96,17 +118,10 @@ def draw_growth(axes: Axes, panel: Panel, theme: Theme) -> None:
     elif len(finite):
         axes.yaxis.set_major_locator(MaxNLocator(5, integer=True))
         axes.yaxis.set_major_formatter(FuncFormatter(_power))
-    marks = []
     for number, (series, log) in enumerate(zip(panel.series, logs, strict=True)):
         _line(axes, number, series.index, log, theme)
-        for which, marker, height, words in (
-            (series.values == 0, "v", 0.04, "zero"),
-            (~np.isfinite(series.values), "x", 0.96, "not finite"),
-        ):
-            _marks(axes, series.index, which, marker, height, theme)
-            if which.any() and (marker, words) not in marks:
-                marks.append((marker, words))
-    _legend(axes, panel, theme, marks)
+    _edges(axes, panel, theme)
+    _legend(axes, panel, theme)
 
 
 def _finite(series: Sequence[Series]) -> np.ndarray:
@@ -125,7 +140,8 @@ def _frame(axes: Axes, panel: Panel, theme: Theme, heights: np.ndarray, least: f
     if extent <= 1e-12 * max(abs(low), abs(high)):
         extent = abs(high) or 1.0
     extent = max(extent, least)
-    axes.set_ylim(low - 0.12 * extent, high + 0.12 * extent)
+    room = 0.2 if panel.marks else 0.1
+    axes.set_ylim(low - room * extent, high + room * extent)
     if not len(heights):
         axes.set_yticks([])
     style_axes(axes, panel.series[0].across if panel.series else "index", theme)
@@ -171,15 +187,14 @@ def _line(axes: Axes, number: int, x: np.ndarray, y: np.ndarray, theme: Theme) -
             axes.plot(x[alone], y[alone], **look, clip_on=False)
 
 
-def _marks(
-    axes: Axes, x: np.ndarray, which: np.ndarray, marker: str, height: float, theme: Theme
-) -> None:
-    """Markers at the upper or lower edge where `which` holds, one for a stretch of them."""
-    places = x[which]
-    if len(places):
-        places = places[thinned(np.zeros(len(places)), BUCKETS // 3)].astype("float64")
-        at = np.full(len(places), height)
-        look = _mark_look(marker, theme)
+def _edges(axes: Axes, panel: Panel, theme: Theme) -> None:
+    """The marks of a panel at its edges, one for every stretch of them."""
+    for mark in panel.marks:
+        places = np.unique(np.concatenate([s.index[mark.where(s.values)] for s in panel.series]))
+        starts = [a for a, _ in stretches(len(places), BUCKETS // 3)]
+        places = places[starts].astype("float64")
+        at = np.full(len(places), mark.height)
+        look = _mark_look(mark.marker, theme)
         axes.plot(places, at, **look, transform=axes.get_xaxis_transform(), clip_on=False)
 
 
@@ -188,7 +203,7 @@ def _mark_look(marker: str, theme: Theme) -> dict[str, Any]:
     return {**look, "color": theme.text, "linestyle": "none", "markeredgewidth": 1.2 * POINT}
 
 
-def _legend(axes: Axes, panel: Panel, theme: Theme, marks: list[tuple[str, str]]) -> None:
+def _legend(axes: Axes, panel: Panel, theme: Theme) -> None:
     """The names of the lines above the axes; set afterwards, as what a person wrote."""
     handles = [Line2D([], [], **_look(n, theme)) for n in range(len(panel.series))]
     room = AREA / panel.legend_columns - 40
@@ -201,22 +216,24 @@ def _legend(axes: Axes, panel: Panel, theme: Theme, marks: list[tuple[str, str]]
     )
     for letters, name in zip(legend.get_texts(), names, strict=True):
         letters.set(text=name, parse_math=False)
-    if marks:
+    if panel.marks:
         axes.add_artist(legend)
         lines = -(-len(names) // columns)
-        handles = [Line2D([], [], **_mark_look(marker, theme)) for marker, _ in marks]
-        words = [words for _, words in marks]
+        handles = [Line2D([], [], **_mark_look(mark.marker, theme)) for mark in panel.marks]
+        words = [mark.words for mark in panel.marks]
         above = (0, 1 + 17 * lines / HIGH)
         axes.legend(handles, words, ncols=2, bbox_to_anchor=above, **place)
 
 
 def _number_ticks(axes: Axes) -> None:
     """Numbers with as many digits as tell neighbouring ticks apart, or what is beyond a base."""
+    axes.yaxis.set_major_locator(MaxNLocator(5))
     low, high = axes.get_ylim()
     base, largest = 0.0, max(abs(low), abs(high))
     if high - low < 1e-4 * largest:  # more digits than there is room for
-        base = float(f"{(low + high) / 2:.12g}")
-        axes.set_ylabel(f"{base:.12g} + …", fontsize=SMALL)
+        known = math.floor(math.log10(largest / (high - low))) + 1
+        base = float(f"{(low + high) / 2:.{known}g}")
+        axes.set_ylabel(f"{base!r} + …", fontsize=SMALL)
         largest = max(high - base, base - low)
     digits = max(4, math.ceil(math.log10(largest / (high - low))) + 3)
 
