@@ -51,10 +51,10 @@ class Derivative:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What `values` are called: C, then C′ = ∂C/∂x, C″ = ∂C′/∂x and so on."""
+        """What `values` are called: C, then C′ = dC/dx, C″ = dC′/dx and so on."""
         names = [f"C{prime(k)}" for k in range(self.order + 1)]
         by = self.wrt.name or "input"
-        return (names[0], *(f"{new} = ∂{old}/∂{by}" for old, new in pairwise(names)))
+        return (names[0], *(f"{new} = d{old}/d{by}" for old, new in pairwise(names)))
 
     @property
     def value(self) -> Variable:

@@ -107,7 +107,7 @@ def _gallery() -> dict[str, Loop]:
             _predator,
             states=(State("prey", 1.5, takes=1), State("hunters", 0.8, takes=1)),
             parameters=(Parameter("birth", 1.1),),
-            n_steps=5,
+            n_steps=3,
             reason="prey and hunters: two states that read one another, two tapes in one Scan.",
         ),
         "logistic": Loop(

@@ -1,7 +1,7 @@
 """From a graph and its inputs to a `Trace`: run it, and give what happened its names."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -57,14 +57,23 @@ def trace(
     require_scan([*asked, *extra])
     values, recordings = running.run([*asked, *extra], given)
     index = {recording.node: number for number, recording in enumerate(recordings)}
-    used = set(ancestors(asked))
+    made = [variable for recording in recordings for variable in recording.node.outputs]
+    goal = Goal(set(ancestors(asked)), set(ancestors(asked, blockers=made)))
     scans: list[ScanTrace] = []
     axes: dict[Variable, Axis] = {}
     for recording in recordings:
-        scans.append(_scan_trace(recording, values, index, axes, used))
+        scans.append(_scan_trace(recording, values, index, axes, goal))
     results = tuple(freeze(np.array(values[v])) for v in asked)
     called = tuple(names) if names is not None else tuple(v.name or "" for v in asked)
     return Trace(results, tuple(scans), called, live=(asked, dict(given)))
+
+
+@dataclass(frozen=True, eq=False)
+class Goal:
+    """What the values asked for depend on: at all, and without another Scan in between."""
+
+    used: set[Variable]
+    asked: set[Variable]
 
 
 def _scan_trace(
@@ -72,7 +81,7 @@ def _scan_trace(
     values: Mapping[Variable, Any],
     index: Mapping[Apply, int],
     axes: dict[Variable, Axis],
-    used: set[Variable],
+    goal: Goal,
 ) -> ScanTrace:
     parts, node = recording.parts, recording.node
     derivation = getattr(node.op, "derivation", None)
@@ -100,7 +109,7 @@ def _scan_trace(
         if not part.kind.is_state and part.kind is not Kind.NIT_SOT:
             continue
         source = sources.get(position)
-        tape = _tape_trace(recording, part, position, source, used)
+        tape = _tape_trace(recording, part, position, source, goal)
         found = _tape_axis(part, tape, source, axes)
         if found is not None:
             axes[part.outer_output] = found
@@ -128,7 +137,7 @@ def _tape_trace(
     part: LoopVariable,
     position: int,
     source: LoopVariable | None,
-    used: set[Variable],
+    goal: Goal,
 ) -> TapeTrace:
     final = np.array(recording.final[part])
     if part in recording.initial:
@@ -160,7 +169,8 @@ def _tape_trace(
         writes=accesses(recording.writes.get(part, ())),
         final=freeze(final),
         gradient_of=source.name if source is not None else None,
-        used=part.outer_output in used,
+        used=part.outer_output in goal.used,
+        asked=part.outer_output in goal.asked,
     )
 
 

@@ -34,7 +34,7 @@ def test_the_commands_in_the_readme_work(tmp_path, monkeypatch, capsys):
     for command in commands:
         assert main(shlex.split(command)[1:]) == 0, command
     assert {path.name for path in tmp_path.iterdir()} == {"tape.svg", "figure.svg"}
-    assert "∂C/∂birth" in capsys.readouterr().out
+    assert "dC/dbirth" in capsys.readouterr().out
 
 
 def test_the_python_in_the_readme_works(tmp_path, monkeypatch, capsys):

@@ -27,11 +27,11 @@ from visual.layout import (
     kind_text,
 )
 from visual.names import (
+    cell_key,
     cost_name,
     gradient_name,
     indexed,
     is_share,
-    root_number,
     signed,
     tape_label,
 )
@@ -200,7 +200,7 @@ class BackwardBlock:
         name = tape_label(self.trace, self.scan, tape, slot.row) or f"{tape.name} row {slot.row}"
         box = Box(slot.x, y, CELL, HEIGHT, slot.role)
         index = int(tape.axis.index[slot.row]) if tape.axis is not None else None
-        key = self._key(tape.name, index, slot.row)
+        key = cell_key(self.trace, self.number, tape.name, index, slot.row)
         self.canvas.add(cell(box, slot.value, name, slot.old, step, key))
 
     def _reading(self, sequence: SequenceTrace, step: int, y: float) -> None:
@@ -211,14 +211,17 @@ class BackwardBlock:
         elif self.lanes:  # no common time: above what the step writes
             tape = self.lanes[0].tape
             x = self.lanes[0].shown.get(int(tape.writes[0].rows[step]))
-        key = self._key(sequence.name, index, step)
+        key = cell_key(self.trace, self.number, sequence.name, index, step)
         name = indexed(sequence.name, index)
         self._thin(x, y, name, sequence.values[step], Role.READ, step, key)
 
     def _output(self, output: TapeTrace, step: int, role: Role) -> None:
         """The gradient of a sequence that a step puts out, in the column of its value."""
         index = int(output.axis.index[step]) if output.axis is not None else step
-        name, key = indexed(output.name, index), self._key(output.name, index, step)
+        name, key = (
+            indexed(output.name, index),
+            cell_key(self.trace, self.number, output.name, index, step),
+        )
         x = self._column(output, step)
         self._thin(x, self.canvas.y, name, output.final[step], role, step, key)
 
@@ -239,12 +242,6 @@ class BackwardBlock:
         self.canvas.roles.append(role)
         box = Box(LABELS if x is None else x, y, CELL, THIN, role)
         self.canvas.add(thin_cell(box, value, name, step, key))
-
-    def _key(self, name: str, index: int | None, row: int) -> str:
-        """Which quantity a cell shows: the same wherever it is shown."""
-        if index is None:
-            return f"{self.number}:{name}:row {row}"
-        return f"{root_number(self.trace, self.number)}:{name}:{index}"
 
     def _gaps(self, lane: Lane) -> None:
         for x, gap in lane.columns.gaps:

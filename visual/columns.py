@@ -75,9 +75,18 @@ def timeline(root: ScanTrace) -> Timeline:
     """
     origins = {tape.name: tape.tape.origin for tape in root.tapes}
     common = min(origins.values(), default=0)
-    others = [sequence.axis.variable for sequence in root.sequences]
-    others += [output.name for output in root.outputs]
-    return Timeline(dict.fromkeys(others, common) | origins)
+    return Timeline(dict.fromkeys(_others(root), common) | origins)
+
+
+def step_timeline(root: ScanTrace) -> Timeline:
+    """The columns of a loop: what a step reads of sequences stands where its results do."""
+    origins = {tape.name: tape.tape.origin for tape in root.tapes}
+    return Timeline(dict.fromkeys(_others(root), 0) | origins)
+
+
+def _others(root: ScanTrace) -> list[str]:
+    """The names of the variables that have no initial values."""
+    return [sequence.axis.variable for sequence in root.sequences] + [o.name for o in root.outputs]
 
 
 def column_of(tape: TapeTrace, row: int, time: Timeline) -> int:

@@ -1,7 +1,12 @@
-"""What quantities are called in a picture: x₃, ∂C/∂x₃, buf[1]."""
+"""What quantities are called in a picture: x₃, dC/dx₃, buf[1].
+
+Gradients through the whole loop are written with d, and with ∂ those parts of them that
+come from the cost, or through one reader, directly.
+"""
 
 from lab.derivative import prime
-from lab.trace import ScanTrace, TapeTrace, Trace
+from lab.tape import Kind
+from lab.trace import ScanTrace, SequenceTrace, TapeTrace, Trace
 
 _SUBSCRIPTS = str.maketrans("-0123456789", "₋₀₁₂₃₄₅₆₇₈₉")
 
@@ -26,13 +31,26 @@ def cost_name(order: int) -> str:
 
 
 def gradient_name(trace: Trace, scan: ScanTrace, variable: str | None, index: int | None) -> str:
-    """``∂C/∂x₃``: what `scan` holds for a variable of the Scan that it differentiates."""
+    """``dC/dx₃``: what `scan` holds for a variable of the Scan that it differentiates."""
     if scan.parent is None or variable is None:
         return ""
     parent = trace.scans[scan.parent]
     held = quantity_name(trace, parent, variable, index)
-    inner = f"({held})" if "∂" in held else held
-    return f"∂{cost_name(scan.order)}/∂{inner}"
+    inner = f"({held})" if "/" in held else held
+    return f"d{cost_name(scan.order)}/d{inner}"
+
+
+def direct_part(gradient: str) -> str:
+    """``∂C/∂x₃``: the part of ``dC/dx₃`` that does not come through later steps."""
+    above, slash, below = gradient.partition("/")
+    return f"∂{above[1:]}/∂{below[1:]}" if slash else gradient
+
+
+def cell_key(trace: Trace, number: int, name: str, index: int | None, row: int) -> str:
+    """Which quantity a cell shows: the same wherever it is shown."""
+    if index is None:
+        return f"{number}:{name}:row {row}"
+    return f"{root_number(trace, number)}:{name}:{index}"
 
 
 def quantity_name(trace: Trace, scan: ScanTrace, variable: str, index: int | None) -> str:
@@ -40,15 +58,37 @@ def quantity_name(trace: Trace, scan: ScanTrace, variable: str, index: int | Non
     for tape in (*scan.tapes, *scan.outputs):
         if tape.name == variable and tape.gradient_of is not None:
             return gradient_name(trace, scan, tape.gradient_of, index)
+    for sequence in scan.sequences:
+        if sequence.name == variable and is_outer_gradient(trace, scan, sequence):
+            return f"d{cost_name(scan.order)}/d{indexed(sequence.axis.variable, index)}"
     return indexed(variable, index)
+
+
+def is_outer_gradient(trace: Trace, scan: ScanTrace, sequence: SequenceTrace) -> bool:
+    """Whether a derivative reads the gradient of an output, which comes in from outside."""
+    if scan.parent is None or sequence.name == sequence.axis.variable:
+        return False
+    parent = trace.scans[scan.parent]
+    made = {tape.name for tape in (*parent.tapes, *parent.outputs)}
+    given = {other.name for other in parent.sequences}
+    return sequence.name not in made | given
 
 
 def tape_label(trace: Trace, scan: ScanTrace, tape: TapeTrace, row: int) -> str:
     """The name of the quantity in one row of a tape."""
-    index = int(tape.axis.index[row]) if tape.axis is not None else None
+    index = int(tape.axis.index[row]) if tape.axis is not None and not tape.is_total else None
     if tape.gradient_of is None:
         return indexed(tape.name, index)
     return gradient_name(trace, scan, tape.gradient_of, index)
+
+
+def wanted_rows(trace: Trace, number: int, tape: TapeTrace) -> set[int]:
+    """The rows of a gradient that go on to the result: of a state, those of its initial values."""
+    size, parent = len(tape.final), trace.scans[number].parent
+    for source in trace.scans[parent].tapes if parent is not None else ():
+        if source.name == tape.gradient_of and source.kind is not Kind.MIT_MOT:
+            return {size - 1 - row for row in range(source.tape.origin)}
+    return set(range(size))
 
 
 def root_number(trace: Trace, number: int) -> int:

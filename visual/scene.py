@@ -69,12 +69,16 @@ class Text:
 
 @dataclass(frozen=True)
 class Arrow:
-    """A line with a head: Bézier curves, if there are 3n + 1 points, or straight pieces."""
+    """A line with a head: Bézier curves, if there are 3n + 1 points, or straight pieces.
+
+    `accent` and `faint` give it a stronger or a weaker colour; a `faded` one is not needed.
+    """
 
     points: tuple[tuple[float, float], ...]
     accent: bool = False
     faint: bool = False
     straight: bool = False
+    faded: bool = False
 
     @property
     def is_curve(self) -> bool:

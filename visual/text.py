@@ -38,7 +38,7 @@ def to_text(scene: Scene) -> str:
 
 def _marks(scene: Scene) -> str:
     """What the brackets mean, for those that occur."""
-    used = {shape.role for shape in scene.walk() if isinstance(shape, Text)}
+    used = {_mark(shape) for shape in scene.walk() if isinstance(shape, Text)}
     words = [f"{BRACKETS[r][0]}{r.value.split(':')[0]}{BRACKETS[r][1]}" for r in Role if r in used]
     return f"marks: {' '.join(words)}"
 
@@ -56,7 +56,13 @@ def _line(row: Iterable[Text]) -> str:
 
 def _written(shape: Text) -> str:
     content = f"~{shape.content}~" if shape.struck else shape.content
-    if shape.role is None:
+    role = _mark(shape)
+    if role is None:
         return content
-    marks = BRACKETS[shape.role]
+    marks = BRACKETS[role]
     return f"{marks[0]}{content}{marks[1]}"
+
+
+def _mark(shape: Text) -> Role | None:
+    """The role whose brackets a text gets."""
+    return Role.UNNEEDED if shape.faded and shape.role is not None else shape.role

@@ -39,6 +39,10 @@ class Line(StrEnum):
     DOTTED = "dotted"
 
 
+# The least contrast of a text with what lies behind it (WCAG 2.1, 1.4.3).
+LEGIBLE = 4.5
+
+
 @dataclass(frozen=True)
 class Look:
     """The colours and the line of a role."""
@@ -59,6 +63,11 @@ class Theme:
     muted: str
     arrow: str
     looks: Mapping[Role, Look]
+    faded: Mapping[Role, Look]
+
+    def look(self, role: Role, faded: bool = False) -> Look:
+        """How a role looks, and how it looks washed out, where it is not needed."""
+        return self.faded[role] if faded else self.looks[role]
 
 
 LINES: Mapping[Role, Line] = MappingProxyType(
@@ -78,6 +87,18 @@ LINES: Mapping[Role, Line] = MappingProxyType(
 )
 
 
+def contrast(first: str, second: str) -> float:
+    """The contrast ratio of two ``#rrggbb`` colours, 1 to 21 (WCAG 2.1, 1.4.3)."""
+    lighter, darker = sorted((_luminance(first), _luminance(second)), reverse=True)
+    return (lighter + 0.05) / (darker + 0.05)
+
+
+def _luminance(colour: str) -> float:
+    channels = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    linear = [c / 12.92 if c <= 0.03928 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
 def _theme(
     name: str, background: str, text: str, muted: str, arrow: str, colours: Mapping[Role, str]
 ) -> Theme:
@@ -86,7 +107,27 @@ def _theme(
     for role in Role:
         fill, stroke, letters = colours[role].split()
         looks[role] = Look(fill, stroke, letters, LINES[role])
-    return Theme(name, background, text, muted, arrow, MappingProxyType(looks))
+    faded = {role: _washed(look, background) for role, look in looks.items()}
+    return Theme(
+        name, background, text, muted, arrow, MappingProxyType(looks), MappingProxyType(faded)
+    )
+
+
+def _washed(look: Look, background: str) -> Look:
+    """A look on its way to the background; its text only as far as it stays legible."""
+    fill, letters = mixed(look.fill, background, 0.6), look.text
+    for share in (0.5, 0.4, 0.3, 0.2, 0.1):
+        paler = mixed(look.text, background, share)
+        if contrast(paler, fill) >= LEGIBLE:
+            letters = paler
+            break
+    return Look(fill, mixed(look.stroke, background, 0.5), letters, Line.DOTTED)
+
+
+def mixed(start: str, end: str, share: float) -> str:
+    """The colour a `share` of the way from `start` to `end`, both ``#rrggbb``."""
+    pairs = ((int(start[i : i + 2], 16), int(end[i : i + 2], 16)) for i in (1, 3, 5))
+    return "#" + "".join(f"{round(a + (b - a) * share):02x}" for a, b in pairs)
 
 
 LIGHT = _theme(
@@ -160,15 +201,3 @@ def theme_named(name: str) -> Theme:
     if name not in THEMES:
         raise ArgumentError(f"theme = {name!r}: expected {listing(THEMES)}.")
     return THEMES[name]
-
-
-def contrast(first: str, second: str) -> float:
-    """The contrast ratio of two ``#rrggbb`` colours, 1 to 21 (WCAG 2.1, 1.4.3)."""
-    lighter, darker = sorted((_luminance(first), _luminance(second)), reverse=True)
-    return (lighter + 0.05) / (darker + 0.05)
-
-
-def _luminance(colour: str) -> float:
-    channels = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
-    linear = [c / 12.92 if c <= 0.03928 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
-    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]

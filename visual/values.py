@@ -1,6 +1,8 @@
 """Numbers, vectors and matrices as they stand in a cell."""
 
 from collections.abc import Iterator
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
@@ -10,6 +12,7 @@ from visual.theme import Role
 
 NUMBER_SIZE, SMALL_SIZE = 12.5, 10.5
 SEGMENTS = 8
+MOST_ENTRIES = 24
 
 
 def value_text(value: np.ndarray) -> str:
@@ -36,8 +39,17 @@ def full_text(value: np.ndarray) -> str:
     """A number with all its digits; an array with its shape and, if it is small, its entries."""
     if value.ndim == 0:
         return repr(value.item())
-    entries = np.array2string(value, precision=6, separator=", ", threshold=24).replace("\n", " ")
-    return f"shape {value.shape}: {entries}"
+    if value.size <= MOST_ENTRIES:
+        return f"shape {value.shape}: {_entries(value.tolist())}"
+    ends = (_entries(part.tolist())[1:-1] for part in (value.ravel()[:3], value.ravel()[-3:]))
+    return f"shape {value.shape}: [{', …, '.join(ends)}]"
+
+
+def _entries(values: Any) -> str:
+    """Nested lists of numbers with six significant digits."""
+    if isinstance(values, list):
+        return f"[{', '.join(map(_entries, values))}]"
+    return f"{values:.6g}"
 
 
 def cell(
@@ -92,10 +104,12 @@ def _above(box: Box, anchor: str, room: float, old: np.ndarray | None, label: st
     x = box.x + (box.width / 2 if middle else 6)
     if old is None:
         short = shortened(label, room, 12)
-        return Text(x, box.y + 16, short, 12, anchor, bold=True, role=box.role)
+        return Text(x, box.y + 16, short, 12, anchor, bold=True, role=box.role, faded=box.faded)
     size = SMALL_SIZE if middle else 9
     short = shortened(value_text(old), room, size, mono=True)
-    return Text(x, box.y + 16, short, size, anchor, mono=True, struck=True, role=box.role)
+    return Text(
+        x, box.y + 16, short, size, anchor, mono=True, struck=True, role=box.role, faded=box.faded
+    )
 
 
 def thin_cell(box: Box, value: np.ndarray, name: str, step: int | None, key: str) -> Group:
@@ -105,8 +119,17 @@ def thin_cell(box: Box, value: np.ndarray, name: str, step: int | None, key: str
     middle = box.y + box.height - 8
     shapes: tuple[Shape, ...] = (
         box,
-        Text(box.x + 5, middle, label, 11, bold=True, role=box.role),
-        Text(box.x + box.width - 5, middle, written, 11, "end", mono=True, role=box.role),
+        Text(box.x + 5, middle, label, 11, bold=True, role=box.role, faded=box.faded),
+        Text(
+            box.x + box.width - 5,
+            middle,
+            written,
+            11,
+            "end",
+            mono=True,
+            role=box.role,
+            faded=box.faded,
+        ),
     )
     return Group(shapes, step, key, f"{name} = {full_text(value)}")
 
@@ -116,7 +139,7 @@ def _centred(
 ) -> Text:
     content = shortened(content, box.width - 6, size, mono=True)
     x = box.x + box.width / 2
-    return Text(x, y, content, size, "middle", mono=True, bold=bold, role=box.role)
+    return Text(x, y, content, size, "middle", mono=True, bold=bold, role=box.role, faded=box.faded)
 
 
 def _sampled(length: int) -> np.ndarray:
@@ -133,9 +156,14 @@ def _strip(box: Box, value: np.ndarray, indent: float) -> Iterator[Box]:
     finite = np.abs(table[np.isfinite(table)])
     scale = float(finite.max()) if finite.size and finite.max() > 0 else 1.0
     rows, columns = table.shape
-    width, height = (box.width - 12 - indent) / max(1, columns), (box.height - 24) / max(1, rows)
-    for row in range(rows):
-        for column in range(columns):
-            share = float(np.clip(table[row, column] / scale, -1, 1))
-            x, y = box.x + 6 + indent + column * width, box.y + 6 + row * height
-            yield Box(x, y, width - 0.5, height - 0.5, box.role, heat=share)
+    across = _edges(box.x + 6 + indent, box.x + box.width - 6, columns)
+    down = _edges(box.y + 6, box.y + box.height - 18, rows)
+    for row, (top, bottom) in zip(table, pairwise(down), strict=True):
+        for entry, (left, right) in zip(row, pairwise(across), strict=True):
+            share = float(np.clip(entry / scale, -1, 1))
+            yield Box(left, top, right - left - 1, bottom - top - 1, box.role, heat=share)
+
+
+def _edges(start: float, stop: float, count: int) -> list[int]:
+    """Where `count` patches begin and end, on whole pixels, so that they are crisp."""
+    return [round(start + number * (stop - start) / max(1, count)) for number in range(count + 1)]

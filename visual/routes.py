@@ -1,0 +1,133 @@
+"""Arrows between boxes that stand in lanes and columns: through the gaps, across no box.
+
+Neighbours in a lane, and boxes above one another, are joined by straight arrows.  Any other
+arrow leaves its box, runs along a track between two lanes or between two columns, and enters
+the side of its target.  Arrows from one lane to another share a track, so that the picture of
+a loop repeats itself from column to column.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+Point = tuple[float, float]
+TRACK = 7.0
+
+
+@dataclass(frozen=True)
+class Spot:
+    """Where a box stands: its lane and its column, both counted from 0."""
+
+    lane: int
+    column: int
+
+
+@dataclass(frozen=True)
+class Grid:
+    """The edges of all lanes and columns, and the boxes that stand there."""
+
+    tops: tuple[float, ...]
+    heights: tuple[float, ...]
+    lefts: tuple[float, ...]
+    width: float
+    taken: frozenset[Spot]
+
+    def middle(self, spot: Spot) -> Point:
+        """The middle of a box."""
+        top, height = self.tops[spot.lane], self.heights[spot.lane]
+        return self.lefts[spot.column] + self.width / 2, top + height / 2
+
+
+@dataclass(frozen=True)
+class Tracks:
+    """Which tracks the arrows between two lanes take, and how many there are between columns."""
+
+    of: Mapping[tuple[int, int], int]
+    below: Mapping[int, Mapping[int, int]]
+
+    @property
+    def count(self) -> int:
+        """How many tracks there are in the gap between two columns."""
+        return max(self.of.values(), default=-1) + 1
+
+    def room(self, lane: int) -> float:
+        """The height that the tracks below a lane need."""
+        return TRACK * (len(self.below.get(lane, ())) + 1)
+
+
+def is_straight(source: Spot, target: Spot, taken: frozenset[Spot]) -> bool:
+    """Whether a straight arrow meets no other box."""
+    if abs(source.column - target.column) == 1:
+        return abs(source.lane - target.lane) <= 1
+    if source.lane == target.lane:
+        return False
+    low, high = sorted((source.lane, target.lane))
+    between = (Spot(lane, source.column) for lane in range(low + 1, high))
+    return source.column == target.column and not any(spot in taken for spot in between)
+
+
+def tracks(edges: Iterable[tuple[Spot, Spot]], taken: frozenset[Spot]) -> Tracks:
+    """A track for every pair of lanes between which arrows must bend."""
+    of: dict[tuple[int, int], int] = {}
+    below: dict[int, dict[int, int]] = {}
+    for source, target in edges:
+        if is_straight(source, target, taken):
+            continue
+        if source.lane != target.lane:
+            of.setdefault((source.lane, target.lane), len(of))
+        if not _beside(source, target):
+            lanes = below.setdefault(_channel(source, target), {})
+            lanes.setdefault(source.lane, len(lanes))
+    return Tracks(of, below)
+
+
+def route(source: Spot, target: Spot, grid: Grid, found: Tracks) -> tuple[Point, ...]:
+    """The corners of an arrow from box to box."""
+    (x0, y0), (x1, y1) = grid.middle(source), grid.middle(target)
+    half = grid.width / 2
+    above = [grid.heights[spot.lane] / 2 for spot in (source, target)]
+    if is_straight(source, target, grid.taken):
+        if source.column != target.column:
+            way, lean = (1 if x1 > x0 else -1), 8 * (target.lane - source.lane)
+            return (x0 + way * half, y0 + lean), (x1 - way * (half + 1), y1 - lean)
+        way = 1 if y1 > y0 else -1
+        return (x0, y0 + way * above[0]), (x1, y1 - way * (above[1] + 1))
+    if source.lane == target.lane:  # over the boxes in between
+        way = 1 if x1 > x0 else -1
+        out, end, top = x0 + way * 12, x1 - way * 12, y0 - above[0]
+        return (out, top), (out, top - 22), (end, top - 22), (end, top - 1)
+    number = found.of[source.lane, target.lane]
+    side = _side(source, target)
+    gap = x1 + side * (half + 8 + TRACK * number)
+    enter = y1 + _offset(number, found.count, above[1])
+    into = (x1 + side * (half + 1), enter)
+    if _beside(source, target):
+        leave = y0 + _offset(number, found.count, above[0])
+        way = 1 if gap > x0 else -1
+        return (x0 + way * half, leave), (gap, leave), (gap, enter), into
+    lane = _channel(source, target)
+    place = found.below[lane][source.lane]
+    along = grid.tops[lane] + grid.heights[lane] + TRACK * (place + 1)
+    way = 1 if along > y0 else -1
+    out = x0 + 10 + 4 * place
+    return (out, y0 + way * above[0]), (out, along), (gap, along), (gap, enter), into
+
+
+def _side(source: Spot, target: Spot) -> int:
+    """From which side an arrow enters its target: that of its source, or from the right."""
+    return -1 if source.column < target.column else 1
+
+
+def _beside(source: Spot, target: Spot) -> bool:
+    """Whether the gap beside the target lies beside the source as well."""
+    return abs(source.column - target.column) <= 1
+
+
+def _channel(source: Spot, target: Spot) -> int:
+    """The lane below which an arrow runs on its way to a farther column."""
+    return source.lane if target.lane > source.lane else source.lane - 1
+
+
+def _offset(number: int, count: int, half: float) -> float:
+    """How far from the middle of a side a track ends, so that arrows do not meet there."""
+    room = half - 5
+    return room * (2 * (number + 1) / (count + 1) - 1) if count > 1 else room / 2
