@@ -17,7 +17,7 @@ import pypdfium2
 import pytest
 from PIL import Image
 from strange_loops import HOSTILE, LOOPS, strange_trace, trace_of
-from test_browser import CHROMIUM, FLAGS
+from test_browser import CHROMIUM, FLAGS, measured
 
 import lab
 import visual
@@ -27,6 +27,7 @@ from visual.page import document, to_page
 from visual.plots import values
 from visual.scene import Arrow, Box, Scene, Text, check_path, walk
 from visual.theme import LIGHT, THEMES, Role
+from visual.unrolled import unrolled
 
 ROOT = Path(__file__).parent.parent
 SVG = "{http://www.w3.org/2000/svg}"
@@ -98,20 +99,22 @@ def difference(first, second, size=12):
     return float(np.abs((a[:, size:] - a[:, :-size]) / b).max())
 
 
-LOOPS_AND_THEMES = [
-    ("square", 1, "light"),
-    ("rnn", 1, "dark"),
-    ("coupled", 1, "print"),
-    ("latex name", 2, "dark"),
-    ("nan", 1, "print"),
+CASES = [
+    (visual.tapes, "square", 1, "light"),
+    (visual.tapes, "rnn", 1, "dark"),
+    (visual.tapes, "coupled", 1, "print"),
+    (visual.tapes, "latex name", 2, "dark"),
+    (visual.tapes, "nan", 1, "print"),
+    (unrolled, "window", 1, "light"),
+    (unrolled, "square", 2, "dark"),
 ]
 SHARP, TOLERANCE = 2, 0.11  # at twice the size, smoothing weighs less
 
 
 @needs_browser
-@pytest.mark.parametrize(("name", "order", "theme"), LOOPS_AND_THEMES)
-def test_pdf_and_png_agree_with_the_svg(page, name, order, theme):
-    scene = visual.tapes(trace_of(name, order), theme)
+@pytest.mark.parametrize(("make", "name", "order", "theme"), CASES)
+def test_pdf_and_png_agree_with_the_svg(page, make, name, order, theme):
+    scene = make(trace_of(name, order), theme)
     seen = in_browser(page, scene)
     assert difference(grey(scene.png(SHARP)), seen) < TOLERANCE
     assert difference(of_pdf(scene.pdf()), seen) < TOLERANCE
@@ -156,6 +159,12 @@ def test_a_wrong_picture_would_be_noticed(page, wrong):
         other = replace(scene, shapes=tuple(changed(scene.shapes, number, change)))
         assert other != scene
         assert difference(grey(other.png(SHARP)), seen) > TOLERANCE, list(scene.walk())[number]
+
+
+@needs_browser
+def test_no_two_texts_of_a_plot_overlap(page):
+    for name in ("rnn", "coupled", "extra", "long name", "tiny", "wide vector", "five states"):
+        assert measured(page, values(trace_of(name, 2)).svg()) == [], name
 
 
 def test_every_role_looks_different_in_a_png():

@@ -62,7 +62,7 @@ def test_growth_is_the_size_of_what_the_tapes_hold():
     trace = gallery.loops["rnn"].trace(order=2)
     plot = values(trace)
     panel, axes = plot.panels[-1], plot.figure().axes[-1]
-    assert [s.name for s in panel.series] == ["‖∂C/∂h‖", "‖∂C′/∂h‖"]
+    assert [s.name for s in panel.series] == ["‖dC/dh‖", "‖dC′/dh‖"]
     for line, number in zip(drawn_lines(axes, 2), (1, 3), strict=True):
         tape = trace.scans[number].tapes[0]
         norms = np.linalg.norm(tape.final, axis=1)[np.argsort(tape.axis.index)]
@@ -110,8 +110,10 @@ def test_svgs_stand_alone(name, order):
 
 def test_every_mark_and_line_is_in_the_svg():
     """As many markers as points, as many lines as series."""
-    written = values(gallery.loops["coupled"].trace(order=0)).svg()
-    assert len(re.findall("translate", written)) == 12 + 2  # and two in the legend
+    trace = gallery.loops["coupled"].trace(order=0)
+    points = sum(len(tape.final) for tape in trace.scans[0].tapes)
+    written = values(trace).svg()
+    assert len(re.findall("translate", written)) == points + 2  # and two in the legend
     assert HOSTILE not in values(strange_trace("hostile name", 1)).svg()
 
 
@@ -205,7 +207,7 @@ def test_the_text_twin_reads_as_a_table():
     text = values(gallery.loops["square"].trace(order=2)).text()
     lines = [line.split() for line in text.splitlines()]
     assert ["0", "7.413"] in lines
-    assert ["index", "|∂C/∂x|", "|∂C′/∂x|"] in lines
+    assert ["index", "|dC/dx|", "|dC′/dx|"] in lines
     assert ["0", "7.413", "117"] in lines
 
 
@@ -230,5 +232,5 @@ def test_an_unknown_theme_is_refused():
 def test_jupyter_gets_a_plot_and_its_text():
     bundle = values(gallery.loops["square"].trace())._repr_mimebundle_()
     assert bundle["image/svg+xml"].startswith("<svg")
-    assert "∂C/∂x" in bundle["text/plain"]
+    assert "dC/dx" in bundle["text/plain"]
     assert "overflow-x" in bundle["text/html"]

@@ -8,6 +8,7 @@ from collections import defaultdict
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.colors import to_hex
 from matplotlib.patches import PathPatch
 from matplotlib.path import Path
 from matplotlib.ticker import MaxNLocator
@@ -20,7 +21,6 @@ from visual.svg import heat_colour
 from visual.theme import Theme, contrast
 
 MOST_COLUMNS, MOST_ROWS = 48, 16
-SHADES = 24  # on either side: cells of one shade are one shape
 LETTERS, SIGN = 9.0, 9.0  # pixels: the smallest that can be read
 
 
@@ -37,12 +37,12 @@ def draw_heat(axes: Axes, panel: Panel, theme: Theme) -> None:
     shares = table / (scale_of(table) or 1.0)
     cells = defaultdict(list)
     for (column, row), share in np.ndenumerate(shares):
-        colour = heat_colour(shade(share), theme)
+        colour = to_hex(heat_colour(share if np.isfinite(share) else float("nan"), theme))
         (x0, x1), (y0, y1) = left[column : column + 2], top[row : row + 2]
         corners: list[tuple[float, float]] = [(x0, y0), (x1, y0), (x1, y1), (x0, y1)]
         cells[colour].append(Path([*corners, corners[0]], closed=True))
         _inside(axes, corners, float(table[column, row]), table.shape, colour, theme)
-    for colour, paths in cells.items():
+    for colour, paths in cells.items():  # all cells of one shade are one shape
         path = Path.make_compound_path(*paths)
         # An edge of the same colour closes the hairlines between cells.
         look = {"facecolor": colour, "edgecolor": colour, "linewidth": 0.3}
@@ -63,11 +63,6 @@ def scale_of(table: np.ndarray) -> float:
     """The largest finite value in size: what the full colours stand for."""
     finite = np.abs(table[np.isfinite(table)])
     return float(finite.max()) if finite.size else 0.0
-
-
-def shade(share: float) -> float:
-    """`share` in one of the shades; nan and infinities stand out as grey."""
-    return round(share * SHADES) / SHADES if np.isfinite(share) else float("nan")
 
 
 def caption(series: Series) -> tuple[str, str]:

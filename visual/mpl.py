@@ -21,7 +21,7 @@ from matplotlib.transforms import Affine2D, Transform
 from visual.mpl_settings import metadata, settings
 from visual.scene import Arrow, Box, Group, Scene, Shape, Text
 from visual.svg import heat_colour
-from visual.theme import Line, Look, Theme
+from visual.theme import Line, Look, Theme, mixed
 
 INCH = 96
 LONGEST_PAGE = 200  # inches: what a PDF reader must accept
@@ -65,14 +65,21 @@ def draw(scene: Scene, inch: float, width: float, height: float) -> Figure:
 
 def look_of(box: Box, theme: Theme) -> Look:
     """The colours and the line of a box."""
-    return theme.looks[box.role]
+    return theme.look(box.role, box.faded)
 
 
 def colour_of(text: Text, theme: Theme) -> str:
     """The colour of a text."""
     if text.role is not None:
-        return theme.looks[text.role].text
+        return theme.look(text.role, text.faded).text
     return theme.muted if text.muted else theme.text
+
+
+def colour_of_arrow(arrow: Arrow, theme: Theme) -> str:
+    """The colour of an arrow."""
+    if arrow.faded:
+        return mixed(theme.text, theme.background, 0.7)
+    return theme.arrow if arrow.accent else theme.muted if arrow.faint else theme.text
 
 
 class Pencil:
@@ -150,9 +157,7 @@ class Pencil:
         self._path(line, "none", colour, STRIKE_WIDTH * text.size)
 
     def _arrow(self, arrow: Arrow) -> None:
-        colour = self.theme.text
-        if arrow.accent or arrow.faint:
-            colour = self.theme.arrow if arrow.accent else self.theme.muted
+        colour = colour_of_arrow(arrow, self.theme)
         step = Path.CURVE4 if arrow.is_curve else Path.LINETO
         codes = [Path.MOVETO, *[step] * (len(arrow.points) - 1)]
         self._path(Path(arrow.points, codes), "none", colour, 1.4)

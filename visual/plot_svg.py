@@ -7,7 +7,7 @@ style becomes attributes.  So several plots can share a page whose policy allows
 import re
 from xml.etree import ElementTree
 
-from visual.svg import SANS, number, text
+from visual.svg import SANS, text
 
 SVG, LINK = "{http://www.w3.org/2000/svg}", "{http://www.w3.org/1999/xlink}href"
 NUMBER = re.compile(r"-?\d*\.\d+")
@@ -37,6 +37,11 @@ def stand_alone(drawn: str, title: str, description: str, width: float, height: 
         f'role="img" font-family="{SANS}" {ROOT}><title>{text(title)}</title>'
         f"<desc>{text(description)}</desc>{inside}</svg>\n"
     )
+
+
+def number(value: float) -> str:
+    """A coordinate with at most two decimals: a plot has more than whole pixels to say."""
+    return f"{value:.2f}".rstrip("0").rstrip(".")
 
 
 def _element(element: ElementTree.Element, marks: dict[str, ElementTree.Element]) -> str:

@@ -44,7 +44,7 @@ def series_of(trace: Trace, number: int) -> tuple[Series, ...]:
 
 
 def growth_of(trace: Trace, number: int) -> tuple[Series, ...]:
-    """|∂C/∂x|, |∂C′/∂x| … over the index of every state of loop `number`, for every order."""
+    """|dC/dx|, |dC′/dx| … over the index of every state of loop `number`, for every order."""
     found = []
     for other, scan in enumerate(trace.scans):
         if scan.parent == number:
