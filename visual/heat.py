@@ -8,7 +8,6 @@ from collections import defaultdict
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.colors import to_hex
 from matplotlib.patches import PathPatch
 from matplotlib.path import Path
 from matplotlib.ticker import MaxNLocator
@@ -17,10 +16,11 @@ from lab.spelling import number_text
 from visual.panels import AREA, HIGH, POINT, SMALL, Panel, style_axes
 from visual.scene import text_width
 from visual.series import Series, pooled, stretches
-from visual.svg import heat_colour
-from visual.theme import Theme, contrast
+from visual.svg import NEGATIVE, POSITIVE
+from visual.theme import Theme, contrast, mixed
 
 MOST_COLUMNS, MOST_ROWS = 48, 16
+SHADES = 24  # on either side
 LETTERS, SIGN = 9.0, 9.0  # pixels: the smallest that can be read
 
 
@@ -37,7 +37,7 @@ def draw_heat(axes: Axes, panel: Panel, theme: Theme) -> None:
     shares = table / (scale_of(table) or 1.0)
     cells = defaultdict(list)
     for (column, row), share in np.ndenumerate(shares):
-        colour = to_hex(heat_colour(share if np.isfinite(share) else float("nan"), theme))
+        colour = shade(share, theme)
         (x0, x1), (y0, y1) = left[column : column + 2], top[row : row + 2]
         corners: list[tuple[float, float]] = [(x0, y0), (x1, y0), (x1, y1), (x0, y1)]
         cells[colour].append(Path([*corners, corners[0]], closed=True))
@@ -63,6 +63,14 @@ def scale_of(table: np.ndarray) -> float:
     """The largest finite value in size: what the full colours stand for."""
     finite = np.abs(table[np.isfinite(table)])
     return float(finite.max()) if finite.size else 0.0
+
+
+def shade(share: float, theme: Theme) -> str:
+    """One of the shades from blue to orange; what is not finite stands out as grey."""
+    if not np.isfinite(share):
+        return theme.muted
+    level = round(abs(share) * SHADES) / SHADES
+    return mixed(theme.background, POSITIVE if share > 0 else NEGATIVE, level)
 
 
 def caption(series: Series) -> tuple[str, str]:
