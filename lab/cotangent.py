@@ -14,6 +14,8 @@ from pytensor.gradient import DisconnectedType, NullType, disconnected_type
 from pytensor.graph.basic import Variable
 from pytensor.tensor.type import TensorType, continuous_dtypes
 
+PREAMBLE = "This variable is Null because "  # with which PyTensor begins its reasons
+
 
 @dataclass(frozen=True)
 class Connected:
@@ -59,13 +61,18 @@ def status_of(gradient: Variable | None) -> Status:
     if gradient is None or isinstance(gradient.type, DisconnectedType):
         return Disconnected()
     if isinstance(gradient.type, NullType):
-        return Undefined(gradient.type.why_null)
+        told = Undefined(gradient.type.why_null.removeprefix(PREAMBLE).strip())
+        return getattr(gradient.type, "status", told)
     return Connected()
 
 
 def marker(status: Disconnected | Undefined) -> Variable:
     """The variable by which PyTensor knows a gradient that is not a number."""
-    return NullType(str(status))() if isinstance(status, Undefined) else disconnected_type()
+    if isinstance(status, Disconnected):
+        return disconnected_type()
+    kind = NullType(str(status))
+    kind.status = status  # for `status_of`; PyTensor itself keeps only the words
+    return kind()
 
 
 def is_continuous(variable: Variable) -> bool:

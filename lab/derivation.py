@@ -16,7 +16,7 @@ from pytensor.graph.basic import Apply, Variable
 from lab import storing
 from lab.cotangent import Status, Undefined
 from lab.scan import LoopVariable, ScanParts
-from lab.tape import Tape
+from lab.tape import Kind, Tape
 
 
 @dataclass(frozen=True)
@@ -135,6 +135,26 @@ class Total:
 
 
 @storing.record
+class Verdict(StrEnum):
+    """What a phase decided, where it is one of the decisions that make a gradient right."""
+
+    NOTED = "noted"  # a fact that decides nothing
+    ABSENT = "absent"
+    READ = "read"
+    REUSED = "reused"
+    ACCUMULATED = "accumulated"
+    OVERWRITTEN = "nothing added"
+    CLEARED = "cleared"
+    SUMMED = "summed up"
+    PER_STEP = "one a step"
+    CONNECTED = "connected"
+    ZERO = "zero"
+    DISCONNECTED = "disconnected"
+    UNDEFINED = "undefined"
+    UNTRACED = "untraced"
+
+
+@storing.record
 @dataclass(frozen=True)
 class Item:
     """One decision of a phase: what it is about, what was decided, and the expression built."""
@@ -142,6 +162,22 @@ class Item:
     subject: str
     decision: str
     expression: str = ""
+    verdict: Verdict = Verdict.NOTED
+
+
+@storing.record
+@dataclass(frozen=True)
+class Outcome:
+    """What became of the gradient of one outer input, why, and where it is found.
+
+    `kind` is None for the number of steps, which is no variable of the loop.
+    """
+
+    variable: str
+    kind: Kind | None
+    verdict: Verdict
+    reason: str
+    gradient: str = ""
 
 
 @storing.record
@@ -157,12 +193,17 @@ class Phase:
 @storing.record
 @dataclass(frozen=True)
 class DerivationRecord:
-    """A derivation as plain data: the Scan, its derivative, and the eleven phases."""
+    """A derivation as plain data: the Scan, its derivative, the eleven phases, and the outcome.
+
+    `outcomes` has one entry for every outer input of the forward Scan after the number of
+    steps, in its order.
+    """
 
     forward: str
     backward: str
     order: int
     phases: tuple[Phase, ...]
+    outcomes: tuple[Outcome, ...] = ()
 
     def __str__(self) -> str:
         lines = [f"{self.backward}: the derivative of {self.forward}, order {self.order}"]
@@ -206,6 +247,13 @@ class Derivation:
         built: dict[LoopVariable, LoopVariable] = {r.variable: r.source for r in self.readings}
         built |= {reverse.variable: reverse.state for reverse in self.states}
         return built | {total.variable: total.source for total in self.totals}
+
+    @cached_property
+    def outcomes(self) -> tuple[Outcome, ...]:
+        """What became of the gradient of every outer input but the number of steps, and why."""
+        from lab.outcomes import outcomes  # which reads this module's records
+
+        return outcomes(self)
 
     @cached_property
     def record(self) -> DerivationRecord:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from lab.expression import Leaf, leaves_of
+from lab.expression import Call, Leaf, leaves_of
 from lab.trace import Formula, ScanTrace, SequenceTrace, TapeTrace, Trace
 
 
@@ -42,10 +42,14 @@ class Write:
     sources: tuple[Value, ...]
     old: Value
 
+    @property
+    def leaves(self) -> tuple[Leaf, ...]:
+        """What the formula reads, in the order of `sources`."""
+        return _distinct(self.formula)
+
     def reads(self, leaf: Leaf) -> Value:
         """The value that a leaf of the formula stands for."""
-        found = dict(zip(_distinct(self.formula), self.sources, strict=True))
-        return found[leaf]
+        return self.sources[self.leaves.index(leaf)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,6 +123,17 @@ def _reader(
         return lambda step: made.get(index[step]) or Value(giver, variable.name, -1, index[step])
     parameter = Value(_giver(trace, number, leaf.variable), leaf.variable, -1, 0)
     return lambda step: parameter
+
+
+def adds_old(formula: Formula) -> bool:
+    """Whether a write keeps what stood in its slot, as it is or as a term of a sum."""
+    target, expression = formula.target, formula.expression
+    added = isinstance(expression, Call) and expression.name == "Add"
+    terms = expression.arguments if isinstance(expression, Call) and added else (expression,)
+    return any(
+        isinstance(term, Leaf) and (term.argument, term.tap) == (target.argument, target.tap)
+        for term in terms
+    )
 
 
 def handed_on(

@@ -3,15 +3,24 @@
 The names of the phases are those of PyTensor's documentation ("How Scan.L_op Works").
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 from pytensor.graph.basic import Variable
 
-from lab.cotangent import Undefined, status_of
-from lab.derivation import Derivation, DerivationRecord, Item, Phase, ReadingGroup
+from lab.cotangent import Connected, Disconnected, Undefined, status_of
+from lab.derivation import (
+    Derivation,
+    DerivationRecord,
+    Item,
+    Phase,
+    ReadingGroup,
+    Verdict,
+)
 from lab.errors import listing
 from lab.expression import text
 from lab.formula import formulas
+from lab.outcomes import verdict_of
 from lab.scan import LoopVariable, outer_inputs
 from lab.tape import Kind
 
@@ -30,18 +39,22 @@ NAMES = (
 )
 
 
+Texts = Mapping[Variable, str]
+
+
 def record(derivation: Derivation) -> DerivationRecord:
     """A derivation as plain data."""
-    tellers = (
+    texts = _texts(derivation)
+    tellers: tuple[Callable[[Derivation], list[Item]], ...] = (
         _steps,
         _classes,
         _rule,
-        _placeholders,
-        _results,
+        partial(_placeholders, texts=texts),
+        partial(_results, texts=texts),
         _accumulation,
         _sequences,
-        _tapes,
-        _remaining,
+        partial(_tapes, texts=texts),
+        partial(_remaining, texts=texts),
         _scan,
         _order,
     )
@@ -50,14 +63,25 @@ def record(derivation: Derivation) -> DerivationRecord:
         for number, (name, tell) in enumerate(zip(NAMES, tellers, strict=True), start=1)
     )
     return DerivationRecord(
-        derivation.forward.name, derivation.backward.name, derivation.order, phases
+        derivation.forward.name,
+        derivation.backward.name,
+        derivation.order,
+        phases,
+        derivation.outcomes,
     )
 
 
-def expression_text(variable: Variable) -> str:
-    """An expression of the step in plain text."""
-    (expression,) = formulas([variable], {})
-    return text(expression, lambda leaf: leaf.variable)
+def _texts(d: Derivation) -> Texts:
+    """All expressions that the phases build in plain text, simplified together."""
+    found: list[Variable] = [*d.step.reused]
+    found += [g for g in d.step.gradients.values() if isinstance(status_of(g), Connected)]
+    variables = [s.variable for s in d.states] + [t.variable for t in d.totals]
+    found += [v for variable in variables for v in variable.inner_outputs]
+    expressions = formulas(found, {})
+    return {
+        variable: text(expression, lambda leaf: leaf.variable)
+        for variable, expression in zip(found, expressions, strict=True)
+    }
 
 
 def _taps(taps: Sequence[int]) -> str:
@@ -83,15 +107,17 @@ def _classes(d: Derivation) -> list[Item]:
         reached = (
             [tap for tap, v in part.reads if v in d.classes.arguments] if part.inner_inputs else []
         )
+        verdict = Verdict.NOTED
         if part.kind is Kind.UNTRACED:
-            decision = "left out: no gradient passes through it"
+            decision, verdict = "left out: no gradient passes through it", Verdict.UNTRACED
         elif part in d.classes.reached:
             decision = f"hands a gradient on; {d.classes.reached[part]}"
+            verdict = verdict_of(d.classes.reached[part])
         elif part.inner_inputs and reached:
-            decision = "receives a gradient"
+            decision, verdict = "receives a gradient", Verdict.CONNECTED
         else:
-            decision = "no gradient reaches it"
-        items.append(Item(part.name, f"{part.kind}; {decision}", _slots(part)))
+            decision, verdict = "no gradient reaches it", Verdict.DISCONNECTED
+        items.append(Item(part.name, f"{part.kind}; {decision}", _slots(part), verdict))
     return items
 
 
@@ -109,7 +135,7 @@ def _rule(d: Derivation) -> list[Item]:
     ]
 
 
-def _placeholders(d: Derivation) -> list[Item]:
+def _placeholders(d: Derivation, texts: Texts) -> list[Item]:
     items = [
         Item(f"{part.name}[{tap}]", "its gradient will come in as", str(signal))
         for (part, tap), signal in d.step.signals.items()
@@ -118,32 +144,37 @@ def _placeholders(d: Derivation) -> list[Item]:
         Item(
             str(stand_in),
             "its recorded value can be read instead of computed again",
-            expression_text(result),
+            texts[result],
+            Verdict.REUSED,
         )
         for result, stand_in in d.step.reused.items()
     ]
     return items
 
 
-def _results(d: Derivation) -> list[Item]:
+def _results(d: Derivation, texts: Texts) -> list[Item]:
     results: dict[Variable, list[str]] = {}
     for part, tap in d.step.signals:
         results.setdefault(dict(part.writes)[tap], []).append(f"{part.name}[{tap}]")
     items = [
-        Item(listing(names), "one expression, several results: their gradients are added")
+        Item(
+            listing(names),
+            "one expression, several results: their gradients are added",
+            verdict=Verdict.SUMMED,
+        )
         for names in results.values()
         if len(names) > 1
     ]
     for argument, gradient in d.step.gradients.items():
         status = status_of(gradient)
-        if isinstance(status, Undefined):
-            items.append(Item(str(argument), str(status)))
-        else:
-            items.append(Item(str(argument), "gradient", expression_text(gradient)))
+        expression = "" if isinstance(status, Undefined) else texts[gradient]
+        told = "gradient" if expression else str(status)
+        items.append(Item(str(argument), told, expression, verdict_of(status)))
     for part in d.forward.of_kind(Kind.MIT_SOT, Kind.SIT_SOT, Kind.NIT_SOT):
         for result in part.inner_outputs:
             if result in d.step.reused:
-                items.append(Item(part.name, "forward result reused, not computed again"))
+                told = "forward result reused, not computed again"
+                items.append(Item(str(d.step.reused[result]), told, verdict=Verdict.REUSED))
     if d.forward.of_kind(Kind.MIT_MOT):
         items.append(Item("mit-mots", "never reused: their slots may have been written again"))
     return items
@@ -157,14 +188,20 @@ def _accumulation(d: Derivation) -> list[Item]:
             overwritten = tap in state.tape.overwritten
             if tap in reverse.accumulated:
                 decision = "accumulates what later readers of the slot have left in it"
+                verdict = Verdict.ACCUMULATED
             else:
+                verdict = Verdict.OVERWRITTEN
                 decision = (
                     "nothing is added: the step has replaced the value, so no later step reads it"
                 )
             kind = "overwritten" if overwritten else "preserved"
-            items.append(Item(f"{state.name}[{tap}], {kind}", decision))
+            items.append(Item(f"{state.name}[{tap}], {kind}", decision, verdict=verdict))
         items += [
-            Item(f"{state.name}[{-tap}]", "written without being read: its gradient is cleared")
+            Item(
+                f"{state.name}[{-tap}]",
+                "written without being read: its gradient is cleared",
+                verdict=Verdict.CLEARED,
+            )
             for tap in reverse.cleared
         ]
     return items
@@ -175,14 +212,16 @@ def _sequences(d: Derivation) -> list[Item]:
     for group in ReadingGroup:
         members = [reading for reading in d.readings if reading.group is group]
         if not members:
-            items.append(Item(str(group), "none is needed"))
+            items.append(Item(str(group), "none is needed", verdict=Verdict.ABSENT))
         for reading in members:
             subject = f"{reading.source.name}[{reading.tap}]"
-            items.append(Item(subject, str(group), f"{reading.variable.name}{reading.slices}"))
+            verdict = Verdict.REUSED if group is ReadingGroup.RESULT else Verdict.READ
+            slices = f"{reading.variable.name}{reading.slices}"
+            items.append(Item(subject, str(group), slices, verdict))
     return items
 
 
-def _tapes(d: Derivation) -> list[Item]:
+def _tapes(d: Derivation, texts: Texts) -> list[Item]:
     items = []
     for reverse in d.states:
         state, variable = reverse.state, reverse.variable
@@ -197,46 +236,48 @@ def _tapes(d: Derivation) -> list[Item]:
             )
         )
         items += [
-            Item(f"{variable.name}[{tap}]", "is written", expression_text(result))
+            Item(f"{variable.name}[{tap}]", "is written", texts[result])
             for tap, result in variable.writes
         ]
     return items
 
 
-def _remaining(d: Derivation) -> list[Item]:
+def _remaining(d: Derivation, texts: Texts) -> list[Item]:
     items = []
     for total in d.totals:
-        how = "one at every step (nit-sot)"
+        how, verdict = "one at every step (nit-sot)", Verdict.PER_STEP
         if total.source.kind is Kind.PARAMETER:
-            how = "summed up over the steps (sit-sot)"
+            how, verdict = "summed up over the steps (sit-sot)", Verdict.SUMMED
         (result,) = total.variable.inner_outputs
-        items.append(Item(total.variable.name, how, expression_text(result)))
+        items.append(Item(total.variable.name, how, texts[result], verdict))
     for part in outer_inputs(d.forward):
         for argument in part.inner_inputs:
             status = d.step.statuses.get(argument)
             if isinstance(status, Undefined):
-                items.append(Item(str(argument), str(status)))
+                items.append(Item(str(argument), str(status), verdict=verdict_of(status)))
             elif status is None and part.kind is not Kind.UNTRACED:
-                items.append(Item(str(argument), "disconnected: the cost does not depend on it"))
+                told = str(Disconnected())
+                items.append(Item(str(argument), told, verdict=Verdict.DISCONNECTED))
         if part.kind is Kind.UNTRACED:
-            items.append(Item(part.name, "untraced: no gradient exists"))
+            told = "untraced: no gradient exists"
+            items.append(Item(part.name, told, verdict=Verdict.UNTRACED))
+    if not items:
+        told = "every gradient is that of a state, and has its tape"
+        items.append(Item("sequences, parameters", told, verdict=Verdict.ABSENT))
     return items
 
 
 def _scan(d: Derivation) -> list[Item]:
     if d.node is None:
-        return [Item(d.backward.name, "not needed: no gradient depends on the steps")]
+        told = "not needed: no gradient depends on the steps"
+        return [Item(d.backward.name, told, verdict=Verdict.ABSENT)]
     return [Item(part.name, f"{part.kind}", _slots(part)) for part in outer_inputs(d.backward)]
 
 
 def _order(d: Derivation) -> list[Item]:
-    items = [Item("number of steps", str(status_of(d.gradients[0])))]
-    for part, gradient in zip(outer_inputs(d.forward), d.gradients[1:], strict=True):
-        status = str(status_of(gradient))
-        sources = {s.state: s.variable for s in d.states} | {t.source: t.variable for t in d.totals}
-        if part in sources:
-            last = "[-1]" if part.kind is Kind.PARAMETER else "[::-1]"
-            items.append(Item(part.name, status, f"{sources[part].name}{last}"))
-        else:
-            items.append(Item(part.name, status))
-    return items
+    told = f"{Disconnected('a count of steps cannot change a little')}"
+    steps = Item("number of steps", told, verdict=Verdict.DISCONNECTED)
+    return [
+        steps,
+        *(Item(o.variable, f"{o.verdict}: {o.reason}", o.gradient, o.verdict) for o in d.outcomes),
+    ]

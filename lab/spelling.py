@@ -82,21 +82,29 @@ class Speller:
         return self._indexed(name, str(step + leaf.tap))
 
     def general(self, leaf: Leaf) -> str:
-        """What a leaf is at any step: ``x[t−1]``, ``u[t]`` or ``w``.
+        """What a leaf is at any step: ``x[t−1]``, ``u[t]`` or ``w``; in a derivative ``x[3−t]``.
 
-        t counts as the states' indices do, or, if states have different numbers of initial
-        values, as the steps do.
+        In a loop t counts as the states' indices do, or, if states have different numbers of
+        initial values, as the steps do.  In a derivative it counts the steps.
         """
-        variable = self.scan.variable(leaf)
+        variable, in_loop = self.scan.variable(leaf), self.scan.parent is None
+        base, way = (self.base if in_loop else 0), 1
         if isinstance(variable, TapeTrace) and leaf.tap is not None:
-            first = variable.tape.row(0, leaf.tap)
+            first = variable.tape.row(0, leaf.tap) if in_loop else leaf.tap
         elif isinstance(variable, SequenceTrace) and len(variable.axis.index):
-            first = int(variable.axis.index[0])
+            first, *others = variable.axis.index[:2].tolist()
+            way = others[0] - first if others else 1
         else:
             return self._indexed(leaf.variable)
-        ahead = first - self.base
-        moment = "t" if not ahead else f"t+{ahead}" if ahead > 0 else f"t{self.style.minus}{-ahead}"
-        return self._indexed(leaf.variable, moment)
+        return self._indexed(leaf.variable, self._moment(first - base, way))
+
+    def _moment(self, first: int, way: int) -> str:
+        """``t+1`` or ``3−t``: what is `first` at step 0 and goes on by `way`."""
+        if way < 0:
+            return f"{first}{self.style.minus}t"
+        if not first:
+            return "t"
+        return f"t+{first}" if first > 0 else f"t{self.style.minus}{-first}"
 
     def _indexed(self, name: str, index: str = "") -> str:
         if not self.style.latex:

@@ -81,9 +81,9 @@ def differentiate_step(forward: ScanParts, classes: Classification) -> StepGradi
     found = _grad_of(known, wrt)
 
     recorded = {
-        result: placeholder(result, part.name)
+        result: placeholder(result, f"{part.name}[{tap}]")
         for part in forward.of_kind(Kind.MIT_SOT, Kind.SIT_SOT, Kind.NIT_SOT)
-        for result in part.inner_outputs
+        for tap, result in part.writes
         if result.owner is not None
     }
     expressions, reused = reuse(list(found.values()), recorded)

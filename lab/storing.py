@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from lab.arrays import array_from_json, array_to_json
-from lab.errors import ArgumentError
+from lab.errors import ArgumentError, listing
 from lab.expression import Call, Leaf, Number, Slice
 from lab.tape import Kind, Tape
 
@@ -22,12 +22,12 @@ _RECORDS: dict[str, type] = {}
 
 
 def record(cls: Record) -> Record:
-    """Class decorator: instances can be stored as JSON and read back."""
+    """Class decorator: instances, or members of an enumeration, can be stored and read back."""
     _RECORDS[cls.__name__] = cls
     return cls
 
 
-for _plain in (Tape, Leaf, Number, Call, Slice):
+for _plain in (Kind, Tape, Leaf, Number, Call, Slice):
     record(_plain)
 
 
@@ -56,10 +56,10 @@ def from_json(data: Any) -> Any:
     name = data.get("is")
     if name == "array":
         return array_from_json(data)
-    if name == "Kind":
-        return Kind(data["value"])
     if name not in _RECORDS:
         raise ArgumentError(f"from_json: {name!r} is none of the records that Scantape stores.")
+    if issubclass(_RECORDS[name], Enum):
+        return _member(_RECORDS[name], data.get("value"))
     values = {key: from_json(item) for key, item in data.items() if key != "is"}
     found = values.pop("formulas", None)
     try:
@@ -69,3 +69,13 @@ def from_json(data: Any) -> Any:
     if found is not None:
         object.__setattr__(made, "live", lambda: found)
     return made
+
+
+def _member(members: type[Enum], value: Any) -> Enum:
+    try:
+        return members(value)
+    except ValueError as error:
+        allowed = listing(member.value for member in members)
+        raise ArgumentError(
+            f"from_json: {value!r} is no {members.__name__}; there are {allowed}."
+        ) from error

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from lab.expression import Call, Expression, Leaf, leaves_of, text
-from visual.layout import BETWEEN, CELL, HEIGHT
+from visual.layout import BETWEEN, CELL
 from visual.scene import Arrow, Shape, Text, shortened
 
 Place = tuple[float, float]
@@ -29,14 +29,14 @@ def factor_label(
     return text(product, lambda leaf: "" if leaf == read else spell(leaf)) + plus
 
 
-def tape_arrow(source: Place, target: Place, label: str) -> list[Shape]:
+def tape_arrow(source: Place, target: Place, label: str, height: float) -> list[Shape]:
     """A curve below the cells from one slot to another, or straight to another tape."""
     (x0, y0), (x1, y1) = source, target
-    out, into, bottom = x0 + CELL / 2, x1 + CELL / 2, y0 + HEIGHT
+    out, into, bottom = x0 + CELL / 2, x1 + CELL / 2, y0 + height
     if y1 > y0:
         return [Arrow(((out, bottom), (into + 8, y1 - 1)), accent=True)]
     if y1 < y0:
-        return [Arrow(((out, y0), (into + 8, y1 + HEIGHT + 1)), accent=True)]
+        return [Arrow(((out, y0), (into + 8, y1 + height + 1)), accent=True)]
     curve = ((out, bottom + 2), (out, bottom + 22), (into, bottom + 22), (into, bottom + 2))
     shapes: list[Shape] = [Arrow(curve, accent=True)]
     if label:  # under the slot that is written, where no other arrow's label stands

@@ -6,6 +6,7 @@ running totals of the parameters' gradients, and the formulas.
 """
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -13,7 +14,8 @@ from lab.expression import Leaf, leaves_of
 from lab.spelling import Speller
 from lab.trace import Formula, SequenceTrace, TapeTrace, Trace
 from visual.arrows import Place, factor_label, tape_arrow
-from visual.columns import Gap, Timeline, column_of, shown_steps
+from visual.columns import Gap, Timeline, column_of, only_step, shown_steps
+from visual.headings import block_heading
 from visual.lanes import Lane, Slot
 from visual.layout import (
     BETWEEN,
@@ -24,11 +26,9 @@ from visual.layout import (
     Canvas,
     Columns,
     gap_text,
-    kind_text,
 )
 from visual.names import (
     cell_key,
-    cost_name,
     gradient_name,
     indexed,
     is_share,
@@ -37,9 +37,24 @@ from visual.names import (
 )
 from visual.scene import Box, Text
 from visual.theme import Role
-from visual.values import cell, thin_cell
+from visual.values import PARTS, cell, thin_cell
 
 ARROWS, HEADER = 34, 34
+
+
+@dataclass(frozen=True)
+class View:
+    """What is shown of the tapes.
+
+    Of long loops the steps next to `around` as well; of all loops only the step `step`, if it
+    is given.  `buffer` puts the slots in the order of the buffer instead of that of time, and
+    `contributions` tells in every cell what came directly and what through later steps.
+    """
+
+    around: int | None = None
+    step: int | None = None
+    buffer: bool = False
+    contributions: bool = False
 
 
 class BackwardBlock:
@@ -52,15 +67,18 @@ class BackwardBlock:
         number: int,
         columns: Columns,
         time: Timeline,
-        around: int | None,
+        view: View,
     ) -> None:
         self.canvas, self.trace, self.number = canvas, trace, number
-        self.columns, self.time, self.around = columns, time, around
+        self.columns, self.time, self.view = columns, time, view
+        self.height = HEIGHT + (PARTS if view.contributions else 0)
         self.scan = trace.scans[number]
         self.parent = trace.scans[self.scan.parent] if self.scan.parent is not None else None
         self.spell = Speller(self.scan)
         tapes = self.scan.tapes
-        self.lanes = [Lane(self.scan, t, columns, time, around) for t in tapes if not t.is_total]
+        self.lanes = [
+            Lane(self.scan, t, columns, time, view.around) for t in tapes if not t.is_total
+        ]
         right = max([columns.right, *(lane.columns.right for lane in self.lanes)])
         self.totals: list[tuple[TapeTrace, float]] = []
         for tape in (t for t in tapes if t.is_total):
@@ -71,9 +89,12 @@ class BackwardBlock:
 
     def draw(self) -> None:
         """All rows of the block."""
-        self.canvas.heading(self._title(), self._subtitles())
+        title, lines = block_heading(self.trace, self.number)
+        if self.view.buffer and self.parent is not None:
+            lines.append("in the order of the buffer, which is that of the steps")
+        self.canvas.heading(title, lines)
         self._initial_row()
-        for item in shown_steps(self.scan.steps, self.around):
+        for item in self._steps():
             if isinstance(item, Gap):
                 self._gap_row(item)
             else:
@@ -83,29 +104,10 @@ class BackwardBlock:
         self._result_row()
         self.canvas.y += 30
 
-    def _title(self) -> str:
-        if self.parent is None:
-            return f"{self.number + 1} · {self.scan.name}: a loop of tapes"
-        return f"{self.number + 1} · {self.scan.name}: the tape, order {self.scan.order}"
-
-    def _subtitles(self) -> list[str]:
-        if self.parent is None or self.scan.parent is None:
-            lines = ["in buffer order: its rows belong to no time axis"]
-        else:
-            through = f"backward through {self.scan.parent + 1} · {self.parent.name}"
-            if self.scan.steps < self.parent.steps:
-                through += f", its last {self.scan.steps} of {self.parent.steps} steps only"
-            lines = [f"{through} · gradient of {cost_name(self.scan.order)}"]
-        for tape in (*self.scan.tapes, *self.scan.outputs):
-            meaning = gradient_name(self.trace, self.scan, tape.gradient_of, None)
-            if meaning and is_share(self.trace, self.number, tape):
-                name = f"{tape.name}: share of {meaning}"
-            else:
-                name = f"{tape.name} = {meaning}" if meaning else tape.name
-            line = f"{name} · {kind_text(tape)}"
-            if line not in lines:  # one gradient for each tap of a sequence
-                lines.append(line)
-        return lines
+    def _steps(self) -> list[int | Gap]:
+        if self.view.step is not None:
+            return only_step(self.scan.steps, self.view.step)
+        return shown_steps(self.scan.steps, self.view.around)
 
     # rows
 
@@ -127,9 +129,9 @@ class BackwardBlock:
                 self._slot(lane.tape, slot, canvas.y, None)
             self._gaps(lane)
             self._lane_label(lane)
-            canvas.y += HEIGHT + 12
+            canvas.y += self.height + 12
         if not self.lanes:
-            canvas.y += HEADER + HEIGHT + 12
+            canvas.y += HEADER + self.height + 12
         canvas.y += 8
 
     def _step_row(self, step: int) -> None:
@@ -150,9 +152,9 @@ class BackwardBlock:
                 self._slot(lane.tape, slot, canvas.y, step)
             self._gaps(lane)
             self._lane_label(lane, self._positions(lane, step))
-            canvas.y += HEIGHT + ARROWS
+            canvas.y += self.height + ARROWS
         if self.totals and not self.lanes:
-            canvas.y += HEIGHT + ARROWS
+            canvas.y += self.height + ARROWS
         for output in self.scan.outputs:
             self._output(output, step, Role.RESULT if output.used else Role.UNNEEDED)
             canvas.y += THIN + 6
@@ -183,9 +185,9 @@ class BackwardBlock:
                 self._slot(lane.tape, slot, canvas.y, None)
             self._gaps(lane)
             self._lane_label(lane)
-            canvas.y += HEIGHT + 12
+            canvas.y += self.height + 12
         if totals and not lanes:
-            canvas.y += HEIGHT + 12
+            canvas.y += self.height + 12
         for output in outputs:
             for step in range(self.scan.steps):
                 if self._column(output, step) is not None:
@@ -198,10 +200,11 @@ class BackwardBlock:
         """A cell of a tape."""
         self.canvas.roles.append(slot.role)
         name = tape_label(self.trace, self.scan, tape, slot.row) or f"{tape.name} row {slot.row}"
-        box = Box(slot.x, y, CELL, HEIGHT, slot.role)
+        box = Box(slot.x, y, CELL, self.height, slot.role)
         index = int(tape.axis.index[slot.row]) if tape.axis is not None else None
         key = cell_key(self.trace, self.number, tape.name, index, slot.row)
-        self.canvas.add(cell(box, slot.value, name, slot.old, step, key))
+        parts = slot.parts if self.view.contributions else None
+        self.canvas.add(cell(box, slot.value, name, slot.old, step, key, parts=parts))
 
     def _reading(self, sequence: SequenceTrace, step: int, y: float) -> None:
         """The value that a step reads of a sequence, in the column that it belongs to."""
@@ -245,7 +248,7 @@ class BackwardBlock:
 
     def _gaps(self, lane: Lane) -> None:
         for x, gap in lane.columns.gaps:
-            self.canvas.add(gap_text(gap, x, self.canvas.y + HEIGHT / 2 + 4))
+            self.canvas.add(gap_text(gap, x, self.canvas.y + self.height / 2 + 4))
 
     # words and arrows
 
@@ -290,7 +293,7 @@ class BackwardBlock:
             label = factor_label(
                 formula.expression, leaf, old, lambda v: self.spell.position(v, step)
             )
-            self.canvas.add(*tape_arrow(source, target, label))
+            self.canvas.add(*tape_arrow(source, target, label, self.height))
 
     def _place(
         self, leaf: Leaf, step: int, places: Mapping[tuple[int, int], Place]

@@ -31,6 +31,15 @@ def shown_steps(steps: int, around: int | None = None) -> list[int | Gap]:
     return with_gaps(chosen)
 
 
+def only_step(steps: int, step: int) -> list[int | Gap]:
+    """One step, and gaps for those before and after it; one gap if there is no such step."""
+    if step >= steps:
+        return [Gap(steps)] if steps else []
+    before: list[int | Gap] = [Gap(step)] if step else []
+    after: list[int | Gap] = [Gap(steps - step - 1)] if step + 1 < steps else []
+    return [*before, step, *after]
+
+
 def with_gaps(chosen: Iterable[int]) -> list[int | Gap]:
     """The numbers in ascending order, with gaps between those that are not neighbours."""
     result: list[int | Gap] = []

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from lab.flow import adds_old
 from lab.tape import Kind
 from lab.trace import ScanTrace, TapeTrace
 from visual.columns import Timeline, column_of
@@ -16,7 +17,8 @@ from visual.theme import Role
 class Slot:
     """One slot at one moment: its row in the array, where it stands, what is in it, and why.
 
-    `value` is None in memory that nobody has written; `old` is what was replaced.
+    `value` is None in memory that nobody has written; `old` is what was replaced.  In a
+    gradient's tape `direct` is what of the value stood there before the loop.
     """
 
     row: int
@@ -24,6 +26,14 @@ class Slot:
     role: Role
     value: np.ndarray | None
     old: np.ndarray | None = None
+    direct: np.ndarray | None = None
+
+    @property
+    def parts(self) -> tuple[np.ndarray, np.ndarray] | None:
+        """What came from the cost directly, and what came through later steps."""
+        if self.value is None or self.direct is None:
+            return None
+        return self.direct, np.asarray(self.value - self.direct)
 
 
 class Lane:
@@ -55,6 +65,16 @@ class Lane:
             np.minimum.at(self.first, access.rows, steps)
             np.maximum.at(self.last, access.rows, steps)
         self.held: dict[int, np.ndarray] = {}
+        # The first step after which nothing is left of what stood in a row before the loop.
+        self.replaced = np.full(size, scan.steps)
+        kept = {
+            f.target.tap
+            for f in scan.formulas
+            if f.target.argument == tape.argument and adds_old(f)
+        }
+        for access in tape.writes:
+            if access.tap not in kept:
+                np.minimum.at(self.replaced, access.rows, steps)
 
     def before(self) -> Iterator[Slot]:
         """The tape before the first step."""
@@ -67,7 +87,7 @@ class Lane:
                 role = Role.UNNEEDED
             elif np.any(value != 0):
                 role = Role.SEED
-            yield Slot(row, x, role, value)
+            yield Slot(row, x, role, value, direct=self._direct(row, -1))
 
     def after(self, step: int) -> Iterator[Slot]:
         """The tape after a step."""
@@ -80,15 +100,14 @@ class Lane:
             if row in written:
                 access = written[row]
                 self.held[row] = access.values[step]
-                if row in read and access.before is not None:
-                    yield Slot(row, x, Role.OVERWRITTEN, self.held[row], access.before[step])
-                else:
-                    yield Slot(row, x, Role.INTERMEDIATE, self.held[row])
+                old = access.before[step] if row in read and access.before is not None else None
+                role = Role.INTERMEDIATE if old is None else Role.OVERWRITTEN
+                yield Slot(row, x, role, self.held[row], old, self._direct(row, step))
             elif self.tape.unwritten[row] and self.first[row] > step:
                 yield Slot(row, x, Role.UNWRITTEN, None)
             else:
                 role = Role.PRESERVED if row in read else self._idle(row, step)
-                yield Slot(row, x, role, self.held[row])
+                yield Slot(row, x, role, self.held[row], direct=self._direct(row, step))
 
     def skip(self) -> None:
         """Steps follow that are not shown: look up what they leave when it is needed."""
@@ -99,7 +118,16 @@ class Lane:
         wanted = self._wanted(parent)
         for row, x in self.shown.items():
             role = Role.RESULT if row in wanted else Role.SPENT
-            yield Slot(row, x, role, self.tape.final[row])
+            direct = self._direct(row, len(self.replaced))
+            yield Slot(row, x, role, self.tape.final[row], direct=direct)
+
+    def _direct(self, row: int, step: int) -> np.ndarray | None:
+        """What is left in a row, after a step, of what stood there before the loop."""
+        if self.tape.gradient_of is None:
+            return None
+        initial = self.tape.initial[row]
+        left = self.replaced[row] > step and not self.tape.unwritten[row]
+        return initial if left else np.zeros_like(initial)
 
     def _idle(self, row: int, step: int) -> Role:
         """The role of a slot that a step neither reads nor writes."""

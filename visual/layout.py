@@ -82,16 +82,20 @@ def gap_text(gap: Gap, x: float, y: float) -> Text:
 
 def legend(roles: Sequence[Role], y: float, width: float) -> tuple[list[Shape], float]:
     """A line for every role that occurs, in as many columns as fit; and where it ends."""
-    entries = [role for role in Role if role in set(roles)]
-    needed = max((text_width(role.value, 12) for role in entries), default=0) + 60
+    return explained({role: role.value for role in Role if role in set(roles)}, y, width)
+
+
+def explained(words: Mapping[Role, str], y: float, width: float) -> tuple[list[Shape], float]:
+    """A legend in words of the picture's own, in as many columns as fit; and where it ends."""
+    needed = max((text_width(told, 12) for told in words.values()), default=0) + 60
     columns = max(1, int((width - 2 * MARGIN) // needed))
     shapes: list[Shape] = []
-    for number, role in enumerate(entries):
+    for number, (role, told) in enumerate(words.items()):
         x = MARGIN + (number % columns) * needed
         top = y + (number // columns) * 24
         shapes.append(Box(x, top, 24, 15, role))
-        shapes.append(Text(x + 32, top + 12, role.value, 12))
-    lines = -(-len(entries) // columns)
+        shapes.append(Text(x + 32, top + 12, told, 12))
+    lines = -(-len(words) // columns)
     return shapes, y + lines * 24
 
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from lab.expression import Call, Leaf
-from lab.flow import Flow, Value, Write
+from lab.expression import Leaf
+from lab.flow import Flow, Value, Write, adds_old
 from lab.trace import ScanTrace, SequenceTrace, TapeTrace, Trace
 from visual.names import (
     cell_key,
@@ -100,7 +100,7 @@ class Quantities:
         initial = tape.initial[row]
         changes = (self.flow.writes[value] for value in written)
         change = next((write for write in changes if not passes_on(write)), None)
-        is_sum = change is not None and adds_old(change)
+        is_sum = change is not None and adds_old(change.formula)
         acted_on = self.all_direct and tape.gradient_of is not None and tape.axis is not None
         if tape.unwritten[row]:
             pass
@@ -126,7 +126,7 @@ class Quantities:
             before = self.of.get(write.old)
             held = before is not None and not self.nodes[before].place.direct
             made = self._made(tape, write)
-            if before is not None and (passes_on(write) or (held and adds_old(write))):
+            if before is not None and (passes_on(write) or (held and adds_old(write.formula))):
                 self.of[value] = before
                 step = self.nodes[before].step if passes_on(write) else write.step
                 self.nodes[before] = replace(self.nodes[before], value=made, step=step)
@@ -223,17 +223,6 @@ class Quantities:
 def passes_on(write: Write) -> bool:
     """Whether a write leaves in its slot what stood there."""
     return write.sources == (write.old,) and isinstance(write.formula.expression, Leaf)
-
-
-def adds_old(write: Write) -> bool:
-    """Whether a write keeps what stood in its slot, as it is or as a term of a sum."""
-    target, expression = write.formula.target, write.formula.expression
-    added = isinstance(expression, Call) and expression.name == "Add"
-    terms = expression.arguments if isinstance(expression, Call) and added else (expression,)
-    return any(
-        isinstance(term, Leaf) and (term.argument, term.tap) == (target.argument, target.tap)
-        for term in terms
-    )
 
 
 def reached_rows(trace: Trace, number: int, tape: TapeTrace) -> set[int]:

@@ -7,7 +7,7 @@ that the file's suffix names, and every format is a walk over the same shapes.
 import os
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -106,6 +106,15 @@ def walk(shapes: Iterable[Shape]) -> Iterator[Shape]:
             yield from walk(shape.shapes)
         else:
             yield shape
+
+
+def moved(shape: Shape, right: float, down: float) -> Shape:
+    """The same shape elsewhere."""
+    if isinstance(shape, Group):
+        return replace(shape, shapes=tuple(moved(inner, right, down) for inner in shape.shapes))
+    if isinstance(shape, Arrow):
+        return replace(shape, points=tuple((x + right, y + down) for x, y in shape.points))
+    return replace(shape, x=shape.x + right, y=shape.y + down)
 
 
 @dataclass(frozen=True)

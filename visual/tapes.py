@@ -7,10 +7,11 @@ the same formula in numbers.  Time runs from left to right everywhere, so that t
 a backward loop moves leftwards.
 """
 
+from lab.errors import ArgumentError
 from lab.tape import Kind
 from lab.trace import Trace
-from visual.backward import BackwardBlock
-from visual.columns import root_of, timeline
+from visual.backward import BackwardBlock, View
+from visual.columns import Timeline, root_of, timeline
 from visual.forward import ForwardBlock
 from visual.layout import MARGIN, Canvas, legend, place_columns, touched_columns
 from visual.scene import Scene, Text, walk
@@ -19,31 +20,51 @@ from visual.values import values_text
 
 ARRAYS = "strips: orange is positive, blue negative, each on a scale of its own; ‖ ‖ is the norm"
 
+PARTS_LINE = "below each value: what came from the cost directly + what came through later steps"
 
-def tapes(trace: Trace, theme: str = "light", around: int | None = None) -> Scene:
+
+def tapes(
+    trace: Trace,
+    theme: str = "light",
+    around: int | None = None,
+    step: int | None = None,
+    buffer: bool = False,
+    contributions: bool = False,
+) -> Scene:
     """The tape picture of a trace.
 
     Loops of more than 12 steps are folded: the first and the last steps are shown, and those
-    next to the step `around`.
+    next to the step `around`.  With `step` only the rows of that step are drawn.  With
+    `buffer` the tapes stand in the order of their buffers, from the lowest position to the
+    highest, instead of that of time.  With `contributions` every cell tells how much of its
+    value came from the cost directly, and how much through later steps.
     """
+    if step is not None and step not in range(max(scan.steps for scan in trace.scans)):
+        last = max(scan.steps for scan in trace.scans) - 1
+        raise ArgumentError(f"step = {step!r}: the loops of this trace make 0 to {last}.")
+    view = View(step if around is None else around, step, buffer, contributions)
     canvas = Canvas()
     for number, scan in enumerate(trace.scans):
         root = root_of(trace, scan)
         time = timeline(root)
         family = [other for other in trace.scans if root_of(trace, other) is root]
-        touched = {c for other in family for c in touched_columns(other, time, around)}
+        touched = {c for other in family for c in touched_columns(other, time, view.around)}
         columns = place_columns(touched)
         canvas.right = max(canvas.right, columns.right)
         if scan.parent is None and all(tape.kind is not Kind.MIT_MOT for tape in scan.tapes):
             ForwardBlock(canvas, trace, number, columns, time).draw()
         else:
-            BackwardBlock(canvas, trace, number, columns, time, around).draw()
+            known = Timeline({}) if buffer else time
+            BackwardBlock(canvas, trace, number, columns, known, view).draw()
     _results(canvas, trace)
     width = canvas.right + MARGIN
     shapes, bottom = legend(canvas.roles, canvas.y - 8, width)
     canvas.add(*shapes)
     if any("‖" in shape.content for shape in walk(canvas.shapes) if isinstance(shape, Text)):
         canvas.add(Text(MARGIN, bottom + 12, ARRAYS, 12, muted=True))
+        bottom += 20
+    if contributions:
+        canvas.add(Text(MARGIN, bottom + 12, PARTS_LINE, 12, muted=True))
         bottom += 20
     names = ", ".join(f"{scan.name} ({scan.steps} steps)" for scan in trace.scans)
     return Scene(

@@ -1,6 +1,7 @@
 """Numbers, vectors and matrices as they stand in a cell."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -13,6 +14,7 @@ from visual.theme import Role
 NUMBER_SIZE, SMALL_SIZE = 12.5, 10.5
 SEGMENTS = 8
 MOST_ENTRIES = 24
+PARTS = 14  # the height of the line that tells the parts of a value
 
 
 def value_text(value: np.ndarray) -> str:
@@ -60,8 +62,13 @@ def cell(
     step: int | None = None,
     key: str = "",
     label: str = "",
+    parts: tuple[np.ndarray, np.ndarray] | None = None,
 ) -> Group:
-    """A box with a value in it; `old` stands above it, struck through; `label` names it."""
+    """A box with a value in it; `old` stands above it, struck through; `label` names it.
+
+    `parts` are what of the value came from the cost directly, and through later steps; their
+    sum stands below the value.
+    """
     if value is None:
         inside = [_centred(box, box.y + box.height / 2 + 4, "—")]
         return Group((box, *inside), step, key, f"{name}: not written yet")
@@ -69,7 +76,14 @@ def cell(
     if old is not None:
         title += f" (before: {full_text(old)})"
     draw = _array_inside if value.ndim else _number_inside
-    return Group((box, *draw(box, value, old, label)), step, key, title)
+    if parts is None:
+        return Group((box, *draw(box, value, old, label)), step, key, title)
+    direct, later = parts
+    title += f" = {full_text(direct)} directly + {full_text(later)} through later steps"
+    upper = replace(box, height=box.height - PARTS)
+    words = f"{value_text(direct)} + {value_text(later)}"
+    below = _centred(box, box.y + box.height - 6, words, size=9)
+    return Group((box, *draw(upper, value, old, label), below), step, key, title)
 
 
 def _number_inside(

@@ -1,0 +1,184 @@
+"""The rolled picture: a loop as one box with its taps, at one of its steps, and unrolled below.
+
+On the left stands what the step reads, on the right what it makes; what it makes comes back as
+many steps later as the taps say.  The values are those of the chosen step, and the boxes of
+the unrolled loop below are the same quantities.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from lab.errors import ArgumentError
+from lab.expression import Leaf, leaves_of
+from lab.spelling import Speller
+from lab.trace import ParameterTrace, ScanTrace, SequenceTrace, TapeTrace, Trace
+from visual.layout import HEIGHT, MARGIN, Canvas
+from visual.names import cell_key
+from visual.scene import Arrow, Box, Scene, Text, moved, shortened, text_width
+from visual.theme import Role, theme_named
+from visual.unrolled import unrolled
+from visual.values import cell
+
+PORT, BETWEEN, ARM, LINE, TRACK = 124, 14, 56, 20, 16
+FORMULA, LONGEST = 12.5, 520
+
+
+@dataclass(frozen=True, eq=False)
+class Port:
+    """What a step reads or makes: a leaf of its formulas, and the value at the step."""
+
+    leaf: Leaf
+    label: str
+    value: np.ndarray
+    key: str
+    role: Role
+
+
+@dataclass(frozen=True)
+class Way:
+    """What is made at one tap of a tape comes back at another, `later` steps after."""
+
+    made: Leaf
+    read: Leaf
+    later: int
+
+
+Places = Mapping[Leaf, tuple[float, float]]
+
+
+def rolled(
+    trace: Trace, theme: str = "light", around: int | None = None, scan: int = 0, step: int = 0
+) -> Scene:
+    """The Scan number `scan` of a trace as one box, with its values at `step`, and unrolled."""
+    if scan not in range(len(trace.scans)):
+        raise ArgumentError(f"scan = {scan!r}: this trace has 0 to {len(trace.scans) - 1}.")
+    loop = trace.scans[scan]
+    if step not in range(loop.steps):
+        raise ArgumentError(f"step = {step!r}: {loop.name} makes 0 to {loop.steps - 1}.")
+    canvas = Canvas()
+    canvas.heading(
+        f"{scan + 1} · {loop.name}, rolled up", [f"step {step} of 0 to {loop.steps - 1}"]
+    )
+    _machine(canvas, trace, scan, step)
+    below = unrolled(trace, theme, around, scans=(scan,))
+    canvas.add(*(moved(shape, 0, canvas.y) for shape in below.shapes))
+    return Scene(
+        width=max(canvas.right + MARGIN, below.width),
+        height=canvas.y + below.height,
+        shapes=tuple(canvas.shapes),
+        title=f"{loop.name}, rolled up and unrolled",
+        description=f"What a step of {loop.name} reads and makes, and all its steps.",
+        theme=theme_named(theme),
+    )
+
+
+def _machine(canvas: Canvas, trace: Trace, number: int, step: int) -> None:
+    """The step with its ports, from left to right, and the ways back below it."""
+    scan = trace.scans[number]
+    leaves = [leaf for formula in scan.formulas for leaf in leaves_of(formula.expression)]
+    reads = [_port(trace, number, leaf, step, False) for leaf in sorted(set(leaves), key=_order)]
+    makes = [_port(trace, number, formula.target, step, True) for formula in scan.formulas]
+    ways = _ways(scan)
+    left = MARGIN + TRACK * (len(ways) + 1)
+    box = _step_box(canvas, scan, left + PORT + ARM, max(len(reads), len(makes)))
+    read = _ports(canvas, reads, left, box)
+    made = _ports(canvas, makes, box.x + box.width + ARM, box)
+    for x, y in read.values():
+        canvas.add(Arrow(((x + PORT, y), (box.x - 1, y))))
+    for x, y in made.values():
+        canvas.add(Arrow(((box.x + box.width, y), (x - 1, y))))
+    canvas.y = box.y + box.height + 10
+    for track, way in enumerate(ways, start=1):
+        canvas.y += 22
+        _way_back(canvas, way, read, made, track)
+    right = box.x + box.width + ARM + PORT
+    canvas.right = max(canvas.right, right + TRACK * (len(ways) + 1))
+    canvas.y += 10
+
+
+def _order(leaf: Leaf) -> tuple[int, int]:
+    return leaf.argument, leaf.tap or 0
+
+
+def _port(trace: Trace, number: int, leaf: Leaf, step: int, made: bool) -> Port:
+    scan = trace.scans[number]
+    variable, label = scan.variable(leaf), Speller(scan).general(leaf)
+    if isinstance(variable, ParameterTrace):
+        key = cell_key(trace, number, variable.name, None, 0)
+        return Port(leaf, label, variable.value, key, Role.INPUT)
+    if isinstance(variable, SequenceTrace):
+        index = int(variable.axis.index[step])
+        key = cell_key(trace, number, variable.axis.variable, index, step)
+        return Port(leaf, label, variable.values[step], key, Role.INPUT)
+    if not isinstance(variable, TapeTrace) or leaf.tap is None:
+        raise LookupError(leaf)
+    row = variable.tape.row(step, leaf.tap)
+    time = int(variable.axis.index[row]) if variable.axis is not None else None
+    accesses = variable.writes if made else variable.reads
+    value = next(access.values[step] for access in accesses if access.tap == leaf.tap)
+    if not made and leaf.tap in variable.tape.writes:
+        label = f"{label} before"
+    given = not made and row < variable.tape.origin
+    role = Role.INPUT if given else Role.INTERMEDIATE
+    return Port(leaf, label, value, cell_key(trace, number, variable.name, time, row), role)
+
+
+def _ways(scan: ScanTrace) -> list[Way]:
+    """How what a step makes comes back to later steps."""
+    read = {leaf for formula in scan.formulas for leaf in leaves_of(formula.expression)}
+    return [
+        Way(formula.target, leaf, formula.target.tap - leaf.tap)
+        for formula in scan.formulas
+        for leaf in sorted(read, key=_order)
+        if leaf.argument == formula.target.argument
+        and leaf.tap is not None
+        and formula.target.tap is not None
+        and formula.target.tap > leaf.tap
+    ]
+
+
+def _step_box(canvas: Canvas, scan: ScanTrace, left: float, ports: int) -> Box:
+    """The box of the step, with its formulas for all steps."""
+    spell, top = Speller(scan), canvas.y + 6
+    lines = [spell.equation(formula) for formula in scan.formulas]
+    short = [shortened(line, LONGEST, FORMULA, mono=True) for line in lines]
+    widest = max((text_width(line, FORMULA, mono=True) for line in short), default=0)
+    room = ports * (HEIGHT + BETWEEN) + BETWEEN
+    height = max(room, len(lines) * LINE + 52)
+    box = Box(left, top, max(widest + 28, 150), height, Role.INTERMEDIATE)
+    middle = box.x + box.width / 2
+    canvas.add(box, Text(middle, top + 20, "the step", 12, "middle", muted=True))
+    first = top + (height - len(lines) * LINE) / 2 + 20
+    for number, (line, shown) in enumerate(zip(lines, short, strict=True)):
+        title = line if shown != line else ""
+        y = first + number * LINE
+        canvas.add(Text(middle, y, shown, FORMULA, "middle", mono=True, title=title))
+    return box
+
+
+def _ports(canvas: Canvas, ports: Sequence[Port], x: float, box: Box) -> Places:
+    """The ports at one side of the box; and the left edge and the middle of each."""
+    pitch = HEIGHT + BETWEEN
+    y = box.y + (box.height - len(ports) * pitch + BETWEEN) / 2
+    places = {}
+    for port in ports:
+        port_box = Box(x, y, PORT, HEIGHT, port.role)
+        canvas.add(cell(port_box, port.value, port.label, None, None, port.key, port.label))
+        places[port.leaf] = (x, y + HEIGHT / 2)
+        y += pitch
+    return places
+
+
+def _way_back(canvas: Canvas, way: Way, read: Places, made: Places, track: int) -> None:
+    """An arrow from what is made, below the box, to where it is read again."""
+    (x0, y0), (x1, y1) = made[way.made], read[way.read]
+    right, left, y = x0 + PORT + TRACK * track, x1 - TRACK * track, canvas.y
+    start = (x0 + PORT, y0 + 5 * track - 10)
+    end = (x1 - 1, y1 + 5 * track - 10)
+    corners = (start, (right, start[1]), (right, y), (left, y), (left, end[1]), end)
+    canvas.add(Arrow(corners, accent=True, straight=True))
+    when = "one step later" if way.later == 1 else f"{way.later} steps later"
+    words = f"{shortened(way.read.variable, 200, 10.5)}: {when}"
+    canvas.add(Text(x1 + 6, y - 5, words, 10.5, muted=True))

@@ -1,0 +1,194 @@
+"""The tape beside its static single assignment form: every value written once, with a name.
+
+On the left the tape after every step, in which a write replaces what stood in the slot.  On
+the right the same values, each in a box of its own: slots have letters, and every write makes
+a value with one more prime.  Two values that shared one slot stand below one another.
+"""
+
+from collections.abc import Mapping
+from string import ascii_lowercase
+
+from lab.derivative import prime
+from lab.errors import GraphError
+from lab.expression import Leaf, text
+from lab.flow import Flow, Value, Write, flow
+from lab.spelling import Speller
+from lab.trace import SequenceTrace, Trace
+from visual.columns import Gap, root_of, shown_steps, timeline
+from visual.headings import block_heading
+from visual.lanes import Lane, Slot
+from visual.layout import (
+    CELL,
+    HEIGHT,
+    LABELS,
+    MARGIN,
+    Canvas,
+    legend,
+    place_columns,
+    touched_columns,
+)
+from visual.names import cell_key, indexed, tape_label
+from visual.scene import Arrow, Box, Scene, Text
+from visual.theme import theme_named
+from visual.values import cell
+
+BETWEEN_PANELS = 50
+Place = tuple[float, float]
+
+
+def ssa(trace: Trace, theme: str = "light", around: int | None = None) -> Scene:
+    """The tapes of all derivatives in a trace, as buffers and in SSA form, side by side.
+
+    Long loops are folded, as for `tapes`.  Raises GraphError for a trace without a derivative.
+    """
+    found, canvas = flow(trace), Canvas()
+    numbers = [n for n, s in enumerate(trace.scans) if any(t.tape.overwritten for t in s.tapes)]
+    if not numbers:
+        raise GraphError(
+            "order = 0: a loop overwrites nothing; the tapes of its derivatives do, from order 1."
+        )
+    for number in numbers:
+        _Block(canvas, trace, number, found, around).draw()
+    width = canvas.right + MARGIN
+    shapes, bottom = legend(canvas.roles, canvas.y - 8, width)
+    canvas.add(*shapes)
+    return Scene(
+        width=width,
+        height=bottom + 12,
+        shapes=tuple(canvas.shapes),
+        title=f"Tapes of {trace.scans[0].name}, and their SSA form",
+        description="The tape after every step, and each of its values in a box of its own.",
+        theme=theme_named(theme),
+    )
+
+
+class _Block:
+    """The tapes of one Scan, drawn twice, from top to bottom."""
+
+    def __init__(
+        self, canvas: Canvas, trace: Trace, number: int, found: Flow, around: int | None
+    ) -> None:
+        self.canvas, self.trace, self.number, self.flow = canvas, trace, number, found
+        self.scan, self.around = trace.scans[number], around
+        self.spell = Speller(self.scan)
+        root = root_of(trace, self.scan)
+        time = timeline(root)
+        columns = place_columns(touched_columns(self.scan, time, around))
+        states = [tape for tape in self.scan.tapes if not tape.is_total]
+        self.lanes = [Lane(self.scan, tape, columns, time, around) for tape in states]
+        right = max([columns.right, *(lane.columns.right for lane in self.lanes)])
+        self.shift = right - LABELS + BETWEEN_PANELS
+        self.letters = self._letters()
+        self.places: dict[Value, Place] = {}  # where the values stand on the right
+
+    def draw(self) -> None:
+        """The tapes before the first step, then after every step that is shown."""
+        title, lines = block_heading(self.trace, self.number)
+        self.canvas.heading(title, lines)
+        for x, words in ((LABELS, "the buffer"), (LABELS + self.shift, "every value by itself")):
+            self.canvas.add(Text(x, self.canvas.y + 6, words, 12, bold=True))
+        self.canvas.y += 20
+        self.canvas.right = max(self.canvas.right, LABELS + 2 * self.shift - BETWEEN_PANELS)
+        self._initial_row()
+        for item in shown_steps(self.scan.steps, self.around):
+            if isinstance(item, Gap):
+                self._gap_row(item)
+            else:
+                start = len(self.canvas.shapes)
+                self._step_row(item)
+                self.canvas.group(start, step=item)
+        self.canvas.y += 30
+
+    def _letters(self) -> Mapping[tuple[int, int], str]:
+        """A letter for every slot, tape by tape, in the order of the buffer."""
+        slots = [(lane.tape.argument, row) for lane in self.lanes for row in sorted(lane.shown)]
+        names = [*ascii_lowercase, *(f"s{n}" for n in range(len(ascii_lowercase), len(slots)))]
+        return dict(zip(slots, names, strict=False))
+
+    def _name(self, value: Value) -> str:
+        letter = self.letters.get((value.argument, value.row), "…")
+        return f"{letter}{prime(value.version)}"
+
+    # rows
+
+    def _initial_row(self) -> None:
+        self.canvas.row_label("initial", self.canvas.y + 18)
+        for lane in self.lanes:
+            for slot in lane.before():
+                value = Value(self.number, lane.tape.name, lane.tape.argument, slot.row)
+                self._cells(lane, slot, value, None, made=slot.value is not None)
+            self.canvas.y += HEIGHT + 14
+        self.canvas.y += 10
+
+    def _step_row(self, step: int) -> None:
+        writes = {v: w for v, w in self.flow.writes.items() if v.scan == self.number}
+        now = {value: write for value, write in writes.items() if write.step == step}
+        arrows, top = len(self.canvas.shapes), self.canvas.y
+        self.canvas.row_label(f"step {step}", self.canvas.y + 18)
+        for lane in self.lanes:
+            held = {(v.argument, v.row): v for v, w in writes.items() if w.step <= step}
+            for slot in lane.after(step):
+                place = lane.tape.argument, slot.row
+                first = Value(self.number, lane.tape.name, *place)
+                value = held.get(place, first)
+                self._cells(lane, slot, value, step, made=value in now)
+            self.canvas.y += HEIGHT + 14
+        found = [a for value, write in now.items() for a in self._arrows(value, write)]
+        self.canvas.shapes[arrows:arrows] = found
+        self.canvas.y = max(self.canvas.y, self._formulas(now, step, top)) + 14
+
+    def _gap_row(self, gap: Gap) -> None:
+        words = f"⋯ {gap.hidden:,} steps are not shown"
+        self.canvas.add(Text(LABELS, self.canvas.y + 14, words, 12, muted=True))
+        self.canvas.y += 36
+        for lane in self.lanes:
+            lane.skip()
+
+    # cells, arrows and words
+
+    def _cells(self, lane: Lane, slot: Slot, value: Value, step: int | None, made: bool) -> None:
+        """The slot on the left; what was made in it at this step on the right as well."""
+        y, tape = self.canvas.y, lane.tape
+        label = tape_label(self.trace, self.scan, tape, slot.row) or f"{tape.name} row {slot.row}"
+        index = int(tape.axis.index[slot.row]) if tape.axis is not None else None
+        key = cell_key(self.trace, self.number, tape.name, index, slot.row)
+        for x in (slot.x, slot.x + self.shift) if made else (slot.x,):
+            self.canvas.roles.append(slot.role)
+            box = Box(x, y, CELL, HEIGHT, slot.role)
+            self.canvas.add(cell(box, slot.value, label, None, step, key, self._name(value)))
+        if made:
+            self.places[value] = (slot.x + self.shift, y)
+
+    def _arrows(self, value: Value, write: Write) -> list[Arrow]:
+        """From all values that a new one was computed from, those above it."""
+        if value not in self.places:
+            return []
+        x, y = self.places[value]
+        found = []
+        for source in write.sources:
+            if source in self.places:
+                left, top = self.places[source]
+                lean = 0 if left == x else 14 if left > x else -14
+                start = (left + CELL / 2, top + HEIGHT)
+                found.append(Arrow((start, (x + CELL / 2 + lean, y - 1)), accent=True))
+        return found
+
+    def _formulas(self, now: Mapping[Value, Write], step: int, y: float) -> float:
+        """What is written, in terms of slots and then of values; and where the lines end."""
+        x, y = LABELS + 2 * self.shift - BETWEEN_PANELS + 4, y + 16
+        for value, write in now.items():
+            if (value.argument, value.row) in self.letters:
+                names = {leaf: self._leaf(leaf, write, step) for leaf in write.leaves}
+                right = text(write.formula.expression, names.__getitem__)
+                y = self.canvas.formula(x, y, self.spell.at(write.formula, step), muted=True)
+                y = self.canvas.formula(x, y, f"{self._name(value)} = {right}") + 6
+        return y - 12
+
+    def _leaf(self, leaf: Leaf, write: Write, step: int) -> str:
+        value = write.reads(leaf)
+        if value.scan == self.number and value.argument >= 0:
+            return self._name(value)
+        variable = self.scan.variable(leaf)
+        if isinstance(variable, SequenceTrace):
+            return indexed(leaf.variable, int(variable.axis.index[step]))
+        return leaf.variable
