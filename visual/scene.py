@@ -11,11 +11,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from lab import ArgumentError
-from lab.errors import listing
+from visual.files import check_path as check_path
+from visual.files import save
+from visual.files import write_whole as write_whole
 from visual.theme import LIGHT, Role, Theme
 
-SUFFIXES = (".svg", ".txt")
 INDEX = re.compile(r"(\[[^\[\]]*\]|[₀-₉₋]+)\)*$")
 
 # Advance widths in em, on the wide side of the fonts that browsers fall back to.
@@ -119,7 +119,10 @@ def moved(shape: Shape, right: float, down: float) -> Shape:
 
 @dataclass(frozen=True)
 class Scene:
-    """A whole picture; `title` and `description` are for those who cannot see it."""
+    """A whole picture; `title` and `description` are for those who cannot see it.
+
+    `dot` is the same graph in Graphviz's language, for pictures that Graphviz laid out.
+    """
 
     width: float
     height: float
@@ -127,6 +130,7 @@ class Scene:
     title: str
     description: str
     theme: Theme = LIGHT
+    dot: str = ""
 
     def walk(self) -> Iterator[Shape]:
         """All shapes that are no groups, in drawing order."""
@@ -144,46 +148,34 @@ class Scene:
 
         return to_text(self)
 
-    def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write the picture to `path` in the format of its suffix: .svg or .txt.
+    def pdf(self) -> bytes:
+        """The picture as a PDF document of one page."""
+        from visual.mpl import to_pdf
 
-        The file appears whole or not at all.  Raises ArgumentError for another suffix or a
-        path that cannot be written.
+        return to_pdf(self)
+
+    def png(self, scale: float = 1.0) -> bytes:
+        """The picture as a PNG image, `scale` pixels for every pixel of the picture."""
+        from visual.mpl import to_png
+
+        return to_png(self, scale)
+
+    def save(self, path: str | os.PathLike[str], scale: float = 1.0) -> Path:
+        """Write the picture to `path`: .svg, .pdf, .png, .html or .txt, as the suffix says.
+
+        Pictures laid out by Graphviz can be .dot as well.  `scale` is how many pixels of a
+        .png one pixel of the picture takes; the other formats have no pixels.  The file
+        appears whole or not at all.  Raises ArgumentError for another suffix, a path that
+        cannot be written, or a scale that is no number of 0.05 or more or makes an image of
+        more than 100 megapixels.
         """
-        path = Path(path)
-        check_path(path)
-        return write_whole(path, self.svg() if path.suffix.lower() == ".svg" else self.text())
+        return save(self, path, scale)
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
         svg = self.svg()
         # As HTML a wide picture scrolls instead of being cut off, and its tooltips show.
         page = f'<div style="overflow-x: auto">{svg}</div>'
         return {"text/html": page, "image/svg+xml": svg, "text/plain": self.text()}
-
-
-def check_path(path: Path) -> None:
-    """Raise ArgumentError unless a picture can be written to `path`."""
-    if path.suffix.lower() not in SUFFIXES:
-        raise ArgumentError(
-            f"path = {str(path)!r}: the suffix tells the format and can be {listing(SUFFIXES)}."
-        )
-    if not path.parent.is_dir():
-        raise ArgumentError(f"path = {str(path)!r}: there is no folder {str(path.parent)!r}.")
-
-
-def write_whole(path: Path, content: str) -> Path:
-    """Write `content` to a file beside `path` and move it there when it is complete."""
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        try:
-            part.write_text(content, encoding="utf-8")
-            part.replace(path)
-        finally:
-            part.unlink(missing_ok=True)
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise ArgumentError(f"path = {str(path)!r} cannot be written: {reason}.") from error
-    return path
 
 
 def text_width(content: str, size: float, mono: bool = False, bold: bool = False) -> float:

@@ -1,0 +1,73 @@
+"""A picture as a page: one HTML file that works offline and loads nothing.
+
+The page allows itself no more than its own style, by its hash: whatever came in with a
+name that a person wrote would not run and would not be fetched.
+"""
+
+from base64 import b64encode
+from hashlib import sha256
+
+from visual.files import Picture
+from visual.svg import text
+from visual.theme import Theme
+
+STYLE = """\
+:root{{color-scheme:{scheme}}}
+body{{margin:0 auto;padding:1rem;background:{background};color:{text}}}
+body{{font:1rem/1.5 system-ui,sans-serif}}
+h1{{font-size:1.4rem;line-height:1.25;overflow-wrap:anywhere}}
+p{{max-width:50rem}}
+.picture,pre{{overflow-x:auto}}
+.picture:focus-visible,pre:focus-visible,summary:focus-visible{{outline:3px solid {arrow}}}
+.picture svg{{display:block;max-width:none}}
+pre{{font:.8rem/1.4 'DejaVu Sans Mono',Menlo,Consolas,monospace}}
+summary{{cursor:pointer}}
+@media print{{
+body{{padding:0;background:#fff;color:#000}}
+.picture{{overflow:visible;print-color-adjust:exact;-webkit-print-color-adjust:exact}}
+.picture svg{{max-width:100%;height:auto}}
+details{{display:none}}
+}}
+"""
+
+
+def to_page(picture: Picture) -> str:
+    """The page of a picture: its title, its description, the picture, and its text twin."""
+    title = text(picture.title)
+    return document(
+        picture.title,
+        picture.theme,
+        f"<h1>{title}</h1>\n<p>{text(picture.description)}</p>\n"
+        # What scrolls must be reachable by keyboard, and have a name.
+        f'<div class="picture" role="region" aria-label="Picture" tabindex="0">{picture.svg()}'
+        "</div>\n"
+        "<details><summary>The picture as text</summary>\n"
+        f'<pre role="region" aria-label="The picture as text" tabindex="0">{text(picture.text())}'
+        "</pre></details>",
+    )
+
+
+def document(title: str, theme: Theme, body: str, script: str = "") -> str:
+    """A page around `body`, which is HTML; `script` is an ES module, allowed by its hash."""
+    style = STYLE.format(
+        scheme="dark" if theme.name == "dark" else "light",
+        background=theme.background,
+        text=theme.text,
+        arrow=theme.arrow,
+    )
+    policy = f"default-src 'none'; style-src {_hash(style)}; base-uri 'none'; form-action 'none'"
+    if script:
+        policy += f"; script-src {_hash(script)}"
+    module = f'<script type="module">{script}</script>\n' if script else ""
+    return (
+        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>{text(title)}</title>\n<style>{style}</style>\n</head>\n<body>\n<main>\n"
+        f"{body}\n</main>\n{module}</body>\n</html>\n"
+    )
+
+
+def _hash(source: str) -> str:
+    """How a content security policy names an inline style or script."""
+    return f"'sha256-{b64encode(sha256(source.encode()).digest()).decode()}'"
