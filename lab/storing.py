@@ -27,7 +27,7 @@ def record(cls: Record) -> Record:
     return cls
 
 
-for _plain in (Tape, Leaf, Number, Call, Slice):
+for _plain in (Tape, Kind, Leaf, Number, Call, Slice):
     record(_plain)
 
 
@@ -56,10 +56,10 @@ def from_json(data: Any) -> Any:
     name = data.get("is")
     if name == "array":
         return array_from_json(data)
-    if name == "Kind":
-        return Kind(data["value"])
     if name not in _RECORDS:
         raise ArgumentError(f"from_json: {name!r} is none of the records that Scantape stores.")
+    if issubclass(_RECORDS[name], Enum):
+        return _RECORDS[name](data["value"])
     values = {key: from_json(item) for key, item in data.items() if key != "is"}
     found = values.pop("formulas", None)
     try:
