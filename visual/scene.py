@@ -114,6 +114,7 @@ class Scene:
     title: str
     description: str
     theme: Theme = LIGHT
+    dot: str = ""
 
     def walk(self) -> Iterator[Shape]:
         """All shapes that are no groups, in drawing order."""

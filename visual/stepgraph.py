@@ -1,0 +1,274 @@
+"""The step graph: what one step of a Scan computes, operation by operation, with the values.
+
+Arguments stand on top, results at the bottom.  In the step of a gradient, forward results
+that are read instead of computed are marked, with what that saves; so are the forward
+operations that no result has recorded, and which are therefore computed again.
+"""
+
+from collections.abc import Sequence
+from operator import index as whole
+
+import numpy as np
+
+from lab.errors import ArgumentError, listing
+from lab.expression import Leaf
+from lab.spelling import Speller
+from lab.tape import Kind
+from lab.trace import SequenceTrace, TapeTrace, Trace
+from visual.graph_drawing import Card, Entry, arrows, key, segments
+from visual.graph_layout import Edge, Layout, Node, dot_source, lay_out
+from visual.layout import MARGIN, Canvas
+from visual.names import tape_label
+from visual.scene import Scene
+from visual.step_nodes import (
+    MOST_OPERATIONS,
+    Part,
+    Saving,
+    StepNode,
+    StepNodes,
+    operation_label,
+    value_at,
+)
+from visual.theme import Role, theme_named
+
+MOST_SEGMENTS = 300  # colours of arrays in one picture
+
+INITIAL = Entry(Role.INPUT, "given")
+STATE = Entry(Role.INTERMEDIATE, "computed")
+READ = Entry(Role.READ, "recorded by the forward loop")
+REUSED = Entry(Role.RESULT, "forward result, reused")
+SAVED = Entry(Role.UNNEEDED, "saved: what need not be computed")
+PRESERVED = Entry(Role.PRESERVED, "slot that is read and kept")
+OVERWRITTEN = Entry(Role.OVERWRITTEN, "slot that is read, then replaced")
+AGAIN = Entry(Role.WAITING, "forward operation, computed again")
+HIDDEN = Entry(Role.SPENT, "more operations, not drawn")
+WRITTEN = Entry(Role.SEED, "result: written to a new slot")
+
+
+def stepgraph(trace: Trace, scan: int | None = None, step: int = 0, theme: str = "light") -> Scene:
+    """The operators of one step with their values.
+
+    `scan` is the number of a Scan in ``trace.scans``, `step` that of its step.  Unless told
+    otherwise it is the first derivative of the first loop, or the loop if there is none.
+    Raises ArgumentError for a Scan or a step that there is not.
+    """
+    number = _chosen_scan(trace, scan)
+    step = _chosen_step(trace, number, step)
+    return _StepGraph(trace, number, step).scene(theme)
+
+
+def _chosen_scan(trace: Trace, scan: int | None) -> int:
+    if scan is None:
+        return next((i for i, s in enumerate(trace.scans) if s.order == 1), 0)
+    if isinstance(scan, bool) or not hasattr(scan, "__index__"):
+        raise ArgumentError(f"scan = {scan!r}: expected the number of a Scan of the trace.")
+    if not 0 <= whole(scan) < len(trace.scans):
+        raise ArgumentError(
+            f"scan = {scan!r}: this trace has the Scans 0 to {len(trace.scans) - 1}."
+        )
+    return whole(scan)
+
+
+def _chosen_step(trace: Trace, number: int, step: int) -> int:
+    scan = trace.scans[number]
+    if not scan.steps:
+        raise ArgumentError(f"step = {step!r}: {scan.name} made no step that could be drawn.")
+    if isinstance(step, bool) or not hasattr(step, "__index__"):
+        raise ArgumentError(f"step = {step!r}: expected the number of a step.")
+    if not 0 <= whole(step) < scan.steps:
+        raise ArgumentError(f"step = {step!r}: {scan.name} made the steps 0 to {scan.steps - 1}.")
+    return whole(step)
+
+
+class _StepGraph:
+    """One step graph: its cards, how they are joined, and what is said about it."""
+
+    def __init__(self, trace: Trace, number: int, step: int) -> None:
+        self.trace, self.number, self.step = trace, number, step
+        self.scan = trace.scans[number]
+        self.model = StepNodes(trace, number)
+        self.spell = Speller(self.scan)
+        self.reused = {saving.argument.argument: saving for saving in self.model.savings}
+        values = {node.key: value_at(self.scan, node, step) for node in self.model.every}
+        self.strips = sum(map(segments, values.values())) <= MOST_SEGMENTS
+        self.entries: list[Entry] = []
+        self.cards = {node.key: self._card(node, values[node.key]) for node in self.model.every}
+        self.edges = [
+            Edge(before.key, node.key) for node in self.model.every for before in node.inputs
+        ]
+        nodes = self.model.every
+        self.nodes = [
+            Node(n.key, c.width, c.height, f"{c.label}\n{c.written}", ordered=n.ordered)
+            for n, c in ((n, self.cards[n.key]) for n in nodes)
+        ]
+        self._add_savings()
+
+    def _add_savings(self) -> None:
+        for saving in self.model.savings:
+            key = f"SAVED:{saving.argument}"
+            target = next(n for n in self.model.every if n.place == saving.argument)
+            card = Card(
+                SAVED.role,
+                self._saved_formula(saving),
+                None,
+                f"saved: {_count(saving)}",
+                widest=340,
+            )
+            self.entries.append(SAVED)
+            self.cards[key] = card
+            self.nodes.append(Node(key, card.width, card.height, card.label))
+            self.edges.append(Edge(key, target.key))
+
+    def scene(self, theme: str) -> Scene:
+        """The whole picture."""
+        canvas = Canvas()
+        canvas.heading(self._title(), self._lines())
+        canvas.y += 10
+        for formula in self.scan.formulas:
+            canvas.y = canvas.formula(MARGIN, canvas.y, self.spell.at(formula, self.step))
+            numbers = self.spell.numbers(formula, self.step)
+            if numbers:
+                canvas.y = canvas.formula(MARGIN, canvas.y, numbers, muted=True)
+            canvas.y += 3
+        canvas.y += 10
+        layout = lay_out(self.nodes, self.edges)
+        self._draw(canvas, layout)
+        width = max(canvas.right, layout.width + MARGIN) + MARGIN
+        entries = sorted(set(self.entries), key=KEY_ORDER.index)
+        shapes, bottom = key(entries, canvas.y + layout.height + 28, width)
+        canvas.add(*shapes)
+        return Scene(
+            width=width,
+            height=bottom + 8,
+            shapes=tuple(canvas.shapes),
+            title=f"Step {self.step} of {self.scan.name} as a graph of operations",
+            description="What one step of a loop computes from what it reads, with all values.",
+            theme=theme_named(theme),
+            dot=dot_source(self.nodes, self.edges),
+        )
+
+    def _draw(self, canvas: Canvas, layout: Layout) -> None:
+        faint = [edge.tail.startswith("SAVED:") for edge in self.edges]
+        canvas.add(*arrows(layout, canvas.y, faint, [False] * len(faint)))
+        for number, node in enumerate(self.nodes):
+            x, y = layout.corners[node.key]
+            place = f"{self.number}:node {number}"
+            canvas.add(*self.cards[node.key].shapes(x + MARGIN, y + canvas.y, place, self.step))
+
+    def _title(self) -> str:
+        return f"{self.number + 1} · {self.scan.name}: step {self.step} as a graph of operations"
+
+    def _lines(self) -> list[str]:
+        scan, model = self.scan, self.model
+        if scan.parent is None:
+            lines = [f"forward · step {self.step} of {scan.steps}"]
+        else:
+            parent = f"{scan.parent + 1} · {self.trace.scans[scan.parent].name}"
+            lines = [
+                f"order {scan.order}, the gradient of {parent} · step {self.step} of {scan.steps}"
+            ]
+        lines[0] += " · ▢ stands for an input, in the order in which the arrows come in"
+        for saving in model.savings:
+            lines.append(
+                f"reused: {self.spell.position(saving.argument, self.step)} was recorded as a "
+                f"result, which saves {_count(saving)}: {self._names(saving.operations)}"
+            )
+        if model.repeated:
+            lines.append(
+                f"computed again: {self._names(sorted(model.repeated))} of the forward step, "
+                "whose values are in none of its results"
+            )
+        left_out = self._left_out()
+        if left_out:
+            lines.append(f"not drawn: {listing(left_out)}")
+        return lines
+
+    def _left_out(self) -> list[str]:
+        model = self.model
+        found = []
+        hidden = model.operations - len(model.shown)
+        if hidden:
+            found.append(f"{hidden} operations further from the results ({MOST_OPERATIONS} are)")
+        if model.reshaping:
+            found.append(f"{_operations(model.reshaping)} that only change a shape or type")
+        if model.constant:
+            found.append(f"{_operations(model.constant)} on constants alone")
+        return found
+
+    def _names(self, operations: Sequence[int]) -> str:
+        """Operations of the parent's step, those on the same operations once."""
+        parent = StepNodes(self.trace, self.scan.parent or 0)
+        labels = [parent.label(number) for number in operations]
+        times = {label: labels.count(label) for label in labels}
+        return listing(f"{label} ({n} times)" if n > 1 else label for label, n in times.items())
+
+    def _saved_formula(self, saving: Saving) -> str:
+        parent = self.trace.scans[self.scan.parent or 0]
+        spell = Speller(parent)
+        return next(spell.equation(f) for f in parent.formulas if f.target == saving.source)
+
+    def _card(self, node: StepNode, value: np.ndarray | None) -> Card:
+        entry, label, caption = self._look(node)
+        self.entries.append(entry)
+        below = node.part is Part.RESULT
+        return Card(entry.role, label, value, caption, below, self._tip(node), self.strips)
+
+    def _look(self, node: StepNode) -> tuple[Entry, str, str]:
+        """The role of a node, its name, and its caption."""
+        place = node.place
+        if isinstance(place, int):
+            again = self.scan.inside[place].repeats is not None
+            hidden = node.part is Part.HIDDEN
+            entry = HIDDEN if hidden else AGAIN if again else STATE
+            return entry, node.label, ""
+        if isinstance(place, Leaf):
+            return self._argument(place)
+        if place.target is None:
+            return WRITTEN, "until", "the loop stops if this is true"
+        tape = self.scan.variable(place.target)
+        overwritten = isinstance(tape, TapeTrace) and place.target.tap in tape.tape.overwritten
+        label = f"→ {self.spell.position(place.target, self.step)}"
+        return OVERWRITTEN if overwritten else WRITTEN, label, self._quantity(place.target, False)
+
+    def _argument(self, leaf: Leaf) -> tuple[Entry, str, str]:
+        variable, label = self.scan.variable(leaf), self.spell.position(leaf, self.step)
+        forward = self.scan.parent is None
+        if isinstance(variable, SequenceTrace):
+            if leaf.argument in self.reused:
+                return REUSED, label, "forward result, reused"
+            return (INITIAL, label, "sequence") if forward else (READ, label, "")
+        if not isinstance(variable, TapeTrace) or leaf.tap is None:
+            return INITIAL, label, "parameter" if variable is not None else "untraced state"
+        caption = self._quantity(leaf, True)
+        if forward and variable.kind is not Kind.MIT_MOT:
+            initial = variable.tape.row(self.step, leaf.tap) < variable.tape.origin
+            return INITIAL if initial else STATE, label, "initial value" if initial else ""
+        return (PRESERVED if leaf.tap in variable.tape.preserved else OVERWRITTEN), label, caption
+
+    def _quantity(self, leaf: Leaf, reads: bool) -> str:
+        """Of what a slot of a tape holds the gradient."""
+        tape = self.scan.variable(leaf)
+        if not isinstance(tape, TapeTrace) or leaf.tap is None or tape.gradient_of is None:
+            return ""
+        if tape.is_total:
+            return "total so far" if reads else "new total"
+        return tape_label(self.trace, self.scan, tape, tape.tape.row(self.step, leaf.tap))
+
+    def _tip(self, node: StepNode) -> str:
+        if isinstance(node.place, int):
+            value = self.scan.inside[node.place]
+            return operation_label(value.operation, list(value.inputs))
+        return ""
+
+
+KEY_ORDER = [
+    INITIAL, READ, REUSED, SAVED, PRESERVED, OVERWRITTEN, STATE, AGAIN, HIDDEN, WRITTEN,
+]  # fmt: skip
+
+
+def _operations(count: int) -> str:
+    return "1 operation" if count == 1 else f"{count} operations"
+
+
+def _count(saving: Saving) -> str:
+    return _operations(len(saving.operations))
