@@ -1,12 +1,13 @@
 """The pieces that step graphs and genealogies are drawn of: boxes with values, curves, a key."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from enum import Enum, auto
 
 import numpy as np
 
 from lab.spelling import number_text
-from visual.graph_layout import Layout, Point
+from visual.graph_layout import Edge, Layout
 from visual.layout import MARGIN
 from visual.scene import Arrow, Box, Group, Shape, Text, shortened, text_width
 from visual.theme import Role
@@ -17,6 +18,14 @@ LINE, ABOVE = 17, 15
 NARROWEST, WIDEST = 58, 190
 STRIP = 20
 BOLD = 1.08  # bold letters are wider by so much
+
+
+class Look(Enum):
+    """How an arrow is drawn."""
+
+    PLAIN = auto()
+    FAINT = auto()
+    ACCENT = auto()
 
 
 @dataclass(frozen=True)
@@ -79,19 +88,25 @@ class Card:
         """The height of the box with its caption."""
         return self.box_height + (ABOVE if self.caption else 0)
 
+    def box(self, x: float, y: float) -> Box:
+        """The box of the card with its upper left corner at a place."""
+        top = y + (ABOVE if self.caption and not self.below else 0)
+        left = x + (self.width - self.box_width) / 2
+        return Box(left, top, self.box_width, self.box_height, self.role)
+
     def shapes(self, x: float, y: float, key: str, step: int | None) -> list[Shape]:
         """The card with its upper left corner at a place."""
-        middle, shapes = x + self.width / 2, []
-        top = y + (ABOVE if self.caption and not self.below else 0)
+        box = self.box(x, y)
+        middle, top = x + self.width / 2, box.y
+        shapes: list[Shape] = []
         if self.caption:
             short = shortened(self.caption, WIDEST, CAPTION)
             line = y + (self.box_height + 12 if self.below else 10)
             title = self.caption if short != self.caption else ""
             shapes.append(Text(middle, line, short, CAPTION, "middle", muted=True, title=title))
-        box = Box(middle - self.box_width / 2, top, self.box_width, self.box_height, self.role)
         inside: list[Shape] = [box]
         label = shortened(self.label, (self.box_width - 10) / BOLD, LABEL)
-        size = SIGN if len(label) == 1 else LABEL
+        size = SIGN if len(label) == 1 and not label.isalnum() else LABEL
         inside.append(Text(middle, top + 17, label, size, "middle", bold=True, role=self.role))
         if self.shows_strip and self.value is not None:
             room = Box(box.x + 4, top + 17, box.width - 8, STRIP + 24, self.role)
@@ -114,15 +129,27 @@ def segments(value: np.ndarray | None) -> int:
     return min(rows, SEGMENTS) * min(value.size // rows, SEGMENTS)
 
 
-def arrows(layout: Layout, y: float, faint: Sequence[bool], accent: Sequence[bool]) -> list[Shape]:
-    """The curves of a layout that begins at the height `y`."""
-    curves = zip(layout.curves, faint, accent, strict=True)
-    return [Arrow(moved(curve, y), accent=a, faint=f) for curve, f, a in curves]
+def arrows(
+    layout: Layout, y: float, edges: Sequence[Edge], boxes: Mapping[str, Box], looks: Sequence[Look]
+) -> list[Shape]:
+    """The curves of a layout that begins at the height `y`, from box to box.
+
+    A node may be wider than its box, whose caption needs room: the curves start and end at
+    the box.  They end above a caption, though.
+    """
+    shapes: list[Shape] = []
+    for edge, curve, look in zip(edges, layout.curves, looks, strict=True):
+        tail, head = boxes[edge.tail], boxes[edge.head]
+        (x0, y0), *middle, (x1, y1) = curve
+        start = (_clamped(x0, tail.x, tail.width), _clamped(y0, tail.y, tail.height))
+        moved = (start, *middle, (_clamped(x1, head.x, head.width), y1))
+        points = tuple((px + MARGIN, py + y) for px, py in moved)
+        shapes.append(Arrow(points, accent=look is Look.ACCENT, faint=look is Look.FAINT))
+    return shapes
 
 
-def moved(curve: Iterable[Point], y: float) -> tuple[Point, ...]:
-    """A curve in the picture."""
-    return tuple((px + MARGIN, py + y) for px, py in curve)
+def _clamped(value: float, start: float, length: float) -> float:
+    return min(max(value, start), start + length)
 
 
 def key(entries: Iterable[Entry], y: float, width: float) -> tuple[list[Shape], float]:

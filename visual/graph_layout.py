@@ -41,7 +41,11 @@ class Node:
 
 @dataclass(frozen=True)
 class Edge:
-    """From node to node; `label` needs `room` in pixels (nothing is kept free for 0)."""
+    """From node to node; `label` needs `room` in pixels (nothing is kept free for 0).
+
+    Between nodes of one rank no room can be kept: Graphviz ends the whole process on some
+    graphs with labels there.
+    """
 
     tail: str
     head: str
@@ -75,7 +79,8 @@ def lay_out(nodes: Sequence[Node], edges: Sequence[Edge], between_ranks: float =
     source = _source(nodes, edges, between_ranks, labelled=False)
     found = json.loads(AGraph(string=source).draw(format="json0", prog="dot"))
     _, _, width, height = _numbers(found["bb"])
-    centres = {item["name"]: _numbers(item["pos"]) for item in found.get("objects", ())}
+    placed = [item for item in found.get("objects", ()) if "pos" in item]  # rows have none
+    centres = {item["name"]: _numbers(item["pos"]) for item in placed}
     made = {int(item["id"]): item for item in found.get("edges", ())}
     corners = {}
     for number, node in enumerate(nodes):
@@ -110,6 +115,7 @@ def _source(
     nodes: Sequence[Node], edges: Sequence[Edge], between_ranks: float, labelled: bool
 ) -> str:
     names = {node.key: f"n{number}" for number, node in enumerate(nodes)}
+    ranks = {node.key: node.rank for node in nodes}
     lines = ["digraph {", HEAD.format(ranksep=f"{between_ranks / INCH:.3f}")]
     lines.append("node [shape=box fixedsize=true];" if not labelled else "node [shape=box];")
     lines.append("edge [dir=none];" if not labelled else "edge [];")
@@ -120,6 +126,8 @@ def _source(
         lines.append(f"{names[node.key]} [label={label} {size}{order}];")
     for number, edge in enumerate(edges):
         wide, high = edge.room
+        if ranks[edge.tail] == ranks[edge.head] != "":
+            wide = 0
         label = ""
         if labelled and edge.label:
             label = f" label={quoted(edge.label)}"

@@ -15,7 +15,7 @@ from lab.expression import Leaf
 from lab.spelling import Speller
 from lab.tape import Kind
 from lab.trace import SequenceTrace, TapeTrace, Trace
-from visual.graph_drawing import Card, Entry, arrows, key, segments
+from visual.graph_drawing import Card, Entry, Look, arrows, key, segments
 from visual.graph_layout import Edge, Layout, Node, dot_source, lay_out
 from visual.layout import MARGIN, Canvas
 from visual.names import tape_label
@@ -35,14 +35,14 @@ MOST_SEGMENTS = 300  # colours of arrays in one picture
 
 INITIAL = Entry(Role.INPUT, "given")
 STATE = Entry(Role.INTERMEDIATE, "computed")
-READ = Entry(Role.READ, "recorded by the forward loop")
+READ = Entry(Role.READ, "forward value, read by this step")
 REUSED = Entry(Role.RESULT, "forward result, reused")
 SAVED = Entry(Role.UNNEEDED, "saved: what need not be computed")
 PRESERVED = Entry(Role.PRESERVED, "slot that is read and kept")
 OVERWRITTEN = Entry(Role.OVERWRITTEN, "slot that is read, then replaced")
 AGAIN = Entry(Role.WAITING, "forward operation, computed again")
 HIDDEN = Entry(Role.SPENT, "more operations, not drawn")
-WRITTEN = Entry(Role.SEED, "result: written to a new slot")
+WRITTEN = Entry(Role.SEED, "result of the step")
 
 
 def stepgraph(trace: Trace, scan: int | None = None, step: int = 0, theme: str = "light") -> Scene:
@@ -148,8 +148,10 @@ class _StepGraph:
         )
 
     def _draw(self, canvas: Canvas, layout: Layout) -> None:
-        faint = [edge.tail.startswith("SAVED:") for edge in self.edges]
-        canvas.add(*arrows(layout, canvas.y, faint, [False] * len(faint)))
+        ghosts = {key for key, card in self.cards.items() if card.role is SAVED.role}
+        looks = [Look.FAINT if edge.tail in ghosts else Look.PLAIN for edge in self.edges]
+        boxes = {k: c.box(*layout.corners[k]) for k, c in self.cards.items()}
+        canvas.add(*arrows(layout, canvas.y, self.edges, boxes, looks))
         for number, node in enumerate(self.nodes):
             x, y = layout.corners[node.key]
             place = f"{self.number}:node {number}"
