@@ -22,12 +22,12 @@ from visual.theme import Role, theme_named
 from visual.values import values_text
 
 TITLE, LINE, LABEL = 13, 11.5, 10.5
-WIDEST, SPACE, LETTERS = 320, 17, 130
-BETWEEN_ROWS = 44
+WIDEST, SPACE, LETTERS = 320, 17, 140
+BETWEEN_ROWS, MOST_BETWEEN = 40, 80
 
 ARROWS = (
-    "arrows down: is differentiated, and the gradients of these inputs go on to the result · "
-    "arrows to the side: external gradients, and what is asked for"
+    "arrow down: differentiates, and the gradients of these inputs go on to the result",
+    "arrow to the side: external gradients for another Scan, or a value that was asked for",
 )
 LOOP = Entry(Role.INPUT, "the loop itself")
 GRADIENT = Entry(Role.INTERMEDIATE, "a gradient: a Scan that a derivative added")
@@ -83,22 +83,26 @@ def genealogy(trace: Trace, theme: str = "light") -> Scene:
     count = len(trace.scans)
     title = f"{count} {'Scan' if count == 1 else 'Scans'}: where they come from"
     lines = [line for sentence in explanation(trace) for line in wrap(sentence, LETTERS)]
-    canvas.heading(title, [*lines, ARROWS] if edges else lines)
+    canvas.heading(title, lines)
     canvas.y += 14
-    layout = lay_out(nodes, edges, BETWEEN_ROWS)
+    between = min(BETWEEN_ROWS + 2 * count, MOST_BETWEEN)
+    layout = lay_out(nodes, edges, between)
     _draw(canvas, layout, sheets, edges)
     width = max(canvas.right, layout.width + MARGIN) + MARGIN
     entries = dict.fromkeys(sheet.entry for sheet in sheets.values())
     shapes, bottom = key(entries, canvas.y + layout.height + 28, width)
     canvas.add(*shapes)
+    for line in ARROWS if edges else ():
+        bottom += 19
+        canvas.add(Text(MARGIN, bottom - 6, line, 12, muted=True))
     return Scene(
         width=width,
-        height=bottom + 8,
+        height=bottom + 12,
         shapes=tuple(canvas.shapes),
         title=f"Genealogy of the Scans of a derivative of order {order}",
         description=" ".join(explanation(trace)) or "One loop, no derivative.",
         theme=theme_named(theme),
-        dot=dot_source(nodes, edges, BETWEEN_ROWS),
+        dot=dot_source(nodes, edges, between),
     )
 
 

@@ -87,7 +87,7 @@ def _sentence(trace: Trace, order: int) -> str:
     if not new:
         return _nothing_new(trace, order, before)
     made = sum(map(len, new.values()))
-    total = f"{len(before)} + {made} = {len(before) + made} Scans"
+    total = f"{len(before)} + {made} = {len(before) + made}"
     pairs = listing(
         f"{listing(n + 1 for n in numbers)} from {parent + 1}"
         for parent, numbers in sorted(new.items())

@@ -22,6 +22,7 @@ from visual.names import tape_label
 from visual.scene import Scene
 from visual.step_nodes import (
     MOST_OPERATIONS,
+    SLOT,
     Part,
     Saving,
     StepNode,
@@ -32,6 +33,7 @@ from visual.step_nodes import (
 from visual.theme import Role, theme_named
 
 MOST_SEGMENTS = 300  # colours of arrays in one picture
+LONGEST = 1000  # letters of a formula, most of them in its tooltip
 
 INITIAL = Entry(Role.INPUT, "given")
 STATE = Entry(Role.INTERMEDIATE, "computed")
@@ -125,10 +127,11 @@ class _StepGraph:
         canvas.heading(self._title(), self._lines())
         canvas.y += 10
         for formula in self.scan.formulas:
-            canvas.y = canvas.formula(MARGIN, canvas.y, self.spell.at(formula, self.step))
+            words = self.spell.at(formula, self.step)
+            canvas.y = canvas.formula(MARGIN, canvas.y, _shorten(words))
             numbers = self.spell.numbers(formula, self.step)
             if numbers:
-                canvas.y = canvas.formula(MARGIN, canvas.y, numbers, muted=True)
+                canvas.y = canvas.formula(MARGIN, canvas.y, _shorten(numbers), muted=True)
             canvas.y += 3
         canvas.y += 10
         layout = lay_out(self.nodes, self.edges)
@@ -169,7 +172,8 @@ class _StepGraph:
             lines = [
                 f"order {scan.order}, the gradient of {parent} · step {self.step} of {scan.steps}"
             ]
-        lines[0] += " · ▢ stands for an input, in the order in which the arrows come in"
+        if any(SLOT in card.label for card in self.cards.values()):
+            lines[0] += " · ▢ stands for an input, in the order in which the arrows come in"
         for saving in model.savings:
             lines.append(
                 f"reused: {self.spell.position(saving.argument, self.step)} was recorded as a "
@@ -266,6 +270,11 @@ class _StepGraph:
 KEY_ORDER = [
     INITIAL, READ, REUSED, SAVED, PRESERVED, OVERWRITTEN, STATE, AGAIN, HIDDEN, WRITTEN,
 ]  # fmt: skip
+
+
+def _shorten(formula: str) -> str:
+    """A formula without its end, if nobody would read it to its end."""
+    return formula if len(formula) <= LONGEST else f"{formula[:LONGEST]}…"
 
 
 def _operations(count: int) -> str:
