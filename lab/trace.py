@@ -190,7 +190,9 @@ class ScanTrace:
     """One Scan: its variables over all steps.
 
     `order` is 0 for a loop and k for a Scan that a k-th derivative made; `parent` is the
-    index in the trace of the Scan that this one differentiates.
+    index in the trace of the Scan that this one differentiates.  `inside` are the operations
+    of the step, each after those that it uses, `results` what it writes, one for every write
+    tap in the order of the arguments; `feeds` are the Scans that its arguments come from.
     """
 
     name: str

@@ -519,4 +519,5 @@ def test_loops_that_feed_one_another():
     trace = lab.trace(lab.derivative(ys[-1], x0, 2).values, {x0: 0.5})
     for scene in drawings(trace):
         ElementTree.fromstring(scene.svg())
+    assert stepgraph(trace).svg().count("gradient of 1 · scan_fn")
     assert len(trace.scans) == int(explanation(trace)[-1].rpartition("= ")[2].rstrip("."))

@@ -152,9 +152,11 @@ def _lines(trace: Trace, scan: ScanTrace) -> Iterator[str]:
     for tape in scan.tapes:
         if not tape.is_total:
             yield f"{tape.name}: {kind_text(tape)}"
+    totals = [tape for tape in scan.tapes if tape.is_total]
     for word, names in (
-        ("sums up", [t.name for t in scan.tapes if t.is_total]),
-        ("puts out", [t.name for t in scan.outputs]),
+        ("sums up", [t.name for t in totals if t.used]),
+        ("puts out", [t.name for t in scan.outputs if t.used]),
+        ("unused", [t.name for t in (*totals, *scan.outputs) if not t.used]),
         ("untraced", list(scan.untraced)),
     ):
         if names:

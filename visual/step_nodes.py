@@ -17,7 +17,7 @@ from lab.expression import PLAIN, Call, Expression, Leaf, Number, text
 from lab.formula import written
 from lab.trace import ScanTrace, Source, StepResult, StepValue, TapeTrace, Trace
 
-MOST_OPERATIONS = 60
+MOST_OPERATIONS = 50
 SLOT = "▢"  # stands for an input in the name of an operation
 COMMUTATIVE = {"Add", "Mul", "AND", "OR", "EQ", "NEQ", "max", "min"}
 UNARY = {"Neg", "Sqr", "Reciprocal", "transpose"}

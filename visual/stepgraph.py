@@ -11,15 +11,13 @@ from operator import index as whole
 import numpy as np
 
 from lab.errors import ArgumentError, listing
-from lab.expression import Leaf
 from lab.spelling import Speller
-from lab.tape import Kind
-from lab.trace import SequenceTrace, TapeTrace, Trace
+from lab.trace import Trace
 from visual.graph_drawing import Card, Entry, Look, arrows, key, segments
 from visual.graph_layout import Edge, Layout, Node, dot_source, lay_out
 from visual.layout import MARGIN, Canvas
-from visual.names import tape_label
 from visual.scene import Scene
+from visual.step_looks import KEY_ORDER, SAVED, Looks
 from visual.step_nodes import (
     MOST_OPERATIONS,
     SLOT,
@@ -30,21 +28,11 @@ from visual.step_nodes import (
     operation_label,
     value_at,
 )
-from visual.theme import Role, theme_named
+from visual.theme import theme_named
 
 MOST_SEGMENTS = 300  # colours of arrays in one picture
-LONGEST = 1000  # letters of a formula, most of them in its tooltip
-
-INITIAL = Entry(Role.INPUT, "given")
-STATE = Entry(Role.INTERMEDIATE, "computed")
-READ = Entry(Role.READ, "forward value, read by this step")
-REUSED = Entry(Role.RESULT, "forward result, reused")
-SAVED = Entry(Role.UNNEEDED, "saved: what need not be computed")
-PRESERVED = Entry(Role.PRESERVED, "slot that is read and kept")
-OVERWRITTEN = Entry(Role.OVERWRITTEN, "slot that is read, then replaced")
-AGAIN = Entry(Role.WAITING, "forward operation, computed again")
-HIDDEN = Entry(Role.SPENT, "more operations, not drawn")
-WRITTEN = Entry(Role.SEED, "result of the step")
+MOST_FORMULAS = 8
+LONGEST = 300  # letters of a formula, with those in its tooltip
 
 
 def stepgraph(trace: Trace, scan: int | None = None, step: int = 0, theme: str = "light") -> Scene:
@@ -61,7 +49,8 @@ def stepgraph(trace: Trace, scan: int | None = None, step: int = 0, theme: str =
 
 def _chosen_scan(trace: Trace, scan: int | None) -> int:
     if scan is None:
-        return next((i for i, s in enumerate(trace.scans) if s.order == 1), 0)
+        loop = next((i for i, s in enumerate(trace.scans) if s.parent is None), 0)
+        return next((i for i, s in enumerate(trace.scans) if s.parent == loop), loop)
     if isinstance(scan, bool) or not hasattr(scan, "__index__"):
         raise ArgumentError(f"scan = {scan!r}: expected the number of a Scan of the trace.")
     if not 0 <= whole(scan) < len(trace.scans):
@@ -90,7 +79,7 @@ class _StepGraph:
         self.scan = trace.scans[number]
         self.model = StepNodes(trace, number)
         self.spell = Speller(self.scan)
-        self.reused = {saving.argument.argument: saving for saving in self.model.savings}
+        self.looks = Looks(trace, number, step, self.spell, self.model)
         values = {node.key: value_at(self.scan, node, step) for node in self.model.every}
         self.strips = sum(map(segments, values.values())) <= MOST_SEGMENTS
         self.entries: list[Entry] = []
@@ -126,13 +115,7 @@ class _StepGraph:
         canvas = Canvas()
         canvas.heading(self._title(), self._lines())
         canvas.y += 10
-        for formula in self.scan.formulas:
-            words = self.spell.at(formula, self.step)
-            canvas.y = canvas.formula(MARGIN, canvas.y, _shorten(words))
-            numbers = self.spell.numbers(formula, self.step)
-            if numbers:
-                canvas.y = canvas.formula(MARGIN, canvas.y, _shorten(numbers), muted=True)
-            canvas.y += 3
+        self._formulas(canvas)
         canvas.y += 10
         layout = lay_out(self.nodes, self.edges)
         self._draw(canvas, layout)
@@ -140,15 +123,32 @@ class _StepGraph:
         entries = sorted(set(self.entries), key=KEY_ORDER.index)
         shapes, bottom = key(entries, canvas.y + layout.height + 28, width)
         canvas.add(*shapes)
+        said = "; ".join(
+            _shorten(self.spell.at(f, self.step)) for f in self.scan.formulas[:MOST_FORMULAS]
+        )
         return Scene(
             width=width,
             height=bottom + 8,
             shapes=tuple(canvas.shapes),
             title=f"Step {self.step} of {self.scan.name} as a graph of operations",
-            description="What one step of a loop computes from what it reads, with all values.",
+            description=f"What one step computes from what it reads, with all values: {said}.",
             theme=theme_named(theme),
             dot=dot_source(self.nodes, self.edges),
         )
+
+    def _formulas(self, canvas: Canvas) -> None:
+        """What the step writes, as formulas, and the same in numbers."""
+        for formula in self.scan.formulas[:MOST_FORMULAS]:
+            words = self.spell.at(formula, self.step)
+            canvas.y = canvas.formula(MARGIN, canvas.y, _shorten(words))
+            numbers = self.spell.numbers(formula, self.step)
+            if numbers:
+                canvas.y = canvas.formula(MARGIN, canvas.y, _shorten(numbers), muted=True)
+            canvas.y += 3
+        more = len(self.scan.formulas) - MOST_FORMULAS
+        if more > 0:
+            canvas.text(MARGIN, f"and {more} more {'formula' if more == 1 else 'formulas'}", 12)
+            canvas.y += 17
 
     def _draw(self, canvas: Canvas, layout: Layout) -> None:
         ghosts = {key for key, card in self.cards.items() if card.role is SAVED.role}
@@ -214,62 +214,16 @@ class _StepGraph:
         return next(spell.equation(f) for f in parent.formulas if f.target == saving.source)
 
     def _card(self, node: StepNode, value: np.ndarray | None) -> Card:
-        entry, label, caption = self._look(node)
+        entry, label, caption = self.looks.of(node)
         self.entries.append(entry)
         below = node.part is Part.RESULT
         return Card(entry.role, label, value, caption, below, self._tip(node), self.strips)
-
-    def _look(self, node: StepNode) -> tuple[Entry, str, str]:
-        """The role of a node, its name, and its caption."""
-        place = node.place
-        if isinstance(place, int):
-            again = self.scan.inside[place].repeats is not None
-            hidden = node.part is Part.HIDDEN
-            entry = HIDDEN if hidden else AGAIN if again else STATE
-            return entry, node.label, ""
-        if isinstance(place, Leaf):
-            return self._argument(place)
-        if place.target is None:
-            return WRITTEN, "until", "the loop stops if this is true"
-        tape = self.scan.variable(place.target)
-        overwritten = isinstance(tape, TapeTrace) and place.target.tap in tape.tape.overwritten
-        label = f"→ {self.spell.position(place.target, self.step)}"
-        return OVERWRITTEN if overwritten else WRITTEN, label, self._quantity(place.target, False)
-
-    def _argument(self, leaf: Leaf) -> tuple[Entry, str, str]:
-        variable, label = self.scan.variable(leaf), self.spell.position(leaf, self.step)
-        forward = self.scan.parent is None
-        if isinstance(variable, SequenceTrace):
-            if leaf.argument in self.reused:
-                return REUSED, label, "forward result, reused"
-            return (INITIAL, label, "sequence") if forward else (READ, label, "")
-        if not isinstance(variable, TapeTrace) or leaf.tap is None:
-            return INITIAL, label, "parameter" if variable is not None else "untraced state"
-        caption = self._quantity(leaf, True)
-        if forward and variable.kind is not Kind.MIT_MOT:
-            initial = variable.tape.row(self.step, leaf.tap) < variable.tape.origin
-            return INITIAL if initial else STATE, label, "initial value" if initial else ""
-        return (PRESERVED if leaf.tap in variable.tape.preserved else OVERWRITTEN), label, caption
-
-    def _quantity(self, leaf: Leaf, reads: bool) -> str:
-        """Of what a slot of a tape holds the gradient."""
-        tape = self.scan.variable(leaf)
-        if not isinstance(tape, TapeTrace) or leaf.tap is None or tape.gradient_of is None:
-            return ""
-        if tape.is_total:
-            return "total so far" if reads else "new total"
-        return tape_label(self.trace, self.scan, tape, tape.tape.row(self.step, leaf.tap))
 
     def _tip(self, node: StepNode) -> str:
         if isinstance(node.place, int):
             value = self.scan.inside[node.place]
             return operation_label(value.operation, list(value.inputs))
         return ""
-
-
-KEY_ORDER = [
-    INITIAL, READ, REUSED, SAVED, PRESERVED, OVERWRITTEN, STATE, AGAIN, HIDDEN, WRITTEN,
-]  # fmt: skip
 
 
 def _shorten(formula: str) -> str:
