@@ -23,6 +23,9 @@ FUNCTIONS = {
 }
 OPERATORS = {*STRENGTH, "Pow", "Sqr", "Neg", "Reciprocal", "outer", "at", "add_at", "set_at"}
 
+# What an operation on an entry is called if it is on a whole range of them.
+PARTS = {"at": "part", "add_at": "add_to_part", "set_at": "set_part"}
+
 
 def plain_name(node: Apply) -> str:
     """The name of an operation, of an elementwise one that of what it does to each element."""
@@ -32,6 +35,8 @@ def plain_name(node: Apply) -> str:
 def operation_name(node: Apply, output: Variable) -> str:
     """What computes `output`, as formulas call it: an operator, or a function with its axes."""
     name, axes, part = describe(node, output)
+    if name in PARTS and any(isinstance(index, slice) for index in index_parts(node)[2]):
+        return PARTS[name]
     if name in OPERATORS:
         return name
     if name == "DimShuffle":

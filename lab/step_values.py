@@ -5,17 +5,18 @@ the step, its recorded value is read; all else is computed once more.  The same 
 the same values is the same computation, which is how repetitions are found here.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from dataclasses import dataclass, field
 from typing import TypedDict
 
+import numpy as np
 from pytensor.graph.basic import Apply, Constant, Variable
 
 from lab.arrays import freeze
 from lab.derivation import Derivation, ReadingGroup
 from lab.expression import Leaf, Number
 from lab.formula import written
-from lab.operations import operation_name, passed_on
+from lab.operations import operation_name, passed_on, plain_name
 from lab.scan import LoopVariable, ScanParts, outer_inputs
 from lab.stepping import Recording
 from lab.tape import Kind
@@ -73,15 +74,22 @@ class StepValues:
         def source(variable: Variable) -> Source:
             if isinstance(variable, Constant):
                 return Number(written(variable.data))
-            return places.get(variable, Leaf(variable.name or str(variable), None, -1))
+            if variable not in places:  # a generator that was drawn from, or shared memory
+                name = "generator" if variable.owner else variable.name or str(variable)
+                others = sum(isinstance(v, Leaf) and v.argument < 0 for v in places.values())
+                places[variable] = Leaf(f"{name} {others + 1}", None, -1)
+            return places[variable]
 
         found = []
-        fixed: set[Variable] = set()
+        fixed, unwritten = set[Variable](), set[Variable]()
         for number, (variable, values) in enumerate(recording.inside.items()):
             node = variable.owner
             self._learn(variable)
             if all(v in fixed or isinstance(v, Constant) for v in node.inputs):
                 fixed.add(variable)  # the same at every step: no work that could be saved
+            if _is_unwritten(node, unwritten):
+                unwritten.add(variable)
+                values = np.empty(0)
             repeats = None if variable in fixed else known.get(self._numbers[variable])
             found.append(
                 StepValue(
@@ -126,6 +134,12 @@ class StepValues:
             key = variable.signature() if isinstance(variable, Constant) else variable
             self._numbers[variable] = self._seen.setdefault(key, len(self._seen))
         return self._numbers[variable]
+
+
+def _is_unwritten(node: Apply, unwritten: Set[Variable]) -> bool:
+    """Whether the result of `node` holds what lay in memory, which is never twice the same."""
+    name = plain_name(node)
+    return name == "AllocEmpty" or (name == "IncSubtensor" and node.inputs[0] in unwritten)
 
 
 def _value_of(part: LoopVariable, group: ReadingGroup, tap: int) -> Variable | None:

@@ -133,8 +133,9 @@ Source = int | Leaf | Number  # another value of the step by its number, an argu
 @storing.record
 @dataclass(frozen=True, eq=False)
 class StepValue:
-    """What one operation inside the step computed, over all steps (empty if that is too much).
+    """What one operation inside the step computed, over all steps.
 
+    `values` are empty if they are too many, change their shape, or hold unwritten memory.
     `operation` is its name as in a formula.  `passes` is the input whose numbers it hands on
     as they are, for one that only changes shape or type.  `repeats` is the number of the
     value of the parent's step that is computed here once more, from the same values.

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -117,40 +118,53 @@ def evaluated(scan, parts, step):
 @pytest.mark.parametrize(("name", "order"), EVERY)
 def test_values_edges_and_results_are_those_of_the_graph(name, order):
     trace = gallery.loops[name].trace(order=order)
-    for number, (scan, parts) in enumerate(matched(trace)):
-        step = scan.steps // 2
-        arrays, values = evaluated(scan, parts, step)
-        places = {v: i for i, v in enumerate(arrays)}
-        arguments = {
-            argument: (i, tap if part.kind.is_state else None)
-            for i, part in enumerate(outer_inputs(parts))
-            for tap, argument in (part.reads if part.inner_inputs else ())
-        }
+    for number, (_, parts) in enumerate(matched(trace)):
+        check_scan(trace, number, parts)
 
-        def same(source, variable, places=places, arguments=arguments):
-            if isinstance(source, Number):
-                return isinstance(variable, Constant)
-            if isinstance(source, Leaf):
-                return arguments[variable] == (source.argument, source.tap)
-            return places[variable] == source
 
-        assert len(scan.inside) == len(arrays)
-        for value, variable in zip(scan.inside, arrays, strict=True):
-            inputs = zip(value.inputs, variable.owner.inputs, strict=True)
-            assert all(same(source, v) for source, v in inputs), value
-            if variable in values:
-                np.testing.assert_array_equal(value.values[step], values[variable])
-        written = [
-            (i, tap, result)
-            for i, part in enumerate(outer_inputs(parts))
-            if part.kind.is_state or part.kind is Kind.NIT_SOT
-            for tap, result in part.writes
-        ]
-        for result, (i, tap, variable) in zip(scan.results, written, strict=False):
-            assert (result.target.argument, result.target.tap) == (i, tap)
-            assert same(result.source, variable)
-        assert len(scan.results) == len(written) + (parts.until is not None)
-        check_drawn(trace, number, step, arrays, values)
+def check_scan(trace, number, parts):
+    """A Scan of a trace, and its picture, against the node `parts` is taken from."""
+    scan = trace.scans[number]
+    step = scan.steps // 2
+    arrays, values = evaluated(scan, parts, step)
+    places = {v: i for i, v in enumerate(arrays)}
+    arguments = {
+        argument: (i, tap if part.kind.is_state else None)
+        for i, part in enumerate(outer_inputs(parts))
+        for tap, argument in (part.reads if part.inner_inputs else ())
+    }
+
+    def same(source, variable):
+        if isinstance(source, Number):
+            return isinstance(variable, Constant) and is_written(source.written, variable.data)
+        if isinstance(source, Leaf):
+            return arguments.get(variable) == (source.argument, source.tap)
+        return places.get(variable) == source
+
+    assert len(scan.inside) == len(arrays)
+    for value, variable in zip(scan.inside, arrays, strict=True):
+        inputs = zip(value.inputs, variable.owner.inputs, strict=True)
+        assert all(same(source, v) for source, v in inputs), value
+        if variable in values:
+            np.testing.assert_array_equal(value.values[step], values[variable])
+    written = [
+        (i, tap, result)
+        for i, part in enumerate(outer_inputs(parts))
+        if part.kind.is_state or part.kind is Kind.NIT_SOT
+        for tap, result in part.writes
+    ]
+    for result, (i, tap, variable) in zip(scan.results, written, strict=False):
+        assert (result.target.argument, result.target.tap) == (i, tap)
+        assert same(result.source, variable)
+    assert len(scan.results) == len(written) + (parts.until is not None)
+    check_drawn(trace, number, step, arrays, values)
+
+
+def is_written(words, data):
+    """Whether a constant, if it is a number, is written with six digits or more."""
+    if not isinstance(data, np.ndarray) or data.size != 1 or data.dtype.kind not in "iuf":
+        return True
+    return float(words) == pytest.approx(data.item(), rel=1e-5)
 
 
 def check_drawn(trace, number, step, arrays, values):
@@ -207,6 +221,55 @@ def check_picture(trace, number, step, nodes):
             ends.setdefault(node.key, []).append(arrow.points[-1][0])
     for places in ends.values():
         assert places == sorted(places)
+
+
+@pytest.mark.parametrize("wrong", ["value", "input", "constant", "result"])
+def test_the_check_sees_what_is_wrong(wrong):
+    trace = gallery.loops["square"].trace()
+    (_, parts) = matched(trace)[1]
+    check_scan(trace, 1, parts)
+    scan = trace.scans[1]
+    inside, results = list(scan.inside), scan.results
+    if wrong == "value":
+        inside[2] = replace(inside[2], values=inside[2].values + 1e-9)
+    elif wrong == "input":
+        inside[3] = replace(inside[3], inputs=inside[3].inputs[::-1])
+    elif wrong == "constant":
+        inside[2] = replace(inside[2], inputs=(inside[2].inputs[0], inside[2].inputs[0]))
+    else:
+        results = (replace(results[0], source=3),)
+    broken = replace(scan, inside=tuple(inside), results=results)
+    with pytest.raises(AssertionError):
+        check_scan(replace(trace, scans=(trace.scans[0], broken)), 1, parts)
+
+
+def test_slices_loops_and_generators_inside_a_step():
+    def step(x, rng):
+        rng, first = pt.random.normal(0, 1, rng=rng, return_next_rng=True)
+        rng, second = pt.random.normal(0, 1, rng=rng, return_next_rng=True)
+        inner = pytensor.scan(
+            lambda v: pt.sin(v), outputs_info=[x], n_steps=2, return_updates=False
+        )
+        return pt.concatenate([inner[-1][1:], x[:1]]) + first + second, rng
+
+    loop = lab.Loop(
+        step,
+        states=(lab.State("x", np.array([0.1, 0.2])),),
+        random=(lab.RandomState("rng", 1),),
+        n_steps=3,
+    )
+    trace = loop.trace()
+    nodes = StepNodes(trace, 0)
+    names = {n.label for n in nodes.every if n.part is Part.OPERATION}
+    assert "part(▢, 1)" in names
+    words = stepgraph(trace, 0).text()
+    assert "generator 1" in words
+    assert words.count("normal(▢, 0, 1)") == 2
+    assert "allocempty(▢, ▢)" in names  # memory that nobody has written has no value to show
+    assert [v.values.size for v in trace.scans[0].inside if v.operation == "allocempty"] == [0]
+    assert lab.Trace.from_json(trace.to_json()) == trace
+    for scene in drawings(trace):
+        ElementTree.fromstring(scene.svg())
 
 
 def test_the_smallest_step_graph_edge_by_edge():

@@ -59,7 +59,8 @@ class Looks:
                 return REUSED, label, "forward result, reused"
             return (INITIAL, label, "sequence") if forward else (READ, label, "")
         if not isinstance(variable, TapeTrace) or leaf.tap is None:
-            return INITIAL, label, "parameter" if variable is not None else "untraced state"
+            untraced = "untraced state" if leaf.variable in self.scan.untraced else ""
+            return INITIAL, label, "parameter" if variable is not None else untraced
         caption = self._quantity(leaf, True)
         if forward and variable.kind is not Kind.MIT_MOT:
             initial = variable.tape.row(self.step, leaf.tap) < variable.tape.origin
