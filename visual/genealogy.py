@@ -23,10 +23,11 @@ from visual.values import values_text
 
 TITLE, LINE, LABEL = 13, 11.5, 10.5
 WIDEST, SPACE, LETTERS = 320, 17, 140
+MOST_LABELS = 4  # Scans, up to which the arrows are labelled; more would run into the labels
 BETWEEN_ROWS, MOST_BETWEEN = 40, 80
 
 ARROWS = (
-    "arrow down: differentiates, and the gradients of these inputs go on to the result",
+    "arrow down: is differentiated; “through” names the inputs whose gradients go on to the result",
     "arrow to the side: external gradients for another Scan, or a value that was asked for",
 )
 LOOP = Entry(Role.INPUT, "the loop itself")
@@ -73,7 +74,12 @@ class Sheet:
 def genealogy(trace: Trace, theme: str = "light") -> Scene:
     """The Scans of a trace, which of them differentiates which, and what flows between them."""
     sheets = _sheets(trace)
-    edges = [*_descents(trace), *_flows(trace), *_values(trace)]
+    looks = {
+        **dict.fromkeys(_descents(trace), Look.ACCENT),
+        **dict.fromkeys(_flows(trace), Look.PLAIN),
+        **dict.fromkeys(_values(trace), Look.FAINT),
+    }
+    edges = list(looks)
     nodes = [
         Node(k, s.width, s.height, "\n".join((s.title, *s.lines)), rank=str(s.order))
         for k, s in sheets.items()
@@ -87,7 +93,7 @@ def genealogy(trace: Trace, theme: str = "light") -> Scene:
     canvas.y += 14
     between = min(BETWEEN_ROWS + 2 * count, MOST_BETWEEN)
     layout = lay_out(nodes, edges, between)
-    _draw(canvas, layout, sheets, edges)
+    _draw(canvas, layout, sheets, looks)
     width = max(canvas.right, layout.width + MARGIN) + MARGIN
     entries = dict.fromkeys(sheet.entry for sheet in sheets.values())
     shapes, bottom = key(entries, canvas.y + layout.height + 28, width)
@@ -106,17 +112,14 @@ def genealogy(trace: Trace, theme: str = "light") -> Scene:
     )
 
 
-def _draw(canvas: Canvas, layout: Layout, sheets: Mapping[str, Sheet], edges: list[Edge]) -> None:
-    values = {k for k, sheet in sheets.items() if sheet.entry is VALUE}
+def _draw(
+    canvas: Canvas, layout: Layout, sheets: Mapping[str, Sheet], edges: Mapping[Edge, Look]
+) -> None:
     boxes = {
         k: Box(*layout.corners[k], sheet.width, sheet.height, sheet.entry.role)
         for k, sheet in sheets.items()
     }
-    looks = [
-        Look.ACCENT if edge.room[0] else Look.FAINT if edge.head in values else Look.PLAIN
-        for edge in edges
-    ]
-    canvas.add(*arrows(layout, canvas.y, edges, boxes, looks))
+    canvas.add(*arrows(layout, canvas.y, list(edges), boxes, list(edges.values())))
     for number, (k, sheet) in enumerate(sheets.items()):
         x, y = layout.corners[k]
         canvas.add(sheet.shapes(x + MARGIN, y + canvas.y, f"scan {number}"))
@@ -149,6 +152,8 @@ def _lines(trace: Trace, scan: ScanTrace) -> Iterator[str]:
     """What stands in the box of a Scan."""
     steps = f"{scan.steps} {'step' if scan.steps == 1 else 'steps'}"
     yield steps if scan.parent is None else f"order {scan.order} · {steps}"
+    if scan.parent is not None and len(trace.scans) > MOST_LABELS:
+        yield f"differentiates {scan.parent + 1}, goes on through {_through(scan)}"
     for tape in scan.tapes:
         if not tape.is_total:
             yield f"{tape.name}: {kind_text(tape)}"
@@ -193,8 +198,10 @@ def _descents(trace: Trace) -> Iterator[Edge]:
     """From every Scan to those that differentiate it."""
     for number, scan in enumerate(trace.scans):
         if scan.parent is not None:
-            names = listing(deduplicated(through(scan)))
-            yield _edge(_scan_key(scan.parent), _scan_key(number), f"∂ through {names}")
+            label, room = f"∂ through {_through(scan)}", (0.0, 0.0)
+            if len(trace.scans) <= MOST_LABELS:
+                room = (min(text_width(label, LABEL), WIDEST) + 8, 16)
+            yield Edge(_scan_key(scan.parent), _scan_key(number), label, room)
 
 
 def _flows(trace: Trace) -> Iterator[Edge]:
@@ -219,8 +226,8 @@ def _values(trace: Trace) -> Iterator[Edge]:
             yield from (Edge(_scan_key(scan), _value_key(number)) for scan in sources)
 
 
-def _edge(tail: str, head: str, label: str) -> Edge:
-    return Edge(tail, head, label, (min(text_width(label, LABEL), WIDEST) + 8, 16))
+def _through(scan: ScanTrace) -> str:
+    return listing(deduplicated(through(scan)))
 
 
 def _variable_name(scan: ScanTrace, argument: int) -> str:
