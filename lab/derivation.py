@@ -38,6 +38,7 @@ class PullbackRule:
 RULE = PullbackRule()
 
 
+@storing.record
 class ReadingGroup(StrEnum):
     """The five groups of reversed sequences of phase 7."""
 

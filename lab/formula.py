@@ -13,19 +13,8 @@ from pytensor.graph.op import HasInnerGraph
 from pytensor.graph.rewriting.utils import rewrite_graph
 
 from lab.expression import STRENGTH, Call, Expression, Leaf, Number, Slice, leaves_of
-from lab.operations import describe, index_parts, reshaped
+from lab.operations import FUNCTIONS, TRANSPARENT, describe, index_parts, is_lossy, reshaped
 
-# Operations that leave the numbers as they are.
-TRANSPARENT = {"Identity", "TensorCopy", "DeepCopyOp", "SpecifyShape", "TensorFromScalar"}
-TRANSPARENT |= {"ScalarFromTensor", "Assert", "ViewOp", "Reshape", "Unbroadcast"}
-FUNCTIONS = {
-    "Abs": "abs",
-    "ScalarMaximum": "max",
-    "Maximum": "max",
-    "ScalarMinimum": "min",
-    "Minimum": "min",
-    "Switch": "where",
-}
 # Rewrites that move the adding of an axis into every factor, which is harder to read.
 SPREADING = ("local_dimshuffle_lift", "local_dot_to_mul")
 
@@ -49,7 +38,7 @@ def formulas(
 def _expression(variable: Variable, found: dict[Variable, Expression]) -> Expression:
     if variable not in found:
         if isinstance(variable, Constant):
-            found[variable] = Number(_written(variable.data))
+            found[variable] = Number(written(variable.data))
         elif variable.owner is None:
             found[variable] = Leaf(variable.name or str(variable), None, -1)
         else:
@@ -72,8 +61,7 @@ def _operation(node: Apply, output: Variable, found: dict[Variable, Expression])
     if name == "Alloc":
         return arguments[0]
     if name == "Cast":
-        lossy = node.inputs[0].type.dtype[0] in "fc" and output.type.dtype[0] in "iub"
-        return Call(output.type.dtype, arguments) if lossy else arguments[0]
+        return Call(output.type.dtype, arguments) if is_lossy(node) else arguments[0]
     if name == "Sqr":
         return Call("Pow", (arguments[0], Number("2")))
     if name == "Reciprocal":
@@ -154,13 +142,13 @@ def _product(arguments: tuple[Expression, ...]) -> Expression:
     return Call("Mul", tuple(sorted(factors, key=rank)))
 
 
-def _written(data: Any) -> str:
+def written(data: Any) -> str:
     """A constant with as many digits as it needs, up to six; small arrays in full."""
     array = np.asarray(data)
     if array.size != 1:
         if array.size > 4 or array.ndim > 1:
             return f"constant({'×'.join(map(str, array.shape))})"
-        return f"[{', '.join(_written(entry) for entry in array)}]"
+        return f"[{', '.join(written(entry) for entry in array)}]"
     value = array.reshape(-1)[0]
     if array.dtype.kind == "b":
         return str(bool(value))

@@ -6,9 +6,62 @@ from pytensor.graph.basic import Apply, Constant, Variable
 from pytensor.tensor.blockwise import Blockwise
 from pytensor.tensor.elemwise import CAReduce, DimShuffle, Elemwise
 
-from lab.scan import index_entries
+from lab.expression import STRENGTH
+from lab.scan import index_entries, is_scan
 
 PRODUCTS = ("Dot", "MatMul", "Dot22", "BatchedDot")
+# Operations that leave the numbers as they are.
+TRANSPARENT = {"Identity", "TensorCopy", "DeepCopyOp", "SpecifyShape", "TensorFromScalar"}
+TRANSPARENT |= {"ScalarFromTensor", "Assert", "ViewOp", "Reshape", "Unbroadcast"}
+FUNCTIONS = {
+    "Abs": "abs",
+    "ScalarMaximum": "max",
+    "Maximum": "max",
+    "ScalarMinimum": "min",
+    "Minimum": "min",
+    "Switch": "where",
+}
+OPERATORS = {*STRENGTH, "Pow", "Sqr", "Neg", "Reciprocal", "outer", "at", "add_at", "set_at"}
+
+# What an operation on an entry is called if it is on a whole range of them.
+PARTS = {"at": "part", "add_at": "add_to_part", "set_at": "set_part"}
+
+
+def plain_name(node: Apply) -> str:
+    """The name of an operation, of an elementwise one that of what it does to each element."""
+    return type(getattr(node.op, "scalar_op", node.op)).__name__
+
+
+def operation_name(node: Apply, output: Variable) -> str:
+    """What computes `output`, as formulas call it: an operator, or a function with its axes."""
+    name, axes, part = describe(node, output)
+    if name in PARTS and any(isinstance(index, slice) for index in index_parts(node)[2]):
+        return PARTS[name]
+    if name in OPERATORS:
+        return name
+    if name == "DimShuffle":
+        return "transpose" if reshaped(node)[0] else name
+    if name == "Cast":
+        return output.type.dtype
+    if is_scan(node):
+        name = node.op.name or "scan_fn"
+    called = FUNCTIONS.get(name, name.removesuffix("RV").lower())
+    inside = "" if axes is None else f"({', '.join(f'axis={axis}' for axis in axes)})"
+    return f"{called}{inside}" if part is None else f"{called}{inside}[{part}]"
+
+
+def passed_on(node: Apply, output: Variable) -> int | None:
+    """Which input holds the numbers of `output`, if these are only shaped or typed anew."""
+    name, *_ = describe(node, output)
+    if name == "Second":
+        return 1
+    plain = name in TRANSPARENT or name == "Alloc" or (name == "Cast" and not is_lossy(node))
+    return 0 if plain or (name == "DimShuffle" and not reshaped(node)[0]) else None
+
+
+def is_lossy(node: Apply) -> bool:
+    """Whether a cast can change a number: from real or complex to whole ones."""
+    return node.inputs[0].type.dtype[0] in "fc" and node.outputs[0].type.dtype[0] in "iub"
 
 
 def describe(node: Apply, output: Variable) -> tuple[str, tuple[int, ...] | None, int | None]:

@@ -17,8 +17,9 @@ import numpy as np
 from lab import run as running
 from lab import storing
 from lab.arrays import same
+from lab.derivation import ReadingGroup
 from lab.errors import ArgumentError, LabError
-from lab.expression import Expression, Leaf
+from lab.expression import Expression, Leaf, Number
 from lab.tape import Kind, Tape
 
 
@@ -99,12 +100,18 @@ class TapeTrace:
 @storing.record
 @dataclass(frozen=True, eq=False)
 class SequenceTrace:
-    """One sequence: the value that each step read; `axis` tells of what, and at which index."""
+    """One sequence: the value that each step read; `axis` tells of what, and at which index.
+
+    A gradient reads what the loop that it differentiates had read or computed: `source` is
+    that variable of the parent and its tap, `group` why it is read.
+    """
 
     name: str
     argument: int
     values: np.ndarray
     axis: Axis
+    source: Leaf | None = None
+    group: ReadingGroup | None = None
 
     __eq__ = same
 
@@ -121,19 +128,53 @@ class ParameterTrace:
     __eq__ = same
 
 
+Source = int | Leaf | Number  # another value of the step by its number, an argument, a constant
+
+
 @storing.record
 @dataclass(frozen=True, eq=False)
 class StepValue:
     """What one operation inside the step computed, over all steps.
 
-    `inputs` are indices into the step's values, or names of its arguments and constants.
+    `values` are empty if they are too many, change their shape, or hold unwritten memory.
+    `operation` is its name as in a formula.  `passes` is the input whose numbers it hands on
+    as they are, for one that only changes shape or type.  `repeats` is the number of the
+    value of the parent's step that is computed here once more, from the same values.
     """
 
     operation: str
-    inputs: tuple[int | str, ...]
+    inputs: tuple[Source, ...]
     values: np.ndarray
+    passes: int | None = None
+    repeats: int | None = None
 
     __eq__ = same
+
+
+@storing.record
+@dataclass(frozen=True)
+class StepResult:
+    """What a step writes at a tap: `target` is a variable and its write tap.
+
+    A target of None is the condition on which the loop stops.
+    """
+
+    target: Leaf | None
+    source: Source
+
+
+@storing.record
+@dataclass(frozen=True)
+class Feed:
+    """The filled tape or output `variable` of Scan `scan`, as what another value is made of.
+
+    `into` is the number of the argument of a Scan, or of an output of the trace, that is
+    computed from its numbers with no other Scan in between.
+    """
+
+    into: int
+    scan: int
+    variable: int
 
 
 @storing.record
@@ -151,7 +192,9 @@ class ScanTrace:
     """One Scan: its variables over all steps.
 
     `order` is 0 for a loop and k for a Scan that a k-th derivative made; `parent` is the
-    index in the trace of the Scan that this one differentiates.
+    index in the trace of the Scan that this one differentiates.  `inside` are the operations
+    of the step, each after those that it uses, `results` what it writes, one for every write
+    tap in the order of the arguments; `feeds` are the Scans that its arguments come from.
     """
 
     name: str
@@ -164,6 +207,8 @@ class ScanTrace:
     outputs: tuple[TapeTrace, ...]
     untraced: tuple[str, ...]
     inside: tuple[StepValue, ...]
+    results: tuple[StepResult, ...] = ()
+    feeds: tuple[Feed, ...] = ()
     stopped_early: bool = False
     live: Any = field(default=None, repr=False, compare=False)
 
@@ -186,12 +231,14 @@ class ScanTrace:
 class Trace:
     """The run of a graph: the values asked for, and every Scan in the order in which they ran.
 
-    `names` are those of `outputs`, empty where a value has none.
+    `names` are those of `outputs`, empty where a value has none; `feeds` tells from which
+    Scans they are computed.
     """
 
     outputs: tuple[np.ndarray, ...]
     scans: tuple[ScanTrace, ...]
     names: tuple[str, ...] = ()
+    feeds: tuple[Feed, ...] = ()
     live: Any = field(default=None, repr=False, compare=False)
 
     __eq__ = same

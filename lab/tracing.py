@@ -5,17 +5,20 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from pytensor.graph.basic import Apply, Constant, Variable
+from pytensor.graph.basic import Apply, Variable
 from pytensor.graph.traversal import ancestors
 
 from lab import run as running
 from lab import stepping
 from lab.arrays import freeze
+from lab.derivation import Derivation, ReadingGroup
 from lab.errors import ArgumentError
 from lab.expression import Leaf
+from lab.feeding import feeds
 from lab.formula import formulas
 from lab.graphs import require_scan
 from lab.scan import LoopVariable, ScanParts, outer_inputs
+from lab.step_values import StepValues, argument_leaves, targets
 from lab.stepping import Recording
 from lab.tape import Kind
 from lab.trace import (
@@ -25,7 +28,6 @@ from lab.trace import (
     ParameterTrace,
     ScanTrace,
     SequenceTrace,
-    StepValue,
     TapeTrace,
     Trace,
 )
@@ -61,11 +63,18 @@ def trace(
     goal = Goal(set(ancestors(asked)), set(ancestors(asked, blockers=made)))
     scans: list[ScanTrace] = []
     axes: dict[Variable, Axis] = {}
-    for recording in recordings:
-        scans.append(_scan_trace(recording, values, index, axes, goal))
+    inside = StepValues()
+    filled: dict[Variable, tuple[int, int]] = {}
+    for number, recording in enumerate(recordings):
+        scan = _scan_trace(recording, values, index, axes, goal)
+        variables = list(enumerate(outer_inputs(recording.parts)))
+        made = [(i, v.outer_input) for i, v in variables if v.kind is not Kind.NIT_SOT]
+        scans.append(replace(scan, **inside.of(recording), feeds=feeds(made, filled)))
+        filled |= {v.outer_output: (number, i) for i, v in variables if v.outer_output is not None}
     results = tuple(freeze(np.array(values[v])) for v in asked)
     called = tuple(names) if names is not None else tuple(v.name or "" for v in asked)
-    return Trace(results, tuple(scans), called, live=(asked, dict(given)))
+    live = (asked, dict(given))
+    return Trace(results, tuple(scans), called, feeds(enumerate(asked), filled), live=live)
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,9 +95,11 @@ def _scan_trace(
     parts, node = recording.parts, recording.node
     derivation = getattr(node.op, "derivation", None)
     sources: dict[int, LoopVariable] = {}
+    origins: dict[int, tuple[Leaf, ReadingGroup]] = {}
     if derivation is not None:  # the node's variables stand in the same order as its parts
         built = enumerate(outer_inputs(derivation.backward))
         sources = {i: derivation.sources[v] for i, v in built if v in derivation.sources}
+        origins = _origins(derivation)
     parent = index.get(derivation.parent) if derivation is not None else None
 
     tapes: list[TapeTrace] = []
@@ -101,7 +112,11 @@ def _scan_trace(
             axis = _sequence_axis(part, sources.get(position), values, axes)
             axes[part.outer_input] = axis
             shown = _cut(axis, read.rows)
-            sequences.append(SequenceTrace(part.name, position, freeze(read.values), shown))
+            sequences.append(
+                SequenceTrace(
+                    part.name, position, freeze(read.values), shown, *origins.get(position, ())
+                )
+            )
             continue
         if part.kind is Kind.PARAMETER and hasattr(part.outer_input.type, "dtype"):
             value = freeze(np.array(values[part.outer_input]))
@@ -126,10 +141,20 @@ def _scan_trace(
         parameters=tuple(parameters),
         outputs=tuple(outputs),
         untraced=tuple(part.name for part in parts.of_kind(Kind.UNTRACED)),
-        inside=_inside(recording),
+        inside=(),
         stopped_early=recording.steps < int(values[parts.n_steps]),
         live=lambda: _formulas(parts),
     )
+
+
+def _origins(derivation: Derivation) -> dict[int, tuple[Leaf, ReadingGroup]]:
+    """What of the parent a gradient's sequences bring, and why, by the sequences' numbers."""
+    numbers = {part: i for i, part in enumerate(outer_inputs(derivation.backward))}
+    places = {part: i for i, part in enumerate(outer_inputs(derivation.forward))}
+    return {
+        numbers[r.variable]: (Leaf(r.source.name, r.tap, places[r.source]), r.group)
+        for r in derivation.readings
+    }
 
 
 def _tape_trace(
@@ -221,33 +246,10 @@ def _tape_axis(
     return Axis(known.variable, freeze(known.index[:rows][::-1]))
 
 
-def _inside(recording: Recording) -> tuple[StepValue, ...]:
-    numbers: dict[Variable, int | str] = {v: str(v) for v in recording.parts.inner_inputs}
-    found: list[StepValue] = []
-    for variable, values in recording.inside.items():
-        node = variable.owner
-        inputs = tuple(
-            str(v.data) if isinstance(v, Constant) else numbers.get(v, str(v)) for v in node.inputs
-        )
-        numbers[variable] = len(found)
-        operation = str(getattr(node.op, "scalar_op", node.op))
-        found.append(StepValue(operation, inputs, freeze(values)))
-    return tuple(found)
-
-
 def _formulas(parts: ScanParts) -> tuple[Formula, ...]:
     """The formulas of everything that a step writes, simplified."""
-    leaves = {}
-    for number, part in enumerate(outer_inputs(parts)):
-        for tap, argument in part.reads if part.inner_inputs else ():
-            leaves[argument] = Leaf(part.name, tap if part.kind.is_state else None, number)
-    written = [
-        (Leaf(part.name, tap, number), result)
-        for number, part in enumerate(outer_inputs(parts))
-        if part.kind.is_state or part.kind is Kind.NIT_SOT
-        for tap, result in part.writes
-    ]
-    expressions = formulas([result for _, result in written], leaves)
+    written = list(targets(parts))
+    expressions = formulas([result for _, result in written], argument_leaves(parts))
     return tuple(
         Formula(target, expression)
         for (target, _), expression in zip(written, expressions, strict=True)

@@ -49,7 +49,7 @@ def test_values_inside_the_step():
     trace = gallery.loops["extra"].trace(order=0)
     inside = {value.operation: value.values for value in trace.scans[0].inside}
     states = trace.scans[0].tapes[0].final
-    np.testing.assert_allclose(inside["mul"], states[:-1] * 0.5)
+    np.testing.assert_allclose(inside["Mul"], states[:-1] * 0.5)
     np.testing.assert_array_equal(inside["exp"], states[1:])
 
 

@@ -107,7 +107,7 @@ def _array_inside(
         beside = _above(box, "start", box.width / 2, old, label)
         room = beside.width + 4
         yield beside
-    yield from _strip(box, value, room)
+    yield from strip(box, value, room)
     words = f"{value_text(value)} {'×'.join(map(str, value.shape))}"
     yield _centred(box, box.y + box.height - 7, words, size=SMALL_SIZE)
 
@@ -161,7 +161,7 @@ def _sampled(length: int) -> np.ndarray:
     return np.unique(np.linspace(0, max(0, length - 1), min(length, SEGMENTS)).round().astype(int))
 
 
-def _strip(box: Box, value: np.ndarray, indent: float) -> Iterator[Box]:
+def strip(box: Box, value: np.ndarray, indent: float) -> Iterator[Box]:
     """A vector as a strip of colours, a matrix as a small picture, each relative to its largest."""
     table = value.astype("float64").reshape(1, -1)
     if value.ndim > 1:

@@ -1,0 +1,150 @@
+"""Graphs laid out by Graphviz, in the process: boxes and edges in, places and curves out.
+
+Graphviz only places things.  What stands in a box is drawn by the picture, so that every
+theme and format shows the same; therefore no name ever reaches the layout.  `dot_source`
+writes the same graph with its labels, for other tools.
+
+Graphviz comes with the package pygraphviz, which is loaded when the first graph is drawn.
+"""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from lab.errors import LabError
+
+Point = tuple[float, float]
+INCH = 72
+HEAD = 'graph [rankdir=TB nodesep=0.28 ranksep="{ranksep}" splines=true];'
+HOW_TO_INSTALL = (
+    "This picture is laid out by Graphviz, which pygraphviz brings along: pip install pygraphviz. "
+    "Where PyPI has no wheel for the system: conda install -c conda-forge pygraphviz."
+)
+
+
+@dataclass(frozen=True)
+class Node:
+    """A box of a size in pixels.
+
+    Nodes of the same `rank` stand in one row.  Edges into an `ordered` node arrive from left
+    to right in the order in which they are listed.  `label` is for `dot_source` alone.
+    """
+
+    key: str
+    width: float
+    height: float
+    label: str = ""
+    rank: str = ""
+    ordered: bool = False
+
+
+@dataclass(frozen=True)
+class Edge:
+    """From node to node; `label` needs `room` in pixels (nothing is kept free for 0).
+
+    Between nodes of one rank no room can be kept: Graphviz ends the whole process on some
+    graphs with labels there.
+    """
+
+    tail: str
+    head: str
+    label: str = ""
+    room: tuple[float, float] = (0, 0)
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Where everything stands, y downwards: upper left corners of nodes, curves of edges.
+
+    `curves` and `labels` are in the order of the edges; a label's place is its middle.
+    """
+
+    width: float
+    height: float
+    corners: Mapping[str, Point]
+    curves: tuple[tuple[Point, ...], ...]
+    labels: tuple[Point | None, ...]
+
+
+def lay_out(nodes: Sequence[Node], edges: Sequence[Edge], between_ranks: float = 30) -> Layout:
+    """Place a graph from top to bottom.
+
+    Raises LabError if pygraphviz is not installed.
+    """
+    try:
+        from pygraphviz import AGraph
+    except ImportError as error:
+        raise LabError(f"{HOW_TO_INSTALL} ({error})") from error
+    source = _source(nodes, edges, between_ranks, labelled=False)
+    found = json.loads(AGraph(string=source).draw(format="json0", prog="dot"))
+    _, _, width, height = _numbers(found["bb"])
+    placed = [item for item in found.get("objects", ()) if "pos" in item]  # rows have none
+    centres = {item["name"]: _numbers(item["pos"]) for item in placed}
+    made = {int(item["id"]): item for item in found.get("edges", ())}
+    corners = {}
+    for number, node in enumerate(nodes):
+        x, y = centres[f"n{number}"]
+        corners[node.key] = (x - node.width / 2, height - y - node.height / 2)
+
+    def flipped(pairs: Iterable[str]) -> tuple[Point, ...]:
+        return tuple((x, height - y) for x, y in map(_numbers, pairs))
+
+    return Layout(
+        width,
+        height,
+        corners,
+        tuple(flipped(made[i]["pos"].split()) for i in range(len(edges))),
+        tuple(flipped([made[i]["lp"]])[0] if "lp" in made[i] else None for i in range(len(edges))),
+    )
+
+
+def dot_source(nodes: Sequence[Node], edges: Sequence[Edge], between_ranks: float = 30) -> str:
+    """The graph in Graphviz' language, with its labels."""
+    return _source(nodes, edges, between_ranks, labelled=True)
+
+
+def quoted(label: str) -> str:
+    """`label` as a quoted string of the DOT language, in which nothing has a meaning."""
+    plain = "".join(c if c == "\n" or c.isprintable() else " " for c in label)
+    plain = plain.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    return f'"{plain}"'
+
+
+def _source(
+    nodes: Sequence[Node], edges: Sequence[Edge], between_ranks: float, labelled: bool
+) -> str:
+    names = {node.key: f"n{number}" for number, node in enumerate(nodes)}
+    ranks = {node.key: node.rank for node in nodes}
+    lines = ["digraph {", HEAD.format(ranksep=f"{between_ranks / INCH:.3f}")]
+    lines.append("node [shape=box fixedsize=true];" if not labelled else "node [shape=box];")
+    lines.append("edge [dir=none];" if not labelled else "edge [];")
+    for node in nodes:
+        size = f"width={node.width / INCH:.4f} height={node.height / INCH:.4f}"
+        order = " ordering=in" if node.ordered else ""
+        label = quoted(node.label) if labelled else '""'
+        lines.append(f"{names[node.key]} [label={label} {size}{order}];")
+    for number, edge in enumerate(edges):
+        wide, high = edge.room
+        if ranks[edge.tail] == ranks[edge.head] != "":
+            wide = 0
+        label = ""
+        if labelled and edge.label:
+            label = f" label={quoted(edge.label)}"
+        elif wide and not labelled:
+            label = f" label=<{TABLE.format(wide=round(wide), high=round(high))}>"
+        lines.append(f'{names[edge.tail]} -> {names[edge.head]} [id="{number}"{label}];')
+    for rank in sorted({node.rank for node in nodes} - {""}):
+        members = " ".join(names[node.key] for node in nodes if node.rank == rank)
+        lines.append(f"{{ rank=same; {members} }}")
+    return "\n".join([*lines, "}", ""])
+
+
+# An empty table keeps room for a label, whatever fonts Graphviz finds.
+TABLE = (
+    '<table border="0" fixedsize="true" width="{wide}" height="{high}"><tr><td></td></tr></table>'
+)
+
+
+def _numbers(written: Any) -> tuple[float, ...]:
+    return tuple(map(float, written.split(",")))

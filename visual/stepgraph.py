@@ -1,0 +1,239 @@
+"""The step graph: what one step of a Scan computes, operation by operation, with the values.
+
+Arguments stand on top, results at the bottom.  In the step of a gradient, forward results
+that are read instead of computed are marked, with what that saves; so are the forward
+operations that no result has recorded, and which are therefore computed again.
+"""
+
+from collections.abc import Sequence
+from operator import index as whole
+
+import numpy as np
+
+from lab.errors import ArgumentError, listing
+from lab.spelling import Speller
+from lab.trace import Trace
+from visual.graph_drawing import Card, Entry, Look, arrows, key, segments
+from visual.graph_layout import Edge, Layout, Node, dot_source, lay_out
+from visual.layout import MARGIN, Canvas
+from visual.scene import Scene
+from visual.step_looks import KEY_ORDER, SAVED, Looks
+from visual.step_nodes import (
+    MOST_OPERATIONS,
+    SLOT,
+    Part,
+    Saving,
+    StepNode,
+    StepNodes,
+    operation_label,
+    value_at,
+)
+from visual.theme import theme_named
+
+MOST_SEGMENTS = 300  # colours of arrays in one picture
+MOST_FORMULAS = 8
+LONGEST = 300  # letters of a formula, with those in its tooltip
+
+
+def stepgraph(trace: Trace, scan: int | None = None, step: int = 0, theme: str = "light") -> Scene:
+    """The operators of one step with their values.
+
+    `scan` is the number of a Scan in ``trace.scans``, `step` that of its step.  Unless told
+    otherwise it is the first derivative of the first loop, or the loop if there is none.
+    Raises ArgumentError for a Scan or a step that there is not.
+    """
+    number = _chosen_scan(trace, scan)
+    step = _chosen_step(trace, number, step)
+    return _StepGraph(trace, number, step).scene(theme)
+
+
+def _chosen_scan(trace: Trace, scan: int | None) -> int:
+    if scan is None:
+        loop = next((i for i, s in enumerate(trace.scans) if s.parent is None), 0)
+        return next((i for i, s in enumerate(trace.scans) if s.parent == loop), loop)
+    if isinstance(scan, bool) or not hasattr(scan, "__index__"):
+        raise ArgumentError(f"scan = {scan!r}: expected the number of a Scan of the trace.")
+    if not 0 <= whole(scan) < len(trace.scans):
+        raise ArgumentError(
+            f"scan = {scan!r}: this trace has the Scans 0 to {len(trace.scans) - 1}."
+        )
+    return whole(scan)
+
+
+def _chosen_step(trace: Trace, number: int, step: int) -> int:
+    scan = trace.scans[number]
+    if not scan.steps:
+        raise ArgumentError(f"step = {step!r}: {scan.name} made no step that could be drawn.")
+    if isinstance(step, bool) or not hasattr(step, "__index__"):
+        raise ArgumentError(f"step = {step!r}: expected the number of a step.")
+    if not 0 <= whole(step) < scan.steps:
+        raise ArgumentError(f"step = {step!r}: {scan.name} made the steps 0 to {scan.steps - 1}.")
+    return whole(step)
+
+
+class _StepGraph:
+    """One step graph: its cards, how they are joined, and what is said about it."""
+
+    def __init__(self, trace: Trace, number: int, step: int) -> None:
+        self.trace, self.number, self.step = trace, number, step
+        self.scan = trace.scans[number]
+        self.model = StepNodes(trace, number)
+        self.spell = Speller(self.scan)
+        self.looks = Looks(trace, number, step, self.spell, self.model)
+        values = {node.key: value_at(self.scan, node, step) for node in self.model.every}
+        self.strips = sum(map(segments, values.values())) <= MOST_SEGMENTS
+        self.entries: list[Entry] = []
+        self.cards = {node.key: self._card(node, values[node.key]) for node in self.model.every}
+        self.edges = [
+            Edge(before.key, node.key) for node in self.model.every for before in node.inputs
+        ]
+        nodes = self.model.every
+        self.nodes = [
+            Node(n.key, c.width, c.height, f"{c.label}\n{c.written}", ordered=n.ordered)
+            for n, c in ((n, self.cards[n.key]) for n in nodes)
+        ]
+        self._add_savings()
+
+    def _add_savings(self) -> None:
+        for saving in self.model.savings:
+            key = f"SAVED:{saving.argument}"
+            target = next(n for n in self.model.every if n.place == saving.argument)
+            card = Card(
+                SAVED.role,
+                self._saved_formula(saving),
+                None,
+                f"saved: {_count(saving)}",
+                widest=340,
+            )
+            self.entries.append(SAVED)
+            self.cards[key] = card
+            self.nodes.append(Node(key, card.width, card.height, card.label))
+            self.edges.append(Edge(key, target.key))
+
+    def scene(self, theme: str) -> Scene:
+        """The whole picture."""
+        canvas = Canvas()
+        canvas.heading(self._title(), self._lines())
+        canvas.y += 10
+        self._formulas(canvas)
+        canvas.y += 10
+        layout = lay_out(self.nodes, self.edges)
+        self._draw(canvas, layout)
+        width = max(canvas.right, layout.width + MARGIN) + MARGIN
+        entries = sorted(set(self.entries), key=KEY_ORDER.index)
+        shapes, bottom = key(entries, canvas.y + layout.height + 28, width)
+        canvas.add(*shapes)
+        said = "; ".join(
+            _shorten(self.spell.at(f, self.step)) for f in self.scan.formulas[:MOST_FORMULAS]
+        )
+        return Scene(
+            width=width,
+            height=bottom + 8,
+            shapes=tuple(canvas.shapes),
+            title=f"Step {self.step} of {self.scan.name} as a graph of operations",
+            description=f"What one step computes from what it reads, with all values: {said}.",
+            theme=theme_named(theme),
+            dot=dot_source(self.nodes, self.edges),
+        )
+
+    def _formulas(self, canvas: Canvas) -> None:
+        """What the step writes, as formulas, and the same in numbers."""
+        for formula in self.scan.formulas[:MOST_FORMULAS]:
+            words = self.spell.at(formula, self.step)
+            canvas.y = canvas.formula(MARGIN, canvas.y, _shorten(words))
+            numbers = self.spell.numbers(formula, self.step)
+            if numbers:
+                canvas.y = canvas.formula(MARGIN, canvas.y, _shorten(numbers), muted=True)
+            canvas.y += 3
+        more = len(self.scan.formulas) - MOST_FORMULAS
+        if more > 0:
+            canvas.text(MARGIN, f"and {more} more {'formula' if more == 1 else 'formulas'}", 12)
+            canvas.y += 17
+
+    def _draw(self, canvas: Canvas, layout: Layout) -> None:
+        ghosts = {key for key, card in self.cards.items() if card.role is SAVED.role}
+        looks = [Look.FAINT if edge.tail in ghosts else Look.PLAIN for edge in self.edges]
+        boxes = {k: c.box(*layout.corners[k]) for k, c in self.cards.items()}
+        canvas.add(*arrows(layout, canvas.y, self.edges, boxes, looks))
+        for number, node in enumerate(self.nodes):
+            x, y = layout.corners[node.key]
+            place = f"{self.number}:node {number}"
+            canvas.add(*self.cards[node.key].shapes(x + MARGIN, y + canvas.y, place, self.step))
+
+    def _title(self) -> str:
+        return f"{self.number + 1} · {self.scan.name}: step {self.step} as a graph of operations"
+
+    def _lines(self) -> list[str]:
+        scan, model = self.scan, self.model
+        if scan.parent is None:
+            lines = [f"forward · step {self.step} of {scan.steps}"]
+        else:
+            parent = f"{scan.parent + 1} · {self.trace.scans[scan.parent].name}"
+            lines = [
+                f"order {scan.order}, the gradient of {parent} · step {self.step} of {scan.steps}"
+            ]
+        if any(SLOT in card.label for card in self.cards.values()):
+            lines[0] += " · ▢ stands for an input, in the order in which the arrows come in"
+        for saving in model.savings:
+            lines.append(
+                f"reused: {self.spell.position(saving.argument, self.step)} was recorded as a "
+                f"result, which saves {_count(saving)}: {self._names(saving.operations)}"
+            )
+        if model.repeated:
+            lines.append(
+                f"computed again: {self._names(sorted(model.repeated))} of the forward step, "
+                "whose values are in none of its results"
+            )
+        left_out = self._left_out()
+        if left_out:
+            lines.append(f"not drawn: {listing(left_out)}")
+        return lines
+
+    def _left_out(self) -> list[str]:
+        model = self.model
+        found = []
+        hidden = model.operations - len(model.shown)
+        if hidden:
+            found.append(f"{hidden} operations further from the results ({MOST_OPERATIONS} are)")
+        if model.reshaping:
+            found.append(f"{_operations(model.reshaping)} that only change a shape or type")
+        if model.constant:
+            found.append(f"{_operations(model.constant)} on constants alone")
+        return found
+
+    def _names(self, operations: Sequence[int]) -> str:
+        """Operations of the parent's step, those on the same operations once."""
+        parent = StepNodes(self.trace, self.scan.parent or 0)
+        labels = [parent.label(number) for number in operations]
+        times = {label: labels.count(label) for label in labels}
+        return listing(f"{label} ({n} times)" if n > 1 else label for label, n in times.items())
+
+    def _saved_formula(self, saving: Saving) -> str:
+        parent = self.trace.scans[self.scan.parent or 0]
+        spell = Speller(parent)
+        return next(spell.equation(f) for f in parent.formulas if f.target == saving.source)
+
+    def _card(self, node: StepNode, value: np.ndarray | None) -> Card:
+        entry, label, caption = self.looks.of(node)
+        self.entries.append(entry)
+        below = node.part is Part.RESULT
+        return Card(entry.role, label, value, caption, below, self._tip(node), self.strips)
+
+    def _tip(self, node: StepNode) -> str:
+        if isinstance(node.place, int):
+            value = self.scan.inside[node.place]
+            return operation_label(value.operation, list(value.inputs))
+        return ""
+
+
+def _shorten(formula: str) -> str:
+    """A formula without its end, if nobody would read it to its end."""
+    return formula if len(formula) <= LONGEST else f"{formula[:LONGEST]}…"
+
+
+def _operations(count: int) -> str:
+    return "1 operation" if count == 1 else f"{count} operations"
+
+
+def _count(saving: Saving) -> str:
+    return _operations(len(saving.operations))
