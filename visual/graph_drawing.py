@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
+from functools import cached_property
 
 import numpy as np
 
@@ -52,12 +53,12 @@ class Card:
     strips: bool = True
     widest: float = WIDEST
 
-    @property
+    @cached_property
     def shows_strip(self) -> bool:
         """Whether there is an array, and room for its colours."""
         return self.strips and segments(self.value) > 0
 
-    @property
+    @cached_property
     def written(self) -> str:
         """The value in a line."""
         if self.value is None:
@@ -66,14 +67,14 @@ class Card:
             return number_text(self.value)
         return f"{value_text(self.value)} {'×'.join(map(str, self.value.shape))}"
 
-    @property
+    @cached_property
     def box_width(self) -> float:
         """The width of the box."""
         label = text_width(self.label, LABEL, bold=True)
         value = text_width(self.written, VALUE, mono=True)
         return min(max(label + 16, value + 14, NARROWEST), self.widest)
 
-    @property
+    @cached_property
     def width(self) -> float:
         """The width of the box with its caption."""
         return max(self.box_width, min(text_width(self.caption, CAPTION), WIDEST))
