@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from lab.derivation import ReadingGroup
 from lab.expression import Call, Leaf, leaves_of
 from lab.trace import Formula, ScanTrace, SequenceTrace, TapeTrace, Trace
 
@@ -117,12 +118,63 @@ def _reader(
 
         return of_tape
     if isinstance(variable, SequenceTrace):
-        made = handed_on(trace, number, variable, versions)
-        index = variable.axis.index.tolist()
-        giver = _giver(trace, number, variable.name)
-        return lambda step: made.get(index[step]) or Value(giver, variable.name, -1, index[step])
+        return values_read(trace, number, variable, versions).__getitem__
     parameter = Value(_giver(trace, number, leaf.variable), leaf.variable, -1, 0)
     return lambda step: parameter
+
+
+Maker = tuple[int, TapeTrace]
+
+
+def maker(trace: Trace, number: int, sequence: SequenceTrace) -> Maker | None:
+    """The Scan and the tape that made what a sequence of Scan `number` brings.
+
+    None for what was given from outside, as a loop's own sequences are, or the gradient of an
+    output.
+    """
+    parent = trace.scans[number].parent
+    if parent is None or sequence.source is None or is_outer_gradient(sequence):
+        return None
+    variable = trace.scans[parent].variable(sequence.source)
+    if isinstance(variable, SequenceTrace):
+        return maker(trace, parent, variable)
+    return (parent, variable) if isinstance(variable, TapeTrace) else None
+
+
+def is_outer_gradient(sequence: SequenceTrace) -> bool:
+    """Whether a derivative reads the gradient of an output, which comes in from outside."""
+    return sequence.group is ReadingGroup.NIT_SOT_GRADIENT
+
+
+def values_read(
+    trace: Trace,
+    number: int,
+    sequence: SequenceTrace,
+    versions: Mapping[tuple[int, int, int], int],
+) -> list[Value]:
+    """What a sequence of Scan `number` brings to every step."""
+    indices = sequence.axis.index.tolist()
+    made = maker(trace, number, sequence)
+    if made is None:
+        giver, name = _first_reader(trace, number, sequence)
+        return [Value(giver, name, -1, index) for index in indices]
+    scan, tape = made
+    rows = {index: row for row, index in enumerate(tape.axis.index.tolist())} if tape.axis else {}
+    found = (rows.get(index, index) for index in indices)
+    return [
+        Value(scan, tape.name, tape.argument, row, versions.get((scan, tape.argument, row), 0))
+        for row in found
+    ]
+
+
+def _first_reader(trace: Trace, number: int, sequence: SequenceTrace) -> tuple[int, str]:
+    """The first Scan in the line of descent that was given what a sequence brings."""
+    parent = trace.scans[number].parent
+    if parent is not None and sequence.source is not None and not is_outer_gradient(sequence):
+        variable = trace.scans[parent].variable(sequence.source)
+        if isinstance(variable, SequenceTrace):
+            return _first_reader(trace, parent, variable)
+    return number, sequence.name
 
 
 def adds_old(formula: Formula) -> bool:
@@ -136,38 +188,12 @@ def adds_old(formula: Formula) -> bool:
     )
 
 
-def handed_on(
-    trace: Trace,
-    number: int,
-    sequence: SequenceTrace,
-    versions: Mapping[tuple[int, int, int], int],
-) -> dict[int, Value]:
-    """By index, the values of an earlier Scan's tape that a sequence of Scan `number` hands on.
-
-    Empty for a sequence that was given from outside.
-    """
-    parent = trace.scans[number].parent
-    while parent is not None:
-        scan = trace.scans[parent]
-        found: dict[int, Value] = {}
-        for tape in (*scan.tapes, *scan.outputs):
-            same_name = tape.name == sequence.name
-            if same_name and tape.axis and tape.axis.variable == sequence.axis.variable:
-                for row, index in enumerate(tape.axis.index.tolist()):
-                    version = versions.get((parent, tape.argument, row), 0)
-                    found[index] = Value(parent, tape.name, tape.argument, row, version)
-        if found:
-            return found
-        parent = scan.parent
-    return {}
-
-
 def _giver(trace: Trace, number: int, name: str) -> int:
-    """The first Scan in the line of descent of `number` that was given what is called `name`."""
+    """The first Scan in the line of descent of `number` that has a parameter called `name`."""
     found, parent = number, trace.scans[number].parent
     while parent is not None:
         scan = trace.scans[parent]
-        if name in {s.name for s in scan.sequences} | {p.name for p in scan.parameters}:
+        if name in {parameter.name for parameter in scan.parameters}:
             found = parent
         parent = scan.parent
     return found

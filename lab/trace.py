@@ -60,7 +60,7 @@ class TapeTrace:
     for them.  `axis`
     tells which quantity a row belongs to, if it is known.  `gradient_of` names the variable
     of the parent loop whose gradient the tape holds.  `used` tells whether the filled tape
-    goes on to the result, `asked` whether it does so without passing through another Scan.
+    goes on to the result.
     """
 
     name: str
@@ -75,7 +75,6 @@ class TapeTrace:
     axis: Axis | None = None
     gradient_of: str | None = None
     used: bool = True
-    asked: bool = False
 
     __eq__ = same
 

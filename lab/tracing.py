@@ -1,7 +1,7 @@
 """From a graph and its inputs to a `Trace`: run it, and give what happened its names."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -59,14 +59,13 @@ def trace(
     require_scan([*asked, *extra])
     values, recordings = running.run([*asked, *extra], given)
     index = {recording.node: number for number, recording in enumerate(recordings)}
-    made = [variable for recording in recordings for variable in recording.node.outputs]
-    goal = Goal(set(ancestors(asked)), set(ancestors(asked, blockers=made)))
+    used = set(ancestors(asked))
     scans: list[ScanTrace] = []
     axes: dict[Variable, Axis] = {}
     inside = StepValues()
     filled: dict[Variable, tuple[int, int]] = {}
     for number, recording in enumerate(recordings):
-        scan = _scan_trace(recording, values, index, axes, goal)
+        scan = _scan_trace(recording, values, index, axes, used)
         variables = list(enumerate(outer_inputs(recording.parts)))
         made = [(i, v.outer_input) for i, v in variables if v.kind is not Kind.NIT_SOT]
         scans.append(replace(scan, **inside.of(recording), feeds=feeds(made, filled)))
@@ -77,20 +76,12 @@ def trace(
     return Trace(results, tuple(scans), called, feeds(enumerate(asked), filled), live=live)
 
 
-@dataclass(frozen=True, eq=False)
-class Goal:
-    """What the values asked for depend on: at all, and without another Scan in between."""
-
-    used: set[Variable]
-    asked: set[Variable]
-
-
 def _scan_trace(
     recording: Recording,
     values: Mapping[Variable, Any],
     index: Mapping[Apply, int],
     axes: dict[Variable, Axis],
-    goal: Goal,
+    used: set[Variable],
 ) -> ScanTrace:
     parts, node = recording.parts, recording.node
     derivation = getattr(node.op, "derivation", None)
@@ -124,7 +115,7 @@ def _scan_trace(
         if not part.kind.is_state and part.kind is not Kind.NIT_SOT:
             continue
         source = sources.get(position)
-        tape = _tape_trace(recording, part, position, source, goal)
+        tape = _tape_trace(recording, part, position, source, used)
         found = _tape_axis(part, tape, source, axes)
         if found is not None:
             axes[part.outer_output] = found
@@ -162,7 +153,7 @@ def _tape_trace(
     part: LoopVariable,
     position: int,
     source: LoopVariable | None,
-    goal: Goal,
+    used: set[Variable],
 ) -> TapeTrace:
     final = np.array(recording.final[part])
     if part in recording.initial:
@@ -194,8 +185,7 @@ def _tape_trace(
         writes=accesses(recording.writes.get(part, ())),
         final=freeze(final),
         gradient_of=source.name if source is not None else None,
-        used=part.outer_output in goal.used,
-        asked=part.outer_output in goal.asked,
+        used=part.outer_output in used,
     )
 
 

@@ -5,8 +5,9 @@ come from the cost, or through one reader, directly.
 """
 
 from lab.derivative import prime
+from lab.flow import is_outer_gradient
 from lab.tape import Kind
-from lab.trace import ScanTrace, SequenceTrace, TapeTrace, Trace
+from lab.trace import ScanTrace, TapeTrace, Trace
 
 _SUBSCRIPTS = str.maketrans("-0123456789", "₋₀₁₂₃₄₅₆₇₈₉")
 
@@ -59,19 +60,9 @@ def quantity_name(trace: Trace, scan: ScanTrace, variable: str, index: int | Non
         if tape.name == variable and tape.gradient_of is not None:
             return gradient_name(trace, scan, tape.gradient_of, index)
     for sequence in scan.sequences:
-        if sequence.name == variable and is_outer_gradient(trace, scan, sequence):
+        if sequence.name == variable and is_outer_gradient(sequence):
             return f"d{cost_name(scan.order)}/d{indexed(sequence.axis.variable, index)}"
     return indexed(variable, index)
-
-
-def is_outer_gradient(trace: Trace, scan: ScanTrace, sequence: SequenceTrace) -> bool:
-    """Whether a derivative reads the gradient of an output, which comes in from outside."""
-    if scan.parent is None or sequence.name == sequence.axis.variable:
-        return False
-    parent = trace.scans[scan.parent]
-    made = {tape.name for tape in (*parent.tapes, *parent.outputs)}
-    given = {other.name for other in parent.sequences}
-    return sequence.name not in made | given
 
 
 def tape_label(trace: Trace, scan: ScanTrace, tape: TapeTrace, row: int) -> str:

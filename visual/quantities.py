@@ -11,13 +11,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from lab.expression import Leaf
-from lab.flow import Flow, Value, Write, adds_old
+from lab.flow import Flow, Value, Write, adds_old, is_outer_gradient
 from lab.trace import ScanTrace, SequenceTrace, TapeTrace, Trace
 from visual.names import (
     cell_key,
     direct_part,
     indexed,
-    is_outer_gradient,
     is_share,
     quantity_name,
     tape_label,
@@ -214,7 +213,7 @@ class Quantities:
         index = value.row
         key = cell_key(self.trace, value.scan, value.variable, index, step)
         role, label = Role.INPUT, indexed(value.variable, index)
-        if is_outer_gradient(self.trace, scan, sequence):  # the cost acts on an output
+        if is_outer_gradient(sequence):  # the cost acts on an output
             role, label = Role.SEED, quantity_name(self.trace, scan, sequence.name, index)
         variable = sequence.axis.variable
         return Node(place, variable, index, label, sequence.values[step], role, key)
@@ -236,8 +235,8 @@ def reached_rows(trace: Trace, number: int, tape: TapeTrace) -> set[int]:
         for gradient in other.tapes:
             if gradient.gradient_of == tape.name and gradient.axis is not None:
                 found |= {rows[i] for i in _nonzero(gradient.axis.index, gradient.initial)}
-        for sequence in other.sequences if not tape.tape.reads else ():
-            if sequence.axis.variable == tape.name and sequence.name != tape.name:
+        for sequence in other.sequences:
+            if sequence.axis.variable == tape.name and is_outer_gradient(sequence):
                 found |= {rows[i] for i in _nonzero(sequence.axis.index, sequence.values)}
     return found
 

@@ -6,12 +6,14 @@ This is what the unrolled picture draws.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from lab.flow import flow, handed_on
-from lab.trace import TapeTrace, Trace
+from lab.expression import Leaf
+from lab.flow import Value, flow, is_outer_gradient
+from lab.trace import ParameterTrace, SequenceTrace, TapeTrace, Trace
 from visual.names import wanted_rows
 from visual.quantities import Node, Quantities
 from visual.theme import Role
 
+Variable = TapeTrace | SequenceTrace | ParameterTrace | None
 Edges = dict[tuple[int, int], None]  # an ordered set
 
 
@@ -64,34 +66,30 @@ def _uses(found: Quantities) -> list[tuple[int, int]]:
 
 def _contributions(found: Quantities) -> Iterator[tuple[int, int]]:
     """From what a derivative puts out to the gradient, in a later Scan, that it is a part of."""
-    for number in found.chosen[1:]:
-        scan = found.trace.scans[number]
-        for tape in scan.outputs:
-            if tape.used and tape.axis is not None:
-                indices = tape.axis.index.tolist()
-                made = [
-                    found.of.get(found.flow.latest(number, tape, row))
-                    for row in range(len(indices))
-                ]
-                for part, index in zip(made, indices, strict=True):
-                    for whole in _wholes(found, number, tape, index):
-                        if part is not None:
-                            yield part, whole
+    for later in found.chosen[1:]:
+        for feed in found.trace.scans[later].feeds:
+            part = _variable(found.trace, feed.scan, feed.variable)
+            if feed.scan not in found.chosen[1:] or not isinstance(part, TapeTrace):
+                continue
+            into = _variable(found.trace, later, feed.into)
+            for row, index in enumerate(part.axis.index.tolist() if part.axis else ()):
+                source = found.of.get(found.flow.latest(feed.scan, part, row))
+                target = _place_of(found, later, into, index)
+                if source is not None and target is not None:
+                    yield source, target
 
 
-def _wholes(found: Quantities, number: int, tape: TapeTrace, index: int) -> Iterator[int]:
-    """Where other Scans of the same derivative take in what a tape holds for an index."""
-    scan = found.trace.scans[number]
-    for sequence in found.trace.scans[scan.parent].sequences if scan.parent is not None else ():
-        if sequence.name != tape.gradient_of or scan.parent is None:
-            continue
-        origin = handed_on(found.trace, scan.parent, sequence, found.flow.versions).get(index)
-        for later in found.chosen if origin is not None else ():
-            other = found.trace.scans[later]
-            if origin is not None and (other.parent, other.order) == (origin.scan, scan.order):
-                whole = found.acted_on.get((later, origin.variable, index))
-                if whole is not None:
-                    yield whole
+def _variable(trace: Trace, scan: int, argument: int) -> Variable:
+    return trace.scans[scan].variable(Leaf("", None, argument))
+
+
+def _place_of(found: Quantities, scan: int, into: Variable, index: int) -> int | None:
+    """The node through which gradients of other Scans come in, for an index in time."""
+    if isinstance(into, TapeTrace) and into.gradient_of is not None:
+        return found.acted_on.get((scan, into.gradient_of, index))
+    if isinstance(into, SequenceTrace) and is_outer_gradient(into):
+        return found.of.get(Value(scan, into.name, -1, index))
+    return None
 
 
 def _results(found: Quantities, number: int, edges: Edges) -> Iterator[int]:
@@ -100,9 +98,11 @@ def _results(found: Quantities, number: int, edges: Edges) -> Iterator[int]:
     sending = {
         (places[a].scan, places[a].argument) for a, b in edges if places[a].scan != places[b].scan
     }
+    asked = {(feed.scan, feed.variable) for feed in found.trace.feeds}
     scan = found.trace.scans[number]
     for tape in (*scan.tapes, *scan.outputs):
-        if tape.asked or (tape.used and (number, tape.argument) not in sending):
+        place = (number, tape.argument)
+        if place in asked or (tape.used and place not in sending):
             wanted = wanted_rows(found.trace, number, tape)
             for row in [len(tape.final) - 1] if tape.is_total else wanted:
                 node = found.of.get(found.flow.latest(number, tape, row))
