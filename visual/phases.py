@@ -70,7 +70,7 @@ def _panel(canvas: Canvas, record: DerivationRecord, phase: Phase) -> tuple[Shap
         shapes += drawn
     bottom = max(low, y - (PITCH - CHIP_HEIGHT) + PAD)
     canvas.y = bottom + 10
-    frame = Box(MARGIN, top, WIDTH, bottom - top, Role.INTERMEDIATE, faded=True)
+    frame = Box(MARGIN, top, WIDTH, bottom - top, Role.PANEL)
     return (frame, *side, *shapes)
 
 
@@ -98,7 +98,7 @@ def _item(record: DerivationRecord, item: Item, y: float) -> tuple[list[Shape], 
         )
     role = LOOKS[item.verdict]
     subject = shortened(item.subject, CHIP - 12, SMALL, mono=True)
-    box = Box(ITEMS, y, CHIP, CHIP_HEIGHT, role, faded=item.verdict is Verdict.NOTED)
+    box = Box(ITEMS, y, CHIP, CHIP_HEIGHT, role)
     middle = ITEMS + CHIP / 2
     words = Text(middle, y + 15, subject, SMALL, "middle", mono=True, role=role)
     title = f"{item.subject}: {item.decision}"

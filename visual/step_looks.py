@@ -12,11 +12,11 @@ from visual.theme import Role
 INITIAL = Entry(Role.INPUT, "given")
 STATE = Entry(Role.INTERMEDIATE, "computed")
 READ = Entry(Role.READ, "forward value, read by this step")
-REUSED = Entry(Role.RESULT, "forward result, reused")
+REUSED = Entry(Role.REUSED, "forward result, reused")
 SAVED = Entry(Role.UNNEEDED, "saved: what need not be computed")
 PRESERVED = Entry(Role.PRESERVED, "slot that is read and kept")
 OVERWRITTEN = Entry(Role.OVERWRITTEN, "slot that is read, then replaced")
-AGAIN = Entry(Role.WAITING, "forward operation, computed again")
+AGAIN = Entry(Role.AGAIN, "forward operation, computed again")
 HIDDEN = Entry(Role.SPENT, "more operations, not drawn")
 WRITTEN = Entry(Role.SEED, "result of the step")
 KEY_ORDER = [

@@ -22,6 +22,11 @@ BRACKETS = {
     Role.UNWRITTEN: "??",
     Role.READ: "||",
     Role.RESULT: "[]",
+    Role.REUSED: "{}",
+    Role.AGAIN: "~~",
+    Role.UNDEFINED: "!!",
+    Role.UNTRACED: "%%",
+    Role.PANEL: "  ",
 }
 
 

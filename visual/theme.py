@@ -27,6 +27,11 @@ class Role(StrEnum):
     UNWRITTEN = "unwritten: memory nobody has filled"
     READ = "forward value read by this step"
     RESULT = "result: gradient that is passed on"
+    REUSED = "reused: forward result, not computed again"
+    AGAIN = "computed again, as in the forward loop"
+    UNDEFINED = "undefined: no gradient exists"
+    UNTRACED = "untraced: no record to go back through"
+    PANEL = "what belongs together"
 
 
 class Line(StrEnum):
@@ -83,6 +88,11 @@ LINES: Mapping[Role, Line] = MappingProxyType(
         Role.UNWRITTEN: Line.DOTTED,
         Role.READ: Line.PLAIN,
         Role.RESULT: Line.DOUBLE,
+        Role.REUSED: Line.DOUBLE,
+        Role.AGAIN: Line.DASHED,
+        Role.UNDEFINED: Line.HEAVY,
+        Role.UNTRACED: Line.DOTTED,
+        Role.PANEL: Line.PLAIN,
     }
 )
 
@@ -148,6 +158,11 @@ LIGHT = _theme(
         Role.UNWRITTEN: "#ffffff #b8bec8 #6b7280",
         Role.READ: "#eff6ff #93b4ee #1e3a8a",
         Role.RESULT: "#dbeafe #1d4ed8 #1e3a8a",
+        Role.REUSED: "#cffafe #0e7490 #164e63",
+        Role.AGAIN: "#fefce8 #a16207 #713f12",
+        Role.UNDEFINED: "#fce7f3 #be185d #831843",
+        Role.UNTRACED: "#f3e8ff #7e22ce #581c87",
+        Role.PANEL: "#fbfcfd #d1d5db #1f2937",
     },
 )
 
@@ -169,6 +184,11 @@ DARK = _theme(
         Role.UNWRITTEN: "#111827 #4b5563 #9ca3af",
         Role.READ: "#172554 #3b6fd1 #dbeafe",
         Role.RESULT: "#1e3a8a #93c5fd #dbeafe",
+        Role.REUSED: "#164e63 #22d3ee #cffafe",
+        Role.AGAIN: "#3b2f0b #eab308 #fef9c3",
+        Role.UNDEFINED: "#831843 #f472b6 #fce7f3",
+        Role.UNTRACED: "#3b0764 #c084fc #f3e8ff",
+        Role.PANEL: "#151d2c #374151 #e5e7eb",
     },
 )
 
@@ -190,6 +210,11 @@ PRINT = _theme(
         Role.UNWRITTEN: "#ffffff #aaaaaa #666666",
         Role.READ: "#f4f4f4 #777777 #000000",
         Role.RESULT: "#ececec #000000 #000000",
+        Role.REUSED: "#d6d6d6 #000000 #000000",
+        Role.AGAIN: "#e4e4e4 #555555 #000000",
+        Role.UNDEFINED: "#b4b4b4 #000000 #000000",
+        Role.UNTRACED: "#ffffff #000000 #000000",
+        Role.PANEL: "#ffffff #999999 #000000",
     },
 )
 

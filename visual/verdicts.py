@@ -8,10 +8,10 @@ from visual.theme import Role
 
 LOOKS: Mapping[Verdict, Role] = MappingProxyType(
     {
-        Verdict.NOTED: Role.INTERMEDIATE,
+        Verdict.NOTED: Role.PANEL,
         Verdict.ABSENT: Role.SPENT,
         Verdict.READ: Role.READ,
-        Verdict.REUSED: Role.RESULT,
+        Verdict.REUSED: Role.REUSED,
         Verdict.ACCUMULATED: Role.PRESERVED,
         Verdict.OVERWRITTEN: Role.OVERWRITTEN,
         Verdict.CLEARED: Role.SPENT,
@@ -20,8 +20,8 @@ LOOKS: Mapping[Verdict, Role] = MappingProxyType(
         Verdict.CONNECTED: Role.INPUT,
         Verdict.ZERO: Role.SPENT,
         Verdict.DISCONNECTED: Role.UNNEEDED,
-        Verdict.UNDEFINED: Role.WAITING,
-        Verdict.UNTRACED: Role.UNWRITTEN,
+        Verdict.UNDEFINED: Role.UNDEFINED,
+        Verdict.UNTRACED: Role.UNTRACED,
     }
 )
 WORDS: Mapping[Verdict, str] = MappingProxyType(
