@@ -220,7 +220,7 @@ def test_an_undefined_gradient_is_one_readable_sentence():
 @pytest.mark.parametrize("suffix", ["", ".jpg", ".svg.gz"])
 def test_an_unknown_suffix_is_refused(tmp_path, suffix):
     scene = visual.tapes(square().trace())
-    with pytest.raises(lab.ArgumentError, match=r"\.svg, \.pdf):
+    with pytest.raises(lab.ArgumentError, match=r"\.svg, \.pdf"):
         scene.save(tmp_path / f"picture{suffix}")
     assert list(tmp_path.iterdir()) == []
 
