@@ -4,6 +4,7 @@
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import reduce
 from operator import mul
 from types import MappingProxyType
@@ -175,4 +176,6 @@ def _gallery() -> dict[str, Loop]:
     }
 
 
-loops: Mapping[str, Loop] = MappingProxyType(_gallery())
+loops: Mapping[str, Loop] = MappingProxyType(
+    {name: replace(loop, name=name) for name, loop in _gallery().items()}
+)

@@ -77,7 +77,7 @@ def test_the_measure_sees_what_is_wrong(page):
     assert measured(page, svg.replace(">0.9025<", ">0.9025123456789012<"))
     assert measured(page, svg.replace(">step 0<", "><tspan dx='60'>step 0</tspan><"))
     shifted = svg.replace(
-        ">2 · grad_of_scan_fn: the tape, order 1<", ' dx="900">2 · grad_of_scan_fn<'
+        ">2 · grad_of_square: the tape, order 1<", ' dx="900">2 · grad_of_square<'
     )
     assert shifted != svg
     assert measured(page, shifted)

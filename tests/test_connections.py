@@ -56,11 +56,11 @@ def test_an_undefined_sequence_is_shown_although_its_derivative_is_refused():
     with pytest.raises(lab.GradientError):
         gallery.loops["undefined"].derivative(1, "v")
     found = {key: (words, title) for key, _, words, title, _ in cells(undefined())}
-    words, title = found["1 · scan_fn:v:order 1"]
+    words, title = found["1 · undefined:v:order 1"]
     assert words == ["undefined"]
     assert "jv op is not implemented" in title
-    assert found["1 · scan_fn:x:order 1"][0] == ["connected", "dx[::-1]"]
-    assert found["1 · scan_fn:number of steps:order 1"][0] == ["disconnected"]
+    assert found["1 · undefined:x:order 1"][0] == ["connected", "dx[::-1]"]
+    assert found["1 · undefined:number of steps:order 1"][0] == ["disconnected"]
 
 
 def undefined():
@@ -111,8 +111,8 @@ def test_every_loop_draws(name, order):
 
 def test_at_every_order_the_scan_is_differentiated_again():
     keys = {key for key, *_ in cells(connections(derivative_of("square", 3)))}
-    assert {f"1 · scan_fn:x:order {k}" for k in (1, 2, 3)} <= keys
-    assert "2 · grad_of_scan_fn:x:order 1" not in keys
+    assert {f"1 · square:x:order {k}" for k in (1, 2, 3)} <= keys
+    assert "2 · grad_of_square:x:order 1" not in keys
 
 
 def test_names_end_as_harmless_text():

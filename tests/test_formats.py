@@ -231,7 +231,7 @@ def test_pdfs_embed_their_fonts_and_say_what_they_are():
     assert b"/FontFile2" in data  # TrueType
     assert b"CreationDate" not in data
     about = pypdfium2.PdfDocument(data).get_metadata_dict()
-    assert about["Title"] == "Tapes of scan_fn, derivative of order 1"
+    assert about["Title"] == "Tapes of square, derivative of order 1"
 
 
 def test_what_a_person_set_in_matplotlib_changes_nothing():

@@ -534,7 +534,7 @@ def test_big_arrays_are_drawn_without_colours_when_there_are_many():
 def test_the_first_derivative_of_the_first_loop_is_drawn_unless_told_otherwise():
     trace = gallery.loops["square"].trace(order=2)
     assert stepgraph(trace) == stepgraph(trace, 1, 0)
-    assert stepgraph(gallery.loops["square"].trace(order=0)).text().startswith("    1 · scan_fn")
+    assert stepgraph(gallery.loops["square"].trace(order=0)).text().startswith("    1 · square")
     assert stepgraph(trace, 0, 2, theme="dark").theme.name == "dark"
 
 
@@ -544,7 +544,7 @@ def test_the_first_derivative_of_the_first_loop_is_drawn_unless_told_otherwise()
         ({"scan": 4}, r"scan = 4: this trace has the Scans 0 to 3"),
         ({"scan": -1}, "scan = -1"),
         ({"scan": "x"}, "scan = 'x': expected the number"),
-        ({"step": 4}, r"step = 4: grad_of_scan_fn made the steps 0 to 3"),
+        ({"step": 4}, r"step = 4: grad_of_square made the steps 0 to 3"),
         ({"step": 1.5}, "step = 1.5: expected"),
         ({"step": True}, "step = True: expected"),
         ({"theme": "pink"}, "theme = 'pink'"),

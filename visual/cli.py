@@ -1,4 +1,4 @@
-"""The command ``scantape``: list the gallery, draw a loop's derivative."""
+"""The command ``scantape``: list the gallery, draw and export a loop's derivative."""
 
 import argparse
 import gc
@@ -14,10 +14,11 @@ from lab.errors import ArgumentError, LabError, first_line, listing
 from lab.gallery import loops
 from lab.loop import Loop
 from visual.drawing import draw
-from visual.scene import check_path
+from visual.exporting import FORMATS, export
+from visual.figures import figure
+from visual.files import SUFFIXES, check_path, check_scale
+from visual.pictures import PICTURES, Picture, picture_named
 from visual.theme import theme_named
-
-PICTURES = ("tapes",)
 
 EXAMPLES = """\
 examples:
@@ -26,7 +27,10 @@ examples:
   scantape draw tapes --loop square -o - --order 2       the second derivative, as text
   scantape draw tapes --loop square --taps=-2,-1 -o tape.svg
   scantape draw tapes --loop coupled --wrt birth --cost sum -o total.svg
+  scantape draw unrolled --loop square --order 2 -o loops.pdf
+  scantape draw unrolled --figure 4 -o figure4.png --scale 3
   scantape draw tapes --loop mymodule:myloop --at x=0.5 -o mine.svg
+  scantape export --loop rnn --wrt W --formats svg,pdf -o pictures
 
 A loop of your own is a lab.Loop, or a function without arguments that returns one.
 """
@@ -83,54 +87,81 @@ def _parser() -> argparse.ArgumentParser:
 
     draw = commands.add_parser(
         "draw",
-        help="draw a picture of a loop's derivative",
+        help="draw one picture of a loop's derivative",
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     draw.add_argument("picture", metavar="PICTURE", help=f"{listing(PICTURES)}")
+    draw.add_argument("--loop", metavar="NAME", help="a gallery loop, or module:function")
     draw.add_argument(
-        "--loop", required=True, metavar="NAME", help="a gallery loop, or module:function"
+        "--figure",
+        type=int,
+        metavar="N",
+        help="instead of a loop: figure 1 to 8 of the square loop, unrolled",
     )
     draw.add_argument(
         "-o",
         "--out",
         required=True,
         metavar="FILE",
-        help="where to write: .svg or .txt tells the format; - is text on the screen",
+        help=f"where to write: {listing(SUFFIXES)} tells the format; - is text on the screen",
     )
-    draw.add_argument(
+    _add_choices(draw)
+    options = draw.add_argument_group("options of some pictures")
+    options.add_argument("--around", type=int, metavar="STEP", help="unfold a long loop here")
+    options.add_argument("--step", type=int, metavar="STEP", help="the step to show")
+    options.add_argument("--scan", type=int, metavar="N", help="the Scan to show, from 0")
+    options.add_argument("--scans", metavar="N,N", help="the Scans to unroll, from 0")
+    options.add_argument("--buffer", action="store_true", help="tapes in the buffer's order")
+    options.add_argument(
+        "--contributions", action="store_true", help="in tapes: what came directly, and what later"
+    )
+    options.add_argument(
+        "--all-direct", action="store_true", help="unrolled: every gradient with its direct part"
+    )
+    draw.set_defaults(run=_draw)
+
+    export = commands.add_parser("export", help="write all pictures, with an index page")
+    export.add_argument(
+        "--loop", required=True, metavar="NAME", help="a gallery loop, or module:function"
+    )
+    export.add_argument("-o", "--out", required=True, metavar="FOLDER", help="where to write")
+    export.add_argument(
+        "--formats", default="svg", metavar="F,F", help=f"some of {listing(FORMATS)} (svg)"
+    )
+    _add_choices(export)
+    export.set_defaults(run=_export)
+    return parser
+
+
+def _add_choices(parser: argparse.ArgumentParser) -> None:
+    """What can be said about a loop's derivative, and how it is drawn."""
+    parser.add_argument(
         "--taps",
         action="append",
         default=[],
         metavar="TAPS",
         help="taps of the first state (-2,-1), or of a named one (x:-2,-1)",
     )
-    draw.add_argument("--order", type=int, default=1, metavar="N", help="derivative order (1)")
-    draw.add_argument("--wrt", metavar="NAME", help="differentiate by this (the first state)")
-    draw.add_argument("--of", metavar="NAME", help="the state or output that the cost is made of")
-    draw.add_argument("--steps", type=int, metavar="N", help="number of steps")
-    draw.add_argument(
+    parser.add_argument("--order", type=int, default=1, metavar="N", help="derivative order (1)")
+    parser.add_argument("--wrt", metavar="NAME", help="differentiate by this (the first state)")
+    parser.add_argument("--of", metavar="NAME", help="the state or output that the cost is made of")
+    parser.add_argument("--steps", type=int, metavar="N", help="number of steps")
+    parser.add_argument(
         "--cost",
         default="last",
         metavar="COST",
         help="last, sum, or one weight for each step: 0,0,1,0.5",
     )
-    draw.add_argument(
+    parser.add_argument(
         "--at",
         action="append",
         default=[],
         metavar="NAME=VALUE",
         help="a value for a variable: x=0.95, or a list: x=[1,2]",
     )
-    draw.add_argument(
-        "--around",
-        type=int,
-        metavar="STEP",
-        help="in a long loop, also show the steps next to this one",
-    )
-    draw.add_argument("--theme", default="light", metavar="NAME", help="light, dark or print")
-    draw.set_defaults(run=_draw)
-    return parser
+    parser.add_argument("--theme", default="light", metavar="NAME", help="light, dark or print")
+    parser.add_argument("--scale", type=float, default=1.0, metavar="S", help="scale of a PNG (1)")
 
 
 def _loops(options: argparse.Namespace) -> None:
@@ -139,28 +170,51 @@ def _loops(options: argparse.Namespace) -> None:
 
 
 def _draw(options: argparse.Namespace) -> None:
-    if options.picture not in PICTURES:
-        raise ArgumentError(f"PICTURE = {options.picture!r}: expected {listing(PICTURES)}.")
+    picture_named(options.picture)
     theme_named(options.theme)
+    check_scale(options.scale)
     if options.out != "-":
         check_path(Path(options.out))
-    loop = _loop(options.loop)
-    scene = draw(
-        loop,
-        theme=options.theme,
-        around=options.around,
-        taps=dict(_taps(text, loop) for text in options.taps),
-        steps=options.steps,
-        order=options.order,
-        wrt=options.wrt,
-        cost=_cost(options.cost),
-        of=options.of,
-        at=dict(map(_value, options.at)),
-    )
+    scene = _picture(options)
     if options.out == "-":
         print(scene.text(), end="")
     else:
-        scene.save(options.out)
+        scene.save(options.out, options.scale)
+
+
+def _picture(options: argparse.Namespace) -> Picture:
+    if options.figure is not None:
+        if options.picture != "unrolled" or options.loop is not None:
+            raise ArgumentError("--figure: the figures are unrolled, and choose their own loop.")
+        return figure(options.figure, options.theme)
+    if options.loop is None:
+        raise ArgumentError("--loop: name a loop, or for unrolled a --figure from 1 to 8.")
+    names = ("around", "step", "scan", "buffer", "contributions", "all_direct")
+    asked = {name: getattr(options, name) for name in names}
+    asked["scans"] = _numbers("--scans", options.scans) if options.scans else None
+    own = {name: value for name, value in asked.items() if value is not None and value is not False}
+    loop = _loop(options.loop)
+    return draw(loop, options.picture, options.theme, **own, **_chosen(options, loop))
+
+
+def _export(options: argparse.Namespace) -> None:
+    loop = _loop(options.loop)
+    formats = [name.strip() for name in options.formats.split(",")]
+    chosen = _chosen(options, loop)
+    print(export(loop, options.out, formats, options.theme, options.scale, **chosen))
+
+
+def _chosen(options: argparse.Namespace, loop: Loop) -> dict[str, Any]:
+    """What was said about the loop's derivative."""
+    return {
+        "taps": dict(_taps(text, loop) for text in options.taps),
+        "steps": options.steps,
+        "order": options.order,
+        "wrt": options.wrt,
+        "cost": _cost(options.cost),
+        "of": options.of,
+        "at": dict(map(_value, options.at)),
+    }
 
 
 def _loop(name: str) -> Any:
@@ -194,10 +248,14 @@ def _taps(text: str, loop: Any) -> tuple[str, tuple[int, ...]]:
                 f"--taps {text}: this loop has no state; name a sequence, as u:0,1."
             )
         name = loop.states[0].name
+    return name, _numbers(f"--taps {text}", numbers)
+
+
+def _numbers(option: str, text: str) -> tuple[int, ...]:
     try:
-        return name, tuple(int(number) for number in numbers.split(",") if number.strip())
+        return tuple(int(number) for number in text.split(",") if number.strip())
     except ValueError as error:
-        raise ArgumentError(f"--taps {text}: expected whole numbers, as in -2,-1.") from error
+        raise ArgumentError(f"{option}: expected whole numbers, as in -2,-1.") from error
 
 
 def _cost(text: str) -> Any:
