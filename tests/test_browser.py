@@ -3,10 +3,11 @@
 import shutil
 
 import pytest
-from strange_loops import LOOPS, trace_of
+from strange_loops import LOOPS, WRT
 
 import visual
 from lab import gallery
+from visual.pictures import PICTURES
 
 CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
 FLAGS = [
@@ -19,6 +20,15 @@ FLAGS = [
     "--disable-component-update",
     "--disable-sync",
 ]
+EVERY = {**gallery.loops, **LOOPS}
+OPTIONS = [
+    ("unrolled", {"all_direct": True}),
+    ("tapes", {"buffer": True}),
+    ("tapes", {"contributions": True}),
+    ("tapes", {"step": 0}),
+    ("rolled", {"scan": 1}),
+]
+DRAWN = [(name, {}) for name in PICTURES if name != "values"] + OPTIONS  # plots: test_plots
 pytestmark = [
     pytest.mark.browser,
     pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium: texts are not measured"),
@@ -66,10 +76,23 @@ def measured(page, svg):
     return page.evaluate(MEASURE)
 
 
-@pytest.mark.parametrize("name", [*gallery.loops, *LOOPS])
-def test_no_text_leaves_its_box(page, name):
+@pytest.mark.parametrize("name", EVERY)
+@pytest.mark.parametrize(("picture", "options"), DRAWN, ids=str)
+def test_no_text_leaves_its_box(page, name, picture, options):
     for order in (1, 2):
-        assert measured(page, visual.tapes(trace_of(name, order)).svg()) == []
+        drawn = visual.draw(EVERY[name], picture, order=order, **options, **WRT.get(name, {}))
+        assert measured(page, drawn.svg()) == []
+
+
+@pytest.mark.parametrize("number", range(1, 9))
+def test_no_text_leaves_its_box_in_the_figures(page, number):
+    assert measured(page, visual.figure(number).svg()) == []
+
+
+@pytest.mark.parametrize("picture", ["unrolled", "tapes", "ssa", "genealogy", "taps"])
+def test_no_text_leaves_its_box_at_order_4(page, picture):
+    loop = gallery.loops["square"].with_taps({"x": (-3, -1)}).with_steps(3)
+    assert measured(page, visual.draw(loop, picture, order=4).svg()) == []
 
 
 def test_the_measure_sees_what_is_wrong(page):

@@ -283,16 +283,19 @@ class BackwardBlock:
     def _arrows(self, formula: Formula, step: int, places: Mapping[tuple[int, int], Place]) -> None:
         """From every slot that a formula reads to the slot that it writes, itself excepted."""
         target = self._place(formula.target, step, places)
+        if target is None:
+            return
         leaves = list(dict.fromkeys(leaves_of(formula.expression)))
         slot = (formula.target.argument, formula.target.tap)
         old = next((leaf for leaf in leaves if (leaf.argument, leaf.tap) == slot), None)
-        for leaf in leaves:
-            source = self._place(leaf, step, places)
-            if leaf == old or source is None or target is None:
-                continue
-            label = factor_label(
-                formula.expression, leaf, old, lambda v: self.spell.position(v, step)
-            )
+        found = [(leaf, self._place(leaf, step, places)) for leaf in leaves if leaf != old]
+        sources = [(leaf, source) for leaf, source in found if source is not None]
+        for leaf, source in sources:
+            label = ""
+            if len(sources) == 1:  # of several labels, none would find room
+                label = factor_label(
+                    formula.expression, leaf, old, lambda v: self.spell.position(v, step)
+                )
             self.canvas.add(*tape_arrow(source, target, label, self.height))
 
     def _place(

@@ -66,6 +66,7 @@ class Lane:
             np.maximum.at(self.last, access.rows, steps)
         self.held: dict[int, np.ndarray] = {}
         # The first step after which nothing is left of what stood in a row before the loop.
+        self.steps = scan.steps
         self.replaced = np.full(size, scan.steps)
         kept = {
             f.target.tap
@@ -118,7 +119,7 @@ class Lane:
         wanted = self._wanted(parent)
         for row, x in self.shown.items():
             role = Role.RESULT if row in wanted else Role.SPENT
-            direct = self._direct(row, len(self.replaced))
+            direct = self._direct(row, self.steps - 1)
             yield Slot(row, x, role, self.tape.final[row], direct=direct)
 
     def _direct(self, row: int, step: int) -> np.ndarray | None:

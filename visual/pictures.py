@@ -12,6 +12,7 @@ from types import MappingProxyType
 from typing import Any
 
 from lab.errors import ArgumentError, GraphError, listing
+from lab.graphs import scan_nodes
 from visual.connections import connections
 from visual.genealogy import genealogy
 from visual.phases import phases
@@ -89,15 +90,20 @@ def _taps(study: Study, theme: str) -> Scene:
 
 
 def _phases(study: Study, theme: str, scan: int | None = None) -> Scene:
-    found = study.derivative.genealogy
-    derived = [n for n, descent in enumerate(found) if descent.parent is not None]
-    if not derived:
+    derivations = {
+        number: node.op.derivation
+        for number, node in enumerate(scan_nodes([*study.derivative.values, *study.also]))
+        if getattr(node.op, "derivation", None) is not None
+    }
+    if not derivations:
         raise GraphError("order = 0: nothing is differentiated; the phases begin at order 1.")
-    newest = next(n for n in derived if found[n].order == max(found[d].order for d in derived))
+    last = max(found.order for found in derivations.values())
+    newest = next(number for number, found in derivations.items() if found.order == last)
     number = newest if scan is None else scan
-    if number not in derived:
-        raise ArgumentError(f"scan = {scan!r}: the Scans of derivatives are {listing(derived)}.")
-    return phases(found[number].node.op.derivation, theme)
+    if number not in derivations:
+        known = listing(derivations)
+        raise ArgumentError(f"scan = {scan!r}: the Scans of derivatives are {known}.")
+    return phases(derivations[number], theme)
 
 
 def _genealogy(study: Study, theme: str) -> Scene:

@@ -139,15 +139,14 @@ def _group(group: Group, theme: Theme, inherited: Style, step: int | None) -> st
         common = _common((s for s in walk(group.shapes) if isinstance(s, Text)), theme, inherited)
     title = f"<title>{text(group.title)}</title>" if group.title else ""
     step = step if group.step is None else group.step
-    inside = "".join(_shape(shape, theme, common, step) for shape in group.shapes)
-    if common is inherited:
-        inside = "".join(_shapes(group.shapes, theme, inherited, step))
+    patches, others = _split(group.shapes)
+    inside = "".join(_shapes(others, theme, common, step)) + _patches(patches, theme)
     return f"<g{marks}{attributes(common, inherited)}>{title}{inside}</g>"
 
 
 def _box(box: Box, theme: Theme) -> str:
     if box.heat is not None:
-        return _patch(box, heat_colour(box.heat, theme))
+        return _patches([box], theme)
     look = theme.look(box.role, box.faded)
     width = HEAVY if look.line is Line.HEAVY else WIDTH
     outer = _rect(box, 0, look.fill, look.stroke, width, 5, DASHES.get(look.line, ""))
@@ -156,11 +155,26 @@ def _box(box: Box, theme: Theme) -> str:
     return outer
 
 
-def _patch(box: Box, fill: str) -> str:
-    """A rectangle of one colour, of which there are many."""
-    across, down = number(box.width), number(box.height)
-    corner = f"{number(box.x)} {number(box.y)}"
-    return f'<path d="M{corner}h{across}v{down}h-{across}" fill="{fill}"/>'
+def _split(shapes: Iterable[Shape]) -> tuple[list[Box], list[Shape]]:
+    """The patches among `shapes`, which no other shape hides, and the others."""
+    patches, others = [], []
+    for shape in shapes:
+        if isinstance(shape, Box) and shape.heat is not None:
+            patches.append(shape)
+        else:
+            others.append(shape)
+    return patches, others
+
+
+def _patches(patches: Iterable[Box], theme: Theme) -> str:
+    """Rectangles of few colours, of which there are many: one path for each colour."""
+    paths: dict[str, str] = {}
+    for box in patches:
+        colour = heat_colour(box.heat or 0.0, theme)
+        across, down = number(box.width), number(box.height)
+        corner = f"M{number(box.x)} {number(box.y)}"
+        paths[colour] = f"{paths.get(colour, '')}{corner}h{across}v{down}h-{across}"
+    return "".join(f'<path d="{path}" fill="{colour}"/>' for colour, path in paths.items())
 
 
 def _rect(
@@ -213,6 +227,5 @@ def heat_colour(value: float, theme: Theme) -> str:
 
 @lru_cache(maxsize=256)
 def _shade(level: int, background: str) -> str:
-    """One of 2 · SHADES + 1 colours, in short form: there are many patches."""
-    colour = mixed(background, POSITIVE if level > 0 else NEGATIVE, abs(level) / SHADES)
-    return "#" + "".join(f"{round(int(colour[i : i + 2], 16) / 17):x}" for i in (1, 3, 5))
+    """One of 2 · SHADES + 1 colours: no eye tells more, and patches of one colour are one path."""
+    return mixed(background, POSITIVE if level > 0 else NEGATIVE, abs(level) / SHADES)

@@ -7,9 +7,9 @@ the same formula in numbers.  Time runs from left to right everywhere, so that t
 a backward loop moves leftwards.
 """
 
-from lab.errors import ArgumentError
+from lab.errors import ArgumentError, GraphError
 from lab.tape import Kind
-from lab.trace import Trace
+from lab.trace import ScanTrace, Trace
 from visual.backward import BackwardBlock, View
 from visual.columns import Timeline, root_of, timeline
 from visual.forward import ForwardBlock
@@ -38,7 +38,14 @@ def tapes(
     `buffer` the tapes stand in the order of their buffers, from the lowest position to the
     highest, instead of that of time.  With `contributions` every cell tells how much of its
     value came from the cost directly, and how much through later steps.
+
+    Raises GraphError for a trace of order 0, which has no backward tape.
     """
+    if not any(map(has_tape, trace.scans)):
+        raise GraphError(
+            "order = 0: this trace has no backward tape; derivatives have, from order 1. The "
+            "unrolled picture shows a loop alone."
+        )
     if step is not None and step not in range(max(scan.steps for scan in trace.scans)):
         last = max(scan.steps for scan in trace.scans) - 1
         raise ArgumentError(f"step = {step!r}: the loops of this trace make 0 to {last}.")
@@ -51,11 +58,11 @@ def tapes(
         touched = {c for other in family for c in touched_columns(other, time, view.around)}
         columns = place_columns(touched)
         canvas.right = max(canvas.right, columns.right)
-        if scan.parent is None and all(tape.kind is not Kind.MIT_MOT for tape in scan.tapes):
-            ForwardBlock(canvas, trace, number, columns, time).draw()
-        else:
+        if has_tape(scan):
             known = Timeline({}) if buffer else time
             BackwardBlock(canvas, trace, number, columns, known, view).draw()
+        else:
+            ForwardBlock(canvas, trace, number, columns, time).draw()
     _results(canvas, trace)
     width = canvas.right + MARGIN
     shapes, bottom = legend(canvas.roles, canvas.y - 8, width)
@@ -75,6 +82,11 @@ def tapes(
         description=f"What every step reads, overwrites and leaves, in {names}.",
         theme=theme_named(theme),
     )
+
+
+def has_tape(scan: ScanTrace) -> bool:
+    """Whether the steps of a Scan write over a tape, as those of all derivatives may."""
+    return scan.parent is not None or any(tape.kind is Kind.MIT_MOT for tape in scan.tapes)
 
 
 def _results(canvas: Canvas, trace: Trace) -> None:
