@@ -190,12 +190,46 @@ def long_loops(folder):
     )
 
 
+def pictures():
+    """Every picture of every gallery loop at order 2, from its trace; no limit is asserted."""
+    import gc
+
+    from lab import gallery
+    from visual.drawing import studied
+    from visual.pictures import PICTURES
+    from visual.study import choose
+
+    print("pictures at order 2, from the trace, slowest and largest over the gallery:")
+    gc.disable()
+    for kind in PICTURES.values():
+        times, sizes = {}, {}
+        for name, loop in gallery.loops.items():
+            study = studied(loop, choose(order=2))
+            assert study.trace_of_cost.scans
+            kind.draw(study).svg()  # formulas and records are made once for a trace
+            taken = []
+            for _ in range(5):
+                start = time.perf_counter()
+                written = kind.draw(study).svg()
+                taken.append(time.perf_counter() - start)
+            times[name], sizes[name] = statistics.median(taken), len(written.encode())
+        slow, large = max(times, key=times.get), max(sizes, key=sizes.get)
+        limits = "" if kind.name == "values" else "≤ 20 ms, ≤ 100 KB"
+        took, weighs = (
+            f"{times[slow] * 1e3:.1f} ms ({slow})",
+            f"{sizes[large] / 1e3:.0f} KB ({large})",
+        )
+        print(f"  {kind.name:12} {took:24} {weighs:20} {limits}")
+    gc.enable()
+
+
 def main():
     print(f"{'':66} {'ours':>11} {'theirs':>12} {'ratio':>7}   wanted")
     with tempfile.TemporaryDirectory() as folder:
         fresh_processes(Path(folder))
         changes()
         long_loops(Path(folder))
+    pictures()
 
 
 if __name__ == "__main__":

@@ -7,7 +7,9 @@ from xml.etree import ElementTree
 
 import pytest
 
+import visual
 from visual.cli import main
+from visual.pictures import PICTURES
 
 ROOT = Path(__file__).parent.parent
 
@@ -129,3 +131,74 @@ def test_help_teaches():
     done = run("--help")
     assert "scantape draw tapes --loop square -o tape.svg" in done.stdout
     assert run().stdout.startswith("usage")
+
+
+@pytest.mark.parametrize("picture", PICTURES)
+def test_every_picture_can_be_drawn(picture, tmp_path, capsys):
+    path = tmp_path / "picture.svg"
+    assert main(["draw", picture, "--loop", "rnn", "--wrt", "W", "-o", str(path)]) == 0
+    assert ElementTree.parse(path).getroot().get("role") == "img"
+    assert main(["draw", picture, "--loop", "rnn", "--wrt", "W", "-o", "-"]) == 0
+    assert {"rnn", "sit-sot"} & set(capsys.readouterr().out.split())
+
+
+@pytest.mark.parametrize("number", range(1, 9))
+def test_the_figures_can_be_drawn(number, tmp_path):
+    path = tmp_path / "figure.svg"
+    assert main(["draw", "unrolled", "--figure", str(number), "-o", str(path)]) == 0
+    assert path.read_text(encoding="utf-8") == visual.figure(number).svg()
+
+
+@pytest.mark.parametrize("suffix", [".pdf", ".png", ".html", ".dot"])
+def test_the_suffix_tells_the_format(suffix, tmp_path):
+    path = tmp_path / f"picture{suffix}"
+    arguments = ["draw", "genealogy", "--loop", "square", "-o", str(path), "--scale", "2"]
+    assert main(arguments) == 0
+    starts = {".pdf": b"%PDF", ".png": b"\x89PNG", ".html": b"<!DOCTYPE", ".dot": b"digraph"}
+    assert starts[suffix] in path.read_bytes()[:200]
+
+
+def test_options_of_pictures_change_them(capsys):
+    def drawn(picture, *options):
+        assert main(["draw", picture, "--loop", "square", "--order", "2", "-o", "-", *options]) == 0
+        return capsys.readouterr().out
+
+    cases = {
+        "tapes": [[], ["--step", "1"], ["--buffer"], ["--contributions"]],
+        "unrolled": [[], ["--scans", "1,2"], ["--all-direct"]],
+        "rolled": [[], ["--step", "1"], ["--scan", "1"]],
+        "stepgraph": [[], ["--step", "1"], ["--scan", "2"]],
+        "phases": [[], ["--scan", "1"]],
+    }
+    for picture, options in cases.items():
+        assert len({drawn(picture, *chosen) for chosen in options}) == len(options)
+
+
+def test_export_writes_the_set_and_prints_the_index(tmp_path, capsys):
+    folder = tmp_path / "set"
+    assert main(["export", "--loop", "fibonacci", "--formats", "svg,txt", "-o", str(folder)]) == 0
+    assert capsys.readouterr().out.strip() == str(folder / "index.html")
+    assert {path.suffix for path in folder.iterdir()} == {".svg", ".txt", ".html"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["draw", "tapes", "-o", "-"], "--loop"),
+        (["draw", "tapes", "--figure", "1", "-o", "-"], "--figure"),
+        (["draw", "unrolled", "--figure", "9", "-o", "-"], "expected 1 to 8"),
+        (["draw", "unrolled", "--loop", "square", "--scans", "a", "-o", "-"], "--scans"),
+        (["draw", "tapes", "--loop", "square", "--order", "0", "-o", "-"], "order 1"),
+        (["draw", "taps", "--loop", "square", "--step", "1", "-o", "-"], "step"),
+        (["draw", "tapes", "--loop", "square", "-o", "x.png", "--scale", "-1"], "scale"),
+        (["draw", "tapes", "--loop", "square", "-o", "x.dot"], ".dot"),
+        (["export", "--loop", "square", "--formats", "doc", "-o", "x"], "formats"),
+    ],
+)
+def test_what_cannot_be_is_one_sentence(arguments, words, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert main(arguments) == 2
+    told = capsys.readouterr().err
+    assert words in told
+    assert told.count("\n") == 1
+    assert [*tmp_path.iterdir()] == []

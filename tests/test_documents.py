@@ -11,6 +11,7 @@ from nbclient import NotebookClient
 import visual
 from lab import gallery
 from visual.cli import main
+from visual.pictures import PICTURES
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -33,8 +34,14 @@ def test_the_commands_in_the_readme_work(tmp_path, monkeypatch, capsys):
     assert len(commands) >= 4
     for command in commands:
         assert main(shlex.split(command)[1:]) == 0, command
-    assert {path.name for path in tmp_path.iterdir()} == {"tape.svg", "figure.svg"}
+    assert {path.name for path in tmp_path.iterdir()} == {"tape.svg", "figure.svg", "pictures"}
+    assert (tmp_path / "pictures" / "index.html").exists()
     assert "dC/dbirth" in capsys.readouterr().out
+
+
+def test_the_readme_knows_all_pictures():
+    listed = re.findall(r"^\| `(\w+)` \| .* \|$", README, flags=re.MULTILINE)
+    assert listed == list(PICTURES)
 
 
 def test_the_python_in_the_readme_works(tmp_path, monkeypatch, capsys):
@@ -45,6 +52,7 @@ def test_the_python_in_the_readme_works(tmp_path, monkeypatch, capsys):
     assert names["decay"]().trace().outputs[1] == pytest.approx(0.9**3)
     exec(graph, names)
     assert (tmp_path / "sine.svg").exists()
+    assert (tmp_path / "sine.pdf").exists()
     assert names["trace"].verify() < 1e-12
     assert "Determine gradient step count" in capsys.readouterr().out
 
