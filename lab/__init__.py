@@ -7,13 +7,14 @@ What you can do, and the name for it:
 - differentiate it: `derivative`; one Scan alone: `derive`, `pullback`
 - see what happened: `trace`, as formulas `spelled`; whether it is right: `Trace.verify`, `check`
 - ask what becomes of a tap pattern: `Tape.reverse`
+- route gradients by where, cat, narrow and clamp: `structural`
 
 `lab` draws nothing; that is what `visual` is for.
 """
 
 from pytensor.scan.utils import until
 
-from lab import check, gallery
+from lab import check, gallery, structural
 from lab.cotangent import Connected, Disconnected, ThroughUntraced, Undefined
 from lab.derivation import RULE, Derivation, PullbackRule
 from lab.derivative import Derivative, ManyScansWarning, derivative
@@ -61,6 +62,7 @@ __all__ = [
     "gallery",
     "pullback",
     "spelled",
+    "structural",
     "trace",
     "until",
 ]
