@@ -6,6 +6,7 @@ What you can do, and the name for it:
   or take one from `gallery.loops`
 - differentiate it: `derivative`; one Scan alone: `derive`, `pullback`
 - see what happened: `trace`, as formulas `spelled`; whether it is right: `Trace.verify`, `check`
+- differentiate forwards: `pushforward`; hold a loop's two derivatives together: `dot_product`
 - ask what becomes of a tap pattern: `Tape.reverse`
 - route gradients by where, cat, narrow and clamp: `structural`
 
@@ -18,9 +19,11 @@ from lab import check, gallery, structural
 from lab.cotangent import Connected, Disconnected, ThroughUntraced, Undefined
 from lab.derivation import RULE, Derivation, PullbackRule
 from lab.derivative import Derivative, ManyScansWarning, derivative
+from lab.dot_product import DotProduct, dot_product
 from lab.errors import ArgumentError, BroadcastError, GradientError, GraphError, LabError
 from lab.loop import Loop, LoopGraph
 from lab.pullback import derive, pullback
+from lab.pushforward import pushforward
 from lab.scan import TapeScan
 from lab.spelling import Spelled, spelled
 from lab.tape import Kind, Tape
@@ -36,6 +39,7 @@ __all__ = [
     "Derivation",
     "Derivative",
     "Disconnected",
+    "DotProduct",
     "GradientError",
     "GraphError",
     "Kind",
@@ -59,8 +63,10 @@ __all__ = [
     "check",
     "derivative",
     "derive",
+    "dot_product",
     "gallery",
     "pullback",
+    "pushforward",
     "spelled",
     "structural",
     "trace",
