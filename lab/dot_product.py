@@ -39,9 +39,7 @@ class DotProduct:
 
     `tangents` v and `gradients` J* g are by the names of the loop's variables; `tangent` J v
     and `cotangent` g belong to its state or output `of`.  `forward` and `backward` are the
-    runs that made J v and J* g.  `direct` is False where PyTensor has no forward derivative
-    for an operation in the step: the pullback of our pullback stood in for it, so that J v is
-    no longer independent of what it tests.
+    runs that made J v and J* g.
     """
 
     of: str
@@ -51,7 +49,6 @@ class DotProduct:
     gradients: Mapping[str, np.ndarray]
     forward: Trace
     backward: Trace
-    direct: bool
 
     @property
     def products(self) -> tuple[float, float]:
@@ -93,7 +90,7 @@ def dot_product(
     v = _tangents(graph, moved, tangents or {}, rng)
 
     directions = {name: variable.type(f"d{name}") for name, variable in moved.items()}
-    (jv,), direct = _forwards(output, list(moved.values()), list(directions.values()))
+    (jv,) = pushforward([output], list(moved.values()), list(directions.values()))
     along = {directions[name]: value for name, value in v.items()}
     forward = trace([jv], {**graph.given, **along}, names=[f"d{output.name}"])
 
@@ -114,7 +111,6 @@ def dot_product(
         gradients=MappingProxyType(found),
         forward=forward,
         backward=backward,
-        direct=direct,
     )
 
 
@@ -169,16 +165,6 @@ def _chosen(name: str, value: Any, like: Any, rng: np.random.Generator) -> np.nd
     if array.shape != like.shape:
         raise ArgumentError(f"{name}: its shape is {array.shape}, but should be {like.shape}.")
     return freeze(array)
-
-
-def _forwards(
-    output: Variable, wrt: list[Variable], tangents: list[Variable]
-) -> tuple[tuple[Variable, ...], bool]:
-    """J v, and whether it is PyTensor's own forward derivative."""
-    try:
-        return pushforward([output], wrt, tangents), True
-    except GradientError:
-        return pushforward([output], wrt, tangents, twice=True), False
 
 
 def _backwards(output: Variable, g: Variable, moved: Mapping[str, Variable]) -> list[Variable]:
