@@ -43,7 +43,9 @@ def by_torch(torch, case, inputs):
         return torch.cat(inputs, **case.metadata)
     if case.name == "narrow":
         return torch.narrow(*inputs, **case.metadata)
-    return torch.clamp(*inputs)
+    # torch's clamp cannot be differentiated where it broadcasts x, so that is said apart
+    x, lo, hi = inputs
+    return torch.clamp(x.expand(reference(case).shape), lo, hi)
 
 
 def by_jax(jax, case, inputs):
@@ -59,8 +61,6 @@ def by_jax(jax, case, inputs):
 
 @given(case=cases(), seed=st.integers(0, 2**16))
 def test_torch_agrees(torch, case, seed):
-    if case.name == "clamp" and reference(case).size == 0:
-        return  # torch stops at a clamp that broadcasts to nothing
     inputs = [torch.tensor(x, requires_grad=True) for x in case.inputs]
     output = by_torch(torch, case, inputs)
     cotangent = noise(np.random.default_rng(seed), reference(case).shape, case.inputs[0].dtype)
