@@ -379,7 +379,7 @@ def test_finite_differences_object_to_a_wrong_map_with_the_right_adjoint():
     """Bounds swapped in both directions: adjoint to one another, and wrong."""
     case = Case("clamp", (X, X * 0 - 1.1, X * 0 + 1.1))
     linear = primitives["clamp"].linearize(case.inputs)
-    swapped = Clamping(linear.call, linear.above, linear.below)
+    swapped = Clamping(linear.call, linear.above, linear.below, linear.surface)
     dot_product(case, swapped, np.random.default_rng(0))
     with pytest.raises(check.WrongGradientError):
         compare_with_differences(case, swapped, np.random.default_rng(0))
@@ -482,6 +482,25 @@ def test_large_arrays_are_chosen_by_their_bits(dtype):
     np.testing.assert_array_equal(to_x, np.where(mask, x, 0))
     np.testing.assert_array_equal(to_y, np.where(mask, 0, x))
     assert not np.any(np.signbit(to_y[mask].real))
+
+
+@pytest.mark.parametrize("bounds", ["numbers", "arrays", "broadcast"])
+def test_large_clamps_are_numpys(bounds):
+    rng = np.random.default_rng(0)
+    shape = (3, backends.BLOCK)
+    x, g, v = (rng.integers(-3, 4, size=shape).astype(float) for _ in range(3))
+    size = {"numbers": (), "arrays": shape, "broadcast": (3, 1)}[bounds]
+    lo, hi = rng.integers(-2, 0, size=size) * 1.0, rng.integers(1, 3, size=size) * 1.0
+    linear = primitives["clamp"].linearize((x, lo, hi))
+    np.testing.assert_array_equal(linear.nonsmooth, (x == lo) | (x == hi))
+    expected = np.where(x < lo, 7 * lo, np.where(x > hi, 9 * hi, v))
+    np.testing.assert_array_equal(linear(v, 7 * lo, 9 * hi), expected)
+    to_x, to_lo, to_hi = linear.T(g)
+    np.testing.assert_array_equal(to_x, np.where((x >= lo) & (x <= hi), g, 0))
+    for mine, mask in ((to_lo, x < lo), (to_hi, x > hi)):
+        parts = np.where(mask, g, 0)
+        sums = {"numbers": parts.sum(), "arrays": parts, "broadcast": parts.sum(1, keepdims=True)}
+        np.testing.assert_allclose(mine, sums[bounds], rtol=1e-12)
 
 
 def test_nan_goes_through():

@@ -117,9 +117,7 @@ class Primitive(ABC):
 
     def linearize(self, inputs: Sequence[Any], **metadata: Any) -> Linearization:
         """J, the derivative at the inputs, as a linear map with an adjoint."""
-        found = self._linearization(self._call(inputs, metadata))
-        found.nonsmooth  # noqa: B018 (asked now, for the inputs may change later)
-        return found
+        return self._linearization(self._call(inputs, metadata))
 
     def jvp(self, inputs: Sequence[Any], tangents: Sequence[Any], **metadata: Any) -> Any:
         """(f(inputs), J v): the output, and its tangent for the tangents v of the inputs."""
@@ -138,9 +136,7 @@ class Primitive(ABC):
         That function returns a cotangent for each input; metadata is not among them.
         """
         call = self._call(inputs, metadata)
-        linear = self._linearization(call)
-        linear.nonsmooth  # noqa: B018 (as in `linearize`)
-        return self._output(call), linear.T
+        return self._output(call), self._linearization(call).T
 
     def vjp_torch(self, cotangent: Any, inputs: Sequence[Any], **metadata: Any) -> dict[str, Any]:
         """J* g as in PyTorch: a gradient for every argument by name, None for metadata."""

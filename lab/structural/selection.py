@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -31,7 +30,8 @@ class Selecting(Linearization):
 
     def push(self, backend: Backend, tangents: Sequence[Array]) -> Array:
         """Dz = m dx + (1 - m) dy."""
-        return backend.select(self.call.metadata["condition"], *tangents)
+        x, y = tangents
+        return backend.overlay(y, (self.call.metadata["condition"], x))
 
     def pull(self, backend: Backend, cotangent: Array) -> Sequence[Array]:
         """Gx = m g, gy = (1 - m) g."""
@@ -68,7 +68,8 @@ class Where(Primitive):
         return Call(self.name, values, forms, output, {"condition": condition}, backend)
 
     def _output(self, call: Call) -> Array:
-        selected = call.backend.select(call.metadata["condition"], *call.values)
+        x, y = call.values
+        selected = call.backend.overlay(y, (call.metadata["condition"], x))
         return call.backend.sealed(selected)
 
     def _linearization(self, call: Call) -> Linearization:
@@ -77,29 +78,28 @@ class Where(Primitive):
 
 @dataclass(frozen=True, eq=False)
 class Clamping(Linearization):
-    """The linear map of `Clamp`: which entries lie below lo, and which above hi."""
+    """The linear map of `Clamp`: which entries lie below lo, above hi, and on a bound."""
 
     below: Array
     above: Array
+    surface: Array
 
     broadcasts = True
 
     def push(self, backend: Backend, tangents: Sequence[Array]) -> Array:
         """Dz = dlo below, dhi above, dx between."""
         x, lo, hi = tangents
-        return backend.select(self.below, lo, backend.select(self.above, hi, x))
+        return backend.overlay(x, (self.above, hi), (self.below, lo))
 
     def pull(self, backend: Backend, cotangent: Array) -> Sequence[Array]:
         """All of g goes to one of the three, entry by entry."""
         regions = ~(self.below | self.above), self.below, self.above
         return tuple(backend.gate(region, cotangent) for region in regions)
 
-    @cached_property
+    @property
     def nonsmooth(self) -> Array:
         """Where x = lo or x = hi."""
-        x, lo, hi = self.call.values
-        equal = self.call.backend.equal
-        return self.call.backend.sealed(equal(x, lo) | equal(x, hi))
+        return self.surface
 
 
 class Clamp(Primitive):
@@ -136,8 +136,7 @@ class Clamp(Primitive):
         return call.backend.sealed(call.backend.clip(*call.values))
 
     def _linearization(self, call: Call) -> Linearization:
-        x, lo, hi = call.values
-        return Clamping(call, x < lo, x > hi)
+        return Clamping(call, *map(call.backend.sealed, call.backend.regions(*call.values)))
 
 
 CROSSED = "clamp: lo > hi: expected bounds with lo ≤ hi everywhere."
