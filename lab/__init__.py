@@ -13,23 +13,29 @@ What you can do, and the name for it:
 `lab` draws nothing; that is what `visual` is for.
 """
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from pytensor.scan.utils import until
 
-from lab import check, gallery, structural
+from lab import check, gallery
 from lab.cotangent import Connected, Disconnected, ThroughUntraced, Undefined
 from lab.derivation import RULE, Derivation, PullbackRule
 from lab.derivative import Derivative, ManyScansWarning, derivative
-from lab.dot_product import DotProduct, dot_product
 from lab.errors import ArgumentError, BroadcastError, GradientError, GraphError, LabError
 from lab.loop import Loop, LoopGraph
 from lab.pullback import derive, pullback
-from lab.pushforward import pushforward
 from lab.scan import TapeScan
 from lab.spelling import Spelled, spelled
 from lab.tape import Kind, Tape
 from lab.trace import ScanTrace, TapeTrace, Trace
 from lab.tracing import trace
 from lab.variables import Parameter, RandomState, Sequence, State
+
+if TYPE_CHECKING:
+    from lab import structural
+    from lab.adjoint import DotProduct, dot_product
+    from lab.tangent import pushforward
 
 __all__ = [
     "RULE",
@@ -72,3 +78,16 @@ __all__ = [
     "trace",
     "until",
 ]
+
+# Pictures of loops need none of these, and should not wait for them.
+_LATER = {"DotProduct": "adjoint", "dot_product": "adjoint", "pushforward": "tangent"}
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        """What is imported only when it is asked for."""
+        if name == "structural":
+            return import_module("lab.structural")
+        if name in _LATER:
+            return getattr(import_module(f"lab.{_LATER[name]}"), name)
+        raise AttributeError(f"module 'lab' has no attribute {name!r}")

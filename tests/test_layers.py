@@ -35,6 +35,13 @@ def test_importing_both_loads_no_heavy_library():
     assert done.stdout.strip() == "[]", done.stderr
 
 
+def test_importing_the_engine_leaves_out_what_loops_do_not_need():
+    code = "import sys, lab; print([m for m in sys.modules if m.startswith('lab.structural')])"
+    code += "; print(lab.structural.where, lab.dot_product, lab.pushforward)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT)
+    assert done.stdout.startswith("[]\n<function where"), done.stderr
+
+
 def test_layout_of_a_scan_is_known_in_one_file():
     for path in (ROOT / "lab").rglob("*.py"):
         if path.name not in ("scan.py", "run.py"):

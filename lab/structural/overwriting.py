@@ -22,7 +22,7 @@ from lab.tape import Tape
 
 
 def set_subtensor(x: Any, y: Any, i: Any) -> Array:
-    """X with the rows from i on replaced by those of y: ``x[i : i + len(y)] = y``.
+    """The array x with its rows from i on replaced by those of y: ``x[i : i + len(y)] = y``.
 
     It is ``cat([x before, y, x after])``, so that ``g ↦ (g with zeros there, g there)``
     transposes it.  Lengths must be known; x and y have as many dimensions, so that a single

@@ -106,7 +106,7 @@ class Narrowing(Linearization):
         return _part(self.call, backend, tangent)
 
     def pull(self, backend: Backend, cotangent: Array) -> Sequence[Array]:
-        """Ga = scatter(g): zero outside the part."""
+        """The scatter of g: zero outside the part."""
         (a,) = self.call.values
         dim, start, length = self.call.metadata.values()
         return (backend.scatter(cotangent, a, dim, start, length),)
@@ -178,6 +178,6 @@ def _check_range(primitive: str, start: Any, length: Any, a: Form, dim: int) -> 
     room = size - start if isinstance(start, int) else size
     if length > room:
         raise ArgumentError(
-            f"{primitive}: length = {length}: {a}; from start = {start} along dim = {dim} there "
-            f"are {room} entries."
+            f"{primitive}: length = {length}: {a}; from start = {start} along dim = {dim} expected "
+            f"0 to {room}."
         )

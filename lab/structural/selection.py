@@ -34,7 +34,7 @@ class Selecting(Linearization):
         return backend.overlay(y, (self.call.metadata["condition"], x))
 
     def pull(self, backend: Backend, cotangent: Array) -> Sequence[Array]:
-        """Gx = m g, gy = (1 - m) g."""
+        """For x, m g; for y, (1 - m) g."""
         condition = self.call.metadata["condition"]
         return backend.gate(condition, cotangent), backend.gate(~condition, cotangent)
 

@@ -27,8 +27,8 @@ from lab.derivation import PullbackRule
 from lab.errors import ArgumentError, GradientError, listing
 from lab.graphs import with_tapes
 from lab.loop import Loop
-from lab.pushforward import pushforward
 from lab.run import run
+from lab.tangent import pushforward
 from lab.trace import Trace
 from lab.tracing import trace
 
