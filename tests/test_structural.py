@@ -452,6 +452,10 @@ def test_a_linearization_stays_when_its_inputs_change():
     x[:] = 7
     assert linear.nonsmooth.tolist() == [False, True]
     assert linear(np.ones(2), 0.0, 0.0).tolist() == [1, 1]
+    mask = np.array([True, False])
+    linear = primitives["where"].linearize((x, x), condition=mask)
+    mask[:] = False
+    assert linear(np.ones(2), np.zeros(2)).tolist() == [1, 0]
 
 
 def test_what_comes_out_cannot_be_written_and_what_went_in_can():

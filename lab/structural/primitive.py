@@ -25,8 +25,11 @@ from lab.structural.operands import Call, fitting, summed_axes
 class Linearization(ABC):
     """The linear map J of tangents to the tangent of the output: ``J(*tangents)``.
 
-    Masks, axes, starts and lengths are held fixed in it.
+    Masks, axes, starts and lengths are held fixed in it, even if the arrays that they came
+    from change.  `broadcasts` tells that inputs were repeated to the shape of the output.
     """
+
+    broadcasts: ClassVar[bool] = False
 
     call: Call
 
@@ -69,8 +72,6 @@ class Linearization(ABC):
         """
         known = [length for length in self.call.output.shape if length is not None]
         return np.broadcast_to(np.False_, known if self.call.backend is EAGER else ())
-
-    broadcasts: ClassVar[bool] = False
 
     @abstractmethod
     def push(self, backend: Backend, tangents: Sequence[Array]) -> Array:

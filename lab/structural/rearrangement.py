@@ -24,7 +24,7 @@ class Joining(Linearization):
     """The linear map of `Cat`."""
 
     def push(self, backend: Backend, tangents: Sequence[Array]) -> Array:
-        """Dz = cat(dx1, …, dxn)."""
+        """The tangent cat(dx1, …, dxn)."""
         return backend.join(tangents, self.call.metadata["dim"])
 
     def pull(self, backend: Backend, cotangent: Array) -> Sequence[Array]:
@@ -101,7 +101,7 @@ class Narrowing(Linearization):
     """The linear map of `Narrow`."""
 
     def push(self, backend: Backend, tangents: Sequence[Array]) -> Array:
-        """Dz = narrow(da): the same part of the tangent."""
+        """The same part of the tangent."""
         (tangent,) = tangents
         return _part(self.call, backend, tangent)
 

@@ -24,19 +24,20 @@ from lab.structural.primitive import Linearization, Primitive
 
 @dataclass(frozen=True, eq=False)
 class Selecting(Linearization):
-    """The linear map of `Where`."""
+    """The linear map of `Where`, with its own copy of the condition."""
+
+    condition: Array
 
     broadcasts = True
 
     def push(self, backend: Backend, tangents: Sequence[Array]) -> Array:
-        """Dz = m dx + (1 - m) dy."""
+        """The tangent m dx + (1 - m) dy."""
         x, y = tangents
-        return backend.overlay(y, (self.call.metadata["condition"], x))
+        return backend.overlay(y, (self.condition, x))
 
     def pull(self, backend: Backend, cotangent: Array) -> Sequence[Array]:
         """For x, m g; for y, (1 - m) g."""
-        condition = self.call.metadata["condition"]
-        return backend.gate(condition, cotangent), backend.gate(~condition, cotangent)
+        return backend.gate(self.condition, cotangent), backend.gate(~self.condition, cotangent)
 
 
 class Where(Primitive):
@@ -73,7 +74,9 @@ class Where(Primitive):
         return call.backend.sealed(selected)
 
     def _linearization(self, call: Call) -> Linearization:
-        return Selecting(call)
+        condition = call.metadata["condition"]
+        kept = condition if isinstance(condition, Variable) else condition.copy()
+        return Selecting(call, kept)
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,7 +90,7 @@ class Clamping(Linearization):
     broadcasts = True
 
     def push(self, backend: Backend, tangents: Sequence[Array]) -> Array:
-        """Dz = dlo below, dhi above, dx between."""
+        """The tangent: dlo below, dhi above, dx between."""
         x, lo, hi = tangents
         return backend.overlay(x, (self.above, hi), (self.below, lo))
 
@@ -114,10 +117,11 @@ class Clamp(Primitive):
         vjp_jax     z, g ↦ (gx, glo, ghi)
         vjp_torch   {x: gx, lo: glo, hi: ghi}
 
-    Where x = lo or x = hi there is no derivative.  The choice made there is that of the
-    region between: tangent and cotangent are those of x, all of them, which is one of the
-    one-sided derivatives (PyTensor and PyTorch choose the same; JAX gives zero).  The
-    linearization marks these entries as `nonsmooth`.  Elsewhere, second derivatives are zero.
+    Where x = lo or x = hi there is no derivative.  The choice made there is that of the region
+    between: tangent and cotangent are those of x, all of them, so that the cotangent still goes
+    to one input and none is lost.  PyTensor and PyTorch choose the same; JAX's clip gives one
+    half to x and one to the bound.  The linearization marks these entries as `nonsmooth`.
+    Elsewhere, second derivatives are zero.
 
     lo > hi is refused: at once for arrays and constants, by the graph when it runs otherwise.
     """
