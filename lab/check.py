@@ -90,8 +90,11 @@ def compare(found: Any, expected: Any, tolerance: float, what: str = "gradient")
 
 
 def inner(pairs: Iterable[tuple[np.ndarray, np.ndarray]]) -> float:
-    """The real inner product <a, b> = Re sum(conj(a) * b), summed over pairs of arrays."""
-    return float(sum(np.vdot(a, b).real for a, b in pairs))
+    """The real inner product <a, b> = Re sum(conj(a) * b), summed over pairs of arrays.
+
+    It is summed in double precision, whatever the arrays are.
+    """
+    return float(sum(np.vdot(a, np.asarray(b) * np.float64(1)).real for a, b in pairs))
 
 
 def adjoint(
