@@ -24,8 +24,8 @@ class Backend(Protocol):
     def overlay(self, base: Array, *layers: tuple[Array, Array]) -> Array:
         """`base`, and over it, in turn, each layer's value where its mask is true."""
 
-    def gate(self, mask: Array, value: Array) -> Array:
-        """`value` where the mask is true, zero elsewhere (also where it is nan)."""
+    def route(self, value: Array, *masks: Array) -> tuple[Array, ...]:
+        """For each mask, `value` where it is true, zero elsewhere (also where `value` is nan)."""
 
     def clip(self, x: Array, lo: Array, hi: Array) -> Array:
         """The nearest number between lo and hi."""
@@ -83,20 +83,22 @@ class Eager:
             into[block] = held
         return result
 
-    def gate(self, mask: Array, value: Array) -> Array:
-        """`value` where the mask is true, zero elsewhere (also where it is nan)."""
-        if value.dtype.kind == "c" or value.size < BLOCK:
-            return np.where(mask, value, np.zeros((), value.dtype))
-        flat = _flattened(value.shape, mask, value)
-        if flat is None:
-            return _keep(mask, value)
-        result = np.zeros(value.shape, value.dtype)
-        into = result.reshape(-1)
-        for block, (chosen, values) in _blocks(into.size, flat):
-            held = np.count_nonzero(chosen)
-            if held:
-                into[block] = values if held == chosen.size else _keep(chosen, values)
-        return result
+    def route(self, value: Array, *masks: Array) -> tuple[Array, ...]:
+        """For each mask, `value` where it is true, zero elsewhere (also where `value` is nan)."""
+        flat = _flattened(value.shape, value, *masks)
+        if flat is None or value.dtype.kind == "c" or value.size < BLOCK:
+            zero = np.zeros((), value.dtype)
+            return tuple(np.where(mask, value, zero) for mask in masks)
+        results = tuple(np.zeros(value.shape, value.dtype) for _ in masks)
+        into = [result.reshape(-1) for result in results]
+        for block, (values, *chosen) in _blocks(value.size, flat):
+            for target, mask in zip(into, chosen, strict=True):
+                count = np.count_nonzero(mask)
+                if count == mask.size:
+                    target[block] = values
+                elif count:
+                    _keep(mask, values, target[block])
+        return results
 
     def clip(self, x: Array, lo: Array, hi: Array) -> Array:
         """The nearest number between lo and hi."""
@@ -160,10 +162,11 @@ class Symbolic:
             base = pt.switch(mask, value, base)
         return base
 
-    def gate(self, mask: Array, value: Array) -> Array:
-        """`value` where the mask is true, zero elsewhere."""
+    def route(self, value: Array, *masks: Array) -> tuple[Array, ...]:
+        """For each mask, `value` where it is true, zero elsewhere."""
         value = pt.as_tensor_variable(value)
-        return pt.switch(mask, value, np.zeros((), value.type.dtype))
+        zero = np.zeros((), value.type.dtype)
+        return tuple(pt.switch(mask, value, zero) for mask in masks)
 
     def clip(self, x: Array, lo: Array, hi: Array) -> Array:
         """The nearest number between lo and hi."""
@@ -245,9 +248,9 @@ def _choose(mask: np.ndarray, x: np.ndarray, y: np.ndarray) -> np.ndarray:
     return (chosen ^ _bits(y)).view(x.dtype)
 
 
-def _keep(mask: np.ndarray, x: np.ndarray) -> np.ndarray:
+def _keep(mask: np.ndarray, x: np.ndarray, into: np.ndarray) -> None:
     """``x & ones``."""
-    return (_bits(x) & -mask.view(np.int8)).view(x.dtype)
+    np.bitwise_and(_bits(x), -mask.view(np.int8), out=_bits(into))
 
 
 def _flattened(shape: tuple[int, ...], *arrays: np.ndarray) -> list[np.ndarray] | None:

@@ -37,7 +37,7 @@ class Selecting(Linearization):
 
     def pull(self, backend: Backend, cotangent: Array) -> Sequence[Array]:
         """For x, m g; for y, (1 - m) g."""
-        return backend.gate(self.condition, cotangent), backend.gate(~self.condition, cotangent)
+        return backend.route(cotangent, self.condition, ~self.condition)
 
 
 class Where(Primitive):
@@ -96,8 +96,8 @@ class Clamping(Linearization):
 
     def pull(self, backend: Backend, cotangent: Array) -> Sequence[Array]:
         """All of g goes to one of the three, entry by entry."""
-        regions = ~(self.below | self.above), self.below, self.above
-        return tuple(backend.gate(region, cotangent) for region in regions)
+        between = ~(self.below | self.above)
+        return backend.route(cotangent, between, self.below, self.above)
 
     @property
     def nonsmooth(self) -> Array:
