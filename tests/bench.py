@@ -15,6 +15,8 @@ import tempfile
 import time
 from pathlib import Path
 
+import bench_routing
+
 ROOT = Path(__file__).parent.parent
 IMPORTS = "import pytensor.tensor, pytensor.scan"
 LOOP = """
@@ -190,108 +192,13 @@ def long_loops(folder):
     )
 
 
-def routing(size=10**7):
-    """Output and tangent, output and cotangents, against the fastest of some numpy expressions."""
-    import numpy as np
-
-    from lab.structural import primitives
-
-    rng = np.random.default_rng(0)
-    x, y, dx, dy, g = rng.normal(size=(5, size))
-    lo, hi, dlo, dhi = rng.uniform(-1, -0.5, size), rng.uniform(0.5, 1, size), dx * 2, dy * 2
-    mixed, halves = y > 0.1, np.arange(size) < size // 2
-    half, quarter = size // 2, size // 4
-    parts, moved = [x[:half], y[half:]], [dx[:half], dy[half:]]
-    place = {"dim": 0, "start": quarter, "length": half}
-    cut = slice(quarter, quarter + half)
-
-    def by_where(m, a, b):
-        return np.where(m, a, b)
-
-    def by_product(m, a, b):
-        return m * a + ~m * b
-
-    def scattered():
-        found = np.zeros(size)
-        found[cut] = g[:half]
-        return x[cut], found
-
-    def clamped(lo, hi, dlo, dhi):
-        below, above = x < lo, x > hi
-        return np.clip(x, lo, hi), np.where(below, dlo, np.where(above, dhi, dx))
-
-    def clamped_by_products(lo, hi, dlo, dhi):
-        below, above = x < lo, x > hi
-        tangent = below * dlo + above * dhi + ~(below | above) * dx
-        return np.clip(x, lo, hi), tangent
-
-    def returned(lo, hi, choose):
-        below, above = x < lo, x > hi
-        parts = [choose(m, g, 0.0) for m in (~(below | above), below, above)]
-        ends = parts[1:] if np.ndim(lo) else [part.sum() for part in parts[1:]]
-        return np.clip(x, lo, hi), parts[0], *ends
-
-    def gated(m, a, _):
-        return m * a
-
-    def selected(m, choose):
-        return lambda: (choose(m, x, y), choose(m, dx, dy))
-
-    def routed(m, choose, gate):
-        return lambda: (choose(m, x, y), gate(m, g, 0.0), gate(~m, g, 0.0))
-
-    cases = []
-    for what, m in (("a mixed mask", mixed), ("a mask of two halves", halves)):
-        jvp = [selected(m, choose) for choose in (by_where, by_product)]
-        vjp = [routed(m, c, gate) for c in (by_where, by_product) for gate in (by_where, gated)]
-        cases.append((f"where, {what}", "where", (x, y), (dx, dy), g, {"condition": m}, jvp, vjp))
-    joined = [lambda: (np.concatenate(parts), np.concatenate(moved))]
-    split = [lambda: (np.concatenate(parts), *np.split(g, [half]))]
-    cases.append(("cat", "cat", parts, moved, g, {"dim": 0}, joined, split))
-    views = [lambda: (x[cut], dx[cut])]
-    cases.append(("narrow", "narrow", (x,), (dx,), g[:half], place, views, [scattered]))
-    for what, bounds in (
-        ("arrays", (lo, hi, dlo, dhi)),
-        ("numbers", (np.float64(-0.7), np.float64(0.7), np.float64(2.0), np.float64(3.0))),
-    ):
-        jvp = [lambda b=bounds, f=f: f(*b) for f in (clamped, clamped_by_products)]
-        vjp = [lambda b=bounds, c=c: returned(*b[:2], c) for c in (by_where, gated)]
-        inputs, tangents = (x, *bounds[:2]), (dx, *bounds[2:])
-        cases.append((f"clamp, bounds are {what}", "clamp", inputs, tangents, g, {}, jvp, vjp))
-
-    def seconds(work):
-        start = time.perf_counter()
-        work()
-        return time.perf_counter() - start
-
-    for what, name, inputs, tangents, cotangent, metadata, jvp, vjp in cases:
-        primitive = primitives[name]
-
-        def push(p=primitive, i=inputs, t=tangents, m=metadata):
-            return p.jvp(i, t, **m)
-
-        def pull(p=primitive, i=inputs, c=cotangent, m=metadata):
-            output, pullback = p.vjp_jax(i, **m)
-            return output, *pullback(c)
-
-        for kind, ours, theirs in (("JVP", push, jvp), ("VJP", pull, vjp)):
-            for other in theirs:  # the same thing
-                for a, b in zip(ours(), other(), strict=True):
-                    np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-9)
-            pairs = [
-                paired(lambda o=ours: seconds(o), lambda t=other: seconds(t)) for other in theirs
-            ]
-            note = "views, no numbers moved" if (name, kind) == ("narrow", "JVP") else "≤ 1.5"
-            line(f"{kind} of {what} : numpy", *min(pairs, key=lambda pair: pair[1]), note)
-
-
 def main():
     print(f"{'':66} {'ours':>11} {'theirs':>12} {'ratio':>7}   wanted")
     with tempfile.TemporaryDirectory() as folder:
         fresh_processes(Path(folder))
         changes()
         long_loops(Path(folder))
-        routing()
+        bench_routing.routing(paired, line)
 
 
 if __name__ == "__main__":
