@@ -169,8 +169,7 @@ def routing(paired, line):
             ]
             mine, best = min(pairs, key=lambda pair: pair[1])
             if best < 1e-4:  # views on both sides: nothing is moved, only checked
-                print(
-                    f"{kind} of {case.what} : numpy, as views{mine * 1e6:42.0f} µs {best * 1e6:9.1f} µs"
-                )
+                what = f"{kind} of {case.what} : numpy, as views"
+                print(f"{what:66} {mine * 1e6:8.1f} µs {best * 1e6:9.1f} µs")
             else:
                 line(f"{kind} of {case.what} : numpy", mine, best, "≤ 1.5")
