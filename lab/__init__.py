@@ -6,10 +6,15 @@ What you can do, and the name for it:
   or take one from `gallery.loops`
 - differentiate it: `derivative`; one Scan alone: `derive`, `pullback`
 - see what happened: `trace`, as formulas `spelled`; whether it is right: `Trace.verify`, `check`
+- differentiate forwards: `pushforward`; hold a loop's two derivatives together: `dot_product`
 - ask what becomes of a tap pattern: `Tape.reverse`
+- route gradients by where, cat, narrow and clamp: `structural`
 
 `lab` draws nothing; that is what `visual` is for.
 """
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from pytensor.scan.utils import until
 
@@ -27,6 +32,11 @@ from lab.trace import ScanTrace, TapeTrace, Trace
 from lab.tracing import trace
 from lab.variables import Parameter, RandomState, Sequence, State
 
+if TYPE_CHECKING:
+    from lab import structural
+    from lab.adjoint import DotProduct, dot_product
+    from lab.tangent import pushforward
+
 __all__ = [
     "RULE",
     "ArgumentError",
@@ -35,6 +45,7 @@ __all__ = [
     "Derivation",
     "Derivative",
     "Disconnected",
+    "DotProduct",
     "GradientError",
     "GraphError",
     "Kind",
@@ -58,9 +69,25 @@ __all__ = [
     "check",
     "derivative",
     "derive",
+    "dot_product",
     "gallery",
     "pullback",
+    "pushforward",
     "spelled",
+    "structural",
     "trace",
     "until",
 ]
+
+# Pictures of loops need none of these, and should not wait for them.
+_LATER = {"DotProduct": "adjoint", "dot_product": "adjoint", "pushforward": "tangent"}
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        """What is imported only when it is asked for."""
+        if name == "structural":
+            return import_module("lab.structural")
+        if name in _LATER:
+            return getattr(import_module(f"lab.{_LATER[name]}"), name)
+        raise AttributeError(f"module 'lab' has no attribute {name!r}")

@@ -4,7 +4,7 @@
 raises `WrongGradientError` with the first entry that disagrees.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -89,6 +89,14 @@ def compare(found: Any, expected: Any, tolerance: float, what: str = "gradient")
     return worst
 
 
+def inner(pairs: Iterable[tuple[np.ndarray, np.ndarray]]) -> float:
+    """The real inner product <a, b> = Re sum(conj(a) * b), summed over pairs of arrays.
+
+    It is summed in double precision, whatever the arrays are.
+    """
+    return float(sum(np.vdot(a, np.asarray(b) * np.float64(1)).real for a, b in pairs))
+
+
 def adjoint(
     outputs: Sequence[np.ndarray],
     output_gradients: Sequence[np.ndarray],
@@ -101,9 +109,6 @@ def adjoint(
     `outputs` are J v for the input `tangents` v, `gradients` are J* g for `output_gradients`
     g.  Returns the relative difference of the two inner products.
     """
-
-    def inner(first: Sequence[np.ndarray], second: Sequence[np.ndarray]) -> float:
-        return float(sum(np.vdot(a, b).real for a, b in zip(first, second, strict=True)))
-
-    forward, backward = inner(output_gradients, outputs), inner(gradients, tangents)
+    forward = inner(zip(output_gradients, outputs, strict=True))
+    backward = inner(zip(gradients, tangents, strict=True))
     return compare(backward, forward, tolerance, "<J* g, v>")

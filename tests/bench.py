@@ -15,6 +15,8 @@ import tempfile
 import time
 from pathlib import Path
 
+import bench_routing
+
 ROOT = Path(__file__).parent.parent
 IMPORTS = "import pytensor.tensor, pytensor.scan"
 LOOP = """
@@ -229,6 +231,7 @@ def main():
         fresh_processes(Path(folder))
         changes()
         long_loops(Path(folder))
+        bench_routing.routing(paired, line)
     pictures()
 
 

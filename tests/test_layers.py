@@ -18,7 +18,7 @@ def imports(path):
 
 
 def test_lab_imports_nothing_of_drawing():
-    for path in (ROOT / "lab").glob("*.py"):
+    for path in (ROOT / "lab").rglob("*.py"):
         assert not FORBIDDEN & {name.split(".")[0] for name in imports(path)}, path.name
 
 
@@ -29,14 +29,21 @@ def test_the_checker_sees_an_import(tmp_path):
 
 
 def test_importing_both_loads_no_heavy_library():
-    heavy = {"matplotlib", "IPython", "ipywidgets", "numba", "tqdm", "pygraphviz"}
+    heavy = {"matplotlib", "IPython", "ipywidgets", "numba", "tqdm", "pygraphviz", "torch", "jax"}
     code = f"import sys, lab, visual; print([m for m in sys.modules if m in {heavy}])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT)
     assert done.stdout.strip() == "[]", done.stderr
 
 
+def test_importing_the_engine_leaves_out_what_loops_do_not_need():
+    code = "import sys, lab; print([m for m in sys.modules if m.startswith('lab.structural')])"
+    code += "; print(lab.structural.where, lab.dot_product, lab.pushforward)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT)
+    assert done.stdout.startswith("[]\n<function where"), done.stderr
+
+
 def test_layout_of_a_scan_is_known_in_one_file():
-    for path in (ROOT / "lab").glob("*.py"):
+    for path in (ROOT / "lab").rglob("*.py"):
         if path.name not in ("scan.py", "run.py"):
             text = path.read_text()
             assert "mit_mot_in_slices" not in text, path.name

@@ -1,0 +1,39 @@
+"""Routing gradients: where, cat, narrow and clamp, and their derivatives.
+
+What you can do, and the name for it:
+
+- route arrays or PyTensor variables: `where`, `cat`, `narrow`, `clamp`
+- differentiate one of them: ``primitives["clamp"]``, a `Primitive` with ``jvp``, ``transpose``,
+  ``vjp_jax`` and ``vjp_torch``; ``linearize`` gives its `Linearization`, with ``.T``
+- differentiate a function made of them: `jvp`, `vjp`; `record` shows it as a `Chain`
+- see that tapes are made of them: `set_subtensor`, `tape_step`
+
+The inner product is the real Frobenius one, Re sum(conj(a) * b).  Conditions, axes, starts and
+lengths are metadata, which is not differentiated.  Arrays that come out are read-only, since
+some share memory with what went in.  After "Structural AD Notes".
+"""
+
+from lab.structural.chain import Chain, ChainLinearization, jvp, record, vjp
+from lab.structural.overwriting import set_subtensor, tape_step
+from lab.structural.primitive import Adjoint, Linearization, Primitive
+from lab.structural.recording import Equation
+from lab.structural.registry import cat, clamp, narrow, primitives, where
+
+__all__ = [
+    "Adjoint",
+    "Chain",
+    "ChainLinearization",
+    "Equation",
+    "Linearization",
+    "Primitive",
+    "cat",
+    "clamp",
+    "jvp",
+    "narrow",
+    "primitives",
+    "record",
+    "set_subtensor",
+    "tape_step",
+    "vjp",
+    "where",
+]
