@@ -7,13 +7,14 @@ What you can do, and the name for it:
 - differentiate it: `derivative`; one Scan alone: `derive`, `pullback`
 - see what happened: `trace`, as formulas `spelled`; whether it is right: `Trace.verify`, `check`
 - ask what becomes of a tap pattern: `Tape.reverse`
+- differentiate plain Python, with a tape that is written while it runs: `eager`
 
 `lab` draws nothing; that is what `visual` is for.
 """
 
 from pytensor.scan.utils import until
 
-from lab import check, gallery
+from lab import check, eager, gallery
 from lab.cotangent import Connected, Disconnected, ThroughUntraced, Undefined
 from lab.derivation import RULE, Derivation, PullbackRule
 from lab.derivative import Derivative, ManyScansWarning, derivative
@@ -58,6 +59,7 @@ __all__ = [
     "check",
     "derivative",
     "derive",
+    "eager",
     "gallery",
     "pullback",
     "spelled",

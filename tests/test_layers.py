@@ -18,7 +18,7 @@ def imports(path):
 
 
 def test_lab_imports_nothing_of_drawing():
-    for path in (ROOT / "lab").glob("*.py"):
+    for path in (ROOT / "lab").rglob("*.py"):
         assert not FORBIDDEN & {name.split(".")[0] for name in imports(path)}, path.name
 
 
@@ -36,7 +36,7 @@ def test_importing_both_loads_no_heavy_library():
 
 
 def test_layout_of_a_scan_is_known_in_one_file():
-    for path in (ROOT / "lab").glob("*.py"):
+    for path in (ROOT / "lab").rglob("*.py"):
         if path.name not in ("scan.py", "run.py"):
             text = path.read_text()
             assert "mit_mot_in_slices" not in text, path.name

@@ -1,0 +1,40 @@
+"""The eager tape: gradients of plain Python functions, written down while they run.
+
+What you can do, and the name for it:
+
+- differentiate, to any order: `grad`, of functions written with `np`
+- teach it a function: `primitive`, with a gradient maker; `D`, with a forward pass
+- look at the parts: `Node`, `Tape`, `Setter`, `value_of`, `zeros_like`, `mutating_add`,
+  `take`, `untake`
+
+It is the counterpart of a Scan's tapes, which are laid out before the loop runs.
+"""
+
+from lab.eager import np
+from lab.eager.indexing import take, untake
+from lab.eager.tape import (
+    D,
+    Node,
+    Setter,
+    Tape,
+    grad,
+    mutating_add,
+    primitive,
+    value_of,
+    zeros_like,
+)
+
+__all__ = [
+    "D",
+    "Node",
+    "Setter",
+    "Tape",
+    "grad",
+    "mutating_add",
+    "np",
+    "primitive",
+    "take",
+    "untake",
+    "value_of",
+    "zeros_like",
+]

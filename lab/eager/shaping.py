@@ -1,0 +1,142 @@
+"""Sums, copies and rearrangements of entries: linear, and one another's gradients.
+
+What one operand's entry was broadcast to, its gradient is summed over: `broadcast_to` and
+`unbroadcast` (with `sum` in it) are a pair.  The others move entries, and their gradients
+move them back.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy
+
+from lab.eager.indexing import take
+from lab.eager.tape import Function, Node, primitive, value_of
+
+Shape = tuple[int, ...]
+Axis = Any  # the number of an axis, several in a tuple, or None for all
+
+
+def shape_of(x: Any) -> Shape:
+    """The shape of the value of `x`."""
+    value = value_of(x)
+    return value.shape if hasattr(value, "shape") else numpy.shape(value)
+
+
+def unbroadcast(g: Any, shape: Shape) -> Any:
+    """The gradient `g` of a broadcast operand, summed back to the operand's own `shape`."""
+    if shape_of(g) == shape:
+        return g
+    extra = len(shape_of(g)) - len(shape)
+    stretched = tuple(
+        axis
+        for axis, length in enumerate(shape_of(g))
+        if axis < extra or (shape[axis - extra] == 1 and length != 1)
+    )
+    return reshape(sum(g, stretched), shape) if stretched else reshape(g, shape)
+
+
+def kept_shape(shape: Shape, axis: Axis) -> Shape:
+    """`shape` after a reduction over `axis` that keeps every axis, at length 1."""
+    if axis is None:
+        return (1,) * len(shape)
+    reduced = {a % len(shape) for a in (axis if isinstance(axis, Sequence) else (axis,))}
+    return tuple(1 if a in reduced else length for a, length in enumerate(shape))
+
+
+def _reshape(a: Any, shape: Any) -> Any:
+    return numpy.reshape(a, shape)
+
+
+def _reshape_gradient(y: Any, a: Any, shape: Any) -> list:
+    old = shape_of(a)
+    return [lambda g: reshape(g, old)]
+
+
+def _broadcast_to_gradient(y: Any, a: Any, shape: Any) -> list:
+    old = shape_of(a)
+    return [lambda g: unbroadcast(g, old)]
+
+
+def _sum(a: Any, axis: Axis = None, keepdims: Any = False) -> Any:
+    return numpy.sum(a, axis=axis, keepdims=keepdims)
+
+
+def _sum_gradient(y: Any, a: Any, axis: Axis = None, keepdims: bool = False) -> list:
+    shape = shape_of(a)
+    if axis is None:
+        return [lambda g: broadcast_to(g, shape)]
+    return [lambda g: broadcast_to(reshape(g, kept_shape(shape, axis)), shape)]
+
+
+def _transpose_gradient(y: Any, a: Any, axes: Any = None) -> list:
+    if axes is None:
+        return [transpose]
+    back = tuple(numpy.argsort([axis % len(shape_of(a)) for axis in axes]).tolist())
+    return [lambda g: transpose(g, back)]
+
+
+def _concatenate(axis: int, *arrays: Any) -> Any:
+    return numpy.concatenate(arrays, axis)
+
+
+def _concatenate_gradient(y: Any, axis: int, *arrays: Any) -> list:
+    axis %= len(shape_of(y))
+
+    def part(stop: int, length: int) -> Any:
+        index = (slice(None),) * axis + (slice(stop - length, stop),)
+        return lambda g: take(g, index)
+
+    lengths = [shape_of(array)[axis] for array in arrays]
+    stops = numpy.cumsum(lengths).tolist()
+    return [None, *map(part, stops, lengths)]
+
+
+reshape = primitive(_reshape, _reshape_gradient, "reshape")
+broadcast_to = primitive(numpy.broadcast_to, _broadcast_to_gradient)
+sum = primitive(_sum, _sum_gradient, "sum")
+transpose = primitive(numpy.transpose, _transpose_gradient)
+swapaxes: Function = primitive(
+    numpy.swapaxes, lambda y, a, first, second: [lambda g: swapaxes(g, first, second)]
+)
+_concatenated = primitive(_concatenate, _concatenate_gradient, "concatenate")
+
+
+def ravel(a: Any) -> Any:
+    """All entries in one row, the last axis fastest."""
+    return reshape(a, (-1,))
+
+
+def expand_dims(a: Any, axis: int) -> Any:
+    """`a` with a new axis of length 1, which is `axis` of the result."""
+    return reshape(a, numpy.expand_dims(value_of(a), axis).shape)
+
+
+def squeeze(a: Any, axis: Axis = None) -> Any:
+    """`a` without its axes of length 1, or without those named."""
+    return reshape(a, numpy.squeeze(value_of(a), axis).shape)
+
+
+def concatenate(arrays: Sequence[Any], axis: int | None = 0) -> Any:
+    """The arrays one after the other along `axis`; all their entries in a row for None."""
+    if axis is None:
+        return _concatenated(0, *map(ravel, arrays))
+    return _concatenated(axis, *arrays)
+
+
+def stack(arrays: Sequence[Any], axis: int = 0) -> Any:
+    """Arrays of one shape, side by side along a new axis."""
+    return _concatenated(axis, *(expand_dims(array, axis) for array in arrays))
+
+
+def array(entries: Any) -> Any:
+    """An array of numbers, nodes, or lists of them."""
+    if isinstance(entries, list | tuple) and _holds_node(entries):
+        return stack([array(entry) for entry in entries])
+    return entries if isinstance(entries, Node) else numpy.array(entries)
+
+
+def _holds_node(entries: Any) -> bool:
+    if isinstance(entries, list | tuple):
+        return any(map(_holds_node, entries))
+    return isinstance(entries, Node)
