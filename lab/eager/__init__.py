@@ -4,6 +4,7 @@ What you can do, and the name for it:
 
 - differentiate, to any order: `grad`, of functions written with `np`
 - teach it a function: `primitive`, with a gradient maker; `D`, with a forward pass
+- watch its tapes fill and empty: `recording`; mark the steps of a loop: `steps`
 - look at the parts: `Node`, `Tape`, `Setter`, `value_of`, `zeros_like`, `mutating_add`,
   `take`, `untake`
 
@@ -12,6 +13,8 @@ It is the counterpart of a Scan's tapes, which are laid out before the loop runs
 
 from lab.eager import np
 from lab.eager.indexing import take, untake
+from lab.eager.recorder import recording, steps
+from lab.eager.recording import Recording
 from lab.eager.tape import (
     D,
     Node,
@@ -27,12 +30,15 @@ from lab.eager.tape import (
 __all__ = [
     "D",
     "Node",
+    "Recording",
     "Setter",
     "Tape",
     "grad",
     "mutating_add",
     "np",
     "primitive",
+    "recording",
+    "steps",
     "take",
     "untake",
     "value_of",

@@ -68,19 +68,22 @@ def _divide_gradient(z: Any, x: Any, y: Any) -> list:
 def _power_gradient(z: Any, x: Any, y: Any) -> list:
     """Dx = g·y·x**(y-1), dy = g·z·log x; both 0 where the power is constant, at 0 as well."""
     shapes = shape_of(x), shape_of(y)
-
-    def less_one() -> Any:
-        if isinstance(y, Node):
-            return minus(y, 1)
-        return numpy.where(y == 0, 1, y - 1) if numpy.ndim(y) else (y - 1 if y != 0 else 1)
-
-    def log_base() -> Any:
-        return log(x + (value_of(x) == 0))  # 0**y stays 0 when y moves
-
     return [
-        lambda g: unbroadcast(g * (y * x ** less_one()), shapes[0]),
-        lambda g: unbroadcast(g * (z * log_base()), shapes[1]),
+        lambda g: unbroadcast(g * (y * x ** _less_one(y)), shapes[0]),
+        lambda g: unbroadcast(g * (z * _log_base(x)), shapes[1]),
     ]
+
+
+def _less_one(y: Any) -> Any:
+    """The power that is left; where a constant power is 0, any will do."""
+    if isinstance(y, Node):
+        return minus(y, 1)
+    return numpy.where(y == 0, 1, y - 1) if numpy.ndim(y) else (y - 1 if y != 0 else 1)
+
+
+def _log_base(x: Any) -> Any:
+    """Log x; 0 at 0, where x**y stays 0 when y moves."""
+    return log(x + (value_of(x) == 0))
 
 
 def _logaddexp_gradient(z: Any, x: Any, y: Any) -> list:

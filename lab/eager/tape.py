@@ -36,7 +36,7 @@ Function = Callable[..., Any]
 
 
 class Tape(list["Node"]):
-    """The nodes of one run, in the order in which they were made, and a priority.
+    """The nodes of one run of `function`, in the order in which they were made; a priority.
 
     Where two tapes meet in one operation, the one of higher priority records it first.  A
     new tape lies above every tape that is active, in any thread.  (Above the tapes of the
@@ -45,6 +45,10 @@ class Tape(list["Node"]):
 
     node: "type[Node]"
     priority = 0
+
+    def __init__(self, function: str = "") -> None:
+        super().__init__()
+        self.function = function
 
     def __enter__(self) -> "Tape":
         with _LOCK:
@@ -66,7 +70,7 @@ class Tape(list["Node"]):
 _ACTIVE: list[Tape] = []
 _LOCK = Lock()
 _SPENT = Tape()  # where nodes go when their tape is done; its priority 0 is below all others
-new_tape: ContextVar[Callable[[], Tape]] = ContextVar("new_tape", default=Tape)
+new_tape: ContextVar[Callable[[str], Tape]] = ContextVar("new_tape", default=Tape)
 
 
 def next_priority() -> int:
@@ -225,7 +229,7 @@ def grad(function: Function, argnum: int = 0) -> Function:
     @wraps(function)
     def gradient(*args: Any, **kwargs: Any) -> Any:
         check_start(function, args, argnum, value_of)
-        with new_tape.get()() as tape:
+        with new_tape.get()(name_of(function)) as tape:
             start = tape.node(args[argnum], tape)
             end = function(*args[:argnum], start, *args[argnum + 1 :], **kwargs)
             check_real_number(function, value_of(end))
