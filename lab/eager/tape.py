@@ -189,6 +189,7 @@ def D(  # noqa: N802 (its name in the mathematics)
         ]
         return top.node(result, top, parents, operation, args)
 
+    lifted.__name__ = operation
     return lifted
 
 
