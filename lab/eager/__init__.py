@@ -14,7 +14,7 @@ It is the counterpart of a Scan's tapes, which are laid out before the loop runs
 from lab.eager import np
 from lab.eager.indexing import take, untake
 from lab.eager.recorder import recording, steps
-from lab.eager.recording import Recording
+from lab.eager.records import Recording
 from lab.eager.tape import (
     D,
     Node,

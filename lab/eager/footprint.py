@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from lab.eager.recording import Memory
+from lab.eager.records import Memory
 from lab.eager.tape import Node, Tape
 
 _EMPTY_NODE = getsizeof(Node(0.0, Tape())) + getsizeof([])

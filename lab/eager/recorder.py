@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from lab.arrays import freeze
-from lab.eager import recording as records
+from lab.eager import records
 from lab.eager.footprint import footprint
-from lab.eager.recording import Event, Held, NodeRecord, Recording, SparseValue, TapeRecord
+from lab.eager.records import Event, Held, NodeRecord, Recording, SparseValue, TapeRecord
 from lab.eager.tape import Node, Setter, Tape, new_tape, value_of
 
 
