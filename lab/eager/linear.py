@@ -25,16 +25,20 @@ def _matmul_gradient(c: Any, a: Any, b: Any) -> list:
 
     def matrix(g: Any) -> Any:
         shape = (*shape_of(g), 1) if column else shape_of(g)
-        return reshape(g, (*shape[:-1], 1, shape[-1])) if row else _as(g, shape)
+        return _as(g, (*shape[:-1], 1, shape[-1]) if row else shape)
 
-    return [
-        lambda g: _as(
-            unbroadcast(matmul(matrix(g), swapaxes(_as(b, columns), -1, -2)), rows), a_shape
-        ),
-        lambda g: _as(
-            unbroadcast(matmul(swapaxes(_as(a, rows), -1, -2), matrix(g)), columns), b_shape
-        ),
-    ]
+    def a_gradient(g: Any) -> Any:
+        # a column times a row is every product of their entries
+        times = multiply if column else matmul
+        whole = times(matrix(g), swapaxes(_as(b, columns), -1, -2))
+        return _as(unbroadcast(whole, rows), a_shape)
+
+    def b_gradient(g: Any) -> Any:
+        times = multiply if row else matmul
+        whole = times(swapaxes(_as(a, rows), -1, -2), matrix(g))
+        return _as(unbroadcast(whole, columns), b_shape)
+
+    return [a_gradient, b_gradient]
 
 
 def _as(x: Any, shape: tuple[int, ...]) -> Any:
