@@ -276,6 +276,15 @@ def test_mutating_add_mutates_and_is_a_primitive():
     assert grad(f)(numpy.array([1.0, 2.0, 3.0])).tolist() == [2, 10, 10]
 
 
+def test_a_setter_that_is_used_twice():
+    def f(x):
+        once = untake(x, [0, 0])
+        return np.sum(mutating_add(mutating_add(numpy.zeros(2), once), once) ** 2)  # (2(x0 + x1))²
+
+    assert grad(f)(numpy.array([1.0, 2.0])).tolist() == [24, 24]
+    check.eager_gradients(f, numpy.array([1.0, 2.0]))
+
+
 def swapped(old, new):
     """Branches exchanged: the sum of whole arrays where there is a Setter, and the reverse."""
     if not isinstance(new, Setter):
@@ -407,6 +416,21 @@ def test_zeros_and_values():
     assert zeros_like(inner).tolist() == numpy.zeros((2, 3)).tolist()
 
 
+def test_nodes_are_shown_and_compared_by_value():
+    seen = []
+
+    def f(x):
+        assert x == 3.0
+        assert x != 2
+        assert 2 < x <= 3
+        assert x in {x}
+        seen.append((repr(x), f"{x:.2f}", str(np.max(x * ones))))
+        return numpy.float64(2.0) * x
+
+    assert grad(f)(3.0) == 2
+    assert seen == [("Node(np.float64(3.0))", "3.00", "Node(np.float64(3.0))")]
+
+
 def test_float32_stays_float32():
     found = grad(lambda a: np.sum(np.tanh(a * 0.5) ** 2) + a[0] * 2)(numpy.ones(3, "float32"))
     assert found.dtype == "float32"
@@ -458,6 +482,11 @@ BAD = {
         lambda: grad(lambda a: a.__setitem__(0, 1.0))(ones),
         lab.GradientError,
         ["Node(array([1., 1., 1.]))[0] = …", "in place"],
+    ),
+    "complex numbers on the way": (
+        lambda: grad(lambda x: abs(x * 1j))(2.0),
+        lab.GradientError,
+        ["<lambda>", "complex numbers"],
     ),
     "adding into an array in place": (
         lambda: grad(lambda x: ones.__iadd__(x))(1.0),

@@ -9,6 +9,9 @@ What you can do, and the name for it:
   `take`, `untake`
 
 It is the counterpart of a Scan's tapes, which are laid out before the loop runs.
+
+One simplification: a tape keeps the arrays that an operation was given, not copies of them.
+Do not change an array in place after it was used and before the gradient is there.
 """
 
 from lab.eager import np

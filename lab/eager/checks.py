@@ -63,6 +63,15 @@ def check_real_number(function: Any, value: Any) -> None:
     )
 
 
+def check_real_gradient(function: Any, value: Any) -> None:
+    """Raise GradientError if a function was real, but went through complex numbers."""
+    if getattr(value, "dtype", np.dtype(float)).kind == "c":
+        raise GradientError(
+            f"{name_of(function)}: complex numbers occur in it, for which the rules here do not "
+            "hold; write it with real and imaginary parts of their own."
+        )
+
+
 def check_keywords(operation: str, kwargs: Mapping[str, Any], node: type) -> None:
     """Raise GradientError if a node was given by keyword, where no gradient can reach it."""
     for name, value in kwargs.items():

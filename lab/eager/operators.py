@@ -68,7 +68,8 @@ def _function(self: Node, function: Any, types: Any, args: Any, kwargs: Any) -> 
 def _plain(self: Node, *_: Any, **__: Any) -> Any:
     raise GradientError(
         f"{self!r} was given to a function that is not registered, which takes plain numbers and "
-        "would lose the gradient; use lab.eager.np, lab.eager.primitive, or lab.eager.value_of."
+        "would lose the gradient; use lab.eager.np (np.array for lists of nodes), a "
+        "lab.eager.primitive, or lab.eager.value_of."
     )
 
 
@@ -118,6 +119,7 @@ METHODS: dict[str, Any] = {
     "__len__": lambda self: len(value_of(self)),
     "__bool__": lambda self: bool(value_of(self)),
     "__repr__": _represent,
+    "__format__": lambda self, form: format(value_of(self), form),
     "__array_ufunc__": _ufunc,
     "__array_function__": _function,
     "__array__": _plain,

@@ -26,6 +26,7 @@ from lab.eager.checks import (
     check_argnum,
     check_gradients,
     check_keywords,
+    check_real_gradient,
     check_real_number,
     check_start,
     name_of,
@@ -240,14 +241,15 @@ def grad(function: Function, argnum: int = 0) -> Function:
                     node = tape.pop()
                     node.send_upstream()
                     node.leave()
-            return _own(start.sum_outgrads())
+            return _handed_over(start.sum_outgrads(), function)
 
     gradient.__name__ = f"grad({name_of(function)})"
     return gradient
 
 
-def _own(gradient: Any) -> Any:
-    """The gradient as an array that its receiver may write to."""
+def _handed_over(gradient: Any, function: Function) -> Any:
+    """The gradient as its receiver may use it: real, and an array that can be written to."""
+    check_real_gradient(function, value_of(gradient))
     if isinstance(gradient, np.ndarray) and not gradient.flags.writeable:
         return gradient.copy()  # it was one number, seen as a whole array
     return gradient
