@@ -42,31 +42,34 @@ tanh = _unary("tanh", lambda g, y, x: g * (1 - y * y))
 
 
 def _add_gradient(z: Any, x: Any, y: Any) -> list:
-    """Dx = g, dy = g."""
+    """The gradients: dx = g, dy = g."""
     shapes = shape_of(x), shape_of(y)
     return [lambda g: unbroadcast(g, shapes[0]), lambda g: unbroadcast(g, shapes[1])]
 
 
 def _subtract_gradient(z: Any, x: Any, y: Any) -> list:
-    """Dx = g, dy = -g."""
+    """The gradients: dx = g, dy = -g."""
     shapes = shape_of(x), shape_of(y)
     return [lambda g: unbroadcast(g, shapes[0]), lambda g: unbroadcast(-g, shapes[1])]
 
 
 def _multiply_gradient(z: Any, x: Any, y: Any) -> list:
-    """Dx = g·y, dy = g·x."""
+    """The gradients: dx = g·y, dy = g·x."""
     shapes = shape_of(x), shape_of(y)
     return [lambda g: unbroadcast(g * y, shapes[0]), lambda g: unbroadcast(g * x, shapes[1])]
 
 
 def _divide_gradient(z: Any, x: Any, y: Any) -> list:
-    """Dx = g / y, dy = -g·z / y."""
+    """The gradients: dx = g / y, dy = -g·z / y."""
     shapes = shape_of(x), shape_of(y)
     return [lambda g: unbroadcast(g / y, shapes[0]), lambda g: unbroadcast(-g * z / y, shapes[1])]
 
 
 def _power_gradient(z: Any, x: Any, y: Any) -> list:
-    """Dx = g·y·x**(y-1), dy = g·z·log x; both 0 where the power is constant, at 0 as well."""
+    """The gradients: dx = g·y·x**(y-1), dy = g·z·log x.
+
+    At x = 0, a constant power of 0 gives dx = 0, and any power gives dy = 0.
+    """
     shapes = shape_of(x), shape_of(y)
     return [
         lambda g: unbroadcast(g * (y * x ** _less_one(y)), shapes[0]),
@@ -87,7 +90,7 @@ def _log_base(x: Any) -> Any:
 
 
 def _logaddexp_gradient(z: Any, x: Any, y: Any) -> list:
-    """Dx = g·exp(x - z), dy = g·exp(y - z)."""
+    """The gradients: dx = g·exp(x - z), dy = g·exp(y - z)."""
     shapes = shape_of(x), shape_of(y)
     return [
         lambda g: unbroadcast(g * exp(x - z), shapes[0]),

@@ -17,7 +17,7 @@ from lab.errors import ArgumentError
 
 
 def _matmul_gradient(c: Any, a: Any, b: Any) -> list:
-    """DA = G·Bᵀ, dB = Aᵀ·G."""
+    """The gradients: dA = G·Bᵀ, dB = Aᵀ·G."""
     a_shape, b_shape = shape_of(a), shape_of(b)
     row, column = len(a_shape) == 1, len(b_shape) == 1
     rows = (1, *a_shape) if row else a_shape

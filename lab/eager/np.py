@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy
 
-from lab.eager.choosing import clip, max, maximum, mean, min, minimum, where
 from lab.eager.elementwise import (
     absolute,
     add,
@@ -42,17 +41,17 @@ from lab.eager.elementwise import (
     tan,
     tanh,
 )
+from lab.eager.extremes import max, maximum, min, minimum
 from lab.eager.linear import dot, matmul, outer
 from lab.eager.operators import REGISTERED
+from lab.eager.routing import array, clip, concatenate, stack, where
 from lab.eager.shaping import (
-    array,
     broadcast_to,
-    concatenate,
     expand_dims,
+    mean,
     ravel,
     reshape,
     squeeze,
-    stack,
     sum,
     swapaxes,
     transpose,

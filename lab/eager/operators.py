@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy
 
-from lab.eager import choosing, elementwise, linear, shaping
+from lab.eager import elementwise, extremes, linear, shaping
 from lab.eager.checks import name_of
 from lab.eager.indexing import take
 from lab.eager.tape import Function, Node, value_of
@@ -132,9 +132,9 @@ METHODS: dict[str, Any] = {
     "dtype": _property("dtype"),
     "T": property(shaping.transpose),
     "sum": shaping.sum,
-    "mean": choosing.mean,
-    "max": choosing.max,
-    "min": choosing.min,
+    "mean": shaping.mean,
+    "max": extremes.max,
+    "min": extremes.min,
     "dot": linear.dot,
     "ravel": shaping.ravel,
     "reshape": lambda self, *shape: shaping.reshape(self, _shape_or_axes(shape)),

@@ -6,12 +6,12 @@ move them back.
 """
 
 from collections.abc import Sequence
+from math import prod
 from typing import Any
 
 import numpy
 
-from lab.eager.indexing import take
-from lab.eager.tape import Function, Node, primitive, value_of
+from lab.eager.tape import Function, primitive, value_of
 
 Shape = tuple[int, ...]
 Axis = Any  # the number of an axis, several in a tuple, or None for all
@@ -76,22 +76,6 @@ def _transpose_gradient(y: Any, a: Any, axes: Any = None) -> list:
     return [lambda g: transpose(g, back)]
 
 
-def _concatenate(axis: int, *arrays: Any) -> Any:
-    return numpy.concatenate(arrays, axis)
-
-
-def _concatenate_gradient(y: Any, axis: int, *arrays: Any) -> list:
-    axis %= len(shape_of(y))
-
-    def part(stop: int, length: int) -> Any:
-        index = (slice(None),) * axis + (slice(stop - length, stop),)
-        return lambda g: take(g, index)
-
-    lengths = [shape_of(array)[axis] for array in arrays]
-    stops = numpy.cumsum(lengths).tolist()
-    return [None, *map(part, stops, lengths)]
-
-
 reshape = primitive(_reshape, _reshape_gradient, "reshape")
 broadcast_to = primitive(numpy.broadcast_to, _broadcast_to_gradient)
 sum = primitive(_sum, _sum_gradient, "sum")
@@ -99,7 +83,6 @@ transpose = primitive(numpy.transpose, _transpose_gradient)
 swapaxes: Function = primitive(
     numpy.swapaxes, lambda y, a, first, second: [lambda g: swapaxes(g, first, second)]
 )
-_concatenated = primitive(_concatenate, _concatenate_gradient, "concatenate")
 
 
 def ravel(a: Any) -> Any:
@@ -117,26 +100,9 @@ def squeeze(a: Any, axis: Axis = None) -> Any:
     return reshape(a, numpy.squeeze(value_of(a), axis).shape)
 
 
-def concatenate(arrays: Sequence[Any], axis: int | None = 0) -> Any:
-    """The arrays one after the other along `axis`; all their entries in a row for None."""
-    if axis is None:
-        return _concatenated(0, *map(ravel, arrays))
-    return _concatenated(axis, *arrays)
-
-
-def stack(arrays: Sequence[Any], axis: int = 0) -> Any:
-    """Arrays of one shape, side by side along a new axis."""
-    return _concatenated(axis, *(expand_dims(array, axis) for array in arrays))
-
-
-def array(entries: Any) -> Any:
-    """An array of numbers, nodes, or lists of them."""
-    if isinstance(entries, list | tuple) and _holds_node(entries):
-        return stack([array(entry) for entry in entries])
-    return entries if isinstance(entries, Node) else numpy.array(entries)
-
-
-def _holds_node(entries: Any) -> bool:
-    if isinstance(entries, list | tuple):
-        return any(map(_holds_node, entries))
-    return isinstance(entries, Node)
+def mean(a: Any, axis: Axis = None, keepdims: bool = False) -> Any:
+    """The sum over `axis`, divided by how many entries it has."""
+    shape = shape_of(a)
+    reduced = zip(shape, kept_shape(shape, axis), strict=True)
+    entries = prod(length for length, kept in reduced if kept != length)
+    return sum(a, axis, keepdims) / entries
