@@ -108,6 +108,8 @@ RULES = {
     "signs, swapped": (lambda a: (2 + a) * (2 - a) + 3 / (a * a + 1) + 2.0**a, [A]),
     "signs, arrays to the left": (lambda a: (B + a) * (B - a) + B / (a * a + 1) + 2**a, [A]),
     "a power of arrays": (lambda a: a ** numpy.array([0, 1, 2]), [A]),
+    "remainder": (np.remainder, [A, numpy.array([0.37, -0.21, 0.9])]),
+    "%": (lambda a, x: (a % x) * (2.3 % a) * (a // x + 7), [POSITIVE, 0.19]),
     "logaddexp": (np.logaddexp, [A, ROW]),
     "arctan2": (np.arctan2, [A, B]),
     "sum": (np.sum, [A]),
@@ -116,6 +118,8 @@ RULES = {
     "sum, kept": (lambda a: np.sum(a, axis=1, keepdims=True) * a, [A]),
     "mean": (lambda a: np.mean(a) * a, [A]),
     "mean, axis": (lambda a: a.mean(1), [STACK]),
+    "var": (lambda a: np.var(a) * a, [A]),
+    "std, axis": (lambda a: np.std(a, axis=0, ddof=1, keepdims=True) * a, [A]),
     "max": (lambda a: np.max(a) * a, [A]),
     "max, axis": (lambda a: np.max(a**2, axis=1), [A]),
     "min, kept": (lambda a: np.min(a, axis=0, keepdims=True) * a, [A]),
@@ -189,6 +193,16 @@ def test_where_keeps_what_was_not_chosen_out_of_the_gradient():
     with numpy.errstate(divide="ignore"):
         found = grad(lambda a: np.sum(np.where(a > 0, a, numpy.inf)))(numpy.array([1.0, 0.0]))
     assert found.tolist() == [1, 0]
+
+
+@pytest.mark.parametrize("function", ["mean", "var", "std"])
+@pytest.mark.parametrize("axis", [None, 0, -1, (0, 2)])
+def test_statistics_are_numpys(function, axis):
+    for keepdims in (False, True):
+        ours = getattr(np, function)(STACK, axis=axis, keepdims=keepdims)
+        theirs = getattr(numpy, function)(STACK, axis=axis, keepdims=keepdims)
+        assert ours.shape == theirs.shape
+        assert numpy.allclose(ours, theirs, rtol=1e-14)
 
 
 def test_numpy_itself_takes_nodes():

@@ -89,6 +89,13 @@ def _log_base(x: Any) -> Any:
     return log(x + (value_of(x) == 0))
 
 
+def _remainder_gradient(z: Any, x: Any, y: Any) -> list:
+    """Z = x - y·floor(x/y); the gradients: dx = g, dy = -g·floor(x/y)."""
+    shapes = shape_of(x), shape_of(y)
+    times = numpy.floor_divide(value_of(x), value_of(y))
+    return [lambda g: unbroadcast(g, shapes[0]), lambda g: unbroadcast(-g * times, shapes[1])]
+
+
 def _logaddexp_gradient(z: Any, x: Any, y: Any) -> list:
     """The gradients: dx = g·exp(x - z), dy = g·exp(y - z)."""
     shapes = shape_of(x), shape_of(y)
@@ -112,6 +119,7 @@ subtract = primitive(numpy.subtract, _subtract_gradient)
 multiply = primitive(numpy.multiply, _multiply_gradient)
 divide = primitive(numpy.divide, _divide_gradient)
 power = primitive(numpy.power, _power_gradient)
+remainder = primitive(numpy.remainder, _remainder_gradient)
 logaddexp = primitive(numpy.logaddexp, _logaddexp_gradient)
 arctan2 = primitive(numpy.arctan2, _arctan2_gradient)
 

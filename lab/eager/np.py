@@ -33,6 +33,7 @@ from lab.eager.elementwise import (
     negative,
     power,
     reciprocal,
+    remainder,
     sin,
     sinh,
     sqrt,
@@ -48,7 +49,6 @@ from lab.eager.routing import array, clip, concatenate, stack, where
 from lab.eager.shaping import (
     broadcast_to,
     expand_dims,
-    mean,
     ravel,
     reshape,
     squeeze,
@@ -56,6 +56,7 @@ from lab.eager.shaping import (
     swapaxes,
     transpose,
 )
+from lab.eager.statistics import mean, std, var
 
 __all__ = [
     "absolute",
@@ -93,6 +94,7 @@ __all__ = [
     "power",
     "ravel",
     "reciprocal",
+    "remainder",
     "reshape",
     "sin",
     "sinh",
@@ -100,17 +102,20 @@ __all__ = [
     "square",
     "squeeze",
     "stack",
+    "std",
     "subtract",
     "sum",
     "swapaxes",
     "tan",
     "tanh",
     "transpose",
+    "var",
     "where",
 ]
 
 abs = absolute
 true_divide = divide
+mod = remainder
 
 REGISTERED.update({getattr(numpy, name): globals()[name] for name in __all__})
 

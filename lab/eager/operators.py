@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy
 
-from lab.eager import elementwise, extremes, linear, shaping
+from lab.eager import elementwise, extremes, linear, shaping, statistics
 from lab.eager.checks import name_of
 from lab.eager.indexing import take
 from lab.eager.tape import Function, Node, value_of
@@ -21,8 +21,9 @@ FLAT = {
     *(numpy.greater_equal, numpy.isclose, numpy.isfinite, numpy.isinf, numpy.isnan),
     *(numpy.logical_and, numpy.logical_not, numpy.logical_or, numpy.all, numpy.any),
     *(numpy.argmax, numpy.argmin, numpy.argsort, numpy.searchsorted, numpy.nonzero),
-    *(numpy.ceil, numpy.floor, numpy.rint, numpy.sign, numpy.signbit, numpy.trunc),
-    *(numpy.ndim, numpy.shape, numpy.size, numpy.ones_like, numpy.zeros_like),
+    *(numpy.ceil, numpy.floor, numpy.floor_divide, numpy.rint, numpy.trunc),
+    *(numpy.ndim, numpy.shape, numpy.size, numpy.sign, numpy.signbit),
+    *(numpy.ones_like, numpy.zeros_like),
 }
 
 #: The differentiable version of every function of numpy that has one; `lab.eager.np` fills it.
@@ -33,8 +34,8 @@ def _swapped(operation: Function) -> Function:
     return lambda self, other: operation(other, self)
 
 
-def _compared(comparison: Callable[[Any, Any], Any]) -> Function:
-    return lambda self, other: comparison(value_of(self), value_of(other))
+def _of_values(operation: Callable[[Any, Any], Any]) -> Function:
+    return lambda self, other: operation(value_of(self), value_of(other))
 
 
 def _apply(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -108,6 +109,10 @@ METHODS: dict[str, Any] = {
     "__rtruediv__": _swapped(elementwise.over),
     "__pow__": elementwise.to_the,
     "__rpow__": _swapped(elementwise.to_the),
+    "__mod__": elementwise.remainder,
+    "__rmod__": _swapped(elementwise.remainder),
+    "__floordiv__": _of_values(operator.floordiv),
+    "__rfloordiv__": _swapped(_of_values(operator.floordiv)),
     "__matmul__": linear.at_sign,
     "__rmatmul__": _swapped(linear.at_sign),
     "__neg__": elementwise.minus_sign,
@@ -132,7 +137,7 @@ METHODS: dict[str, Any] = {
     "dtype": _property("dtype"),
     "T": property(shaping.transpose),
     "sum": shaping.sum,
-    "mean": shaping.mean,
+    "mean": statistics.mean,
     "max": extremes.max,
     "min": extremes.min,
     "dot": linear.dot,
@@ -140,7 +145,7 @@ METHODS: dict[str, Any] = {
     "reshape": lambda self, *shape: shaping.reshape(self, _shape_or_axes(shape)),
     "transpose": lambda self, *axes: shaping.transpose(self, _shape_or_axes(axes) or None),
     **{
-        f"__{name}__": _compared(getattr(operator, name))
+        f"__{name}__": _of_values(getattr(operator, name))
         for name in ("lt", "le", "eq", "ne", "ge", "gt")
     },
 }

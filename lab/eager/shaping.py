@@ -6,7 +6,6 @@ move them back.
 """
 
 from collections.abc import Sequence
-from math import prod
 from typing import Any
 
 import numpy
@@ -98,11 +97,3 @@ def expand_dims(a: Any, axis: int) -> Any:
 def squeeze(a: Any, axis: Axis = None) -> Any:
     """`a` without its axes of length 1, or without those named."""
     return reshape(a, numpy.squeeze(value_of(a), axis).shape)
-
-
-def mean(a: Any, axis: Axis = None, keepdims: bool = False) -> Any:
-    """The sum over `axis`, divided by how many entries it has."""
-    shape = shape_of(a)
-    reduced = zip(shape, kept_shape(shape, axis), strict=True)
-    entries = prod(length for length, kept in reduced if kept != length)
-    return sum(a, axis, keepdims) / entries
