@@ -7,6 +7,9 @@ import weakref
 
 import numpy
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as arrays
 
 import lab
 from lab import check
@@ -336,6 +339,8 @@ INDICES = {
     "a tuple": (1, 2),
     "a row of entries": ([0, 1, 1], [2, 0, 0]),
     "repeated rows": [0, 0, 1, 0],
+    "repeated, as a tuple in a tuple": ((0, 0, 1),),
+    "repeated, in two dimensions": ([[0, 0], [1, 0]], [2, 2]),
     "repeated columns": (slice(None), numpy.array([0, 0, 2])),
     "a mask": A > 0,
     "a mask of rows": numpy.array([True, False]),
@@ -349,6 +354,21 @@ INDICES = {
 @pytest.mark.parametrize("index", INDICES.values(), ids=INDICES.keys())
 def test_indexing_to_second_order(index):
     check.eager_gradients(lambda a: np.sin(a[index]) * np.cos(2 * a[index]), A)
+
+
+@given(st.data())
+def test_any_index_sends_every_entry_back_to_its_place(data):
+    """The gradient of sum(w · a[index]) by a adds each w where its entry came from."""
+    shape = data.draw(arrays.array_shapes(min_dims=1, max_dims=3, max_side=4))
+    kinds = arrays.basic_indices(shape, allow_newaxis=True), arrays.integer_array_indices(shape)
+    index = data.draw(st.one_of(*kinds))
+    places = numpy.arange(math.prod(shape)).reshape(shape)[index]
+    weights = numpy.random.default_rng(0).normal(size=numpy.shape(places))
+    expected = numpy.zeros(shape)
+    for place, weight in zip(numpy.ravel(places), numpy.ravel(weights), strict=True):
+        expected.reshape(-1)[place] += weight
+    found = grad(lambda a: np.sum(a[index] * weights))(numpy.ones(shape))
+    check.compare(found, expected, 1e-13)
 
 
 def test_take_and_untake_are_one_anothers_gradient():

@@ -271,9 +271,12 @@ def _add_into(old: Any, new: Any) -> Any:
 
 
 def _may_repeat(index: Any) -> bool:
-    """Whether an index may name an entry twice: only arrays of whole numbers can."""
-    parts = index if isinstance(index, tuple) else (index,)
-    return any(isinstance(p, list | np.ndarray) and np.asarray(p).dtype.kind in "iu" for p in parts)
+    """Whether an index may name an entry twice: a sequence can, unless it is a mask."""
+    for part in index if isinstance(index, tuple) else (index,):
+        single = part is None or part is Ellipsis or isinstance(part, int | slice)
+        if not single and np.asarray(part).ndim and np.asarray(part).dtype.kind != "b":
+            return True
+    return False
 
 
 #: Add `new` to `old`, in place if `old` is an array; a `Setter` adds to its entries only.
