@@ -1,7 +1,8 @@
 """Speed against what a person would use instead: ratios of one run, never a test.
 
-Every line starts from the same loop and ends with its second derivative; what the others
-then write is less than a picture, and said.  Warm is with filled caches, cold without.
+Lines about pictures start from the same loop and end with its second derivative; what the
+others then write is less than a picture, and said.  Lines about the eager tape compare the
+time of equal gradients.  Warm is with filled caches, cold without.
 Run it with ``make bench`` on a quiet machine.
 """
 

@@ -8,7 +8,7 @@ from eager_loops import EAGER
 
 import lab
 from lab import check, gallery
-from lab.eager import grad, np
+from lab.eager import grad, np, recording, unrolled
 
 # --- the gallery, against the Scan engine ------------------------------------------------
 
@@ -51,11 +51,70 @@ def test_four_orders_are_those_of_the_scan(name, wrt):
     if name == "newton":  # after convergence there is nothing left to differentiate
         loop = loop.with_values({"x": 3.0, "a": 40.0})
     values = values_of(loop)
-    args = [value if value.ndim else value[()] for value in values.values()]
-    found = derivatives(EAGER[name], args, list(values).index(wrt), 4)
+    found = derivatives(EAGER[name], arguments(loop), list(values).index(wrt), 4)
     scans = loop.trace(order=4, wrt=wrt).outputs
     for order, (eager, scan) in enumerate(zip(found, scans, strict=True)):
         check.compare(eager, scan, 1e-10, f"{name}: derivative {order} by {wrt}")
+
+
+def arguments(loop):
+    return [value if value.ndim else value[()] for value in values_of(loop).values()]
+
+
+UNROLLED = ["square", "sequence", "fibonacci", "coupled", "logistic", "window", "lookup", "delay"]
+
+
+@pytest.mark.parametrize("name", [*UNROLLED, "newton"])
+def test_a_declared_loop_unrolled_is_the_one_written_by_hand(name):
+    loop = gallery.loops[name]
+    args = arguments(loop)
+    found = derivatives(unrolled(loop), args, 0, 2)
+    for ours, by_hand in zip(found, derivatives(EAGER[name], args, 0, 2), strict=True):
+        check.compare(ours, by_hand, 1e-14)
+
+
+def test_an_unrolled_loop_follows_its_declaration():
+    loop = gallery.loops["square"].with_taps({"x": (-3, -1)}).with_steps(5)
+    scan = loop.trace(order=2).outputs
+    for ours, theirs in zip(derivatives(unrolled(loop), arguments(loop), 0, 2), scan, strict=True):
+        check.compare(ours, theirs, 1e-13)
+    output = lab.Loop(
+        lambda u: 3 * u**2, sequences=(lab.Sequence("u", [1.0, 2.0]),), outputs=("y",)
+    )
+    assert grad(unrolled(output))(numpy.array([1.0, 2.0])).tolist() == [0, 12]
+
+
+def test_steps_link_an_unrolled_loop_to_its_scan():
+    """Node by node, the eager tape holds what the Scan's forward tape does."""
+    loop = gallery.loops["square"]
+    nodes = recording(grad(unrolled(loop)), 0.95).on(0)
+    forward = loop.trace(order=1).scans[0].tapes[0]
+    by_step = [next(n for n in nodes if n.step == step) for step in range(4)]
+    assert [float(n.value.value) for n in by_step] == forward.writes[0].values.tolist()
+
+
+BAD = {
+    "random states": (lambda: unrolled(gallery.loops["walk"]), ["random", "rng"]),
+    "a truncated gradient": (
+        lambda: unrolled(
+            lab.Loop(np.square, (lab.State("x", 1.0),), truncate_gradient=2, n_steps=3)
+        ),
+        ["truncate_gradient = 2"],
+    ),
+    "too few values": (lambda: unrolled(gallery.loops["logistic"])(0.2), ["2 values", "x and r"]),
+    "a function of PyTensor's": (
+        lambda: grad(unrolled(gallery.loops["extra"]))(0.2, 0.5),
+        ["Node(", "PyTensor", "lab.eager.np"],
+    ),
+}
+
+
+@pytest.mark.parametrize(("call", "words"), BAD.values(), ids=BAD.keys())
+def test_what_cannot_be_unrolled(call, words):
+    with pytest.raises(lab.LabError) as caught:
+        call()
+    for word in words:
+        assert word in str(caught.value)
 
 
 def test_the_comparison_sees_another_loop():

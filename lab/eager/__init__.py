@@ -4,6 +4,7 @@ What you can do, and the name for it:
 
 - differentiate, to any order: `grad`, of functions written with `np`
 - teach it a function: `primitive`, with a gradient maker; `D`, with a forward pass
+- take a declared loop along: `unrolled`
 - watch its tapes fill and empty: `recording`; mark the steps of a loop: `steps`
 - look at the parts: `Node`, `Tape`, `Setter`, `value_of`, `zeros_like`, `mutating_add`,
   `take`, `untake`
@@ -29,6 +30,7 @@ from lab.eager.tape import (
     value_of,
     zeros_like,
 )
+from lab.eager.unrolled import unrolled
 
 __all__ = [
     "D",
@@ -43,6 +45,7 @@ __all__ = [
     "recording",
     "steps",
     "take",
+    "unrolled",
     "untake",
     "value_of",
     "zeros_like",
