@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
+from scipy import special
 
 import lab
 from lab import check
@@ -436,6 +437,13 @@ def test_zeros_and_values():
     assert zeros_like(inner).tolist() == numpy.zeros((2, 3)).tolist()
 
 
+def test_arrays_are_made_of_numbers_and_of_nodes():
+    assert np.array([1, 2], dtype=float).dtype == "float64"
+    f = lambda x: np.sum(np.array([[x, 2.0], [x * x, x]], dtype=float) ** 2)  # noqa: E731
+    assert grad(f)(3.0) == 2 * 3 + 4 * 27 + 2 * 3
+    assert grad(lambda a: np.sum(np.array(a) ** 2))(ones).tolist() == [2, 2, 2]
+
+
 def test_nodes_are_shown_and_compared_by_value():
     seen = []
 
@@ -521,12 +529,22 @@ BAD = {
     "an unregistered function of numpy": (
         lambda: grad(lambda a: numpy.fft.fft(a)[0])(ones),
         lab.GradientError,
-        ["numpy.fft is not registered", "lab.eager.primitive"],
+        ["fft is not registered", "lab.eager.primitive"],
     ),
     "an unregistered ufunc": (
         lambda: grad(lambda a: np.sum(np.cbrt(a)))(ones),
         lab.GradientError,
         ["numpy.cbrt is not registered", "lab.eager.primitive"],
+    ),
+    "a ufunc of scipy's": (
+        lambda: grad(special.erf)(1.0),
+        lab.GradientError,
+        ["erf is not registered", "lab.eager.primitive"],
+    ),
+    "nodes in an array of integers": (
+        lambda: grad(lambda x: np.sum(np.array([x, 1.0], dtype=int)))(1.0),
+        lab.GradientError,
+        ["dtype = <class 'int'>", "float64"],
     ),
     "a method of a ufunc": (
         lambda: grad(lambda a: numpy.add.reduce(a))(ones),

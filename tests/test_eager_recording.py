@@ -181,6 +181,17 @@ def test_where_nothing_is_recorded_nothing_is_slower():
     assert seen[2] == (Node, Tape)
 
 
+def test_steps_of_a_loop_that_breaks_off():
+    def f(x):
+        for t in steps(9):
+            x = x * 2
+            if t == 1:
+                break
+        return x + 1
+
+    assert [n.step for n in recording(grad(f), 1.0).nodes] == [None, 0, 1, None]
+
+
 def test_recording_ends_with_an_error():
     with pytest.raises(ZeroDivisionError):
         recording(grad(lambda x: 1 // 0), 1.0)

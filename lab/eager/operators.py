@@ -45,20 +45,25 @@ def _apply(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     if function in FLAT:
         return function(*map(value_of, args), **kwargs)
     raise GradientError(
-        f"numpy.{name_of(function)} is not registered: it has no gradient rule; write it with the "
+        f"{_spelled(function)} is not registered: it has no gradient rule; write it with the "
         "functions of lab.eager.np, or give it a rule with lab.eager.primitive."
     )
+
+
+def _spelled(function: Any) -> str:
+    name = name_of(function)
+    return f"numpy.{name}" if getattr(numpy, name, None) is function else name
 
 
 def _ufunc(self: Node, ufunc: Any, method: str, *args: Any, **kwargs: Any) -> Any:
     out = kwargs.get("out")
     if out is not None:
         raise GradientError(
-            f"numpy.{ufunc.__name__} was to write a node into an array in place, where its "
+            f"{_spelled(ufunc)} was to write a node into an array in place, where its "
             "gradient would be lost; write a = a + b instead of a += b."
         )
     if method != "__call__":
-        raise GradientError(f"numpy.{ufunc.__name__}.{method} is not registered for nodes.")
+        raise GradientError(f"{_spelled(ufunc)}.{method} is not registered: it takes no nodes.")
     return _apply(ufunc, args, kwargs)
 
 
@@ -150,6 +155,7 @@ METHODS: dict[str, Any] = {
     },
 }
 
+# Set here and not in the class, because these rules are made of nodes, and nodes come first.
 for _name, _method in METHODS.items():
     setattr(Node, _name, _method)
 # Nodes compare by value, but sets and dicts hold them by identity, as they hold any object.

@@ -56,10 +56,13 @@ class Recorder:
         return tape
 
     def steps(self, count: int) -> Iterator[int]:
-        """The numbers below `count`, noting which is under way."""
-        for self.step in range(count):
-            yield self.step
-        self.step = None
+        """The numbers below `count`, noting which is under way; a loop may also break off."""
+        before = self.step
+        try:
+            for self.step in range(count):
+                yield self.step
+        finally:
+            self.step = before
 
     def recording(self, result: Any) -> Recording:
         """All that was collected."""

@@ -13,7 +13,7 @@ import numpy
 from lab.eager.indexing import take
 from lab.eager.shaping import expand_dims, ravel, shape_of, unbroadcast
 from lab.eager.tape import Node, primitive, value_of
-from lab.errors import ArgumentError
+from lab.errors import ArgumentError, GradientError
 
 
 def _where_gradient(z: Any, condition: Any, x: Any, y: Any) -> list:
@@ -90,11 +90,17 @@ def stack(arrays: Sequence[Any], axis: int = 0) -> Any:
     return _concatenated(axis, *(expand_dims(array, axis) for array in arrays))
 
 
-def array(entries: Any) -> Any:
-    """An array of numbers, nodes, or lists of them."""
-    if isinstance(entries, list | tuple) and _holds_node(entries):
-        return stack([array(entry) for entry in entries])
-    return entries if isinstance(entries, Node) else numpy.array(entries)
+def array(entries: Any, dtype: Any = None) -> Any:
+    """An array of numbers, nodes, or lists of them.
+
+    Raises GradientError if nodes would have to be cast to another dtype.
+    """
+    if not _holds_node(entries):
+        return numpy.array(entries, dtype)
+    made = entries if isinstance(entries, Node) else stack([array(entry) for entry in entries])
+    if dtype is not None and value_of(made).dtype != dtype:
+        raise GradientError(f"dtype = {dtype}: nodes keep theirs, {value_of(made).dtype}.")
+    return made
 
 
 def _holds_node(entries: Any) -> bool:
