@@ -64,6 +64,13 @@ def test_sixth_derivative_of_tanh():
         assert f(x) == pytest.approx(-16 * t * (1 - t**2) * (17 - 60 * t**2 + 45 * t**4), abs=1e-11)
 
 
+def test_powers_of_arrays_at_zero():
+    powers = numpy.array([0, 1, 2])
+    assert grad(lambda a: np.sum(a**powers))(numpy.zeros(3)).tolist() == [0, 1, 0]
+    second = grad(lambda a: np.sum(grad(lambda b: np.sum(b**powers))(a)))
+    assert second(numpy.zeros(3)).tolist() == [0, 0, 2]
+
+
 @pytest.mark.parametrize("power", [0, 1, 2, 3])
 def test_powers_at_zero_to_any_order(power):
     f = lambda x: x**power  # noqa: E731
@@ -218,6 +225,33 @@ def test_memory_is_freed_without_the_garbage_collector():
         grad(lambda a: np.sum(grad(f)(a)))(numpy.ones(3))
         assert len(alive) == 8
         assert not any(reference() for reference in alive)
+    finally:
+        gc.enable()
+
+
+@pytest.mark.parametrize("ending", ["an error", "a result that does not depend on it"])
+def test_a_tape_that_is_not_read_backwards_is_freed_as_well(ending):
+    alive, kept = [], []
+
+    def f(x):
+        y = x * 2
+        alive.extend((weakref.ref(x), weakref.ref(x.tape)))
+        kept.append(y)
+        if ending == "an error":
+            raise KeyError(ending)
+        return 1.0
+
+    gc.collect()
+    gc.disable()
+    try:
+        if ending == "an error":
+            with pytest.raises(KeyError):
+                grad(f)(3.0)
+        else:
+            assert grad(f)(3.0) == 0
+        assert ending == "an error" or not any(reference() for reference in alive)
+        assert kept[0] * 2 == 12
+        assert kept[0].parent_operations == ()
     finally:
         gc.enable()
 

@@ -112,6 +112,12 @@ def test_nested_tapes_tell_which_node_lives_on_which():
             assert recorded.nodes[event.gradient.node].tape == 0
 
 
+def test_after_an_inner_backward_pass_the_program_goes_on_forwards():
+    last = record("closure").on(0)[-1]
+    assert (last.operation, last.during, last.step) == ("multiply", None, None)
+    assert any(node.during is not None for node in record("closure").nodes)
+
+
 @pytest.mark.parametrize("name", RUNS)
 def test_the_records_are_consistent(name):
     """Replays every recording by the rules of the tape alone."""

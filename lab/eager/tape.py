@@ -124,8 +124,7 @@ class Node:
         """The sum of the gradients that arrived: a lone one as it is, several into zeros."""
         if len(self.outgrads) == 1 and not isinstance(value_of(self.outgrads[0]), Setter):
             return self.outgrads[0]
-        # the gradient of a Setter is a whole array, as large as those that arrive
-        total = zeros_like(self.outgrads[0] if isinstance(value_of(self), Setter) else self)
+        total = zeros_like(self)
         for new in self.outgrads:
             total = mutating_add(total, new)
         return total
@@ -147,7 +146,10 @@ def value_of(x: Any) -> Any:
 
 
 def zeros_like(x: Any) -> Any:
-    """Zero in the shape and dtype of the value of `x`."""
+    """Zero in the shape and dtype of the value of `x`.
+
+    For a `Setter` it is the number 0: gradients of one are whole arrays, which 0 takes on.
+    """
     value = value_of(x)
     if isinstance(value, np.ndarray):
         return np.zeros(value.shape, value.dtype)
