@@ -12,9 +12,12 @@ What you can do, and the name for it:
 `lab` draws nothing; that is what `visual` is for.
 """
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from pytensor.scan.utils import until
 
-from lab import check, eager, gallery
+from lab import check, gallery
 from lab.cotangent import Connected, Disconnected, ThroughUntraced, Undefined
 from lab.derivation import RULE, Derivation, PullbackRule
 from lab.derivative import Derivative, ManyScansWarning, derivative
@@ -27,6 +30,9 @@ from lab.tape import Kind, Tape
 from lab.trace import ScanTrace, TapeTrace, Trace
 from lab.tracing import trace
 from lab.variables import Parameter, RandomState, Sequence, State
+
+if TYPE_CHECKING:
+    from lab import eager
 
 __all__ = [
     "RULE",
@@ -66,3 +72,10 @@ __all__ = [
     "trace",
     "until",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """`lab.eager` is imported when it is first asked for: whoever draws Scans does without."""
+    if name == "eager":
+        return import_module("lab.eager")
+    raise AttributeError(f"module 'lab' has no attribute {name!r}")

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 from pytensor.graph.basic import Variable
 
-from lab import eager
 from lab.errors import ArgumentError, LabError
 from lab.run import run
 
@@ -87,6 +86,8 @@ def eager_gradients(
     differentiable.  Returns the largest relative difference; raises `WrongGradientError`
     where it exceeds `tolerance`.
     """
+    from lab import eager  # as in `_weighted`: only who needs it waits for its import
+
     worst = 0.0
     for order in range(1, orders + 1):
         weighted = _weighted(function, seed=order)
@@ -103,6 +104,8 @@ def eager_gradients(
 
 
 def _weighted(function: Callable[..., Any], seed: int) -> Callable[..., Any]:
+    from lab import eager
+
     def weighted(*args: Any) -> Any:
         result = function(*args)
         shape = np.shape(eager.value_of(result))

@@ -11,7 +11,7 @@ from pytensor.scan.utils import until
 from pytensor.tensor import _as_tensor_variable
 
 from lab.eager.recorder import steps
-from lab.eager.shaping import sum
+from lab.eager.shaping import shape_of, sum
 from lab.eager.tape import Node
 from lab.errors import ArgumentError, GradientError, listing
 from lab.variables import RandomState, State
@@ -33,9 +33,9 @@ def unrolled(loop: "Loop") -> Callable[..., Any]:
     """The loop as a function of its variables, in the order of ``loop.variables``.
 
     It returns the last value of the first state, or of the first output where there is no
-    state: the cost "last".  The loop's step is called once for every step, whose number its
-    nodes then bear, with numbers in place of PyTensor's variables: it may use Python's signs,
-    but no function of PyTensor's.
+    state, as one number: the cost "last".  The loop's step is called once for every step,
+    whose number its nodes then bear, with numbers in place of PyTensor's variables: it may use
+    Python's signs, but no function of PyTensor's.
 
     Raises ArgumentError for loops with random states, and for those whose gradient is
     truncated.
@@ -60,7 +60,7 @@ def unrolled(loop: "Loop") -> Callable[..., Any]:
             if stop:
                 break
         last = tapes[loop.states[0].name][-1] if loop.states else results[0]
-        return sum(last)
+        return sum(last) if shape_of(last) else last
 
     return function
 
