@@ -9,6 +9,7 @@ What you can do, and the name for it:
 - differentiate forwards: `pushforward`; hold a loop's two derivatives together: `dot_product`
 - ask what becomes of a tap pattern: `Tape.reverse`
 - route gradients by where, cat, narrow and clamp: `structural`
+- differentiate plain Python, with a tape that is written while it runs: `eager`
 
 `lab` draws nothing; that is what `visual` is for.
 """
@@ -33,7 +34,7 @@ from lab.tracing import trace
 from lab.variables import Parameter, RandomState, Sequence, State
 
 if TYPE_CHECKING:
-    from lab import structural
+    from lab import eager, structural
     from lab.adjoint import DotProduct, dot_product
     from lab.tangent import pushforward
 
@@ -70,6 +71,7 @@ __all__ = [
     "derivative",
     "derive",
     "dot_product",
+    "eager",
     "gallery",
     "pullback",
     "pushforward",
@@ -86,8 +88,8 @@ if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> Any:
         """What is imported only when it is asked for."""
-        if name == "structural":
-            return import_module("lab.structural")
+        if name in ("eager", "structural"):
+            return import_module(f"lab.{name}")
         if name in _LATER:
             return getattr(import_module(f"lab.{_LATER[name]}"), name)
         raise AttributeError(f"module 'lab' has no attribute {name!r}")

@@ -1,7 +1,8 @@
 """Checking gradients against something that cannot share their mistakes.
 
-`finite_differences` asks the graph itself at nearby points.  `gradient` compares the two and
-raises `WrongGradientError` with the first entry that disagrees.
+`finite_differences` asks the function itself at nearby points.  `gradient`, for graphs, and
+`eager_gradients`, for plain Python, compare the two and raise `WrongGradientError` with the
+entry that disagrees most.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -67,6 +68,51 @@ def gradient(
 
     expected = finite_differences(moved, given[wrt], step)
     return compare(value_at(found, given), expected, tolerance, f"d {cost} / d {wrt}")
+
+
+def eager_gradients(
+    function: Callable[..., Any],
+    *args: Any,
+    argnum: int = 0,
+    orders: int = 2,
+    tolerance: float = 1e-6,
+    step: float = 3e-4,
+) -> float:
+    """Compare the gradients of a function, as `lab.eager` has them, with finite differences.
+
+    A result of any shape becomes one number by its inner product with fixed random weights,
+    and so does each gradient, which is then differentiated again, up to `orders` times.  This
+    finds a wrong rule of a `lab.eager.primitive`, and one that is right but not itself
+    differentiable.  Returns the largest relative difference; raises `WrongGradientError`
+    where it exceeds `tolerance`.
+    """
+    from lab import eager  # as in `_weighted`: only who needs it waits for its import
+
+    worst = 0.0
+    for order in range(1, orders + 1):
+        weighted = _weighted(function, seed=order)
+        function = eager.grad(weighted, argnum)
+        found = function(*args)
+
+        def moved(value: np.ndarray, weighted: Callable[..., Any] = weighted) -> float:
+            return float(weighted(*args[:argnum], value[()], *args[argnum + 1 :]))
+
+        expected = finite_differences(moved, args[argnum], step)
+        what = f"derivative {order} by argument {argnum}"
+        worst = max(worst, compare(found, expected, tolerance, what))
+    return worst
+
+
+def _weighted(function: Callable[..., Any], seed: int) -> Callable[..., Any]:
+    from lab import eager
+
+    def weighted(*args: Any) -> Any:
+        result = function(*args)
+        shape = np.shape(eager.value_of(result))
+        weights = np.random.default_rng(seed).uniform(0.5, 1.5, shape)
+        return eager.np.sum(result * weights)
+
+    return weighted
 
 
 def compare(found: Any, expected: Any, tolerance: float, what: str = "gradient") -> float:

@@ -1,7 +1,8 @@
 """Speed against what a person would use instead: ratios of one run, never a test.
 
-Every line starts from the same loop and ends with its second derivative; what the others
-then write is less than a picture, and said.  Warm is with filled caches, cold without.
+Lines about pictures start from the same loop and end with its second derivative; what the
+others then write is less than a picture, and said.  Lines about the eager tape compare the
+time of equal gradients.  Warm is with filled caches, cold without.
 Run it with ``make bench`` on a quiet machine.
 """
 
@@ -225,11 +226,82 @@ def pictures():
     gc.enable()
 
 
+def scalar_loop(xp, steps):
+    def f(x):
+        for _ in range(steps):
+            x = x * 0.999 + 0.001 * xp.sin(x)
+        return x
+
+    return f
+
+
+def network(xp, data, target, hidden=50):
+    """The squared error of two layers, whose weights lie in one vector."""
+    inputs = data.shape[1]
+    cuts = [0, inputs * hidden, (inputs + 1) * hidden, (inputs + 2) * hidden]
+
+    def f(w):
+        first = xp.reshape(w[: cuts[1]], (inputs, hidden))
+        inner = xp.tanh(xp.dot(data, first) + w[cuts[1] : cuts[2]])
+        return xp.mean((xp.dot(inner, w[cuts[2] : cuts[3]]) + w[-1] - target) ** 2)
+
+    return f
+
+
+def eager_tapes():
+    import numpy
+
+    from lab.eager import grad, np, recording
+
+    def timed(function, x):
+        def seconds():
+            start = time.perf_counter()
+            function(x)
+            return time.perf_counter() - start
+
+        return seconds
+
+    loop = grad(scalar_loop(np, 10_000))
+    ours, theirs = timed(lambda x: recording(loop, x), 0.5), timed(loop, 0.5)
+    line("eager tape of 10,000 steps, recorded : not recorded", *paired(ours, theirs, 3), "")
+    if importlib.util.find_spec("autograd") is None:
+        print("eager tape : autograd: not installed")
+        return
+    import autograd
+
+    rng = numpy.random.default_rng(0)
+    data, target = rng.normal(size=(1000, 100)), rng.normal(size=1000)
+    weights = 0.1 * rng.normal(size=102 * 50 + 1)
+    short, theirs = scalar_loop(np, 1000), scalar_loop(autograd.numpy, 1000)
+    cases = {
+        "gradient of a 10,000-step scalar loop": (
+            loop,
+            autograd.grad(scalar_loop(autograd.numpy, 10_000)),
+            0.5,
+        ),
+        "second derivative of 1,000 steps": (
+            grad(grad(short)),
+            autograd.grad(autograd.grad(theirs)),
+            0.5,
+        ),
+        "gradient of a two-layer network on 1,000 × 100 data": (
+            grad(network(np, data, target)),
+            autograd.grad(network(autograd.numpy, data, target)),
+            weights,
+        ),
+    }
+    for what, (ours, theirs, x) in cases.items():
+        assert numpy.allclose(ours(x), theirs(x), rtol=1e-12)
+        times = 101 if numpy.ndim(x) else 9
+        line(f"{what} : autograd", *paired(timed(ours, x), timed(theirs, x), times), "≤ 1")
+
+
 def main():
     print(f"{'':66} {'ours':>11} {'theirs':>12} {'ratio':>7}   wanted")
     with tempfile.TemporaryDirectory() as folder:
         fresh_processes(Path(folder))
         changes()
+        eager_tapes()
         long_loops(Path(folder))
         bench_routing.routing(paired, line)
     pictures()

@@ -1,0 +1,132 @@
+"""Functions of single entries, each with its gradient written next to it.
+
+A rule is given the gradient g of the result, the result y and the argument x.
+"""
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy
+
+from lab.eager.shaping import shape_of, unbroadcast
+from lab.eager.tape import Function, Node, primitive, value_of
+
+
+def _unary(name: str, rule: Callable[[Any, Any, Any], Any]) -> Function:
+    """A function of one argument: C depends on x by dC/dx = rule(dC/dy, y, x)."""
+    return primitive(getattr(numpy, name), lambda y, x: [lambda g: rule(g, y, x)])
+
+
+negative = _unary("negative", lambda g, y, x: -g)
+square = _unary("square", lambda g, y, x: g * (2 * x))
+sqrt = _unary("sqrt", lambda g, y, x: g / (2 * y))
+reciprocal = _unary("reciprocal", lambda g, y, x: -g * y * y)
+absolute = _unary("absolute", lambda g, y, x: g * numpy.sign(value_of(x)))
+exp = _unary("exp", lambda g, y, x: g * y)
+exp2 = _unary("exp2", lambda g, y, x: g * y * numpy.log(2))
+expm1 = _unary("expm1", lambda g, y, x: g * (y + 1))
+log = _unary("log", lambda g, y, x: g / x)
+log2 = _unary("log2", lambda g, y, x: g / (x * numpy.log(2)))
+log10 = _unary("log10", lambda g, y, x: g / (x * numpy.log(10)))
+log1p = _unary("log1p", lambda g, y, x: g / (x + 1))
+sin = _unary("sin", lambda g, y, x: g * cos(x))
+cos: Function = _unary("cos", lambda g, y, x: -g * sin(x))
+tan = _unary("tan", lambda g, y, x: g * (1 + y * y))
+arcsin = _unary("arcsin", lambda g, y, x: g / sqrt(1 - x * x))
+arccos = _unary("arccos", lambda g, y, x: -g / sqrt(1 - x * x))
+arctan = _unary("arctan", lambda g, y, x: g / (1 + x * x))
+sinh = _unary("sinh", lambda g, y, x: g * cosh(x))
+cosh: Function = _unary("cosh", lambda g, y, x: g * sinh(x))
+tanh = _unary("tanh", lambda g, y, x: g * (1 - y * y))
+
+
+def _add_gradient(z: Any, x: Any, y: Any) -> list:
+    """The gradients: dx = g, dy = g."""
+    shapes = shape_of(x), shape_of(y)
+    return [lambda g: unbroadcast(g, shapes[0]), lambda g: unbroadcast(g, shapes[1])]
+
+
+def _subtract_gradient(z: Any, x: Any, y: Any) -> list:
+    """The gradients: dx = g, dy = -g."""
+    shapes = shape_of(x), shape_of(y)
+    return [lambda g: unbroadcast(g, shapes[0]), lambda g: unbroadcast(-g, shapes[1])]
+
+
+def _multiply_gradient(z: Any, x: Any, y: Any) -> list:
+    """The gradients: dx = g·y, dy = g·x."""
+    shapes = shape_of(x), shape_of(y)
+    return [lambda g: unbroadcast(g * y, shapes[0]), lambda g: unbroadcast(g * x, shapes[1])]
+
+
+def _divide_gradient(z: Any, x: Any, y: Any) -> list:
+    """The gradients: dx = g / y, dy = -g·z / y."""
+    shapes = shape_of(x), shape_of(y)
+    return [lambda g: unbroadcast(g / y, shapes[0]), lambda g: unbroadcast(-g * z / y, shapes[1])]
+
+
+def _power_gradient(z: Any, x: Any, y: Any) -> list:
+    """The gradients: dx = g·y·x**(y-1), dy = g·z·log x.
+
+    At x = 0, a constant power of 0 gives dx = 0, and any power gives dy = 0.
+    """
+    shapes = shape_of(x), shape_of(y)
+    return [
+        lambda g: unbroadcast(g * (y * x ** _less_one(y)), shapes[0]),
+        lambda g: unbroadcast(g * (z * _log_base(x)), shapes[1]),
+    ]
+
+
+def _less_one(y: Any) -> Any:
+    """The power that is left; where a constant power is 0, any will do."""
+    if isinstance(y, Node):
+        return minus(y, 1)
+    return numpy.where(y == 0, 1, y - 1) if numpy.ndim(y) else (y - 1 if y != 0 else 1)
+
+
+def _log_base(x: Any) -> Any:
+    """Log x; 0 at 0, where x**y stays 0 when y moves."""
+    return log(x + (value_of(x) == 0))
+
+
+def _remainder_gradient(z: Any, x: Any, y: Any) -> list:
+    """Z = x - y·floor(x/y); the gradients: dx = g, dy = -g·floor(x/y)."""
+    shapes = shape_of(x), shape_of(y)
+    times = numpy.floor_divide(value_of(x), value_of(y))
+    return [lambda g: unbroadcast(g, shapes[0]), lambda g: unbroadcast(-g * times, shapes[1])]
+
+
+def _logaddexp_gradient(z: Any, x: Any, y: Any) -> list:
+    """The gradients: dx = g·exp(x - z), dy = g·exp(y - z)."""
+    shapes = shape_of(x), shape_of(y)
+    return [
+        lambda g: unbroadcast(g * exp(x - z), shapes[0]),
+        lambda g: unbroadcast(g * exp(y - z), shapes[1]),
+    ]
+
+
+def _arctan2_gradient(z: Any, x: Any, y: Any) -> list:
+    """Z is the angle of the point (y, x): dx = g·y / (x² + y²), dy = -g·x / (x² + y²)."""
+    shapes = shape_of(x), shape_of(y)
+    return [
+        lambda g: unbroadcast(g * (y / (x * x + y * y)), shapes[0]),
+        lambda g: unbroadcast(-g * (x / (x * x + y * y)), shapes[1]),
+    ]
+
+
+add = primitive(numpy.add, _add_gradient)
+subtract = primitive(numpy.subtract, _subtract_gradient)
+multiply = primitive(numpy.multiply, _multiply_gradient)
+divide = primitive(numpy.divide, _divide_gradient)
+power = primitive(numpy.power, _power_gradient)
+remainder = primitive(numpy.remainder, _remainder_gradient)
+logaddexp = primitive(numpy.logaddexp, _logaddexp_gradient)
+arctan2 = primitive(numpy.arctan2, _arctan2_gradient)
+
+# Python's own signs do the same as the functions above, many times faster on single numbers.
+plus = primitive(operator.add, _add_gradient, "add")
+minus = primitive(operator.sub, _subtract_gradient, "subtract")
+times = primitive(operator.mul, _multiply_gradient, "multiply")
+over = primitive(operator.truediv, _divide_gradient, "divide")
+to_the = primitive(operator.pow, _power_gradient, "power")
+minus_sign = primitive(operator.neg, lambda y, x: [lambda g: -g], "negative")

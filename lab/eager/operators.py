@@ -1,0 +1,162 @@
+"""What one can write with a node: signs, comparisons, indexing, and numpy's own functions.
+
+Comparisons look at values and return plain booleans, so that ``if`` and ``while`` work.
+"""
+
+import operator
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy
+
+from lab.eager import elementwise, extremes, linear, shaping, statistics
+from lab.eager.checks import name_of
+from lab.eager.indexing import take
+from lab.eager.tape import Function, Node, value_of
+from lab.errors import GradientError
+
+#: Functions of numpy whose derivative is zero wherever there is one: they see values alone.
+FLAT = {
+    *(numpy.equal, numpy.not_equal, numpy.less, numpy.less_equal, numpy.greater),
+    *(numpy.greater_equal, numpy.isclose, numpy.isfinite, numpy.isinf, numpy.isnan),
+    *(numpy.logical_and, numpy.logical_not, numpy.logical_or, numpy.all, numpy.any),
+    *(numpy.argmax, numpy.argmin, numpy.argsort, numpy.searchsorted, numpy.nonzero),
+    *(numpy.ceil, numpy.floor, numpy.floor_divide, numpy.rint, numpy.trunc),
+    *(numpy.ndim, numpy.shape, numpy.size, numpy.sign, numpy.signbit),
+    *(numpy.ones_like, numpy.zeros_like),
+}
+
+#: The differentiable version of every function of numpy that has one; `lab.eager.np` fills it.
+REGISTERED: dict[Any, Function] = {}
+
+
+def _swapped(operation: Function) -> Function:
+    return lambda self, other: operation(other, self)
+
+
+def _of_values(operation: Callable[[Any, Any], Any]) -> Function:
+    return lambda self, other: operation(value_of(self), value_of(other))
+
+
+def _apply(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Apply a function of numpy itself to nodes."""
+    if function in REGISTERED:
+        return REGISTERED[function](*args, **kwargs)
+    if function in FLAT:
+        return function(*map(value_of, args), **kwargs)
+    raise GradientError(
+        f"{_spelled(function)} is not registered: it has no gradient rule; write it with the "
+        "functions of lab.eager.np, or give it a rule with lab.eager.primitive."
+    )
+
+
+def _spelled(function: Any) -> str:
+    name = name_of(function)
+    return f"numpy.{name}" if getattr(numpy, name, None) is function else name
+
+
+def _ufunc(self: Node, ufunc: Any, method: str, *args: Any, **kwargs: Any) -> Any:
+    out = kwargs.get("out")
+    if out is not None:
+        raise GradientError(
+            f"{_spelled(ufunc)} was to write a node into an array in place, where its "
+            "gradient would be lost; write a = a + b instead of a += b."
+        )
+    if method != "__call__":
+        raise GradientError(f"{_spelled(ufunc)}.{method} is not registered: it takes no nodes.")
+    return _apply(ufunc, args, kwargs)
+
+
+def _function(self: Node, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+    return _apply(function, args, kwargs)
+
+
+def _plain(self: Node, *_: Any, **__: Any) -> Any:
+    raise GradientError(
+        f"{self!r} was given to a function that is not registered, which takes plain numbers and "
+        "would lose the gradient; use lab.eager.np (np.array for lists of nodes), a "
+        "lab.eager.primitive, or lab.eager.value_of."
+    )
+
+
+def _set_item(self: Node, index: Any, value: Any) -> None:
+    raise GradientError(
+        f"{self!r}[{index!r}] = …: a node's value cannot be assigned in place, since the tape "
+        "needs it; make a new one, with lab.eager.np.where or concatenate."
+    )
+
+
+def _iterate(self: Node) -> Iterator[Any]:
+    return (take(self, index) for index in range(len(value_of(self))))
+
+
+def _represent(self: Node) -> str:
+    return f"Node({value_of(self)!r})"
+
+
+def _shape_or_axes(arguments: tuple[Any, ...]) -> Any:
+    """``a.reshape(2, 3)`` means ``a.reshape((2, 3))``."""
+    return arguments[0] if len(arguments) == 1 else arguments
+
+
+def _property(name: str) -> property:
+    return property(lambda self: getattr(numpy.asarray(value_of(self)), name))
+
+
+METHODS: dict[str, Any] = {
+    "__add__": elementwise.plus,
+    "__radd__": _swapped(elementwise.plus),
+    "__sub__": elementwise.minus,
+    "__rsub__": _swapped(elementwise.minus),
+    "__mul__": elementwise.times,
+    "__rmul__": _swapped(elementwise.times),
+    "__truediv__": elementwise.over,
+    "__rtruediv__": _swapped(elementwise.over),
+    "__pow__": elementwise.to_the,
+    "__rpow__": _swapped(elementwise.to_the),
+    "__mod__": elementwise.remainder,
+    "__rmod__": _swapped(elementwise.remainder),
+    "__floordiv__": _of_values(operator.floordiv),
+    "__rfloordiv__": _swapped(_of_values(operator.floordiv)),
+    "__matmul__": linear.at_sign,
+    "__rmatmul__": _swapped(linear.at_sign),
+    "__neg__": elementwise.minus_sign,
+    "__pos__": lambda self: self,
+    "__abs__": elementwise.absolute,
+    "__getitem__": take,
+    "__setitem__": _set_item,
+    "__iter__": _iterate,
+    "__len__": lambda self: len(value_of(self)),
+    "__bool__": lambda self: bool(value_of(self)),
+    "__repr__": _represent,
+    "__format__": lambda self, form: format(value_of(self), form),
+    "__array_ufunc__": _ufunc,
+    "__array_function__": _function,
+    "__array__": _plain,
+    "__float__": _plain,
+    "__int__": _plain,
+    "__index__": _plain,
+    "shape": _property("shape"),
+    "ndim": _property("ndim"),
+    "size": _property("size"),
+    "dtype": _property("dtype"),
+    "T": property(shaping.transpose),
+    "sum": shaping.sum,
+    "mean": statistics.mean,
+    "max": extremes.max,
+    "min": extremes.min,
+    "dot": linear.dot,
+    "ravel": shaping.ravel,
+    "reshape": lambda self, *shape: shaping.reshape(self, _shape_or_axes(shape)),
+    "transpose": lambda self, *axes: shaping.transpose(self, _shape_or_axes(axes) or None),
+    **{
+        f"__{name}__": _of_values(getattr(operator, name))
+        for name in ("lt", "le", "eq", "ne", "ge", "gt")
+    },
+}
+
+# Set here and not in the class, because these rules are made of nodes, and nodes come first.
+for _name, _method in METHODS.items():
+    setattr(Node, _name, _method)
+# Nodes compare by value, but sets and dicts hold them by identity, as they hold any object.
+Node.__hash__ = object.__hash__  # type: ignore[method-assign]

@@ -1,0 +1,230 @@
+"""Recording a run: tapes and nodes that also write down what they do.
+
+The unrecorded run knows nothing of this.  `recording` hands out tapes of its own, and a tape
+decides what its nodes are.
+"""
+
+import reprlib
+from collections.abc import Callable, Iterable, Iterator
+from contextvars import ContextVar
+from typing import Any
+
+import numpy as np
+
+from lab.arrays import freeze
+from lab.eager import records
+from lab.eager.footprint import footprint
+from lab.eager.records import Event, Held, NodeRecord, Recording, SparseValue, TapeRecord
+from lab.eager.tape import Node, Setter, Tape, new_tape, value_of
+
+
+def recording(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Recording:
+    """Run ``function(*args)`` and record every tape that it opens.
+
+    >>> recording(grad(lambda x: x**2), 0.95).result
+    """
+    recorder = Recorder()
+    tapes, current = new_tape.set(recorder.new_tape), _CURRENT.set(recorder)
+    try:
+        result = function(*args, **kwargs)
+    finally:
+        new_tape.reset(tapes)
+        _CURRENT.reset(current)
+    return recorder.recording(result)
+
+
+def steps(count: int) -> Iterable[int]:
+    """``range(count)`` for a loop whose recorded nodes shall know in which step they were made."""
+    recorder = _CURRENT.get()
+    return range(count) if recorder is None else recorder.steps(count)
+
+
+class Recorder:
+    """Collects what `RecordedTape` and `RecordedNode` report."""
+
+    def __init__(self) -> None:
+        self.tapes: list[RecordedTape] = []
+        self.nodes: list[NodeRecord] = []
+        self.events: list[Event] = []
+        self.step: int | None = None
+        self.during: int | None = None
+
+    def new_tape(self, function: str) -> "RecordedTape":
+        """A tape that reports to this recorder."""
+        tape = RecordedTape(function, self, len(self.tapes))
+        self.tapes.append(tape)
+        return tape
+
+    def steps(self, count: int) -> Iterator[int]:
+        """The numbers below `count`, noting which is under way; a loop may also break off."""
+        before = self.step
+        try:
+            for self.step in range(count):
+                yield self.step
+        finally:
+            self.step = before
+
+    def recording(self, result: Any) -> Recording:
+        """All that was collected."""
+        on_tape: list[list[int]] = [[] for _ in self.tapes]
+        for node in self.nodes:
+            on_tape[node.tape].append(node.number)
+        tapes = tuple(
+            TapeRecord(tape.number, tape.priority, tape.function, tuple(nodes))
+            for tape, nodes in zip(self.tapes, on_tape, strict=True)
+        )
+        return Recording(held(result), tapes, tuple(self.nodes), tuple(self.events))
+
+
+_CURRENT: ContextVar[Recorder | None] = ContextVar("_CURRENT", default=None)
+
+
+class RecordedTape(Tape):
+    """A tape that reports when it is opened and closed; `sender` is the node taken off last."""
+
+    def __init__(self, function: str, recorder: Recorder, number: int) -> None:
+        super().__init__(function)
+        self.recorder = recorder
+        self.number = number
+        self.sender: int | None = None
+        self.counted: set[int] = set()  # objects whose memory an earlier node accounts for
+
+    def __enter__(self) -> "RecordedTape":
+        super().__enter__()
+        self.recorder.events.append(records.Opened(self.number))
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        super().__exit__(*error)
+        self.recorder.events.append(records.Closed(self.number))
+
+
+class Inbox(list[Any]):
+    """A list of outgoing gradients that reports what arrives, and what is added to the sum."""
+
+    def __init__(self, tape: RecordedTape, number: int, shape: tuple[int, ...]) -> None:
+        super().__init__()
+        self.tape, self.number, self.shape = tape, number, shape
+
+    def append(self, gradient: Any) -> None:
+        """Take a gradient in, and report who sent it."""
+        super().append(gradient)
+        stored, sender = held(gradient, self.shape), self.tape.sender
+        self.tape.recorder.events.append(
+            records.Seeded(self.number, stored)
+            if sender is None
+            else records.Sent(sender, self.number, stored)
+        )
+
+    def __iter__(self) -> Iterator[Any]:
+        for gradient in super().__iter__():
+            yield gradient  # and when the next one is asked for, this one has been added
+            is_setter = isinstance(value_of(gradient), Setter)
+            kind = records.SetterAdded if is_setter else records.Added
+            self.tape.recorder.events.append(kind(self.number, held(gradient, self.shape)))
+
+
+class RecordedNode(Node):
+    """A node that reports when it is made, and what it does when its tape is taken down."""
+
+    __slots__ = ("home", "number", "step")
+
+    def __init__(
+        self,
+        value: Any,
+        tape: RecordedTape,
+        parent_operations: Any = (),
+        operation: str = "",
+        arguments: tuple[Any, ...] = (),
+    ) -> None:
+        super().__init__(value, tape, parent_operations, operation)
+        self.home, recorder = tape, tape.recorder
+        self.number, self.step = len(recorder.nodes), recorder.step
+        self.outgrads = Inbox(tape, self.number, np.shape(value_of(value)))
+        memory = footprint(self, tape.counted)
+        recorder.nodes.append(
+            NodeRecord(
+                self.number,
+                tape.number,
+                operation,
+                tuple(map(_argument, arguments)),
+                tuple(parent.number for _, parent in parent_operations),
+                held(self.value),
+                self.step,
+                recorder.during,
+                memory.numbers,
+                memory.bookkeeping,
+            )
+        )
+        recorder.events.append(records.Appended(self.number))
+
+    def send_upstream(self) -> None:
+        """Report that it is this node's turn, which what is made meanwhile belongs to."""
+        recorder = self.home.recorder
+        before = recorder.step, recorder.during
+        self.home.sender = self.number
+        recorder.step, recorder.during = self.step, self.number
+        recorder.events.append(records.Popped(self.number))
+        try:
+            super().send_upstream()
+        finally:
+            recorder.step, recorder.during = before
+
+    def sum_outgrads(self) -> Any:
+        """Report the sum, or the one gradient that needs none."""
+        lone = len(self.outgrads) == 1 and not isinstance(value_of(self.outgrads[0]), Setter)
+        total = super().sum_outgrads()
+        kind = records.PassedOn if lone else records.Summed
+        self.home.recorder.events.append(kind(self.number, held(total)))
+        return total
+
+
+RecordedTape.node = RecordedNode
+
+
+def held(x: Any, shape: tuple[int, ...] | None = None) -> Held:
+    """A copy of the value of `x`; a Setter's entries are found in an array of `shape`."""
+    value = value_of(x)
+    number = x.number if isinstance(x, RecordedNode) else None
+    if isinstance(value, Setter):
+        entries = freeze(np.array(value_of(value.value)))
+        return Held(
+            SparseValue(_spelled(value.index), entries, _places(value.index, shape)), number
+        )
+    try:
+        stored = freeze(np.array(value))
+    except ValueError:  # a list of arrays of different shapes
+        stored = freeze(np.array(None))
+    return Held(stored if stored.dtype.kind in "biufc" else reprlib.repr(value), number)
+
+
+def _places(index: Any, shape: tuple[int, ...] | None) -> np.ndarray | None:
+    if shape is None:
+        return None
+    try:
+        return freeze(np.array(np.arange(int(np.prod(shape))).reshape(shape)[index]))
+    except IndexError:  # which the sum will refuse
+        return None
+
+
+def _argument(x: Any) -> int | str:
+    if isinstance(x, RecordedNode):
+        return x.number
+    value = value_of(x)
+    if isinstance(value, np.ndarray) and value.ndim:
+        return f"array {value.shape}"
+    return _spelled(value)
+
+
+def _spelled(index: Any) -> str:
+    """An index, or a constant, as one writes it."""
+    if isinstance(index, tuple) and not isinstance(index, Setter):
+        return ", ".join(map(_spelled, index))
+    if isinstance(index, slice):
+        parts = (index.start, index.stop, index.step)
+        text = ":".join("" if part is None else str(part) for part in parts)
+        return text.removesuffix(":") if index.step is None else text
+    if index is Ellipsis:
+        return "..."
+    plain = index.tolist() if isinstance(index, np.ndarray | np.generic) else index
+    return reprlib.repr(plain)

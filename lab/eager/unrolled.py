@@ -1,0 +1,89 @@
+"""A declared loop as plain Python, so that the eager tape can be put beside the Scan's.
+
+>>> loop = gallery.loops["square"]
+>>> recording(grad(unrolled(loop)), 0.95), loop.trace(order=1)
+"""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from pytensor.scan.utils import until
+from pytensor.tensor import _as_tensor_variable
+
+from lab.eager.recorder import steps
+from lab.eager.shaping import shape_of, sum
+from lab.eager.tape import Node
+from lab.errors import ArgumentError, GradientError, listing
+from lab.variables import RandomState, State
+
+if TYPE_CHECKING:
+    from lab.loop import Loop
+
+
+@_as_tensor_variable.register(Node)
+def _symbolic(x: Node, name: Any, ndim: Any, **_: Any) -> None:
+    """What PyTensor calls when one of its functions is given a node."""
+    raise GradientError(
+        f"{x!r} was given to a function of PyTensor's, which makes graphs and not numbers; use "
+        "lab.eager.np."
+    )
+
+
+def unrolled(loop: "Loop") -> Callable[..., Any]:
+    """The loop as a function of its variables, in the order of ``loop.variables``.
+
+    It returns the last value of the first state, or of the first output where there is no
+    state, as one number: the cost "last".  The loop's step is called once for every step,
+    whose number its nodes then bear, with numbers in place of PyTensor's variables: it may use
+    Python's signs, but no function of PyTensor's.
+
+    Raises ArgumentError for loops with random states, and for those whose gradient is
+    truncated.
+    """
+    if loop.random or loop.truncate_gradient != -1:
+        what = "random" if loop.random else "truncate_gradient"
+        raise ArgumentError(f"{what} = {getattr(loop, what)}: unrolled loops have none.")
+    names = [name for name, v in loop.variables.items() if not isinstance(v, RandomState)]
+
+    def function(*values: Any) -> Any:
+        if len(values) != len(names):
+            raise ArgumentError(
+                f"{loop.name}: expected {len(names)} values, for {listing(names)}, not "
+                f"{len(values)}."
+            )
+        given = dict(zip(names, values, strict=True))
+        tapes = {state.name: _first_values(state, given[state.name]) for state in loop.states}
+        for step in steps(loop.steps):
+            results, stop = _results(loop.step(**_arguments(loop, given, tapes, step)))
+            for state, result in zip(loop.states, results, strict=False):  # outputs come after
+                tapes[state.name].append(result)
+            if stop:
+                break
+        last = tapes[loop.states[0].name][-1] if loop.states else results[0]
+        return sum(last) if shape_of(last) else last
+
+    return function
+
+
+def _first_values(state: State, initial: Any) -> list[Any]:
+    return [initial] if state.reach == 1 else [initial[row] for row in range(state.reach)]
+
+
+def _arguments(
+    loop: "Loop", given: dict[str, Any], tapes: dict[str, list[Any]], step: int
+) -> dict[str, Any]:
+    """What the step takes, by name: a value at a single tap, the list of those at several."""
+    read = {state.name: [tapes[state.name][tap] for tap in state.taps] for state in loop.states}
+    for sequence in loop.sequences:
+        values = given[sequence.name]
+        read[sequence.name] = [values[sequence.start(tap) + step] for tap in sequence.taps]
+    arguments = {name: at[0] if len(at) == 1 else at for name, at in read.items()}
+    return arguments | {parameter.name: given[parameter.name] for parameter in loop.parameters}
+
+
+def _results(returned: Any) -> tuple[list[Any], bool]:
+    """What a step computed, and whether its until condition holds."""
+    results = list(returned) if isinstance(returned, list | tuple) else [returned]
+    if results and isinstance(results[-1], until):
+        return results[:-1], bool(results[-1].condition.data)
+    return results, False
