@@ -40,7 +40,7 @@ def gap(x):
 
 
 def coupled(prey, hunters, birth):
-    for _ in range(5):
+    for _ in range(3):
         caught = prey * hunters
         prey, hunters = prey + 0.1 * (birth * prey - caught), hunters + 0.1 * (caught - hunters)
     return prey
