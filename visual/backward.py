@@ -30,6 +30,7 @@ from visual.layout import (
 )
 from visual.names import (
     cell_key,
+    formula_keys,
     gradient_name,
     indexed,
     is_passed_on,
@@ -284,10 +285,12 @@ class BackwardBlock:
         """The formulas of a step, and the same with numbers in; and where they end."""
         y += 18
         for formula in self.scan.formulas:
+            start = len(self.canvas.shapes)
             y = self.canvas.formula(self.formula_left, y, self.spell.at(formula, step))
             numbers = self.spell.numbers(formula, step)
             if numbers:
                 y = self.canvas.formula(self.formula_left, y, numbers, muted=True)
+            self.canvas.mention(start, formula_keys(self.trace, self.number, formula, step))
             y += 5
         return y - 10
 

@@ -168,7 +168,7 @@ class ForwardBlock:
         x: float = LABELS
         for parameter in self.scan.parameters:
             name = parameter.name
-            self._cell(x, Role.INPUT, parameter.value, name, "parameter", name)
+            self._cell(x, Role.INPUT, parameter.value, name, "r0", name)
             x += CELL + BETWEEN
         self.canvas.right = max(self.canvas.right, x)
         self.canvas.y += LANE

@@ -146,6 +146,10 @@ class Canvas:
         self.add(Text(middle, y + 14, short, 10.5, "middle", muted=True, title=title))
         self.add(Text(middle, y + 27, position, 10.5, "middle", muted=True))
 
+    def mention(self, start: int, keys: tuple[str, ...]) -> None:
+        """Put all shapes since number `start` into a group that mentions quantities."""
+        self.shapes[start:] = [Group(tuple(self.shapes[start:]), mentions=keys)]
+
     def row_label(self, label: str, y: float) -> None:
         """The name of a row to the left of it."""
         self.add(Text(LABELS - 12, y, label, 13, "end", bold=True))

@@ -5,9 +5,10 @@ come from the cost, or through one reader, directly.
 """
 
 from lab.derivative import prime
+from lab.expression import Leaf, leaves_of
 from lab.flow import first_reader, is_outer_gradient
 from lab.tape import Kind
-from lab.trace import ScanTrace, SequenceTrace, TapeTrace, Trace
+from lab.trace import Formula, ScanTrace, SequenceTrace, TapeTrace, Trace
 
 _SUBSCRIPTS = str.maketrans("-0123456789", "₋₀₁₂₃₄₅₆₇₈₉")
 
@@ -53,8 +54,28 @@ def direct_part(gradient: str) -> str:
 def cell_key(trace: Trace, number: int, name: str, index: int | None, row: int) -> str:
     """Which quantity a cell shows: the same wherever it is shown."""
     if index is None:
-        return f"{number}:{name}:row {row}"
+        return f"{number}:{name}:r{row}"
     return f"{root_number(trace, number)}:{name}:{index}"
+
+
+def leaf_key(trace: Trace, number: int, leaf: Leaf, step: int) -> str:
+    """The key of what a leaf of a formula stands for at a step."""
+    variable = trace.scans[number].variable(leaf)
+    if isinstance(variable, SequenceTrace):
+        index = int(variable.axis.index[step])
+        return cell_key(trace, number, variable.name, index, step)
+    if not isinstance(variable, TapeTrace) or leaf.tap is None:
+        return cell_key(trace, root_number(trace, number), leaf.variable, None, 0)
+    row = variable.tape.row(step, leaf.tap)
+    if variable.axis is None:
+        return cell_key(trace, number, variable.name, None, row)
+    return cell_key(trace, number, variable.name, int(variable.axis.index[row]), row)
+
+
+def formula_keys(trace: Trace, number: int, formula: Formula, step: int) -> tuple[str, ...]:
+    """The keys of what a formula makes and reads at a step, the former first."""
+    leaves = (formula.target, *leaves_of(formula.expression))
+    return tuple(dict.fromkeys(leaf_key(trace, number, leaf, step) for leaf in leaves))
 
 
 def quantity_name(trace: Trace, number: int, variable: str, index: int | None) -> str:

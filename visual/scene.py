@@ -91,7 +91,8 @@ class Group:
     """Shapes that belong together: a moment of the run, or a cell with its tooltip.
 
     `step` numbers the moments of a picture that can be walked through, `moment` is what one is
-    called; several groups may belong to one.  `cell` is the key of the quantity in a cell.
+    called; several groups may belong to one.  `cell` is the key of the quantity in a cell,
+    `mentions` are those of the quantities in a formula, first the one that it makes.
     """
 
     shapes: tuple["Shape", ...]
@@ -99,6 +100,7 @@ class Group:
     cell: str = ""
     title: str = ""
     moment: str = ""
+    mentions: tuple[str, ...] = ()
 
 
 Shape = Box | Text | Arrow | Group

@@ -118,15 +118,23 @@ def _shapes(
     shapes: Iterable[Shape], theme: Theme, inherited: Style, step: int | None
 ) -> Iterator[str]:
     """All shapes; texts that follow one another share their style in a group."""
-    for plain, run in groupby(shapes, lambda s: isinstance(s, Text) and not s.title):
+    for plain, run in groupby(shapes, _is_plain):
         members = list(run)
         if plain and len(members) > 1:
-            common = _common((s for s in members if isinstance(s, Text)), theme, inherited)
+            texts = (s for s in walk(members) if isinstance(s, Text))
+            common = _common(texts, theme, inherited)
             inside = "".join(_shape(shape, theme, common, step) for shape in members)
             shared = attributes(common, inherited)
             yield f"<g{shared}>{inside}</g>" if shared else inside
         else:
             yield from (_shape(shape, theme, inherited, step) for shape in members)
+
+
+def _is_plain(shape: Shape) -> bool:
+    """Whether a shape is a text, or a formula."""
+    return (isinstance(shape, Text) and not shape.title) or (
+        isinstance(shape, Group) and bool(shape.mentions)
+    )
 
 
 def _shape(shape: Shape, theme: Theme, inherited: Style, step: int | None) -> str:
@@ -142,6 +150,7 @@ def _shape(shape: Shape, theme: Theme, inherited: Style, step: int | None) -> st
 def _group(group: Group, theme: Theme, inherited: Style, step: int | None) -> str:
     marks = f' data-step="{group.step}"' if group.step not in (None, step) else ""
     marks += f' data-cell="{text(group.cell)}"' if group.cell else ""
+    marks += f' data-mentions="{text("|".join(group.mentions))}"' if group.mentions else ""
     common = inherited
     if all(isinstance(shape, Box | Text) for shape in group.shapes):  # a cell
         common = _common((s for s in walk(group.shapes) if isinstance(s, Text)), theme, inherited)
