@@ -215,7 +215,7 @@ class BackwardBlock:
         index = int(tape.axis.index[slot.row]) if tape.axis is not None else None
         key = cell_key(self.trace, self.number, tape.name, index, slot.row)
         parts = slot.parts if self.view.contributions else None
-        self.canvas.add(cell(box, slot.value, name, slot.old, step, key, parts=parts))
+        self.canvas.add(cell(box, slot.value, name, slot.old, None, key, parts=parts))
 
     def _reading(self, sequence: SequenceTrace, step: int, y: float) -> None:
         """The value that a step reads of a sequence, in the column that it belongs to."""
@@ -256,7 +256,7 @@ class BackwardBlock:
     ) -> None:
         self.canvas.roles.append(role)
         box = Box(LABELS if x is None else x, y, CELL, THIN, role)
-        self.canvas.add(thin_cell(box, value, name, step, key))
+        self.canvas.add(thin_cell(box, value, name, None, key))
 
     def _gaps(self, lane: Lane) -> None:
         for x, gap in lane.columns.gaps:

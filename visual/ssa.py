@@ -156,7 +156,7 @@ class _Block:
         for x in (slot.x, slot.x + self.shift) if made else (slot.x,):
             self.canvas.roles.append(slot.role)
             box = Box(x, y, CELL, HEIGHT, slot.role)
-            self.canvas.add(cell(box, slot.value, label, None, step, key, self._name(value)))
+            self.canvas.add(cell(box, slot.value, label, None, None, key, self._name(value)))
         if made:
             self.places[value] = (slot.x + self.shift, y)
 
