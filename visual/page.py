@@ -47,9 +47,12 @@ def to_page(picture: Picture) -> str:
     )
 
 
-def document(title: str, theme: Theme, body: str, script: str = "") -> str:
-    """A page around `body`, which is HTML; `script` is an ES module, allowed by its hash."""
-    style = STYLE.format(
+def document(title: str, theme: Theme, body: str, script: str = "", more: str = "") -> str:
+    """A page around `body`, which is HTML; `script` is an ES module, allowed by its hash.
+
+    `more` is style that the page has besides the usual one.
+    """
+    style = more + STYLE.format(
         scheme="dark" if theme.name == "dark" else "light",
         background=theme.background,
         text=theme.text,
