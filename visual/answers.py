@@ -8,10 +8,9 @@ An `Answer` is plain data, so that a page without Python can check it in the sam
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from numbers import Real
-from types import MappingProxyType
 from typing import Any
 
 from lab.errors import ArgumentError
@@ -92,8 +91,8 @@ class Answer:
     incomplete: str = ""
     mistakes: tuple[Mistake, ...] = ()
     tolerance: float = 0.0
-    cells: Mapping[str, int] = MappingProxyType({})
-    beside: Mapping[str, str] = MappingProxyType({})
+    cells: Mapping[str, int] = field(default_factory=dict)
+    beside: Mapping[str, str] = field(default_factory=dict)
 
     def check(self, given: Any, tries: int = 1) -> Verdict:
         """The verdict on what a person typed, a number, several, or the key of a cell."""

@@ -17,6 +17,8 @@ from visual.names import signed
 from visual.rules import Use, use_of
 from visual.scene import Scene
 
+ENDS = 50
+
 
 class Ask(StrEnum):
     """The kinds of exercises."""
@@ -53,12 +55,19 @@ def tapes_of(trace: Trace) -> Iterator[tuple[int, TapeTrace]]:
         yield from ((number, tape) for tape in scan.tapes if not tape.is_total)
 
 
+def asked_steps(steps: int) -> list[int]:
+    """The steps that are asked about: all, or of a long loop the first and the last ones."""
+    if steps <= 2 * ENDS:
+        return list(range(steps))
+    return [*range(ENDS), *range(steps - ENDS, steps)]
+
+
 def slots(trace: Trace, kind: Ask) -> Iterator[Candidate]:
     """Questions for the slots that a step overwrites, or preserves."""
     for number, tape in tapes_of(trace):
         if not (tape.tape.overwritten if kind is Ask.OVERWRITTEN else tape.tape.preserved):
             continue
-        for step in range(trace.scans[number].steps):
+        for step in asked_steps(trace.scans[number].steps):
             moment = Moment(trace, number, tape, step)
             yield Candidate(trace.scans[number].order, partial(_slot_task, moment, kind))
 

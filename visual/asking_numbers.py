@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Mapping
 from functools import partial
-from types import MappingProxyType
 
 import numpy as np
 
@@ -11,11 +10,13 @@ from lab.flow import Value, Write, adds_old, flow
 from lab.spelling import Speller
 from lab.trace import Formula, ParameterTrace, SequenceTrace, TapeTrace, Trace
 from visual.answers import Answer, Form, Mistake
-from visual.asking import Candidate, Task, tapes_of
+from visual.asking import Candidate, Task, asked_steps, listed, tapes_of, taps_text
 from visual.moment import Moment, after, before, with_formula
 from visual.names import signed, wanted_rows
+from visual.theme import Role
 
 PRECISION = 0.005  # relative: what a person computes from the four digits of the picture
+MOST_SEEDS = 8  # of one tape; every one is followed through the loop
 CANCELLED = 0.02  # a result this much smaller than what it is made of is not asked for
 
 
@@ -26,7 +27,7 @@ def numbers(trace: Trace) -> Iterator[Candidate]:
         for formula in scan.formulas:
             if formula.target.argument != tape.argument:
                 continue
-            for step in range(scan.steps):
+            for step in asked_steps(scan.steps):
                 moment = Moment(trace, number, tape, step)
                 if _can_be_computed(moment, formula):
                     yield Candidate(scan.order, partial(_number_task, moment, formula))
@@ -121,6 +122,7 @@ def arrivals(trace: Trace) -> Iterator[Candidate]:
         if scan.parent is None or trace.scans[scan.parent].parent is not None:
             continue
         seeds = [r for r, v in enumerate(tape.initial) if np.any(v != 0) and not tape.unwritten[r]]
+        seeds = seeds[:MOST_SEEDS]
         starts = wanted_rows(trace, number, tape)
         found = flow(trace) if found is None else found
         if len(starts) == len(tape.initial):
@@ -129,7 +131,8 @@ def arrivals(trace: Trace) -> Iterator[Candidate]:
             steps = _reached(found.writes, number, tape, seed)
             for start in sorted(starts):
                 if start in steps and start != seed:
-                    moment = Moment(trace, number, tape, 0, whole=True)
+                    marks = ((seed, Role.SEED), (start, Role.RESULT))
+                    moment = Moment(trace, number, tape, 0, marks=marks)
                     yield Candidate(scan.order, partial(_arrival_task, moment, seed, start, steps))
 
 
@@ -163,8 +166,9 @@ def _arrival_task(moment: Moment, seed: int, start: int, steps: dict[int, int], 
         Form.STEP,
         (float(right),),
         rule=(
-            f"Step 0 works at position 0, step s at position s. The step that reads a slot puts "
-            f"what it makes of it into the slots at its write taps, {listed_taps(tape)}."
+            f"Step s reads at position s + t for its read taps t = {listed(tape.tape.reads)}, and "
+            "what it reads goes into the slots that it writes, at "
+            f"{taps_text(tape.tape.writes)}."
         ),
         working=f"The seed comes to these, one after another: {path}.",
         otherwise=f"There is no such step; the steps are 0 to {moment.scan.steps - 1}.",
@@ -173,7 +177,6 @@ def _arrival_task(moment: Moment, seed: int, start: int, steps: dict[int, int], 
             for step in range(moment.scan.steps)
             if step != right
         ),
-        cells=MappingProxyType({}),
     )
     question = (
         f"A seed stands in {here}, at position {at} of {tape.name}. Which step of "
@@ -189,8 +192,3 @@ def _arrival_reason(step: int, right: int) -> str:
     if step < right:
         return f"After step {step} nothing of the seed has come so far."
     return f"At step {step} something of the seed is there already. Steps are counted from 0."
-
-
-def listed_taps(tape: TapeTrace) -> str:
-    """The write taps in words."""
-    return ", ".join(map(signed, sorted(tape.tape.writes)))

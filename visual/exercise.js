@@ -113,7 +113,8 @@ class Exercise {
   finish(points) {
     Object.assign(this, { done: true, points });
     this.input.readOnly = true;
-    for (const button of this.buttons) button.disabled = true;
+    // Disabled in name only: a disabled button would lose the focus of who pressed it.
+    for (const button of this.buttons) button.setAttribute("aria-disabled", "true");
     this.revealed.hidden = false;
     this.changed();
   }
@@ -122,7 +123,7 @@ class Exercise {
     Object.assign(this, { done: false, points: 0, tries: 0 });
     this.input.value = "";
     this.input.readOnly = false;
-    for (const button of this.buttons) button.disabled = false;
+    for (const button of this.buttons) button.removeAttribute("aria-disabled");
     this.revealed.hidden = true;
     this.verdict.removeAttribute("data-outcome");
     this.verdict.textContent = "";

@@ -25,6 +25,7 @@ STYLE = """\
 .exercise [role=button]{cursor:pointer}
 .exercise [role=button]:focus-visible{outline:3px solid;outline-offset:2px}
 .exercise [aria-pressed=true]>rect{stroke-width:4}
+.exercise button[aria-disabled]{opacity:.5}
 .verdict{min-height:1.5em;max-width:50rem;margin:.4rem 0;overflow-wrap:anywhere}
 .verdict[data-outcome]{border-left:.3rem double;padding-left:.7rem}
 .verdict[data-outcome=right]{border-left-style:solid}

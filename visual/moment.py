@@ -18,9 +18,9 @@ from visual.layout import (
     THIN,
     Canvas,
     Columns,
+    explained,
     gap_text,
     kind_text,
-    legend,
     place_columns,
 )
 from visual.names import cell_key, indexed, signed, tape_label
@@ -28,6 +28,7 @@ from visual.scene import Box, Scene
 from visual.theme import Role, theme_named
 from visual.values import cell, thin_cell
 
+MOST = 12  # slots of a tape that is shown whole
 BESIDE = 2  # slots that are shown on either side of those which a step touches
 
 
@@ -35,7 +36,8 @@ BESIDE = 2  # slots that are shown on either side of those which a step touches
 class Moment:
     """A tape of Scan number `scan` of a trace, before its step number `step`.
 
-    `alone` leaves out the step's taps and what it reads of the forward loop.
+    `marks` give roles to rows that the question speaks of; with them the ends of the tape
+    and those rows are shown, instead of the slots that the step touches.
     """
 
     trace: Trace
@@ -43,7 +45,7 @@ class Moment:
     tape: TapeTrace
     step: int
     formula: str = ""
-    whole: bool = False
+    marks: tuple[tuple[int, Role], ...] = ()
 
     @property
     def scan(self) -> ScanTrace:
@@ -52,10 +54,13 @@ class Moment:
 
     @property
     def rows(self) -> list[int]:
-        """The rows that are shown: those near the step's, or all."""
+        """The rows that are shown: those near the step's, or near the marked ones."""
         size = len(self.tape.initial)
-        if self.whole:
+        if self.marks and size <= MOST:
             return list(range(size))
+        if self.marks:
+            near = {row + beside for row, _ in self.marks for beside in (-1, 0, 1)}
+            return sorted({row for row in near if 0 <= row < size})
         touched = [self.tape.tape.row(self.step, tap) for tap in self.tape.tape.taps]
         low, high = min(touched) - BESIDE, max(touched) + BESIDE
         return list(range(max(0, low), min(size, high + 1)))
@@ -93,7 +98,8 @@ def before(moment: Moment, title: str, theme: str = "light") -> Scene:
     for row in moment.rows:
         if not moment.is_filled(row, moment.step):
             roles[row] = Role.UNWRITTEN
-    words = f"before step {moment.step}" if not moment.whole else "before the first step"
+    roles |= dict(moment.marks)
+    words = "before the first step" if moment.marks else f"before step {moment.step}"
     return _drawn(moment, title, words, roles, values, {}, theme)
 
 
@@ -134,7 +140,7 @@ def _drawn(
     places = {row: column_of(tape, row, time) for row in moment.rows}
     columns = place_columns(places.values())
     canvas.right = max(canvas.right, columns.right)
-    if not moment.whole:
+    if not moment.marks:
         _readings(canvas, moment, columns, time)
     for row, column in places.items():
         x = columns.left[column]
@@ -152,7 +158,10 @@ def _drawn(
         canvas.formula(LABELS, canvas.y, moment.formula)
         canvas.y += 22
     width = canvas.right + MARGIN
-    shapes, bottom = legend(canvas.roles, canvas.y, width)
+    words_of = {role: role.value for role in Role if role in canvas.roles}
+    if Role.INTERMEDIATE in words_of:
+        words_of[Role.INTERMEDIATE] = "a slot of the tape"
+    shapes, bottom = explained(words_of, canvas.y, width)
     canvas.add(*shapes)
     found = theme_named(theme)
     told = f"The slots of {moment.tape.name} {words}."
