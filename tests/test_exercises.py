@@ -275,7 +275,9 @@ def test_a_series_keeps_the_score():
     assert (verdict.is_right, series.number, series.points) == (True, 1, 1)
     series, _ = series.answer("2")
     assert (series.points, series.most) == (3, 6)
+    assert "3 of 6 points; 2 of 3 answered." in series._repr_mimebundle_()["text/html"]
     done = series.skip()
+    assert done._repr_mimebundle_()["text/plain"] == "3 of 6 points; 3 of 3 answered."
     assert (done.current, done.points) == (None, 3)
     assert (done.again().points, done.again().number) == (0, 0)
     with pytest.raises(ArgumentError, match="all exercises are done"):

@@ -92,11 +92,6 @@ def _scans_task(trace: Trace, order: int, theme: str) -> Task:
     counts = [sum(scan.order == n for scan in trace.scans) for n in range(order + 1)]
     right, before = sum(counts), sum(counts[:order])
     each = ", ".join(f"{count} of order {n}" for n, count in enumerate(counts))
-    made = [
-        f"{scan.name} of order {trace.scans[scan.parent].order}"
-        for scan in trace.scans
-        if scan.order == order and scan.parent is not None
-    ]
     found = {
         before: "So many there were already before this derivative.",
         counts[order]: "So many are new; those that were there before stay.",
@@ -110,7 +105,7 @@ def _scans_task(trace: Trace, order: int, theme: str) -> Task:
             "Every Scan that the last derivative was computed with is differentiated in its turn, "
             "if the result goes through it; and all earlier ones are still needed."
         ),
-        working=f"There are {each}: {right} in all.",
+        working=f"{each}: {right} in all.",
         otherwise="That is not the number of Scans of this trace.",
         mistakes=tuple(Mistake(n, words) for n, words in found.items() if n != right),
     )
@@ -120,7 +115,6 @@ def _scans_task(trace: Trace, order: int, theme: str) -> Task:
         f"How many Scans compute {loop} with its derivatives up to the {nth}, the loop itself "
         "included?"
     )
-    assert len(made) == counts[order]
     return Task(
         question,
         _family(trace, range(order), order, theme),

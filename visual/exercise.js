@@ -156,6 +156,7 @@ export default {
   render({ model, el }) {
     const root = document.createElement("div");
     root.innerHTML = model.get("content");
+    root.setAttribute("data-lm-suppress-shortcuts", "true");
     root.addEventListener("keydown", (event) => event.stopPropagation());
     el.append(root);
     start(root, model.get("answers"));

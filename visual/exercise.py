@@ -214,3 +214,15 @@ class Exercises:
         if path.suffix.lower() != ".html":
             raise ArgumentError(f"path = {str(path)!r}: a page of exercises ends in .html.")
         return write_whole(path, self.page())
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        from visual.exercise_page import excerpt, score_text
+
+        words = score_text(self)
+        if self.current is None:
+            return {"text/html": f"<p>{words}</p>", "text/plain": words}
+        shown = self.current._repr_mimebundle_()
+        return {
+            "text/html": f"{excerpt(self.current, 'exercises.answer')}<p>{words}</p>",
+            "text/plain": f"{shown['text/plain']}\n{words}",
+        }

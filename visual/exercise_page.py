@@ -10,7 +10,7 @@ from visual.page import document
 from visual.svg import text
 
 if TYPE_CHECKING:
-    from visual.exercise import Exercise
+    from visual.exercise import Exercise, Exercises
 
 MODULE = Path(__file__).with_name("exercise.js")
 STYLE = """\
@@ -80,13 +80,19 @@ def _section(exercise: "Exercise", number: int, count: int) -> str:
     )
 
 
-def excerpt(exercise: "Exercise") -> str:
+def excerpt(exercise: "Exercise", call: str = "exercise.check") -> str:
     """The question and its picture, for a notebook without widgets."""
     return (
         f"<p><strong>{text(exercise.question)}</strong></p>"
         f'<div style="overflow-x: auto">{exercise.shown.svg()}</div>'
-        f"<p>Answer with <code>exercise.check(…)</code>: {text(exercise.form.value)}.</p>"
+        f"<p>Answer with <code>{call}(…)</code>: {text(exercise.form.value)}.</p>"
     )
+
+
+def score_text(exercises: "Exercises") -> str:
+    """How far a series has come."""
+    done, count = exercises.number, len(exercises.members)
+    return f"{exercises.points} of {exercises.most} points; {done} of {count} answered."
 
 
 def answer_data(answer: Answer) -> dict[str, Any]:

@@ -155,8 +155,7 @@ def _drawn(
     canvas.y += 34 + HEIGHT + 24
     if moment.formula:
         canvas.row_label("formula", canvas.y)
-        canvas.formula(LABELS, canvas.y, moment.formula)
-        canvas.y += 22
+        canvas.y = canvas.formula(LABELS, canvas.y, moment.formula) + 5
     width = canvas.right + MARGIN
     words_of = {role: role.value for role in Role if role in canvas.roles}
     if Role.INTERMEDIATE in words_of:
