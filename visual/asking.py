@@ -10,6 +10,7 @@ from enum import StrEnum
 from functools import partial
 from types import MappingProxyType
 
+from lab.tape import Tape
 from lab.trace import TapeTrace, Trace
 from visual.answers import Answer, Form, Mistake
 from visual.moment import Moment, after, before
@@ -90,18 +91,12 @@ def _slot_task(moment: Moment, kind: Ask, theme: str) -> Task:
         f"At a step, tap t is the slot at position step + t. {kind.value.capitalize()} are the "
         f"slots at those taps that are {outcome}; the line above the tape lists the taps."
     )
-    reads, writes = (
-        listed(tape.positions(step, tape.reads)),
-        listed(tape.positions(step, tape.writes)),
+    ending = (
+        f"the one at {listed(right)} is" if len(right) == 1 else f"those at {listed(right)} are"
     )
     working = (
-        f"Step {step} reads at {taps_text(tape.reads)}, the slots at {reads}, and writes at "
-        f"{taps_text(tape.writes)}, the slots at {writes}; so the one at {listed(right)} is "
-        f"{kind.value}."
-        if len(right) == 1
-        else f"Step {step} reads at {taps_text(tape.reads)}, the slots at {reads}, and writes at "
-        f"{taps_text(tape.writes)}, the slots at {writes}; so those at {listed(right)} are "
-        f"{kind.value}."
+        f"Step {step} reads at {_places(tape, step, tape.reads)} and writes at "
+        f"{_places(tape, step, tape.writes)}; so {ending} {kind.value}."
     )
     beside = {
         key: f"{name} is read from another loop; it is no slot of {moment.tape.name}."
@@ -135,6 +130,12 @@ def _slot_reason(moment: Moment, position: int) -> str:
         Use.UNTOUCHED: "at that tap, the loop neither reads nor writes.",
     }
     return f"{where} {words[use_of(moment.tape.tape, tap)]}"
+
+
+def _places(tape: Tape, step: int, taps: tuple[int, ...]) -> str:
+    """``tap 1 (position 3)``."""
+    word = "position" if len(taps) == 1 else "positions"
+    return f"{taps_text(taps)} ({word} {listed(tape.positions(step, taps))})"
 
 
 def listed(numbers: tuple[int, ...]) -> str:
