@@ -22,6 +22,7 @@ from lab.errors import ArgumentError, listing
 from lab.trace import Trace
 from lab.tracing import trace
 from lab.variables import Parameter, RandomState, Sequence, State
+from lab.written import Parameters, Sequences, States, written_loop
 
 TAPPED = (State, Sequence)
 GROUPS: dict[str, type] = {
@@ -73,6 +74,26 @@ class Loop:
         if not self.states and not self.outputs:
             raise ArgumentError("states = [], outputs = []: a loop computes at least one of them.")
         self._check_steps()
+
+    @classmethod
+    def from_text(
+        cls,
+        text: str,
+        states: States = (),
+        sequences: Sequences = (),
+        parameters: Parameters = (),
+        **others: Any,
+    ) -> "Loop":
+        """A loop whose step is written as text, in the grammar of `lab.grammar`.
+
+        The variables are values by name, ``{"x": 0.95}``, whose taps follow from the text, or
+        `State`, `Sequence` and `Parameter` with taps that must agree with it.  Whatever is
+        assigned and is no state is an output.  `others` are fields of the loop, as `n_steps`.
+        ``str(loop.step)`` is the text again.
+
+            >>> Loop.from_text("x = sin(x1)*u + x2", {"x": [0.1, 0.2]}, {"u": [1.0, 2.0, 3.0]})
+        """
+        return cls(**written_loop(text, states, sequences, parameters), **others)
 
     @property
     def variables(self) -> dict[str, State | Sequence | Parameter | RandomState]:

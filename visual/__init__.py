@@ -4,12 +4,14 @@
 - `export`: all pictures of it, with an index page
 - the pictures: `unrolled`, `rolled`, `tapes`, `ssa`, `genealogy`, `stepgraph` and `values` of a
   trace, `taps` of a tape or trace, `phases` of a derivation, `connections` of a derivative
+- `Exercise`, `Exercises`: questions about a trace, checked and explained; as a page without Python
 - `figure`: the eight figures of the square loop
 - `Scene.save`, `Scene.svg`, `Scene.text`: a picture as a file or as text
 """
 
 from visual.connections import connections
 from visual.drawing import draw
+from visual.exercise import Exercise, Exercises
 from visual.exporting import export
 from visual.figures import figure
 from visual.genealogy import genealogy
@@ -24,6 +26,8 @@ from visual.taps import taps
 from visual.unrolled import unrolled
 
 __all__ = [
+    "Exercise",
+    "Exercises",
     "Plot",
     "Scene",
     "connections",

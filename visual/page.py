@@ -72,9 +72,12 @@ def _file(name: str) -> str:
     return (Path(__file__).parent / name).read_text(encoding="utf-8")
 
 
-def document(title: str, theme: Theme, body: str, script: str = "", style: str = "") -> str:
-    """A page around `body`, which is HTML; `script` is an ES module, allowed by its hash."""
-    style = style + STYLE.format(
+def document(title: str, theme: Theme, body: str, script: str = "", more: str = "") -> str:
+    """A page around `body`, which is HTML; `script` is an ES module, allowed by its hash.
+
+    `more` is style that the page has besides the usual one.
+    """
+    style = more + STYLE.format(
         scheme="dark" if theme.name == "dark" else "light",
         background=theme.background,
         text=theme.text,
