@@ -21,7 +21,7 @@ from visual.theme import Role, theme_named
 from visual.unrolling import Unrolling, unrolling
 from visual.values import cell, thin_cell
 
-LEFT, FOLD, ARC = 216, 40, 24
+LEFT, FOLD = 216, 40
 NARROWEST, WIDEST = 84, 150
 
 
@@ -107,13 +107,12 @@ class _Picture:
         """Where lanes and columns begin; headings and labels are drawn on the way."""
         labels = (text_width(node.label, 12, bold=True) for node in self.nodes)
         width = min(max([NARROWEST, *labels]) + 12, WIDEST)
-        bows = {a.lane for a, b in self.ways if a.lane == b.lane and abs(a.column - b.column) > 1}
         canvas, tops, heights = self.canvas, [], []
         for lane, row in enumerate(self.rows):
             if lane == 0 or self.rows[lane - 1].block != row.block:
                 canvas.y += 16 if lane else 0
                 self._heading(self.chosen[row.block])
-            canvas.y += ARC if lane in bows else 0
+            canvas.y += self.tracks.room_over(lane)
             height = THIN if row.repeated else HEIGHT
             tops.append(canvas.y)
             heights.append(float(height))
