@@ -180,6 +180,18 @@ def test_an_order_0_trace_has_no_backward_tape():
         visual.ssa(trace)
 
 
+def test_a_derivative_that_overwrites_nothing_is_not_said_to_be_of_order_0():
+    loop = lab.Loop(
+        lambda u: u * u,
+        sequences=(lab.Sequence("u", [1.0, 2.0]),),
+        outputs=("y",),
+    )
+    assert visual.draw(loop, "tapes", wrt="u").svg()
+    with pytest.raises(GraphError, match="no state") as caught:
+        visual.draw(loop, "ssa", wrt="u")
+    assert "order" not in str(caught.value)
+
+
 @pytest.mark.parametrize(
     ("picture", "options", "words"),
     [
