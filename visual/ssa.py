@@ -31,6 +31,7 @@ from visual.layout import (
     touched_columns,
 )
 from visual.names import cell_key, indexed, moment, moment_name, signed, tape_label
+from visual.numbers import whole_or_none
 from visual.scene import Arrow, Box, Scene, Text
 from visual.theme import theme_named
 from visual.values import cell
@@ -43,6 +44,7 @@ def ssa(trace: Trace, theme: str = "light", around: int | None = None) -> Scene:
 
     Long loops are folded, as for `tapes`.  Raises GraphError for a trace without a derivative.
     """
+    around = whole_or_none("around", around)
     found, canvas = flow(trace), Canvas()
     numbers = [n for n, s in enumerate(trace.scans) if any(t.tape.overwritten for t in s.tapes)]
     if not numbers:

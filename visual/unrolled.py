@@ -8,11 +8,11 @@ wherever later steps add to it.
 
 from collections.abc import Iterable, Sequence
 
-from lab.errors import ArgumentError
 from lab.trace import Trace
 from visual.columns import Gap, with_gaps
 from visual.layout import HEIGHT, MARGIN, THIN, Canvas, legend
 from visual.names import cost_name, moment, moment_name
+from visual.numbers import scan_indices, whole_or_none
 from visual.placing import Item, Placing, Row, place
 from visual.quantities import Node
 from visual.routes import TRACK, Grid, Spot, is_straight, route, tracks
@@ -34,11 +34,14 @@ def unrolled(
 ) -> Scene:
     """The unrolled picture of a trace, or of those of its Scans that have the numbers `scans`.
 
+    They are those of the headings, from 1: number 1 is ``trace.scans[0]``.
+
     The first of them is drawn as the loop, the others as its derivatives.  With `all_direct`
     every gradient is drawn with its direct part, also where it is zero.  Loops of more than 12
     steps are folded: the ends are shown, and the steps next to the step `around`.
     """
-    chosen = _checked(trace, scans)
+    chosen = tuple(range(len(trace.scans))) if scans is None else scan_indices(trace, scans)
+    around = whole_or_none("around", around)
     graph = unrolling(trace, chosen, all_direct)
     canvas = _Picture(trace, chosen, graph, place(trace, chosen, graph, around)).draw()
     width = canvas.right + MARGIN
@@ -53,16 +56,6 @@ def unrolled(
         description=f"What every step computes, and from what, in {names}.",
         theme=theme_named(theme),
     )
-
-
-def _checked(trace: Trace, scans: Sequence[int] | None) -> tuple[int, ...]:
-    known = range(len(trace.scans))
-    chosen = tuple(known if scans is None else sorted(set(scans)))
-    if not chosen or not set(chosen) <= set(known):
-        raise ArgumentError(
-            f"scans = {scans!r}: this trace has the Scans 0 to {len(known) - 1}; choose some."
-        )
-    return chosen
 
 
 class _Picture:
