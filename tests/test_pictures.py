@@ -37,7 +37,7 @@ TWINS = {
         {"order": 1, "wrt": "w", "of": "cube", "cost": "sum"},
     ),
     "rolled-gap": ("gap", "rolled", {"step": 2}),
-    "rolled-coupled": ("coupled", "rolled", {"scan": 1}),
+    "rolled-coupled": ("coupled", "rolled", {"scan": 2}),
     "ssa-square-2": ("square", "ssa", {"order": 2}),
 }
 

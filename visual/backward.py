@@ -5,16 +5,14 @@ every tape after the step, and the gradients of sequences that come out; to the 
 running totals of the parameters' gradients, and the formulas.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
-from lab.expression import Leaf, leaves_of
 from lab.flow import is_outer_gradient
 from lab.spelling import Speller
-from lab.trace import Formula, SequenceTrace, TapeTrace, Trace
-from visual.arrows import Place, factor_label, tape_arrow
+from lab.trace import SequenceTrace, TapeTrace, Trace
+from visual.arrows import Places, step_arrows
 from visual.columns import Gap, Timeline, column_of, only_step, shown_steps
 from visual.headings import block_heading
 from visual.lanes import Lane, Slot
@@ -151,10 +149,11 @@ class BackwardBlock:
             row, value, old = int(written.rows[step]), written.values[step], read.values[step]
             slot = Slot(row, x, Role.OVERWRITTEN, value, old)
             self._slot(tape, slot, canvas.y, step)
-        places: dict[tuple[int, int], Place] = {}  # by tape and row
+        places: Places = {}
         for lane in self.lanes:
             for slot in lane.after(step):
-                places[id(lane.tape), slot.row] = (slot.x, canvas.y)
+                box = Box(slot.x, canvas.y, CELL, self.height, slot.role)
+                places[lane.tape.argument, slot.row] = box
                 self._slot(lane.tape, slot, canvas.y, step)
             self._gaps(lane)
             self._lane_label(lane, self._positions(lane, step))
@@ -165,8 +164,7 @@ class BackwardBlock:
             passed_on = is_passed_on(self.trace, self.number, output)
             self._output(output, step, Role.RESULT if passed_on else Role.UNNEEDED)
             canvas.y += THIN + 6
-        for formula in self.scan.formulas:
-            self._arrows(formula, step, places)
+        self.canvas.add(*step_arrows(self.spell, step, places))
         canvas.y = max(canvas.y, self._formulas(step, top + self.reads_height)) + 6
 
     def _gap_row(self, gap: Gap) -> None:
@@ -293,29 +291,3 @@ class BackwardBlock:
             self.canvas.mention(start, formula_keys(self.trace, self.number, formula, step))
             y += 5
         return y - 10
-
-    def _arrows(self, formula: Formula, step: int, places: Mapping[tuple[int, int], Place]) -> None:
-        """From every slot that a formula reads to the slot that it writes, itself excepted."""
-        target = self._place(formula.target, step, places)
-        if target is None:
-            return
-        leaves = list(dict.fromkeys(leaves_of(formula.expression)))
-        slot = (formula.target.argument, formula.target.tap)
-        old = next((leaf for leaf in leaves if (leaf.argument, leaf.tap) == slot), None)
-        found = [(leaf, self._place(leaf, step, places)) for leaf in leaves if leaf != old]
-        sources = [(leaf, source) for leaf, source in found if source is not None]
-        for leaf, source in sources:
-            label = ""
-            if len(sources) == 1:  # of several labels, none would find room
-                label = factor_label(
-                    formula.expression, leaf, old, lambda v: self.spell.position(v, step)
-                )
-            self.canvas.add(*tape_arrow(source, target, label, self.height))
-
-    def _place(
-        self, leaf: Leaf, step: int, places: Mapping[tuple[int, int], Place]
-    ) -> Place | None:
-        tape = self.scan.variable(leaf)
-        if not isinstance(tape, TapeTrace) or leaf.tap is None:
-            return None
-        return places.get((id(tape), tape.tape.row(step, leaf.tap)))

@@ -109,9 +109,13 @@ def _parser() -> argparse.ArgumentParser:
     _add_choices(draw)
     options = draw.add_argument_group("options of some pictures")
     options.add_argument("--around", type=int, metavar="STEP", help="unfold a long loop here")
-    options.add_argument("--step", type=int, metavar="STEP", help="the step to show")
-    options.add_argument("--scan", type=int, metavar="N", help="the Scan to show, from 0")
-    options.add_argument("--scans", metavar="N,N", help="the Scans to unroll, from 0")
+    options.add_argument("--step", type=int, metavar="STEP", help="the step to show, from 0")
+    options.add_argument(
+        "--scan", type=int, metavar="N", help="the Scan to show, by its number in the headings"
+    )
+    options.add_argument(
+        "--scans", metavar="N,N", help="the Scans to unroll, by their numbers in the headings"
+    )
     options.add_argument("--buffer", action="store_true", help="tapes in the buffer's order")
     options.add_argument(
         "--contributions", action="store_true", help="in tapes: what came directly, and what later"

@@ -10,6 +10,7 @@ from lab.spelling import Speller
 from lab.trace import ScanTrace, SequenceTrace, TapeTrace, Trace
 from visual.columns import Timeline
 from visual.contributions import fed_places
+from visual.detours import Detours
 from visual.layout import (
     BETWEEN,
     CELL,
@@ -50,6 +51,7 @@ class ForwardBlock:
         goals = self.outputs | read_backwards(trace, number)
         self.needed = _needed(self.scan, goals) if self.outputs else None
         self.tops: dict[str, float] = {}
+        self.ways = Detours([])
 
     def draw(self) -> None:
         """All lanes, the arrows between them, and the parameters."""
@@ -62,6 +64,8 @@ class ForwardBlock:
             if any(tap < -1 for tap in tape.tape.reads):
                 self.canvas.y += 22
             self._lane(tape.name, self._state_cells(tape))
+        lefts, tops = self.columns.left.values(), self.tops.values()
+        self.ways = Detours([_box(x, y) for x in lefts for y in tops])
         for step in range(self.scan.steps):
             if self.columns.has(step):  # a state's column is the step that computed it
                 start = len(self.canvas.shapes)
@@ -156,7 +160,21 @@ class ForwardBlock:
             for leaf in dict.fromkeys(leaves_of(formula.expression)):
                 source = self._place(leaf, step)
                 if source is not None and target is not None:
-                    self.canvas.add(_read_arrow(source, target))
+                    self.canvas.add(self._read_arrow(source, target))
+
+    def _read_arrow(self, source: tuple[float, float], target: tuple[float, float]) -> Arrow:
+        """From cell to cell: straight to the neighbour, over the others, or to another lane."""
+        (x0, y0), (x1, y1) = source, target
+        if y0 == y1 and 0 < x1 - x0 <= CELL + BETWEEN:
+            return Arrow(((x0 + CELL, y0 + HEIGHT / 2), (x1 - 1, y1 + HEIGHT / 2)))
+        out, into = x0 + CELL / 2, x1 + CELL / 2
+        if y0 == y1:
+            return Arrow(((out, y0), (out, y0 - 24), (into - 8, y1 - 24), (into - 8, y1 - 1)))
+        into += 6 if x0 == x1 else -6 if x0 < x1 else 18  # arrows from all sides find room
+        ends = ((out, y0 + HEIGHT), (into, y1 - 1))
+        if y1 < y0:
+            ends = ((out, y0), (into, y1 + HEIGHT + 1))
+        return self.ways.arrow(ends, _box(x0, y0), _box(x1, y1), faint=True)
 
     def _place(self, leaf: Leaf, step: int) -> tuple[float, float] | None:
         slot = _slot(self.scan, leaf, step)
@@ -232,15 +250,6 @@ def _slot(scan: ScanTrace, leaf: Leaf, step: int) -> Slot | None:
     return None
 
 
-def _read_arrow(source: tuple[float, float], target: tuple[float, float]) -> Arrow:
-    """From cell to cell: straight to the neighbour, over the others, or to another lane."""
-    (x0, y0), (x1, y1) = source, target
-    if y0 == y1 and 0 < x1 - x0 <= CELL + BETWEEN:
-        return Arrow(((x0 + CELL, y0 + HEIGHT / 2), (x1 - 1, y1 + HEIGHT / 2)))
-    out, into = x0 + CELL / 2, x1 + CELL / 2
-    if y0 == y1:
-        return Arrow(((out, y0), (out, y0 - 24), (into - 8, y1 - 24), (into - 8, y1 - 1)))
-    into += 6 if x0 == x1 else -6 if x0 < x1 else 18  # arrows from all sides find room
-    if y1 > y0:
-        return Arrow(((out, y0 + HEIGHT), (into, y1 - 1)), faint=True)
-    return Arrow(((out, y0), (into, y1 + HEIGHT + 1)), faint=True)
+def _box(x: float, y: float) -> Box:
+    """A cell that arrows lead to, or around."""
+    return Box(x, y, CELL, HEIGHT, Role.INTERMEDIATE)

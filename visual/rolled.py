@@ -10,12 +10,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lab.errors import ArgumentError
 from lab.expression import Leaf, leaves_of
 from lab.spelling import Speller
 from lab.trace import ParameterTrace, ScanTrace, SequenceTrace, TapeTrace, Trace
 from visual.layout import HEIGHT, MARGIN, Canvas
 from visual.names import cell_key
+from visual.numbers import scan_index, step_of
 from visual.scene import Arrow, Box, Scene, Text, moved, shortened, text_width
 from visual.theme import Role, theme_named
 from visual.unrolled import unrolled
@@ -49,19 +49,18 @@ Places = Mapping[Leaf, tuple[float, float]]
 
 
 def rolled(
-    trace: Trace, theme: str = "light", around: int | None = None, scan: int = 0, step: int = 0
+    trace: Trace, theme: str = "light", around: int | None = None, scan: int = 1, step: int = 0
 ) -> Scene:
-    """The Scan number `scan` of a trace as one box, with its values at `step`, and unrolled."""
-    if scan not in range(len(trace.scans)):
-        raise ArgumentError(f"scan = {scan!r}: this trace has 0 to {len(trace.scans) - 1}.")
-    loop = trace.scans[scan]
-    if step not in range(loop.steps):
-        raise ArgumentError(f"step = {step!r}: {loop.name} makes 0 to {loop.steps - 1}.")
+    """The Scan number `scan` of a trace as one box, with its values at `step`, and unrolled.
+
+    The number is that of the headings, from 1: number 1 is ``trace.scans[0]``.
+    """
+    number = scan_index(trace, scan)
+    loop = trace.scans[number]
+    step = step_of(loop, step)
     canvas = Canvas()
-    canvas.heading(
-        f"{scan + 1} · {loop.name}, rolled up", [f"step {step} of 0 to {loop.steps - 1}"]
-    )
-    _machine(canvas, trace, scan, step)
+    canvas.heading(f"{scan} · {loop.name}, rolled up", [f"step {step} of 0 to {loop.steps - 1}"])
+    _machine(canvas, trace, number, step)
     below = unrolled(trace, theme, around, scans=(scan,))
     canvas.add(*(moved(shape, 0, canvas.y) for shape in below.shapes))
     return Scene(

@@ -14,6 +14,7 @@ from visual.backward import BackwardBlock, View
 from visual.columns import Timeline, root_of, timeline
 from visual.forward import ForwardBlock
 from visual.layout import MARGIN, Canvas, legend, place_columns, touched_columns
+from visual.numbers import whole_or_none
 from visual.scene import Scene, Text, walk
 from visual.theme import theme_named
 from visual.values import values_text
@@ -46,6 +47,7 @@ def tapes(
             "order = 0: this trace has no backward tape; derivatives have, from order 1. The "
             "unrolled picture shows a loop alone."
         )
+    step, around = whole_or_none("step", step), whole_or_none("around", around)
     if step is not None and step not in range(max(scan.steps for scan in trace.scans)):
         last = max(scan.steps for scan in trace.scans) - 1
         raise ArgumentError(f"step = {step!r}: the loops of this trace make 0 to {last}.")

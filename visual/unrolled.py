@@ -8,11 +8,11 @@ wherever later steps add to it.
 
 from collections.abc import Iterable, Sequence
 
-from lab.errors import ArgumentError
 from lab.trace import Trace
 from visual.columns import Gap, with_gaps
 from visual.layout import HEIGHT, MARGIN, THIN, Canvas, legend
 from visual.names import cost_name, moment, moment_name
+from visual.numbers import scan_indices, whole_or_none
 from visual.placing import Item, Placing, Row, place
 from visual.quantities import Node
 from visual.routes import TRACK, Grid, Spot, is_straight, route, tracks
@@ -21,7 +21,7 @@ from visual.theme import Role, theme_named
 from visual.unrolling import Unrolling, unrolling
 from visual.values import cell, thin_cell
 
-LEFT, FOLD, ARC = 216, 40, 24
+LEFT, FOLD = 216, 40
 NARROWEST, WIDEST = 84, 150
 
 
@@ -34,11 +34,14 @@ def unrolled(
 ) -> Scene:
     """The unrolled picture of a trace, or of those of its Scans that have the numbers `scans`.
 
+    They are those of the headings, from 1: number 1 is ``trace.scans[0]``.
+
     The first of them is drawn as the loop, the others as its derivatives.  With `all_direct`
     every gradient is drawn with its direct part, also where it is zero.  Loops of more than 12
     steps are folded: the ends are shown, and the steps next to the step `around`.
     """
-    chosen = _checked(trace, scans)
+    chosen = tuple(range(len(trace.scans))) if scans is None else scan_indices(trace, scans)
+    around = whole_or_none("around", around)
     graph = unrolling(trace, chosen, all_direct)
     canvas = _Picture(trace, chosen, graph, place(trace, chosen, graph, around)).draw()
     width = canvas.right + MARGIN
@@ -53,16 +56,6 @@ def unrolled(
         description=f"What every step computes, and from what, in {names}.",
         theme=theme_named(theme),
     )
-
-
-def _checked(trace: Trace, scans: Sequence[int] | None) -> tuple[int, ...]:
-    known = range(len(trace.scans))
-    chosen = tuple(known if scans is None else sorted(set(scans)))
-    if not chosen or not set(chosen) <= set(known):
-        raise ArgumentError(
-            f"scans = {scans!r}: this trace has the Scans 0 to {len(known) - 1}; choose some."
-        )
-    return chosen
 
 
 class _Picture:
@@ -107,13 +100,12 @@ class _Picture:
         """Where lanes and columns begin; headings and labels are drawn on the way."""
         labels = (text_width(node.label, 12, bold=True) for node in self.nodes)
         width = min(max([NARROWEST, *labels]) + 12, WIDEST)
-        bows = {a.lane for a, b in self.ways if a.lane == b.lane and abs(a.column - b.column) > 1}
         canvas, tops, heights = self.canvas, [], []
         for lane, row in enumerate(self.rows):
             if lane == 0 or self.rows[lane - 1].block != row.block:
                 canvas.y += 16 if lane else 0
                 self._heading(self.chosen[row.block])
-            canvas.y += ARC if lane in bows else 0
+            canvas.y += self.tracks.room_over(lane)
             height = THIN if row.repeated else HEIGHT
             tops.append(canvas.y)
             heights.append(float(height))
