@@ -16,6 +16,7 @@ from visual.genealogy import genealogy
 from visual.phases import phases
 from visual.plots import Plot, values
 from visual.rolled import rolled
+from visual.routing import routing
 from visual.scene import Scene
 from visual.ssa import ssa
 from visual.stepgraph import stepgraph
@@ -33,6 +34,7 @@ __all__ = [
     "genealogy",
     "phases",
     "rolled",
+    "routing",
     "ssa",
     "stepgraph",
     "tapes",
