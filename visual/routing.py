@@ -30,9 +30,9 @@ from visual.scene import Arrow, Box, Group, Scene, Text, moved, text_width, walk
 from visual.theme import Role, theme_named
 
 LANE, TITLE, BELOW, BESIDE = 130, 36, 16, 40
-MOST_ARROWS, MOST_INPUTS, ENDS = 12, 6, 2
+MOST_ARROWS, MOST_INPUTS, ENDS = 24, 6, 2
 TITLE_SIZE, LINE_SIZE = 13, 10.5
-ROWS = "arrows lead from row to row"
+ROWS, ARRAYS = "arrows lead from row to row", "arrows lead from array to array"
 ADJOINT = "the transpose is the adjoint"
 
 
@@ -66,8 +66,8 @@ def routing(
         panel = Canvas(y=top if layout.upright else max(top, bottom))
         _panel(panel, found, layout, step)
         beside = right if layout.upright else 0.0
-        shapes = tuple(moved(shape, beside, 0) for shape in panel.shapes)
-        canvas.add(Group(shapes, step=step.number))
+        members = tuple(moved(shape, beside, 0) for shape in panel.shapes)
+        canvas.add(Group(members, step=step.number))
         right = max(right, beside + panel.right + BESIDE)
         bottom = max(bottom, panel.y)
     canvas.right, canvas.y = right - BESIDE, bottom
@@ -184,14 +184,18 @@ def _panel(canvas: Canvas, found: Routed, layout: _Layout, step: Step) -> None:
     bottom = canvas.y - BELOW
     depth = layout.output.depth + TITLE
     canvas.y = top + max(0.0, (bottom - top - depth) / 2)
-    words = ROWS if layout.output.across > 1 else ""
-    _title(canvas, layout.out_x, "start", f"{step.prefix}z", found.value.shape, words)
+    above = canvas.y
+    canvas.y += TITLE
     corner = layout.out_x, canvas.y
+    canvas.right = max(canvas.right, layout.out_x + layout.output.width)
     _block(canvas, layout.output, corner)
     for entry, left, down in layout.output.places():
         box = Box(corner[0] + left, corner[1] + down, CELL, HIGH, Role.FIRST)
         canvas.add(output_cell(box, found, entry, step))
-    _arrows(canvas, found, layout, corners, corner, step)
+    words = _arrows(canvas, found, layout, corners, corner, step)
+    below, canvas.y = canvas.y, above
+    _title(canvas, layout.out_x, "start", f"{step.prefix}z", found.value.shape, words)
+    canvas.y = below
     canvas.y = max(bottom, canvas.y + layout.output.depth) + 18
     if step.back:
         _products(canvas, found)
@@ -237,11 +241,13 @@ def _arrows(
     corners: dict[int, tuple[float, float]],
     out: tuple[float, float],
     step: Step,
-) -> None:
-    """From row to row if they are few, else from block to block: only through the lane."""
+) -> str:
+    """From row to row if they are few, else from array to array, and a word about that."""
     grids = {block[0].number: block[1] for block in layout.blocks if block}
     ends = _between_rows(found, layout, grids, corners, out)
+    words = ROWS if ends and layout.output.across > 1 else ""
     if len(ends) > MOST_ARROWS:
+        words = ARRAYS
         giving = [number for number in corners if found.sources.count(number)]
         share = layout.output.depth / (len(giving) + 1)
         ends = [
@@ -251,6 +257,7 @@ def _arrows(
     for y0, y1 in ends:
         inner, outer = (layout.right + 2, y0), (layout.out_x - 2, y1)
         canvas.add(Arrow((outer, inner) if step.back else (inner, outer), accent=step.back))
+    return words
 
 
 def _between_rows(
