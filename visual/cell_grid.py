@@ -82,12 +82,13 @@ def cell_grid(
     if not size:
         return CellGrid(shape, wide, (), (), height)
     chosen = [divmod(entry, wide) for entry in wanted]
-    rows = _shown(size // wide, MOST_ROWS, [row for row, _ in chosen])
-    columns = _shown(wide, MOST_COLUMNS, [column for _, column in chosen])
+    rows = shown(size // wide, MOST_ROWS, [row for row, _ in chosen])
+    columns = shown(wide, MOST_COLUMNS, [column for _, column in chosen])
     return CellGrid(shape, wide, rows, columns, height)
 
 
-def _shown(count: int, most: int, wanted: list[int]) -> tuple[int | Gap, ...]:
+def shown(count: int, most: int, wanted: Iterable[int]) -> tuple[int | Gap, ...]:
+    """0 to `count`, if they are not more than `most`; else the ends, what is wanted, and gaps."""
     if count <= most:
         return tuple(range(count))
     found = with_gaps({0, count - 1, *wanted})

@@ -6,23 +6,23 @@ was written, zero stays behind, and what was read comes back by a scatter.  Belo
 tape of the next derivative at the same step, with the same numbers.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 
 from lab.errors import ArgumentError, GraphError, listing
-from lab.expression import Leaf
-from lab.tape import Kind
-from lab.trace import ScanTrace, StepValue, TapeTrace, Trace
-from visual.columns import Gap, with_gaps
+from lab.trace import Trace
+from visual.cell_grid import shown
+from visual.columns import Gap
 from visual.layout import BETWEEN, CELL, GAP, HEIGHT, LABELS, MARGIN, Canvas, explained
 from visual.names import cell_key, signed, tape_label
-from visual.scene import Box, Scene, Text
+from visual.scene import Arrow, Box, Scene, Text
 from visual.theme import Role, theme_named
+from visual.transposed_step import TransposedStep, differentiated, transposed_step
 from visual.values import cell
 
-ROW = HEIGHT + 14
+BETWEEN_ROWS = 18
+ROW = HEIGHT + BETWEEN_ROWS
 WORDS: Mapping[Role, str] = {
     Role.INTERMEDIATE: "a number on its way",
     Role.PRESERVED: "preserved: read and left; its gradients are summed",
@@ -34,29 +34,6 @@ WORDS: Mapping[Role, str] = {
 }
 
 
-@dataclass(frozen=True, eq=False)
-class Overwriting:
-    """A step of a loop's tape, its transpose as routing, and the gradient's tape at that step.
-
-    All arrays count rows as `tape` does.  `read` and `brought` have a row for every read tap,
-    `written` and `taken` for every write tap.
-    """
-
-    tape: TapeTrace
-    reverse: TapeTrace
-    step: int
-    before: np.ndarray
-    read: np.ndarray
-    written: np.ndarray
-    after: np.ndarray
-    gradient_after: np.ndarray
-    taken: np.ndarray
-    left: np.ndarray
-    brought: np.ndarray
-    gradient_before: np.ndarray
-    traced: np.ndarray
-
-
 def overwriting(
     trace: Trace, scan: int | None = None, step: int = 0, theme: str = "light"
 ) -> Scene:
@@ -66,7 +43,7 @@ def overwriting(
     the first unless given.  `step` counts as that Scan does.  Raises GraphError for a trace
     without one (there is one from order 2), ArgumentError for another number.
     """
-    known = _differentiated(trace)
+    known = differentiated(trace)
     if not known:
         raise GraphError(
             "order: no Scan of this trace overwrites a tap and is differentiated; from order 2 "
@@ -81,7 +58,7 @@ def overwriting(
     if step not in range(source.steps):
         raise ArgumentError(f"step = {step!r}: {source.name} makes 0 to {source.steps - 1}.")
     tape, later, reverse = known[number]
-    found = _overwriting(source, tape, trace.scans[later], reverse, step)
+    found = transposed_step(source, tape, trace.scans[later], reverse, step)
     drawing = _Drawing(trace, number, later, found)
     for stage in (drawing.forward, drawing.transposed, drawing.traced):
         stage()
@@ -105,72 +82,10 @@ def overwriting(
     )
 
 
-def _differentiated(trace: Trace) -> dict[int, tuple[TapeTrace, int, TapeTrace]]:
-    """Every Scan with an overwritten tap, that tape, the Scan of its gradient, and its tape."""
-    found: dict[int, tuple[TapeTrace, int, TapeTrace]] = {}
-    for later, scan in enumerate(trace.scans):
-        if scan.parent is None or scan.steps != trace.scans[scan.parent].steps:
-            continue
-        for tape in trace.scans[scan.parent].tapes:
-            for reverse in scan.tapes:
-                same = reverse.gradient_of == tape.name and reverse.kind is Kind.MIT_MOT
-                if same and tape.tape.overwritten and tape.kind is Kind.MIT_MOT:
-                    found.setdefault(scan.parent, (tape, later, reverse))
-    return found
-
-
-def _overwriting(
-    source: ScanTrace, tape: TapeTrace, later: ScanTrace, reverse: TapeTrace, step: int
-) -> Overwriting:
-    from lab import structural  # imported when a picture is asked for
-
-    back = source.steps - 1 - step
-    before, gradient_after = tape.contents(step - 1), reverse.contents(back - 1)[::-1]
-    written = np.stack([access.values[step] for access in tape.writes])
-    brought = np.stack([_brought(later, reverse, -tap, back) for tap in tape.tape.reads])
-    moved, pullback = structural.vjp(structural.tape_step(tape.tape, step), [before, written])
-    nothing = np.zeros_like(brought)
-    left, taken = pullback(np.concatenate([nothing, gradient_after]))
-    gradient_before, _ = pullback(np.concatenate([brought, gradient_after]))
-    reads = len(tape.tape.reads)
-    return Overwriting(
-        tape=tape,
-        reverse=reverse,
-        step=step,
-        before=before,
-        read=moved[:reads],
-        written=written,
-        after=moved[reads:],
-        gradient_after=gradient_after,
-        taken=taken,
-        left=left,
-        brought=brought,
-        gradient_before=gradient_before,
-        traced=reverse.contents(back)[::-1],
-    )
-
-
-def _brought(scan: ScanTrace, tape: TapeTrace, tap: int, step: int) -> np.ndarray:
-    """What a step of a gradient adds at a tap: the value it writes, without what was there."""
-    access = next(access for access in tape.writes if access.tap == tap)
-    target = Leaf(tape.name, tap, tape.argument)
-    source = next(r.source for r in scan.results if r.target == target)
-    made = scan.inside[source] if isinstance(source, int) else None
-    if made is None or made.operation != "Add" or target not in made.inputs:
-        return np.asarray(access.values[step])
-    others = [one for one in made.inputs if one != target]
-    if len(others) == 1 and isinstance(others[0], int):
-        term: StepValue = scan.inside[others[0]]
-        if len(term.values):
-            return np.asarray(term.values[step])
-    assert access.before is not None  # a slot that accumulates was read
-    return np.asarray(access.values[step] - access.before[step])
-
-
 class _Drawing:
     """The three blocks, from top to bottom, in columns that are the slots of the tape."""
 
-    def __init__(self, trace: Trace, number: int, later: int, found: Overwriting) -> None:
+    def __init__(self, trace: Trace, number: int, later: int, found: TransposedStep) -> None:
         self.trace, self.number, self.later, self.found = trace, number, later, found
         self.canvas, tape, step = Canvas(), found.tape.tape, found.step
         self.reads = {tape.row(step, tap): n for n, tap in enumerate(tape.reads)}
@@ -181,7 +96,7 @@ class _Drawing:
         self.lefts: dict[int, float] = {}
         self.gaps: list[tuple[float, Gap]] = []
         x: float = LABELS + 30
-        for item in with_gaps({0, size - 1, *near}):
+        for item in shown(size, 6, near):
             if isinstance(item, Gap):
                 self.gaps.append((x, item))
                 x += GAP
@@ -204,12 +119,15 @@ class _Drawing:
         roles |= {row: Role.OVERWRITTEN for row in self.reads if row in self.writes}
         self._row("tape before", found.before, roles, "")
         read = {row: found.read[n] for row, n in self.reads.items()}
+        self._down(self.reads)
         self._some("read", read, Role.READ, "narrow: a copy of the slot goes to the step")
         written = {row: found.written[n] for row, n in self.writes.items()}
         self._some("y, written", written, Role.INTERMEDIATE, "what the step computed")
         roles = dict.fromkeys(self.writes, Role.OVERWRITTEN)
-        places = ", ".join(str(row) for row in self.writes)
-        words = f"set_subtensor(tape, y, {places})"
+        self._down(self.writes)
+        places = listing(self.writes)
+        many = len(self.writes) > 1
+        words = f"set_subtensor at rows {places}" if many else f"set_subtensor(tape, y, {places})"
         self._row("tape after", found.after, roles, words, old=found.before)
         canvas.group(start, step=0)
         canvas.y += 30
@@ -223,6 +141,7 @@ class _Drawing:
         )
         self._row("gradient after", found.gradient_after, {}, "g")
         taken = {row: found.taken[n] for row, n in self.writes.items()}
+        self._down(self.writes)
         self._some("to y", taken, Role.SEED, "what stood there goes to what was written")
         roles = dict.fromkeys(self.writes, Role.OVERWRITTEN)
         words = "zero stays behind: an overwritten tap ends here"
@@ -230,6 +149,7 @@ class _Drawing:
         brought = {row: found.brought[n] for row, n in self.reads.items()}
         words = "narrow transposed: a scatter of what reading brings"
         self._some("+ from reading", brought, Role.READ, words, zeros=True)
+        self._down(self.reads)
         roles = dict.fromkeys(self.reads, Role.RESULT)
         words = "the sum: a preserved tap went two ways"
         self._row("gradient before", found.gradient_before, roles, words)
@@ -277,6 +197,12 @@ class _Drawing:
     def _label(self, row: int) -> str:
         scan = self.trace.scans[self.number]
         return tape_label(self.trace, scan, self.found.tape, row) or self.found.tape.name
+
+    def _down(self, rows: Iterable[int]) -> None:
+        """Arrows from the cells above to those that follow."""
+        for row in rows:
+            x, y = self.lefts[row] + CELL / 2, self.canvas.y
+            self.canvas.add(Arrow(((x, y - BETWEEN_ROWS + 1), (x, y - 1)), accent=True))
 
     def _row(
         self,
