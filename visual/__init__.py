@@ -4,11 +4,14 @@
 - `export`: all pictures of it, with an index page
 - the pictures: `unrolled`, `rolled`, `tapes`, `ssa`, `genealogy`, `stepgraph` and `values` of a
   trace, `taps` of a tape or trace, `phases` of a derivation, `connections` of a derivative
+- `routing` of where, cat, narrow and clamp at your arrays; `transposed`, a step of a tape in these
+  terms; `dot_product`, both derivatives of a loop and their products, step by step
 - `figure`: the eight figures of the square loop
 - `Scene.save`, `Scene.svg`, `Scene.text`: a picture as a file or as text
 """
 
 from visual.connections import connections
+from visual.dot_product import dot_product
 from visual.drawing import draw
 from visual.exporting import export
 from visual.figures import figure
@@ -22,12 +25,14 @@ from visual.ssa import ssa
 from visual.stepgraph import stepgraph
 from visual.tapes import tapes
 from visual.taps import taps
+from visual.transposed import transposed
 from visual.unrolled import unrolled
 
 __all__ = [
     "Plot",
     "Scene",
     "connections",
+    "dot_product",
     "draw",
     "export",
     "figure",
@@ -39,6 +44,7 @@ __all__ = [
     "stepgraph",
     "tapes",
     "taps",
+    "transposed",
     "unrolled",
     "values",
 ]

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lab.trace import TapeTrace
+from lab.trace import TapeTrace, Trace
 from visual.columns import Gap, shown_steps
 from visual.layout import CELL, HEIGHT, LABELS, MARGIN, Canvas, explained
-from visual.names import cell_key, tape_label
+from visual.names import cell_key, indexed
 from visual.products import Product, halves
 from visual.scene import Box, Scene, Text
 from visual.theme import Role, theme_named
@@ -97,9 +97,7 @@ class _Drawing:
         # without anything to go back through, there is no Scan that does it
         going_back = self.back.order > 0
         self.tapes = [t for t in self.back.tapes if t.writes] if going_back else []
-        self.pairs = sorted({len(products) for products in self.found.backward}, reverse=True)
-        count = self.pairs[0] if self.pairs else 0
-        self.meeting = max(count, 1)
+        self.meeting = max([1, *map(len, self.found.backward)])
         self.left = [LABELS + n * (CELL + BETWEEN) for n in range(len(self.moving) + 4)]
         start = self.left[-1] + CELL + APART
         columns = len(self.tapes) + 2 * self.meeting + 2
@@ -119,7 +117,10 @@ class _Drawing:
         for x, pair in zip(self.left, words, strict=True):
             canvas.header(x, canvas.y, *pair)
         assert len(words) == n + 4
-        back = [("total" if t.is_total else "tape", t.name) for t in self.tapes]
+        back = [
+            (f"{'total' if t.is_total else 'tape'}, gradient", f"of {t.gradient_of}")
+            for t in self.tapes
+        ]
         back += [("gradient", "J* g"), ("tangent", "v")] * self.meeting
         back += [("product", "J* g · v"), ("sum", "so far")]
         for x, pair in zip(self.right, back, strict=True):
@@ -132,14 +133,14 @@ class _Drawing:
         canvas.row_label(f"step {step}", canvas.y + HEIGHT / 2 + 4)
         *before, tangent, cotangent, product, total = self.left
         for x, tape in zip(before, self.moving, strict=True):
-            self._written(x, tape, step, self.ahead is self.back)
+            self._written(x, tape, step, self.test.forward)
         (pair,) = found.forward[step]
         self._cell(tangent, Role.INTERMEDIATE, *pair.right)
         self._cell(cotangent, Role.SEED, *pair.left)
         self._number(product, Role.PRESERVED, _spelled(pair), pair.value)
         self._number(total, Role.SPENT, f"sum up to step {step}", self.sums_ahead[step])
         for x, tape in zip(self.right, self.tapes, strict=False):
-            self._written(x, tape, step, True)
+            self._written(x, tape, step, self.test.backward)
         self._meeting(found.backward[step])
         if found.backward[step]:
             words = f"sum up to step {step}"
@@ -150,16 +151,9 @@ class _Drawing:
         """What meets after the last step: initial values and parameters."""
         total = self.sums_back[-1] if self.sums_back else 0.0
         for product in self.found.end:
-            self.canvas.add(
-                Text(
-                    self.right[0] - 12,
-                    self.canvas.y + HEIGHT / 2 + 4,
-                    "at the end",
-                    12,
-                    "end",
-                    muted=True,
-                )
-            )
+            if product is self.found.end[0]:
+                y = self.canvas.y + HEIGHT / 2 + 4
+                self.canvas.add(Text(self.right[0] - 12, y, "at the end", 12, "end", muted=True))
             self._meeting([product])
             total += product.value
             self._number(self.right[-1], Role.SPENT, "sum with the end", total)
@@ -189,16 +183,16 @@ class _Drawing:
         names = " + ".join(map(_spelled, products))
         self._number(self.right[-2], Role.PRESERVED, names, sum(p.value for p in products))
 
-    def _written(self, x: float, tape: TapeTrace, step: int, back: bool) -> None:
+    def _written(self, x: float, tape: TapeTrace, step: int, trace: Trace) -> None:
         """What a step has written on a tape, at the slot that no later step adds to."""
         access = min(tape.writes, key=lambda access: access.tap)
         row = int(access.rows[step])
-        trace, scan = (self.test.backward, self.back) if back else (self.test.forward, self.ahead)
-        name = tape_label(trace, scan, tape, row) or tape.name
-        number = trace.scans.index(scan)
         index = int(tape.axis.index[row]) if tape.axis is not None else None
-        key = cell_key(trace, number, tape.name, index, row) if back else ""
-        self._cell(x, Role.INTERMEDIATE, name, access.values[step], key)
+        name = f"g{indexed(tape.gradient_of, index)}" if tape.gradient_of else ""
+        name = name or indexed(tape.name, index)
+        key = cell_key(trace, len(trace.scans) - 1, tape.name, index, row)
+        forward = trace is self.test.forward
+        self._cell(x, Role.INTERMEDIATE, name, access.values[step], "" if forward else key)
 
     def _number(self, x: float, role: Role, name: str, value: float) -> None:
         self._cell(x, role, name, np.asarray(value), labelled=False)
@@ -214,7 +208,8 @@ class _Drawing:
     ) -> None:
         self.canvas.roles.append(role)
         box = Box(x, self.canvas.y, CELL, HEIGHT, role)
-        label = name if labelled else ""
+        label = name.partition("[")[0] if "…" in name else name  # of several entries
+        label = label if labelled else ""
         key = key or f"dot:{name}"
         self.canvas.add(cell(box, np.asarray(value), name, None, None, key, label))
 

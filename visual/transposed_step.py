@@ -5,7 +5,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from lab.expression import Leaf
-from lab.tape import Kind
 from lab.trace import ScanTrace, StepValue, TapeTrace, Trace
 
 
@@ -33,16 +32,26 @@ class TransposedStep:
 
 
 def differentiated(trace: Trace) -> dict[int, tuple[TapeTrace, int, TapeTrace]]:
-    """Every Scan with an overwritten tap, that tape, the Scan of its gradient, and its tape."""
+    """Every Scan that another one differentiates, with a tape, that Scan, and its tape.
+
+    Of several tapes it is the first that overwrites a tap, else the first.
+    """
     found: dict[int, tuple[TapeTrace, int, TapeTrace]] = {}
     for later, scan in enumerate(trace.scans):
-        if scan.parent is None or scan.steps != trace.scans[scan.parent].steps:
+        if scan.parent is None or scan.steps != trace.scans[scan.parent].steps or not scan.steps:
             continue
-        for tape in trace.scans[scan.parent].tapes:
-            for reverse in scan.tapes:
-                same = reverse.gradient_of == tape.name and reverse.kind is Kind.MIT_MOT
-                if same and tape.tape.overwritten and tape.kind is Kind.MIT_MOT:
-                    found.setdefault(scan.parent, (tape, later, reverse))
+        pairs = [
+            (tape, later, reverse)
+            for tape in trace.scans[scan.parent].tapes
+            for reverse in scan.tapes
+            if reverse.gradient_of == tape.name
+            and not tape.is_total
+            and not reverse.is_total
+            and len(tape.initial) >= len(reverse.initial)
+        ]
+        if pairs:
+            first = max(pairs, key=lambda pair: bool(pair[0].tape.overwritten))
+            found.setdefault(scan.parent, first)
     return found
 
 
@@ -53,7 +62,8 @@ def transposed_step(
     from lab import structural  # imported when a picture is asked for
 
     back = source.steps - 1 - step
-    before, gradient_after = tape.contents(step - 1), reverse.contents(back - 1)[::-1]
+    gradient_after = reverse.contents(back - 1)[::-1]
+    before = tape.contents(step - 1)[: len(gradient_after)]  # of a loop that stopped early
     written = np.stack([access.values[step] for access in tape.writes])
     brought = np.stack([_brought(later, reverse, -tap, back) for tap in tape.tape.reads])
     moved, pullback = structural.vjp(structural.tape_step(tape.tape, step), [before, written])

@@ -1,12 +1,13 @@
-"""An overwritten tap is set_subtensor, and a preserved one a fan-out: one step, seen both ways.
+"""A step of a tape, transposed: narrow and set_subtensor backwards, beside the traced gradient.
 
-A step of a backward Scan reads slots of its tape, and writes one of them anew.  As routing
-that is narrow, and set_subtensor; transposed, the gradient at the written slot goes to what
-was written, zero stays behind, and what was read comes back by a scatter.  Below stands the
-tape of the next derivative at the same step, with the same numbers.
+A step reads slots of its tape, and writes others.  As routing that is narrow, and
+set_subtensor; transposed, the gradient at a written slot goes to what was written, zero stays
+behind, and what was read comes back by a scatter.  So the gradient of an overwritten tap ends
+there, and a preserved one, which went two ways, gets a sum.  Below stands the tape of the
+gradient at the same step, as it was traced, with the same numbers.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 
 import numpy as np
 
@@ -26,33 +27,33 @@ ROW = HEIGHT + BETWEEN_ROWS
 WORDS: Mapping[Role, str] = {
     Role.INTERMEDIATE: "a number on its way",
     Role.PRESERVED: "preserved: read and left; its gradients are summed",
-    Role.OVERWRITTEN: "overwritten: read, then replaced; its gradient stops there",
+    Role.OVERWRITTEN: "overwritten: replaced; the gradient of the old value stops there",
     Role.READ: "what is read, and what reading brings back",
     Role.RESULT: "gradient of the tape before the step",
-    Role.UNNEEDED: "zero, or left as it is",
+    Role.UNNEEDED: "zero",
+    Role.SPENT: "left as it is: nobody reads this slot again",
     Role.SEED: "gradient of what was written",
 }
 
 
-def overwriting(
-    trace: Trace, scan: int | None = None, step: int = 0, theme: str = "light"
-) -> Scene:
-    """A step of a backward Scan as routing, transposed, and beside the tape of its gradient.
+def transposed(trace: Trace, scan: int | None = None, step: int = 0, theme: str = "light") -> Scene:
+    """A step of a Scan as routing, transposed, and beside the tape of its gradient.
 
-    `scan` is the number of a Scan in the trace that overwrites a tap and is differentiated;
-    the first unless given.  `step` counts as that Scan does.  Raises GraphError for a trace
-    without one (there is one from order 2), ArgumentError for another number.
+    `scan` is the number of a Scan in the trace that is differentiated; unless given, the first
+    that overwrites a tap (there is one from order 2), or else the first.  `step` counts as that
+    Scan does.  Raises GraphError if nothing is differentiated, ArgumentError for another Scan
+    or step.
     """
     known = differentiated(trace)
     if not known:
         raise GraphError(
-            "order: no Scan of this trace overwrites a tap and is differentiated; from order 2 "
-            "there is one."
+            "order = 0: no Scan of this trace is differentiated; from order 1 there is one."
         )
-    number = next(iter(known)) if scan is None else scan
+    overwrite = [n for n, (tape, *_) in known.items() if tape.tape.overwritten]
+    number = [*overwrite, *known][0] if scan is None else scan
     if number not in known:
         raise ArgumentError(
-            f"scan = {scan!r}: overwriting Scans that are differentiated: {listing(known)}."
+            f"scan = {scan!r}: the Scans that are differentiated are {listing(known)}."
         )
     source = trace.scans[number]
     if step not in range(source.steps):
@@ -73,7 +74,7 @@ def overwriting(
         width=canvas.right + MARGIN,
         height=bottom + 12,
         shapes=tuple(canvas.shapes),
-        title=f"Step {step} of {source.name}: an overwritten tap is set_subtensor",
+        title=f"Step {step} of {source.name}, transposed",
         description=(
             f"What step {step} does with the tape {tape.name}, the transpose of that by the rules "
             f"of routing, and the same step of {trace.scans[later].name}, which has its numbers."
@@ -117,18 +118,23 @@ class _Drawing:
         self._header()
         roles = {row: Role.PRESERVED for row in self.reads if row not in self.writes}
         roles |= {row: Role.OVERWRITTEN for row in self.reads if row in self.writes}
-        self._row("tape before", found.before, roles, "")
+        blank = self._unwritten(found.step)
+        self._row("tape before", found.before, roles, "", unknown=blank)
         read = {row: found.read[n] for row, n in self.reads.items()}
         self._down(self.reads)
         self._some("read", read, Role.READ, "narrow: a copy of the slot goes to the step")
         written = {row: found.written[n] for row, n in self.writes.items()}
         self._some("y, written", written, Role.INTERMEDIATE, "what the step computed")
-        roles = dict.fromkeys(self.writes, Role.OVERWRITTEN)
+        roles = {
+            row: Role.OVERWRITTEN if row in self.reads else Role.INTERMEDIATE for row in self.writes
+        }
         self._down(self.writes)
         places = listing(self.writes)
         many = len(self.writes) > 1
         words = f"set_subtensor at rows {places}" if many else f"set_subtensor(tape, y, {places})"
-        self._row("tape after", found.after, roles, words, old=found.before)
+        old = {row: found.before[row] for row in self.writes if row in self.reads}
+        blank = self._unwritten(found.step + 1)
+        self._row("tape after", found.after, roles, words, old=old, unknown=blank)
         canvas.group(start, step=0)
         canvas.y += 30
 
@@ -144,7 +150,7 @@ class _Drawing:
         self._down(self.writes)
         self._some("to y", taken, Role.SEED, "what stood there goes to what was written")
         roles = dict.fromkeys(self.writes, Role.OVERWRITTEN)
-        words = "zero stays behind: an overwritten tap ends here"
+        words = "zero stays behind: the gradient of what was replaced ends here"
         self._row("to the tape", found.left, roles, words, old=found.gradient_after)
         brought = {row: found.brought[n] for row, n in self.reads.items()}
         words = "narrow transposed: a scatter of what reading brings"
@@ -161,7 +167,8 @@ class _Drawing:
         found, canvas, start = self.found, self.canvas, len(self.canvas.shapes)
         scan = self.trace.scans[self.later]
         back = scan.steps - 1 - found.step
-        away = float(np.max(np.abs(found.traced - found.gradient_before)[self._alive()], initial=0))
+        differences = np.abs(found.traced - found.gradient_before)[self._alive()]
+        away = float(np.max(differences, initial=0))
         canvas.heading(
             f"traced: step {back} of {scan.name}, which differentiates it",
             [
@@ -174,6 +181,8 @@ class _Drawing:
         roles = {tape.row(found.step, tap): Role.OVERWRITTEN for tap in tape.overwritten}
         roles |= {tape.row(found.step, tap): Role.PRESERVED for tap in tape.preserved}
         old = {row: found.gradient_after[row] for row in self.reads}
+        alive = self._alive()
+        roles |= {row: Role.SPENT for row in self.lefts if not alive[row]}
         words = "overwritten: a new value; preserved: old value + new one"
         self._row("tape after", found.traced, roles, words, old=old)
         canvas.group(start, step=2)
@@ -187,6 +196,12 @@ class _Drawing:
             for tap in set(tape.writes) - set(tape.reads):
                 alive[tape.row(step, tap)] = False
         return alive
+
+    def _unwritten(self, step: int) -> set[int]:
+        """The slots that nobody has filled before a step."""
+        tape = self.found.tape
+        filled = {int(a.rows[before]) for a in tape.writes for before in range(step)}
+        return set(np.flatnonzero(tape.unwritten).tolist()) - filled
 
     def _header(self) -> None:
         for row, x in self.lefts.items():
@@ -211,12 +226,16 @@ class _Drawing:
         roles: Mapping[int, Role],
         words: str,
         old: np.ndarray | Mapping[int, np.ndarray] | None = None,
+        unknown: Container[int] = (),
     ) -> None:
         """A cell for every slot; those with a role show the old value, if there is one."""
         for row in self.lefts:
             role = roles.get(row, Role.INTERMEDIATE)
-            replaced = None if old is None or row not in roles else np.asarray(old[row])
-            self._cell(row, role, values[row], replaced, label)
+            hidden = (
+                old is None or row not in roles or (isinstance(old, Mapping) and row not in old)
+            )
+            replaced = None if hidden or old is None else np.asarray(old[row])
+            self._cell(row, role, None if row in unknown else values[row], replaced, label)
         self._finish(label, words)
 
     def _some(
@@ -236,7 +255,7 @@ class _Drawing:
         self._finish(label, words)
 
     def _cell(
-        self, row: int, role: Role, value: np.ndarray, old: np.ndarray | None, label: str
+        self, row: int, role: Role, value: np.ndarray | None, old: np.ndarray | None, label: str
     ) -> None:
         tape = self.found.tape
         self.canvas.roles.append(role)
@@ -244,7 +263,8 @@ class _Drawing:
         key = cell_key(self.trace, self.number, tape.name, index, row)
         box = Box(self.lefts[row], self.canvas.y, CELL, HEIGHT, role)
         name = f"{label}, {self._label(row)}"
-        self.canvas.add(cell(box, np.asarray(value), name, old, None, key))
+        shown_value = None if value is None else np.asarray(value)
+        self.canvas.add(cell(box, shown_value, name, old, None, key))
 
     def _finish(self, label: str, words: str) -> None:
         canvas = self.canvas
