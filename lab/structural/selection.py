@@ -123,7 +123,7 @@ class Clamp(Primitive):
     half to x and one to the bound.  The linearization marks these entries as `nonsmooth`.
     Elsewhere, second derivatives are zero.
 
-    lo > hi is refused: at once for arrays and constants, by the graph when it runs otherwise.
+    lo > hi, or a bound that is nan, is refused: at once for arrays and constants, by the graph when it runs otherwise.
     """
 
     name = "clamp"
@@ -151,7 +151,7 @@ def _not_below(lo: Array, hi: Array) -> Array:
     known = [value.data if isinstance(value, Constant) else value for value in (lo, hi)]
     if any(isinstance(value, Variable) for value in known):
         return SYMBOLIC.ensure(hi, SYMBOLIC.all(lo <= hi), CROSSED)
-    crossed = np.asarray(known[0] > known[1])
+    crossed = np.asarray(~(known[0] <= known[1]))  # nan is no bound
     if not crossed.any():
         return hi
     place = np.unravel_index(int(np.argmax(crossed)), crossed.shape)
