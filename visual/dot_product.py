@@ -17,7 +17,7 @@ from visual.columns import Gap, shown_steps
 from visual.layout import CELL, HEIGHT, LABELS, MARGIN, Canvas, explained
 from visual.names import cell_key, indexed
 from visual.products import Product, halves
-from visual.scene import Box, Scene, Text
+from visual.scene import Box, Scene, Text, shortened
 from visual.theme import Role, theme_named
 from visual.values import cell
 
@@ -110,22 +110,23 @@ class _Drawing:
 
     def headers(self) -> None:
         """What the columns hold."""
-        canvas, n = self.canvas, len(self.moving)
+        canvas = self.canvas
         words = [("tangent", t.name) for t in self.moving]
         words += [("tangent J v", f"d{self.test.of}"), ("cotangent", "g")]
         words += [("product", "g · J v"), ("sum", "so far")]
-        for x, pair in zip(self.left, words, strict=True):
-            canvas.header(x, canvas.y, *pair)
-        assert len(words) == n + 4
+        self._header(self.left, words)
         back = [
             (f"{'total' if t.is_total else 'tape'}, gradient", f"of {t.gradient_of}")
             for t in self.tapes
         ]
         back += [("gradient", "J* g"), ("tangent", "v")] * self.meeting
         back += [("product", "J* g · v"), ("sum", "so far")]
-        for x, pair in zip(self.right, back, strict=True):
-            canvas.header(x, canvas.y, *pair)
+        self._header(self.right, back)
         canvas.y += HEAD
+
+    def _header(self, lefts: Sequence[float], words: Sequence[tuple[str, str]]) -> None:
+        for x, (kind, name) in zip(lefts, words, strict=True):
+            self.canvas.header(x, self.canvas.y, kind, shortened(name, CELL, 10.5))
 
     def row(self, step: int) -> None:
         """Step `step` of the loop on the left, and of its pullback on the right."""

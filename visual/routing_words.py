@@ -44,7 +44,7 @@ def equation(found: Routed, step: Step) -> list[str]:
 def given_line(found: Routed, operand: Operand) -> str:
     """How much of the output an input gives."""
     size = found.value.size
-    words = f"gives {found.sources.count(operand.number):,} of the {size:,} entries"
+    words = f"gives {found.sources.count(operand.number):,} of z's {size:,} entries"
     if not size:
         return "there is nothing to give"
     if _is_repeated(found, operand):
@@ -57,7 +57,7 @@ def taken_line(found: Routed, operand: Operand) -> str:
     size = found.value.size
     if not size:
         return "nothing arrives"
-    words = f"gets {found.sources.count(operand.number):,} of the {size:,} entries"
+    words = f"gets {found.sources.count(operand.number):,} of gz's {size:,} entries"
     if not _is_repeated(found, operand):
         return words
     extra = found.value.ndim - operand.value.ndim

@@ -123,7 +123,8 @@ class Clamp(Primitive):
     half to x and one to the bound.  The linearization marks these entries as `nonsmooth`.
     Elsewhere, second derivatives are zero.
 
-    lo > hi, or a bound that is nan, is refused: at once for arrays and constants, by the graph when it runs otherwise.
+    lo > hi, or a bound that is nan, is refused: at once for arrays and constants, by the graph
+    when it runs otherwise.
     """
 
     name = "clamp"

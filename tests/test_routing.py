@@ -1,0 +1,354 @@
+"""The routing picture: every number, mark and arrow against numpy, and against moved names."""
+
+import re
+import time
+
+import numpy as np
+import pytensor.tensor as pt
+import pytest
+from routing_cases import DRAWN, LARGE, A, V, came_from, expected, kinks, names
+from structural_cases import Case
+from test_all_pictures import stands_alone
+from twins import assert_twin
+
+import lab
+import visual
+from visual.scene import Arrow, Box, Group, Text, walk
+from visual.theme import Role
+
+EVERY = {**DRAWN, **LARGE}
+TITLE = re.compile(r"(\S+) = (\S+); (.*)", re.DOTALL)
+ROLES = (Role.FIRST, Role.SECOND, Role.THIRD)
+
+
+def drawn(case, **options):
+    return visual.routing(case.name, case.inputs, **options, **case.metadata)
+
+
+def panels(scene):
+    found = [shape for shape in scene.shapes if isinstance(shape, Group)]
+    assert [panel.step for panel in found] == [0, 1, 2]
+    return found
+
+
+def cells(panel):
+    """name -> (value, what the tooltip says, its box, its texts, its key)."""
+    found = {}
+    for group in panel.shapes:
+        if isinstance(group, Group) and group.cell.startswith("routing:"):
+            name, value, says = TITLE.fullmatch(group.title).groups()
+            box, *texts = group.shapes
+            assert name not in found
+            written = [text.content for text in texts]
+            found[name] = (complex(value), says, box, written, group.cell)
+    return found
+
+
+def check_numbers(case, scene):
+    """Every cell that is shown holds what numpy says."""
+    for panel, known in zip(panels(scene), expected(case), strict=True):
+        shown = cells(panel)
+        assert shown.keys() <= known.keys()
+        for name, (value, _, _, (label, written, _), _) in shown.items():
+            assert label == name
+            np.testing.assert_allclose(value, known[name], rtol=1e-6)
+            assert complex(written.replace("⚠ ", "")) == pytest.approx(value, rel=1e-2)
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_numbers(name):
+    check_numbers(EVERY[name], drawn(EVERY[name]))
+
+
+@pytest.mark.parametrize("name", DRAWN)
+def test_small_arrays_are_shown_whole(name):
+    for panel, known in zip(panels(drawn(DRAWN[name])), expected(DRAWN[name]), strict=True):
+        assert cells(panel).keys() == known.keys()
+
+
+def role_of(case, source):
+    return ROLES[names(case).index(source.partition("[")[0]) % 3]
+
+
+def check_marks(case, scene):
+    """Who goes where, and what is on a bound: the look, the note and the tooltip of every cell."""
+    sources, bound = came_from(case), kinks(case)
+    readers = {}
+    for index, source in sources.items():
+        place = f"[{','.join(map(str, index))}]" if index else ""
+        readers.setdefault(source, []).append((place, index))
+    for step, panel in enumerate(panels(scene)):
+        prefix = ("", "d", "g")[step]
+        for name, (_, says, box, (*_, note), key) in cells(panel).items():
+            own = name.removeprefix(prefix)
+            assert key == f"routing:{own}"
+            if own.partition("[")[0] == "z":
+                index = tuple(map(int, re.findall(r"\d+", own)))
+                source = sources[index]
+                assert f"{prefix}{source}" in says.split(";")[0].split()
+                assert note.endswith(f"{'→' if step == 2 else '←'} {prefix}{source}")
+                assert note.startswith("kink ") == (index in bound)
+                assert box.role is (Role.UNDEFINED if index in bound else role_of(case, source))
+                continue
+            mine = readers.get(own, [])
+            for place, _ in mine[:6]:
+                assert f"{prefix}z{place}" in re.split(r"[ ,;]+(?![^\[]*\])", says), says
+            odd = step == 2 and box.role is Role.UNDEFINED
+            if odd:
+                assert case.name == "clamp"
+                assert bound
+            else:
+                assert box.role is (role_of(case, own) if mine else Role.UNNEEDED)
+            assert (note in ("→ nowhere", "← nothing")) == (not mine)
+            if step < 2 and len(mine) > 1:
+                assert f"{len(mine):,}" in note
+            if step == 2 and len(mine) > 1 and note[:6] != "sum of":
+                assert note.count("+") >= len(mine) - 1
+            elif step == 2 and len(mine) > 1:
+                assert note == f"sum of {len(mine):,}"
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_marks(name):
+    check_marks(EVERY[name], drawn(EVERY[name]))
+
+
+def test_kinks_are_marked_where_the_choice_was_made():
+    """x meets lo at 1 and hi at 3: what x got there, and what the bounds did not get."""
+    case = Case("clamp", (np.array([0.0, 1.0, 2.0, 3.0]), np.array(1.0), np.array(3.0)))
+    marked = [
+        {name for name, (_, _, box, *_) in cells(panel).items() if box.role is Role.UNDEFINED}
+        for panel in panels(drawn(case))
+    ]
+    assert marked[0] == {"z[1]", "z[3]"}
+    assert marked[1] == {"dz[1]", "dz[3]"}
+    assert marked[2] == {"gz[1]", "gz[3]", "gx[1]", "gx[3]", "glo", "ghi"}
+
+
+def arrows_of(panel):
+    return [shape for shape in panel.shapes if isinstance(shape, Arrow)]
+
+
+def row_at(found, y, right, prefix):
+    """The names of the cells of the row, on one side, beside which an arrow ends."""
+    return {
+        name.removeprefix(prefix)
+        for name, (_, _, box, *_) in found.items()
+        if box.y < y < box.y + box.height
+        and (name.removeprefix(prefix).partition("[")[0] == "z") == right
+    }
+
+
+def check_arrows(case, scene):
+    """Arrows join exactly those rows between which something goes, through the lane only."""
+    sources = came_from(case)
+    for step, panel in enumerate(panels(scene)):
+        prefix, found = ("", "d", "g")[step], cells(panel)
+        pairs = set()
+        left = max((b.x + b.width for n, (_, _, b, *_) in found.items() if "z" not in n), default=0)
+        right = min((b.x for n, (_, _, b, *_) in found.items() if "z" in n), default=0)
+        for arrow in arrows_of(panel):
+            start, end = reversed(arrow.points) if step == 2 else arrow.points
+            assert left <= start[0] < end[0] <= right
+            pairs.add(
+                (
+                    frozenset(row_at(found, start[1], False, prefix)),
+                    frozenset(row_at(found, end[1], True, prefix)),
+                )
+            )
+        shown = {name.removeprefix(prefix) for name in found}
+        wanted = set()
+        for index, source in sources.items():
+            target = f"z[{','.join(map(str, index))}]" if index else "z"
+            if target in shown and source in shown:
+                _, _, a, *_ = found[prefix + source]
+                _, _, b, *_ = found[prefix + target]
+                wanted.add(
+                    (
+                        frozenset(row_at(found, a.y + 5, False, prefix)),
+                        frozenset(row_at(found, b.y + 5, True, prefix)),
+                    )
+                )
+        assert pairs == wanted
+        assert len(arrows_of(panel)) == len(pairs)
+
+
+@pytest.mark.parametrize("name", DRAWN)
+def test_arrows(name):
+    check_arrows(DRAWN[name], drawn(DRAWN[name]))
+
+
+def test_many_rows_have_one_arrow_for_each_input():
+    scene = drawn(LARGE["cat, 40 inputs"])
+    assert [len(arrows_of(panel)) for panel in panels(scene)] == [15] * 3  # five are shown
+    x = np.arange(8.0 * 4).reshape(8, 4)
+    mask = np.arange(32).reshape(8, 4) % 2 == 0
+    many = Case("where", (x, x[:, 0][:, None]), {"condition": mask})
+    assert [len(arrows_of(panel)) for panel in panels(drawn(many))] == [16] * 3
+    case = Case("cat", (x, x, x[:1], x, x), {"dim": 1})
+    with pytest.raises(lab.ArgumentError):
+        drawn(case)
+    wide = Case("cat", (x[:, :1],) * 5, {"dim": 1})
+    scene = drawn(wide)
+    assert [len(arrows_of(panel)) for panel in panels(scene)] == [5] * 3
+    assert "from array to array" in scene.text()
+
+
+# The checkers are shown what is wrong.
+
+
+def changed(scene, old, new):
+    """The scene with another tooltip in its cells."""
+    from dataclasses import replace
+
+    def turned(shape):
+        if not isinstance(shape, Group):
+            return shape
+        inside = tuple(map(turned, shape.shapes))
+        return replace(shape, shapes=inside, title=shape.title.replace(old, new))
+
+    found = replace(scene, shapes=tuple(map(turned, scene.shapes)))
+    assert found != scene
+    return found
+
+
+def test_the_checkers_see_what_is_wrong():
+    case = DRAWN["where, a number against a matrix"]
+    scene = drawn(case)
+    for check, old, new in (
+        (check_numbers, "gy = 110.0", "gy = 111.0"),
+        (check_numbers, "z[0,1] = 7.0", "z[0,1] = 8.0"),
+        (check_marks, "from y", "from x[0,1]"),
+        (check_marks, "goes to gx[0,0]", "goes to gx[0,1]"),
+    ):
+        check(case, scene)
+        with pytest.raises(AssertionError):
+            check(case, changed(scene, old, new))
+    other = drawn(Case("where", case.inputs, {"condition": ~case.metadata["condition"]}))
+    for check in (check_numbers, check_marks):
+        with pytest.raises(AssertionError):
+            check(case, other)
+    vectors = DRAWN["where, vectors"]
+    other = drawn(Case("where", vectors.inputs, {"condition": ~vectors.metadata["condition"]}))
+    with pytest.raises(AssertionError):
+        check_arrows(vectors, other)
+
+
+# Own tangents, folding, formats, refusals
+
+
+def test_own_tangents_and_cotangent():
+    scene = visual.routing("narrow", (V,), [5.0, -6.0], [V**2], dim=0, start=1, length=2)
+    _, tangent, cotangent = map(cells, panels(scene))
+    assert {name: cell[0] for name, cell in tangent.items()} == {
+        **{f"da[{i}]": v**2 for i, v in enumerate(V)},
+        "dz[0]": 4,
+        "dz[1]": 9,
+    }
+    assert [cotangent[f"ga[{i}]"][0] for i in range(4)] == [0, 5, -6, 0]
+    assert "⟨gz, dz⟩ = -34.0" in scene.text()  # 5 · 4 - 6 · 9
+    assert "⟨ga, da⟩ = -34.0" in scene.text()
+
+
+@pytest.mark.parametrize("name", LARGE)
+def test_large_arrays_are_folded_and_say_so(name):
+    case = LARGE[name]
+    scene = drawn(case)
+    assert len(scene.svg().encode()) < 60_000
+    for panel, known in zip(panels(scene), expected(case), strict=True):
+        assert len(cells(panel)) < min(100, len(known))
+    text = scene.text()
+    told = {
+        "narrow, 1000": ["⋮ 399 more", "⋮ 97 more", "⋮ 499 more"],
+        "where, 60 by 80": ["⋮ 58 rows", "⋯77", "gives 3,180 of z's 4,800", "sum of 3,180"],
+        "clamp, 200": ["gives 101 of z's 200", "gives 50 of z's 200", "gets 49 of gz's 200"],
+        "cat, 40 inputs": ["⋮ 35 more inputs", "⋮ 105 more"],
+        "cat, wide": ["gives 90 of z's 300", "gives 210 of z's 300"],
+    }[name]
+    assert all(words in text for words in told)
+
+
+def test_every_input_and_a_kink_are_seen_in_a_large_clamp():
+    found = cells(panels(drawn(LARGE["clamp, 200"]))[0])
+    assert {box.role for _, _, box, *_ in found.values()} >= {*ROLES, Role.UNDEFINED}
+
+
+def test_a_million_entries():
+    x = np.arange(1e6)
+    start = time.perf_counter()
+    scene = visual.routing("clamp", (x, 10.0, 999.0))
+    assert time.perf_counter() - start < 5
+    assert len(scene.svg().encode()) < 60_000
+
+
+@pytest.mark.parametrize("name", ["where, a row", "clamp, bounds that broadcast", "cat, complex"])
+def test_svgs_stand_alone(name):
+    for theme in ("light", "dark", "print"):
+        assert stands_alone(drawn(EVERY[name], theme=theme).svg()) == []
+    assert drawn(EVERY[name]).svg() == drawn(EVERY[name]).svg()
+
+
+def test_all_formats(tmp_path):
+    scene = drawn(DRAWN["clamp, numbers"], theme="dark")
+    for suffix in (".svg", ".pdf", ".png", ".html", ".txt"):
+        assert scene.save(tmp_path / f"clamp{suffix}").stat().st_size > 500
+
+
+def test_odd_numbers_stand_out():
+    odd = np.array([np.nan, np.inf, -np.inf, -1e300])
+    scene = visual.routing("where", (odd, 0.0), condition=[True] * 4)
+    written = {t.content for t in walk(scene.shapes) if isinstance(t, Text)}
+    assert {"⚠ nan", "⚠ inf", "⚠ -inf", "-1e300"} <= written
+    assert "the transpose is the adjoint" in scene.text()
+    scene = visual.routing("where", (odd, 0.0), tangents=(odd, 0.0), condition=[True] * 4)
+    assert "⟨gz, dz⟩ = nan" in scene.text()
+    assert "adjoint" not in scene.text()
+
+
+@pytest.mark.parametrize(
+    ("call", "says"),
+    [
+        (lambda: visual.routing("flip", (A,)), "primitive = 'flip': expected where, cat, narrow"),
+        (lambda: visual.routing("<script>", (A,)), "primitive = '<script>'"),
+        (lambda: visual.routing("cat", [], dim=0), "cat: inputs = []"),
+        (lambda: visual.routing("where", (A, A)), "where: metadata = none: expected condition"),
+        (
+            lambda: visual.routing("clamp", (pt.dvector(), 0.0, 1.0)),
+            "clamp: a picture needs numbers",
+        ),
+        (
+            lambda: visual.routing("narrow", (V,), dim=0, start=pt.lscalar(), length=1),
+            "narrow: a picture needs numbers",
+        ),
+        (lambda: visual.routing("clamp", (V, 2.0, 1.0)), "clamp: lo = 2.0 and hi = 1.0"),
+        (lambda: visual.routing("clamp", (V, 0.0, 1.0), theme="pink"), "theme = 'pink'"),
+        (lambda: visual.routing("cat", [V], V[:2], dim=0), "cat: the cotangent has shape (2,)"),
+        (lambda: visual.routing("cat", [V], tangents=[], dim=0), "cat: tangents: there are 0"),
+        (lambda: visual.routing("clamp", (pt.dvector(), 0, 1)), "a PyTensor variable"),
+    ],
+)
+def test_what_cannot_be_drawn_says_why(call, says):
+    with pytest.raises(lab.ArgumentError) as caught:
+        call()
+    assert says in str(caught.value)
+
+
+TWINS = {
+    "routing-where": "where, a number against a matrix",
+    "routing-cat": "cat, a negative axis",
+    "routing-narrow": "narrow, 1000",
+    "routing-clamp": "clamp, bounds that broadcast",
+}
+
+
+@pytest.mark.parametrize("twin", TWINS)
+def test_text_twins(twin):
+    assert_twin(twin, drawn(EVERY[TWINS[twin]]))
+
+
+def test_no_box_is_left_without_a_word_in_the_legend():
+    for case in EVERY.values():
+        scene = drawn(case)
+        used = {s.role for p in panels(scene) for s in walk(p.shapes) if isinstance(s, Box)}
+        told = {s.role for s in scene.shapes if isinstance(s, Box)}
+        assert used == told
