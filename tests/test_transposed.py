@@ -149,6 +149,24 @@ def test_a_trace_with_another_rule_differs():
     assert found.gradient_before[row] != right.gradient_before[row]
 
 
+def test_keys_are_those_of_the_tape_picture():
+    """A slot of the gradient's tape has the key that it has elsewhere, and its value."""
+    trace = gallery.loops["gap"].trace(order=1, cost="sum")
+    scenes = visual.tapes(trace), visual.transposed(trace, step=2)
+    tapes, mine = ({g.cell for g in groups(scene.shapes) if g.cell} for scene in scenes)
+    assert mine <= tapes
+    assert {key.split(":")[1] for key in mine} == {"x", "dx"}
+    last = [g for g in groups(scenes[1].shapes) if g.cell == "0:dx:4"][-1]
+    assert " = 4.9" in last.title
+
+
+def groups(shapes):
+    for shape in shapes:
+        if isinstance(shape, Group):
+            yield shape
+            yield from groups(shape.shapes)
+
+
 def test_refusals():
     square = gallery.loops["square"]
     with pytest.raises(lab.GraphError, match="order = 0"):

@@ -105,6 +105,7 @@ class _Drawing:
                 self.lefts[item] = x
                 x += CELL + BETWEEN
         self.right = x
+        self.backwards = False
         self.canvas.right = x
 
     def forward(self) -> None:
@@ -140,6 +141,7 @@ class _Drawing:
 
     def transposed(self) -> None:
         """The same step, transposed by the rules of routing."""
+        self.backwards = True
         found, canvas, start = self.found, self.canvas, len(self.canvas.shapes)
         canvas.heading(
             "transposed: the same step backwards, as routing",
@@ -257,14 +259,21 @@ class _Drawing:
     def _cell(
         self, row: int, role: Role, value: np.ndarray | None, old: np.ndarray | None, label: str
     ) -> None:
-        tape = self.found.tape
         self.canvas.roles.append(role)
-        index = int(tape.axis.index[row]) if tape.axis is not None else None
-        key = cell_key(self.trace, self.number, tape.name, index, row)
+        key = self._key(row)
         box = Box(self.lefts[row], self.canvas.y, CELL, HEIGHT, role)
         name = f"{label}, {self._label(row)}"
         shown_value = None if value is None else np.asarray(value)
         self.canvas.add(cell(box, shown_value, name, old, None, key))
+
+    def _key(self, row: int) -> str:
+        """The key of what a slot holds: forwards a value of the tape, later its gradient."""
+        number, tape = self.number, self.found.tape
+        if self.backwards:
+            number, tape = self.later, self.found.reverse
+            row = len(tape.initial) - 1 - row
+        index = int(tape.axis.index[row]) if tape.axis is not None else None
+        return cell_key(self.trace, number, tape.name, index, row)
 
     def _finish(self, label: str, words: str) -> None:
         canvas = self.canvas
