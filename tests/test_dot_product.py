@@ -112,7 +112,7 @@ def test_a_wrong_gradient_is_seen_in_the_sums():
     assert wrong.products[1] == 2 * test.products[1]
     scene = visual.dot_product(wrong)
     assert repr(wrong.products[1]) in scene.text()
-    difference = float(re.search(r"difference: (\S+)", scene.text()).group(1))
+    difference = float(re.search(r"difference: (\S+),", scene.text()).group(1))
     assert difference == pytest.approx(abs(test.products[0]), rel=0.1)
     with pytest.raises(check.WrongGradientError):
         lab.dot_product(gallery.loops["square"], rule=lab.PullbackRule(reverses=False))

@@ -6,8 +6,9 @@ import time
 import numpy as np
 import pytensor.tensor as pt
 import pytest
+from hypothesis import given
 from routing_cases import DRAWN, LARGE, A, V, came_from, expected, kinks, names
-from structural_cases import Case
+from structural_cases import Case, cases
 from test_all_pictures import stands_alone
 from twins import assert_twin
 
@@ -31,7 +32,7 @@ def panels(scene):
     return found
 
 
-def cells(panel):
+def shown_in(panel):
     """name -> (value, what the tooltip says, its box, its texts, its key)."""
     found = {}
     for group in panel.shapes:
@@ -47,7 +48,7 @@ def cells(panel):
 def check_numbers(case, scene):
     """Every cell that is shown holds what numpy says."""
     for panel, known in zip(panels(scene), expected(case), strict=True):
-        shown = cells(panel)
+        shown = shown_in(panel)
         assert shown.keys() <= known.keys()
         for name, (value, _, _, (label, written, _), _) in shown.items():
             assert label == name
@@ -63,7 +64,7 @@ def test_numbers(name):
 @pytest.mark.parametrize("name", DRAWN)
 def test_small_arrays_are_shown_whole(name):
     for panel, known in zip(panels(drawn(DRAWN[name])), expected(DRAWN[name]), strict=True):
-        assert cells(panel).keys() == known.keys()
+        assert shown_in(panel).keys() == known.keys()
 
 
 def role_of(case, source):
@@ -79,7 +80,7 @@ def check_marks(case, scene):
         readers.setdefault(source, []).append((place, index))
     for step, panel in enumerate(panels(scene)):
         prefix = ("", "d", "g")[step]
-        for name, (_, says, box, (*_, note), key) in cells(panel).items():
+        for name, (_, says, box, (*_, note), key) in shown_in(panel).items():
             own = name.removeprefix(prefix)
             assert key == f"routing:{own}"
             if own.partition("[")[0] == "z":
@@ -117,7 +118,7 @@ def test_kinks_are_marked_where_the_choice_was_made():
     """x meets lo at 1 and hi at 3: what x got there, and what the bounds did not get."""
     case = Case("clamp", (np.array([0.0, 1.0, 2.0, 3.0]), np.array(1.0), np.array(3.0)))
     marked = [
-        {name for name, (_, _, box, *_) in cells(panel).items() if box.role is Role.UNDEFINED}
+        {name for name, (_, _, box, *_) in shown_in(panel).items() if box.role is Role.UNDEFINED}
         for panel in panels(drawn(case))
     ]
     assert marked[0] == {"z[1]", "z[3]"}
@@ -143,7 +144,7 @@ def check_arrows(case, scene):
     """Arrows join exactly those rows between which something goes, through the lane only."""
     sources = came_from(case)
     for step, panel in enumerate(panels(scene)):
-        prefix, found = ("", "d", "g")[step], cells(panel)
+        prefix, found = ("", "d", "g")[step], shown_in(panel)
         pairs = set()
         left = max((b.x + b.width for n, (_, _, b, *_) in found.items() if "z" not in n), default=0)
         right = min((b.x for n, (_, _, b, *_) in found.items() if "z" in n), default=0)
@@ -194,6 +195,16 @@ def test_many_rows_have_one_arrow_for_each_input():
     assert "from array to array" in scene.text()
 
 
+@given(cases())
+def test_random_calls(case):
+    """Shapes that broadcast, empty ones, three dimensions, negative axes, all dtypes."""
+    scene = drawn(case)
+    check_numbers(case, scene)
+    check_marks(case, scene)
+    if "from array to array" not in scene.text():
+        check_arrows(case, scene)
+
+
 # The checkers are shown what is wrong.
 
 
@@ -239,7 +250,7 @@ def test_the_checkers_see_what_is_wrong():
 
 def test_own_tangents_and_cotangent():
     scene = visual.routing("narrow", (V,), [5.0, -6.0], [V**2], dim=0, start=1, length=2)
-    _, tangent, cotangent = map(cells, panels(scene))
+    _, tangent, cotangent = map(shown_in, panels(scene))
     assert {name: cell[0] for name, cell in tangent.items()} == {
         **{f"da[{i}]": v**2 for i, v in enumerate(V)},
         "dz[0]": 4,
@@ -256,7 +267,7 @@ def test_large_arrays_are_folded_and_say_so(name):
     scene = drawn(case)
     assert len(scene.svg().encode()) < 60_000
     for panel, known in zip(panels(scene), expected(case), strict=True):
-        assert len(cells(panel)) < min(100, len(known))
+        assert len(shown_in(panel)) < min(100, len(known))
     text = scene.text()
     told = {
         "narrow, 1000": ["⋮ 399 more", "⋮ 97 more", "⋮ 499 more"],
@@ -269,8 +280,16 @@ def test_large_arrays_are_folded_and_say_so(name):
 
 
 def test_every_input_and_a_kink_are_seen_in_a_large_clamp():
-    found = cells(panels(drawn(LARGE["clamp, 200"]))[0])
+    found = shown_in(panels(drawn(LARGE["clamp, 200"]))[0])
     assert {box.role for _, _, box, *_ in found.values()} >= {*ROLES, Role.UNDEFINED}
+
+
+def test_long_indices_are_written_in_full():
+    scene = visual.routing("narrow", (np.zeros((2000, 2000)),), dim=1, start=3, length=1990)
+    for panel in panels(scene):
+        shown = shown_in(panel)
+        assert all(name == written[0] for name, (_, _, _, written, _) in shown.items())
+        assert any("[1999,1999]" in name for name in shown)
 
 
 def test_a_million_entries():
@@ -310,6 +329,8 @@ def test_odd_numbers_stand_out():
     [
         (lambda: visual.routing("flip", (A,)), "primitive = 'flip': expected where, cat, narrow"),
         (lambda: visual.routing("<script>", (A,)), "primitive = '<script>'"),
+        (lambda: visual.routing(["where"], (A,)), "primitive = ['where']: expected where, cat"),
+        (lambda: visual.routing("cat", None, dim=0), "cat: inputs: expected a tuple or a list"),
         (lambda: visual.routing("cat", [], dim=0), "cat: inputs = []"),
         (lambda: visual.routing("where", (A, A)), "where: metadata = none: expected condition"),
         (

@@ -169,7 +169,9 @@ class _Drawing:
         canvas.y += 22
         canvas.text(MARGIN, f"⟨J* g, v⟩ = {backward!r}", 14, bold=True)
         canvas.y += 20
-        canvas.text(MARGIN, f"difference: {abs(forward - backward):.2g}", 12, muted=True)
+        away = abs(forward - backward)
+        relative = away / max(abs(forward), abs(backward), np.finfo(float).tiny)
+        canvas.text(MARGIN, f"difference: {away:.2g}, relative: {relative:.2g}", 12, muted=True)
         canvas.y += 26
 
     def _meeting(self, products: Sequence[Product]) -> None:
@@ -191,6 +193,7 @@ class _Drawing:
         index = int(tape.axis.index[row]) if tape.axis is not None else None
         name = f"g{indexed(tape.gradient_of, index)}" if tape.gradient_of else ""
         name = name or indexed(tape.name, index)
+        name = f"{name} so far" if tape.is_total else name
         key = cell_key(trace, len(trace.scans) - 1, tape.name, index, row)
         forward = trace is self.test.forward
         self._cell(x, Role.INTERMEDIATE, name, access.values[step], "" if forward else key)

@@ -65,7 +65,7 @@ def routed(
     from lab.structural.backends import EAGER
     from lab.structural.sources import sources
 
-    if primitive not in primitives:
+    if not isinstance(primitive, str) or primitive not in primitives:
         raise ArgumentError(f"primitive = {primitive!r}: expected {listing(primitives)}.")
     linear = primitives[primitive].linearize(inputs, **metadata)
     call = linear.call

@@ -1,7 +1,7 @@
 """The cells of a routing picture: a name, a number, and where it goes or comes from."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -146,17 +146,17 @@ def _lines(
 ) -> tuple[Shape, ...]:
     """A box in a role, and lines of text in it: content, size, whether it is a name, depth."""
     middle = box.x + box.width / 2
-    texts = (
-        Text(
-            middle,
-            box.y + depth,
-            shortened(content, box.width - 8, size * (1.08 if name else 1), mono=not name),
-            size,
-            "middle",
-            mono=not name,
-            bold=name,
-            role=role,
-        )
-        for content, size, name, depth in lines
-    )
+    texts = []
+    for content, size, name, depth in lines:
+        room = box.width - 8
+        # an index is rather written small than shortened: it tells cells apart
+        fits = (s for s in (size, size - 1, 9, 8) if _width(content, s, name) <= room)
+        size = min(size, next(fits, 8))
+        content = shortened(content, room, size * (1.08 if name else 1), mono=not name)
+        text = Text(middle, box.y + depth, content, size, "middle", mono=not name, bold=name)
+        texts.append(replace(text, role=role))
     return Box(box.x, box.y, box.width, box.height, role), *texts
+
+
+def _width(content: str, size: float, name: bool) -> float:
+    return text_width(content, size, mono=not name, bold=name)

@@ -42,7 +42,8 @@ class Sources:
         for number, size in enumerate(self.sizes):
             places = np.flatnonzero(self.input == number)
             entries = self.entry.reshape(-1)[places]
-            order = places[np.argsort(entries, kind="stable")]
+            in_order = bool(np.all(entries[:-1] <= entries[1:]))  # as mostly
+            order = places if in_order else places[np.argsort(entries, kind="stable")]
             counts = np.bincount(entries, minlength=size)
             found.append((order, np.concatenate([[0], np.cumsum(counts)]).astype(int)))
         return found
