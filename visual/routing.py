@@ -6,14 +6,13 @@ comes from; the look of a cell of the output is that of the input that it takes.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from visual.cell_grid import CELL, CellGrid, cell_grid
+from visual.cell_grid import CELL, CellGrid
 from visual.layout import MARGIN, Canvas, explained
-from visual.routed import Operand, Routed, routed
+from visual.routed import Routed, routed
 from visual.routing_cells import (
     HIGH,
     MASK_HIGH,
@@ -25,13 +24,14 @@ from visual.routing_cells import (
     output_cell,
     role_of,
 )
+from visual.routing_layout import ENDS, LINE_SIZE, MOST_INPUTS, Layout, laid_out
 from visual.routing_words import about, equation, given_line, taken_line, words_of
-from visual.scene import Arrow, Box, Group, Scene, Text, moved, text_width, walk
+from visual.scene import Arrow, Box, Group, Scene, Text, moved, walk
 from visual.theme import Role, theme_named
 
-LANE, TITLE, BELOW, BESIDE = 130, 36, 16, 40
-MOST_ARROWS, MOST_INPUTS, ENDS = 24, 6, 2
-TITLE_SIZE, LINE_SIZE = 13, 10.5
+TITLE, BELOW, BESIDE = 36, 16, 40
+MOST_ARROWS = 24
+TITLE_SIZE = 13
 ROWS, ARRAYS = "arrows lead from row to row", "arrows lead from array to array"
 ADJOINT = "the transpose is the adjoint"
 
@@ -60,7 +60,7 @@ def routing(
     Raises ArgumentError for what the primitive refuses, and for PyTensor variables.
     """
     found = routed(primitive, inputs, cotangent, tangents, metadata)
-    layout, canvas = _layout(found), Canvas()
+    layout, canvas = laid_out(found), Canvas()
     right, bottom, top = 0.0, 0.0, canvas.y
     for step in STEPS:
         panel = Canvas(y=top if layout.upright else max(top, bottom))
@@ -87,75 +87,7 @@ def routing(
     )
 
 
-@dataclass(frozen=True, eq=False)
-class _Layout:
-    """Which entries are shown, and where; None stands for inputs that are left out."""
-
-    blocks: tuple[tuple[Operand, CellGrid] | None, ...]
-    output: CellGrid
-    mask: CellGrid | None
-    mask_of: np.ndarray | None  # the entry of the mask for every entry of the output
-    right: float
-    out_x: float
-    upright: bool
-
-
-def _layout(found: Routed) -> _Layout:
-    operands: list[Operand | None] = list(found.operands)
-    if len(operands) > MOST_INPUTS:
-        operands[3:-ENDS] = [None]
-    upright = found.value.ndim <= 1
-    looked_at = _looked_at(found, [operand for operand in operands if operand])
-    output = cell_grid(found.value.shape, upright, looked_at, HIGH)
-    shown = [entry for entry, *_ in output.places()]
-    blocks: list[tuple[Operand, CellGrid] | None] = []
-    for operand in operands:
-        if operand is None:
-            blocks.append(None)
-            continue
-        number = found.sources.input.reshape(-1)
-        entries = found.sources.entry.reshape(-1)
-        wanted = [int(entries[e]) for e in shown if number[e] == operand.number]
-        blocks.append((operand, cell_grid(operand.value.shape, upright, wanted, HIGH)))
-    mask = mask_of = None
-    if "condition" in found.metadata:
-        shape = found.metadata["condition"].shape
-        size = int(np.prod(shape, dtype=int))
-        mask_of = np.broadcast_to(np.arange(size).reshape(shape), found.value.shape).reshape(-1)
-        mask = cell_grid(shape, upright, [int(mask_of[e]) for e in shown], MASK_HIGH)
-    grids = [block[1] for block in blocks if block] + ([mask] if mask else [])
-    lines = [
-        text_width(line, LINE_SIZE)
-        for block in blocks
-        if block
-        for line in (given_line(found, block[0]), taken_line(found, block[0]))
-    ]
-    right = MARGIN + max([CELL, *(grid.width for grid in grids), *lines])
-    return _Layout(
-        blocks=tuple(blocks),
-        output=output,
-        mask=mask,
-        mask_of=mask_of,
-        right=right,
-        out_x=right + LANE,
-        upright=upright,
-    )
-
-
-def _looked_at(found: Routed, operands: Sequence[Operand]) -> list[int]:
-    """Entries of a large output that its picture shows besides the ends."""
-    places = [0, 1]
-    for operand in operands:
-        of = found.sources.input.reshape(-1) == operand.number
-        places += [int(np.argmax(of))] if of.any() else []
-        if found.value.ndim <= 1 and of.any():
-            places.append(of.size - 1 - int(np.argmax(of[::-1])))
-    kinks = found.nonsmooth.reshape(-1)
-    places += [int(np.argmax(kinks))] if kinks.any() else []
-    return [place for place in places if place < found.value.size]
-
-
-def _panel(canvas: Canvas, found: Routed, layout: _Layout, step: Step) -> None:
+def _panel(canvas: Canvas, found: Routed, layout: Layout, step: Step) -> None:
     """One step: its heading, the inputs on the left, the output on the right, and arrows."""
     canvas.heading(f"{step.title}: {equation(found, step)[0]}", equation(found, step)[1:])
     canvas.y += 6
@@ -237,7 +169,7 @@ def _block(canvas: Canvas, grid: CellGrid, corner: tuple[float, float]) -> None:
 def _arrows(
     canvas: Canvas,
     found: Routed,
-    layout: _Layout,
+    layout: Layout,
     corners: dict[int, tuple[float, float]],
     out: tuple[float, float],
     step: Step,
@@ -262,7 +194,7 @@ def _arrows(
 
 def _between_rows(
     found: Routed,
-    layout: _Layout,
+    layout: Layout,
     grids: dict[int, CellGrid],
     corners: dict[int, tuple[float, float]],
     out: tuple[float, float],
