@@ -27,7 +27,7 @@ from visual.layout import (
     place_columns,
     touched_columns,
 )
-from visual.names import cell_key, indexed, tape_label
+from visual.names import cell_key, formula_keys, indexed, moment, moment_name, tape_label
 from visual.scene import Arrow, Box, Scene, Text
 from visual.theme import theme_named
 from visual.values import cell
@@ -96,7 +96,8 @@ class _Block:
             else:
                 start = len(self.canvas.shapes)
                 self._step_row(item)
-                self.canvas.group(start, step=item)
+                when = (self.trace, self.number, item)
+                self.canvas.group(start, moment(*when), moment_name(*when))
         self.canvas.y += 30
 
     def _letters(self) -> Mapping[tuple[int, int], str]:
@@ -180,8 +181,11 @@ class _Block:
             if (value.argument, value.row) in self.letters:
                 names = {leaf: self._leaf(leaf, write, step) for leaf in write.leaves}
                 right = text(write.formula.expression, names.__getitem__)
+                start = len(self.canvas.shapes)
                 y = self.canvas.formula(x, y, self.spell.at(write.formula, step), muted=True)
                 y = self.canvas.formula(x, y, f"{self._name(value)} = {right}") + 6
+                keys = formula_keys(self.trace, self.number, write.formula, step)
+                self.canvas.mention(start, keys)
         return y - 12
 
     def _leaf(self, leaf: Leaf, write: Write, step: int) -> str:

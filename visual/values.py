@@ -41,10 +41,11 @@ def full_text(value: np.ndarray) -> str:
     """A number with all its digits; an array with its shape and, if it is small, its entries."""
     if value.ndim == 0:
         return repr(value.item())
+    shape = "×".join(map(str, value.shape))
     if value.size <= MOST_ENTRIES:
-        return f"shape {value.shape}: {_entries(value.tolist())}"
+        return f"{_entries(value.tolist())} ({shape})"
     ends = (_entries(part.tolist())[1:-1] for part in (value.ravel()[:3], value.ravel()[-3:]))
-    return f"shape {value.shape}: [{', …, '.join(ends)}]"
+    return f"[{', …, '.join(ends)}] ({shape})"
 
 
 def _entries(values: Any) -> str:
@@ -129,11 +130,12 @@ def _above(box: Box, anchor: str, room: float, old: np.ndarray | None, label: st
 def thin_cell(box: Box, value: np.ndarray, name: str, step: int | None, key: str) -> Group:
     """A low box with a name and a value side by side."""
     written = value_text(value)
-    label = shortened(name, max(box.width - 12 - text_width(written, 11, mono=True), 12), 11)
+    room = max(box.width - 12 - text_width(written, 11, mono=True), 12)
+    label = shortened(name, room, 11, mono=True)
     middle = box.y + box.height - 8
     shapes: tuple[Shape, ...] = (
         box,
-        Text(box.x + 5, middle, label, 11, bold=True, role=box.role, faded=box.faded),
+        Text(box.x + 5, middle, label, 11, mono=True, bold=True, role=box.role, faded=box.faded),
         Text(
             box.x + box.width - 5,
             middle,
