@@ -7,6 +7,16 @@ import pytensor.tensor as pt
 import pytest
 from hypothesis import given
 from routing_cases import DRAWN, LARGE, A, V, expected
+from routing_checks import (
+    ROLES,
+    arrows_of,
+    check_arrows,
+    check_marks,
+    check_numbers,
+    drawn,
+    panels,
+    shown_in,
+)
 from structural_cases import Case, cases
 from test_all_pictures import stands_alone
 from twins import assert_twin
