@@ -46,7 +46,7 @@ def test_the_readme_knows_all_pictures():
 
 def test_the_python_in_the_readme_works(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    declare, graph = blocks("python")
+    declare, graph, routing = blocks("python")
     names = {}
     exec(declare, names)
     assert names["decay"]().trace().outputs[1] == pytest.approx(0.9**3)
@@ -55,6 +55,9 @@ def test_the_python_in_the_readme_works(tmp_path, monkeypatch, capsys):
     assert (tmp_path / "sine.pdf").exists()
     assert names["trace"].verify() < 1e-12
     assert "Determine gradient step count" in capsys.readouterr().out
+    exec(routing, names)
+    for name in ("where", "clamp", "overwritten", "products"):
+        assert (tmp_path / f"{name}.svg").read_text(encoding="utf-8").startswith("<svg")
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "notebooks").glob("*.md")), ids=lambda p: p.stem)

@@ -27,6 +27,9 @@ BRACKETS = {
     Role.UNDEFINED: "!!",
     Role.UNTRACED: "%%",
     Role.PANEL: "  ",
+    Role.FIRST: "##",
+    Role.SECOND: "++",
+    Role.THIRD: "^^",
 }
 
 

@@ -32,6 +32,9 @@ class Role(StrEnum):
     UNDEFINED = "undefined: no gradient exists"
     UNTRACED = "untraced: no record to go back through"
     PANEL = "what belongs together"
+    FIRST = "first: from the first input"
+    SECOND = "second: from the second input"
+    THIRD = "third: from the third input"
 
 
 class Line(StrEnum):
@@ -93,6 +96,9 @@ LINES: Mapping[Role, Line] = MappingProxyType(
         Role.UNDEFINED: Line.HEAVY,
         Role.UNTRACED: Line.DOTTED,
         Role.PANEL: Line.PLAIN,
+        Role.FIRST: Line.PLAIN,
+        Role.SECOND: Line.DOUBLE,
+        Role.THIRD: Line.DASHED,
     }
 )
 
@@ -163,6 +169,9 @@ LIGHT = _theme(
         Role.UNDEFINED: "#fce7f3 #be185d #831843",
         Role.UNTRACED: "#f3e8ff #7e22ce #581c87",
         Role.PANEL: "#fbfcfd #d1d5db #1f2937",
+        Role.FIRST: "#e0eaff #1d4ed8 #1e2a78",
+        Role.SECOND: "#fef3c7 #b45309 #5c2d0a",
+        Role.THIRD: "#ede9fe #6d28d9 #4c1d95",
     },
 )
 
@@ -189,6 +198,9 @@ DARK = _theme(
         Role.UNDEFINED: "#831843 #f472b6 #fce7f3",
         Role.UNTRACED: "#3b0764 #c084fc #f3e8ff",
         Role.PANEL: "#151d2c #374151 #e5e7eb",
+        Role.FIRST: "#1d3470 #7aa7fb #e0eaff",
+        Role.SECOND: "#4d3305 #fbbf24 #fef3c7",
+        Role.THIRD: "#3a2071 #a78bfa #ede9fe",
     },
 )
 
@@ -215,6 +227,9 @@ PRINT = _theme(
         Role.UNDEFINED: "#b4b4b4 #000000 #000000",
         Role.UNTRACED: "#ffffff #000000 #000000",
         Role.PANEL: "#ffffff #999999 #000000",
+        Role.FIRST: "#f0f0f0 #000000 #000000",
+        Role.SECOND: "#cccccc #000000 #000000",
+        Role.THIRD: "#e8e8e8 #000000 #000000",
     },
 )
 
