@@ -31,6 +31,7 @@ class Role(StrEnum):
     AGAIN = "computed again, as in the forward loop"
     UNDEFINED = "undefined: no gradient exists"
     UNTRACED = "untraced: no record to go back through"
+    WRONG = "wrong: not the true value"
     PANEL = "what belongs together"
 
 
@@ -92,6 +93,7 @@ LINES: Mapping[Role, Line] = MappingProxyType(
         Role.AGAIN: Line.DASHED,
         Role.UNDEFINED: Line.HEAVY,
         Role.UNTRACED: Line.DOTTED,
+        Role.WRONG: Line.HEAVY,
         Role.PANEL: Line.PLAIN,
     }
 )
@@ -162,6 +164,7 @@ LIGHT = _theme(
         Role.AGAIN: "#fefce8 #a16207 #713f12",
         Role.UNDEFINED: "#fce7f3 #be185d #831843",
         Role.UNTRACED: "#f3e8ff #7e22ce #581c87",
+        Role.WRONG: "#7f1d1d #450a0a #ffffff",
         Role.PANEL: "#fbfcfd #d1d5db #1f2937",
     },
 )
@@ -188,6 +191,7 @@ DARK = _theme(
         Role.AGAIN: "#3b2f0b #eab308 #fef9c3",
         Role.UNDEFINED: "#831843 #f472b6 #fce7f3",
         Role.UNTRACED: "#3b0764 #c084fc #f3e8ff",
+        Role.WRONG: "#fecaca #ef4444 #450a0a",
         Role.PANEL: "#151d2c #374151 #e5e7eb",
     },
 )
@@ -214,6 +218,7 @@ PRINT = _theme(
         Role.AGAIN: "#e4e4e4 #555555 #000000",
         Role.UNDEFINED: "#b4b4b4 #000000 #000000",
         Role.UNTRACED: "#ffffff #000000 #000000",
+        Role.WRONG: "#333333 #000000 #ffffff",
         Role.PANEL: "#ffffff #999999 #000000",
     },
 )
