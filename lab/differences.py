@@ -78,9 +78,9 @@ def _entry(
     """The derivative at one entry, and its error."""
     unit = np.zeros_like(at)
     unit[index] = 1.0
-    start = LONGEST / order * max(1.0, float(np.max(np.abs(at))))
+    start = np.float64(LONGEST / order * max(1.0, float(np.max(np.abs(at)))))
 
-    @cache
+    @cache  # every step is needed by several combinations
     def level(number: int) -> tuple[float, float]:
         step = start / 2**number
         terms = list(_terms(function, at, unit, order - 1, step))

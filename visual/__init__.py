@@ -4,10 +4,12 @@
 - `export`: all pictures of it, with an index page
 - the pictures: `unrolled`, `rolled`, `tapes`, `ssa`, `genealogy`, `stepgraph` and `values` of a
   trace, `taps` of a tape or trace, `phases` of a derivation, `connections` of a derivative
+- `breaking`: what a broken rule does, from a `lab.Comparison`
 - `figure`: the eight figures of the square loop
 - `Scene.save`, `Scene.svg`, `Scene.text`: a picture as a file or as text
 """
 
+from visual.breaking import breaking
 from visual.connections import connections
 from visual.drawing import draw
 from visual.exporting import export
@@ -26,6 +28,7 @@ from visual.unrolled import unrolled
 __all__ = [
     "Plot",
     "Scene",
+    "breaking",
     "connections",
     "draw",
     "export",

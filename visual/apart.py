@@ -4,13 +4,15 @@ Each row shows what the step reads, the tape after it, and the formula; the colu
 same, so that a slot stands above its counterpart.
 """
 
+from collections import Counter
 from dataclasses import dataclass
 
 import numpy as np
 
 from lab.comparison import Comparison
+from lab.expression import text
 from lab.parting import Parting, far
-from lab.spelling import Speller
+from lab.spelling import Speller, number_text
 from lab.trace import ScanTrace, SequenceTrace, TapeTrace, Trace
 from visual.columns import column_of, root_of, timeline
 from visual.lanes import Lane, Slot
@@ -121,22 +123,23 @@ class PartingRows:
         x = lane.shown.get(self.parting.row)
         if x is None:
             return
-        told = "here they part" if side is self.true else "▲ first to differ"
+        told = "here they part"
+        if side is self.broken:
+            away = np.linalg.norm(np.ravel(self.parting.broken - self.parting.true))
+            told = f"▲ first to differ, by {number_text(away)}"
         y = self.canvas.y + HEIGHT + 14
         self.canvas.add(Text(x + CELL / 2, y, told, 10.5, "middle", bold=side is self.broken))
 
     def _reads(self, side: Side) -> float:
         """What the step reads of sequences, above the tape; and how high that stands."""
-        top, found = self.canvas.y, {s.name: s for s in self.true.scan.sequences}
+        top, changed = self.canvas.y, changed_reads(self.true, side, self.step)
         for sequence in side.scan.sequences:
             value = sequence.values[self.step]
-            twin = found.get(sequence.name)
-            wrong = twin is not None and _differ(twin.values[self.step], value)
-            role = Role.WRONG if wrong else Role.READ
+            role = Role.WRONG if sequence.argument in changed else Role.READ
             self.used.add(role)
             index = int(sequence.axis.index[self.step])
             box = Box(self._place(sequence, index), self.canvas.y, CELL, THIN, role)
-            key = f"{side.name}:{sequence.name}:{self.step}"
+            key = f"{side.name}:{sequence.argument}:{self.step}"
             name = indexed(sequence.name, index)
             self.canvas.add(thin_cell(box, value, name, self.step, key))
             self.canvas.y += THIN + 4
@@ -159,6 +162,50 @@ class PartingRows:
                 y = self.canvas.formula(self.right + 4, y, numbers, muted=True)
             y += 5
         return y - 10
+
+
+def changed_reads(true: Side, broken: Side, step: int) -> set[int]:
+    """The sequences of the broken side, by number, of which a step reads another value.
+
+    They are compared with those that bring the same variable of the parent, at the same tap.
+    """
+    found, changed = _reads(true, step), set()
+    for key, (argument, value) in _reads(broken, step).items():
+        if key in found and _differ(found[key][1], value):
+            changed.add(argument)
+    return changed
+
+
+def _reads(side: Side, step: int) -> dict[tuple[object, ...], tuple[int, np.ndarray]]:
+    """What a step reads of sequences, by what they stand for: their numbers and the values."""
+    met: Counter[tuple[object, ...]] = Counter()
+    found: dict[tuple[object, ...], tuple[int, np.ndarray]] = {}
+    for sequence in side.scan.sequences:
+        source = sequence.source
+        key = (sequence.name, sequence.group, source and (source.variable, source.tap))
+        met[key] += 1  # a parent may have several sequences of one name
+        found[(*key, met[key])] = sequence.argument, sequence.values[step]
+    return found
+
+
+def cause(true: Side, broken: Side, step: int) -> str:
+    """Why a step writes another number: what it reads, or the formula, is not the same."""
+    reads = bool(changed_reads(true, broken, step))
+    formulas = _shapes(true) != _shapes(broken)
+    if reads and formulas:
+        return "The step reads other values, and its formula is another one."
+    if reads:
+        return "The formula is the same, but the step reads other values."
+    return "The step reads the same values, but its formula is another one." if formulas else ""
+
+
+def _shapes(side: Side) -> list[str]:
+    """The formulas of the tape, in which numbers of arguments do not count."""
+    return [
+        text(f.expression, lambda leaf: f"{leaf.variable}[{leaf.tap}]")
+        for f in side.scan.formulas
+        if f.target.argument == side.tape.argument
+    ]
 
 
 def _differ(true: np.ndarray | None, broken: np.ndarray | None) -> bool:

@@ -11,16 +11,18 @@ from textwrap import wrap
 import numpy as np
 
 from lab.comparison import Comparison, Row, Verdict, precise
+from lab.differences import Estimate
 from lab.parting import Parting
-from visual.apart import PartingRows
+from lab.spelling import number_text
+from visual.apart import PartingRows, cause, sides
 from visual.layout import MARGIN, Canvas, explained
 from visual.scene import Box, Group, Scene, Text, shortened
 from visual.theme import Role, theme_named
-from visual.values import cell, full_text, value_text
+from visual.values import cell, full_text
 
 ORDER, WIDTH, BETWEEN, HEIGHT, PITCH = 96, 138, 12, 42, 50
 CELLS = MARGIN + ORDER + 14
-LETTERS = 118  # of a line of words under a heading
+LETTERS = 140  # of a line of words under a heading
 COLUMNS = ("true rule", "broken rule", "finite differences", "relative error")
 
 
@@ -32,7 +34,7 @@ def breaking(comparison: Comparison, theme: str = "light") -> Scene:
     used = _table(canvas, comparison)
     parting = comparison.contrast.parting
     if parting is None:
-        canvas.heading("Nothing parts", _lines(_same(comparison)))
+        canvas.heading("The numbers do not part", _lines(_same(comparison)))
     else:
         canvas.heading(_place(comparison, parting), _lines(_story(comparison, parting)))
         used |= PartingRows(canvas, comparison, parting).draw()
@@ -65,7 +67,7 @@ def _table(canvas: Canvas, comparison: Comparison) -> set[Role]:
     canvas.y += 20
     used = set()
     for row in comparison.rows:
-        used.add(_row(canvas, row, comparison.wrt))
+        used.add(_row(canvas, row, comparison.visible))
         canvas.y += PITCH
     canvas.y += 10
     for line in _lines([_sources(comparison)]):
@@ -75,22 +77,18 @@ def _table(canvas: Canvas, comparison: Comparison) -> set[Role]:
     return used - {Role.INTERMEDIATE}
 
 
-def _row(canvas: Canvas, row: Row, wrt: str) -> Role:
+def _row(canvas: Canvas, row: Row, visible: int | None) -> Role:
     """One order; and how the number of the broken rule looks."""
     y, middle = canvas.y, MARGIN + ORDER
     canvas.add(Text(middle, y + 18, f"order {row.order}", 13, "end", bold=True))
     canvas.add(Text(middle, y + 33, row.name, 11.5, "end", muted=True))
     role = LOOKS[row.verdict]
-    differences, error = row.differences, row.error
-    spread = "" if differences is None else f"± {_largest(differences.error)}"
+    error = row.error
+    about, spread = _about(row.differences)
     contents = {
         "true rule": (row.true, "", Role.INTERMEDIATE),
         "broken rule": (row.broken, MARKS[row.verdict], role),
-        "finite differences": (
-            None if differences is None else differences.value,
-            spread,
-            Role.INTERMEDIATE,
-        ),
+        "finite differences": (about, spread, Role.INTERMEDIATE),
     }
     for number, (column, (value, below, look)) in enumerate(contents.items()):
         box = Box(CELLS + number * (WIDTH + BETWEEN), y, WIDTH, HEIGHT, look)
@@ -99,7 +97,7 @@ def _row(canvas: Canvas, row: Row, wrt: str) -> Role:
     x = CELLS + len(contents) * (WIDTH + BETWEEN) + WIDTH / 2
     told = "—" if error is None else "∞" if np.isinf(error) else f"{error:.3g}"
     canvas.add(Text(x, y + 26, told, 13, "middle", mono=True, bold=row.verdict is Verdict.WRONG))
-    _words(canvas, row, wrt)
+    _words(canvas, row, visible)
     return role
 
 
@@ -110,28 +108,32 @@ def _cell(box: Box, value: np.ndarray | None, below: str, name: str, key: str) -
     middle, told = box.x + box.width / 2, "none" if value is None else precise(value)
     told = shortened(told, box.width - 8, 14, mono=True)
     bold = box.role is Role.WRONG
-    texts = [Text(middle, box.y + 19, told, 14, "middle", mono=True, bold=bold, role=box.role)]
+    y = box.y + (19 if below else 26)
+    texts = [Text(middle, y, told, 14, "middle", mono=True, bold=bold, role=box.role)]
     if below:
         texts.append(Text(middle, box.y + 34, below, 10.5, "middle", role=box.role))
     title = f"{name}: no number" if value is None else f"{name} = {full_text(value)}"
     return Group((box, *texts), cell=key, title=title)
 
 
-def _words(canvas: Canvas, row: Row, wrt: str) -> None:
+def _words(canvas: Canvas, row: Row, visible: int | None) -> None:
     """What the row amounts to, beside it."""
     x = CELLS + len(COLUMNS) * (WIDTH + BETWEEN) + 4
-    lines = wrap(_told(row), 46, max_lines=3, placeholder=" …")
+    told = _told(row, visible)
+    lines = wrap(told, 46, max_lines=3, placeholder=" …")
     y = canvas.y + 26 - (len(lines) - 1) * 7.5
     for line in lines:
-        title = _told(row) if lines[-1].endswith("…") else ""
+        title = told if lines[-1].endswith("…") else ""
         text = Text(x, y, line, 12, title=title, bold=row.verdict is Verdict.WRONG)
         canvas.add(text)
         canvas.right = max(canvas.right, text.x + text.width)
         y += 15
 
 
-def _told(row: Row) -> str:
+def _told(row: Row, visible: int | None) -> str:
     told = _verdict(row)
+    if row.broken is None and visible is not None and row.order > visible:
+        told = "refused: it builds on the order before"
     if row.confirmed is False:
         told += "; but finite differences disagree with the true rule as well"
     return told
@@ -147,18 +149,18 @@ def _verdict(row: Row) -> str:
     if row.true.ndim:
         apart = np.abs(row.broken - row.true) > 1e-7 * np.abs(row.true).max()
         return f"wrong in {int(apart.sum())} of {apart.size} entries"
-    if not row.true:
-        return "wrong: it should be 0"
-    return f"wrong: {signed_number(row.broken / row.true)} times the true value"
+    if not row.true or not row.broken:
+        return f"wrong: {number_text(row.broken)} instead of {number_text(row.true)}"
+    return f"wrong: {number_text(row.broken / row.true)} times the true value"
 
 
-def signed_number(value: float) -> str:
-    """A factor with four significant digits and a proper minus."""
-    return f"{value:.4g}".replace("-", "−")
-
-
-def _largest(error: np.ndarray) -> str:
-    return value_text(np.asarray(np.max(error, initial=0.0)))
+def _about(found: Estimate | None) -> tuple[np.ndarray | None, str]:
+    """Finite differences, none of whose digits are noise alone, and how far they may be off."""
+    if found is None or not np.isfinite(found.error).all():
+        return None, ""
+    largest = float(np.max(found.error, initial=0.0))
+    spread = f"± {number_text(float(f'{largest:.0e}'))}"  # of an error one digit is enough
+    return np.where(np.abs(found.value) <= found.error, 0.0, found.value), spread
 
 
 def _sources(comparison: Comparison) -> str:
@@ -180,15 +182,17 @@ def _outcome(comparison: Comparison) -> str:
     if comparison.visible is None:
         last = comparison.rows[-1].order
         return f"No derivative up to order {last} shows it."
+    if comparison.rows[comparison.visible - 1].verdict is Verdict.REFUSED:
+        return f"The derivative of order {comparison.visible} is refused."
     return f"It first shows in the derivative of order {comparison.visible}."
 
 
 def _same(comparison: Comparison) -> list[str]:
     """Why there is nothing to see below the table."""
-    told = [
-        "By both rules every step of every Scan writes the same numbers, as far as both have them."
-    ]
-    return [*told, _outcome(comparison), *comparison.contrast.unlike]
+    told = "By both rules every step of every Scan writes the same numbers"
+    refused = any(row.verdict is Verdict.REFUSED for row in comparison.rows)
+    far = ", as far as the broken one comes" if refused else ""
+    return [f"{told}{far}.", _outcome(comparison), *comparison.contrast.unlike]
 
 
 def _place(comparison: Comparison, parting: Parting) -> str:
@@ -200,14 +204,15 @@ def _place(comparison: Comparison, parting: Parting) -> str:
 def _story(comparison: Comparison, parting: Parting) -> list[str]:
     """Where the numbers part, in sentences."""
     contrast, order = comparison.contrast, comparison.true.scans[parting.scan].order
-    told = (
+    counted = (
         f"Up to there both rules write the same; of all {contrast.written} values written, "
         f"{contrast.differing} differ."
     )
-    late = comparison.visible is None or comparison.visible > order
-    if late:
-        told += f" The derivative of order {order} is right all the same."
-    return [f"{told} {_outcome(comparison)}", *contrast.unlike]
+    why = cause(*sides(comparison, parting), parting.step)
+    shown = _outcome(comparison)
+    if comparison.visible is None or comparison.visible > order:
+        shown = f"The derivative of order {order} is right all the same. {shown}"
+    return [f"{counted} {why}".strip(), shown, *contrast.unlike]
 
 
 LOOKS: Mapping[Verdict, Role] = {
