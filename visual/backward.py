@@ -32,6 +32,8 @@ from visual.names import (
     gradient_name,
     indexed,
     is_share,
+    moment,
+    moment_name,
     signed,
     tape_label,
 )
@@ -100,7 +102,8 @@ class BackwardBlock:
             else:
                 start = len(self.canvas.shapes)
                 self._step_row(item)
-                self.canvas.group(start, step=item)
+                when = (self.trace, self.number, item)
+                self.canvas.group(start, moment(*when), moment_name(*when))
         self._result_row()
         self.canvas.y += 30
 

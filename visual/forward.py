@@ -19,7 +19,7 @@ from visual.layout import (
     gap_text,
     kind_text,
 )
-from visual.names import indexed
+from visual.names import indexed, moment, moment_name
 from visual.scene import Arrow, Box, Text, shortened
 from visual.theme import Role
 from visual.values import cell
@@ -34,7 +34,14 @@ class ForwardBlock:
     def __init__(
         self, canvas: Canvas, trace: Trace, number: int, columns: Columns, time: Timeline
     ) -> None:
-        self.canvas, self.number, self.scan = canvas, number, trace.scans[number]
+        self.canvas, self.trace, self.number = canvas, trace, number
+        self.scan = trace.scans[number]
+        self.made = {
+            (tape.name, int(row)): step
+            for tape in (*self.scan.tapes, *self.scan.outputs)
+            for access in tape.writes
+            for step, row in enumerate(access.rows)
+        }
         self.columns, self.time = columns, time
         self.outputs = outputs_reached(trace, number)
         self.needed = _needed(self.scan, self.outputs) if self.outputs else None
@@ -53,7 +60,9 @@ class ForwardBlock:
             self._lane(tape.name, self._state_cells(tape))
         for step in range(self.scan.steps):
             if self.columns.has(step):  # a state's column is the step that computed it
+                start = len(self.canvas.shapes)
                 self._reads(step)
+                self._at(start, step)
         if self.scan.parameters:
             self._parameters()
         self.canvas.y += 26
@@ -80,7 +89,8 @@ class ForwardBlock:
         for index, role, value in cells:
             x = self.columns.left.get(self.time.column(name, index))
             if x is not None:
-                self._cell(x, role, value, indexed(name, index), str(index), name)
+                step = self.made.get((name, index))
+                self._cell(x, role, value, indexed(name, index), str(index), name, step)
         for x, gap in self.columns.gaps:
             self.canvas.add(gap_text(gap, x, self.canvas.y + HEIGHT / 2 + 4))
         self.canvas.y += LANE
@@ -107,12 +117,27 @@ class ForwardBlock:
         return Role.UNNEEDED if self.needed is not None and slot not in self.needed else otherwise
 
     def _cell(
-        self, x: float, role: Role, value: np.ndarray, label: str, place: str, name: str
+        self,
+        x: float,
+        role: Role,
+        value: np.ndarray,
+        label: str,
+        place: str,
+        name: str,
+        step: int | None = None,
     ) -> None:
         self.canvas.roles.append(role)
         box = Box(x, self.canvas.y, CELL, HEIGHT, role)
         key = f"{self.number}:{name}:{place}"
+        start = len(self.canvas.shapes)
         self.canvas.add(cell(box, value, label, key=key, label=label))
+        self._at(start, step)
+
+    def _at(self, start: int, step: int | None) -> None:
+        """What was drawn since `start` belongs to a step of the loop."""
+        if step is not None and len(self.canvas.shapes) > start:
+            when = (self.trace, self.number, step)
+            self.canvas.group(start, moment(*when), moment_name(*when))
 
     def _label(self, name: str) -> None:
         short = shortened(name, LABELS - MARGIN - 14, 13)

@@ -96,3 +96,13 @@ def is_share(trace: Trace, number: int, tape: TapeTrace) -> bool:
     family = [s for i, s in enumerate(trace.scans) if root_number(trace, i) == root]
     holders = [t for scan in family for t in (*scan.tapes, *scan.outputs) if t.name == tape.name]
     return len(holders) > 1
+
+
+def moment(trace: Trace, number: int, step: int) -> int:
+    """When in the whole run a step of Scan `number` happens: the steps of all Scans, counted."""
+    return sum(scan.steps for scan in trace.scans[:number]) + step
+
+
+def moment_name(trace: Trace, number: int, step: int) -> str:
+    """``2 · grad_of_square, step 0``."""
+    return f"{number + 1} · {trace.scans[number].name}, step {step}"
