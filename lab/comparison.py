@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 from pytensor.graph.basic import Variable
 
-from lab import storing
 from lab.arrays import same
 from lab.breaking import BrokenRule, broken_rule
 from lab.check import value_at
@@ -28,8 +27,7 @@ from lab.trace import Trace
 from lab.tracing import trace
 
 
-@storing.record
-class Verdict(StrEnum):
+class Effect(StrEnum):
     """What a broken rule made of one derivative."""
 
     RIGHT = "right all the same"
@@ -59,12 +57,12 @@ class Row:
         return f"C{prime(self.order)}"
 
     @property
-    def verdict(self) -> Verdict:
+    def effect(self) -> Effect:
         """Whether the broken rule gives the number that the true one gives."""
         if self.broken is None:
-            return Verdict.REFUSED
+            return Effect.REFUSED
         wrong = self.broken.shape != self.true.shape or far(self.true[None], self.broken[None])[0]
-        return Verdict.WRONG if wrong else Verdict.RIGHT
+        return Effect.WRONG if wrong else Effect.RIGHT
 
     @property
     def error(self) -> float | None:
@@ -106,7 +104,7 @@ class Comparison:
     @property
     def visible(self) -> int | None:
         """The first order whose derivative is wrong or refused; None if all are right."""
-        found = (row.order for row in self.rows if row.verdict is not Verdict.RIGHT)
+        found = (row.order for row in self.rows if row.effect is not Effect.RIGHT)
         return next(found, None)
 
     def __str__(self) -> str:

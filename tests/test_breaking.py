@@ -1,6 +1,7 @@
 """Broken rules against simulations in plain Python, closed forms, and finite differences."""
 
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytensor
@@ -14,7 +15,7 @@ from strange_loops import LOOPS
 import lab
 from lab import ArgumentError, Kind, gallery, storing
 from lab.breaking import BROKEN, BrokenRule
-from lab.comparison import Verdict
+from lab.comparison import Effect
 from lab.differences import differences
 from lab.graphs import scan_nodes
 from lab.parting import contrast
@@ -34,21 +35,27 @@ CUT = BrokenRule(
 )
 
 
-def numbers(comparison):
-    return [float(row.broken) for row in comparison.rows]
+# Newton's derivatives are below what differences can see; the others take long.
+UNSEEN = ("newton", "undefined", "walk", "logistic")
+
+
+@cache
+def truth_of(name, order, cost="last"):
+    loop = SQUARE if name == "square" else gallery.loops[name]
+    return lab.truth(loop, order, cost=cost)
 
 
 # --- the numbers -------------------------------------------------------------------------
 
 
 def test_the_historical_mistake():
-    comparison = lab.compare(SQUARE, "accumulate-overwritten", order=3)
+    comparison = truth_of("square", 3).broken_by("accumulate-overwritten")
     true = [power_derivative(32, order, X0) for order in (1, 2, 3)]
     np.testing.assert_allclose([row.true for row in comparison.rows], true, rtol=1e-12)
     assert round(float(comparison.rows[2].true), 2) == 6723.84
     assert round(float(comparison.rows[2].broken), 1) == 20171.5
     assert comparison.rows[2].error == pytest.approx(2)
-    assert [row.verdict for row in comparison.rows] == [Verdict.RIGHT, Verdict.RIGHT, Verdict.WRONG]
+    assert [row.effect for row in comparison.rows] == [Effect.RIGHT, Effect.RIGHT, Effect.WRONG]
     assert comparison.visible == 3
     assert "visible at order 3" in str(comparison)
     assert "20171.5" in str(comparison)
@@ -95,8 +102,8 @@ def gaps():
 
 
 CASES = {
-    "square": (SQUARE, squares(), (-1,), lambda x: (2 * x,)),
-    "gap": (gallery.loops["gap"], gaps(), (-3, -1), lambda a, b: (np.cos(a) + b, a)),
+    "square": (squares(), (-1,), lambda x: (2 * x,)),
+    "gap": (gaps(), (-3, -1), lambda a, b: (np.cos(a) + b, a)),
 }
 
 
@@ -104,25 +111,26 @@ CASES = {
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.parametrize("rule", [None, *BROKEN])
 def test_first_derivatives_are_those_of_a_simulation(rule, name, cost):
-    loop, xs, taps, slope = CASES[name]
+    xs, taps, slope = CASES[name]
     reach = -min(taps)
     seeds = [float(i >= reach and (cost == "sum" or i == len(xs) - 1)) for i in range(len(xs))]
     expected = np.squeeze(broken_tape(rule, xs, taps, seeds, slope))
-    row = lab.compare(loop, rule or "never-accumulate", 1, cost=cost).rows[0]
+    row = truth_of(name, 1, cost).broken_by(rule or "never-accumulate").rows[0]
     found = row.true if rule is None else row.broken
     np.testing.assert_allclose(found, expected, rtol=1e-12)
     true = broken_tape(None, xs, taps, seeds, slope)
-    assert (row.verdict is Verdict.RIGHT) == np.allclose(row.broken, np.squeeze(true), rtol=1e-12)
+    assert (row.effect is Effect.RIGHT) == np.allclose(row.broken, np.squeeze(true), rtol=1e-12)
 
 
-@pytest.mark.parametrize("name", [name for name in gallery.loops if name != "newton"])
+@pytest.mark.parametrize(
+    "name",
+    [name for name in gallery.loops if name not in ("newton", "undefined", "walk", "logistic")],
+)
 def test_finite_differences_confirm_every_verdict(name):
-    """Except where a derivative is far below what differences can see, as in newton."""
-    truth = lab.truth(gallery.loops[name], 2, cost="sum")
     for rule in BROKEN:
-        for row in truth.broken_by(rule).rows:
+        for row in truth_of(name, 2, "sum").broken_by(rule).rows:
             assert row.confirmed
-            assert (row.verdict is Verdict.RIGHT) == row.differences.admits(row.broken), rule
+            assert (row.effect is Effect.RIGHT) == row.differences.admits(row.broken), rule
 
 
 def test_the_rows_that_are_kept_are_those_of_scan_save_mem():
@@ -144,14 +152,14 @@ def test_the_rows_that_are_kept_are_those_of_scan_save_mem():
 
 
 def test_wrong_in_one_place_does_not_touch_the_true_engine():
-    truth = lab.truth(SQUARE, 3)
+    truth = truth_of("square", 2)
     before = truth.trace
     for rule in BROKEN:
         truth.broken_by(rule)
-    assert lab.truth(SQUARE, 3).trace == before
+    assert lab.truth(SQUARE, 2).trace == before
     assert before.verify() < 1e-12
     graph = SQUARE.build()
-    made = lab.derivative(SQUARE.cost(graph), graph.inputs["x"], 3, rule=lab.RULE)
+    made = lab.derivative(SQUARE.cost(graph), graph.inputs["x"], 2, rule=lab.RULE)
     assert lab.trace(made.values, graph.given, names=made.names) == before
 
 
@@ -171,7 +179,7 @@ def test_a_graph_of_ones_own():
 
 def test_a_refusal_is_an_outcome():
     comparison = lab.truth(SQUARE, 2).broken_by(CUT)
-    assert [row.verdict for row in comparison.rows] == [Verdict.REFUSED] * 2
+    assert [row.effect for row in comparison.rows] == [Effect.REFUSED] * 2
     assert "has 2 rows" in comparison.rows[0].refusal
     assert comparison.visible == 1
     assert comparison.rows[0].error is None
@@ -185,10 +193,10 @@ def test_what_is_refused_later_is_compared_before():
         recalls=lambda part: part.outer_output[: 0 if part.kind is Kind.MIT_MOT else None]
     )
     found = lab.truth(SQUARE, 3).broken_by(replace(CUT, rule=rule))
-    assert [row.verdict for row in found.rows] == [
-        Verdict.RIGHT,
-        Verdict.REFUSED,
-        Verdict.REFUSED,
+    assert [row.effect for row in found.rows] == [
+        Effect.RIGHT,
+        Effect.REFUSED,
+        Effect.REFUSED,
     ]
     assert found.visible == 2
     assert "0 rows" in found.rows[1].refusal
@@ -221,9 +229,9 @@ def first_by_hand(true, broken):
 
 
 @pytest.mark.parametrize("rule", BROKEN)
-@pytest.mark.parametrize("name", ["square", "gap", "rnn", "coupled", "extra"])
+@pytest.mark.parametrize("name", ["square", "gap", "rnn"])
 def test_the_first_difference_is_found(name, rule):
-    comparison = lab.compare(gallery.loops[name], rule, 2)
+    comparison = truth_of(name, 2).broken_by(rule)
     found = comparison.contrast.parting
     scan = comparison.true.scans[found.scan]
     tapes = {tape.argument: tape.name for tape in (*scan.tapes, *scan.outputs)}
@@ -234,7 +242,7 @@ def test_the_first_difference_is_found(name, rule):
 
 
 def test_the_mistake_is_on_the_tape_before_it_is_in_the_result():
-    comparison = lab.compare(SQUARE, "accumulate-overwritten", 3)
+    comparison = truth_of("square", 3).broken_by("accumulate-overwritten")
     found = comparison.contrast.parting
     assert comparison.true.scans[found.scan].order == 2
     assert (float(found.true), float(found.broken)) == (1.0, 2.0)

@@ -6,14 +6,14 @@ from functools import cache
 import pytest
 from strange_loops import HOSTILE, LOOPS, WRT
 from test_all_pictures import stands_alone
-from test_breaking import CUT, SQUARE
+from test_breaking import CUT, SQUARE, truth_of
 from test_browser import CHROMIUM, FLAGS, measured
 from twins import assert_twin
 
 import lab
 from lab import gallery
 from lab.breaking import BROKEN
-from lab.comparison import Verdict
+from lab.comparison import Effect
 from lab.spelling import number_text
 from visual.breaking import breaking
 from visual.cli import main
@@ -73,14 +73,14 @@ def test_what_is_wrong_and_only_that_is_marked():
 
 
 @pytest.mark.parametrize("rule", BROKEN)
-@pytest.mark.parametrize("name", ["coupled", "rnn", "window"])
+@pytest.mark.parametrize("name", ["coupled", "rnn"])
 def test_no_cell_of_the_true_row_is_marked(name, rule):
-    comparison = lab.compare(gallery.loops[name], rule, 2, cost="sum")
+    comparison = truth_of(name, 2, "sum").broken_by(rule)
     marked = wrong_cells(breaking(comparison))
     assert not [key for key in marked if key.startswith("true rule")]
     if comparison.contrast.parting is not None:
         assert [key for key in marked if key.startswith("broken rule")]
-    wrong = [row.order for row in comparison.rows if row.verdict is Verdict.WRONG]
+    wrong = [row.order for row in comparison.rows if row.effect is Effect.WRONG]
     found = [key for key in marked if key.startswith("order")]
     assert found == [f"order {order}:broken rule" for order in wrong]
 
@@ -97,14 +97,14 @@ def test_the_sentences_are_those_of_the_comparison():
 
 
 @pytest.mark.parametrize("theme", THEMES)
-@pytest.mark.parametrize("name", DRAWN)
+@pytest.mark.parametrize("name", ["square", "rnn", "refused"])
 def test_svgs_stand_alone(name, theme):
     written = drawn(name, theme).svg()
     assert stands_alone(written) == []
     assert len(written) < 40_000
 
 
-@pytest.mark.parametrize("name", [n for n in LOOPS if n not in ("ten thousand steps", "integers")])
+@pytest.mark.parametrize("name", [n for n in LOOPS if n != "ten thousand steps"])
 def test_strange_loops_are_drawn(name):
     scene = breaking(lab.compare(LOOPS[name], "swapped-taps", 1, **WRT.get(name, {})))
     assert stands_alone(scene.svg()) == []
@@ -145,8 +145,8 @@ def test_no_text_leaves_its_box():
         for name in strange:
             scene = breaking(lab.compare(LOOPS[name], "swapped-taps", 1))
             assert measured(page, scene.svg()) == [], name
-        for name in ("coupled", "rnn", "extra", "delay"):
-            scene = breaking(lab.compare(gallery.loops[name], "never-accumulate", 2, cost="sum"))
+        for name in ("coupled", "rnn", "window"):
+            scene = breaking(truth_of(name, 2, "sum").broken_by("never-accumulate"))
             assert measured(page, scene.svg()) == [], name
         wrong = drawn("square").svg().replace(">20171.5<", ">20171.50000000000000<")
         assert measured(page, wrong)

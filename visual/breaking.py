@@ -10,7 +10,7 @@ from textwrap import wrap
 
 import numpy as np
 
-from lab.comparison import Comparison, Row, Verdict, precise
+from lab.comparison import Comparison, Effect, Row, precise
 from lab.differences import Estimate
 from lab.parting import Parting
 from lab.spelling import number_text
@@ -82,12 +82,12 @@ def _row(canvas: Canvas, row: Row, visible: int | None) -> Role:
     y, middle = canvas.y, MARGIN + ORDER
     canvas.add(Text(middle, y + 18, f"order {row.order}", 13, "end", bold=True))
     canvas.add(Text(middle, y + 33, row.name, 11.5, "end", muted=True))
-    role = LOOKS[row.verdict]
+    role = LOOKS[row.effect]
     error = row.error
     about, spread = _about(row.differences)
     contents = {
         "true rule": (row.true, "", Role.INTERMEDIATE),
-        "broken rule": (row.broken, MARKS[row.verdict], role),
+        "broken rule": (row.broken, MARKS[row.effect], role),
         "finite differences": (about, spread, Role.INTERMEDIATE),
     }
     for number, (column, (value, below, look)) in enumerate(contents.items()):
@@ -96,7 +96,7 @@ def _row(canvas: Canvas, row: Row, visible: int | None) -> Role:
         canvas.add(_cell(box, value, below, name, f"order {row.order}:{column}"))
     x = CELLS + len(contents) * (WIDTH + BETWEEN) + WIDTH / 2
     told = "—" if error is None else "∞" if np.isinf(error) else f"{error:.3g}"
-    canvas.add(Text(x, y + 26, told, 13, "middle", mono=True, bold=row.verdict is Verdict.WRONG))
+    canvas.add(Text(x, y + 26, told, 13, "middle", mono=True, bold=row.effect is Effect.WRONG))
     _words(canvas, row, visible)
     return role
 
@@ -124,14 +124,14 @@ def _words(canvas: Canvas, row: Row, visible: int | None) -> None:
     y = canvas.y + 26 - (len(lines) - 1) * 7.5
     for line in lines:
         title = told if lines[-1].endswith("…") else ""
-        text = Text(x, y, line, 12, title=title, bold=row.verdict is Verdict.WRONG)
+        text = Text(x, y, line, 12, title=title, bold=row.effect is Effect.WRONG)
         canvas.add(text)
         canvas.right = max(canvas.right, text.x + text.width)
         y += 15
 
 
 def _told(row: Row, visible: int | None) -> str:
-    told = _verdict(row)
+    told = _effect(row)
     if row.broken is None and visible is not None and row.order > visible:
         told = "refused: it builds on the order before"
     if row.confirmed is False:
@@ -139,10 +139,10 @@ def _told(row: Row, visible: int | None) -> str:
     return told
 
 
-def _verdict(row: Row) -> str:
+def _effect(row: Row) -> str:
     if row.broken is None:
         return f"refused: {row.refusal}"
-    if row.verdict is Verdict.RIGHT:
+    if row.effect is Effect.RIGHT:
         return "right all the same"
     if row.broken.shape != row.true.shape:
         return f"wrong: its shape is {row.broken.shape}, not {row.true.shape}"
@@ -182,7 +182,7 @@ def _outcome(comparison: Comparison) -> str:
     if comparison.visible is None:
         last = comparison.rows[-1].order
         return f"No derivative up to order {last} shows it."
-    if comparison.rows[comparison.visible - 1].verdict is Verdict.REFUSED:
+    if comparison.rows[comparison.visible - 1].effect is Effect.REFUSED:
         return f"The derivative of order {comparison.visible} is refused."
     return f"It first shows in the derivative of order {comparison.visible}."
 
@@ -190,7 +190,7 @@ def _outcome(comparison: Comparison) -> str:
 def _same(comparison: Comparison) -> list[str]:
     """Why there is nothing to see below the table."""
     told = "By both rules every step of every Scan writes the same numbers"
-    refused = any(row.verdict is Verdict.REFUSED for row in comparison.rows)
+    refused = any(row.effect is Effect.REFUSED for row in comparison.rows)
     far = ", as far as the broken one comes" if refused else ""
     return [f"{told}{far}.", _outcome(comparison), *comparison.contrast.unlike]
 
@@ -215,13 +215,13 @@ def _story(comparison: Comparison, parting: Parting) -> list[str]:
     return [f"{counted} {why}".strip(), shown, *contrast.unlike]
 
 
-LOOKS: Mapping[Verdict, Role] = {
-    Verdict.RIGHT: Role.INTERMEDIATE,
-    Verdict.WRONG: Role.WRONG,
-    Verdict.REFUSED: Role.UNDEFINED,
+LOOKS: Mapping[Effect, Role] = {
+    Effect.RIGHT: Role.INTERMEDIATE,
+    Effect.WRONG: Role.WRONG,
+    Effect.REFUSED: Role.UNDEFINED,
 }
-MARKS: Mapping[Verdict, str] = {
-    Verdict.RIGHT: "= true",
-    Verdict.WRONG: "≠ true",
-    Verdict.REFUSED: "refused",
+MARKS: Mapping[Effect, str] = {
+    Effect.RIGHT: "= true",
+    Effect.WRONG: "≠ true",
+    Effect.REFUSED: "refused",
 }
