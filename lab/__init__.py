@@ -9,6 +9,7 @@ What you can do, and the name for it:
 - differentiate forwards: `pushforward`; hold a loop's two derivatives together: `dot_product`
 - ask what becomes of a tap pattern: `Tape.reverse`
 - route gradients by where, cat, narrow and clamp: `structural`
+- break a rule of the derivative and see where it shows: `BROKEN`, `compare`
 - differentiate plain Python, with a tape that is written while it runs: `eager`
 
 `lab` draws nothing; that is what `visual` is for.
@@ -36,12 +37,17 @@ from lab.variables import Parameter, RandomState, Sequence, State
 if TYPE_CHECKING:
     from lab import eager, structural
     from lab.adjoint import DotProduct, dot_product
+    from lab.breaking import BROKEN, BrokenRule
+    from lab.comparison import Comparison, Truth, compare, truth
     from lab.tangent import pushforward
 
 __all__ = [
+    "BROKEN",
     "RULE",
     "ArgumentError",
     "BroadcastError",
+    "BrokenRule",
+    "Comparison",
     "Connected",
     "Derivation",
     "Derivative",
@@ -66,8 +72,10 @@ __all__ = [
     "TapeTrace",
     "ThroughUntraced",
     "Trace",
+    "Truth",
     "Undefined",
     "check",
+    "compare",
     "derivative",
     "derive",
     "dot_product",
@@ -78,11 +86,22 @@ __all__ = [
     "spelled",
     "structural",
     "trace",
+    "truth",
     "until",
 ]
 
 # Pictures of loops need none of these, and should not wait for them.
-_LATER = {"DotProduct": "adjoint", "dot_product": "adjoint", "pushforward": "tangent"}
+_LATER = {
+    "BROKEN": "breaking",
+    "BrokenRule": "breaking",
+    "Comparison": "comparison",
+    "DotProduct": "adjoint",
+    "Truth": "comparison",
+    "compare": "comparison",
+    "dot_product": "adjoint",
+    "pushforward": "tangent",
+    "truth": "comparison",
+}
 
 if not TYPE_CHECKING:
 

@@ -7,10 +7,12 @@
 - `Exercise`, `Exercises`: questions about a trace, checked and explained; as a page without Python
 - `routing` of where, cat, narrow and clamp at your arrays; `transposed`, a step of a tape in these
   terms; `dot_product`, both derivatives of a loop and their products, step by step
+- `breaking`: what a broken rule does, from a `lab.Comparison`
 - `figure`: the eight figures of the square loop
 - `Scene.save`, `Scene.svg`, `Scene.text`: a picture as a file or as text
 """
 
+from visual.breaking import breaking
 from visual.connections import connections
 from visual.dot_product import dot_product
 from visual.drawing import draw
@@ -35,6 +37,7 @@ __all__ = [
     "Exercises",
     "Plot",
     "Scene",
+    "breaking",
     "connections",
     "dot_product",
     "draw",

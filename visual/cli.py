@@ -10,14 +10,18 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from lab.breaking import BROKEN, broken_rule
+from lab.comparison import Truth
 from lab.errors import ArgumentError, LabError, first_line, listing
 from lab.gallery import loops
 from lab.loop import Loop
-from visual.drawing import draw
+from visual.breaking import breaking
+from visual.drawing import draw, studied
 from visual.exporting import FORMATS, export
 from visual.figures import figure
 from visual.files import SUFFIXES, check_path, check_scale
 from visual.pictures import PICTURES, Picture, picture_named
+from visual.study import choose
 from visual.theme import theme_named
 
 EXAMPLES = """\
@@ -31,6 +35,7 @@ examples:
   scantape draw unrolled --figure 4 -o figure4.png --scale 3
   scantape draw tapes --loop mymodule:myloop --at x=0.5 -o mine.svg
   scantape export --loop rnn --wrt W --formats svg,pdf -o pictures
+  scantape break --loop square --rule accumulate-overwritten --order 3 -o broken.svg
 
 A loop of your own is a lab.Loop, or a function without arguments that returns one.
 """
@@ -135,6 +140,17 @@ def _parser() -> argparse.ArgumentParser:
     )
     _add_choices(export)
     export.set_defaults(run=_export)
+
+    breaks = commands.add_parser("break", help="break a rule of the derivative: where it shows")
+    breaks.add_argument(
+        "--loop", required=True, metavar="NAME", help="a gallery loop, or module:function"
+    )
+    breaks.add_argument("--rule", required=True, metavar="RULE", help=listing(BROKEN))
+    breaks.add_argument(
+        "-o", "--out", required=True, metavar="FILE", help=f"{listing(SUFFIXES)}; - is text"
+    )
+    _add_choices(breaks)
+    breaks.set_defaults(run=_break)
     return parser
 
 
@@ -179,7 +195,10 @@ def _draw(options: argparse.Namespace) -> None:
     check_scale(options.scale)
     if options.out != "-":
         check_path(Path(options.out))
-    scene = _picture(options)
+    _write(_picture(options), options)
+
+
+def _write(scene: Picture, options: argparse.Namespace) -> None:
     if options.out == "-":
         print(scene.text(), end="")
     else:
@@ -206,6 +225,17 @@ def _export(options: argparse.Namespace) -> None:
     formats = [name.strip() for name in options.formats.split(",")]
     chosen = _chosen(options, loop)
     print(export(loop, options.out, formats, options.theme, options.scale, **chosen))
+
+
+def _break(options: argparse.Namespace) -> None:
+    rule, loop = broken_rule(options.rule), _loop(options.loop)
+    theme_named(options.theme)
+    check_scale(options.scale)
+    if options.out != "-":
+        check_path(Path(options.out))
+    found = studied(loop, choose(**_chosen(options, loop)))
+    comparison = Truth(found.derivative, found.given).broken_by(rule)
+    _write(breaking(comparison, options.theme), options)
 
 
 def _chosen(options: argparse.Namespace, loop: Loop) -> dict[str, Any]:

@@ -26,6 +26,7 @@ BRACKETS = {
     Role.AGAIN: "~~",
     Role.UNDEFINED: "!!",
     Role.UNTRACED: "%%",
+    Role.WRONG: "##",
     Role.PANEL: "  ",
     Role.FIRST: "##",
     Role.SECOND: "++",

@@ -31,6 +31,7 @@ class Role(StrEnum):
     AGAIN = "computed again, as in the forward loop"
     UNDEFINED = "undefined: no gradient exists"
     UNTRACED = "untraced: no record to go back through"
+    WRONG = "wrong: not the true value"
     PANEL = "what belongs together"
     FIRST = "first: from the first input"
     SECOND = "second: from the second input"
@@ -95,6 +96,7 @@ LINES: Mapping[Role, Line] = MappingProxyType(
         Role.AGAIN: Line.DASHED,
         Role.UNDEFINED: Line.HEAVY,
         Role.UNTRACED: Line.DOTTED,
+        Role.WRONG: Line.HEAVY,
         Role.PANEL: Line.PLAIN,
         Role.FIRST: Line.PLAIN,
         Role.SECOND: Line.DOUBLE,
@@ -168,6 +170,7 @@ LIGHT = _theme(
         Role.AGAIN: "#fefce8 #a16207 #713f12",
         Role.UNDEFINED: "#fce7f3 #be185d #831843",
         Role.UNTRACED: "#f3e8ff #7e22ce #581c87",
+        Role.WRONG: "#7f1d1d #450a0a #ffffff",
         Role.PANEL: "#fbfcfd #d1d5db #1f2937",
         Role.FIRST: "#e0eaff #1d4ed8 #1e2a78",
         Role.SECOND: "#fef3c7 #b45309 #5c2d0a",
@@ -197,6 +200,7 @@ DARK = _theme(
         Role.AGAIN: "#3b2f0b #eab308 #fef9c3",
         Role.UNDEFINED: "#831843 #f472b6 #fce7f3",
         Role.UNTRACED: "#3b0764 #c084fc #f3e8ff",
+        Role.WRONG: "#fecaca #ef4444 #450a0a",
         Role.PANEL: "#151d2c #374151 #e5e7eb",
         Role.FIRST: "#1d3470 #7aa7fb #e0eaff",
         Role.SECOND: "#4d3305 #fbbf24 #fef3c7",
@@ -226,6 +230,7 @@ PRINT = _theme(
         Role.AGAIN: "#e4e4e4 #555555 #000000",
         Role.UNDEFINED: "#b4b4b4 #000000 #000000",
         Role.UNTRACED: "#ffffff #000000 #000000",
+        Role.WRONG: "#333333 #000000 #ffffff",
         Role.PANEL: "#ffffff #999999 #000000",
         Role.FIRST: "#f0f0f0 #000000 #000000",
         Role.SECOND: "#cccccc #000000 #000000",
