@@ -19,6 +19,7 @@ SIGNS = {
     "divide": " / ",
     "power": " ** ",
     "matmul": " @ ",
+    "mutating_add": " += ",
 }
 SAME = " ≡ "  # between two names of one quantity
 
