@@ -5,8 +5,12 @@
 - the pictures: `unrolled`, `rolled`, `tapes`, `ssa`, `genealogy`, `stepgraph` and `values` of a
   trace, `taps` of a tape or trace, `phases` of a derivation, `connections` of a derivative
 - `figure`: the eight figures of the square loop
+- `eager`: the tapes of a recording of `lab.eager`; `two_tapes`: a loop on both kinds of tapes
 - `Scene.save`, `Scene.svg`, `Scene.text`: a picture as a file or as text
 """
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from visual.connections import connections
 from visual.drawing import draw
@@ -23,11 +27,16 @@ from visual.tapes import tapes
 from visual.taps import taps
 from visual.unrolled import unrolled
 
+if TYPE_CHECKING:
+    from visual.eager_tape import eager
+    from visual.side_by_side import two_tapes
+
 __all__ = [
     "Plot",
     "Scene",
     "connections",
     "draw",
+    "eager",
     "export",
     "figure",
     "genealogy",
@@ -37,6 +46,18 @@ __all__ = [
     "stepgraph",
     "tapes",
     "taps",
+    "two_tapes",
     "unrolled",
     "values",
 ]
+
+# These need `lab.eager`, for which other pictures should not wait.
+_LATER = {"eager": "eager_tape", "two_tapes": "side_by_side"}
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        """What is imported only when it is asked for."""
+        if name in _LATER:
+            return getattr(import_module(f"visual.{_LATER[name]}"), name)
+        raise AttributeError(f"module 'visual' has no attribute {name!r}")

@@ -35,7 +35,7 @@ WORDS = {
     Role.INPUT: "start node: the argument",
     Role.SEED: "end node, and its gradient by itself",
     Role.INTERMEDIATE: "node: made by an operation",
-    Role.AGAIN: "node made while an inner tape sent gradients",
+    Role.BACKWARD: "node made while an inner tape sent gradients",
     Role.UNNEEDED: "node to which no gradient came",
     Role.WAITING: "gradient that arrived in a node's list",
     Role.OVERWRITTEN: "sum of the list, formed in place",
@@ -107,11 +107,13 @@ class _Picture:
             "one total of the gradients in its list, and sends every parent its share, up the "
             "right.",
         ]
-        if any(node.value.node is not None for node in self.recording.nodes):
+        outer = next((node for node in self.recording.nodes if node.value.node is not None), None)
+        if outer is not None and outer.value.node is not None:
+            name, same = node_name(outer.number), node_name(outer.value.node)
             lines.append(
-                "The tape of higher priority records first. Its values are nodes of the tape "
-                f"further out ({node_name(1)}{SAME}{node_name(0)}: the value of {node_name(1)} is "
-                f"{node_name(0)}), so that its gradients become nodes there as well."
+                "Where two tapes meet, the one of higher priority records, and its values are "
+                f"nodes of the tape further out ({name}{SAME}{same}: the value of {name} is {same}), so "
+                "that its gradients become nodes there as well."
             )
         lines.append(f"{counted(nodes, 'node')}; the result is {held_text(self.recording.result)}.")
         self.canvas.heading(title, [part for line in lines for part in wrap(line, LETTERS)])
@@ -173,7 +175,7 @@ class _Picture:
             return Role.UNNEEDED
         if any(arrival.source is None for arrival in node.arrivals):
             return Role.SEED
-        return Role.INTERMEDIATE if node.record.during is None else Role.AGAIN
+        return Role.INTERMEDIATE if node.record.during is None else Role.BACKWARD
 
     def _is_start(self, node: NodeStory) -> bool:
         return self.recording.tapes[node.record.tape].nodes[0] == node.number

@@ -11,8 +11,9 @@ from visual.tape_columns import BETWEEN_TAPES, LINE, PAD, SLIP
 from visual.theme import Role
 from visual.two_sides import START, Line, Side
 
-LABELS, VALUE, GRADIENT, MARK = 64, 190, 150, 104
-HEAD, COST, BETWEEN_ROWS, FOLD, SUM = 86, 18, 14, 32, 16
+LABELS, VALUE, GRADIENT, MARK = 64, 190, 166, 118
+HEAD, NOTE = 36, 17
+COST, BETWEEN_ROWS, FOLD, SUM = 18, 14, 32, 16
 MOST_LINES, FIRST_LINES = 9, 4
 
 
@@ -31,7 +32,8 @@ class Table:
         self.steps, self.top = steps, canvas.y + 6
         self.tops: dict[int, float] = {}
         self.folds: list[tuple[float, Gap]] = []
-        self.bottom = self._stack(self.top + HEAD)
+        notes = max(len(side.notes) for side in sides)
+        self.bottom = self._stack(self.top + HEAD + NOTE * notes)
 
     def _stack(self, y: float) -> float:
         for row in self.rows:
@@ -47,7 +49,7 @@ class Table:
     def draw(self) -> None:
         """Both halves, and what the rows are."""
         canvas, x = self.canvas, float(MARGIN + LABELS)
-        high = max(len(side.sums) for side in self.sides) * SUM + 34
+        high = max(len(side.sums) for side in self.sides) * SUM + 24
         for side in self.sides:
             x = _Half(canvas, side, self.tops, x).draw(self.top, self.bottom, high) + BETWEEN_TAPES
         canvas.right = max(canvas.right, x - BETWEEN_TAPES)
@@ -108,11 +110,11 @@ class _Half:
         """Draw the half down to the sums below it; and where it ends."""
         canvas, room = self.canvas, self.right - self.x - 2 * PAD
         canvas.add(Box(self.x, top, self.right - self.x, bottom + high - top, Role.PANEL))
-        for number, words in enumerate((self.side.title, *self.side.notes[:3])):
+        for number, words in enumerate((self.side.title, *self.side.notes)):
             size, bold = (11, False) if number else (14, True)
             short = shortened(words, room / 1.08, size)
             tip = words if short != words else ""
-            y = top + 21 + 17 * number
+            y = top + 21 + NOTE * number
             canvas.add(Text(self.x + PAD, y, short, size, bold=bold, role=Role.PANEL, title=tip))
         for number, words in enumerate(self.side.sums):
             short = shortened(words, room, 12)

@@ -5,32 +5,31 @@ takes, are those of the two runs.  What belongs to a step of the loop is in grou
 on both sides, and a quantity has the same key on both.
 """
 
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from functools import wraps
+from itertools import groupby
 from typing import Any
 
 from lab.eager import grad, recording, unrolled
-from lab.eager.recorder import held
+from lab.eager.recorder import RecordedNode
 from lab.eager.records import Recording
 from lab.loop import Loop
-from lab.trace import Trace
+from lab.trace import SequenceTrace, Trace
 from lab.variables import Parameter, RandomState, Sequence, State
 from visual.halves import Table
 from visual.layout import MARGIN, Canvas, explained
 from visual.node_words import counted
+from visual.scan_side import parameter_keys, reading_keys, scan_side, slot_keys
 from visual.scene import Scene
 from visual.theme import Role, theme_named
-from visual.two_sides import (
-    Keys,
-    eager_side,
-    scan_side,
-    slot_keys,
-)
+from visual.two_sides import Keys, eager_side
 
 WORDS = {
     Role.INPUT: "given",
     Role.INTERMEDIATE: "computed, and kept",
-    Role.SEED: "gradient of the result by itself",
+    Role.SEED: "gradient that comes from the cost: 1",
+    Role.WAITING: "nothing from the cost: 0",
     Role.OVERWRITTEN: "gradient, summed in place",
     Role.PRESERVED: "the only gradient that arrived, as it is",
     Role.RESULT: "gradient asked for",
@@ -77,12 +76,14 @@ def two_tapes(
 
 def _recorded(loop: Loop, trace: Trace, wrt: str | None) -> tuple[Recording, dict[int, Keys]]:
     """A recording of the loop's gradient, and the nodes for which its Scan has a slot."""
-    results: list[list[Any]] = []
+    calls: list[_Call] = []
 
     @wraps(loop.step)
     def step(*args: Any, **kwargs: Any) -> Any:
         returned = loop.step(*args, **kwargs)
-        results.append(list(returned) if isinstance(returned, list | tuple) else [returned])
+        calls.append(
+            _Call(kwargs, list(returned) if isinstance(returned, list | tuple) else [returned])
+        )
         return returned
 
     variables = loop.variables
@@ -90,20 +91,46 @@ def _recorded(loop: Loop, trace: Trace, wrt: str | None) -> tuple[Recording, dic
     function = unrolled(replace(loop, step=step))
     values = [_value(variable) for variable in variables.values()]
     recorded = recording(grad(function, list(variables).index(wrt)), *values)
+    return recorded, _known(loop, trace, wrt, calls)
+
+
+@dataclass(frozen=True)
+class _Call:
+    """What a step of the loop was given, by name, and what it returned."""
+
+    given: Mapping[str, Any]
+    returned: Iterable[Any]
+
+
+def _known(loop: Loop, trace: Trace, wrt: str, calls: Iterable[_Call]) -> dict[int, Keys]:
+    """The nodes that hold what a slot of the Scan holds; of several slots the first one."""
     known: dict[int, Keys] = {}
-    forward = trace.scans[0]
+    forward, started = trace.scans[0], loop.variables[wrt]
     tapes = {tape.name: tape for tape in (*forward.tapes, *forward.outputs)}
-    started = variables[wrt]
     if isinstance(started, State) and started.reach == 1:
         known[0] = slot_keys(trace, tapes[wrt], 0)
+    elif isinstance(started, Parameter):
+        known[0] = parameter_keys(trace, wrt)
     names = [*(state.name for state in loop.states), *loop.outputs]
-    for number, returned in enumerate(results):
-        for name, result in zip(names, returned, strict=False):  # an until condition comes last
-            node, (write,) = held(result).node, tapes[name].writes
-            if node is not None:
-                keys = slot_keys(trace, tapes[name], int(write.rows[number]))
-                known.setdefault(node, keys)
-    return recorded, known
+    for step, call in enumerate(calls):
+        for sequence, read in _reads(forward.sequences, call.given):
+            if isinstance(read, RecordedNode):
+                known.setdefault(read.number, reading_keys(trace, sequence, step))
+        for name, result in zip(names, call.returned, strict=False):  # an until comes last
+            if isinstance(result, RecordedNode):
+                (write,) = tapes[name].writes
+                keys = slot_keys(trace, tapes[name], int(write.rows[step]))
+                known.setdefault(result.number, keys)
+    return known
+
+
+def _reads(
+    sequences: Iterable[SequenceTrace], given: Mapping[str, Any]
+) -> Iterator[tuple[SequenceTrace, Any]]:
+    """What a step read of every sequence, tap by tap."""
+    for name, taps in groupby(sequences, lambda sequence: sequence.name):
+        several, read = list(taps), given[name]
+        yield from zip(several, read if len(several) > 1 else [read], strict=True)
 
 
 def _value(variable: State | Sequence | Parameter | RandomState) -> Any:
@@ -112,4 +139,5 @@ def _value(variable: State | Sequence | Parameter | RandomState) -> Any:
         return variable.initial[()]
     if isinstance(variable, Sequence):
         return variable.values
+    assert isinstance(variable, Parameter)  # `unrolled` refuses loops with random states
     return variable.value[()]
