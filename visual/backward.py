@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from lab.expression import Leaf, leaves_of
+from lab.flow import is_outer_gradient
 from lab.spelling import Speller
 from lab.trace import Formula, SequenceTrace, TapeTrace, Trace
 from visual.arrows import Place, factor_label, tape_arrow
@@ -31,7 +32,10 @@ from visual.names import (
     cell_key,
     gradient_name,
     indexed,
+    is_passed_on,
     is_share,
+    moment,
+    moment_name,
     signed,
     tape_label,
 )
@@ -100,7 +104,8 @@ class BackwardBlock:
             else:
                 start = len(self.canvas.shapes)
                 self._step_row(item)
-                self.canvas.group(start, step=item)
+                when = (self.trace, self.number, item)
+                self.canvas.group(start, moment(*when), moment_name(*when))
         self._result_row()
         self.canvas.y += 30
 
@@ -156,7 +161,8 @@ class BackwardBlock:
         if self.totals and not self.lanes:
             canvas.y += self.height + ARROWS
         for output in self.scan.outputs:
-            self._output(output, step, Role.RESULT if output.used else Role.UNNEEDED)
+            passed_on = is_passed_on(self.trace, self.number, output)
+            self._output(output, step, Role.RESULT if passed_on else Role.UNNEEDED)
             canvas.y += THIN + 6
         for formula in self.scan.formulas:
             self._arrows(formula, step, places)
@@ -171,9 +177,13 @@ class BackwardBlock:
 
     def _result_row(self) -> None:
         canvas = self.canvas
-        lanes = [lane for lane in self.lanes if lane.tape.used]
-        totals = [(tape, x) for tape, x in self.totals if tape.used]
-        outputs = [output for output in self.scan.outputs if output.used]
+
+        def passed_on(tape: TapeTrace) -> bool:
+            return self.parent is None or is_passed_on(self.trace, self.number, tape)
+
+        lanes = [lane for lane in self.lanes if passed_on(lane.tape)]
+        totals = [(tape, x) for tape, x in self.totals if passed_on(tape)]
+        outputs = [output for output in self.scan.outputs if passed_on(output)]
         if lanes or totals or outputs:
             middle = 18 if lanes or totals else THIN / 2 + 4
             canvas.row_label("result", canvas.y + middle)
@@ -216,7 +226,8 @@ class BackwardBlock:
             x = self.lanes[0].shown.get(int(tape.writes[0].rows[step]))
         key = cell_key(self.trace, self.number, sequence.name, index, step)
         name = indexed(sequence.name, index)
-        self._thin(x, y, name, sequence.values[step], Role.READ, step, key)
+        role = Role.SEED if is_outer_gradient(sequence) else Role.READ
+        self._thin(x, y, name, sequence.values[step], role, step, key)
 
     def _output(self, output: TapeTrace, step: int, role: Role) -> None:
         """The gradient of a sequence that a step puts out, in the column of its value."""

@@ -8,6 +8,7 @@ from typing import Any
 from pytensor.graph.basic import Variable
 
 from lab import Derivative, Loop
+from lab.errors import ArgumentError, listing
 from visual.pictures import Picture, picture_named
 from visual.study import Choice, Study, choose, study
 
@@ -49,6 +50,11 @@ def draw(
     choices = {name: chosen[name] for name in chosen if name in CHOICES}
     options = {name: chosen[name] for name in chosen if name not in CHOICES}
     if isinstance(subject, Derivative):
+        if choices:
+            raise ArgumentError(
+                f"{listing(choices)}: this is chosen when a derivative is made; of a "
+                "lab.Derivative only its picture can be."
+            )
         return picture_named(picture).draw(study(subject, choose(), given), theme, **options)
     plain = {n: tuple(v) if isinstance(v, list | range) else v for n, v in options.items()}
     return _drawn(subject, picture, theme, choose(**choices), tuple(sorted(plain.items())))

@@ -1,7 +1,7 @@
 """Where columns stand, and the pieces that every picture of tapes is made of."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from textwrap import wrap
 
 from lab.tape import Kind
@@ -112,9 +112,13 @@ class Canvas:
         """Draw over what is there."""
         self.shapes += shapes
 
-    def group(self, start: int, step: int) -> None:
-        """Put all shapes since number `start` into a group that belongs to `step`."""
-        self.shapes[start:] = [Group(tuple(self.shapes[start:]), step=step)]
+    def group(self, start: int, step: int, moment: str = "") -> None:
+        """Put all shapes since number `start` into a group that belongs to a moment."""
+        shapes = self.shapes[start:]
+        if len(shapes) == 1 and isinstance(shapes[0], Group) and shapes[0].step is None:
+            self.shapes[start:] = [replace(shapes[0], step=step, moment=moment)]
+        else:
+            self.shapes[start:] = [Group(tuple(shapes), step=step, moment=moment)]
 
     def heading(self, title: str, subtitles: Sequence[str]) -> None:
         """The title of a block and the lines under it."""

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from lab.trace import Trace
-from visual.columns import root_of, step_timeline
+from visual.columns import root_of, timeline
 from visual.layout import touched_columns
 from visual.quantities import Node, Place
 from visual.unrolling import Unrolling
@@ -72,9 +72,10 @@ class _Placer:
     ) -> None:
         self.nodes = graph.nodes
         self.blocks = {number: block for block, number in enumerate(chosen)}
-        self.time = step_timeline(root_of(trace, trace.scans[chosen[0]]))
-        scans = [trace.scans[number] for number in chosen]
-        self.shown = {c for scan in scans for c in touched_columns(scan, self.time, around)}
+        roots = [root_of(trace, scan) for scan in trace.scans]
+        self.times = [timeline(root) for root in roots]
+        shown = (touched_columns(trace.scans[n], self.times[n], around) for n in chosen)
+        self.shown = set().union(*shown)
         self.homes = self._homes()
         self.left_out = self._useless(trace, chosen)
         self.items: dict[tuple[int, int], Item] = {}
@@ -125,17 +126,16 @@ class _Placer:
         homes: dict[tuple[int, int], int] = {}
         for node in self.nodes:
             if node.index is not None and node.step is not None:
-                column = self.time.column(node.variable, node.index)
+                column = self.times[node.place.scan].column(node.variable, node.index)
                 homes.setdefault((node.place.scan, node.step), column)
         return homes
 
     def _column(self, node: Node) -> int:
+        """The moment that a node belongs to; without one, the rows of a tape stand side by side."""
         if node.index is not None:
-            return self.time.column(node.variable, node.index)
-        if node.step is not None:
-            return self.homes.get((node.place.scan, node.step), node.step)
+            return self.times[node.place.scan].column(node.variable, node.index)
         first, second = (self.homes.get((node.place.scan, step), step) for step in (0, 1))
-        return 2 * first - second  # before the first step
+        return first + (node.row - 1) * (1 if second >= first else -1)
 
     def _useless(self, trace: Trace, chosen: Sequence[int]) -> set[Place]:
         """The outputs of derivatives of which nothing is needed."""

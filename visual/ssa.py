@@ -27,7 +27,7 @@ from visual.layout import (
     place_columns,
     touched_columns,
 )
-from visual.names import cell_key, indexed, tape_label
+from visual.names import cell_key, indexed, moment, moment_name, tape_label
 from visual.scene import Arrow, Box, Scene, Text
 from visual.theme import theme_named
 from visual.values import cell
@@ -96,7 +96,8 @@ class _Block:
             else:
                 start = len(self.canvas.shapes)
                 self._step_row(item)
-                self.canvas.group(start, step=item)
+                when = (self.trace, self.number, item)
+                self.canvas.group(start, moment(*when), moment_name(*when))
         self.canvas.y += 30
 
     def _letters(self) -> Mapping[tuple[int, int], str]:

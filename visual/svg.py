@@ -5,6 +5,7 @@ bytes, and not many of them: what most texts have in common stands once, at the 
 what the texts of a group have in common stands at the group.
 """
 
+import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
@@ -37,12 +38,18 @@ def to_svg(scene: Scene) -> str:
     usual = _usual([s for s in scene.walk() if isinstance(s, Text)], scene.theme)
     head = (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" '
-        f'height="{height}" role="img" stroke-width="{WIDTH}"{attributes(usual)}>'
+        f'height="{height}" role="img" stroke-width="{WIDTH}"{_moments(scene)}{attributes(usual)}>'
     )
     words = f"<title>{text(scene.title)}</title><desc>{text(scene.description)}</desc>"
     page = f'<rect width="{width}" height="{height}" fill="{scene.theme.background}"/>'
     shapes = "".join(_shapes(scene.shapes, scene.theme, usual, None))
     return f"{head}{words}{page}{shapes}</svg>\n"
+
+
+def _moments(scene: Scene) -> str:
+    """What the moments of a picture are called, by their numbers, as JSON in an attribute."""
+    moments = scene.moments
+    return f' data-moments="{text(json.dumps(moments, ensure_ascii=False))}"' if moments else ""
 
 
 def number(value: float) -> str:
@@ -116,7 +123,8 @@ def _shapes(
         if plain and len(members) > 1:
             common = _common((s for s in members if isinstance(s, Text)), theme, inherited)
             inside = "".join(_shape(shape, theme, common, step) for shape in members)
-            yield f"<g{attributes(common, inherited)}>{inside}</g>"
+            shared = attributes(common, inherited)
+            yield f"<g{shared}>{inside}</g>" if shared else inside
         else:
             yield from (_shape(shape, theme, inherited, step) for shape in members)
 

@@ -12,10 +12,11 @@ from lab.errors import ArgumentError
 from lab.trace import Trace
 from visual.columns import Gap, with_gaps
 from visual.layout import HEIGHT, MARGIN, THIN, Canvas, legend
-from visual.names import cost_name
+from visual.names import cost_name, moment, moment_name
 from visual.placing import Item, Placing, Row, place
+from visual.quantities import Node
 from visual.routes import TRACK, Grid, Spot, is_straight, route, tracks
-from visual.scene import Arrow, Box, Scene, Text, shortened, text_width
+from visual.scene import Arrow, Box, Scene, Shape, Text, shortened, text_width
 from visual.theme import Role, theme_named
 from visual.unrolling import Unrolling, unrolling
 from visual.values import cell, thin_cell
@@ -93,7 +94,7 @@ class _Picture:
                 straight=not bow,
                 faded=start.faded or end.faded,
             )
-            self.canvas.add(arrow)
+            self._add(arrow, end)
         for item, spot in self.spots.items():
             left, top = grid.lefts[spot.column], grid.tops[spot.lane]
             self._cell(item, Box(left, top, grid.width, grid.heights[spot.lane], Role.READ))
@@ -129,7 +130,15 @@ class _Picture:
             return
         self.canvas.roles.append(Role.UNNEEDED if node.faded else node.role)
         box = Box(box.x, box.y, box.width, box.height, node.role, faded=node.faded)
-        self.canvas.add(cell(box, node.value, node.label, key=node.key, label=node.label))
+        self._add(cell(box, node.value, node.label, key=node.key, label=node.label), node)
+
+    def _add(self, shape: Shape, node: Node) -> None:
+        """Draw what belongs to the step that made a node."""
+        start = len(self.canvas.shapes)
+        self.canvas.add(shape)
+        if node.step is not None:
+            when = (self.trace, node.place.scan, node.step)
+            self.canvas.group(start, moment(*when), moment_name(*when))
 
     def _gaps(self, grid: Grid) -> None:
         for left, column in zip(grid.lefts, self.columns, strict=True):

@@ -41,10 +41,11 @@ def full_text(value: np.ndarray) -> str:
     """A number with all its digits; an array with its shape and, if it is small, its entries."""
     if value.ndim == 0:
         return repr(value.item())
+    shape = "×".join(map(str, value.shape))
     if value.size <= MOST_ENTRIES:
-        return f"shape {value.shape}: {_entries(value.tolist())}"
+        return f"{_entries(value.tolist())} ({shape})"
     ends = (_entries(part.tolist())[1:-1] for part in (value.ravel()[:3], value.ravel()[-3:]))
-    return f"shape {value.shape}: [{', …, '.join(ends)}]"
+    return f"[{', …, '.join(ends)}] ({shape})"
 
 
 def _entries(values: Any) -> str:
