@@ -86,14 +86,6 @@ def number_of(name):
     return int("".join(str("₀₁₂₃₄₅₆₇₈₉".index(digit)) for digit in digits))
 
 
-def groups(shapes):
-    """All groups, those within others as well."""
-    for shape in shapes:
-        if isinstance(shape, Group):
-            yield shape
-            yield from groups(shape.shapes)
-
-
 def at_step(scene, step):
     """All shapes that belong to a step, groups taken apart."""
     found = []
@@ -111,7 +103,7 @@ def at_step(scene, step):
 
 def cells(scene):
     """Every cell with a key: the key, what its tooltip says, and its box."""
-    for group in groups(scene.shapes):
+    for group in scene.groups():
         if group.cell:
             box = next(shape for shape in group.shapes if isinstance(shape, Box))
             yield group.cell, group.title, box

@@ -14,7 +14,6 @@ from eager_pictures import (
     at_step,
     cells,
     crossed_texts,
-    groups,
     keyed_values,
     number_of,
     touches,
@@ -40,7 +39,7 @@ from lab.eager.records import (
     Summed,
 )
 from lab.spelling import number_text
-from visual.scene import Arrow, Box, Text
+from visual.scene import Arrow, Box, Group, Text
 from visual.theme import Role
 
 recorded = lru_cache(lambda name: {**RUNS, **FOLDED}[name]())
@@ -70,8 +69,22 @@ def boxes(scene):
 
 @pytest.mark.parametrize("name", whole)
 def test_every_event_is_a_step(name):
-    steps = {group.step for group in groups(drawn(name).shapes)}
+    steps = {group.step for group in drawn(name).groups()}
     assert steps - {None} == set(range(len(recorded(name).events)))
+
+
+def test_every_moment_has_a_name():
+    names = list(drawn("second order, setters").moments.values())
+    assert all(names)
+    assert names[:4] == [
+        "tape 0 is opened",
+        "n₀ is appended to tape 0",
+        "tape 1 is opened",
+        "n₁ is appended to tape 1",
+    ]
+    assert names[-1] == "tape 0 is closed"
+    assert "n₃ sends n₁ its share" in names
+    assert "n₁ adds the entries of a Setter to its sum" in names
 
 
 @pytest.mark.parametrize("name", whole)
@@ -270,7 +283,13 @@ def test_a_node_and_the_outer_node_that_is_its_value_have_one_key():
     for step, event in enumerate(run.events):  # and gradients that are nodes as well
         if isinstance(event, Sent | PassedOn):
             held = event.gradient if isinstance(event, Sent) else event.total
-            keys = {g.cell for g in groups(drawn("second order").shapes) if g.step == step}
+            outer = [g for g in drawn("second order").groups() if g.step == step]
+            keys = {
+                inner.cell
+                for group in outer
+                for inner in (group, *group.shapes)
+                if isinstance(inner, Group)
+            }
             assert (held.node is not None) == bool(keys & {found.get(held.node)})
 
 
@@ -297,7 +316,7 @@ def test_long_programs_fold_and_say_so(name, around):
     assert around is None or around in shown
     assert len(scene.svg()) < 60_000
     assert crossed_texts(scene) == []
-    known = {group.step for group in groups(scene.shapes)} - {None}
+    known = {group.step for group in scene.groups()} - {None}
     assert known < set(range(len(run.events)))
 
 

@@ -28,7 +28,7 @@ from visual.node_words import (
 )
 from visual.scene import Arrow, Box, Group, Scene, Shape, Text, shortened
 from visual.tape_columns import HIGH, LIST, NODE, PAD, SLIP, Geometry
-from visual.tape_story import Arrival, NodeStory, TapeStory, story
+from visual.tape_story import Arrival, NodeStory, TapeStory, event_words, story
 from visual.theme import Role, theme_named
 
 WORDS = {
@@ -112,8 +112,8 @@ class _Picture:
             name, same = node_name(outer.number), node_name(outer.value.node)
             lines.append(
                 "Where two tapes meet, the one of higher priority records, and its values are "
-                f"nodes of the tape further out ({name}{SAME}{same}: the value of {name} is {same}), so "
-                "that its gradients become nodes there as well."
+                f"nodes of the tape further out ({name}{SAME}{same}: the value of {name} is "
+                f"{same}), so that its gradients become nodes there as well."
             )
         lines.append(f"{counted(nodes, 'node')}; the result is {held_text(self.recording.result)}.")
         self.canvas.heading(title, [part for line in lines for part in wrap(line, LETTERS)])
@@ -135,19 +135,23 @@ class _Picture:
             short = shortened(words, room, 11)
             tip = words if short != words else ""
             shapes.append(Text(x, y + 37 + 15 * line, short, 11, role=Role.PANEL, title=tip))
-        yield Group(tuple(shapes), tape.opened)
+        yield self._at(tape.opened, *shapes)
         if tape.closed is not None:
             off = f"closed: {counted(tape.off, 'node')} taken off, no longer active"
             if tape.off == 0:
                 off = "closed: the result does not depend on the argument"
             words = shortened(off, room, 11)
-            yield Group((Text(x, y + 67, words, 11, role=Role.PANEL),), tape.closed)
+            yield self._at(tape.closed, Text(x, y + 67, words, 11, role=Role.PANEL))
 
     def _fold(self, y: float, hidden: Hidden) -> Text:
         ends = f"{node_name(hidden.first)} to {node_name(hidden.last)}"
         words = f"⋯ {counted(hidden.count, 'node')} not shown: {ends}"
         x = min(column.node for column in self.at.columns.values())
         return Text(x, y + 12, words, 12, muted=True)
+
+    def _at(self, step: int, *shapes: Shape) -> Group:
+        """What belongs to an event."""
+        return Group(shapes, step, moment=event_words(self.recording, self.recording.events[step]))
 
     # nodes
 
@@ -165,8 +169,8 @@ class _Picture:
         self.canvas.roles.append(role)
         box = Box(self.at.column(node.number).node, self.at.tops[node.number], NODE, HIGH, role)
         key = held_key(self.recording, node.record.value, value_key(node.number))
-        shapes.append(value_cell(box, node.record.value, node_label(node.record), node.made, key))
-        return Group(tuple(shapes), node.made)
+        shapes.append(value_cell(box, node.record.value, node_label(node.record), key))
+        return self._at(node.made, *shapes)
 
     def _role(self, node: NodeStory) -> Role:
         if self._is_start(node):
@@ -194,18 +198,18 @@ class _Picture:
                 if item < len(node.added):
                     x = self.at.column(node.number).list - 9
                     sign = Text(x, y + 17, "+", 14, "middle", bold=True)
-                    yield Group((sign,), node.added[item])
+                    yield self._at(node.added[item], sign)
         column, y = self.at.column(node.number), self.at.total_top(node.number)
         if node.total is not None:
             yield self._total(node, y)
         elif node.popped is not None:
-            yield Group(
-                (Text(column.list, y + 16, "nothing arrived", 11, muted=True),), node.popped
+            yield self._at(
+                node.popped, Text(column.list, y + 16, "nothing arrived", 11, muted=True)
             )
         if node.popped is not None:
             words = f"off {ordinal(node.order)}"
             mark = Text(column.list - 18, y + 16, words, 10.5, "end", muted=True)
-            yield Group((mark,), node.popped)
+            yield self._at(node.popped, mark)
 
     def _arrival(self, node: NodeStory, number: int, y: float) -> Group:
         arrival = node.arrivals[number]
@@ -222,8 +226,8 @@ class _Picture:
             box = Box(box.x, y, LIST, SLIP, Role.SEED)
         self.canvas.roles.append(box.role)
         key = self._arrival_key(node, number, arrival)
-        shapes.append(slip(box, arrival.gradient, label, meaning, arrival.step, key))
-        return Group(tuple(shapes), arrival.step)
+        shapes.append(slip(box, arrival.gradient, label, meaning, key))
+        return self._at(arrival.step, *shapes)
 
     def _arrival_key(self, node: NodeStory, number: int, arrival: Arrival) -> str:
         """That of the total, if it is the total as it is."""
@@ -243,4 +247,4 @@ class _Picture:
         box = Box(self.at.column(node.number).list, y, LIST, SLIP, role)
         key = held_key(self.recording, held, f"gradient of node {node.number}")
         words = f"gradient of the result by {name}, {label}"
-        return slip(box, held, label + same_as(held), words, node.total.step, key)
+        return self._at(node.total.step, slip(box, held, label + same_as(held), words, key))

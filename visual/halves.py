@@ -6,7 +6,7 @@ from visual.columns import Gap, shown_steps, with_gaps
 from visual.gutters import distance, tracks, width
 from visual.layout import MARGIN, Canvas
 from visual.node_words import counted, slip
-from visual.scene import Arrow, Box, Group, Text, shortened
+from visual.scene import Arrow, Box, Group, Shape, Text, shortened
 from visual.tape_columns import BETWEEN_TAPES, LINE, PAD, SLIP
 from visual.theme import Role
 from visual.two_sides import START, Line, Side
@@ -54,10 +54,8 @@ class Table:
             x = _Half(canvas, side, self.tops, x).draw(self.top, self.bottom, high) + BETWEEN_TAPES
         canvas.right = max(canvas.right, x - BETWEEN_TAPES)
         for row, y in self.tops.items():
-            words = "start" if row == START else f"step {row:,}"
-            words = "after" if row == self.steps else words
-            label = Text(MARGIN, y + 16, words, 12, bold=True)
-            canvas.add(Group((label,), row) if 0 <= row < self.steps else label)
+            words = {START: "start", self.steps: "after"}.get(row, f"step {row:,}")
+            canvas.add(at_row(row, Text(MARGIN, y + 16, words, 12, bold=True)))
         for y, gap in self.folds:
             words = f"⋯ {counted(gap.hidden, 'step')} not shown"
             canvas.add(Text(MARGIN + LABELS + PAD, y + 12, words, 12, muted=True))
@@ -71,6 +69,11 @@ def shown_lines(lines: Sized) -> list[int | Gap]:
     if count <= MOST_LINES:
         return list(range(count))
     return with_gaps([*range(FIRST_LINES), *range(count - FIRST_LINES, count)])
+
+
+def at_row(row: int, *shapes: Shape) -> Group:
+    """What belongs to a step of the loop; what is there before the first one to no moment."""
+    return Group(shapes) if row == START else Group(shapes, row, moment=f"step {row} of the loop")
 
 
 class _Half:
@@ -123,14 +126,14 @@ class _Half:
             canvas.add(Text(self.x + PAD, y, short, 12, role=Role.PANEL, title=tip))
         canvas.add(*self._arrows())
         for row, line, y in self.drawn:
-            canvas.add(*self._line(None if row == START else row, line, y))
+            canvas.add(at_row(row, *self._line(line, y)))
         for row, gap, y in self.folds:
             words = f"⋯ {counted(gap.hidden, 'more node')}"
-            canvas.add(Group((Text(self.value + 6, y + 16, words, 11, muted=True),), row))
+            canvas.add(at_row(row, Text(self.value + 6, y + 16, words, 11, muted=True)))
         for row, words in self.side.costs.items():
             if row in self.tops and row in self.ends:
                 cost = Text(self.value, self.ends[row] + 9, words, 10, muted=True)
-                canvas.add(Group((cost,), None if row == START else row))
+                canvas.add(at_row(row, cost))
         return self.right
 
     def _arrows(self) -> Iterator[Group]:
@@ -139,28 +142,24 @@ class _Half:
             x = self.value - distance(self.down[start])
             y0, y1 = self.places[start] + 17, self.places[end] + 7
             points = ((self.value, y0), (x, y0), (x, y1), (self.value, y1))
-            yield self._grouped(Arrow(points, straight=True), end)
+            yield at_row(self.rows[end], Arrow(points, straight=True))
         edge = self.gradient + GRADIENT
         for start, end in self.returns:
             x = edge + distance(self.up[start])
             y0, y1 = self.places[start] + 7, self.places[end] + 17
             points = ((edge, y0), (x, y0), (x, y1), (edge, y1))
-            yield self._grouped(Arrow(points, accent=True, straight=True), start)
+            yield at_row(self.rows[start], Arrow(points, accent=True, straight=True))
 
-    def _grouped(self, arrow: Arrow, lower: str) -> Group:
-        row = self.rows[lower]
-        return Group((arrow,), None if row == START else row)
-
-    def _line(self, step: int | None, line: Line, y: float) -> Iterator[Group]:
+    def _line(self, line: Line, y: float) -> Iterator[Shape]:
+        """The value and the gradient of a quantity."""
         columns = ((self.value, VALUE, line.value), (self.gradient, GRADIENT, line.gradient))
         for x, wide, entry in columns:
             if entry is not None:
                 self.canvas.roles.append(entry.role)
                 box = Box(x, y, wide, SLIP, entry.role)
-                yield slip(box, entry.held, entry.label, entry.meaning, step, entry.key)
+                yield slip(box, entry.held, entry.label, entry.meaning, entry.key)
         if line.mark:
-            mark = Text(self.gradient - 10, y + 16, line.mark, 10.5, "end", muted=True)
-            yield Group((mark,), step)
+            yield Text(self.gradient - 10, y + 16, line.mark, 10.5, "end", muted=True)
 
 
 def _spans(

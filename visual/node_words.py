@@ -97,7 +97,7 @@ def held_in_full(held: "Held") -> str:
     return words
 
 
-def value_cell(box: Box, held: "Held", label: str, step: int, key: str) -> Group:
+def value_cell(box: Box, held: "Held", label: str, key: str) -> Group:
     """A box with a label, and below it a value: of an array a strip of colours and the norm."""
     name = shortened(label, box.width - 8, 12)
     x, y = box.x + box.width / 2, box.y + box.height - 9
@@ -112,7 +112,7 @@ def value_cell(box: Box, held: "Held", label: str, step: int, key: str) -> Group
         size = 12.5 if isinstance(held.value, np.ndarray) else 11
         words = shortened(held_text(held), box.width - 8, size, mono=True)
         shapes.append(_inside(box, x, y, words, size, mono=True))
-    return Group(tuple(shapes), step, key, f"{label} = {held_in_full(held)}")
+    return Group(tuple(shapes), None, key, f"{label} = {held_in_full(held)}")
 
 
 def _inside(
@@ -129,11 +129,11 @@ def _inside(
     return Text(x, y, words, size, anchor, mono, bold, role=box.role, faded=box.faded)
 
 
-def slip(box: Box, held: "Held", label: str, meaning: str, step: int | None, key: str) -> Group:
+def slip(box: Box, held: "Held", label: str, meaning: str, key: str) -> Group:
     """A low box with a label and a value beside it; `meaning` is what the tooltip calls it."""
     title = f"{meaning} = {held_in_full(held)}"
     if isinstance(held.value, np.ndarray):
-        return replace(thin_cell(box, held.value, label, step, key), title=title)
+        return replace(thin_cell(box, held.value, label, None, key), title=title)
     name = shortened(label, 100, 11)
     room = box.width - 18 - text_width(name, 11, bold=True)
     words = shortened(held_text(held), room, 10.5, mono=True)
@@ -143,7 +143,7 @@ def slip(box: Box, held: "Held", label: str, meaning: str, step: int | None, key
         _inside(box, box.x + 5, y, name, 11, "start", bold=True),
         _inside(box, box.x + box.width - 5, y, words, 10.5, "end", mono=True),
     )
-    return Group(shapes, step, key, title)
+    return Group(shapes, None, key, title)
 
 
 def memory_words(memory: "Memory") -> str:

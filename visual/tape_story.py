@@ -10,6 +10,7 @@ from lab.eager.records import (
     Added,
     Appended,
     Closed,
+    Event,
     Held,
     NodeRecord,
     Opened,
@@ -22,6 +23,7 @@ from lab.eager.records import (
     Summed,
     TapeRecord,
 )
+from visual.node_words import node_name
 
 
 @dataclass(frozen=True)
@@ -111,3 +113,28 @@ def _take_off(found: Story, node: NodeStory, step: int) -> None:
     tape = found.tapes[node.record.tape]
     tape.off += 1
     node.popped, node.order = step, tape.off
+
+
+def event_words(recording: Recording, event: Event) -> str:
+    """What happens in an event: ``n₄ sends n₃ its share``."""
+    match event:
+        case Opened(tape):
+            return f"tape {tape} is opened"
+        case Closed(tape):
+            return f"tape {tape} is closed"
+        case Appended(node):
+            return f"{node_name(node)} is appended to tape {recording.nodes[node].tape}"
+        case Seeded(node):
+            return f"{node_name(node)} is given the gradient by itself"
+        case Popped(node):
+            return f"{node_name(node)} is taken off tape {recording.nodes[node].tape}"
+        case PassedOn(node):
+            return f"{node_name(node)} takes its only gradient as it is"
+        case Added(node):
+            return f"{node_name(node)} adds a gradient to its sum"
+        case SetterAdded(node):
+            return f"{node_name(node)} adds the entries of a Setter to its sum"
+        case Summed(node):
+            return f"{node_name(node)} has its sum"
+        case Sent(source, target):
+            return f"{node_name(source)} sends {node_name(target)} its share"
