@@ -1,6 +1,6 @@
 """A loop on the tapes of its Scan; the gradients on those of the Scan that goes back."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -24,27 +24,30 @@ from visual.theme import Role
 from visual.two_sides import START, Entry, Keys, Line, Side
 
 
-def scan_side(trace: Trace) -> Side:
-    """The tapes of a loop's Scan, and those of the Scan that differentiates it."""
+def scan_side(trace: Trace, shown: Sequence[int]) -> Side:
+    """The tapes of a loop's Scan in the steps `shown`, and those of the Scan that goes back."""
     forward, backward = trace.scans[0], trace.scans[backward_number(trace)]
     _, notes = block_heading(trace, backward_number(trace))
     notes = ["a slot for every step, laid out before the loop runs", *notes[1:]]
     side = Side("the tapes of its Scan", tuple(notes))
-    for tape in (*forward.tapes, *forward.outputs):
-        for row in range(len(tape.final)):
-            line = _slot_line(trace, forward, backward, tape, row)
-            side.rows.setdefault(step_of(tape, row), []).append(line)
-    for step in range(forward.steps):
-        first, *others = side.rows[step]
+    tapes = (*forward.tapes, *forward.outputs)
+    side.rows[START] = [
+        _slot_line(trace, tape, int(row), Role.INPUT) for tape in tapes for row in given_rows(tape)
+    ]
+    for step in shown:
+        first, *others = [
+            _slot_line(trace, tape, written_row(tape, step), Role.INTERMEDIATE) for tape in tapes
+        ]
         mark = f"backward step {forward.steps - 1 - step}"
         reads = [_reading_line(trace, s, step) for s in forward.sequences]
         side.rows[step] = [replace(first, mark=mark), *others, *filter(None, reads)]
         kept, more = _slots(forward), _slots(backward)
         side.costs[step] = f"{kept:,} bytes of numbers, {more:,} more for the way back"
     for parameter in forward.parameters:
-        side.rows.setdefault(START, []).extend(_parameter_lines(trace, parameter))
-    side.ways.extend(_ways(forward))
-    side.returns.extend(_ways(backward))
+        side.rows[START].extend(_parameter_lines(trace, parameter))
+    side.ways.extend(_ways(forward, shown))
+    back = [forward.steps - 1 - step for step in shown]
+    side.returns.extend(_ways(backward, back))
     side.sums.extend(_sums(forward, backward))
     return side
 
@@ -54,11 +57,16 @@ def backward_number(trace: Trace) -> int:
     return next(number for number, scan in enumerate(trace.scans) if scan.parent == 0)
 
 
-def step_of(tape: TapeTrace, row: int) -> int:
-    """The step that writes a row of a tape; START for an initial value."""
+def written_row(tape: TapeTrace, step: int) -> int:
+    """The row of a loop's tape that a step writes."""
     (write,) = tape.writes
-    steps = np.flatnonzero(write.rows == row)
-    return int(steps[0]) if len(steps) else START
+    return int(write.rows[step])
+
+
+def given_rows(tape: TapeTrace) -> np.ndarray:
+    """The rows of a loop's tape that hold initial values: no step writes them."""
+    (write,) = tape.writes
+    return np.setdiff1d(np.arange(len(tape.final)), write.rows)
 
 
 def slot_keys(trace: Trace, tape: TapeTrace, row: int) -> Keys:
@@ -83,12 +91,10 @@ def gradient_slot(backward: ScanTrace, tape: TapeTrace, row: int) -> tuple[TapeT
     return None
 
 
-def _slot_line(
-    trace: Trace, forward: ScanTrace, backward: ScanTrace, tape: TapeTrace, row: int
-) -> Line:
+def _slot_line(trace: Trace, tape: TapeTrace, row: int, role: Role) -> Line:
     keys = slot_keys(trace, tape, row)
+    forward, backward = trace.scans[0], trace.scans[backward_number(trace)]
     label = tape_label(trace, forward, tape, row)
-    role = Role.INPUT if step_of(tape, row) == START else Role.INTERMEDIATE
     meaning = f"{label}, slot {row} of {tape.name}"
     value = Entry(Held(np.asarray(tape.final[row])), label, meaning, keys.value, role)
     found, gradient = gradient_slot(backward, tape, row), None
@@ -168,11 +174,12 @@ def _gradient_role(trace: Trace, tape: TapeTrace, row: int) -> Role:
     return Role.SEED if np.any(tape.final[row] != 0) else Role.WAITING
 
 
-def _ways(scan: ScanTrace) -> Iterator[tuple[str, str]]:
+def _ways(scan: ScanTrace, steps: Iterable[int]) -> Iterator[tuple[str, str]]:
     """From every slot that a formula reads to the one that it writes, in the loop's names."""
+    steps = list(steps)
     for formula in scan.formulas:
         leaves = tuple(dict.fromkeys(leaves_of(formula.expression)))
-        for step in range(scan.steps):
+        for step in steps:
             end = _slot_of(scan, formula.target, step)
             for leaf in leaves:
                 start = _slot_of(scan, leaf, step)

@@ -17,13 +17,14 @@ from lab.eager.records import Recording
 from lab.loop import Loop
 from lab.trace import SequenceTrace, Trace
 from lab.variables import Parameter, RandomState, Sequence, State
+from visual.columns import shown_steps
 from visual.halves import Table
-from visual.layout import MARGIN, Canvas, explained
+from visual.layout import MARGIN, Canvas, explained, numbers
 from visual.node_words import counted
-from visual.scan_side import parameter_keys, reading_keys, scan_side, slot_keys
+from visual.scan_side import parameter_keys, reading_keys, scan_side, slot_keys, written_row
 from visual.scene import Scene
 from visual.theme import Role, theme_named
-from visual.two_sides import Keys, eager_side
+from visual.two_sides import START, Keys, eager_side
 
 WORDS = {
     Role.INPUT: "given",
@@ -49,10 +50,11 @@ def two_tapes(
     unrolled(loop)  # refuses what cannot be unrolled, before anything is run
     trace = loop.trace(order=1, wrt=wrt)
     recorded, known = _recorded(loop, trace, wrt)
-    sides = (eager_side(recorded, known), scan_side(trace))
+    steps = trace.scans[0].steps
+    shown = numbers(shown_steps(steps, around))
+    sides = (eager_side(recorded, known, {START, *shown, steps}), scan_side(trace, shown))
     canvas = Canvas()
     title = f"{loop.name}: the eager tape and the tapes of its Scan"
-    steps = trace.scans[0].steps
     lines = [
         f"{counted(steps, 'step')} of the loop, from top to bottom; both go back from bottom to "
         "top, along the orange arrows.",
@@ -118,8 +120,7 @@ def _known(loop: Loop, trace: Trace, wrt: str, calls: Iterable[_Call]) -> dict[i
                 known.setdefault(read.number, reading_keys(trace, sequence, step))
         for name, result in zip(names, call.returned, strict=False):  # an until comes last
             if isinstance(result, RecordedNode):
-                (write,) = tapes[name].writes
-                keys = slot_keys(trace, tapes[name], int(write.rows[step]))
+                keys = slot_keys(trace, tapes[name], written_row(tapes[name], step))
                 known.setdefault(result.number, keys)
     return known
 

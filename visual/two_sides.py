@@ -3,10 +3,10 @@
 Both are brought into one form, a `Side`, so that they can be drawn beside each other.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from lab.eager.records import Held, Memory, NodeRecord, Recording, Sent
+from lab.eager.records import Held, Memory, NodeRecord, Recording
 from visual.node_words import (
     counted,
     memory_words,
@@ -68,8 +68,8 @@ class Keys:
     gradient: str
 
 
-def eager_side(recording: Recording, known: Mapping[int, Keys]) -> Side:
-    """The eager tape of a loop; `known` are the nodes that the Scan has a slot for."""
+def eager_side(recording: Recording, known: Mapping[int, Keys], shown: Container[int]) -> Side:
+    """The rows `shown` of a loop's eager tape; for nodes that are `known` the Scan has a slot."""
     side = Side("the eager tape", ("a node for every operation, written while the loop runs",))
     steps = [node.step for node in recording.on(0) if node.step is not None]
     last = max(steps, default=-1)
@@ -77,14 +77,16 @@ def eager_side(recording: Recording, known: Mapping[int, Keys]) -> Side:
     rows: dict[int, list[NodeRecord]] = {}
     for told in story(recording).nodes:
         node = told.record
-        before = START if node.number <= first else last + 1
-        row = before if node.step is None else node.step
-        side.rows.setdefault(row, []).append(_node_line(told, known))
-        rows.setdefault(row, []).append(node)
-        side.ways.extend((node_name(p), node_name(node.number)) for p in set(node.parents))
-    sent = (event for event in recording.events if isinstance(event, Sent))
-    pairs = dict.fromkeys((event.source, event.target) for event in sent)
-    side.returns.extend((node_name(source), node_name(target)) for source, target in pairs)
+        outside = START if node.number <= first else last + 1
+        row = outside if node.step is None else node.step
+        if row in shown:
+            side.rows.setdefault(row, []).append(_node_line(told, known))
+            rows.setdefault(row, []).append(node)
+            name = node_name(node.number)
+            side.ways.extend((node_name(parent), name) for parent in dict.fromkeys(node.parents))
+            sources = dict.fromkeys(arrival.source for arrival in told.arrivals)
+            sent = [node_name(source) for source in sources if source is not None]
+            side.returns.extend((source, name) for source in sent)
     for row, nodes in rows.items():
         side.costs[row] = memory_words(_memory(nodes))
     side.sums.append(f"{counted(len(recording.nodes), 'node')}, kept until the way back:")
