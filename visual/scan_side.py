@@ -1,5 +1,6 @@
 """A loop on the tapes of its Scan; the gradients on those of the Scan that goes back."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
@@ -215,8 +216,8 @@ def _sums(forward: ScanTrace, backward: ScanTrace) -> Iterator[str]:
     states = [*forward.tapes, *forward.outputs]
     gradients = [*backward.tapes, *backward.outputs]
     kept, more = (sum(_laid_out(tape).nbytes for tape in group) for group in (states, gradients))
-    yield f"kept until the way back: {listing(_spell(tape) for tape in states)}"
-    yield f"for the way back: {listing(_spell(tape) for tape in gradients)}"
+    yield f"kept until the way back: {_spelled(states)}"
+    yield f"for the way back: {_spelled(gradients)}"
     yield f"{kept:,} bytes of numbers, and {more:,} more for the way back"
     yield "no bookkeeping that grows with the steps"
 
@@ -226,10 +227,18 @@ def _laid_out(tape: TapeTrace) -> np.ndarray:
     return max(tape.initial, tape.final, key=len)
 
 
-def _spell(tape: TapeTrace) -> str:
-    laid_out, used = len(_laid_out(tape)), len(tape.final)
-    words = f"{counted(laid_out, 'slot')} of {tape.name}"
-    return words if used == laid_out else f"{words} ({used:,} used)"
+def _spelled(tapes: Iterable[TapeTrace]) -> str:
+    """``21 slots of x (7 used)``, for every name; a sequence has one tape for each tap."""
+    laid_out: Counter[str] = Counter()
+    used: Counter[str] = Counter()
+    for tape in tapes:
+        laid_out[tape.name] += len(_laid_out(tape))
+        used[tape.name] += len(tape.final)
+    return listing(
+        f"{counted(count, 'slot')} of {name}"
+        + ("" if used[name] == count else f" ({used[name]:,} used)")
+        for name, count in laid_out.items()
+    )
 
 
 def _slots(scan: ScanTrace) -> int:
