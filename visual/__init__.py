@@ -9,8 +9,12 @@
   terms; `dot_product`, both derivatives of a loop and their products, step by step
 - `breaking`: what a broken rule does, from a `lab.Comparison`
 - `figure`: the eight figures of the square loop
+- `eager`: the tapes of a recording of `lab.eager`; `two_tapes`: a loop on both kinds of tapes
 - `Scene.save`, `Scene.svg`, `Scene.text`: a picture as a file or as text
 """
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from visual.breaking import breaking
 from visual.connections import connections
@@ -32,6 +36,10 @@ from visual.taps import taps
 from visual.transposed import transposed
 from visual.unrolled import unrolled
 
+if TYPE_CHECKING:
+    from visual.eager_tape import eager
+    from visual.side_by_side import two_tapes
+
 __all__ = [
     "Exercise",
     "Exercises",
@@ -41,6 +49,7 @@ __all__ = [
     "connections",
     "dot_product",
     "draw",
+    "eager",
     "export",
     "figure",
     "genealogy",
@@ -52,6 +61,18 @@ __all__ = [
     "tapes",
     "taps",
     "transposed",
+    "two_tapes",
     "unrolled",
     "values",
 ]
+
+# These need `lab.eager`, for which other pictures should not wait.
+_LATER = {"eager": "eager_tape", "two_tapes": "side_by_side"}
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        """What is imported only when it is asked for."""
+        if name in _LATER:
+            return getattr(import_module(f"visual.{_LATER[name]}"), name)
+        raise AttributeError(f"module 'visual' has no attribute {name!r}")

@@ -24,6 +24,7 @@ BRACKETS = {
     Role.RESULT: "[]",
     Role.REUSED: "{}",
     Role.AGAIN: "~~",
+    Role.BACKWARD: "//",
     Role.UNDEFINED: "!!",
     Role.UNTRACED: "%%",
     Role.WRONG: "##",
