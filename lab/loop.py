@@ -11,7 +11,7 @@ the loop may stop early, ``until(condition)``.
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from pytensor.graph.basic import Variable
@@ -22,7 +22,9 @@ from lab.errors import ArgumentError, listing
 from lab.trace import Trace
 from lab.tracing import trace
 from lab.variables import Parameter, RandomState, Sequence, State
-from lab.written import Parameters, Sequences, States, written_loop
+
+if TYPE_CHECKING:
+    from lab.written import Parameters, Sequences, States
 
 TAPPED = (State, Sequence)
 GROUPS: dict[str, type] = {
@@ -79,9 +81,9 @@ class Loop:
     def from_text(
         cls,
         text: str,
-        states: States = (),
-        sequences: Sequences = (),
-        parameters: Parameters = (),
+        states: "States" = (),
+        sequences: "Sequences" = (),
+        parameters: "Parameters" = (),
         **others: Any,
     ) -> "Loop":
         """A loop whose step is written as text, in the grammar of `lab.grammar`.
@@ -93,6 +95,8 @@ class Loop:
 
             >>> Loop.from_text("x = sin(x1)*u + x2", {"x": [0.1, 0.2]}, {"u": [1.0, 2.0, 3.0]})
         """
+        from lab.written import written_loop  # only who writes a step as text needs the grammar
+
         return cls(**written_loop(text, states, sequences, parameters), **others)
 
     @property

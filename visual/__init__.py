@@ -8,6 +8,7 @@
 - `routing` of where, cat, narrow and clamp at your arrays; `transposed`, a step of a tape in these
   terms; `dot_product`, both derivatives of a loop and their products, step by step
 - `breaking`: what a broken rule does, from a `lab.Comparison`
+- `Stepper`: pictures to walk through, in a notebook or as a page
 - `figure`: the eight figures of the square loop
 - `eager`: the tapes of a recording of `lab.eager`; `two_tapes`: a loop on both kinds of tapes
 - `Scene.save`, `Scene.svg`, `Scene.text`: a picture as a file or as text
@@ -20,7 +21,6 @@ from visual.breaking import breaking
 from visual.connections import connections
 from visual.dot_product import dot_product
 from visual.drawing import draw
-from visual.exercise import Exercise, Exercises
 from visual.exporting import export
 from visual.figures import figure
 from visual.genealogy import genealogy
@@ -38,13 +38,16 @@ from visual.unrolled import unrolled
 
 if TYPE_CHECKING:
     from visual.eager_tape import eager
+    from visual.exercise import Exercise, Exercises
     from visual.side_by_side import two_tapes
+    from visual.stepper import Stepper
 
 __all__ = [
     "Exercise",
     "Exercises",
     "Plot",
     "Scene",
+    "Stepper",
     "breaking",
     "connections",
     "dot_product",
@@ -66,8 +69,14 @@ __all__ = [
     "values",
 ]
 
-# These need `lab.eager`, for which other pictures should not wait.
-_LATER = {"eager": "eager_tape", "two_tapes": "side_by_side"}
+# What these need, other pictures should not wait for.
+_LATER = {
+    "Exercise": "exercise",
+    "Exercises": "exercise",
+    "Stepper": "stepper",
+    "eager": "eager_tape",
+    "two_tapes": "side_by_side",
+}
 
 if not TYPE_CHECKING:
 

@@ -11,11 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from lab.breaking import BROKEN, broken_rule
-from lab.comparison import Truth
 from lab.errors import ArgumentError, LabError, first_line, listing
 from lab.gallery import loops
 from lab.loop import Loop
-from visual.breaking import breaking
 from visual.drawing import draw, studied
 from visual.exporting import FORMATS, export
 from visual.figures import figure
@@ -228,6 +226,9 @@ def _export(options: argparse.Namespace) -> None:
 
 
 def _break(options: argparse.Namespace) -> None:
+    from lab.comparison import Truth  # what only this command needs
+    from visual.breaking import breaking
+
     rule, loop = broken_rule(options.rule), _loop(options.loop)
     theme_named(options.theme)
     check_scale(options.scale)
