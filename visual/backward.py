@@ -21,6 +21,7 @@ from visual.layout import (
     CELL,
     HEIGHT,
     LABELS,
+    MARGIN,
     THIN,
     Canvas,
     Columns,
@@ -37,7 +38,7 @@ from visual.names import (
     signed,
     tape_label,
 )
-from visual.scene import Box, Text
+from visual.scene import Box, Text, shortened
 from visual.theme import Role
 from visual.values import PARTS, cell, thin_cell
 
@@ -267,7 +268,8 @@ class BackwardBlock:
         if len(self.lanes) > 1:
             self.canvas.small_label(lane.tape.name, y)
             y += 13
-        self.canvas.small_label(words, y)
+        for number, line in enumerate(_lines(words)):
+            self.canvas.small_label(line, y + 13 * number)
 
     def _positions(self, lane: Lane, step: int) -> str:
         """``pos 0 → 1``: the positions that a step only reads, and those that it writes."""
@@ -288,3 +290,11 @@ class BackwardBlock:
                 y = self.canvas.formula(self.formula_left, y, numbers, muted=True)
             y += 5
         return y - 10
+
+
+def _lines(words: str) -> list[str]:
+    """The positions read and written in two lines, if there is no room for them in one."""
+    if shortened(words, LABELS - MARGIN - 12, 10.5) == words:
+        return [words]
+    read, written = words.split(" → ")
+    return [read, f"→ {written}"]
