@@ -153,6 +153,8 @@ class _Picture:
         lines = [f"the loop, {steps}"]
         if number != self.chosen[0] and scan.parent is not None:
             lines = [f"backward through {scan.parent + 1}, {steps}"]
+            if shortened(lines[0], LEFT - 12 - MARGIN, 10.5) != lines[0]:
+                lines = [f"backward through {scan.parent + 1}", steps]
             lines.append(f"gradient of {cost_name(scan.order)}")
             parent = self.trace.scans[scan.parent]
             if scan.steps < parent.steps:
