@@ -5,6 +5,8 @@ What you can do, and the name for it:
 - declare a loop: `Loop`, of `State`, `Sequence`, `Parameter`, `RandomState`, `until`;
   or take one from `gallery.loops`
 - differentiate it: `derivative`; one Scan alone: `derive`, `pullback`
+- read it as equations: `Loop.system`, of a PyTensor graph `system`
+- have a graph of your own explained, with the traps it falls into: `explain`
 - see what happened: `trace`, as formulas `spelled`; whether it is right: `Trace.verify`, `check`
 - differentiate forwards: `pushforward`; hold a loop's two derivatives together: `dot_product`
 - ask what becomes of a tap pattern: `Tape.reverse`
@@ -28,6 +30,7 @@ from lab.loop import Loop, LoopGraph
 from lab.pullback import derive, pullback
 from lab.scan import TapeScan
 from lab.spelling import Spelled, spelled
+from lab.system import System, system
 from lab.tape import Kind, Tape
 from lab.trace import ScanTrace, TapeTrace, Trace
 from lab.tracing import trace
@@ -36,6 +39,7 @@ from lab.variables import Parameter, RandomState, Sequence, State
 if TYPE_CHECKING:
     from lab import eager, structural
     from lab.adjoint import DotProduct, dot_product
+    from lab.explain import Explanation, explain
     from lab.tangent import pushforward
 
 __all__ = [
@@ -47,6 +51,7 @@ __all__ = [
     "Derivative",
     "Disconnected",
     "DotProduct",
+    "Explanation",
     "GradientError",
     "GraphError",
     "Kind",
@@ -61,6 +66,7 @@ __all__ = [
     "Sequence",
     "Spelled",
     "State",
+    "System",
     "Tape",
     "TapeScan",
     "TapeTrace",
@@ -72,17 +78,25 @@ __all__ = [
     "derive",
     "dot_product",
     "eager",
+    "explain",
     "gallery",
     "pullback",
     "pushforward",
     "spelled",
     "structural",
+    "system",
     "trace",
     "until",
 ]
 
 # Pictures of loops need none of these, and should not wait for them.
-_LATER = {"DotProduct": "adjoint", "dot_product": "adjoint", "pushforward": "tangent"}
+_LATER = {
+    "DotProduct": "adjoint",
+    "dot_product": "adjoint",
+    "Explanation": "explain",
+    "explain": "explain",
+    "pushforward": "tangent",
+}
 
 if not TYPE_CHECKING:
 

@@ -23,6 +23,24 @@ class Cut:
     way: int = 1
 
 
+def is_cut_by_tap(array: Variable) -> bool:
+    """Whether `array` was cut out as PyTensor does it for the tap of a sequence.
+
+    That is ``u[start:]`` or ``u[start:stop]`` with the start written down even where it is 0,
+    then perhaps reversed, and cut to the number of steps.
+    """
+    node = array.owner
+    while node is not None and plain_name(node) == "Subtensor":
+        base, _, indices = index_parts(node)
+        (index,) = indices if len(indices) == 1 else (None,)
+        if not isinstance(index, slice):
+            return False
+        if index.step is None and index.start is not None:
+            return base.owner is None or plain_name(base.owner) != "Subtensor"
+        array, node = base, base.owner
+    return False
+
+
 def cut_of(array: Variable) -> Cut:
     """The array that `array` was cut from, as far as the rows can be told without numbers."""
     node = array.owner

@@ -229,11 +229,16 @@ def _cut_backwards(source: LoopVariable, group: ReadingGroup) -> Cut:
 
 def _name(part: LoopVariable, base: Variable, node: Apply) -> str:
     """The name of an argument; one that was computed on the way and got no name gets a letter."""
+    maker = _maker(base)
+    if maker is not None and part.kind is Kind.SEQUENCE:
+        return maker[1].name
     own = bool(base.name) and "[" not in base.name  # not one that PyTensor made up for a cut
     plain = base.owner is None or own or is_scan(base.owner)
-    if plain or getattr(node.op, "derivation", None) is not None:
+    if getattr(node.op, "derivation", None) is not None or part.kind not in LETTERS:
         return part.name
-    return LETTERS.get(part.kind, part.name)
+    if not plain:
+        return LETTERS[part.kind]
+    return base.name if base.owner is None and base.name else part.name
 
 
 def _symbols(variables: list[LoopVariable], named: list[str], bases: list[Variable]) -> list[str]:
@@ -260,9 +265,9 @@ def _quantity(
     row = part.inner_inputs[0] if part.inner_inputs else None
     row = part.inner_outputs[0] if row is None and part.inner_outputs else row
     kind = getattr(row, "type", None)
-    origin = 0  # what was cut from a state's buffer is counted as the state is
-    if part.kind is Kind.SEQUENCE:
-        origin = _origin(cut.base)
+    maker = _maker(cut.base) if part.kind is Kind.SEQUENCE else None
+    # What was cut from a state's buffer is counted as the state is.
+    origin = maker[1].tape.origin if maker is not None and maker[1].kind.is_state else 0
     return Quantity(
         symbol=symbol,
         role=ROLES[part.kind],
@@ -278,21 +283,22 @@ def _quantity(
     )
 
 
-def _origin(base: Variable) -> int:
-    """How many initial values stand in front of the values of a Scan's state."""
+def _maker(base: Variable) -> tuple[str, LoopVariable] | None:
+    """The Scan whose result `base` is, by its name, and the variable that it is the result of."""
     node = base.owner
     if not is_scan(node):
-        return 0
+        return None
     parts = read_scan(node.op, node.inputs, node.outputs)
-    found = (part for part in parts.variables if part.outer_output is base)
-    part = next(found, None)
-    return part.tape.origin if part is not None and part.kind.is_state else 0
+    return next((parts.name, part) for part in parts.variables if part.outer_output is base)
 
 
 def _given(part: LoopVariable, cut: Cut, symbol: str) -> Expression | None:
     """What an argument was computed as, unless it is an input of the graph or a Scan's result."""
-    if part.kind is Kind.NIT_SOT or is_scan(cut.base.owner):
+    maker = _maker(cut.base)
+    if part.kind is Kind.NIT_SOT:
         return None
+    if maker is not None:
+        return Number(f"what {maker[0]} computed")
     told = _expression(cut.base) or ELSEWHERE
     plain = isinstance(told, Leaf) and told.variable == symbol
     return None if plain and not part.kind.is_state else told
