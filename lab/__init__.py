@@ -39,7 +39,7 @@ from lab.variables import Parameter, RandomState, Sequence, State
 if TYPE_CHECKING:
     from lab import eager, structural
     from lab.adjoint import DotProduct, dot_product
-    from lab.explain import Explanation, explain
+    from lab.explanation import Explanation, explain
     from lab.tangent import pushforward
 
 __all__ = [
@@ -93,8 +93,8 @@ __all__ = [
 _LATER = {
     "DotProduct": "adjoint",
     "dot_product": "adjoint",
-    "Explanation": "explain",
-    "explain": "explain",
+    "Explanation": "explanation",
+    "explain": "explanation",
     "pushforward": "tangent",
 }
 

@@ -3,13 +3,15 @@
 - `draw`: a loop, or the derivative of a graph, and what you choose about it, as a picture
 - `export`: all pictures of it, with an index page
 - the pictures: `unrolled`, `rolled`, `tapes`, `ssa`, `genealogy`, `stepgraph` and `values` of a
-  trace, `taps` of a tape or trace, `phases` of a derivation, `connections` of a derivative
+  trace, `equations` of a trace and a system, `taps` of a tape or trace, `phases` of a
+  derivation, `connections` of a derivative
 - `figure`: the eight figures of the square loop
 - `Scene.save`, `Scene.svg`, `Scene.text`: a picture as a file or as text
 """
 
 from visual.connections import connections
 from visual.drawing import draw
+from visual.equations import equations
 from visual.exporting import export
 from visual.figures import figure
 from visual.genealogy import genealogy
@@ -28,6 +30,7 @@ __all__ = [
     "Scene",
     "connections",
     "draw",
+    "equations",
     "export",
     "figure",
     "genealogy",

@@ -13,7 +13,9 @@ from typing import Any
 
 from lab.errors import ArgumentError, GraphError, listing
 from lab.graphs import scan_nodes
+from lab.system import system
 from visual.connections import connections
+from visual.equations import equations
 from visual.genealogy import genealogy
 from visual.phases import phases
 from visual.plots import Plot, values
@@ -49,6 +51,13 @@ class Kind:
                 known = listing(self.options) if self.options else "none"
                 raise ArgumentError(f"{name}: the options of the picture {self.name} are {known}.")
         return self.make(study, theme, **options)
+
+
+def _equations(study: Study, theme: str, scan: int = 0, step: int = 0) -> Scene:
+    nodes = scan_nodes([*study.derivative.values, *study.also])
+    if scan not in range(len(nodes)):
+        raise ArgumentError(f"scan = {scan!r}: this trace has 0 to {len(nodes) - 1}.")
+    return equations(study.trace, system(nodes[scan]), theme, scan, step)
 
 
 def _unrolled(
@@ -126,6 +135,7 @@ PICTURES: Mapping[str, Kind] = MappingProxyType(
     {
         kind.name: kind
         for kind in (
+            Kind("equations", "the loop as a system, with its values at a step", _equations),
             Kind("unrolled", "what every step computes, and from what", _unrolled),
             Kind("rolled", "the loop as one box with its taps", _rolled),
             Kind("tapes", "what every backward step reads, overwrites and leaves", _tapes),

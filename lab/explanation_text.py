@@ -5,7 +5,7 @@ from textwrap import wrap
 
 from lab.cotangent import Connected, Disconnected
 from lab.errors import listing
-from lab.explain import Explanation, ScanReport
+from lab.explanation import Explanation, ScanReport
 from lab.expression import Leaf
 from lab.system import Quantity, Role
 from lab.system_text import Writer

@@ -46,7 +46,7 @@ class ScanReport:
     traps: tuple[Trap, ...] = ()
 
     def __str__(self) -> str:
-        from lab.explain_text import scan_page  # which reads this module's records
+        from lab.explanation_text import scan_page  # which reads this module's records
 
         return scan_page(self)
 
@@ -73,7 +73,7 @@ class Explanation:
         return tuple(trap for scan in self.scans for trap in scan.traps)
 
     def __str__(self) -> str:
-        from lab.explain_text import page  # which reads this module's records
+        from lab.explanation_text import page  # which reads this module's records
 
         return page(self)
 
