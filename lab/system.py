@@ -13,7 +13,7 @@ The words are those of PyTensor's "Internal documentation of the scan op".
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
@@ -22,26 +22,22 @@ from pytensor.graph.traversal import toposort
 from pytensor.scan.op import Scan
 
 from lab import storing
-from lab.cutting import Cut, cut_of, initial_of
-from lab.derivation import ReadingGroup
+from lab.cutting import Cut
 from lab.errors import ArgumentError, GraphError
 from lab.expression import LATEX, Expression, Leaf, Number, Style
 from lab.formula import formulas
 from lab.graphs import scan_nodes
+from lab.naming import argument_name, cuts_of, maker_of, symbols_of
 from lab.scan import (
     LoopVariable,
-    ScanParts,
-    constant_value,
     is_scan,
     outer_inputs,
     read_scan,
-    unique_names,
 )
 from lab.step_values import argument_leaves, targets
 from lab.tape import Kind, Tape
 from lab.trace import Formula
 
-LETTERS = {Kind.SEQUENCE: "s", Kind.PARAMETER: "p"}  # for what was computed before the loop
 ELSEWHERE = Number("…")  # computed at length, or by another Scan
 LONGEST = 30  # operations in what is written out where an argument was computed
 
@@ -148,12 +144,14 @@ def system(
     what the initial values of states are, where that is known better than from the graph.
     Raises GraphError if there is no Scan or more than one.
     """
-    node = _the_scan(subject)
+    node = the_scan(subject)
     parts = read_scan(node.op, node.inputs, node.outputs)
     variables = outer_inputs(parts)
-    cuts = _cuts(parts, variables, node)
-    named = [_name(part, cut.base, node) for part, (cut, _) in zip(variables, cuts, strict=True)]
-    symbols = _symbols(variables, named, [found.base for found, _ in cuts])
+    cuts = cuts_of(parts, variables, node)
+    named = [
+        argument_name(part, cut.base, node) for part, (cut, _) in zip(variables, cuts, strict=True)
+    ]
+    symbols = symbols_of(variables, named, [found.base for found, _ in cuts])
     quantities = tuple(
         _quantity(part, number, symbols[number], cut, length, given or {})
         for number, (part, (cut, length)) in enumerate(zip(variables, cuts, strict=True))
@@ -176,7 +174,8 @@ def system(
     )
 
 
-def _the_scan(subject: Any) -> Apply:
+def the_scan(subject: Any) -> Apply:
+    """The only Scan that `subject` is, or depends on; GraphError if there is another number."""
     if isinstance(subject, Apply) and isinstance(subject.op, Scan):
         return subject
     if not isinstance(subject, Variable):
@@ -193,67 +192,6 @@ def _the_scan(subject: Any) -> Apply:
     return nodes[0]
 
 
-def _cuts(parts: ScanParts, variables: list[LoopVariable], node: Apply) -> list[tuple[Cut, str]]:
-    """What every argument was cut from; and "n" if its first row is so many steps further."""
-    derivation = getattr(node.op, "derivation", None)
-    if derivation is None:
-        return [(_cut(part), "") for part in variables]
-    readings = {reading.variable: reading for reading in derivation.readings}
-    made, built = constant_value(derivation.steps.made), outer_inputs(derivation.backward)
-    found = []
-    for part, original in zip(variables, built, strict=True):
-        reading = readings.get(original)
-        if reading is None:
-            found.append((_cut(part), ""))
-        else:  # the backward loop reads the steps that were made, the last one first
-            source = reading.source
-            first = source.tape.row(0, reading.tap) - 1 + (made or 0)
-            base = _cut_backwards(source, reading.group)
-            found.append((replace(base, first=base.first + first, way=-1), "" if made else "n"))
-    return found
-
-
-def _cut(part: LoopVariable) -> Cut:
-    if part.kind is Kind.SEQUENCE:
-        return cut_of(part.outer_input)
-    return Cut(initial_of(part.outer_input))
-
-
-def _cut_backwards(source: LoopVariable, group: ReadingGroup) -> Cut:
-    """Where a backward loop finds what it reads: in a sequence, or in what the loop filled."""
-    if source.kind is not Kind.SEQUENCE:
-        return Cut(source.outer_output)
-    below = cut_of(source.outer_input)
-    return below if below.way == 1 else Cut(source.outer_input)
-
-
-def _name(part: LoopVariable, base: Variable, node: Apply) -> str:
-    """The name of an argument; one that was computed on the way and got no name gets a letter."""
-    maker = _maker(base)
-    if maker is not None and part.kind is Kind.SEQUENCE:
-        return maker[1].name
-    own = bool(base.name) and "[" not in base.name  # not one that PyTensor made up for a cut
-    plain = base.owner is None or own or is_scan(base.owner)
-    if getattr(node.op, "derivation", None) is not None or part.kind not in LETTERS:
-        return part.name
-    if not plain:
-        return LETTERS[part.kind]
-    return base.name if base.owner is None and base.name else part.name
-
-
-def _symbols(variables: list[LoopVariable], named: list[str], bases: list[Variable]) -> list[str]:
-    """One symbol for every argument: the same for what was cut from the same array, else unlike."""
-    owners: dict[Any, str] = {}
-    for part, name, base in zip(variables, named, bases, strict=True):
-        owners.setdefault(_key(part, base), name)
-    unique = dict(zip(owners, unique_names(list(owners.values())), strict=True))
-    return [unique[_key(part, base)] for part, base in zip(variables, bases, strict=True)]
-
-
-def _key(part: LoopVariable, base: Variable) -> Any:
-    return (Kind.SEQUENCE, base) if part.kind is Kind.SEQUENCE else part
-
-
 def _quantity(
     part: LoopVariable,
     number: int,
@@ -265,7 +203,7 @@ def _quantity(
     row = part.inner_inputs[0] if part.inner_inputs else None
     row = part.inner_outputs[0] if row is None and part.inner_outputs else row
     kind = getattr(row, "type", None)
-    maker = _maker(cut.base) if part.kind is Kind.SEQUENCE else None
+    maker = maker_of(cut.base) if part.kind is Kind.SEQUENCE else None
     # What was cut from a state's buffer is counted as the state is.
     origin = maker[1].tape.origin if maker is not None and maker[1].kind.is_state else 0
     return Quantity(
@@ -283,18 +221,9 @@ def _quantity(
     )
 
 
-def _maker(base: Variable) -> tuple[str, LoopVariable] | None:
-    """The Scan whose result `base` is, by its name, and the variable that it is the result of."""
-    node = base.owner
-    if not is_scan(node):
-        return None
-    parts = read_scan(node.op, node.inputs, node.outputs)
-    return next((parts.name, part) for part in parts.variables if part.outer_output is base)
-
-
 def _given(part: LoopVariable, cut: Cut, symbol: str) -> Expression | None:
     """What an argument was computed as, unless it is an input of the graph or a Scan's result."""
-    maker = _maker(cut.base)
+    maker = maker_of(cut.base)
     if part.kind is Kind.NIT_SOT:
         return None
     if maker is not None:

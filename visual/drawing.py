@@ -37,11 +37,11 @@ def draw(
 ) -> Picture:
     """A picture of a loop's derivative, or of a graph's; the last 64 of loops are remembered.
 
-    `picture` is equations, unrolled, rolled, tapes, ssa, taps, phases, genealogy, stepgraph, values or
-    connections.  Of a loop `taps` (by name), `steps`, `order`, `wrt`, `cost`, `of` and `at`
-    (values by name) can be chosen, with the meaning that they have in `lab.Loop.trace`.  The
-    derivative of a graph needs the values of its inputs, `given`.  All else are options of the
-    picture, as `around` for a step around which long loops shall not be folded.
+    `picture` is equations, unrolled, rolled, tapes, ssa, taps, phases, genealogy, stepgraph,
+    values or connections.  Of a loop `taps` (by name), `steps`, `order`, `wrt`, `cost`, `of` and
+    `at` (values by name) can be chosen, with the meaning that they have in `lab.Loop.trace`.
+    The derivative of a graph needs the values of its inputs, `given`.  All else are options of
+    the picture, as `around` for a step around which long loops shall not be folded.
 
         >>> visual.draw(gallery.loops["square"], taps={"x": (-2, -1)}, order=2)
         >>> visual.draw(lab.derivative(cost, x0, order=2), "unrolled", given={x0: 0.5})
