@@ -6,6 +6,8 @@ What you can do, and the name for it:
   or take one from `gallery.loops`
 - differentiate it: `derivative`; one Scan alone: `derive`, `pullback`
 - read it as equations: `Loop.system`, of a PyTensor graph `system`
+- see what `pytensor.scan` makes of its arguments: `canonical`; what each variable is called:
+  `vocabulary`; what becomes of one step, of none and of fewer: `few_steps`
 - have a graph of your own explained, with the traps it falls into: `explain`
 - see what happened: `trace`, as formulas `spelled`; whether it is right: `Trace.verify`, `check`
 - differentiate forwards: `pushforward`; hold a loop's two derivatives together: `dot_product`
@@ -39,19 +41,24 @@ from lab.variables import Parameter, RandomState, Sequence, State
 if TYPE_CHECKING:
     from lab import eager, structural
     from lab.adjoint import DotProduct, dot_product
+    from lab.canonical_form import Canonical, canonical
     from lab.explanation import Explanation, explain
+    from lab.single_step import FewSteps, few_steps
     from lab.tangent import pushforward
+    from lab.terms import Vocabulary, vocabulary
 
 __all__ = [
     "RULE",
     "ArgumentError",
     "BroadcastError",
+    "Canonical",
     "Connected",
     "Derivation",
     "Derivative",
     "Disconnected",
     "DotProduct",
     "Explanation",
+    "FewSteps",
     "GradientError",
     "GraphError",
     "Kind",
@@ -73,12 +80,15 @@ __all__ = [
     "ThroughUntraced",
     "Trace",
     "Undefined",
+    "Vocabulary",
+    "canonical",
     "check",
     "derivative",
     "derive",
     "dot_product",
     "eager",
     "explain",
+    "few_steps",
     "gallery",
     "pullback",
     "pushforward",
@@ -87,6 +97,7 @@ __all__ = [
     "system",
     "trace",
     "until",
+    "vocabulary",
 ]
 
 # Pictures of loops need none of these, and should not wait for them.
@@ -96,6 +107,12 @@ _LATER = {
     "Explanation": "explanation",
     "explain": "explanation",
     "pushforward": "tangent",
+    "Canonical": "canonical_form",
+    "canonical": "canonical_form",
+    "FewSteps": "single_step",
+    "few_steps": "single_step",
+    "Vocabulary": "terms",
+    "vocabulary": "terms",
 }
 
 if not TYPE_CHECKING:

@@ -24,7 +24,8 @@ def page(explanation: Explanation) -> str:
     else:
         lines += [*_table(explanation), ""]
         lines += [*_trap_lines(explanation.traps), ""] if explanation.traps else []
-    lines += _costs(explanation)
+    for told in costs(explanation):
+        lines += paragraph(told)
     return "\n".join(lines).rstrip()
 
 
@@ -132,16 +133,15 @@ def _trap_lines(traps: Iterable[Trap]) -> list[str]:
     return lines
 
 
-def _costs(explanation: Explanation) -> list[str]:
-    """What the order of the derivative costs."""
+def costs(explanation: Explanation) -> list[str]:
+    """What the order of the derivative costs, in a sentence; none where there is no derivative."""
     if not explanation.orders:
         return []
     counts = ", ".join(f"{count:,}" for count in explanation.orders)
-    told = (
-        f"What the order costs: derivatives of order 1, 2, 3 and 4 hold {counts} Scans: "
-        "every order differentiates all through which the last one went."
-    )
-    return paragraph(told)
+    return [
+        f"What the order costs: derivatives of order 1, 2, 3 and 4 hold {counts} Scans: every "
+        "order differentiates all through which the last one went."
+    ]
 
 
 def paragraph(told: str, first: str = "", rest: str = "") -> list[str]:

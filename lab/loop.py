@@ -103,7 +103,13 @@ class Loop:
             if value.ndim or value != np.round(value):
                 raise ArgumentError(f"n_steps = {value}: expected one whole number of steps.")
         if self.n_steps is not None and self.steps < 1:
-            raise ArgumentError(f"n_steps = {self.steps}: a loop makes at least 1 step.")
+            told = "of 0 steps every result is empty, and there is nothing to differentiate"
+            if self.steps < 0:
+                told = "once that meant to go backwards; reverse the sequences instead"
+            raise ArgumentError(
+                f"n_steps = {self.steps}: a loop makes at least 1 step; {told}. "
+                "lab.few_steps shows what PyTensor does."
+            )
         limit = self.truncate_gradient
         if isinstance(limit, bool) or not isinstance(limit, int) or limit == 0 or limit < -1:
             raise ArgumentError(

@@ -24,7 +24,7 @@ from pytensor.scan.op import Scan
 from lab import storing
 from lab.cutting import Cut
 from lab.errors import ArgumentError, GraphError
-from lab.expression import LATEX, Expression, Leaf, Number, Style
+from lab.expression import PLAIN, Expression, Leaf, Number, Style
 from lab.formula import formulas
 from lab.graphs import scan_nodes
 from lab.naming import argument_name, cuts_of, maker_of, symbols_of
@@ -121,8 +121,8 @@ class System:
 
         return latex(self)
 
-    def lines(self, style: Style = LATEX) -> tuple[str, ...]:
-        """One equation a line."""
+    def lines(self, style: Style = PLAIN) -> tuple[str, ...]:
+        """The equations alone, one a line; `style` is `expression.PLAIN` or `LATEX`."""
         from lab.system_text import Writer
 
         writer = Writer(self, style)

@@ -42,6 +42,8 @@ class Writer:
         minus = self.style.minus
         distance = "t" if abs(way) == 1 else f"{abs(way)}t"
         if way < 0:
+            if not first and not length:
+                return f"{minus}{distance}"
             start = f"{length}{minus if first < 0 else '+'}{abs(first)}" if first else length
             return f"{start if length else self.number(first)}{minus}{distance}"
         if not first:

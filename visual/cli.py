@@ -7,13 +7,16 @@ import json
 import sys
 import warnings
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from lab import explain
 from lab.errors import ArgumentError, LabError, first_line, listing
 from lab.gallery import loops
 from lab.loop import Loop
 from visual.drawing import draw
+from visual.explaining import save_explanation
 from visual.exporting import FORMATS, export
 from visual.figures import figure
 from visual.files import SUFFIXES, check_path, check_scale
@@ -30,6 +33,7 @@ examples:
   scantape draw unrolled --loop square --order 2 -o loops.pdf
   scantape draw unrolled --figure 4 -o figure4.png --scale 3
   scantape draw tapes --loop mymodule:myloop --at x=0.5 -o mine.svg
+  scantape explain mymodule:mygraph -o mine.html         your own (cost, wrt), and its traps
   scantape export --loop rnn --wrt W --formats svg,pdf -o pictures
 
 A loop of your own is a lab.Loop, or a function without arguments that returns one.
@@ -121,6 +125,21 @@ def _parser() -> argparse.ArgumentParser:
     )
     draw.set_defaults(run=_draw)
 
+    explain = commands.add_parser(
+        "explain", help="explain the Scans of a graph of your own, and the traps they fall into"
+    )
+    explain.add_argument(
+        "graph",
+        metavar="NAME",
+        help="module:function, without arguments, that returns (cost, wrt); or a gallery loop",
+    )
+    explain.add_argument(
+        "-o", "--out", default="-", metavar="FILE", help=".html or .txt; - is the screen (-)"
+    )
+    explain.add_argument("--scan", type=int, metavar="N", help="only this Scan, from 1")
+    explain.add_argument("--theme", default="light", metavar="NAME", help="light, dark or print")
+    explain.set_defaults(run=_explain)
+
     export = commands.add_parser("export", help="write all pictures, with an index page")
     export.add_argument(
         "--loop", required=True, metavar="NAME", help="a gallery loop, or module:function"
@@ -204,6 +223,29 @@ def _export(options: argparse.Namespace) -> None:
     print(export(loop, options.out, formats, options.theme, options.scale, **chosen))
 
 
+def _explain(options: argparse.Namespace) -> None:
+    found = explain(*_graph(options.graph))
+    if options.scan is not None:
+        if options.scan not in range(1, len(found.scans) + 1):
+            raise ArgumentError(f"--scan {options.scan}: there are {len(found.scans)} Scans.")
+        found = replace(found, scans=(found.scans[options.scan - 1],))
+    if options.out == "-":
+        print(found)
+    else:
+        print(save_explanation(found, options.out, options.theme))
+
+
+def _graph(name: str) -> tuple[Any, Any]:
+    """A cost and what to differentiate it by."""
+    made = loops[name] if name in loops else _made("NAME", name)
+    if isinstance(made, Loop):
+        graph = made.build()
+        return made.cost(graph), next(iter(graph.inputs[v] for v in made.variables))
+    if not isinstance(made, tuple) or len(made) != 2:
+        raise ArgumentError(f"{name}: expected (cost, wrt), two variables, not {made!r:.60}.")
+    return made
+
+
 def _chosen(options: argparse.Namespace, loop: Loop) -> dict[str, Any]:
     """What was said about the loop's derivative."""
     return {
@@ -221,22 +263,28 @@ def _loop(name: str) -> Any:
     """A gallery loop, or what ``module:function`` names."""
     if name in loops:
         return loops[name]
+    loop = _made("--loop", name)
+    if not isinstance(loop, Loop):
+        raise ArgumentError(f"--loop {name}: expected a lab.Loop, not {type(loop).__name__}.")
+    return loop
+
+
+def _made(option: str, name: str) -> Any:
+    """What ``module:function`` names, or returns."""
     module, colon, function = name.partition(":")
     if not colon:
         raise ArgumentError(
-            f"--loop {name}: the gallery has {listing(loops)}; for your own, write module:function."
+            f"{option} {name}: the gallery has {listing(loops)}; for your own, write "
+            "module:function."
         )
     sys.path.insert(0, "")
     try:
         found = getattr(importlib.import_module(module), function)
-        loop = found() if callable(found) else found
+        return found() if callable(found) else found
     except LabError:
         raise
     except Exception as error:  # whatever a person's own module does
-        raise ArgumentError(f"--loop {name}: {first_line(error)}") from error
-    if not isinstance(loop, Loop):
-        raise ArgumentError(f"--loop {name}: expected a lab.Loop, not {type(loop).__name__}.")
-    return loop
+        raise ArgumentError(f"{option} {name}: {first_line(error)}") from error
 
 
 def _taps(text: str, loop: Any) -> tuple[str, tuple[int, ...]]:

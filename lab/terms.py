@@ -86,19 +86,17 @@ def _entries(parts: ScanParts, node: Apply, writer: Writer) -> Iterator[Entry]:
             if part.kind is Kind.UNTRACED:
                 slices = f"{symbol}[t−1]"
             inner = f"argument {_span(arguments[v] for v in part.inner_inputs)}"
-            yield Entry(
-                symbol, WORDS[part.kind][0], slices, inner, f"input {number}", _back_in(part)
-            )
+            word, back = WORDS[part.kind][0], _back_in(part, symbol)
+            yield Entry(symbol, word, slices, inner, f"input {number}", back)
         if part in results:
             made = [Leaf(symbol, tap, number - 1) for tap in part.tape.writes]
             slices = ", ".join(map(writer.term, made))
             if part.kind is Kind.UNTRACED:
                 slices = f"{symbol}[t]"
             inner = f"result {_span(made_by[part])}"
+            word, back = WORDS[part.kind][-1], _back_out(part, symbol)
             outer = f"output {results[part]}"
-            yield Entry(
-                symbol, WORDS[part.kind][-1], f"returns {slices}", inner, outer, _back_out(part)
-            )
+            yield Entry(symbol, word, f"returns {slices}", inner, outer, back)
 
 
 WORDS = {
@@ -115,26 +113,26 @@ def _is_whole(part: LoopVariable) -> bool:
     return getattr(row.type, "dtype", "float")[0] not in "fc"
 
 
-def _back_in(part: LoopVariable) -> str:
+def _back_in(part: LoopVariable, symbol: str) -> str:
     """What the gradient makes of a variable that goes into the step."""
     if part.kind is Kind.UNTRACED or not hasattr(part.outer_input.type, "dtype"):
         return NOTHING
     if _is_whole(part):
         return "no gradient: whole numbers"
     if part.kind is Kind.SEQUENCE:
-        return f"d{part.name}: nit-sot"
+        return f"d{symbol}: nit-sot"
     if part.kind is Kind.PARAMETER:
-        return f"d{part.name}: sit-sot, a running total"
-    return f"d{part.name}: mit-mot, writes {_signed(part.tape.reverse().writes)}"
+        return f"d{symbol}: sit-sot, a running total"
+    return f"d{symbol}: mit-mot, writes {_signed(part.tape.reverse().writes)}"
 
 
-def _back_out(part: LoopVariable) -> str:
+def _back_out(part: LoopVariable, symbol: str) -> str:
     """What the gradient makes of a variable that comes out of the step."""
     if part.kind is Kind.UNTRACED or _is_whole(part):
         return NOTHING
     if part.kind is Kind.NIT_SOT:
-        return f"d{part.name}: sequence, reversed"
-    return f"d{part.name}: mit-mot, reads {_signed(part.tape.reverse().reads)}"
+        return f"d{symbol}: sequence, reversed"
+    return f"d{symbol}: mit-mot, reads {_signed(part.tape.reverse().reads)}"
 
 
 def _signed(taps: tuple[int, ...]) -> str:
