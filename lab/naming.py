@@ -6,7 +6,6 @@ from typing import Any
 from pytensor.graph.basic import Apply, Variable
 
 from lab.cutting import Cut, cut_of, initial_of
-from lab.derivation import ReadingGroup
 from lab.scan import (
     LoopVariable,
     ScanParts,
@@ -27,32 +26,43 @@ def cuts_of(parts: ScanParts, variables: list[LoopVariable], node: Apply) -> lis
     if derivation is None:
         return [(_cut(part), "") for part in variables]
     readings = {reading.variable: reading for reading in derivation.readings}
-    made, built = constant_value(derivation.steps.made), outer_inputs(derivation.backward)
+    above = outer_inputs(derivation.forward)
+    known = dict(zip(above, cuts_of(derivation.forward, above, derivation.parent), strict=True))
+    made = constant_value(derivation.steps.made)
     found = []
-    for part, original in zip(variables, built, strict=True):
+    for part, original in zip(variables, outer_inputs(derivation.backward), strict=True):
         reading = readings.get(original)
         if reading is None:
             found.append((_cut(part), ""))
-        else:  # the backward loop reads the steps that were made, the last one first
-            source = reading.source
-            first = source.tape.row(0, reading.tap) - 1 + (made or 0)
-            base = _cut_backwards(source, reading.group)
-            found.append((replace(base, first=base.first + first, way=-1), "" if made else "n"))
+            continue
+        source, length = reading.source, ""
+        if source.kind is Kind.SEQUENCE:
+            cut, length = known[source]
+        else:
+            cut = Cut(source.outer_output, source.tape.row(0, reading.tap))
+        turned = _turned(cut, length, made)
+        found.append((Cut(part.outer_input), "") if turned is None else turned)
     return found
+
+
+def _turned(cut: Cut, length: str, made: int | None) -> tuple[Cut, str] | None:
+    """The same rows, read by the steps of a backward loop: the last of `made` steps first.
+
+    Step t of a backward loop goes back through step n − 1 − t, so that row
+    ``first + way·t`` becomes ``first + way·(n − 1) − way·t``.
+    """
+    if made is not None:
+        return replace(cut, first=cut.first + cut.way * (made - 1), way=-cut.way), length
+    if abs(cut.way) != 1 or bool(length) == (cut.way == 1):
+        return None  # neither free of n nor n and a number
+    turned = replace(cut, first=cut.first - cut.way, way=-cut.way)
+    return turned, "" if length else "n"
 
 
 def _cut(part: LoopVariable) -> Cut:
     if part.kind is Kind.SEQUENCE:
         return cut_of(part.outer_input)
     return Cut(initial_of(part.outer_input))
-
-
-def _cut_backwards(source: LoopVariable, group: ReadingGroup) -> Cut:
-    """Where a backward loop finds what it reads: in a sequence, or in what the loop filled."""
-    if source.kind is not Kind.SEQUENCE:
-        return Cut(source.outer_output)
-    below = cut_of(source.outer_input)
-    return below if below.way == 1 else Cut(source.outer_input)
 
 
 def argument_name(part: LoopVariable, base: Variable, node: Apply) -> str:
