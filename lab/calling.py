@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytensor
 from pytensor.graph.basic import Variable
+from pytensor.scan.utils import until
 from pytensor.tensor.random.type import random_generator_type
 from pytensor.tensor.type import TensorType
 
@@ -90,6 +91,9 @@ def _positional(loop: "Loop") -> Any:
         for name, count in taken.items():
             read, rest = rest[:count], rest[count:]
             arguments[name] = read[0] if count == 1 else read
-        return loop.step(**arguments)
+        results = loop.step(**arguments)
+        if isinstance(results, tuple | list) and isinstance(results[-1], until):
+            return list(results[:-1]), results[-1]  # of several results, PyTensor wants a list
+        return results
 
     return step
