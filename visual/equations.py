@@ -84,9 +84,8 @@ def equations(
 
 
 def _subtitles(writer: Writer, step: int) -> list[str]:
-    told = [
-        f"for {writer.range}; the values, and below them the tapes, are those of step t = {step}"
-    ]
+    range_ = writer.range
+    told = [f"for {range_}; the values are those of step t = {step}, the tapes those after it"]
     if writer.system.until is not None:
         told.append(f"until {writer.right(writer.system.until)}")
     return told
