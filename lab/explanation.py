@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from pytensor.gradient import disconnected_type, grad
+from pytensor.gradient import DisconnectedInputError, disconnected_type, grad
 from pytensor.graph.basic import Apply, Variable
 from pytensor.graph.op import HasInnerGraph
 from pytensor.graph.traversal import toposort
@@ -17,7 +17,7 @@ from pytensor.graph.traversal import toposort
 from lab.cotangent import Connected, Disconnected, Status, Undefined, is_continuous, status_of
 from lab.derivation import Derivation, Outcome
 from lab.derivative import Derivative, ManyScansWarning, derivative
-from lab.errors import ArgumentError, GradientError, GraphError, LabError
+from lab.errors import ArgumentError, BroadcastError, GradientError, GraphError, LabError
 from lab.graphs import require_scan, scan_nodes
 from lab.needs import Stored, stored
 from lab.pullback import derive
@@ -111,9 +111,9 @@ def _differentiated(cost: Variable, wrt: Variable) -> tuple[Derivative | None, S
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ManyScansWarning)  # the report tells that
             return derivative(cost, wrt, 1), Connected()
-    except GraphError as error:
-        return None, Disconnected(str(error))
-    except GradientError as error:
+    except (BroadcastError, GradientError, GraphError) as error:
+        if isinstance(error.__cause__, DisconnectedInputError):
+            return None, Disconnected()
         return None, Undefined(str(error))
 
 

@@ -114,9 +114,10 @@ class UntilInOldPytensor(Trap):
 
     def __str__(self) -> str:
         return (
-            f"{self.scan}: this loop stops on a condition and has a state, and PyTensor "
-            f"{self.version} differentiates that wrongly (mended in 3.1.1, pymc-devs/pytensor "
-            "#2217). lab.derivative is right; pytensor.grad is not."
+            f"{self.scan}: this loop stops on a condition and has a state and a sequence. PyTensor "
+            f"{self.version} reads such a sequence backwards from its end instead of from where "
+            "the loop stopped, so that pytensor.grad is wrong (mended in 3.1.1, pymc-devs/pytensor "
+            "#2217); lab.derivative is right."
         )
 
 

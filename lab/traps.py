@@ -123,9 +123,9 @@ def _first_generator(node: Apply) -> Variable:
 
 @finder
 def until_in_old_pytensor(parts: ScanParts) -> Iterator[Trap]:
-    """A loop that stops by itself and has a state, on a PyTensor before 3.1.1."""
-    version = pytensor.__version__
-    if parts.until is not None and parts.states and _numbers(version) < MENDED:
+    """A loop that stops by itself and has a state and a sequence, on a PyTensor before 3.1.1."""
+    version, mixes = pytensor.__version__, bool(parts.states and parts.of_kind(Kind.SEQUENCE))
+    if parts.until is not None and mixes and _numbers(version) < MENDED:
         yield UntilInOldPytensor(parts.name, version)
 
 

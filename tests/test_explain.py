@@ -47,7 +47,8 @@ CASES = {
     "same_draws": RandomWithoutUpdates("scan_fn", "rng"),
     "handed_on_unchanged": RandomWithoutUpdates("scan_fn", "rng"),
     "new_draws": None,
-    "stops": UntilInOldPytensor("scan_fn", pytensor.__version__) if OLD else None,
+    "stops_on_a_sequence": (UntilInOldPytensor("scan_fn", pytensor.__version__) if OLD else None),
+    "stops": None,
     "stops_without_state": None,
     "on_both_sides": MixedTaps("by hand", "buf", (-1, 0, 1)),
     "on_one_side": None,
@@ -94,8 +95,19 @@ def test_the_report_tells_of_the_trap(name):
 @pytest.mark.parametrize(("version", "falls"), [("3.0.7", True), ("3.1.0", True), ("3.1.1", False)])
 def test_the_version_that_matters_for_until(version, falls, monkeypatch):
     monkeypatch.setattr(pytensor, "__version__", version)
-    assert bool(found_in("stops")) == falls
+    assert bool(found_in("stops_on_a_sequence")) == falls
+    assert not found_in("stops")
     assert not found_in("stops_without_state")
+
+
+@pytest.mark.parametrize(("name", "wrong"), [("stops_on_a_sequence", OLD), ("stops", False)])
+def test_pytensors_own_gradient_is_wrong_where_the_trap_says(name, wrong):
+    cost, wrt = getattr(trap_graphs, name)()
+    inputs = [v for v in pytensor.graph.traversal.ancestors([cost]) if v.name in ("u", "x0")]
+    given = {v: np.array([2.0, 3, 4, 5]) if v.name == "u" else 1.5 for v in inputs}
+    right = lab.trace(lab.derivative(cost, wrt).value, given).outputs[0]
+    theirs = pytensor.function(inputs, pytensor.grad(cost, wrt), mode="FAST_COMPILE")
+    assert np.allclose(theirs(*given.values()), right) != wrong
 
 
 # What the traps say is true: their consequences in numbers.
@@ -205,6 +217,18 @@ def test_no_gradient_is_explained():
     assert isinstance(explanation.status, Undefined)
     assert [str(o.verdict) for o in explanation.scans[0].outcomes] == ["undefined", "connected"]
     assert re.search(r"v\[t\]: undefined; .*jv", str(explanation))
+
+
+def test_a_scan_that_cannot_be_differentiated_is_explained():
+    """A state that forgets that its length is 1: PyTensor builds it, and no one differentiates."""
+    x = pt.dmatrix("x")
+    row = pt.specify_shape(x, (1, 3))
+    xs = trap_graphs.scan(lambda x: x * 0.5 + x.sum(), outputs_info=[row], n_steps=3)
+    explanation = lab.explain(xs[-1].sum(), x)
+    assert isinstance(explanation.status, Connected)
+    ys = trap_graphs.scan(lambda y: x[:1] * y, outputs_info=[pt.ones((1, 3))], n_steps=3)
+    explanation = lab.explain(ys[-1].sum(), x)
+    assert len(explanation.scans) == 1
 
 
 def test_arguments_are_checked():

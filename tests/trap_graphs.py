@@ -154,6 +154,12 @@ def handed_on_unchanged():
     return xs[-1], x0
 
 
+def stops_on_a_sequence():
+    u, x0 = pt.dvector("u"), pt.dscalar("x0")
+    xs = scan(lambda u, x: (x * u, until(x * u > 5)), sequences=[u], outputs_info=[x0])
+    return xs[-1], u
+
+
 def stops():
     x0 = pt.dscalar("x0")
     xs = scan(lambda x: (x / 2, until(x < 1)), outputs_info=[x0], n_steps=9)

@@ -2,24 +2,22 @@
 
 import argparse
 import gc
-import importlib
 import json
 import sys
 import warnings
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from lab import explain
-from lab.errors import ArgumentError, LabError, first_line, listing
+from lab.errors import ArgumentError, LabError, listing
 from lab.gallery import loops
 from lab.loop import Loop
 from visual.drawing import draw
-from visual.explaining import save_explanation
+from visual.explain_command import add_explain
 from visual.exporting import FORMATS, export
 from visual.figures import figure
 from visual.files import SUFFIXES, check_path, check_scale
+from visual.loading import loop_named
 from visual.pictures import PICTURES, Picture, picture_named
 from visual.theme import theme_named
 
@@ -125,20 +123,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     draw.set_defaults(run=_draw)
 
-    explain = commands.add_parser(
-        "explain", help="explain the Scans of a graph of your own, and the traps they fall into"
-    )
-    explain.add_argument(
-        "graph",
-        metavar="NAME",
-        help="module:function, without arguments, that returns (cost, wrt); or a gallery loop",
-    )
-    explain.add_argument(
-        "-o", "--out", default="-", metavar="FILE", help=".html or .txt; - is the screen (-)"
-    )
-    explain.add_argument("--scan", type=int, metavar="N", help="only this Scan, from 1")
-    explain.add_argument("--theme", default="light", metavar="NAME", help="light, dark or print")
-    explain.set_defaults(run=_explain)
+    add_explain(commands)
 
     export = commands.add_parser("export", help="write all pictures, with an index page")
     export.add_argument(
@@ -212,38 +197,15 @@ def _picture(options: argparse.Namespace) -> Picture:
     asked = {name: getattr(options, name) for name in names}
     asked["scans"] = _numbers("--scans", options.scans) if options.scans else None
     own = {name: value for name, value in asked.items() if value is not None and value is not False}
-    loop = _loop(options.loop)
+    loop = loop_named(options.loop)
     return draw(loop, options.picture, options.theme, **own, **_chosen(options, loop))
 
 
 def _export(options: argparse.Namespace) -> None:
-    loop = _loop(options.loop)
+    loop = loop_named(options.loop)
     formats = [name.strip() for name in options.formats.split(",")]
     chosen = _chosen(options, loop)
     print(export(loop, options.out, formats, options.theme, options.scale, **chosen))
-
-
-def _explain(options: argparse.Namespace) -> None:
-    found = explain(*_graph(options.graph))
-    if options.scan is not None:
-        if options.scan not in range(1, len(found.scans) + 1):
-            raise ArgumentError(f"--scan {options.scan}: there are {len(found.scans)} Scans.")
-        found = replace(found, scans=(found.scans[options.scan - 1],))
-    if options.out == "-":
-        print(found)
-    else:
-        print(save_explanation(found, options.out, options.theme))
-
-
-def _graph(name: str) -> tuple[Any, Any]:
-    """A cost and what to differentiate it by."""
-    made = loops[name] if name in loops else _made("NAME", name)
-    if isinstance(made, Loop):
-        graph = made.build()
-        return made.cost(graph), next(iter(graph.inputs[v] for v in made.variables))
-    if not isinstance(made, tuple) or len(made) != 2:
-        raise ArgumentError(f"{name}: expected (cost, wrt), two variables, not {made!r:.60}.")
-    return made
 
 
 def _chosen(options: argparse.Namespace, loop: Loop) -> dict[str, Any]:
@@ -257,34 +219,6 @@ def _chosen(options: argparse.Namespace, loop: Loop) -> dict[str, Any]:
         "of": options.of,
         "at": dict(map(_value, options.at)),
     }
-
-
-def _loop(name: str) -> Any:
-    """A gallery loop, or what ``module:function`` names."""
-    if name in loops:
-        return loops[name]
-    loop = _made("--loop", name)
-    if not isinstance(loop, Loop):
-        raise ArgumentError(f"--loop {name}: expected a lab.Loop, not {type(loop).__name__}.")
-    return loop
-
-
-def _made(option: str, name: str) -> Any:
-    """What ``module:function`` names, or returns."""
-    module, colon, function = name.partition(":")
-    if not colon:
-        raise ArgumentError(
-            f"{option} {name}: the gallery has {listing(loops)}; for your own, write "
-            "module:function."
-        )
-    sys.path.insert(0, "")
-    try:
-        found = getattr(importlib.import_module(module), function)
-        return found() if callable(found) else found
-    except LabError:
-        raise
-    except Exception as error:  # whatever a person's own module does
-        raise ArgumentError(f"{option} {name}: {first_line(error)}") from error
 
 
 def _taps(text: str, loop: Any) -> tuple[str, tuple[int, ...]]:
