@@ -34,11 +34,20 @@ GIVEN = ("sequences", "outputs_info", "non_sequences", "n_steps", *DEFAULTS)
 
 @dataclass(frozen=True)
 class Given:
-    """One thing that was said in the call, or was not said and `filled_in`."""
+    """One thing that was said in the call, or was not said and `filled_in`.
+
+    `variable` is the name of the variable that it is about, if it is about one.
+    """
 
     argument: str
     value: str
     filled_in: bool = False
+    variable: str = ""
+
+    @property
+    def is_output(self) -> bool:
+        """Whether it says None in the place of a state: an output that feeds nothing back."""
+        return self.argument == "outputs_info" and not self.variable
 
 
 @dataclass(frozen=True)
@@ -186,14 +195,22 @@ def _entry(name: str, entry: Any) -> Given:
     """One sequence, state or parameter of the call."""
     if entry is None:
         return Given(name, "None: an output that feeds nothing back")
-    if not isinstance(entry, dict):
-        tap = {"sequences": ", tap 0", "outputs_info": ", tap −1"}.get(name, "")
-        return Given(name, f"{entry}{tap}", bool(tap))
-    variable = entry.get("input", entry.get("initial"))
-    if entry.get("taps") is None:
-        return Given(name, f"{variable}, tap {'0' if 'input' in entry else '−1'}", True)
-    taps = ", ".join(str(tap).replace("-", "−") for tap in entry["taps"])
-    return Given(name, f"{variable}, taps {taps}")
+    variable, taps = entry, None
+    if isinstance(entry, dict):
+        variable, taps = entry.get("input", entry.get("initial")), entry.get("taps")
+    called = _named(variable) if isinstance(variable, Variable) else str(variable)
+    if taps is not None:
+        listed = ", ".join(str(tap).replace("-", "−") for tap in taps)
+        word = "tap" if len(taps) == 1 else "taps"
+        return Given(name, f"{called}, {word} {listed}", variable=called)
+    is_numeric = hasattr(getattr(variable, "type", None), "dtype")
+    default = {"sequences": ", tap 0", "outputs_info": ", tap −1"}.get(name, "")
+    tap = default if is_numeric or not isinstance(variable, Variable) else ""
+    return Given(name, f"{called}{tap}", bool(tap), called)
+
+
+def _named(variable: Variable) -> str:
+    return str(variable.name) if variable.name else written(variable)
 
 
 def _variables(entries: Any) -> set[Variable]:

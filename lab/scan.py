@@ -365,7 +365,10 @@ def _variable_names(op: Scan, inputs: Sequence[Variable]) -> tuple[str, ...]:
     if isinstance(op, TapeScan) and op.variable_names:
         return op.variable_names
     names = [_readable_name(variable) for variable in inputs[1:]]
-    count = op.info.n_seqs
+    info, count = op.info, op.info.n_seqs
+    first = count + info.n_mit_mot + info.n_mit_sot + info.n_sit_sot + info.n_untraced_sit_sot
+    # What an output is told from outside is the number of its rows, whose name is not its own.
+    names[first : first + info.n_nit_sot] = [None] * info.n_nit_sot
     others = unique_names([name or "v" for name in names[count:]])
     # A sequence that is read at several taps is several sequences of one name.
     sequences = [f"{name}_seq" if name in others else name or "s" for name in names[:count]]

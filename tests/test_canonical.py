@@ -7,14 +7,17 @@ import pytest
 from hypothesis import Phase, given, settings
 from random_loops import loops
 from trap_graphs import scan
+from twins import assert_twin
 
 import lab
+import visual
 from lab import gallery, storing
 from lab.calling import scan_call
 from lab.cutting import cut_of
 from lab.graphs import scan_nodes
 from lab.scan import outer_inputs, read_scan
 from lab.tape import Kind
+from visual.scene import Arrow, Group
 
 
 def theirs(loop):
@@ -131,6 +134,26 @@ def test_a_sequence_with_two_taps():
     printed = str(found)
     assert "as many as the shortest sequence   (filled in)" in printed
     assert "called once" in printed
+
+
+@pytest.mark.parametrize("name", gallery.loops)
+def test_the_picture_tells_the_same(name):
+    found = lab.canonical(gallery.loops[name])
+    scene = visual.canonical(found)
+    whole = scene.text() + " ".join(s.title for s in scene.shapes if isinstance(s, Group))
+    for item in found.inputs:
+        assert item.outer in whole
+        assert all(inner in whole for inner in item.inner)
+    for said in found.given:
+        assert said.value in whole
+    arrows = sum(isinstance(shape, Arrow) for shape in scene.shapes)
+    assert arrows == len(found.inputs) + sum(bool(item.inner) for item in found.inputs)
+
+
+def test_the_picture_of_two_taps():
+    assert_twin("canonical-window", visual.canonical(lab.canonical(gallery.loops["window"])))
+    one = lab.canonical(gallery.loops["square"].with_steps(1))
+    assert "no Scan" in visual.canonical(one).text()
 
 
 def test_mit_sots_come_before_sit_sots():

@@ -151,6 +151,14 @@ def test_what_a_sequence_was_cut_from():
     assert [known["x0"][t] for t in range(3)] == pytest.approx(f(values, 0.4, 3, 3))
 
 
+def test_an_output_is_not_called_like_the_number_of_steps():
+    x0, n = pt.dscalar("x0"), pt.lscalar("n")
+    _, ys = scan(lambda x: (x * 2, x**3), outputs_info=[x0, None], n_steps=n)
+    system = lab.system(ys)
+    assert [q.symbol for q in system.of_role(Role.OUTPUT)] == ["v"]
+    assert system.lines() == ("x0[t] = x0[t−1]·2", "v[t] = x0[t−1]³")
+
+
 def test_two_arrays_of_one_name_are_two_inputs():
     first, second, x0 = pt.dvector("u"), pt.dvector("u"), pt.dscalar("x0")
     xs = scan(lambda a, b, x: x + a * b, sequences=[first, second], outputs_info=[x0])

@@ -5,10 +5,12 @@
 - the pictures: `unrolled`, `rolled`, `tapes`, `ssa`, `genealogy`, `stepgraph` and `values` of a
   trace, `equations` of a trace and a system, `taps` of a tape or trace, `phases` of a
   derivation, `connections` of a derivative
+- `canonical`: what `pytensor.scan` was given, and what its Scan got
 - `figure`: the eight figures of the square loop
 - `Scene.save`, `Scene.svg`, `Scene.text`: a picture as a file or as text
 """
 
+from visual.canonical import canonical
 from visual.connections import connections
 from visual.drawing import draw
 from visual.equations import equations
@@ -28,6 +30,7 @@ from visual.unrolled import unrolled
 __all__ = [
     "Plot",
     "Scene",
+    "canonical",
     "connections",
     "draw",
     "equations",
