@@ -2,7 +2,8 @@
 # make test    set up, and run everything that must hold
 # make bench   measure speed against what a person would use instead
 #
-# PYTHON=… chooses the interpreter (3.11 or later), VENV=… the folder of the environment.
+# PYTHON=… chooses the interpreter (3.11 or later), VENV=… the folder of the environment,
+# ONLY='not browser' leaves out the tests in Chromium, which are the slowest.
 
 PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 python; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
@@ -19,7 +20,7 @@ start: $(VENV)/.start $(LESSON)
 	$(BIN)/jupyter lab $(if $(filter none,$(BROWSER)),--no-browser) $(if $(filter 0,$(shell id -u)),--allow-root) $(LESSON)
 
 test: $(VENV)/.test lint
-	$(BIN)/python -m pytest -n $(JOBS)
+	$(BIN)/python -m pytest -n $(JOBS) $(if $(ONLY),-m '$(ONLY)')
 
 lint: $(VENV)/.test
 	$(BIN)/ruff check .

@@ -13,6 +13,7 @@ What you can do, and the name for it:
 - differentiate forwards: `pushforward`; hold a loop's two derivatives together: `dot_product`
 - ask what becomes of a tap pattern: `Tape.reverse`
 - route gradients by where, cat, narrow and clamp: `structural`
+- break a rule of the derivative and see where it shows: `BROKEN`, `compare`
 - differentiate plain Python, with a tape that is written while it runs: `eager`
 
 `lab` draws nothing; that is what `visual` is for.
@@ -41,17 +42,22 @@ from lab.variables import Parameter, RandomState, Sequence, State
 if TYPE_CHECKING:
     from lab import eager, structural
     from lab.adjoint import DotProduct, dot_product
+    from lab.breaking import BROKEN, BrokenRule
     from lab.canonical_form import Canonical, canonical
+    from lab.comparison import Comparison, Truth, compare, truth
     from lab.explanation import Explanation, explain
     from lab.single_step import FewSteps, few_steps
     from lab.tangent import pushforward
-    from lab.terms import Vocabulary, vocabulary
+    from lab.words import Vocabulary, vocabulary
 
 __all__ = [
+    "BROKEN",
     "RULE",
     "ArgumentError",
     "BroadcastError",
+    "BrokenRule",
     "Canonical",
+    "Comparison",
     "Connected",
     "Derivation",
     "Derivative",
@@ -79,10 +85,12 @@ __all__ = [
     "TapeTrace",
     "ThroughUntraced",
     "Trace",
+    "Truth",
     "Undefined",
     "Vocabulary",
     "canonical",
     "check",
+    "compare",
     "derivative",
     "derive",
     "dot_product",
@@ -96,23 +104,30 @@ __all__ = [
     "structural",
     "system",
     "trace",
+    "truth",
     "until",
     "vocabulary",
 ]
 
 # Pictures of loops need none of these, and should not wait for them.
 _LATER = {
-    "DotProduct": "adjoint",
-    "dot_product": "adjoint",
-    "Explanation": "explanation",
-    "explain": "explanation",
-    "pushforward": "tangent",
+    "BROKEN": "breaking",
+    "BrokenRule": "breaking",
     "Canonical": "canonical_form",
     "canonical": "canonical_form",
-    "FewSteps": "single_step",
+    "compare": "comparison",
+    "Comparison": "comparison",
+    "dot_product": "adjoint",
+    "DotProduct": "adjoint",
+    "explain": "explanation",
+    "Explanation": "explanation",
     "few_steps": "single_step",
-    "Vocabulary": "terms",
-    "vocabulary": "terms",
+    "FewSteps": "single_step",
+    "pushforward": "tangent",
+    "Truth": "comparison",
+    "truth": "comparison",
+    "Vocabulary": "words",
+    "vocabulary": "words",
 }
 
 if not TYPE_CHECKING:

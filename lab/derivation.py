@@ -27,12 +27,17 @@ class PullbackRule:
     left in the slot is added: at the preserved ones, since an overwritten value has no
     later readers.  `reverses` tells whether forward values are read last step first,
     `replays` whether values that a mit-mot has overwritten are computed once more, instead
-    of being taken from the filled buffer.
+    of being taken from the filled buffer.  `recalls` gives the array in which the values of a
+    state or output are looked up: the buffer that the loop has filled.  `binds` tells in which
+    order a backward step takes the read taps of its tape as arguments: that of the tape.
+    `lab.breaking` has wrong values of these, each with what it does.
     """
 
     accumulates: Callable[[Tape], tuple[int, ...]] = lambda tape: tape.preserved
     reverses: bool = True
     replays: bool = True
+    recalls: Callable[[LoopVariable], Variable] = lambda part: part.outer_output
+    binds: Callable[[Tape], tuple[int, ...]] = lambda tape: tape.reads
 
 
 RULE = PullbackRule()

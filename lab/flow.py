@@ -91,6 +91,7 @@ def flow(trace: Trace) -> Flow:
 
 
 Reader = Callable[[int], Value]
+Held = tuple[int, TapeTrace | SequenceTrace]
 
 
 def _step(scan: ScanTrace, step: int, readers: Mapping[Leaf, Reader]) -> Iterator[Write]:
@@ -123,27 +124,24 @@ def _reader(
     return lambda step: parameter
 
 
-Maker = tuple[int, TapeTrace]
-
-
-def maker(trace: Trace, number: int, sequence: SequenceTrace) -> Maker | None:
-    """The Scan and the tape that made what a sequence of Scan `number` brings.
-
-    None for what was given from outside, as a loop's own sequences are, or the gradient of an
-    output.
-    """
-    parent = trace.scans[number].parent
-    if parent is None or sequence.source is None or is_outer_gradient(sequence):
-        return None
-    variable = trace.scans[parent].variable(sequence.source)
-    if isinstance(variable, SequenceTrace):
-        return maker(trace, parent, variable)
-    return (parent, variable) if isinstance(variable, TapeTrace) else None
-
-
 def is_outer_gradient(sequence: SequenceTrace) -> bool:
     """Whether a derivative reads the gradient of an output, which comes in from outside."""
     return sequence.group is ReadingGroup.NIT_SOT_GRADIENT
+
+
+def first_reader(trace: Trace, number: int, sequence: SequenceTrace) -> Held:
+    """Whose values a sequence of Scan `number` brings: the Scan, and its tape or own sequence.
+
+    A derivative reads what its parent has made, or had read itself.  What was given from
+    outside, or is the gradient of an output, belongs to the first Scan that reads it.
+    """
+    parent = trace.scans[number].parent
+    if parent is None or sequence.source is None or is_outer_gradient(sequence):
+        return number, sequence
+    variable = trace.scans[parent].variable(sequence.source)
+    if isinstance(variable, SequenceTrace):
+        return first_reader(trace, parent, variable)
+    return (parent, variable) if isinstance(variable, TapeTrace) else (number, sequence)
 
 
 def values_read(
@@ -154,27 +152,38 @@ def values_read(
 ) -> list[Value]:
     """What a sequence of Scan `number` brings to every step."""
     indices = sequence.axis.index.tolist()
-    made = maker(trace, number, sequence)
-    if made is None:
-        giver, name = _first_reader(trace, number, sequence)
-        return [Value(giver, name, -1, index) for index in indices]
-    scan, tape = made
-    rows = {index: row for row, index in enumerate(tape.axis.index.tolist())} if tape.axis else {}
-    found = (rows.get(index, index) for index in indices)
+    scan, held = first_reader(trace, number, sequence)
+    found = (slot_at(trace, scan, held, index) for index in indices)
     return [
-        Value(scan, tape.name, tape.argument, row, versions.get((scan, tape.argument, row), 0))
-        for row in found
+        Value(*place, versions.get((place.scan, place.argument, place.row), 0)) for place in found
     ]
 
 
-def _first_reader(trace: Trace, number: int, sequence: SequenceTrace) -> tuple[int, str]:
-    """The first Scan in the line of descent that was given what a sequence brings."""
-    parent = trace.scans[number].parent
-    if parent is not None and sequence.source is not None and not is_outer_gradient(sequence):
-        variable = trace.scans[parent].variable(sequence.source)
-        if isinstance(variable, SequenceTrace):
-            return _first_reader(trace, parent, variable)
-    return number, sequence.name
+class Slot(NamedTuple):
+    """A row of a tape, or an index of a sequence that was given (then `argument` is -1)."""
+
+    scan: int
+    variable: str
+    argument: int
+    row: int
+
+
+def slot_at(trace: Trace, number: int, held: TapeTrace | SequenceTrace, index: int) -> Slot:
+    """Where the value of a variable of Scan `number` stands that has an index in time."""
+    if isinstance(held, SequenceTrace):
+        scan, first = first_reader(trace, number, held)
+        if not isinstance(first, SequenceTrace):
+            return slot_at(trace, scan, first, index)
+        if first.taken is None:
+            return Slot(scan, first.name, -1, index)
+        made = trace.scans[first.taken.scan].variable(Leaf("", None, first.taken.variable))
+        step = first.axis.rows.get(index)
+        if step is None or not isinstance(made, TapeTrace):
+            return Slot(scan, first.name, -1, index)
+        row = int(first.taken.rows[step])
+        return Slot(first.taken.scan, made.name, made.argument, row)
+    row = held.axis.rows.get(index, index) if held.axis is not None else index
+    return Slot(number, held.name, held.argument, row)
 
 
 def adds_old(formula: Formula) -> bool:

@@ -11,7 +11,7 @@ the loop may stop early, ``until(condition)``.
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from pytensor.graph.basic import Variable
@@ -24,6 +24,9 @@ from lab.system import System, system
 from lab.trace import Trace
 from lab.tracing import trace
 from lab.variables import Parameter, RandomState, Sequence, State
+
+if TYPE_CHECKING:
+    from lab.written import Parameters, Sequences, States
 
 TAPPED = (State, Sequence)
 GROUPS: dict[str, type] = {
@@ -75,6 +78,28 @@ class Loop:
         if not self.states and not self.outputs:
             raise ArgumentError("states = [], outputs = []: a loop computes at least one of them.")
         self._check_steps()
+
+    @classmethod
+    def from_text(
+        cls,
+        text: str,
+        states: "States" = (),
+        sequences: "Sequences" = (),
+        parameters: "Parameters" = (),
+        **others: Any,
+    ) -> "Loop":
+        """A loop whose step is written as text, in the grammar of `lab.grammar`.
+
+        The variables are values by name, ``{"x": 0.95}``, whose taps follow from the text, or
+        `State`, `Sequence` and `Parameter` with taps that must agree with it.  Whatever is
+        assigned and is no state is an output.  `others` are fields of the loop, as `n_steps`.
+        ``str(loop.step)`` is the text again.
+
+            >>> Loop.from_text("x = sin(x1)*u + x2", {"x": [0.1, 0.2]}, {"u": [1.0, 2.0, 3.0]})
+        """
+        from lab.written import written_loop  # only who writes a step as text needs the grammar
+
+        return cls(**written_loop(text, states, sequences, parameters), **others)
 
     @property
     def variables(self) -> dict[str, State | Sequence | Parameter | RandomState]:

@@ -18,6 +18,7 @@ from lab.cotangent import (
     status_of,
 )
 from lab.derivation import Derivation, Outcome, Verdict
+from lab.part_names import PartNames
 from lab.scan import LoopVariable, outer_inputs
 from lab.tape import Kind
 
@@ -33,32 +34,32 @@ _FOUND: Mapping[Kind, str] = {
 
 def outcomes(d: Derivation) -> tuple[Outcome, ...]:
     """What became of the gradient of every outer input but the number of steps."""
-    found = zip(outer_inputs(d.forward), d.gradients[1:], strict=True)
-    return tuple(_outcome(d, part, gradient) for part, gradient in found)
+    found, names = zip(outer_inputs(d.forward), d.gradients[1:], strict=True), PartNames.of(d)
+    return tuple(_outcome(d, part, gradient, names) for part, gradient in found)
 
 
-def _outcome(d: Derivation, part: LoopVariable, gradient: Variable) -> Outcome:
-    status = status_of(gradient)
+def _outcome(d: Derivation, part: LoopVariable, gradient: Variable, names: PartNames) -> Outcome:
+    name, status = names.parts[part], status_of(gradient)
     if part.kind is Kind.UNTRACED:
         reason = "replaced at every step, and no record is kept of its values"
-        return Outcome(part.name, part.kind, Verdict.UNTRACED, reason)
+        return Outcome(name, part.kind, Verdict.UNTRACED, reason)
     if part.kind is Kind.NIT_SOT:
         reason = "what goes in is the number of its rows, which cannot change a little"
-        return Outcome(part.name, part.kind, Verdict.DISCONNECTED, reason)
+        return Outcome(name, part.kind, Verdict.DISCONNECTED, reason)
     if isinstance(status, Undefined):
         known = (d.step.statuses.get(argument) for argument in part.inner_inputs)
         status = next((s for s in known if isinstance(s, Undefined)), status)
-        return Outcome(part.name, part.kind, verdict_of(status), status.reason)
+        return Outcome(name, part.kind, verdict_of(status), status.reason)
     discrete = bool(part.inner_inputs) and not is_continuous(part.inner_inputs[0])
     if isinstance(status, Disconnected):
         reason = _WHOLE if discrete else status.reason
-        return Outcome(part.name, part.kind, Verdict.DISCONNECTED, reason)
+        return Outcome(name, part.kind, Verdict.DISCONNECTED, reason)
     made = next((v for v, source in _made(d) if source is part), None)
     if made is None:
         reason = _WHOLE if discrete else "no result of a step depends on it"
-        return Outcome(part.name, part.kind, Verdict.ZERO, reason)
+        return Outcome(name, part.kind, Verdict.ZERO, reason)
     last = "[-1]" if part.kind is Kind.PARAMETER else "[::-1]"
-    return Outcome(part.name, part.kind, Verdict.CONNECTED, _FOUND[part.kind], made.name + last)
+    return Outcome(name, part.kind, Verdict.CONNECTED, _FOUND[part.kind], names.parts[made] + last)
 
 
 def _made(d: Derivation) -> list[tuple[LoopVariable, LoopVariable]]:

@@ -18,9 +18,10 @@ from lab.derivation import (
     Verdict,
 )
 from lab.errors import listing
-from lab.expression import text
+from lab.expression import Leaf, text
 from lab.formula import formulas
 from lab.outcomes import verdict_of
+from lab.part_names import PartNames
 from lab.scan import LoopVariable, outer_inputs
 from lab.tape import Kind
 
@@ -44,18 +45,19 @@ Texts = Mapping[Variable, str]
 
 def record(derivation: Derivation) -> DerivationRecord:
     """A derivation as plain data."""
-    texts = _texts(derivation)
+    names = PartNames.of(derivation)
+    texts = _texts(derivation, names)
     tellers: tuple[Callable[[Derivation], list[Item]], ...] = (
         _steps,
-        _classes,
-        _rule,
-        partial(_placeholders, texts=texts),
-        partial(_results, texts=texts),
+        partial(_classes, names=names),
+        partial(_rule, names=names),
+        partial(_placeholders, texts=texts, names=names),
+        partial(_results, texts=texts, names=names),
         _accumulation,
-        _sequences,
+        partial(_sequences, names=names),
         partial(_tapes, texts=texts),
-        partial(_remaining, texts=texts),
-        _scan,
+        partial(_remaining, texts=texts, names=names),
+        partial(_scan, names=names),
         _order,
     )
     phases = tuple(
@@ -71,13 +73,14 @@ def record(derivation: Derivation) -> DerivationRecord:
     )
 
 
-def _texts(d: Derivation) -> Texts:
+def _texts(d: Derivation, names: PartNames) -> Texts:
     """All expressions that the phases build in plain text, simplified together."""
     found: list[Variable] = [*d.step.reused]
     found += [g for g in d.step.gradients.values() if isinstance(status_of(g), Connected)]
     variables = [s.variable for s in d.states] + [t.variable for t in d.totals]
     found += [v for variable in variables for v in variable.inner_outputs]
-    expressions = formulas(found, {})
+    leaves = {v: Leaf(name, None, -1) for v, name in names.arguments.items()}
+    expressions = formulas(found, leaves)
     return {
         variable: text(expression, lambda leaf: leaf.variable)
         for variable, expression in zip(found, expressions, strict=True)
@@ -85,6 +88,8 @@ def _texts(d: Derivation) -> Texts:
 
 
 def _taps(taps: Sequence[int]) -> str:
+    if not taps:
+        return "nothing"
     return f"({', '.join(map(str, taps))})"
 
 
@@ -101,7 +106,7 @@ def _steps(d: Derivation) -> list[Item]:
     ]
 
 
-def _classes(d: Derivation) -> list[Item]:
+def _classes(d: Derivation, names: PartNames) -> list[Item]:
     items = []
     for part in outer_inputs(d.forward):
         reached = (
@@ -117,12 +122,12 @@ def _classes(d: Derivation) -> list[Item]:
             decision, verdict = "receives a gradient", Verdict.CONNECTED
         else:
             decision, verdict = "no gradient reaches it", Verdict.DISCONNECTED
-        items.append(Item(part.name, f"{part.kind}; {decision}", _slots(part), verdict))
+        items.append(Item(names.parts[part], f"{part.kind}; {decision}", _slots(part), verdict))
     return items
 
 
-def _rule(d: Derivation) -> list[Item]:
-    inputs = listing(v for v in d.step.gradients)
+def _rule(d: Derivation, names: PartNames) -> list[Item]:
+    inputs = listing(map(names.argument, d.step.gradients))
     results = listing(f"{part.name}[{tap}]" for part, tap in d.step.signals)
     return [
         Item(
@@ -135,14 +140,14 @@ def _rule(d: Derivation) -> list[Item]:
     ]
 
 
-def _placeholders(d: Derivation, texts: Texts) -> list[Item]:
+def _placeholders(d: Derivation, texts: Texts, names: PartNames) -> list[Item]:
     items = [
         Item(f"{part.name}[{tap}]", "its gradient will come in as", str(signal))
         for (part, tap), signal in d.step.signals.items()
     ]
     items += [
         Item(
-            str(stand_in),
+            names.argument(stand_in),
             "its recorded value can be read instead of computed again",
             texts[result],
             Verdict.REUSED,
@@ -152,7 +157,7 @@ def _placeholders(d: Derivation, texts: Texts) -> list[Item]:
     return items
 
 
-def _results(d: Derivation, texts: Texts) -> list[Item]:
+def _results(d: Derivation, texts: Texts, names: PartNames) -> list[Item]:
     results: dict[Variable, list[str]] = {}
     for part, tap in d.step.signals:
         results.setdefault(dict(part.writes)[tap], []).append(f"{part.name}[{tap}]")
@@ -169,12 +174,13 @@ def _results(d: Derivation, texts: Texts) -> list[Item]:
         status = status_of(gradient)
         expression = "" if isinstance(status, Undefined) else texts[gradient]
         told = "gradient" if expression else str(status)
-        items.append(Item(str(argument), told, expression, verdict_of(status)))
+        items.append(Item(names.argument(argument), told, expression, verdict_of(status)))
     for part in d.forward.of_kind(Kind.MIT_SOT, Kind.SIT_SOT, Kind.NIT_SOT):
         for result in part.inner_outputs:
             if result in d.step.reused:
                 told = "forward result reused, not computed again"
-                items.append(Item(str(d.step.reused[result]), told, verdict=Verdict.REUSED))
+                stand_in = names.argument(d.step.reused[result])
+                items.append(Item(stand_in, told, verdict=Verdict.REUSED))
     if d.forward.of_kind(Kind.MIT_MOT):
         items.append(Item("mit-mots", "never reused: their slots may have been written again"))
     return items
@@ -207,16 +213,18 @@ def _accumulation(d: Derivation) -> list[Item]:
     return items
 
 
-def _sequences(d: Derivation) -> list[Item]:
+def _sequences(d: Derivation, names: PartNames) -> list[Item]:
     items = []
     for group in ReadingGroup:
         members = [reading for reading in d.readings if reading.group is group]
         if not members:
             items.append(Item(str(group), "none is needed", verdict=Verdict.ABSENT))
         for reading in members:
-            subject = f"{reading.source.name}[{reading.tap}]"
+            source = names.parts[reading.source]
+            subject = source if source.endswith("]") else f"{source}[{reading.tap}]"
             verdict = Verdict.REUSED if group is ReadingGroup.RESULT else Verdict.READ
-            slices = f"{reading.variable.name}{reading.slices}"
+            whole = source if source.endswith("]") else reading.variable.name
+            slices = f"{whole}{reading.slices}"
             items.append(Item(subject, str(group), slices, verdict))
     return items
 
@@ -242,36 +250,37 @@ def _tapes(d: Derivation, texts: Texts) -> list[Item]:
     return items
 
 
-def _remaining(d: Derivation, texts: Texts) -> list[Item]:
+def _remaining(d: Derivation, texts: Texts, names: PartNames) -> list[Item]:
     items = []
     for total in d.totals:
         how, verdict = "one at every step (nit-sot)", Verdict.PER_STEP
         if total.source.kind is Kind.PARAMETER:
             how, verdict = "summed up over the steps (sit-sot)", Verdict.SUMMED
         (result,) = total.variable.inner_outputs
-        items.append(Item(total.variable.name, how, texts[result], verdict))
+        items.append(Item(names.parts[total.variable], how, texts[result], verdict))
     for part in outer_inputs(d.forward):
         for argument in part.inner_inputs:
-            status = d.step.statuses.get(argument)
+            status, name = d.step.statuses.get(argument), names.argument(argument)
             if isinstance(status, Undefined):
-                items.append(Item(str(argument), str(status), verdict=verdict_of(status)))
+                items.append(Item(name, str(status), verdict=verdict_of(status)))
             elif status is None and part.kind is not Kind.UNTRACED:
                 told = str(Disconnected())
-                items.append(Item(str(argument), told, verdict=Verdict.DISCONNECTED))
+                items.append(Item(name, told, verdict=Verdict.DISCONNECTED))
         if part.kind is Kind.UNTRACED:
             told = "untraced: no gradient exists"
-            items.append(Item(part.name, told, verdict=Verdict.UNTRACED))
+            items.append(Item(names.parts[part], told, verdict=Verdict.UNTRACED))
     if not items:
         told = "every gradient is that of a state, and has its tape"
         items.append(Item("sequences, parameters", told, verdict=Verdict.ABSENT))
     return items
 
 
-def _scan(d: Derivation) -> list[Item]:
+def _scan(d: Derivation, names: PartNames) -> list[Item]:
     if d.node is None:
         told = "not needed: no gradient depends on the steps"
         return [Item(d.backward.name, told, verdict=Verdict.ABSENT)]
-    return [Item(part.name, f"{part.kind}", _slots(part)) for part in outer_inputs(d.backward)]
+    parts = outer_inputs(d.backward)
+    return [Item(names.parts[part], f"{part.kind}", _slots(part)) for part in parts]
 
 
 def _order(d: Derivation) -> list[Item]:

@@ -197,7 +197,7 @@ def _reverse_state(task: Task, step: StepGradients, state: LoopVariable) -> Reve
         rows.reversed_gradient(
             task.given[state.outer_output], state, task.steps, rows.fits(task, state)
         ),
-        tuple(arguments.values()),
+        tuple(arguments[tap] for tap in task.rule.binds(tape)),
         tuple(cast_like(result, like) for result in results),
     )
     return ReverseState(state, variable, accumulated, cleared)

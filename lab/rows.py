@@ -57,7 +57,7 @@ def reverse_sequences(
             part,
             tap,
             argument,
-            part.outer_output,
+            task.rule.recalls(part),
         )
         for part in forward.states
         for tap, argument in part.reads
@@ -68,7 +68,7 @@ def reverse_sequences(
         if part.kind is Kind.NIT_SOT
     ]
     candidates += [
-        (group.RESULT, part, tap, step.reused[result], part.outer_output)
+        (group.RESULT, part, tap, step.reused[result], task.rule.recalls(part))
         for part in forward.of_kind(Kind.MIT_SOT, Kind.SIT_SOT, Kind.NIT_SOT)
         for tap, result in part.writes
         if result in step.reused

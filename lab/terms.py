@@ -1,145 +1,150 @@
-"""The words of PyTensor's documentation for one Scan: what each variable is called, and where.
+"""What a step that was written as text consists of, and what its operations compute."""
 
-    >>> print(vocabulary(gallery.loops["window"]))
-
-The documentation tells four places apart: the call, where the function that builds the step
-gets *slices*; the *inner* function, which runs at every step; the *outer* graph, in which
-the Scan stands; and the gradient, which is a Scan again.
-"""
-
-from collections.abc import Iterable, Iterator
+import ast
+import math
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import reduce
+from types import MappingProxyType
+from typing import Any
 
-from pytensor.graph.basic import Apply, Variable
-
-from lab import storing
-from lab.expression import Leaf
-from lab.loop import Loop
-from lab.scan import LoopVariable, ScanParts, outer_inputs, outer_outputs, read_scan
-from lab.system import system, the_scan
-from lab.system_text import Writer
-from lab.tape import Kind
-
-COLUMNS = ("variable", "word", "slices", "inner", "outer", "gradient")
-NOTHING = "–"
+import pytensor.tensor as pt
+from pytensor.configdefaults import config
 
 
-@storing.record
 @dataclass(frozen=True)
-class Entry:
-    """One word for one variable, and what stands for it at the four places."""
+class Read:
+    """A variable as the step receives it: at a tap, or None for its name alone."""
 
-    variable: str
-    word: str
-    slices: str
-    inner: str
-    outer: str
-    gradient: str
+    name: str
+    tap: int | None
 
 
-@storing.record
 @dataclass(frozen=True)
-class Vocabulary:
-    """The words for all variables of a Scan."""
+class Made:
+    """What an earlier line of the same step made."""
 
-    scan: str
-    entries: tuple[Entry, ...]
-
-    def __str__(self) -> str:
-        heads = (
-            "variable",
-            "is called",
-            "at the call (_slices)",
-            "inside (_inner)",
-            "outside (_outer)",
-            "in the gradient",
-        )
-        rows = [heads, *(tuple(getattr(e, name) for name in COLUMNS) for e in self.entries)]
-        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        lines = [
-            "  ".join(f"{word:{width}}" for word, width in zip(row, widths, strict=True)).rstrip()
-            for row in rows
-        ]
-        return "\n".join([lines[0], "─" * len(lines[0]), *lines[1:]])
+    name: str
 
 
-def vocabulary(subject: Loop | Variable | Apply) -> Vocabulary:
-    """What the variables of a Scan are called; `subject` is a loop, or as for `system`."""
-    node = subject.build().node if isinstance(subject, Loop) else the_scan(subject)
-    parts = read_scan(node.op, node.inputs, node.outputs)
-    return Vocabulary(parts.name, tuple(_entries(parts, node, Writer(system(node)))))
+@dataclass(frozen=True)
+class Number:
+    """A literal number."""
+
+    value: float
 
 
-def _entries(parts: ScanParts, node: Apply, writer: Writer) -> Iterator[Entry]:
-    arguments = {v: number for number, v in enumerate(parts.inner_inputs)}
-    results: dict[LoopVariable, int] = {}
-    made_by: dict[LoopVariable, range] = {}
-    first = 0
-    for place, part in enumerate(outer_outputs(parts, node)):
-        results[part], made_by[part] = place, range(first, first + len(part.inner_outputs))
-        first += len(part.inner_outputs)
-    for number, part in enumerate(outer_inputs(parts), start=1):
-        symbol = writer.system.quantities[number - 1].symbol
-        if part.kind is not Kind.NIT_SOT:
-            leaves = [Leaf(symbol, tap, number - 1) for tap in part.tape.reads]
-            slices = ", ".join(map(writer.term, leaves))
-            if part.kind is Kind.UNTRACED:
-                slices = f"{symbol}[t−1]"
-            inner = f"argument {_span(arguments[v] for v in part.inner_inputs)}"
-            word, back = WORDS[part.kind][0], _back_in(part, symbol)
-            yield Entry(symbol, word, slices, inner, f"input {number}", back)
-        if part in results:
-            made = [Leaf(symbol, tap, number - 1) for tap in part.tape.writes]
-            slices = ", ".join(map(writer.term, made))
-            if part.kind is Kind.UNTRACED:
-                slices = f"{symbol}[t]"
-            inner = f"result {_span(made_by[part])}"
-            word, back = WORDS[part.kind][-1], _back_out(part, symbol)
-            outer = f"output {results[part]}"
-            yield Entry(symbol, word, f"returns {slices}", inner, outer, back)
+@dataclass(frozen=True)
+class Operation:
+    """An operator or function, by its name in the text, applied to its arguments."""
+
+    name: str
+    arguments: tuple["Node", ...]
 
 
-WORDS = {
-    Kind.SEQUENCE: ("input",),
-    Kind.PARAMETER: ("parameter",),
-    Kind.NIT_SOT: ("output",),
-    Kind.UNTRACED: ("non-numeric input state", "non-numeric output state"),
-    **dict.fromkeys((Kind.MIT_MOT, Kind.MIT_SOT, Kind.SIT_SOT), ("input state", "output state")),
-}
+Node = Read | Made | Number | Operation
 
 
-def _is_whole(part: LoopVariable) -> bool:
-    row = (part.inner_inputs or part.inner_outputs)[0]
-    return getattr(row.type, "dtype", "float")[0] not in "fc"
+@dataclass(frozen=True)
+class Line:
+    """One line of a step: what it assigns to, and the formula; or the condition to stop on."""
+
+    target: str
+    written: str
+    node: Node
+    is_until: bool = False
 
 
-def _back_in(part: LoopVariable, symbol: str) -> str:
-    """What the gradient makes of a variable that goes into the step."""
-    if part.kind is Kind.UNTRACED or not hasattr(part.outer_input.type, "dtype"):
-        return NOTHING
-    if _is_whole(part):
-        return "no gradient: whole numbers"
-    if part.kind is Kind.SEQUENCE:
-        return f"d{symbol}: nit-sot"
-    if part.kind is Kind.PARAMETER:
-        return f"d{symbol}: sit-sot, a running total"
-    return f"d{symbol}: mit-mot, writes {_signed(part.tape.reverse().writes)}"
+@dataclass(frozen=True)
+class Function:
+    """A function of the grammar, and how many arguments it takes."""
+
+    apply: Callable[..., Any]
+    fewest: int = 1
+    most: int = 1
 
 
-def _back_out(part: LoopVariable, symbol: str) -> str:
-    """What the gradient makes of a variable that comes out of the step."""
-    if part.kind is Kind.UNTRACED or _is_whole(part):
-        return NOTHING
-    if part.kind is Kind.NIT_SOT:
-        return f"d{symbol}: sequence, reversed"
-    return f"d{symbol}: mit-mot, reads {_signed(part.tape.reverse().reads)}"
+def _least(*values: Any) -> Any:
+    return reduce(pt.minimum, values)
 
 
-def _signed(taps: tuple[int, ...]) -> str:
-    return ", ".join(str(tap).replace("-", "−") for tap in taps)
+def _largest(*values: Any) -> Any:
+    return reduce(pt.maximum, values)
 
 
-def _span(found: Iterable[int]) -> str:
-    """``3``, or ``3 to 5``."""
-    numbers = list(found)
-    return f"{numbers[0]} to {numbers[-1]}" if len(numbers) > 1 else str(numbers[0])
+FUNCTIONS: Mapping[str, Function] = MappingProxyType(
+    {
+        "sin": Function(pt.sin),
+        "cos": Function(pt.cos),
+        "tan": Function(pt.tan),
+        "arcsin": Function(pt.arcsin),
+        "arccos": Function(pt.arccos),
+        "arctan": Function(pt.arctan),
+        "sinh": Function(pt.sinh),
+        "cosh": Function(pt.cosh),
+        "tanh": Function(pt.tanh),
+        "exp": Function(pt.exp),
+        "log": Function(pt.log),
+        "sqrt": Function(pt.sqrt),
+        "sigmoid": Function(pt.sigmoid),
+        "abs": Function(pt.abs),
+        "min": Function(_least, 2, 8),
+        "max": Function(_largest, 2, 8),
+        "where": Function(pt.switch, 3, 3),
+        "dot": Function(pt.dot, 2, 2),
+        "sum": Function(pt.sum),
+    }
+)
+CONSTANTS: Mapping[str, float] = MappingProxyType({"pi": math.pi})
+OPERATORS: Mapping[type[ast.operator], str] = MappingProxyType(
+    {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.MatMult: "@"}
+)
+COMPARISONS: Mapping[type[ast.cmpop], str] = MappingProxyType(
+    {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!="}
+)
+_APPLIED: Mapping[str, Callable[..., Any]] = MappingProxyType(
+    {
+        "+": pt.add,
+        "*": pt.mul,
+        "/": pt.true_div,
+        "**": pt.pow,
+        "@": pt.matmul,
+        "<": pt.lt,
+        "<=": pt.le,
+        ">": pt.gt,
+        ">=": pt.ge,
+        "==": pt.eq,
+        "!=": pt.neq,
+        "and": lambda *values: reduce(pt.and_, values),
+        "or": lambda *values: reduce(pt.or_, values),
+        "not": pt.invert,
+    }
+)
+
+
+def compute(node: Node, read: Callable[[Read], Any], made: Mapping[str, Any]) -> Any:
+    """The PyTensor variable of a formula; `read` gives those that the step receives."""
+    if isinstance(node, Read):
+        return read(node)
+    if isinstance(node, Made):
+        return made[node.name]
+    if isinstance(node, Number):
+        # In floats: small integers would overflow in the types that PyTensor finds for them.
+        return pt.constant(float(node.value), dtype=config.floatX)
+    if node.name == "**" and isinstance(node.arguments[1], Number):
+        return compute(node.arguments[0], read, made) ** node.arguments[1].value
+    values = [compute(argument, read, made) for argument in node.arguments]
+    if node.name == "-":
+        return -values[0] if len(values) == 1 else values[0] - values[1]
+    if node.name in FUNCTIONS:
+        return FUNCTIONS[node.name].apply(*values)
+    return _APPLIED[node.name](*values)
+
+
+def reads_of(node: Node) -> Iterator[Read]:
+    """All that a formula reads, as often as it does."""
+    if isinstance(node, Read):
+        yield node
+    elif isinstance(node, Operation):
+        for argument in node.arguments:
+            yield from reads_of(argument)

@@ -33,6 +33,11 @@ class Axis:
 
     __eq__ = same
 
+    @cached_property
+    def rows(self) -> Mapping[int, int]:
+        """The row in which an index stands."""
+        return {index: row for row, index in enumerate(self.index.tolist())}
+
 
 @storing.record
 @dataclass(frozen=True, eq=False)
@@ -98,11 +103,24 @@ class TapeTrace:
 
 @storing.record
 @dataclass(frozen=True, eq=False)
+class Taken:
+    """Of which Scan, and of which of its variables by number, step s reads row ``rows[s]``."""
+
+    scan: int
+    variable: int
+    rows: np.ndarray
+
+    __eq__ = same
+
+
+@storing.record
+@dataclass(frozen=True, eq=False)
 class SequenceTrace:
     """One sequence: the value that each step read; `axis` tells of what, and at which index.
 
     A gradient reads what the loop that it differentiates had read or computed: `source` is
-    that variable of the parent and its tap, `group` why it is read.
+    that variable of the parent and its tap, `group` why it is read.  A loop may read what
+    another loop has computed: `taken` tells from where.
     """
 
     name: str
@@ -111,6 +129,7 @@ class SequenceTrace:
     axis: Axis
     source: Leaf | None = None
     group: ReadingGroup | None = None
+    taken: "Taken | None" = None
 
     __eq__ = same
 
@@ -247,7 +266,7 @@ class Trace:
 
         Differences are absolute, and relative where values exceed 1.  `mode` is a PyTensor
         compilation mode.  Raises LabError for a trace that was read from JSON, which has no
-        graph.
+        graph, and where PyTensor fails to compile or run the graph.
         """
         if self.live is None:
             raise LabError("verify: this trace was read from JSON and has no graph to compile.")

@@ -28,6 +28,7 @@ from lab.trace import (
     ParameterTrace,
     ScanTrace,
     SequenceTrace,
+    Taken,
     TapeTrace,
     Trace,
 )
@@ -65,7 +66,7 @@ def trace(
     inside = StepValues()
     filled: dict[Variable, tuple[int, int]] = {}
     for number, recording in enumerate(recordings):
-        scan = _scan_trace(recording, values, index, axes, used)
+        scan = _scan_trace(recording, values, index, axes, used, filled)
         variables = list(enumerate(outer_inputs(recording.parts)))
         made = [(i, v.outer_input) for i, v in variables if v.kind is not Kind.NIT_SOT]
         scans.append(replace(scan, **inside.of(recording), feeds=feeds(made, filled)))
@@ -82,6 +83,7 @@ def _scan_trace(
     index: Mapping[Apply, int],
     axes: dict[Variable, Axis],
     used: set[Variable],
+    filled: Mapping[Variable, tuple[int, int]],
 ) -> ScanTrace:
     parts, node = recording.parts, recording.node
     derivation = getattr(node.op, "derivation", None)
@@ -103,11 +105,10 @@ def _scan_trace(
             axis = _sequence_axis(part, sources.get(position), values, axes)
             axes[part.outer_input] = axis
             shown = _cut(axis, read.rows)
-            sequences.append(
-                SequenceTrace(
-                    part.name, position, freeze(read.values), shown, *origins.get(position, ())
-                )
-            )
+            origin, group = origins.get(position, (None, None))
+            taken = _taken(part, read.rows, values, filled) if derivation is None else None
+            held = freeze(read.values)
+            sequences.append(SequenceTrace(part.name, position, held, shown, origin, group, taken))
             continue
         if part.kind is Kind.PARAMETER and hasattr(part.outer_input.type, "dtype"):
             value = freeze(np.array(values[part.outer_input]))
@@ -205,6 +206,17 @@ def _sequence_axis(
         if known is None or len(known.index) < len(values[array]):
             return Axis(source.name, freeze(rows))
     return Axis(known.variable, freeze(known.index[rows]))
+
+
+def _taken(
+    part: LoopVariable,
+    read: np.ndarray,
+    values: Mapping[Variable, Any],
+    filled: Mapping[Variable, tuple[int, int]],
+) -> Taken | None:
+    """Which rows of another Scan's result a loop's sequence is cut from, if it is."""
+    array, rows = running.rows_of(part.outer_input, values, filled)
+    return Taken(*filled[array], freeze(rows[read])) if array in filled else None
 
 
 def _cut(axis: Axis, rows: np.ndarray) -> Axis:

@@ -22,9 +22,17 @@ def as_value(value: Any, argument: str) -> np.ndarray:
     return array if isinstance(value, np.ndarray | np.generic) else array.astype(config.floatX)
 
 
-def check_takes(taps: tuple[int, ...], takes: int | None, variable: str) -> None:
-    """Raise ArgumentError if a step that takes a certain number of taps is given another."""
-    if takes is not None and len(taps) != takes:
+Takes = int | tuple[int, ...] | None
+
+
+def check_takes(taps: tuple[int, ...], takes: Takes, variable: str) -> None:
+    """Raise ArgumentError if a step that takes certain taps, or so many, is given others."""
+    if isinstance(takes, tuple) and taps != takes:
+        raise ArgumentError(
+            f"taps of {variable} = {list(taps)}: this loop's step is written for the taps "
+            f"{list(takes)}."
+        )
+    if isinstance(takes, int) and len(taps) != takes:
         raise ArgumentError(
             f"taps of {variable} = {list(taps)}: this loop's step takes exactly {takes} "
             f"{'tap' if takes == 1 else 'taps'}."
@@ -39,13 +47,13 @@ class State:
     -1, `initial` is the value to start from; otherwise it holds, oldest first, as many
     values as the taps reach back.  The step receives the value at a single tap, or the list
     of the values at several, in the order of `taps`.  A step that can only take a certain
-    number of taps says so with `takes`.
+    number of taps, or certain taps, says so with `takes`.
     """
 
     name: str
     initial: Any
     taps: tuple[int, ...] = (-1,)
-    takes: int | None = None
+    takes: Takes = None
 
     def __post_init__(self) -> None:
         taps = check_taps(self.taps, f"taps of state {self.name}")
@@ -85,7 +93,8 @@ class State:
         """The same state with other taps; the oldest initial value is repeated as needed."""
         taps = check_taps(taps, f"taps of state {self.name}")
         reach = -min(taps, default=1)
-        if reach < 1 or (self.takes is not None and len(taps) != self.takes):
+        check_takes(taps, self.takes, f"state {self.name}")
+        if reach < 1:
             return replace(self, taps=taps)  # which says what is wrong with them
         rows = self.first_values
         missing = max(0, reach - len(rows))
@@ -104,7 +113,7 @@ class Sequence:
     name: str
     values: Any
     taps: tuple[int, ...] = (0,)
-    takes: int | None = None
+    takes: Takes = None
 
     def __post_init__(self) -> None:
         taps = check_taps(self.taps, f"taps of sequence {self.name}")

@@ -13,6 +13,7 @@ from lab import gallery
 from lab.errors import ArgumentError, GraphError, LabError
 from visual.drawing import studied
 from visual.pictures import PICTURES
+from visual.scene import Text
 from visual.study import choose
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -23,7 +24,7 @@ OPTIONS = [
     ("tapes", {"buffer": True}),
     ("tapes", {"contributions": True}),
     ("tapes", {"step": 0}),
-    ("rolled", {"scan": 1}),
+    ("rolled", {"scan": 2}),
 ]
 DRAWN = [(name, {}) for name in PICTURES] + OPTIONS
 
@@ -180,6 +181,18 @@ def test_an_order_0_trace_has_no_backward_tape():
         visual.ssa(trace)
 
 
+def test_a_derivative_that_overwrites_nothing_is_not_said_to_be_of_order_0():
+    loop = lab.Loop(
+        lambda u: u * u,
+        sequences=(lab.Sequence("u", [1.0, 2.0]),),
+        outputs=("y",),
+    )
+    assert visual.draw(loop, "tapes", wrt="u").svg()
+    with pytest.raises(GraphError, match="no state") as caught:
+        visual.draw(loop, "ssa", wrt="u")
+    assert "order" not in str(caught.value)
+
+
 @pytest.mark.parametrize(
     ("picture", "options", "words"),
     [
@@ -188,7 +201,19 @@ def test_an_order_0_trace_has_no_backward_tape():
         ("rolled", {"scan": 7}, "scan = 7"),
         ("unrolled", {"scans": (0, 9)}, "scans = "),
         ("unrolled", {"scans": ()}, "scans = "),
-        ("phases", {"scan": 0}, "scan = 0"),
+        ("rolled", {"scan": 0}, "scan = 0: the Scans of this trace are 1 · square and 2 · grad"),
+        ("unrolled", {"scans": (0, 1)}, "are 1 · square and 2 · grad_of_square."),
+        ("unrolled", {"scans": 3}, "scans = 3"),
+        ("unrolled", {"scans": "12"}, "scans = '12'"),
+        ("unrolled", {"scans": (1, 1)}, "only once"),
+        ("unrolled", {"scans": (1, True)}, "scans = True"),
+        ("unrolled", {"around": "a"}, "around = 'a'"),
+        ("unrolled", {"all_direct": 1}, "all_direct = 1"),
+        ("tapes", {"around": 1.0}, "around = 1.0"),
+        ("tapes", {"step": True}, "step = True"),
+        ("ssa", {"around": "a"}, "around = 'a'"),
+        ("rolled", {"scan": 1.0}, "scan = 1.0"),
+        ("phases", {"scan": 1}, "scan = 1: the Scans of derivatives are 2 · grad_of_square."),
         ("stepgraph", {"scan": 9}, "scan = 9"),
         ("stepgraph", {"step": 9}, "step = 9"),
         ("taps", {"step": 1}, "the options of the picture taps are none"),
@@ -219,3 +244,23 @@ def test_a_graph_of_ones_own():
     own = visual.draw(found, "unrolled", given=graph.given)
     ready = visual.draw(gallery.loops["square"], "unrolled")
     assert own.text() == ready.text()
+
+
+@pytest.mark.parametrize("picture", ["unrolled", "rolled", "stepgraph", "phases"])
+def test_scans_are_chosen_by_the_numbers_of_the_headings(picture):
+    """What a person reads in a heading can be typed in; titles say which Scan it is."""
+    names = ["square", "grad_of_square", "grad_of_grad_of_square", "grad_of_square"]
+    for number, name in list(enumerate(names, start=1))[picture == "phases" :]:
+        chosen = {"scans": (number,)} if picture == "unrolled" else {"scan": number}
+        scene = visual.draw(gallery.loops["square"], picture, order=2, **chosen)
+        told = [shape.content for shape in scene.walk() if isinstance(shape, Text)]
+        start = f"{name} · order" if picture == "phases" else f"{number} · {name}"
+        assert told[0].startswith(start) or start.startswith(told[0].removesuffix("…"))
+
+
+def test_pictures_of_one_scan_show_the_first_of_the_highest_order():
+    titles = [
+        visual.draw(gallery.loops["square"], picture, order=2).title
+        for picture in ("stepgraph", "phases")
+    ]
+    assert all("grad_of_grad_of_square" in title for title in titles)

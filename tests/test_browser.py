@@ -26,7 +26,7 @@ OPTIONS = [
     ("tapes", {"buffer": True}),
     ("tapes", {"contributions": True}),
     ("tapes", {"step": 0}),
-    ("rolled", {"scan": 1}),
+    ("rolled", {"scan": 2}),
 ]
 DRAWN = [(name, {}) for name in PICTURES if name != "values"] + OPTIONS  # plots: test_plots
 pytestmark = [

@@ -166,9 +166,9 @@ def test_options_of_pictures_change_them(capsys):
     cases = {
         "tapes": [[], ["--step", "1"], ["--buffer"], ["--contributions"]],
         "unrolled": [[], ["--scans", "1,2"], ["--all-direct"]],
-        "rolled": [[], ["--step", "1"], ["--scan", "1"]],
+        "rolled": [[], ["--step", "1"], ["--scan", "2"]],
         "stepgraph": [[], ["--step", "1"], ["--scan", "2"]],
-        "phases": [[], ["--scan", "1"]],
+        "phases": [[], ["--scan", "2"]],
     }
     for picture, options in cases.items():
         assert len({drawn(picture, *chosen) for chosen in options}) == len(options)

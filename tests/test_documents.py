@@ -1,5 +1,6 @@
 """What README and lessons promise is run."""
 
+import math
 import re
 import shlex
 from pathlib import Path
@@ -46,7 +47,7 @@ def test_the_readme_knows_all_pictures():
 
 def test_the_python_in_the_readme_works(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    declare, graph = blocks("python")
+    declare, graph, routing, eager = blocks("python")
     names = {}
     exec(declare, names)
     assert names["decay"]().trace().outputs[1] == pytest.approx(0.9**3)
@@ -55,6 +56,22 @@ def test_the_python_in_the_readme_works(tmp_path, monkeypatch, capsys):
     assert (tmp_path / "sine.pdf").exists()
     assert names["trace"].verify() < 1e-12
     assert "Determine gradient step count" in capsys.readouterr().out
+    exec(routing, names)
+    for name in ("where", "clamp", "overwritten", "products"):
+        assert (tmp_path / f"{name}.svg").read_text(encoding="utf-8").startswith("<svg")
+    exec(eager, names)
+    assert names["run"].result.value == pytest.approx(second_derivative_of_sines(0.5), rel=1e-12)
+    assert (tmp_path / "eager.svg").exists()
+    assert (tmp_path / "beside.svg").exists()
+
+
+def second_derivative_of_sines(x):
+    """Of sin(sin(sin(sin(x)))), by the chain rule for first and second derivatives."""
+    first, second = 1.0, 0.0
+    for _ in range(4):
+        second = -math.sin(x) * first**2 + math.cos(x) * second
+        first, x = math.cos(x) * first, math.sin(x)
+    return second
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "notebooks").glob("*.md")), ids=lambda p: p.stem)

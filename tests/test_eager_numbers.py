@@ -362,3 +362,28 @@ def test_the_oracles_are_known_to_be_there_or_not():
     """Where they are missing, their tests are skipped and nothing else is."""
     for name in ("autograd", "jax"):
         assert importlib.util.find_spec(name) is None or __import__(name).grad
+
+
+MASK = numpy.array([True, False, True, True])
+ROUTED = {
+    # the eager function of all inputs, and the structural primitive with its metadata
+    "where": (lambda x, y: np.where(MASK, x, y), ((3, 4), (4,)), "where", {"condition": MASK}),
+    "clip": (np.clip, ((3, 4), (3, 1), (4,)), "clamp", {}),
+    "concatenate": (lambda x, y: np.concatenate([x, y], 1), ((3, 4), (3, 2)), "cat", {"dim": 1}),
+}
+
+
+@pytest.mark.parametrize(("function", "shapes", "name", "metadata"), ROUTED.values(), ids=ROUTED)
+def test_routing_is_that_of_the_structural_primitives(function, shapes, name, metadata):
+    """Broadcast, and for clip on both bounds as well: whole numbers meet often."""
+    rng = numpy.random.default_rng(5)
+    inputs = [rng.integers(-2, 3, shape).astype(float) for shape in shapes]
+    if name == "clamp":
+        inputs[1:] = [-numpy.ones(shapes[1]), numpy.ones(shapes[2])]
+    primitive = lab.structural.primitives[name]
+    expected, transposed = primitive.vjp_jax(inputs, **metadata)
+    assert numpy.array_equal(function(*inputs), expected)
+    weights = rng.normal(size=expected.shape)
+    for argnum, routed in enumerate(transposed(weights)):
+        found = grad(lambda *args: np.sum(function(*args) * weights), argnum)(*inputs)
+        check.compare(found, routed, 1e-15)

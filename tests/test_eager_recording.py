@@ -212,6 +212,24 @@ def test_a_run_of_its_own_inside_an_outer_gradient():
     assert found[0].nodes[1].arguments == ("3.0", 0)
 
 
+def test_a_recording_inside_another_one_knows_its_own_nodes_only():
+    """The numbers of the outer recording mean nothing in the inner one."""
+    found = []
+
+    def outer(x):
+        y = x * x
+        found.append(recording(grad(lambda w: w * y), 2.0))
+        return y
+
+    around = recording(grad(outer), 3.0)
+    inner = found[0]
+    assert inner.nodes[1].arguments == (0, "9.0")
+    assert [node.value.node for node in inner.nodes] == [None, None]
+    assert (inner.result.value, inner.result.node) == (9, None)
+    assert all(event.gradient.node is None for event in of(inner, Sent))
+    assert around.result.value == 6
+
+
 def test_a_value_that_is_no_number_is_kept_as_text():
     assert recording(lambda: {"a": 1}).result.value == "{'a': 1}"
     assert recording(lambda: [A, A[:1]]).result.value.startswith("[array(")

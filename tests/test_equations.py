@@ -55,7 +55,7 @@ def wrong_numbers(scene):
 def test_the_numbers_fulfil_the_equations(name, order):
     scans = len(gallery.loops[name].trace(order=order).scans)
     for scan in range(scans):
-        scene = drawn(name, order, scan=scan, step=1)
+        scene = drawn(name, order, scan=scan + 1, step=1)
         assert len(numbers(scene)) >= 1
         assert list(wrong_numbers(scene)) == []
 
@@ -80,13 +80,13 @@ def test_terms_are_linked_with_the_tapes_and_with_other_pictures(name):
     loop = gallery.loops[name]
     trace = loop.trace(order=1)
     for scan in range(2):
-        scene = drawn(name, scan=scan, step=1)
+        scene = drawn(name, scan=scan + 1, step=1)
         terms = {s.cell for s in scene.shapes if isinstance(s, Group)}
         assert terms == keys(scene)
         unrolled = keys(visual.unrolled(trace, all_direct=True))
         tapes = {key for key in terms if ":w" not in key and ":birth" not in key}
         assert tapes & unrolled
-    first = drawn(name, scan=0, step=1)
+    first = drawn(name, scan=1, step=1)
     assert {k for k in keys(first) if not k.endswith("row 0")} <= keys(visual.unrolled(trace)) | {
         key for key in keys(first) if key.split(":")[1] in ("birth", "w")
     }
@@ -94,8 +94,8 @@ def test_terms_are_linked_with_the_tapes_and_with_other_pictures(name):
 
 def test_twins():
     assert_twin("equations-gap", drawn("gap", 0, step=1))
-    assert_twin("equations-square-1", drawn("square", 1, scan=1, step=1))
-    assert_twin("equations-extra-1", drawn("extra", 1, scan=1, step=2))
+    assert_twin("equations-square-1", drawn("square", 1, scan=2, step=1))
+    assert_twin("equations-extra-1", drawn("extra", 1, scan=2, step=2))
 
 
 def test_long_loops_and_long_equations_keep_their_size():
@@ -126,5 +126,5 @@ def test_a_graph_of_ones_own():
     made = loop.derivative(1, graph=graph)
     trace = lab.trace(made.values, graph.given)
     for number, node in enumerate(scan_nodes(list(made.values))):
-        scene = visual.equations(trace, lab.system(node), "print", number, 2)
+        scene = visual.equations(trace, lab.system(node), "print", number + 1, 2)
         assert "tanh" in scene.text() or "1 −" in scene.text()

@@ -94,7 +94,7 @@ EXPECTED = {
 def graph_of(number):
     chosen = FIGURES[number]
     trace = gallery.loops[chosen.loop].trace(chosen.order, chosen.wrt)
-    return unrolling(trace, chosen.scans, chosen.all_direct)
+    return unrolling(trace, [number - 1 for number in chosen.scans], chosen.all_direct)
 
 
 def colour(node):

@@ -32,7 +32,12 @@ from visual.unrolled import unrolled
 ROOT = Path(__file__).parent.parent
 SVG = "{http://www.w3.org/2000/svg}"
 FONTS = Path(matplotlib.get_data_path()) / "fonts" / "ttf"
-needs_browser = pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium to compare with")
+
+
+def needs_browser(test):
+    """A test that compares with Chromium."""
+    reason = "there is no Chromium to compare with"
+    return pytest.mark.browser(pytest.mark.skipif(CHROMIUM is None, reason=reason)(test))
 
 
 @pytest.fixture(scope="module")

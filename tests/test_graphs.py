@@ -38,7 +38,7 @@ GOLDEN = Path(__file__).parent / "golden"
 TWINS = {
     "stepgraph-square-1": (stepgraph, "square", 1, {}),
     "stepgraph-rnn-1": (stepgraph, "rnn", 1, {"step": 1}),
-    "stepgraph-logistic-2": (stepgraph, "logistic", 2, {"scan": 2}),
+    "stepgraph-logistic-2": (stepgraph, "logistic", 2, {"scan": 3}),
     "genealogy-square-2": (genealogy, "square", 2, {}),
     "genealogy-square-3": (genealogy, "square", 3, {}),
     "genealogy-fibonacci-2": (genealogy, "fibonacci", 2, {}),
@@ -72,7 +72,7 @@ def drawings(trace):
     yield genealogy(trace)
     for number, scan in enumerate(trace.scans):
         if scan.steps:
-            yield stepgraph(trace, number, scan.steps - 1)
+            yield stepgraph(trace, number + 1, scan.steps - 1)
 
 
 def matched(trace):
@@ -193,7 +193,7 @@ def check_drawn(trace, number, step, arrays, values):
 
 def check_picture(trace, number, step, nodes):
     """Every value stands in its box, and every arrow leads from box to box."""
-    scene = stepgraph(trace, number, step)
+    scene = stepgraph(trace, number + 1, step)
     groups = [s for s in scene.shapes if isinstance(s, Group) and s.cell]
     arrows = [s for s in scene.shapes if isinstance(s, Arrow)]
     savings = len(nodes.savings)
@@ -262,7 +262,7 @@ def test_slices_loops_and_generators_inside_a_step():
     nodes = StepNodes(trace, 0)
     names = {n.label for n in nodes.every if n.part is Part.OPERATION}
     assert "part(▢, 1)" in names
-    words = stepgraph(trace, 0).text()
+    words = stepgraph(trace, 1).text()
     assert "generator 1" in words
     assert words.count("normal(▢, 0, 1)") == 2
     assert "allocempty(▢, ▢)" in names  # memory that nobody has written has no value to show
@@ -461,7 +461,7 @@ def test_the_same_input_gives_the_same_bytes():
         "from visual.genealogy import genealogy\n"
         "from visual.stepgraph import stepgraph\n"
         "trace = gallery.loops['rnn'].trace(order=2)\n"
-        "for scene in (genealogy(trace), stepgraph(trace, 2)): print(scene.svg(), scene.dot)"
+        "for scene in (genealogy(trace), stepgraph(trace, 3)): print(scene.svg(), scene.dot)"
     )
     drawn = [
         subprocess.run(
@@ -511,11 +511,11 @@ def test_many_operations_are_cut_off_and_counted():
         return x
 
     trace = lab.Loop(step, states=(lab.State("x", 0.5),), n_steps=3).trace(order=1)
-    for number in (0, 1):
+    for number in (1, 2):
         scene = stepgraph(trace, number)
         assert "operations further from the results" in scene.text()
         assert len(scene.svg()) < 100_000
-        nodes = StepNodes(trace, number)
+        nodes = StepNodes(trace, number - 1)
         drawn = [n for n in nodes.every if n.part is Part.OPERATION]
         assert len(drawn) == MOST_OPERATIONS
         assert f"{nodes.operations - MOST_OPERATIONS} operations" in scene.text()
@@ -533,18 +533,18 @@ def test_big_arrays_are_drawn_without_colours_when_there_are_many():
 
 def test_the_first_derivative_of_the_first_loop_is_drawn_unless_told_otherwise():
     trace = gallery.loops["square"].trace(order=2)
-    assert stepgraph(trace) == stepgraph(trace, 1, 0)
+    assert stepgraph(trace) == stepgraph(trace, 3, 0)  # the first of order 2
     assert stepgraph(gallery.loops["square"].trace(order=0)).text().startswith("    1 · square")
-    assert stepgraph(trace, 0, 2, theme="dark").theme.name == "dark"
+    assert stepgraph(trace, 1, 2, theme="dark").theme.name == "dark"
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"scan": 4}, r"scan = 4: this trace has the Scans 0 to 3"),
+        ({"scan": 5}, r"scan = 5: the Scans of this trace are 1 · "),
         ({"scan": -1}, "scan = -1"),
-        ({"scan": "x"}, "scan = 'x': expected the number"),
-        ({"step": 4}, r"step = 4: grad_of_square made the steps 0 to 3"),
+        ({"scan": "x"}, "scan = 'x': expected a whole number"),
+        ({"step": 4}, r"step = 4: grad_of_grad_of_square makes the steps 0 to 3"),
         ({"step": 1.5}, "step = 1.5: expected"),
         ({"step": True}, "step = True: expected"),
         ({"theme": "pink"}, "theme = 'pink'"),
@@ -582,5 +582,5 @@ def test_loops_that_feed_one_another():
     trace = lab.trace(lab.derivative(ys[-1], x0, 2).values, {x0: 0.5})
     for scene in drawings(trace):
         ElementTree.fromstring(scene.svg())
-    assert stepgraph(trace).svg().count("gradient of 1 · scan_fn")
+    assert stepgraph(trace, 4).svg().count("gradient of 1 · scan_fn")
     assert len(trace.scans) == int(explanation(trace)[-1].rpartition("= ")[2].rstrip("."))

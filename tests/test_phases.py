@@ -10,6 +10,7 @@ from twins import assert_twin
 import lab
 from lab import gallery, storing
 from lab.derivation import Verdict
+from lab.graphs import scan_nodes
 from visual.phases import PURPOSES, phases
 from visual.scene import Group, Text
 from visual.theme import THEMES, Role
@@ -29,6 +30,39 @@ def items(derivation, number):
 )
 def test_text_twins(name, order, which):
     assert_twin(f"phases-{name}-{order}", phases(derivations_of(name, order)[which]))
+
+
+@pytest.mark.parametrize("order", [2, 3])
+@pytest.mark.parametrize("name", gallery.loops)
+def test_no_two_variables_have_one_name(name, order):
+    found = [(d, number) for d in derivations_of(name, order) for number in (2, 5, 7, 10, 11)]
+    for derivation, number in found:
+        (phase,) = (p for p in derivation.record.phases if p.number == number)
+        # What is said of reused results, and of groups that are empty, is not about a variable.
+        subjects = [i.subject for i in phase.items if i.verdict is not Verdict.REUSED]
+        assert len(set(subjects)) == len(subjects)
+        gradients = [o.gradient for o in derivation.outcomes if o.gradient]
+        assert len(set(gradients)) == len(gradients)
+
+
+def test_what_is_read_at_two_taps_is_told_apart():
+    """Of x[-2]·x[-1], in which dx[2] ← dx[0]·x[-1] and dx[1] ← dx[0]·x[-2], by hand."""
+    found = gallery.loops["square"].with_taps({"x": (-2, -1)}).derivative(2)
+    derivation = next(
+        d
+        for node in scan_nodes(list(found.values))
+        if (d := getattr(node.op, "derivation", None)) and d.forward.name == "grad_of_square"
+    )
+    (phase,) = (p for p in derivation.record.phases if p.number == 5)
+    told = {item.subject: item.expression for item in phase.items if item.expression}
+    assert told == {
+        "x[-2]": "ddx[1]·dx[0]",
+        "x[-1]": "ddx[2]·dx[0]",
+        "dx[0]": "ddx[2]·x[-1] + ddx[1]·x[-2]",
+        "dx[2]": "ddx[2]",
+        "dx[1]": "ddx[1]",
+    }
+    assert [o.gradient for o in derivation.outcomes][:2] == ["d2x[-2][::-1]", "d2x[-1][::-1]"]
 
 
 # What the eleven-phase document works out by hand: phase, subject, verdict.

@@ -110,6 +110,11 @@ REFUSED = {
         "clamp: lo[1] = 2.0 and hi[1] = 1.0",
         "expected bounds with lo ≤ hi everywhere",
     ),
+    "clamp: a bound that is no number": (
+        lambda f: structural.clamp(f(V), 0.0, np.nan),
+        "clamp: lo = 0.0 and hi = nan",
+        "expected bounds with lo ≤ hi everywhere",
+    ),
     "clamp: complex": (
         lambda f: structural.clamp(f(V + 1j), f(V + 1j), f(V + 1j)),
         "clamp: x is complex128",
@@ -222,6 +227,24 @@ def test_what_cannot_be_known_before_is_refused_when_the_graph_runs():
         value_at(structural.narrow(x, 0, 2, 2), {x: V})
     with pytest.raises(lab.GraphError):
         value_at(structural.where(YES, x, x), {x: np.ones(2)})
+
+
+# size 6; the third would be entries 1 to 3 if a start below 0 counted from the end
+@pytest.mark.parametrize(
+    ("start", "length"), [(5, 2), (7, 0), (-5, 3), (-1, 0), (0, -1), (2**62, 2**62)]
+)
+def test_a_part_outside_is_refused_when_the_graph_runs(start, length):
+    a, g, s, n = pt.dvector("a"), pt.dvector("g"), pt.lscalar("s"), pt.lscalar("n")
+    metadata = {"dim": 0, "start": s, "length": n}
+    forward = structural.narrow(a, 0, s, n)
+    (back,) = primitives["narrow"].transpose(g, (a,), **metadata)
+    known = {a: np.arange(6.0), s: np.array(start), n: np.array(length)}
+    for value, given in ((forward, known), (back, {**known, g: np.ones(max(0, min(length, 6)))})):
+        with pytest.raises(lab.GraphError, match="must lie within a"):
+            value_at(value, given)
+    inside = {**known, s: np.array(4), n: np.array(2)}
+    assert value_at(forward, inside).tolist() == [4, 5]
+    assert value_at(back, {**inside, g: np.ones(2)}).tolist() == [0, 0, 0, 0, 1, 1]
 
 
 def test_lengths_that_are_unknown_are_not_refused():

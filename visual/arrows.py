@@ -1,12 +1,48 @@
 """Arrows between the slots of a tape, and what happens to a value on its way."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from lab.expression import Call, Expression, Leaf, leaves_of, text
+from lab.spelling import Speller
+from lab.trace import Formula, TapeTrace
+from visual.detours import Detours
 from visual.layout import BETWEEN, CELL
-from visual.scene import Arrow, Shape, Text, shortened
+from visual.scene import Arrow, Box, Shape, Text, shortened
 
-Place = tuple[float, float]
+Places = dict[tuple[int, int], Box]  # the slots of tapes, by argument and row
+
+
+def step_arrows(spell: Speller, step: int, places: Places) -> Iterator[Shape]:
+    """From every slot that a step reads to the slots that it writes."""
+    ways = Detours(places.values())
+    for formula in spell.scan.formulas:
+        yield from _formula_arrows(formula, spell, step, places, ways)
+
+
+def _formula_arrows(
+    formula: Formula, spell: Speller, step: int, places: Places, ways: Detours
+) -> Iterator[Shape]:
+    """From every slot that a formula reads to the slot that it writes, itself excepted."""
+
+    def place(leaf: Leaf) -> Box | None:
+        tape = spell.scan.variable(leaf)
+        if not isinstance(tape, TapeTrace) or leaf.tap is None:
+            return None
+        return places.get((leaf.argument, tape.tape.row(step, leaf.tap)))
+
+    target = place(formula.target)
+    if target is None:
+        return
+    leaves = list(dict.fromkeys(leaves_of(formula.expression)))
+    slot = (formula.target.argument, formula.target.tap)
+    old = next((leaf for leaf in leaves if (leaf.argument, leaf.tap) == slot), None)
+    found = [(leaf, place(leaf)) for leaf in leaves if leaf != old]
+    sources = [(leaf, source) for leaf, source in found if source is not None]
+    for leaf, source in sources:
+        label = ""
+        if len(sources) == 1:  # of several labels, none would find room
+            label = factor_label(formula.expression, leaf, old, lambda v: spell.position(v, step))
+        yield from tape_arrow(source, target, label, ways)
 
 
 def factor_label(
@@ -29,14 +65,15 @@ def factor_label(
     return text(product, lambda leaf: "" if leaf == read else spell(leaf)) + plus
 
 
-def tape_arrow(source: Place, target: Place, label: str, height: float) -> list[Shape]:
-    """A curve below the cells from one slot to another, or straight to another tape."""
-    (x0, y0), (x1, y1) = source, target
+def tape_arrow(source: Box, target: Box, label: str, ways: Detours) -> list[Shape]:
+    """A curve below the cells from one slot to another, or straight or around to another tape."""
+    x0, y0, x1, y1, height = source.x, source.y, target.x, target.y, source.height
     out, into, bottom = x0 + CELL / 2, x1 + CELL / 2, y0 + height
     if y1 > y0:
-        return [Arrow(((out, bottom), (into + 8, y1 - 1)), accent=True)]
+        return [ways.arrow(((out, bottom), (into + 8, y1 - 1)), source, target, accent=True)]
     if y1 < y0:
-        return [Arrow(((out, y0), (into + 8, y1 + height + 1)), accent=True)]
+        ends = (out, y0), (into + 8, y1 + height + 1)
+        return [ways.arrow(ends, source, target, accent=True)]
     curve = ((out, bottom + 2), (out, bottom + 22), (into, bottom + 22), (into, bottom + 2))
     shapes: list[Shape] = [Arrow(curve, accent=True)]
     if label:  # under the slot that is written, where no other arrow's label stands

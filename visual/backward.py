@@ -5,15 +5,14 @@ every tape after the step, and the gradients of sequences that come out; to the 
 running totals of the parameters' gradients, and the formulas.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
-from lab.expression import Leaf, leaves_of
+from lab.flow import is_outer_gradient
 from lab.spelling import Speller
-from lab.trace import Formula, SequenceTrace, TapeTrace, Trace
-from visual.arrows import Place, factor_label, tape_arrow
+from lab.trace import SequenceTrace, TapeTrace, Trace
+from visual.arrows import Places, step_arrows
 from visual.columns import Gap, Timeline, column_of, only_step, shown_steps
 from visual.headings import block_heading
 from visual.lanes import Lane, Slot
@@ -22,6 +21,7 @@ from visual.layout import (
     CELL,
     HEIGHT,
     LABELS,
+    MARGIN,
     THIN,
     Canvas,
     Columns,
@@ -29,13 +29,17 @@ from visual.layout import (
 )
 from visual.names import (
     cell_key,
+    formula_keys,
     gradient_name,
     indexed,
+    is_passed_on,
     is_share,
+    moment,
+    moment_name,
     signed,
     tape_label,
 )
-from visual.scene import Box, Text
+from visual.scene import Box, Text, shortened
 from visual.theme import Role
 from visual.values import PARTS, cell, thin_cell
 
@@ -100,7 +104,8 @@ class BackwardBlock:
             else:
                 start = len(self.canvas.shapes)
                 self._step_row(item)
-                self.canvas.group(start, step=item)
+                when = (self.trace, self.number, item)
+                self.canvas.group(start, moment(*when), moment_name(*when))
         self._result_row()
         self.canvas.y += 30
 
@@ -145,10 +150,11 @@ class BackwardBlock:
             row, value, old = int(written.rows[step]), written.values[step], read.values[step]
             slot = Slot(row, x, Role.OVERWRITTEN, value, old)
             self._slot(tape, slot, canvas.y, step)
-        places: dict[tuple[int, int], Place] = {}  # by tape and row
+        places: Places = {}
         for lane in self.lanes:
             for slot in lane.after(step):
-                places[id(lane.tape), slot.row] = (slot.x, canvas.y)
+                box = Box(slot.x, canvas.y, CELL, self.height, slot.role)
+                places[lane.tape.argument, slot.row] = box
                 self._slot(lane.tape, slot, canvas.y, step)
             self._gaps(lane)
             self._lane_label(lane, self._positions(lane, step))
@@ -156,10 +162,10 @@ class BackwardBlock:
         if self.totals and not self.lanes:
             canvas.y += self.height + ARROWS
         for output in self.scan.outputs:
-            self._output(output, step, Role.RESULT if output.used else Role.UNNEEDED)
+            passed_on = is_passed_on(self.trace, self.number, output)
+            self._output(output, step, Role.RESULT if passed_on else Role.UNNEEDED)
             canvas.y += THIN + 6
-        for formula in self.scan.formulas:
-            self._arrows(formula, step, places)
+        self.canvas.add(*step_arrows(self.spell, step, places))
         canvas.y = max(canvas.y, self._formulas(step, top + self.reads_height)) + 6
 
     def _gap_row(self, gap: Gap) -> None:
@@ -171,9 +177,13 @@ class BackwardBlock:
 
     def _result_row(self) -> None:
         canvas = self.canvas
-        lanes = [lane for lane in self.lanes if lane.tape.used]
-        totals = [(tape, x) for tape, x in self.totals if tape.used]
-        outputs = [output for output in self.scan.outputs if output.used]
+
+        def passed_on(tape: TapeTrace) -> bool:
+            return self.parent is None or is_passed_on(self.trace, self.number, tape)
+
+        lanes = [lane for lane in self.lanes if passed_on(lane.tape)]
+        totals = [(tape, x) for tape, x in self.totals if passed_on(tape)]
+        outputs = [output for output in self.scan.outputs if passed_on(output)]
         if lanes or totals or outputs:
             middle = 18 if lanes or totals else THIN / 2 + 4
             canvas.row_label("result", canvas.y + middle)
@@ -204,7 +214,7 @@ class BackwardBlock:
         index = int(tape.axis.index[slot.row]) if tape.axis is not None else None
         key = cell_key(self.trace, self.number, tape.name, index, slot.row)
         parts = slot.parts if self.view.contributions else None
-        self.canvas.add(cell(box, slot.value, name, slot.old, step, key, parts=parts))
+        self.canvas.add(cell(box, slot.value, name, slot.old, None, key, parts=parts))
 
     def _reading(self, sequence: SequenceTrace, step: int, y: float) -> None:
         """The value that a step reads of a sequence, in the column that it belongs to."""
@@ -216,7 +226,8 @@ class BackwardBlock:
             x = self.lanes[0].shown.get(int(tape.writes[0].rows[step]))
         key = cell_key(self.trace, self.number, sequence.name, index, step)
         name = indexed(sequence.name, index)
-        self._thin(x, y, name, sequence.values[step], Role.READ, step, key)
+        role = Role.SEED if is_outer_gradient(sequence) else Role.READ
+        self._thin(x, y, name, sequence.values[step], role, step, key)
 
     def _output(self, output: TapeTrace, step: int, role: Role) -> None:
         """The gradient of a sequence that a step puts out, in the column of its value."""
@@ -244,7 +255,7 @@ class BackwardBlock:
     ) -> None:
         self.canvas.roles.append(role)
         box = Box(LABELS if x is None else x, y, CELL, THIN, role)
-        self.canvas.add(thin_cell(box, value, name, step, key))
+        self.canvas.add(thin_cell(box, value, name, None, key))
 
     def _gaps(self, lane: Lane) -> None:
         for x, gap in lane.columns.gaps:
@@ -258,7 +269,8 @@ class BackwardBlock:
         if len(self.lanes) > 1:
             self.canvas.small_label(lane.tape.name, y)
             y += 13
-        self.canvas.small_label(words, y)
+        for number, line in enumerate(_lines(words)):
+            self.canvas.small_label(line, y + 13 * number)
 
     def _positions(self, lane: Lane, step: int) -> str:
         """``pos 0 → 1``: the positions that a step only reads, and those that it writes."""
@@ -273,35 +285,19 @@ class BackwardBlock:
         """The formulas of a step, and the same with numbers in; and where they end."""
         y += 18
         for formula in self.scan.formulas:
+            start = len(self.canvas.shapes)
             y = self.canvas.formula(self.formula_left, y, self.spell.at(formula, step))
             numbers = self.spell.numbers(formula, step)
             if numbers:
                 y = self.canvas.formula(self.formula_left, y, numbers, muted=True)
+            self.canvas.mention(start, formula_keys(self.trace, self.number, formula, step))
             y += 5
         return y - 10
 
-    def _arrows(self, formula: Formula, step: int, places: Mapping[tuple[int, int], Place]) -> None:
-        """From every slot that a formula reads to the slot that it writes, itself excepted."""
-        target = self._place(formula.target, step, places)
-        if target is None:
-            return
-        leaves = list(dict.fromkeys(leaves_of(formula.expression)))
-        slot = (formula.target.argument, formula.target.tap)
-        old = next((leaf for leaf in leaves if (leaf.argument, leaf.tap) == slot), None)
-        found = [(leaf, self._place(leaf, step, places)) for leaf in leaves if leaf != old]
-        sources = [(leaf, source) for leaf, source in found if source is not None]
-        for leaf, source in sources:
-            label = ""
-            if len(sources) == 1:  # of several labels, none would find room
-                label = factor_label(
-                    formula.expression, leaf, old, lambda v: self.spell.position(v, step)
-                )
-            self.canvas.add(*tape_arrow(source, target, label, self.height))
 
-    def _place(
-        self, leaf: Leaf, step: int, places: Mapping[tuple[int, int], Place]
-    ) -> Place | None:
-        tape = self.scan.variable(leaf)
-        if not isinstance(tape, TapeTrace) or leaf.tap is None:
-            return None
-        return places.get((id(tape), tape.tape.row(step, leaf.tap)))
+def _lines(words: str) -> list[str]:
+    """The positions read and written in two lines, if there is no room for them in one."""
+    if shortened(words, LABELS - MARGIN - 12, 10.5) == words:
+        return [words]
+    read, written = words.split(" → ")
+    return [read, f"→ {written}"]

@@ -9,16 +9,18 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from lab.breaking import BROKEN, broken_rule
 from lab.errors import ArgumentError, LabError, listing
 from lab.gallery import loops
 from lab.loop import Loop
-from visual.drawing import draw
+from visual.drawing import draw, studied
 from visual.explain_command import add_explain
 from visual.exporting import FORMATS, export
 from visual.figures import figure
 from visual.files import SUFFIXES, check_path, check_scale
 from visual.loading import loop_named
 from visual.pictures import PICTURES, Picture, picture_named
+from visual.study import choose
 from visual.theme import theme_named
 
 EXAMPLES = """\
@@ -33,6 +35,7 @@ examples:
   scantape draw tapes --loop mymodule:myloop --at x=0.5 -o mine.svg
   scantape explain mymodule:mygraph -o mine.html         your own (cost, wrt), and its traps
   scantape export --loop rnn --wrt W --formats svg,pdf -o pictures
+  scantape break --loop square --rule accumulate-overwritten --order 3 -o broken.svg
 
 A loop of your own is a lab.Loop, or a function without arguments that returns one.
 """
@@ -111,9 +114,13 @@ def _parser() -> argparse.ArgumentParser:
     _add_choices(draw)
     options = draw.add_argument_group("options of some pictures")
     options.add_argument("--around", type=int, metavar="STEP", help="unfold a long loop here")
-    options.add_argument("--step", type=int, metavar="STEP", help="the step to show")
-    options.add_argument("--scan", type=int, metavar="N", help="the Scan to show, from 0")
-    options.add_argument("--scans", metavar="N,N", help="the Scans to unroll, from 0")
+    options.add_argument("--step", type=int, metavar="STEP", help="the step to show, from 0")
+    options.add_argument(
+        "--scan", type=int, metavar="N", help="the Scan to show, by its number in the headings"
+    )
+    options.add_argument(
+        "--scans", metavar="N,N", help="the Scans to unroll, by their numbers in the headings"
+    )
     options.add_argument("--buffer", action="store_true", help="tapes in the buffer's order")
     options.add_argument(
         "--contributions", action="store_true", help="in tapes: what came directly, and what later"
@@ -135,6 +142,17 @@ def _parser() -> argparse.ArgumentParser:
     )
     _add_choices(export)
     export.set_defaults(run=_export)
+
+    breaks = commands.add_parser("break", help="break a rule of the derivative: where it shows")
+    breaks.add_argument(
+        "--loop", required=True, metavar="NAME", help="a gallery loop, or module:function"
+    )
+    breaks.add_argument("--rule", required=True, metavar="RULE", help=listing(BROKEN))
+    breaks.add_argument(
+        "-o", "--out", required=True, metavar="FILE", help=f"{listing(SUFFIXES)}; - is text"
+    )
+    _add_choices(breaks)
+    breaks.set_defaults(run=_break)
     return parser
 
 
@@ -179,7 +197,10 @@ def _draw(options: argparse.Namespace) -> None:
     check_scale(options.scale)
     if options.out != "-":
         check_path(Path(options.out))
-    scene = _picture(options)
+    _write(_picture(options), options)
+
+
+def _write(scene: Picture, options: argparse.Namespace) -> None:
     if options.out == "-":
         print(scene.text(), end="")
     else:
@@ -206,6 +227,20 @@ def _export(options: argparse.Namespace) -> None:
     formats = [name.strip() for name in options.formats.split(",")]
     chosen = _chosen(options, loop)
     print(export(loop, options.out, formats, options.theme, options.scale, **chosen))
+
+
+def _break(options: argparse.Namespace) -> None:
+    from lab.comparison import Truth  # what only this command needs
+    from visual.breaking import breaking
+
+    rule, loop = broken_rule(options.rule), loop_named(options.loop)
+    theme_named(options.theme)
+    check_scale(options.scale)
+    if options.out != "-":
+        check_path(Path(options.out))
+    found = studied(loop, choose(**_chosen(options, loop)))
+    comparison = Truth(found.derivative, found.given).broken_by(rule)
+    _write(breaking(comparison, options.theme), options)
 
 
 def _chosen(options: argparse.Namespace, loop: Loop) -> dict[str, Any]:

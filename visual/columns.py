@@ -78,17 +78,10 @@ def root_of(trace: Trace, scan: ScanTrace) -> ScanTrace:
 
 
 def timeline(root: ScanTrace) -> Timeline:
-    """The columns of a loop: what has the same index stands in the same column.
+    """The columns of a loop: what a step reads of sequences stands where its results do.
 
-    If states have different numbers of initial values, their first computed values do.
+    States with the same number of initial values have the same index in a column.
     """
-    origins = {tape.name: tape.tape.origin for tape in root.tapes}
-    common = min(origins.values(), default=0)
-    return Timeline(dict.fromkeys(_others(root), common) | origins)
-
-
-def step_timeline(root: ScanTrace) -> Timeline:
-    """The columns of a loop: what a step reads of sequences stands where its results do."""
     origins = {tape.name: tape.tape.origin for tape in root.tapes}
     return Timeline(dict.fromkeys(_others(root), 0) | origins)
 

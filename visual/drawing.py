@@ -8,6 +8,7 @@ from typing import Any
 from pytensor.graph.basic import Variable
 
 from lab import Derivative, Loop
+from lab.errors import ArgumentError, listing
 from visual.pictures import Picture, picture_named
 from visual.study import Choice, Study, choose, study
 
@@ -39,16 +40,24 @@ def draw(
 
     `picture` is equations, unrolled, rolled, tapes, ssa, taps, phases, genealogy, stepgraph,
     values or connections.  Of a loop `taps` (by name), `steps`, `order`, `wrt`, `cost`, `of` and
-    `at` (values by name) can be chosen, with the meaning that they have in `lab.Loop.trace`.
-    The derivative of a graph needs the values of its inputs, `given`.  All else are options of
-    the picture, as `around` for a step around which long loops shall not be folded.
+    `at` (values by name) can be chosen, with the meaning that they have in `lab.Loop.trace`.  The
+    derivative of a graph needs the values of its inputs, `given`.  All else are options of the
+    picture, as `around` for a step around which long loops shall not be folded.  Where `scan` or
+    `scans` can be chosen, they are the numbers of the pictures' headings, from 1: 2 for
+    ``2 · grad_of_square``, which is ``trace.scans[1]``.  Steps count from 0.
 
         >>> visual.draw(gallery.loops["square"], taps={"x": (-2, -1)}, order=2)
         >>> visual.draw(lab.derivative(cost, x0, order=2), "unrolled", given={x0: 0.5})
     """
     choices = {name: chosen[name] for name in chosen if name in CHOICES}
     options = {name: chosen[name] for name in chosen if name not in CHOICES}
+    picture_named(picture).check(options)
     if isinstance(subject, Derivative):
+        if choices:
+            raise ArgumentError(
+                f"{listing(choices)}: this is chosen when a derivative is made; of a "
+                "lab.Derivative only its picture can be."
+            )
         return picture_named(picture).draw(study(subject, choose(), given), theme, **options)
     plain = {n: tuple(v) if isinstance(v, list | range) else v for n, v in options.items()}
     return _drawn(subject, picture, theme, choose(**choices), tuple(sorted(plain.items())))

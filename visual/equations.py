@@ -10,7 +10,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lab.errors import ArgumentError
 from lab.expression import Leaf, leaves_of, text
 from lab.system import Role as SystemRole
 from lab.system import System
@@ -28,6 +27,7 @@ from visual.layout import (
     place_columns,
 )
 from visual.names import cell_key, indexed, signed, tape_label
+from visual.numbers import scan_index, step_of
 from visual.scene import Box, Scene, Shape, Text, shortened, text_width
 from visual.theme import Role, theme_named
 from visual.values import cell
@@ -54,17 +54,18 @@ class Term:
 
 
 def equations(
-    trace: Trace, system: System, theme: str = "light", scan: int = 0, step: int = 0
+    trace: Trace, system: System, theme: str = "light", scan: int = 1, step: int = 0
 ) -> Scene:
-    """The system of the Scan number `scan` of a trace, with its values at `step`."""
-    if scan not in range(len(trace.scans)):
-        raise ArgumentError(f"scan = {scan!r}: this trace has 0 to {len(trace.scans) - 1}.")
-    loop = trace.scans[scan]
-    if step not in range(loop.steps):
-        raise ArgumentError(f"step = {step!r}: {loop.name} makes 0 to {loop.steps - 1}.")
+    """The system of the Scan number `scan` of a trace, with its values at `step`.
+
+    The number is that of the headings, from 1: number 1 is ``trace.scans[0]``.
+    """
+    number = scan_index(trace, scan)
+    loop = trace.scans[number]
+    step = step_of(loop, step)
     canvas, writer = Canvas(), Writer(system)
-    canvas.heading(f"{scan + 1} · {loop.name}: a system of equations", _subtitles(writer, step))
-    places = _Places(trace, scan, step)
+    canvas.heading(f"{scan} · {loop.name}: a system of equations", _subtitles(writer, step))
+    places = _Places(trace, number, step)
     for formula in system.equations:
         _equation(canvas, writer, formula, places)
     for tape in loop.tapes:

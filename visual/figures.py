@@ -25,20 +25,20 @@ class Figure:
     loop: str
     order: int = 1
     wrt: str | None = None
-    scans: tuple[int, ...] = (0, 1)
+    scans: tuple[int, ...] = (1, 2)
     all_direct: bool = False
 
 
 FIGURES: Mapping[int, Figure] = MappingProxyType(
     {
-        1: Figure("square", scans=(0,)),
+        1: Figure("square", scans=(1,)),
         2: Figure("square"),
-        3: Figure("sequence", wrt="y", scans=(0,)),
+        3: Figure("sequence", wrt="y", scans=(1,)),
         4: Figure("sequence", wrt="y"),
-        5: Figure("square", order=2, scans=(1, 2)),
+        5: Figure("square", order=2, scans=(2, 3)),
         6: Figure("square"),
         7: Figure("square", all_direct=True),
-        8: Figure("square", order=2, scans=(0, 3), all_direct=True),
+        8: Figure("square", order=2, scans=(1, 4), all_direct=True),
     }
 )
 

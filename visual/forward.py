@@ -5,9 +5,12 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 
 from lab.expression import Leaf, leaves_of
+from lab.flow import first_reader
 from lab.spelling import Speller
 from lab.trace import ScanTrace, SequenceTrace, TapeTrace, Trace
 from visual.columns import Timeline
+from visual.contributions import fed_places
+from visual.detours import Detours
 from visual.layout import (
     BETWEEN,
     CELL,
@@ -19,7 +22,8 @@ from visual.layout import (
     gap_text,
     kind_text,
 )
-from visual.names import indexed
+from visual.names import indexed, is_passed_on, moment, moment_name, root_number
+from visual.quantities import reached_rows
 from visual.scene import Arrow, Box, Text, shortened
 from visual.theme import Role
 from visual.values import cell
@@ -34,11 +38,20 @@ class ForwardBlock:
     def __init__(
         self, canvas: Canvas, trace: Trace, number: int, columns: Columns, time: Timeline
     ) -> None:
-        self.canvas, self.number, self.scan = canvas, number, trace.scans[number]
+        self.canvas, self.trace, self.number = canvas, trace, number
+        self.scan = trace.scans[number]
+        self.made = {
+            (tape.name, int(row)): step
+            for tape in (*self.scan.tapes, *self.scan.outputs)
+            for access in tape.writes
+            for step, row in enumerate(access.rows)
+        }
         self.columns, self.time = columns, time
         self.outputs = outputs_reached(trace, number)
-        self.needed = _needed(self.scan, self.outputs) if self.outputs else None
+        goals = self.outputs | read_backwards(trace, number)
+        self.needed = _needed(self.scan, goals) if self.outputs else None
         self.tops: dict[str, float] = {}
+        self.ways = Detours([])
 
     def draw(self) -> None:
         """All lanes, the arrows between them, and the parameters."""
@@ -51,9 +64,13 @@ class ForwardBlock:
             if any(tap < -1 for tap in tape.tape.reads):
                 self.canvas.y += 22
             self._lane(tape.name, self._state_cells(tape))
+        lefts, tops = self.columns.left.values(), self.tops.values()
+        self.ways = Detours([_box(x, y) for x in lefts for y in tops])
         for step in range(self.scan.steps):
             if self.columns.has(step):  # a state's column is the step that computed it
+                start = len(self.canvas.shapes)
                 self._reads(step)
+                self._at(start, step)
         if self.scan.parameters:
             self._parameters()
         self.canvas.y += 26
@@ -80,7 +97,8 @@ class ForwardBlock:
         for index, role, value in cells:
             x = self.columns.left.get(self.time.column(name, index))
             if x is not None:
-                self._cell(x, role, value, indexed(name, index), str(index), name)
+                step = self.made.get((name, index))
+                self._cell(x, role, value, indexed(name, index), str(index), name, step)
         for x, gap in self.columns.gaps:
             self.canvas.add(gap_text(gap, x, self.canvas.y + HEIGHT / 2 + 4))
         self.canvas.y += LANE
@@ -107,12 +125,27 @@ class ForwardBlock:
         return Role.UNNEEDED if self.needed is not None and slot not in self.needed else otherwise
 
     def _cell(
-        self, x: float, role: Role, value: np.ndarray, label: str, place: str, name: str
+        self,
+        x: float,
+        role: Role,
+        value: np.ndarray,
+        label: str,
+        place: str,
+        name: str,
+        step: int | None = None,
     ) -> None:
         self.canvas.roles.append(role)
         box = Box(x, self.canvas.y, CELL, HEIGHT, role)
         key = f"{self.number}:{name}:{place}"
+        start = len(self.canvas.shapes)
         self.canvas.add(cell(box, value, label, key=key, label=label))
+        self._at(start, step)
+
+    def _at(self, start: int, step: int | None) -> None:
+        """What was drawn since `start` belongs to a step of the loop."""
+        if step is not None and len(self.canvas.shapes) > start:
+            when = (self.trace, self.number, step)
+            self.canvas.group(start, moment(*when), moment_name(*when))
 
     def _label(self, name: str) -> None:
         short = shortened(name, LABELS - MARGIN - 14, 13)
@@ -127,7 +160,21 @@ class ForwardBlock:
             for leaf in dict.fromkeys(leaves_of(formula.expression)):
                 source = self._place(leaf, step)
                 if source is not None and target is not None:
-                    self.canvas.add(_read_arrow(source, target))
+                    self.canvas.add(self._read_arrow(source, target))
+
+    def _read_arrow(self, source: tuple[float, float], target: tuple[float, float]) -> Arrow:
+        """From cell to cell: straight to the neighbour, over the others, or to another lane."""
+        (x0, y0), (x1, y1) = source, target
+        if y0 == y1 and 0 < x1 - x0 <= CELL + BETWEEN:
+            return Arrow(((x0 + CELL, y0 + HEIGHT / 2), (x1 - 1, y1 + HEIGHT / 2)))
+        out, into = x0 + CELL / 2, x1 + CELL / 2
+        if y0 == y1:
+            return Arrow(((out, y0), (out, y0 - 24), (into - 8, y1 - 24), (into - 8, y1 - 1)))
+        into += 6 if x0 == x1 else -6 if x0 < x1 else 18  # arrows from all sides find room
+        ends = ((out, y0 + HEIGHT), (into, y1 - 1))
+        if y1 < y0:
+            ends = ((out, y0), (into, y1 + HEIGHT + 1))
+        return self.ways.arrow(ends, _box(x0, y0), _box(x1, y1), faint=True)
 
     def _place(self, leaf: Leaf, step: int) -> tuple[float, float] | None:
         slot = _slot(self.scan, leaf, step)
@@ -139,7 +186,7 @@ class ForwardBlock:
         x: float = LABELS
         for parameter in self.scan.parameters:
             name = parameter.name
-            self._cell(x, Role.INPUT, parameter.value, name, "parameter", name)
+            self._cell(x, Role.INPUT, parameter.value, name, "r0", name)
             x += CELL + BETWEEN
         self.canvas.right = max(self.canvas.right, x)
         self.canvas.y += LANE
@@ -147,27 +194,39 @@ class ForwardBlock:
 
 def outputs_reached(trace: Trace, number: int) -> set[Slot]:
     """The slots of a loop on which the cost acts directly: their first gradient is not 0."""
-    found: set[Slot] = set()
-    for scan in trace.scans:
-        if scan.parent != number or scan.order != 1:
-            continue
-        for tape in scan.tapes:
-            if tape.gradient_of is None or tape.axis is None:
-                continue
-            for row in _nonzero_rows(tape.initial):
-                found.add((tape.gradient_of, int(tape.axis.index[row])))
-        outputs = {output.name for output in trace.scans[number].outputs}
-        for sequence in scan.sequences:
-            name = sequence.axis.variable
-            if name in outputs and sequence.name != name:  # not its value, but its gradient
-                rows = _nonzero_rows(sequence.values)
-                found |= {(name, int(sequence.axis.index[row])) for row in rows}
-    return found
+    scan, fed = trace.scans[number], fed_places(trace)
+    return {
+        (tape.name, int(tape.axis.index[row]))
+        for tape in (*scan.tapes, *scan.outputs)
+        if tape.axis is not None
+        for row in reached_rows(trace, number, tape, fed)
+    }
 
 
-def _nonzero_rows(values: np.ndarray) -> list[int]:
-    flat = values.reshape(len(values), -1) if len(values) else values
-    return [int(row) for row in np.flatnonzero(np.any(flat != 0, axis=1))] if len(values) else []
+def read_backwards(trace: Trace, number: int) -> set[Slot]:
+    """The slots of a loop that its derivatives read for something that is not left alone."""
+    return {
+        (held.name, index)
+        for later, scan in enumerate(trace.scans)
+        if scan.parent is not None and root_number(trace, later) == number
+        for sequence in _useful_sequences(trace, later)
+        for found, held in [first_reader(trace, later, sequence)]
+        if found == number
+        for index in sequence.axis.index.tolist()
+    }
+
+
+def _useful_sequences(trace: Trace, number: int) -> list[SequenceTrace]:
+    """The sequences of a derivative that its tapes depend on, or outputs that are passed on."""
+    scan = trace.scans[number]
+    idle = {o.argument for o in scan.outputs if not is_passed_on(trace, number, o)}
+    read = {
+        leaf.argument
+        for formula in scan.formulas
+        if formula.target.argument not in idle
+        for leaf in leaves_of(formula.expression)
+    }
+    return [sequence for sequence in scan.sequences if sequence.argument in read]
 
 
 def _needed(scan: ScanTrace, outputs: set[Slot]) -> set[Slot]:
@@ -191,15 +250,6 @@ def _slot(scan: ScanTrace, leaf: Leaf, step: int) -> Slot | None:
     return None
 
 
-def _read_arrow(source: tuple[float, float], target: tuple[float, float]) -> Arrow:
-    """From cell to cell: straight to the neighbour, over the others, or to another lane."""
-    (x0, y0), (x1, y1) = source, target
-    if y0 == y1 and 0 < x1 - x0 <= CELL + BETWEEN:
-        return Arrow(((x0 + CELL, y0 + HEIGHT / 2), (x1 - 1, y1 + HEIGHT / 2)))
-    out, into = x0 + CELL / 2, x1 + CELL / 2
-    if y0 == y1:
-        return Arrow(((out, y0), (out, y0 - 24), (into - 8, y1 - 24), (into - 8, y1 - 1)))
-    into += 6 if x0 == x1 else -6 if x0 < x1 else 18  # arrows from all sides find room
-    if y1 > y0:
-        return Arrow(((out, y0 + HEIGHT), (into, y1 - 1)), faint=True)
-    return Arrow(((out, y0), (into, y1 + HEIGHT + 1)), faint=True)
+def _box(x: float, y: float) -> Box:
+    """A cell that arrows lead to, or around."""
+    return Box(x, y, CELL, HEIGHT, Role.INTERMEDIATE)

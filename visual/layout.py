@@ -1,20 +1,22 @@
 """Where columns stand, and the pieces that every picture of tapes is made of."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from textwrap import wrap
 
 from lab.tape import Kind
 from lab.trace import ScanTrace, TapeTrace
 from visual.columns import Gap, Timeline, column_of, shown_steps, with_gaps
 from visual.names import signed
-from visual.scene import MONO_WIDTH, Box, Group, Shape, Text, shortened, text_width
+from visual.scene import MONO_WIDTH, Box, Group, Shape, Text, shortened, text_width, walk
 from visual.theme import Role
 
 MARGIN, LABELS = 24, 150
 FORMULA, LONGEST_FORMULA = 12.5, 64
 CELL, BETWEEN, GAP = 92, 20, 64
 HEIGHT, THIN = 44, 24
+ARRAYS = "strips: orange is positive, blue negative, each on a scale of its own; ‖ ‖ is the norm"
+FOLDS = "⋯ and a number: so many moments of a long loop are not shown"
 
 
 @dataclass(frozen=True)
@@ -99,6 +101,21 @@ def explained(words: Mapping[Role, str], y: float, width: float) -> tuple[list[S
     return shapes, y + lines * 24
 
 
+def notes(shapes: Iterable[Shape], y: float) -> tuple[list[Shape], float]:
+    """What is said below the legend of arrays and of what is folded, where there are any."""
+    words = [shape.content for shape in walk(shapes) if isinstance(shape, Text)]
+    said = []
+    if any("‖" in content for content in words):
+        said.append(ARRAYS)
+    if any(content.startswith("⋯") and content[1:2].isdigit() for content in words):
+        said.append(FOLDS)
+    lines: list[Shape] = []
+    for line in said:
+        lines.append(Text(MARGIN, y + 12, line, 12, muted=True))
+        y += 20
+    return lines, y
+
+
 @dataclass
 class Canvas:
     """What is drawn so far, how wide it became, and which roles occur in it."""
@@ -112,9 +129,13 @@ class Canvas:
         """Draw over what is there."""
         self.shapes += shapes
 
-    def group(self, start: int, step: int) -> None:
-        """Put all shapes since number `start` into a group that belongs to `step`."""
-        self.shapes[start:] = [Group(tuple(self.shapes[start:]), step=step)]
+    def group(self, start: int, step: int, moment: str = "") -> None:
+        """Put all shapes since number `start` into a group that belongs to a moment."""
+        shapes = self.shapes[start:]
+        if len(shapes) == 1 and isinstance(shapes[0], Group) and shapes[0].step is None:
+            self.shapes[start:] = [replace(shapes[0], step=step, moment=moment)]
+        else:
+            self.shapes[start:] = [Group(tuple(shapes), step=step, moment=moment)]
 
     def heading(self, title: str, subtitles: Sequence[str]) -> None:
         """The title of a block and the lines under it."""
@@ -141,6 +162,10 @@ class Canvas:
         middle = x + CELL / 2
         self.add(Text(middle, y + 14, short, 10.5, "middle", muted=True, title=title))
         self.add(Text(middle, y + 27, position, 10.5, "middle", muted=True))
+
+    def mention(self, start: int, keys: tuple[str, ...]) -> None:
+        """Put all shapes since number `start` into a group that mentions quantities."""
+        self.shapes[start:] = [Group(tuple(self.shapes[start:]), mentions=keys)]
 
     def row_label(self, label: str, y: float) -> None:
         """The name of a row to the left of it."""

@@ -5,9 +5,10 @@ come from the cost, or through one reader, directly.
 """
 
 from lab.derivative import prime
-from lab.flow import is_outer_gradient
+from lab.expression import Leaf, leaves_of
+from lab.flow import first_reader, is_outer_gradient
 from lab.tape import Kind
-from lab.trace import ScanTrace, TapeTrace, Trace
+from lab.trace import Formula, ScanTrace, SequenceTrace, TapeTrace, Trace
 
 _SUBSCRIPTS = str.maketrans("-0123456789", "₋₀₁₂₃₄₅₆₇₈₉")
 
@@ -35,10 +36,13 @@ def gradient_name(trace: Trace, scan: ScanTrace, variable: str | None, index: in
     """``dC/dx₃``: what `scan` holds for a variable of the Scan that it differentiates."""
     if scan.parent is None or variable is None:
         return ""
-    parent = trace.scans[scan.parent]
-    held = quantity_name(trace, parent, variable, index)
+    return derivative_name(scan.order, quantity_name(trace, scan.parent, variable, index))
+
+
+def derivative_name(order: int, held: str) -> str:
+    """``dC′/d(dC/dx₃)``: the derivative of an order with regard to what is `held`."""
     inner = f"({held})" if "/" in held else held
-    return f"d{cost_name(scan.order)}/d{inner}"
+    return f"d{cost_name(order)}/d{inner}"
 
 
 def direct_part(gradient: str) -> str:
@@ -50,19 +54,62 @@ def direct_part(gradient: str) -> str:
 def cell_key(trace: Trace, number: int, name: str, index: int | None, row: int) -> str:
     """Which quantity a cell shows: the same wherever it is shown."""
     if index is None:
-        return f"{number}:{name}:row {row}"
+        return f"{number}:{name}:r{row}"
     return f"{root_number(trace, number)}:{name}:{index}"
 
 
-def quantity_name(trace: Trace, scan: ScanTrace, variable: str, index: int | None) -> str:
-    """The name of a variable of `scan`, as the gradient that it is, if it is one."""
+def leaf_key(trace: Trace, number: int, leaf: Leaf, step: int) -> str:
+    """The key of what a leaf of a formula stands for at a step."""
+    variable = trace.scans[number].variable(leaf)
+    if isinstance(variable, SequenceTrace):
+        index = int(variable.axis.index[step])
+        return cell_key(trace, number, variable.name, index, step)
+    if not isinstance(variable, TapeTrace) or leaf.tap is None:
+        return cell_key(trace, root_number(trace, number), leaf.variable, None, 0)
+    row = variable.tape.row(step, leaf.tap)
+    if variable.axis is None:
+        return cell_key(trace, number, variable.name, None, row)
+    return cell_key(trace, number, variable.name, int(variable.axis.index[row]), row)
+
+
+def formula_keys(trace: Trace, number: int, formula: Formula, step: int) -> tuple[str, ...]:
+    """The keys of what a formula makes and reads at a step, the former first."""
+    leaves = (formula.target, *leaves_of(formula.expression))
+    return tuple(dict.fromkeys(leaf_key(trace, number, leaf, step) for leaf in leaves))
+
+
+def quantity_name(trace: Trace, number: int, variable: str, index: int | None) -> str:
+    """The name of a variable of Scan `number`, as the gradient that it is, if it is one."""
+    scan = trace.scans[number]
     for tape in (*scan.tapes, *scan.outputs):
-        if tape.name == variable and tape.gradient_of is not None:
-            return gradient_name(trace, scan, tape.gradient_of, index)
+        if tape.name == variable:
+            return _tape_name(trace, number, tape, index)
     for sequence in scan.sequences:
-        if sequence.name == variable and is_outer_gradient(sequence):
-            return f"d{cost_name(scan.order)}/d{indexed(sequence.axis.variable, index)}"
+        if sequence.name == variable:
+            first, held = first_reader(trace, number, sequence)
+            if isinstance(held, TapeTrace):
+                return _tape_name(trace, first, held, index)
+            return _given_name(trace, first, held, index)
     return indexed(variable, index)
+
+
+def _tape_name(trace: Trace, number: int, tape: TapeTrace, index: int | None) -> str:
+    """``x₃``, ``dC/dx₃``, or ``∂C′/∂x₃`` where it is one part of several."""
+    name = gradient_name(trace, trace.scans[number], tape.gradient_of, index)
+    if not name:
+        return indexed(tape.name, index)
+    return direct_part(name) if is_share(trace, number, tape) else name
+
+
+def _given_name(trace: Trace, number: int, sequence: SequenceTrace, index: int | None) -> str:
+    """``u₃``, or ``dC/dcube₃``: the gradient of an output, which comes in from outside."""
+    scan = trace.scans[number]
+    if not is_outer_gradient(sequence) or scan.parent is None or sequence.source is None:
+        return indexed(sequence.axis.variable, index)
+    output = trace.scans[scan.parent].variable(sequence.source)
+    if not isinstance(output, TapeTrace):
+        return indexed(sequence.axis.variable, index)
+    return derivative_name(scan.order, _tape_name(trace, scan.parent, output, index))
 
 
 def tape_label(trace: Trace, scan: ScanTrace, tape: TapeTrace, row: int) -> str:
@@ -96,3 +143,29 @@ def is_share(trace: Trace, number: int, tape: TapeTrace) -> bool:
     family = [s for i, s in enumerate(trace.scans) if root_number(trace, i) == root]
     holders = [t for scan in family for t in (*scan.tapes, *scan.outputs) if t.name == tape.name]
     return len(holders) > 1
+
+
+def moment(trace: Trace, number: int, step: int) -> int:
+    """When in the whole run a step of Scan `number` happens: the steps of all Scans, counted."""
+    return sum(scan.steps for scan in trace.scans[:number]) + step
+
+
+def moment_name(trace: Trace, number: int, step: int) -> str:
+    """``2 · grad_of_square, step 0``."""
+    return f"{number + 1} · {trace.scans[number].name}, step {step}"
+
+
+def is_passed_on(trace: Trace, number: int, tape: TapeTrace) -> bool:
+    """Whether a filled tape is a gradient that was asked for, or a part of one elsewhere."""
+    if any((feed.scan, feed.variable) == (number, tape.argument) for feed in trace.feeds):
+        return True
+    return any(
+        (feed.scan, feed.variable) == (number, tape.argument) and not is_reading(scan, feed.into)
+        for scan in trace.scans
+        for feed in scan.feeds
+    )
+
+
+def is_reading(scan: ScanTrace, argument: int) -> bool:
+    """Whether an argument brings values to read, as opposed to gradients to add to."""
+    return any(s.argument == argument and not is_outer_gradient(s) for s in scan.sequences)

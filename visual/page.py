@@ -5,7 +5,9 @@ name that a person wrote would not run and would not be fetched.
 """
 
 from base64 import b64encode
+from functools import cache
 from hashlib import sha256
+from pathlib import Path
 
 from visual.files import Picture
 from visual.svg import text
@@ -33,25 +35,51 @@ details{{display:none}}
 """
 
 
-def to_page(picture: Picture) -> str:
-    """The page of a picture: its title, its description, the picture, and its text twin."""
-    title = text(picture.title)
-    return document(
-        picture.title,
-        picture.theme,
-        f"<h1>{title}</h1>\n<p>{text(picture.description)}</p>\n"
-        # What scrolls must be reachable by keyboard, and have a name.
-        f'<div class="picture" role="region" aria-label="Picture" tabindex="0">{picture.svg()}'
-        "</div>\n"
-        "<details><summary>The picture as text</summary>\n"
-        f'<pre role="region" aria-label="The picture as text" tabindex="0">{text(picture.text())}'
-        "</pre></details>",
+def to_page(*pictures: Picture) -> str:
+    """The page of a picture, or of several that are linked: they show the same moment.
+
+    It has the title, the description, the picture, and its text twin.  Pictures with moments
+    can be walked through.
+    """
+    first = pictures[0]
+    walked = any('data-moments="' in picture.svg()[:2000] for picture in pictures)
+    sections = "\n".join(_section(picture, number) for number, picture in enumerate(pictures))
+    root = f'<div class="scantape" data-scantape>{sections}</div>' if walked else sections
+    body = f"<h1>{text(first.title)}</h1>\n<p>{text(first.description)}</p>\n{root}\n"
+    body += "\n".join(map(_twin, pictures))
+    if not walked:
+        return document(first.title, first.theme, body)
+    return document(first.title, first.theme, body, _file("stepper.js"), _file("stepper.css"))
+
+
+def _section(picture: Picture, number: int) -> str:
+    """A picture in a frame that scrolls; what scrolls must be reachable by keyboard."""
+    name = text(picture.title) if number else "Picture"
+    return (
+        f'<div class="picture" role="region" aria-label="{name}" tabindex="0">{picture.svg()}</div>'
     )
 
 
-def document(title: str, theme: Theme, body: str, script: str = "") -> str:
-    """A page around `body`, which is HTML; `script` is an ES module, allowed by its hash."""
-    style = STYLE.format(
+def _twin(picture: Picture) -> str:
+    title = text(picture.title)
+    return (
+        f"<details><summary>As text: {title}</summary>\n"
+        f'<pre role="region" aria-label="As text: {title}" tabindex="0">{text(picture.text())}'
+        "</pre></details>"
+    )
+
+
+@cache
+def _file(name: str) -> str:
+    return (Path(__file__).parent / name).read_text(encoding="utf-8")
+
+
+def document(title: str, theme: Theme, body: str, script: str = "", more: str = "") -> str:
+    """A page around `body`, which is HTML; `script` is an ES module, allowed by its hash.
+
+    `more` is style that the page has besides the usual one.
+    """
+    style = more + STYLE.format(
         scheme="dark" if theme.name == "dark" else "light",
         background=theme.background,
         text=theme.text,
@@ -60,6 +88,7 @@ def document(title: str, theme: Theme, body: str, script: str = "") -> str:
     policy = f"default-src 'none'; style-src {_hash(style)}; base-uri 'none'; form-action 'none'"
     if script:
         policy += f"; script-src {_hash(script)}"
+    # The end of a script is the first </script, even inside a text of it.
     module = f'<script type="module">{script}</script>\n' if script else ""
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'

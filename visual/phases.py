@@ -45,7 +45,8 @@ def phases(derivation: Derivation | DerivationRecord, theme: str = "light") -> S
     told = f"how {record.forward} is differentiated, in eleven phases"
     canvas.heading(f"{record.backward} · order {record.order}", [told])
     for phase in record.phases:
-        canvas.add(Group(_panel(canvas, record, phase), step=phase.number - 1))
+        name = f"{phase.number}. {phase.name}"
+        canvas.add(Group(_panel(canvas, record, phase), phase.number - 1, moment=name))
     used = {item.verdict for phase in record.phases for item in phase.items}
     shapes, bottom = explained(legend_of(used), canvas.y + 12, WIDTH + 2 * MARGIN)
     canvas.add(*shapes)

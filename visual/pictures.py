@@ -2,7 +2,8 @@
 
     >>> PICTURES["unrolled"].draw(study, "light", around=50)
 
-The signature of a picture's function tells which options it has.
+The signature of a picture's function tells which options it has.  Scans are chosen by the numbers
+in the headings, from 1, steps from 0.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -17,6 +18,7 @@ from lab.system import system
 from visual.connections import connections
 from visual.equations import equations
 from visual.genealogy import genealogy
+from visual.numbers import newest, scan_index, switch, whole_or_none
 from visual.phases import phases
 from visual.plots import Plot, values
 from visual.rolled import rolled
@@ -29,6 +31,10 @@ from visual.taps import taps
 from visual.unrolled import unrolled
 
 Picture = Scene | Plot
+TYPES: Mapping[str, Callable[[str, Any], Any]] = MappingProxyType(
+    dict.fromkeys(("around", "scan", "step"), whole_or_none)
+    | dict.fromkeys(("buffer", "contributions", "all_direct"), switch)
+)
 
 
 @dataclass(frozen=True)
@@ -46,18 +52,23 @@ class Kind:
 
     def draw(self, study: Study, theme: str = "light", **options: Any) -> Picture:
         """The picture of a study; ArgumentError for an option that it does not have."""
-        for name in options:
+        self.check(options)
+        return self.make(study, theme, **options)
+
+    def check(self, options: Mapping[str, Any]) -> None:
+        """ArgumentError for an option that the picture does not have, or of the wrong type."""
+        for name, value in options.items():
             if name not in self.options:
                 known = listing(self.options) if self.options else "none"
                 raise ArgumentError(f"{name}: the options of the picture {self.name} are {known}.")
-        return self.make(study, theme, **options)
+            if name in TYPES:
+                TYPES[name](name, value)
 
 
-def _equations(study: Study, theme: str, scan: int = 0, step: int = 0) -> Scene:
+def _equations(study: Study, theme: str, scan: int = 1, step: int = 0) -> Scene:
     nodes = scan_nodes([*study.derivative.values, *study.also])
-    if scan not in range(len(nodes)):
-        raise ArgumentError(f"scan = {scan!r}: this trace has 0 to {len(nodes) - 1}.")
-    return equations(study.trace, system(nodes[scan]), theme, scan, step)
+    found = system(nodes[scan_index(study.trace, scan)])
+    return equations(study.trace, found, theme, scan, step)
 
 
 def _unrolled(
@@ -69,12 +80,12 @@ def _unrolled(
 ) -> Scene:
     trace = study.trace_of_cost
     if not study.order and scans is None:
-        scans = [number for number, scan in enumerate(trace.scans) if not scan.order]
+        scans = [number for number, scan in enumerate(trace.scans, start=1) if not scan.order]
     return unrolled(trace, theme, around, scans, all_direct)
 
 
 def _rolled(
-    study: Study, theme: str, around: int | None = None, scan: int = 0, step: int = 0
+    study: Study, theme: str, around: int | None = None, scan: int = 1, step: int = 0
 ) -> Scene:
     return rolled(study.trace_of_cost, theme, around, scan, step)
 
@@ -101,16 +112,15 @@ def _taps(study: Study, theme: str) -> Scene:
 def _phases(study: Study, theme: str, scan: int | None = None) -> Scene:
     derivations = {
         number: node.op.derivation
-        for number, node in enumerate(scan_nodes([*study.derivative.values, *study.also]))
+        for number, node in enumerate(scan_nodes([*study.derivative.values, *study.also]), start=1)
         if getattr(node.op, "derivation", None) is not None
     }
     if not derivations:
         raise GraphError("order = 0: nothing is differentiated; the phases begin at order 1.")
-    last = max(found.order for found in derivations.values())
-    newest = next(number for number, found in derivations.items() if found.order == last)
-    number = newest if scan is None else scan
+    first = newest([found.order for found in derivations.values()])
+    number = list(derivations)[first] if scan is None else scan
     if number not in derivations:
-        known = listing(derivations)
+        known = listing(f"{n} · {found.backward.name}" for n, found in derivations.items())
         raise ArgumentError(f"scan = {scan!r}: the Scans of derivatives are {known}.")
     return phases(derivations[number], theme)
 

@@ -10,10 +10,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from lab.trace import Trace
-from visual.columns import root_of, step_timeline
+from visual.columns import root_of, timeline
 from visual.layout import touched_columns
 from visual.quantities import Node, Place
 from visual.unrolling import Unrolling
+
+PARAMETERS, TOTALS = Place(0, "read by every step", 0), Place(0, "summed over the steps", 1)
 
 
 @dataclass(frozen=True)
@@ -21,7 +23,7 @@ class Row:
     """A lane: in the block of a Scan, what of a variable stands there.
 
     A `repeated` one shows once more what a Scan farther above has made; a `lasting` one what
-    is the same at all steps.
+    belongs to all steps, in the place `PARAMETERS` or `TOTALS`.
     """
 
     block: int
@@ -72,9 +74,10 @@ class _Placer:
     ) -> None:
         self.nodes = graph.nodes
         self.blocks = {number: block for block, number in enumerate(chosen)}
-        self.time = step_timeline(root_of(trace, trace.scans[chosen[0]]))
-        scans = [trace.scans[number] for number in chosen]
-        self.shown = {c for scan in scans for c in touched_columns(scan, self.time, around)}
+        roots = [root_of(trace, scan) for scan in trace.scans]
+        self.times = [timeline(root) for root in roots]
+        shown = (touched_columns(trace.scans[n], self.times[n], around) for n in chosen)
+        self.shown = set().union(*shown)
         self.homes = self._homes()
         self.left_out = self._useless(trace, chosen)
         self.items: dict[tuple[int, int], Item] = {}
@@ -101,18 +104,18 @@ class _Placer:
         """Parameters and their gradients, side by side from the first column on."""
         columns = sorted({item.column for item in self.items.values()}) or [0]
         for block in self.blocks.values():
-            lasting = (
-                number
-                for number, node in enumerate(self.nodes)
-                if node.lasting and self._block(node) == block
-            )
-            free = iter([*columns, *range(columns[-1] + 1, columns[-1] + 1 + len(self.nodes))])
-            for number, column in zip(lasting, free, strict=False):
-                self._put(number, block, column)
+            here = [n for n in enumerate(self.nodes) if n[1].lasting and self._block(n[1]) == block]
+            for summed in (False, True):
+                lasting = [n for n, node in here if (node.place.argument >= 0) is summed]
+                more = range(columns[-1] + 1, columns[-1] + 1 + len(lasting))
+                for number, column in zip(lasting, [*columns, *more], strict=False):
+                    self._put(number, block, column)
 
     def _put(self, number: int, block: int, column: int, repeated: bool = False) -> Item:
         node = self.nodes[number]
-        where = node.place if not node.lasting else Place(0, "", 0)
+        where = node.place
+        if node.lasting:  # only what a Scan sums up is one of its variables
+            where = TOTALS if where.argument >= 0 else PARAMETERS
         item = Item(number, Row(block, repeated, node.lasting, where), column)
         return self.items.setdefault((number, block), item)
 
@@ -125,17 +128,16 @@ class _Placer:
         homes: dict[tuple[int, int], int] = {}
         for node in self.nodes:
             if node.index is not None and node.step is not None:
-                column = self.time.column(node.variable, node.index)
+                column = self.times[node.place.scan].column(node.variable, node.index)
                 homes.setdefault((node.place.scan, node.step), column)
         return homes
 
     def _column(self, node: Node) -> int:
+        """The moment that a node belongs to; without one, the rows of a tape stand side by side."""
         if node.index is not None:
-            return self.time.column(node.variable, node.index)
-        if node.step is not None:
-            return self.homes.get((node.place.scan, node.step), node.step)
+            return self.times[node.place.scan].column(node.variable, node.index)
         first, second = (self.homes.get((node.place.scan, step), step) for step in (0, 1))
-        return 2 * first - second  # before the first step
+        return first + (node.row - 1) * (1 if second >= first else -1)
 
     def _useless(self, trace: Trace, chosen: Sequence[int]) -> set[Place]:
         """The outputs of derivatives of which nothing is needed."""

@@ -6,6 +6,7 @@ of zero is left out, unless all are asked for, and one to which nothing is added
 gradient itself, the seed.
 """
 
+from collections.abc import Container
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -16,9 +17,9 @@ from lab.trace import ScanTrace, SequenceTrace, TapeTrace, Trace
 from visual.names import (
     cell_key,
     direct_part,
-    indexed,
     is_share,
     quantity_name,
+    signed,
     tape_label,
     wanted_rows,
 )
@@ -44,7 +45,8 @@ class Place:
 class Node:
     """A quantity: its name and value, and its role.
 
-    It is ``variable[index]`` in time, or its gradient; `index` is None where no time is known.
+    It is ``variable[index]`` in time, or its gradient; `index` is None where no time is known,
+    `row` its row in the array.
     `step` is the step that made it, None for what was given.  A `lasting` one is the same at
     all steps: a parameter, or its gradient.  A `faded` one is not needed for the result.
     """
@@ -52,6 +54,7 @@ class Node:
     place: Place
     variable: str
     index: int | None
+    row: int
     label: str
     value: np.ndarray
     role: Role
@@ -66,11 +69,20 @@ class Quantities:
 
     `of` holds the number of the node of a value, `acted_on` that of the node through which
     other gradients of the same quantity come in, by Scan, variable and index; `parts` are
-    pairs of a direct part and its gradient.
+    pairs of a direct part and its gradient.  `fed` are the places where the gradients of
+    other Scans come in, which are there even if they happen to be zero.
     """
 
-    def __init__(self, trace: Trace, chosen: tuple[int, ...], flow: Flow, all_direct: bool) -> None:
+    def __init__(
+        self,
+        trace: Trace,
+        chosen: tuple[int, ...],
+        flow: Flow,
+        all_direct: bool,
+        fed: frozenset[tuple[int, int, int]],
+    ) -> None:
         self.trace, self.chosen, self.flow, self.all_direct = trace, chosen, flow, all_direct
+        self.fed = fed
         self.nodes: list[Node] = []
         self.of: dict[Value, int] = {}
         self.acted_on: dict[tuple[int, str, int], int] = {}
@@ -82,12 +94,16 @@ class Quantities:
             if source != write.old
         }
 
+    def is_loop(self, number: int) -> bool:
+        """Whether a Scan is drawn as a loop, and not as the derivative of another."""
+        return self.trace.scans[number].parent not in self.chosen
+
     def add_tape(self, number: int, tape: TapeTrace) -> None:
         """Nodes for all that a tape holds in the run."""
         if tape.is_total:
             self._total(number, tape)
             return
-        loop = number == self.chosen[0]
+        loop = self.is_loop(number)
         reached = self._reached(number, tape) if loop else set()
         for row in range(len(tape.initial)):
             role = Role.SEED if row in reached else Role.INTERMEDIATE
@@ -101,19 +117,26 @@ class Quantities:
         change = next((write for write in changes if not passes_on(write)), None)
         is_sum = change is not None and adds_old(change.formula)
         acted_on = self.all_direct and tape.gradient_of is not None and tape.axis is not None
+        something = first in self.read or self._is_something(number, tape, row)
         if tape.unwritten[row]:
             pass
-        elif acted_on or (is_sum and (first in self.read or np.any(initial != 0))):
+        elif acted_on or (is_sum and something):
             self._direct(number, tape, row, [first] if is_sum else [])
             if not is_sum:
                 self._join([first], self._node(number, tape, row, role, initial))
                 self.parts.append((len(self.nodes) - 2, len(self.nodes) - 1))
-        elif not is_sum and (first in self.read or not written or np.any(initial != 0)):
+        elif not is_sum and (something or not written):
             start = given if role is Role.INTERMEDIATE else role
             node = self._node(number, tape, row, start, initial)
-            self._join([first], replace(node, faded=start is Role.SEED and not np.any(initial)))
+            zero = start is Role.SEED and not self._is_something(number, tape, row)
+            self._join([first], replace(node, faded=zero))
             self._note(number, tape, node)
         self._versions(number, tape, row, role, written)
+
+    def _is_something(self, number: int, tape: TapeTrace, row: int) -> bool:
+        """Whether there is more than a zero in a slot before the loop."""
+        index = int(tape.axis.index[row]) if tape.axis is not None else row
+        return (number, tape.argument, index) in self.fed or bool(np.any(tape.initial[row] != 0))
 
     def _versions(
         self, number: int, tape: TapeTrace, row: int, role: Role, written: list[Value]
@@ -154,10 +177,12 @@ class Quantities:
         label = tape_label(self.trace, self.trace.scans[number], tape, row)
         if is_share(self.trace, number, tape):
             label = direct_part(label)
+        if index is None and not tape.is_total:
+            label = f"{label or tape.name} pos {signed(tape.position(row))}"
         key = cell_key(self.trace, number, tape.name, index, row)
         place = Place(number, tape.name, tape.argument, again=again)
         variable = tape.axis.variable if tape.axis is not None else ""
-        return Node(place, variable, index, label or f"{tape.name} {row}", value, role, key)
+        return Node(place, variable, index, row, label, value, role, key)
 
     def _direct(self, number: int, tape: TapeTrace, row: int, values: list[Value]) -> None:
         """A node for what stood in a slot before the loop: the cost acts on it directly."""
@@ -165,7 +190,7 @@ class Quantities:
         role = Role.INPUT if start else Role.SEED
         node = self._node(number, tape, row, role, tape.initial[row])
         place = replace(node.place, direct=True)
-        faded = not np.any(tape.initial[row] != 0)
+        faded = not self._is_something(number, tape, row)
         self._join(values, replace(node, place=place, label=direct_part(node.label), faded=faded))
         self._note(number, tape, node)
 
@@ -188,7 +213,7 @@ class Quantities:
         """The rows of a tape of the loop on which the cost acts, or may act."""
         if self.all_direct and tape.tape.reads:
             return set(range(tape.tape.origin, len(tape.initial)))
-        return reached_rows(self.trace, number, tape)
+        return reached_rows(self.trace, number, tape, self.fed)
 
     def source(self, value: Value) -> int | None:
         """The node of a value; what was given from outside gets one when it is first read."""
@@ -207,16 +232,18 @@ class Quantities:
             if parameter.name == value.variable:
                 key = cell_key(self.trace, value.scan, value.variable, None, 0)
                 label = value.variable
-                node = Node(place, "", None, label, parameter.value, Role.INPUT, key)
+                node = Node(place, "", None, 0, label, parameter.value, Role.INPUT, key)
                 return replace(node, lasting=True)
         sequence, step = _reading(scan, value)
         index = value.row
         key = cell_key(self.trace, value.scan, value.variable, index, step)
-        role, label = Role.INPUT, indexed(value.variable, index)
-        if is_outer_gradient(sequence):  # the cost acts on an output
-            role, label = Role.SEED, quantity_name(self.trace, scan, sequence.name, index)
-        variable = sequence.axis.variable
-        return Node(place, variable, index, label, sequence.values[step], role, key)
+        variable, held = sequence.axis.variable, sequence.values[step]
+        label = quantity_name(self.trace, value.scan, sequence.name, index)
+        if not is_outer_gradient(sequence):
+            return Node(place, variable, index, index, label, held, Role.INPUT, key)
+        node = Node(place, variable, index, index, label, held, Role.SEED, key)
+        fed = (value.scan, sequence.argument, index) in self.fed
+        return replace(node, faded=not (fed or np.any(held != 0)))
 
 
 def passes_on(write: Write) -> bool:
@@ -224,21 +251,29 @@ def passes_on(write: Write) -> bool:
     return write.sources == (write.old,) and isinstance(write.formula.expression, Leaf)
 
 
-def reached_rows(trace: Trace, number: int, tape: TapeTrace) -> set[int]:
-    """The rows of a tape on which the cost acts directly: their gradient does not begin at 0."""
+def reached_rows(
+    trace: Trace, number: int, tape: TapeTrace, fed: Container[tuple[int, int, int]] = ()
+) -> set[int]:
+    """The rows of a tape on which the cost acts directly: their gradient does not begin at 0.
+
+    Those that are `fed` got it from other Scans.
+    """
     scan = trace.scans[number]
-    found: set[int] = set()
-    for other in trace.scans:
+    found: set[tuple[int, int, int]] = set()
+    for later, other in enumerate(trace.scans):
         if other.parent != number or other.order != scan.order + 1 or tape.axis is None:
             continue
-        rows = {index: row for row, index in enumerate(tape.axis.index.tolist())}
         for gradient in other.tapes:
             if gradient.gradient_of == tape.name and gradient.axis is not None:
-                found |= {rows[i] for i in _nonzero(gradient.axis.index, gradient.initial)}
+                acted_on = _nonzero(gradient.axis.index, gradient.initial)
+                found |= {(later, gradient.argument, i) for i in acted_on}
         for sequence in other.sequences:
-            if sequence.axis.variable == tape.name and is_outer_gradient(sequence):
-                found |= {rows[i] for i in _nonzero(sequence.axis.index, sequence.values)}
-    return found
+            source = sequence.source
+            if is_outer_gradient(sequence) and source and source.argument == tape.argument:
+                acted_on = _nonzero(sequence.axis.index, sequence.values)
+                found |= {(later, sequence.argument, i) for i in acted_on}
+    rows = tape.axis.rows if tape.axis is not None else {}
+    return {rows[place[2]] for place in found if place not in fed}
 
 
 def _nonzero(index: np.ndarray, values: np.ndarray) -> list[int]:

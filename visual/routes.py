@@ -2,15 +2,16 @@
 
 Neighbours in a lane, and boxes above one another, are joined by straight arrows.  Any other
 arrow leaves its box, runs along a track between two lanes or between two columns, and enters
-the side of its target.  Arrows from one lane to another share a track, so that the picture of
-a loop repeats itself from column to column.
+the side of its target.  Arrows from one lane to another take the same track between columns,
+so that the picture of a loop repeats itself from column to column.  Along a lane arrows share a
+track only if they leave the same box, or do not meet: a line tells where it comes from.
 """
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 Point = tuple[float, float]
-TRACK = 7.0
+TRACK, BOW = 7.0, 24.0
 
 
 @dataclass(frozen=True)
@@ -39,10 +40,14 @@ class Grid:
 
 @dataclass(frozen=True)
 class Tracks:
-    """Which tracks the arrows between two lanes take, and how many there are between columns."""
+    """Which tracks arrows take: between columns by their lanes, along a lane by their source.
+
+    `below` has the tracks below every lane, `over` those of the arrows that bow over its boxes.
+    """
 
     of: Mapping[tuple[int, int], int]
-    below: Mapping[int, Mapping[int, int]]
+    below: Mapping[int, Mapping[Spot, int]]
+    over: Mapping[int, Mapping[Spot, int]]
 
     @property
     def count(self) -> int:
@@ -51,7 +56,12 @@ class Tracks:
 
     def room(self, lane: int) -> float:
         """The height that the tracks below a lane need."""
-        return TRACK * (len(self.below.get(lane, ())) + 1)
+        return TRACK * (_used(self.below, lane) + 1)
+
+    def room_over(self, lane: int) -> float:
+        """The height that the bows over a lane need."""
+        used = _used(self.over, lane)
+        return BOW + TRACK * (used - 1) if used else 0.0
 
 
 def is_straight(source: Spot, target: Spot, taken: frozenset[Spot]) -> bool:
@@ -66,18 +76,43 @@ def is_straight(source: Spot, target: Spot, taken: frozenset[Spot]) -> bool:
 
 
 def tracks(edges: Iterable[tuple[Spot, Spot]], taken: frozenset[Spot]) -> Tracks:
-    """A track for every pair of lanes between which arrows must bend."""
+    """Tracks for all arrows that must bend."""
     of: dict[tuple[int, int], int] = {}
-    below: dict[int, dict[int, int]] = {}
+    below: dict[int, dict[Spot, list[int]]] = {}
+    over: dict[int, dict[Spot, list[int]]] = {}
     for source, target in edges:
         if is_straight(source, target, taken):
             continue
-        if source.lane != target.lane:
-            of.setdefault((source.lane, target.lane), len(of))
+        if source.lane == target.lane:
+            reach = over.setdefault(source.lane, {}).setdefault(source, [])
+            reach += (2 * source.column, 2 * target.column)
+            continue
+        of.setdefault((source.lane, target.lane), len(of))
         if not _beside(source, target):
-            lanes = below.setdefault(_channel(source, target), {})
-            lanes.setdefault(source.lane, len(lanes))
-    return Tracks(of, below)
+            reach = below.setdefault(_channel(source, target), {}).setdefault(source, [])
+            reach += (2 * source.column, 2 * target.column + _side(source, target))
+    return Tracks(
+        of,
+        {lane: _apart(found) for lane, found in below.items()},
+        {lane: _apart(found) for lane, found in over.items()},
+    )
+
+
+def _apart(reaches: Mapping[Spot, Iterable[int]]) -> dict[Spot, int]:
+    """For every source the first track on which its stretch meets no other."""
+    found: dict[Spot, int] = {}
+    ends: list[int] = []  # of what runs along each track
+    for source, reach in sorted(reaches.items(), key=lambda pair: min(pair[1])):
+        low, high = min(reach), max(reach)
+        number = next((n for n, end in enumerate(ends) if end < low), len(ends))
+        ends[number : number + 1] = [high]
+        found[source] = number
+    return found
+
+
+def _used(tracks_of: Mapping[int, Mapping[Spot, int]], lane: int) -> int:
+    """How many tracks a lane has."""
+    return max(tracks_of.get(lane, {}).values(), default=-1) + 1
 
 
 def route(source: Spot, target: Spot, grid: Grid, found: Tracks) -> tuple[Point, ...]:
@@ -94,18 +129,20 @@ def route(source: Spot, target: Spot, grid: Grid, found: Tracks) -> tuple[Point,
     if source.lane == target.lane:  # over the boxes in between
         way = 1 if x1 > x0 else -1
         out, end, top = x0 + way * 12, x1 - way * 12, y0 - above[0]
-        return (out, top), (out, top - 22), (end, top - 22), (end, top - 1)
+        # The middle of such a curve is three quarters as high as its controls.
+        high = top - BOW + 2 - TRACK / 0.75 * found.over[source.lane][source]
+        return (out, top), (out, high), (end, high), (end, top - 1)
     number = found.of[source.lane, target.lane]
     side = _side(source, target)
     gap = x1 + side * (half + 8 + TRACK * number)
-    enter = y1 + _offset(number, found.count, above[1])
+    enter = y1 + _offset(number, found.count, above[1], side)
     into = (x1 + side * (half + 1), enter)
     if _beside(source, target):
-        leave = y0 + _offset(number, found.count, above[0])
+        leave = y0 + _offset(number, found.count, above[0], side)
         way = 1 if gap > x0 else -1
         return (x0 + way * half, leave), (gap, leave), (gap, enter), into
     lane = _channel(source, target)
-    place = found.below[lane][source.lane]
+    place = found.below[lane][source]
     along = grid.tops[lane] + grid.heights[lane] + TRACK * (place + 1)
     way = 1 if along > y0 else -1
     out = x0 + 10 + 4 * place
@@ -127,7 +164,11 @@ def _channel(source: Spot, target: Spot) -> int:
     return source.lane if target.lane > source.lane else source.lane - 1
 
 
-def _offset(number: int, count: int, half: float) -> float:
-    """How far from the middle of a side a track ends, so that arrows do not meet there."""
+def _offset(number: int, count: int, half: float, side: int) -> float:
+    """How far from the middle of a side a track ends, so that arrows do not meet there.
+
+    Those to the boxes on the two sides of a gap, which pass one another in it, differ as well.
+    """
     room = half - 5
-    return room * (2 * (number + 1) / (count + 1) - 1) if count > 1 else room / 2
+    shift = 0 if side > 0 else 1
+    return room * ((2 * (number + 1) + shift) / (count + 1) - 1) if count > 1 else side * room / 2

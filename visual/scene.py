@@ -88,12 +88,19 @@ class Arrow:
 
 @dataclass(frozen=True)
 class Group:
-    """Shapes that belong together: a step, or a cell with its tooltip."""
+    """Shapes that belong together: a moment of the run, or a cell with its tooltip.
+
+    `step` numbers the moments of a picture that can be walked through, `moment` is what one is
+    called; several groups may belong to one.  `cell` is the key of the quantity in a cell,
+    `mentions` are those of the quantities in a formula, first the one that it makes.
+    """
 
     shapes: tuple["Shape", ...]
     step: int | None = None
     cell: str = ""
     title: str = ""
+    moment: str = ""
+    mentions: tuple[str, ...] = ()
 
 
 Shape = Box | Text | Arrow | Group
@@ -135,6 +142,21 @@ class Scene:
     def walk(self) -> Iterator[Shape]:
         """All shapes that are no groups, in drawing order."""
         return walk(self.shapes)
+
+    def groups(self) -> Iterator[Group]:
+        """All groups, each before those inside it."""
+        waiting = list(reversed(self.shapes))
+        while waiting:
+            shape = waiting.pop()
+            if isinstance(shape, Group):
+                yield shape
+                waiting += reversed(shape.shapes)
+
+    @property
+    def moments(self) -> dict[int, str]:
+        """The moments through which the picture can be walked, and what they are called."""
+        named = {g.step: g.moment for g in self.groups() if g.step is not None}
+        return {step: named[step] for step in sorted(named)}
 
     def svg(self) -> str:
         """The picture as an SVG document that stands alone."""

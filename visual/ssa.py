@@ -2,10 +2,12 @@
 
 On the left the tape after every step, in which a write replaces what stood in the slot.  On
 the right the same values, each in a box of its own: slots have letters, and every write makes
-a value with one more prime.  Two values that shared one slot stand below one another.
+a value with one more prime.  Two values that shared one slot stand below one another, in a
+column that nothing else stands in: the tapes of several states stand side by side there.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from itertools import count
 from string import ascii_lowercase
 
 from lab.derivative import prime
@@ -15,6 +17,7 @@ from lab.flow import Flow, Value, Write, flow
 from lab.spelling import Speller
 from lab.trace import SequenceTrace, Trace
 from visual.columns import Gap, root_of, shown_steps, timeline
+from visual.detours import Detours
 from visual.headings import block_heading
 from visual.lanes import Lane, Slot
 from visual.layout import (
@@ -23,17 +26,27 @@ from visual.layout import (
     LABELS,
     MARGIN,
     Canvas,
+    gap_text,
     legend,
+    notes,
     place_columns,
     touched_columns,
 )
-from visual.names import cell_key, indexed, tape_label
+from visual.names import (
+    cell_key,
+    formula_keys,
+    indexed,
+    moment,
+    moment_name,
+    signed,
+    tape_label,
+)
+from visual.numbers import whole_or_none
 from visual.scene import Arrow, Box, Scene, Text
 from visual.theme import theme_named
 from visual.values import cell
 
-BETWEEN_PANELS = 50
-Place = tuple[float, float]
+BETWEEN_PANELS, BETWEEN_TAPES, HEADER = 50, 30, 34
 
 
 def ssa(trace: Trace, theme: str = "light", around: int | None = None) -> Scene:
@@ -41,16 +54,23 @@ def ssa(trace: Trace, theme: str = "light", around: int | None = None) -> Scene:
 
     Long loops are folded, as for `tapes`.  Raises GraphError for a trace without a derivative.
     """
+    around = whole_or_none("around", around)
     found, canvas = flow(trace), Canvas()
     numbers = [n for n, s in enumerate(trace.scans) if any(t.tape.overwritten for t in s.tapes)]
     if not numbers:
         raise GraphError(
             "order = 0: a loop overwrites nothing; the tapes of its derivatives do, from order 1."
+            if all(scan.parent is None for scan in trace.scans)
+            else f"{trace.scans[0].name}: no state is handed on from step to step, so that no "
+            "derivative has a tape that it overwrites."
         )
+    letters = _unused_letters(trace)
     for number in numbers:
-        _Block(canvas, trace, number, found, around).draw()
+        _Block(canvas, trace, number, found, around, letters).draw()
     width = canvas.right + MARGIN
     shapes, bottom = legend(canvas.roles, canvas.y - 8, width)
+    canvas.add(*shapes)
+    shapes, bottom = notes(canvas.shapes, bottom)
     canvas.add(*shapes)
     return Scene(
         width=width,
@@ -62,11 +82,26 @@ def ssa(trace: Trace, theme: str = "light", around: int | None = None) -> Scene:
     )
 
 
+def _unused_letters(trace: Trace) -> Iterator[str]:
+    """Letters, then s26, s27 …, without those that name a variable."""
+    tapes = {t.name for scan in trace.scans for t in (*scan.tapes, *scan.outputs)}
+    read = {v.name for scan in trace.scans for v in scan.sequences}
+    names = tapes | read | {v.name for scan in trace.scans for v in scan.parameters}
+    letters = (ascii_lowercase[n] if n < len(ascii_lowercase) else f"s{n}" for n in count())
+    return (letter for letter in letters if letter not in names)
+
+
 class _Block:
     """The tapes of one Scan, drawn twice, from top to bottom."""
 
     def __init__(
-        self, canvas: Canvas, trace: Trace, number: int, found: Flow, around: int | None
+        self,
+        canvas: Canvas,
+        trace: Trace,
+        number: int,
+        found: Flow,
+        around: int | None,
+        letters: Iterator[str],
     ) -> None:
         self.canvas, self.trace, self.number, self.flow = canvas, trace, number, found
         self.scan, self.around = trace.scans[number], around
@@ -77,18 +112,27 @@ class _Block:
         states = [tape for tape in self.scan.tapes if not tape.is_total]
         self.lanes = [Lane(self.scan, tape, columns, time, around) for tape in states]
         right = max([columns.right, *(lane.columns.right for lane in self.lanes)])
-        self.shift = right - LABELS + BETWEEN_PANELS
-        self.letters = self._letters()
-        self.places: dict[Value, Place] = {}  # where the values stand on the right
+        self.shifts: dict[int, float] = {}  # of the tapes on the right, by argument
+        for lane in self.lanes:
+            self.shifts[lane.tape.argument] = right - LABELS + BETWEEN_PANELS
+            right += lane.columns.right - LABELS + BETWEEN_TAPES
+        self.right = right - BETWEEN_TAPES + BETWEEN_PANELS
+        slots = [(lane.tape.argument, row) for lane in self.lanes for row in sorted(lane.shown)]
+        self.letters = {slot: next(letters) for slot in slots}  # in the order of the buffer
+        self.places: dict[Value, Box] = {}  # where the values stand on the right
+        self.ways = Detours(self.places.values())
 
     def draw(self) -> None:
         """The tapes before the first step, then after every step that is shown."""
         title, lines = block_heading(self.trace, self.number)
+        if not self.canvas.shapes:
+            lines.append("a letter is a slot; with every value written to it, it gets a prime")
         self.canvas.heading(title, lines)
-        for x, words in ((LABELS, "the buffer"), (LABELS + self.shift, "every value by itself")):
+        first = min(self.shifts.values())
+        for x, words in ((LABELS, "the buffer"), (LABELS + first, "every value by itself")):
             self.canvas.add(Text(x, self.canvas.y + 6, words, 12, bold=True))
         self.canvas.y += 20
-        self.canvas.right = max(self.canvas.right, LABELS + 2 * self.shift - BETWEEN_PANELS)
+        self.canvas.right = max(self.canvas.right, self.right)
         self._initial_row()
         for item in shown_steps(self.scan.steps, self.around):
             if isinstance(item, Gap):
@@ -96,14 +140,9 @@ class _Block:
             else:
                 start = len(self.canvas.shapes)
                 self._step_row(item)
-                self.canvas.group(start, step=item)
+                when = (self.trace, self.number, item)
+                self.canvas.group(start, moment(*when), moment_name(*when))
         self.canvas.y += 30
-
-    def _letters(self) -> Mapping[tuple[int, int], str]:
-        """A letter for every slot, tape by tape, in the order of the buffer."""
-        slots = [(lane.tape.argument, row) for lane in self.lanes for row in sorted(lane.shown)]
-        names = [*ascii_lowercase, *(f"s{n}" for n in range(len(ascii_lowercase), len(slots)))]
-        return dict(zip(slots, names, strict=False))
 
     def _name(self, value: Value) -> str:
         letter = self.letters.get((value.argument, value.row), "…")
@@ -112,11 +151,18 @@ class _Block:
     # rows
 
     def _initial_row(self) -> None:
-        self.canvas.row_label("initial", self.canvas.y + 18)
+        top = self.canvas.y + HEADER
+        self.canvas.row_label("initial", top + 18)
         for lane in self.lanes:
+            self.canvas.y += HEADER
             for slot in lane.before():
                 value = Value(self.number, lane.tape.name, lane.tape.argument, slot.row)
-                self._cells(lane, slot, value, None, made=slot.value is not None)
+                self._headers(lane, slot, top - HEADER)
+                self._cells(lane, slot, value, None, top if slot.value is not None else None)
+            shift = self.shifts[lane.tape.argument]
+            for x, gap in lane.columns.gaps:
+                self.canvas.add(gap_text(gap, x, self.canvas.y + HEIGHT / 2 + 4))
+                self.canvas.add(gap_text(gap, x + shift, top + HEIGHT / 2 + 4))
             self.canvas.y += HEIGHT + 14
         self.canvas.y += 10
 
@@ -131,7 +177,7 @@ class _Block:
                 place = lane.tape.argument, slot.row
                 first = Value(self.number, lane.tape.name, *place)
                 value = held.get(place, first)
-                self._cells(lane, slot, value, step, made=value in now)
+                self._cells(lane, slot, value, step, top if value in now else None)
             self.canvas.y += HEIGHT + 14
         found = [a for value, write in now.items() for a in self._arrows(value, write)]
         self.canvas.shapes[arrows:arrows] = found
@@ -146,42 +192,58 @@ class _Block:
 
     # cells, arrows and words
 
-    def _cells(self, lane: Lane, slot: Slot, value: Value, step: int | None, made: bool) -> None:
-        """The slot on the left; what was made in it at this step on the right as well."""
-        y, tape = self.canvas.y, lane.tape
+    def _headers(self, lane: Lane, slot: Slot, top: float) -> None:
+        """What a slot holds, above its first cell on the left and its column on the right."""
+        tape, x = lane.tape, slot.x + self.shifts[lane.tape.argument]
+        label = tape_label(self.trace, self.scan, tape, slot.row) or tape.name
+        position = f"pos {signed(tape.position(slot.row))}"
+        self.canvas.header(slot.x, self.canvas.y - HEADER, label, position)
+        letter = self.letters[tape.argument, slot.row]
+        self.canvas.header(x, top, label, f"slot {letter}")
+
+    def _cells(
+        self, lane: Lane, slot: Slot, value: Value, step: int | None, made: float | None
+    ) -> None:
+        """The slot on the left; what was made in it at this step on the right, at height `made`."""
+        tape = lane.tape
         label = tape_label(self.trace, self.scan, tape, slot.row) or f"{tape.name} row {slot.row}"
         index = int(tape.axis.index[slot.row]) if tape.axis is not None else None
         key = cell_key(self.trace, self.number, tape.name, index, slot.row)
-        for x in (slot.x, slot.x + self.shift) if made else (slot.x,):
+        boxes = [Box(slot.x, self.canvas.y, CELL, HEIGHT, slot.role)]
+        if made is not None:
+            x = slot.x + self.shifts[tape.argument]
+            boxes.append(Box(x, made, CELL, HEIGHT, slot.role))
+            self.places[value] = boxes[-1]
+        for box in boxes:
             self.canvas.roles.append(slot.role)
-            box = Box(x, y, CELL, HEIGHT, slot.role)
-            self.canvas.add(cell(box, slot.value, label, None, step, key, self._name(value)))
-        if made:
-            self.places[value] = (slot.x + self.shift, y)
+            self.canvas.add(cell(box, slot.value, label, None, None, key, self._name(value)))
 
     def _arrows(self, value: Value, write: Write) -> list[Arrow]:
         """From all values that a new one was computed from, those above it."""
         if value not in self.places:
             return []
-        x, y = self.places[value]
-        found = []
-        for source in write.sources:
-            if source in self.places:
-                left, top = self.places[source]
-                lean = 0 if left == x else 14 if left > x else -14
-                start = (left + CELL / 2, top + HEIGHT)
-                found.append(Arrow((start, (x + CELL / 2 + lean, y - 1)), accent=True))
-        return found
+        target = self.places[value]
+        found = {self.places[s]: None for s in write.sources if s in self.places}
+        sources = sorted(found, key=lambda box: box.x)
+        arrows = []
+        for number, source in enumerate(sources, start=1):  # side by side on the target's edge
+            start = (source.x + CELL / 2, source.y + HEIGHT)
+            end = (target.x + CELL * number / (len(sources) + 1), target.y - 1)
+            arrows.append(self.ways.arrow((start, end), source, target, accent=True))
+        return arrows
 
     def _formulas(self, now: Mapping[Value, Write], step: int, y: float) -> float:
         """What is written, in terms of slots and then of values; and where the lines end."""
-        x, y = LABELS + 2 * self.shift - BETWEEN_PANELS + 4, y + 16
+        x, y = self.right + 4, y + 16
         for value, write in now.items():
             if (value.argument, value.row) in self.letters:
                 names = {leaf: self._leaf(leaf, write, step) for leaf in write.leaves}
                 right = text(write.formula.expression, names.__getitem__)
+                start = len(self.canvas.shapes)
                 y = self.canvas.formula(x, y, self.spell.at(write.formula, step), muted=True)
                 y = self.canvas.formula(x, y, f"{self._name(value)} = {right}") + 6
+                keys = formula_keys(self.trace, self.number, write.formula, step)
+                self.canvas.mention(start, keys)
         return y - 12
 
     def _leaf(self, leaf: Leaf, write: Write, step: int) -> str:

@@ -6,16 +6,16 @@ operations that no result has recorded, and which are therefore computed again.
 """
 
 from collections.abc import Sequence
-from operator import index as whole
 
 import numpy as np
 
-from lab.errors import ArgumentError, listing
+from lab.errors import listing
 from lab.spelling import Speller
 from lab.trace import Trace
 from visual.graph_drawing import Card, Entry, Look, arrows, key, segments
 from visual.graph_layout import Edge, Layout, Node, dot_source, lay_out
 from visual.layout import MARGIN, Canvas
+from visual.numbers import newest, scan_index, step_of
 from visual.scene import Scene
 from visual.step_looks import KEY_ORDER, SAVED, Looks
 from visual.step_nodes import (
@@ -38,37 +38,13 @@ LONGEST = 300  # letters of a formula, with those in its tooltip
 def stepgraph(trace: Trace, scan: int | None = None, step: int = 0, theme: str = "light") -> Scene:
     """The operators of one step with their values.
 
-    `scan` is the number of a Scan in ``trace.scans``, `step` that of its step.  Unless told
-    otherwise it is the first derivative of the first loop, or the loop if there is none.
+    `scan` is the number of a Scan in the headings, from 1: number 1 is ``trace.scans[0]``.  Unless
+    told otherwise it is the first of the highest order.  `step` is the number of its step.
     Raises ArgumentError for a Scan or a step that there is not.
     """
-    number = _chosen_scan(trace, scan)
-    step = _chosen_step(trace, number, step)
-    return _StepGraph(trace, number, step).scene(theme)
-
-
-def _chosen_scan(trace: Trace, scan: int | None) -> int:
-    if scan is None:
-        loop = next((i for i, s in enumerate(trace.scans) if s.parent is None), 0)
-        return next((i for i, s in enumerate(trace.scans) if s.parent == loop), loop)
-    if isinstance(scan, bool) or not hasattr(scan, "__index__"):
-        raise ArgumentError(f"scan = {scan!r}: expected the number of a Scan of the trace.")
-    if not 0 <= whole(scan) < len(trace.scans):
-        raise ArgumentError(
-            f"scan = {scan!r}: this trace has the Scans 0 to {len(trace.scans) - 1}."
-        )
-    return whole(scan)
-
-
-def _chosen_step(trace: Trace, number: int, step: int) -> int:
-    scan = trace.scans[number]
-    if not scan.steps:
-        raise ArgumentError(f"step = {step!r}: {scan.name} made no step that could be drawn.")
-    if isinstance(step, bool) or not hasattr(step, "__index__"):
-        raise ArgumentError(f"step = {step!r}: expected the number of a step.")
-    if not 0 <= whole(step) < scan.steps:
-        raise ArgumentError(f"step = {step!r}: {scan.name} made the steps 0 to {scan.steps - 1}.")
-    return whole(step)
+    orders = [found.order for found in trace.scans]
+    number = newest(orders) if scan is None else scan_index(trace, scan)
+    return _StepGraph(trace, number, step_of(trace.scans[number], step)).scene(theme)
 
 
 class _StepGraph:

@@ -5,6 +5,7 @@ bytes, and not many of them: what most texts have in common stands once, at the 
 what the texts of a group have in common stands at the group.
 """
 
+import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
@@ -37,12 +38,18 @@ def to_svg(scene: Scene) -> str:
     usual = _usual([s for s in scene.walk() if isinstance(s, Text)], scene.theme)
     head = (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" '
-        f'height="{height}" role="img" stroke-width="{WIDTH}"{attributes(usual)}>'
+        f'height="{height}" role="img" stroke-width="{WIDTH}"{_moments(scene)}{attributes(usual)}>'
     )
     words = f"<title>{text(scene.title)}</title><desc>{text(scene.description)}</desc>"
     page = f'<rect width="{width}" height="{height}" fill="{scene.theme.background}"/>'
     shapes = "".join(_shapes(scene.shapes, scene.theme, usual, None))
     return f"{head}{words}{page}{shapes}</svg>\n"
+
+
+def _moments(scene: Scene) -> str:
+    """What the moments of a picture are called, by their numbers, as JSON in an attribute."""
+    moments = scene.moments
+    return f' data-moments="{text(json.dumps(moments, ensure_ascii=False))}"' if moments else ""
 
 
 def number(value: float) -> str:
@@ -111,14 +118,23 @@ def _shapes(
     shapes: Iterable[Shape], theme: Theme, inherited: Style, step: int | None
 ) -> Iterator[str]:
     """All shapes; texts that follow one another share their style in a group."""
-    for plain, run in groupby(shapes, lambda s: isinstance(s, Text) and not s.title):
+    for plain, run in groupby(shapes, _is_plain):
         members = list(run)
         if plain and len(members) > 1:
-            common = _common((s for s in members if isinstance(s, Text)), theme, inherited)
+            texts = (s for s in walk(members) if isinstance(s, Text))
+            common = _common(texts, theme, inherited)
             inside = "".join(_shape(shape, theme, common, step) for shape in members)
-            yield f"<g{attributes(common, inherited)}>{inside}</g>"
+            shared = attributes(common, inherited)
+            yield f"<g{shared}>{inside}</g>" if shared else inside
         else:
             yield from (_shape(shape, theme, inherited, step) for shape in members)
+
+
+def _is_plain(shape: Shape) -> bool:
+    """Whether a shape is a text, or a formula."""
+    return (isinstance(shape, Text) and not shape.title) or (
+        isinstance(shape, Group) and bool(shape.mentions)
+    )
 
 
 def _shape(shape: Shape, theme: Theme, inherited: Style, step: int | None) -> str:
@@ -134,6 +150,7 @@ def _shape(shape: Shape, theme: Theme, inherited: Style, step: int | None) -> st
 def _group(group: Group, theme: Theme, inherited: Style, step: int | None) -> str:
     marks = f' data-step="{group.step}"' if group.step not in (None, step) else ""
     marks += f' data-cell="{text(group.cell)}"' if group.cell else ""
+    marks += f' data-mentions="{text("|".join(group.mentions))}"' if group.mentions else ""
     common = inherited
     if all(isinstance(shape, Box | Text) for shape in group.shapes):  # a cell
         common = _common((s for s in walk(group.shapes) if isinstance(s, Text)), theme, inherited)

@@ -126,7 +126,7 @@ class _Strip:
         for order in range(orders + 1):
             start = len(self.canvas.shapes)
             self._slots(tape, order)
-            self.canvas.group(start, step=order)
+            self.canvas.group(start, order, f"order {order}")
             if order < orders:
                 self._rules(tape, order)
                 tape = reverse(tape)

@@ -24,9 +24,14 @@ BRACKETS = {
     Role.RESULT: "[]",
     Role.REUSED: "{}",
     Role.AGAIN: "~~",
+    Role.BACKWARD: "//",
     Role.UNDEFINED: "!!",
     Role.UNTRACED: "%%",
+    Role.WRONG: "##",
     Role.PANEL: "  ",
+    Role.FIRST: "##",
+    Role.SECOND: "++",
+    Role.THIRD: "^^",
 }
 
 

@@ -29,9 +29,14 @@ class Role(StrEnum):
     RESULT = "result: gradient that is passed on"
     REUSED = "reused: forward result, not computed again"
     AGAIN = "computed again, as in the forward loop"
+    BACKWARD = "computed while gradients were sent"
     UNDEFINED = "undefined: no gradient exists"
     UNTRACED = "untraced: no record to go back through"
+    WRONG = "wrong: not the true value"
     PANEL = "what belongs together"
+    FIRST = "first: from the first input"
+    SECOND = "second: from the second input"
+    THIRD = "third: from the third input"
 
 
 class Line(StrEnum):
@@ -90,9 +95,14 @@ LINES: Mapping[Role, Line] = MappingProxyType(
         Role.RESULT: Line.DOUBLE,
         Role.REUSED: Line.DOUBLE,
         Role.AGAIN: Line.DASHED,
+        Role.BACKWARD: Line.HEAVY,
         Role.UNDEFINED: Line.HEAVY,
         Role.UNTRACED: Line.DOTTED,
+        Role.WRONG: Line.HEAVY,
         Role.PANEL: Line.PLAIN,
+        Role.FIRST: Line.PLAIN,
+        Role.SECOND: Line.DOUBLE,
+        Role.THIRD: Line.DASHED,
     }
 )
 
@@ -160,9 +170,14 @@ LIGHT = _theme(
         Role.RESULT: "#dbeafe #1d4ed8 #1e3a8a",
         Role.REUSED: "#cffafe #0e7490 #164e63",
         Role.AGAIN: "#fefce8 #a16207 #713f12",
+        Role.BACKWARD: "#ecfccb #4d7c0f #365314",
         Role.UNDEFINED: "#fce7f3 #be185d #831843",
         Role.UNTRACED: "#f3e8ff #7e22ce #581c87",
+        Role.WRONG: "#7f1d1d #450a0a #ffffff",
         Role.PANEL: "#fbfcfd #d1d5db #1f2937",
+        Role.FIRST: "#e0eaff #1d4ed8 #1e2a78",
+        Role.SECOND: "#fef3c7 #b45309 #5c2d0a",
+        Role.THIRD: "#ede9fe #6d28d9 #4c1d95",
     },
 )
 
@@ -186,9 +201,14 @@ DARK = _theme(
         Role.RESULT: "#1e3a8a #93c5fd #dbeafe",
         Role.REUSED: "#164e63 #22d3ee #cffafe",
         Role.AGAIN: "#3b2f0b #eab308 #fef9c3",
+        Role.BACKWARD: "#23360b #84cc16 #ecfccb",
         Role.UNDEFINED: "#831843 #f472b6 #fce7f3",
         Role.UNTRACED: "#3b0764 #c084fc #f3e8ff",
+        Role.WRONG: "#fecaca #ef4444 #450a0a",
         Role.PANEL: "#151d2c #374151 #e5e7eb",
+        Role.FIRST: "#1d3470 #7aa7fb #e0eaff",
+        Role.SECOND: "#4d3305 #fbbf24 #fef3c7",
+        Role.THIRD: "#3a2071 #a78bfa #ede9fe",
     },
 )
 
@@ -212,9 +232,14 @@ PRINT = _theme(
         Role.RESULT: "#ececec #000000 #000000",
         Role.REUSED: "#d6d6d6 #000000 #000000",
         Role.AGAIN: "#e4e4e4 #555555 #000000",
+        Role.BACKWARD: "#f8f8f8 #333333 #000000",
         Role.UNDEFINED: "#b4b4b4 #000000 #000000",
         Role.UNTRACED: "#ffffff #000000 #000000",
+        Role.WRONG: "#333333 #000000 #ffffff",
         Role.PANEL: "#ffffff #999999 #000000",
+        Role.FIRST: "#f0f0f0 #000000 #000000",
+        Role.SECOND: "#cccccc #000000 #000000",
+        Role.THIRD: "#e8e8e8 #000000 #000000",
     },
 )
 

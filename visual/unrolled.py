@@ -7,20 +7,22 @@ wherever later steps add to it.
 """
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
-from lab.errors import ArgumentError
 from lab.trace import Trace
 from visual.columns import Gap, with_gaps
-from visual.layout import HEIGHT, MARGIN, THIN, Canvas, legend
-from visual.names import cost_name
+from visual.layout import HEIGHT, MARGIN, THIN, Canvas, legend, notes
+from visual.names import cost_name, is_reading, moment, moment_name
+from visual.numbers import scan_indices, whole_or_none
 from visual.placing import Item, Placing, Row, place
+from visual.quantities import Node
 from visual.routes import TRACK, Grid, Spot, is_straight, route, tracks
-from visual.scene import Arrow, Box, Scene, Text, shortened, text_width
+from visual.scene import Arrow, Box, Scene, Shape, Text, shortened, text_width
 from visual.theme import Role, theme_named
 from visual.unrolling import Unrolling, unrolling
 from visual.values import cell, thin_cell
 
-LEFT, FOLD, ARC = 216, 40, 24
+LEFT, FOLD = 216, 40
 NARROWEST, WIDEST = 84, 150
 
 
@@ -33,15 +35,20 @@ def unrolled(
 ) -> Scene:
     """The unrolled picture of a trace, or of those of its Scans that have the numbers `scans`.
 
+    They are those of the headings, from 1: number 1 is ``trace.scans[0]``.
+
     The first of them is drawn as the loop, the others as its derivatives.  With `all_direct`
     every gradient is drawn with its direct part, also where it is zero.  Loops of more than 12
     steps are folded: the ends are shown, and the steps next to the step `around`.
     """
-    chosen = _checked(trace, scans)
+    chosen = tuple(range(len(trace.scans))) if scans is None else scan_indices(trace, scans)
+    around = whole_or_none("around", around)
     graph = unrolling(trace, chosen, all_direct)
     canvas = _Picture(trace, chosen, graph, place(trace, chosen, graph, around)).draw()
     width = canvas.right + MARGIN
     shapes, bottom = legend(canvas.roles, canvas.y, width)
+    canvas.add(*shapes)
+    shapes, bottom = notes(canvas.shapes, bottom)
     canvas.add(*shapes)
     names = ", ".join(f"{trace.scans[n].name} ({trace.scans[n].steps} steps)" for n in chosen)
     return Scene(
@@ -52,16 +59,6 @@ def unrolled(
         description=f"What every step computes, and from what, in {names}.",
         theme=theme_named(theme),
     )
-
-
-def _checked(trace: Trace, scans: Sequence[int] | None) -> tuple[int, ...]:
-    known = range(len(trace.scans))
-    chosen = tuple(known if scans is None else sorted(set(scans)))
-    if not chosen or not set(chosen) <= set(known):
-        raise ArgumentError(
-            f"scans = {scans!r}: this trace has the Scans 0 to {len(known) - 1}; choose some."
-        )
-    return chosen
 
 
 class _Picture:
@@ -93,7 +90,7 @@ class _Picture:
                 straight=not bow,
                 faded=start.faded or end.faded,
             )
-            self.canvas.add(arrow)
+            self._add(arrow, end)
         for item, spot in self.spots.items():
             left, top = grid.lefts[spot.column], grid.tops[spot.lane]
             self._cell(item, Box(left, top, grid.width, grid.heights[spot.lane], Role.READ))
@@ -106,13 +103,12 @@ class _Picture:
         """Where lanes and columns begin; headings and labels are drawn on the way."""
         labels = (text_width(node.label, 12, bold=True) for node in self.nodes)
         width = min(max([NARROWEST, *labels]) + 12, WIDEST)
-        bows = {a.lane for a, b in self.ways if a.lane == b.lane and abs(a.column - b.column) > 1}
         canvas, tops, heights = self.canvas, [], []
         for lane, row in enumerate(self.rows):
             if lane == 0 or self.rows[lane - 1].block != row.block:
                 canvas.y += 16 if lane else 0
                 self._heading(self.chosen[row.block])
-            canvas.y += ARC if lane in bows else 0
+            canvas.y += self.tracks.room_over(lane)
             height = THIN if row.repeated else HEIGHT
             tops.append(canvas.y)
             heights.append(float(height))
@@ -124,12 +120,22 @@ class _Picture:
     def _cell(self, item: Item, box: Box) -> None:
         node = self.nodes[item.node]
         if item.row.repeated:
-            self.canvas.roles.append(Role.READ)
+            role = Role.INTERMEDIATE if self._is_part(item.row) else Role.READ
+            box = replace(box, role=role)
+            self.canvas.roles.append(role)
             self.canvas.add(thin_cell(box, node.value, node.label, None, node.key))
             return
         self.canvas.roles.append(Role.UNNEEDED if node.faded else node.role)
         box = Box(box.x, box.y, box.width, box.height, node.role, faded=node.faded)
-        self.canvas.add(cell(box, node.value, node.label, key=node.key, label=node.label))
+        self._add(cell(box, node.value, node.label, key=node.key, label=node.label), node)
+
+    def _add(self, shape: Shape, node: Node) -> None:
+        """Draw what belongs to the step that made a node."""
+        start = len(self.canvas.shapes)
+        self.canvas.add(shape)
+        if node.step is not None:
+            when = (self.trace, node.place.scan, node.step)
+            self.canvas.group(start, moment(*when), moment_name(*when))
 
     def _gaps(self, grid: Grid) -> None:
         for left, column in zip(grid.lefts, self.columns, strict=True):
@@ -148,6 +154,10 @@ class _Picture:
         if number != self.chosen[0] and scan.parent is not None:
             lines = [f"backward through {scan.parent + 1}, {steps}"]
             lines.append(f"gradient of {cost_name(scan.order)}")
+            parent = self.trace.scans[scan.parent]
+            if scan.steps < parent.steps:
+                lines.append(f"truncated: the last {scan.steps} of {parent.steps} only")
+        lines += [f"{name}: untraced, not drawn" for name in scan.untraced]
         left_out = [p.variable for p in self.placing.left_out if p.scan == number]
         lines += [f"without {name}: not needed" for name in sorted(set(left_out))]
         self._left(f"{number + 1} · {scan.name}", MARGIN, "start", 13, strong=True)
@@ -159,11 +169,18 @@ class _Picture:
     def _label(self, row: Row, y: float) -> None:
         words = "direct part" if row.place.direct else row.place.variable
         if row.lasting or row.repeated:
-            words = "at every step" if row.lasting else f"reads {row.place.variable}"
+            way = "adds" if self._is_part(row) else "reads"
+            words = row.place.variable if row.lasting else f"{way} {row.place.variable}"
         strong = not (row.lasting or row.repeated or row.place.direct)
         height, self.canvas.y = self.canvas.y, y
         self._left(words, LEFT - 12, "end", 13 if strong else 10.5, strong)
         self.canvas.y = height
+
+    def _is_part(self, row: Row) -> bool:
+        """Whether what is repeated is no forward value, but part of a gradient."""
+        scan, made = self.trace.scans[self.chosen[row.block]], row.place
+        feeds = [f for f in scan.feeds if (f.scan, f.variable) == (made.scan, made.argument)]
+        return bool(feeds) and not any(is_reading(scan, feed.into) for feed in feeds)
 
     def _left(self, words: str, x: float, anchor: str, size: float, strong: bool = False) -> None:
         """A line in the left margin, as long as there is room."""

@@ -3,17 +3,16 @@
 This is what the unrolled picture draws.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from lab.expression import Leaf
-from lab.flow import Value, flow, is_outer_gradient
-from lab.trace import ParameterTrace, SequenceTrace, TapeTrace, Trace
-from visual.names import wanted_rows
+from lab.flow import Flow, Value, flow
+from lab.trace import TapeTrace, Trace
+from visual.contributions import Contribution, contributions, is_told
+from visual.names import is_passed_on, wanted_rows
 from visual.quantities import Node, Quantities
 from visual.theme import Role
 
-Variable = TapeTrace | SequenceTrace | ParameterTrace | None
 Edges = dict[tuple[int, int], None]  # an ordered set
 
 
@@ -30,28 +29,51 @@ def unrolling(
 ) -> Unrolling:
     """The graph of the Scans with the numbers `scans` (all unless given), the first as the loop.
 
-    The others are its derivatives; what they read of Scans that are not shown are inputs.
-    With `all_direct` every gradient has its direct part, also where that is zero.
+    The others are its derivatives, or further loops; what they read of Scans that are not shown
+    are inputs.  With `all_direct` every gradient has its direct part, also where that is zero.
+    Nodes are faded from which no edge leads to a result, and nothing else that is known: a
+    tape that goes into something row by row unknown is needed as a whole.
     """
     chosen = tuple(range(len(trace.scans)) if scans is None else scans)
-    found = Quantities(trace, chosen, flow(trace), all_direct)
+    values = flow(trace)
+    parts, unknown = _gradients(trace, chosen, values)
+    fed = frozenset(part.place for part in parts)
+    found = Quantities(trace, chosen, values, all_direct, fed)
     for number in chosen:
         scan = trace.scans[number]
         for tape in (*scan.tapes, *scan.outputs):
             found.add_tape(number, tape)
-    edges: Edges = dict.fromkeys([*found.parts, *_uses(found), *_contributions(found)])
-    results = {node for number in chosen[1:] for node in _results(found, number, edges)}
+    edges: Edges = dict.fromkeys([*found.parts, *_uses(found), *_joined(found, parts)])
+    results = set(_results(found))
     nodes = [
         replace(node, role=Role.RESULT) if number in results else node
         for number, node in enumerate(found.nodes)
     ]
-    if not results:  # a loop alone leads to its outputs
-        results = {number for number, node in enumerate(nodes) if node.role is Role.SEED}
-    needed = _leading_to(results, edges) if results else set(range(len(nodes)))
+    needed = _leading_to(_goals(found, results, unknown, parts), edges)
     washed = (
         replace(node, faded=node.faded or number not in needed) for number, node in enumerate(nodes)
     )
     return Unrolling(tuple(washed), tuple(edges))
+
+
+def _gradients(
+    trace: Trace, chosen: tuple[int, ...], values: Flow
+) -> tuple[list[Contribution], set[tuple[int, int]]]:
+    """What goes from one derivative into another; and the tapes of which that is not known."""
+    parts: list[Contribution] = []
+    unknown: set[tuple[int, int]] = set()
+    for later in chosen:
+        for feed in trace.scans[later].feeds:
+            if feed.scan in chosen and not is_told(trace, feed, later):
+                told = list(contributions(trace, feed, later, values))
+                parts += told
+                if not told:
+                    unknown.add((feed.scan, feed.variable))
+    for feed in trace.feeds:  # into the values asked for, which are derivatives of rising order
+        later_order = feed.into > trace.scans[feed.scan].order or len(trace.outputs) == 1
+        if feed.scan in chosen and later_order:
+            unknown.add((feed.scan, feed.variable))
+    return parts, unknown
 
 
 def _uses(found: Quantities) -> list[tuple[int, int]]:
@@ -64,50 +86,56 @@ def _uses(found: Quantities) -> list[tuple[int, int]]:
     return [(source, target) for source, target in edges if source != target]
 
 
-def _contributions(found: Quantities) -> Iterator[tuple[int, int]]:
+def _joined(found: Quantities, parts: Sequence[Contribution]) -> Iterator[tuple[int, int]]:
     """From what a derivative puts out to the gradient, in a later Scan, that it is a part of."""
-    for later in found.chosen[1:]:
-        for feed in found.trace.scans[later].feeds:
-            part = _variable(found.trace, feed.scan, feed.variable)
-            if feed.scan not in found.chosen[1:] or not isinstance(part, TapeTrace):
-                continue
-            into = _variable(found.trace, later, feed.into)
-            for row, index in enumerate(part.axis.index.tolist() if part.axis else ()):
-                source = found.of.get(found.flow.latest(feed.scan, part, row))
-                target = _place_of(found, later, into, index)
-                if source is not None and target is not None:
-                    yield source, target
+    for part in parts:
+        source = found.of.get(part.source)
+        if isinstance(part.into, TapeTrace):
+            target = found.acted_on.get((part.scan, part.into.gradient_of or "", part.index))
+        else:
+            target = found.of.get(Value(part.scan, part.into.name, -1, part.index))
+        if source is not None and target is not None:
+            yield source, target
 
 
-def _variable(trace: Trace, scan: int, argument: int) -> Variable:
-    return trace.scans[scan].variable(Leaf("", None, argument))
+def _results(found: Quantities) -> Iterator[int]:
+    """The gradients that are passed on: asked for, or parts of what other Scans collect."""
+    for number in found.chosen:
+        scan = found.trace.scans[number]
+        for tape in (*scan.tapes, *scan.outputs) if not found.is_loop(number) else ():
+            if is_passed_on(found.trace, number, tape):
+                yield from _last_nodes(found, number, tape, wanted_rows(found.trace, number, tape))
 
 
-def _place_of(found: Quantities, scan: int, into: Variable, index: int) -> int | None:
-    """The node through which gradients of other Scans come in, for an index in time."""
-    if isinstance(into, TapeTrace) and into.gradient_of is not None:
-        return found.acted_on.get((scan, into.gradient_of, index))
-    if isinstance(into, SequenceTrace) and is_outer_gradient(into):
-        return found.of.get(Value(scan, into.name, -1, index))
-    return None
+def _goals(
+    found: Quantities,
+    results: set[int],
+    unknown: set[tuple[int, int]],
+    parts: Sequence[Contribution],
+) -> set[int]:
+    """What all else is needed for: results that go on to where no edge leads."""
+    joined = {(part.source.scan, part.source.argument) for part in parts}
+    places = [(node.place.scan, node.place.argument) for node in found.nodes]
+    goals = {node for node in results if places[node] in unknown or places[node] not in joined}
+    derived = any(not found.is_loop(number) for number in found.chosen)
+    for number in found.chosen if derived else ():
+        scan = found.trace.scans[number]
+        for tape in (*scan.tapes, *scan.outputs) if found.is_loop(number) else ():
+            if (number, tape.argument) in unknown:
+                goals |= {*_last_nodes(found, number, tape, range(len(tape.final)))}
+    if goals:
+        return goals
+    seeds = {n for n, node in enumerate(found.nodes) if node.role is Role.SEED}
+    return seeds or set(range(len(found.nodes)))  # a loop alone leads to its outputs
 
 
-def _results(found: Quantities, number: int, edges: Edges) -> Iterator[int]:
-    """The nodes of a derivative that are asked for, or needed by what is not shown."""
-    places = [node.place for node in found.nodes]
-    sending = {
-        (places[a].scan, places[a].argument) for a, b in edges if places[a].scan != places[b].scan
-    }
-    asked = {(feed.scan, feed.variable) for feed in found.trace.feeds}
-    scan = found.trace.scans[number]
-    for tape in (*scan.tapes, *scan.outputs):
-        place = (number, tape.argument)
-        if place in asked or (tape.used and place not in sending):
-            wanted = wanted_rows(found.trace, number, tape)
-            for row in [len(tape.final) - 1] if tape.is_total else wanted:
-                node = found.of.get(found.flow.latest(number, tape, row))
-                if node is not None:
-                    yield node
+def _last_nodes(
+    found: Quantities, number: int, tape: TapeTrace, rows: Iterable[int]
+) -> Iterator[int]:
+    for row in [len(tape.final) - 1] if tape.is_total else rows:
+        node = found.of.get(found.flow.latest(number, tape, row))
+        if node is not None:
+            yield node
 
 
 def _leading_to(results: set[int], edges: Edges) -> set[int]:

@@ -41,10 +41,11 @@ def full_text(value: np.ndarray) -> str:
     """A number with all its digits; an array with its shape and, if it is small, its entries."""
     if value.ndim == 0:
         return repr(value.item())
+    shape = "×".join(map(str, value.shape))
     if value.size <= MOST_ENTRIES:
-        return f"shape {value.shape}: {_entries(value.tolist())}"
+        return f"{_entries(value.tolist())} ({shape})"
     ends = (_entries(part.tolist())[1:-1] for part in (value.ravel()[:3], value.ravel()[-3:]))
-    return f"shape {value.shape}: [{', …, '.join(ends)}]"
+    return f"[{', …, '.join(ends)}] ({shape})"
 
 
 def _entries(values: Any) -> str:
@@ -82,6 +83,8 @@ def cell(
     title += f" = {full_text(direct)} directly + {full_text(later)} through later steps"
     upper = replace(box, height=box.height - PARTS)
     words = f"{value_text(direct)} + {value_text(later)}"
+    if value.ndim:  # their norms do not add up
+        words = f"‖{norm(direct):.3g}‖, ‖{norm(later):.3g}‖"
     below = _centred(box, box.y + box.height - 6, words, size=9)
     return Group((box, *draw(upper, value, old, label), below), step, key, title)
 
@@ -129,11 +132,12 @@ def _above(box: Box, anchor: str, room: float, old: np.ndarray | None, label: st
 def thin_cell(box: Box, value: np.ndarray, name: str, step: int | None, key: str) -> Group:
     """A low box with a name and a value side by side."""
     written = value_text(value)
-    label = shortened(name, max(box.width - 12 - text_width(written, 11, mono=True), 12), 11)
+    room = max(box.width - 12 - text_width(written, 11, mono=True), 12)
+    label = shortened(name, room, 11, mono=True)
     middle = box.y + box.height - 8
     shapes: tuple[Shape, ...] = (
         box,
-        Text(box.x + 5, middle, label, 11, bold=True, role=box.role, faded=box.faded),
+        Text(box.x + 5, middle, label, 11, mono=True, bold=True, role=box.role, faded=box.faded),
         Text(
             box.x + box.width - 5,
             middle,

@@ -73,7 +73,7 @@ class Recorder:
             TapeRecord(tape.number, tape.priority, tape.function, tuple(nodes))
             for tape, nodes in zip(self.tapes, on_tape, strict=True)
         )
-        return Recording(held(result), tapes, tuple(self.nodes), tuple(self.events))
+        return Recording(held(result, self), tapes, tuple(self.nodes), tuple(self.events))
 
 
 _CURRENT: ContextVar[Recorder | None] = ContextVar("_CURRENT", default=None)
@@ -109,19 +109,21 @@ class Inbox(list[Any]):
     def append(self, gradient: Any) -> None:
         """Take a gradient in, and report who sent it."""
         super().append(gradient)
-        stored, sender = held(gradient, self.shape), self.tape.sender
-        self.tape.recorder.events.append(
+        recorder, sender = self.tape.recorder, self.tape.sender
+        stored = held(gradient, recorder, self.shape)
+        recorder.events.append(
             records.Seeded(self.number, stored)
             if sender is None
             else records.Sent(sender, self.number, stored)
         )
 
     def __iter__(self) -> Iterator[Any]:
+        recorder = self.tape.recorder
         for gradient in super().__iter__():
             yield gradient  # and when the next one is asked for, this one has been added
             is_setter = isinstance(value_of(gradient), Setter)
             kind = records.SetterAdded if is_setter else records.Added
-            self.tape.recorder.events.append(kind(self.number, held(gradient, self.shape)))
+            recorder.events.append(kind(self.number, held(gradient, recorder, self.shape)))
 
 
 class RecordedNode(Node):
@@ -147,9 +149,9 @@ class RecordedNode(Node):
                 self.number,
                 tape.number,
                 operation,
-                tuple(map(_argument, arguments)),
+                tuple(_argument(argument, recorder) for argument in arguments),
                 tuple(parent.number for _, parent in parent_operations),
-                held(self.value),
+                held(self.value, recorder),
                 self.step,
                 recorder.during,
                 memory.numbers,
@@ -175,17 +177,17 @@ class RecordedNode(Node):
         lone = len(self.outgrads) == 1 and not isinstance(value_of(self.outgrads[0]), Setter)
         total = super().sum_outgrads()
         kind = records.PassedOn if lone else records.Summed
-        self.home.recorder.events.append(kind(self.number, held(total)))
+        recorder = self.home.recorder
+        recorder.events.append(kind(self.number, held(total, recorder)))
         return total
 
 
 RecordedTape.node = RecordedNode
 
 
-def held(x: Any, shape: tuple[int, ...] | None = None) -> Held:
+def held(x: Any, recorder: Recorder, shape: tuple[int, ...] | None = None) -> Held:
     """A copy of the value of `x`; a Setter's entries are found in an array of `shape`."""
-    value = value_of(x)
-    number = x.number if isinstance(x, RecordedNode) else None
+    value, number = value_of(x), _number(x, recorder)
     if isinstance(value, Setter):
         entries = freeze(np.array(value_of(value.value)))
         return Held(
@@ -207,9 +209,16 @@ def _places(index: Any, shape: tuple[int, ...] | None) -> np.ndarray | None:
         return None
 
 
-def _argument(x: Any) -> int | str:
-    if isinstance(x, RecordedNode):
-        return x.number
+def _number(x: Any, recorder: Recorder) -> int | None:
+    """The number of a node that this recorder knows; others are constants to it."""
+    known = isinstance(x, RecordedNode) and x.home.recorder is recorder
+    return x.number if known else None
+
+
+def _argument(x: Any, recorder: Recorder) -> int | str:
+    number = _number(x, recorder)
+    if number is not None:
+        return number
     value = value_of(x)
     if isinstance(value, np.ndarray) and value.ndim:
         return f"array {value.shape}"

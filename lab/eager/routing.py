@@ -1,8 +1,10 @@
 """Operations that only route entries: where, clip and concatenate, and with them stack and array.
 
 Their gradients are routed the same way back.  Conditions and axes are metadata and never
-differentiated.  These are the rules of the structural primitives where, clamp and cat; they
-stand together here, and nothing else in this package depends on how they are written.
+differentiated.  These are the rules of the structural primitives where, clamp and cat, and a
+test holds them beside each other.  They are written again because gradients here must be made
+of nodes, to be differentiated again, and because the checks of `lab.structural` (one dtype, the
+exact form of every cotangent, PyTensor's variables) take two to three times as long as all else.
 """
 
 from collections.abc import Sequence

@@ -17,12 +17,11 @@ from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from functools import wraps
 from threading import Lock
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from lab.eager.checks import (
-    bad_setter,
     check_argnum,
     check_gradients,
     check_keywords,
@@ -31,6 +30,7 @@ from lab.eager.checks import (
     check_start,
     name_of,
 )
+from lab.eager.setter import Setter, add_into
 
 Gradient = Callable[[Any], Any]
 Function = Callable[..., Any]
@@ -77,13 +77,6 @@ new_tape: ContextVar[Callable[[str], Tape]] = ContextVar("new_tape", default=Tap
 def next_priority() -> int:
     """The priority of a new tape: above every active one."""
     return 1 + max((tape.priority for tape in _ACTIVE), default=0)
-
-
-class Setter(NamedTuple):
-    """A gradient that is `value` at ``[index]`` and zero elsewhere."""
-
-    index: Any
-    value: Any
 
 
 class Node:
@@ -257,32 +250,8 @@ def _handed_over(gradient: Any, function: Function) -> Any:
     return gradient
 
 
-def _add_into(old: Any, new: Any) -> Any:
-    if isinstance(new, Setter):
-        old = old if isinstance(old, np.ndarray) else np.array(old)
-        try:
-            if _may_repeat(new.index):
-                np.add.at(old, new.index, new.value)
-            else:
-                old[new.index] += new.value
-        except (IndexError, ValueError) as error:
-            raise bad_setter(old, new, error) from error
-    else:
-        old += new
-    return old
-
-
-def _may_repeat(index: Any) -> bool:
-    """Whether an index may name an entry twice: a sequence can, unless it is a mask."""
-    for part in index if isinstance(index, tuple) else (index,):
-        single = part is None or part is Ellipsis or isinstance(part, int | slice)
-        if not single and np.asarray(part).ndim and np.asarray(part).dtype.kind != "b":
-            return True
-    return False
-
-
 #: Add `new` to `old`, in place if `old` is an array; a `Setter` adds to its entries only.
 #: Both gradients are that of the sum, so that sums of gradients are differentiable again.
 mutating_add = primitive(
-    _add_into, lambda total, old, new: [lambda g: g, lambda g: g], "mutating_add"
+    add_into, lambda total, old, new: [lambda g: g, lambda g: g], "mutating_add"
 )

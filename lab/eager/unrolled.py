@@ -62,6 +62,7 @@ def unrolled(loop: "Loop") -> Callable[..., Any]:
         last = tapes[loop.states[0].name][-1] if loop.states else results[0]
         return sum(last) if shape_of(last) else last
 
+    function.__name__ = loop.name
     return function
 
 

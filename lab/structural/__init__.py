@@ -6,6 +6,7 @@ What you can do, and the name for it:
 - differentiate one of them: ``primitives["clamp"]``, a `Primitive` with ``jvp``, ``transpose``,
   ``vjp_jax`` and ``vjp_torch``; ``linearize`` gives its `Linearization`, with ``.T``
 - differentiate a function made of them: `jvp`, `vjp`; `record` shows it as a `Chain`
+- see who goes where: `sources` of a linearization
 - see that tapes are made of them: `set_subtensor`, `tape_step`
 
 The inner product is the real Frobenius one, Re sum(conj(a) * b).  Conditions, axes, starts and
@@ -18,6 +19,7 @@ from lab.structural.overwriting import set_subtensor, tape_step
 from lab.structural.primitive import Adjoint, Linearization, Primitive
 from lab.structural.recording import Equation
 from lab.structural.registry import cat, clamp, narrow, primitives, where
+from lab.structural.sources import Sources, sources
 
 __all__ = [
     "Adjoint",
@@ -26,6 +28,7 @@ __all__ = [
     "Equation",
     "Linearization",
     "Primitive",
+    "Sources",
     "cat",
     "clamp",
     "jvp",
@@ -33,6 +36,7 @@ __all__ = [
     "primitives",
     "record",
     "set_subtensor",
+    "sources",
     "tape_step",
     "vjp",
     "where",

@@ -213,6 +213,10 @@ class Symbolic:
         """`a`; a variable cannot be written."""
         return a
 
+    def whole(self, number: Any) -> Array:
+        """A whole number, with a sign and 64 bits."""
+        return pt.cast(pt.as_tensor_variable(number), "int64")
+
     def all(self, a: Array) -> Array:
         """Whether all entries are true."""
         return pt.all(a)

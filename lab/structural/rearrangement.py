@@ -6,7 +6,7 @@ from itertools import accumulate
 from typing import Any
 
 from lab.errors import ArgumentError
-from lab.structural.backends import Array, Backend
+from lab.structural.backends import SYMBOLIC, Array, Backend
 from lab.structural.operands import (
     COMPLEX,
     REAL,
@@ -143,6 +143,8 @@ class Narrow(Primitive):
         _check_range(self.name, start, length, a, dim)
         shape = list(a.shape)
         shape[dim] = length if isinstance(length, int) else None
+        if not (isinstance(start, int) and isinstance(length, int)):
+            start = _within(start, length, SYMBOLIC.size(values[0], dim))
         place = {"dim": dim, "start": start, "length": length}
         output = Form("the output", tuple(shape), a.dtype)
         return Call(self.name, values, forms, output, place, backend)
@@ -161,6 +163,19 @@ def _part(call: Call, backend: Backend, a: Array) -> Array:
     dim, start, length = call.metadata.values()
     numbers = isinstance(start, int) and isinstance(length, int)
     return backend.part(a, dim, start, length, known=numbers and like.shape[dim] is not None)
+
+
+OUTSIDE = "narrow: the part from start, length long, must lie within a: 0 ≤ start, 0 ≤ length."
+
+
+def _within(start: Any, length: Any, size: Any) -> Array:
+    """`start`, in a graph that refuses to run if the part reaches beyond `size` entries.
+
+    A slice would count a start below 0 from the end.
+    """
+    start, length = SYMBOLIC.whole(start), SYMBOLIC.whole(length)
+    fits = (start >= 0) & (length >= 0) & (length <= size - start)
+    return SYMBOLIC.ensure(start, fits, OUTSIDE)
 
 
 def _check_range(primitive: str, start: Any, length: Any, a: Form, dim: int) -> None:

@@ -123,7 +123,8 @@ class Clamp(Primitive):
     half to x and one to the bound.  The linearization marks these entries as `nonsmooth`.
     Elsewhere, second derivatives are zero.
 
-    lo > hi is refused: at once for arrays and constants, by the graph when it runs otherwise.
+    lo > hi, or a bound that is nan, is refused: at once for arrays and constants, by the graph
+    when it runs otherwise.
     """
 
     name = "clamp"
@@ -151,11 +152,11 @@ def _not_below(lo: Array, hi: Array) -> Array:
     known = [value.data if isinstance(value, Constant) else value for value in (lo, hi)]
     if any(isinstance(value, Variable) for value in known):
         return SYMBOLIC.ensure(hi, SYMBOLIC.all(lo <= hi), CROSSED)
-    crossed = np.asarray(known[0] > known[1])
-    if not crossed.any():
+    apart = np.asarray(known[0] <= known[1])  # not so for nan, which is no bound
+    if apart.all():
         return hi
-    place = np.unravel_index(int(np.argmax(crossed)), crossed.shape)
-    low, high = (np.broadcast_to(value, crossed.shape)[place] for value in known)
+    place = np.unravel_index(int(np.argmin(apart)), apart.shape)
+    low, high = (np.broadcast_to(value, apart.shape)[place] for value in known)
     entry = f"[{', '.join(map(str, place))}]" if place else ""
     raise ArgumentError(
         f"clamp: lo{entry} = {low} and hi{entry} = {high}: expected bounds with lo ≤ hi everywhere."

@@ -1,0 +1,158 @@
+"""Where two runs of the same loops first part: Scan, step, tape and slot."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from lab import storing
+from lab.arrays import same
+from lab.trace import Access, ScanTrace, TapeTrace, Trace
+
+Path = tuple[str | int, ...]
+
+
+@storing.record
+@dataclass(frozen=True, eq=False)
+class Parting:
+    """The first value that two runs write differently.
+
+    `scan` and `tape` are its Scan's number in the first trace and its tape's number among the
+    arguments of that Scan, `other_scan` and `other_tape` the same in the second trace.
+    `true` and `broken` are the values that `step` writes at `tap`, into `row`.
+    """
+
+    scan: int
+    other_scan: int
+    step: int
+    tape: int
+    other_tape: int
+    tap: int
+    row: int
+    true: np.ndarray
+    broken: np.ndarray
+
+    __eq__ = same
+
+
+@storing.record
+@dataclass(frozen=True)
+class Contrast:
+    """Two runs, held against one another.
+
+    `parting` is the first difference, None if there is none; `written` how many values the
+    steps write that both runs have, and `differing` how many of them are not the same.
+    `unlike` tells in words what only one of the runs has, and so was not compared.
+    """
+
+    parting: Parting | None
+    written: int
+    differing: int
+    unlike: tuple[str, ...] = ()
+
+
+def contrast(true: Trace, broken: Trace) -> Contrast:
+    """Compare what two runs write, slot by slot, in the order in which the first one ran.
+
+    Scans belong together if they are derivatives of the same loop by the same way.
+    """
+    paths, others = _paths(true), _paths(broken)
+    parting, written, differing = None, 0, 0
+    lone = [(true, paths[p], "true") for p in paths if p not in others]
+    lone += [(broken, others[p], "broken") for p in others if p not in paths]
+    unlike = [f"{_called(run, n)}: by the {rule} rule only" for run, n, rule in lone]
+    for path in (p for p in paths if p in others):
+        number, other = paths[path], others[path]
+        scan, twin = true.scans[number], broken.scans[other]
+        if _structure(scan) != _structure(twin):
+            unlike.append(f"{_called(true, number)}: its steps or its tapes are others")
+            continue
+        compared = list(_compared(scan, twin))
+        written += sum(pair.apart.size for pair in compared)
+        differing += sum(int(pair.apart.sum()) for pair in compared)
+        parting = parting or _first(compared, number, other)
+    return Contrast(parting, written, differing, tuple(unlike))
+
+
+@dataclass(frozen=True, eq=False)
+class _Pair:
+    """What two Scans write to one tape at one tap, and at which steps it is not the same."""
+
+    tape: TapeTrace
+    twin: TapeTrace
+    true: Access
+    broken: Access
+    apart: np.ndarray
+
+    @property
+    def step(self) -> int:
+        """The first step at which it is not the same."""
+        return int(np.argmax(self.apart))
+
+
+def _compared(scan: ScanTrace, other: ScanTrace) -> Iterator[_Pair]:
+    """Tape by tape, and tap by tap."""
+    tapes, twins = (*scan.tapes, *scan.outputs), (*other.tapes, *other.outputs)
+    for tape, twin in zip(tapes, twins, strict=True):
+        for true, broken in zip(tape.writes, twin.writes, strict=True):
+            yield _Pair(tape, twin, true, broken, far(true.values, broken.values))
+
+
+def _first(compared: Iterable[_Pair], scan: int, other: int) -> Parting | None:
+    """The earliest difference, if there is any; at the same step, that of the first tape."""
+    apart = [pair for pair in compared if pair.apart.any()]
+    if not apart:
+        return None
+    pair = min(apart, key=lambda pair: pair.step)
+    return Parting(
+        scan=scan,
+        other_scan=other,
+        step=pair.step,
+        tape=pair.tape.argument,
+        other_tape=pair.twin.argument,
+        tap=pair.true.tap,
+        row=int(pair.true.rows[pair.step]),
+        true=pair.true.values[pair.step],
+        broken=pair.broken.values[pair.step],
+    )
+
+
+def far(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """For every entry along the first axis, whether two arrays differ by more than rounding.
+
+    They do beyond half of their digits, measured by the larger of the two entries.
+    """
+    first, second = (a.reshape(len(a), -1) for a in (first, second))
+    if not first.size:
+        return np.zeros(len(first), dtype=bool)
+    kind = np.result_type(first, second)
+    digits = np.sqrt(np.finfo(kind).eps) if kind.kind in "fc" else 0.0
+    with np.errstate(invalid="ignore", over="ignore"):
+        sizes = np.maximum(np.abs(first), np.abs(second)).max(axis=1, keepdims=True)
+        apart = ~(np.abs(first - second) <= digits * sizes)
+    alike = (first == second) | ((first != first) & (second != second))  # infinities and nan
+    return np.any(apart & ~alike, axis=1)
+
+
+def _paths(trace: Trace) -> dict[Path, int]:
+    """Every Scan by the way that leads to it: its loop, and the orders at which it was derived."""
+    found: dict[Path, int] = {}
+    ways: list[Path] = []
+    for number, scan in enumerate(trace.scans):
+        before: Path = (scan.name,) if scan.parent is None else ways[scan.parent]
+        path, again = (*before, scan.order), 1
+        while path in found:
+            again += 1
+            path = (*before, scan.order, again)
+        found[path] = number
+        ways.append(path)
+    return found
+
+
+def _called(trace: Trace, number: int) -> str:
+    return f"Scan {number + 1}, {trace.scans[number].name}"
+
+
+def _structure(scan: ScanTrace) -> tuple[object, ...]:
+    tapes = tuple((t.name, t.tape, t.final.shape) for t in (*scan.tapes, *scan.outputs))
+    return (scan.steps, tapes)

@@ -1,0 +1,89 @@
+"""The lines of a step that was written as text, and errors that tell the place in it."""
+
+import ast
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from lab.errors import ArgumentError
+
+DEEPEST = 30
+CLOSING = {"(": ")", "[": "]"}
+
+
+def refused(text: str, start: int, stop: int, why: str) -> ArgumentError:
+    """An error that quotes a part of the text and tells where it stands."""
+    quoted = text[start:stop].strip() or text[start:].strip()
+    quoted = quoted if len(quoted) <= 40 else f"{quoted[:39]}…"
+    line, column = text.count("\n", 0, start) + 1, start - text.rfind("\n", 0, start)
+    place = f"line {line}, column {column}" if "\n" in text else f"column {column}"
+    return ArgumentError(f"step, {place}: {quoted!r} {why}")
+
+
+def statements(text: str) -> Iterator[tuple[int, int]]:
+    """Where the lines of a text begin and end; brackets hold a line together."""
+    begin, opened = 0, list[int]()
+    for place, sign in enumerate(text):
+        if sign in CLOSING:
+            opened.append(place)
+            if len(opened) > DEEPEST:
+                raise refused(text, place, place + 1, f"is nested deeper than {DEEPEST} brackets.")
+        elif sign in CLOSING.values():
+            if not opened or CLOSING[text[opened.pop()]] != sign:
+                raise refused(text, place, place + 1, "closes a bracket that was not opened.")
+        elif sign == "#" or (sign < " " and sign not in "\t\r\n") or sign == "\\":
+            raise refused(text, place, place + 1, "is no sign of a formula; leave it out.")
+        elif sign in ";\n" and not opened:
+            if text[begin:place].strip():
+                yield begin, place
+            begin = place + 1
+    if opened:
+        raise refused(text, opened[-1], opened[-1] + 1, "opens a bracket that is never closed.")
+    if text[begin:].strip():
+        yield begin, len(text)
+
+
+@dataclass(frozen=True)
+class Source:
+    """The formula from `start` to `stop` of a text."""
+
+    text: str
+    start: int
+    stop: int
+
+    @property
+    def written(self) -> str:
+        """The formula, in brackets, so that spaces and line ends need no care."""
+        return f"({self.text[self.start : self.stop]}\n)"
+
+    def parsed(self) -> ast.expr:
+        """The tree that Python's parser makes of it, not yet looked at."""
+        if not self.text[self.start : self.stop].strip():
+            raise refused(self.text, self.start - 1, self.start, "has no formula behind it.")
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                return ast.parse(self.written, mode="eval").body
+        except SyntaxError as error:
+            place = self.start
+            if error.lineno is not None and error.offset is not None:
+                rows = self.written.split("\n")[: error.lineno - 1]
+                place += sum(len(row) + 1 for row in rows) + max(0, error.offset - 1) - 1
+            place = min(max(place, self.start), self.stop - 1)
+            why = "cannot be read as a formula, such as 'x**2 + 1'."
+            raise refused(self.text, place, self.stop, why) from None
+        except (ValueError, MemoryError, RecursionError):
+            why = "cannot be read; write a shorter formula."
+            raise refused(self.text, self.start, self.stop, why) from None
+
+    def refused(self, node: ast.expr, why: str) -> ArgumentError:
+        """An error that quotes a part of the tree."""
+        begin = self._place(node.lineno, node.col_offset)
+        end = self._place(node.end_lineno or node.lineno, node.end_col_offset or 0)
+        return refused(self.text, max(begin, self.start), min(end, self.stop), why)
+
+    def _place(self, row: int, byte: int) -> int:
+        """Where a place of the tree lies in the text; the parser counts bytes."""
+        rows = self.written.split("\n")
+        before = sum(len(line) + 1 for line in rows[: row - 1])
+        return self.start - 1 + before + len(rows[row - 1].encode()[:byte].decode())

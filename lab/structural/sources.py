@@ -1,0 +1,62 @@
+"""Who goes where: for every entry of an output, the one entry of an input that it takes.
+
+Each of the four primitives selects: with its metadata held fixed, every entry of the output's
+tangent is one entry of one input's.  Which one is asked of the linearization itself, with
+tangents that are the numbers of the entries.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import accumulate
+
+import numpy as np
+
+from lab.structural.backends import EAGER
+from lab.structural.primitive import Linearization
+
+
+@dataclass(frozen=True, eq=False)
+class Sources:
+    """For every entry of the output the number of its input, and its place in that, flattened.
+
+    Both arrays have the shape of the output, and `sizes` are how many entries the inputs have.
+    """
+
+    input: np.ndarray
+    entry: np.ndarray
+    sizes: tuple[int, ...]
+
+    def readers(self, number: int, entry: int) -> np.ndarray:
+        """The places in the output, flattened, that take an entry of input `number`."""
+        order, starts = self._readers[number]
+        return order[starts[entry] : starts[entry + 1]]
+
+    def count(self, number: int) -> int:
+        """How many entries of the output come from input `number`."""
+        return len(self._readers[number][0])
+
+    @cached_property
+    def _readers(self) -> list[tuple[np.ndarray, np.ndarray]]:
+        """For every input the places that read it, entry after entry, and where each begins."""
+        found = []
+        for number, size in enumerate(self.sizes):
+            places = np.flatnonzero(self.input == number)
+            entries = self.entry.reshape(-1)[places]
+            in_order = bool(np.all(entries[:-1] <= entries[1:]))  # as mostly
+            order = places if in_order else places[np.argsort(entries, kind="stable")]
+            counts = np.bincount(entries, minlength=size)
+            found.append((order, np.concatenate([[0], np.cumsum(counts)]).astype(int)))
+        return found
+
+
+def sources(linear: Linearization) -> Sources:
+    """Who goes where in a linearization at arrays."""
+    sizes = tuple(value.size for value in linear.call.values)
+    starts = list(accumulate(sizes, initial=0))
+    codes = [
+        np.arange(start, start + value.size).reshape(value.shape)
+        for start, value in zip(starts, linear.call.values, strict=False)
+    ]
+    found = np.asarray(linear.push(EAGER, codes))
+    numbers = np.searchsorted(np.array(starts[1:]), found, side="right")
+    return Sources(numbers, found - np.array(starts)[numbers], sizes)

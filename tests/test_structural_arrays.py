@@ -1,0 +1,142 @@
+"""Conventions, kinks, and large arrays of the structural primitives."""
+
+import numpy as np
+import pytensor.tensor as pt
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from structural_cases import cases, evaluated, noise, reference
+
+from lab import structural
+from lab.structural import backends, primitives
+
+A = np.arange(6.0).reshape(2, 3)
+G = 10 + np.arange(6.0).reshape(2, 3)
+MIXED = np.array([[True, False, True], [False, False, True]])
+
+
+def test_jaxs_convention_leaves_metadata_out():
+    output, pullback = primitives["narrow"].vjp_jax((A,), dim=0, start=1, length=1)
+    np.testing.assert_array_equal(output, [[3, 4, 5]])
+    (gradient,) = pullback(np.ones((1, 3)))
+    np.testing.assert_array_equal(gradient, [[0, 0, 0], [1, 1, 1]])
+
+
+def test_torchs_convention_names_every_argument():
+    found = {
+        "where": primitives["where"].vjp_torch(G, (A, A), condition=MIXED),
+        "cat": primitives["cat"].vjp_torch(G, [A[:1], A[1:]], dim=0),
+        "narrow": primitives["narrow"].vjp_torch(G, (A,), dim=0, start=0, length=2),
+        "clamp": primitives["clamp"].vjp_torch(G, (A, 1.5, 3.5)),
+    }
+    assert {name: list(gradients) for name, gradients in found.items()} == {
+        "where": ["condition", "x", "y"],
+        "cat": ["inputs", "dim"],
+        "narrow": ["a", "dim", "start", "length"],
+        "clamp": ["x", "lo", "hi"],
+    }
+    for name, gradients in found.items():
+        for argument, gradient in gradients.items():
+            assert (gradient is None) == (argument in primitives[name].metadata)
+    assert [g.tolist() for g in found["cat"]["inputs"]] == [[[10, 11, 12]], [[13, 14, 15]]]
+
+
+def test_numbers_and_lists_take_the_dtype_of_arrays():
+    x = np.ones(3, dtype="float32")
+    assert structural.where([True, False, True], x, 2).dtype == "float32"
+    assert structural.clamp([1, 2, 3], 0, 2.5).tolist() == [1, 2, 2.5]
+    assert structural.where(True, 1j, 2).dtype == "complex128"
+    assert structural.clamp(pt.fvector(), 0, 1.5).type.dtype == "float32"
+
+
+def test_where_the_clamp_is_not_smooth():
+    """x = lo or x = hi: marked, and the cotangent goes to x, all of it."""
+    x, lo, hi = np.array([0.0, 1.0, 1.5, 2.0, 3.0]), 1.0, 2.0
+    linear = structural.primitives["clamp"].linearize((x, lo, hi))
+    assert linear.nonsmooth.tolist() == [False, True, False, True, False]
+    _, pullback = structural.primitives["clamp"].vjp_jax((x, lo, hi))
+    assert pullback.nonsmooth.tolist() == linear.nonsmooth.tolist()
+    gx, glo, ghi = pullback(np.array([1.0, 2.0, 3.0, 4.0, 5.0]))
+    assert gx.tolist() == [0, 2, 3, 4, 0]
+    assert (glo, ghi) == (1, 5)
+    assert not primitives["where"].linearize((x, x), condition=x > 0).nonsmooth.any()
+    v = pt.dvector("v")
+    marked = primitives["clamp"].linearize((v, lo, hi)).nonsmooth
+    assert evaluated([marked], [v], [x])[0].tolist() == linear.nonsmooth.tolist()
+
+
+@given(cases(names=("clamp",)), st.integers(0, 2**16))
+def test_a_clamp_passes_every_cotangent_to_exactly_one_input(case, seed):
+    cotangent = noise(np.random.default_rng(seed), reference(case).shape, case.inputs[0].dtype)
+    parts = primitives["clamp"].transpose(cotangent, case.inputs)
+    total = sum(float(part.sum()) for part in parts)
+    assert total == pytest.approx(float(cotangent.sum()), abs=1e-4)
+
+
+def test_a_linearization_stays_when_its_inputs_change():
+    x = np.array([0.5, 1.5])
+    linear = primitives["clamp"].linearize((x, 0.0, 1.5))
+    x[:] = 7
+    assert linear.nonsmooth.tolist() == [False, True]
+    assert linear(np.ones(2), 0.0, 0.0).tolist() == [1, 1]
+    mask = np.array([True, False])
+    linear = primitives["where"].linearize((x, x), condition=mask)
+    mask[:] = False
+    assert linear(np.ones(2), np.zeros(2)).tolist() == [1, 0]
+
+
+def test_what_comes_out_cannot_be_written_and_what_went_in_can():
+    a = np.arange(4.0)
+    part = structural.narrow(a, 0, 1, 2)
+    with pytest.raises(ValueError, match="read-only"):
+        part[0] = 5
+    a[1] = 5
+    (joined,) = primitives["cat"].transpose(a, [a], dim=0)
+    assert not joined.flags.writeable
+    assert a.flags.writeable
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64"])
+def test_large_arrays_are_chosen_by_their_bits(dtype):
+    rng = np.random.default_rng(0)
+    n = 2 * backends.BLOCK + 5
+    x, y = noise(rng, n, dtype), noise(rng, n, dtype)
+    x[::7], y[::5], x[::11] = np.nan, np.inf, -0.0
+    mask = rng.integers(2, size=n).astype(bool)
+    where = primitives["where"]
+    np.testing.assert_array_equal(where.forward(x, y, condition=mask), np.where(mask, x, y))
+    view = where.forward(x[::-1], y, condition=mask)
+    np.testing.assert_array_equal(view, np.where(mask, x[::-1], y))
+    mixed = where.forward(x, y[:1], condition=mask)
+    np.testing.assert_array_equal(mixed, np.where(mask, x, y[:1]))
+    to_x, to_y = where.transpose(x, (x, y), condition=mask)
+    np.testing.assert_array_equal(to_x, np.where(mask, x, 0))
+    np.testing.assert_array_equal(to_y, np.where(mask, 0, x))
+    assert not np.any(np.signbit(to_y[mask].real))
+
+
+@pytest.mark.parametrize("bounds", ["numbers", "arrays", "broadcast"])
+def test_large_clamps_are_numpys(bounds):
+    rng = np.random.default_rng(0)
+    shape = (3, backends.BLOCK)
+    x, g, v = (rng.integers(-3, 4, size=shape).astype(float) for _ in range(3))
+    size = {"numbers": (), "arrays": shape, "broadcast": (3, 1)}[bounds]
+    lo, hi = rng.integers(-2, 0, size=size) * 1.0, rng.integers(1, 3, size=size) * 1.0
+    linear = primitives["clamp"].linearize((x, lo, hi))
+    np.testing.assert_array_equal(linear.nonsmooth, (x == lo) | (x == hi))
+    expected = np.where(x < lo, 7 * lo, np.where(x > hi, 9 * hi, v))
+    np.testing.assert_array_equal(linear(v, 7 * lo, 9 * hi), expected)
+    to_x, to_lo, to_hi = linear.T(g)
+    np.testing.assert_array_equal(to_x, np.where((x >= lo) & (x <= hi), g, 0))
+    for mine, mask in ((to_lo, x < lo), (to_hi, x > hi)):
+        parts = np.where(mask, g, 0)
+        sums = {"numbers": parts.sum(), "arrays": parts, "broadcast": parts.sum(1, keepdims=True)}
+        np.testing.assert_allclose(mine, sums[bounds], rtol=1e-12)
+
+
+def test_nan_goes_through():
+    x = np.array([np.nan, 0.5])
+    assert np.isnan(structural.clamp(x, 0.0, 1.0)[0])
+    gx, _, _ = primitives["clamp"].transpose(np.array([np.inf, np.nan]), ([9.0, 0.5], 0.0, 1.0))
+    assert gx[0] == 0  # not 0 * inf
+    assert np.isnan(gx[1])

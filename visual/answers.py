@@ -1,0 +1,145 @@
+"""What a person answers, whether it is right, and why.
+
+    >>> answer.check("pos 2")
+    Verdict(outcome=<Outcome.WRONG: 'wrong'>, reason='Position 2 is read at tap 0 and kept. …')
+
+An `Answer` is plain data, so that a page without Python can check it in the same way.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from numbers import Real
+from typing import Any
+
+from lab.errors import ArgumentError
+
+LONGEST = 120
+MARKS = re.compile(r"\b(?:positions?|pos|slots?|taps?|steps?|buf|and|scans?)\b|[\[\](),;=]", re.I)
+NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d{1,3})?", re.I)
+
+
+class Outcome(StrEnum):
+    """What becomes of an answer."""
+
+    RIGHT = "right"
+    WRONG = "wrong"
+    UNREADABLE = "not understood"
+
+    @property
+    def is_try(self) -> bool:
+        """Whether it counts as a try: what was not understood does not."""
+        return self is not Outcome.UNREADABLE
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Whether an answer is right, and the reason in words."""
+
+    outcome: Outcome
+    reason: str
+
+    @property
+    def is_right(self) -> bool:
+        """Whether the answer is right."""
+        return self.outcome is Outcome.RIGHT
+
+    def __str__(self) -> str:
+        return f"{self.outcome.value.capitalize()}. {self.reason}"
+
+
+class Form(StrEnum):
+    """The kind of an answer; the value tells what to type."""
+
+    SLOTS = "the positions of slots, such as 2 or 1, 3"
+    TAPS = "taps, such as -1, 0"
+    NUMBER = "a number, such as 0.95 or 1.5e-3"
+    STEP = "the number of a step, such as 0"
+    COUNT = "a whole number, such as 1"
+
+    @property
+    def is_set(self) -> bool:
+        """Whether the answer can be several numbers."""
+        return self in (Form.SLOTS, Form.TAPS)
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """A number that is wrong, and why."""
+
+    value: float
+    reason: str
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The right numbers, and what is said about others.
+
+    A single number may differ by `tolerance`.  `rule` is how to find the answer, said after
+    a first wrong try; `working` is the rule with the numbers in, said when the answer is
+    right and after every further wrong try.  `incomplete` is said of an answer in which
+    nothing is wrong but something missing; `otherwise` of numbers that no mistake explains.
+    `cells` are the answers that clicks on cells give, `beside` what is said of other cells.
+    """
+
+    form: Form
+    right: tuple[float, ...]
+    rule: str
+    working: str
+    otherwise: str
+    incomplete: str = ""
+    mistakes: tuple[Mistake, ...] = ()
+    tolerance: float = 0.0
+    cells: Mapping[str, int] = field(default_factory=dict)
+    beside: Mapping[str, str] = field(default_factory=dict)
+
+    def check(self, given: Any, tries: int = 1) -> Verdict:
+        """The verdict on what a person typed, a number, several, or the key of a cell."""
+        if isinstance(given, str) and given in self.beside:
+            return Verdict(Outcome.WRONG, self._explained(self.beside[given], tries))
+        if isinstance(given, str) and given in self.cells:
+            given = self.cells[given]
+        found = read_numbers(given)
+        if not found or (len(found) > 1 and not self.form.is_set):
+            return Verdict(Outcome.UNREADABLE, f"Expected {self.form.value}.")
+        wrong = next((value for value in found if not self._holds(value)), None)
+        if wrong is not None:
+            return Verdict(Outcome.WRONG, self._explained(self._reason(wrong), tries))
+        if len(set(found)) < len(self.right):
+            return Verdict(Outcome.WRONG, self._explained(self.incomplete, tries))
+        return Verdict(Outcome.RIGHT, self.working)
+
+    def _holds(self, value: float) -> bool:
+        return any(abs(value - right) <= self.tolerance for right in self.right)
+
+    def _reason(self, value: float) -> str:
+        near = (m.reason for m in self.mistakes if abs(m.value - value) <= self.tolerance)
+        return next(near, self.otherwise)
+
+    def _explained(self, reason: str, tries: int) -> str:
+        return f"{reason} {self.rule if tries < 2 else self.working}"
+
+
+def read_numbers(given: Any) -> tuple[float, ...]:
+    """All numbers of an answer; none if it holds anything else."""
+    if isinstance(given, str):
+        if len(given) > LONGEST:
+            return ()
+        words = MARKS.sub(" ", given.replace("−", "-")).split()
+        if not all(NUMBER.fullmatch(word) and word.isascii() for word in words):
+            return ()
+        return tuple(map(float, words))
+    items = tuple(given) if isinstance(given, list | tuple | set | frozenset) else (given,)
+    if len(items) > LONGEST or not all(isinstance(item, Real) for item in items):
+        return ()
+    try:
+        return tuple(map(float, items))
+    except OverflowError:
+        return ()
+
+
+def check_tries(tries: int) -> None:
+    """Raise ArgumentError unless `tries` counts tries."""
+    if isinstance(tries, bool) or not isinstance(tries, int) or tries < 1:
+        raise ArgumentError(f"tries = {tries!r}: expected 1 for the first try, then 2, 3, …")

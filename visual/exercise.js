@@ -1,0 +1,164 @@
+// Exercises in a page or a notebook: reads an answer, tells whether it is right and why, keeps
+// the score.  Everything that is said was written beforehand; `check` only compares.
+
+const LONGEST = 120;
+const MARKS = /\b(?:positions?|pos|slots?|taps?|steps?|buf|and|scans?)\b|[[\](),;=]/gi;
+const NUMBER = /^[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d{1,3})?$/i;
+
+export function readNumbers(typed) {
+  if (typed.length > LONGEST) return [];
+  const words = typed.replaceAll("−", "-").replace(MARKS, " ").split(/\s+/).filter(Boolean);
+  return words.every((word) => NUMBER.test(word)) ? words.map(Number) : [];
+}
+
+export function check(answer, typed, tries) {
+  const explained = (why) => ({
+    outcome: "wrong",
+    reason: `${why} ${tries < 2 ? answer.rule : answer.working}`,
+  });
+  if (Object.hasOwn(answer.beside, typed)) return explained(answer.beside[typed]);
+  const found = readNumbers(typed);
+  if (!found.length || (found.length > 1 && !answer.isSet))
+    return { outcome: "not understood", reason: `Expected ${answer.expected}.` };
+  const near = (a, b) => Math.abs(a - b) <= answer.tolerance;
+  const wrong = found.find((value) => !answer.right.some((right) => near(value, right)));
+  if (wrong !== undefined) {
+    const mistake = answer.mistakes.find(([value]) => near(value, wrong));
+    return explained(mistake ? mistake[1] : answer.otherwise);
+  }
+  if (new Set(found).size < answer.right.length) return explained(answer.incomplete);
+  return { outcome: "right", reason: answer.working };
+}
+
+const WORDS = { right: "Right.", wrong: "Wrong.", "not understood": "Not understood." };
+
+class Exercise {
+  constructor(section, answer, changed) {
+    Object.assign(this, { section, answer, changed });
+    this.input = section.querySelector("input");
+    this.verdict = section.querySelector(".verdict");
+    this.revealed = section.querySelector(".revealed");
+    this.buttons = [...section.querySelectorAll("button")];
+    this.cells = [];
+    section.querySelector("form").addEventListener("submit", (event) => {
+      event.preventDefault();
+      this.submit(this.input.value);
+    });
+    section.querySelector(".show").addEventListener("click", () => this.give());
+    this.input.addEventListener("input", () => this.mark());
+    const { cells, beside } = answer;
+    if (Object.keys(cells).length) this.prepare(section.querySelector(".shown svg"), cells, beside);
+    this.reset();
+  }
+
+  // Makes the cells of the picture choosable, by pointer and by keyboard.
+  prepare(svg, cells, beside) {
+    svg.setAttribute("role", "group");
+    svg.setAttribute("aria-label", svg.querySelector("title").textContent);
+    for (const cell of svg.querySelectorAll("[data-cell]")) {
+      const key = cell.dataset.cell;
+      const isSlot = Object.hasOwn(cells, key);
+      if (!isSlot && !Object.hasOwn(beside, key)) continue;
+      const told = cell.querySelector("title")?.textContent ?? key;
+      cell.setAttribute("role", "button");
+      cell.setAttribute("tabindex", "0");
+      cell.setAttribute("aria-label", isSlot ? `position ${cells[key]}: ${told}` : told);
+      const choose = () => (isSlot ? this.choose(cells[key]) : this.submit(key));
+      cell.addEventListener("click", choose);
+      cell.addEventListener("keydown", (event) => {
+        if (event.key !== "Enter" && event.key !== " ") return;
+        event.preventDefault();
+        choose();
+      });
+      if (isSlot) this.cells.push([cell, cells[key]]);
+    }
+  }
+
+  // A click is the answer where one slot is asked for; where several are, it adds or removes one.
+  choose(position) {
+    if (this.done) return;
+    const single = this.answer.right.length === 1;
+    const chosen = new Set(single ? [] : readNumbers(this.input.value));
+    if (!chosen.delete(position)) chosen.add(position);
+    this.input.value = [...chosen].sort((a, b) => a - b).join(", ");
+    this.mark();
+    if (single) this.submit(this.input.value);
+  }
+
+  mark() {
+    const chosen = readNumbers(this.input.value);
+    for (const [cell, position] of this.cells)
+      cell.setAttribute("aria-pressed", String(chosen.includes(position)));
+  }
+
+  submit(typed) {
+    if (this.done) return;
+    const { outcome, reason } = check(this.answer, typed, this.tries + 1);
+    if (outcome === "wrong") this.tries += 1;
+    this.say(outcome, `${WORDS[outcome]} ${reason}`);
+    if (outcome === "right") this.finish(Math.max(0, 2 - this.tries));
+  }
+
+  give() {
+    if (this.done) return;
+    this.say("given", this.answer.working);
+    this.finish(0);
+  }
+
+  say(outcome, words) {
+    this.verdict.dataset.outcome = outcome;
+    this.verdict.textContent = words;
+  }
+
+  finish(points) {
+    Object.assign(this, { done: true, points });
+    this.input.readOnly = true;
+    // Disabled in name only: a disabled button would lose the focus of who pressed it.
+    for (const button of this.buttons) button.setAttribute("aria-disabled", "true");
+    this.revealed.hidden = false;
+    this.changed();
+  }
+
+  reset() {
+    Object.assign(this, { done: false, points: 0, tries: 0 });
+    this.input.value = "";
+    this.input.readOnly = false;
+    for (const button of this.buttons) button.removeAttribute("aria-disabled");
+    this.revealed.hidden = true;
+    this.verdict.removeAttribute("data-outcome");
+    this.verdict.textContent = "";
+    this.mark();
+  }
+}
+
+// Brings the exercises in `root` to life; `answers` are theirs, in the same order.
+export function start(root, answers) {
+  const score = root.querySelector(".score");
+  let exercises = [];
+  const changed = () => {
+    const points = exercises.reduce((sum, exercise) => sum + exercise.points, 0);
+    const done = exercises.filter((exercise) => exercise.done).length;
+    score.textContent =
+      `${points} of ${2 * exercises.length} points; ${done} of ${exercises.length} answered.`;
+  };
+  const sections = [...root.querySelectorAll(".exercise")];
+  exercises = sections.map((section, place) => new Exercise(section, answers[place], changed));
+  root.querySelector(".again").addEventListener("click", () => {
+    for (const exercise of exercises) exercise.reset();
+    changed();
+    sections[0].querySelector("input").focus();
+  });
+  changed();
+}
+
+// In a notebook, as an anywidget: its keys are not those of the notebook.
+export default {
+  render({ model, el }) {
+    const root = document.createElement("div");
+    root.innerHTML = model.get("content");
+    root.setAttribute("data-lm-suppress-shortcuts", "true");
+    root.addEventListener("keydown", (event) => event.stopPropagation());
+    el.append(root);
+    start(root, model.get("answers"));
+  },
+};

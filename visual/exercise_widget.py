@@ -1,0 +1,25 @@
+"""Exercises as an anywidget: the same module as in the page, in a notebook."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import anywidget
+import traitlets
+
+from visual.exercise_page import MODULE, STYLE, answer_data, content
+
+if TYPE_CHECKING:
+    from visual.exercise import Exercise
+
+
+class ExerciseWidget(anywidget.AnyWidget):
+    """Exercises that are answered in the notebook, without a kernel's help."""
+
+    _esm = MODULE
+    _css = STYLE
+    content = traitlets.Unicode("").tag(sync=True)
+    answers = traitlets.List().tag(sync=True)
+
+    def __init__(self, exercises: Sequence["Exercise"], **others: Any) -> None:
+        made = [answer_data(exercise.task.answer) for exercise in exercises]
+        super().__init__(content=content(exercises), answers=made, **others)

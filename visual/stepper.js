@@ -1,0 +1,235 @@
+// Walks through the moments of the pictures inside an element: a plain ES module, which runs in
+// a page without anything else and, through anywidget, in a notebook.  It draws nothing: it
+// dims, lights and names what is already in the SVGs, by their attributes data-moments (the
+// names of the moments, on the root), data-step (the moment of an element), data-cell (the key
+// of the quantity in it) and data-mentions (the keys of a formula, first the one it makes).
+
+const KEYS = { ArrowRight: 1, ArrowDown: 1, PageDown: 5, ArrowLeft: -1, ArrowUp: -1, PageUp: -5 };
+const SPEEDS = { slow: 2000, normal: 1000, fast: 400 };
+
+function element(name, attributes = {}, ...children) {
+  const made = document.createElement(name);
+  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+  made.append(...children);
+  return made;
+}
+
+// Makes the pictures inside `root` walkable.  Returns what a caller needs: the step can be set,
+// it is told to `changed`, and `destroy` takes every listener and control away again.
+export function stepper(root, { step = null, changed = () => {} } = {}) {
+  const ending = new AbortController();
+  const on = (target, type, listener) =>
+    target.addEventListener(type, listener, { signal: ending.signal });
+  const pictures = [...root.querySelectorAll("svg[data-moments], svg[data-linked]")];
+  const names = new Map();
+  for (const svg of pictures) {
+    svg.setAttribute("role", "group"); // an image has no parts, but this one will
+    svg.setAttribute("aria-label", svg.querySelector("title").textContent);
+    for (const [number, name] of Object.entries(JSON.parse(svg.dataset.moments || "{}"))) {
+      if (!names.get(Number(number))) names.set(Number(number), name);
+    }
+  }
+  const moments = [...names.keys()].sort((a, b) => a - b);
+  if (!moments.length) return { set() {}, destroy() {} };
+
+  let place = Math.max(0, moments.indexOf(step));
+  let timer = null;
+  let pinned = "";
+
+  // The controls.
+  const button = (label, text, act) => {
+    const made = element("button", { type: "button", "aria-label": label, title: label }, text);
+    on(made, "click", act);
+    return made;
+  };
+  const first = button("first step", "⏮", () => go(0));
+  const back = button("previous step", "◀", () => go(place - 1));
+  const play = button("play", "▶▶", () => (timer === null ? start() : stop()));
+  const ahead = button("next step", "▶", () => go(place + 1));
+  const last = button("last step", "⏭", () => go(moments.length - 1));
+  const slider = element("input", {
+    type: "range", min: 0, max: moments.length - 1, step: 1, "aria-label": "step",
+    "data-lm-suppress-shortcuts": "true",
+  });
+  const speed = element("select", { "aria-label": "speed" });
+  for (const name of Object.keys(SPEEDS)) speed.append(element("option", { value: name }, name));
+  speed.value = "normal";
+  const shown = element("output", { "aria-live": "polite", class: "scantape-moment" });
+  const told = element("p", { class: "scantape-told", role: "status" });
+  const label = element("label", { class: "scantape-slider" }, "step ", slider);
+  const bar = element("div", { class: "scantape-bar", role: "group", "aria-label": "walk through the steps" },
+    first, back, play, ahead, last, label, speed, shown);
+  root.prepend(bar);
+  bar.after(told);
+  on(slider, "input", () => go(Number(slider.value)));
+  on(speed, "change", () => timer !== null && start());
+
+  // Steps.
+  const parts = pictures.flatMap((svg) => [...svg.querySelectorAll("[data-step]")]);
+  const calm = matchMedia("(prefers-reduced-motion: reduce)");
+
+  function go(to, { tell = true, scroll = true } = {}) {
+    place = Math.min(Math.max(to, 0), moments.length - 1);
+    const now = moments[place];
+    for (const part of parts) {
+      const other = Number(part.dataset.step) !== now;
+      part.style.opacity = other ? "0.3" : "";
+      part.toggleAttribute("data-now", !other);
+    }
+    slider.value = place;
+    slider.setAttribute("aria-valuetext", names.get(now) || `step ${now}`);
+    shown.textContent = `${place + 1} of ${moments.length}: ${names.get(now) || now}`;
+    shown.dataset.currentStep = now;
+    first.disabled = back.disabled = place === 0;
+    ahead.disabled = last.disabled = place === moments.length - 1;
+    if (scroll) show(now);
+    if (place === moments.length - 1) stop();
+    if (tell) changed(now);
+  }
+
+  // Brings the current step into view, inside the element that scrolls and nowhere else.
+  function show(now) {
+    for (const svg of pictures) {
+      const box = svg.parentElement;
+      const part = svg.querySelector(`[data-step="${now}"] rect, [data-step="${now}"] path`);
+      if (!part || box.scrollHeight <= box.clientHeight + 1) continue;
+      const [inner, outer] = [part.getBoundingClientRect(), box.getBoundingClientRect()];
+      if (inner.top < outer.top || inner.bottom > outer.bottom) {
+        const top = box.scrollTop + inner.top - outer.top - box.clientHeight / 3;
+        box.scrollTo({ top, behavior: calm.matches ? "auto" : "smooth" });
+      }
+    }
+  }
+
+  function start() {
+    stop();
+    if (place === moments.length - 1) go(0);
+    timer = setInterval(() => go(place + 1), SPEEDS[speed.value]);
+    play.textContent = "❚❚";
+    play.setAttribute("aria-label", "pause");
+  }
+
+  function stop() {
+    clearInterval(timer);
+    timer = null;
+    play.textContent = "▶▶";
+    play.setAttribute("aria-label", "play");
+  }
+
+  on(root, "keydown", (event) => {
+    event.stopPropagation(); // a notebook has shortcuts of its own, and `d d` deletes a cell
+    if (event.ctrlKey || event.metaKey || event.altKey || event.target === speed) return;
+    const among = event.shiftKey && KEYS[event.key] && cells.includes(event.target);
+    if (among) turn(event.target, KEYS[event.key]);
+    else if (event.key in KEYS) go(place + KEYS[event.key]);
+    else if (event.key === "Home") go(0);
+    else if (event.key === "End") go(moments.length - 1);
+    else if (event.key === " " && event.target.tagName !== "BUTTON") timer === null ? start() : stop();
+    else if (event.key === "Enter" && cells.includes(event.target)) pin(event.target.dataset.cell);
+    else if (event.key === "Escape") pin("");
+    else return;
+    event.preventDefault();
+  });
+
+  // Quantities: the same key is lit wherever it stands.
+  const cells = pictures.flatMap((svg) => [...svg.querySelectorAll("[data-cell]")]);
+  const formulas = pictures.flatMap((svg) => [...svg.querySelectorAll("[data-mentions]")]);
+  const mentioned = new Map(formulas.map((f) => [f, f.dataset.mentions.split("|")]));
+  cells.forEach((cell, number) => {
+    cell.setAttribute("tabindex", number ? "-1" : "0"); // one stop; Shift and arrows go on
+    cell.setAttribute("role", "img");
+    cell.setAttribute("aria-label", titleOf(cell));
+  });
+
+  function titleOf(cell) {
+    const title = cell.querySelector("title");
+    return title ? title.textContent : cell.dataset.cell;
+  }
+
+  function turn(cell, way) {
+    const next = cells[(cells.indexOf(cell) + way + cells.length) % cells.length];
+    cell.setAttribute("tabindex", "-1");
+    next.setAttribute("tabindex", "0");
+    next.focus();
+  }
+
+  function light(key, cell = null) {
+    for (const other of cells) mark(other, key && other.dataset.cell === key);
+    for (const [formula, keys] of mentioned) mark(formula, key && keys.includes(key));
+    if (!key) return (told.textContent = "");
+    const here = cell || cells.find((other) => other.dataset.cell === key);
+    const makers = formulas.filter((formula) => mentioned.get(formula)[0] === key);
+    const step = here && here.closest("[data-step]");
+    const best = makers.find((f) => step && f.closest("[data-step]") === step) || makers.at(-1);
+    told.textContent = here ? titleOf(here) : "";
+    if (best) told.append(element("span", { class: "scantape-made" }, ` made by ${best.textContent}`));
+  }
+
+  function mark(part, lit) {
+    part.toggleAttribute("data-lit", Boolean(lit));
+    for (const shape of part.querySelectorAll(":scope > rect")) shape.style.strokeWidth = lit ? "4" : "";
+    for (const text of part.matches("[data-mentions]") ? part.querySelectorAll("text") : []) {
+      text.style.textDecoration = lit ? "underline" : "";
+    }
+  }
+
+  function pin(key) {
+    pinned = pinned === key ? "" : key;
+    light(pinned);
+  }
+
+  const cellAt = (event) => event.target.closest && event.target.closest("[data-cell]");
+  for (const svg of pictures) {
+    on(svg, "pointerover", (event) => !pinned && cellAt(event) && light(cellAt(event).dataset.cell, cellAt(event)));
+    on(svg, "pointerout", () => pinned || light(""));
+    on(svg, "focusin", (event) => !pinned && cellAt(event) && light(cellAt(event).dataset.cell, cellAt(event)));
+    on(svg, "click", (event) => cellAt(event) && pin(cellAt(event).dataset.cell));
+  }
+
+  go(place, { tell: false, scroll: false });
+  return {
+    set: (wanted) => moments.includes(wanted) && wanted !== moments[place] && go(moments.indexOf(wanted), { tell: false }),
+    destroy() {
+      stop();
+      ending.abort();
+      bar.remove();
+      told.remove();
+    },
+  };
+}
+
+// In a notebook: the pictures are a trait, and so is the step.
+function render({ model, el }) {
+  const root = element("div", { class: "scantape", "data-lm-suppress-shortcuts": "true" });
+  el.append(root);
+  let walking = null;
+
+  function draw() {
+    if (walking) walking.destroy();
+    root.replaceChildren(...model.get("pictures").map((source) => {
+      const svg = new DOMParser().parseFromString(source, "image/svg+xml").documentElement;
+      return element("div", { class: "picture" }, document.importNode(svg, true));
+    }));
+    walking = stepper(root, {
+      step: model.get("step"),
+      changed: (step) => {
+        model.set("step", step);
+        model.save_changes();
+      },
+    });
+  }
+
+  const move = () => walking.set(model.get("step"));
+  model.on("change:pictures", draw);
+  model.on("change:step", move);
+  draw();
+  return () => {
+    model.off("change:pictures", draw);
+    model.off("change:step", move);
+    walking.destroy();
+  };
+}
+
+for (const root of document.querySelectorAll("[data-scantape]")) stepper(root);
+
+export default { render };

@@ -1,0 +1,65 @@
+"""Pictures that can be walked through: in a notebook as a widget, and as one offline page.
+
+    >>> visual.Stepper(visual.draw(loop, "unrolled"), visual.draw(loop, "tapes"))
+
+The pictures are linked: they show the same moment, and a quantity is lit in all of them.  The
+same ES module, ``stepper.js``, runs in both homes; anywidget is needed only in a notebook.
+"""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import anywidget
+import traitlets
+
+from lab.errors import ArgumentError
+from visual.files import as_path, check_path, write_whole
+from visual.page import to_page
+from visual.pictures import Picture
+from visual.scene import Scene
+
+HERE = Path(__file__).parent
+
+
+class Stepper(anywidget.AnyWidget):
+    """One or several pictures, walked through together.
+
+    `step` is the moment that is shown; it can be set and observed.  Keys: arrows go to the
+    neighbouring step, Home and End to the ends, space plays; Shift and arrows go from cell to
+    cell, Enter pins one.
+    """
+
+    _esm = HERE / "stepper.js"
+    _css = HERE / "stepper.css"
+    pictures = traitlets.List(traitlets.Unicode()).tag(sync=True)
+    step = traitlets.Int(-1).tag(sync=True)
+
+    def __init__(self, *scenes: Scene, step: int | None = None, **traits: Any) -> None:
+        super().__init__(**traits)
+        self.show(*scenes, step=step)
+
+    def show(self, *scenes: Picture, step: int | None = None) -> None:
+        """Show other pictures, at the present step if they have it."""
+        moments = sorted({number for scene in scenes for number in _moments(scene)})
+        if step is not None and step not in moments:
+            known = f"{moments[0]} to {moments[-1]}" if moments else "none"
+            raise ArgumentError(f"step = {step!r}: the moments of these pictures are {known}.")
+        wanted = self.step if step is None else step
+        self.scenes: Sequence[Picture] = scenes
+        with self.hold_sync():
+            self.pictures = [scene.svg() for scene in scenes]
+            self.step = wanted if wanted in moments else moments[0] if moments else -1
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write the pictures, linked, as one page that needs no kernel and no network."""
+        path = as_path(path)
+        if path.suffix.lower() != ".html":
+            raise ArgumentError(f"path = {str(path)!r}: linked pictures can be .html.")
+        check_path(path)
+        return write_whole(path, to_page(*self.scenes))
+
+
+def _moments(scene: Picture) -> dict[int, str]:
+    return scene.moments if isinstance(scene, Scene) else {}
