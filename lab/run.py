@@ -282,15 +282,13 @@ def compare_with_compiled(
         get_mode(mode)
     except Exception as error:
         raise ArgumentError(f"mode = {mode!r}: PyTensor knows no such mode.") from error
-    arguments = [_checked(variable, given[variable]) for variable in inputs]
+    arguments = [_checked(v, given[v]) for v in inputs]
     try:
         compiled = function(inputs, list(outputs), mode=mode, on_unused_input="ignore")
         found = compiled(*arguments)
-    except Exception as error:  # whatever it stumbles over, there is nothing to compare with
-        raise LabError(
-            f"verify: PyTensor {version} itself fails to run this graph, in mode {mode}, so that "
-            f"there is nothing to compare with: {first_line(error)}"
-        ) from error
+    except Exception as error:  # whatever it stumbles over
+        told = f"PyTensor {version} itself fails to run this graph: {first_line(error)}"
+        raise LabError(f"verify, mode = {mode!r}: {told}") from error
     worst = 0.0
     for ours, theirs in zip(values, found, strict=True):
         a, b = np.asarray(ours), np.asarray(theirs)
