@@ -63,7 +63,7 @@ def test_both_scans_compute_the_same(name):
         assert np.array_equal(found, lab.trace(graph.outputs[result], graph.given).outputs[0])
 
 
-@settings(max_examples=12, deadline=None, phases=(Phase.generate,))
+@settings(max_examples=8, deadline=None, phases=(Phase.generate,))
 @given(loop=loops())
 def test_random_loops_are_laid_out_like_pytensors(loop):
     if loop.steps == 1:

@@ -50,11 +50,11 @@ def wrong_numbers(scene):
             yield left, right
 
 
-@pytest.mark.parametrize("order", [0, 1, 2])
+@pytest.mark.parametrize("order", [1, 2])
 @pytest.mark.parametrize("name", SCALAR)
 def test_the_numbers_fulfil_the_equations(name, order):
     scans = len(gallery.loops[name].trace(order=order).scans)
-    for scan in range(scans):
+    for scan in range(scans) if order == 1 else (scans - 1,):
         scene = drawn(name, order, scan=scan + 1, step=1)
         assert len(numbers(scene)) >= 1
         assert list(wrong_numbers(scene)) == []

@@ -47,7 +47,7 @@ def test_what_is_printed_is_what_the_loop_computes(name):
     assert list(disagreements(loop, str(loop.system()))) == []
 
 
-@settings(max_examples=15, deadline=None, phases=(Phase.generate,))
+@settings(max_examples=10, deadline=None, phases=(Phase.generate,))
 @given(loop=loops())
 def test_random_loops(loop):
     """Their coefficients have more digits than the six of a formula."""
