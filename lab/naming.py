@@ -45,6 +45,24 @@ def cuts_of(parts: ScanParts, variables: list[LoopVariable], node: Apply) -> lis
     return found
 
 
+def _counted_from_start(cut: Cut, part: LoopVariable) -> Cut:
+    """`cut`, if it is no state's buffer that is read from its end: below 0 are initial values.
+
+    Where the number of steps of that state is known, its rows are counted from the start;
+    otherwise the array is taken as it is.
+    """
+    node = cut.base.owner
+    if cut.first >= 0 or not is_scan(node):
+        return cut
+    maker = maker_of(cut.base)
+    if maker is None or not maker[1].kind.is_state:
+        return cut
+    made = constant_value(node.inputs[0])
+    if made is None or node.op.info.as_while:
+        return Cut(part.outer_input)
+    return replace(cut, first=cut.first + made + maker[1].tape.origin)
+
+
 def _turned(cut: Cut, length: str, made: int | None) -> tuple[Cut, str] | None:
     """The same rows, read by the steps of a backward loop: the last of `made` steps first.
 
@@ -61,7 +79,7 @@ def _turned(cut: Cut, length: str, made: int | None) -> tuple[Cut, str] | None:
 
 def _cut(part: LoopVariable) -> Cut:
     if part.kind is Kind.SEQUENCE:
-        return cut_of(part.outer_input)
+        return _counted_from_start(cut_of(part.outer_input), part)
     return Cut(initial_of(part.outer_input))
 
 

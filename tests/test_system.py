@@ -159,6 +159,29 @@ def test_an_output_is_not_called_like_the_number_of_steps():
     assert system.lines() == ("x0[t] = x0[t−1]·2", "v[t] = x0[t−1]³")
 
 
+@pytest.mark.parametrize("steps", [3, None])
+def test_the_results_of_a_loop_read_from_their_end(steps):
+    """Below 0 an index means an initial value, so that it cannot also count from the end."""
+    x0, n = pt.dscalar("x0"), pt.lscalar("n")
+    xs = scan(lambda x: x**2, outputs_info=[x0], n_steps=steps or n, name="first")
+    ys = scan(lambda x, y: x * y, sequences=[xs[::-1]], outputs_info=[pt.ones(())], name="second")
+    system = lab.system(next(v.owner for v in pytensor.graph.traversal.ancestors([ys]) if _is(v)))
+    (line,) = system.lines()
+    if steps is None:
+        assert line == "v[t] = v[t−1]·s[t]"
+        assert "s = …" in str(system)
+        return
+    assert line == "v[t] = v[t−1]·x0[2−t]"
+    known = {"v": Series([1.0], -1), "x0": Series([0.5, 0.25, 0.0625, 0.00390625], -1)}
+    run_printed(str(system), known, 3)
+    f = pytensor.function([x0], ys, mode="FAST_COMPILE")
+    assert [known["v"][t] for t in range(3)] == f(0.5).tolist()
+
+
+def _is(variable):
+    return variable.owner is not None and getattr(variable.owner.op, "name", "") == "second"
+
+
 def test_two_arrays_of_one_name_are_two_inputs():
     first, second, x0 = pt.dvector("u"), pt.dvector("u"), pt.dscalar("x0")
     xs = scan(lambda a, b, x: x + a * b, sequences=[first, second], outputs_info=[x0])
