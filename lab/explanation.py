@@ -130,10 +130,13 @@ def _plain_status(cost: Variable, wrt: Variable) -> Status:
 
 
 def _derivations(made: Derivative | None) -> dict[Apply, Derivation]:
-    """Which Scan was differentiated how."""
-    nodes = scan_nodes([made.value]) if made is not None else []
+    """Which Scan was differentiated how, leaving out what the cost itself had differentiated."""
+    if made is None:
+        return {}
+    before = set(scan_nodes([made.values[0]]))
+    nodes = [node for node in scan_nodes([made.value]) if node not in before]
     found = (getattr(node.op, "derivation", None) for node in nodes)
-    return {d.parent: d for d in found if d is not None and d.order == 1}
+    return {d.parent: d for d in found if d is not None}
 
 
 def _all_scans(outputs: list[Variable], inside: str = "") -> Iterator[tuple[Apply, str]]:

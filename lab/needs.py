@@ -66,26 +66,31 @@ def stored(derivation: Derivation, symbols: Sequence[str]) -> tuple[Stored, ...]
     for reading in derivation.readings:
         part = reading.source
         if reading.group is ReadingGroup.NIT_SOT_GRADIENT:
-            why = "the gradient of this output, one a step"
-            found.append(_array(f"d{names[part]}", why, made, 0, part))
+            why = "one a step"
+            found.append(_array(f"gradient of {names[part]}", why, made, 0, part))
         elif part.kind is not Kind.SEQUENCE:
             kept.setdefault(part, []).append(reading.tap)
     for part, taps in kept.items():
         read = listing(f"{names[part]}[{_moment(tap)}]" for tap in dict.fromkeys(taps))
         why = f"every backward step reads {read} of the loop"
-        found.append(_array(names[part], why, made, part.tape.origin, part))
+        found.append(_array(names[part], why, made, _more(part), part))
     for reverse in derivation.states:
         part = reverse.state
-        why = "the tape of this gradient"
-        found.append(_array(f"d{names[part]}", why, made, part.tape.origin, part))
+        why = "its tape"
+        found.append(_array(f"gradient of {names[part]}", why, made, _more(part), part))
     for total in derivation.totals:
-        part, name = total.source, f"d{names[total.source]}"
+        part, name = total.source, f"gradient of {names[total.source]}"
         if part.kind is Kind.SEQUENCE:
-            found.append(_array(name, "one gradient a step", made, 0, part))
+            found.append(_array(name, "one a step", made, 0, part))
         else:
             why = "a running total over the steps, of which compiled code keeps less"
             found.append(_array(name, why, made, 1, part))
     return tuple(found)
+
+
+def _more(part: LoopVariable) -> int:
+    """How many rows a buffer has beside one for every step."""
+    return part.tape.origin + max(part.tape.taps) if part.kind.is_state else 0
 
 
 def _array(name: str, why: str, made: int | None, more: int, part: LoopVariable) -> Stored:

@@ -164,10 +164,35 @@ def test_sizes_are_those_of_the_arrays(name):
     trace = loop.trace(order=1, wrt=wrt, cost="sum")
     sizes = {tape.name: tape.final.nbytes for tape in trace.scans[0].tapes}
     for scan in trace.scans[1:]:
-        sizes |= {f"d{t.gradient_of}": t.final.nbytes for t in (*scan.tapes, *scan.outputs)}
+        sizes |= {
+            f"gradient of {t.gradient_of}": t.final.nbytes for t in (*scan.tapes, *scan.outputs)
+        }
     stored = explanation.scans[0].stored
     assert stored
     for item in stored:
+        assert item.bytes == sizes[item.name], item
+
+
+@pytest.mark.parametrize("name", ["square", "gap", "logistic"])
+def test_sizes_of_second_derivatives(name):
+    """The gradient of a gradient: its Scans are mit-mots, whose buffers are longer at the end."""
+    loop = gallery.loops[name]
+    graph = loop.build()
+    state = loop.states[0].name
+    first = loop.derivative(1, state, graph=graph).value
+    cost = first if first.type.ndim == 0 else first.sum()
+    explanation = lab.explain(cost, graph.inputs[state])
+    backward = next(s for s in explanation.scans if s.name.startswith("grad_of"))
+    trace = lab.trace(lab.derivative(cost, graph.inputs[state]).value, graph.given)
+    names = [scan.name for scan in trace.scans]
+    own = trace.scans[names.index(backward.name)]
+    above = trace.scans[names.index(f"grad_of_{backward.name}")]
+    sizes = {tape.name: tape.final.nbytes for tape in own.tapes}
+    sizes |= {
+        f"gradient of {t.gradient_of}": t.final.nbytes for t in (*above.tapes, *above.outputs)
+    }
+    assert backward.stored
+    for item in backward.stored:
         assert item.bytes == sizes[item.name], item
 
 
