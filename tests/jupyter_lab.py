@@ -13,6 +13,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 PATIENCE = 60
+QUIET = ("@jupyterlab/apputils-extension:announcements",)  # asks whether it may fetch news
 
 
 def free_port():
@@ -36,22 +37,25 @@ def notebook(*cells):
 
 @contextmanager
 def jupyter_lab(folder, **notebooks):
-    """The address of each notebook, `folder` being where the server works; it ends with the block."""
+    """The address of each notebook; the server works in `folder` and ends with the block."""
     for name, made in notebooks.items():
         (folder / f"{name}.ipynb").write_text(json.dumps(made))
     port, token = free_port(), secrets.token_hex(16)
     settings = {
         "LabApp.expose_app_in_browser": True,
         "LabApp.extension_manager": "readonly",
-        "LabApp.news_url": "",
     }
     command = [sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root"]
     command += [f"--port={port}", "--ServerApp.port_retries=0", f"--IdentityProvider.token={token}"]
     command += [f"--ServerApp.root_dir={folder}"]
     command += [f"--{name}={value}" for name, value in settings.items()]
     homes = ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR", "IPYTHONDIR")
-    apart = {name: str(folder / name.lower()) for name in homes}
-    paths = {"PYTHONPATH": str(ROOT), "JUPYTERLAB_WORKSPACES_DIR": str(folder / "workspaces")}
+    home = folder / ".home"
+    apart = {name: str(home / name.lower()) for name in homes}
+    paths = {"PYTHONPATH": str(ROOT), "JUPYTERLAB_WORKSPACES_DIR": str(home / "workspaces")}
+    page_config = home / "jupyter_config_dir" / "labconfig" / "page_config.json"
+    page_config.parent.mkdir(parents=True)
+    page_config.write_text(json.dumps({"disabledExtensions": dict.fromkeys(QUIET, True)}))
     with open(folder / "jupyter.log", "w") as log:
         server = subprocess.Popen(
             command, env={**os.environ, **apart, **paths}, stdout=log, stderr=log, cwd=folder

@@ -15,7 +15,7 @@ from lab.errors import ArgumentError
 from lab.variables import Sequence, State
 from visual.pictures import PICTURES
 from visual.theme import THEMES
-from visual.workbench_loop import LoopBench, value_of
+from visual.workbench_loop import LoopBench, value_of, valued
 from visual.workbench_state import HIGHEST_ORDER, OWN, WRITTEN, BenchState, numbers
 
 Control = dict[str, Any]
@@ -59,7 +59,7 @@ def _same(names: Any) -> list[list[str]]:
 
 def _derivative(bench: LoopBench) -> Iterator[Control]:
     state, group = bench.state, "derivative"
-    variables = list(bench.variables)
+    variables = list(valued(bench.loop))
     yield _control(["order"], "number", "order", state.order, group, min=0, max=HIGHEST_ORDER)
     wrt = state.wrt or variables[0]
     yield _control(["wrt"], "select", "differentiate by", wrt, group, options=_same(variables))
@@ -89,10 +89,9 @@ def _taps(bench: LoopBench) -> Iterator[Control]:
 
 
 def _values(bench: LoopBench) -> Iterator[Control]:
-    for name, variable in bench.chosen.variables.items():
-        if name not in bench.variables:
-            continue
-        value, usual = value_of(variable), value_of(bench.variables[name])
+    chosen = valued(bench.chosen)
+    for name, variable in valued(bench.loop).items():
+        value, usual = value_of(chosen[name]), value_of(variable)
         if value.size > MOST_ENTRIES or value.dtype.kind not in "iuf":
             shape = " × ".join(map(str, value.shape))
             yield _control(["at", name], "note", f"{name}: {shape} values", "", "values")
@@ -147,7 +146,7 @@ def _weights(state: BenchState, steps: int) -> list[float]:
 
 
 def _with_entry(bench: LoopBench, name: str, place: int, written: Any) -> Any:
-    old = value_of(bench.chosen.variables[name])
+    old = value_of(valued(bench.chosen)[name])
     changed = np.array(old, dtype=float)
     changed.ravel()[place] = _float(name, written)
     return numbers(changed)

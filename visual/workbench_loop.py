@@ -41,8 +41,14 @@ class LoopBench:
         return cls(loop, BenchState(name_of(loop), truncate=truncate))
 
     def changed(self, **changes: Any) -> "LoopBench":
-        """The same loop with other choices."""
-        return LoopBench(self.loop, self.state.changed(**changes))
+        """The same loop with other choices; values last for other taps as those of a loop do."""
+        state = self.state.changed(**changes)
+        kept = {name: taps for name, taps in state.taps.items() if name in self.state.at}
+        if "taps" in changes and kept:
+            variables = valued(self.chosen.with_taps(kept))
+            fitting = {name: value_of(variables[name]) for name in kept}
+            state = state.changed(at={**fitting, **changes.get("at", {})})
+        return LoopBench(self.loop, state)
 
     @cached_property
     def chosen(self) -> Loop:
@@ -52,22 +58,13 @@ class LoopBench:
         loop = loop if self.state.steps is None else loop.with_steps(self.state.steps)
         return loop.with_values(self.values)
 
-    @property
-    def variables(self) -> Mapping[str, Variable]:
-        """What has a value that can be chosen."""
-        return {
-            name: variable
-            for name, variable in self.loop.variables.items()
-            if not isinstance(variable, RandomState)
-        }
-
     @cached_property
     def values(self) -> dict[str, np.ndarray]:
         """The chosen values, each with the dtype of its variable."""
         return {name: self._value(name, value) for name, value in self.state.at.items()}
 
     def _value(self, name: str, value: Numbers) -> np.ndarray:
-        variable, array = self.variables.get(name), np.asarray(value)
+        variable, array = valued(self.loop).get(name), np.asarray(value)
         if variable is None:
             return array  # the loop says what is wrong with it
         dtype = value_of(variable).dtype
@@ -99,6 +96,11 @@ def name_of(loop: Loop) -> str:
     if gallery.loops.get(loop.name) is loop:
         return loop.name
     return WRITTEN if isinstance(loop.step, WrittenStep) else OWN
+
+
+def valued(loop: Loop) -> Mapping[str, Variable]:
+    """The variables of a loop that have a value; one can differentiate by them."""
+    return {n: one for n, one in loop.variables.items() if not isinstance(one, RandomState)}
 
 
 def value_of(variable: Variable) -> np.ndarray:
