@@ -19,10 +19,12 @@ class Form {
     const shape = JSON.stringify(controls.map(({ value, ...rest }) => rest));
     if (shape !== this.shape) this.build(controls);
     this.shape = shape;
-    for (const control of controls) this.rows.get(JSON.stringify(control.key)).set(control.value);
-    for (const row of this.rows.values()) row.tell("");
-    const row = this.rows.get(JSON.stringify(problem.key));
-    if (row) row.tell(problem.text);
+    for (const control of controls) {
+      const row = this.rows.get(JSON.stringify(control.key));
+      const wrong = problem.text && JSON.stringify(problem.key) === JSON.stringify(control.key);
+      row.tell(wrong ? problem.text : "");
+      if (!wrong) row.set(control.value); // what is wrong stays, to be mended
+    }
   }
 
   build(controls) {
@@ -61,7 +63,7 @@ function made(control, ask) {
     set: parts.set,
     tell(text) {
       told.textContent = text;
-      for (const input of root.querySelectorAll("input, select")) {
+      for (const input of root.querySelectorAll("input, select, textarea")) {
         input.toggleAttribute("aria-invalid", Boolean(text));
         input.setAttribute("aria-describedby", told.id);
       }
@@ -124,6 +126,20 @@ const MAKERS = {
     return {
       elements: [element("legend", {}, control.label), ...labels],
       set: (value) => boxes.forEach((box) => (box.checked = value.includes(Number(box.value)))),
+    };
+  },
+  written(control, ask) {
+    const step = element("textarea", { rows: 2, cols: 40, spellcheck: "false" });
+    const values = element("input", { type: "text", size: 40, spellcheck: "false" });
+    step.dataset.focus = focusName(control, "step");
+    values.dataset.focus = focusName(control, "values");
+    for (const input of [step, values]) input.addEventListener("change", () => ask([step.value, values.value]));
+    return {
+      elements: [element("label", {}, "step ", step), element("label", {}, "values ", values)],
+      set([text, given]) {
+        if (step.value !== text) step.value = text;
+        if (values.value !== given) values.value = given;
+      },
     };
   },
   note: (control) => ({ elements: [element("span", {}, control.label)], set() {} }),
@@ -207,6 +223,18 @@ function download(name, content) {
   setTimeout(() => URL.revokeObjectURL(link.href), 1000);
 }
 
+// Where nothing can be copied for a page, the text is shown and selected instead.
+async function copyText(source, told) {
+  try {
+    await navigator.clipboard.writeText(source.textContent);
+    told.textContent = "copied";
+  } catch {
+    source.parentElement.open = true;
+    getSelection().selectAllChildren(source);
+    told.textContent = "press Ctrl+C to copy";
+  }
+}
+
 function renderWorkbench({ model, el }) {
   const root = element("div", { class: "scantape scantape-bench", "data-lm-suppress-shortcuts": "true" });
   const walked = element("div", { class: "scantape-walked", role: "tabpanel" });
@@ -225,7 +253,13 @@ function renderWorkbench({ model, el }) {
     button.addEventListener("click", () => model.send({ save: format }));
     saving.append(button);
   }
-  root.append(form.root, tabs.root, problem, working, walked, saving);
+  const source = element("pre", { tabindex: "0", role: "region", "aria-label": "as Python" });
+  const copy = element("button", { type: "button" }, "copy as Python");
+  const copied = element("span", { role: "status" });
+  copy.addEventListener("click", () => copyText(source, copied));
+  const python = element("details", {}, element("summary", {}, "as Python"), source);
+  saving.append(copy, copied);
+  root.append(form.root, tabs.root, problem, working, walked, saving, python);
   root.addEventListener("keydown", (event) => event.stopPropagation());
   el.append(root);
   let walking = null;
@@ -252,12 +286,14 @@ function renderWorkbench({ model, el }) {
     });
   }
 
+  const write = () => (source.textContent = model.get("python"));
   const move = () => walking.set(model.get("step"));
   const receive = (message, buffers) => message.file && download(message.file, buffers[0]);
-  const listeners = { "change:form": show, "change:svg": draw, "change:step": move, "msg:custom": receive };
+  const listeners = { "change:form": show, "change:svg": draw, "change:step": move, "change:python": write, "msg:custom": receive };
   for (const [name, listener] of Object.entries(listeners)) model.on(name, listener);
   draw();
   show();
+  write();
   return () => {
     for (const [name, listener] of Object.entries(listeners)) model.off(name, listener);
     walking.destroy();

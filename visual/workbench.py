@@ -14,48 +14,53 @@ from typing import Any
 
 import anywidget
 import traitlets
+from pytensor.graph.basic import Variable
 
-from lab import LabError, Loop, gallery
-from lab.errors import ArgumentError
+from lab import Derivative, LabError, Loop, gallery
+from lab.errors import ArgumentError, listing
 from visual.pictures import Picture
 from visual.stepper import shown_step
+from visual.workbench_cell import Bench, cell
 from visual.workbench_controls import change, controls, views
 from visual.workbench_files import file_of
+from visual.workbench_graph import GraphBench
 from visual.workbench_loop import LoopBench
 from visual.workbench_module import MODULE, STYLE
-from visual.workbench_state import BenchState
+from visual.workbench_state import WRITTEN, BenchState
+from visual.workbench_written import START, STEPS, written
 
 
 class Workbench(anywidget.AnyWidget):
-    """A loop with controls for all that can be chosen about its derivative.
+    """A loop, or a graph of PyTensor's, with controls for all that can be chosen about it.
 
-    `loop` is a `lab.Loop`, of the gallery or not; `choices` are those of `BenchState`.  `step` is
-    the moment that is shown; it can be set and observed, like that of a `visual.Stepper`.
+    ``Workbench()``, ``Workbench(loop)``, ``Workbench(derivative, given)`` and
+    ``Workbench(cost, wrt, given)``; `given` has a value for every input of the graph.  `choices`
+    are those of `BenchState`.  `step` is the moment that is shown; it can be set and observed,
+    like that of a `visual.Stepper`.
     """
 
     _esm = MODULE
     _css = STYLE
     form = traitlets.Dict().tag(sync=True)
     svg = traitlets.Unicode("").tag(sync=True)
+    python = traitlets.Unicode("").tag(sync=True)
     step = traitlets.Int(-1).tag(sync=True)
 
-    def __init__(self, loop: Loop | None = None, *, step: int | None = None, **choices: Any):
+    def __init__(
+        self,
+        subject: Loop | Derivative | Variable | None = None,
+        *about: Any,
+        step: int | None = None,
+        **choices: Any,
+    ) -> None:
         super().__init__()
-        loop = gallery.loops["square"] if loop is None else loop
-        if not isinstance(loop, Loop):
-            raise ArgumentError(f"loop = {loop!r:.60}: expected a lab.Loop.")
-        self._show(LoopBench.of(loop).changed(**choices), step)
+        self._show(_bench(subject, *about).changed(**choices), step)
         self.on_msg(lambda _, message, __: self.receive(message))
 
     @property
     def state(self) -> BenchState:
         """All that is chosen, frozen."""
         return self._bench.state
-
-    @property
-    def loop(self) -> Loop:
-        """The loop as it is chosen, with its taps, steps and values."""
-        return self._bench.chosen
 
     @property
     def picture(self) -> Picture:
@@ -68,23 +73,24 @@ class Workbench(anywidget.AnyWidget):
         Choices are those of `BenchState`, and `loop`, a `lab.Loop`.  LabError for what is not
         possible; then all stays as it was.
         """
-        if "loop" in choices:
-            choices = dict(choices)
-            bench = self._with_loop(choices.pop("loop"))
-        else:
-            bench = self._bench
+        bench = self._with_loop(choices.pop("loop")) if "loop" in choices else self._bench
         self._show(bench.changed(**choices), step)
 
     def _with_loop(self, loop: Loop | str) -> LoopBench:
         """Another loop, seen in the same way: its taps and values are its own."""
-        if isinstance(loop, str) and loop in gallery.loops:
-            loop = gallery.loops[loop]
+        if isinstance(loop, str):
+            loop = _loop_named(loop)
         if not isinstance(loop, Loop):
             raise ArgumentError(f"loop = {loop!r:.60}: expected a lab.Loop.")
         old = self._bench.state
         return LoopBench.of(loop).changed(order=old.order, view=old.view, theme=old.theme)
 
-    def _show(self, bench: LoopBench, step: int | None = None) -> None:
+    def _write(self, text: str, values: str) -> None:
+        """Show the loop that is written, seen in the same way."""
+        steps = self._bench.chosen.steps if isinstance(self._bench, LoopBench) else STEPS
+        self.set(loop=written(text, values, steps))
+
+    def _show(self, bench: Bench, step: int | None = None) -> None:
         """Show a bench, if it can be drawn."""
         picture = bench.picture
         step = shown_step([picture], self.step, step)
@@ -93,6 +99,12 @@ class Workbench(anywidget.AnyWidget):
             self.svg = picture.svg()
             self.step = step
             self.form = self._form()
+            self.python = cell(bench, step)
+
+    @traitlets.observe("step")
+    def _moved(self, _: Any) -> None:
+        if hasattr(self, "_bench"):
+            self.python = cell(self._bench, self.step)
 
     def _form(self, **more: Any) -> dict[str, Any]:
         return {
@@ -117,6 +129,8 @@ class Workbench(anywidget.AnyWidget):
         try:
             if key == ["loop"]:
                 self.set(loop=message["value"])
+            elif key == ["written"]:
+                self._write(*map(str, message["value"]))
             else:
                 self.set(**change(self._bench, key, message["value"]))
         except LabError as error:
@@ -130,3 +144,27 @@ class Workbench(anywidget.AnyWidget):
             self.form = {**self.form, "problem": {"key": ["save"], "text": str(error)}}
             return
         self.send({"file": name}, buffers=[content])
+
+
+def _bench(subject: Any, *about: Any) -> Bench:
+    """What a workbench is opened with."""
+    match subject, *about:
+        case [Derivative(), given]:
+            return GraphBench.of_derivative(subject, given)
+        case [Variable(), Variable() as wrt, given]:
+            return GraphBench.of(subject, wrt, given)
+        case [None | Loop()]:
+            return LoopBench.of(subject or gallery.loops["square"])
+    raise ArgumentError(
+        f"subject = {subject!r:.60} and {len(about)} more: expected a lab.Loop alone, a "
+        "lab.Derivative and the values of its inputs, or a cost, what to differentiate by, and "
+        "the values."
+    )
+
+
+def _loop_named(name: str) -> Loop:
+    if name == WRITTEN:
+        return written(*START)
+    if name not in gallery.loops:
+        raise ArgumentError(f"loop = {name!r:.60}: the gallery has {listing(gallery.loops)}.")
+    return gallery.loops[name]

@@ -10,26 +10,37 @@ from typing import Any
 
 import numpy as np
 
-from lab import gallery
+from lab import Loop, gallery
 from lab.errors import ArgumentError
 from lab.variables import Sequence, State
 from visual.pictures import PICTURES
 from visual.theme import THEMES
+from visual.workbench_graph import GraphBench
 from visual.workbench_loop import LoopBench, value_of, valued
 from visual.workbench_state import HIGHEST_ORDER, OWN, WRITTEN, BenchState, numbers
+from visual.workbench_written import short, text_of
 
+Bench = LoopBench | GraphBench
+Arrays = Mapping[str, np.ndarray]
 Control = dict[str, Any]
 BACK, MOST_ENTRIES = 4, 12
+WRITING = (
+    "x1 or x[t-1] is x one step back, x2 two, u[t+1] the next value of u. Of what is not assigned, "
+    "one value is a parameter, several are a sequence."
+)
 COSTS = ("last", "sum", "weights")
 
 
-def controls(bench: LoopBench) -> list[Control]:
+def controls(bench: Bench) -> list[Control]:
     """All controls, with the present values."""
+    if isinstance(bench, GraphBench):
+        return [*_graph(bench), *_entries(bench.values, bench.usual_values)]
     return [
         *_loop(bench),
+        *_written(bench),
         *_derivative(bench),
         *_taps(bench),
-        *_values(bench),
+        *_entries(_values(bench.chosen), _values(bench.loop)),
     ]
 
 
@@ -53,6 +64,23 @@ def _loop(bench: LoopBench) -> Iterator[Control]:
     yield _control(["theme"], "select", "colours", state.theme, "loop", options=_same(THEMES))
 
 
+def _written(bench: LoopBench) -> Iterator[Control]:
+    texts = text_of(bench.chosen)
+    if texts is not None:
+        yield _control(["written"], "written", "step", list(texts), "written", about=WRITING)
+
+
+def _graph(bench: GraphBench) -> Iterator[Control]:
+    state, inputs = bench.state, list(bench.inputs)
+    inputs += [state.wrt] if state.wrt and state.wrt not in inputs else []
+    group = "derivative"
+    yield _control(["order"], "number", "order", state.order, group, min=0, max=HIGHEST_ORDER)
+    if state.wrt:
+        options = _same(inputs)
+        yield _control(["wrt"], "select", "differentiate by", state.wrt, group, options=options)
+    yield _control(["theme"], "select", "colours", state.theme, group, options=_same(THEMES))
+
+
 def _same(names: Any) -> list[list[str]]:
     return [[name, name] for name in names]
 
@@ -63,11 +91,10 @@ def _derivative(bench: LoopBench) -> Iterator[Control]:
     yield _control(["order"], "number", "order", state.order, group, min=0, max=HIGHEST_ORDER)
     wrt = state.wrt or variables[0]
     yield _control(["wrt"], "select", "differentiate by", wrt, group, options=_same(variables))
-    weighted = not isinstance(state.cost, str)
-    cost = "weights" if weighted else state.cost
+    cost = state.cost if isinstance(state.cost, str) else "weights"
     yield _control(["cost"], "select", "cost", cost, group, options=_same(COSTS))
-    if weighted:
-        written = " ".join(f"{weight:g}" for weight in state.cost)
+    if not isinstance(state.cost, str):
+        written = " ".join(map(short, state.cost))
         yield _control(["weights"], "text", "weights of the steps", written, group)
     results = [*(state.name for state in bench.loop.states), *bench.loop.outputs]
     if len(results) > 1:
@@ -88,16 +115,21 @@ def _taps(bench: LoopBench) -> Iterator[Control]:
             yield _control(key, "checks", label, chosen, "taps", options=taps)
 
 
-def _values(bench: LoopBench) -> Iterator[Control]:
-    chosen = valued(bench.chosen)
-    for name, variable in valued(bench.loop).items():
-        value, usual = value_of(chosen[name]), value_of(variable)
+def _values(loop: Loop) -> dict[str, np.ndarray]:
+    return {name: value_of(variable) for name, variable in valued(loop).items()}
+
+
+def _entries(
+    values: Mapping[str, np.ndarray], usual: Mapping[str, np.ndarray]
+) -> Iterator[Control]:
+    """A slider for every number of every input; where it begins and ends, the usual values say."""
+    for name, value in values.items():
         if value.size > MOST_ENTRIES or value.dtype.kind not in "iuf":
             shape = " × ".join(map(str, value.shape))
             yield _control(["at", name], "note", f"{name}: {shape} values", "", "values")
             continue
         for place, entry in enumerate(value.ravel().tolist()):
-            start = usual.ravel()[place] if place < usual.size else entry
+            start = usual[name].ravel()[place] if place < usual[name].size else entry
             whole = value.dtype.kind != "f"
             label = name if value.size == 1 else f"{name}[{', '.join(_index(value, place))}]"
             bounds = _bounds(float(start), whole)
@@ -120,19 +152,19 @@ def _bounds(start: float, whole: bool) -> Mapping[str, float]:
     return {"min": round(start - reach, digits), "max": round(start + reach, digits), "step": step}
 
 
-def change(bench: LoopBench, key: list[Any], value: Any) -> dict[str, Any]:
+def change(bench: Bench, key: list[Any], value: Any) -> dict[str, Any]:
     """What a control asks for, as arguments of `BenchState.changed`."""
     match key:
         case ["at", name, place]:
             return {"at": {name: _with_entry(bench, name, place, value)}}
+        case ["weights"] if isinstance(bench, LoopBench):
+            return {"cost": [_float("weights", part) for part in str(value).split()]}
+        case ["cost"] if value == "weights" and isinstance(bench, LoopBench):
+            return {"cost": _weights(bench.state, bench.chosen.steps)}
         case [("taps" | "at") as field, name]:
             return {field: {name: value}}
         case ["order" | "steps" | "truncate" as field]:
             return {field: _whole(field, value)}
-        case ["weights"]:
-            return {"cost": [_float("weights", part) for part in str(value).split()]}
-        case ["cost"] if value == "weights":
-            return {"cost": _weights(bench.state, bench.chosen.steps)}
         case ["wrt" | "cost" | "of" | "theme" | "view" as field]:
             return {field: value}
     raise ArgumentError(f"key = {key!r:.60}: there is no such control.")
@@ -145,9 +177,9 @@ def _weights(state: BenchState, steps: int) -> list[float]:
     return [1.0] * steps if state.cost == "sum" else [0.0] * (steps - 1) + [1.0]
 
 
-def _with_entry(bench: LoopBench, name: str, place: int, written: Any) -> Any:
-    old = value_of(valued(bench.chosen)[name])
-    changed = np.array(old, dtype=float)
+def _with_entry(bench: Bench, name: str, place: int, written: Any) -> Any:
+    values = bench.values if isinstance(bench, GraphBench) else _values(bench.chosen)
+    changed = values[name].astype(float)
     changed.ravel()[place] = _float(name, written)
     return numbers(changed)
 

@@ -50,6 +50,11 @@ class LoopBench:
             state = state.changed(at={**fitting, **changes.get("at", {})})
         return LoopBench(self.loop, state)
 
+    @property
+    def choices(self) -> dict[str, Any]:
+        """What is chosen about the loop, by name."""
+        return self.state.beside(LoopBench.of(self.loop).state)
+
     @cached_property
     def chosen(self) -> Loop:
         """The loop with the chosen taps, steps and values; ArgumentError if it is none."""

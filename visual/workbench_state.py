@@ -22,6 +22,7 @@ from visual.theme import theme_named
 
 HIGHEST_ORDER = 6
 WRITTEN, OWN = "written", "own"  # loops that are not of the gallery: from a text, or handed over
+GRAPH = "graph"  # no loop, but a graph of PyTensor's
 
 # A number, or numbers in rows, as they are written: what an array holds.
 Numbers = Any
@@ -33,7 +34,8 @@ NOTHING: Mapping[str, Any] = MappingProxyType({})
 class BenchState:
     """All choices of a workbench.
 
-    `loop` is the name of a loop of the gallery, "written" for one whose step is a text, or "own".
+    `loop` is the name of a loop of the gallery, "written" for one whose step is a text, "own",
+    or "graph" for a graph of PyTensor's.
     `taps`, `steps`, `order`, `wrt`, `cost`, `of` and `at` are those of `visual.draw`; None and
     what is missing stand for what the loop itself says.  `truncate` is the number of steps that a
     gradient goes back, or -1.  `view` is the picture that is shown and `theme` its colours.
@@ -66,10 +68,8 @@ class BenchState:
                 checked[name] = MappingProxyType({**getattr(self, name), **checked[name]})
         return replace(self, **checked)
 
-    @property
-    def choices(self) -> dict[str, Any]:
-        """What differs from a workbench on which nothing was chosen yet, by name."""
-        usual = BenchState(self.loop)
+    def beside(self, usual: "BenchState") -> dict[str, Any]:
+        """What is chosen otherwise than in a `usual` state, by name."""
         chosen = {one.name: getattr(self, one.name) for one in fields(self)}
         return {
             name: dict(value) if isinstance(value, Mapping) else value
