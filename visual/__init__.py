@@ -11,6 +11,7 @@
   terms; `dot_product`, both derivatives of a loop and their products, step by step
 - `breaking`: what a broken rule does, from a `lab.Comparison`
 - `Stepper`: pictures to walk through, in a notebook or as a page
+- `Workbench`: a loop with controls for all that can be chosen about it, in a notebook
 - `figure`: the eight figures of the square loop
 - `eager`: the tapes of a recording of `lab.eager`; `two_tapes`: a loop on both kinds of tapes
 - `Scene.save`, `Scene.svg`, `Scene.text`: a picture as a file or as text
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     from visual.exercise import Exercise, Exercises
     from visual.side_by_side import two_tapes
     from visual.stepper import Stepper
+    from visual.workbench import Workbench
 
 __all__ = [
     "Exercise",
@@ -52,6 +54,7 @@ __all__ = [
     "Plot",
     "Scene",
     "Stepper",
+    "Workbench",
     "breaking",
     "canonical",
     "connections",
@@ -80,6 +83,7 @@ _LATER = {
     "Exercise": "exercise",
     "Exercises": "exercise",
     "Stepper": "stepper",
+    "Workbench": "workbench",
     "eager": "eager_tape",
     "two_tapes": "side_by_side",
 }

@@ -42,15 +42,11 @@ class Stepper(anywidget.AnyWidget):
 
     def show(self, *scenes: Picture, step: int | None = None) -> None:
         """Show other pictures, at the present step if they have it."""
-        moments = sorted({number for scene in scenes for number in _moments(scene)})
-        if step is not None and step not in moments:
-            known = f"{moments[0]} to {moments[-1]}" if moments else "none"
-            raise ArgumentError(f"step = {step!r}: the moments of these pictures are {known}.")
-        wanted = self.step if step is None else step
+        step = shown_step(scenes, self.step, step)
         self.scenes: Sequence[Picture] = scenes
         with self.hold_sync():
             self.pictures = [scene.svg() for scene in scenes]
-            self.step = wanted if wanted in moments else moments[0] if moments else -1
+            self.step = step
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write the pictures, linked, as one page that needs no kernel and no network."""
@@ -59,6 +55,20 @@ class Stepper(anywidget.AnyWidget):
             raise ArgumentError(f"path = {str(path)!r}: linked pictures can be .html.")
         check_path(path)
         return write_whole(path, to_page(*self.scenes))
+
+
+def shown_step(scenes: Sequence[Picture], present: int, wanted: int | None = None) -> int:
+    """The moment to show of `scenes`: the one that is wanted, else the present one if they have it.
+
+    ArgumentError if they do not have the one that is wanted; -1 if there are no moments.
+    """
+    moments = sorted({number for scene in scenes for number in _moments(scene)})
+    if wanted is not None and wanted not in moments:
+        known = f"{moments[0]} to {moments[-1]}" if moments else "none"
+        raise ArgumentError(f"step = {wanted!r}: the moments of these pictures are {known}.")
+    if (present if wanted is None else wanted) in moments:
+        return present if wanted is None else wanted
+    return moments[0] if moments else -1
 
 
 def _moments(scene: Picture) -> dict[int, str]:

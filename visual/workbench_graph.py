@@ -1,0 +1,108 @@
+"""A graph of PyTensor's on the workbench: its derivatives, and values for its inputs."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
+from typing import Any
+
+import numpy as np
+from pytensor.graph.basic import Variable
+
+from lab import Derivative, derivative
+from lab.errors import ArgumentError, listing
+from lab.variables import as_value
+from visual.drawing import draw
+from visual.pictures import Picture
+from visual.workbench_state import GRAPH, BenchState, numbers
+
+CHOSEN = ("order", "wrt", "at", "view", "theme")
+
+
+@dataclass(frozen=True, eq=False)
+class GraphBench:
+    """A cost, its inputs with their values, and the state of the workbench that shows them."""
+
+    cost: Variable
+    by: Variable
+    given: Mapping[Variable, Any]
+    usual: BenchState
+    state: BenchState
+
+    @classmethod
+    def of(cls, cost: Variable, wrt: Variable, given: Any, order: int = 1) -> "GraphBench":
+        """A cost to differentiate by `wrt`, with a value for every input in `given`."""
+        if not isinstance(given, Mapping) or not all(isinstance(v, Variable) for v in given):
+            raise ArgumentError(
+                f"given = {given!r:.60}: expected the values of the graph's inputs, as in "
+                "{x0: 0.5}."
+            )
+        state = BenchState(GRAPH, order=order)
+        bench = cls(cost, wrt, dict(given), state, state)
+        named = replace(state, wrt=bench.names.get(wrt))
+        return replace(bench, usual=named, state=named)
+
+    @classmethod
+    def of_derivative(cls, made: Derivative, given: Any) -> "GraphBench":
+        """A derivative that was made already."""
+        return cls.of(made.values[0], made.wrt, given, made.order)
+
+    @cached_property
+    def names(self) -> Mapping[Variable, str]:
+        """A name for every input: its own, or its number if it has none to itself."""
+        own = [variable.name for variable in self.given]
+        return {
+            variable: name if name and own.count(name) == 1 else f"input {number}"
+            for number, (variable, name) in enumerate(zip(self.given, own, strict=True), start=1)
+        }
+
+    @cached_property
+    def inputs(self) -> Mapping[str, Variable]:
+        """The inputs by their names."""
+        return {name: variable for variable, name in self.names.items()}
+
+    @property
+    def usual_values(self) -> dict[str, np.ndarray]:
+        """The values of the inputs that were given, by name."""
+        return replace(self, state=self.usual).values
+
+    @property
+    def values(self) -> dict[str, np.ndarray]:
+        """The values of the inputs, as chosen, by name."""
+        return {
+            name: self._value(name, as_value(self.given[variable], f"value of {name}"))
+            for name, variable in self.inputs.items()
+        }
+
+    def _value(self, name: str, usual: np.ndarray) -> np.ndarray:
+        return np.asarray(self.state.at.get(name, numbers(usual))).astype(usual.dtype)
+
+    @property
+    def choices(self) -> dict[str, Any]:
+        """What is chosen about the graph, by name."""
+        return self.state.beside(self.usual)
+
+    def changed(self, **changes: Any) -> "GraphBench":
+        """The same graph with other choices."""
+        for name in changes:
+            if name not in CHOSEN:
+                raise ArgumentError(
+                    f"{name}: of a graph {listing(CHOSEN)} can be chosen; all else is in the graph."
+                )
+        for name in {**(changes.get("at") or {}), **{changes.get("wrt"): None}}:
+            if name is not None and name not in self.inputs and name != self.usual.wrt:
+                raise ArgumentError(
+                    f"{'wrt' if name == changes.get('wrt') else 'at'} = {name!r}: the inputs of "
+                    f"this graph are {listing(self.inputs)}."
+                )
+        return replace(self, state=self.state.changed(**changes))
+
+    @cached_property
+    def picture(self) -> Picture:
+        """The picture of the view; LabError if there is none."""
+        by = self.inputs.get(self.state.wrt or "", self.by)
+        given = {variable: self.values[name] for name, variable in self.inputs.items()}
+        made = _derived(self.cost, by, self.state.order)
+        return draw(made, self.state.view, self.state.theme, given)
+
+
+_derived = lru_cache(maxsize=16)(derivative)

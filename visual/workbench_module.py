@@ -1,0 +1,22 @@
+"""The ES module of the workbench: that of the stepper, and after it the workbench's own.
+
+A widget is one module, which can import no other; so that both stay one file each, the second
+is joined to the first, whose functions it calls.
+"""
+
+from pathlib import Path
+
+HERE = Path(__file__).parent
+EXPORT = "export default { render };\n"
+
+
+def _joined() -> str:
+    stepper = (HERE / "stepper.js").read_text(encoding="utf-8")
+    before, after = stepper.split(EXPORT)
+    return before + after + (HERE / "workbench.js").read_text(encoding="utf-8")
+
+
+MODULE = _joined()
+STYLE = "".join(
+    (HERE / name).read_text(encoding="utf-8") for name in ("stepper.css", "workbench.css")
+)

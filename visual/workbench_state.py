@@ -1,0 +1,150 @@
+"""What is chosen on a workbench: frozen, comparable, and settable from Python.
+
+    >>> BenchState("square").changed(order=2, taps={"x": (-2, -1)})
+
+A state holds only plain numbers, texts and tuples; the loop itself stands beside it, in a
+`visual.workbench_loop.Bench`.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, fields, replace
+from operator import index as whole
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from lab.build import as_weights
+from lab.errors import ArgumentError, listing
+from lab.variables import as_value
+from visual.pictures import picture_named
+from visual.theme import theme_named
+
+HIGHEST_ORDER = 6
+WRITTEN, OWN = "written", "own"  # loops that are not of the gallery: from a text, or handed over
+GRAPH = "graph"  # no loop, but a graph of PyTensor's
+
+# A number, or numbers in rows, as they are written: what an array holds.
+Numbers = Any
+Taps = Mapping[str, tuple[int, ...]]
+NOTHING: Mapping[str, Any] = MappingProxyType({})
+
+
+@dataclass(frozen=True)
+class BenchState:
+    """All choices of a workbench.
+
+    `loop` is the name of a loop of the gallery, "written" for one whose step is a text, "own",
+    or "graph" for a graph of PyTensor's.
+    `taps`, `steps`, `order`, `wrt`, `cost`, `of` and `at` are those of `visual.draw`; None and
+    what is missing stand for what the loop itself says.  `truncate` is the number of steps that a
+    gradient goes back, or -1.  `view` is the picture that is shown and `theme` its colours.
+    """
+
+    loop: str
+    taps: Taps = field(default=NOTHING)
+    steps: int | None = None
+    order: int = 1
+    wrt: str | None = None
+    cost: str | tuple[float, ...] = "last"
+    of: str | None = None
+    at: Mapping[str, Numbers] = field(default=NOTHING)
+    truncate: int = -1
+    view: str = "unrolled"
+    theme: str = "light"
+
+    def changed(self, **changes: Any) -> "BenchState":
+        """The state with other choices; `taps` and `at` of the variables that are not named stay.
+
+        ArgumentError for a choice that there is not, or that can be no choice of any loop.
+        """
+        known = [one.name for one in fields(self) if one.name != "loop"]
+        for name in changes:
+            if name not in known:
+                raise ArgumentError(f"{name}: a workbench has the choices {listing(known)}.")
+        checked = {name: CHECKS[name](value) for name, value in changes.items()}
+        for name in ("taps", "at"):
+            if name in checked:
+                checked[name] = MappingProxyType({**getattr(self, name), **checked[name]})
+        return replace(self, **checked)
+
+    def beside(self, usual: "BenchState") -> dict[str, Any]:
+        """What is chosen otherwise than in a `usual` state, by name."""
+        chosen = {one.name: getattr(self, one.name) for one in fields(self)}
+        return {
+            name: dict(value) if isinstance(value, Mapping) else value
+            for name, value in chosen.items()
+            if value != getattr(usual, name)
+        }
+
+
+def _taps(taps: Any) -> Taps:
+    return {name: tuple(chosen) for name, chosen in _mapping("taps", taps).items()}
+
+
+def _mapping(name: str, given: Any) -> Mapping[str, Any]:
+    if not isinstance(given, Mapping):
+        raise ArgumentError(f"{name} = {given!r:.60}: expected a dictionary, such as {{'x': …}}.")
+    return given
+
+
+def _number(name: str, least: int, most: int, lacking: Any, value: Any) -> Any:
+    if value is None or value == lacking:
+        return lacking
+    try:
+        found = None if isinstance(value, bool) else whole(value)
+    except TypeError:
+        found = None
+    if found is None or not least <= found <= most:
+        raise ArgumentError(f"{name} = {value!r:.60}: expected a whole number, {least} to {most}.")
+    return found
+
+
+def _order(value: Any) -> int:
+    return _number("order", 0, HIGHEST_ORDER, 1, value)
+
+
+def _steps(value: Any) -> int | None:
+    return _number("steps", 1, 10_000, None, value)
+
+
+def _truncate(value: Any) -> int:
+    return _number("truncate", 1, 10_000, -1, value)
+
+
+def _name(value: Any) -> str | None:
+    return None if value is None else str(value)
+
+
+def _cost(value: Any) -> str | tuple[float, ...]:
+    return value if isinstance(value, str) else tuple(as_weights(value).tolist())
+
+
+def numbers(value: Any) -> Numbers:
+    """An array as a number, or as numbers in tuples."""
+    return _tuples(np.asarray(value).tolist())
+
+
+def _tuples(value: Any) -> Numbers:
+    return tuple(map(_tuples, value)) if isinstance(value, list) else value
+
+
+def _at(values: Any) -> Mapping[str, Numbers]:
+    given: Iterable[tuple[str, Any]] = _mapping("at", values).items()
+    return {name: numbers(as_value(value, f"value of {name}")) for name, value in given}
+
+
+CHECKS: Mapping[str, Any] = MappingProxyType(
+    {
+        "taps": _taps,
+        "steps": _steps,
+        "order": _order,
+        "wrt": _name,
+        "cost": _cost,
+        "of": _name,
+        "at": _at,
+        "truncate": _truncate,
+        "view": lambda value: picture_named(value).name,
+        "theme": lambda value: theme_named(value).name,
+    }
+)
