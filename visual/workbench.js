@@ -49,11 +49,12 @@ function group(name) {
   return element("details", { class: "scantape-group scantape-values" }, element("summary", {}, "values of the inputs"));
 }
 
+const HERE = Math.random().toString(36).slice(2); // every workbench may have a module of its own
 let counted = 0;
 
 // One control: its element, `set` to show a value, and `tell` for what is wrong with it.
 function made(control, ask) {
-  const told = element("span", { class: "scantape-problem", role: "alert", id: `scantape-problem-${++counted}` });
+  const told = element("span", { class: "scantape-problem", role: "alert", id: `scantape-${HERE}-${++counted}` });
   const parts = (MAKERS[control.kind] || MAKERS.note)(control, ask);
   const tag = control.kind === "checks" ? "fieldset" : "div";
   const root = element(tag, { class: "scantape-control" }, ...parts.elements, told);

@@ -19,6 +19,7 @@ from pytensor.graph.basic import Variable
 from lab import Derivative, LabError, Loop, gallery
 from lab.errors import ArgumentError, listing
 from visual.pictures import Picture
+from visual.rerun import made_in_cell
 from visual.stepper import shown_step
 from visual.workbench_cell import Bench, cell
 from visual.workbench_controls import change, controls, views
@@ -53,8 +54,11 @@ class Workbench(anywidget.AnyWidget):
         step: int | None = None,
         **choices: Any,
     ) -> None:
+        bench = _bench(subject, *about).changed(**choices)
+        bench.picture  # noqa: B018 (what cannot be drawn is said before a widget is made)
         super().__init__()
-        self._show(_bench(subject, *about).changed(**choices), step)
+        self._show(bench, step)
+        made_in_cell(self)
         self.on_msg(lambda _, message, __: self.receive(message))
 
     @property
