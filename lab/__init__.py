@@ -5,6 +5,10 @@ What you can do, and the name for it:
 - declare a loop: `Loop`, of `State`, `Sequence`, `Parameter`, `RandomState`, `until`;
   or take one from `gallery.loops`
 - differentiate it: `derivative`; one Scan alone: `derive`, `pullback`
+- read it as equations: `Loop.system`, of a PyTensor graph `system`
+- see what `pytensor.scan` makes of its arguments: `canonical`; what each variable is called:
+  `vocabulary`; what becomes of one step, of none and of fewer: `few_steps`
+- have a graph of your own explained, with the traps it falls into: `explain`
 - see what happened: `trace`, as formulas `spelled`; whether it is right: `Trace.verify`, `check`
 - differentiate forwards: `pushforward`; hold a loop's two derivatives together: `dot_product`
 - ask what becomes of a tap pattern: `Tape.reverse`
@@ -29,6 +33,7 @@ from lab.loop import Loop, LoopGraph
 from lab.pullback import derive, pullback
 from lab.scan import TapeScan
 from lab.spelling import Spelled, spelled
+from lab.system import System, system
 from lab.tape import Kind, Tape
 from lab.trace import ScanTrace, TapeTrace, Trace
 from lab.tracing import trace
@@ -38,8 +43,12 @@ if TYPE_CHECKING:
     from lab import eager, structural
     from lab.adjoint import DotProduct, dot_product
     from lab.breaking import BROKEN, BrokenRule
+    from lab.canonical_form import Canonical, canonical
     from lab.comparison import Comparison, Truth, compare, truth
+    from lab.explanation import Explanation, explain
+    from lab.single_step import FewSteps, few_steps
     from lab.tangent import pushforward
+    from lab.words import Vocabulary, vocabulary
 
 __all__ = [
     "BROKEN",
@@ -47,12 +56,15 @@ __all__ = [
     "ArgumentError",
     "BroadcastError",
     "BrokenRule",
+    "Canonical",
     "Comparison",
     "Connected",
     "Derivation",
     "Derivative",
     "Disconnected",
     "DotProduct",
+    "Explanation",
+    "FewSteps",
     "GradientError",
     "GraphError",
     "Kind",
@@ -67,6 +79,7 @@ __all__ = [
     "Sequence",
     "Spelled",
     "State",
+    "System",
     "Tape",
     "TapeScan",
     "TapeTrace",
@@ -74,33 +87,47 @@ __all__ = [
     "Trace",
     "Truth",
     "Undefined",
+    "Vocabulary",
+    "canonical",
     "check",
     "compare",
     "derivative",
     "derive",
     "dot_product",
     "eager",
+    "explain",
+    "few_steps",
     "gallery",
     "pullback",
     "pushforward",
     "spelled",
     "structural",
+    "system",
     "trace",
     "truth",
     "until",
+    "vocabulary",
 ]
 
 # Pictures of loops need none of these, and should not wait for them.
 _LATER = {
     "BROKEN": "breaking",
     "BrokenRule": "breaking",
-    "Comparison": "comparison",
-    "DotProduct": "adjoint",
-    "Truth": "comparison",
+    "Canonical": "canonical_form",
+    "canonical": "canonical_form",
     "compare": "comparison",
+    "Comparison": "comparison",
     "dot_product": "adjoint",
+    "DotProduct": "adjoint",
+    "explain": "explanation",
+    "Explanation": "explanation",
+    "few_steps": "single_step",
+    "FewSteps": "single_step",
     "pushforward": "tangent",
+    "Truth": "comparison",
     "truth": "comparison",
+    "Vocabulary": "words",
+    "vocabulary": "words",
 }
 
 if not TYPE_CHECKING:

@@ -6,6 +6,7 @@ when it does but no derivative exists or none can be given.  A gradient that pas
 through an untraced state (a random generator, say) is undefined for that reason.
 """
 
+import re
 from dataclasses import dataclass
 
 import pytensor.tensor as pt
@@ -14,6 +15,11 @@ from pytensor.gradient import DisconnectedType, NullType, disconnected_type
 from pytensor.graph.basic import Variable
 from pytensor.tensor.type import TensorType, continuous_dtypes
 
+NO_GRADIENT = re.compile(
+    r"the grad method for input (\d+) \(.*?\) of the (\S+) op is "
+    r"(not implemented|mathematically undefined)\.?(.*)",
+    re.IGNORECASE | re.DOTALL,
+)
 PREAMBLE = "This variable is Null because "  # with which PyTensor begins its reasons
 
 
@@ -61,9 +67,20 @@ def status_of(gradient: Variable | None) -> Status:
     if gradient is None or isinstance(gradient.type, DisconnectedType):
         return Disconnected()
     if isinstance(gradient.type, NullType):
-        told = Undefined(gradient.type.why_null.removeprefix(PREAMBLE).strip())
+        told = Undefined(_reason(gradient.type.why_null.removeprefix(PREAMBLE).strip()))
         return getattr(gradient.type, "status", told)
     return Connected()
+
+
+def _reason(told: str) -> str:
+    """PyTensor's reason in a sentence that counts arguments as people do."""
+    found = NO_GRADIENT.match(told)
+    if found is None:
+        return told
+    number, name, why, more = found.groups()
+    place = {1: "1st", 2: "2nd", 3: "3rd"}.get(int(number) + 1, f"{int(number) + 1}th")
+    lacks = "There is no" if why == "mathematically undefined" else "PyTensor has no"
+    return f"{lacks} derivative of {name} with regard to its {place} argument{more}"
 
 
 def marker(status: Disconnected | Undefined) -> Variable:

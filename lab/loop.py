@@ -19,6 +19,8 @@ from pytensor.graph.basic import Variable
 from lab.build import LoopGraph, build_loop, scalar_cost
 from lab.derivative import Derivative, derivative
 from lab.errors import ArgumentError, listing
+from lab.expression import Number
+from lab.system import System, system
 from lab.trace import Trace
 from lab.tracing import trace
 from lab.variables import Parameter, RandomState, Sequence, State
@@ -126,7 +128,13 @@ class Loop:
             if value.ndim or value != np.round(value):
                 raise ArgumentError(f"n_steps = {value}: expected one whole number of steps.")
         if self.n_steps is not None and self.steps < 1:
-            raise ArgumentError(f"n_steps = {self.steps}: a loop makes at least 1 step.")
+            told = "of 0 steps every result is empty, and there is nothing to differentiate"
+            if self.steps < 0:
+                told = "once that meant to go backwards; reverse the sequences instead"
+            raise ArgumentError(
+                f"n_steps = {self.steps}: a loop makes at least 1 step; {told}. "
+                "lab.few_steps shows what PyTensor does."
+            )
         limit = self.truncate_gradient
         if isinstance(limit, bool) or not isinstance(limit, int) or limit == 0 or limit < -1:
             raise ArgumentError(
@@ -184,6 +192,11 @@ class Loop:
         """The loop as a PyTensor graph with one Scan in it, also for a single step."""
         return build_loop(self)
 
+    def system(self) -> System:
+        """The loop as a system of equations: print it, or let Jupyter show it as LaTeX."""
+        given = {state.name: Number(_told(state.initial)) for state in self.states}
+        return system(self.build().node, given)
+
     def cost(self, graph: LoopGraph, cost: Any = "last", of: str | None = None) -> Variable:
         """A scalar cost of the state or output `of` (the first one unless given).
 
@@ -227,3 +240,11 @@ class Loop:
         graph = loop.build()
         made = loop.derivative(order, wrt, cost, of, graph)
         return trace(made.values, graph.given, graph.node.outputs[:1], made.names)
+
+
+def _told(initial: np.ndarray) -> str:
+    """Initial values in a word: a number, a few numbers, or the shape of an array."""
+    if initial.size < 5 and initial.ndim < 2:
+        numbers = [f"{value:.10g}" for value in initial.reshape(-1)]
+        return f"[{', '.join(numbers)}]" if initial.ndim else numbers[0]
+    return f"array({'×'.join(map(str, initial.shape))})"

@@ -10,6 +10,7 @@ from copy import deepcopy
 from typing import Any
 
 import numpy as np
+from pytensor import __version__ as version
 from pytensor import function
 from pytensor.compile.builders import OpFromGraph
 from pytensor.compile.mode import get_mode
@@ -19,7 +20,7 @@ from pytensor.graph.traversal import toposort
 from pytensor.tensor.basic import AllocEmpty
 from pytensor.tensor.subtensor import IncSubtensor, Subtensor
 
-from lab.errors import ArgumentError, GraphError, first_line
+from lab.errors import ArgumentError, GraphError, LabError, first_line
 from lab.progress import Progress
 from lab.scan import ScanParts, inner_graph, is_scan, read_scan
 from lab.stepping import LoopRun, Recording
@@ -281,8 +282,13 @@ def compare_with_compiled(
         get_mode(mode)
     except Exception as error:
         raise ArgumentError(f"mode = {mode!r}: PyTensor knows no such mode.") from error
-    compiled = function(inputs, list(outputs), mode=mode, on_unused_input="ignore")
-    found = compiled(*(_checked(v, given[v]) for v in inputs))
+    arguments = [_checked(v, given[v]) for v in inputs]
+    try:
+        compiled = function(inputs, list(outputs), mode=mode, on_unused_input="ignore")
+        found = compiled(*arguments)
+    except Exception as error:  # whatever it stumbles over
+        told = f"PyTensor {version} itself fails to run this graph: {first_line(error)}"
+        raise LabError(f"verify, mode = {mode!r}: {told}") from error
     worst = 0.0
     for ours, theirs in zip(values, found, strict=True):
         a, b = np.asarray(ours), np.asarray(theirs)

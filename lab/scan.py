@@ -19,10 +19,15 @@ from pytensor.graph.op import HasInnerGraph, io_connection_pattern
 from pytensor.graph.replace import clone_replace
 from pytensor.scan.op import Scan, ScanInfo
 from pytensor.tensor.basic import AllocEmpty, ScalarFromTensor
+from pytensor.tensor.elemwise import DimShuffle
+from pytensor.tensor.shape import Reshape, SpecifyShape
 from pytensor.tensor.subtensor import IncSubtensor, Subtensor
 
 from lab.errors import GraphError
 from lab.tape import Kind, Tape
+
+# What hands values on in another arrangement, so that they keep their name.
+VIEWS = (Subtensor, IncSubtensor, DimShuffle, Reshape, SpecifyShape, ScalarFromTensor)
 
 # The orders in which a Scan lists its arguments; all else follows from these.
 OUTER_INPUTS: tuple[Kind, ...] = (
@@ -360,7 +365,10 @@ def _variable_names(op: Scan, inputs: Sequence[Variable]) -> tuple[str, ...]:
     if isinstance(op, TapeScan) and op.variable_names:
         return op.variable_names
     names = [_readable_name(variable) for variable in inputs[1:]]
-    count = op.info.n_seqs
+    info, count = op.info, op.info.n_seqs
+    first = count + info.n_mit_mot + info.n_mit_sot + info.n_sit_sot + info.n_untraced_sit_sot
+    # What an output is told from outside is the number of its rows, whose name is not its own.
+    names[first : first + info.n_nit_sot] = [None] * info.n_nit_sot
     others = unique_names([name or "v" for name in names[count:]])
     # A sequence that is read at several taps is several sequences of one name.
     sequences = [f"{name}_seq" if name in others else name or "s" for name in names[:count]]
@@ -383,14 +391,14 @@ def unique_names(names: Sequence[str | None]) -> tuple[str, ...]:
 
 
 def _readable_name(variable: Variable) -> str | None:
-    """The name that a person gave to what an outer input was made of."""
+    """The name that a person gave to what an outer input is a part of, or has in another shape."""
     while variable is not None:
         if isinstance(variable, Constant):
             return None
         if variable.name:
             return variable.name.split("[")[0] or None
         node = variable.owner
-        if node is None:
+        if node is None or not (is_scan(node) or isinstance(node.op, VIEWS)):
             return None
         is_write = isinstance(node.op, IncSubtensor)
         variable = node.inputs[1] if is_write and len(node.inputs) > 1 else node.inputs[0]

@@ -107,11 +107,7 @@ class Speller:
         return f"t+{first}" if first > 0 else f"t{self.style.minus}{-first}"
 
     def _indexed(self, name: str, index: str = "") -> str:
-        if not self.style.latex:
-            return f"{name}[{index}]" if index else name
-        safe = re.sub(r"([_%&#$])", r"\\\1", re.sub(r"[\\{}^~]", "", name))
-        symbol = safe if len(safe) == 1 else rf"\mathrm{{{safe}}}"
-        return f"{symbol}_{{{index}}}" if index else symbol
+        return indexed(name, index, self.style)
 
     def _value(self, leaf: Leaf, step: int) -> np.ndarray | None:
         """What a leaf was at a step; None for what is no array."""
@@ -121,6 +117,15 @@ class Speller:
         if isinstance(variable, SequenceTrace):
             return variable.values[step]
         return variable.value if variable is not None else None
+
+
+def indexed(name: str, index: str, style: Style) -> str:
+    """``x[t−1]``, or without an index the name alone; whatever a person has called it."""
+    if not style.latex:
+        return f"{name}[{index}]" if index else name
+    safe = re.sub(r"([_%&#$])", r"\\\1", re.sub(r"[\\{}^~]", "", name))
+    symbol = safe if len(safe) == 1 else rf"\mathrm{{{safe}}}"
+    return f"{symbol}_{{{index}}}" if index else symbol
 
 
 def number_text(value: object) -> str:

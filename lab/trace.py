@@ -266,7 +266,7 @@ class Trace:
 
         Differences are absolute, and relative where values exceed 1.  `mode` is a PyTensor
         compilation mode.  Raises LabError for a trace that was read from JSON, which has no
-        graph.
+        graph, and where PyTensor fails to compile or run the graph.
         """
         if self.live is None:
             raise LabError("verify: this trace was read from JSON and has no graph to compile.")

@@ -26,8 +26,8 @@ def pieces(arrow):
         points = [points[0]]
         for first in range(0, len(arrow.points) - 1, 3):
             a, b, c, d = arrow.points[first : first + 4]
-            for n in range(1, 41):
-                t = n / 40
+            for n in range(1, 17):
+                t = n / 16
                 weights = ((1 - t) ** 3, 3 * t * (1 - t) ** 2, 3 * t * t * (1 - t), t**3)
                 points.append(
                     tuple(
@@ -57,13 +57,13 @@ def meets(piece, box, spare=1.5):
 
 def through_boxes(scene):
     """Pairs of an arrow and a box that it runs through."""
-    around = boxes(scene)
-    return [
-        (arrow, box)
-        for arrow in arrows(scene)
-        for box in around
-        if any(meets(piece, box) for piece in pieces(arrow))
-    ]
+    around, found = boxes(scene), []
+    for arrow in arrows(scene):
+        heights = [y for _, y in arrow.points]
+        near = [b for b in around if b.y <= max(heights) and b.y + b.height >= min(heights)]
+        way = pieces(arrow)
+        found += [(arrow, box) for box in near if any(meets(piece, box) for piece in way)]
+    return found
 
 
 def box_at(point, around):
@@ -92,11 +92,12 @@ def together(first, second):
 def ambiguous(scene):
     """Pairs of arrows that share a stretch, though neither their start nor their end."""
     around = boxes(scene)
-    ends = [(box_at(a.points[0], around), box_at(a.points[-1], around), a) for a in arrows(scene)]
+    straight = [arrow for arrow in arrows(scene) if not arrow.is_curve]
+    ends = [(box_at(a.points[0], around), box_at(a.points[-1], around), a) for a in straight]
     return [
         (a, b)
         for (source, target, a), (other, to, b) in combinations(ends, 2)
         if source is not other
         and target is not to
-        and any(together(p, q) > 2 for p in pieces(a) for q in pieces(b))
+        and any(together(p, q) > 2 for p in pairwise(a.points) for q in pairwise(b.points))
     ]

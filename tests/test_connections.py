@@ -58,7 +58,7 @@ def test_an_undefined_sequence_is_shown_although_its_derivative_is_refused():
     found = {key: (words, title) for key, _, words, title, _ in cells(undefined())}
     words, title = found["1 · undefined:v:order 1"]
     assert words == ["undefined"]
-    assert "jv op is not implemented" in title
+    assert "PyTensor has no derivative of jv with regard to its 1st argument" in title
     assert found["1 · undefined:x:order 1"][0] == ["connected", "dx[::-1]"]
     assert found["1 · undefined:number of steps:order 1"][0] == ["disconnected"]
 

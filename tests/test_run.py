@@ -200,3 +200,17 @@ def test_a_graph_with_pytensors_own_gradient_is_traced_as_it_is():
     backward = trace.scans[-1].tapes[0]
     assert (backward.tape.reads, backward.tape.writes) == ((0, 1), (1,))
     assert backward.axis is None
+
+
+def test_where_pytensor_itself_fails_verify_says_so(monkeypatch):
+    """As PyTensor 3.0.7 does for some graphs, with an error of whatever kind."""
+
+    def broken(*_, **__):
+        raise ValueError("could not broadcast\nand much more")
+
+    trace = gallery.loops["square"].trace()
+    assert trace.verify() < 1e-12
+    monkeypatch.setattr("lab.run.function", lambda *_, **__: broken)
+    with pytest.raises(lab.LabError, match="itself fails") as caught:
+        trace.verify()
+    assert str(caught.value).endswith("ValueError: could not broadcast")

@@ -3,7 +3,9 @@
 - `draw`: a loop, or the derivative of a graph, and what you choose about it, as a picture
 - `export`: all pictures of it, with an index page
 - the pictures: `unrolled`, `rolled`, `tapes`, `ssa`, `genealogy`, `stepgraph` and `values` of a
-  trace, `taps` of a tape or trace, `phases` of a derivation, `connections` of a derivative
+  trace, `equations` of a trace and a system, `taps` of a tape or trace, `phases` of a
+  derivation, `connections` of a derivative
+- `canonical`: what `pytensor.scan` was given, and what its Scan got
 - `Exercise`, `Exercises`: questions about a trace, checked and explained; as a page without Python
 - `routing` of where, cat, narrow and clamp at your arrays; `transposed`, a step of a tape in these
   terms; `dot_product`, both derivatives of a loop and their products, step by step
@@ -19,9 +21,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from visual.breaking import breaking
+from visual.canonical import canonical
 from visual.connections import connections
 from visual.dot_product import dot_product
 from visual.drawing import draw
+from visual.equations import equations
 from visual.exporting import export
 from visual.figures import figure
 from visual.genealogy import genealogy
@@ -52,10 +56,12 @@ __all__ = [
     "Stepper",
     "Workbench",
     "breaking",
+    "canonical",
     "connections",
     "dot_product",
     "draw",
     "eager",
+    "equations",
     "export",
     "figure",
     "genealogy",

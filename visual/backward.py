@@ -21,6 +21,7 @@ from visual.layout import (
     CELL,
     HEIGHT,
     LABELS,
+    MARGIN,
     THIN,
     Canvas,
     Columns,
@@ -38,7 +39,7 @@ from visual.names import (
     signed,
     tape_label,
 )
-from visual.scene import Box, Text
+from visual.scene import Box, Text, shortened
 from visual.theme import Role
 from visual.values import PARTS, cell, thin_cell
 
@@ -268,7 +269,8 @@ class BackwardBlock:
         if len(self.lanes) > 1:
             self.canvas.small_label(lane.tape.name, y)
             y += 13
-        self.canvas.small_label(words, y)
+        for number, line in enumerate(_lines(words)):
+            self.canvas.small_label(line, y + 13 * number)
 
     def _positions(self, lane: Lane, step: int) -> str:
         """``pos 0 → 1``: the positions that a step only reads, and those that it writes."""
@@ -291,3 +293,11 @@ class BackwardBlock:
             self.canvas.mention(start, formula_keys(self.trace, self.number, formula, step))
             y += 5
         return y - 10
+
+
+def _lines(words: str) -> list[str]:
+    """The positions read and written in two lines, if there is no room for them in one."""
+    if shortened(words, LABELS - MARGIN - 12, 10.5) == words:
+        return [words]
+    read, written = words.split(" → ")
+    return [read, f"→ {written}"]

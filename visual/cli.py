@@ -2,7 +2,6 @@
 
 import argparse
 import gc
-import importlib
 import json
 import sys
 import warnings
@@ -11,13 +10,15 @@ from pathlib import Path
 from typing import Any
 
 from lab.breaking import BROKEN, broken_rule
-from lab.errors import ArgumentError, LabError, first_line, listing
+from lab.errors import ArgumentError, LabError, listing
 from lab.gallery import loops
 from lab.loop import Loop
 from visual.drawing import draw, studied
+from visual.explain_command import add_explain
 from visual.exporting import FORMATS, export
 from visual.figures import figure
 from visual.files import SUFFIXES, check_path, check_scale
+from visual.loading import loop_named
 from visual.pictures import PICTURES, Picture, picture_named
 from visual.study import choose
 from visual.theme import theme_named
@@ -32,6 +33,7 @@ examples:
   scantape draw unrolled --loop square --order 2 -o loops.pdf
   scantape draw unrolled --figure 4 -o figure4.png --scale 3
   scantape draw tapes --loop mymodule:myloop --at x=0.5 -o mine.svg
+  scantape explain mymodule:mygraph -o mine.html         your own (cost, wrt), and its traps
   scantape export --loop rnn --wrt W --formats svg,pdf -o pictures
   scantape break --loop square --rule accumulate-overwritten --order 3 -o broken.svg
 
@@ -128,6 +130,8 @@ def _parser() -> argparse.ArgumentParser:
     )
     draw.set_defaults(run=_draw)
 
+    add_explain(commands)
+
     export = commands.add_parser("export", help="write all pictures, with an index page")
     export.add_argument(
         "--loop", required=True, metavar="NAME", help="a gallery loop, or module:function"
@@ -214,12 +218,12 @@ def _picture(options: argparse.Namespace) -> Picture:
     asked = {name: getattr(options, name) for name in names}
     asked["scans"] = _numbers("--scans", options.scans) if options.scans else None
     own = {name: value for name, value in asked.items() if value is not None and value is not False}
-    loop = _loop(options.loop)
+    loop = loop_named(options.loop)
     return draw(loop, options.picture, options.theme, **own, **_chosen(options, loop))
 
 
 def _export(options: argparse.Namespace) -> None:
-    loop = _loop(options.loop)
+    loop = loop_named(options.loop)
     formats = [name.strip() for name in options.formats.split(",")]
     chosen = _chosen(options, loop)
     print(export(loop, options.out, formats, options.theme, options.scale, **chosen))
@@ -229,7 +233,7 @@ def _break(options: argparse.Namespace) -> None:
     from lab.comparison import Truth  # what only this command needs
     from visual.breaking import breaking
 
-    rule, loop = broken_rule(options.rule), _loop(options.loop)
+    rule, loop = broken_rule(options.rule), loop_named(options.loop)
     theme_named(options.theme)
     check_scale(options.scale)
     if options.out != "-":
@@ -250,28 +254,6 @@ def _chosen(options: argparse.Namespace, loop: Loop) -> dict[str, Any]:
         "of": options.of,
         "at": dict(map(_value, options.at)),
     }
-
-
-def _loop(name: str) -> Any:
-    """A gallery loop, or what ``module:function`` names."""
-    if name in loops:
-        return loops[name]
-    module, colon, function = name.partition(":")
-    if not colon:
-        raise ArgumentError(
-            f"--loop {name}: the gallery has {listing(loops)}; for your own, write module:function."
-        )
-    sys.path.insert(0, "")
-    try:
-        found = getattr(importlib.import_module(module), function)
-        loop = found() if callable(found) else found
-    except LabError:
-        raise
-    except Exception as error:  # whatever a person's own module does
-        raise ArgumentError(f"--loop {name}: {first_line(error)}") from error
-    if not isinstance(loop, Loop):
-        raise ArgumentError(f"--loop {name}: expected a lab.Loop, not {type(loop).__name__}.")
-    return loop
 
 
 def _taps(text: str, loop: Any) -> tuple[str, tuple[int, ...]]:

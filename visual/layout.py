@@ -8,13 +8,15 @@ from lab.tape import Kind
 from lab.trace import ScanTrace, TapeTrace
 from visual.columns import Gap, Timeline, column_of, shown_steps, with_gaps
 from visual.names import signed
-from visual.scene import MONO_WIDTH, Box, Group, Shape, Text, shortened, text_width
+from visual.scene import MONO_WIDTH, Box, Group, Shape, Text, shortened, text_width, walk
 from visual.theme import Role
 
 MARGIN, LABELS = 24, 150
 FORMULA, LONGEST_FORMULA = 12.5, 64
 CELL, BETWEEN, GAP = 92, 20, 64
 HEIGHT, THIN = 44, 24
+ARRAYS = "strips: orange is positive, blue negative, each on a scale of its own; ‖ ‖ is the norm"
+FOLDS = "⋯ and a number: so many moments of a long loop are not shown"
 
 
 @dataclass(frozen=True)
@@ -97,6 +99,21 @@ def explained(words: Mapping[Role, str], y: float, width: float) -> tuple[list[S
         shapes.append(Text(x + 32, top + 12, told, 12))
     lines = -(-len(words) // columns)
     return shapes, y + lines * 24
+
+
+def notes(shapes: Iterable[Shape], y: float) -> tuple[list[Shape], float]:
+    """What is said below the legend of arrays and of what is folded, where there are any."""
+    words = [shape.content for shape in walk(shapes) if isinstance(shape, Text)]
+    said = []
+    if any("‖" in content for content in words):
+        said.append(ARRAYS)
+    if any(content.startswith("⋯") and content[1:2].isdigit() for content in words):
+        said.append(FOLDS)
+    lines: list[Shape] = []
+    for line in said:
+        lines.append(Text(MARGIN, y + 12, line, 12, muted=True))
+        y += 20
+    return lines, y
 
 
 @dataclass

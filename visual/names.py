@@ -160,12 +160,12 @@ def is_passed_on(trace: Trace, number: int, tape: TapeTrace) -> bool:
     if any((feed.scan, feed.variable) == (number, tape.argument) for feed in trace.feeds):
         return True
     return any(
-        (feed.scan, feed.variable) == (number, tape.argument) and not _is_reading(scan, feed.into)
+        (feed.scan, feed.variable) == (number, tape.argument) and not is_reading(scan, feed.into)
         for scan in trace.scans
         for feed in scan.feeds
     )
 
 
-def _is_reading(scan: ScanTrace, argument: int) -> bool:
+def is_reading(scan: ScanTrace, argument: int) -> bool:
     """Whether an argument brings values to read, as opposed to gradients to add to."""
     return any(s.argument == argument and not is_outer_gradient(s) for s in scan.sequences)

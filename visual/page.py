@@ -18,7 +18,9 @@ STYLE = """\
 body{{margin:0 auto;padding:1rem;background:{background};color:{text}}}
 body{{font:1rem/1.5 system-ui,sans-serif}}
 h1{{font-size:1.4rem;line-height:1.25;overflow-wrap:anywhere}}
-p{{max-width:50rem}}
+h2{{font-size:1.2rem;margin:1.6rem 0 .4rem;overflow-wrap:anywhere}}
+h3{{font-size:1rem;margin:1.2rem 0 .3rem}}
+p,ul{{max-width:50rem}}
 .picture,pre{{overflow-x:auto}}
 .picture:focus-visible,pre:focus-visible,summary:focus-visible{{outline:3px solid {arrow}}}
 .picture svg{{display:block;max-width:none}}

@@ -14,9 +14,11 @@ from typing import Any
 
 from lab.errors import ArgumentError, GraphError, listing
 from lab.graphs import scan_nodes
+from lab.system import system
 from visual.connections import connections
+from visual.equations import equations
 from visual.genealogy import genealogy
-from visual.numbers import newest, switch, whole_or_none
+from visual.numbers import newest, scan_index, switch, whole_or_none
 from visual.phases import phases
 from visual.plots import Plot, values
 from visual.rolled import rolled
@@ -61,6 +63,12 @@ class Kind:
                 raise ArgumentError(f"{name}: the options of the picture {self.name} are {known}.")
             if name in TYPES:
                 TYPES[name](name, value)
+
+
+def _equations(study: Study, theme: str, scan: int = 1, step: int = 0) -> Scene:
+    nodes = scan_nodes([*study.derivative.values, *study.also])
+    found = system(nodes[scan_index(study.trace, scan)])
+    return equations(study.trace, found, theme, scan, step)
 
 
 def _unrolled(
@@ -137,6 +145,7 @@ PICTURES: Mapping[str, Kind] = MappingProxyType(
     {
         kind.name: kind
         for kind in (
+            Kind("equations", "the loop as a system, with its values at a step", _equations),
             Kind("unrolled", "what every step computes, and from what", _unrolled),
             Kind("rolled", "the loop as one box with its taps", _rolled),
             Kind("tapes", "what every backward step reads, overwrites and leaves", _tapes),

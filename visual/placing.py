@@ -15,13 +15,15 @@ from visual.layout import touched_columns
 from visual.quantities import Node, Place
 from visual.unrolling import Unrolling
 
+PARAMETERS, TOTALS = Place(0, "read by every step", 0), Place(0, "summed over the steps", 1)
+
 
 @dataclass(frozen=True)
 class Row:
     """A lane: in the block of a Scan, what of a variable stands there.
 
     A `repeated` one shows once more what a Scan farther above has made; a `lasting` one what
-    is the same at all steps.
+    belongs to all steps, in the place `PARAMETERS` or `TOTALS`.
     """
 
     block: int
@@ -102,18 +104,18 @@ class _Placer:
         """Parameters and their gradients, side by side from the first column on."""
         columns = sorted({item.column for item in self.items.values()}) or [0]
         for block in self.blocks.values():
-            lasting = (
-                number
-                for number, node in enumerate(self.nodes)
-                if node.lasting and self._block(node) == block
-            )
-            free = iter([*columns, *range(columns[-1] + 1, columns[-1] + 1 + len(self.nodes))])
-            for number, column in zip(lasting, free, strict=False):
-                self._put(number, block, column)
+            here = [n for n in enumerate(self.nodes) if n[1].lasting and self._block(n[1]) == block]
+            for summed in (False, True):
+                lasting = [n for n, node in here if (node.place.argument >= 0) is summed]
+                more = range(columns[-1] + 1, columns[-1] + 1 + len(lasting))
+                for number, column in zip(lasting, [*columns, *more], strict=False):
+                    self._put(number, block, column)
 
     def _put(self, number: int, block: int, column: int, repeated: bool = False) -> Item:
         node = self.nodes[number]
-        where = node.place if not node.lasting else Place(0, "", 0)
+        where = node.place
+        if node.lasting:  # only what a Scan sums up is one of its variables
+            where = TOTALS if where.argument >= 0 else PARAMETERS
         item = Item(number, Row(block, repeated, node.lasting, where), column)
         return self.items.setdefault((number, block), item)
 

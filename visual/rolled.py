@@ -7,6 +7,7 @@ the unrolled loop below are the same quantities.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from textwrap import wrap
 
 import numpy as np
 
@@ -16,13 +17,13 @@ from lab.trace import ParameterTrace, ScanTrace, SequenceTrace, TapeTrace, Trace
 from visual.layout import HEIGHT, MARGIN, Canvas
 from visual.names import cell_key
 from visual.numbers import scan_index, step_of
-from visual.scene import Arrow, Box, Scene, Text, moved, shortened, text_width
+from visual.scene import MONO_WIDTH, Arrow, Box, Scene, Text, moved, shortened, text_width
 from visual.theme import Role, theme_named
 from visual.unrolled import unrolled
 from visual.values import cell
 
 PORT, BETWEEN, ARM, LINE, TRACK = 124, 14, 56, 20, 16
-FORMULA, LONGEST = 12.5, 520
+FORMULA, LONGEST, INDENT = 12.5, 520, "    "
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +60,7 @@ def rolled(
     loop = trace.scans[number]
     step = step_of(loop, step)
     canvas = Canvas()
-    canvas.heading(f"{scan} · {loop.name}, rolled up", [f"step {step} of 0 to {loop.steps - 1}"])
+    canvas.heading(f"{scan} · {loop.name}, rolled up", [_moment(loop, step)])
     _machine(canvas, trace, number, step)
     below = unrolled(trace, theme, around, scans=(scan,))
     canvas.add(*(moved(shape, 0, canvas.y) for shape in below.shapes))
@@ -71,6 +72,12 @@ def rolled(
         description=f"What a step of {loop.name} reads and makes, and all its steps.",
         theme=theme_named(theme),
     )
+
+
+def _moment(loop: ScanTrace, step: int) -> str:
+    """Which step is shown, and what t is in the formulas at this step."""
+    start = Speller(loop).base if loop.parent is None else 0
+    return f"step {step} (of 0 to {loop.steps - 1}), at which t = {start + step}"
 
 
 def _machine(canvas: Canvas, trace: Trace, number: int, step: int) -> None:
@@ -141,19 +148,25 @@ def _ways(scan: ScanTrace) -> list[Way]:
 def _step_box(canvas: Canvas, scan: ScanTrace, left: float, ports: int) -> Box:
     """The box of the step, with its formulas for all steps."""
     spell, top = Speller(scan), canvas.y + 6
-    lines = [spell.equation(formula) for formula in scan.formulas]
-    short = [shortened(line, LONGEST, FORMULA, mono=True) for line in lines]
-    widest = max((text_width(line, FORMULA, mono=True) for line in short), default=0)
+    letters = int(LONGEST / (FORMULA * MONO_WIDTH))
+    lines = [
+        line
+        for formula in scan.formulas
+        for line in wrap(
+            spell.equation(formula), letters, subsequent_indent=INDENT, break_on_hyphens=False
+        )
+    ]
+    widest = max((text_width(line, FORMULA, mono=True) for line in lines), default=0)
     room = ports * (HEIGHT + BETWEEN) + BETWEEN
     height = max(room, len(lines) * LINE + 52)
     box = Box(left, top, max(widest + 28, 150), height, Role.INTERMEDIATE)
     middle = box.x + box.width / 2
     canvas.add(box, Text(middle, top + 20, "the step", 12, "middle", muted=True))
     first = top + (height - len(lines) * LINE) / 2 + 20
-    for number, (line, shown) in enumerate(zip(lines, short, strict=True)):
-        title = line if shown != line else ""
-        y = first + number * LINE
-        canvas.add(Text(middle, y, shown, FORMULA, "middle", mono=True, title=title))
+    x = middle - widest / 2
+    for number, line in enumerate(lines):
+        inside = x + (len(line) - len(line.lstrip())) * FORMULA * MONO_WIDTH
+        canvas.add(Text(inside, first + number * LINE, line.strip(), FORMULA, mono=True))
     return box
 
 

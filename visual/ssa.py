@@ -26,7 +26,9 @@ from visual.layout import (
     LABELS,
     MARGIN,
     Canvas,
+    gap_text,
     legend,
+    notes,
     place_columns,
     touched_columns,
 )
@@ -67,6 +69,8 @@ def ssa(trace: Trace, theme: str = "light", around: int | None = None) -> Scene:
         _Block(canvas, trace, number, found, around, letters).draw()
     width = canvas.right + MARGIN
     shapes, bottom = legend(canvas.roles, canvas.y - 8, width)
+    canvas.add(*shapes)
+    shapes, bottom = notes(canvas.shapes, bottom)
     canvas.add(*shapes)
     return Scene(
         width=width,
@@ -155,6 +159,10 @@ class _Block:
                 value = Value(self.number, lane.tape.name, lane.tape.argument, slot.row)
                 self._headers(lane, slot, top - HEADER)
                 self._cells(lane, slot, value, None, top if slot.value is not None else None)
+            shift = self.shifts[lane.tape.argument]
+            for x, gap in lane.columns.gaps:
+                self.canvas.add(gap_text(gap, x, self.canvas.y + HEIGHT / 2 + 4))
+                self.canvas.add(gap_text(gap, x + shift, top + HEIGHT / 2 + 4))
             self.canvas.y += HEIGHT + 14
         self.canvas.y += 10
 

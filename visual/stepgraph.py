@@ -5,7 +5,9 @@ that are read instead of computed are marked, with what that saves; so are the f
 operations that no result has recorded, and which are therefore computed again.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from textwrap import wrap
+from types import MappingProxyType
 
 import numpy as np
 
@@ -31,7 +33,18 @@ from visual.step_nodes import (
 from visual.theme import theme_named
 
 MOST_SEGMENTS = 300  # colours of arrays in one picture
-MOST_FORMULAS = 8
+MOST_FORMULAS, LETTERS = 8, 130
+GLOSSARY: Mapping[str, str] = MappingProxyType(  # operations whose names do not explain them
+    {
+        "allocempty": "new memory, which nobody has filled yet",
+        "part": "some rows or entries of the first input",
+        "set_part": "the first input, a part of it replaced by the second",
+        "add_to_part": "the first input, with the second added to a part of it",
+        "at": "one entry or row of the first input",
+        "set_at": "the first input, one entry of it replaced by the second",
+        "add_at": "the first input, with the second added to one of its entries",
+    }
+)
 LONGEST = 300  # letters of a formula, with those in its tooltip
 
 
@@ -89,7 +102,8 @@ class _StepGraph:
     def scene(self, theme: str) -> Scene:
         """The whole picture."""
         canvas = Canvas()
-        canvas.heading(self._title(), self._lines())
+        lines = [part for line in self._lines() for part in wrap(line, LETTERS)]
+        canvas.heading(self._title(), lines)
         canvas.y += 10
         self._formulas(canvas)
         canvas.y += 10
@@ -160,6 +174,8 @@ class _StepGraph:
                 f"computed again: {self._names(sorted(model.repeated))} of the forward step, "
                 "whose values are in none of its results"
             )
+        used = {card.label.partition("(")[0] for card in self.cards.values()}
+        lines += [f"{name}: {words}" for name, words in GLOSSARY.items() if name in used]
         left_out = self._left_out()
         if left_out:
             lines.append(f"not drawn: {listing(left_out)}")

@@ -13,15 +13,14 @@ from lab.trace import ScanTrace, Trace
 from visual.backward import BackwardBlock, View
 from visual.columns import Timeline, root_of, timeline
 from visual.forward import ForwardBlock
-from visual.layout import MARGIN, Canvas, legend, place_columns, touched_columns
+from visual.layout import MARGIN, Canvas, legend, notes, place_columns, touched_columns
 from visual.numbers import whole_or_none
-from visual.scene import Scene, Text, walk
+from visual.scene import Scene, Text
 from visual.theme import theme_named
 from visual.values import values_text
 
-ARRAYS = "strips: orange is positive, blue negative, each on a scale of its own; ‖ ‖ is the norm"
-
 PARTS_LINE = "below each value: what came from the cost directly + what came through later steps"
+PARTS_OF_ARRAYS = "; of arrays the norms of both parts, which do not add up"
 
 
 def tapes(
@@ -69,11 +68,12 @@ def tapes(
     width = canvas.right + MARGIN
     shapes, bottom = legend(canvas.roles, canvas.y - 8, width)
     canvas.add(*shapes)
-    if any("‖" in shape.content for shape in walk(canvas.shapes) if isinstance(shape, Text)):
-        canvas.add(Text(MARGIN, bottom + 12, ARRAYS, 12, muted=True))
-        bottom += 20
+    shapes, bottom = notes(canvas.shapes, bottom)
+    canvas.add(*shapes)
     if contributions:
-        canvas.add(Text(MARGIN, bottom + 12, PARTS_LINE, 12, muted=True))
+        arrays = any(tape.initial.ndim > 1 for scan in trace.scans for tape in scan.tapes)
+        words = PARTS_LINE + (PARTS_OF_ARRAYS if arrays else "")
+        canvas.add(Text(MARGIN, bottom + 12, words, 12, muted=True))
         bottom += 20
     names = ", ".join(f"{scan.name} ({scan.steps} steps)" for scan in trace.scans)
     return Scene(

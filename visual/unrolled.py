@@ -7,11 +7,12 @@ wherever later steps add to it.
 """
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from lab.trace import Trace
 from visual.columns import Gap, with_gaps
-from visual.layout import HEIGHT, MARGIN, THIN, Canvas, legend
-from visual.names import cost_name, moment, moment_name
+from visual.layout import HEIGHT, MARGIN, THIN, Canvas, legend, notes
+from visual.names import cost_name, is_reading, moment, moment_name
 from visual.numbers import scan_indices, whole_or_none
 from visual.placing import Item, Placing, Row, place
 from visual.quantities import Node
@@ -46,6 +47,8 @@ def unrolled(
     canvas = _Picture(trace, chosen, graph, place(trace, chosen, graph, around)).draw()
     width = canvas.right + MARGIN
     shapes, bottom = legend(canvas.roles, canvas.y, width)
+    canvas.add(*shapes)
+    shapes, bottom = notes(canvas.shapes, bottom)
     canvas.add(*shapes)
     names = ", ".join(f"{trace.scans[n].name} ({trace.scans[n].steps} steps)" for n in chosen)
     return Scene(
@@ -117,7 +120,9 @@ class _Picture:
     def _cell(self, item: Item, box: Box) -> None:
         node = self.nodes[item.node]
         if item.row.repeated:
-            self.canvas.roles.append(Role.READ)
+            role = Role.INTERMEDIATE if self._is_part(item.row) else Role.READ
+            box = replace(box, role=role)
+            self.canvas.roles.append(role)
             self.canvas.add(thin_cell(box, node.value, node.label, None, node.key))
             return
         self.canvas.roles.append(Role.UNNEEDED if node.faded else node.role)
@@ -148,7 +153,13 @@ class _Picture:
         lines = [f"the loop, {steps}"]
         if number != self.chosen[0] and scan.parent is not None:
             lines = [f"backward through {scan.parent + 1}, {steps}"]
+            if shortened(lines[0], LEFT - 12 - MARGIN, 10.5) != lines[0]:
+                lines = [f"backward through {scan.parent + 1}", steps]
             lines.append(f"gradient of {cost_name(scan.order)}")
+            parent = self.trace.scans[scan.parent]
+            if scan.steps < parent.steps:
+                lines.append(f"truncated: the last {scan.steps} of {parent.steps} only")
+        lines += [f"{name}: untraced, not drawn" for name in scan.untraced]
         left_out = [p.variable for p in self.placing.left_out if p.scan == number]
         lines += [f"without {name}: not needed" for name in sorted(set(left_out))]
         self._left(f"{number + 1} · {scan.name}", MARGIN, "start", 13, strong=True)
@@ -160,11 +171,18 @@ class _Picture:
     def _label(self, row: Row, y: float) -> None:
         words = "direct part" if row.place.direct else row.place.variable
         if row.lasting or row.repeated:
-            words = "at every step" if row.lasting else f"reads {row.place.variable}"
+            way = "adds" if self._is_part(row) else "reads"
+            words = row.place.variable if row.lasting else f"{way} {row.place.variable}"
         strong = not (row.lasting or row.repeated or row.place.direct)
         height, self.canvas.y = self.canvas.y, y
         self._left(words, LEFT - 12, "end", 13 if strong else 10.5, strong)
         self.canvas.y = height
+
+    def _is_part(self, row: Row) -> bool:
+        """Whether what is repeated is no forward value, but part of a gradient."""
+        scan, made = self.trace.scans[self.chosen[row.block]], row.place
+        feeds = [f for f in scan.feeds if (f.scan, f.variable) == (made.scan, made.argument)]
+        return bool(feeds) and not any(is_reading(scan, feed.into) for feed in feeds)
 
     def _left(self, words: str, x: float, anchor: str, size: float, strong: bool = False) -> None:
         """A line in the left margin, as long as there is room."""

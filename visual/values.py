@@ -83,6 +83,8 @@ def cell(
     title += f" = {full_text(direct)} directly + {full_text(later)} through later steps"
     upper = replace(box, height=box.height - PARTS)
     words = f"{value_text(direct)} + {value_text(later)}"
+    if value.ndim:  # their norms do not add up
+        words = f"‖{norm(direct):.3g}‖, ‖{norm(later):.3g}‖"
     below = _centred(box, box.y + box.height - 6, words, size=9)
     return Group((box, *draw(upper, value, old, label), below), step, key, title)
 

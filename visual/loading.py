@@ -1,0 +1,37 @@
+"""What a person names on the command line: a gallery loop, or ``module:function`` of their own."""
+
+import importlib
+import sys
+from typing import Any
+
+from lab import Loop
+from lab.errors import ArgumentError, LabError, first_line, listing
+from lab.gallery import loops
+
+
+def loop_named(name: str) -> Any:
+    """A gallery loop, or what ``module:function`` names."""
+    if name in loops:
+        return loops[name]
+    loop = made_by("--loop", name)
+    if not isinstance(loop, Loop):
+        raise ArgumentError(f"--loop {name}: expected a lab.Loop, not {type(loop).__name__}.")
+    return loop
+
+
+def made_by(option: str, name: str) -> Any:
+    """What ``module:function`` names, or returns."""
+    module, colon, function = name.partition(":")
+    if not colon:
+        raise ArgumentError(
+            f"{option} {name}: the gallery has {listing(loops)}; for your own, write "
+            "module:function."
+        )
+    sys.path.insert(0, "")
+    try:
+        found = getattr(importlib.import_module(module), function)
+        return found() if callable(found) else found
+    except LabError:
+        raise
+    except Exception as error:  # whatever a person's own module does
+        raise ArgumentError(f"{option} {name}: {first_line(error)}") from error
