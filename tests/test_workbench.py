@@ -103,7 +103,7 @@ BAD = [
     ("lookup", ["at", "k", 0], "0.5", "expected whole numbers"),
     ("lookup", ["wrt"], "k", "can be differentiated by"),
     ("square", ["loop"], "circle", "loop = 'circle': the gallery has square"),
-    ("square", ["view"], "movie", "picture = 'movie': expected unrolled"),
+    ("square", ["view"], "movie", "picture = 'movie': expected "),
     ("square", ["colour"], "red", "there is no such control"),
     ("square", ["written"], ["x.y", "x = 1"], "x.y"),
     ("square", ["written"], ["x**2", "x = one"], "values: 'x = one'"),

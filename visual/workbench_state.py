@@ -27,7 +27,10 @@ GRAPH = "graph"  # no loop, but a graph of PyTensor's
 # A number, or numbers in rows, as they are written: what an array holds.
 Numbers = Any
 Taps = Mapping[str, tuple[int, ...]]
-NOTHING: Mapping[str, Any] = MappingProxyType({})
+
+
+def _nothing() -> Mapping[str, Any]:
+    return MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -42,13 +45,13 @@ class BenchState:
     """
 
     loop: str
-    taps: Taps = field(default=NOTHING)
+    taps: Taps = field(default_factory=_nothing)
     steps: int | None = None
     order: int = 1
     wrt: str | None = None
     cost: str | tuple[float, ...] = "last"
     of: str | None = None
-    at: Mapping[str, Numbers] = field(default=NOTHING)
+    at: Mapping[str, Numbers] = field(default_factory=_nothing)
     truncate: int = -1
     view: str = "unrolled"
     theme: str = "light"
