@@ -38,6 +38,9 @@ class Form {
       groups.get(control.group).append(row.root);
       this.rows.set(JSON.stringify(control.key), row);
     }
+    for (const { group, about } of controls) {
+      if (about) groups.get(group).append(element("p", { class: "scantape-about" }, about));
+    }
     this.root.replaceChildren(...groups.values());
     const again = key && [...this.root.querySelectorAll("[data-focus]")].find((e) => e.dataset.focus === key);
     if (again) again.focus();
@@ -58,7 +61,6 @@ function made(control, ask) {
   const parts = (MAKERS[control.kind] || MAKERS.note)(control, ask);
   const tag = control.kind === "checks" ? "fieldset" : "div";
   const root = element(tag, { class: "scantape-control" }, ...parts.elements, told);
-  if (control.about) root.append(element("p", { class: "scantape-about" }, control.about));
   return {
     root,
     set: parts.set,
@@ -127,6 +129,15 @@ const MAKERS = {
     return {
       elements: [element("legend", {}, control.label), ...labels],
       set: (value) => boxes.forEach((box) => (box.checked = value.includes(Number(box.value)))),
+    };
+  },
+  check(control, ask) {
+    const input = element("input", { type: "checkbox" });
+    input.dataset.focus = focusName(control);
+    input.addEventListener("change", () => ask(input.checked));
+    return {
+      elements: [element("label", {}, input, control.label)],
+      set: (value) => (input.checked = value),
     };
   },
   written(control, ask) {

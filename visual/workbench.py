@@ -91,8 +91,10 @@ class Workbench(anywidget.AnyWidget):
 
     def _write(self, text: str, values: str) -> None:
         """Show the loop that is written, seen in the same way."""
-        steps = self._bench.chosen.steps if isinstance(self._bench, LoopBench) else STEPS
-        self.set(loop=written(text, values, steps))
+        steps, name = STEPS, WRITTEN
+        if isinstance(self._bench, LoopBench) and self.state.loop == WRITTEN:
+            steps, name = self._bench.chosen.steps, self._bench.loop.name
+        self.set(loop=written(text, values, steps, name))
 
     def _show(self, bench: Bench, step: int | None = None) -> None:
         """Show a bench, if it can be drawn."""
@@ -143,7 +145,7 @@ class Workbench(anywidget.AnyWidget):
 
     def _send_file(self, suffix: str) -> None:
         try:
-            name, content = file_of(self.picture, suffix)
+            name, content = file_of(self.picture, self._bench.title, suffix)
         except LabError as error:
             self.form = {**self.form, "problem": {"key": ["save"], "text": str(error)}}
             return
