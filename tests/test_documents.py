@@ -47,10 +47,13 @@ def test_the_readme_knows_all_pictures():
 
 def test_the_python_in_the_readme_works(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    declare, graph, routing, eager = blocks("python")
+    declare, bench, graph, routing, eager = blocks("python")
     names = {}
     exec(declare, names)
     assert names["decay"]().trace().outputs[1] == pytest.approx(0.9**3)
+    exec(bench, names)
+    assert names["bench"].state.order == 2
+    assert (tmp_path / "tape.svg").exists()
     exec(graph, names)
     assert (tmp_path / "sine.svg").exists()
     assert (tmp_path / "sine.pdf").exists()

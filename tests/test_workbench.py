@@ -180,7 +180,7 @@ def test_a_step_that_is_written(text, values, like):
     bench = Workbench()
     assert ask(bench, ["written"], [text, values]) == ""
     assert bench.state.loop == "written"
-    steps = {} if like[1] else {"n_steps": 4}
+    steps = {"name": "written", **({} if like[1] else {"n_steps": 4})}
     loop = lab.Loop.from_text(text, *like, **steps)
     assert bench.svg == visual.draw(loop, "unrolled").svg()
     assert rebuilt(bench).svg == bench.svg
@@ -188,7 +188,23 @@ def test_a_step_that_is_written(text, values, like):
     assert bench.svg == visual.draw(loop, "unrolled").svg()
 
 
+def test_a_picture_has_options_of_its_own():
+    loop, bench = gallery.loops["square"], Workbench(view="tapes")
+    assert ask(bench, ["options", "buffer"], True) == ""
+    assert ask(bench, ["options", "step"], "2") == ""
+    assert bench.svg == visual.draw(loop, "tapes", buffer=True, step=2).svg()
+    assert ask(bench, ["options", "step"], "") == ""
+    assert bench.svg == visual.draw(loop, "tapes", buffer=True).svg()
+    assert ask(bench, ["view"], "stepgraph") == ""
+    assert bench.svg == visual.draw(loop, "stepgraph").svg()
+    assert "the Scans of this trace are" in ask(bench, ["options", "scan"], "7")
+    assert ask(bench, ["options", "scan"], "1") == ""
+    assert bench.svg == visual.draw(loop, "stepgraph", scan=1).svg()
+    assert "options of the picture stepgraph" in ask(bench, ["options", "buffer"], True)
+
+
 CELLS = [
+    {"view": "tapes", "options": {"buffer": True, "step": 1}},
     {"order": 2, "taps": {"x": (-2, -1)}, "view": "tapes", "step": 5},
     {"steps": 6, "cost": "sum", "at": {"x": 0.1 + 0.2}, "theme": "print"},
     {"truncate": 2, "cost": [0.1, 0.2, 0.3, 1 / 3], "view": "values"},
@@ -264,5 +280,5 @@ def test_a_picture_is_sent_as_a_file(suffix, monkeypatch):
         assert "svg, pdf, png and html" in bench.form["problem"]["text"]
     else:
         ((content, (file,)),) = sent
-        assert content["file"].endswith(suffix)
+        assert content["file"] == f"square-unrolled-1.{suffix}"
         assert file.startswith(STARTS[suffix])

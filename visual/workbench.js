@@ -38,6 +38,9 @@ class Form {
       groups.get(control.group).append(row.root);
       this.rows.set(JSON.stringify(control.key), row);
     }
+    for (const { group, about } of controls) {
+      if (about) groups.get(group).append(element("p", { class: "scantape-about" }, about));
+    }
     this.root.replaceChildren(...groups.values());
     const again = key && [...this.root.querySelectorAll("[data-focus]")].find((e) => e.dataset.focus === key);
     if (again) again.focus();
@@ -49,15 +52,15 @@ function group(name) {
   return element("details", { class: "scantape-group scantape-values" }, element("summary", {}, "values of the inputs"));
 }
 
+const HERE = Math.random().toString(36).slice(2); // every workbench may have a module of its own
 let counted = 0;
 
 // One control: its element, `set` to show a value, and `tell` for what is wrong with it.
 function made(control, ask) {
-  const told = element("span", { class: "scantape-problem", role: "alert", id: `scantape-problem-${++counted}` });
+  const told = element("span", { class: "scantape-problem", role: "alert", id: `scantape-${HERE}-${++counted}` });
   const parts = (MAKERS[control.kind] || MAKERS.note)(control, ask);
   const tag = control.kind === "checks" ? "fieldset" : "div";
   const root = element(tag, { class: "scantape-control" }, ...parts.elements, told);
-  if (control.about) root.append(element("p", { class: "scantape-about" }, control.about));
   return {
     root,
     set: parts.set,
@@ -126,6 +129,15 @@ const MAKERS = {
     return {
       elements: [element("legend", {}, control.label), ...labels],
       set: (value) => boxes.forEach((box) => (box.checked = value.includes(Number(box.value)))),
+    };
+  },
+  check(control, ask) {
+    const input = element("input", { type: "checkbox" });
+    input.dataset.focus = focusName(control);
+    input.addEventListener("change", () => ask(input.checked));
+    return {
+      elements: [element("label", {}, input, control.label)],
+      set: (value) => (input.checked = value),
     };
   },
   written(control, ask) {
@@ -276,7 +288,8 @@ function renderWorkbench({ model, el }) {
   function draw() {
     if (walking) walking.destroy();
     const svg = new DOMParser().parseFromString(model.get("svg"), "image/svg+xml").documentElement;
-    walked.replaceChildren(element("div", { class: "picture" }, document.importNode(svg, true)));
+    const frame = { class: "picture", role: "region", tabindex: "0", "aria-label": "picture" };
+    walked.replaceChildren(element("div", frame, document.importNode(svg, true)));
     walking = stepper(walked, {
       step: model.get("step"),
       changed: (step) => {

@@ -19,6 +19,7 @@ from pytensor.graph.basic import Variable
 from lab import Derivative, LabError, Loop, gallery
 from lab.errors import ArgumentError, listing
 from visual.pictures import Picture
+from visual.rerun import made_in_cell
 from visual.stepper import shown_step
 from visual.workbench_cell import Bench, cell
 from visual.workbench_controls import change, controls, views
@@ -53,8 +54,11 @@ class Workbench(anywidget.AnyWidget):
         step: int | None = None,
         **choices: Any,
     ) -> None:
+        bench = _bench(subject, *about).changed(**choices)
+        bench.picture  # noqa: B018 (what cannot be drawn is said before a widget is made)
         super().__init__()
-        self._show(_bench(subject, *about).changed(**choices), step)
+        self._show(bench, step)
+        made_in_cell(self)
         self.on_msg(lambda _, message, __: self.receive(message))
 
     @property
@@ -87,8 +91,10 @@ class Workbench(anywidget.AnyWidget):
 
     def _write(self, text: str, values: str) -> None:
         """Show the loop that is written, seen in the same way."""
-        steps = self._bench.chosen.steps if isinstance(self._bench, LoopBench) else STEPS
-        self.set(loop=written(text, values, steps))
+        steps, name = STEPS, WRITTEN
+        if isinstance(self._bench, LoopBench) and self.state.loop == WRITTEN:
+            steps, name = self._bench.chosen.steps, self._bench.loop.name
+        self.set(loop=written(text, values, steps, name))
 
     def _show(self, bench: Bench, step: int | None = None) -> None:
         """Show a bench, if it can be drawn."""
@@ -139,7 +145,7 @@ class Workbench(anywidget.AnyWidget):
 
     def _send_file(self, suffix: str) -> None:
         try:
-            name, content = file_of(self.picture, suffix)
+            name, content = file_of(self.picture, self._bench.title, suffix)
         except LabError as error:
             self.form = {**self.form, "problem": {"key": ["save"], "text": str(error)}}
             return

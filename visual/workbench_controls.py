@@ -13,7 +13,8 @@ import numpy as np
 from lab import Loop, gallery
 from lab.errors import ArgumentError
 from lab.variables import Sequence, State
-from visual.pictures import PICTURES
+from visual.numbers import switch
+from visual.pictures import PICTURES, TYPES
 from visual.theme import THEMES
 from visual.workbench_graph import GraphBench
 from visual.workbench_loop import LoopBench, value_of, valued
@@ -26,20 +27,29 @@ Control = dict[str, Any]
 BACK, MOST_ENTRIES = 4, 12
 WRITING = (
     "x1 or x[t-1] is x one step back, x2 two, u[t+1] the next value of u. Of what is not assigned, "
-    "one value is a parameter, several are a sequence."
+    "one value is a parameter, several are a sequence. until(x > 2) stops the loop."
 )
+OPTIONS = {
+    "scan": "Scan, by its number",
+    "step": "step of the Scan",
+    "around": "unfold around step",
+    "buffer": "in the buffer's order",
+    "contributions": "with every contribution",
+    "all_direct": "with all uses of the inputs",
+}
 COSTS = ("last", "sum", "weights")
 
 
 def controls(bench: Bench) -> list[Control]:
     """All controls, with the present values."""
     if isinstance(bench, GraphBench):
-        return [*_graph(bench), *_entries(bench.values, bench.usual_values)]
+        return [*_graph(bench), *_options(bench.state), *_entries(bench.values, bench.usual_values)]
     return [
         *_loop(bench),
         *_written(bench),
         *_derivative(bench),
         *_taps(bench),
+        *_options(bench.state),
         *_entries(_values(bench.chosen), _values(bench.loop)),
     ]
 
@@ -115,6 +125,21 @@ def _taps(bench: LoopBench) -> Iterator[Control]:
             yield _control(key, "checks", label, chosen, "taps", options=taps)
 
 
+def _options(state: BenchState) -> Iterator[Control]:
+    """What only the view that is shown has."""
+    for name in PICTURES[state.view].options:
+        label = OPTIONS.get(name)
+        if label is None:
+            continue
+        value = state.options.get(name)
+        if TYPES[name] is switch:
+            yield _control(["options", name], "check", label, bool(value), "options")
+        else:
+            least, shown = int(name == "scan"), "" if value is None else value
+            key = ["options", name]
+            yield _control(key, "number", label, shown, "options", min=least, max=10_000)
+
+
 def _values(loop: Loop) -> dict[str, np.ndarray]:
     return {name: value_of(variable) for name, variable in valued(loop).items()}
 
@@ -161,6 +186,8 @@ def change(bench: Bench, key: list[Any], value: Any) -> dict[str, Any]:
             return {"cost": [_float("weights", part) for part in str(value).split()]}
         case ["cost"] if value == "weights" and isinstance(bench, LoopBench):
             return {"cost": _weights(bench.state, bench.chosen.steps)}
+        case ["options", name]:
+            return {"options": {name: value if isinstance(value, bool) else _whole(name, value)}}
         case [("taps" | "at") as field, name]:
             return {field: {name: value}}
         case ["order" | "steps" | "truncate" as field]:

@@ -15,7 +15,7 @@ from visual.drawing import draw
 from visual.pictures import Picture
 from visual.workbench_state import GRAPH, BenchState, numbers
 
-CHOSEN = ("order", "wrt", "at", "view", "theme")
+CHOSEN = ("order", "wrt", "at", "view", "options", "theme")
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +45,11 @@ class GraphBench:
     def of_derivative(cls, made: Derivative, given: Any) -> "GraphBench":
         """A derivative that was made already."""
         return cls.of(made.values[0], made.wrt, given, made.order)
+
+    @property
+    def title(self) -> str:
+        """A few words, as for the name of a file."""
+        return f"{self.cost.name or GRAPH} {self.state.view} {self.state.order}"
 
     @cached_property
     def names(self) -> Mapping[Variable, str]:
@@ -102,7 +107,7 @@ class GraphBench:
         by = self.inputs.get(self.state.wrt or "", self.by)
         given = {variable: self.values[name] for name, variable in self.inputs.items()}
         made = _derived(self.cost, by, self.state.order)
-        return draw(made, self.state.view, self.state.theme, given)
+        return draw(made, self.state.view, self.state.theme, given, **self.state.options)
 
 
 _derived = lru_cache(maxsize=16)(derivative)

@@ -55,6 +55,11 @@ class LoopBench:
         """What is chosen about the loop, by name."""
         return self.state.beside(LoopBench.of(self.loop).state)
 
+    @property
+    def title(self) -> str:
+        """A few words, as for the name of a file."""
+        return f"{self.loop.name} {self.state.view} {self.state.order}"
+
     @cached_property
     def chosen(self) -> Loop:
         """The loop with the chosen taps, steps and values; ArgumentError if it is none."""
@@ -93,6 +98,7 @@ class LoopBench:
             cost=state.cost,
             of=state.of,
             at=self.values,
+            **state.options,
         )
 
 

@@ -27,7 +27,10 @@ GRAPH = "graph"  # no loop, but a graph of PyTensor's
 # A number, or numbers in rows, as they are written: what an array holds.
 Numbers = Any
 Taps = Mapping[str, tuple[int, ...]]
-NOTHING: Mapping[str, Any] = MappingProxyType({})
+
+
+def _nothing() -> Mapping[str, Any]:
+    return MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -38,23 +41,27 @@ class BenchState:
     or "graph" for a graph of PyTensor's.
     `taps`, `steps`, `order`, `wrt`, `cost`, `of` and `at` are those of `visual.draw`; None and
     what is missing stand for what the loop itself says.  `truncate` is the number of steps that a
-    gradient goes back, or -1.  `view` is the picture that is shown and `theme` its colours.
+    gradient goes back, or -1.  `view` is the picture that is shown, `options` are those that only
+    it has, and `theme` its colours.
     """
 
     loop: str
-    taps: Taps = field(default=NOTHING)
+    taps: Taps = field(default_factory=_nothing)
     steps: int | None = None
     order: int = 1
     wrt: str | None = None
     cost: str | tuple[float, ...] = "last"
     of: str | None = None
-    at: Mapping[str, Numbers] = field(default=NOTHING)
+    at: Mapping[str, Numbers] = field(default_factory=_nothing)
     truncate: int = -1
     view: str = "unrolled"
+    options: Mapping[str, Any] = field(default_factory=_nothing)
     theme: str = "light"
 
     def changed(self, **changes: Any) -> "BenchState":
-        """The state with other choices; `taps` and `at` of the variables that are not named stay.
+        """The state with other choices; of `taps`, `at` and `options` what is not named stays.
+
+        With another view, the options of the one before are forgotten.
 
         ArgumentError for a choice that there is not, or that can be no choice of any loop.
         """
@@ -63,10 +70,19 @@ class BenchState:
             if name not in known:
                 raise ArgumentError(f"{name}: a workbench has the choices {listing(known)}.")
         checked = {name: CHECKS[name](value) for name, value in changes.items()}
-        for name in ("taps", "at"):
+        old = self
+        if checked.get("view", self.view) != self.view:
+            old = replace(self, options=_nothing())
+        for name in ("taps", "at", "options"):
             if name in checked:
-                checked[name] = MappingProxyType({**getattr(self, name), **checked[name]})
-        return replace(self, **checked)
+                checked[name] = MappingProxyType(
+                    {
+                        n: v
+                        for n, v in {**getattr(old, name), **checked[name]}.items()
+                        if v is not None
+                    }
+                )
+        return replace(old, **checked)
 
     def beside(self, usual: "BenchState") -> dict[str, Any]:
         """What is chosen otherwise than in a `usual` state, by name."""
@@ -145,6 +161,7 @@ CHECKS: Mapping[str, Any] = MappingProxyType(
         "at": _at,
         "truncate": _truncate,
         "view": lambda value: picture_named(value).name,
+        "options": lambda value: _mapping("options", value),
         "theme": lambda value: theme_named(value).name,
     }
 )

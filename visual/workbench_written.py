@@ -18,13 +18,14 @@ from lab.grammar import TARGET
 from lab.variables import Parameter, Sequence, State
 from lab.written import WrittenStep
 from visual.workbench_loop import value_of, valued
+from visual.workbench_state import WRITTEN
 
 PAIR = re.compile(r"\s*([^\W\d]\w*)\s*=\s*(.*?)\s*", re.DOTALL)
 START = ("x**2", "x = 0.95")
 STEPS = 4
 
 
-def written(text: str, values: str, steps: int = STEPS) -> Loop:
+def written(text: str, values: str, steps: int = STEPS, name: str = WRITTEN) -> Loop:
     """The loop; `steps` are used if it has no sequence.  ArgumentError for what is no loop."""
     given = dict(_given(values))
     lines = [line for part in text.splitlines() for line in part.split(";")]
@@ -38,6 +39,7 @@ def written(text: str, values: str, steps: int = STEPS) -> Loop:
         sequences,
         {name: given[name] for name in others if name not in sequences},
         n_steps=None if sequences else steps,
+        name=name,
     )
 
 

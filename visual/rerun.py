@@ -1,0 +1,44 @@
+"""A cell that is run again leaves nothing behind: what its last run made is closed.
+
+Widgets stay open until they are closed, in the kernel as well as in the page.  What was made by an
+earlier run of the same cell stands nowhere any more, so it is closed when the cell makes another.
+"""
+
+import sys
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass
+class _Run:
+    """A run of a cell, and the widgets that were made in it."""
+
+    message: str
+    made: list[Any] = field(default_factory=list)
+
+
+_runs: dict[str, _Run] = {}
+
+
+def made_in_cell(widget: Any) -> None:
+    """Remember that `widget` was made in the cell that is running, and close those before it."""
+    cell, message = _running()
+    if not cell:
+        return
+    last = _runs.get(cell)
+    if last is None or last.message != message:
+        for old in last.made if last else ():
+            old.close()
+        _runs[cell] = _Run(message)
+    _runs[cell].made.append(widget)
+
+
+def _running() -> tuple[str, str]:
+    """The cell that is running and the message that runs it; empty where there are no cells."""
+    if "IPython" not in sys.modules:
+        return "", ""
+    from IPython import get_ipython
+
+    parent = getattr(get_ipython(), "parent_header", None) or {}
+    metadata, header = parent.get("metadata", {}), parent.get("header", {})
+    return str(metadata.get("cellId") or ""), str(header.get("msg_id", ""))
