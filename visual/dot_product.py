@@ -59,7 +59,7 @@ def dot_product(test: "DotProduct", theme: str = "light", around: int | None = N
         else:
             start = len(canvas.shapes)
             drawing.row(item)
-            canvas.group(start, step=item)
+            canvas.group(start, item, f"step {item}")
     drawing.end()
     drawing.sums()
     shapes, bottom = explained(

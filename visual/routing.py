@@ -67,7 +67,7 @@ def routing(
         _panel(panel, found, layout, step)
         beside = right if layout.upright else 0.0
         members = tuple(moved(shape, beside, 0) for shape in panel.shapes)
-        canvas.add(Group(members, step=step.number))
+        canvas.add(Group(members, step.number, moment=step.title))
         right = max(right, beside + panel.right + BESIDE)
         bottom = max(bottom, panel.y)
     canvas.right, canvas.y = right - BESIDE, bottom

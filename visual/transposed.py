@@ -136,7 +136,7 @@ class _Drawing:
         old = {row: found.before[row] for row in self.writes if row in self.reads}
         blank = self._unwritten(found.step + 1)
         self._row("tape after", found.after, roles, words, old=old, unknown=blank)
-        canvas.group(start, step=0)
+        canvas.group(start, 0, "forward")
         canvas.y += 30
 
     def transposed(self) -> None:
@@ -161,7 +161,7 @@ class _Drawing:
         roles = dict.fromkeys(self.reads, Role.RESULT)
         words = "the sum: a preserved tap went two ways"
         self._row("gradient before", found.gradient_before, roles, words)
-        canvas.group(start, step=1)
+        canvas.group(start, 1, "transposed")
         canvas.y += 30
 
     def traced(self) -> None:
@@ -187,7 +187,7 @@ class _Drawing:
         roles |= {row: Role.SPENT for row in self.lefts if not alive[row]}
         words = "overwritten: a new value; preserved: old value + new one"
         self._row("tape after", found.traced, roles, words, old=old)
-        canvas.group(start, step=2)
+        canvas.group(start, 2, "traced")
         canvas.y += 24
 
     def _alive(self) -> np.ndarray:
