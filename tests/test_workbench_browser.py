@@ -65,9 +65,7 @@ class Notebook:
 def opened(tmp_path_factory):
     from playwright.sync_api import sync_playwright
 
-    made = notebook(
-        OPENING, OPEN_ONES, "print('state:', bench.state.order, dict(bench.state.taps))"
-    )
+    made = notebook(OPENING, OPEN_ONES, STATE, SECOND)
     folder = tmp_path_factory.mktemp("lab")
     with jupyter_lab(folder, bench=made) as addresses, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)

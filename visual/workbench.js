@@ -302,7 +302,7 @@ function renderWorkbench({ model, el }) {
   function draw() {
     if (walking) walking.destroy();
     const svg = new DOMParser().parseFromString(model.get("svg"), "image/svg+xml").documentElement;
-    const frame = { class: "picture", role: "region", tabindex: "0", "aria-label": "picture" };
+    const frame = { class: "picture", role: "group", tabindex: "0", "aria-label": "picture" };
     walked.replaceChildren(element("div", frame, document.importNode(svg, true)));
     walking = stepper(walked, {
       step: model.get("step"),
