@@ -53,6 +53,11 @@ def jupyter_lab(folder, **notebooks):
     home = folder / ".home"
     apart = {name: str(home / name.lower()) for name in homes}
     paths = {"PYTHONPATH": str(ROOT), "JUPYTERLAB_WORKSPACES_DIR": str(home / "workspaces")}
+    paths["JUPYTERLAB_SETTINGS_DIR"] = str(home / "settings")
+    tracker = home / "settings" / "@jupyterlab" / "notebook-extension"
+    tracker.mkdir(parents=True)
+    all_cells = json.dumps({"windowingMode": "none"})  # also those that are out of sight
+    (tracker / "tracker.jupyterlab-settings").write_text(all_cells)
     page_config = home / "jupyter_config_dir" / "labconfig" / "page_config.json"
     page_config.parent.mkdir(parents=True)
     page_config.write_text(json.dumps({"disabledExtensions": dict.fromkeys(QUIET, True)}))

@@ -282,3 +282,59 @@ def test_a_picture_is_sent_as_a_file(suffix, monkeypatch):
         ((content, (file,)),) = sent
         assert content["file"] == f"square-unrolled-1.{suffix}"
         assert file.startswith(STARTS[suffix])
+
+
+def test_a_step_of_ones_own_that_fails_is_told():
+    bench = Workbench(lab.Loop(lambda x: -x, states=(lab.State("x", 1.0),), n_steps=3))
+    before = bench.svg
+    assert "bad operand type" in ask(bench, ["taps", "x"], [-2, -1])
+    assert bench.svg == before
+
+
+def test_a_mistake_is_answered_and_not_hidden(monkeypatch):
+    bench = Workbench()
+    monkeypatch.setattr("visual.workbench_loop.draw", lambda *_, **__: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        ask(bench, ["order"], "2")
+    assert bench.form["answered"] == 1
+    assert "ZeroDivisionError" in bench.form["problem"]["text"]
+    monkeypatch.undo()
+    assert ask(bench, ["order"], "2", 2) == ""
+
+
+def test_what_cannot_be_shown_leaves_no_widget():
+    from ipywidgets.widgets.widget import _instances
+
+    held = set(_instances)
+    with pytest.raises(ArgumentError):
+        Workbench(taps={"x": ()})
+    with pytest.raises(ArgumentError):
+        Workbench(step=99)
+    assert set(_instances) == held
+    Workbench()
+    assert set(_instances) > held
+
+
+class Cell:
+    """Stands in for the running cell of a notebook."""
+
+    def __init__(self, monkeypatch):
+        self.now = ("", "")
+        monkeypatch.setattr("visual.rerun._running", lambda: self.now)
+        monkeypatch.setattr("visual.rerun._runs", {})
+
+
+@pytest.mark.parametrize("make", [Workbench, lambda: visual.Stepper(visual.draw(own()))])
+def test_a_cell_that_runs_again_closes_what_it_made(make, monkeypatch):
+    cell, closed = Cell(monkeypatch), []
+    monkeypatch.setattr("anywidget.AnyWidget.close", lambda self: closed.append(self))
+    outside = make()
+    cell.now = ("a", "1")
+    first, second = make(), make()
+    cell.now = ("b", "2")
+    other = make()
+    assert closed == []
+    cell.now = ("a", "3")
+    third = make()
+    assert closed == [first, second]
+    assert {outside, other, third}.isdisjoint(closed)

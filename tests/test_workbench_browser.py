@@ -15,12 +15,11 @@ pytestmark = [
     pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium: JupyterLab is not opened"),
 ]
 OPENING = "import visual\nbench = visual.Workbench(order=2)\nbench"
+SECOND = "import lab\nvisual.Workbench(lab.gallery.loops['gap'])"
 STATE = "print('state:', bench.state.order, dict(bench.state.taps))"
 OPEN_ONES = (
-    "import ipywidgets\n"
-    "held = list(ipywidgets.Widget._instances.values()) if hasattr(ipywidgets.Widget, '_instances')"
-    " else list(ipywidgets.widgets.widget._instances.values())\n"
-    "print('open:', sum(isinstance(w, visual.Workbench) for w in held))"
+    "from ipywidgets.widgets.widget import _instances\n"
+    "print('open:', sorted(type(widget).__name__ for widget in _instances.values()))"
 )
 TEXTS = "svg => [...svg.querySelectorAll('text')].map(text => text.textContent)"
 
@@ -46,11 +45,12 @@ class Notebook:
         self.cells.nth(number).locator(".jp-InputArea-editor").click()
         self.page.keyboard.press("Control+Enter")
 
-    def shows(self, picture):
+    def shows(self, picture, bench=None):
         """Wait until the workbench shows just this picture."""
         wanted, found = texts(picture), None
+        bench = bench or self.bench
         for _ in range(200):
-            svg = self.bench.locator(".picture svg")
+            svg = bench.locator(".picture svg")
             found = svg.evaluate(TEXTS) if svg.count() == 1 else None
             if found == wanted:
                 return
@@ -65,9 +65,7 @@ class Notebook:
 def opened(tmp_path_factory):
     from playwright.sync_api import sync_playwright
 
-    made = notebook(
-        OPENING, OPEN_ONES, "print('state:', bench.state.order, dict(bench.state.taps))"
-    )
+    made = notebook(OPENING, OPEN_ONES, STATE, SECOND)
     folder = tmp_path_factory.mktemp("lab")
     with jupyter_lab(folder, bench=made) as addresses, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
@@ -139,6 +137,22 @@ def test_a_picture_is_saved(opened, tmp_path):
         assert (tmp_path / name).read_bytes().startswith(start)
 
 
+def test_a_slider_that_is_dragged_stays_where_it_is_and_wins(opened):
+    """Of changes that come faster than pictures, the last one counts."""
+    opened.bench.locator(".scantape-values summary").click()
+    slider = opened.bench.get_by_role("slider", name="x[0]", exact=True)
+    pictures = """bench => { window.pictures = 0; new MutationObserver(() => window.pictures++)
+        .observe(bench.querySelector('.scantape-walked'), {childList: true}); }"""
+    opened.bench.evaluate(pictures)
+    drag = """slider => { for (let i = 0; i <= 40; i++) {
+        slider.value = 0.5 + i / 100; slider.dispatchEvent(new Event('input')); } }"""
+    slider.evaluate(drag)
+    taps, at = {"x": (-2, -1)}, {"x": (0.9, 0.95)}
+    opened.shows(visual.draw(gallery.loops["square"], "tapes", taps=taps, at=at))
+    assert slider.input_value() == "0.9"
+    assert opened.page.evaluate("window.pictures") < 10
+
+
 def test_a_slow_change_says_that_it_is_being_worked_on(opened):
     opened.bench.get_by_role("combobox", name="loop", exact=True).select_option("rnn")
     opened.bench.get_by_role("spinbutton", name="order").fill("4")
@@ -160,7 +174,24 @@ def test_a_cell_that_is_run_again_keeps_one_stepper(opened):
     opened.page.keyboard.press("ArrowRight")
     assert opened.step() == step + 1
     opened.run(1)
-    opened.page.get_by_text("open: 1", exact=True).wait_for()
+    opened.page.get_by_text("open: ['Layout', 'Workbench']", exact=True).wait_for()
+
+
+def test_two_workbenches_in_a_notebook(opened):
+    opened.run(3)
+    second = opened.page.locator(".scantape-bench").nth(1)
+    second.wait_for()
+    before = opened.page.locator(".scantape-bench .picture svg").nth(0).evaluate(TEXTS)
+    step = opened.page.locator("[data-current-step]").nth(0).get_attribute("data-current-step")
+    second.get_by_role("spinbutton", name="order").fill("0")
+    second.get_by_role("spinbutton", name="order").press("Enter")
+    opened.shows(visual.draw(gallery.loops["gap"], "unrolled", order=0), second)
+    second.get_by_label("step", exact=True).focus()
+    opened.page.keyboard.press("ArrowRight")
+    assert opened.page.locator(".scantape-bench .picture svg").nth(0).evaluate(TEXTS) == before
+    now = opened.page.locator("[data-current-step]")
+    assert now.nth(0).get_attribute("data-current-step") == step
+    assert now.nth(1).get_attribute("data-current-step") == "1"
 
 
 def test_axe_finds_nothing(opened):

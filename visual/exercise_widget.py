@@ -7,6 +7,7 @@ import anywidget
 import traitlets
 
 from visual.exercise_page import MODULE, STYLE, answer_data, content
+from visual.rerun import made_in_cell
 
 if TYPE_CHECKING:
     from visual.exercise import Exercise
@@ -23,3 +24,4 @@ class ExerciseWidget(anywidget.AnyWidget):
     def __init__(self, exercises: Sequence["Exercise"], **others: Any) -> None:
         made = [answer_data(exercise.task.answer) for exercise in exercises]
         super().__init__(content=content(exercises), answers=made, **others)
+        made_in_cell(self)

@@ -28,9 +28,16 @@ def made_in_cell(widget: Any) -> None:
     last = _runs.get(cell)
     if last is None or last.message != message:
         for old in last.made if last else ():
-            old.close()
+            shut(old)
         _runs[cell] = _Run(message)
     _runs[cell].made.append(widget)
+
+
+def shut(widget: Any) -> None:
+    """Close a widget, and the one of ipywidgets' own that holds its layout."""
+    layout = widget.layout
+    widget.close()
+    layout.close()
 
 
 def _running() -> tuple[str, str]:

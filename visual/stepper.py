@@ -18,6 +18,7 @@ from lab.errors import ArgumentError
 from visual.files import as_path, check_path, write_whole
 from visual.page import to_page
 from visual.pictures import Picture
+from visual.rerun import made_in_cell
 from visual.scene import Scene
 
 HERE = Path(__file__).parent
@@ -39,6 +40,7 @@ class Stepper(anywidget.AnyWidget):
     def __init__(self, *scenes: Scene, step: int | None = None, **traits: Any) -> None:
         super().__init__(**traits)
         self.show(*scenes, step=step)
+        made_in_cell(self)
 
     def show(self, *scenes: Picture, step: int | None = None) -> None:
         """Show other pictures, at the present step if they have it."""

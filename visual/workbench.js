@@ -15,7 +15,7 @@ class Form {
   }
 
   // Shows the present values; the controls are made anew only if they are other ones.
-  show({ controls, problem }) {
+  show({ controls, problem }, waiting) {
     const shape = JSON.stringify(controls.map(({ value, ...rest }) => rest));
     if (shape !== this.shape) this.build(controls);
     this.shape = shape;
@@ -23,7 +23,8 @@ class Form {
       const row = this.rows.get(JSON.stringify(control.key));
       const wrong = problem.text && JSON.stringify(problem.key) === JSON.stringify(control.key);
       row.tell(wrong ? problem.text : "");
-      if (!wrong) row.set(control.value); // what is wrong stays, to be mended
+      // What is wrong stays, to be mended, and so does what the kernel has not seen yet.
+      if (!wrong && !waiting.has(JSON.stringify(control.key))) row.set(control.value);
     }
   }
 
@@ -78,12 +79,25 @@ function focusName(control, part = "") {
   return JSON.stringify([control.key, part]);
 }
 
-function labelled(control, input, ask, event = "change") {
+// What is being typed is not replaced until it is handed in.
+function typed(input, ask) {
+  input.addEventListener("input", () => (input.dataset.typed = ""));
+  input.addEventListener("change", () => {
+    delete input.dataset.typed;
+    ask();
+  });
+}
+
+function put(input, value) {
+  if (!("typed" in input.dataset) && input.value !== String(value)) input.value = value;
+}
+
+function labelled(control, input, ask) {
   input.dataset.focus = focusName(control);
-  input.addEventListener(event, () => ask(input.value));
+  typed(input, () => ask(input.value));
   return {
     elements: [element("label", {}, `${control.label} `, input)],
-    set: (value) => String(value) !== input.value && (input.value = value),
+    set: (value) => put(input, value),
   };
 }
 
@@ -108,12 +122,12 @@ const MAKERS = {
       exact.value = slider.value;
       ask(slider.value);
     });
-    exact.addEventListener("change", () => ask(exact.value));
+    typed(exact, () => ask(exact.value));
     return {
       elements: [element("label", {}, `${label} `, slider), exact],
       set(value) {
         if (Number(slider.value) !== Number(value)) slider.value = value;
-        if (Number(exact.value) !== Number(value) || !exact.value) exact.value = value;
+        put(exact, value);
       },
     };
   },
@@ -145,12 +159,12 @@ const MAKERS = {
     const values = element("input", { type: "text", size: 40, spellcheck: "false" });
     step.dataset.focus = focusName(control, "step");
     values.dataset.focus = focusName(control, "values");
-    for (const input of [step, values]) input.addEventListener("change", () => ask([step.value, values.value]));
+    for (const input of [step, values]) typed(input, () => ask([step.value, values.value]));
     return {
       elements: [element("label", {}, "step ", step), element("label", {}, "values ", values)],
       set([text, given]) {
-        if (step.value !== text) step.value = text;
-        if (values.value !== given) values.value = given;
+        put(step, text);
+        put(values, given);
       },
     };
   },
@@ -278,7 +292,7 @@ function renderWorkbench({ model, el }) {
 
   function show() {
     const shown = model.get("form");
-    form.show(shown);
+    form.show(shown, questions.waiting);
     tabs.show(shown);
     const elsewhere = ["view", "save"].includes(shown.problem.key[0]);
     problem.textContent = elsewhere ? shown.problem.text : "";
@@ -288,7 +302,7 @@ function renderWorkbench({ model, el }) {
   function draw() {
     if (walking) walking.destroy();
     const svg = new DOMParser().parseFromString(model.get("svg"), "image/svg+xml").documentElement;
-    const frame = { class: "picture", role: "region", tabindex: "0", "aria-label": "picture" };
+    const frame = { class: "picture", role: "group", tabindex: "0", "aria-label": "picture" };
     walked.replaceChildren(element("div", frame, document.importNode(svg, true)));
     walking = stepper(walked, {
       step: model.get("step"),

@@ -9,6 +9,7 @@ A change that is asked for in the browser and one that is made by `set` are the 
 becomes another one and its picture is drawn, or a sentence says why not and nothing changes.
 """
 
+import warnings
 from collections.abc import Mapping
 from typing import Any
 
@@ -16,10 +17,10 @@ import anywidget
 import traitlets
 from pytensor.graph.basic import Variable
 
-from lab import Derivative, LabError, Loop, gallery
-from lab.errors import ArgumentError, listing
+from lab import Derivative, LabError, Loop, ManyScansWarning, gallery
+from lab.errors import ArgumentError, first_line, listing
 from visual.pictures import Picture
-from visual.rerun import made_in_cell
+from visual.rerun import made_in_cell, shut
 from visual.stepper import shown_step
 from visual.workbench_cell import Bench, cell
 from visual.workbench_controls import change, controls, views
@@ -55,9 +56,12 @@ class Workbench(anywidget.AnyWidget):
         **choices: Any,
     ) -> None:
         bench = _bench(subject, *about).changed(**choices)
-        bench.picture  # noqa: B018 (what cannot be drawn is said before a widget is made)
         super().__init__()
-        self._show(bench, step)
+        try:
+            self._show(bench, step)
+        except BaseException:
+            shut(self)  # there is nothing to show
+            raise
         made_in_cell(self)
         self.on_msg(lambda _, message, __: self.receive(message))
 
@@ -98,7 +102,9 @@ class Workbench(anywidget.AnyWidget):
 
     def _show(self, bench: Bench, step: int | None = None) -> None:
         """Show a bench, if it can be drawn."""
-        picture = bench.picture
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ManyScansWarning)  # the page says that it takes a while
+            picture = bench.picture
         step = shown_step([picture], self.step, step)
         self._bench = bench
         with self.hold_sync():
@@ -141,7 +147,11 @@ class Workbench(anywidget.AnyWidget):
                 self.set(**change(self._bench, key, message["value"]))
         except LabError as error:
             problem["text"] = str(error)
-        self.form = self._form(problem=problem, answered=number)
+        except Exception as error:  # of a step that a person wrote in Python, or a mistake of ours
+            problem["text"] = first_line(error)
+            raise
+        finally:
+            self.form = self._form(problem=problem, answered=number)
 
     def _send_file(self, suffix: str) -> None:
         try:

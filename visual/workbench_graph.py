@@ -13,7 +13,7 @@ from lab.errors import ArgumentError, listing
 from lab.variables import as_value
 from visual.drawing import draw
 from visual.pictures import Picture
-from visual.workbench_state import GRAPH, BenchState, numbers
+from visual.workbench_state import GRAPH, BenchState, cast
 
 CHOSEN = ("order", "wrt", "at", "view", "options", "theme")
 
@@ -79,7 +79,8 @@ class GraphBench:
         }
 
     def _value(self, name: str, usual: np.ndarray) -> np.ndarray:
-        return np.asarray(self.state.at.get(name, numbers(usual))).astype(usual.dtype)
+        chosen = self.state.at.get(name)
+        return usual if chosen is None else cast(name, chosen, usual.dtype)
 
     @property
     def choices(self) -> dict[str, Any]:
@@ -93,13 +94,18 @@ class GraphBench:
                 raise ArgumentError(
                     f"{name}: of a graph {listing(CHOSEN)} can be chosen; all else is in the graph."
                 )
-        for name in {**(changes.get("at") or {}), **{changes.get("wrt"): None}}:
-            if name is not None and name not in self.inputs and name != self.usual.wrt:
-                raise ArgumentError(
-                    f"{'wrt' if name == changes.get('wrt') else 'at'} = {name!r}: the inputs of "
-                    f"this graph are {listing(self.inputs)}."
-                )
-        return replace(self, state=self.state.changed(**changes))
+        bench = replace(self, state=self.state.changed(**changes))
+        for name in bench.state.at:
+            self._check("at", name)
+        if bench.state.wrt != self.usual.wrt:
+            self._check("wrt", bench.state.wrt)
+        return bench
+
+    def _check(self, argument: str, name: str | None) -> None:
+        if name not in self.inputs:
+            raise ArgumentError(
+                f"{argument} = {name!r:.60}: the inputs of this graph are {listing(self.inputs)}."
+            )
 
     @cached_property
     def picture(self) -> Picture:

@@ -11,12 +11,11 @@ from typing import Any
 import numpy as np
 
 from lab import Loop, gallery
-from lab.errors import ArgumentError
 from lab.variables import Parameter, RandomState, Sequence, State
 from lab.written import WrittenStep
 from visual.drawing import draw
 from visual.pictures import Picture
-from visual.workbench_state import OWN, WRITTEN, BenchState, Numbers
+from visual.workbench_state import OWN, WRITTEN, BenchState, Numbers, cast
 
 Variable = State | Sequence | Parameter
 
@@ -74,14 +73,10 @@ class LoopBench:
         return {name: self._value(name, value) for name, value in self.state.at.items()}
 
     def _value(self, name: str, value: Numbers) -> np.ndarray:
-        variable, array = valued(self.loop).get(name), np.asarray(value)
+        variable = valued(self.loop).get(name)
         if variable is None:
-            return array  # the loop says what is wrong with it
-        dtype = value_of(variable).dtype
-        cast = array.astype(dtype)
-        if dtype.kind in "iub" and not np.array_equal(cast, array):
-            raise ArgumentError(f"value of {name} = {value!r:.60}: expected whole numbers.")
-        return cast
+            return np.asarray(value)  # the loop says what is wrong with it
+        return cast(name, value, value_of(variable).dtype)
 
     @cached_property
     def picture(self) -> Picture:

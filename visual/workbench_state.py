@@ -141,6 +141,14 @@ def numbers(value: Any) -> Numbers:
     return _tuples(np.asarray(value).tolist())
 
 
+def cast(name: str, value: Numbers, dtype: np.dtype) -> np.ndarray:
+    """Numbers as an array of a dtype; ArgumentError if it cannot hold them."""
+    array = np.asarray(value)
+    if dtype.kind in "iub" and not np.array_equal(array, np.round(array.real)):
+        raise ArgumentError(f"value of {name} = {value!r:.60}: expected whole numbers.")
+    return array.astype(dtype)
+
+
 def _tuples(value: Any) -> Numbers:
     return tuple(map(_tuples, value)) if isinstance(value, list) else value
 
