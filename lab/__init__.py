@@ -13,7 +13,7 @@ What you can do, and the name for it:
 - differentiate forwards: `pushforward`; hold a loop's two derivatives together: `dot_product`
 - ask what becomes of a tap pattern: `Tape.reverse`
 - route gradients by where, cat, narrow and clamp: `structural`
-- break a rule of the derivative and see where it shows: `BROKEN`, `compare`
+- break a rule of the derivative and see where it shows: `BROKEN`, `break_rule`
 - differentiate plain Python, with a tape that is written while it runs: `eager`
 
 `lab` draws nothing; that is what `visual` is for.
@@ -42,9 +42,9 @@ from lab.variables import Parameter, RandomState, Sequence, State
 if TYPE_CHECKING:
     from lab import eager, structural
     from lab.adjoint import DotProduct, dot_product
+    from lab.breakage import Breakage, Truth, break_rule, truth
     from lab.breaking import BROKEN, BrokenRule
     from lab.canonical_form import Canonical, canonical
-    from lab.comparison import Comparison, Truth, compare, truth
     from lab.explanation import Explanation, explain
     from lab.single_step import FewSteps, few_steps
     from lab.tangent import pushforward
@@ -54,10 +54,10 @@ __all__ = [
     "BROKEN",
     "RULE",
     "ArgumentError",
+    "Breakage",
     "BroadcastError",
     "BrokenRule",
     "Canonical",
-    "Comparison",
     "Connected",
     "Derivation",
     "Derivative",
@@ -88,9 +88,9 @@ __all__ = [
     "Truth",
     "Undefined",
     "Vocabulary",
+    "break_rule",
     "canonical",
     "check",
-    "compare",
     "derivative",
     "derive",
     "dot_product",
@@ -115,8 +115,8 @@ _LATER = {
     "BrokenRule": "breaking",
     "Canonical": "canonical_form",
     "canonical": "canonical_form",
-    "compare": "comparison",
-    "Comparison": "comparison",
+    "break_rule": "breakage",
+    "Breakage": "breakage",
     "dot_product": "adjoint",
     "DotProduct": "adjoint",
     "explain": "explanation",
@@ -124,8 +124,8 @@ _LATER = {
     "few_steps": "single_step",
     "FewSteps": "single_step",
     "pushforward": "tangent",
-    "Truth": "comparison",
-    "truth": "comparison",
+    "Truth": "breakage",
+    "truth": "breakage",
     "Vocabulary": "words",
     "vocabulary": "words",
 }

@@ -1,10 +1,10 @@
 """Rules of the pullback that can be broken, each as another value of the same recipe.
 
     >>> loop = gallery.loops["square"].with_steps(5)
-    >>> print(lab.compare(loop, "accumulate-overwritten"))
+    >>> print(lab.break_rule(loop, "accumulate-overwritten"))
 
 The pullback follows a `lab.PullbackRule` and knows nothing of right and wrong; a broken one
-is made of the same decisions, taken differently.  What comes of it is `lab.comparison`'s.
+is made of the same decisions, taken differently.  What comes of it is `lab.breakage`'s.
 """
 
 from collections.abc import Mapping

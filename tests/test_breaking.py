@@ -14,8 +14,8 @@ from strange_loops import LOOPS
 
 import lab
 from lab import ArgumentError, Kind, gallery, storing
+from lab.breakage import Effect
 from lab.breaking import BROKEN, BrokenRule
-from lab.comparison import Effect
 from lab.differences import differences
 from lab.graphs import scan_nodes
 from lab.parting import contrast
@@ -49,16 +49,16 @@ def truth_of(name, order, cost="last"):
 
 
 def test_the_historical_mistake():
-    comparison = truth_of("square", 3).broken_by("accumulate-overwritten")
+    breakage = truth_of("square", 3).broken_by("accumulate-overwritten")
     true = [power_derivative(32, order, X0) for order in (1, 2, 3)]
-    np.testing.assert_allclose([row.true for row in comparison.rows], true, rtol=1e-12)
-    assert round(float(comparison.rows[2].true), 2) == 6723.84
-    assert round(float(comparison.rows[2].broken), 1) == 20171.5
-    assert comparison.rows[2].error == pytest.approx(2)
-    assert [row.effect for row in comparison.rows] == [Effect.RIGHT, Effect.RIGHT, Effect.WRONG]
-    assert comparison.visible == 3
-    assert "visible at order 3" in str(comparison)
-    assert "20171.5" in str(comparison)
+    np.testing.assert_allclose([row.true for row in breakage.rows], true, rtol=1e-12)
+    assert round(float(breakage.rows[2].true), 2) == 6723.84
+    assert round(float(breakage.rows[2].broken), 1) == 20171.5
+    assert breakage.rows[2].error == pytest.approx(2)
+    assert [row.effect for row in breakage.rows] == [Effect.RIGHT, Effect.RIGHT, Effect.WRONG]
+    assert breakage.visible == 3
+    assert "visible at order 3" in str(breakage)
+    assert "20171.5" in str(breakage)
 
 
 def broken_tape(rule, xs, taps, seeds, slope):
@@ -167,24 +167,24 @@ def test_a_graph_of_ones_own():
     x0 = pt.dscalar("x0")
     xs = pytensor.scan(lambda x: pt.sin(x), outputs_info=[x0], n_steps=3, return_updates=False)
     truth = lab.Truth(lab.derivative(xs.sum(), x0, 2), {x0: 0.5})
-    comparison = truth.broken_by("never-accumulate")
+    breakage = truth.broken_by("never-accumulate")
     a, b = np.sin(0.5), np.sin(np.sin(0.5))
     chain = [np.cos(0.5), np.cos(0.5) * np.cos(a), np.cos(0.5) * np.cos(a) * np.cos(b)]
-    assert float(comparison.rows[0].true) == pytest.approx(sum(chain), rel=1e-14)
-    assert float(comparison.rows[0].broken) == pytest.approx(chain[2], rel=1e-14)
+    assert float(breakage.rows[0].true) == pytest.approx(sum(chain), rel=1e-14)
+    assert float(breakage.rows[0].broken) == pytest.approx(chain[2], rel=1e-14)
 
 
 # --- refusals ----------------------------------------------------------------------------
 
 
 def test_a_refusal_is_an_outcome():
-    comparison = lab.truth(SQUARE, 2).broken_by(CUT)
-    assert [row.effect for row in comparison.rows] == [Effect.REFUSED] * 2
-    assert "has 2 rows" in comparison.rows[0].refusal
-    assert comparison.visible == 1
-    assert comparison.rows[0].error is None
-    assert comparison.contrast.parting is None
-    assert "refused" in str(comparison)
+    breakage = lab.truth(SQUARE, 2).broken_by(CUT)
+    assert [row.effect for row in breakage.rows] == [Effect.REFUSED] * 2
+    assert "has 2 rows" in breakage.rows[0].refusal
+    assert breakage.visible == 1
+    assert breakage.rows[0].error is None
+    assert breakage.contrast.parting is None
+    assert "refused" in str(breakage)
 
 
 def test_what_is_refused_later_is_compared_before():
@@ -206,9 +206,9 @@ def test_what_is_refused_later_is_compared_before():
 
 def test_what_cannot_be_asked():
     with pytest.raises(ArgumentError, match="rule = 'none': expected accumulate-overwritten"):
-        lab.compare(SQUARE, "none")
+        lab.break_rule(SQUARE, "none")
     with pytest.raises(ArgumentError, match="from order 1"):
-        lab.compare(SQUARE, "swapped-taps", order=0)
+        lab.break_rule(SQUARE, "swapped-taps", order=0)
     with pytest.raises(ArgumentError, match="no value for x"):
         lab.Truth(SQUARE.derivative(1), {})
 
@@ -231,20 +231,20 @@ def first_by_hand(true, broken):
 @pytest.mark.parametrize("rule", BROKEN)
 @pytest.mark.parametrize("name", ["square", "gap", "rnn"])
 def test_the_first_difference_is_found(name, rule):
-    comparison = truth_of(name, 2).broken_by(rule)
-    found = comparison.contrast.parting
-    scan = comparison.true.scans[found.scan]
+    breakage = truth_of(name, 2).broken_by(rule)
+    found = breakage.contrast.parting
+    scan = breakage.true.scans[found.scan]
     tapes = {tape.argument: tape.name for tape in (*scan.tapes, *scan.outputs)}
     where = (found.scan, found.step, tapes[found.tape], found.tap, found.row)
-    assert where == first_by_hand(comparison.true, comparison.broken)
+    assert where == first_by_hand(breakage.true, breakage.broken)
     assert not np.allclose(found.true, found.broken, rtol=1e-7, atol=0)
-    assert storing.from_json(storing.to_json(comparison.contrast)) == comparison.contrast
+    assert storing.from_json(storing.to_json(breakage.contrast)) == breakage.contrast
 
 
 def test_the_mistake_is_on_the_tape_before_it_is_in_the_result():
-    comparison = truth_of("square", 3).broken_by("accumulate-overwritten")
-    found = comparison.contrast.parting
-    assert comparison.true.scans[found.scan].order == 2
+    breakage = truth_of("square", 3).broken_by("accumulate-overwritten")
+    found = breakage.contrast.parting
+    assert breakage.true.scans[found.scan].order == 2
     assert (float(found.true), float(found.broken)) == (1.0, 2.0)
 
 
@@ -305,10 +305,10 @@ def test_where_there_is_no_number():
     found = differences(lambda x: float("nan"), 1.0)
     assert np.isnan(found.value)
     assert np.isinf(found.error)
-    assert lab.compare(LOOPS["nan"], "swapped-taps", 1).rows[0].confirmed is None
-    assert lab.compare(LOOPS["wide vector"], "swapped-taps", 1).rows[0].differences is None
+    assert lab.break_rule(LOOPS["nan"], "swapped-taps", 1).rows[0].confirmed is None
+    assert lab.break_rule(LOOPS["wide vector"], "swapped-taps", 1).rows[0].differences is None
 
 
 def test_differences_object_to_a_truncated_gradient():
     loop = replace(SQUARE, truncate_gradient=2)
-    assert lab.compare(loop, "never-accumulate", 1).rows[0].confirmed is False
+    assert lab.break_rule(loop, "never-accumulate", 1).rows[0].confirmed is False

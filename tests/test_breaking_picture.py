@@ -12,8 +12,8 @@ from twins import assert_twin
 
 import lab
 from lab import gallery
+from lab.breakage import Effect
 from lab.breaking import BROKEN
-from lab.comparison import Effect
 from lab.spelling import number_text
 from visual.breaking import breaking
 from visual.cli import main
@@ -51,7 +51,7 @@ DRAWN = {
 @cache
 def compared(name):
     loop, rule, order, chosen = DRAWN[name]
-    return lab.compare(loop, rule, order, **chosen)
+    return lab.break_rule(loop, rule, order, **chosen)
 
 
 def drawn(name, theme="light"):
@@ -75,20 +75,20 @@ def test_what_is_wrong_and_only_that_is_marked():
 @pytest.mark.parametrize("rule", BROKEN)
 @pytest.mark.parametrize("name", ["coupled", "rnn"])
 def test_no_cell_of_the_true_row_is_marked(name, rule):
-    comparison = truth_of(name, 2, "sum").broken_by(rule)
-    marked = wrong_cells(breaking(comparison))
+    breakage = truth_of(name, 2, "sum").broken_by(rule)
+    marked = wrong_cells(breaking(breakage))
     assert not [key for key in marked if key.startswith("true rule")]
-    if comparison.contrast.parting is not None:
+    if breakage.contrast.parting is not None:
         assert [key for key in marked if key.startswith("broken rule")]
-    wrong = [row.order for row in comparison.rows if row.effect is Effect.WRONG]
+    wrong = [row.order for row in breakage.rows if row.effect is Effect.WRONG]
     found = [key for key in marked if key.startswith("order")]
     assert found == [f"order {order}:broken rule" for order in wrong]
 
 
 def test_the_sentences_are_those_of_the_comparison():
-    comparison = lab.compare(SQUARE, "accumulate-overwritten", 3)
-    told = breaking(comparison).text()
-    contrast = comparison.contrast
+    breakage = lab.break_rule(SQUARE, "accumulate-overwritten", 3)
+    told = breaking(breakage).text()
+    contrast = breakage.contrast
     assert f"of all {contrast.written} values written, {contrast.differing} differ" in told
     assert "its formula is another one" in told
     assert "wrong: 3 times the true value" in told
@@ -106,13 +106,13 @@ def test_svgs_stand_alone(name, theme):
 
 @pytest.mark.parametrize("name", [n for n in LOOPS if n != "ten thousand steps"])
 def test_strange_loops_are_drawn(name):
-    scene = breaking(lab.compare(LOOPS[name], "swapped-taps", 1, **WRT.get(name, {})))
+    scene = breaking(lab.break_rule(LOOPS[name], "swapped-taps", 1, **WRT.get(name, {})))
     assert stands_alone(scene.svg()) == []
 
 
 def test_a_hostile_rule_and_name_are_harmless():
     rule = replace(CUT, title=HOSTILE, change=HOSTILE, reason=HOSTILE)
-    scene = breaking(lab.compare(LOOPS["hostile name"], rule, 1))
+    scene = breaking(lab.break_rule(LOOPS["hostile name"], rule, 1))
     assert "<script" not in scene.svg()
     assert stands_alone(scene.svg()) == []
 
@@ -143,7 +143,7 @@ def test_no_text_leaves_its_box():
         for name in DRAWN:
             assert measured(page, drawn(name).svg()) == [], name
         for name in strange:
-            scene = breaking(lab.compare(LOOPS[name], "swapped-taps", 1))
+            scene = breaking(lab.break_rule(LOOPS[name], "swapped-taps", 1))
             assert measured(page, scene.svg()) == [], name
         for name in ("coupled", "rnn", "window"):
             scene = breaking(truth_of(name, 2, "sum").broken_by("never-accumulate"))

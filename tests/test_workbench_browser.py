@@ -88,6 +88,7 @@ def test_loop_order_and_taps_become_the_right_picture(opened):
     opened.shows(visual.draw(gallery.loops["coupled"], "unrolled", order=2, wrt="birth"))
     form.get_by_role("combobox", name="loop", exact=True).select_option("square")
     form.get_by_role("tab", name="tapes").click()
+    opened.shows(visual.draw(gallery.loops["square"], "tapes", order=2))
     form.get_by_role("checkbox", name="−2").check()
     opened.shows(visual.draw(gallery.loops["square"], "tapes", order=2, taps={"x": (-2, -1)}))
     form.get_by_role("spinbutton", name="order").fill("1")

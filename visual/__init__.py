@@ -9,7 +9,7 @@
 - `Exercise`, `Exercises`: questions about a trace, checked and explained; as a page without Python
 - `routing` of where, cat, narrow and clamp at your arrays; `transposed`, a step of a tape in these
   terms; `dot_product`, both derivatives of a loop and their products, step by step
-- `breaking`: what a broken rule does, from a `lab.Comparison`
+- `breaking`: what a broken rule does, from a `lab.Breakage`
 - `Stepper`: pictures to walk through, in a notebook or as a page
 - `Workbench`: a loop with controls for all that can be chosen about it, in a notebook
 - `figure`: the eight figures of the square loop

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lab.comparison import Comparison
+from lab.breakage import Breakage
 from lab.expression import text
 from lab.parting import Parting, far
 from lab.spelling import Speller, number_text
@@ -40,11 +40,11 @@ class Side:
         return self.trace.scans[self.number]
 
 
-def sides(comparison: Comparison, parting: Parting) -> tuple[Side, Side]:
+def sides(breakage: Breakage, parting: Parting) -> tuple[Side, Side]:
     """The true side and the broken one."""
     named = (
-        ("true rule", comparison.true, parting.scan, parting.tape),
-        ("broken rule", comparison.broken, parting.other_scan, parting.other_tape),
+        ("true rule", breakage.true, parting.scan, parting.tape),
+        ("broken rule", breakage.broken, parting.other_scan, parting.other_tape),
     )
 
     def tape(trace: Trace, scan: int, argument: int) -> TapeTrace:
@@ -58,9 +58,9 @@ def sides(comparison: Comparison, parting: Parting) -> tuple[Side, Side]:
 class PartingRows:
     """The two rows, drawn from top to bottom."""
 
-    def __init__(self, canvas: Canvas, comparison: Comparison, parting: Parting) -> None:
+    def __init__(self, canvas: Canvas, breakage: Breakage, parting: Parting) -> None:
         self.canvas, self.parting, self.step = canvas, parting, parting.step
-        self.true, self.broken = sides(comparison, parting)
+        self.true, self.broken = sides(breakage, parting)
         self.time = timeline(root_of(self.true.trace, self.true.scan))
         self.columns = place_columns(self._moments())
         self.used: set[Role] = set()

@@ -10,7 +10,7 @@ from textwrap import wrap
 
 import numpy as np
 
-from lab.comparison import Comparison, Effect, Row, precise
+from lab.breakage import Breakage, Effect, Row, precise
 from lab.differences import Estimate
 from lab.parting import Parting
 from lab.spelling import number_text
@@ -26,18 +26,18 @@ LETTERS = 140  # of a line of words under a heading
 COLUMNS = ("true rule", "broken rule", "finite differences", "relative error")
 
 
-def breaking(comparison: Comparison, theme: str = "light") -> Scene:
+def breaking(breakage: Breakage, theme: str = "light") -> Scene:
     """What a broken rule does to the derivatives of a cost, order by order, and where it begins."""
     canvas = Canvas()
-    rule = comparison.rule
+    rule = breakage.rule
     canvas.heading(f"A broken rule: {rule.title}", _lines([rule.change, f"But: {rule.reason}"]))
-    used = _table(canvas, comparison)
-    parting = comparison.contrast.parting
+    used = _table(canvas, breakage)
+    parting = breakage.contrast.parting
     if parting is None:
-        canvas.heading("The numbers do not part", _lines(_same(comparison)))
+        canvas.heading("The numbers do not part", _lines(_same(breakage)))
     else:
-        canvas.heading(_place(comparison, parting), _lines(_story(comparison, parting)))
-        used |= PartingRows(canvas, comparison, parting).draw()
+        canvas.heading(_place(breakage, parting), _lines(_story(breakage, parting)))
+        used |= PartingRows(canvas, breakage, parting).draw()
     width = canvas.right + MARGIN
     words = {r: "refused: no number" if r is Role.UNDEFINED else r.value for r in Role if r in used}
     shapes, bottom = explained(words, canvas.y, width)
@@ -47,7 +47,7 @@ def breaking(comparison: Comparison, theme: str = "light") -> Scene:
         height=bottom + 12,
         shapes=tuple(canvas.shapes),
         title=f"A broken rule: {rule.title}",
-        description=f"{rule.change} {_outcome(comparison)}",
+        description=f"{rule.change} {_outcome(breakage)}",
         theme=theme_named(theme),
     )
 
@@ -59,18 +59,18 @@ def _lines(sentences: Sequence[str]) -> list[str]:
 # the table
 
 
-def _table(canvas: Canvas, comparison: Comparison) -> set[Role]:
+def _table(canvas: Canvas, breakage: Breakage) -> set[Role]:
     """A row for every order; and the roles that have a meaning in it."""
     for number, told in enumerate(COLUMNS):
         middle = CELLS + number * (WIDTH + BETWEEN) + WIDTH / 2
         canvas.add(Text(middle, canvas.y + 10, told, 11.5, "middle", bold=True))
     canvas.y += 20
     used = set()
-    for row in comparison.rows:
-        used.add(_row(canvas, row, comparison.visible))
+    for row in breakage.rows:
+        used.add(_row(canvas, row, breakage.visible))
         canvas.y += PITCH
     canvas.y += 10
-    for line in _lines([_sources(comparison)]):
+    for line in _lines([_sources(breakage)]):
         canvas.text(MARGIN, line, 12, muted=True)
         canvas.y += 17
     canvas.y += 26
@@ -163,10 +163,10 @@ def _about(found: Estimate | None) -> tuple[np.ndarray | None, str]:
     return np.where(np.abs(found.value) <= found.error, 0.0, found.value), spread
 
 
-def _sources(comparison: Comparison) -> str:
+def _sources(breakage: Breakage) -> str:
     """What the columns are."""
-    told = f"Derivatives by {comparison.wrt}. "
-    if all(row.differences is None for row in comparison.rows):
+    told = f"Derivatives by {breakage.wrt}. "
+    if all(row.differences is None for row in breakage.rows):
         return told + "There are too many entries for finite differences."
     return told + (
         "Finite differences are taken of the cost alone, by no rule of the pullback; ± is how far "
@@ -177,40 +177,40 @@ def _sources(comparison: Comparison) -> str:
 # the words
 
 
-def _outcome(comparison: Comparison) -> str:
+def _outcome(breakage: Breakage) -> str:
     """At which order the broken rule shows."""
-    if comparison.visible is None:
-        last = comparison.rows[-1].order
+    if breakage.visible is None:
+        last = breakage.rows[-1].order
         return f"No derivative up to order {last} shows it."
-    if comparison.rows[comparison.visible - 1].effect is Effect.REFUSED:
-        return f"The derivative of order {comparison.visible} is refused."
-    return f"It first shows in the derivative of order {comparison.visible}."
+    if breakage.rows[breakage.visible - 1].effect is Effect.REFUSED:
+        return f"The derivative of order {breakage.visible} is refused."
+    return f"It first shows in the derivative of order {breakage.visible}."
 
 
-def _same(comparison: Comparison) -> list[str]:
+def _same(breakage: Breakage) -> list[str]:
     """Why there is nothing to see below the table."""
     told = "By both rules every step of every Scan writes the same numbers"
-    refused = any(row.effect is Effect.REFUSED for row in comparison.rows)
+    refused = any(row.effect is Effect.REFUSED for row in breakage.rows)
     far = ", as far as the broken one comes" if refused else ""
-    return [f"{told}{far}.", _outcome(comparison), *comparison.contrast.unlike]
+    return [f"{told}{far}.", _outcome(breakage), *breakage.contrast.unlike]
 
 
-def _place(comparison: Comparison, parting: Parting) -> str:
-    scan = comparison.true.scans[parting.scan]
+def _place(breakage: Breakage, parting: Parting) -> str:
+    scan = breakage.true.scans[parting.scan]
     where = f"Scan {parting.scan + 1} · {scan.name}, order {scan.order}"
     return f"The numbers first part at step {parting.step} of {where}"
 
 
-def _story(comparison: Comparison, parting: Parting) -> list[str]:
+def _story(breakage: Breakage, parting: Parting) -> list[str]:
     """Where the numbers part, in sentences."""
-    contrast, order = comparison.contrast, comparison.true.scans[parting.scan].order
+    contrast, order = breakage.contrast, breakage.true.scans[parting.scan].order
     counted = (
         f"Up to there both rules write the same; of all {contrast.written} values written, "
         f"{contrast.differing} differ."
     )
-    why = cause(*sides(comparison, parting), parting.step)
-    shown = _outcome(comparison)
-    if comparison.visible is None or comparison.visible > order:
+    why = cause(*sides(breakage, parting), parting.step)
+    shown = _outcome(breakage)
+    if breakage.visible is None or breakage.visible > order:
         shown = f"The derivative of order {order} is right all the same. {shown}"
     return [f"{counted} {why}".strip(), shown, *contrast.unlike]
 

@@ -230,7 +230,7 @@ def _export(options: argparse.Namespace) -> None:
 
 
 def _break(options: argparse.Namespace) -> None:
-    from lab.comparison import Truth  # what only this command needs
+    from lab.breakage import Truth  # what only this command needs
     from visual.breaking import breaking
 
     rule, loop = broken_rule(options.rule), loop_named(options.loop)
@@ -239,8 +239,8 @@ def _break(options: argparse.Namespace) -> None:
     if options.out != "-":
         check_path(Path(options.out))
     found = studied(loop, choose(**_chosen(options, loop)))
-    comparison = Truth(found.derivative, found.given).broken_by(rule)
-    _write(breaking(comparison, options.theme), options)
+    breakage = Truth(found.derivative, found.given).broken_by(rule)
+    _write(breaking(breakage, options.theme), options)
 
 
 def _chosen(options: argparse.Namespace, loop: Loop) -> dict[str, Any]:

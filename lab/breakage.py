@@ -87,7 +87,7 @@ class Row:
 
 
 @dataclass(frozen=True, eq=False)
-class Comparison:
+class Breakage:
     """What a broken rule does to the derivatives of a cost, order by order.
 
     `true` and `broken` are the runs that were compared, which end before the first order that
@@ -162,7 +162,7 @@ class Truth:
 
         return tuple(differences(moved, at, order) for order in orders)
 
-    def broken_by(self, rule: BrokenRule | str) -> Comparison:
+    def broken_by(self, rule: BrokenRule | str) -> Breakage:
         """The same derivatives by a broken rule, or by the one of that name, beside these."""
         rule = broken_rule(rule) if isinstance(rule, str) else rule
         run, refusal = self._followed(rule)
@@ -175,7 +175,7 @@ class Truth:
         )
         name = self.derivative.wrt.name or "the input"
         held = self.trace if len(found) > self.derivative.order else self._up_to(len(found) - 1)
-        return Comparison(rule, name, rows, held, run, contrast(held, run))
+        return Breakage(rule, name, rows, held, run, contrast(held, run))
 
     def _up_to(self, order: int) -> Trace:
         """The run of the derivatives up to an order."""
@@ -213,7 +213,7 @@ def truth(
     return Truth(loop.derivative(order, wrt, cost, of, graph), graph.given)
 
 
-def compare(loop: Loop, rule: BrokenRule | str, order: int = 3, **chosen: Any) -> Comparison:
+def break_rule(loop: Loop, rule: BrokenRule | str, order: int = 3, **chosen: Any) -> Breakage:
     """What a broken rule does to a loop's derivatives; for the rest see `truth`."""
     return truth(loop, order, **chosen).broken_by(rule)
 
