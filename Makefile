@@ -1,5 +1,6 @@
 # make start   set up, and open the first lesson in JupyterLab   (BROWSER=none opens nothing)
 # make test    set up, and run everything that must hold
+# make site    set up, and write all lessons as pages that work offline to site/
 # make bench   measure speed against what a person would use instead
 #
 # PYTHON=… chooses the interpreter (3.11 or later), VENV=… the folder of the environment,
@@ -13,8 +14,9 @@ LESSON ?= notebooks/01_square.ipynb
 SETTINGS := $(VENV)/share/jupyter/lab/settings
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 JOBS ?= 2
+SITE ?= site
 
-.PHONY: start test lint bench clean
+.PHONY: start test lint site bench clean
 
 start: $(VENV)/.start $(LESSON)
 	$(BIN)/jupyter lab $(if $(filter none,$(BROWSER)),--no-browser) $(if $(filter 0,$(shell id -u)),--allow-root) $(LESSON)
@@ -26,6 +28,9 @@ lint: $(VENV)/.test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+site: $(VENV)/.site
+	$(BIN)/python notebooks/site --out $(SITE)
 
 bench: $(VENV)/.test
 	$(BIN)/python tests/bench.py
@@ -49,8 +54,12 @@ $(VENV)/.start: pyproject.toml | $(VENV)/.venv
 	@echo '{"@jupyterlab/apputils-extension:notification": {"fetchNews": "false", "checkForUpdates": false}}' > $(SETTINGS)/overrides.json
 	touch $@
 
+$(VENV)/.site: pyproject.toml | $(VENV)/.start
+	$(PIP) --editable '.[notebook,site]'
+	touch $@
+
 $(VENV)/.test: pyproject.toml | $(VENV)/.start
-	$(PIP) --editable '.[notebook,dev]'
+	$(PIP) --editable '.[notebook,site,dev]'
 	touch $@
 
 clean:

@@ -1,7 +1,7 @@
 """Exercises as HTML: a page that works offline without Python, and what a notebook shows."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,6 +31,10 @@ STYLE = """\
 .verdict[data-outcome=right]{border-left-style:solid}
 .score{font-weight:600}
 """
+SCORE = (
+    '<p class="score" role="status"></p>\n'
+    '<p><button type="button" class="again">Start again</button></p>'
+)
 
 
 def to_page(exercises: Sequence["Exercise"]) -> str:
@@ -44,38 +48,41 @@ def to_page(exercises: Sequence["Exercise"]) -> str:
         f"<noscript><p>This page needs JavaScript to check answers.</p></noscript>\n"
         f"{content(exercises)}"
     )
-    made = json.dumps([answer_data(exercise.task.answer) for exercise in exercises])
-    # Within a script, nothing may look like markup.
-    made = made.replace("<", "\\u003c").replace(">", "\\u003e")
-    script = f"{source()}\nstart(document, {made});\n"
+    script = inline([answer_data(exercise.task.answer) for exercise in exercises])
     return document(title, exercises[0].shown.theme, body, script, STYLE)
+
+
+def inline(answers: Sequence[Mapping[str, Any]]) -> str:
+    """The module as the script of a page, whose exercises have these answers, in their order."""
+    # Within a script, nothing may look like markup.
+    made = json.dumps(answers).replace("<", "\\u003c").replace(">", "\\u003e")
+    return f"{source()}\nstart(document, {made});\n"
 
 
 def content(exercises: Sequence["Exercise"]) -> str:
     """The questions, their pictures and the places for answers, and the score."""
     sections = "\n".join(
-        _section(exercise, number, len(exercises)) for number, exercise in enumerate(exercises, 1)
+        section(exercise, f"Question {number} of {len(exercises)}")
+        for number, exercise in enumerate(exercises, 1)
     )
-    return (
-        f'{sections}\n<p class="score" role="status"></p>\n'
-        '<p><button type="button" class="again">Start again</button></p>'
-    )
+    return f"{sections}\n{SCORE}"
 
 
-def _section(exercise: "Exercise", number: int, count: int) -> str:
+def section(exercise: "Exercise", heading: str, tag: str = "h2") -> str:
+    """A question, its picture and the place for its answer; no other has the same heading."""
     expected = text(exercise.form.value)
-    heading = f"Question {number} of {count}"
     return (
-        f'<section class="exercise" aria-label="{heading}">\n<h2>{heading}</h2>\n'
+        f'<section class="exercise" aria-label="{heading}">\n'
+        f'<{tag} class="number">{heading}</{tag}>\n'
         f'<p class="question">{text(exercise.question)}</p>\n'
-        f'<div class="picture shown" role="region" aria-label="Picture of question {number}" '
+        f'<div class="picture shown" role="region" aria-label="Picture of {heading}" '
         f'tabindex="0">{exercise.shown.svg()}</div>\n'
         f"<form><label>Your answer: {expected} "
         '<input autocomplete="off" spellcheck="false"></label>'
         '<button type="submit">Check</button>'
         '<button type="button" class="show">Show the answer</button></form>\n'
         '<p class="verdict" role="status"></p>\n'
-        f'<div class="picture revealed" role="region" aria-label="Answer to question {number}" '
+        f'<div class="picture revealed" role="region" aria-label="Answer to {heading}" '
         f'tabindex="0" hidden>{exercise.revealed.svg()}</div>\n</section>'
     )
 

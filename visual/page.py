@@ -85,18 +85,22 @@ def document(title: str, theme: Theme, body: str, script: str = "", more: str = 
         text=theme.text,
         arrow=theme.arrow,
     )
-    policy = f"default-src 'none'; style-src {_hash(style)}; base-uri 'none'; form-action 'none'"
-    if script:
-        policy += f"; script-src {_hash(script)}"
+    allowed = policy(style, *([script] if script else []))
     # The end of a script is the first </script, even inside a text of it.
     module = f'<script type="module">{script}</script>\n' if script else ""
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{allowed}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f"<title>{text(title)}</title>\n<style>{style}</style>\n</head>\n<body>\n<main>\n"
         f"{body}\n</main>\n{module}</body>\n</html>\n"
     )
+
+
+def policy(style: str, *scripts: str) -> str:
+    """What a page with this style and these scripts, all inline, may do: nothing else."""
+    allowed = f"default-src 'none'; style-src {_hash(style)}; base-uri 'none'; form-action 'none'"
+    return f"{allowed}; script-src {' '.join(map(_hash, scripts))}" if scripts else allowed
 
 
 def _hash(source: str) -> str:

@@ -16,7 +16,8 @@ function element(name, attributes = {}, ...children) {
 
 // Makes the pictures inside `root` walkable.  Returns what a caller needs: the step can be set,
 // it is told to `changed`, and `destroy` takes every listener and control away again.
-export function stepper(root, { step = null, changed = () => {} } = {}) {
+// With `whole`, all steps are seen until one is chosen, and a button shows them all again.
+export function stepper(root, { step = null, whole = false, changed = () => {} } = {}) {
   const ending = new AbortController();
   const on = (target, type, listener) =>
     target.addEventListener(type, listener, { signal: ending.signal });
@@ -42,11 +43,11 @@ export function stepper(root, { step = null, changed = () => {} } = {}) {
     on(made, "click", act);
     return made;
   };
-  const first = button("first step", "⏮", () => go(0));
+  const first = button("first step", "|◀", () => go(0));
   const back = button("previous step", "◀", () => go(place - 1));
   const play = button("play", "▶▶", () => (timer === null ? start() : stop()));
   const ahead = button("next step", "▶", () => go(place + 1));
-  const last = button("last step", "⏭", () => go(moments.length - 1));
+  const last = button("last step", "▶|", () => go(moments.length - 1));
   const slider = element("input", {
     type: "range", min: 0, max: moments.length - 1, step: 1, "aria-label": "step",
     "data-lm-suppress-shortcuts": "true",
@@ -59,6 +60,8 @@ export function stepper(root, { step = null, changed = () => {} } = {}) {
   const label = element("label", { class: "scantape-slider" }, "step ", slider);
   const bar = element("div", { class: "scantape-bar", role: "group", "aria-label": "walk through the steps" },
     first, back, play, ahead, last, label, speed, shown);
+  const all = button("all steps", "▦", () => rest());
+  if (whole) bar.insertBefore(all, label);
   root.prepend(bar);
   bar.after(told);
   on(slider, "input", () => go(Number(slider.value)));
@@ -81,10 +84,27 @@ export function stepper(root, { step = null, changed = () => {} } = {}) {
     shown.textContent = `${place + 1} of ${moments.length}: ${names.get(now) || now}`;
     shown.dataset.currentStep = now;
     first.disabled = back.disabled = place === 0;
+    all.disabled = false;
     ahead.disabled = last.disabled = place === moments.length - 1;
     if (scroll) show(now);
     if (place === moments.length - 1) stop();
     if (tell) changed(now);
+  }
+
+  // No step: the picture as it is in a book.
+  function rest() {
+    stop();
+    place = -1;
+    for (const part of parts) {
+      part.style.opacity = "";
+      part.removeAttribute("data-now");
+    }
+    slider.value = 0;
+    slider.setAttribute("aria-valuetext", "all steps");
+    shown.textContent = `all ${moments.length} steps`;
+    delete shown.dataset.currentStep;
+    back.disabled = all.disabled = true;
+    first.disabled = ahead.disabled = last.disabled = false;
   }
 
   // Brings the current step into view, inside the element that scrolls and nowhere else.
@@ -186,7 +206,8 @@ export function stepper(root, { step = null, changed = () => {} } = {}) {
     on(svg, "click", (event) => cellAt(event) && pin(cellAt(event).dataset.cell));
   }
 
-  go(place, { tell: false, scroll: false });
+  if (whole) rest();
+  else go(place, { tell: false, scroll: false });
   return {
     set: (wanted) => moments.includes(wanted) && wanted !== moments[place] && go(moments.indexOf(wanted), { tell: false }),
     destroy() {
@@ -230,6 +251,8 @@ function render({ model, el }) {
   };
 }
 
-for (const root of document.querySelectorAll("[data-scantape]")) stepper(root);
+for (const root of document.querySelectorAll("[data-scantape]")) {
+  stepper(root, { step: Number(root.dataset.at ?? NaN), whole: "whole" in root.dataset });
+}
 
 export default { render };
