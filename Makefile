@@ -9,7 +9,7 @@ PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 p
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
 VENV ?= .venv
 BIN := $(VENV)/bin
-LESSON ?= notebooks/01_square.ipynb
+LESSON ?= notebooks/01_loop.ipynb
 SETTINGS := $(VENV)/share/jupyter/lab/settings
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 JOBS ?= 2

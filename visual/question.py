@@ -12,7 +12,6 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from numbers import Real
-from types import MappingProxyType
 
 from lab.errors import ArgumentError
 from visual.answers import Answer, Form, Mistake
@@ -21,7 +20,6 @@ from visual.asking import Task
 from visual.files import Picture
 
 Given = float | str | tuple[float, ...]
-NO_MISTAKES: Mapping[float | str, str] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -40,7 +38,7 @@ class Question(Asked):
     why: str
     choices: tuple[str, ...] = ()
     hint: str = ""
-    mistakes: Mapping[float | str, str] = field(default=NO_MISTAKES, hash=False)
+    mistakes: Mapping[float | str, str] = field(default_factory=dict, hash=False)
     tolerance: float | None = None
     shown: Picture | None = field(default=None, repr=False)
     revealed: Picture | None = field(default=None, repr=False)
