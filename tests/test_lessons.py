@@ -22,7 +22,11 @@ LESSONS = sorted((ROOT / "notebooks").glob("[0-9]*.md"))
 CHECKS = ROOT / "tests" / "lessons"
 SOLUTION = re.compile(r"<details>\s*<summary>(.*?)</summary>(.*?)</details>", re.DOTALL)
 FENCED = re.compile(r"```python\n(.*?)```", re.DOTALL)
-START = "%colors nocolor\nimport sys, warnings\nsys.path[:0] = ['.', 'tests']\nwarnings.simplefilter('error')"
+START = """\
+%colors nocolor
+import sys, warnings
+sys.path[:0] = ['.', 'tests']
+warnings.simplefilter('error')"""
 END = "warnings.simplefilter('ignore')\nreport(dict(globals()))"
 
 
