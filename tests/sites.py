@@ -1,4 +1,4 @@
-"""A small site, built once for all tests: the first lesson, one of everything, the contents."""
+"""A small site, built once for all tests: one lesson, one of everything, the contents."""
 
 import shutil
 from functools import cache
@@ -8,7 +8,7 @@ from tempfile import mkdtemp
 from building import build
 
 ROOT = Path(__file__).parent.parent
-LESSONS = sorted((ROOT / "tests" / "lessons").glob("*.md"))
+LESSONS = sorted((ROOT / "tests" / "site_lessons").glob("*.md"))
 
 
 @cache
@@ -17,7 +17,7 @@ def small_site():
     folder = Path(mkdtemp(prefix="scantape-site-"))
     lessons = folder / "lessons"
     lessons.mkdir()
-    for path in (ROOT / "notebooks" / "01_square.md", *LESSONS):
+    for path in LESSONS:
         shutil.copy(path, lessons)
     build(lessons, folder / "site")
     return folder / "site"

@@ -168,6 +168,11 @@ def test_what_stops_the_building(tmp_path, name):
     assert not list((tmp_path / "site").glob("wrong.html"))
 
 
+def test_a_draft_may_link_to_what_is_not_written_yet(tmp_path):
+    build(written(tmp_path, first="[later](02_later.md)"), tmp_path / "site", draft=True)
+    assert '<a href="#">later</a>' in (tmp_path / "site" / "first.html").read_text()
+
+
 def test_a_lesson_needs_a_title_and_a_folder_a_lesson(tmp_path):
     (tmp_path / "odd.md").write_text("No title here.\n")
     with pytest.raises(SiteError, match=r"odd\.md: no cell begins with a title"):

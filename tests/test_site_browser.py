@@ -54,7 +54,7 @@ def test_exercises_of_a_page_have_their_own_answers(opened):
     page = opened("02_second.html")
     exercises = page.locator(".exercise")
     verdicts = page.locator(".verdict")
-    assert exercises.count() == 4
+    assert exercises.count() == 5
     for number, (typed, outcome) in enumerate(
         [
             ("1", "Right."),  # step 0 of the gradient writes at tap 1
@@ -66,9 +66,12 @@ def test_exercises_of_a_page_have_their_own_answers(opened):
         exercises.nth(number).locator("input").fill(typed)
         exercises.nth(number).locator("[type=submit]").click()
         assert verdicts.nth(number).text_content().startswith(outcome), number
-    assert page.locator(".score").text_content() == "4 of 8 points; 2 of 4 answered."
+    exercises.nth(4).get_by_label("yes").check()  # 0.9 times 0.9 is 0.81
+    exercises.nth(4).locator("[type=submit]").click()
+    assert verdicts.nth(4).text_content() == "Right. 0.81 is."
+    assert page.locator(".score").text_content() == "6 of 10 points; 3 of 5 answered."
     page.locator(".again").click()
-    assert page.locator(".score").text_content() == "0 of 8 points; 0 of 4 answered."
+    assert page.locator(".score").text_content() == "0 of 10 points; 0 of 5 answered."
 
 
 def test_pictures_are_walked_through_each_by_itself(opened):

@@ -19,10 +19,11 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python notebooks/site", description=__doc__)
     parser.add_argument("--out", type=Path, default=Path("site"), help="the folder to write to")
     parser.add_argument("--lessons", type=Path, default=LESSONS, help="the folder of the lessons")
+    parser.add_argument("--draft", action="store_true", help="allow links to unwritten lessons")
     chosen = parser.parse_args(arguments)
     start = time.perf_counter()
     try:
-        pages = build(chosen.lessons, chosen.out)
+        pages = build(chosen.lessons, chosen.out, draft=chosen.draft)
     except SiteError as error:
         print(f"The site was not built. {error}", file=sys.stderr)
         return 1

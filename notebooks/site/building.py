@@ -29,13 +29,13 @@ class Body:
     scripts: tuple[str, ...]
 
 
-def build(lessons: Path, out: Path, reference: str = "") -> list[Path]:
+def build(lessons: Path, out: Path, reference: str = "", draft: bool = False) -> list[Path]:
     """Write the site of all lessons in the folder `lessons` to `out`; returns its pages.
 
-    `reference` is where the reference lies within the site, if it has one.  SiteError if a
+    Those of a `draft` may link to lessons that are not written yet.  `reference` is where the reference lies within the site, if it has one.  SiteError if a
     lesson fails, links to nowhere, or its page would load anything.
     """
-    read = read_all(lessons)
+    read = read_all(lessons, draft)
     pages = {CONTENTS: HOME} | {lesson.name: lesson.page for lesson in read}
     bodies = [body(lesson, pages) for lesson in read]
     chapters = [Chapter(b.lesson, sections(b.html)) for b in bodies if not b.lesson.is_contents]

@@ -40,6 +40,7 @@ class Lesson:
     path: Path
     title: str
     cells: tuple[Cell, ...]
+    is_draft: bool = False  # it may link to lessons that are not written yet
 
     @property
     def name(self) -> str:
@@ -57,7 +58,7 @@ class Lesson:
         return self.name == CONTENTS
 
 
-def read(path: Path) -> Lesson:
+def read(path: Path, is_draft: bool = False) -> Lesson:
     """The lesson in a file; SiteError if it has no title."""
     cells = tuple(
         Cell(
@@ -72,12 +73,12 @@ def read(path: Path) -> Lesson:
     title = next((found[1].strip() for found in titles if found), None)
     if title is None:
         raise SiteError(f"{path.name}: no cell begins with a title, as in '# What is a tape?'.")
-    return Lesson(path, title, cells)
+    return Lesson(path, title, cells, is_draft)
 
 
-def read_all(folder: Path) -> tuple[Lesson, ...]:
+def read_all(folder: Path, is_draft: bool = False) -> tuple[Lesson, ...]:
     """The lessons of a folder in the order of their names, the table of contents first."""
-    found = [read(path) for path in sorted(folder.glob("*.md"))]
+    found = [read(path, is_draft) for path in sorted(folder.glob("*.md"))]
     if not found:
         raise SiteError(f"{folder}: there is no lesson (*.md).")
     return tuple(sorted(found, key=lambda lesson: not lesson.is_contents))

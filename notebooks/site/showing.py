@@ -7,6 +7,7 @@ from typing import Any
 import prose
 from running import Output, Printed
 
+from visual.asked import Asked
 from visual.exercise import Exercises
 from visual.exercise_page import answer_data, section
 from visual.files import Picture
@@ -36,8 +37,6 @@ class Showing:
         for kinds, show in self._kinds():
             if isinstance(output.value, kinds):
                 return show(output.value)
-        if _is_exercise(output.value):
-            return self._exercises([output.value])
         return _other(output.value)
 
     def _kinds(self) -> Sequence[tuple[Any, Callable[[Any], str]]]:
@@ -45,6 +44,7 @@ class Showing:
             ((Scene, Plot), lambda picture: self._pictures_of([picture], whole=True)),
             (Stepper, lambda made: self._pictures_of(made.scenes, made.step)),
             (Workbench, self._workbench),
+            (Asked, lambda asked: self._exercises([asked])),
             (Exercises, lambda made: self._exercises(made.members)),
         )
 
@@ -73,13 +73,13 @@ class Showing:
             )
         return f'<div class="picture {picture.theme.name}" {region}>{picture.svg()}</div>'
 
-    def _exercises(self, exercises: Sequence[Any]) -> str:
+    def _exercises(self, exercises: Sequence[Asked]) -> str:
         """Questions that the page checks by itself, numbered over the whole page."""
         made = []
         for exercise in exercises:
             self.answers.append(answer_data(exercise.task.answer))
             made.append(section(exercise, f"Question {len(self.answers)}", "p"))
-        return f'<div class="wide light">{"".join(made)}</div>\n'
+        return f'<div class="wide">{"".join(made)}</div>\n'
 
     def _workbench(self, bench: Workbench) -> str:
         """The picture of a workbench as it is opened, and how to get the live one."""
@@ -89,11 +89,6 @@ class Showing:
             "<code>make start</code> opens the lessons with the live one.</p>\n"
             + self._pictures_of([bench.picture], bench.step)
         )
-
-
-def _is_exercise(value: Any) -> bool:
-    """Whether it asks, shows and checks, as `visual.Exercise` does."""
-    return _is_ours(value) and all(hasattr(value, name) for name in ("task", "shown", "check"))
 
 
 def _is_ours(value: Any) -> bool:
