@@ -1,5 +1,6 @@
 """The site of lessons: what is on its pages, where they link, and what stops the building."""
 
+import importlib
 import re
 import runpy
 from html.parser import HTMLParser
@@ -9,9 +10,11 @@ import colours
 import pytest
 from building import build
 from lesson import SiteError, read
+from reference import MODULES, build_reference
 from running import Printed, run
 from sites import ROOT, code, small_site, written
 
+import lab
 import visual
 from lab import gallery
 from visual.svg import text
@@ -209,7 +212,7 @@ def test_lessons_leave_no_files_and_progress_is_not_shown(tmp_path):
 
 def test_the_command_names_what_is_wrong(tmp_path, capsys):
     main = runpy.run_path(str(ROOT / "notebooks" / "site" / "__main__.py"))["main"]
-    out = ["--out", str(tmp_path / "site"), "--lessons", str(tmp_path)]
+    out = ["--no-reference", "--out", str(tmp_path / "site"), "--lessons", str(tmp_path)]
     written(tmp_path, first=code("1 + 1"))
     assert main(out) == 0
     assert capsys.readouterr().out.startswith("2 pages in ")
@@ -217,6 +220,25 @@ def test_the_command_names_what_is_wrong(tmp_path, capsys):
     assert main(out) == 1
     told = capsys.readouterr().err
     assert told.startswith("The site was not built. wrong.md, cell 2: ZeroDivisionError")
+
+
+def test_the_reference_has_what_lessons_use(tmp_path):
+    where = build_reference(tmp_path, ("lab.check",))
+    assert {path.name for path in (tmp_path / "api").rglob("*.html")} == {
+        "index.html",
+        "check.html",
+    }
+    page = Page(tmp_path / "api" / "lab" / "check.html")
+    assert lab.check.dot_product.__doc__.split(".")[0].split()[0] in page.text
+    assert "../../index.html" in page.all("href")
+    assert where == "api/index.html"
+    build(written(tmp_path, first="Text."), tmp_path, where)
+    assert where in Page(tmp_path / "first.html").all("href")
+
+
+def test_every_module_of_the_reference_is_there():
+    for name in MODULES:
+        assert importlib.import_module(name).__doc__
 
 
 def test_every_light_colour_of_a_scene_has_a_dark_one():

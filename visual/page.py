@@ -5,6 +5,7 @@ name that a person wrote would not run and would not be fetched.
 """
 
 from base64 import b64encode
+from collections.abc import Sequence
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
@@ -85,7 +86,7 @@ def document(title: str, theme: Theme, body: str, script: str = "", more: str = 
         text=theme.text,
         arrow=theme.arrow,
     )
-    allowed = policy(style, *([script] if script else []))
+    allowed = policy([style], [script] if script else [])
     # The end of a script is the first </script, even inside a text of it.
     module = f'<script type="module">{script}</script>\n' if script else ""
     return (
@@ -97,10 +98,12 @@ def document(title: str, theme: Theme, body: str, script: str = "", more: str = 
     )
 
 
-def policy(style: str, *scripts: str) -> str:
-    """What a page with this style and these scripts, all inline, may do: nothing else."""
-    allowed = f"default-src 'none'; style-src {_hash(style)}; base-uri 'none'; form-action 'none'"
-    return f"{allowed}; script-src {' '.join(map(_hash, scripts))}" if scripts else allowed
+def policy(styles: Sequence[str], scripts: Sequence[str] = ()) -> str:
+    """What a page with these styles and scripts, all inline, may do: nothing else."""
+    allowed = f"default-src 'none'; style-src {' '.join(map(_hash, styles))}"
+    if scripts:
+        allowed += f"; script-src {' '.join(map(_hash, scripts))}"
+    return f"{allowed}; base-uri 'none'; form-action 'none'"
 
 
 def _hash(source: str) -> str:

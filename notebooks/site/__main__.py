@@ -10,6 +10,7 @@ from pathlib import Path
 
 from building import build
 from lesson import SiteError
+from reference import build_reference
 
 LESSONS = Path(__file__).resolve().parent.parent
 
@@ -20,10 +21,12 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--out", type=Path, default=Path("site"), help="the folder to write to")
     parser.add_argument("--lessons", type=Path, default=LESSONS, help="the folder of the lessons")
     parser.add_argument("--draft", action="store_true", help="allow links to unwritten lessons")
+    parser.add_argument("--no-reference", action="store_true", help="leave out the reference")
     chosen = parser.parse_args(arguments)
     start = time.perf_counter()
     try:
-        pages = build(chosen.lessons, chosen.out, draft=chosen.draft)
+        reference = "" if chosen.no_reference else build_reference(chosen.out)
+        pages = build(chosen.lessons, chosen.out, reference, chosen.draft)
     except SiteError as error:
         print(f"The site was not built. {error}", file=sys.stderr)
         return 1

@@ -32,8 +32,9 @@ class Body:
 def build(lessons: Path, out: Path, reference: str = "", draft: bool = False) -> list[Path]:
     """Write the site of all lessons in the folder `lessons` to `out`; returns its pages.
 
-    Those of a `draft` may link to lessons that are not written yet.  `reference` is where the reference lies within the site, if it has one.  SiteError if a
-    lesson fails, links to nowhere, or its page would load anything.
+    `reference` is where the reference lies within the site, if it has one.  Lessons of a `draft`
+    may link to others that are not written yet.  SiteError if a lesson fails, links to nowhere,
+    or its page would load anything.
     """
     read = read_all(lessons, draft)
     pages = {CONTENTS: HOME} | {lesson.name: lesson.page for lesson in read}

@@ -29,13 +29,26 @@ def module(name: str) -> str:
 @cache
 def style() -> str:
     """The style of every page: one text, so one hash."""
-    stepper = module("stepper.css")
-    night = f"{HtmlFormatter(style=NIGHT).get_style_defs('.code')}\n{colours.style()}"
-    day = HtmlFormatter(style=DAY).get_style_defs(".code")
     own = (HERE / "site.css").read_text(encoding="utf-8")
-    # Paper is light, whatever the screen is.
-    dark = f"@media screen and (prefers-color-scheme:dark){{{night}}}"
-    return f"{stepper}\n{EXERCISES}{day}\n{own}\n{dark}\n"
+    pictures = f"{at_night(colours.style())}"
+    return f"{module('stepper.css')}\n{EXERCISES}{coloured('.code')}\n{own}\n{pictures}\n"
+
+
+def at_night(css: str) -> str:
+    """Style for dark screens; paper is light, whatever the screen is."""
+    return f"@media screen and (prefers-color-scheme:dark){{{css}}}"
+
+
+def coloured(frame: str) -> str:
+    """The style of highlighted code inside what the selector `frame` finds."""
+    day, night = (_spans(name, frame) for name in (DAY, NIGHT))
+    return f"{day}\n{at_night(night)}"
+
+
+def _spans(name: str, frame: str) -> str:
+    """The colours of spans alone: the frame has its own."""
+    rules = HtmlFormatter(style=name).get_style_defs(frame).splitlines()
+    return "\n".join(rule for rule in rules if rule.startswith(f"{frame} ."))
 
 
 def leaf(title: str, body: str, scripts: Sequence[str], around: str = "", after: str = "") -> str:
@@ -44,7 +57,7 @@ def leaf(title: str, body: str, scripts: Sequence[str], around: str = "", after:
     modules = "".join(f'<script type="module">{script}</script>\n' for script in scripts)
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        f'<meta http-equiv="Content-Security-Policy" content="{policy(css, *scripts)}">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy([css], scripts)}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         '<meta name="color-scheme" content="light dark">\n'
         f"<title>{text(title)}</title>\n<style>{css}</style>\n</head>\n<body>\n{around}"
