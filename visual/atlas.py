@@ -127,7 +127,10 @@ class Atlas:
             return Entry(at, view, error)
 
     def _check(self, entries: tuple["Entry", ...]) -> None:
-        """Raise ArgumentError for what was named and has no picture at all."""
+        """Raise LabError for what was named and has no picture at all, or if there is none."""
+        lacking = [entry.found for entry in entries if isinstance(entry.found, LabError)]
+        if len(lacking) == len(entries):
+            raise lacking[0]
         for name in sorted(self.named):
             options: dict[Any, list[str | LabError]] = {}
             for entry in entries:
