@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from lab import Loop
-from lab.errors import ArgumentError, listing
+from lab.errors import ArgumentError, LabError, listing
 from visual.atlas import LOOPS, ORDERS, THEMES, TITLE, VIEWS, Atlas
 from visual.atlas_checks import COSTS
 from visual.atlas_taps import own
@@ -79,10 +79,10 @@ def _page(options: argparse.Namespace) -> None:
         title=options.title,
     )
     path = atlas.save(options.out)
-    size = path.stat().st_size / 1e6
-    print(
-        f"{path}: {len(atlas.combinations)} combinations, {len(atlas.views)} views, {size:.1f} MB"
-    )
+    lacking = sum(isinstance(entry.found, LabError) for entry in atlas.entries)
+    count, size = len(atlas.entries) - lacking, path.stat().st_size / 1e6
+    more = f"; {lacking} more cannot be drawn" if lacking else ""
+    print(f"{path}: {count} pictures, {size:.1f} MB{more}.")
 
 
 def _words(text: str | None) -> list[str]:
