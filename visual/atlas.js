@@ -69,12 +69,19 @@ class List {
     this.options = options;
     for (const { value, label: words } of options) this.input.append(element("option", { value }, words));
     this.input.addEventListener("change", () => chosen(field, this.input.value));
-    this.root = element("div", { class: "scantape-control" }, element("label", {}, `${label} `, this.input));
+    this.root = element("div", { class: "scantape-control" }, element("label", {}, element("span", {}, label), this.input));
   }
 
   show(value) {
     this.input.value = value;
   }
+}
+
+// Makes wide pictures as narrow as their frame.
+function fitting(frame) {
+  const input = element("input", { type: "checkbox" });
+  input.addEventListener("change", () => frame.classList.toggle("scantape-fitted", input.checked));
+  return element("div", { class: "scantape-control" }, element("label", {}, input, "fit to the width"));
 }
 
 // What is chosen, as far as it is offered.
@@ -181,7 +188,7 @@ function startAtlas(root, place) {
     return element("div", { class: `scantape-group ${name}` }, ...offered.map((field) => choices[field].root));
   };
   const first = row("scantape-loop", "loop", "theme");
-  first.append(about);
+  first.append(fitting(frame), about);
   const last = row("scantape-views", "view");
   last.append(seen);
   const form = element("form", { class: "scantape-form", "aria-label": "what is shown" },

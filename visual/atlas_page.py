@@ -161,10 +161,9 @@ def to_page(atlas: "Atlas") -> str:
     """A page of its own for an atlas."""
     body = (
         f"<h1>{text(atlas.title)}</h1>\n"
-        "<p>Choose a loop, at which taps it reads its past, how often it is differentiated, and "
-        "what the cost is. Then walk through the steps: with the buttons, or with the arrow keys "
-        "in the picture. Point at a number to see it wherever it occurs. The address of the page "
-        "remembers what is shown.</p>\n"
+        "<p>Choose a loop, the taps at which it reads its past, how often it is differentiated, "
+        "and the cost. Then walk through the steps, with the buttons or the arrow keys. Point at a "
+        "number to see it wherever it occurs.</p>\n"
         f"{content(atlas, page=True)}"
     )
     theme = theme_named(atlas.themes[0])
