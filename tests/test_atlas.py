@@ -55,18 +55,18 @@ def leaves(tree, *keys):
 
 def pictures(data):
     """Every picture of a page by what is chosen for it, unpacked."""
-    themes = [theme["value"] for theme in data["themes"]]
+    forms = [theme["value"] for theme in data["themes"]] + ["text"]
     for (loop, taps, order, cost, view), found in leaves(data["tree"]):
-        for place, theme in enumerate(themes):
+        for place, form in enumerate(forms):
             if isinstance(found, str):
-                yield (loop, taps, int(order), cost, view, theme), found
+                yield (loop, taps, int(order), cost, view, form), found
                 continue
             unpacked = zlib.decompress(base64.b64decode(data["pictures"][found])).decode()
-            parts = unpacked.split("\0")[place :: len(themes)]
-            yield (loop, taps, int(order), cost, view, theme), "".join(parts)
+            parts = unpacked.split("\0")[place :: len(forms)]
+            yield (loop, taps, int(order), cost, view, form), "".join(parts)
 
 
-def drawn(loop, taps, order, cost, view, theme):
+def drawn(loop, taps, order, cost, view, form):
     """The picture that a choice stands for, drawn by itself."""
     chosen = {}
     for part in taps.split(";"):
@@ -74,9 +74,11 @@ def drawn(loop, taps, order, cost, view, theme):
         chosen[name] = tuple(map(int, numbers.split(",")))
     weights = cost if cost in ("last", "sum") else list(map(float, cost.split(",")))
     try:
-        return visual.draw(
+        theme = "light" if form == "text" else form
+        picture = visual.draw(
             gallery.loops[loop], view, theme, taps=chosen, order=order, cost=weights
-        ).svg()
+        )
+        return picture.text() if form == "text" else picture.svg()
     except LabError as error:
         return str(error)
 
@@ -95,10 +97,10 @@ def data():
 def test_every_picture_is_that_of_draw(data):
     choices = [choice for choice, _ in pictures(data)]
     tapped = [("square", "x:-1"), ("square", "x:-2,-1"), ("coupled", "prey:-1;hunters:-2")]
-    costs, themes = ("last", "0,0.5,1,0"), ("light", "dark")
-    grid = product(tapped, (1, 2), costs, GRID["views"], themes)
-    expected = {(*loop, order, cost, view, theme) for loop, order, cost, view, theme in grid}
-    assert len(choices) == len(expected) == 72
+    costs, forms = ("last", "0,0.5,1,0"), ("light", "dark", "text")
+    grid = product(tapped, (1, 2), costs, GRID["views"], forms)
+    expected = {(*loop, order, cost, view, form) for loop, order, cost, view, form in grid}
+    assert len(choices) == len(expected) == 108
     assert set(choices) == expected
     assert wrong(data) == []
 
@@ -108,14 +110,15 @@ def test_the_comparison_sees_another_picture(data):
     orders = tree["square"]["x:-1"]
     orders["1"]["last"]["tapes"] = orders["2"]["last"]["tapes"]
     found = wrong({**data, "tree": tree})
-    assert found == [("square", "x:-1", 1, "last", "tapes", theme) for theme in ("light", "dark")]
+    forms = ("light", "dark", "text")
+    assert found == [("square", "x:-1", 1, "last", "tapes", form) for form in forms]
     other = {**data, "tree": tree, "themes": data["themes"][::-1]}
-    assert len(wrong(other)) == 24
+    assert sum(form != "text" for *_, form in wrong(other)) == 24
 
 
 def test_what_a_loop_does_not_have_is_told_where_it_would_be(data):
-    reasons = {choice: found for choice, found in pictures(data) if "<svg" not in found}
-    assert {(loop, cost) for loop, _, _, cost, *_ in reasons} == {("coupled", "0,0.5,1,0")}
+    reasons = {choice: found for choice, found in leaves(data["tree"]) if type(found) is str}
+    assert {(loop, cost) for loop, _, _, cost, _ in reasons} == {("coupled", "0,0.5,1,0")}
     assert all("3 steps" in reason and "4" in reason for reason in reasons.values())
     page = visual.Atlas(**GRID).page()
     assert "<summary>6 of 36 pictures are not there</summary>" in page
@@ -184,10 +187,13 @@ def test_taps_of_sequences_and_of_loops_without_states():
     )
     assert [taps.words for taps in offered(loop)] == ["none"]
     assert pattern(loop, {"u": (0, 1)}).words == "0, 1"
+    window = visual.Atlas(["window"], taps={"window": [(-1,), {"u": (0, 1, 2)}, {"x": (-1,)}]})
+    found = [taps.words for taps in window.taps["window"]]
+    assert found == ["x −1 · u −1, 0, 1", "x −1 · u 0, 1, 2"]
     with pytest.raises(ArgumentError, match="it has no state"):
         pattern(loop, (-1,))
     page = visual.Atlas([loop], orders=[1], costs=["sum"], views=["unrolled"]).page()
-    assert len(list(pictures(Data(page).found[0]))) == 2
+    assert len(list(pictures(Data(page).found[0]))) == 3
 
 
 WRONG = [
@@ -197,7 +203,10 @@ WRONG = [
     ({"loops": [LOOPS["nan"], LOOPS["inf"]]}, ["scan_fn", "name"]),
     ({"taps": {"gap": [(-1,)]}, "loops": "square"}, ["gap", "square"]),
     ({"taps": [(-1,)]}, ["taps", "by the names of loops"]),
-    ({"taps": {"square": (-2, -1)}}, ["square", "(-2, -1)"]),
+    ({"taps": {"square": (-2, -1)}}, ["square", "(-2, -1)", "[(-1,), (-2, -1)]"]),
+    ({"taps": {"square": {"x": (-1,)}}}, ["square", "several patterns"]),
+    ({"taps": {"square": []}}, ["square", "one at least"]),
+    ({"taps": {"square": [{"x": -1}]}}, ["x", "as in (-1,)"]),
     ({"taps": {"square": [(0,)]}}, ["below 0"]),
     ({"taps": {"square": [{"y": (-1,)}]}}, ["'y'", "x"]),
     ({"taps": {"logistic": [(-2, -1)]}}, ["[-2, -1]", "exactly 1 tap"]),
@@ -205,6 +214,7 @@ WRONG = [
     ({"orders": [True]}, ["True", "whole number"]),
     ({"orders": ["1"]}, ["'1'", "whole number"]),
     ({"costs": ["mean"]}, ["mean", "last and sum"]),
+    ({"costs": (0, 0, 1)}, ["0", "(0, 0, 1, 0.5)"]),
     ({"costs": ["last", (1, 2)], "loops": "square", "orders": 1, "views": "taps"}, ["(1.0, 2.0)"]),
     ({"views": ["tape"]}, ["tape", "tapes"]),
     ({"views": "phases", "loops": "square", "orders": [0, 1], "themes": "pink"}, ["pink", "dark"]),

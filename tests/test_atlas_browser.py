@@ -66,6 +66,8 @@ def test_what_is_chosen_is_shown_walked_and_found_again(browser, path):  # noqa:
         found = shown(page, "square", "x:-2,-1", "2", "last", "tapes")
         assert found == words("square", "tapes", taps=taps, order=2)
         assert page.evaluate("document.activeElement.value") == "tapes"  # the focus is kept
+        twin = visual.draw(gallery.loops["square"], "tapes", taps=taps, order=2).text()
+        assert page.text_content("pre[aria-label='as text']") == twin
         page.focus("input[aria-label=step]")
         for _ in range(5):
             page.keyboard.press("ArrowRight")
@@ -119,10 +121,11 @@ def test_axe_finds_nothing(browser, path, scheme):  # noqa: F811
     assert found == words("square", "unrolled", scheme)
     radio(page, "cost", "0,0,0,1").check()
     page.get_by_label("loop").select_option("coupled")
-    page.click("summary")
+    page.click("summary:visible")
     violations = Axe().run(page).response["violations"]
     radio(page, "cost", "last").check()
     shown(page, "coupled", "prey:-1;hunters:-1", "1", "last", "unrolled")
+    page.click("summary >> text=as text")
     violations += Axe().run(page).response["violations"]
     assert page.evaluate("document.documentElement.dataset.colours") == scheme
     page.close()

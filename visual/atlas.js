@@ -3,7 +3,7 @@
 //
 // The data has the choices, `pictures` packed by deflate in base64, and a `tree` that leads from
 // loop, taps, order, cost and view to the number of a picture, or to a text that says why there
-// is none.  What is chosen stands in the address behind #, and comes from there.
+// is none.  What is unpacked has the picture in all themes and as text, part by part, by turns.  What is chosen stands in the address behind #, and comes from there.
 
 const FIELDS = ["loop", "taps", "order", "cost", "view"]; // as the tree branches
 const UNPACKED = 40; // pictures that are kept unpacked
@@ -25,14 +25,16 @@ class Pictures {
     this.kept = new Map();
   }
 
-  async source(number, theme) {
+  // A picture in a theme as SVG, and as plain text.
+  async forms(number, theme) {
     const found = this.kept.get(number) || unpack(this.packed[number]);
     this.kept.delete(number);
     this.kept.set(number, found);
     if (this.kept.size > UNPACKED) this.kept.delete(this.kept.keys().next().value);
-    const place = this.themes.indexOf(theme);
     const parts = (await found).split("\0");
-    return parts.filter((_, part) => part % this.themes.length === place).join("");
+    const turns = [...this.themes, "text"];
+    const form = (name) => parts.filter((_, part) => part % turns.length === turns.indexOf(name)).join("");
+    return { svg: form(theme), text: form("text") };
   }
 }
 
@@ -158,6 +160,14 @@ class Address {
   }
 }
 
+// Whether what is around an atlas is dark; a page of its own is what its reader likes.
+function isDark(root) {
+  const scheme = getComputedStyle(root).colorScheme;
+  if (scheme.trim() === "dark") return true;
+  const either = root.hasAttribute("data-page") || scheme.includes("dark");
+  return either && matchMedia("(prefers-color-scheme: dark)").matches;
+}
+
 function startAtlas(root, place) {
   const data = JSON.parse(root.querySelector("script[type='application/json']").textContent);
   const state = new State(data);
@@ -169,7 +179,6 @@ function startAtlas(root, place) {
   const seen = element("p", { class: "scantape-about" });
   const told = element("p", { class: "scantape-problem", role: "status" });
   const link = element("a", {}, "link to what is shown");
-  const dark = matchMedia("(prefers-color-scheme: dark)");
   let walking = stepper(walked);
   let shown = 0;
 
@@ -195,7 +204,9 @@ function startAtlas(root, place) {
     first, row("scantape-taps", "taps"), row("scantape-derivative", "order", "cost"), last);
   form.addEventListener("submit", (event) => event.preventDefault());
   root.prepend(form, told);
-  walked.after(element("p", { class: "scantape-link" }, link));
+  const twin = element("pre", { role: "region", "aria-label": "as text", tabindex: "0" });
+  const text = element("details", {}, element("summary", {}, "as text"), twin);
+  walked.after(text, element("p", { class: "scantape-link" }, link));
 
   function chosen(field, value) {
     const before = state.now.loop;
@@ -218,9 +229,9 @@ function startAtlas(root, place) {
   async function draw() {
     const number = ++shown;
     const { found } = state;
-    let source = "";
+    let forms = { svg: "", text: "" };
     try {
-      if (typeof found === "number") source = await pictures.source(found, state.now.theme);
+      if (typeof found === "number") forms = await pictures.forms(found, state.now.theme);
       else told.textContent = found || "This is not on the page.";
     } catch (error) {
       told.textContent = typeof DecompressionStream === "undefined"
@@ -228,15 +239,17 @@ function startAtlas(root, place) {
         : `This picture cannot be unpacked: ${error.message}`;
     }
     if (number !== shown) return; // something else was chosen meanwhile
-    paint(source);
+    paint(forms);
   }
 
-  function paint(source) {
+  function paint(forms) {
     const speed = walked.querySelector("select")?.value;
     walking.destroy();
-    const svg = source && document.importNode(new DOMParser().parseFromString(source, "image/svg+xml").documentElement, true);
+    const parsed = forms.svg && new DOMParser().parseFromString(forms.svg, "image/svg+xml");
+    const svg = parsed && document.importNode(parsed.documentElement, true);
     frame.replaceChildren(svg || "");
-    frame.hidden = !svg;
+    frame.hidden = text.hidden = !svg;
+    twin.textContent = forms.text;
     frame.setAttribute("aria-label", svg ? `picture: ${state.now.view}` : "picture");
     walking = stepper(walked, { step: state.step, changed: moved });
     if (speed && walked.querySelector("select")) walked.querySelector("select").value = speed;
@@ -259,7 +272,7 @@ function startAtlas(root, place) {
     return show(words && `The address asks for what is not on this page: ${words}.`);
   }
 
-  if (dark.matches) state.choose("theme", "dark");
+  if (isDark(root)) state.choose("theme", "dark");
   addEventListener("hashchange", () => Object.keys(address.read()).length && follow());
   return follow();
 }

@@ -9,6 +9,7 @@ network.  A page of one's own takes the parts: `content` once for every atlas, `
 """
 
 import os
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -17,13 +18,13 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from lab import LabError, Loop
+from lab import LabError, Loop, ManyScansWarning
 from lab.errors import ArgumentError
 from visual.atlas_checks import COSTS, Cost, cost_of, loops_of, order_of, several, taps_of
 from visual.atlas_taps import Pattern
 from visual.drawing import draw
 from visual.files import as_path, check_path, write_whole
-from visual.pictures import picture_named
+from visual.pictures import Picture, picture_named
 from visual.theme import theme_named
 
 if TYPE_CHECKING:
@@ -45,10 +46,10 @@ class Combination:
     order: int
     cost: Cost
 
-    def svg(self, view: str, theme: str) -> str:
+    def picture(self, view: str, theme: str) -> Picture:
         """A picture of it; LabError if there is none."""
         taps = self.taps.chosen
-        return draw(self.loop, view, theme, taps=taps, order=self.order, cost=self.cost).svg()
+        return draw(self.loop, view, theme, taps=taps, order=self.order, cost=self.cost)
 
 
 # What a person can name, and where an entry has it; taps are checked beforehand.
@@ -88,14 +89,12 @@ class Atlas:
     def __post_init__(self) -> None:
         put = object.__setattr__
         put(self, "named", frozenset(name for name in NAMED if getattr(self, name) is not None))
-        put(self, "loops", loops_of(several("loops", self.loops, LOOPS)))
+        put(self, "loops", loops_of(self.loops, LOOPS))
         put(self, "taps", taps_of(self.loops, {} if self.taps is None else self.taps))
-        put(self, "orders", tuple(map(order_of, several("orders", self.orders, ORDERS))))
-        put(self, "costs", tuple(map(cost_of, several("costs", self.costs, COSTS))))
-        views = several("views", self.views, VIEWS)
-        put(self, "views", tuple(picture_named(view).name for view in views))
-        themes = several("themes", self.themes, THEMES)
-        put(self, "themes", tuple(theme_named(theme).name for theme in themes))
+        put(self, "orders", several("orders", self.orders, ORDERS, order_of))
+        put(self, "costs", several("costs", self.costs, COSTS, cost_of))
+        put(self, "views", several("views", self.views, VIEWS, lambda v: picture_named(v).name))
+        put(self, "themes", several("themes", self.themes, THEMES, lambda t: theme_named(t).name))
         if not isinstance(self.title, str) or not self.title.strip():
             raise ArgumentError(f"title = {self.title!r:.60}: expected a text, not empty.")
 
@@ -114,7 +113,11 @@ class Atlas:
         from tqdm import tqdm  # only who draws many pictures pays for the import
 
         progress = tqdm(self.combinations, "page", unit="combination", leave=False, delay=1)
-        found = tuple(self._entry(one, view) for one in progress for view in self.views)
+        with warnings.catch_warnings():
+            warnings.simplefilter(
+                "ignore", ManyScansWarning
+            )  # progress shows that it takes a while
+            found = tuple(self._entry(one, view) for one in progress for view in self.views)
         self._check(found)
         return found
 
@@ -122,7 +125,9 @@ class Atlas:
         from visual.atlas_page import Entry, pack
 
         try:
-            return Entry(at, view, pack([at.svg(view, theme) for theme in self.themes]))
+            pictures = [at.picture(view, theme) for theme in self.themes]
+            forms = [picture.svg() for picture in pictures] + [pictures[0].text()]
+            return Entry(at, view, pack(forms))
         except LabError as error:
             return Entry(at, view, error)
 

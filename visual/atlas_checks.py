@@ -1,6 +1,6 @@
 """What a person may choose for an atlas, checked: every refusal says what is allowed."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import Any
 
@@ -14,25 +14,22 @@ Cost = str | tuple[float, ...]
 COSTS = ("last", "sum")
 
 
-def several(name: str, given: Any, usual: tuple[Any, ...]) -> tuple[Any, ...]:
-    """What was given, once each, or else what is usual."""
+def several(
+    name: str, given: Any, usual: tuple[Any, ...], made: Callable[[Any], Any]
+) -> tuple[Any, ...]:
+    """What is `made` of all that was given, or else of what is usual; every one once."""
     if given is None:
-        return usual
+        given = usual
     single = isinstance(given, str | Loop) or not isinstance(given, Iterable)
-    found = (given,) if single else tuple(given)
+    found = tuple(dict.fromkeys(map(made, (given,) if single else given)))
     if not found:
         raise ArgumentError(f"{name} = {given!r:.60}: expected one at least.")
-    once: list[Any] = []
-    for one in found:
-        frozen = tuple(one) if isinstance(one, list) else one
-        if not any(frozen is other or frozen == other for other in once):
-            once.append(frozen)
-    return tuple(once)
+    return found
 
 
-def loops_of(given: tuple[Any, ...]) -> tuple[Loop, ...]:
+def loops_of(given: Any, usual: tuple[str, ...]) -> tuple[Loop, ...]:
     """Loops, by name or themselves, whose names differ."""
-    found = tuple(map(_loop, given))
+    found = several("loops", given, usual, _loop)
     names = [loop.name for loop in found]
     for name in names:
         if names.count(name) > 1:
@@ -63,13 +60,24 @@ def taps_of(loops: tuple[Loop, ...], given: Any) -> Mapping[str, tuple[Pattern, 
             raise ArgumentError(
                 f"taps of {name!r:.60}: the loops of this page are {listing(names)}."
             )
-    return MappingProxyType(
-        {
-            loop.name: tuple(dict.fromkeys(pattern(loop, taps) for taps in given[loop.name]))
-            if given.get(loop.name)
-            else offered(loop)
-            for loop in loops
-        }
+    return MappingProxyType({loop.name: _patterns(loop, given.get(loop.name)) for loop in loops})
+
+
+def _patterns(loop: Loop, given: Any) -> tuple[Pattern, ...]:
+    """The patterns of a loop; each of them tells of all variables that one of them names."""
+    if given is None:
+        return offered(loop)
+    several_given = isinstance(given, Iterable) and not isinstance(given, str | Mapping)
+    listed = tuple(given) if several_given else (given,)
+    if not several_given or not all(isinstance(one, Iterable) for one in listed):
+        raise ArgumentError(
+            f"taps of loop {loop.name} = {given!r:.60}: expected several patterns, as in "
+            "[(-1,), (-2, -1)]."
+        )
+    found = [pattern(loop, one) for one in listed]
+    names = dict.fromkeys(name for one in found for name in one.chosen)
+    return several(
+        f"taps of loop {loop.name}", found, (), lambda one: pattern(loop, one.chosen, names)
     )
 
 
@@ -83,9 +91,9 @@ def order_of(value: Any) -> int:
 
 def cost_of(value: Any) -> Cost:
     """The name of a cost, or the weights of the steps."""
-    if isinstance(value, str) and value not in COSTS:
-        raise ArgumentError(
-            f"costs: {value!r:.60} is no cost; expected {listing(COSTS)}, or one weight for each "
-            "step, as in (0, 0, 1, 0.5)."
-        )
-    return choose(cost=value).cost
+    if value in COSTS if isinstance(value, str) else isinstance(value, Iterable):
+        return choose(cost=value).cost
+    raise ArgumentError(
+        f"costs: {value!r:.60} is no cost; expected {listing(COSTS)}, or one weight for each step, "
+        "as in ['last', (0, 0, 1, 0.5)]."
+    )

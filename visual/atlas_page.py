@@ -1,8 +1,8 @@
 """An atlas as HTML: its pictures packed into JSON, and what shows them without Python.
 
-A picture in all of its colours is one text, packed by deflate and written in base64.  In that
-text the parts of the light and of the dark picture take turns, from tag to tag, so that deflate
-finds the one in the other; in the page they are told apart by the character between them.
+A picture in all of its colours, and as plain text, is packed by deflate and written in base64.
+What is packed has the parts of the light and of the dark picture by turns, from tag to tag, so
+that deflate finds the one in the other; the character between the parts tells them apart again.
 Pictures that are the same are there once.
 """
 
@@ -33,9 +33,9 @@ BETWEEN = "\0"  # no XML has it
 TAGS = re.compile(r"(?=<)")
 
 
-def pack(pictures: Sequence[str]) -> str:
-    """One picture in several colours, packed."""
-    rows = zip_longest(*map(TAGS.split, pictures), fillvalue="")
+def pack(forms: Sequence[str]) -> str:
+    """One picture in several forms, packed."""
+    rows = zip_longest(*map(TAGS.split, forms), fillvalue="")
     parts = BETWEEN.join(chain.from_iterable(rows))
     return b64encode(zlib.compress(parts.encode(), 9)).decode()
 
@@ -63,7 +63,7 @@ class Entry:
 
 def cost_key(cost: "Cost") -> str:
     """The name of a cost, or its weights."""
-    return cost if isinstance(cost, str) else ",".join(f"{weight:g}" for weight in cost)
+    return cost if isinstance(cost, str) else ",".join(repr(one).removesuffix(".0") for one in cost)
 
 
 def data(atlas: "Atlas") -> str:
@@ -89,7 +89,7 @@ def _choices(atlas: "Atlas") -> dict[str, Any]:
             {
                 "value": loop.name,
                 "about": loop.reason,
-                "named": f"taps of {atlas.taps[loop.name][0].names}",
+                "named": atlas.taps[loop.name][0].names,
                 "taps": [_option(taps.key, taps.words) for taps in atlas.taps[loop.name]],
             }
             for loop in atlas.loops
@@ -111,7 +111,7 @@ def content(atlas: "Atlas", page: bool = False) -> str:
     The colours of a `page` of its own are those of the picture.
     """
     first = next(entry for entry in atlas.entries if isinstance(entry.found, str))
-    shown = first.at.svg(first.view, atlas.themes[0])
+    shown = first.at.picture(first.view, atlas.themes[0]).svg()
     return (
         f'<div class="scantape scantape-bench scantape-atlas" data-atlas{" data-page" * page}>\n'
         f"<noscript><p>{text(_without(first))}</p></noscript>\n"
@@ -171,9 +171,16 @@ def to_page(atlas: "Atlas") -> str:
 
 
 def _schemes(names: Iterable[str]) -> Iterator[str]:
-    """The colours of the page, for those of its pictures."""
+    """The colours of the page, for those of its pictures; and those before a script chooses."""
     for name in names:
-        theme = THEMES[name]
-        scheme = "dark" if name == "dark" else "light"
-        yield f":root[data-colours={name}]{{color-scheme:{scheme}}}"
-        yield f":root[data-colours={name}] body{{background:{theme.background};color:{theme.text}}}"
+        yield _scheme(name, f"[data-colours={name}]")
+    if "dark" in names:
+        yield f"@media (prefers-color-scheme:dark){{{_scheme('dark', ':not([data-colours])')}}}"
+
+
+def _scheme(name: str, where: str) -> str:
+    theme = THEMES[name]
+    return (
+        f":root{where}{{color-scheme:{'dark' if name == 'dark' else 'light'}}}"
+        f":root{where} body{{background:{theme.background};color:{theme.text}}}"
+    )

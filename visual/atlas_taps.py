@@ -1,6 +1,6 @@
 """The tap patterns that an atlas offers for a loop."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,8 +33,8 @@ class Pattern:
 
     @property
     def names(self) -> str:
-        """The variables that have taps, for a reader."""
-        return listing(name for name, _ in self.taps)
+        """Whose taps they are, for a reader."""
+        return f"taps of {listing(name for name, _ in self.taps)}" if self.taps else "taps"
 
     @property
     def words(self) -> str:
@@ -53,26 +53,21 @@ def own(loop: Loop) -> Pattern:
     return Pattern(tuple((state.name, state.taps) for state in loop.states))
 
 
-def pattern(loop: Loop, given: Any) -> Pattern:
+def pattern(loop: Loop, given: Any, names: Iterable[str] = ()) -> Pattern:
     """A pattern as a person gives it: taps of the first state, or taps by name.
 
+    It has the taps of all states, and of the variables that are in `names` besides.
     ArgumentError if the loop cannot have them.
     """
-    if isinstance(given, Pattern):
-        given = given.chosen
     if not isinstance(given, Mapping):
         if not loop.states:
             raise ArgumentError(f"taps of loop {loop.name} = {given!r:.60}: it has no state.")
         given = {loop.states[0].name: given}
-    try:
-        taps = {**own(loop).chosen, **{name: tuple(taps) for name, taps in given.items()}}
-    except TypeError:
-        raise ArgumentError(
-            f"taps of loop {loop.name} = {given!r:.60}: a pattern is one or several taps, as in "
-            "(-2, -1), or taps by name, as in {'x': (-2, -1)}."
-        ) from None
-    chosen = loop.with_taps(taps).variables
-    return Pattern(tuple((name, chosen[name].taps) for name in taps))  # type: ignore[union-attr]
+    chosen = loop.with_taps(given).variables
+    all_names = dict.fromkeys([*own(loop).chosen, *names, *given])
+    return Pattern(
+        tuple((name, chosen[name].taps) for name in all_names)  # type: ignore[union-attr]
+    )
 
 
 def offered(loop: Loop) -> tuple[Pattern, ...]:
