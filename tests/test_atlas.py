@@ -122,7 +122,7 @@ def test_what_a_loop_does_not_have_is_told_where_it_would_be(data):
     assert all("3 steps" in reason and "4" in reason for reason in reasons.values())
     page = visual.Atlas(**GRID).page()
     assert "<summary>6 of 36 pictures are not there</summary>" in page
-    assert "tapes of coupled, taps prey −1 · hunters −2, order 2, cost 0,0.5,1,0" in page
+    assert "<li>unrolled, tapes and taps of coupled, cost 0,0.5,1,0: cost: the loop makes 3" in page
 
 
 def test_the_same_picture_is_there_once(data):
@@ -236,7 +236,18 @@ def test_what_has_no_picture_at_all_is_refused():
     with pytest.raises(ArgumentError, match="orders: nothing of 0 can be drawn"):
         visual.Atlas("square", orders=[0, 1], views="phases").page()
     left = visual.Atlas("square", orders=[0], costs=["last"]).page()  # views were not named
-    assert "begin at order 1. So there is no phases of square, taps −1, order 0, cost last;" in left
+    assert "<li>phases: order = 0: nothing is differentiated; the phases begin at order 1" in left
+
+
+def test_what_is_not_there_is_told_one_by_one_where_it_is_no_part_of_the_grid():
+    atlas = visual.Atlas("square", orders=[1, 2], costs=["last"], views="taps")
+    found = [
+        replace(entry, found=GraphError("why")) if place in (0, 3) else entry
+        for place, entry in enumerate(atlas.entries)
+    ]
+    object.__setattr__(atlas, "entries", tuple(found))
+    words = "taps of square, taps −1, order 1, cost last; square, taps −2, −1, order 2, cost last"
+    assert f"2 of 8 pictures are not there</summary><ul><li>{words}: why</li>" in atlas.content
 
 
 def test_a_parameter_that_is_taken_by_name_has_no_taps():

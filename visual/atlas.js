@@ -232,7 +232,7 @@ function startAtlas(root, place) {
     let forms = { svg: "", text: "" };
     try {
       if (typeof found === "number") forms = await pictures.forms(found, state.now.theme);
-      else told.textContent = found || "This is not on the page.";
+      else told.textContent = `There is no such picture. ${found || ""}`;
     } catch (error) {
       told.textContent = typeof DecompressionStream === "undefined"
         ? "This browser is too old to unpack the pictures: it has no DecompressionStream."

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lab import LabError
+from visual.atlas_lacking import lacking
 from visual.page import document
 from visual.pictures import PICTURES
 from visual.svg import text
@@ -52,13 +53,18 @@ class Entry:
     def keys(self) -> tuple[str, ...]:
         """Where it is found in the page's data."""
         at = self.at
-        return (at.loop.name, at.taps.key, str(at.order), cost_key(at.cost), self.view)
+        return (at.loop.name, at.taps.key, str(at.order), self.cost, self.view)
+
+    @property
+    def cost(self) -> str:
+        """The cost, as it is named on the page."""
+        return cost_key(self.at.cost)
 
     @property
     def words(self) -> str:
         """Where it is found, for a reader."""
         at = self.at
-        return f"{at.loop.name}, taps {at.taps.words}, order {at.order}, cost {cost_key(at.cost)}"
+        return f"{at.loop.name}, taps {at.taps.words}, order {at.order}, cost {self.cost}"
 
 
 def cost_key(cost: "Cost") -> str:
@@ -117,7 +123,7 @@ def content(atlas: "Atlas", page: bool = False) -> str:
         f"<noscript><p>{text(_without(first))}</p></noscript>\n"
         '<div class="scantape-walked"><div class="picture" role="group" tabindex="0" '
         f'aria-label="picture">{shown}</div></div>\n'
-        f"{''.join(_lacking(atlas))}"
+        f"{lacking(atlas)}"
         f'<script type="application/json">{data(atlas)}</script>\n</div>'
     )
 
@@ -127,22 +133,6 @@ def _without(first: Entry) -> str:
         "The pictures of this page are unpacked by its own script, and this browser does not run "
         f"it. One of them is shown: {first.view} of {first.words}."
     )
-
-
-def _lacking(atlas: "Atlas") -> Iterator[str]:
-    """What is not there, and why."""
-    reasons: dict[str, list[str]] = {}
-    for entry in atlas.entries:
-        if isinstance(entry.found, LabError):
-            reasons.setdefault(str(entry.found), []).append(f"{entry.view} of {entry.words}")
-    if reasons:
-        count, total = sum(map(len, reasons.values())), len(atlas.entries)
-        rows = "".join(
-            f"<li>{text(why)} So there is no {text('; no '.join(which))}.</li>"
-            for why, which in reasons.items()
-        )
-        yield f"<details><summary>{count} of {total} pictures are not there</summary>"
-        yield f"<ul>{rows}</ul></details>\n"
 
 
 @cache
@@ -162,8 +152,8 @@ def to_page(atlas: "Atlas") -> str:
     body = (
         f"<h1>{text(atlas.title)}</h1>\n"
         "<p>Choose a loop, the taps at which it reads its past, how often it is differentiated, "
-        "and the cost. Then walk through the steps, with the buttons or the arrow keys. Point at a "
-        "number to see it wherever it occurs.</p>\n"
+        "and the cost. Walk through the steps with the buttons or the arrow keys. Point at a "
+        "number to find it elsewhere.</p>\n"
         f"{content(atlas, page=True)}"
     )
     theme = theme_named(atlas.themes[0])
