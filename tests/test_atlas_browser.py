@@ -78,7 +78,7 @@ def test_what_is_chosen_is_shown_walked_and_found_again(browser, path):  # noqa:
         radio(page, "view", "unrolled").check()
         shown(page, "square", "x:-2,-1", "2", "last", "unrolled")
         assert now(page) == 5
-        page.wait_for_function("() => location.hash.includes('step=5')")
+        page.wait_for_function("() => location.hash.includes('view=unrolled&step=5')")
         link = page.get_attribute(".scantape-link a", "href")
         assert link == page.evaluate("location.hash")
         assert "loop=square&taps=x:-2,-1&order=2&cost=last&view=unrolled" in link

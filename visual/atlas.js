@@ -1,5 +1,5 @@
 // An atlas: pictures that were drawn beforehand, to choose from.  This file is joined to
-// stepper.js and uses its `element` and `stepper`.
+// stepper.js and atlas_form.js, whose functions it uses.
 //
 // The data has the choices, `pictures` packed by deflate in base64, and a `tree` that leads from
 // loop, taps, order, cost and view to the number of a picture, or to a text that says why there
@@ -38,54 +38,6 @@ class Pictures {
   }
 }
 
-// One choice among several, as radio buttons or as a list.
-class Choice {
-  constructor(field, label, options, chosen) {
-    this.field = field;
-    this.chosen = chosen;
-    this.inputs = [];
-    this.root = element("fieldset", { class: "scantape-control" });
-    this.offer(label, options);
-  }
-
-  offer(label, options) {
-    this.options = options;
-    this.inputs = options.map(({ value, label: words, about }) => {
-      const input = element("input", { type: "radio", name: this.field, value });
-      input.addEventListener("change", () => this.chosen(this.field, value));
-      const named = element("label", about ? { title: about } : {}, input, words);
-      return { input, named };
-    });
-    this.root.replaceChildren(element("legend", {}, label), ...this.inputs.map(({ named }) => named));
-  }
-
-  show(value) {
-    for (const { input } of this.inputs) input.checked = input.value === value;
-  }
-}
-
-class List {
-  constructor(field, label, options, chosen) {
-    this.field = field;
-    this.input = element("select");
-    this.options = options;
-    for (const { value, label: words } of options) this.input.append(element("option", { value }, words));
-    this.input.addEventListener("change", () => chosen(field, this.input.value));
-    this.root = element("div", { class: "scantape-control" }, element("label", {}, element("span", {}, label), this.input));
-  }
-
-  show(value) {
-    this.input.value = value;
-  }
-}
-
-// Makes wide pictures as narrow as their frame.
-function fitting(frame) {
-  const input = element("input", { type: "checkbox" });
-  input.addEventListener("change", () => frame.classList.toggle("scantape-fitted", input.checked));
-  return element("div", { class: "scantape-control" }, element("label", {}, input, "fit to the width"));
-}
-
 // What is chosen, as far as it is offered.
 class State {
   constructor(data) {
@@ -93,6 +45,7 @@ class State {
     this.tapped = new Map(); // the taps that were last chosen for a loop
     this.now = {};
     this.step = null;
+    this.coloured = false; // else the colours are the reader's, and no matter of the address
     this.choose("loop", data.loops[0].value);
     for (const field of ["order", "cost", "view", "theme"]) this.now[field] = this.options(field)[0].value;
   }
@@ -103,6 +56,11 @@ class State {
 
   options(field) {
     return field === "taps" ? this.loop.taps : this.data[`${field}s`];
+  }
+
+  label(field) {
+    const { value, label } = this.options(field).find((option) => option.value === this.now[field]);
+    return label || value;
   }
 
   // Whether `value` is offered; then it is chosen.
@@ -134,17 +92,19 @@ class Address {
   read() {
     const found = {};
     for (const [key, value] of Address.all) {
-      const [before, field] = key.includes(".") ? [key.slice(0, key.indexOf(".") + 1), key.slice(key.indexOf(".") + 1)] : ["", key];
-      if (before === this.before) found[field] = value;
+      const field = key.slice(this.before.length);
+      if (key.startsWith(this.before) && !field.includes(".")) found[field] = value;
     }
     return found;
   }
 
   with(state) {
     const all = location.hash.includes("=") ? Address.all : new URLSearchParams();
-    for (const field of [...FIELDS, "theme"]) all.set(this.before + field, state.now[field]);
-    if (state.step === null) all.delete(`${this.before}step`);
-    else all.set(`${this.before}step`, state.step);
+    const told = { ...state.now, theme: state.coloured ? state.now.theme : null, step: state.step };
+    for (const [field, value] of Object.entries(told)) {
+      if (value === null) all.delete(this.before + field);
+      else all.set(this.before + field, value);
+    }
     return `#${String(all).replaceAll("%3A", ":").replaceAll("%2C", ",")}`;
   }
 
@@ -168,117 +128,105 @@ function isDark(root) {
   return either && matchMedia("(prefers-color-scheme: dark)").matches;
 }
 
-function startAtlas(root, place) {
-  const data = JSON.parse(root.querySelector("script[type='application/json']").textContent);
-  const state = new State(data);
-  const address = new Address(place);
-  const pictures = new Pictures(data.pictures, data.themes.map(({ value }) => value));
-  const walked = root.querySelector(".scantape-walked");
-  const frame = walked.querySelector(".picture");
-  const about = element("p", { class: "scantape-about" });
-  const seen = element("p", { class: "scantape-about" });
-  const told = element("p", { class: "scantape-problem", role: "status" });
-  const link = element("a", {}, "link to what is shown");
-  let walking = stepper(walked);
-  let shown = 0;
-
-  const choices = {
-    loop: new List("loop", "loop", data.loops.map(({ value }) => ({ value, label: value })), chosen),
-    theme: new List("theme", "colours", data.themes, chosen),
-    taps: new Choice("taps", state.loop.named, state.loop.taps, chosen),
-    order: new Choice("order", "order of the derivative", data.orders, chosen),
-    cost: new Choice("cost", "cost", data.costs, chosen),
-    view: new Choice("view", "view", data.views, chosen),
-  };
-
-  // The form: a single choice is none, and is not offered.
-  const row = (name, ...fields) => {
-    const offered = fields.filter((field) => field === "taps" || state.options(field).length > 1);
-    return element("div", { class: `scantape-group ${name}` }, ...offered.map((field) => choices[field].root));
-  };
-  const first = row("scantape-loop", "loop", "theme");
-  first.append(fitting(frame), about);
-  const last = row("scantape-views", "view");
-  last.append(seen);
-  const form = element("form", { class: "scantape-form", "aria-label": "what is shown" },
-    first, row("scantape-taps", "taps"), row("scantape-derivative", "order", "cost"), last);
-  form.addEventListener("submit", (event) => event.preventDefault());
-  root.prepend(form, told);
-  const twin = element("pre", { role: "region", "aria-label": "as text", tabindex: "0" });
-  const text = element("details", {}, element("summary", {}, "as text"), twin);
-  walked.after(text, element("p", { class: "scantape-link" }, link));
-
-  function chosen(field, value) {
-    const before = state.now.loop;
-    state.choose(field, value);
-    if (state.now.loop !== before) choices.taps.offer(state.loop.named, state.loop.taps);
-    show();
-    address.write(state);
+// An atlas in a page; `place` is its number there.
+class Atlas {
+  constructor(root, place) {
+    const data = JSON.parse(root.querySelector("script[type='application/json']").textContent);
+    this.root = root;
+    this.state = new State(data);
+    this.address = new Address(place);
+    this.pictures = new Pictures(data.pictures, data.themes.map(({ value }) => value));
+    this.walked = root.querySelector(".scantape-walked");
+    this.frame = this.walked.querySelector(".picture");
+    this.walking = stepper(this.walked);
+    this.shown = 0;
+    if (isDark(root)) this.state.choose("theme", "dark");
+    this.build();
+    addEventListener("hashchange", () => Object.keys(this.address.read()).length && this.follow());
+    this.follow();
   }
 
-  function show(problem = "") {
-    for (const [field, choice] of Object.entries(choices)) choice.show(state.now[field]);
-    about.textContent = state.loop.about;
-    seen.textContent = data.views.find(({ value }) => value === state.now.view).about;
-    link.href = address.with(state);
-    told.textContent = problem;
-    if (root.hasAttribute("data-page")) document.documentElement.dataset.colours = state.now.theme;
-    return draw();
+  build() {
+    const chosen = (field, value) => this.choose(field, value);
+    this.form = new Form(this.state, chosen, fitting(this.frame));
+    this.told = element("p", { class: "scantape-problem", role: "status" });
+    this.heard = element("p", { class: "scantape-heard", role: "status" }); // by who cannot see it
+    this.root.prepend(this.form.root, this.told, this.heard);
+    this.twin = element("pre", { role: "region", "aria-label": "as text", tabindex: "0" });
+    this.text = element("details", {}, element("summary", {}, "as text"), this.twin);
+    this.link = element("a", {}, "link to what is shown");
+    this.walked.after(this.text, element("p", { class: "scantape-link" }, this.link));
   }
 
-  async function draw() {
-    const number = ++shown;
-    const { found } = state;
-    let forms = { svg: "", text: "" };
-    try {
-      if (typeof found === "number") forms = await pictures.forms(found, state.now.theme);
-      else told.textContent = `There is no such picture. ${found || ""}`;
-    } catch (error) {
-      told.textContent = typeof DecompressionStream === "undefined"
-        ? "This browser is too old to unpack the pictures: it has no DecompressionStream."
-        : `This picture cannot be unpacked: ${error.message}`;
-    }
-    if (number !== shown) return; // something else was chosen meanwhile
-    paint(forms);
-  }
-
-  function paint(forms) {
-    const speed = walked.querySelector("select")?.value;
-    walking.destroy();
-    const parsed = forms.svg && new DOMParser().parseFromString(forms.svg, "image/svg+xml");
-    const svg = parsed && document.importNode(parsed.documentElement, true);
-    frame.replaceChildren(svg || "");
-    frame.hidden = text.hidden = !svg;
-    twin.textContent = forms.text;
-    frame.setAttribute("aria-label", svg ? `picture: ${state.now.view}` : "picture");
-    walking = stepper(walked, { step: state.step, changed: moved });
-    if (speed && walked.querySelector("select")) walked.querySelector("select").value = speed;
-    root.dataset.shown = FIELDS.map((field) => state.now[field]).join(" ");
-  }
-
-  function moved(step) {
-    state.step = step;
-    link.href = address.with(state);
-    address.write(state);
+  choose(field, value) {
+    this.state.choose(field, value);
+    if (field === "theme") this.state.coloured = true;
+    this.show();
+    this.address.write(this.state);
   }
 
   // What the address asks for; what is not offered is told.
-  function follow() {
-    const asked = address.read();
+  follow() {
+    const { state } = this;
+    const asked = this.address.read();
     const unknown = [...FIELDS, "theme"].filter((field) => field in asked && !state.choose(field, asked[field]));
+    if ("theme" in asked) state.coloured = true;
     if (/^\d+$/.test(asked.step || "")) state.step = Number(asked.step);
-    choices.taps.offer(state.loop.named, state.loop.taps);
     const words = unknown.map((field) => `${field} ${asked[field]}`).join(", ");
-    return show(words && `The address asks for what is not on this page: ${words}.`);
+    this.show(words && `The address asks for what is not on this page: ${words}.`);
   }
 
-  if (isDark(root)) state.choose("theme", "dark");
-  addEventListener("hashchange", () => Object.keys(address.read()).length && follow());
-  return follow();
+  async show(problem = "") {
+    const { state } = this;
+    const number = ++this.shown;
+    this.form.show();
+    this.link.href = this.address.with(state);
+    if (this.root.hasAttribute("data-page")) document.documentElement.dataset.colours = state.now.theme;
+    const forms = await this.forms();
+    if (number !== this.shown) return; // something else was chosen meanwhile
+    this.told.textContent = problem || forms.problem || "";
+    this.paint(forms);
+  }
+
+  // The picture of what is chosen, or why there is none.
+  async forms() {
+    const { found, now } = this.state;
+    if (typeof found !== "number") return { problem: `There is no such picture. ${found || ""}` };
+    if (typeof DecompressionStream === "undefined") {
+      return { problem: "This browser is too old to unpack the pictures: it has no DecompressionStream." };
+    }
+    try {
+      return await this.pictures.forms(found, now.theme);
+    } catch (error) {
+      return { problem: `This picture cannot be unpacked: ${error.message}` };
+    }
+  }
+
+  paint({ svg: source, text = "" }) {
+    const { walked, frame, state } = this;
+    const speed = walked.querySelector("select")?.value;
+    this.walking.destroy();
+    const parsed = source && new DOMParser().parseFromString(source, "image/svg+xml");
+    frame.replaceChildren(parsed ? document.importNode(parsed.documentElement, true) : "");
+    frame.hidden = this.text.hidden = !parsed;
+    frame.setAttribute("aria-label", `picture: ${state.now.view}`);
+    this.twin.textContent = text;
+    this.walking = stepper(walked, { step: state.step, changed: (step) => this.moved(step) });
+    if (speed && walked.querySelector("select")) walked.querySelector("select").value = speed;
+    this.heard.textContent = parsed ? FIELDS.map((field) => `${field} ${state.label(field)}`).join(", ") : "";
+    this.root.dataset.shown = FIELDS.map((field) => state.now[field]).join(" ");
+  }
+
+  moved(step) {
+    this.state.step = step;
+    this.link.href = this.address.with(this.state);
+    this.address.write(this.state);
+  }
 }
 
+// A page may have this module twice, joined to others.
 document.querySelectorAll("[data-atlas]").forEach((root, place) => {
   if ("started" in root.dataset) return;
   root.dataset.started = "";
-  startAtlas(root, place);
+  new Atlas(root, place);
 });

@@ -137,8 +137,8 @@ def _without(first: Entry) -> str:
 
 @cache
 def module() -> str:
-    """The ES module: that of the stepper, and after it the atlas's own."""
-    return joined("atlas.js")
+    """The ES module: that of the stepper, and after it the atlas's form and its own."""
+    return joined("atlas_form.js", "atlas.js")
 
 
 @cache

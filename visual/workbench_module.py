@@ -10,11 +10,11 @@ HERE = Path(__file__).parent
 EXPORT = "export default { render };\n"
 
 
-def joined(name: str) -> str:
-    """The module of the stepper with that of a file after it."""
+def joined(*names: str) -> str:
+    """The module of the stepper with those of other files after it."""
     stepper = (HERE / "stepper.js").read_text(encoding="utf-8")
     before, after = stepper.split(EXPORT)
-    return before + after + (HERE / name).read_text(encoding="utf-8")
+    return before + after + "".join((HERE / n).read_text(encoding="utf-8") for n in names)
 
 
 MODULE = joined("workbench.js")
