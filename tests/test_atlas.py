@@ -89,8 +89,13 @@ def wrong(data):
 
 
 @pytest.fixture(scope="module")
-def data():
-    (found,) = Data(visual.Atlas(**GRID).page()).found
+def page():
+    return visual.Atlas(**GRID).page()
+
+
+@pytest.fixture(scope="module")
+def data(page):
+    (found,) = Data(page).found
     return found
 
 
@@ -116,11 +121,10 @@ def test_the_comparison_sees_another_picture(data):
     assert sum(form != "text" for *_, form in wrong(other)) == 24
 
 
-def test_what_a_loop_does_not_have_is_told_where_it_would_be(data):
+def test_what_a_loop_does_not_have_is_told_where_it_would_be(page, data):
     reasons = {choice: found for choice, found in leaves(data["tree"]) if type(found) is str}
     assert {(loop, cost) for loop, _, _, cost, _ in reasons} == {("coupled", "0,0.5,1,0")}
     assert all("3 steps" in reason and "4" in reason for reason in reasons.values())
-    page = visual.Atlas(**GRID).page()
     assert "<summary>6 of 36 pictures are not there</summary>" in page
     assert "<li>unrolled, tapes and taps of coupled, cost 0,0.5,1,0: cost: the loop makes 3" in page
 

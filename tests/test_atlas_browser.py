@@ -82,6 +82,10 @@ def test_what_is_chosen_is_shown_walked_and_found_again(browser, path):  # noqa:
         link = page.get_attribute(".scantape-link a", "href")
         assert link == page.evaluate("location.hash")
         assert "loop=square&taps=x:-2,-1&order=2&cost=last&view=unrolled" in link
+        assert "theme" not in link  # it is the reader's
+        page.get_by_label("colours").select_option("dark")
+        page.wait_for_function("() => location.hash.includes('theme=dark')")
+        assert page.evaluate("document.documentElement.dataset.colours") == "dark"
         page.goto("about:blank")
         page.goto(path.as_uri() + link)
         found = shown(page, "square", "x:-2,-1", "2", "last", "unrolled")
