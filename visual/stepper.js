@@ -207,7 +207,7 @@ export function stepper(root, { step = null, whole = false, changed = () => {} }
   }
 
   if (whole) rest();
-  else go(place, { tell: false, scroll: false });
+  else go(place, { tell: false, scroll: place > 0 });
   return {
     set: (wanted) => moments.includes(wanted) && wanted !== moments[place] && go(moments.indexOf(wanted), { tell: false }),
     destroy() {
@@ -251,7 +251,9 @@ function render({ model, el }) {
   };
 }
 
-for (const root of document.querySelectorAll("[data-scantape]")) {
+// A page may have this module twice, joined to others.
+for (const root of document.querySelectorAll("[data-scantape]:not([data-started])")) {
+  root.dataset.started = "";
   stepper(root, { step: Number(root.dataset.at ?? NaN), whole: "whole" in root.dataset });
 }
 

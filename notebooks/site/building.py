@@ -11,6 +11,7 @@ from lesson import CONTENTS, Lesson, read_all
 from running import run
 from showing import Showing
 
+from visual.atlas_page import module as atlases
 from visual.exercise_page import SCORE, inline
 from visual.files import write_whole
 from visual.svg import text
@@ -71,6 +72,8 @@ def body(lesson: Lesson, pages: Mapping[str, str]) -> Body:
             parts.append(prose.code(cell.source))
         parts += map(showing.html, outputs[cell.number])
     scripts = [module("stepper.js")] if showing.walked else []
+    if showing.chosen:
+        scripts = [atlases()]  # has the stepper as well
     if showing.answers:
         parts.append(f'<div class="scored">{SCORE}</div>\n')
         scripts.append(inline(showing.answers))

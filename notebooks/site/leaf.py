@@ -10,6 +10,7 @@ from lesson import SiteError
 from pygments.formatters import HtmlFormatter
 
 import visual
+from visual.atlas_page import style as atlases
 from visual.exercise_page import STYLE as EXERCISES
 from visual.page import policy
 from visual.svg import text
@@ -31,7 +32,7 @@ def style() -> str:
     """The style of every page: one text, so one hash."""
     own = (HERE / "site.css").read_text(encoding="utf-8")
     pictures = f"{at_night(colours.style())}"
-    return f"{module('stepper.css')}\n{EXERCISES}{coloured('.code')}\n{own}\n{pictures}\n"
+    return f"{atlases()}\n{EXERCISES}{coloured('.code')}\n{own}\n{pictures}\n"
 
 
 def at_night(css: str) -> str:

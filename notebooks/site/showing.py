@@ -8,6 +8,7 @@ import prose
 from running import Output, Printed
 
 from visual.asked import Asked
+from visual.atlas import Atlas
 from visual.exercise import Exercises
 from visual.exercise_page import answer_data, section
 from visual.files import Picture
@@ -28,6 +29,7 @@ class Showing:
     title: str
     answers: list[dict[str, Any]] = field(default_factory=list)
     walked: bool = False
+    chosen: bool = False  # whether there is an atlas, to choose from
     _pictures: int = 0
 
     def html(self, output: Output) -> str:
@@ -44,6 +46,7 @@ class Showing:
             ((Scene, Plot), lambda picture: self._pictures_of([picture], whole=True)),
             (Stepper, lambda made: self._pictures_of(made.scenes, made.step)),
             (Workbench, self._workbench),
+            (Atlas, self._atlas),
             (Asked, lambda asked: self._exercises([asked])),
             (Exercises, lambda made: self._exercises(made.members)),
         )
@@ -80,6 +83,10 @@ class Showing:
             self.answers.append(answer_data(exercise.task.answer))
             made.append(section(exercise, f"Question {len(self.answers)}", "p"))
         return f'<div class="wide">{"".join(made)}</div>\n'
+
+    def _atlas(self, atlas: Atlas) -> str:
+        self.chosen = True
+        return f'<div class="wide atlas">{atlas.content}</div>\n'
 
     def _workbench(self, bench: Workbench) -> str:
         """The picture of a workbench as it is opened, and how to get the live one."""
