@@ -12,6 +12,7 @@ from building import build
 from lesson import SiteError, read
 from reference import MODULES, build_reference
 from running import Printed, run
+from showing import atlas_of
 from sites import ROOT, code, small_site, written
 
 import lab
@@ -103,6 +104,15 @@ def test_pictures_are_those_of_the_tool(pages):
         assert visual.values(loop.trace(order=1), theme).svg().strip() in second
     for kind in ("unrolled", "tapes", "taps"):
         assert visual.draw(loop, kind).svg().strip() in second
+
+
+def test_a_workbench_is_what_can_be_chosen_without_python():
+    loop = gallery.loops["square"]
+    atlas = atlas_of(visual.Workbench(loop, view="taps", cost="sum"))
+    assert atlas.loops == (loop,)
+    assert (atlas.views[0], atlas.costs, atlas.orders) == ("taps", ("sum",), (1, 2))
+    for chosen in ({"order": 2}, {"taps": {"x": (-2,)}}, {"steps": 3}, {"at": {"x": 0.5}}):
+        assert atlas_of(visual.Workbench(loop, **chosen)) is None
 
 
 def test_what_is_printed_is_escaped_and_in_order(pages):

@@ -7,8 +7,10 @@ const plain = (text) => text.toLowerCase();
 function marked(text, words) {
   const places = words.map((word) => plain(text).indexOf(word)).filter((place) => place >= 0);
   if (!places.length) return null;
-  const from = Math.max(0, Math.min(...places) - AROUND);
-  const cut = text.slice(from, from + 3 * AROUND);
+  const first = Math.min(...places);
+  const from = first <= AROUND ? 0 : text.lastIndexOf(" ", first - AROUND) + 1; // of a word
+  const last = text.indexOf(" ", first + 2 * AROUND);
+  const cut = last < 0 ? text.slice(from) : text.slice(from, last);
   const made = document.createElement("span");
   made.className = "excerpt";
   let rest = cut;
@@ -24,7 +26,7 @@ function marked(text, words) {
     made.append(rest.slice(0, next[0]), mark);
     rest = rest.slice(next[0] + next[1]);
   }
-  made.append(rest, from + 3 * AROUND < text.length ? " …" : "");
+  made.append(rest, last < 0 ? "" : " …");
   return made;
 }
 

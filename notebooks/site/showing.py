@@ -18,8 +18,18 @@ from visual.stepper import Stepper
 from visual.svg import text
 from visual.theme import DARK
 from visual.workbench import Workbench
+from visual.workbench_loop import LoopBench
 
 OURS = ("lab", "visual")
+VIEWS, ORDERS = ("unrolled", "tapes", "taps", "genealogy", "stepgraph"), (1, 2)
+LIVE = (
+    "In a notebook, this is a workbench with controls for the loop, its taps, its steps and the "
+    "order of its derivative. Here is its picture;"
+)
+MORE = (
+    "In a notebook, this is a workbench on which all can be changed, down to the loop itself. Here "
+    "is what can be chosen without Python;"
+)
 
 
 @dataclass
@@ -89,13 +99,24 @@ class Showing:
         return f'<div class="wide atlas">{atlas.content}</div>\n'
 
     def _workbench(self, bench: Workbench) -> str:
-        """The picture of a workbench as it is opened, and how to get the live one."""
-        return (
-            '<p class="live">In a notebook, this is a workbench with controls for the loop, its '
-            "taps, its steps and the order of its derivative. Here is its picture; "
-            "<code>make start</code> opens the lessons with the live one.</p>\n"
-            + self._pictures_of([bench.picture], bench.step)
+        """What can be chosen without Python of a workbench as it is opened, or its picture."""
+        atlas = atlas_of(bench)
+        told, shown = (
+            (MORE, self._atlas(atlas))
+            if atlas
+            else (LIVE, self._pictures_of([bench.picture], bench.step))
         )
+        how = f"{told} <code>make start</code> opens the lessons with it."
+        return f'<p class="live">{how}</p>\n{shown}'
+
+
+def atlas_of(bench: Workbench) -> Atlas | None:
+    """The workbench of a loop, on which little is chosen, as pictures drawn beforehand."""
+    opened = bench._bench
+    if not isinstance(opened, LoopBench) or set(opened.choices) - {"view", "cost"}:
+        return None
+    views = tuple(dict.fromkeys((opened.state.view, *VIEWS)))
+    return Atlas([opened.loop], orders=ORDERS, costs=[opened.state.cost], views=views)
 
 
 def _is_ours(value: Any) -> bool:
