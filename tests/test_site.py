@@ -115,6 +115,14 @@ def test_a_workbench_is_what_can_be_chosen_without_python():
         assert atlas_of(visual.Workbench(loop, **chosen)) is None
 
 
+def test_the_code_of_a_question_does_not_give_its_answer_away(pages):
+    source = pages["02_second.html"].source
+    asked = source.index("Is x**2 at 0.9 smaller than 0.9?")
+    folded = source.index('<details class="spoiler">')
+    assert asked < folded < source.index("0.81 is.")
+    assert "0.81 is" not in pages["index.html"].source  # nor can it be searched for
+
+
 def test_what_is_printed_is_escaped_and_in_order(pages):
     page = pages["02_second.html"]
     assert "<script>alert" not in page.source

@@ -68,9 +68,9 @@ def body(lesson: Lesson, pages: Mapping[str, str]) -> Body:
         if not cell.is_code:
             parts.append(words.html(cell.source, cell.number))
             continue
-        if not cell.is_hidden:
-            parts.append(prose.code(cell.source))
-        parts += map(showing.html, outputs[cell.number])
+        code = "" if cell.is_hidden else prose.code(cell.source)
+        shown = list(map(showing.html, outputs[cell.number]))
+        parts += [*shown, _folded(code)] if "Question(" in cell.source else [code, *shown]
     scripts = [module("stepper.js")] if showing.walked else []
     if showing.chosen:
         scripts = [atlases()]  # has the stepper as well
@@ -78,6 +78,14 @@ def body(lesson: Lesson, pages: Mapping[str, str]) -> Body:
         parts.append(f'<div class="scored">{SCORE}</div>\n')
         scripts.append(inline(showing.answers))
     return Body(lesson, "".join(parts), tuple(scripts))
+
+
+def _folded(code: str) -> str:
+    """The code of a question, which has its answer in it."""
+    if not code:
+        return ""
+    told = "The code of this question, with its answer"
+    return f'<details class="spoiler"><summary>{told}</summary>\n{code}</details>\n'
 
 
 def _home(bodies: Sequence[Body], chapters: Sequence[Chapter], reference: str) -> str:
