@@ -21,7 +21,7 @@ from pytensor.tensor.basic import AllocEmpty
 from pytensor.tensor.subtensor import IncSubtensor, Subtensor
 
 from lab.errors import ArgumentError, GraphError, LabError, first_line
-from lab.progress import Progress
+from lab.progress import Progress, pause
 from lab.scan import ScanParts, inner_graph, is_scan, read_scan
 from lab.stepping import LoopRun, Recording
 
@@ -77,6 +77,7 @@ def _run_nodes(
         else:
             raise ArgumentError(f"given: there is no value for {variable} ({variable.type}).")
     for node in nodes:
+        pause()
         if all(v in values for v in node.outputs):
             continue
         inputs = [values[v] for v in node.inputs]

@@ -2,7 +2,8 @@
 // a page without anything else and, through anywidget, in a notebook.  It draws nothing: it
 // dims, lights and names what is already in the SVGs, by their attributes data-moments (the
 // names of the moments, on the root), data-step (the moment of an element), data-cell (the key
-// of the quantity in it) and data-mentions (the keys of a formula, first the one it makes).
+// of the quantity in it) and data-mentions (the keys of a formula, first the one it makes;
+// a star at the end of a key stands for all values of a variable).
 
 const KEYS = { ArrowRight: 1, ArrowDown: 1, PageDown: 5, ArrowLeft: -1, ArrowUp: -1, PageUp: -5 };
 const SPEEDS = { slow: 2000, normal: 1000, fast: 400 };
@@ -34,7 +35,7 @@ export function stepper(root, { step = null, changed = () => {} } = {}) {
 
   let place = Math.max(0, moments.indexOf(step));
   let timer = null;
-  let pinned = "";
+  let pinned = null; // a cell
 
   // The controls.
   const button = (label, text, act) => {
@@ -125,8 +126,8 @@ export function stepper(root, { step = null, changed = () => {} } = {}) {
     else if (event.key === "Home") go(0);
     else if (event.key === "End") go(moments.length - 1);
     else if (event.key === " " && event.target.tagName !== "BUTTON") timer === null ? start() : stop();
-    else if (event.key === "Enter" && cells.includes(event.target)) pin(event.target.dataset.cell);
-    else if (event.key === "Escape") pin("");
+    else if (event.key === "Enter" && cells.includes(event.target)) pin(event.target);
+    else if (event.key === "Escape") pin(null);
     else return;
     event.preventDefault();
   });
@@ -153,15 +154,24 @@ export function stepper(root, { step = null, changed = () => {} } = {}) {
     next.focus();
   }
 
-  function light(key, cell = null) {
-    for (const other of cells) mark(other, key && other.dataset.cell === key);
-    for (const [formula, keys] of mentioned) mark(formula, key && keys.includes(key));
-    if (!key) return (told.textContent = "");
-    const here = cell || cells.find((other) => other.dataset.cell === key);
-    const makers = formulas.filter((formula) => mentioned.get(formula)[0] === key);
-    const step = here && here.closest("[data-step]");
+  // What stands for all values of a variable has their keys from the text around it.
+  function keysOf(cell) {
+    const around = mentioned.get(cell.closest("[data-mentions]")) || [];
+    return [cell.dataset.cell, ...around.filter((key) => key.endsWith("*"))];
+  }
+
+  const within = (one, all) => all.endsWith("*") && one.startsWith(all.slice(0, -1));
+  const same = (one, other) => one === other || within(one, other) || within(other, one);
+
+  function light(cell) {
+    const lit = cell ? keysOf(cell) : [];
+    for (const other of cells) mark(other, lit.some((key) => same(key, other.dataset.cell)));
+    for (const [formula, keys] of mentioned) mark(formula, lit.some((key) => keys.some((k) => same(key, k))));
+    if (!cell) return (told.textContent = "");
+    const makers = formulas.filter((formula) => mentioned.get(formula)[0] === cell.dataset.cell);
+    const step = cell.closest("[data-step]");
     const best = makers.find((f) => step && f.closest("[data-step]") === step) || makers.at(-1);
-    told.textContent = here ? titleOf(here) : "";
+    told.textContent = titleOf(cell);
     if (best) told.append(element("span", { class: "scantape-made" }, ` made by ${best.textContent}`));
   }
 
@@ -173,17 +183,17 @@ export function stepper(root, { step = null, changed = () => {} } = {}) {
     }
   }
 
-  function pin(key) {
-    pinned = pinned === key ? "" : key;
+  function pin(cell) {
+    pinned = pinned && cell && pinned.dataset.cell === cell.dataset.cell ? null : cell;
     light(pinned);
   }
 
   const cellAt = (event) => event.target.closest && event.target.closest("[data-cell]");
   for (const svg of pictures) {
-    on(svg, "pointerover", (event) => !pinned && cellAt(event) && light(cellAt(event).dataset.cell, cellAt(event)));
-    on(svg, "pointerout", () => pinned || light(""));
-    on(svg, "focusin", (event) => !pinned && cellAt(event) && light(cellAt(event).dataset.cell, cellAt(event)));
-    on(svg, "click", (event) => cellAt(event) && pin(cellAt(event).dataset.cell));
+    on(svg, "pointerover", (event) => !pinned && cellAt(event) && light(cellAt(event)));
+    on(svg, "pointerout", () => pinned || light(null));
+    on(svg, "focusin", (event) => !pinned && cellAt(event) && light(cellAt(event)));
+    on(svg, "click", (event) => cellAt(event) && pin(cellAt(event)));
   }
 
   go(place, { tell: false, scroll: false });
