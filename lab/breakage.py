@@ -8,7 +8,6 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -20,6 +19,7 @@ from lab.check import value_at
 from lab.derivative import Derivative, derivative, prime
 from lab.differences import MOST_ENTRIES, Estimate, differences, remembered
 from lab.errors import ArgumentError, LabError
+from lab.kept import cached_property
 from lab.loop import Loop
 from lab.parting import Contrast, contrast, far
 from lab.progress import quietly

@@ -9,7 +9,6 @@ until they have been asked for once, the formulas look back at the graph behind 
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -20,6 +19,7 @@ from lab.arrays import same
 from lab.derivation import ReadingGroup
 from lab.errors import ArgumentError, LabError
 from lab.expression import Expression, Leaf, Number
+from lab.kept import cached_property
 from lab.tape import Kind, Tape
 
 

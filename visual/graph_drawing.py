@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
-from functools import cached_property
 
 import numpy as np
 
+from lab.kept import cached_property
 from lab.spelling import number_text
 from visual.graph_layout import Edge, Layout
 from visual.layout import MARGIN

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ from pytensor.graph.basic import Variable
 from lab import Derivative, derivative
 from lab.breakage import Breakage
 from lab.errors import ArgumentError, listing
+from lab.kept import cached_property
 from lab.variables import as_value
 from visual.breaking import breaking
 from visual.drawing import draw

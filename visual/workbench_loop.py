@@ -5,13 +5,14 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from lab import Loop, gallery
 from lab.breakage import Breakage
+from lab.kept import cached_property
 from lab.variables import Parameter, RandomState, Sequence, State
 from lab.written import WrittenStep
 from visual.breaking import breaking
