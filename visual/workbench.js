@@ -27,13 +27,15 @@ class Form {
       row.tell(wrong ? problem.text : "");
       row.about.textContent = control.about || "";
       // What is wrong stays, to be mended, and so does what the kernel has not seen yet.
-      if (!wrong && !waiting.has(JSON.stringify(control.key))) row.set(control.value);
+      const next = waiting.get(JSON.stringify(control.key));
+      if (!wrong) row.set(next ? next.value : control.value);
     }
   }
 
   build(controls) {
     const focused = this.root.getRootNode().activeElement;
     const key = focused && this.root.contains(focused) ? focused.dataset.focus : null;
+    const typing = [...this.root.querySelectorAll("[data-typed]")].map((e) => [e.dataset.focus, e.value]);
     this.rows.clear();
     const groups = new Map();
     for (const control of controls) {
@@ -44,8 +46,13 @@ class Form {
       this.rows.set(JSON.stringify(control.key), row);
     }
     this.root.replaceChildren(...groups.values());
-    const again = key && [...this.root.querySelectorAll("[data-focus]")].find((e) => e.dataset.focus === key);
-    if (again) again.focus();
+    const named = new Map([...this.root.querySelectorAll("[data-focus]")].map((e) => [e.dataset.focus, e]));
+    for (const [name, value] of typing) {
+      if (!named.has(name)) continue;
+      named.get(name).value = value;
+      named.get(name).dataset.typed = "";
+    }
+    if (named.has(key)) named.get(key).focus();
   }
 }
 
