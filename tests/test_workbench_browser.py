@@ -218,7 +218,7 @@ def test_a_rule_is_broken_and_mended(opened):
     breakage = lab.break_rule(square, "accumulate-overwritten")
     opened.shows(visual.breaking(breakage))
     row = breakage.rows[2]
-    wrong = f"Order 3 is wrong: {float(row.broken):g} instead of {float(row.true):g}"
+    wrong = f"the first wrong one is 3: {float(row.broken):g} instead of {float(row.true):g}"
     opened.bench.get_by_text(wrong).wait_for()
     tab = opened.bench.get_by_role("tab", name="broken rule")
     assert tab.get_attribute("aria-selected") == "true"

@@ -33,7 +33,7 @@ def test_a_broken_rule_is_shown_at_once_with_what_is_wrong():
     assert bench.svg == shown(SQUARE, HISTORICAL, 3)
     assert "20171.5" in bench.svg
     about = control(bench, "rule")["about"]
-    assert "Order 3 is wrong: 20171.5 instead of 6723.84" in about
+    assert "Of the orders 1 to 3, the first wrong one is 3: 20171.5 instead of 6723.84." in about
     assert bench.form["view"] == "broken rule"
     assert bench.breakage.visible == 3
     assert ask(bench, ["rule"], "true") == ""
@@ -159,9 +159,9 @@ def test_a_graph_of_ones_own_can_be_broken(quick):
 
 
 TOLD = [
-    ("fibonacci", "unreversed-sequences", {}, None, "No derivative up to order 2 shows it."),
-    ("square", "shortened-buffer", {}, Effect.WRONG, "Order 1 is wrong: "),
-    ("gap", "swapped-taps", {}, Effect.WRONG, "Order 1 is wrong."),
+    ("fibonacci", "unreversed-sequences", {}, None, "All orders 1 to 2 are right all the same."),
+    ("square", "shortened-buffer", {}, Effect.WRONG, "the first wrong one is 1: "),
+    ("gap", "swapped-taps", {}, Effect.WRONG, "the first wrong one is 1."),
 ]
 
 
@@ -178,4 +178,4 @@ def test_a_refusal_is_told():
     from test_breaking import CUT, SQUARE
 
     breakage = lab.break_rule(SQUARE, CUT, 2)
-    assert f"Order {breakage.visible} is refused" in told(breakage)
+    assert f"the first refused one is {breakage.visible}." in told(breakage)

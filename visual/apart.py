@@ -116,7 +116,7 @@ class PartingRows:
         key = cell_key(side.trace, side.number, side.tape.name, index, slot.row)
         box = Box(slot.x, self.canvas.y, CELL, HEIGHT, role)
         name = f"{label} by the {side.name}"
-        self.canvas.add(cell(box, slot.value, name, slot.old, self.step, f"{side.name}:{key}"))
+        self.canvas.add(cell(box, slot.value, name, slot.old, None, f"{side.name}:{key}"))
 
     def _mark(self, side: Side, lane: Lane) -> None:
         """What points to the slot with the first difference."""
@@ -141,7 +141,7 @@ class PartingRows:
             box = Box(self._place(sequence, index), self.canvas.y, CELL, THIN, role)
             key = f"{side.name}:{sequence.argument}:{self.step}"
             name = indexed(sequence.name, index)
-            self.canvas.add(thin_cell(box, value, name, self.step, key))
+            self.canvas.add(thin_cell(box, value, name, None, key))
             self.canvas.y += THIN + 4
         return self.canvas.y - top
 

@@ -164,7 +164,7 @@ class _StepGraph:
         for number, node in enumerate(self.nodes):
             x, y = layout.corners[node.key]
             place = self.places.get(node.key, f"{self.number}:node {number}")
-            canvas.add(*self.cards[node.key].shapes(x + MARGIN, y + canvas.y, place, self.step))
+            canvas.add(*self.cards[node.key].shapes(x + MARGIN, y + canvas.y, place))
 
     def _title(self) -> str:
         return f"{self.number + 1} · {self.scan.name}: step {self.step} as a graph of operations"

@@ -21,7 +21,7 @@ export function stepper(root, { step = null, changed = () => {} } = {}) {
   const ending = new AbortController();
   const on = (target, type, listener) =>
     target.addEventListener(type, listener, { signal: ending.signal });
-  const pictures = [...root.querySelectorAll("svg[data-moments], svg[data-linked]")];
+  const pictures = [...root.querySelectorAll("svg")].filter((svg) => svg.dataset.moments || svg.querySelector("[data-cell]"));
   const names = new Map();
   for (const svg of pictures) {
     svg.setAttribute("role", "group"); // an image has no parts, but this one will
@@ -31,8 +31,6 @@ export function stepper(root, { step = null, changed = () => {} } = {}) {
     }
   }
   const moments = [...names.keys()].sort((a, b) => a - b);
-  if (!moments.length) return { set() {}, destroy() {} };
-
   let place = Math.max(0, moments.indexOf(step));
   let timer = null;
   let pinned = null; // a cell
@@ -43,11 +41,11 @@ export function stepper(root, { step = null, changed = () => {} } = {}) {
     on(made, "click", act);
     return made;
   };
-  const first = button("first step", "⏮", () => go(0));
+  const first = button("first step", "|◀", () => go(0));
   const back = button("previous step", "◀", () => go(place - 1));
-  const play = button("play", "▶▶", () => (timer === null ? start() : stop()));
+  const play = button("play", "play", () => (timer === null ? start() : stop()));
   const ahead = button("next step", "▶", () => go(place + 1));
-  const last = button("last step", "⏭", () => go(moments.length - 1));
+  const last = button("last step", "▶|", () => go(moments.length - 1));
   const slider = element("input", {
     type: "range", min: 0, max: moments.length - 1, step: 1, "aria-label": "step",
     "data-lm-suppress-shortcuts": "true",
@@ -60,6 +58,7 @@ export function stepper(root, { step = null, changed = () => {} } = {}) {
   const label = element("label", { class: "scantape-slider" }, "step ", slider);
   const bar = element("div", { class: "scantape-bar", role: "group", "aria-label": "walk through the steps" },
     first, back, play, ahead, last, label, speed, shown);
+  bar.hidden = moments.length < 2; // nothing to walk through, but cells are lit
   root.prepend(bar);
   bar.after(told);
   on(slider, "input", () => go(Number(slider.value)));
@@ -70,6 +69,7 @@ export function stepper(root, { step = null, changed = () => {} } = {}) {
   const calm = matchMedia("(prefers-reduced-motion: reduce)");
 
   function go(to, { tell = true, scroll = true } = {}) {
+    if (!moments.length) return;
     place = Math.min(Math.max(to, 0), moments.length - 1);
     const now = moments[place];
     for (const part of parts) {
@@ -106,14 +106,14 @@ export function stepper(root, { step = null, changed = () => {} } = {}) {
     stop();
     if (place === moments.length - 1) go(0);
     timer = setInterval(() => go(place + 1), SPEEDS[speed.value]);
-    play.textContent = "❚❚";
+    play.textContent = "pause";
     play.setAttribute("aria-label", "pause");
   }
 
   function stop() {
     clearInterval(timer);
     timer = null;
-    play.textContent = "▶▶";
+    play.textContent = "play";
     play.setAttribute("aria-label", "play");
   }
 

@@ -293,7 +293,7 @@ function renderWorkbench({ model, el }) {
   const walked = element("div", { class: "scantape-walked", role: "tabpanel" });
   const working = element("span", { role: "status" });
   const cancel = element("button", { type: "button", hidden: "" }, "cancel");
-  const waiting = element("p", { class: "scantape-working" }, working, cancel);
+  const waiting = element("div", { class: "scantape-working" }, working, cancel);
   const questions = new Questions(model, (busy) => {
     working.textContent = busy ? "working …" : "";
     cancel.hidden = !busy;
@@ -316,7 +316,8 @@ function renderWorkbench({ model, el }) {
   copy.addEventListener("click", () => copyText(source, copied));
   const python = element("details", {}, element("summary", {}, "as Python"), source);
   saving.append(copy, copied);
-  root.append(form.root, tabs.root, problem, waiting, walked, saving, python);
+  const head = element("div", { class: "scantape-head" }, tabs.root, waiting);
+  root.append(form.root, head, problem, walked, saving, python);
   root.addEventListener("keydown", (event) => event.stopPropagation());
   el.append(root);
   let walking = null;

@@ -59,15 +59,13 @@ def rules() -> list[list[str]]:
 
 
 def told(breakage: Breakage) -> str:
-    """What a broken rule does and what is wrong with the numbers, in two or three sentences."""
-    visible, last = breakage.visible, breakage.rows[-1].order
+    """What a broken rule does, and which derivatives are wrong by it, in two sentences."""
+    visible, orders = breakage.visible, f"orders 1 to {breakage.rows[-1].order}"
     if visible is None:
-        return f"{breakage.rule.change} No derivative up to order {last} shows it."
+        return f"{breakage.rule.change} All {orders} are right all the same."
     row = breakage.rows[visible - 1]
-    right = "Orders below are right. " if visible > 1 else ""
-    if row.effect is Effect.REFUSED:
-        return f"{breakage.rule.change} Order {visible} is refused. {right}".strip()
-    wrong = f"Order {visible} is wrong"
+    kind = "refused" if row.effect is Effect.REFUSED else "wrong"
+    found = f"Of the {orders}, the first {kind} one is {visible}"
     if row.broken is not None and not row.true.ndim and not row.broken.ndim:
-        wrong = f"{wrong}: {precise(row.broken)} instead of {precise(row.true)}"
-    return f"{breakage.rule.change} {wrong}. {right}".strip()
+        found = f"{found}: {precise(row.broken)} instead of {precise(row.true)}"
+    return f"{breakage.rule.change} {found}."
