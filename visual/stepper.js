@@ -65,18 +65,23 @@ export function stepper(root, { step = null, changed = () => {} } = {}) {
   on(speed, "change", () => timer !== null && start());
 
   // Steps.
-  const parts = pictures.flatMap((svg) => [...svg.querySelectorAll("[data-step]")]);
+  const parts = new Map(moments.map((step) => [step, []]));
+  for (const part of pictures.flatMap((svg) => [...svg.querySelectorAll("[data-step]")])) {
+    const step = Number(part.dataset.step);
+    if (!parts.has(step)) parts.set(step, []);
+    parts.get(step).push(part);
+    stand(part, false);
+  }
+  let standing = [];
   const calm = matchMedia("(prefers-reduced-motion: reduce)");
 
   function go(to, { tell = true, scroll = true } = {}) {
     if (!moments.length) return;
     place = Math.min(Math.max(to, 0), moments.length - 1);
     const now = moments[place];
-    for (const part of parts) {
-      const other = Number(part.dataset.step) !== now;
-      part.style.opacity = other ? "0.3" : "";
-      part.toggleAttribute("data-now", !other);
-    }
+    for (const part of standing) stand(part, false); // all others step back already
+    standing = parts.get(now);
+    for (const part of standing) stand(part, true);
     slider.value = place;
     slider.setAttribute("aria-valuetext", names.get(now) || `step ${now}`);
     shown.textContent = `${place + 1} of ${moments.length}: ${names.get(now) || now}`;
@@ -86,6 +91,11 @@ export function stepper(root, { step = null, changed = () => {} } = {}) {
     if (scroll) show(now);
     if (place === moments.length - 1) stop();
     if (tell) changed(now);
+  }
+
+  function stand(part, out) {
+    part.style.opacity = out ? "" : "0.3";
+    part.toggleAttribute("data-now", out);
   }
 
   // Brings the current step into view, inside the element that scrolls and nowhere else.
