@@ -15,6 +15,7 @@ WALK = """async steps => {
   for (let step = 0; step < steps; step++) {
     await painted();
     await painted();
+    await new Promise(done => setTimeout(done, step % 17));  // keys come at any time of a frame
     const start = performance.now();
     slider.dispatchEvent(new KeyboardEvent('keydown', { key: 'ArrowRight', bubbles: true }));
     found.push(await painted() - start);
