@@ -6,11 +6,13 @@
   trace, `equations` of a trace and a system, `taps` of a tape or trace, `phases` of a
   derivation, `connections` of a derivative
 - `canonical`: what `pytensor.scan` was given, and what its Scan got
-- `Exercise`, `Exercises`: questions about a trace, checked and explained; as a page without Python
+- `Exercise`, `Exercises`: questions about a trace, checked and explained; as a page without Python;
+  `Question`: one of your own
 - `routing` of where, cat, narrow and clamp at your arrays; `transposed`, a step of a tape in these
   terms; `dot_product`, both derivatives of a loop and their products, step by step
 - `breaking`: what a broken rule does, from a `lab.Breakage`
 - `Stepper`: pictures to walk through, in a notebook or as a page
+- `Atlas`: a grid of loops, taps, orders and costs to choose from, as one page without Python
 - `Workbench`: a loop with controls for all that can be chosen about it, in a notebook
 - `figure`: the eight figures of the square loop
 - `eager`: the tapes of a recording of `lab.eager`; `two_tapes`: a loop on both kinds of tapes
@@ -42,16 +44,20 @@ from visual.transposed import transposed
 from visual.unrolled import unrolled
 
 if TYPE_CHECKING:
+    from visual.atlas import Atlas
     from visual.eager_tape import eager
     from visual.exercise import Exercise, Exercises
+    from visual.question import Question
     from visual.side_by_side import two_tapes
     from visual.stepper import Stepper
     from visual.workbench import Workbench
 
 __all__ = [
+    "Atlas",
     "Exercise",
     "Exercises",
     "Plot",
+    "Question",
     "Scene",
     "Stepper",
     "Workbench",
@@ -80,8 +86,10 @@ __all__ = [
 
 # What these need, other pictures should not wait for.
 _LATER = {
+    "Atlas": "atlas",
     "Exercise": "exercise",
     "Exercises": "exercise",
+    "Question": "question",
     "Stepper": "stepper",
     "Workbench": "workbench",
     "eager": "eager_tape",
