@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from pytensor.gradient import grad
 from pytensor.graph.basic import Apply, Variable
+from pytensor.graph.traversal import toposort
 from pytensor.scan.op import Scan
 
 from lab.arrays import freeze
@@ -19,7 +20,7 @@ from lab.check import value_at
 from lab.cotangent import Connected, Disconnected, Status, status_of
 from lab.errors import first_line
 from lab.graphs import scan_nodes, with_plain, with_tapes
-from lab.scan import TapeScan, unique_names
+from lab.scan import TapeScan, is_scan, unique_names
 from lab.trace import Trace
 from lab.tracing import trace
 from lab.watching import Pullback, identify, watched
@@ -223,7 +224,9 @@ def _run(
     try:
         found = trace(asked, given)
         values = dict(zip(asked, found.outputs, strict=True))
-        return values, {}, (found, scan_nodes(asked))
+        # in the order in which they run, to which what is given belongs
+        nodes = [node for node in toposort(asked, blockers=set(given)) if is_scan(node)]
+        return values, {}, (found, nodes)
     except Exception as error:
         told = first_line(error)
     if len(asked) == 1:

@@ -30,6 +30,30 @@ def sliced(variable: Variable, known: Container[Variable] = ()) -> str:
     return "".join(reversed(cuts))
 
 
+def before_end(variable: Variable, array: Variable) -> int | None:
+    """How many rows before the last one of `array` a reversed cut of it begins; None if unknown.
+
+    That is 0 for ``array[::-1]`` and -1 for ``array[:-1][::-1]``.
+    """
+    cuts: list[slice] = []
+    while variable is not array:
+        if variable.owner is None or plain_name(variable.owner) != "Subtensor":
+            return None
+        variable, _, indices = index_parts(variable.owner)
+        if not indices or not isinstance(indices[0], slice):
+            return None
+        cuts.append(indices[0])
+    found = 0
+    for cut in reversed(cuts):
+        if _bound(cut.step) == "-1":
+            return found if cut.start is None else None
+        stop = _bound(cut.stop)
+        if stop and not stop.startswith("-"):
+            return None
+        found += int(stop or 0)
+    return None
+
+
 def _index(index: Any) -> str:
     if not isinstance(index, slice):
         return _bound(index)

@@ -10,7 +10,7 @@ it hangs together with what it differentiates, never from where it stands among 
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from threading import RLock
 from unittest.mock import patch
 
@@ -31,7 +31,7 @@ from lab.derivation import (
 )
 from lab.feeding import sources
 from lab.scan import LoopVariable, ScanParts, is_scan, outer_inputs, read_scan
-from lab.slicing import sliced
+from lab.slicing import before_end, sliced
 from lab.tape import Kind
 
 _ONE_AT_A_TIME = RLock()  # a class has one pullback, which is exchanged while it is watched
@@ -94,7 +94,10 @@ def identify(call: Pullback, order: int) -> Derivation | None:
     backward = read_scan(node.op, node.inputs, node.outputs)
     holds, reads = _held(call, forward, backward), _read(call, forward, backward)
     names = {v: symbol(order, source.name) for v, source in holds.items()}
-    names |= {v: source.name for v, (source, _) in reads.items()}
+    names |= {
+        v: symbol(order, source.name) if group is ReadingGroup.NIT_SOT_GRADIENT else source.name
+        for v, (source, group) in reads.items()
+    }
     places = {part: place for place, part in enumerate(outer_inputs(backward))}
     node.op.variable_names = tuple(names.get(part, part.name) for part in places)
     backward = read_scan(node.op, node.inputs, node.outputs)
@@ -110,9 +113,7 @@ def identify(call: Pullback, order: int) -> Derivation | None:
             ReverseState(source, named[v], (), ()) for v, source in holds.items() if _is_state(v)
         ),
         readings=tuple(
-            Reading(group, source, 0, named[v], sliced(v.outer_input))
-            for v, (source, group) in reads.items()
-            if v.kind is Kind.SEQUENCE
+            _reading(v, named[v], *reads[v]) for v in reads if v.kind is Kind.SEQUENCE
         ),
         totals=tuple(
             Total(source, named[v]) for v, source in holds.items() if not _is_state(v)
@@ -121,7 +122,20 @@ def identify(call: Pullback, order: int) -> Derivation | None:
         gradients=call.gradients,
     )
     node.op.derivation = derivation
-    return replace(derivation)
+    return derivation
+
+
+def _reading(
+    variable: LoopVariable, named: LoopVariable, source: LoopVariable, group: ReadingGroup
+) -> Reading:
+    """What a sequence brings, and the tap at which the forward step had read or written it."""
+    tap = 0
+    if group not in (ReadingGroup.NIT_SOT_GRADIENT, ReadingGroup.SEQUENCE):
+        before = before_end(variable.outer_input, source.outer_output)
+        tap = max(source.tape.taps) + (before or 0)
+        if tap in source.tape.writes and tap not in source.tape.reads:
+            group = ReadingGroup.RESULT
+    return Reading(group, source, tap, named, sliced(variable.outer_input))
 
 
 def _is_state(variable: LoopVariable) -> bool:
