@@ -127,7 +127,8 @@ class Comparison:
 
     `ours` and `theirs` are the two runs, of which `contrast` tells the first step and tape at
     which they part; they are None if a graph cannot be run, or has Scans inside other
-    operations.  `lone` names the backward Scans that only one of them has.
+    operations.  ``summed[k]`` are the places of the inputs whose gradients of order k + 1 were
+    differentiated again, since both pullbacks give numbers for them.
     """
 
     cost: str
@@ -137,6 +138,7 @@ class Comparison:
     checks: tuple[Check, ...]
     pairs: tuple[Pair, ...]
     contrast: Contrast
+    summed: tuple[tuple[int, ...], ...]
     ours: Trace | None
     theirs: Trace | None
     subject: Subject = field(repr=False, compare=False)
@@ -222,6 +224,7 @@ def compare(
         checks=tuple(checks),
         pairs=_pairs(ours, theirs),
         contrast=told,
+        summed=both.summed,
         ours=ours.trace,
         theirs=theirs.trace,
         subject=asked,

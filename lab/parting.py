@@ -162,9 +162,9 @@ def far(first: np.ndarray, second: np.ndarray) -> np.ndarray:
 
     They do beyond half of their digits, measured by the larger of the two entries.
     """
-    first, second = (a.reshape(len(a), -1) for a in (first, second))
     if not first.size:
         return np.zeros(len(first), dtype=bool)
+    first, second = (a.reshape(len(a), -1) for a in (first, second))
     kind = np.result_type(first, second)
     digits = np.sqrt(np.finfo(kind).eps) if kind.kind in "fc" else 0.0
     with np.errstate(invalid="ignore", over="ignore"):

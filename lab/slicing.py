@@ -21,7 +21,8 @@ def sliced(variable: Variable, known: Container[Variable] = ()) -> str:
         name = plain_name(variable.owner)
         if name == "Subtensor":
             base, _, indices = index_parts(variable.owner)
-            cuts.append(f"[{', '.join(map(_index, indices))}]")
+            cut = f"[{', '.join(map(_index, indices))}]"
+            cuts += [cut] if cut != "[:]" else []
         elif name in ("DimShuffle", "Reshape", "SpecifyShape"):
             base = variable.owner.inputs[0]
         else:

@@ -1,7 +1,7 @@
 """What is compared: a cost, the inputs to differentiate by, and a value for every input."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,9 +12,9 @@ from pytensor.graph.traversal import ancestors
 from pytensor.tensor.type import TensorType
 
 from lab.build import as_weights
-from lab.calling import ScanCall, scan_call
+from lab.calling import ScanCall, scan_call, traced_step
 from lab.errors import ArgumentError, listing
-from lab.graphs import require_scan
+from lab.graphs import require_scan, scan_nodes
 from lab.loop import Loop
 from lab.run import run, unwritten_rows
 from lab.scan import is_scan, outer_inputs, read_scan, unique_names
@@ -27,8 +27,9 @@ if TYPE_CHECKING:
 class Subject:
     """A scalar `cost`, `wrt` with `names` to call them, `given` values, and those `at` wrt.
 
-    `loop` is the declaration that the graph was made of, if it was, and `call` that of
-    ``pytensor.scan``; `told` the cost of it.
+    A declared loop also has the `call` of ``pytensor.scan`` that made the graph, the number of
+    the result that is `chosen`, and the cost of its {values} as Python: `declared`.  `origin`
+    are the module and function that made the graph, where they are known.
     """
 
     cost: Variable
@@ -37,6 +38,20 @@ class Subject:
     given: Mapping[Variable, Any]
     at: tuple[np.ndarray, ...]
     call: ScanCall | None = None
+    chosen: int = 0
+    declared: str | None = None
+    origin: tuple[str, str] | None = None
+
+    @property
+    def truncated(self) -> bool:
+        """Whether a Scan of the cost was told to go back some steps only."""
+        return any(node.op.truncate_gradient != -1 for node in scan_nodes([self.cost]))
+
+    def traced_step(self) -> tuple[list[Variable], list[Variable], Variable | None]:
+        """The step of a declared loop: arguments, results, and the condition to stop, if any."""
+        if self.call is None:
+            raise ArgumentError("traced_step: this graph was not made of a declared loop.")
+        return traced_step(self.call)
 
 
 def subject_of(
@@ -74,6 +89,7 @@ def _of_loop(loop: Loop, wrt: Any, cost: Any, of: str | None) -> Subject:
     values = results[of]
     if isinstance(cost, str) and cost in ("last", "sum"):
         target = values[-1].sum() if cost == "last" else values.sum()
+        declared = "{values}[-1].sum()" if cost == "last" else "{values}.sum()"
     else:
         weights = as_weights(cost)
         if len(weights) != loop.steps:
@@ -83,6 +99,8 @@ def _of_loop(loop: Loop, wrt: Any, cost: Any, of: str | None) -> Subject:
             )
         weights = weights.reshape(-1, *[1] * (values.type.ndim - 1))
         target = (values * pt.constant(weights)[: values.shape[0]]).sum()
+        told = f"pt.constant(np.array({weights.tolist()!r}))[:{{values}}.shape[0]]"
+        declared = f"({{values}} * {told}).sum()"
     names = [wrt] if isinstance(wrt, str) else wrt
     by_name = {n: v for n, v in call.inputs.items() if _is_real(v)}
     for name in names or ():
@@ -91,7 +109,8 @@ def _of_loop(loop: Loop, wrt: Any, cost: Any, of: str | None) -> Subject:
                 f"wrt = {name!r}: this loop can be differentiated by {listing(by_name)}."
             )
     chosen = [by_name[name] for name in (names or by_name)]
-    return _made(target, chosen, dict(call.given), call=call)
+    made = _made(target, chosen, dict(call.given))
+    return replace(made, call=call, chosen=call.names.index(of), declared=declared)
 
 
 def _states(loop: Loop) -> list[str]:
@@ -146,9 +165,7 @@ def _without_rubbish(variable: Variable, values: Mapping[Variable, Any]) -> Any:
     return kept
 
 
-def _made(
-    cost: Variable, wrt: Any, given: dict[Variable, Any], call: ScanCall | None = None
-) -> Subject:
+def _made(cost: Variable, wrt: Any, given: dict[Variable, Any]) -> Subject:
     require_scan([cost])
     inputs = _complete([cost], given)
     chosen = tuple(v for v in inputs if _is_real(v)) if wrt is None else tuple(_listed(wrt))
@@ -165,7 +182,7 @@ def _made(
     values, _ = run([*chosen], given, record=False)
     at = tuple(np.array(values[v]) for v in chosen)
     names = unique_names([v.name for v in chosen])
-    return Subject(cost, chosen, names, given, at, call)
+    return Subject(cost, chosen, names, given, at)
 
 
 def _listed(wrt: Any) -> list[Any]:

@@ -145,12 +145,22 @@ def _is_state(variable: LoopVariable) -> bool:
 def _held(
     call: Pullback, forward: ScanParts, backward: ScanParts
 ) -> dict[LoopVariable, LoopVariable]:
-    """Which variables of the backward Scan hold the gradient of which variable of the forward."""
+    """Which variables of the backward Scan hold the gradient of which variable of the forward.
+
+    A tape from which no gradient is taken is known by the gradient that it starts with.
+    """
     filled = {v.outer_output: v for v in backward.variables if v.outer_output is not None}
     found: dict[LoopVariable, LoopVariable] = {}
     for part, gradient in zip(outer_inputs(forward), call.gradients[1:], strict=True):
         for source in sources(gradient, filled):
             found.setdefault(filled[source], part)
+    made = {part.outer_output: part for part in forward.states}
+    pairs = zip(call.outputs, call.given, strict=True)
+    starts = {gradient: made[output] for output, gradient in pairs if output in made}
+    for tape in backward.of_kind(Kind.MIT_MOT):
+        start = next(iter(sources(tape.outer_input, starts)), None)
+        if tape not in found and start is not None and starts[start] not in found.values():
+            found[tape] = starts[start]
     return found
 
 
