@@ -61,14 +61,14 @@ class PythonWriter:
     def declare(self, variable: Variable) -> str:
         """A line that makes an input, and its name in the program."""
         kind = variable.type
-        label = f", name={ascii(variable.name)}" if variable.name else ""
+        label = f", name={variable.name!a}" if variable.name else ""
         name = self.name(variable)
         if isinstance(kind, TensorType):
-            made = f"pt.tensor(dtype={ascii(kind.dtype)}, shape={kind.shape}{label})"
+            made = f"pt.tensor(dtype={kind.dtype!a}, shape={kind.shape}{label})"
         elif isinstance(kind, RandomGeneratorType):
-            made = f"pt.random.type.random_generator_type({ascii(variable.name or '')})"
+            made = f"pt.random.type.random_generator_type({variable.name or ''!a})"
         elif isinstance(kind, ps.ScalarType):
-            made = f"ps.ScalarType({ascii(kind.dtype)})({ascii(variable.name or '')})"
+            made = f"ps.ScalarType({kind.dtype!a})({variable.name or ''!a})"
         else:
             raise CannotWriteError(f"{variable}: an input of type {kind} is not written.")
         self.lines.append(f"{name} = {made}")
@@ -110,7 +110,7 @@ class PythonWriter:
             f"    [{', '.join(map(self.use, results))}],",
             f"    ScanInfo({fields}),",
             f"    truncate_gradient={op.truncate_gradient!r},",
-            f"    name={ascii(op.name or 'scan_fn')},",
+            f"    name={op.name or 'scan_fn'!a},",
             ")",
         ]
         return f"{scan}.make_node({', '.join(inputs)}).outputs" + (
@@ -135,7 +135,7 @@ def constant(variable: Constant) -> str:
     """A number, or an array of them."""
     data = np.asarray(variable.data)
     if isinstance(variable.type, ps.ScalarType):
-        return f"ps.constant({array(data)}, dtype={ascii(variable.type.dtype)})"
+        return f"ps.constant({array(data)}, dtype={variable.type.dtype!a})"
     if not isinstance(variable.type, TensorType):
         raise CannotWriteError(f"{variable}: a constant of type {variable.type} is not written.")
     return f"pt.constant({array(data)})"
@@ -147,8 +147,8 @@ def array(value: Any) -> str:
     if data.dtype.kind not in "biufc":
         raise CannotWriteError(f"{value!r:.40}: values of type {data.dtype} are not written.")
     entries = data.tolist() if data.size else []
-    told = f"np.array({entries!r}, dtype={ascii(str(data.dtype))})"
-    return told if data.size else f"np.zeros({data.shape}, dtype={ascii(str(data.dtype))})"
+    told = f"np.array({entries!r}, dtype={str(data.dtype)!a})"
+    return told if data.size else f"np.zeros({data.shape}, dtype={str(data.dtype)!a})"
 
 
 def written(node: Apply, inputs: Sequence[str], use: Any) -> str:
@@ -166,7 +166,11 @@ def written(node: Apply, inputs: Sequence[str], use: Any) -> str:
         axis = "" if op.axis is None else f", axis={tuple(op.axis)!r}"
         return f"pt.{REDUCTIONS[kind]}({inputs[0]}{axis})"
     if kind in PRODUCTS:
-        return f"pt.matmul({', '.join(inputs)})" if kind == "MatMul" else f"pt.dot({', '.join(inputs)})"
+        return (
+            f"pt.matmul({', '.join(inputs)})"
+            if kind == "MatMul"
+            else f"pt.dot({', '.join(inputs)})"
+        )
     if kind == "Subtensor" and core is op:
         return f"{inputs[0]}[{_indices(node, use)}]"
     if kind == "IncSubtensor" and core is op:
@@ -184,9 +188,7 @@ def _listed(inputs: Sequence[str]) -> str:
 
 PLAIN: dict[str, Any] = {
     "Alloc": lambda node, names: f"pt.alloc({', '.join(names)})",
-    "AllocEmpty": lambda node, names: (
-        f"pt.basic.AllocEmpty({ascii(node.op.dtype)})({', '.join(names)})"
-    ),
+    "AllocEmpty": lambda node, names: f"pt.basic.AllocEmpty({node.op.dtype!a})({', '.join(names)})",
     "MakeVector": lambda node, names: f"pt.stack({_listed(names)})",
     "Join": lambda node, names: f"pt.concatenate({_listed(names[1:])}, axis={names[0]})",
     "Shape": lambda node, names: f"pt.shape({names[0]})",
@@ -203,13 +205,13 @@ PLAIN: dict[str, Any] = {
 def _elementwise(node: Apply, inputs: Sequence[str]) -> str:
     scalar = node.op.scalar_op
     if type(scalar).__name__ == "Cast":
-        return f"pt.cast({inputs[0]}, {ascii(node.outputs[0].type.dtype)})"
+        return f"pt.cast({inputs[0]}, {node.outputs[0].type.dtype!a})"
     return f"{_by_name(type(scalar).__name__, _public())}({', '.join(inputs)})"
 
 
 def _scalar(node: Apply, inputs: Sequence[str]) -> str:
     if type(node.op).__name__ == "Cast":
-        return f"ps.cast({inputs[0]}, {ascii(node.outputs[0].type.dtype)})"
+        return f"ps.cast({inputs[0]}, {node.outputs[0].type.dtype!a})"
     return f"{_by_name(type(node.op).__name__, _public_scalars())}({', '.join(inputs)})"
 
 
@@ -222,7 +224,7 @@ def _by_name(kind: str, known: dict[str, str]) -> str:
 @cache
 def _public() -> dict[str, str]:
     """The names of elementwise operations in pytensor.tensor, by what they do to an entry."""
-    found = {}
+    found: dict[str, str] = {}
     for name, op in vars(pt).items():
         scalar = getattr(op, "scalar_op", None)
         if isinstance(op, Elemwise) and type(scalar) is not ps.Composite:
@@ -232,7 +234,7 @@ def _public() -> dict[str, str]:
 
 @cache
 def _public_scalars() -> dict[str, str]:
-    found = {}
+    found: dict[str, str] = {}
     for name, op in vars(ps).items():
         if isinstance(op, ps.ScalarOp):
             found.setdefault(type(op).__name__, f"ps.{name}")

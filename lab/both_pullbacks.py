@@ -73,14 +73,13 @@ class Side:
         with watched(self.kind) as calls:
             found = _gradients(target, self.wrt)
         self.gradients.append(found)
-        used = [g.variable for g in found if g.variable is not None]
-        made = set(scan_nodes(used))
+        made = set(scan_nodes([g.variable for g in found if g.variable is not None]))
         for call in calls:
             self._note(call, made, order)
 
     def _note(self, call: Pullback, made: set[Apply], order: int) -> None:
         path, node = self.paths.get(call.parent), call.backward()
-        if path is None or node not in made or node in self.paths:
+        if path is None or node is None or node not in made or node in self.paths:
             return  # the step of a Scan was differentiated, or nothing came of the call
         self.paths[node] = (*path, order)
         if not isinstance(node.op, TapeScan):
@@ -88,8 +87,8 @@ class Side:
 
     def sum_of(self, places: Sequence[int]) -> Variable:
         """The sum of all entries of the last gradients at some places."""
-        last = self.gradients[-1]
-        parts = [last[place].variable.sum() for place in places]
+        chosen = [self.gradients[-1][place].variable for place in places]
+        parts = [variable.sum() for variable in chosen if variable is not None]
         return sum(parts[1:], start=parts[0])
 
 
@@ -145,9 +144,7 @@ def differentiate(cost: Variable, wrt: Sequence[Variable], order: int) -> Both:
         for side, target in zip((ours, theirs), targets, strict=True):
             side.differentiate(target)
         pairs = zip(ours.gradients[-1], theirs.gradients[-1], strict=True)
-        places = tuple(
-            place for place, (a, b) in enumerate(pairs) if a.is_number and b.is_number
-        )
+        places = tuple(place for place, (a, b) in enumerate(pairs) if a.is_number and b.is_number)
         summed.append(places)
         if not places:
             break
@@ -223,10 +220,9 @@ def _run(
     """The values of variables, all at once if possible, and of those that fail, why."""
     try:
         found = trace(asked, given)
-        values = dict(zip(asked, found.outputs, strict=True))
         # in the order in which they run, to which what is given belongs
         nodes = [node for node in toposort(asked, blockers=set(given)) if is_scan(node)]
-        return values, {}, (found, nodes)
+        return dict(zip(asked, found.outputs, strict=True)), {}, (found, nodes)
     except Exception as error:
         told = first_line(error)
     if len(asked) == 1:
@@ -235,10 +231,11 @@ def _run(
             return {asked[0]: value}, {}, None
         except Exception as error:
             return {}, {asked[0]: first_line(error) or told}, None
-    values, failed = {}, {}
+    values: dict[Variable, np.ndarray] = {}
+    failed: dict[Variable, str] = {}
     for variable in asked:
-        value, failure, _ = _run([variable], given)
-        values |= value
+        one, failure, _ = _run([variable], given)
+        values |= one
         failed |= failure
     return values, failed, None
 

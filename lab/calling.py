@@ -122,4 +122,8 @@ def traced_step(call: ScanCall) -> tuple[list[Variable], list[Variable], Variabl
         condition = results.pop().condition
     if len(results) == 1 and isinstance(results[0], list):
         results = results[0]
-    return fresh, [pt.as_tensor_variable(v) if not isinstance(v, Variable) else v for v in results], condition
+    return (
+        fresh,
+        [pt.as_tensor_variable(v) if not isinstance(v, Variable) else v for v in results],
+        condition,
+    )

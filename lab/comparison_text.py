@@ -8,7 +8,7 @@ from lab.comparison import Check, Comparison, Pair, Row, Verdict
 from lab.differences import Estimate
 from lab.errors import listing
 from lab.explanation_text import WIDTH, paragraph
-from lab.facets import Facet
+from lab.facets import Aspect, Facet
 from lab.parting import Parting
 from lab.trace import TapeTrace
 
@@ -160,9 +160,7 @@ def parted(comparison: Comparison) -> Iterator[str]:
         if comparison.agree:
             yield "The gradients are the same all the same."
     else:
-        yield (
-            f"Nowhere: all {contrast.written} values that the steps of both write are the same."
-        )
+        yield (f"Nowhere: all {contrast.written} values that the steps of both write are the same.")
         if comparison.found:
             yield "What differs is what is made of the tapes after the last step, or is not built."
     yield from (f"{line}." for line in contrast.unlike)
@@ -218,6 +216,8 @@ def _pair(pair: Pair) -> Iterator[str]:
     yield f"Backward Scan {pair.name}, order {pair.order}"
     yield f"    {'':16}{'ours':{COLUMN}}  PyTensor's"
     for facet in pair.facets:
+        if facet.aspect is Aspect.DTYPE and not facet.differs:
+            continue
         label = f"{facet.subject} {facet.aspect}".strip()
         mine, its = facet.ours or "none", facet.theirs or "none"
         yield f"  {sign(facet)} {label:16}{mine:{COLUMN}}  {its}".rstrip()

@@ -130,8 +130,8 @@ def _tapes(first: _Side, second: _Side) -> Iterator[Facet]:
     for key in _both(ours, theirs):
         tape, twin = ours.get(key), theirs.get(key)
         name = (tape or twin).name  # type: ignore[union-attr]  # one of them is there
-        told = [taps_text(t.kind, t.tape) if t is not None else "" for t in (tape, twin)]
-        yield Facet(name, Aspect.TAPE, *told, harmless=_same_taps(tape, twin))
+        mine, its = (taps_text(t.kind, t.tape) if t is not None else "" for t in (tape, twin))
+        yield Facet(name, Aspect.TAPE, mine, its, harmless=_same_taps(tape, twin))
         if tape is not None and twin is not None:
             dtypes = first.dtype(tape.argument), second.dtype(twin.argument)
             yield Facet(name, Aspect.DTYPE, *dtypes)
@@ -193,8 +193,8 @@ def _cut(side: _Side, sequence: SequenceTrace) -> str:
 def _parameters(first: _Side, second: _Side) -> Iterator[Facet]:
     ours, theirs = first.parameters(), second.parameters()
     for key in _both(ours, theirs):
-        told = [side[key].name if key in side else "" for side in (ours, theirs)]
-        yield Facet(told[0] or told[1], Aspect.TAKES, *told, harmless=True)
+        mine, its = (side[key].name if key in side else "" for side in (ours, theirs))
+        yield Facet(mine or its, Aspect.TAKES, mine, its, harmless=True)
 
 
 def _both(ours: Mapping[Key, object], theirs: Mapping[Key, object]) -> list[Key]:

@@ -176,8 +176,7 @@ def _made(cost: Variable, wrt: Any, given: dict[Variable, Any]) -> Subject:
             raise ArgumentError(f"wrt: {variable!r:.60} is not a PyTensor variable.")
         if not _is_real(variable):
             raise ArgumentError(
-                f"wrt = {variable} ({variable.type}): only real variables can be "
-                "differentiated by."
+                f"wrt = {variable} ({variable.type}): only real variables can be differentiated by."
             )
     values, _ = run([*chosen], given, record=False)
     at = tuple(np.array(values[v]) for v in chosen)

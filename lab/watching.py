@@ -112,12 +112,8 @@ def identify(call: Pullback, order: int) -> Derivation | None:
         states=tuple(
             ReverseState(source, named[v], (), ()) for v, source in holds.items() if _is_state(v)
         ),
-        readings=tuple(
-            _reading(v, named[v], *reads[v]) for v in reads if v.kind is Kind.SEQUENCE
-        ),
-        totals=tuple(
-            Total(source, named[v]) for v, source in holds.items() if not _is_state(v)
-        ),
+        readings=tuple(_reading(v, named[v], *reads[v]) for v in reads if v.kind is Kind.SEQUENCE),
+        totals=tuple(Total(source, named[v]) for v, source in holds.items() if not _is_state(v)),
         node=node,
         gradients=call.gradients,
     )

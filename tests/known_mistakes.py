@@ -21,9 +21,7 @@ def scan(step, **arguments):
 def stops():
     """pymc-devs/pytensor #2217: x[t] = x[t-1] + u[t]**2 until x > 10; cost is their sum."""
     u, x0 = pt.dvector("u"), pt.dscalar("x0")
-    xs = scan(
-        lambda u, x: (x + u**2, until(x + u**2 > 10)), sequences=[u], outputs_info=[x0]
-    )
+    xs = scan(lambda u, x: (x + u**2, until(x + u**2 > 10)), sequences=[u], outputs_info=[x0])
     return xs.sum(), [u], {u: np.arange(1.0, 7.0), x0: 0.0}
 
 
@@ -33,7 +31,7 @@ STOPS = [2 * 1 * 3, 2 * 2 * 2, 2 * 3 * 1, 0, 0, 0]  # 1, 5, 14: three steps
 def delay():
     """A delay line: the next y does not depend on the last one, which goes into z."""
     y0, u = pt.dscalar("y0"), pt.dvector("u")
-    ys, zs = scan(lambda u, y: (u, y**3), sequences=[u], outputs_info=[y0, None])
+    _, zs = scan(lambda u, y: (u, y**3), sequences=[u], outputs_info=[y0, None])
     return zs.sum(), [y0, u], {y0: 0.5, u: np.array([2.0, 3.0, 4.0])}
 
 

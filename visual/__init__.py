@@ -10,6 +10,7 @@
 - `routing` of where, cat, narrow and clamp at your arrays; `transposed`, a step of a tape in these
   terms; `dot_product`, both derivatives of a loop and their products, step by step
 - `breaking`: what a broken rule does, from a `lab.Breakage`
+- `comparing`: our pullback beside PyTensor's own, from a `lab.Comparison`
 - `Stepper`: pictures to walk through, in a notebook or as a page
 - `Workbench`: a loop with controls for all that can be chosen about it, in a notebook
 - `figure`: the eight figures of the square loop
@@ -42,6 +43,7 @@ from visual.transposed import transposed
 from visual.unrolled import unrolled
 
 if TYPE_CHECKING:
+    from visual.comparing import comparing
     from visual.eager_tape import eager
     from visual.exercise import Exercise, Exercises
     from visual.side_by_side import two_tapes
@@ -57,6 +59,7 @@ __all__ = [
     "Workbench",
     "breaking",
     "canonical",
+    "comparing",
     "connections",
     "dot_product",
     "draw",
@@ -84,6 +87,7 @@ _LATER = {
     "Exercises": "exercise",
     "Stepper": "stepper",
     "Workbench": "workbench",
+    "comparing": "comparing",
     "eager": "eager_tape",
     "two_tapes": "side_by_side",
 }
