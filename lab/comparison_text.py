@@ -104,7 +104,7 @@ def is_truncated(comparison: Comparison) -> bool:
 
 def _row(row: Row, comparison: Comparison) -> Iterator[str]:
     error = row.error
-    away = "" if error is None else f", by {error:.3g} of the largest entry"
+    away = f", by up to {error:.3g} times the largest entry" if error and row.is_found else ""
     yield f"Order {row.order}, {row.wrt}: {row.verdict}{away}"
     for name, answer in (("ours", row.ours), ("PyTensor's", row.theirs)):
         told = value_text(answer.value) if answer.value is not None else "no number"

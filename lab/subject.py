@@ -17,7 +17,15 @@ from lab.errors import ArgumentError, listing
 from lab.graphs import require_scan, scan_nodes
 from lab.loop import Loop
 from lab.run import run, unwritten_rows
-from lab.scan import is_scan, outer_inputs, read_scan, unique_names
+from lab.scan import (
+    LoopVariable,
+    fresh_buffer,
+    is_scan,
+    outer_inputs,
+    read_scan,
+    unique_names,
+)
+from lab.tape import Kind
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -127,15 +135,18 @@ def _of_node(
     values, _ = run(node.inputs, given, record=False)
     parts = outer_inputs(read_scan(node.op, node.inputs, node.outputs))
     names = unique_names(["n_steps", *(part.name for part in parts)])
-    fresh = [
-        v if isinstance(v, Constant) else v.type(name)
-        for v, name in zip(node.inputs, names, strict=True)
-    ]
+    count = int(values[node.inputs[0]])
     at: dict[Variable, Any] = {}
-    for old, new in zip(node.inputs, fresh, strict=True):
-        if new is not old:
-            at[new] = _without_rubbish(old, values)
-    outputs = node.op.make_node(*fresh).outputs
+    replaced: dict[Variable, Variable] = {}
+    arguments: list[Variable] = []
+    for old, name, part in zip(node.inputs, names, (None, *parts), strict=True):
+        steps = arguments[0] if arguments else None
+        new, argument, value = _fresh(old, name, part, steps, count, values)
+        replaced[old] = new
+        arguments.append(argument)
+        if value is not None:
+            at[new] = value
+    outputs = node.op.make_node(*arguments).outputs
     real = [output for output in outputs if _is_real(output)]
     if cotangents is None:
         cotangents = [1.0] * len(real)
@@ -150,19 +161,35 @@ def _of_node(
     ]
     if not terms:
         raise ArgumentError(f"subject = {node.op}: none of its results is real.")
-    replaced = dict(zip(node.inputs, fresh, strict=True))
     chosen = None if wrt is None else [replaced.get(v, v) for v in _listed(wrt)]
     return _made(sum(terms[1:], start=terms[0]), chosen, at)
 
 
-def _without_rubbish(variable: Variable, values: Mapping[Variable, Any]) -> Any:
-    """The value of an input, with zeros in place of memory that nobody has written."""
-    value = values[variable]
-    if not isinstance(variable.type, TensorType) or not variable.type.ndim:
-        return value
-    kept = np.array(value)
-    kept[unwritten_rows(variable, values)] = 0
-    return kept
+def _fresh(
+    old: Variable,
+    name: str,
+    part: LoopVariable | None,
+    steps: Variable | None,
+    count: int,
+    values: Mapping[Variable, Any],
+) -> tuple[Variable, Variable, Any]:
+    """An input in the place of `old`, what is made of it for the Scan, and its value.
+
+    For the buffer of a state these are its initial values: what else lies in it is no input.
+    """
+    value = values[old]
+    if isinstance(old, Constant):
+        return old, old, None
+    if part is not None and steps is not None and part.kind in (Kind.SIT_SOT, Kind.MIT_SOT):
+        reach = part.tape.origin
+        if len(value) == reach + count:
+            new = TensorType(old.type.dtype, shape=(reach, *np.shape(value)[1:]))(name)
+            return new, fresh_buffer(new, steps), value[:reach]
+    new = old.type(name)
+    if isinstance(old.type, TensorType) and old.type.ndim:
+        value = np.array(value)
+        value[unwritten_rows(old, values)] = 0
+    return new, new, value
 
 
 def _made(cost: Variable, wrt: Any, given: dict[Variable, Any]) -> Subject:

@@ -91,10 +91,15 @@ class PartingRows:
     def draw(self) -> set[Role]:
         """Both rows; and the roles that occur in them."""
         canvas = self.canvas
-        for row, x in self.lanes[0].shown.items():
-            label = tape_label(self.true.trace, self.true.scan, self.true.tape, row)
-            position = signed(self.true.tape.position(row))
-            canvas.header(x, canvas.y, label or self.true.tape.name, f"pos {position}")
+        headed = set[float]()
+        for side, lane in zip((self.true, self.broken), self.lanes, strict=True):
+            for row, x in lane.shown.items():
+                if x in headed:  # a column of both sides belongs to one quantity
+                    continue
+                headed.add(x)
+                label = tape_label(side.trace, side.scan, side.tape, row)
+                position = signed(side.tape.position(row))
+                canvas.header(x, canvas.y, label or side.tape.name, f"pos {position}")
         canvas.y += HEADER
         kept: dict[int, Slot] = {}
         for side, lane in zip((self.true, self.broken), self.lanes, strict=True):

@@ -104,10 +104,14 @@ def _row(canvas: Canvas, row: Row, truncated: bool) -> set[Role]:
     contents: Iterable[tuple[str, np.ndarray | None, str, Role]] = (
         (NAMES[0], row.ours.value, "", looks["ours"]),
         (NAMES[1], row.theirs.value, _beside(row), looks["theirs"]),
-        (COLUMNS[2], near, spread or "not taken", Role.INTERMEDIATE),
+        (COLUMNS[2], near, spread, Role.INTERMEDIATE),
     )
     for number, (column, value, below, look) in enumerate(contents):
         box = Box(CELLS + number * (WIDTH + BETWEEN), y, WIDTH, HEIGHT, look)
+        if column == COLUMNS[2] and row.differences is None:
+            middle = box.x + WIDTH / 2
+            canvas.add(Text(middle, y + 26, _untaken(row), 11.5, "middle", muted=True))
+            continue
         name = f"the gradient by {row.wrt}, order {row.order}: {column}"
         canvas.add(result_cell(box, value, below, name, f"{row.order}:{row.wrt}:{column}"))
     x = CELLS + len(COLUMNS) * (WIDTH + BETWEEN) + 4
@@ -132,11 +136,18 @@ def _beside(row: Row) -> str:
     return {Verdict.SAME: "= ours", Verdict.DIFFERENT: "≠ ours"}.get(row.verdict, "")
 
 
+def _untaken(row: Row) -> str:
+    """Why there are no finite differences."""
+    return "too many entries" if row.is_found else "see the direction above"
+
+
 def _told(row: Row) -> list[str]:
     error = row.error
     told = [row.verdict.value]
-    if row.verdict is Verdict.DIFFERENT and error is not None:
-        told.append(f"by {error:.3g} of the largest entry")
+    if row.verdict is Verdict.DIFFERENT and row.theirs.words:
+        told.append(shortened(f"PyTensor's is {row.theirs.words}", 360, 12))
+    elif row.verdict is Verdict.DIFFERENT and error is not None:
+        told.append(f"by up to {error:.3g} times the largest entry")
     elif row.ours.words and row.ours.value is None:
         told.append(shortened(row.ours.words, 360, 12))
     elif row.theirs.words and row.theirs.value is None:
