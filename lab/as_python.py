@@ -101,14 +101,13 @@ class PythonWriter:
         for argument in arguments:
             self.declare(argument)
         self.write(results)
-        op, info = node.op, node.op.info
-        fields = ", ".join(f"{name}={getattr(info, name)!r}" for name in _info_fields(info))
+        op = node.op
         scan = self.new("scan")
         self.lines += [
             f"{scan} = Scan(",
             f"    [{', '.join(self.names[v] for v in arguments)}],",
             f"    [{', '.join(map(self.use, results))}],",
-            f"    ScanInfo({fields}),",
+            f"    {op.info!r},",
             f"    truncate_gradient={op.truncate_gradient!r},",
             f"    name={op.name or 'scan_fn'!a},",
             ")",
@@ -116,12 +115,6 @@ class PythonWriter:
         return f"{scan}.make_node({', '.join(inputs)}).outputs" + (
             "[0]" if len(node.outputs) == 1 else ""
         )
-
-
-def _info_fields(info: Any) -> list[str]:
-    names = ["n_seqs", "mit_mot_in_slices", "mit_mot_out_slices", "mit_sot_in_slices"]
-    names += ["sit_sot_in_slices", "n_nit_sot", "n_untraced_sit_sot", "n_non_seqs", "as_while"]
-    return [name for name in names if hasattr(info, name)]
 
 
 def _is_hidden(variable: Variable) -> bool:

@@ -28,7 +28,7 @@ def stops():
 STOPS = [2 * 1 * 3, 2 * 2 * 2, 2 * 3 * 1, 0, 0, 0]  # 1, 5, 14: three steps
 
 
-def delay():
+def delay_line():
     """A delay line: the next y does not depend on the last one, which goes into z."""
     y0, u = pt.dscalar("y0"), pt.dvector("u")
     _, zs = scan(lambda u, y: (u, y**3), sequences=[u], outputs_info=[y0, None])

@@ -101,7 +101,7 @@ def test_a_loop_that_stops_by_itself():
 
 
 def test_a_delay_line_at_second_order():
-    found = of_mistake("delay")
+    found = of_mistake("delay_line")
     for order, right in enumerate(known_mistakes.DELAY, start=1):
         np.testing.assert_allclose(row_of(found, "y0", order).ours.value, right)
     row = row_of(found, "y0", 2)
