@@ -61,10 +61,10 @@ class PythonWriter:
     def declare(self, variable: Variable) -> str:
         """A line that makes an input, and its name in the program."""
         kind = variable.type
-        label = f", name={variable.name!a}" if variable.name else ""
+        label = ascii(variable.name) if variable.name else ""
         name = self.name(variable)
         if isinstance(kind, TensorType):
-            made = f"pt.tensor(dtype={kind.dtype!a}, shape={kind.shape}{label})"
+            made = f"pt.TensorType({kind.dtype!a}, shape={kind.shape})({label})"
         elif isinstance(kind, RandomGeneratorType):
             made = f"pt.random.type.random_generator_type({variable.name or ''!a})"
         elif isinstance(kind, ps.ScalarType):

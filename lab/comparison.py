@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 import pytensor
+from pytensor.configdefaults import config
 from pytensor.graph.basic import Apply, Variable
 
 from lab import storing
@@ -202,6 +203,12 @@ def compare(
     if isinstance(order, bool) or not isinstance(order, int) or order < 1:
         raise ArgumentError(f"order = {order!r}: expected 1, 2, 3, …")
     asked = subject_of(subject, wrt, given, cotangents, cost, of)
+    # Where in a program a variable was made, PyTensor notes for its error messages, at length.
+    with config.change_flags(traceback__limit=0):
+        return _compared(asked, order)
+
+
+def _compared(asked: Subject, order: int) -> Comparison:
     both = differentiate(asked.cost, asked.wrt, order)
     shapes = [np.shape(value) for value in asked.at]
     ours, theirs = (outcome(side, asked.given, shapes) for side in (both.ours, both.theirs))
