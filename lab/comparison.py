@@ -22,12 +22,12 @@ from pytensor.graph.basic import Apply, Variable
 from lab import storing
 from lab.arrays import same
 from lab.both_pullbacks import Answer, Outcome, differentiate, outcome
-from lab.check import value_at
 from lab.cotangent import Disconnected
-from lab.differences import MOST_ENTRIES, Estimate, along, remembered
+from lab.differences import Estimate, along
 from lab.errors import ArgumentError
 from lab.facets import Facet, facets
 from lab.loop import Loop
+from lab.moved_cost import MovedCost
 from lab.parting import Contrast, contrast, far
 from lab.subject import Subject, subject_of
 from lab.trace import Trace
@@ -212,7 +212,7 @@ def _compared(asked: Subject, order: int) -> Comparison:
     both = differentiate(asked.cost, asked.wrt, order)
     shapes = [np.shape(value) for value in asked.at]
     ours, theirs = (outcome(side, asked.given, shapes) for side in (both.ours, both.theirs))
-    moved = _Moved(asked)
+    moved = MovedCost(asked)
     rows: list[Row] = []
     checks: list[Check] = []
     orders = zip(ours.answers, theirs.answers, strict=True)
@@ -238,58 +238,12 @@ def _compared(asked: Subject, order: int) -> Comparison:
     )
 
 
-class _Moved:
-    """The cost as a function of all inputs that are differentiated by, laid out in a row."""
-
-    def __init__(self, asked: Subject) -> None:
-        self.asked = asked
-        sizes = [np.size(value) for value in asked.at]
-        self.ends = np.cumsum([0, *sizes])
-        flat = [np.ravel(np.asarray(value, dtype="float64")) for value in asked.at]
-        self.at = np.concatenate(flat) if flat else np.zeros(0)
-        self.cost = remembered(self._cost)
-
-    def _cost(self, flat: np.ndarray) -> float:
-        given = dict(self.asked.given)
-        pairs = zip(self.asked.wrt, self.asked.at, strict=True)
-        for place, (variable, value) in enumerate(pairs):
-            part = flat[self.part(place)].reshape(np.shape(value))
-            given[variable] = part.astype(variable.type.dtype)
-        with np.errstate(all="ignore"):
-            return float(value_at(self.asked.cost, given))
-
-    def part(self, place: int) -> slice:
-        """Where an input stands in the row."""
-        return slice(int(self.ends[place]), int(self.ends[place + 1]))
-
-    def through(self, places: Sequence[int]) -> np.ndarray:
-        """Ones for all entries of some inputs, zeros for the others."""
-        found = np.zeros_like(self.at)
-        for place in places:
-            found[self.part(place)] = 1.0
-        return found
-
-    def entries(self, place: int, order: int, summed: Sequence[int]) -> Estimate | None:
-        """The derivative of an order by every entry of one input; None if they are too many."""
-        shape = np.shape(self.asked.at[place])
-        if np.prod(shape, dtype=int) > MOST_ENTRIES:
-            return None
-        found = []
-        for entry in range(*self.part(place).indices(len(self.at))):
-            unit = np.zeros_like(self.at)
-            unit[entry] = 1.0
-            found.append(along(self.cost, self.at, unit, order, self.through(summed)))
-        value = np.array([float(e.value) for e in found]).reshape(shape)
-        error = np.array([float(e.error) for e in found]).reshape(shape)
-        return Estimate(value, error)
-
-
 def _rows(
     order: int,
     ours: Sequence[Answer],
     theirs: Sequence[Answer],
     summed: Sequence[int],
-    moved: _Moved,
+    moved: MovedCost,
 ) -> list[Row]:
     """The gradients of one order; differences are taken of those that are not the same."""
     values = [a.value for a in (*ours, *theirs) if a.value is not None and a.value.size]
@@ -324,7 +278,7 @@ def _checks(
     ours: Sequence[Answer],
     theirs: Sequence[Answer],
     summed: Sequence[int],
-    moved: _Moved,
+    moved: MovedCost,
 ) -> list[Check]:
     """All gradients of an order that both sides have, along one direction."""
     pairs = enumerate(zip(ours, theirs, strict=True))
