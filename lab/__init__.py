@@ -14,6 +14,7 @@ What you can do, and the name for it:
 - ask what becomes of a tap pattern: `Tape.reverse`
 - route gradients by where, cat, narrow and clamp: `structural`
 - break a rule of the derivative and see where it shows: `BROKEN`, `break_rule`
+- hold our pullback against PyTensor's own, and report what differs: `compare`
 - differentiate plain Python, with a tape that is written while it runs: `eager`
 
 `lab` draws nothing; that is what `visual` is for.
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     from lab.breakage import Breakage, Truth, break_rule, truth
     from lab.breaking import BROKEN, BrokenRule
     from lab.canonical_form import Canonical, canonical
+    from lab.comparison import Comparison, compare
     from lab.explanation import Explanation, explain
     from lab.single_step import FewSteps, few_steps
     from lab.tangent import pushforward
@@ -58,6 +60,7 @@ __all__ = [
     "BroadcastError",
     "BrokenRule",
     "Canonical",
+    "Comparison",
     "Connected",
     "Derivation",
     "Derivative",
@@ -91,6 +94,7 @@ __all__ = [
     "break_rule",
     "canonical",
     "check",
+    "compare",
     "derivative",
     "derive",
     "dot_product",
@@ -116,6 +120,8 @@ _LATER = {
     "Canonical": "canonical_form",
     "canonical": "canonical_form",
     "break_rule": "breakage",
+    "compare": "comparison",
+    "Comparison": "comparison",
     "Breakage": "breakage",
     "dot_product": "adjoint",
     "DotProduct": "adjoint",

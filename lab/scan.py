@@ -203,8 +203,13 @@ def read_scan(op: Scan, inputs: Sequence[Variable], outputs: Sequence[Variable])
     )
 
 
-def build_scan(parts: ScanParts, derivation: Any = None, rule: Any = None) -> Apply:
-    """The `TapeScan` node for `parts`, whose outer outputs need not be given."""
+def build_scan(
+    parts: ScanParts, derivation: Any = None, rule: Any = None, kind: type[Scan] | None = None
+) -> Apply:
+    """The `TapeScan` node for `parts`, whose outer outputs need not be given.
+
+    With `kind` another class of Scan, PyTensor's own for example.
+    """
     ordered = outer_inputs(parts)
     tapes = {kind: [v.tape for v in ordered if v.kind is kind] for kind in OUTER_INPUTS}
     for variable in parts.of_kind(Kind.MIT_MOT):
@@ -221,7 +226,7 @@ def build_scan(parts: ScanParts, derivation: Any = None, rule: Any = None) -> Ap
         n_non_seqs=len(tapes[Kind.PARAMETER]),
         as_while=parts.until is not None,
     )
-    op = TapeScan(
+    op = (kind or TapeScan)(
         parts.inner_inputs,
         parts.inner_outputs,
         info,
@@ -362,7 +367,7 @@ def _take(items: Iterator[Variable], count: int) -> tuple[Variable, ...]:
 
 
 def _variable_names(op: Scan, inputs: Sequence[Variable]) -> tuple[str, ...]:
-    if isinstance(op, TapeScan) and op.variable_names:
+    if getattr(op, "variable_names", ()):  # given by us, also to a Scan that PyTensor built
         return op.variable_names
     names = [_readable_name(variable) for variable in inputs[1:]]
     info, count = op.info, op.info.n_seqs
