@@ -34,6 +34,8 @@ class Rows:
     def __str__(self) -> str:
         if self.number is None or self.text == str(self.number):
             return self.text
+        if self.text == "?":
+            return f"{self.number:,}"
         return f"{self.text} = {self.number:,}"
 
 
@@ -145,6 +147,14 @@ def all_rows(part: LoopVariable, steps: Rows) -> Rows:
     return Rows(str(known) if steps.text.isdigit() else f"{steps.text} + {more}", known)
 
 
+def _length(buffer: Variable, given: Mapping[Variable, Any]) -> int | None:
+    """How many rows a buffer has that was made in a way that tells nothing."""
+    try:
+        return len(run([buffer], given, record=False)[0][buffer])
+    except LabError:
+        return None
+
+
 def rows_asked(part: LoopVariable) -> int | Variable | None:
     """What says how many rows the buffer of a state or output has."""
     if part.kind is Kind.UNTRACED:
@@ -165,7 +175,10 @@ def buffer(
     """The record of one buffer; `old` is what it was before, `new` what it is in `node`."""
     n = parts.n_steps if parts.n_steps.owner is not None else None
     steps = step_count(parts.n_steps, given)
-    after = all_rows(new, steps) if new.kind is Kind.MIT_MOT else rows(rows_asked(new), n, given)
+    asked = rows_asked(new)
+    after = all_rows(new, steps) if new.kind is Kind.MIT_MOT else rows(asked, n, given)
+    if asked is None and after.number is None:
+        after = Rows("?", _length(new.outer_input, given))
     found = tuple(dict.fromkeys(readers(graph, new.outer_output)))
     return Buffer(
         name=(old or new).name,

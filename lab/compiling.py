@@ -53,10 +53,17 @@ def compiled(
     else:
         outputs = [subject] if isinstance(subject, Variable) else list(_listed(subject))
     if wrt is None:
-        return _compiled(outputs, "", mode, dict(given or {}))
+        return _compiled(outputs, None, mode, dict(given or {}))
     gradient = _gradient(outputs, wrt)
-    alone = _compiled(outputs, "", mode, dict(given or {}))
+    alone = _compiled(outputs, None, mode, dict(given or {}))
     return _compiled([*outputs, gradient], wrt, mode, dict(given or {}), alone)
+
+
+def compiled_as(
+    outputs: list[Variable], mode: Any, given: Mapping[Variable, Any], without: tuple[str, ...]
+) -> Compiled:
+    """`compiled`, with some more rewrites left out, by name or tag."""
+    return _compiled(outputs, None, mode, dict(given), None, without)
 
 
 def _listed(subject: Any) -> Sequence[Variable]:
@@ -98,9 +105,10 @@ def _compiled(
     mode: Any,
     given: dict[Variable, Any],
     alone: Compiled | None = None,
+    without: tuple[str, ...] = FUSION,
 ) -> Compiled:
     """What is left of the Scans that `outputs` depend on."""
-    made = rewritten(outputs, mode, FUSION)
+    made = rewritten(outputs, mode, without)
     known = {copy: given[v] for v, copy in made.inputs if v in given}
     numbers = {node: number for number, node in enumerate(made.after, start=1)}
     before = tuple(

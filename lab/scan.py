@@ -325,7 +325,7 @@ def rows_of_buffer(buffer: Variable) -> int | Variable | None:
         return _number_or_self(node.inputs[1])
     if isinstance(node.op, Subtensor) and _cuts_off(node.op.idx_list):
         cut, whole = constant_value(_unwrapped(node.inputs[1])), rows_of_buffer(node.inputs[0])
-        return min(cut, whole) if cut is not None and isinstance(whole, int) else None
+        return min(cut, whole) if cut is not None and isinstance(whole, int) else cut
     return None
 
 
