@@ -195,18 +195,24 @@ def table(compiled: Compiled) -> Iterator[str]:
 
 
 def gradient(compiled: Compiled) -> Iterator[str]:
-    """What the gradient changes, where it was compiled along; else why it has to be."""
-    if compiled.alone is not None:
-        with_it = {(b.name, number): b for number, b in _numbered(compiled)}
-        told = []
-        for number, found in _numbered(compiled.alone):
-            other = with_it.get((found.name, number))
-            if other is not None and found.is_shortened and not other.is_shortened:
-                told.append(f"{found.name}: {found.after} without the gradient, {other.after} with")
-        if told:
-            yield f"What the gradient costs in rows: {'; '.join(told)}."
+    """What the gradient changes, where it was compiled along; and why it comes first."""
+    yield from gradient_rows(compiled)
     if any(found.kind is not Kind.MIT_MOT for found in compiled.shortened) or compiled.alone:
         yield WHY
+
+
+def gradient_rows(compiled: Compiled) -> Iterator[str]:
+    """How many rows the gradient keeps that would not be kept without it; none if none."""
+    if compiled.alone is None:
+        return
+    with_it = {(number, found.name): found for number, found in _numbered(compiled)}
+    told = []
+    for number, found in _numbered(compiled.alone):
+        other = with_it.get((number, found.name))
+        if other is not None and found.is_shortened and not other.is_shortened:
+            told.append(f"{found.name}: {found.after} without the gradient, {other.after} with it")
+    if told:
+        yield f"What the gradient costs in rows: {'; '.join(told)}."
 
 
 def _numbered(compiled: Compiled) -> Iterator[tuple[int, Buffer]]:

@@ -6,6 +6,7 @@
   trace, `equations` of a trace and a system, `taps` of a tape or trace, `phases` of a
   derivation, `connections` of a derivative
 - `canonical`: what `pytensor.scan` was given, and what its Scan got
+- `compiled`: the buffers that are left in a compiled graph, slot by slot
 - `Exercise`, `Exercises`: questions about a trace, checked and explained; as a page without Python
 - `routing` of where, cat, narrow and clamp at your arrays; `transposed`, a step of a tape in these
   terms; `dot_product`, both derivatives of a loop and their products, step by step
@@ -42,6 +43,7 @@ from visual.transposed import transposed
 from visual.unrolled import unrolled
 
 if TYPE_CHECKING:
+    from visual.compiled import compiled
     from visual.eager_tape import eager
     from visual.exercise import Exercise, Exercises
     from visual.side_by_side import two_tapes
@@ -57,6 +59,7 @@ __all__ = [
     "Workbench",
     "breaking",
     "canonical",
+    "compiled",
     "connections",
     "dot_product",
     "draw",
@@ -84,6 +87,7 @@ _LATER = {
     "Exercises": "exercise",
     "Stepper": "stepper",
     "Workbench": "workbench",
+    "compiled": "compiled",
     "eager": "eager_tape",
     "two_tapes": "side_by_side",
 }
