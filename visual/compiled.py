@@ -9,7 +9,7 @@ from textwrap import wrap
 
 from lab.buffers import Buffer, Kept
 from lab.compiled_graph import Compiled, ScanAfter
-from lab.compiled_text import summary
+from lab.compiled_text import gradient_rows, summary
 from lab.errors import ArgumentError
 from lab.explanation_text import FEW
 from lab.tape import Kind
@@ -77,9 +77,8 @@ def _scan(canvas: Canvas, scan: ScanAfter, moment: int) -> int:
     canvas.y += 22
     early = ", at most" if scan.stops_early else ""
     made = f"made of {len(scan.sources)} Scans" if len(scan.sources) > 1 else ""
-    canvas.heading(
-        f"{scan.number} · {scan.name}", [f"{scan.steps} steps{early}", made][: 1 + bool(made)]
-    )
+    told = [line for line in (f"{scan.steps} steps{early}", made) if line]
+    canvas.heading(f"{scan.number} · {scan.name}", told)
     last = moment
     for buffer in scan.buffers:
         if buffer.kept is Kept.UNTRACED:
