@@ -13,6 +13,7 @@ from lab.breaking import BROKEN, broken_rule
 from lab.errors import ArgumentError, LabError, listing
 from lab.gallery import loops
 from lab.loop import Loop
+from visual.compiled_command import add_compiled
 from visual.drawing import draw, studied
 from visual.explain_command import add_explain
 from visual.exporting import FORMATS, export
@@ -34,6 +35,7 @@ examples:
   scantape draw unrolled --figure 4 -o figure4.png --scale 3
   scantape draw tapes --loop mymodule:myloop --at x=0.5 -o mine.svg
   scantape explain mymodule:mygraph -o mine.html         your own (cost, wrt), and its traps
+  scantape compiled gap --mode CVM -o gap.html           what its buffer holds when compiled
   scantape export --loop rnn --wrt W --formats svg,pdf -o pictures
   scantape break --loop square --rule accumulate-overwritten --order 3 -o broken.svg
 
@@ -131,6 +133,7 @@ def _parser() -> argparse.ArgumentParser:
     draw.set_defaults(run=_draw)
 
     add_explain(commands)
+    add_compiled(commands)
 
     export = commands.add_parser("export", help="write all pictures, with an index page")
     export.add_argument(

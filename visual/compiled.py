@@ -62,7 +62,7 @@ def compiled(found: Compiled, theme: str = "light", scan: int | None = None) -> 
         height=bottom + 14,
         shapes=tuple(canvas.shapes),
         title="The Scans and buffers of a compiled graph",
-        description=str(found).replace("\n", " "),
+        description=told,
         theme=theme_named(theme),
     )
 
@@ -120,7 +120,8 @@ def _rows(canvas: Canvas, buffer: Buffer) -> None:
         return
     ring, rows = buffer.ring, buffer.initial + steps
     kept = set(range(rows)) if ring is None else {row for row in ring.returned() if row is not None}
-    ends = {*range(min(ENDS, rows)), *range(max(0, rows - ENDS), rows)}
+    tail = min(max(ENDS, len(kept)), 2 * ENDS)
+    ends = {*range(min(ENDS, rows)), *range(max(0, rows - tail), rows)}
     shown = with_gaps(range(rows) if rows <= 12 else ends)
     y, x = canvas.y, float(LABELS)
     canvas.row_label("all rows", y + 28)
