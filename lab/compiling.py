@@ -120,8 +120,9 @@ def _compiled(
         for node in made.after
     )
     told = called(wrt, "the variable") if isinstance(wrt, Variable) else ""
+    names = (*_names(outputs[:1]), "its gradient") if told else _names(outputs)
     return Compiled(
-        _names(outputs), told, mode_words(mode), pytensor.__version__, before, after, alone, made
+        names, told, mode_words(mode), pytensor.__version__, before, after, alone, made
     )
 
 
