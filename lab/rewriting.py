@@ -47,6 +47,7 @@ class History(Feature):
 
     def __init__(self) -> None:
         self.replacements: list[Replacement] = []
+        self.changes: dict[Apply, list[Replacement]] = {}  # the same, by who was replaced
 
     def clone(self) -> "History":
         """A listener for another graph, which has seen nothing yet."""
@@ -71,14 +72,14 @@ class History(Feature):
             str(told or reason),
         )
         self.replacements.append(found)
+        self.changes.setdefault(found.old, []).append(found)
 
     def successors(self, node: Apply) -> set[Apply]:
         """A Scan, and all that ever stood in its place."""
         found, waiting = {node}, [node]
         while waiting:
-            last = waiting.pop()
-            for change in self.replacements:
-                if change.old is last and change.new not in found:
+            for change in self.changes.get(waiting.pop(), ()):
+                if change.new not in found:
                     found.add(change.new)
                     waiting.append(change.new)
         return found
@@ -99,10 +100,10 @@ class History(Feature):
         found = {(first, output)}
         waiting = list(found)
         while waiting:
-            last = waiting.pop()
-            for change in self.replacements:
+            node, number = waiting.pop()
+            for change in self.changes.get(node, ()):
                 new = (change.new, change.into)
-                if (change.old, change.output) == last and new not in found:
+                if change.output == number and new not in found:
                     found.add(new)
                     waiting.append(new)
         return found

@@ -43,7 +43,7 @@ from visual.transposed import transposed
 from visual.unrolled import unrolled
 
 if TYPE_CHECKING:
-    from visual.compiled import compiled
+    from visual.buffer_cells import compiled
     from visual.eager_tape import eager
     from visual.exercise import Exercise, Exercises
     from visual.side_by_side import two_tapes
@@ -87,7 +87,7 @@ _LATER = {
     "Exercises": "exercise",
     "Stepper": "stepper",
     "Workbench": "workbench",
-    "compiled": "compiled",
+    "compiled": "buffer_cells",
     "eager": "eager_tape",
     "two_tapes": "side_by_side",
 }

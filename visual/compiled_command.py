@@ -10,7 +10,7 @@ from lab import Loop, compiled, shortened
 from lab.compiled_graph import Compiled
 from lab.errors import ArgumentError
 from lab.gallery import loops
-from visual.compiled import compiled as picture
+from visual.buffer_cells import compiled as picture
 from visual.files import check_path, save, write_whole
 from visual.loading import made_by
 from visual.page import to_page
