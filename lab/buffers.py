@@ -20,6 +20,7 @@ from lab.run import run
 from lab.scan import LoopVariable, ScanParts, constant_value, destroys, is_scan, rows_of_buffer
 from lab.tape import Kind, Tape
 
+LONGEST = 24  # letters that say how a number is computed; of a longer text, the number is enough
 CUTS = ("Subtensor", "ScalarSubtensor")
 HANDED_ON = {"DimShuffle", "Reshape", "SpecifyShape", "ScalarFromTensor", "DeepCopyOp", "ViewOp"}
 
@@ -34,7 +35,7 @@ class Rows:
     def __str__(self) -> str:
         if self.number is None or self.text == str(self.number):
             return self.text
-        if self.text == "?":
+        if self.text == "?" or len(self.text) > LONGEST:
             return f"{self.number:,}"
         return f"{self.text} = {self.number:,}"
 
@@ -141,10 +142,11 @@ def step_count(n_steps: Variable, given: Mapping[Variable, Any]) -> Rows:
 def all_rows(part: LoopVariable, steps: Rows) -> Rows:
     """How many rows a loop of so many steps reads or writes of a variable."""
     more = part.tape.rows(1) - 1
+    told = f"{steps.text} + {more}" if more else steps.text
     if steps.number is None:
-        return Rows(f"{steps.text} + {more}" if more else steps.text)
+        return Rows(told)
     known = steps.number + more
-    return Rows(str(known) if steps.text.isdigit() else f"{steps.text} + {more}", known)
+    return Rows(str(known) if steps.text.isdigit() else told, known)
 
 
 def _length(buffer: Variable, given: Mapping[Variable, Any]) -> int | None:

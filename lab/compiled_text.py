@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-from lab.buffers import Buffer, Kept
+from lab.buffers import Buffer, Kept, Rows
 from lab.compiled_graph import Change, Compiled, Fate, ScanAfter, ScanBefore
 from lab.errors import listing
 from lab.explanation_text import FEW, WIDTH, paragraph
@@ -142,8 +142,8 @@ def buffer_lines(found: Buffer) -> Iterator[str]:
     if found.kept is Kept.UNTRACED:
         yield f"{found.name} ({kind}): {found.kept}"
         return
-    before = f"{found.before} rows → " if found.before is not None else ""
-    after = "1 value" if found.kept is Kept.NO_BUFFER else f"{found.after} {_rows(found)}"
+    before = f"{rows_word(found.before)} → " if found.before is not None else ""
+    after = "1 value" if found.kept is Kept.NO_BUFFER else rows_word(found.after)
     yield f"{found.name} ({kind}): {before}{after}; {found.kept}"
     if found.readers:
         yield f"  {'; '.join(map(str, found.readers[:FEW]))}{_more(len(found.readers))}"
@@ -222,8 +222,9 @@ def _numbered(compiled: Compiled) -> Iterator[tuple[int, Buffer]]:
             yield (scan.sources[0] if scan.sources else 0), found
 
 
-def _rows(found: Buffer) -> str:
-    return "row" if found.after.number == 1 and found.after.text == "1" else "rows"
+def rows_word(rows: Rows) -> str:
+    """``6 rows``, ``1 row``, ``n + 1 rows``."""
+    return f"{rows} row" if str(rows) == "1" else f"{rows} rows"
 
 
 def _count(number: int, word: str) -> str:

@@ -9,7 +9,7 @@ from textwrap import wrap
 
 from lab.buffers import Buffer, Kept
 from lab.compiled_graph import Compiled, ScanAfter
-from lab.compiled_text import gradient_rows, summary
+from lab.compiled_text import gradient_rows, rows_word, summary
 from lab.errors import ArgumentError
 from lab.explanation_text import FEW
 from lab.tape import Kind
@@ -30,6 +30,11 @@ WORDS = {
     Role.PRESERVED: "kept to the end",
     Role.UNNEEDED: "not kept",
     Role.RESULT: "read when the loop has ended",
+}
+
+OVERVIEW = {
+    Role.PRESERVED: "all rows are kept",
+    Role.UNNEEDED: "shortened: rows before → rows after",
 }
 
 
@@ -54,7 +59,8 @@ def compiled(found: Compiled, theme: str = "light", scan: int | None = None) -> 
             moment = _scan(canvas, after, moment)
     canvas.right = max(canvas.right, 640)
     width = canvas.right + MARGIN
-    used = {role: told for role, told in WORDS.items() if role in canvas.roles}
+    words = OVERVIEW if len(chosen) > FEW else WORDS
+    used = {role: told for role, told in words.items() if role in canvas.roles}
     legend, bottom = explained(used, canvas.y, width)
     canvas.add(*legend)
     return Scene(
@@ -97,8 +103,8 @@ def _title(canvas: Canvas, buffer: Buffer) -> None:
     """What the buffer is, and how many rows it had and has."""
     was = buffer.was if buffer.was not in (None, buffer.kind) else None
     kind = f"{was}, now {buffer.kind}" if was else str(buffer.kind)
-    before = f"{buffer.before} rows  →  " if buffer.before is not None else ""
-    after = "one value" if buffer.kept is Kept.NO_BUFFER else f"{buffer.after} rows"
+    before = f"{rows_word(buffer.before)}  →  " if buffer.before is not None else ""
+    after = "one value" if buffer.kept is Kept.NO_BUFFER else rows_word(buffer.after)
     canvas.y += 14
     canvas.text(MARGIN, f"{buffer.name} · {kind} · {before}{after}", 13.5, bold=True)
     canvas.y += 18

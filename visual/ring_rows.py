@@ -140,10 +140,13 @@ class RingRows:
     def _words(self, step: int, reads: set[int]) -> str:
         ring, name = self.ring, self.buffer.name
         row = ring.written(step)
-        told = f"reads {listing(indexed(name, r) for r in sorted(reads))}; " if reads else ""
-        told += f"{indexed(name, row)} goes to slot {row} mod {ring.length} = {ring.slot(row)}"
         old = ring.replaced(step)
-        return told if old is None else f"{told}; {indexed(name, old)} is gone"
+        told = f"reads {listing(indexed(name, r) for r in sorted(reads))}; " if reads else ""
+        told += indexed(name, row)
+        if ring.length > 1:
+            told += f" goes to slot {row} mod {ring.length} = {ring.slot(row)}"
+            return told if old is None else f"{told}; {indexed(name, old)} is gone"
+        return f"{told} is the first" if old is None else f"{told} takes its place"
 
     def _note(self, y: float, told: str) -> None:
         """What is said beside a row."""
