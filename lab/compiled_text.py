@@ -35,8 +35,8 @@ CLOCK = (
 )
 WHY = (
     "The gradient has to be taken first. It reads the values of every step, and rewriting sees "
-    "that and keeps them. A graph that was shortened already has lost them, and its gradient is, as "
-    "a rule, wrong without a warning: lab.shortened shows it."
+    "that and keeps them. A graph that was shortened already has lost them, and its gradient is, "
+    "as a rule, wrong without a warning: lab.shortened shows it."
 )
 
 
