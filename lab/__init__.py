@@ -10,6 +10,8 @@ What you can do, and the name for it:
   `vocabulary`; what becomes of one step, of none and of fewer: `few_steps`
 - have a graph of your own explained, with the traps it falls into: `explain`
 - see what happened: `trace`, as formulas `spelled`; whether it is right: `Trace.verify`, `check`
+- see which Scans and which rows of their buffers are left in a compiled function: `compiled`;
+  what is lost if the gradient is taken after that: `shortened`
 - differentiate forwards: `pushforward`; hold a loop's two derivatives together: `dot_product`
 - ask what becomes of a tap pattern: `Tape.reverse`
 - route gradients by where, cat, narrow and clamp: `structural`
@@ -47,7 +49,10 @@ if TYPE_CHECKING:
     from lab.breaking import BROKEN, BrokenRule
     from lab.canonical_form import Canonical, canonical
     from lab.comparison import Comparison, compare
+    from lab.compiled_graph import Compiled
+    from lab.compiling import compiled
     from lab.explanation import Explanation, explain
+    from lab.shortening import Shortened, shortened
     from lab.single_step import FewSteps, few_steps
     from lab.tangent import pushforward
     from lab.words import Vocabulary, vocabulary
@@ -61,6 +66,7 @@ __all__ = [
     "BrokenRule",
     "Canonical",
     "Comparison",
+    "Compiled",
     "Connected",
     "Derivation",
     "Derivative",
@@ -80,6 +86,7 @@ __all__ = [
     "RandomState",
     "ScanTrace",
     "Sequence",
+    "Shortened",
     "Spelled",
     "State",
     "System",
@@ -95,6 +102,7 @@ __all__ = [
     "canonical",
     "check",
     "compare",
+    "compiled",
     "derivative",
     "derive",
     "dot_product",
@@ -104,6 +112,7 @@ __all__ = [
     "gallery",
     "pullback",
     "pushforward",
+    "shortened",
     "spelled",
     "structural",
     "system",
@@ -119,6 +128,8 @@ _LATER = {
     "BrokenRule": "breaking",
     "Canonical": "canonical_form",
     "canonical": "canonical_form",
+    "Compiled": "compiled_graph",
+    "compiled": "compiling",
     "break_rule": "breakage",
     "compare": "comparison",
     "Comparison": "comparison",
@@ -130,6 +141,8 @@ _LATER = {
     "few_steps": "single_step",
     "FewSteps": "single_step",
     "pushforward": "tangent",
+    "Shortened": "shortening",
+    "shortened": "shortening",
     "Truth": "breakage",
     "truth": "breakage",
     "Vocabulary": "words",

@@ -18,7 +18,7 @@ from pytensor.graph.basic import Apply, Constant, Variable
 from pytensor.graph.op import HasInnerGraph, io_connection_pattern
 from pytensor.graph.replace import clone_replace
 from pytensor.scan.op import Scan, ScanInfo
-from pytensor.tensor.basic import AllocEmpty, ScalarFromTensor
+from pytensor.tensor.basic import Alloc, AllocEmpty, ScalarFromTensor
 from pytensor.tensor.elemwise import DimShuffle
 from pytensor.tensor.shape import Reshape, SpecifyShape
 from pytensor.tensor.subtensor import IncSubtensor, Subtensor
@@ -310,6 +310,47 @@ def is_cut_to(sequence: Variable, n_steps: Variable) -> bool:
     if node is None or not isinstance(node.op, Subtensor) or not _cuts_off(node.op.idx_list[:1]):
         return False
     return _same(node.inputs[1], n_steps)  # as in u[:n_steps]
+
+
+def rows_of_buffer(buffer: Variable) -> int | Variable | None:
+    """How many rows a `buffer` has: a number, the variable that says it, or None if neither.
+
+    PyTensor allocates a buffer empty and writes the initial values into it.
+    """
+    if buffer.type.ndim and buffer.type.shape[0] is not None:
+        return int(buffer.type.shape[0])
+    node = buffer.owner
+    if node is None:
+        return None
+    if isinstance(node.op, IncSubtensor):
+        return rows_of_buffer(node.inputs[0])
+    if isinstance(node.op, AllocEmpty):
+        return _number_or_self(node.inputs[0])
+    if isinstance(node.op, Alloc):
+        return _number_or_self(node.inputs[1])
+    if isinstance(node.op, Subtensor) and _cuts_off(node.op.idx_list):
+        cut, whole = constant_value(_unwrapped(node.inputs[1])), rows_of_buffer(node.inputs[0])
+        return min(cut, whole) if cut is not None and isinstance(whole, int) else cut
+    return None
+
+
+def _number_or_self(size: Variable) -> int | Variable:
+    known = constant_value(size)
+    return size if known is None else known
+
+
+def destroys(node: Apply) -> set[int]:
+    """The numbers of the outputs that `node` writes over what it was handed."""
+    return set(getattr(node.op, "destroy_map", {}))
+
+
+def scan_behind(variable: Variable) -> Variable | None:
+    """The output of a Scan that `variable` is, or is a part of or has in another shape."""
+    while variable.owner is not None and not is_scan(variable.owner):
+        if not isinstance(variable.owner.op, VIEWS) or isinstance(variable.owner.op, IncSubtensor):
+            return None
+        variable = variable.owner.inputs[0]
+    return variable if variable.owner is not None else None
 
 
 def index_entries(node: Apply) -> tuple[Any, ...]:

@@ -8,6 +8,8 @@
 - `canonical`: what `pytensor.scan` was given, and what its Scan got
 - `Exercise`, `Exercises`: questions about a trace, checked and explained; as a page without Python;
   `Question`: one of your own
+- `compiled`: the buffers that are left in a compiled graph, slot by slot
+- `Exercise`, `Exercises`: questions about a trace, checked and explained; as a page without Python
 - `routing` of where, cat, narrow and clamp at your arrays; `transposed`, a step of a tape in these
   terms; `dot_product`, both derivatives of a loop and their products, step by step
 - `breaking`: what a broken rule does, from a `lab.Breakage`
@@ -46,6 +48,7 @@ from visual.unrolled import unrolled
 
 if TYPE_CHECKING:
     from visual.atlas import Atlas
+    from visual.buffer_cells import compiled
     from visual.comparing import comparing
     from visual.eager_tape import eager
     from visual.exercise import Exercise, Exercises
@@ -66,6 +69,7 @@ __all__ = [
     "breaking",
     "canonical",
     "comparing",
+    "compiled",
     "connections",
     "dot_product",
     "draw",
@@ -96,6 +100,7 @@ _LATER = {
     "Stepper": "stepper",
     "Workbench": "workbench",
     "comparing": "comparing",
+    "compiled": "buffer_cells",
     "eager": "eager_tape",
     "two_tapes": "side_by_side",
 }
