@@ -6,7 +6,8 @@
   trace, `equations` of a trace and a system, `taps` of a tape or trace, `phases` of a
   derivation, `connections` of a derivative
 - `canonical`: what `pytensor.scan` was given, and what its Scan got
-- `Exercise`, `Exercises`: questions about a trace, checked and explained; as a page without Python
+- `Exercise`, `Exercises`: questions about a trace, checked and explained; as a page without Python;
+  `Question`: one of your own
 - `routing` of where, cat, narrow and clamp at your arrays; `transposed`, a step of a tape in these
   terms; `dot_product`, both derivatives of a loop and their products, step by step
 - `breaking`: what a broken rule does, from a `lab.Breakage`
@@ -44,6 +45,7 @@ from visual.unrolled import unrolled
 if TYPE_CHECKING:
     from visual.eager_tape import eager
     from visual.exercise import Exercise, Exercises
+    from visual.question import Question
     from visual.side_by_side import two_tapes
     from visual.stepper import Stepper
     from visual.workbench import Workbench
@@ -52,6 +54,7 @@ __all__ = [
     "Exercise",
     "Exercises",
     "Plot",
+    "Question",
     "Scene",
     "Stepper",
     "Workbench",
@@ -82,6 +85,7 @@ __all__ = [
 _LATER = {
     "Exercise": "exercise",
     "Exercises": "exercise",
+    "Question": "question",
     "Stepper": "stepper",
     "Workbench": "workbench",
     "eager": "eager_tape",

@@ -57,11 +57,13 @@ class Form(StrEnum):
     NUMBER = "a number, such as 0.95 or 1.5e-3"
     STEP = "the number of a step, such as 0"
     COUNT = "a whole number, such as 1"
+    NUMBERS = "numbers, such as 0.5, -2"
+    CHOICE = "one of the answers offered"
 
     @property
     def is_set(self) -> bool:
         """Whether the answer can be several numbers."""
-        return self in (Form.SLOTS, Form.TAPS)
+        return self in (Form.SLOTS, Form.TAPS, Form.NUMBERS)
 
 
 @dataclass(frozen=True)
@@ -81,6 +83,7 @@ class Answer:
     right and after every further wrong try.  `incomplete` is said of an answer in which
     nothing is wrong but something missing; `otherwise` of numbers that no mistake explains.
     `cells` are the answers that clicks on cells give, `beside` what is said of other cells.
+    Where there are `choices`, the answer is one of them, or its number, from 1.
     """
 
     form: Form
@@ -93,6 +96,7 @@ class Answer:
     tolerance: float = 0.0
     cells: Mapping[str, int] = field(default_factory=dict)
     beside: Mapping[str, str] = field(default_factory=dict)
+    choices: tuple[str, ...] = ()
 
     def check(self, given: Any, tries: int = 1) -> Verdict:
         """The verdict on what a person typed, a number, several, or the key of a cell."""
@@ -100,15 +104,22 @@ class Answer:
             return Verdict(Outcome.WRONG, self._explained(self.beside[given], tries))
         if isinstance(given, str) and given in self.cells:
             given = self.cells[given]
+        if isinstance(given, str) and given.strip() in self.choices:
+            given = self.choices.index(given.strip()) + 1
         found = read_numbers(given)
         if not found or (len(found) > 1 and not self.form.is_set):
-            return Verdict(Outcome.UNREADABLE, f"Expected {self.form.value}.")
+            return Verdict(Outcome.UNREADABLE, f"Expected {self.expected}.")
         wrong = next((value for value in found if not self._holds(value)), None)
         if wrong is not None:
             return Verdict(Outcome.WRONG, self._explained(self._reason(wrong), tries))
         if len(set(found)) < len(self.right):
             return Verdict(Outcome.WRONG, self._explained(self.incomplete, tries))
         return Verdict(Outcome.RIGHT, self.working)
+
+    @property
+    def expected(self) -> str:
+        """What to answer, in words."""
+        return f"one of: {', '.join(self.choices)}" if self.choices else self.form.value
 
     def _holds(self, value: float) -> bool:
         return any(abs(value - right) <= self.tolerance for right in self.right)

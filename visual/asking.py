@@ -13,10 +13,10 @@ from types import MappingProxyType
 from lab.tape import Tape
 from lab.trace import TapeTrace, Trace
 from visual.answers import Answer, Form, Mistake
+from visual.files import Picture
 from visual.moment import Moment, after, before
 from visual.names import signed
 from visual.rules import Use, use_of
-from visual.scene import Scene
 
 ENDS = 50
 
@@ -34,11 +34,14 @@ class Ask(StrEnum):
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """A question, the picture that goes with it, the picture of the answer, and the answer."""
+    """A question, the picture that goes with it, the picture of the answer, and the answer.
+
+    Questions of a lesson's own may have no pictures.
+    """
 
     question: str
-    shown: Scene
-    revealed: Scene
+    shown: Picture | None
+    revealed: Picture | None
     answer: Answer
 
 

@@ -32,20 +32,46 @@ export function check(answer, typed, tries) {
 
 const WORDS = { right: "Right.", wrong: "Wrong.", "not understood": "Not understood." };
 
+// Where the answer is given: a text, or the number of one of several choices.
+class Field {
+  constructor(section) {
+    this.inputs = [...section.querySelectorAll("form input")];
+    this.choices = section.querySelector("fieldset");
+    // In a page of several exercises, each has choices of its own.
+    const name = `choice-${Math.random().toString(36).slice(2)}`;
+    if (this.choices) for (const input of this.inputs) input.name = name;
+  }
+
+  get value() {
+    if (!this.choices) return this.inputs[0].value;
+    return this.inputs.find((input) => input.checked)?.value ?? "";
+  }
+
+  set value(text) {
+    if (!this.choices) this.inputs[0].value = text;
+    else for (const input of this.inputs) input.checked = input.value === text;
+  }
+
+  set locked(done) {
+    if (this.choices) this.choices.disabled = done;
+    else this.inputs[0].readOnly = done;
+  }
+}
+
 class Exercise {
   constructor(section, answer, changed) {
     Object.assign(this, { section, answer, changed });
-    this.input = section.querySelector("input");
+    this.field = new Field(section);
     this.verdict = section.querySelector(".verdict");
     this.revealed = section.querySelector(".revealed");
     this.buttons = [...section.querySelectorAll("button")];
     this.cells = [];
     section.querySelector("form").addEventListener("submit", (event) => {
       event.preventDefault();
-      this.submit(this.input.value);
+      this.submit(this.field.value);
     });
     section.querySelector(".show").addEventListener("click", () => this.give());
-    this.input.addEventListener("input", () => this.mark());
+    section.querySelector("form").addEventListener("input", () => this.mark());
     const { cells, beside } = answer;
     if (Object.keys(cells).length) this.prepare(section.querySelector(".shown svg"), cells, beside);
     this.reset();
@@ -78,15 +104,15 @@ class Exercise {
   choose(position) {
     if (this.done) return;
     const single = this.answer.right.length === 1;
-    const chosen = new Set(single ? [] : readNumbers(this.input.value));
+    const chosen = new Set(single ? [] : readNumbers(this.field.value));
     if (!chosen.delete(position)) chosen.add(position);
-    this.input.value = [...chosen].sort((a, b) => a - b).join(", ");
+    this.field.value = [...chosen].sort((a, b) => a - b).join(", ");
     this.mark();
-    if (single) this.submit(this.input.value);
+    if (single) this.submit(this.field.value);
   }
 
   mark() {
-    const chosen = readNumbers(this.input.value);
+    const chosen = readNumbers(this.field.value);
     for (const [cell, position] of this.cells)
       cell.setAttribute("aria-pressed", String(chosen.includes(position)));
   }
@@ -112,19 +138,19 @@ class Exercise {
 
   finish(points) {
     Object.assign(this, { done: true, points });
-    this.input.readOnly = true;
+    this.field.locked = true;
     // Disabled in name only: a disabled button would lose the focus of who pressed it.
     for (const button of this.buttons) button.setAttribute("aria-disabled", "true");
-    this.revealed.hidden = false;
+    if (this.revealed) this.revealed.hidden = false;
     this.changed();
   }
 
   reset() {
     Object.assign(this, { done: false, points: 0, tries: 0 });
-    this.input.value = "";
-    this.input.readOnly = false;
+    this.field.value = "";
+    this.field.locked = false;
     for (const button of this.buttons) button.removeAttribute("aria-disabled");
-    this.revealed.hidden = true;
+    if (this.revealed) this.revealed.hidden = true;
     this.verdict.removeAttribute("data-outcome");
     this.verdict.textContent = "";
     this.mark();
@@ -134,16 +160,20 @@ class Exercise {
 // Brings the exercises in `root` to life; `answers` are theirs, in the same order.
 export function start(root, answers) {
   const score = root.querySelector(".score");
+  const again = root.querySelector(".again");
   let exercises = [];
   const changed = () => {
     const points = exercises.reduce((sum, exercise) => sum + exercise.points, 0);
     const done = exercises.filter((exercise) => exercise.done).length;
     score.textContent =
       `${points} of ${2 * exercises.length} points; ${done} of ${exercises.length} answered.`;
+    // A single question needs no score, and no way back before it is answered.
+    score.hidden = exercises.length === 1;
+    again.hidden = exercises.length === 1 && !done;
   };
   const sections = [...root.querySelectorAll(".exercise")];
   exercises = sections.map((section, place) => new Exercise(section, answers[place], changed));
-  root.querySelector(".again").addEventListener("click", () => {
+  again.addEventListener("click", () => {
     for (const exercise of exercises) exercise.reset();
     changed();
     sections[0].querySelector("input").focus();

@@ -15,14 +15,14 @@ from random import Random
 from types import MappingProxyType
 from typing import Any
 
-from lab.errors import ArgumentError, GraphError, LabError, listing
+from lab.errors import ArgumentError, GraphError, listing
 from lab.trace import Trace
-from visual.answers import Form, Verdict, check_tries
+from visual.answers import Verdict
+from visual.asked import Asked, live, save_page, widget_of
 from visual.asking import Ask, Candidate, Task, slots
 from visual.asking_numbers import arrivals, numbers
 from visual.asking_orders import scans, taps
-from visual.files import as_path, write_whole
-from visual.scene import Scene
+from visual.files import Picture
 
 ASKED: Mapping[Ask, Callable[[Trace], Iterator[Candidate]]] = MappingProxyType(
     {
@@ -37,7 +37,7 @@ ASKED: Mapping[Ask, Callable[[Trace], Iterator[Candidate]]] = MappingProxyType(
 
 
 @dataclass(frozen=True)
-class Exercise:
+class Exercise(Asked):
     """A question about a trace.
 
     `kind` is "overwritten" or "preserved" (which slots a step overwrites, or keeps), "taps"
@@ -77,17 +77,12 @@ class Exercise:
         return self._task.question
 
     @property
-    def form(self) -> Form:
-        """The kind of answer that is expected."""
-        return self._task.answer.form
-
-    @property
-    def shown(self) -> Scene:
+    def shown(self) -> Picture | None:
         """The picture that goes with the question."""
         return self._task.shown
 
     @property
-    def revealed(self) -> Scene:
+    def revealed(self) -> Picture | None:
         """The picture of the answer."""
         return self._task.revealed
 
@@ -95,34 +90,6 @@ class Exercise:
     def task(self) -> Task:
         """Question, pictures and answer, as the page needs them."""
         return self._task
-
-    def check(self, answer: Any, tries: int = 1) -> Verdict:
-        """Whether an answer is right, and why.
-
-        `answer` is what a person typed, a number, several numbers, or the key of a cell.  The
-        first wrong try (`tries` = 1) is told why it is wrong, and the rule; the second and
-        later ones are also told what the rule gives here.
-        """
-        check_tries(tries)
-        return self._task.answer.check(answer, tries)
-
-    def widget(self) -> Any:
-        """The question to be answered in a notebook; needs anywidget."""
-        return Exercises((self,)).widget()
-
-    def page(self) -> str:
-        """The question as a page of HTML that works without Python."""
-        return Exercises((self,)).page()
-
-    def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write the page to `path`, which ends in .html."""
-        return Exercises((self,)).save(path)
-
-    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
-        from visual.exercise_page import excerpt
-
-        words = f"{self.question}\n({self.form.value})\n\n{self.shown.text()}"
-        return {"text/html": excerpt(self), "text/plain": words}
 
 
 @dataclass(frozen=True)
@@ -135,7 +102,7 @@ class Exercises:
         >>> exercises, verdict = exercises.answer("2")
     """
 
-    members: tuple[Exercise, ...]
+    members: tuple[Asked, ...]
     number: int = 0
     tries: int = 0
     points: int = 0
@@ -144,7 +111,7 @@ class Exercises:
         members = self.members
         if not isinstance(members, list | tuple) or not members:
             raise ArgumentError(f"members = {members!r:.60}: expected a tuple of exercises.")
-        if not all(isinstance(member, Exercise) for member in members):
+        if not all(isinstance(member, Asked) for member in members):
             raise ArgumentError(f"members = {members!r:.60}: expected exercises only.")
         object.__setattr__(self, "members", tuple(members))
 
@@ -164,7 +131,7 @@ class Exercises:
         return cls(tuple(members))
 
     @property
-    def current(self) -> Exercise | None:
+    def current(self) -> Asked | None:
         """The exercise to be answered; None after the last one."""
         return self.members[self.number] if self.number < len(self.members) else None
 
@@ -194,13 +161,7 @@ class Exercises:
 
     def widget(self) -> Any:
         """All questions, to be answered in a notebook; needs anywidget."""
-        try:
-            from visual.exercise_widget import ExerciseWidget
-        except ImportError:
-            raise LabError(
-                "widget: anywidget is not installed; pip install anywidget, or use save(…)."
-            ) from None
-        return ExerciseWidget(self.members)
+        return widget_of(self.members)
 
     def page(self) -> str:
         """All questions on one page of HTML, which checks answers by itself and loads nothing."""
@@ -210,19 +171,12 @@ class Exercises:
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write the page to `path`, which ends in .html."""
-        path = as_path(path)
-        if path.suffix.lower() != ".html":
-            raise ArgumentError(f"path = {str(path)!r}: a page of exercises ends in .html.")
-        return write_whole(path, self.page())
+        return save_page(path, self)
 
-    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
-        from visual.exercise_page import excerpt, score_text
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
+        from visual.exercise_page import score_text, sheet
 
         words = score_text(self)
-        if self.current is None:
-            return {"text/html": f"<p>{words}</p>", "text/plain": words}
-        shown = self.current._repr_mimebundle_()
-        return {
-            "text/html": f"{excerpt(self.current, 'exercises.answer')}<p>{words}</p>",
-            "text/plain": f"{shown['text/plain']}\n{words}",
-        }
+        if self.current is not None:
+            words = f"{self.current.text()}\n{words}"
+        return live(self) | {"text/html": sheet(self), "text/plain": words}

@@ -6,21 +6,28 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from visual.answers import Answer
+from visual.files import Picture
 from visual.page import document
 from visual.svg import text
+from visual.theme import THEMES
 
 if TYPE_CHECKING:
-    from visual.exercise import Exercise, Exercises
+    from visual.asked import Asked
+    from visual.exercise import Exercises
 
 MODULE = Path(__file__).with_name("exercise.js")
 STYLE = """\
-.exercise{margin:0 0 2.5rem}
+.exercise{margin:0 0 1.5rem}
 .exercise h2{font-size:1.15rem;margin:0 0 .3rem}
 .exercise .question{font-weight:600;max-width:50rem;overflow-wrap:anywhere}
 .exercise .picture{overflow-x:auto}
 .exercise form{display:flex;flex-wrap:wrap;gap:.5rem;align-items:end;margin:.6rem 0}
 .exercise label{display:block;flex:1 1 18rem;max-width:34rem}
-.exercise input{display:block;font:inherit;width:100%;box-sizing:border-box;padding:.35rem .5rem}
+.exercise fieldset{display:flex;flex-direction:column;gap:.2rem;flex:1 1 18rem;max-width:34rem;
+margin:0;padding:.2rem .8rem .5rem;border:1px solid;border-radius:4px}
+.exercise fieldset label{display:flex;gap:.4rem;align-items:baseline;flex:none}
+.exercise input:not([type=radio]){display:block;font:inherit;width:100%;padding:.35rem .5rem}
+.exercise input{box-sizing:border-box}
 .exercise button,.again{font:inherit;padding:.35rem .9rem}
 .exercise [role=button]{cursor:pointer}
 .exercise [role=button]:focus-visible{outline:3px solid;outline-offset:2px}
@@ -33,7 +40,7 @@ STYLE = """\
 """
 
 
-def to_page(exercises: Sequence["Exercise"]) -> str:
+def to_page(exercises: Sequence["Asked"]) -> str:
     """One page of several exercises."""
     plural = "Exercise" if len(exercises) == 1 else f"{len(exercises)} exercises"
     title = f"{plural}: predict, then reveal"
@@ -48,10 +55,11 @@ def to_page(exercises: Sequence["Exercise"]) -> str:
     # Within a script, nothing may look like markup.
     made = made.replace("<", "\\u003c").replace(">", "\\u003e")
     script = f"{source()}\nstart(document, {made});\n"
-    return document(title, exercises[0].shown.theme, body, script, STYLE)
+    shown = exercises[0].task.shown
+    return document(title, shown.theme if shown else THEMES["light"], body, script, STYLE)
 
 
-def content(exercises: Sequence["Exercise"]) -> str:
+def content(exercises: Sequence["Asked"]) -> str:
     """The questions, their pictures and the places for answers, and the score."""
     sections = "\n".join(
         _section(exercise, number, len(exercises)) for number, exercise in enumerate(exercises, 1)
@@ -62,31 +70,59 @@ def content(exercises: Sequence["Exercise"]) -> str:
     )
 
 
-def _section(exercise: "Exercise", number: int, count: int) -> str:
-    expected = text(exercise.form.value)
-    heading = f"Question {number} of {count}"
+def _section(exercise: "Asked", number: int, count: int) -> str:
+    task = exercise.task
+    heading = f"Question {number} of {count}" if count > 1 else "Predict"
     return (
         f'<section class="exercise" aria-label="{heading}">\n<h2>{heading}</h2>\n'
-        f'<p class="question">{text(exercise.question)}</p>\n'
-        f'<div class="picture shown" role="region" aria-label="Picture of question {number}" '
-        f'tabindex="0">{exercise.shown.svg()}</div>\n'
-        f"<form><label>Your answer: {expected} "
-        '<input autocomplete="off" spellcheck="false"></label>'
+        f'<p class="question">{text(task.question)}</p>\n'
+        f"{_picture(task.shown, 'shown', f'Picture of question {number}')}"
+        f"<form>{_field(task.answer)}"
         '<button type="submit">Check</button>'
         '<button type="button" class="show">Show the answer</button></form>\n'
         '<p class="verdict" role="status"></p>\n'
-        f'<div class="picture revealed" role="region" aria-label="Answer to question {number}" '
-        f'tabindex="0" hidden>{exercise.revealed.svg()}</div>\n</section>'
+        f"{_picture(task.revealed, 'revealed', f'Answer to question {number}', 'hidden')}"
+        "</section>"
     )
 
 
-def excerpt(exercise: "Exercise", call: str = "exercise.check") -> str:
-    """The question and its picture, for a notebook without widgets."""
+def _picture(picture: Picture | None, use: str, name: str, state: str = "") -> str:
+    if picture is None:
+        return ""
     return (
-        f"<p><strong>{text(exercise.question)}</strong></p>"
-        f'<div style="overflow-x: auto">{exercise.shown.svg()}</div>'
-        f"<p>Answer with <code>{call}(…)</code>: {text(exercise.form.value)}.</p>"
+        f'<div class="picture {use}" role="region" aria-label="{name}" tabindex="0" {state}>'
+        f"{picture.svg()}</div>\n"
     )
+
+
+def _field(answer: Answer) -> str:
+    """Where the answer is typed, or chosen."""
+    if not answer.choices:
+        return (
+            f"<label>Your answer: {text(answer.expected)} "
+            '<input autocomplete="off" spellcheck="false"></label>'
+        )
+    radios = "".join(
+        f'<label><input type="radio" name="choice" value="{number}"> {text(choice)}</label>'
+        for number, choice in enumerate(answer.choices, 1)
+    )
+    return f"<fieldset><legend>Your answer</legend>{radios}</fieldset>"
+
+
+def excerpt(exercise: "Asked", call: str = "exercise.check") -> str:
+    """The question and its picture, for a notebook without widgets."""
+    task = exercise.task
+    picture = f'<div style="overflow-x: auto">{task.shown.svg()}</div>' if task.shown else ""
+    return (
+        f"<p><strong>{text(task.question)}</strong></p>{picture}"
+        f"<p>Answer with <code>{call}(…)</code>: {text(task.answer.expected)}.</p>"
+    )
+
+
+def sheet(exercises: "Exercises") -> str:
+    """The present question of a series and its score, for a notebook without widgets."""
+    asked = excerpt(exercises.current, "exercises.answer") if exercises.current else ""
+    return f"{asked}<p>{score_text(exercises)}</p>"
 
 
 def score_text(exercises: "Exercises") -> str:
@@ -98,7 +134,7 @@ def score_text(exercises: "Exercises") -> str:
 def answer_data(answer: Answer) -> dict[str, Any]:
     """An answer as plain JSON, which the module compares with."""
     return {
-        "expected": answer.form.value,
+        "expected": answer.expected,
         "isSet": answer.form.is_set,
         "right": answer.right,
         "tolerance": answer.tolerance,

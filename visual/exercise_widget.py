@@ -10,7 +10,7 @@ from visual.exercise_page import MODULE, STYLE, answer_data, content
 from visual.rerun import made_in_cell
 
 if TYPE_CHECKING:
-    from visual.exercise import Exercise
+    from visual.asked import Asked
 
 
 class ExerciseWidget(anywidget.AnyWidget):
@@ -21,7 +21,7 @@ class ExerciseWidget(anywidget.AnyWidget):
     content = traitlets.Unicode("").tag(sync=True)
     answers = traitlets.List().tag(sync=True)
 
-    def __init__(self, exercises: Sequence["Exercise"], **others: Any) -> None:
+    def __init__(self, exercises: Sequence["Asked"], **others: Any) -> None:
         made = [answer_data(exercise.task.answer) for exercise in exercises]
         super().__init__(content=content(exercises), answers=made, **others)
         made_in_cell(self)

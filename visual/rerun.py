@@ -40,6 +40,15 @@ def shut(widget: Any) -> None:
     layout.close()
 
 
+def in_notebook() -> bool:
+    """Whether the code that runs was sent to a kernel, whose pages can show widgets."""
+    if "IPython" not in sys.modules:
+        return False
+    from IPython import get_ipython
+
+    return hasattr(get_ipython(), "kernel")
+
+
 def _running() -> tuple[str, str]:
     """The cell that is running and the message that runs it; empty where there are no cells."""
     if "IPython" not in sys.modules:
