@@ -15,7 +15,7 @@ from lab.derivation import PullbackRule
 from lab.errors import ArgumentError, GradientError, GraphError, LabError
 from lab.graphs import require_scan, scan_nodes, with_tapes
 from lab.progress import is_watched, pause
-from lab.scan import outer_outputs
+from lab.scan import outer_outputs, without_backtraces
 
 MANY_SCANS = 32
 
@@ -112,16 +112,17 @@ def derivative(
             ManyScansWarning,
             stacklevel=2,
         )
-    copies = with_tapes([cost], rule)
-    wrt = copies.get(wrt, wrt)
-    values = [copies.get(cost, cost)]
-    for number in range(1, order + 1):
-        pause()
-        target = values[-1]
-        if target.type.ndim:
-            along = pt.ones_like(target) if direction is None else direction
-            target = (target * along).sum()
-        values.append(_grad(target, wrt, number))
+    with without_backtraces():
+        copies = with_tapes([cost], rule)
+        wrt = copies.get(wrt, wrt)
+        values = [copies.get(cost, cost)]
+        for number in range(1, order + 1):
+            pause()
+            target = values[-1]
+            if target.type.ndim:
+                along = pt.ones_like(target) if direction is None else direction
+                target = (target * along).sum()
+            values.append(_grad(target, wrt, number))
     return Derivative(tuple(values), wrt)
 
 

@@ -15,6 +15,7 @@ from pytensor.graph.rewriting.utils import rewrite_graph
 from lab.expression import STRENGTH, Call, Expression, Leaf, Number, Slice, leaves_of
 from lab.operations import FUNCTIONS, TRANSPARENT, describe, index_parts, is_lossy, reshaped
 from lab.progress import pause
+from lab.scan import without_backtraces
 
 # Rewrites that move the adding of an axis into every factor, which is harder to read.
 SPREADING = ("local_dimshuffle_lift", "local_dot_to_mul")
@@ -25,8 +26,9 @@ def simplify(results: Sequence[Variable]) -> list[Variable]:
     if all(result.owner is None for result in results):
         return list(results)
     pause()
-    plain = rewrite_graph(list(results), include=("canonicalize",), exclude=SPREADING, clone=True)
-    return list(plain)
+    chosen = {"include": ("canonicalize",), "exclude": SPREADING}
+    with without_backtraces():
+        return list(rewrite_graph(list(results), clone=True, **chosen))
 
 
 def formulas(

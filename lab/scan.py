@@ -10,10 +10,13 @@ which remember the `Derivation` that made them.
 """
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from threading import Lock
 from typing import Any
 
 import numpy as np
+from pytensor import config
 from pytensor.graph.basic import Apply, Constant, Variable
 from pytensor.graph.op import HasInnerGraph, io_connection_pattern
 from pytensor.graph.replace import clone_replace
@@ -40,6 +43,9 @@ OUTER_INPUTS: tuple[Kind, ...] = (
     Kind.PARAMETER,
 )
 INNER_INPUTS: tuple[Kind, ...] = tuple(kind for kind in OUTER_INPUTS if kind is not Kind.NIT_SOT)
+# While any thread makes graphs without backtraces: the flag's value before, then one for each.
+_NOTING = Lock()
+_limits: list[int] = []
 UNINDEXED = (Kind.UNTRACED, Kind.PARAMETER)
 OUTPUTS = (Kind.MIT_MOT, Kind.MIT_SOT, Kind.SIT_SOT, Kind.NIT_SOT, Kind.UNTRACED)
 
@@ -253,12 +259,34 @@ def outer_outputs(parts: ScanParts, node: Apply) -> dict[LoopVariable, Variable]
 
 def inner_graph(op: HasInnerGraph) -> tuple[list[Variable], list[Variable]]:
     """The graph inside `op`, a Scan's step for example, on fresh arguments of its own."""
-    if hasattr(op.fgraph, "unfreeze"):  # PyTensor 3.1 and later freeze inner graphs
-        graph = op.fgraph.unfreeze()
-        return list(graph.inputs), list(graph.outputs)
-    arguments = [variable.type() for variable in op.fgraph.inputs]
-    replacements = dict(zip(op.fgraph.inputs, arguments, strict=True))
-    return arguments, clone_replace(op.fgraph.outputs, replace=replacements)
+    with without_backtraces():
+        if hasattr(op.fgraph, "unfreeze"):  # PyTensor 3.1 and later freeze inner graphs
+            graph = op.fgraph.unfreeze()
+            return list(graph.inputs), list(graph.outputs)
+        arguments = [variable.type() for variable in op.fgraph.inputs]
+        replacements = dict(zip(op.fgraph.inputs, arguments, strict=True))
+        return arguments, clone_replace(op.fgraph.outputs, replace=replacements)
+
+
+@contextmanager
+def without_backtraces() -> Iterator[None]:
+    """Do not note of every variable made which lines of code made it.
+
+    Of graphs that are made here those lines tell nobody anything, and cost a third of the time.
+    PyTensor's flag is one for all threads: the last to leave puts it back.
+    """
+    with _NOTING:
+        if not _limits:
+            _limits.append(config.traceback__limit)
+            config.traceback__limit = 0
+        _limits.append(0)
+    try:
+        yield
+    finally:
+        with _NOTING:
+            _limits.pop()
+            if len(_limits) == 1:
+                config.traceback__limit = _limits.pop()
 
 
 def constant_value(variable: Variable) -> int | None:

@@ -104,8 +104,8 @@ def changing(playwright, launch):
 def browsing():
     """All figures; a line tells what is missing where there is no browser."""
     try:
+        from in_browser import CHROMIUM, FLAGS
         from playwright.sync_api import sync_playwright
-        from test_browser import CHROMIUM, FLAGS
     except ImportError as error:
         print(f"in a browser: {error.name} is not installed")
         return

@@ -5,10 +5,10 @@ from functools import cache
 
 import known_mistakes
 import pytest
+from in_browser import CHROMIUM, measured
 from strange_loops import HOSTILE, LOOPS
 from test_all_pictures import stands_alone
 from test_breaking_picture import wrong_cells
-from test_browser import CHROMIUM, FLAGS, measured
 from test_comparison import following
 from twins import assert_twin
 
@@ -72,12 +72,6 @@ def test_strange_loops_are_drawn(name):
 
 @pytest.mark.browser
 @pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium: texts are not measured")
-def test_no_text_leaves_its_box():
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        page = browser.new_page()
-        for name in DRAWN:
-            assert measured(page, comparing(comparison(name)).svg()) == [], name
-        browser.close()
+def test_no_text_leaves_its_box(page):
+    for name in DRAWN:
+        assert measured(page, comparing(comparison(name)).svg()) == [], name

@@ -3,7 +3,7 @@
 from xml.etree import ElementTree
 
 import pytest
-from test_browser import CHROMIUM, FLAGS, pytestmark  # noqa: F401 (marks)
+from in_browser import pytestmark  # noqa: F401 (marks)
 
 import visual
 from lab import gallery
@@ -18,16 +18,6 @@ def linked(tmp_path_factory):
     loop = gallery.loops["square"]
     scenes = [visual.draw(loop, name, order=2) for name in ("unrolled", "tapes")]
     return visual.Stepper(*scenes).save(tmp_path_factory.mktemp("page") / "walk.html")
-
-
-@pytest.fixture(scope="module")
-def browser():
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        yield browser
-        browser.close()
 
 
 @pytest.fixture

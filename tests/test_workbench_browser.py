@@ -4,8 +4,8 @@ import re
 from xml.etree import ElementTree
 
 import pytest
+from in_browser import CHROMIUM
 from jupyter_lab import jupyter_lab, notebook
-from test_browser import CHROMIUM, FLAGS
 
 import lab
 import visual
@@ -91,20 +91,16 @@ class Notebook:
 
 
 @pytest.fixture(scope="module")
-def opened(tmp_path_factory):
-    from playwright.sync_api import sync_playwright
-
+def opened(browser, tmp_path_factory):
     made = notebook(OPENING, OPEN_ONES, STATE, SECOND, USABLE, KERNEL)
     folder = tmp_path_factory.mktemp("lab")
-    with jupyter_lab(folder, bench=made) as addresses, sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        opened = Notebook(
-            browser.new_page(viewport={"width": 1400, "height": 1000}), addresses["bench"]
-        )
+    with jupyter_lab(folder, bench=made) as addresses:
+        page = browser.new_page(viewport={"width": 1400, "height": 1000})
+        opened = Notebook(page, addresses["bench"])
         opened.run(0)
         opened.bench.wait_for()
         yield opened
-        browser.close()
+        page.close()
         assert opened.wrong == []
 
 
