@@ -4,8 +4,8 @@ import re
 
 import colours
 import pytest
+from in_browser import CHROMIUM
 from sites import small_site
-from test_browser import CHROMIUM, FLAGS
 
 import visual
 from lab import gallery
@@ -14,16 +14,6 @@ pytestmark = [
     pytest.mark.browser,
     pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium: no page is opened"),
 ]
-
-
-@pytest.fixture(scope="module")
-def browser():
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        yield browser
-        browser.close()
 
 
 @pytest.fixture
