@@ -109,7 +109,7 @@ COLOURS = """(svg) => [...svg.querySelectorAll('rect, path, text')].map(shape =>
 })"""
 
 
-@pytest.mark.parametrize("kind", ["unrolled", "tapes", "taps", "stepgraph", "phases"])
+@pytest.mark.parametrize("kind", ["unrolled", "tapes", "stepgraph"])
 def test_a_dark_screen_shows_the_colours_of_the_dark_theme(browser, kind):
     loop = gallery.loops["rnn"]
     light, dark = (visual.draw(loop, kind, theme).svg() for theme in ("light", "dark"))
@@ -133,8 +133,10 @@ def shared(found, wanted):
     )
 
 
-@pytest.mark.parametrize("name", ["index.html", "02_second.html"])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize(
+    ("name", "scheme"),
+    [("index.html", "dark"), ("02_second.html", "light"), ("02_second.html", "dark")],
+)
 def test_a_screen_reader_finds_nothing_wrong(opened, name, scheme):
     from axe_playwright_python.sync_playwright import Axe
 
