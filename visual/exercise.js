@@ -157,11 +157,13 @@ class Exercise {
   }
 }
 
-// Brings the exercises in `root` to life; `answers` are theirs, in the same order.
+// Brings the exercises in `root` to life; `answers` are theirs, in the same order.  A single
+// question has no score.
 export function start(root, answers) {
   const score = root.querySelector(".score");
   let exercises = [];
   const changed = () => {
+    if (!score) return;
     const points = exercises.reduce((sum, exercise) => sum + exercise.points, 0);
     const done = exercises.filter((exercise) => exercise.done).length;
     score.textContent =
@@ -169,7 +171,7 @@ export function start(root, answers) {
   };
   const sections = [...root.querySelectorAll(".exercise")];
   exercises = sections.map((section, place) => new Exercise(section, answers[place], changed));
-  root.querySelector(".again").addEventListener("click", () => {
+  root.querySelector(".again")?.addEventListener("click", () => {
     for (const exercise of exercises) exercise.reset();
     changed();
     sections[0].querySelector("input").focus();

@@ -43,10 +43,11 @@ def to_page(exercises: Sequence["Asked"]) -> str:
     """One page of several exercises."""
     plural = "Exercise" if len(exercises) == 1 else f"{len(exercises)} exercises"
     title = f"{plural}: predict, then reveal"
+    points = "A right first answer scores 2 points, a right second one 1. "
     body = (
         f"<h1>{text(title)}</h1>\n"
-        "<p>Say what will happen before you look. A right first answer scores 2 points, a right "
-        "second one 1. Cells of the tape can be chosen instead of typing a position.</p>\n"
+        f"<p>Say what will happen before you look. {points if len(exercises) > 1 else ''}"
+        "Cells of the tape can be chosen instead of typing a position.</p>\n"
         f"<noscript><p>This page needs JavaScript to check answers.</p></noscript>\n"
         f"{content(exercises)}"
     )
@@ -59,10 +60,12 @@ def to_page(exercises: Sequence["Asked"]) -> str:
 
 
 def content(exercises: Sequence["Asked"]) -> str:
-    """The questions, their pictures and the places for answers, and the score."""
+    """The questions, their pictures and the places for answers; of several ones the score."""
     sections = "\n".join(
         _section(exercise, number, len(exercises)) for number, exercise in enumerate(exercises, 1)
     )
+    if len(exercises) == 1:  # a score would be more to read than the question
+        return sections
     return (
         f'{sections}\n<p class="score" role="status"></p>\n'
         '<p><button type="button" class="again">Start again</button></p>'

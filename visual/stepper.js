@@ -42,11 +42,11 @@ export function stepper(root, { step = null, changed = () => {} } = {}) {
     on(made, "click", act);
     return made;
   };
-  const first = button("first step", "⏮", () => go(0));
+  const first = button("first step", "|◀", () => go(0));
   const back = button("previous step", "◀", () => go(place - 1));
   const play = button("play", "▶▶", () => (timer === null ? start() : stop()));
   const ahead = button("next step", "▶", () => go(place + 1));
-  const last = button("last step", "⏭", () => go(moments.length - 1));
+  const last = button("last step", "▶|", () => go(moments.length - 1));
   const slider = element("input", {
     type: "range", min: 0, max: moments.length - 1, step: 1, "aria-label": "step",
     "data-lm-suppress-shortcuts": "true",
