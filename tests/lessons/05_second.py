@@ -40,6 +40,10 @@ assert "visible at order 3" in str(
     lab.break_rule(gallery.loops["logistic"], "accumulate-overwritten", order=3)
 )
 
+# What the text says of the tapes of two steps.
+_, _, third_scan, fourth_scan = square.with_steps(2).trace(order=2).scans
+assert np.allclose(third_scan.tapes[0].final, [1, 2 * x0, 4 * x0 * x1])
+assert np.allclose(sorted(fourth_scan.tapes[0].initial), [0, 4 * x1, 4 * x0])
 # Scan 5 differentiates Scan 4, and Scan 4 has external gradients out of Scan 3.
 assert thrice.scans[4].parent == 3
 assert np.count_nonzero(thrice.scans[1].tapes[0].initial) == 1
