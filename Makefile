@@ -1,4 +1,4 @@
-# make start   set up, and open the first lesson in JupyterLab   (BROWSER=none opens nothing)
+# make start   set up, and open the table of lessons in JupyterLab   (BROWSER=none opens nothing)
 # make test    set up, and run everything that must hold
 # make bench   measure speed against what a person would use instead
 #
@@ -9,14 +9,15 @@ PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 p
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
 VENV ?= .venv
 BIN := $(VENV)/bin
-LESSON ?= notebooks/01_loop.ipynb
+LESSON ?= notebooks/index.ipynb
+LESSONS := $(patsubst %.md,%.ipynb,$(wildcard notebooks/*.md))
 SETTINGS := $(VENV)/share/jupyter/lab/settings
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 JOBS ?= 2
 
 .PHONY: start test lint bench clean
 
-start: $(VENV)/.start $(LESSON)
+start: $(VENV)/.start $(LESSONS)
 	$(BIN)/jupyter lab $(if $(filter none,$(BROWSER)),--no-browser) $(if $(filter 0,$(shell id -u)),--allow-root) $(LESSON)
 
 test: $(VENV)/.test lint

@@ -17,13 +17,14 @@ if TYPE_CHECKING:
 
 MODULE = Path(__file__).with_name("exercise.js")
 STYLE = """\
-.exercise{margin:0 0 2.5rem}
+.exercise{margin:0 0 1.5rem}
 .exercise h2{font-size:1.15rem;margin:0 0 .3rem}
 .exercise .question{font-weight:600;max-width:50rem;overflow-wrap:anywhere}
 .exercise .picture{overflow-x:auto}
 .exercise form{display:flex;flex-wrap:wrap;gap:.5rem;align-items:end;margin:.6rem 0}
 .exercise label{display:block;flex:1 1 18rem;max-width:34rem}
-.exercise fieldset{display:flex;flex-direction:column;gap:.2rem;flex:1 1 18rem;max-width:34rem}
+.exercise fieldset{display:flex;flex-direction:column;gap:.2rem;flex:1 1 18rem;max-width:34rem;
+margin:0;padding:.2rem .8rem .5rem;border:1px solid;border-radius:4px}
 .exercise fieldset label{display:flex;gap:.4rem;align-items:baseline;flex:none}
 .exercise input:not([type=radio]){display:block;font:inherit;width:100%;padding:.35rem .5rem}
 .exercise input{box-sizing:border-box}
@@ -43,11 +44,10 @@ def to_page(exercises: Sequence["Asked"]) -> str:
     """One page of several exercises."""
     plural = "Exercise" if len(exercises) == 1 else f"{len(exercises)} exercises"
     title = f"{plural}: predict, then reveal"
-    points = "A right first answer scores 2 points, a right second one 1. "
     body = (
         f"<h1>{text(title)}</h1>\n"
-        f"<p>Say what will happen before you look. {points if len(exercises) > 1 else ''}"
-        "Cells of the tape can be chosen instead of typing a position.</p>\n"
+        "<p>Say what will happen before you look. A right first answer scores 2 points, a right "
+        "second one 1. Cells of the tape can be chosen instead of typing a position.</p>\n"
         f"<noscript><p>This page needs JavaScript to check answers.</p></noscript>\n"
         f"{content(exercises)}"
     )
@@ -60,12 +60,10 @@ def to_page(exercises: Sequence["Asked"]) -> str:
 
 
 def content(exercises: Sequence["Asked"]) -> str:
-    """The questions, their pictures and the places for answers; of several ones the score."""
+    """The questions, their pictures and the places for answers, and the score."""
     sections = "\n".join(
         _section(exercise, number, len(exercises)) for number, exercise in enumerate(exercises, 1)
     )
-    if len(exercises) == 1:  # a score would be more to read than the question
-        return sections
     return (
         f'{sections}\n<p class="score" role="status"></p>\n'
         '<p><button type="button" class="again">Start again</button></p>'

@@ -186,7 +186,7 @@ export function stepper(root, { step = null, changed = () => {} } = {}) {
     on(svg, "click", (event) => cellAt(event) && pin(cellAt(event).dataset.cell));
   }
 
-  go(place, { tell: false, scroll: false });
+  go(place, { tell: false, scroll: place > 0 });
   return {
     set: (wanted) => moments.includes(wanted) && wanted !== moments[place] && go(moments.indexOf(wanted), { tell: false }),
     destroy() {
@@ -230,6 +230,10 @@ function render({ model, el }) {
   };
 }
 
-for (const root of document.querySelectorAll("[data-scantape]")) stepper(root);
+// A page may have this module twice, joined to others.
+for (const root of document.querySelectorAll("[data-scantape]:not([data-started])")) {
+  root.dataset.started = "";
+  stepper(root);
+}
 
 export default { render };
