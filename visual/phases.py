@@ -33,15 +33,20 @@ ITEMS = MARGIN + SIDE
 DECISIONS = ITEMS + CHIP + 14
 EXPRESSIONS = DECISIONS + 330
 RIGHT = MARGIN + WIDTH - PAD
+Keys = Mapping[str, tuple[str, ...]]
 SMALL, MONO, MOST_LINES = 12, 11.5, 3
 
 
 def phases(
     derivation: Derivation | DerivationRecord,
     theme: str = "light",
+    keys: Keys | None = None,
     only: Iterable[int] | None = None,
 ) -> Scene:
-    """The eleven phases of a derivation, or of its stored record; or `only` those with numbers."""
+    """The eleven phases of a derivation, or of its stored record; or `only` those with numbers.
+
+    `keys` are those of the values of every variable in other pictures; see `visual.names`.
+    """
     record = derivation.record if isinstance(derivation, Derivation) else derivation
     if not isinstance(record, DerivationRecord):
         raise ArgumentError(f"derivation = {record!r:.60}: expected a Derivation or its record.")
@@ -51,7 +56,7 @@ def phases(
     canvas.heading(f"{record.backward} · order {record.order}", [told])
     for phase in shown:
         name = f"{phase.number}. {phase.name}"
-        canvas.add(Group(_panel(canvas, record, phase), phase.number - 1, moment=name))
+        canvas.add(Group(_panel(canvas, record, phase, keys or {}), phase.number - 1, moment=name))
     used = {item.verdict for phase in shown for item in phase.items}
     shapes, bottom = explained(legend_of(used), canvas.y + 12, WIDTH + 2 * MARGIN)
     canvas.add(*shapes)
@@ -77,7 +82,7 @@ def _chosen(record: DerivationRecord, only: Iterable[int] | None) -> Sequence[Ph
     return [phase for phase in record.phases if phase.number in numbers]
 
 
-def _panel(canvas: Canvas, record: DerivationRecord, phase: Phase) -> tuple[Shape, ...]:
+def _panel(canvas: Canvas, record: DerivationRecord, phase: Phase, keys: Keys) -> tuple[Shape, ...]:
     """One phase: its number, name and purpose at the left, its decisions at the right."""
     top = canvas.y
     side, low = _side(phase, top)
@@ -85,11 +90,18 @@ def _panel(canvas: Canvas, record: DerivationRecord, phase: Phase) -> tuple[Shap
     shapes: list[Shape] = []
     for item in phase.items:
         drawn, y = _item(record, item, y)
-        shapes += drawn
+        about = _about(item, keys)
+        shapes += [Group(tuple(drawn), mentions=about)] if about else drawn
     bottom = max(low, y - (PITCH - CHIP_HEIGHT) + PAD)
     canvas.y = bottom + 10
     frame = Box(MARGIN, top, WIDTH, bottom - top, Role.PANEL)
     return (frame, *side, *shapes)
+
+
+def _about(item: Item, keys: Keys) -> tuple[str, ...]:
+    """The keys of the variable that an item is about: the longest name that it begins with."""
+    names = [n for n in keys if item.subject == n or item.subject.startswith((f"{n}[", f"{n}, "))]
+    return keys[max(names, key=len)] if names else ()
 
 
 def _side(phase: Phase, top: float) -> tuple[list[Shape], float]:
