@@ -213,3 +213,9 @@ def test_a_stored_status_that_does_not_exist_is_refused(data, says):
 def test_bad_input_is_told(wrong, says):
     with pytest.raises(lab.ArgumentError, match=says):
         wrong()
+
+
+def test_two_records_of_one_name_are_refused():
+    with pytest.raises(TypeError, match=r"Verdict: lab\.derivation has a record of this name"):
+        storing.record(type("Verdict", (), {}))
+    assert storing.from_json({"is": "Verdict", "value": "noted"}) is Verdict.NOTED
