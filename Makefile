@@ -2,6 +2,7 @@
 # make test    set up, and run everything that must hold: the next two
 # make lint    what must hold of the code as it is written
 # make tests   what must hold when it runs
+# make site    set up, and write all lessons as pages that work offline to site/
 # make bench   measure speed against what a person would use instead
 #
 # PYTHON=… chooses the interpreter (3.11 or later), VENV=… the folder of the environment,
@@ -16,8 +17,9 @@ LESSONS := $(patsubst %.md,%.ipynb,$(wildcard notebooks/*.md))
 SETTINGS := $(VENV)/share/jupyter/lab/settings
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 JOBS ?= 2
+SITE ?= site
 
-.PHONY: start test tests lint bench clean
+.PHONY: start test tests lint site bench clean
 
 start: $(VENV)/.start $(LESSONS)
 	$(BIN)/jupyter lab $(if $(filter none,$(BROWSER)),--no-browser) $(if $(filter 0,$(shell id -u)),--allow-root) $(LESSON)
@@ -32,6 +34,9 @@ lint: $(VENV)/.test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+site: $(VENV)/.site
+	$(BIN)/python notebooks/site --out $(SITE)
 
 bench: $(VENV)/.test
 	$(BIN)/python tests/bench.py
@@ -55,8 +60,12 @@ $(VENV)/.start: pyproject.toml | $(VENV)/.venv
 	@echo '{"@jupyterlab/apputils-extension:notification": {"fetchNews": "false", "checkForUpdates": false}}' > $(SETTINGS)/overrides.json
 	touch $@
 
+$(VENV)/.site: pyproject.toml | $(VENV)/.start
+	$(PIP) --editable '.[notebook,site]'
+	touch $@
+
 $(VENV)/.test: pyproject.toml | $(VENV)/.start
-	$(PIP) --editable '.[notebook,dev]'
+	$(PIP) --editable '.[notebook,site,dev]'
 	touch $@
 
 clean:

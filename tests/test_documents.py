@@ -1,8 +1,16 @@
-"""What README and lessons promise is run."""
+"""What README, CONTRIBUTING and the hosting document promise is run.
+
+Commands are the lines of code blocks without a language.  A line that ends in `# by hand` is not
+run; `make` is asked what it would do; all others are run.
+"""
 
 import math
+import os
 import re
 import shlex
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -13,11 +21,44 @@ from visual.cli import main
 from visual.pictures import PICTURES
 
 ROOT = Path(__file__).parent.parent
-README = (ROOT / "README.md").read_text(encoding="utf-8")
+DOCUMENTS = {
+    name: (ROOT / name).read_text(encoding="utf-8")
+    for name in ("README.md", "CONTRIBUTING.md", "hosting/README.md")
+}
+README = DOCUMENTS["README.md"]
+BY_HAND = "# by hand"
 
 
-def blocks(language):
-    return re.findall(rf"```{language}\n(.*?)```", README, flags=re.DOTALL)
+def blocks(language, document=README):
+    found = re.findall(r"^```(.*?)\n(.*?)^```", document, flags=re.DOTALL | re.MULTILINE)
+    return [content for name, content in found if name == language]
+
+
+def commands(document):
+    """The commands of a document that can be run, without their comments."""
+    lines = [line for block in blocks("", document) for line in block.splitlines()]
+    return [line.split(" # ")[0].strip() for line in lines if line and BY_HAND not in line]
+
+
+def run(command):
+    """What one command does, if it is known how to run it in a test."""
+    first, *rest = shlex.split(command)
+    if first == "scantape":
+        assert main(rest) == 0, command
+        return
+    if first == "make":
+        rest = ["-n", *rest]
+    elif first == "jupyter-repo2docker":
+        assert "--no-build" in rest, command
+    else:
+        raise AssertionError(f"{command}: it is not known how to run this; see BY_HAND")
+    tool = shutil.which(
+        first, path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    )
+    if tool is None:
+        pytest.skip(f"{first} is not installed")
+    done = subprocess.run([tool, *rest], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, f"{command}: {done.stderr}"
 
 
 def test_the_picture_in_the_readme_is_todays(tmp_path):
@@ -28,14 +69,81 @@ def test_the_picture_in_the_readme_is_todays(tmp_path):
 
 def test_the_commands_in_the_readme_work(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    commands = [line for block in blocks("") for line in block.splitlines() if "scantape " in line]
-    commands = [line for line in commands if line.startswith("scantape")]
-    assert len(commands) >= 4
-    for command in commands:
-        assert main(shlex.split(command)[1:]) == 0, command
+    drawn = [command for command in commands(README) if command.startswith("scantape")]
+    assert len(drawn) >= 4
+    for command in drawn:
+        run(command)
     assert {path.name for path in tmp_path.iterdir()} == {"tape.svg", "figure.svg", "pictures"}
     assert (tmp_path / "pictures" / "index.html").exists()
     assert "dC/dbirth" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_all_other_commands_work(name):
+    found = [command for command in commands(DOCUMENTS[name]) if not command.startswith("scantape")]
+    assert found, name
+    for command in found:
+        run(command)
+
+
+@pytest.mark.parametrize(
+    "wrong", ["make nothing", "rm -rf /", "jupyter-repo2docker .", "scantape x"]
+)
+def test_a_wrong_command_is_seen(wrong, capsys):
+    with pytest.raises((AssertionError, SystemExit)):
+        run(wrong)
+
+
+def test_what_is_done_by_hand_says_so():
+    """No fence hides a command: what is no command is text, and by hand are only a few."""
+    marked = [line for text in DOCUMENTS.values() for line in text.splitlines() if BY_HAND in line]
+    assert {line.split()[0] for line in marked if "`" not in line} == {
+        "docker", "helm", "jupyter-repo2docker", "python",
+    }  # fmt: skip
+    for text in DOCUMENTS.values():
+        languages = re.findall(r"^```(.*)$", text, flags=re.MULTILINE)[::2]
+        assert set(languages) <= {"", "python", "text", "markdown"}
+
+
+def test_the_snippets_for_contributors_work(tmp_path):
+    loop, picture, broken, eager = blocks("python", DOCUMENTS["CONTRIBUTING.md"])
+    names = {}
+    exec(loop, names)
+    slope, x = 1.0, 0.5
+    for _ in range(6):  # by hand: the chain rule of sin(x) * 0.9
+        slope, x = slope * 0.9 * math.cos(x), 0.9 * math.sin(x)
+    assert float(names["damped"].trace().outputs[1]) == pytest.approx(slope, rel=1e-12)
+    exec(picture, names)
+    study = type("Study", (), {"trace": gallery.loops["square"].trace()})
+    assert names["kind"].draw(study, "dark").svg() == names["picture"].svg()
+    assert names["picture"].moments == {0: "the end"}
+    assert "Where it ends" in names["picture"].text()
+    exec(broken, names)
+    rows = names["broken"].rows
+    second = rows[-1]
+    assert float(second.true) == pytest.approx(240 * 0.95**14, rel=1e-12)
+    assert float(second.broken) != pytest.approx(240 * 0.95**14, rel=0.1)
+    exec(eager, names)
+    assert names["worst"] < 1e-6
+
+
+def test_the_lesson_for_contributors_runs_and_becomes_a_page(tmp_path):
+    from building import build
+
+    (lesson,) = blocks("markdown", DOCUMENTS["CONTRIBUTING.md"])
+    (tmp_path / "11_one_step.md").write_text(lesson, encoding="utf-8")
+    build(tmp_path, tmp_path / "site")
+    page = (tmp_path / "site" / "11_one_step.html").read_text(encoding="utf-8")
+    assert 'aria-label="Question 1"' in page
+    assert "start(document, [" in page
+
+
+def test_the_map_names_files_that_are_there():
+    paths = re.findall(
+        r"`((?:lab|visual|tests|notebooks|hosting|binder)/[\w./]*)`", "".join(DOCUMENTS.values())
+    )
+    assert len(paths) > 30
+    assert [path for path in paths if not (ROOT / path).exists()] == []
 
 
 def test_the_readme_knows_all_pictures():

@@ -1,13 +1,14 @@
 """Exercises as HTML: a page that works offline without Python, and what a notebook shows."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from visual.answers import Answer
 from visual.files import Picture
 from visual.page import document
+from visual.scene import Scene
 from visual.svg import text
 from visual.theme import THEMES
 
@@ -38,6 +39,10 @@ margin:0;padding:.2rem .8rem .5rem;border:1px solid;border-radius:4px}
 .verdict[data-outcome=right]{border-left-style:solid}
 .score{font-weight:600}
 """
+SCORE = (
+    '<p class="score" role="status"></p>\n'
+    '<p><button type="button" class="again">Start again</button></p>'
+)
 
 
 def to_page(exercises: Sequence["Asked"]) -> str:
@@ -51,37 +56,44 @@ def to_page(exercises: Sequence["Asked"]) -> str:
         f"<noscript><p>This page needs JavaScript to check answers.</p></noscript>\n"
         f"{content(exercises)}"
     )
-    made = json.dumps([answer_data(exercise.task.answer) for exercise in exercises])
-    # Within a script, nothing may look like markup.
-    made = made.replace("<", "\\u003c").replace(">", "\\u003e")
-    script = f"{source()}\nstart(document, {made});\n"
+    script = inline([answer_data(exercise.task.answer) for exercise in exercises])
     shown = exercises[0].task.shown
     return document(title, shown.theme if shown else THEMES["light"], body, script, STYLE)
 
 
+def inline(answers: Sequence[Mapping[str, Any]]) -> str:
+    """The module as the script of a page, whose exercises have these answers, in their order."""
+    # Within a script, nothing may look like markup.
+    made = json.dumps(answers).replace("<", "\\u003c").replace(">", "\\u003e")
+    return f"{source()}\nstart(document, {made});\n"
+
+
 def content(exercises: Sequence["Asked"]) -> str:
     """The questions, their pictures and the places for answers, and the score."""
+    count = len(exercises)
     sections = "\n".join(
-        _section(exercise, number, len(exercises)) for number, exercise in enumerate(exercises, 1)
+        section(exercise, f"Question {number} of {count}" if count > 1 else "Predict")
+        for number, exercise in enumerate(exercises, 1)
     )
-    return (
-        f'{sections}\n<p class="score" role="status"></p>\n'
-        '<p><button type="button" class="again">Start again</button></p>'
-    )
+    return f"{sections}\n{SCORE}"
 
 
-def _section(exercise: "Asked", number: int, count: int) -> str:
+def section(exercise: "Asked", heading: str, tag: str = "h2") -> str:
+    """A question, its pictures and the place for its answer.
+
+    No other question of the page has the same `heading`, an element `tag`.
+    """
     task = exercise.task
-    heading = f"Question {number} of {count}" if count > 1 else "Predict"
     return (
-        f'<section class="exercise" aria-label="{heading}">\n<h2>{heading}</h2>\n'
+        f'<section class="exercise" aria-label="{heading}">\n'
+        f'<{tag} class="number">{heading}</{tag}>\n'
         f'<p class="question">{text(task.question)}</p>\n'
-        f"{_picture(task.shown, 'shown', f'Picture of question {number}')}"
+        f"{_picture(task.shown, 'shown', f'Picture of {heading}')}"
         f"<form>{_field(task.answer)}"
         '<button type="submit">Check</button>'
         '<button type="button" class="show">Show the answer</button></form>\n'
         '<p class="verdict" role="status"></p>\n'
-        f"{_picture(task.revealed, 'revealed', f'Answer to question {number}', 'hidden')}"
+        f"{_picture(task.revealed, 'revealed', f'Answer to {heading}', 'hidden')}"
         "</section>"
     )
 
@@ -89,6 +101,8 @@ def _section(exercise: "Asked", number: int, count: int) -> str:
 def _picture(picture: Picture | None, use: str, name: str, state: str = "") -> str:
     if picture is None:
         return ""
+    if isinstance(picture, Scene):
+        use += f" {picture.theme.name}"
     return (
         f'<div class="picture {use}" role="region" aria-label="{name}" tabindex="0" {state}>'
         f"{picture.svg()}</div>\n"

@@ -90,19 +90,25 @@ def document(
         text=theme.text,
         arrow=theme.arrow,
     )
-    policy = f"default-src 'none'; style-src {_hash(style)}; base-uri 'none'; form-action 'none'"
     scripts = [script] if isinstance(script, str) and script else [*script]
-    if scripts:
-        policy += f"; script-src {' '.join(map(_hash, scripts))}"
+    allowed = policy([style], scripts)
     # The end of a script is the first </script, even inside a text of it.
     modules = "".join(f'<script type="module">{script}</script>\n' for script in scripts)
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{allowed}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f"<title>{text(title)}</title>\n<style>{style}</style>\n</head>\n<body>\n<main>\n"
         f"{body}\n</main>\n{modules}</body>\n</html>\n"
     )
+
+
+def policy(styles: Sequence[str], scripts: Sequence[str] = ()) -> str:
+    """What a page with these styles and scripts, all inline, may do: nothing else."""
+    allowed = f"default-src 'none'; style-src {' '.join(map(_hash, styles))}"
+    if scripts:
+        allowed += f"; script-src {' '.join(map(_hash, scripts))}"
+    return f"{allowed}; base-uri 'none'; form-action 'none'"
 
 
 def _hash(source: str) -> str:

@@ -17,7 +17,8 @@ function element(name, attributes = {}, ...children) {
 
 // Makes the pictures inside `root` walkable.  Returns what a caller needs: the step can be set,
 // it is told to `changed`, and `destroy` takes every listener and control away again.
-export function stepper(root, { step = null, changed = () => {} } = {}) {
+// With `whole`, all steps are seen until one is chosen, and a button shows them all again.
+export function stepper(root, { step = null, whole = false, changed = () => {} } = {}) {
   const ending = new AbortController();
   const on = (target, type, listener) =>
     target.addEventListener(type, listener, { signal: ending.signal });
@@ -58,6 +59,8 @@ export function stepper(root, { step = null, changed = () => {} } = {}) {
   const label = element("label", { class: "scantape-slider" }, "step ", slider);
   const bar = element("div", { class: "scantape-bar", role: "group", "aria-label": "walk through the steps" },
     first, back, play, ahead, last, label, speed, shown);
+  const all = button("all steps", "▦", () => rest());
+  if (whole) bar.insertBefore(all, label);
   bar.hidden = moments.length < 2; // nothing to walk through, but cells are lit
   root.prepend(bar);
   bar.after(told);
@@ -77,9 +80,10 @@ export function stepper(root, { step = null, changed = () => {} } = {}) {
 
   function go(to, { tell = true, scroll = true } = {}) {
     if (!moments.length) return;
+    const before = place < 0 ? [...parts.values()].flat() : standing; // all others step back already
     place = Math.min(Math.max(to, 0), moments.length - 1);
     const now = moments[place];
-    for (const part of standing) stand(part, false); // all others step back already
+    for (const part of before) stand(part, false);
     standing = parts.get(now);
     for (const part of standing) stand(part, true);
     slider.value = place;
@@ -87,6 +91,7 @@ export function stepper(root, { step = null, changed = () => {} } = {}) {
     shown.textContent = `${place + 1} of ${moments.length}: ${names.get(now) || now}`;
     shown.dataset.currentStep = now;
     first.disabled = back.disabled = place === 0;
+    all.disabled = false;
     ahead.disabled = last.disabled = place === moments.length - 1;
     if (scroll) show(now);
     if (place === moments.length - 1) stop();
@@ -96,6 +101,22 @@ export function stepper(root, { step = null, changed = () => {} } = {}) {
   function stand(part, out) {
     part.style.opacity = out ? "" : "0.3";
     part.toggleAttribute("data-now", out);
+  }
+
+  // No step: the picture as it is in a book.
+  function rest() {
+    stop();
+    place = -1;
+    for (const part of [...parts.values()].flat()) {
+      part.style.opacity = "";
+      part.removeAttribute("data-now");
+    }
+    slider.value = 0;
+    slider.setAttribute("aria-valuetext", "all steps");
+    shown.textContent = `all ${moments.length} steps`;
+    delete shown.dataset.currentStep;
+    back.disabled = all.disabled = true;
+    first.disabled = ahead.disabled = last.disabled = false;
   }
 
   // Brings the current step into view, inside the element that scrolls and nowhere else.
@@ -206,7 +227,8 @@ export function stepper(root, { step = null, changed = () => {} } = {}) {
     on(svg, "click", (event) => cellAt(event) && pin(cellAt(event)));
   }
 
-  go(place, { tell: false, scroll: place > 0 });
+  if (whole) rest();
+  else go(place, { tell: false, scroll: place > 0 });
   return {
     set: (wanted) => moments.includes(wanted) && wanted !== moments[place] && go(moments.indexOf(wanted), { tell: false }),
     destroy() {
@@ -253,7 +275,7 @@ function render({ model, el }) {
 // A page may have this module twice, joined to others.
 for (const root of document.querySelectorAll("[data-scantape]:not([data-started])")) {
   root.dataset.started = "";
-  stepper(root);
+  stepper(root, { step: Number(root.dataset.at ?? NaN), whole: "whole" in root.dataset });
 }
 
 export default { render };

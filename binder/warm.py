@@ -1,0 +1,15 @@
+"""Fill the caches that a first picture, a first check and a first PDF would wait for."""
+
+import io
+
+from matplotlib.figure import Figure
+
+import visual
+from lab import gallery
+
+for name in ("square", "rnn"):
+    trace = gallery.loops[name].trace(order=2)
+    trace.verify()  # compiles: PyTensor keeps what it made
+    visual.tapes(trace).svg()
+visual.draw(gallery.loops["square"], "stepgraph").svg()  # Graphviz finds its fonts
+Figure().savefig(io.BytesIO(), format="pdf")  # and so does matplotlib

@@ -1,0 +1,139 @@
+"""What a cell showed as HTML: pictures to walk through, exercises to be answered, text."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import prose
+from running import Output, Printed
+
+from visual.asked import Asked
+from visual.atlas import Atlas
+from visual.exercise import Exercises
+from visual.exercise_page import answer_data, section
+from visual.files import Picture
+from visual.plots import Plot
+from visual.scene import Scene
+from visual.stepper import Stepper
+from visual.svg import text
+from visual.theme import DARK
+from visual.workbench import Workbench
+from visual.workbench_loop import LoopBench
+
+OURS = ("lab", "visual")
+VIEWS, ORDERS = ("unrolled", "tapes", "taps", "genealogy", "stepgraph"), (1, 2)
+LIVE = (
+    "In a notebook, this is a workbench with controls for the loop, its taps, its steps and the "
+    "order of its derivative. Here is its picture;"
+)
+MORE = (
+    "In a notebook, this is a workbench on which all can be changed, down to the loop itself. Here "
+    "is what can be chosen without Python;"
+)
+
+
+@dataclass
+class Showing:
+    """The shown parts of one page: what is numbered on it, and the answers to its exercises."""
+
+    title: str
+    answers: list[dict[str, Any]] = field(default_factory=list)
+    walked: bool = False
+    chosen: bool = False  # whether there is an atlas, to choose from
+    _pictures: int = 0
+
+    def html(self, output: Output) -> str:
+        """The HTML of an output."""
+        if isinstance(output, Printed):
+            return _printed(output.text, "printed wrapped" if output.is_error else "printed")
+        for kinds, show in self._kinds():
+            if isinstance(output.value, kinds):
+                return show(output.value)
+        return _other(output.value)
+
+    def _kinds(self) -> Sequence[tuple[Any, Callable[[Any], str]]]:
+        return (
+            ((Scene, Plot), lambda picture: self._pictures_of([picture], whole=True)),
+            (Stepper, lambda made: self._pictures_of(made.scenes, made.step)),
+            (Workbench, self._workbench),
+            (Atlas, self._atlas),
+            (Asked, lambda asked: self._exercises([asked])),
+            (Exercises, lambda made: self._exercises(made.members)),
+        )
+
+    def _pictures_of(self, pictures: Sequence[Picture], step: int = -1, whole: bool = False) -> str:
+        """Pictures that are walked through together, if they have moments.
+
+        A picture that a lesson shows by itself is seen as a `whole` until a reader takes a step.
+        """
+        frames = "".join(map(self._frame, pictures))
+        if not any(isinstance(picture, Scene) and picture.moments for picture in pictures):
+            return f'<div class="wide">{frames}</div>\n'
+        self.walked = True
+        start = " data-whole" if whole else f' data-at="{step}"'
+        return f'<div class="wide scantape" data-scantape{start}>{frames}</div>\n'
+
+    def _frame(self, picture: Picture) -> str:
+        """A picture in a frame that scrolls; plots, which have more colours, stand twice."""
+        self._pictures += 1
+        name = text(f"Picture {self._pictures}: {picture.title}")
+        region = f'role="region" aria-label="{name}" tabindex="0"'
+        if isinstance(picture, Plot):
+            dark = replace(picture, theme=DARK).svg()
+            return (
+                f'<div class="picture by-day" {region}>{picture.svg()}</div>'
+                f'<div class="picture by-night" {region}>{dark}</div>'
+            )
+        return f'<div class="picture {picture.theme.name}" {region}>{picture.svg()}</div>'
+
+    def _exercises(self, exercises: Sequence[Asked]) -> str:
+        """Questions that the page checks by itself, numbered over the whole page."""
+        made = []
+        for exercise in exercises:
+            self.answers.append(answer_data(exercise.task.answer))
+            made.append(section(exercise, f"Question {len(self.answers)}", "p"))
+        return f'<div class="wide">{"".join(made)}</div>\n'
+
+    def _atlas(self, atlas: Atlas) -> str:
+        self.chosen = True
+        return f'<div class="wide atlas">{atlas.content}</div>\n'
+
+    def _workbench(self, bench: Workbench) -> str:
+        """What can be chosen without Python of a workbench as it is opened, or its picture."""
+        atlas = atlas_of(bench)
+        told, shown = (
+            (MORE, self._atlas(atlas))
+            if atlas
+            else (LIVE, self._pictures_of([bench.picture], bench.step))
+        )
+        how = f"{told} <code>make start</code> opens the lessons with it."
+        return f'<p class="live">{how}</p>\n{shown}'
+
+
+def atlas_of(bench: Workbench) -> Atlas | None:
+    """The workbench of a loop, on which little is chosen, as pictures drawn beforehand."""
+    opened = bench._bench
+    if not isinstance(opened, LoopBench) or set(opened.choices) - {"view", "cost"}:
+        return None
+    views = tuple(dict.fromkeys((opened.state.view, *VIEWS)))
+    return Atlas([opened.loop], orders=ORDERS, costs=[opened.state.cost], views=views)
+
+
+def _is_ours(value: Any) -> bool:
+    return type(value).__module__.split(".")[0] in OURS
+
+
+def _other(value: Any) -> str:
+    """Formulas and HTML of objects of ours; of all others what they print."""
+    bundle = getattr(value, "_repr_mimebundle_", None)
+    shown = bundle() if bundle and _is_ours(value) else {}
+    if "text/html" in shown:
+        return f'<div class="wide">{shown["text/html"]}</div>\n'
+    if "text/latex" in shown:
+        latex = shown["text/latex"].strip("$").replace(r"\displaystyle", "")
+        return f'<div class="formula" tabindex="0">{prose.formula(latex, True)}</div>\n'
+    return _printed(shown.get("text/plain", repr(value)))
+
+
+def _printed(content: str, kind: str = "printed") -> str:
+    return f'<pre class="{kind}" tabindex="0">{text(content.rstrip())}</pre>\n'

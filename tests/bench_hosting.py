@@ -1,0 +1,138 @@
+"""What one user of a Binder or a JupyterHub costs: memory, and the time to the first picture.
+
+    python tests/bench_hosting.py [lesson.md]
+
+A JupyterLab server is started, and a kernel in it, which runs all cells of a lesson.  Memory is
+the proportional set size (PSS) of the server and its kernel, in which pages that several
+processes share are counted in parts; other users of the same machine share them, too.  RSS
+counts them in full.  Times are from the request for a kernel to its first tape, as SVG.
+"""
+
+import json
+import os
+import statistics
+import sys
+import tempfile
+import time
+import urllib.request
+from pathlib import Path
+
+import jupytext
+import psutil
+from jupyter_client import BlockingKernelClient
+from jupyter_lab import jupyter_lab
+
+FIRST = "import visual; from lab import gallery; visual.tapes(gallery.loops['square'].trace())"
+LESSON = sorted((Path(__file__).parent.parent / "notebooks").glob("01_*.md"))[0]
+TIMES = 3
+
+
+class Server:
+    """A running JupyterLab, spoken to through its own interface."""
+
+    def __init__(self, folder, address):
+        self.folder = folder
+        self.base, self.token = address.split("/lab/")[0], address.split("token=")[1]
+
+    def ask(self, path, method="GET", **sent):
+        request = urllib.request.Request(
+            f"{self.base}/api/{path}",
+            data=json.dumps(sent).encode() if method == "POST" else None,
+            method=method,
+            headers={"Authorization": f"token {self.token}"},
+        )
+        with urllib.request.urlopen(request, timeout=60) as answer:
+            return json.loads(answer.read() or b"null")
+
+    def kernel(self):
+        """A new kernel, and who speaks to it."""
+        found = self.ask("kernels", "POST", name="python3")["id"]
+        pattern = f"kernel-{found}.json"
+        end = time.monotonic() + 60
+        while not (paths := list(self.folder.rglob(pattern))):
+            assert time.monotonic() < end, "no kernel was started"
+            time.sleep(0.01)
+        client = BlockingKernelClient(connection_file=str(paths[0]))
+        client.load_connection_file()
+        client.start_channels()
+        while True:
+            try:
+                client.wait_for_ready(timeout=60)
+            except RuntimeError:  # its heart does not beat yet
+                assert time.monotonic() < end, "the kernel does not answer"
+            else:
+                return found, client
+
+    def processes(self):
+        """The server and all that it started."""
+        return [
+            process for process in psutil.Process().children(recursive=True) if process.is_running()
+        ]
+
+
+def shown(client, source):
+    """What a cell shows, by kind."""
+    found = {}
+
+    def hook(message):
+        found.update(message["content"].get("data", {}))
+        assert message["msg_type"] != "error", message["content"]
+
+    client.execute_interactive(source, output_hook=hook, timeout=300)
+    return found
+
+
+def first_picture(server):
+    """Seconds from asking for a kernel to its first picture, and those of the processor."""
+    before, start = set(server.processes()), time.perf_counter()
+    number, client = server.kernel()
+    assert "<svg" in shown(client, FIRST)["image/svg+xml"]
+    took = time.perf_counter() - start
+    times = [process.cpu_times() for process in set(server.processes()) - before]
+    client.stop_channels()
+    server.ask(f"kernels/{number}", "DELETE")
+    return took, sum(used.user + used.system for used in times)
+
+
+def memory(processes, kind):
+    """Their set size in MB; `kind` is Pss or Rss, which counts shared pages in full."""
+    total = 0
+    for process in processes:
+        lines = Path(f"/proc/{process.pid}/smaps_rollup").read_text().splitlines()
+        total += sum(int(line.split()[1]) for line in lines if line.startswith(f"{kind}:"))
+    return total / 1000
+
+
+def measure(lesson=LESSON, times=TIMES):
+    """Medians, as a record of names and numbers."""
+    cells = [cell.source for cell in jupytext.read(lesson).cells if cell.cell_type == "code"]
+    with tempfile.TemporaryDirectory() as folder, jupyter_lab(Path(folder), x={}) as addresses:
+        os.environ.pop("PYTHONPATH", None)
+        server = Server(Path(folder), addresses["x"])
+        first_picture(server)  # fills the caches
+        pairs = [first_picture(server) for _ in range(times)]
+        seconds, processor = (statistics.median(column) for column in zip(*pairs, strict=True))
+        alone = memory(server.processes(), "Pss")
+        _, client = server.kernel()
+        for cell in cells:
+            shown(client, cell)
+        time.sleep(2)
+        found = {kind: memory(server.processes(), kind) for kind in ("Pss", "Rss")}
+        client.stop_channels()
+    return {
+        "first picture, s": seconds,
+        "  of the processor, s": processor,
+        "server, MB PSS": alone,
+        "server and kernel after the lesson, MB PSS": found["Pss"],
+        "  the same, MB RSS": found["Rss"],
+    }
+
+
+def main():
+    lesson = Path(sys.argv[1]) if len(sys.argv) > 1 else LESSON
+    for name, number in measure(lesson).items():
+        print(f"{name:44} {number:8.1f}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,138 @@
+"""Binder and JupyterHub: what would be built, and what the document says of it."""
+
+import json
+import os
+import re
+import shutil
+import stat
+import subprocess
+import sys
+import urllib.parse
+from pathlib import Path
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).parent.parent
+TOLD = (ROOT / "hosting" / "README.md").read_text(encoding="utf-8")
+VALUES = yaml.safe_load((ROOT / "hosting" / "values.yaml").read_text(encoding="utf-8"))
+
+
+def dockerfile(folder):
+    """What repo2docker would build of a folder; it needs no daemon to print it."""
+    tool = shutil.which("jupyter-repo2docker", path=str(Path(sys.executable).parent))
+    if not tool:
+        pytest.skip("jupyter-repo2docker is not installed")
+    done = subprocess.run(
+        [tool, "--no-build", "--debug", "--user-id", "1000", "--user-name", "jovyan", str(folder)],
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout + done.stderr
+
+
+def binder(folder):
+    shutil.copytree(ROOT / "binder", folder / "binder")
+    return folder
+
+
+def test_binder_would_build_an_image(tmp_path):
+    made = dockerfile(binder(tmp_path))
+    assert "python=3.13" in made
+    assert 'pip install --no-cache-dir -r "binder/requirements.txt"' in made
+    assert made.index(" src/ ${REPO_DIR}/") < made.index("pip install --no-cache-dir -r")
+    assert made.index("pip install --no-cache-dir -r") < made.index("RUN ./binder/postBuild")
+    assert not (ROOT / "binder" / "apt.txt").exists()
+    assert "apt.txt" not in made
+
+
+def test_without_its_files_binder_would_build_another(tmp_path):
+    """What the test above looks for comes from `binder/`, not from repo2docker alone."""
+    (binder(tmp_path) / "binder" / "runtime.txt").unlink()
+    (tmp_path / "binder" / "postBuild").unlink()
+    made = dockerfile(tmp_path)
+    assert "python=3.13" not in made
+    assert "RUN ./binder/postBuild" not in made
+
+
+def test_the_requirements_are_this_project_and_nbgitpuller():
+    lines = (ROOT / "binder" / "requirements.txt").read_text().splitlines()
+    assert [line.split("#")[0].strip() for line in lines] == ["./[notebook]", "nbgitpuller"]
+
+
+def test_post_build_makes_notebooks_and_fills_caches(tmp_path):
+    """With a Python that notes what it is to warm, and does it not."""
+    if not shutil.which("bash"):
+        pytest.skip("there is no bash")
+    tools, home = tmp_path / "tools", tmp_path / "home"
+    tools.mkdir(), home.mkdir()
+    python = tools / "python"
+    python.write_text(
+        f'#!/bin/bash\nif [ "$1" = -c ]; then echo {tmp_path}/prefix\n'
+        f'else echo "$1" > {tmp_path}/ran; fi\n'
+    )
+    jupytext = tools / "jupytext"
+    jupytext.write_text(f'#!/bin/bash\nexec {sys.executable} -m jupytext "$@"\n')
+    for tool in (python, jupytext):
+        tool.chmod(tool.stat().st_mode | stat.S_IEXEC)
+    (tmp_path / "notebooks").mkdir()
+    shutil.copy(ROOT / "notebooks" / "index.md", tmp_path / "notebooks")
+    environment = {**os.environ, "HOME": str(home), "PATH": f"{tools}:{os.environ['PATH']}"}
+    subprocess.run(
+        ["bash", ROOT / "binder" / "postBuild"], cwd=tmp_path, env=environment, check=True
+    )
+    assert (tmp_path / "ran").read_text().strip() == "binder/warm.py"
+    assert json.loads((tmp_path / "notebooks" / "index.ipynb").read_text())["cells"]
+    config = json.loads((home / ".jupyter" / "jupyter_server_config.json").read_text())
+    assert config["ServerApp"]["default_url"] == "/lab/tree/notebooks/index.ipynb"
+    overrides = tmp_path / "prefix" / "share" / "jupyter" / "lab" / "settings" / "overrides.json"
+    assert json.loads(overrides.read_text())
+    compile((ROOT / "binder" / "warm.py").read_text(), "warm.py", "exec")
+
+
+def megabytes(size):
+    return int(size[:-1]) * {"M": 1, "G": 1024}[size[-1]]
+
+
+def test_limits_are_what_the_text_says_and_follow_from_what_was_measured():
+    memory = VALUES["singleuser"]["memory"]
+    guarantee, limit = megabytes(memory["guarantee"]), megabytes(memory["limit"])
+    measured = [int(number) for number in re.findall(r"\| (\d+) MB \|", TOLD)]
+    assert len(measured) == 5
+    assert guarantee > 1.5 * max(measured)
+    assert f"guaranteed {guarantee} MB" in TOLD
+    assert f"may have {limit // 1024} GB" in TOLD
+    room = int(re.search(r"room for about (\d+) users", TOLD)[1])
+    assert 0.85 < room / (16 * 1024 / guarantee) < 1  # the system takes some of it
+    assert f"storage: {VALUES['singleuser']['storage']['type']}" in TOLD
+    assert VALUES["cull"] == {"enabled": True, "timeout": 3600, "every": 300}
+    assert VALUES["singleuser"]["cpu"] == {"guarantee": 0.1, "limit": 1}
+    assert float(re.search(r"first picture \| ([\d.]+) s", TOLD)[1]) < 3
+
+
+def test_all_ways_open_on_the_table_of_lessons():
+    page = "lab/tree/notebooks/index.ipynb"
+    assert (ROOT / "notebooks" / "index.md").exists()
+    assert VALUES["singleuser"]["defaultUrl"] == f"/{page}"
+    addresses = re.findall(r"https://[^\s)?]+\?[^\s)]+", TOLD)
+    opened = []
+    for address in addresses:
+        query = urllib.parse.parse_qs(urllib.parse.urlparse(address).query)
+        inner = urllib.parse.parse_qs(urllib.parse.urlparse(query["urlpath"][0]).query)
+        opened.append((inner or query)["urlpath"][0])
+        if "git-pull" in address:
+            assert (inner or query)["repo"] == ["https://github.com/OWNER/lessons"]
+    assert opened == [page, page, "lab/tree/lessons/index.ipynb", "lab/tree/lessons/index.ipynb"]
+
+
+def test_the_citation_names_no_person_and_the_version_that_is_built():
+    import tomllib
+
+    cited = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert cited["authors"] == [{"name": "The Scantape developers"}]
+    assert (cited["version"], cited["license"]) == (project["version"], project["license"])
+    assert cited["abstract"] == f"{project['description']}."
+    assert cited["cff-version"] == "1.2.0"
+    assert {"message", "title", "type"} <= set(cited)
