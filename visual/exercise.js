@@ -160,16 +160,20 @@ class Exercise {
 // Brings the exercises in `root` to life; `answers` are theirs, in the same order.
 export function start(root, answers) {
   const score = root.querySelector(".score");
+  const again = root.querySelector(".again");
   let exercises = [];
   const changed = () => {
     const points = exercises.reduce((sum, exercise) => sum + exercise.points, 0);
     const done = exercises.filter((exercise) => exercise.done).length;
     score.textContent =
       `${points} of ${2 * exercises.length} points; ${done} of ${exercises.length} answered.`;
+    // A single question needs no score, and no way back before it is answered.
+    score.hidden = exercises.length === 1;
+    again.hidden = exercises.length === 1 && !done;
   };
   const sections = [...root.querySelectorAll(".exercise")];
   exercises = sections.map((section, place) => new Exercise(section, answers[place], changed));
-  root.querySelector(".again").addEventListener("click", () => {
+  again.addEventListener("click", () => {
     for (const exercise of exercises) exercise.reset();
     changed();
     sections[0].querySelector("input").focus();

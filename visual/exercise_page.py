@@ -17,13 +17,14 @@ if TYPE_CHECKING:
 
 MODULE = Path(__file__).with_name("exercise.js")
 STYLE = """\
-.exercise{margin:0 0 2.5rem}
+.exercise{margin:0 0 1.5rem}
 .exercise h2{font-size:1.15rem;margin:0 0 .3rem}
 .exercise .question{font-weight:600;max-width:50rem;overflow-wrap:anywhere}
 .exercise .picture{overflow-x:auto}
 .exercise form{display:flex;flex-wrap:wrap;gap:.5rem;align-items:end;margin:.6rem 0}
 .exercise label{display:block;flex:1 1 18rem;max-width:34rem}
-.exercise fieldset{display:flex;flex-direction:column;gap:.2rem;flex:1 1 18rem;max-width:34rem}
+.exercise fieldset{display:flex;flex-direction:column;gap:.2rem;flex:1 1 18rem;max-width:34rem;
+margin:0;padding:.2rem .8rem .5rem;border:1px solid;border-radius:4px}
 .exercise fieldset label{display:flex;gap:.4rem;align-items:baseline;flex:none}
 .exercise input:not([type=radio]){display:block;font:inherit;width:100%;padding:.35rem .5rem}
 .exercise input{box-sizing:border-box}
