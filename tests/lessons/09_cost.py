@@ -9,6 +9,12 @@ fibonacci = gallery.loops["fibonacci"].build()
 kept_of_sum = lab.explain(fibonacci.node.outputs[0][-1], fibonacci.inputs["x"]).scans[0].stored
 assert [kept.name for kept in kept_of_sum] == ["gradient of x"]
 
+peaks = []
+for keep in (False, True):
+    tracemalloc.start()
+    once(keep)
+    peaks.append(tracemalloc.get_traced_memory()[1] / 1e6)
+    tracemalloc.stop()
 assert 4.0 < peaks[1] < 4.3
 assert peaks[0] < 0.2
 ends = [forwards(np.linspace(0.1, 0.9, 1000) + by, 5, False)[0] for by in (1e-7, -1e-7)]
