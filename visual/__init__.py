@@ -12,6 +12,7 @@
   terms; `dot_product`, both derivatives of a loop and their products, step by step
 - `breaking`: what a broken rule does, from a `lab.Breakage`
 - `Stepper`: pictures to walk through, in a notebook or as a page
+- `Atlas`: a grid of loops, taps, orders and costs to choose from, as one page without Python
 - `Workbench`: a loop with controls for all that can be chosen about it, in a notebook
 - `figure`: the eight figures of the square loop
 - `eager`: the tapes of a recording of `lab.eager`; `two_tapes`: a loop on both kinds of tapes
@@ -43,6 +44,7 @@ from visual.transposed import transposed
 from visual.unrolled import unrolled
 
 if TYPE_CHECKING:
+    from visual.atlas import Atlas
     from visual.eager_tape import eager
     from visual.exercise import Exercise, Exercises
     from visual.question import Question
@@ -51,6 +53,7 @@ if TYPE_CHECKING:
     from visual.workbench import Workbench
 
 __all__ = [
+    "Atlas",
     "Exercise",
     "Exercises",
     "Plot",
@@ -83,6 +86,7 @@ __all__ = [
 
 # What these need, other pictures should not wait for.
 _LATER = {
+    "Atlas": "atlas",
     "Exercise": "exercise",
     "Exercises": "exercise",
     "Question": "question",

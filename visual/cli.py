@@ -13,6 +13,7 @@ from lab.breaking import BROKEN, broken_rule
 from lab.errors import ArgumentError, LabError, listing
 from lab.gallery import loops
 from lab.loop import Loop
+from visual.atlas_command import add_page
 from visual.drawing import draw, studied
 from visual.explain_command import add_explain
 from visual.exporting import FORMATS, export
@@ -36,6 +37,7 @@ examples:
   scantape explain mymodule:mygraph -o mine.html         your own (cost, wrt), and its traps
   scantape export --loop rnn --wrt W --formats svg,pdf -o pictures
   scantape break --loop square --rule accumulate-overwritten --order 3 -o broken.svg
+  scantape page --out lesson.html                        many loops to choose from, without Python
 
 A loop of your own is a lab.Loop, or a function without arguments that returns one.
 """
@@ -131,6 +133,7 @@ def _parser() -> argparse.ArgumentParser:
     draw.set_defaults(run=_draw)
 
     add_explain(commands)
+    add_page(commands)
 
     export = commands.add_parser("export", help="write all pictures, with an index page")
     export.add_argument(

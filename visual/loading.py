@@ -9,13 +9,13 @@ from lab.errors import ArgumentError, LabError, first_line, listing
 from lab.gallery import loops
 
 
-def loop_named(name: str) -> Any:
-    """A gallery loop, or what ``module:function`` names."""
+def loop_named(name: str, option: str = "--loop") -> Loop:
+    """A gallery loop, or what ``module:function`` names; the `option` is quoted in errors."""
     if name in loops:
         return loops[name]
-    loop = made_by("--loop", name)
+    loop = made_by(option, name)
     if not isinstance(loop, Loop):
-        raise ArgumentError(f"--loop {name}: expected a lab.Loop, not {type(loop).__name__}.")
+        raise ArgumentError(f"{option} {name}: expected a lab.Loop, not {type(loop).__name__}.")
     return loop
 
 

@@ -5,6 +5,7 @@ name that a person wrote would not run and would not be fetched.
 """
 
 from base64 import b64encode
+from collections.abc import Sequence
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
@@ -74,8 +75,10 @@ def _file(name: str) -> str:
     return (Path(__file__).parent / name).read_text(encoding="utf-8")
 
 
-def document(title: str, theme: Theme, body: str, script: str = "", more: str = "") -> str:
-    """A page around `body`, which is HTML; `script` is an ES module, allowed by its hash.
+def document(
+    title: str, theme: Theme, body: str, script: str | Sequence[str] = "", more: str = ""
+) -> str:
+    """A page around `body`, which is HTML; `script` is an ES module or several, allowed by hash.
 
     `more` is style that the page has besides the usual one.
     """
@@ -86,16 +89,17 @@ def document(title: str, theme: Theme, body: str, script: str = "", more: str = 
         arrow=theme.arrow,
     )
     policy = f"default-src 'none'; style-src {_hash(style)}; base-uri 'none'; form-action 'none'"
-    if script:
-        policy += f"; script-src {_hash(script)}"
+    scripts = [script] if isinstance(script, str) and script else [*script]
+    if scripts:
+        policy += f"; script-src {' '.join(map(_hash, scripts))}"
     # The end of a script is the first </script, even inside a text of it.
-    module = f'<script type="module">{script}</script>\n' if script else ""
+    modules = "".join(f'<script type="module">{script}</script>\n' for script in scripts)
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f"<title>{text(title)}</title>\n<style>{style}</style>\n</head>\n<body>\n<main>\n"
-        f"{body}\n</main>\n{module}</body>\n</html>\n"
+        f"{body}\n</main>\n{modules}</body>\n</html>\n"
     )
 
 

@@ -42,11 +42,11 @@ export function stepper(root, { step = null, changed = () => {} } = {}) {
     on(made, "click", act);
     return made;
   };
-  const first = button("first step", "⏮", () => go(0));
+  const first = button("first step", "|◀", () => go(0));
   const back = button("previous step", "◀", () => go(place - 1));
   const play = button("play", "▶▶", () => (timer === null ? start() : stop()));
   const ahead = button("next step", "▶", () => go(place + 1));
-  const last = button("last step", "⏭", () => go(moments.length - 1));
+  const last = button("last step", "▶|", () => go(moments.length - 1));
   const slider = element("input", {
     type: "range", min: 0, max: moments.length - 1, step: 1, "aria-label": "step",
     "data-lm-suppress-shortcuts": "true",
@@ -186,7 +186,7 @@ export function stepper(root, { step = null, changed = () => {} } = {}) {
     on(svg, "click", (event) => cellAt(event) && pin(cellAt(event).dataset.cell));
   }
 
-  go(place, { tell: false, scroll: false });
+  go(place, { tell: false, scroll: place > 0 });
   return {
     set: (wanted) => moments.includes(wanted) && wanted !== moments[place] && go(moments.indexOf(wanted), { tell: false }),
     destroy() {
@@ -230,6 +230,10 @@ function render({ model, el }) {
   };
 }
 
-for (const root of document.querySelectorAll("[data-scantape]")) stepper(root);
+// A page may have this module twice, joined to others.
+for (const root of document.querySelectorAll("[data-scantape]:not([data-started])")) {
+  root.dataset.started = "";
+  stepper(root);
+}
 
 export default { render };

@@ -1,7 +1,7 @@
 """The ES module of the workbench: that of the stepper, and after it the workbench's own.
 
 A widget is one module, which can import no other; so that both stay one file each, the second
-is joined to the first, whose functions it calls.
+is joined to the first, whose functions it calls.  The module of an atlas is joined in the same way.
 """
 
 from pathlib import Path
@@ -10,13 +10,14 @@ HERE = Path(__file__).parent
 EXPORT = "export default { render };\n"
 
 
-def _joined() -> str:
+def joined(*names: str) -> str:
+    """The module of the stepper with those of other files after it."""
     stepper = (HERE / "stepper.js").read_text(encoding="utf-8")
     before, after = stepper.split(EXPORT)
-    return before + after + (HERE / "workbench.js").read_text(encoding="utf-8")
+    return before + after + "".join((HERE / n).read_text(encoding="utf-8") for n in names)
 
 
-MODULE = _joined()
+MODULE = joined("workbench.js")
 STYLE = "".join(
     (HERE / name).read_text(encoding="utf-8") for name in ("stepper.css", "workbench.css")
 )
