@@ -1,5 +1,7 @@
 # make start   set up, and open the table of lessons in JupyterLab   (BROWSER=none opens nothing)
-# make test    set up, and run everything that must hold
+# make test    set up, and run everything that must hold: the next two
+# make lint    what must hold of the code as it is written
+# make tests   what must hold when it runs
 # make bench   measure speed against what a person would use instead
 #
 # PYTHON=… chooses the interpreter (3.11 or later), VENV=… the folder of the environment,
@@ -15,13 +17,16 @@ SETTINGS := $(VENV)/share/jupyter/lab/settings
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 JOBS ?= 2
 
-.PHONY: start test lint bench clean
+.PHONY: start test tests lint bench clean
 
 start: $(VENV)/.start $(LESSONS)
 	$(BIN)/jupyter lab $(if $(filter none,$(BROWSER)),--no-browser) $(if $(filter 0,$(shell id -u)),--allow-root) $(LESSON)
 
-test: $(VENV)/.test lint
-	$(BIN)/python -m pytest -n $(JOBS) $(if $(ONLY),-m '$(ONLY)')
+test: lint tests
+
+# A worker gets whole files: they share what is costly to make, as a JupyterLab.
+tests: $(VENV)/.test
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadscope $(if $(ONLY),-m '$(ONLY)')
 
 lint: $(VENV)/.test
 	$(BIN)/ruff check .

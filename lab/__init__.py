@@ -10,10 +10,13 @@ What you can do, and the name for it:
   `vocabulary`; what becomes of one step, of none and of fewer: `few_steps`
 - have a graph of your own explained, with the traps it falls into: `explain`
 - see what happened: `trace`, as formulas `spelled`; whether it is right: `Trace.verify`, `check`
+- see which Scans and which rows of their buffers are left in a compiled function: `compiled`;
+  what is lost if the gradient is taken after that: `shortened`
 - differentiate forwards: `pushforward`; hold a loop's two derivatives together: `dot_product`
 - ask what becomes of a tap pattern: `Tape.reverse`
 - route gradients by where, cat, narrow and clamp: `structural`
 - break a rule of the derivative and see where it shows: `BROKEN`, `break_rule`
+- hold our pullback against PyTensor's own, and report what differs: `compare`
 - differentiate plain Python, with a tape that is written while it runs: `eager`
 
 `lab` draws nothing; that is what `visual` is for.
@@ -45,7 +48,11 @@ if TYPE_CHECKING:
     from lab.breakage import Breakage, Truth, break_rule, truth
     from lab.breaking import BROKEN, BrokenRule
     from lab.canonical_form import Canonical, canonical
+    from lab.comparison import Comparison, compare
+    from lab.compiled_graph import Compiled
+    from lab.compiling import compiled
     from lab.explanation import Explanation, explain
+    from lab.shortening import Shortened, shortened
     from lab.single_step import FewSteps, few_steps
     from lab.tangent import pushforward
     from lab.words import Vocabulary, vocabulary
@@ -58,6 +65,8 @@ __all__ = [
     "BroadcastError",
     "BrokenRule",
     "Canonical",
+    "Comparison",
+    "Compiled",
     "Connected",
     "Derivation",
     "Derivative",
@@ -77,6 +86,7 @@ __all__ = [
     "RandomState",
     "ScanTrace",
     "Sequence",
+    "Shortened",
     "Spelled",
     "State",
     "System",
@@ -91,6 +101,8 @@ __all__ = [
     "break_rule",
     "canonical",
     "check",
+    "compare",
+    "compiled",
     "derivative",
     "derive",
     "dot_product",
@@ -100,6 +112,7 @@ __all__ = [
     "gallery",
     "pullback",
     "pushforward",
+    "shortened",
     "spelled",
     "structural",
     "system",
@@ -115,7 +128,11 @@ _LATER = {
     "BrokenRule": "breaking",
     "Canonical": "canonical_form",
     "canonical": "canonical_form",
+    "Compiled": "compiled_graph",
+    "compiled": "compiling",
     "break_rule": "breakage",
+    "compare": "comparison",
+    "Comparison": "comparison",
     "Breakage": "breakage",
     "dot_product": "adjoint",
     "DotProduct": "adjoint",
@@ -124,6 +141,8 @@ _LATER = {
     "few_steps": "single_step",
     "FewSteps": "single_step",
     "pushforward": "tangent",
+    "Shortened": "shortening",
+    "shortened": "shortening",
     "Truth": "breakage",
     "truth": "breakage",
     "Vocabulary": "words",

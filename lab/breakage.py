@@ -5,11 +5,9 @@
 >>> print(truth.broken_by("swapped-taps"))  # only the broken side is computed anew
 """
 
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -18,11 +16,13 @@ from pytensor.graph.basic import Variable
 from lab.arrays import same
 from lab.breaking import BrokenRule, broken_rule
 from lab.check import value_at
-from lab.derivative import Derivative, ManyScansWarning, derivative, prime
+from lab.derivative import Derivative, derivative, prime
 from lab.differences import MOST_ENTRIES, Estimate, differences, remembered
 from lab.errors import ArgumentError, LabError
+from lab.kept import cached_property
 from lab.loop import Loop
 from lab.parting import Contrast, contrast, far
+from lab.progress import quietly
 from lab.trace import Trace
 from lab.tracing import trace
 
@@ -187,8 +187,7 @@ class Truth:
         cost, wrt, refusal = self.derivative.values[0], self.derivative.wrt, ""
         for order in range(self.derivative.order, -1, -1):
             try:
-                with warnings.catch_warnings(), np.errstate(all="ignore"):
-                    warnings.simplefilter("ignore", ManyScansWarning)
+                with np.errstate(all="ignore"), quietly():  # the true side has warned
                     made = derivative(cost, wrt, order, rule=rule.rule)
                     return trace(made.values, self.given, names=made.names), refusal
             except LabError as error:

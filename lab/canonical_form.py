@@ -281,14 +281,15 @@ def written(variable: Variable, n: Variable | None = None) -> str:
         return str(variable.data) if isinstance(variable, Constant) else str(variable.name)
     if plain_name(node) == "Subtensor":
         base, _, indices = index_parts(node)
-        inside = ", ".join(_index(index, n) for index in indices)
+        inside = ", ".join(index_text(index, n) for index in indices)
         return f"{written(base, n)}[{inside}]"
     if plain_name(node) in ("ScalarFromTensor", "TensorFromScalar"):
         return written(node.inputs[0], n)
     return text(formulas([variable], {})[0], lambda leaf: leaf.variable)
 
 
-def _index(index: Any, n: Variable | None) -> str:
+def index_text(index: Any, n: Variable | None = None) -> str:
+    """An index of a Subtensor: a number, or a slice as ``1:-2``."""
     if not isinstance(index, slice):
         return written(index, n)
     ends = (

@@ -12,7 +12,7 @@ import numpy as np
 from pytensor.graph.basic import Variable
 
 from lab.errors import ArgumentError, LabError
-from lab.run import run
+from lab.run import Ready, run
 
 
 class WrongGradientError(LabError, AssertionError):
@@ -41,9 +41,11 @@ def finite_differences(
     return result
 
 
-def value_at(output: Variable, given: Mapping[Variable, Any]) -> np.ndarray:
-    """The value of `output`, uncompiled."""
-    values, _ = run([output], given, record=False)
+def value_at(
+    output: Variable, given: Mapping[Variable, Any], ready: Ready | None = None
+) -> np.ndarray:
+    """The value of `output`, uncompiled; see `lab.run.run`."""
+    values, _ = run([output], given, record=False, ready=ready)
     return np.asarray(values[output])
 
 
@@ -63,8 +65,10 @@ def gradient(
     if wrt not in given:
         raise ArgumentError(f"given: there is no value for {wrt}, by which to differentiate.")
 
+    ready = Ready()
+
     def moved(value: np.ndarray) -> float:
-        return float(value_at(cost, {**given, wrt: value.astype(wrt.type.dtype)}))
+        return float(value_at(cost, {**given, wrt: value.astype(wrt.type.dtype)}, ready))
 
     expected = finite_differences(moved, given[wrt], step)
     return compare(value_at(found, given), expected, tolerance, f"d {cost} / d {wrt}")

@@ -8,13 +8,13 @@ data, made when it is first asked for, comparable, and convertible to and from J
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import cached_property
 from typing import Any
 
 from pytensor.graph.basic import Apply, Variable
 
 from lab import storing
 from lab.cotangent import Status, Undefined
+from lab.kept import cached_property
 from lab.scan import LoopVariable, ScanParts
 from lab.tape import Kind, Tape
 

@@ -14,7 +14,8 @@ from lab.cotangent import is_continuous
 from lab.derivation import PullbackRule
 from lab.errors import ArgumentError, GradientError, GraphError, LabError
 from lab.graphs import require_scan, scan_nodes, with_tapes
-from lab.scan import outer_outputs
+from lab.progress import is_watched, pause
+from lab.scan import outer_outputs, without_backtraces
 
 MANY_SCANS = 32
 
@@ -89,7 +90,8 @@ def derivative(
 
     Raises GraphError if there is no Scan or the cost does not depend on `wrt`, GradientError
     if a derivative is undefined.  Warns with ManyScansWarning before the time is spent,
-    when the order makes 32 Scans or more: every order doubles their number.
+    when the order makes 32 Scans or more: every order doubles their number; not if the work
+    is watched (`lab.progress`).
     """
     if isinstance(order, bool) or not hasattr(order, "__index__") or whole(order) < 0:
         raise ArgumentError(f"order = {order!r}: expected 0, 1, 2, …")
@@ -104,21 +106,23 @@ def derivative(
             f"wrt = {wrt} ({wrt.type}): only real or complex variables can be differentiated by."
         )
     expected = scans_expected(cost, order)
-    if expected >= MANY_SCANS:
+    if expected >= MANY_SCANS and not is_watched():
         warnings.warn(
             f"order {order} makes about {expected} Scans: every order doubles their number.",
             ManyScansWarning,
             stacklevel=2,
         )
-    copies = with_tapes([cost], rule)
-    wrt = copies.get(wrt, wrt)
-    values = [copies.get(cost, cost)]
-    for number in range(1, order + 1):
-        target = values[-1]
-        if target.type.ndim:
-            along = pt.ones_like(target) if direction is None else direction
-            target = (target * along).sum()
-        values.append(_grad(target, wrt, number))
+    with without_backtraces():
+        copies = with_tapes([cost], rule)
+        wrt = copies.get(wrt, wrt)
+        values = [copies.get(cost, cost)]
+        for number in range(1, order + 1):
+            pause()
+            target = values[-1]
+            if target.type.ndim:
+                along = pt.ones_like(target) if direction is None else direction
+                target = (target * along).sum()
+            values.append(_grad(target, wrt, number))
     return Derivative(tuple(values), wrt)
 
 

@@ -59,6 +59,24 @@ def differences(function: Callable[[np.ndarray], Any], at: Any, order: int = 1) 
     return Estimate(freeze(numbers), freeze(errors))
 
 
+def along(
+    function: Callable[[np.ndarray], Any],
+    at: Any,
+    direction: np.ndarray,
+    order: int = 1,
+    through: np.ndarray | None = None,
+) -> Estimate:
+    """One number: the derivative along `direction` of that of `order` - 1 along `through`.
+
+    `through` is (1, …, 1) unless given.  For a gradient g of the derivative before, that is the
+    inner product of g with `direction`.
+    """
+    at = np.array(at, dtype="float64")
+    ones = np.ones_like(at) if through is None else through
+    number, error = _along(function, at, direction, ones, order)
+    return Estimate(freeze(np.array(number)), freeze(np.array(error)))
+
+
 def remembered(function: Callable[[np.ndarray], Any]) -> Callable[[np.ndarray], float]:
     """`function`, asked only once at any point: differences of several orders share some."""
     known: dict[bytes, float] = {}
@@ -78,12 +96,23 @@ def _entry(
     """The derivative at one entry, and its error."""
     unit = np.zeros_like(at)
     unit[index] = 1.0
+    return _along(function, at, unit, np.ones_like(at), order)
+
+
+def _along(
+    function: Callable[[np.ndarray], Any],
+    at: np.ndarray,
+    unit: np.ndarray,
+    ones: np.ndarray,
+    order: int,
+) -> tuple[float, float]:
+    """The derivative along `unit`, of those before along `ones`; and its error."""
     start = np.float64(LONGEST / order * max(1.0, float(np.max(np.abs(at)))))
 
     @cache  # every step is needed by several combinations
     def level(number: int) -> tuple[float, float]:
         step = start / 2**number
-        terms = list(_terms(function, at, unit, order - 1, step))
+        terms = list(_terms(function, at, unit, ones, order - 1, step))
         rounding = np.finfo(float).eps * sum(map(abs, terms)) / step**order
         return sum(terms) / step**order, rounding
 
@@ -106,12 +135,13 @@ def _terms(
     function: Callable[[np.ndarray], Any],
     at: np.ndarray,
     unit: np.ndarray,
+    ones: np.ndarray,
     times: int,
     step: float,
 ) -> Iterator[float]:
-    """The terms of a central difference: `times` along (1, …, 1), and once along `unit`."""
+    """The terms of a central difference: `times` along `ones`, and once along `unit`."""
     for number in range(times + 1):
         weight = (-1) ** number * comb(times, number)
-        moved = at + (times / 2 - number) * step
+        moved = at + (times / 2 - number) * step * ones
         yield weight * float(function(moved + step / 2 * unit))
         yield -weight * float(function(moved - step / 2 * unit))

@@ -146,4 +146,11 @@ def costs(explanation: Explanation) -> list[str]:
 
 def paragraph(told: str, first: str = "", rest: str = "") -> list[str]:
     """`told` in lines of a readable length."""
-    return wrap(told, WIDTH, initial_indent=first, subsequent_indent=rest, break_long_words=False)
+    return wrap(
+        told,
+        WIDTH,
+        initial_indent=first,
+        subsequent_indent=rest,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )

@@ -3,7 +3,7 @@
 Only numbers count: a Scan whose result merely tells how long a buffer must be feeds nothing.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 
 from pytensor.graph.basic import Variable
 
@@ -30,13 +30,13 @@ def feeds(
     found = (
         Feed(into, *filled[source])
         for into, variable in made
-        for source in _sources(variable, filled)
+        for source in sources(variable, filled)
     )
     return tuple(sorted(found, key=lambda feed: (feed.into, feed.scan, feed.variable)))
 
 
-def _sources(variable: Variable, filled: Mapping[Variable, tuple[int, int]]) -> Iterator[Variable]:
-    """The Scan outputs among what `variable` is computed from, the nearest on every way."""
+def sources(variable: Variable, filled: Container[Variable]) -> Iterator[Variable]:
+    """Those of `filled` that `variable` is computed from, the nearest on every way."""
     seen, waiting = {variable}, [variable]
     while waiting:
         found = waiting.pop()

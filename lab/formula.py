@@ -14,6 +14,8 @@ from pytensor.graph.rewriting.utils import rewrite_graph
 
 from lab.expression import STRENGTH, Call, Expression, Leaf, Number, Slice, leaves_of
 from lab.operations import FUNCTIONS, TRANSPARENT, describe, index_parts, is_lossy, reshaped
+from lab.progress import pause
+from lab.scan import without_backtraces
 
 # Rewrites that move the adding of an axis into every factor, which is harder to read.
 SPREADING = ("local_dimshuffle_lift", "local_dot_to_mul")
@@ -23,8 +25,10 @@ def simplify(results: Sequence[Variable]) -> list[Variable]:
     """`results` after PyTensor's canonicalization; the graph that was given stays as it is."""
     if all(result.owner is None for result in results):
         return list(results)
-    plain = rewrite_graph(list(results), include=("canonicalize",), exclude=SPREADING, clone=True)
-    return list(plain)
+    pause()
+    chosen = {"include": ("canonicalize",), "exclude": SPREADING}
+    with without_backtraces():
+        return list(rewrite_graph(list(results), clone=True, **chosen))
 
 
 def formulas(

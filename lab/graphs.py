@@ -1,7 +1,7 @@
 """Graphs with Scans in them: finding the Scans, and replacing them by ours."""
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pytensor.compile.builders import OpFromGraph
@@ -22,35 +22,69 @@ def with_tapes(outputs: Sequence[Variable], rule: Any = None) -> dict[Variable, 
     so that the inputs of the graph stay the same.  The graph itself is not altered.  An
     OpFromGraph with a Scan in it is opened, since its gradient would be PyTensor's.
     """
-    copies: dict[Variable, Variable] = {}
-    for node in toposort(outputs):
-        inputs = [copies.get(variable, variable) for variable in node.inputs]
-        if is_scan(node) and _is_to_be_copied(node.op, rule):
-            parts = _with_inner_tapes(read_scan(node.op, inputs, node.outputs), rule)
-            results = build_scan(parts, rule=rule).outputs
-        elif not is_scan(node) and _scans_in(node):
-            results = _opened(node, inputs, rule)
-        elif inputs != node.inputs:
-            results = node.clone_with_new_inputs(inputs).outputs
-        else:
-            continue
-        for old, new in zip(node.outputs, results, strict=True):
-            if new.name is None:
-                new.name = old.name
-            copies[old] = new
-    return copies
+    return _Copying(TapeScan, lambda op: _is_to_be_copied(op, rule), rule).of(outputs)
 
 
-def _opened(node: Apply, inputs: Sequence[Variable], rule: Any) -> list[Variable]:
-    """What an OpFromGraph computes, without the OpFromGraph, and with our Scans."""
-    if not isinstance(node.op, OpFromGraph) or getattr(node.op, "pullback_overrides", None):
-        raise GraphError(
-            f"{node.op}: there is a Scan inside it, whose gradient is not ours to build."
+def with_plain(outputs: Sequence[Variable]) -> dict[Variable, Variable]:
+    """The opposite: PyTensor's own Scans in the place of ours, which it then differentiates.
+
+    An OpFromGraph is left as it is.
+    """
+    return _Copying(Scan, lambda op: isinstance(op, TapeScan)).of(outputs)
+
+
+@dataclass(frozen=True)
+class _Copying:
+    """Copying of graphs, in which those Scans that are `wanted` become Scans of a `kind`."""
+
+    kind: type[Scan]
+    wanted: Callable[[Scan], bool]
+    rule: Any = None
+
+    def of(self, outputs: Sequence[Variable]) -> dict[Variable, Variable]:
+        """The copy of every variable that had to change."""
+        copies: dict[Variable, Variable] = {}
+        for node in toposort(outputs):
+            inputs = [copies.get(variable, variable) for variable in node.inputs]
+            if is_scan(node) and self.wanted(node.op):
+                parts = self._inside(read_scan(node.op, inputs, node.outputs))
+                results = build_scan(parts, rule=self.rule, kind=self.kind).outputs
+            elif self.kind is TapeScan and not is_scan(node) and _scans_in(node):
+                results = self._opened(node, inputs)
+            elif inputs != node.inputs:
+                results = node.clone_with_new_inputs(inputs).outputs
+            else:
+                continue
+            for old, new in zip(node.outputs, results, strict=True):
+                if new.name is None:
+                    new.name = old.name
+                copies[old] = new
+        return copies
+
+    def _opened(self, node: Apply, inputs: Sequence[Variable]) -> list[Variable]:
+        """What an OpFromGraph computes, without the OpFromGraph, and with our Scans."""
+        if not isinstance(node.op, OpFromGraph) or getattr(node.op, "pullback_overrides", None):
+            raise GraphError(
+                f"{node.op}: there is a Scan inside it, whose gradient is not ours to build."
+            )
+        arguments, results = inner_graph(node.op)
+        copies = self.of(results)
+        replacements = dict(zip(arguments, inputs, strict=True))
+        return clone_replace([copies.get(v, v) for v in results], replace=replacements)
+
+    def _inside(self, parts: ScanParts) -> ScanParts:
+        """`parts` with the Scans inside the step replaced as well."""
+        copies = self.of(parts.inner_outputs)
+        if not copies:
+            return parts
+        return replace(
+            parts,
+            until=copies.get(parts.until, parts.until) if parts.until is not None else None,
+            variables=tuple(
+                replace(v, inner_outputs=tuple(copies.get(o, o) for o in v.inner_outputs))
+                for v in parts.variables
+            ),
         )
-    arguments, results = inner_graph(node.op)
-    copies = with_tapes(results, rule)
-    replacements = dict(zip(arguments, inputs, strict=True))
-    return clone_replace([copies.get(v, v) for v in results], replace=replacements)
 
 
 def scan_nodes(outputs: Sequence[Variable]) -> list[Apply]:
@@ -86,18 +120,3 @@ def _is_to_be_copied(op: Scan, rule: Any) -> bool:
     if not isinstance(op, TapeScan):
         return True
     return rule is not None and op.rule is not rule and op.derivation is None
-
-
-def _with_inner_tapes(parts: ScanParts, rule: Any) -> ScanParts:
-    """`parts` with every Scan inside its step replaced as well."""
-    copies = with_tapes(parts.inner_outputs, rule)
-    if not copies:
-        return parts
-    return replace(
-        parts,
-        until=copies.get(parts.until, parts.until) if parts.until is not None else None,
-        variables=tuple(
-            replace(v, inner_outputs=tuple(copies.get(o, o) for o in v.inner_outputs))
-            for v in parts.variables
-        ),
-    )

@@ -51,23 +51,42 @@ class Contrast:
     unlike: tuple[str, ...] = ()
 
 
-def contrast(true: Trace, broken: Trace) -> Contrast:
+RULES = ("by the true rule", "by the broken rule")
+
+
+def contrast(true: Trace, broken: Trace, sides: tuple[str, str] = RULES) -> Contrast:
     """Compare what two runs write, slot by slot, in the order in which the first one ran.
 
-    Scans belong together if they are derivatives of the same loop by the same way.
+    Scans belong together if they are derivatives of the same loop by the same way, and their
+    tapes if they have the same name, and hold the gradient of the same variable.  `sides` are
+    what the two runs are called where only one of them has something.
     """
     paths, others = _paths(true), _paths(broken)
     parting, written, differing = None, 0, 0
-    lone = [(true, paths[p], "true") for p in paths if p not in others]
-    lone += [(broken, others[p], "broken") for p in others if p not in paths]
-    unlike = [f"{_called(run, n)}: by the {rule} rule only" for run, n, rule in lone]
+    lone = [(true, paths[p], sides[0]) for p in paths if p not in others]
+    lone += [(broken, others[p], sides[1]) for p in others if p not in paths]
+    unlike = [f"{_called(run, n)}: {side} only" for run, n, side in lone]
     for path in (p for p in paths if p in others):
         number, other = paths[path], others[path]
         scan, twin = true.scans[number], broken.scans[other]
-        if _structure(scan) != _structure(twin):
-            unlike.append(f"{_called(true, number)}: its steps or its tapes are others")
+        if scan.steps != twin.steps:
+            told = f"{scan.steps} steps {sides[0]}, but {twin.steps} {sides[1]}"
+            unlike.append(f"{_called(true, number)}: {told}")
             continue
-        compared = list(_compared(scan, twin))
+        first, second = tapes_by_name(scan), tapes_by_name(twin)
+        unlike += [
+            f"{_called(true, number)}: the tape {name[0]} {side} only"
+            for mine, its, side in ((first, second, sides[0]), (second, first, sides[1]))
+            for name in mine
+            if name not in its
+        ]
+        pairs = [(first[name], second[name]) for name in first if name in second]
+        unlike += [
+            f"{_called(true, number)}: the tape {tape.name} {differently}"
+            for tape, other_tape in pairs
+            if (differently := _differently(tape, other_tape))
+        ]
+        compared = list(_compared(pairs))
         written += sum(pair.apart.size for pair in compared)
         differing += sum(int(pair.apart.sum()) for pair in compared)
         parting = parting or _first(compared, number, other)
@@ -90,11 +109,32 @@ class _Pair:
         return int(np.argmax(self.apart))
 
 
-def _compared(scan: ScanTrace, other: ScanTrace) -> Iterator[_Pair]:
+def tapes_by_name(scan: ScanTrace) -> dict[tuple[str, str | None, int], TapeTrace]:
+    """The tapes of a Scan by their names, what they are gradients of, and a count of those."""
+    found: dict[tuple[str, str | None, int], TapeTrace] = {}
+    for tape in (*scan.tapes, *scan.outputs):
+        count = sum(key[:2] == (tape.name, tape.gradient_of) for key in found)
+        found[tape.name, tape.gradient_of, count] = tape
+    return found
+
+
+def _differently(tape: TapeTrace, twin: TapeTrace) -> str:
+    """What makes two tapes that belong together incomparable; empty where nothing does."""
+    if set(tape.tape.writes) != set(twin.tape.writes):
+        return f"is written at {tape.tape.writes}, but at {twin.tape.writes}"
+    if tape.final.shape[1:] != twin.final.shape[1:]:
+        return f"has rows of shape {tape.final.shape[1:]}, but {twin.final.shape[1:]}"
+    return ""
+
+
+def _compared(pairs: Iterable[tuple[TapeTrace, TapeTrace]]) -> Iterator[_Pair]:
     """Tape by tape, and tap by tap."""
-    tapes, twins = (*scan.tapes, *scan.outputs), (*other.tapes, *other.outputs)
-    for tape, twin in zip(tapes, twins, strict=True):
-        for true, broken in zip(tape.writes, twin.writes, strict=True):
+    for tape, twin in pairs:
+        if _differently(tape, twin):
+            continue
+        found = {write.tap: write for write in twin.writes}
+        for true in tape.writes:
+            broken = found[true.tap]
             yield _Pair(tape, twin, true, broken, far(true.values, broken.values))
 
 
@@ -122,9 +162,9 @@ def far(first: np.ndarray, second: np.ndarray) -> np.ndarray:
 
     They do beyond half of their digits, measured by the larger of the two entries.
     """
-    first, second = (a.reshape(len(a), -1) for a in (first, second))
     if not first.size:
         return np.zeros(len(first), dtype=bool)
+    first, second = (a.reshape(len(a), -1) for a in (first, second))
     kind = np.result_type(first, second)
     digits = np.sqrt(np.finfo(kind).eps) if kind.kind in "fc" else 0.0
     with np.errstate(invalid="ignore", over="ignore"):
@@ -151,8 +191,3 @@ def _paths(trace: Trace) -> dict[Path, int]:
 
 def _called(trace: Trace, number: int) -> str:
     return f"Scan {number + 1}, {trace.scans[number].name}"
-
-
-def _structure(scan: ScanTrace) -> tuple[object, ...]:
-    tapes = tuple((t.name, t.tape, t.final.shape) for t in (*scan.tapes, *scan.outputs))
-    return (scan.steps, tapes)

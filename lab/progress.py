@@ -1,12 +1,66 @@
-"""How far a long run has come."""
+"""How far a long run has come, and how it is given up.
+
+>>> with watched(pause):  # pause() is called again and again, and may raise Interrupted
+...     lab.trace(outputs, given)
+
+A person who waits sees a bar, and can interrupt the kernel.  A program that lets the engine
+work on something watches it instead: `pause` is called at every step of a loop, every node of
+a graph and every phase of a derivative, and ends the work by raising `Interrupted`.  Nothing
+that was only half done is kept.
+"""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from contextvars import ContextVar
 from typing import Any
+
+_watching: ContextVar[Callable[[], None] | None] = ContextVar("watching", default=None)
+
+
+class Interrupted(BaseException):
+    """Work was given up by the one who watched it.
+
+    No Exception, so that nobody who makes the best of errors takes it for one.
+    """
+
+
+@contextmanager
+def watched(pause: Callable[[], None]) -> Iterator[None]:
+    """Call `pause` often during the work inside, which then shows no bar and warns of no wait.
+
+    This holds for the thread, or the asynchronous task, that enters.
+    """
+    before = _watching.set(pause)
+    try:
+        yield
+    finally:
+        _watching.reset(before)
+
+
+def quietly() -> AbstractContextManager[None]:
+    """Show no bar and warn of no wait during the work inside; who watches, watches on."""
+    return watched(_watching.get() or _nothing)
+
+
+def is_watched() -> bool:
+    """Whether somebody watches the present work, and can end it."""
+    return _watching.get() is not None
+
+
+def pause() -> None:
+    """Let the one who watches, if there is one, end the work here."""
+    watcher = _watching.get()
+    if watcher is not None:
+        watcher()
+
+
+def _nothing() -> None:
+    """Nobody watches."""
 
 
 class Progress:
-    """A bar on standard error once a run has taken a second."""
+    """A bar on standard error once a run that nobody watches has taken a second."""
 
     def __init__(self, delay: float = 1.0) -> None:
         self.started, self.delay = time.monotonic(), delay
@@ -14,8 +68,11 @@ class Progress:
 
     def steps(self, name: str, total: int) -> Iterator[int]:
         """0 … total-1, shown as they pass."""
+        watcher = _watching.get()
         for step in range(total):
-            if step % 64 == 0 and time.monotonic() - self.started > self.delay:
+            if watcher is not None:
+                watcher()
+            elif step % 64 == 0 and time.monotonic() - self.started > self.delay:
                 self._show(name, step, total)
             yield step
         if self.bar is not None:

@@ -49,6 +49,7 @@ from lab.derivation import (
     symbol,
 )
 from lab.errors import BroadcastError, GradientError
+from lab.progress import pause
 from lab.scan import (
     LoopVariable,
     ScanParts,
@@ -95,6 +96,7 @@ def derive(
     condition and no output from which its steps could be counted, and for a mit-mot that
     writes below everything it reads.
     """
+    pause()
     forward = read_scan(op, inputs, outputs)
     task = Task(
         op=op,
@@ -106,6 +108,7 @@ def derive(
     )
     classes = classify(forward, task.given)  # phase 2
     step = differentiate_step(forward, classes)  # phases 3, 4 and 5
+    pause()
     states = tuple(  # phases 6 and 8
         _reverse_state(task, step, state)
         for state in forward.states
@@ -113,6 +116,7 @@ def derive(
     )
     totals = _remaining_outputs(task, step)  # phase 9
     readings = rows.reverse_sequences(task, step, (*states, *totals))  # phase 7
+    pause()
     backward = _assemble(task, readings, states, totals)
     derivation = Derivation(
         forward, backward, task.order, task.steps, classes, step, states, readings, totals

@@ -10,52 +10,95 @@ from copy import deepcopy
 from typing import Any
 
 import numpy as np
-from pytensor import __version__ as version
-from pytensor import function
 from pytensor.compile.builders import OpFromGraph
-from pytensor.compile.mode import get_mode
 from pytensor.compile.sharedvalue import SharedVariable
 from pytensor.graph.basic import Apply, Constant, Variable
 from pytensor.graph.traversal import toposort
 from pytensor.tensor.basic import AllocEmpty
 from pytensor.tensor.subtensor import IncSubtensor, Subtensor
 
-from lab.errors import ArgumentError, GraphError, LabError, first_line
-from lab.progress import Progress
-from lab.scan import ScanParts, inner_graph, is_scan, read_scan
-from lab.stepping import LoopRun, Recording
+from lab.errors import ArgumentError, GraphError, first_line
+from lab.progress import Progress, pause
+from lab.scan import ScanParts, inner_graph, is_scan, read_scan, without_backtraces
+from lab.stepping import LoopRun, Recording, refuse_unwritten
 
 # What the operations of a graph raise when their inputs do not fit.
 FAILURES = (AssertionError, IndexError, TypeError, ValueError, np.linalg.LinAlgError)
 
+Cell = list[Any]  # with one entry, as PyTensor's thunks have it
+
+
+class Ready:
+    """What the runs of one graph have in common: its Scans and inner graphs, taken apart once."""
+
+    def __init__(self) -> None:
+        self.steps: dict[Apply, _Step] = {}
+        self.graphs: dict[Apply, tuple[list[Variable], list[Variable]]] = {}
+        self.thunks: dict[Apply, tuple[Callable[[], Any], list[Cell], list[Cell]]] = {}
+
+    def step(self, node: Apply) -> "_Step":
+        """The step of a Scan."""
+        if node not in self.steps:
+            self.steps[node] = _Step(read_scan(node.op, node.inputs, node.outputs))
+        return self.steps[node]
+
+    def graph(self, node: Apply) -> tuple[list[Variable], list[Variable]]:
+        """The arguments and results of an OpFromGraph."""
+        if node not in self.graphs:
+            self.graphs[node] = inner_graph(node.op)
+        return self.graphs[node]
+
+    def perform(self, node: Apply, inputs: Sequence[Any]) -> list[Any]:
+        """What any other node computes from `inputs`."""
+        if node not in self.thunks:
+            self.thunks[node] = _thunk(node)
+        thunk, sources, targets = self.thunks[node]
+        for cell, value in zip(sources, inputs, strict=True):
+            cell[0] = value
+        for cell in targets:  # what is in them is a result of an earlier run
+            cell[0] = None
+        try:
+            thunk()
+        except FAILURES as error:
+            raise GraphError(f"{node.op}: {first_line(error)}") from error
+        return [cell[0] for cell in targets]
+
 
 def run(
-    outputs: Sequence[Variable], given: Mapping[Variable, Any], record: bool = True
+    outputs: Sequence[Variable],
+    given: Mapping[Variable, Any],
+    record: bool = True,
+    ready: Ready | None = None,
 ) -> tuple[dict[Variable, Any], list[Recording]]:
-    """The values of all variables that `outputs` depend on, and what happened in the Scans."""
-    values = {variable: _checked(variable, value) for variable, value in given.items()}
+    """The values of all variables that `outputs` depend on, and what happened in the Scans.
+
+    Who runs a graph several times saves time with one `Ready` for all of its runs.
+    """
+    values = {variable: checked(variable, value) for variable, value in given.items()}
     recordings: list[Recording] = []
     progress = Progress()
     try:
-        _run_nodes(outputs, values, recordings if record else None, progress)
+        with without_backtraces():
+            _run_nodes(outputs, values, recordings if record else None, progress, ready or Ready())
     finally:
         progress.close()
     return values, recordings
 
 
-def _checked(variable: Variable, value: Any) -> Any:
+def checked(variable: Variable, value: Any) -> Any:
     """`value` as what `variable` holds; generators are copied, since a run advances them."""
     if not hasattr(variable.type, "dtype"):
         return deepcopy(value)
-    wrong = f"given: {variable} is of type {variable.type} and cannot be {value!r}."
     array = np.asarray(value)
     whole_numbers = variable.type.dtype[0] in "iu" and array.dtype.kind in "fc"
-    if value is None or (whole_numbers and not np.all(array == np.round(array))):
-        raise ArgumentError(wrong)
     try:
+        if value is None or (whole_numbers and not np.all(array == np.round(array))):
+            raise ValueError
         return variable.type.filter(array, strict=False, allow_downcast=True)
     except (TypeError, ValueError) as error:
-        raise ArgumentError(wrong) from error
+        raise ArgumentError(
+            f"given: {variable} is of type {variable.type} and cannot be {value!r}."
+        ) from error
 
 
 def _run_nodes(
@@ -63,6 +106,7 @@ def _run_nodes(
     values: dict[Variable, Any],
     recordings: list[Recording] | None,
     progress: Progress,
+    ready: Ready,
 ) -> None:
     nodes = list(toposort(outputs, blockers=set(values)))
     for variable in dict.fromkeys(v for node in nodes for v in node.inputs) | dict.fromkeys(
@@ -77,15 +121,16 @@ def _run_nodes(
         else:
             raise ArgumentError(f"given: there is no value for {variable} ({variable.type}).")
     for node in nodes:
+        pause()
         if all(v in values for v in node.outputs):
             continue
         inputs = [values[v] for v in node.inputs]
         if is_scan(node):
-            results = _run_scan(node, inputs, values, recordings, progress)
+            results = _run_scan(node, inputs, values, recordings, progress, ready)
         elif isinstance(node.op, OpFromGraph):
-            results = _run_inner(node, inputs, progress, values, recordings)
+            results = _run_inner(node, inputs, progress, ready, values, recordings)
         else:
-            results = _perform(node, inputs)
+            results = ready.perform(node, inputs)
         values.update(zip(node.outputs, results, strict=True))
 
 
@@ -93,32 +138,22 @@ def _run_inner(
     node: Apply,
     inputs: list[Any],
     progress: Progress,
+    ready: Ready,
     outer: dict[Variable, Any] | None = None,
     recordings: list[Recording] | None = None,
 ) -> list[Any]:
     """An OpFromGraph, run in place: it would compile itself.  Its values join `outer`."""
-    arguments, results = inner_graph(node.op)
+    arguments, results = ready.graph(node)
     values = dict(zip(arguments, inputs, strict=True))
-    _run_nodes(results, values, recordings, progress)
+    _run_nodes(results, values, recordings, progress, ready)
     if outer is not None:
         outer.update(values)
     return [values[v] for v in results]
 
 
-def _perform(node: Apply, inputs: Sequence[Any]) -> list[Any]:
-    thunk, sources, targets = _thunk(node)
-    for cell, value in zip(sources, inputs, strict=True):
-        cell[0] = value
-    try:
-        thunk()
-    except FAILURES as error:
-        raise GraphError(f"{node.op}: {first_line(error)}") from error
-    return [cell[0] for cell in targets]
-
-
 def _thunk(
-    node: Apply, storage: dict[Variable, list[Any]] | None = None
-) -> tuple[Callable[[], Any], list[list[Any]], list[list[Any]]]:
+    node: Apply, storage: dict[Variable, Cell] | None = None
+) -> tuple[Callable[[], Any], list[Cell], list[Cell]]:
     """A function that runs `node` in Python, and the cells of its inputs and outputs."""
     cells = {} if storage is None else storage
     for variable in (*node.inputs, *node.outputs):
@@ -131,21 +166,32 @@ def _thunk(
 class _Step:
     """The step of a Scan, ready to be run again and again over the same cells."""
 
-    def __init__(self, parts: ScanParts, progress: Progress) -> None:
-        self.name, self.results = parts.name, parts.inner_outputs
-        self.cells: dict[Variable, list[Any]] = {v: [None] for v in parts.inner_inputs}
+    def __init__(self, parts: ScanParts) -> None:
+        self.parts, self.name, self.results = parts, parts.name, parts.inner_outputs
+        self.ready, self.progress = Ready(), Progress()
+        self.cells: dict[Variable, Cell] = {v: [None] for v in parts.inner_inputs}
         self.nodes = list(toposort(self.results))
+        self.shared: list[SharedVariable] = []
         for variable in (v for node in self.nodes for v in node.inputs):
             if isinstance(variable, Constant):
                 self.cells[variable] = [variable.data]
             elif isinstance(variable, SharedVariable):
-                self.cells[variable] = [variable.get_value(borrow=False)]
+                self.cells[variable] = [None]
+                self.shared.append(variable)
         for result in self.results:
             if isinstance(result, Constant):
                 self.cells[result] = [result.data]
-        self.calls = [self._call(node, progress) for node in self.nodes]
+        self.calls = [self._call(node) for node in self.nodes]
 
-    def _call(self, node: Apply, progress: Progress) -> Callable[[], Any]:
+    def begin(self, progress: Progress) -> None:
+        """Be as new for a run of the loop, with what shared variables hold now."""
+        self.progress = progress
+        for result in (v for node in self.nodes for v in node.outputs):
+            self.cells[result][0] = None
+        for variable in self.shared:
+            self.cells[variable][0] = variable.get_value(borrow=False)
+
+    def _call(self, node: Apply) -> Callable[[], Any]:
         for variable in (*node.inputs, *node.outputs):
             self.cells.setdefault(variable, [None])
         if not is_scan(node) and not isinstance(node.op, OpFromGraph):
@@ -154,9 +200,8 @@ class _Step:
 
         def call() -> None:
             inputs = [self.cells[v][0] for v in node.inputs]
-            for variable, value in zip(
-                node.outputs, run_inner(node, inputs, progress), strict=True
-            ):
+            results = run_inner(node, inputs, self.progress, self.ready)
+            for variable, value in zip(node.outputs, results, strict=True):
                 self.cells[variable][0] = value
 
         return call
@@ -177,8 +222,10 @@ class _Step:
         return [v for node in self.nodes for v in node.outputs if hasattr(v.type, "dtype")]
 
 
-def _run_scan_quietly(node: Apply, inputs: list[Any], progress: Progress) -> list[Any]:
-    return _run_scan(node, inputs, {}, None, progress)
+def _run_scan_quietly(
+    node: Apply, inputs: list[Any], progress: Progress, ready: Ready
+) -> list[Any]:
+    return _run_scan(node, inputs, {}, None, progress, ready)
 
 
 def _run_scan(
@@ -187,37 +234,22 @@ def _run_scan(
     values: Mapping[Variable, Any],
     recordings: list[Recording] | None,
     progress: Progress,
+    ready: Ready,
 ) -> list[Any]:
     """Step through a Scan as PyTensor does, and note what every step reads and writes."""
-    parts = read_scan(node.op, node.inputs, node.outputs)
+    step = ready.step(node)
+    step.begin(progress)
+    parts = step.parts
     loop = LoopRun(node, parts, dict(zip(node.inputs, inputs, strict=True)))
     if recordings is not None:
         loop.blank({part: unwritten_rows(part.outer_input, values) for part in parts.states})
     numbers = progress.steps(parts.name, loop.n_steps)
-    recording = loop.run(_Step(parts, progress), numbers, keep=recordings is not None)
+    recording = loop.run(step, numbers, keep=recordings is not None)
     if recordings is not None:
-        _refuse_unwritten(recording)
+        refuse_unwritten(recording)
         recordings.append(recording)
     final = {part.outer_output: value for part, value in recording.final.items()}
     return [final[v] for v in node.outputs]
-
-
-def _refuse_unwritten(recording: Recording) -> None:
-    """Raise ArgumentError if a step read memory that nobody had written: no number is there."""
-    for part, missing in recording.unwritten.items():
-        if not missing.any():
-            continue
-        written = np.where(missing, recording.steps, -1)
-        for access in recording.writes[part]:
-            np.minimum.at(written, access.rows, np.arange(recording.steps))
-        for access in recording.reads[part]:
-            early = np.flatnonzero(written[access.rows] >= np.arange(recording.steps))
-            if early.size:
-                raise ArgumentError(
-                    f"{recording.parts.name}: step {early[0]} reads row {access.rows[early[0]]} of "
-                    f"{part.name}, which nobody has written; its taps reach back "
-                    f"{part.tape.origin} steps, so {part.tape.origin} initial values are needed."
-                )
 
 
 def unwritten_rows(buffer: Variable, values: Mapping[Variable, Any]) -> np.ndarray:
@@ -267,35 +299,3 @@ def _index_with(node: Apply, rows: np.ndarray, values: Mapping[Variable, Any]) -
     cell: list[Any] = [None]
     reader.perform(node, [rows, *(values[v] for v in node.inputs[first:])], [cell])
     return np.atleast_1d(cell[0])
-
-
-def compare_with_compiled(
-    outputs: Sequence[Variable], given: Mapping[Variable, Any], values: Sequence[Any], mode: str
-) -> float:
-    """The largest difference between `values` and what PyTensor computes with `mode`.
-
-    Differences are absolute where the values are below 1, relative where they are above;
-    nan and infinities agree with themselves.
-    """
-    inputs = list(given)
-    try:
-        get_mode(mode)
-    except Exception as error:
-        raise ArgumentError(f"mode = {mode!r}: PyTensor knows no such mode.") from error
-    arguments = [_checked(v, given[v]) for v in inputs]
-    try:
-        compiled = function(inputs, list(outputs), mode=mode, on_unused_input="ignore")
-        found = compiled(*arguments)
-    except Exception as error:  # whatever it stumbles over
-        told = f"PyTensor {version} itself fails to run this graph: {first_line(error)}"
-        raise LabError(f"verify, mode = {mode!r}: {told}") from error
-    worst = 0.0
-    for ours, theirs in zip(values, found, strict=True):
-        a, b = np.asarray(ours), np.asarray(theirs)
-        if a.shape != b.shape:
-            return float("inf")
-        with np.errstate(invalid="ignore"):
-            away = np.abs(a - b) / np.maximum(1.0, np.abs(b))
-        away = np.where((a == b) | (np.isnan(a) & np.isnan(b)), 0.0, away)
-        worst = max(worst, float(np.max(np.nan_to_num(away, nan=np.inf), initial=0.0)))
-    return worst

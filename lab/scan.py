@@ -10,15 +10,18 @@ which remember the `Derivation` that made them.
 """
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from threading import Lock
 from typing import Any
 
 import numpy as np
+from pytensor import config
 from pytensor.graph.basic import Apply, Constant, Variable
 from pytensor.graph.op import HasInnerGraph, io_connection_pattern
 from pytensor.graph.replace import clone_replace
 from pytensor.scan.op import Scan, ScanInfo
-from pytensor.tensor.basic import AllocEmpty, ScalarFromTensor
+from pytensor.tensor.basic import Alloc, AllocEmpty, ScalarFromTensor
 from pytensor.tensor.elemwise import DimShuffle
 from pytensor.tensor.shape import Reshape, SpecifyShape
 from pytensor.tensor.subtensor import IncSubtensor, Subtensor
@@ -40,6 +43,9 @@ OUTER_INPUTS: tuple[Kind, ...] = (
     Kind.PARAMETER,
 )
 INNER_INPUTS: tuple[Kind, ...] = tuple(kind for kind in OUTER_INPUTS if kind is not Kind.NIT_SOT)
+# While any thread makes graphs without backtraces: the flag's value before, then one for each.
+_NOTING = Lock()
+_limits: list[int] = []
 UNINDEXED = (Kind.UNTRACED, Kind.PARAMETER)
 OUTPUTS = (Kind.MIT_MOT, Kind.MIT_SOT, Kind.SIT_SOT, Kind.NIT_SOT, Kind.UNTRACED)
 
@@ -203,8 +209,13 @@ def read_scan(op: Scan, inputs: Sequence[Variable], outputs: Sequence[Variable])
     )
 
 
-def build_scan(parts: ScanParts, derivation: Any = None, rule: Any = None) -> Apply:
-    """The `TapeScan` node for `parts`, whose outer outputs need not be given."""
+def build_scan(
+    parts: ScanParts, derivation: Any = None, rule: Any = None, kind: type[Scan] | None = None
+) -> Apply:
+    """The `TapeScan` node for `parts`, whose outer outputs need not be given.
+
+    With `kind` another class of Scan, PyTensor's own for example.
+    """
     ordered = outer_inputs(parts)
     tapes = {kind: [v.tape for v in ordered if v.kind is kind] for kind in OUTER_INPUTS}
     for variable in parts.of_kind(Kind.MIT_MOT):
@@ -221,7 +232,7 @@ def build_scan(parts: ScanParts, derivation: Any = None, rule: Any = None) -> Ap
         n_non_seqs=len(tapes[Kind.PARAMETER]),
         as_while=parts.until is not None,
     )
-    op = TapeScan(
+    op = (kind or TapeScan)(
         parts.inner_inputs,
         parts.inner_outputs,
         info,
@@ -248,12 +259,34 @@ def outer_outputs(parts: ScanParts, node: Apply) -> dict[LoopVariable, Variable]
 
 def inner_graph(op: HasInnerGraph) -> tuple[list[Variable], list[Variable]]:
     """The graph inside `op`, a Scan's step for example, on fresh arguments of its own."""
-    if hasattr(op.fgraph, "unfreeze"):  # PyTensor 3.1 and later freeze inner graphs
-        graph = op.fgraph.unfreeze()
-        return list(graph.inputs), list(graph.outputs)
-    arguments = [variable.type() for variable in op.fgraph.inputs]
-    replacements = dict(zip(op.fgraph.inputs, arguments, strict=True))
-    return arguments, clone_replace(op.fgraph.outputs, replace=replacements)
+    with without_backtraces():
+        if hasattr(op.fgraph, "unfreeze"):  # PyTensor 3.1 and later freeze inner graphs
+            graph = op.fgraph.unfreeze()
+            return list(graph.inputs), list(graph.outputs)
+        arguments = [variable.type() for variable in op.fgraph.inputs]
+        replacements = dict(zip(op.fgraph.inputs, arguments, strict=True))
+        return arguments, clone_replace(op.fgraph.outputs, replace=replacements)
+
+
+@contextmanager
+def without_backtraces() -> Iterator[None]:
+    """Do not note of every variable made which lines of code made it.
+
+    Of graphs that are made here those lines tell nobody anything, and cost a third of the time.
+    PyTensor's flag is one for all threads: the last to leave puts it back.
+    """
+    with _NOTING:
+        if not _limits:
+            _limits.append(config.traceback__limit)
+            config.traceback__limit = 0
+        _limits.append(0)
+    try:
+        yield
+    finally:
+        with _NOTING:
+            _limits.pop()
+            if len(_limits) == 1:
+                config.traceback__limit = _limits.pop()
 
 
 def constant_value(variable: Variable) -> int | None:
@@ -305,6 +338,47 @@ def is_cut_to(sequence: Variable, n_steps: Variable) -> bool:
     if node is None or not isinstance(node.op, Subtensor) or not _cuts_off(node.op.idx_list[:1]):
         return False
     return _same(node.inputs[1], n_steps)  # as in u[:n_steps]
+
+
+def rows_of_buffer(buffer: Variable) -> int | Variable | None:
+    """How many rows a `buffer` has: a number, the variable that says it, or None if neither.
+
+    PyTensor allocates a buffer empty and writes the initial values into it.
+    """
+    if buffer.type.ndim and buffer.type.shape[0] is not None:
+        return int(buffer.type.shape[0])
+    node = buffer.owner
+    if node is None:
+        return None
+    if isinstance(node.op, IncSubtensor):
+        return rows_of_buffer(node.inputs[0])
+    if isinstance(node.op, AllocEmpty):
+        return _number_or_self(node.inputs[0])
+    if isinstance(node.op, Alloc):
+        return _number_or_self(node.inputs[1])
+    if isinstance(node.op, Subtensor) and _cuts_off(node.op.idx_list):
+        cut, whole = constant_value(_unwrapped(node.inputs[1])), rows_of_buffer(node.inputs[0])
+        return min(cut, whole) if cut is not None and isinstance(whole, int) else cut
+    return None
+
+
+def _number_or_self(size: Variable) -> int | Variable:
+    known = constant_value(size)
+    return size if known is None else known
+
+
+def destroys(node: Apply) -> set[int]:
+    """The numbers of the outputs that `node` writes over what it was handed."""
+    return set(getattr(node.op, "destroy_map", {}))
+
+
+def scan_behind(variable: Variable) -> Variable | None:
+    """The output of a Scan that `variable` is, or is a part of or has in another shape."""
+    while variable.owner is not None and not is_scan(variable.owner):
+        if not isinstance(variable.owner.op, VIEWS) or isinstance(variable.owner.op, IncSubtensor):
+            return None
+        variable = variable.owner.inputs[0]
+    return variable if variable.owner is not None else None
 
 
 def index_entries(node: Apply) -> tuple[Any, ...]:
@@ -362,7 +436,7 @@ def _take(items: Iterator[Variable], count: int) -> tuple[Variable, ...]:
 
 
 def _variable_names(op: Scan, inputs: Sequence[Variable]) -> tuple[str, ...]:
-    if isinstance(op, TapeScan) and op.variable_names:
+    if getattr(op, "variable_names", ()):  # given by us, also to a Scan that PyTensor built
         return op.variable_names
     names = [_readable_name(variable) for variable in inputs[1:]]
     info, count = op.info, op.info.n_seqs

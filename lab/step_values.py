@@ -143,7 +143,10 @@ def _is_unwritten(node: Apply, unwritten: Set[Variable]) -> bool:
 
 
 def _value_of(part: LoopVariable, group: ReadingGroup, tap: int) -> Variable | None:
-    """The variable of the parent's step that a reading brings; None for a gradient."""
+    """The variable of the parent's step that a reading brings; None for what is none of them.
+
+    That is the gradient of an output, or what a Scan that is not ours cuts out in its own way.
+    """
     if group is ReadingGroup.NIT_SOT_GRADIENT:
         return None
-    return dict(part.writes if group is ReadingGroup.RESULT else part.reads)[tap]
+    return dict(part.writes if group is ReadingGroup.RESULT else part.reads).get(tap)

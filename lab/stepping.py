@@ -240,3 +240,21 @@ class _Column:
             self.values[number] = value
         else:
             self.fits, self.values = False, np.empty((0,))
+
+
+def refuse_unwritten(recording: Recording) -> None:
+    """Raise ArgumentError if a step read memory that nobody had written: no number is there."""
+    for part, missing in recording.unwritten.items():
+        if not missing.any():
+            continue
+        written = np.where(missing, recording.steps, -1)
+        for access in recording.writes[part]:
+            np.minimum.at(written, access.rows, np.arange(recording.steps))
+        for access in recording.reads[part]:
+            early = np.flatnonzero(written[access.rows] >= np.arange(recording.steps))
+            if early.size:
+                raise ArgumentError(
+                    f"{recording.parts.name}: step {early[0]} reads row {access.rows[early[0]]} of "
+                    f"{part.name}, which nobody has written; its taps reach back "
+                    f"{part.tape.origin} steps, so {part.tape.origin} initial values are needed."
+                )

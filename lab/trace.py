@@ -9,18 +9,18 @@ until they have been asked for once, the formulas look back at the graph behind 
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from lab import run as running
 from lab import storing
 from lab.arrays import same
 from lab.derivation import ReadingGroup
 from lab.errors import ArgumentError, LabError
 from lab.expression import Expression, Leaf, Number
+from lab.kept import cached_property
 from lab.tape import Kind, Tape
+from lab.verifying import compare_with_compiled
 
 
 @storing.record
@@ -271,7 +271,7 @@ class Trace:
         if self.live is None:
             raise LabError("verify: this trace was read from JSON and has no graph to compile.")
         outputs, given = self.live
-        return running.compare_with_compiled(outputs, given, self.outputs, mode)
+        return compare_with_compiled(outputs, given, self.outputs, mode)
 
     def to_json(self) -> dict[str, Any]:
         """Plain dicts, lists, strings and numbers."""

@@ -17,6 +17,7 @@ from lab.expression import Leaf
 from lab.feeding import feeds
 from lab.formula import formulas
 from lab.graphs import require_scan
+from lab.progress import pause
 from lab.scan import LoopVariable, ScanParts, outer_inputs
 from lab.step_values import StepValues, argument_leaves, targets
 from lab.stepping import Recording
@@ -66,6 +67,7 @@ def trace(
     inside = StepValues()
     filled: dict[Variable, tuple[int, int]] = {}
     for number, recording in enumerate(recordings):
+        pause()
         scan = _scan_trace(recording, values, index, axes, used, filled)
         variables = list(enumerate(outer_inputs(recording.parts)))
         made = [(i, v.outer_input) for i, v in variables if v.kind is not Kind.NIT_SOT]

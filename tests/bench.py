@@ -16,6 +16,7 @@ import tempfile
 import time
 from pathlib import Path
 
+import bench_browser
 import bench_routing
 
 ROOT = Path(__file__).parent.parent
@@ -340,6 +341,7 @@ def main():
         long_loops(Path(folder))
         bench_routing.routing(paired, line)
     pictures()
+    bench_browser.browsing()
 
 
 if __name__ == "__main__":

@@ -4,8 +4,8 @@ import json
 from xml.etree import ElementTree
 
 import pytest
-from test_browser import pytestmark  # noqa: F401 (marks)
-from test_exercise_page import Opened, browser  # noqa: F401 (a fixture)
+from in_browser import pytestmark  # noqa: F401 (marks)
+from test_exercise_page import Opened
 
 import visual
 from lab import gallery
@@ -52,7 +52,7 @@ def now(page):
     return int(page.get_attribute("[data-current-step]", "data-current-step"))
 
 
-def test_what_is_chosen_is_shown_walked_and_found_again(browser, path):  # noqa: F811
+def test_what_is_chosen_is_shown_walked_and_found_again(browser, path):
     with Opened(browser, path) as opened:
         page = opened.page
         assert shown(page, "square", "x:-1", "1", "last", "unrolled") == words("square", "unrolled")
@@ -96,7 +96,7 @@ def test_what_is_chosen_is_shown_walked_and_found_again(browser, path):  # noqa:
         assert {url.split(":")[0] for url in opened.asked} <= {"file", "about"}
 
 
-def test_what_is_not_there_is_told(browser, path):  # noqa: F811
+def test_what_is_not_there_is_told(browser, path):
     with Opened(browser, path) as opened:
         page = opened.page
         radio(page, "cost", "0,0,0,1").check()
@@ -116,7 +116,7 @@ def test_what_is_not_there_is_told(browser, path):  # noqa: F811
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_nothing(browser, path, scheme):  # noqa: F811
+def test_axe_finds_nothing(browser, path, scheme):
     from axe_playwright_python.sync_playwright import Axe
 
     page = browser.new_page(bypass_csp=True, color_scheme=scheme)
@@ -136,7 +136,7 @@ def test_axe_finds_nothing(browser, path, scheme):  # noqa: F811
     assert [f"{v['id']}: {v['help']}" for v in violations] == []
 
 
-def test_many_live_on_one_page(browser, tmp_path):  # noqa: F811
+def test_many_live_on_one_page(browser, tmp_path):
     tapes = visual.draw(gallery.loops["fibonacci"], "tapes")
     exercise = visual.Exercise(gallery.loops["square"].trace(), "scans")
     body = (
@@ -173,7 +173,7 @@ def test_many_live_on_one_page(browser, tmp_path):  # noqa: F811
         assert opened.told == []
 
 
-def test_in_a_sandboxed_frame_and_without_scripts(browser, path, tmp_path):  # noqa: F811
+def test_in_a_sandboxed_frame_and_without_scripts(browser, path, tmp_path):
     outer = tmp_path / "outer.html"
     outer.write_text(f'<iframe sandbox="allow-scripts" src="{path.as_uri()}"></iframe>')
     with Opened(browser, outer) as opened:

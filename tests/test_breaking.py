@@ -262,7 +262,8 @@ def test_other_structures_are_told():
     assert "by the true rule only" in contrast(two, one).unlike[0]
     assert "by the broken rule only" in contrast(one, two).unlike[0]
     longer = SQUARE.with_steps(6).trace(order=1)
-    assert contrast(one, longer).unlike[0] == "Scan 1, square: its steps or its tapes are others"
+    told = "5 steps by the true rule, but 6 by the broken rule"
+    assert contrast(one, longer).unlike[0] == f"Scan 1, square: {told}"
 
 
 # --- finite differences ------------------------------------------------------------------

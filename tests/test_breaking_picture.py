@@ -4,10 +4,10 @@ from dataclasses import replace
 from functools import cache
 
 import pytest
+from in_browser import CHROMIUM, measured
 from strange_loops import HOSTILE, LOOPS, WRT
 from test_all_pictures import stands_alone
 from test_breaking import CUT, SQUARE, truth_of
-from test_browser import CHROMIUM, FLAGS, measured
 from twins import assert_twin
 
 import lab
@@ -133,21 +133,15 @@ def test_the_command(tmp_path, capsys, monkeypatch):
 
 @pytest.mark.browser
 @pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium: texts are not measured")
-def test_no_text_leaves_its_box():
-    from playwright.sync_api import sync_playwright
-
+def test_no_text_leaves_its_box(page):
     strange = ("long name", "hostile name", "nan", "huge", "wide vector", "five states")
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        page = browser.new_page()
-        for name in DRAWN:
-            assert measured(page, drawn(name).svg()) == [], name
-        for name in strange:
-            scene = breaking(lab.break_rule(LOOPS[name], "swapped-taps", 1))
-            assert measured(page, scene.svg()) == [], name
-        for name in ("coupled", "rnn", "window"):
-            scene = breaking(truth_of(name, 2, "sum").broken_by("never-accumulate"))
-            assert measured(page, scene.svg()) == [], name
-        wrong = drawn("square").svg().replace(">20171.5<", ">20171.50000000000000<")
-        assert measured(page, wrong)
-        browser.close()
+    for name in DRAWN:
+        assert measured(page, drawn(name).svg()) == [], name
+    for name in strange:
+        scene = breaking(lab.break_rule(LOOPS[name], "swapped-taps", 1))
+        assert measured(page, scene.svg()) == [], name
+    for name in ("coupled", "rnn", "window"):
+        scene = breaking(truth_of(name, 2, "sum").broken_by("never-accumulate"))
+        assert measured(page, scene.svg()) == [], name
+    wrong = drawn("square").svg().replace(">20171.5<", ">20171.50000000000000<")
+    assert measured(page, wrong)

@@ -3,8 +3,8 @@
 import re
 
 import pytest
+from in_browser import CHROMIUM, measured
 from strange_loops import LOOPS
-from test_browser import CHROMIUM, FLAGS
 
 import visual
 from lab import gallery
@@ -16,16 +16,6 @@ pytestmark = [
     pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium: no page is opened"),
 ]
 TRACE = gallery.loops["square"].trace()
-
-
-@pytest.fixture(scope="module")
-def browser():
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        yield browser
-        browser.close()
 
 
 class Opened:
@@ -252,12 +242,9 @@ def test_the_widget_module_answers_in_a_notebook_cell(browser):
 
 @pytest.mark.parametrize("name", ["square", "coupled", "rnn", "hostile name"])
 def test_no_text_leaves_its_box(browser, name):
-    from test_browser import MEASURE
-
     page = browser.new_page()
     trace = {**gallery.loops, **LOOPS}[name].trace()
     for exercise in visual.Exercises.of(trace).members:
         for scene in (exercise.shown, exercise.revealed):
-            page.set_content(f"<body style='margin:0'>{scene.svg()}</body>")
-            assert page.evaluate(MEASURE) == []
+            assert measured(page, scene.svg()) == []
     page.close()

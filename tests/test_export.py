@@ -7,8 +7,8 @@ import numpy as np
 import pytensor
 import pytensor.tensor as pt
 import pytest
+from in_browser import CHROMIUM
 from strange_loops import HOSTILE, LOOPS
-from test_browser import CHROMIUM, FLAGS
 
 import lab
 import visual
@@ -92,16 +92,6 @@ def test_a_folder_that_cannot_be_made(tmp_path):
     for folder in (tmp_path / "missing" / "set", tmp_path / "file", "\0"):
         with pytest.raises(ArgumentError, match="cannot be made"):
             visual.export(gallery.loops["square"], folder)
-
-
-@pytest.fixture(scope="module")
-def browser():
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        yield browser
-        browser.close()
 
 
 def opened(browser, path):

@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 from base64 import b64encode
+from contextlib import redirect_stdout
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
@@ -15,9 +16,9 @@ import matplotlib
 import numpy as np
 import pypdfium2
 import pytest
+from in_browser import CHROMIUM, measured
 from PIL import Image
 from strange_loops import HOSTILE, LOOPS, strange_trace, trace_of
-from test_browser import CHROMIUM, FLAGS, measured
 
 import lab
 import visual
@@ -41,14 +42,11 @@ def needs_browser(test):
 
 
 @pytest.fixture(scope="module")
-def page():
-    """A browser's page with the letters that matplotlib draws, wherever it runs."""
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        yield browser.new_page(device_scale_factor=SHARP)
-        browser.close()
+def page(browser):
+    """A page with the letters that matplotlib draws, wherever it runs."""
+    page = browser.new_page(device_scale_factor=SHARP)
+    yield page
+    page.close()
 
 
 def faces():
@@ -79,16 +77,15 @@ def in_browser(page, picture):
 
 
 def grey(png):
-    return np.asarray(Image.open(io.BytesIO(png)).convert("L"), "float64") / 255
+    """The image in shades of grey, from 0 to 255."""
+    return np.asarray(Image.open(io.BytesIO(png)).convert("L"), "int32")
 
 
 def of_pdf(data):
     """The page of a PDF at as many pixels an inch."""
     document = pypdfium2.PdfDocument(data)
     assert len(document) == 1
-    return (
-        np.asarray(document[0].render(scale=SHARP * 96 / 72).to_pil().convert("L"), "float64") / 255
-    )
+    return np.asarray(document[0].render(scale=SHARP * 96 / 72).to_pil().convert("L"), "int32")
 
 
 def difference(first, second, size=12):
@@ -99,9 +96,10 @@ def difference(first, second, size=12):
     height, width = np.minimum(first.shape, second.shape)
     assert np.all(np.abs(np.subtract(first.shape, second.shape)) <= SHARP)
     apart = first[:height, :width] - second[:height, :width]
-    sums = np.pad(apart.cumsum(0).cumsum(1), ((1, 0), (1, 0)))
-    a, b = sums[size:] - sums[:-size], size * size
-    return float(np.abs((a[:, size:] - a[:, :-size]) / b).max())
+    sums = np.zeros((height + 1, width + 1), "int32")
+    apart.cumsum(0, "int32", sums[1:, 1:]).cumsum(1, "int32", sums[1:, 1:])
+    inside = sums[size:] - sums[:-size]
+    return float(np.abs(inside[:, size:] - inside[:, :-size]).max()) / size**2 / 255
 
 
 CASES = [
@@ -153,11 +151,17 @@ WRONG = {
 }
 
 
+@pytest.fixture(scope="module")
+def square(page):
+    """A picture, and how Chromium draws it."""
+    scene = visual.tapes(gallery.loops["square"].trace(order=1), "light")
+    return scene, in_browser(page, scene)
+
+
 @needs_browser
 @pytest.mark.parametrize("wrong", WRONG)
-def test_a_wrong_picture_would_be_noticed(page, wrong):
-    scene = visual.tapes(gallery.loops["square"].trace(order=1), "light")
-    seen = in_browser(page, scene)
+def test_a_wrong_picture_would_be_noticed(square, wrong):
+    scene, seen = square
     kind, change = WRONG[wrong]
     numbers = [n for n, shape in enumerate(scene.walk()) if isinstance(shape, kind)]
     for number in numbers[:: max(1, len(numbers) // 2)]:
@@ -258,12 +262,12 @@ def test_the_same_input_gives_the_same_bytes():
         "    for made in (p.pdf(), p.png(), p.svg().encode(), to_page(p).encode()):\n"
         "        print(hashlib.sha256(made).hexdigest())"
     )
-    runs = [
-        subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, cwd=ROOT)
-        for _ in range(2)
-    ]
-    assert runs[0].stdout == runs[1].stdout
-    assert len(set(runs[0].stdout.split())) == 8
+    other = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, cwd=ROOT)
+    told = io.StringIO()
+    with redirect_stdout(told):
+        exec(code, {})
+    assert told.getvalue() == other.stdout.decode()
+    assert len(set(told.getvalue().split())) == 8
 
 
 # Files
@@ -432,7 +436,7 @@ def test_formats_load_matplotlib_only_when_they_are_asked_for():
 def test_struck_text_has_a_line_through_it():
     plain = Scene(60, 30, (Text(5, 20, "0.95", mono=True),), "t", "d")
     struck = replace(plain, shapes=(replace(plain.shapes[0], struck=True),))
-    apart = grey(plain.png()) - grey(struck.png())
+    apart = (grey(plain.png()) - grey(struck.png())) / 255
     row = int(np.argmax(apart.sum(axis=1)))
     assert row in (16, 17)
     assert np.flatnonzero(apart[row] > 0.02).max() <= 36  # as long as four letters are

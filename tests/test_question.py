@@ -1,8 +1,8 @@
 """Questions of a lesson's own: what is right, what is wrong and why, in Python and in a page."""
 
 import pytest
-from test_browser import CHROMIUM
-from test_exercise_page import Opened, browser  # noqa: F401
+from in_browser import CHROMIUM
+from test_exercise_page import Opened
 
 import lab
 import visual
@@ -75,7 +75,7 @@ def test_a_question_without_and_with_pictures():
 
 @pytest.mark.browser
 @pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium: no page is opened")
-def test_choices_in_a_page(browser, tmp_path):  # noqa: F811
+def test_choices_in_a_page(browser, tmp_path):
     again = visual.Question("Again?", "yes", "Yes.", choices=("yes", "no"))
     path = visual.Exercises((GROWS, HALF, again)).save(tmp_path / "x.html")
     with Opened(browser, path) as opened:

@@ -1,9 +1,9 @@
 """Routing pictures in a real browser: texts stay in their boxes and apart."""
 
 import pytest
+from in_browser import measured, pytestmark  # noqa: F401 (marks)
 from routing_cases import DRAWN, LARGE
 from strange_loops import LOOPS
-from test_browser import measured, page, pytestmark  # noqa: F401 (a fixture and marks)
 
 import lab
 import visual
@@ -14,13 +14,13 @@ DEFINED = [name for name in gallery.loops if name != "undefined"]
 
 
 @pytest.mark.parametrize("name", EVERY)
-def test_routing(page, name):  # noqa: F811
+def test_routing(page, name):
     case = EVERY[name]
     scene = visual.routing(case.name, case.inputs, **case.metadata)
     assert measured(page, scene.svg()) == []
 
 
-def test_odd_numbers(page):  # noqa: F811
+def test_odd_numbers(page):
     odd = [float("nan"), -1.23456e-300, 1e300, 123456789.123]
     scene = visual.routing("where", (odd, odd), condition=[True, False, True, True])
     assert measured(page, scene.svg()) == []
@@ -29,7 +29,7 @@ def test_odd_numbers(page):  # noqa: F811
 
 
 @pytest.mark.parametrize("name", [*gallery.loops, "long name", "matrix", "wide vector", "huge"])
-def test_transposed(page, name):  # noqa: F811
+def test_transposed(page, name):
     for order in (1, 2):
         trace = {**gallery.loops, **LOOPS}[name].trace(order=order)
         try:
@@ -40,6 +40,6 @@ def test_transposed(page, name):  # noqa: F811
 
 
 @pytest.mark.parametrize("name", [*DEFINED, "long name", "five states", "matrix", "huge"])
-def test_dot_products(page, name):  # noqa: F811
+def test_dot_products(page, name):
     scene = visual.dot_product(lab.dot_product({**gallery.loops, **LOOPS}[name]))
     assert measured(page, scene.svg()) == []

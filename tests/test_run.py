@@ -9,7 +9,7 @@ from pytensor.compile.builders import OpFromGraph
 
 import lab
 from lab import gallery
-from lab.run import Progress, run
+from lab.run import Progress, Ready, run
 
 try:  # PyTensor 3.3 and later
     from pytensor.conditional.op import ifelse
@@ -210,7 +210,32 @@ def test_where_pytensor_itself_fails_verify_says_so(monkeypatch):
 
     trace = gallery.loops["square"].trace()
     assert trace.verify() < 1e-12
-    monkeypatch.setattr("lab.run.function", lambda *_, **__: broken)
+    monkeypatch.setattr("lab.compiled.function", lambda *_, **__: broken)
     with pytest.raises(lab.LabError, match="itself fails") as caught:
         trace.verify()
     assert str(caught.value).endswith("ValueError: could not broadcast")
+
+
+def test_what_runs_have_in_common_holds_nothing_of_them():
+    """Loops in loops, a shared variable that changes, and an OpFromGraph, run again and again."""
+    x, shared = pt.dvector("x"), pytensor.shared(2.0, name="w")
+    a = pt.dscalar("a")
+    doubled = OpFromGraph([a], [a * 2])
+
+    def outer(v, total):
+        inner = pytensor.scan(
+            lambda y: y * shared, outputs_info=[v], n_steps=2, return_updates=False
+        )
+        return total + inner[-1]
+
+    sums = pytensor.scan(outer, sequences=[x], outputs_info=[pt.zeros(())], return_updates=False)
+    wanted = [doubled(sums[-1]), sums, pt.alloc(x[0], 2)]  # which would fill the same memory again
+    ready, kept = Ready(), []
+    for entries, factor in (([1.0, 2.0], 2.0), ([3.0], 3.0), ([1.0, 2.0, 4.0], 0.5)):
+        shared.set_value(factor)
+        values, _ = run(wanted, {x: np.array(entries)}, ready=ready)
+        found = np.cumsum(entries) * factor**2
+        kept.append(([values[v] for v in wanted], [2 * found[-1], found, entries[:1] * 2]))
+    for results, expected in kept:
+        for result, right in zip(results, expected, strict=True):
+            np.testing.assert_array_equal(result, right)

@@ -3,7 +3,7 @@
 from xml.etree import ElementTree
 
 import pytest
-from test_browser import CHROMIUM, FLAGS, pytestmark  # noqa: F401 (marks)
+from in_browser import pytestmark  # noqa: F401 (marks)
 
 import visual
 from lab import gallery
@@ -18,16 +18,6 @@ def linked(tmp_path_factory):
     loop = gallery.loops["square"]
     scenes = [visual.draw(loop, name, order=2) for name in ("unrolled", "tapes")]
     return visual.Stepper(*scenes).save(tmp_path_factory.mktemp("page") / "walk.html")
-
-
-@pytest.fixture(scope="module")
-def browser():
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        yield browser
-        browser.close()
 
 
 @pytest.fixture
@@ -161,3 +151,33 @@ def test_the_widget_takes_steps_that_there_are():
         visual.Stepper(*scenes, step=99)
     with pytest.raises(ArgumentError, match=r"\.html"):
         widget.save("walk.svg")
+
+
+LIT = """() => [...document.querySelectorAll('svg')].map(svg => ({
+    cells: [...svg.querySelectorAll('[data-lit][data-cell]')].map(part => part.dataset.cell),
+    told: [...svg.querySelectorAll('[data-lit][data-mentions]')].map(part => part.dataset.mentions),
+}))"""
+
+
+def test_a_quantity_is_lit_in_every_picture(browser, tmp_path):
+    pictures = ("unrolled", "tapes", "stepgraph", "phases")
+    scenes = [visual.draw(gallery.loops["square"], name, order=1) for name in pictures]
+    page = browser.new_page()
+    page.goto(visual.Stepper(*scenes).save(tmp_path / "lit.html").as_uri())
+    slot = page.locator("svg").nth(1).locator("[data-cell='0:dx:3']").first
+    slot.dispatch_event("pointerover")
+    unrolled, tapes, step, phases = page.evaluate(LIT)
+    for found in (unrolled, tapes, step):
+        assert set(found["cells"]) == {"0:dx:3"}
+    assert all("0:dx:3" in keys.split("|") for keys in [*tapes["told"], *step["told"]])
+    assert tapes["told"]
+    assert step["told"]
+    assert set(phases["told"]) == {"0:dx:*"}
+    underlined = "e => [...e.querySelectorAll('text')].map(t => t.style.textDecoration)"
+    (first, *_) = page.locator("[data-lit][data-mentions='0:dx:*']").all()
+    assert set(first.evaluate(underlined)) == {"underline"}
+    chip = page.locator("[data-mentions='0:dx:*'] [data-cell]").first
+    chip.dispatch_event("pointerover")
+    _, tapes, _, _ = page.evaluate(LIT)
+    assert set(tapes["cells"]) == {f"0:dx:{index}" for index in range(5)}
+    page.close()

@@ -2,8 +2,8 @@
 
 import pytest
 from derivations import derivations_of, derivative_of
+from in_browser import measured, pytestmark  # noqa: F401 (marks)
 from strange_loops import HOSTILE, LONG, LOOPS
-from test_browser import measured, page, pytestmark  # noqa: F401
 from test_taps import TAPES
 
 from lab import Tape, gallery
@@ -13,7 +13,7 @@ from visual.taps import taps
 
 
 @pytest.mark.parametrize("name", [*gallery.loops, *LOOPS])
-def test_no_text_leaves_its_box(page, name):  # noqa: F811
+def test_no_text_leaves_its_box(page, name):
     scenes = [phases(derivation) for derivation in derivations_of(name, 2)]
     scenes.append(connections(derivative_of(name, 2)))
     for scene in scenes:
@@ -21,12 +21,12 @@ def test_no_text_leaves_its_box(page, name):  # noqa: F811
 
 
 @pytest.mark.parametrize("name", TAPES)
-def test_no_tap_leaves_its_slot(page, name):  # noqa: F811
+def test_no_tap_leaves_its_slot(page, name):
     for called in (name, LONG, HOSTILE):
         tapes = {called: TAPES[name], f"{called}2": TAPES[name], "y": Tape((-123456,), (0,))}
         assert measured(page, taps(tapes, 3).svg()) == []
 
 
-def test_the_measure_sees_what_is_wrong(page):  # noqa: F811
+def test_the_measure_sees_what_is_wrong(page):
     svg = connections(derivative_of("square", 1)).svg()
     assert measured(page, svg.replace(">disconnected<", ">disconnected from the cost<"))

@@ -4,9 +4,10 @@ import re
 from xml.etree import ElementTree
 
 import pytest
+from in_browser import CHROMIUM
 from jupyter_lab import jupyter_lab, notebook
-from test_browser import CHROMIUM, FLAGS
 
+import lab
 import visual
 from lab import gallery
 
@@ -21,6 +22,22 @@ OPEN_ONES = (
     "from ipywidgets.widgets.widget import _instances\n"
     "print('open:', sorted(type(widget).__name__ for widget in _instances.values()))"
 )
+KERNEL = (
+    "import threading, time\n"
+    "while any(thread.name == 'workbench' for thread in threading.enumerate()):\n"
+    "    time.sleep(0.01)\n"
+    "print('orders:', orders, 'no work is left')"
+)
+USABLE = (
+    "orders = []\nbench.observe(lambda _: orders.append(bench.state.order), 'svg')\nprint(6 * 7)"
+)
+PATIENCE = 60_000  # ms; the machine may have other things to do
+SHOWS = """([number, wanted]) => {
+  const bench = document.querySelectorAll('.scantape-bench')[number];
+  const svgs = bench ? bench.querySelectorAll('.picture svg') : [];
+  const texts = svgs.length === 1 ? [...svgs[0].querySelectorAll('text')] : [];
+  return JSON.stringify(texts.map(text => text.textContent)) === JSON.stringify(wanted);
+}"""
 TEXTS = "svg => [...svg.querySelectorAll('text')].map(text => text.textContent)"
 
 
@@ -35,9 +52,10 @@ class Notebook:
 
     def __init__(self, page, address):
         self.page, self.wrong = page, []
+        page.set_default_timeout(PATIENCE)
         page.on("pageerror", lambda error: self.wrong.append(str(error)))
         page.goto(address)
-        page.get_by_text("| Idle").wait_for(timeout=60_000)
+        page.get_by_text("| Idle").wait_for()
         self.cells = page.locator(".jp-Notebook .jp-CodeCell")
         self.bench = page.locator(".scantape-bench")
 
@@ -45,37 +63,44 @@ class Notebook:
         self.cells.nth(number).locator(".jp-InputArea-editor").click()
         self.page.keyboard.press("Control+Enter")
 
-    def shows(self, picture, bench=None):
-        """Wait until the workbench shows just this picture."""
-        wanted, found = texts(picture), None
-        bench = bench or self.bench
-        for _ in range(200):
-            svg = bench.locator(".picture svg")
-            found = svg.evaluate(TEXTS) if svg.count() == 1 else None
-            if found == wanted:
-                return
-            self.page.wait_for_timeout(25)
-        assert found == wanted
+    def shows(self, picture, number=0):
+        """Wait until a workbench shows just this picture."""
+        try:
+            self.page.wait_for_function(SHOWS, arg=[number, texts(picture)])
+        except Exception:
+            svg = self.page.locator(".scantape-bench").nth(number).locator(".picture svg")
+            assert svg.evaluate(TEXTS) == texts(picture)
+            raise
+
+    def choose(self, label, value):
+        """Type a value into a control, and hand it in."""
+        control = self.bench.get_by_role("spinbutton", name=label, exact=True)
+        control.fill(value)
+        control.press("Enter")
+
+    def busy(self, is_busy):
+        """Wait until the workbench says that it is working, or not any more."""
+        self.page.locator(f".scantape-bench[aria-busy={'true' if is_busy else 'false'}]").wait_for()
+
+    def told(self, number):
+        """What the cell has printed."""
+        return self.cells.nth(number).locator(".jp-OutputArea-output pre").last
 
     def step(self):
         return int(self.bench.locator("[data-current-step]").get_attribute("data-current-step"))
 
 
 @pytest.fixture(scope="module")
-def opened(tmp_path_factory):
-    from playwright.sync_api import sync_playwright
-
-    made = notebook(OPENING, OPEN_ONES, STATE, SECOND)
+def opened(browser, tmp_path_factory):
+    made = notebook(OPENING, OPEN_ONES, STATE, SECOND, USABLE, KERNEL)
     folder = tmp_path_factory.mktemp("lab")
-    with jupyter_lab(folder, bench=made) as addresses, sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        opened = Notebook(
-            browser.new_page(viewport={"width": 1400, "height": 1000}), addresses["bench"]
-        )
+    with jupyter_lab(folder, bench=made) as addresses:
+        page = browser.new_page(viewport={"width": 1400, "height": 1000})
+        opened = Notebook(page, addresses["bench"])
         opened.run(0)
-        opened.bench.wait_for(timeout=60_000)
+        opened.bench.wait_for()
         yield opened
-        browser.close()
+        page.close()
         assert opened.wrong == []
 
 
@@ -154,13 +179,50 @@ def test_a_slider_that_is_dragged_stays_where_it_is_and_wins(opened):
     assert opened.page.evaluate("window.pictures") < 10
 
 
-def test_a_slow_change_says_that_it_is_being_worked_on(opened):
+def test_a_slow_change_is_given_up_by_the_next_one(opened):
+    rnn = gallery.loops["rnn"]
     opened.bench.get_by_role("combobox", name="loop", exact=True).select_option("rnn")
-    opened.bench.get_by_role("spinbutton", name="order").fill("4")
-    opened.bench.get_by_role("spinbutton", name="order").press("Enter")
-    opened.page.locator('.scantape-bench[aria-busy="true"]').wait_for()
-    opened.page.locator('.scantape-bench[aria-busy="false"]').wait_for()
+    opened.choose("order", "2")
+    opened.shows(visual.draw(rnn, "tapes", order=2))
+    opened.choose("order", "6")
+    opened.busy(True)
+    assert opened.bench.get_by_text("working …").is_visible()
+    opened.run(4)  # the kernel is usable
+    opened.told(4).get_by_text("42").wait_for()
+    opened.choose("order", "1")
+    opened.shows(visual.draw(rnn, "tapes", order=1))
+    opened.busy(False)
     assert opened.bench.get_by_text("working").count() == 0
+    opened.run(5)
+    opened.told(5).get_by_text("orders: [1] no work is left").wait_for()
+
+
+def test_a_slow_change_is_cancelled(opened):
+    opened.choose("order", "6")
+    opened.bench.get_by_role("button", name="cancel").click()
+    opened.busy(False)
+    order = opened.bench.get_by_role("spinbutton", name="order", exact=True)
+    opened.page.wait_for_function("order => order.value === '1'", arg=order.element_handle())
+    opened.shows(visual.draw(gallery.loops["rnn"], "tapes", order=1))
+
+
+def test_a_rule_is_broken_and_mended(opened):
+    square = gallery.loops["square"]
+    opened.bench.get_by_role("combobox", name="loop", exact=True).select_option("square")
+    rule = opened.bench.get_by_label("rule of the pullback")
+    rule.select_option("accumulate at overwritten taps, too")
+    breakage = lab.break_rule(square, "accumulate-overwritten")
+    opened.shows(visual.breaking(breakage))
+    row = breakage.rows[2]
+    wrong = f"the first wrong one is 3: {float(row.broken):g} instead of {float(row.true):g}"
+    opened.bench.get_by_text(wrong).wait_for()
+    tab = opened.bench.get_by_role("tab", name="broken rule")
+    assert tab.get_attribute("aria-selected") == "true"
+    rule.select_option("swap two taps")
+    opened.shows(visual.breaking(lab.break_rule(square, "swapped-taps")))
+    opened.bench.get_by_role("tab", name="tapes").click()
+    opened.shows(visual.draw(square, "tapes", order=1))
+    assert rule.input_value() == "true"
 
 
 def test_a_cell_that_is_run_again_keeps_one_stepper(opened):
@@ -186,7 +248,7 @@ def test_two_workbenches_in_a_notebook(opened):
     step = opened.page.locator("[data-current-step]").nth(0).get_attribute("data-current-step")
     second.get_by_role("spinbutton", name="order").fill("0")
     second.get_by_role("spinbutton", name="order").press("Enter")
-    opened.shows(visual.draw(gallery.loops["gap"], "unrolled", order=0), second)
+    opened.shows(visual.draw(gallery.loops["gap"], "unrolled", order=0), 1)
     second.get_by_label("step", exact=True).focus()
     opened.page.keyboard.press("ArrowRight")
     assert opened.page.locator(".scantape-bench .picture svg").nth(0).evaluate(TEXTS) == before

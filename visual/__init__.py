@@ -8,9 +8,12 @@
 - `canonical`: what `pytensor.scan` was given, and what its Scan got
 - `Exercise`, `Exercises`: questions about a trace, checked and explained; as a page without Python;
   `Question`: one of your own
+- `compiled`: the buffers that are left in a compiled graph, slot by slot
+- `Exercise`, `Exercises`: questions about a trace, checked and explained; as a page without Python
 - `routing` of where, cat, narrow and clamp at your arrays; `transposed`, a step of a tape in these
   terms; `dot_product`, both derivatives of a loop and their products, step by step
 - `breaking`: what a broken rule does, from a `lab.Breakage`
+- `comparing`: our pullback beside PyTensor's own, from a `lab.Comparison`
 - `Stepper`: pictures to walk through, in a notebook or as a page
 - `Atlas`: a grid of loops, taps, orders and costs to choose from, as one page without Python
 - `Workbench`: a loop with controls for all that can be chosen about it, in a notebook
@@ -45,6 +48,8 @@ from visual.unrolled import unrolled
 
 if TYPE_CHECKING:
     from visual.atlas import Atlas
+    from visual.buffer_cells import compiled
+    from visual.comparing import comparing
     from visual.eager_tape import eager
     from visual.exercise import Exercise, Exercises
     from visual.question import Question
@@ -63,6 +68,8 @@ __all__ = [
     "Workbench",
     "breaking",
     "canonical",
+    "comparing",
+    "compiled",
     "connections",
     "dot_product",
     "draw",
@@ -92,6 +99,8 @@ _LATER = {
     "Question": "question",
     "Stepper": "stepper",
     "Workbench": "workbench",
+    "comparing": "comparing",
+    "compiled": "buffer_cells",
     "eager": "eager_tape",
     "two_tapes": "side_by_side",
 }

@@ -1,4 +1,4 @@
-"""The step at which two runs part, drawn twice: by the true rule, and by the broken one.
+"""The step at which two runs part, drawn twice: by the true rule and a broken one, for example.
 
 Each row shows what the step reads, the tape after it, and the formula; the columns are the
 same, so that a slot stands above its counterpart.
@@ -9,7 +9,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lab.breakage import Breakage
 from lab.expression import text
 from lab.parting import Parting, far
 from lab.spelling import Speller, number_text
@@ -23,6 +22,7 @@ from visual.theme import Role
 from visual.values import cell, thin_cell
 
 HEADER, MARK = 34, 22
+RULES = ("true rule", "broken rule")
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,27 +40,29 @@ class Side:
         return self.trace.scans[self.number]
 
 
-def sides(breakage: Breakage, parting: Parting) -> tuple[Side, Side]:
-    """The true side and the broken one."""
+def sides(
+    true: Trace, broken: Trace, parting: Parting, names: tuple[str, str] = RULES
+) -> tuple[Side, Side]:
+    """The two sides of a parting, by what they are called."""
     named = (
-        ("true rule", breakage.true, parting.scan, parting.tape),
-        ("broken rule", breakage.broken, parting.other_scan, parting.other_tape),
+        (names[0], true, parting.scan, parting.tape),
+        (names[1], broken, parting.other_scan, parting.other_tape),
     )
 
     def tape(trace: Trace, scan: int, argument: int) -> TapeTrace:
         tapes = (*trace.scans[scan].tapes, *trace.scans[scan].outputs)
         return next(tape for tape in tapes if tape.argument == argument)
 
-    true, broken = (Side(name, run, scan, tape(run, scan, a)) for name, run, scan, a in named)
-    return true, broken
+    first, second = (Side(name, run, scan, tape(run, scan, a)) for name, run, scan, a in named)
+    return first, second
 
 
 class PartingRows:
     """The two rows, drawn from top to bottom."""
 
-    def __init__(self, canvas: Canvas, breakage: Breakage, parting: Parting) -> None:
+    def __init__(self, canvas: Canvas, true: Side, broken: Side, parting: Parting) -> None:
         self.canvas, self.parting, self.step = canvas, parting, parting.step
-        self.true, self.broken = sides(breakage, parting)
+        self.true, self.broken = true, broken
         self.time = timeline(root_of(self.true.trace, self.true.scan))
         self.columns = place_columns(self._moments())
         self.used: set[Role] = set()
@@ -89,10 +91,15 @@ class PartingRows:
     def draw(self) -> set[Role]:
         """Both rows; and the roles that occur in them."""
         canvas = self.canvas
-        for row, x in self.lanes[0].shown.items():
-            label = tape_label(self.true.trace, self.true.scan, self.true.tape, row)
-            position = signed(self.true.tape.position(row))
-            canvas.header(x, canvas.y, label or self.true.tape.name, f"pos {position}")
+        headed = set[float]()
+        for side, lane in zip((self.true, self.broken), self.lanes, strict=True):
+            for row, x in lane.shown.items():
+                if x in headed:  # a column of both sides belongs to one quantity
+                    continue
+                headed.add(x)
+                label = tape_label(side.trace, side.scan, side.tape, row)
+                position = signed(side.tape.position(row))
+                canvas.header(x, canvas.y, label or side.tape.name, f"pos {position}")
         canvas.y += HEADER
         kept: dict[int, Slot] = {}
         for side, lane in zip((self.true, self.broken), self.lanes, strict=True):
@@ -115,8 +122,8 @@ class PartingRows:
         index = int(side.tape.axis.index[slot.row]) if side.tape.axis is not None else None
         key = cell_key(side.trace, side.number, side.tape.name, index, slot.row)
         box = Box(slot.x, self.canvas.y, CELL, HEIGHT, role)
-        name = f"{label} by the {side.name}"
-        self.canvas.add(cell(box, slot.value, name, slot.old, self.step, f"{side.name}:{key}"))
+        name = f"{label}, {side.name}"
+        self.canvas.add(cell(box, slot.value, name, slot.old, None, f"{side.name}:{key}"))
 
     def _mark(self, side: Side, lane: Lane) -> None:
         """What points to the slot with the first difference."""
@@ -141,7 +148,7 @@ class PartingRows:
             box = Box(self._place(sequence, index), self.canvas.y, CELL, THIN, role)
             key = f"{side.name}:{sequence.argument}:{self.step}"
             name = indexed(sequence.name, index)
-            self.canvas.add(thin_cell(box, value, name, self.step, key))
+            self.canvas.add(thin_cell(box, value, name, None, key))
             self.canvas.y += THIN + 4
         return self.canvas.y - top
 

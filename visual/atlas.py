@@ -12,7 +12,6 @@ import os
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 from itertools import product
 from pathlib import Path
 from types import MappingProxyType
@@ -20,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from lab import LabError, Loop, ManyScansWarning
 from lab.errors import ArgumentError
+from lab.kept import cached_property
 from visual.atlas_checks import COSTS, Cost, cost_of, loops_of, order_of, several, taps_of
 from visual.atlas_taps import Pattern
 from visual.drawing import draw

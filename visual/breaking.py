@@ -14,7 +14,7 @@ from lab.breakage import Breakage, Effect, Row, precise
 from lab.differences import Estimate
 from lab.parting import Parting
 from lab.spelling import number_text
-from visual.apart import PartingRows, cause, sides
+from visual.apart import PartingRows, Side, cause, sides
 from visual.layout import MARGIN, Canvas, explained
 from visual.scene import Box, Group, Scene, Text, shortened
 from visual.theme import Role, theme_named
@@ -30,14 +30,14 @@ def breaking(breakage: Breakage, theme: str = "light") -> Scene:
     """What a broken rule does to the derivatives of a cost, order by order, and where it begins."""
     canvas = Canvas()
     rule = breakage.rule
-    canvas.heading(f"A broken rule: {rule.title}", _lines([rule.change, f"But: {rule.reason}"]))
+    canvas.heading(f"A broken rule: {rule.title}", lines_of([rule.change, f"But: {rule.reason}"]))
     used = _table(canvas, breakage)
     parting = breakage.contrast.parting
     if parting is None:
-        canvas.heading("The numbers do not part", _lines(_same(breakage)))
+        canvas.heading("The numbers do not part", lines_of(_same(breakage)))
     else:
-        canvas.heading(_place(breakage, parting), _lines(_story(breakage, parting)))
-        used |= PartingRows(canvas, breakage, parting).draw()
+        canvas.heading(_place(breakage, parting), lines_of(_story(breakage, parting)))
+        used |= PartingRows(canvas, *_sides(breakage, parting), parting).draw()
     width = canvas.right + MARGIN
     words = {r: "refused: no number" if r is Role.UNDEFINED else r.value for r in Role if r in used}
     shapes, bottom = explained(words, canvas.y, width)
@@ -52,7 +52,12 @@ def breaking(breakage: Breakage, theme: str = "light") -> Scene:
     )
 
 
-def _lines(sentences: Sequence[str]) -> list[str]:
+def _sides(breakage: Breakage, parting: Parting) -> tuple[Side, Side]:
+    return sides(breakage.true, breakage.broken, parting)
+
+
+def lines_of(sentences: Sequence[str]) -> list[str]:
+    """Sentences in lines that are no longer than a picture is wide."""
     return [line for sentence in sentences for line in wrap(sentence, LETTERS)]
 
 
@@ -70,7 +75,7 @@ def _table(canvas: Canvas, breakage: Breakage) -> set[Role]:
         used.add(_row(canvas, row, breakage.visible))
         canvas.y += PITCH
     canvas.y += 10
-    for line in _lines([_sources(breakage)]):
+    for line in lines_of([_sources(breakage)]):
         canvas.text(MARGIN, line, 12, muted=True)
         canvas.y += 17
     canvas.y += 26
@@ -84,16 +89,16 @@ def _row(canvas: Canvas, row: Row, visible: int | None) -> Role:
     canvas.add(Text(middle, y + 33, row.name, 11.5, "end", muted=True))
     role = LOOKS[row.effect]
     error = row.error
-    about, spread = _about(row.differences)
+    near, spread = about(row.differences)
     contents = {
         "true rule": (row.true, "", Role.INTERMEDIATE),
         "broken rule": (row.broken, MARKS[row.effect], role),
-        "finite differences": (about, spread, Role.INTERMEDIATE),
+        "finite differences": (near, spread, Role.INTERMEDIATE),
     }
     for number, (column, (value, below, look)) in enumerate(contents.items()):
         box = Box(CELLS + number * (WIDTH + BETWEEN), y, WIDTH, HEIGHT, look)
         name = f"{row.name} by the {column}" if "rule" in column else f"{row.name} by {column}"
-        canvas.add(_cell(box, value, below, name, f"order {row.order}:{column}"))
+        canvas.add(result_cell(box, value, below, name, f"order {row.order}:{column}"))
     x = CELLS + len(contents) * (WIDTH + BETWEEN) + WIDTH / 2
     told = "—" if error is None else "∞" if np.isinf(error) else f"{error:.3g}"
     canvas.add(Text(x, y + 26, told, 13, "middle", mono=True, bold=row.effect is Effect.WRONG))
@@ -101,7 +106,7 @@ def _row(canvas: Canvas, row: Row, visible: int | None) -> Role:
     return role
 
 
-def _cell(box: Box, value: np.ndarray | None, below: str, name: str, key: str) -> Group:
+def result_cell(box: Box, value: np.ndarray | None, below: str, name: str, key: str) -> Group:
     """A number with a line below it; an array as in all other pictures."""
     if value is not None and value.ndim:
         return cell(box, value, name, key=key, label=below)
@@ -154,7 +159,7 @@ def _effect(row: Row) -> str:
     return f"wrong: {number_text(row.broken / row.true)} times the true value"
 
 
-def _about(found: Estimate | None) -> tuple[np.ndarray | None, str]:
+def about(found: Estimate | None) -> tuple[np.ndarray | None, str]:
     """Finite differences, none of whose digits are noise alone, and how far they may be off."""
     if found is None or not np.isfinite(found.error).all():
         return None, ""
@@ -208,7 +213,7 @@ def _story(breakage: Breakage, parting: Parting) -> list[str]:
         f"Up to there both rules write the same; of all {contrast.written} values written, "
         f"{contrast.differing} differ."
     )
-    why = cause(*sides(breakage, parting), parting.step)
+    why = cause(*_sides(breakage, parting), parting.step)
     shown = _outcome(breakage)
     if breakage.visible is None or breakage.visible > order:
         shown = f"The derivative of order {order} is right all the same. {shown}"

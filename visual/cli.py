@@ -14,6 +14,8 @@ from lab.errors import ArgumentError, LabError, listing
 from lab.gallery import loops
 from lab.loop import Loop
 from visual.atlas_command import add_page
+from visual.compare_command import add_compare
+from visual.compiled_command import add_compiled
 from visual.drawing import draw, studied
 from visual.explain_command import add_explain
 from visual.exporting import FORMATS, export
@@ -35,6 +37,8 @@ examples:
   scantape draw unrolled --figure 4 -o figure4.png --scale 3
   scantape draw tapes --loop mymodule:myloop --at x=0.5 -o mine.svg
   scantape explain mymodule:mygraph -o mine.html         your own (cost, wrt), and its traps
+  scantape compare mymodule:mygraph --order 2 -o report.py
+  scantape compiled gap --mode CVM -o gap.html           what its buffer holds when compiled
   scantape export --loop rnn --wrt W --formats svg,pdf -o pictures
   scantape break --loop square --rule accumulate-overwritten --order 3 -o broken.svg
   scantape page --out lesson.html                        many loops to choose from, without Python
@@ -134,6 +138,8 @@ def _parser() -> argparse.ArgumentParser:
 
     add_explain(commands)
     add_page(commands)
+    add_compare(commands)
+    add_compiled(commands)
 
     export = commands.add_parser("export", help="write all pictures, with an index page")
     export.add_argument(

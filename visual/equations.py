@@ -26,7 +26,7 @@ from visual.layout import (
     numbers,
     place_columns,
 )
-from visual.names import cell_key, indexed, signed, tape_label
+from visual.names import cell_key, indexed, leaf_key, quantity_name, signed, tape_label
 from visual.numbers import scan_index, step_of
 from visual.scene import Box, Scene, Shape, Text, shortened, text_width
 from visual.theme import Role, theme_named
@@ -108,14 +108,13 @@ class _Places:
         """What a leaf stands for at the step; `made` for what the step writes."""
         variable = self.scan.variable(leaf)
         if isinstance(variable, ParameterTrace):
-            key = cell_key(self.trace, self.number, variable.name, None, 0)
+            key = leaf_key(self.trace, self.number, leaf, self.step)
             return Term(variable.value, variable.name, key, Role.INPUT)
         if isinstance(variable, SequenceTrace):
             index = int(variable.axis.index[self.step])
-            of = variable.axis.variable
-            key = cell_key(self.trace, self.number, of, index, self.step)
+            key = leaf_key(self.trace, self.number, leaf, self.step)
             role = Role.INPUT if self.scan.parent is None else Role.READ
-            return Term(variable.values[self.step], self.name(of, index), key, role)
+            return Term(variable.values[self.step], self.read(variable, index), key, role)
         if not isinstance(variable, TapeTrace) or leaf.tap is None:
             return Term(None, leaf.variable, "", Role.INPUT)
         accesses = variable.writes if made else variable.reads
@@ -130,6 +129,12 @@ class _Places:
         number = index - self._origin(variable)
         here, there = f"{variable}[{signed(number)}]", indexed(variable, index)
         return here if number == index else f"{here}, elsewhere {there}"
+
+    def read(self, sequence: SequenceTrace, index: int) -> str:
+        """What a sequence brings: a value in time, or the gradient of one."""
+        if sequence.name == sequence.axis.variable:
+            return self.name(sequence.name, index)
+        return quantity_name(self.trace, self.number, sequence.name, index)
 
     def told(self, tape: TapeTrace, row: int) -> str:
         """A row of a tape, as the equations and as the other pictures call it."""

@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
-from functools import cached_property
 
 import numpy as np
 
+from lab.kept import cached_property
 from lab.spelling import number_text
 from visual.graph_layout import Edge, Layout
 from visual.layout import MARGIN
@@ -95,7 +95,7 @@ class Card:
         left = x + (self.width - self.box_width) / 2
         return Box(left, top, self.box_width, self.box_height, self.role)
 
-    def shapes(self, x: float, y: float, key: str, step: int | None) -> list[Shape]:
+    def shapes(self, x: float, y: float, key: str) -> list[Shape]:
         """The card with its upper left corner at a place."""
         box = self.box(x, y)
         middle, top = x + self.width / 2, box.y
@@ -119,7 +119,7 @@ class Card:
         title = self.title or self.label
         if self.value is not None:
             title += f" = {full_text(self.value)}"
-        return [*shapes, Group(tuple(inside), step, key, title)]
+        return [*shapes, Group(tuple(inside), cell=key, title=title)]
 
 
 def segments(value: np.ndarray | None) -> int:

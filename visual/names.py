@@ -4,11 +4,13 @@ Gradients through the whole loop are written with d, and with ∂ those parts of
 come from the cost, or through one reader, directly.
 """
 
+from collections.abc import Mapping
+
 from lab.derivative import prime
 from lab.expression import Leaf, leaves_of
 from lab.flow import first_reader, is_outer_gradient
 from lab.tape import Kind
-from lab.trace import Formula, ScanTrace, SequenceTrace, TapeTrace, Trace
+from lab.trace import Formula, ParameterTrace, ScanTrace, SequenceTrace, TapeTrace, Trace
 
 _SUBSCRIPTS = str.maketrans("-0123456789", "₋₀₁₂₃₄₅₆₇₈₉")
 
@@ -76,6 +78,29 @@ def formula_keys(trace: Trace, number: int, formula: Formula, step: int) -> tupl
     """The keys of what a formula makes and reads at a step, the former first."""
     leaves = (formula.target, *leaves_of(formula.expression))
     return tuple(dict.fromkeys(leaf_key(trace, number, leaf, step) for leaf in leaves))
+
+
+def variable_keys(trace: Trace, number: int) -> Mapping[str, tuple[str, ...]]:
+    """The variables of a Scan and of the one that it differentiates: all keys of their values.
+
+    A star stands for all indices, or rows.
+    """
+    found: dict[str, tuple[str, ...]] = {}
+    parent = trace.scans[number].parent
+    for each in (number,) if parent is None else (number, parent):
+        scan = trace.scans[each]
+        variables: list[TapeTrace | SequenceTrace | ParameterTrace] = [
+            *scan.tapes,
+            *scan.outputs,
+            *scan.sequences,
+            *scan.parameters,
+        ]
+        for variable in variables:
+            in_time = getattr(variable, "axis", None) is not None
+            own = isinstance(variable, TapeTrace) and not in_time
+            key = f"{each if own else root_number(trace, each)}:{variable.name}:*"
+            found[variable.name] = tuple(dict.fromkeys((*found.get(variable.name, ()), key)))
+    return found
 
 
 def quantity_name(trace: Trace, number: int, variable: str, index: int | None) -> str:

@@ -36,17 +36,19 @@ details{{display:none}}
 """
 
 
-def to_page(*pictures: Picture) -> str:
+def to_page(*pictures: Picture, words: str = "") -> str:
     """The page of a picture, or of several that are linked: they show the same moment.
 
     It has the title, the description, the picture, and its text twin.  Pictures with moments
-    can be walked through.
+    can be walked through.  `words` are a report that stands below the pictures.
     """
     first = pictures[0]
     walked = any('data-moments="' in picture.svg()[:2000] for picture in pictures)
     sections = "\n".join(_section(picture, number) for number, picture in enumerate(pictures))
     root = f'<div class="scantape" data-scantape>{sections}</div>' if walked else sections
     body = f"<h1>{text(first.title)}</h1>\n<p>{text(first.description)}</p>\n{root}\n"
+    if words:
+        body += f'<pre role="region" aria-label="In words" tabindex="0">{text(words)}</pre>\n'
     body += "\n".join(map(_twin, pictures))
     if not walked:
         return document(first.title, first.theme, body)

@@ -33,11 +33,19 @@ ITEMS = MARGIN + SIDE
 DECISIONS = ITEMS + CHIP + 14
 EXPRESSIONS = DECISIONS + 330
 RIGHT = MARGIN + WIDTH - PAD
+Keys = Mapping[str, tuple[str, ...]]
 SMALL, MONO, MOST_LINES = 12, 11.5, 3
 
 
-def phases(derivation: Derivation | DerivationRecord, theme: str = "light") -> Scene:
-    """The eleven phases of a derivation, or of its stored record."""
+def phases(
+    derivation: Derivation | DerivationRecord,
+    theme: str = "light",
+    keys: Keys | None = None,
+) -> Scene:
+    """The eleven phases of a derivation, or of its stored record.
+
+    `keys` are those of the values of every variable in other pictures; see `visual.names`.
+    """
     record = derivation.record if isinstance(derivation, Derivation) else derivation
     if not isinstance(record, DerivationRecord):
         raise ArgumentError(f"derivation = {record!r:.60}: expected a Derivation or its record.")
@@ -46,7 +54,7 @@ def phases(derivation: Derivation | DerivationRecord, theme: str = "light") -> S
     canvas.heading(f"{record.backward} · order {record.order}", [told])
     for phase in record.phases:
         name = f"{phase.number}. {phase.name}"
-        canvas.add(Group(_panel(canvas, record, phase), phase.number - 1, moment=name))
+        canvas.add(Group(_panel(canvas, record, phase, keys or {}), phase.number - 1, moment=name))
     used = {item.verdict for phase in record.phases for item in phase.items}
     shapes, bottom = explained(legend_of(used), canvas.y + 12, WIDTH + 2 * MARGIN)
     canvas.add(*shapes)
@@ -60,7 +68,7 @@ def phases(derivation: Derivation | DerivationRecord, theme: str = "light") -> S
     )
 
 
-def _panel(canvas: Canvas, record: DerivationRecord, phase: Phase) -> tuple[Shape, ...]:
+def _panel(canvas: Canvas, record: DerivationRecord, phase: Phase, keys: Keys) -> tuple[Shape, ...]:
     """One phase: its number, name and purpose at the left, its decisions at the right."""
     top = canvas.y
     side, low = _side(phase, top)
@@ -68,11 +76,18 @@ def _panel(canvas: Canvas, record: DerivationRecord, phase: Phase) -> tuple[Shap
     shapes: list[Shape] = []
     for item in phase.items:
         drawn, y = _item(record, item, y)
-        shapes += drawn
+        about = _about(item, keys)
+        shapes += [Group(tuple(drawn), mentions=about)] if about else drawn
     bottom = max(low, y - (PITCH - CHIP_HEIGHT) + PAD)
     canvas.y = bottom + 10
     frame = Box(MARGIN, top, WIDTH, bottom - top, Role.PANEL)
     return (frame, *side, *shapes)
+
+
+def _about(item: Item, keys: Keys) -> tuple[str, ...]:
+    """The keys of the variable that an item is about: the longest name that it begins with."""
+    names = [n for n in keys if item.subject == n or item.subject.startswith((f"{n}[", f"{n}, "))]
+    return keys[max(names, key=len)] if names else ()
 
 
 def _side(phase: Phase, top: float) -> tuple[list[Shape], float]:

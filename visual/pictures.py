@@ -18,6 +18,7 @@ from lab.system import system
 from visual.connections import connections
 from visual.equations import equations
 from visual.genealogy import genealogy
+from visual.names import variable_keys
 from visual.numbers import newest, scan_index, switch, whole_or_none
 from visual.phases import phases
 from visual.plots import Plot, values
@@ -122,7 +123,7 @@ def _phases(study: Study, theme: str, scan: int | None = None) -> Scene:
     if number not in derivations:
         known = listing(f"{n} · {found.backward.name}" for n, found in derivations.items())
         raise ArgumentError(f"scan = {scan!r}: the Scans of derivatives are {known}.")
-    return phases(derivations[number], theme)
+    return phases(derivations[number], theme, variable_keys(study.trace, number - 1))
 
 
 def _genealogy(study: Study, theme: str) -> Scene:

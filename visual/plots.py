@@ -13,10 +13,10 @@ import math
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from lab.kept import cached_property
 from lab.trace import Trace
 from visual.files import save
 from visual.names import cost_name

@@ -87,6 +87,7 @@ class Quantities:
         self.of: dict[Value, int] = {}
         self.acted_on: dict[tuple[int, str, int], int] = {}
         self.parts: list[tuple[int, int]] = []
+        self.wanted: set[int] = set()  # rows of the tape whose nodes are being made
         self.read = {  # by other slots than their own
             source
             for write in flow.writes.values()
@@ -105,6 +106,7 @@ class Quantities:
             return
         loop = self.is_loop(number)
         reached = self._reached(number, tape) if loop else set()
+        self.wanted = wanted_rows(self.trace, number, tape) if tape.axis is not None else set()
         for row in range(len(tape.initial)):
             role = Role.SEED if row in reached else Role.INTERMEDIATE
             self._slot(number, tape, row, role, Role.INPUT if loop else Role.SEED)
@@ -127,9 +129,9 @@ class Quantities:
                 self.parts.append((len(self.nodes) - 2, len(self.nodes) - 1))
         elif not is_sum and (something or not written):
             start = given if role is Role.INTERMEDIATE else role
-            node = self._node(number, tape, row, start, initial)
             zero = start is Role.SEED and not self._is_something(number, tape, row)
-            self._join([first], replace(node, faded=zero))
+            node = self._node(number, tape, row, start, initial, faded=zero)
+            self._join([first], node)
             self._note(number, tape, node)
         self._versions(number, tape, row, role, written)
 
@@ -154,8 +156,8 @@ class Quantities:
                 self.nodes[before] = replace(self.nodes[before], value=made, step=step)
                 continue
             again += held
-            node = self._node(number, tape, row, role, made, again)
-            self._join([value], replace(node, step=write.step))
+            node = self._node(number, tape, row, role, made, again=again, step=write.step)
+            self._join([value], node)
 
     def _total(self, number: int, tape: TapeTrace) -> None:
         """One node for the gradient of a parameter, which is summed up over the steps."""
@@ -171,7 +173,11 @@ class Quantities:
         row: int,
         role: Role,
         value: np.ndarray,
+        *,
+        direct: bool = False,
         again: int = 0,
+        step: int | None = None,
+        faded: bool = False,
     ) -> Node:
         index = int(tape.axis.index[row]) if tape.axis is not None else None
         label = tape_label(self.trace, self.trace.scans[number], tape, row)
@@ -179,19 +185,19 @@ class Quantities:
             label = direct_part(label)
         if index is None and not tape.is_total:
             label = f"{label or tape.name} pos {signed(tape.position(row))}"
+        if direct:
+            label = direct_part(label)
         key = cell_key(self.trace, number, tape.name, index, row)
-        place = Place(number, tape.name, tape.argument, again=again)
+        place = Place(number, tape.name, tape.argument, direct, again)
         variable = tape.axis.variable if tape.axis is not None else ""
-        return Node(place, variable, index, row, label, value, role, key)
+        return Node(place, variable, index, row, label, value, role, key, step, faded=faded)
 
     def _direct(self, number: int, tape: TapeTrace, row: int, values: list[Value]) -> None:
         """A node for what stood in a slot before the loop: the cost acts on it directly."""
-        start = tape.axis is not None and row in wanted_rows(self.trace, number, tape)
-        role = Role.INPUT if start else Role.SEED
-        node = self._node(number, tape, row, role, tape.initial[row])
-        place = replace(node.place, direct=True)
-        faded = not self._is_something(number, tape, row)
-        self._join(values, replace(node, place=place, label=direct_part(node.label), faded=faded))
+        role = Role.INPUT if row in self.wanted else Role.SEED
+        zero = not self._is_something(number, tape, row)
+        node = self._node(number, tape, row, role, tape.initial[row], direct=True, faded=zero)
+        self._join(values, node)
         self._note(number, tape, node)
 
     def _note(self, number: int, tape: TapeTrace, node: Node) -> None:

@@ -15,7 +15,7 @@ from lab.expression import Leaf, leaves_of
 from lab.spelling import Speller
 from lab.trace import ParameterTrace, ScanTrace, SequenceTrace, TapeTrace, Trace
 from visual.layout import HEIGHT, MARGIN, Canvas
-from visual.names import cell_key
+from visual.names import leaf_key
 from visual.numbers import scan_index, step_of
 from visual.scene import MONO_WIDTH, Arrow, Box, Scene, Text, moved, shortened, text_width
 from visual.theme import Role, theme_named
@@ -109,26 +109,22 @@ def _order(leaf: Leaf) -> tuple[int, int]:
 
 
 def _port(trace: Trace, number: int, leaf: Leaf, step: int, made: bool) -> Port:
-    scan = trace.scans[number]
+    scan, key = trace.scans[number], leaf_key(trace, number, leaf, step)
     variable, label = scan.variable(leaf), Speller(scan).general(leaf)
     if isinstance(variable, ParameterTrace):
-        key = cell_key(trace, number, variable.name, None, 0)
         return Port(leaf, label, variable.value, key, Role.INPUT)
     if isinstance(variable, SequenceTrace):
-        index = int(variable.axis.index[step])
-        key = cell_key(trace, number, variable.axis.variable, index, step)
         return Port(leaf, label, variable.values[step], key, Role.INPUT)
     if not isinstance(variable, TapeTrace) or leaf.tap is None:
         raise LookupError(leaf)
     row = variable.tape.row(step, leaf.tap)
-    time = int(variable.axis.index[row]) if variable.axis is not None else None
     accesses = variable.writes if made else variable.reads
     value = next(access.values[step] for access in accesses if access.tap == leaf.tap)
     if not made and leaf.tap in variable.tape.writes:
         label = f"{label} before"
     given = not made and row < variable.tape.origin
     role = Role.INPUT if given else Role.INTERMEDIATE
-    return Port(leaf, label, value, cell_key(trace, number, variable.name, time, row), role)
+    return Port(leaf, label, value, key, role)
 
 
 def _ways(scan: ScanTrace) -> list[Way]:

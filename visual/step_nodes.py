@@ -8,13 +8,13 @@ operations that use them.  A step of very many operations shows those next to it
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum, auto
-from functools import cached_property
 
 import numpy as np
 
 from lab.derivation import ReadingGroup
 from lab.expression import PLAIN, Call, Expression, Leaf, Number, text
 from lab.formula import written
+from lab.kept import cached_property
 from lab.trace import ScanTrace, Source, StepResult, StepValue, TapeTrace, Trace
 
 MOST_OPERATIONS = 50

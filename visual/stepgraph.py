@@ -5,18 +5,20 @@ that are read instead of computed are marked, with what that saves; so are the f
 operations that no result has recorded, and which are therefore computed again.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from textwrap import wrap
 from types import MappingProxyType
 
 import numpy as np
 
 from lab.errors import listing
+from lab.expression import Leaf
 from lab.spelling import Speller
-from lab.trace import Trace
+from lab.trace import StepResult, Trace
 from visual.graph_drawing import Card, Entry, Look, arrows, key, segments
 from visual.graph_layout import Edge, Layout, Node, dot_source, lay_out
 from visual.layout import MARGIN, Canvas
+from visual.names import formula_keys, leaf_key
 from visual.numbers import newest, scan_index, step_of
 from visual.scene import Scene
 from visual.step_looks import KEY_ORDER, SAVED, Looks
@@ -72,6 +74,7 @@ class _StepGraph:
         values = {node.key: value_at(self.scan, node, step) for node in self.model.every}
         self.strips = sum(map(segments, values.values())) <= MOST_SEGMENTS
         self.entries: list[Entry] = []
+        self.places = dict(self._places())  # what is also seen in other pictures, by node
         self.cards = {node.key: self._card(node, values[node.key]) for node in self.model.every}
         self.edges = [
             Edge(before.key, node.key) for node in self.model.every for before in node.inputs
@@ -82,6 +85,17 @@ class _StepGraph:
             for n, c in ((n, self.cards[n.key]) for n in nodes)
         ]
         self._add_savings()
+
+    def _places(self) -> Iterator[tuple[str, str]]:
+        for node in self.model.every:
+            leaf = node.place.target if isinstance(node.place, StepResult) else node.place
+            if isinstance(leaf, Leaf):
+                yield node.key, self._key(leaf)
+        for saving in self.model.savings:
+            yield f"SAVED:{saving.argument}", self._key(saving.argument)
+
+    def _key(self, leaf: Leaf) -> str:
+        return leaf_key(self.trace, self.number, leaf, self.step)
 
     def _add_savings(self) -> None:
         for saving in self.model.savings:
@@ -129,11 +143,13 @@ class _StepGraph:
     def _formulas(self, canvas: Canvas) -> None:
         """What the step writes, as formulas, and the same in numbers."""
         for formula in self.scan.formulas[:MOST_FORMULAS]:
+            start = len(canvas.shapes)
             words = self.spell.at(formula, self.step)
             canvas.y = canvas.formula(MARGIN, canvas.y, _shorten(words))
             numbers = self.spell.numbers(formula, self.step)
             if numbers:
                 canvas.y = canvas.formula(MARGIN, canvas.y, _shorten(numbers), muted=True)
+            canvas.mention(start, formula_keys(self.trace, self.number, formula, self.step))
             canvas.y += 3
         more = len(self.scan.formulas) - MOST_FORMULAS
         if more > 0:
@@ -147,8 +163,8 @@ class _StepGraph:
         canvas.add(*arrows(layout, canvas.y, self.edges, boxes, looks))
         for number, node in enumerate(self.nodes):
             x, y = layout.corners[node.key]
-            place = f"{self.number}:node {number}"
-            canvas.add(*self.cards[node.key].shapes(x + MARGIN, y + canvas.y, place, self.step))
+            place = self.places.get(node.key, f"{self.number}:node {number}")
+            canvas.add(*self.cards[node.key].shapes(x + MARGIN, y + canvas.y, place))
 
     def _title(self) -> str:
         return f"{self.number + 1} · {self.scan.name}: step {self.step} as a graph of operations"

@@ -2,7 +2,8 @@
 // a page without anything else and, through anywidget, in a notebook.  It draws nothing: it
 // dims, lights and names what is already in the SVGs, by their attributes data-moments (the
 // names of the moments, on the root), data-step (the moment of an element), data-cell (the key
-// of the quantity in it) and data-mentions (the keys of a formula, first the one it makes).
+// of the quantity in it) and data-mentions (the keys of a formula, first the one it makes;
+// a star at the end of a key stands for all values of a variable).
 
 const KEYS = { ArrowRight: 1, ArrowDown: 1, PageDown: 5, ArrowLeft: -1, ArrowUp: -1, PageUp: -5 };
 const SPEEDS = { slow: 2000, normal: 1000, fast: 400 };
@@ -20,7 +21,7 @@ export function stepper(root, { step = null, changed = () => {} } = {}) {
   const ending = new AbortController();
   const on = (target, type, listener) =>
     target.addEventListener(type, listener, { signal: ending.signal });
-  const pictures = [...root.querySelectorAll("svg[data-moments], svg[data-linked]")];
+  const pictures = [...root.querySelectorAll("svg")].filter((svg) => svg.dataset.moments || svg.querySelector("[data-cell]"));
   const names = new Map();
   for (const svg of pictures) {
     svg.setAttribute("role", "group"); // an image has no parts, but this one will
@@ -30,11 +31,9 @@ export function stepper(root, { step = null, changed = () => {} } = {}) {
     }
   }
   const moments = [...names.keys()].sort((a, b) => a - b);
-  if (!moments.length) return { set() {}, destroy() {} };
-
   let place = Math.max(0, moments.indexOf(step));
   let timer = null;
-  let pinned = "";
+  let pinned = null; // a cell
 
   // The controls.
   const button = (label, text, act) => {
@@ -44,7 +43,7 @@ export function stepper(root, { step = null, changed = () => {} } = {}) {
   };
   const first = button("first step", "|◀", () => go(0));
   const back = button("previous step", "◀", () => go(place - 1));
-  const play = button("play", "▶▶", () => (timer === null ? start() : stop()));
+  const play = button("play", "play", () => (timer === null ? start() : stop()));
   const ahead = button("next step", "▶", () => go(place + 1));
   const last = button("last step", "▶|", () => go(moments.length - 1));
   const slider = element("input", {
@@ -59,23 +58,30 @@ export function stepper(root, { step = null, changed = () => {} } = {}) {
   const label = element("label", { class: "scantape-slider" }, "step ", slider);
   const bar = element("div", { class: "scantape-bar", role: "group", "aria-label": "walk through the steps" },
     first, back, play, ahead, last, label, speed, shown);
+  bar.hidden = moments.length < 2; // nothing to walk through, but cells are lit
   root.prepend(bar);
   bar.after(told);
   on(slider, "input", () => go(Number(slider.value)));
   on(speed, "change", () => timer !== null && start());
 
   // Steps.
-  const parts = pictures.flatMap((svg) => [...svg.querySelectorAll("[data-step]")]);
+  const parts = new Map(moments.map((step) => [step, []]));
+  for (const part of pictures.flatMap((svg) => [...svg.querySelectorAll("[data-step]")])) {
+    const step = Number(part.dataset.step);
+    if (!parts.has(step)) parts.set(step, []);
+    parts.get(step).push(part);
+    stand(part, false);
+  }
+  let standing = [];
   const calm = matchMedia("(prefers-reduced-motion: reduce)");
 
   function go(to, { tell = true, scroll = true } = {}) {
+    if (!moments.length) return;
     place = Math.min(Math.max(to, 0), moments.length - 1);
     const now = moments[place];
-    for (const part of parts) {
-      const other = Number(part.dataset.step) !== now;
-      part.style.opacity = other ? "0.3" : "";
-      part.toggleAttribute("data-now", !other);
-    }
+    for (const part of standing) stand(part, false); // all others step back already
+    standing = parts.get(now);
+    for (const part of standing) stand(part, true);
     slider.value = place;
     slider.setAttribute("aria-valuetext", names.get(now) || `step ${now}`);
     shown.textContent = `${place + 1} of ${moments.length}: ${names.get(now) || now}`;
@@ -85,6 +91,11 @@ export function stepper(root, { step = null, changed = () => {} } = {}) {
     if (scroll) show(now);
     if (place === moments.length - 1) stop();
     if (tell) changed(now);
+  }
+
+  function stand(part, out) {
+    part.style.opacity = out ? "" : "0.3";
+    part.toggleAttribute("data-now", out);
   }
 
   // Brings the current step into view, inside the element that scrolls and nowhere else.
@@ -105,14 +116,14 @@ export function stepper(root, { step = null, changed = () => {} } = {}) {
     stop();
     if (place === moments.length - 1) go(0);
     timer = setInterval(() => go(place + 1), SPEEDS[speed.value]);
-    play.textContent = "❚❚";
+    play.textContent = "pause";
     play.setAttribute("aria-label", "pause");
   }
 
   function stop() {
     clearInterval(timer);
     timer = null;
-    play.textContent = "▶▶";
+    play.textContent = "play";
     play.setAttribute("aria-label", "play");
   }
 
@@ -125,8 +136,8 @@ export function stepper(root, { step = null, changed = () => {} } = {}) {
     else if (event.key === "Home") go(0);
     else if (event.key === "End") go(moments.length - 1);
     else if (event.key === " " && event.target.tagName !== "BUTTON") timer === null ? start() : stop();
-    else if (event.key === "Enter" && cells.includes(event.target)) pin(event.target.dataset.cell);
-    else if (event.key === "Escape") pin("");
+    else if (event.key === "Enter" && cells.includes(event.target)) pin(event.target);
+    else if (event.key === "Escape") pin(null);
     else return;
     event.preventDefault();
   });
@@ -153,15 +164,24 @@ export function stepper(root, { step = null, changed = () => {} } = {}) {
     next.focus();
   }
 
-  function light(key, cell = null) {
-    for (const other of cells) mark(other, key && other.dataset.cell === key);
-    for (const [formula, keys] of mentioned) mark(formula, key && keys.includes(key));
-    if (!key) return (told.textContent = "");
-    const here = cell || cells.find((other) => other.dataset.cell === key);
-    const makers = formulas.filter((formula) => mentioned.get(formula)[0] === key);
-    const step = here && here.closest("[data-step]");
+  // What stands for all values of a variable has their keys from the text around it.
+  function keysOf(cell) {
+    const around = mentioned.get(cell.closest("[data-mentions]")) || [];
+    return [cell.dataset.cell, ...around.filter((key) => key.endsWith("*"))];
+  }
+
+  const within = (one, all) => all.endsWith("*") && one.startsWith(all.slice(0, -1));
+  const same = (one, other) => one === other || within(one, other) || within(other, one);
+
+  function light(cell) {
+    const lit = cell ? keysOf(cell) : [];
+    for (const other of cells) mark(other, lit.some((key) => same(key, other.dataset.cell)));
+    for (const [formula, keys] of mentioned) mark(formula, lit.some((key) => keys.some((k) => same(key, k))));
+    if (!cell) return (told.textContent = "");
+    const makers = formulas.filter((formula) => mentioned.get(formula)[0] === cell.dataset.cell);
+    const step = cell.closest("[data-step]");
     const best = makers.find((f) => step && f.closest("[data-step]") === step) || makers.at(-1);
-    told.textContent = here ? titleOf(here) : "";
+    told.textContent = titleOf(cell);
     if (best) told.append(element("span", { class: "scantape-made" }, ` made by ${best.textContent}`));
   }
 
@@ -173,17 +193,17 @@ export function stepper(root, { step = null, changed = () => {} } = {}) {
     }
   }
 
-  function pin(key) {
-    pinned = pinned === key ? "" : key;
+  function pin(cell) {
+    pinned = pinned && cell && pinned.dataset.cell === cell.dataset.cell ? null : cell;
     light(pinned);
   }
 
   const cellAt = (event) => event.target.closest && event.target.closest("[data-cell]");
   for (const svg of pictures) {
-    on(svg, "pointerover", (event) => !pinned && cellAt(event) && light(cellAt(event).dataset.cell, cellAt(event)));
-    on(svg, "pointerout", () => pinned || light(""));
-    on(svg, "focusin", (event) => !pinned && cellAt(event) && light(cellAt(event).dataset.cell, cellAt(event)));
-    on(svg, "click", (event) => cellAt(event) && pin(cellAt(event).dataset.cell));
+    on(svg, "pointerover", (event) => !pinned && cellAt(event) && light(cellAt(event)));
+    on(svg, "pointerout", () => pinned || light(null));
+    on(svg, "focusin", (event) => !pinned && cellAt(event) && light(cellAt(event)));
+    on(svg, "click", (event) => cellAt(event) && pin(cellAt(event)));
   }
 
   go(place, { tell: false, scroll: place > 0 });

@@ -5,7 +5,6 @@ All pictures are drawn from a `Study`.  It builds and runs when it is first aske
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from pytensor.graph.basic import Variable
 
 from lab import Derivative, LabError, Loop, Trace, derivative, trace
 from lab.build import as_weights
+from lab.kept import cached_property
 from lab.variables import as_value
 
 

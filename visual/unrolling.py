@@ -51,7 +51,7 @@ def unrolling(
     ]
     needed = _leading_to(_goals(found, results, unknown, parts), edges)
     washed = (
-        replace(node, faded=node.faded or number not in needed) for number, node in enumerate(nodes)
+        node if number in needed else replace(node, faded=True) for number, node in enumerate(nodes)
     )
     return Unrolling(tuple(washed), tuple(edges))
 

@@ -2,9 +2,11 @@
 // This file is joined to stepper.js and uses its `element` and `stepper`.
 //
 // Every change goes to the kernel as {number, key, value}.  Only one is under way; while it is,
-// later ones wait, and of those for the same control the last one alone is sent.
+// later ones wait, and of those for the same control the last one alone is sent.  When one takes
+// longer than a moment, this is said, and the next change goes out at once: the kernel then gives
+// up the picture that it works on, and draws that of both changes.
 
-const PATIENCE = 200; // ms until it is said that something is being worked on
+const PATIENCE = 200; // ms
 
 class Form {
   constructor(ask) {
@@ -16,35 +18,41 @@ class Form {
 
   // Shows the present values; the controls are made anew only if they are other ones.
   show({ controls, problem }, waiting) {
-    const shape = JSON.stringify(controls.map(({ value, ...rest }) => rest));
+    const shape = JSON.stringify(controls.map(({ value, about, ...rest }) => rest));
     if (shape !== this.shape) this.build(controls);
     this.shape = shape;
     for (const control of controls) {
       const row = this.rows.get(JSON.stringify(control.key));
       const wrong = problem.text && JSON.stringify(problem.key) === JSON.stringify(control.key);
       row.tell(wrong ? problem.text : "");
+      row.about.textContent = control.about || "";
       // What is wrong stays, to be mended, and so does what the kernel has not seen yet.
-      if (!wrong && !waiting.has(JSON.stringify(control.key))) row.set(control.value);
+      const next = waiting.get(JSON.stringify(control.key));
+      if (!wrong) row.set(next ? next.value : control.value);
     }
   }
 
   build(controls) {
     const focused = this.root.getRootNode().activeElement;
     const key = focused && this.root.contains(focused) ? focused.dataset.focus : null;
+    const typing = [...this.root.querySelectorAll("[data-typed]")].map((e) => [e.dataset.focus, e.value]);
     this.rows.clear();
     const groups = new Map();
     for (const control of controls) {
       if (!groups.has(control.group)) groups.set(control.group, group(control.group));
       const row = made(control, (value) => this.ask(control.key, value));
       groups.get(control.group).append(row.root);
+      if ("about" in control) groups.get(control.group).append(row.about);
       this.rows.set(JSON.stringify(control.key), row);
     }
-    for (const { group, about } of controls) {
-      if (about) groups.get(group).append(element("p", { class: "scantape-about" }, about));
-    }
     this.root.replaceChildren(...groups.values());
-    const again = key && [...this.root.querySelectorAll("[data-focus]")].find((e) => e.dataset.focus === key);
-    if (again) again.focus();
+    const named = new Map([...this.root.querySelectorAll("[data-focus]")].map((e) => [e.dataset.focus, e]));
+    for (const [name, value] of typing) {
+      if (!named.has(name)) continue;
+      named.get(name).value = value;
+      named.get(name).dataset.typed = "";
+    }
+    if (named.has(key)) named.get(key).focus();
   }
 }
 
@@ -64,6 +72,7 @@ function made(control, ask) {
   const root = element(tag, { class: "scantape-control" }, ...parts.elements, told);
   return {
     root,
+    about: element("p", { class: "scantape-about" }),
     set: parts.set,
     tell(text) {
       told.textContent = text;
@@ -205,7 +214,7 @@ class Tabs {
   }
 }
 
-// What is asked of the kernel: one question at a time.
+// What is asked of the kernel: one question at a time, as long as it answers quickly.
 class Questions {
   constructor(model, working) {
     this.model = model;
@@ -213,6 +222,7 @@ class Questions {
     this.number = 0;
     this.waiting = new Map();
     this.asked = null;
+    this.late = false;
   }
 
   ask(key, value) {
@@ -223,23 +233,40 @@ class Questions {
   }
 
   next() {
-    if (this.asked !== null || !this.waiting.size) return;
+    if ((this.asked !== null && !this.late) || !this.waiting.size) return;
     const [name, question] = this.waiting.entries().next().value;
     this.waiting.delete(name);
+    this.send(question);
+  }
+
+  send(question) {
     this.asked = ++this.number;
-    this.timer = this.timer || setTimeout(() => this.working(true), PATIENCE);
+    this.late = false;
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => {
+      this.late = true;
+      this.working(true);
+      this.next();
+    }, PATIENCE);
     this.model.send({ number: this.asked, ...question });
+  }
+
+  // All that is not answered yet is taken back.
+  cancel() {
+    this.waiting.clear();
+    if (this.asked !== null) this.send({ cancel: true });
   }
 
   answered(number) {
     if (number !== this.asked) return;
     this.asked = null;
-    if (!this.waiting.size) {
-      clearTimeout(this.timer);
-      this.timer = null;
-      this.working(false);
-    }
-    this.next();
+    clearTimeout(this.timer);
+    if (this.waiting.size) this.next();
+    else this.working(false);
+  }
+
+  destroy() {
+    clearTimeout(this.timer);
   }
 }
 
@@ -264,11 +291,15 @@ async function copyText(source, told) {
 function renderWorkbench({ model, el }) {
   const root = element("div", { class: "scantape scantape-bench", "data-lm-suppress-shortcuts": "true" });
   const walked = element("div", { class: "scantape-walked", role: "tabpanel" });
-  const working = element("p", { class: "scantape-working", role: "status" });
+  const working = element("span", { role: "status" });
+  const cancel = element("button", { type: "button", hidden: "" }, "cancel");
+  const waiting = element("div", { class: "scantape-working" }, working, cancel);
   const questions = new Questions(model, (busy) => {
     working.textContent = busy ? "working …" : "";
+    cancel.hidden = !busy;
     root.setAttribute("aria-busy", busy);
   });
+  cancel.addEventListener("click", () => questions.cancel());
   const ask = (key, value) => questions.ask(key, value);
   const form = new Form(ask);
   const tabs = new Tabs(walked, ask);
@@ -285,7 +316,8 @@ function renderWorkbench({ model, el }) {
   copy.addEventListener("click", () => copyText(source, copied));
   const python = element("details", {}, element("summary", {}, "as Python"), source);
   saving.append(copy, copied);
-  root.append(form.root, tabs.root, problem, working, walked, saving, python);
+  const head = element("div", { class: "scantape-head" }, tabs.root, waiting);
+  root.append(form.root, head, problem, walked, saving, python);
   root.addEventListener("keydown", (event) => event.stopPropagation());
   el.append(root);
   let walking = null;
@@ -324,6 +356,7 @@ function renderWorkbench({ model, el }) {
   return () => {
     for (const [name, listener] of Object.entries(listeners)) model.off(name, listener);
     walking.destroy();
+    questions.destroy();
   };
 }
 

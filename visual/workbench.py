@@ -9,27 +9,49 @@ A change that is asked for in the browser and one that is made by `set` are the 
 becomes another one and its picture is drawn, or a sentence says why not and nothing changes.
 """
 
-import warnings
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from threading import RLock
 from typing import Any
 
 import anywidget
 import traitlets
 from pytensor.graph.basic import Variable
 
-from lab import Derivative, LabError, Loop, ManyScansWarning, gallery
-from lab.errors import ArgumentError, first_line, listing
+from lab import Derivative, LabError, Loop
+from lab.breakage import Breakage
+from lab.errors import first_line
 from visual.pictures import Picture
 from visual.rerun import made_in_cell, shut
 from visual.stepper import shown_step
 from visual.workbench_cell import Bench, cell
-from visual.workbench_controls import change, controls, views
+from visual.workbench_changes import changed, opened, with_loop
+from visual.workbench_controls import controls, view_shown, views
 from visual.workbench_files import file_of
-from visual.workbench_graph import GraphBench
-from visual.workbench_loop import LoopBench
 from visual.workbench_module import MODULE, STYLE
-from visual.workbench_state import WRITTEN, BenchState
-from visual.workbench_written import START, STEPS, written
+from visual.workbench_state import BenchState
+from visual.working import Outcome, Work, begin
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A bench whose picture is there, and its SVG."""
+
+    bench: Bench
+    svg: str
+
+    @classmethod
+    def of(cls, bench: Bench) -> "Drawn":
+        """All that takes long."""
+        return cls(bench, bench.picture.svg())
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A bench that the page waits for, and the work on it."""
+
+    work: Work
+    bench: Bench
 
 
 class Workbench(anywidget.AnyWidget):
@@ -47,6 +69,8 @@ class Workbench(anywidget.AnyWidget):
     svg = traitlets.Unicode("").tag(sync=True)
     python = traitlets.Unicode("").tag(sync=True)
     step = traitlets.Int(-1).tag(sync=True)
+    _asked: Asked | None = None  # what the page waits for
+    _number = -1  # of the last thing that the page asked for
 
     def __init__(
         self,
@@ -55,10 +79,11 @@ class Workbench(anywidget.AnyWidget):
         step: int | None = None,
         **choices: Any,
     ) -> None:
-        bench = _bench(subject, *about).changed(**choices)
+        self._lock = RLock()  # what is shown is changed by one thread at a time
+        bench = opened(subject, *about).changed(**choices)
         super().__init__()
         try:
-            self._show(bench, step)
+            self._show(Work().do(lambda: Drawn.of(bench)), step)
         except BaseException:
             shut(self)  # there is nothing to show
             raise
@@ -75,112 +100,123 @@ class Workbench(anywidget.AnyWidget):
         """The picture that is shown; it can be saved."""
         return self._bench.picture
 
+    @property
+    def breakage(self) -> Breakage | None:
+        """What the broken rule does to the derivatives, if one is chosen."""
+        return self._bench.breakage
+
     def set(self, *, step: int | None = None, **choices: Any) -> None:
         """Choose something else, as in ``set(order=2, taps={"x": (-2, -1)})``.
 
         Choices are those of `BenchState`, and `loop`, a `lab.Loop`.  LabError for what is not
-        possible; then all stays as it was.
+        possible; then all stays as it was.  What the page waits for is given up.
         """
-        bench = self._with_loop(choices.pop("loop")) if "loop" in choices else self._bench
-        self._show(bench.changed(**choices), step)
+        self._give_up()
+        try:
+            bench = self._bench
+            bench = with_loop(bench, choices.pop("loop")) if "loop" in choices else bench
+            bench = bench.changed(**choices)
+            self._show(Work().do(lambda: Drawn.of(bench)), step)
+        except BaseException:
+            self._tell()  # the page waits no more
+            raise
 
-    def _with_loop(self, loop: Loop | str) -> LoopBench:
-        """Another loop, seen in the same way: its taps and values are its own."""
-        if isinstance(loop, str):
-            loop = _loop_named(loop)
-        if not isinstance(loop, Loop):
-            raise ArgumentError(f"loop = {loop!r:.60}: expected a lab.Loop.")
-        old = self._bench.state
-        return LoopBench.of(loop).changed(order=old.order, view=old.view, theme=old.theme)
-
-    def _write(self, text: str, values: str) -> None:
-        """Show the loop that is written, seen in the same way."""
-        steps, name = STEPS, WRITTEN
-        if isinstance(self._bench, LoopBench) and self.state.loop == WRITTEN:
-            steps, name = self._bench.chosen.steps, self._bench.loop.name
-        self.set(loop=written(text, values, steps, name))
-
-    def _show(self, bench: Bench, step: int | None = None) -> None:
-        """Show a bench, if it can be drawn."""
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ManyScansWarning)  # the page says that it takes a while
-            picture = bench.picture
-        step = shown_step([picture], self.step, step)
-        self._bench = bench
-        with self.hold_sync():
-            self.svg = picture.svg()
-            self.step = step
-            self.form = self._form()
-            self.python = cell(bench, step)
+    def _show(self, drawn: Drawn, step: int | None = None) -> None:
+        """Show what was drawn."""
+        with self._lock:
+            step = shown_step([drawn.bench.picture], self.step, step)
+            self._bench = drawn.bench
+            with self.hold_sync():
+                self.svg = drawn.svg
+                self.step = step
+                self._tell()
+                self.python = cell(self._bench, step)
 
     @traitlets.observe("step")
     def _moved(self, _: Any) -> None:
         if hasattr(self, "_bench"):
             self.python = cell(self._bench, self.step)
 
-    def _form(self, **more: Any) -> dict[str, Any]:
-        return {
+    def _tell(self, key: Iterable[Any] = (), problem: str = "") -> None:
+        """Show what is chosen, and beside a control what is wrong with it."""
+        self.form = {
             "controls": controls(self._bench),
             "views": views(),
-            "view": self.state.view,
-            "problem": {"key": [], "text": ""},
-            "answered": -1,
-            **more,
+            "view": view_shown(self.state),
+            "problem": {"key": list(key), "text": problem},
+            "answered": self._number,
         }
 
     def receive(self, message: Mapping[str, Any]) -> None:
-        """What the browser asks for: a change, or a file.
+        """What the browser asks for: a change, or a file; or that it does not wait any more.
 
-        ``{"number": 3, "key": ["order"], "value": 2}`` or ``{"save": "pdf"}``.
+        ``{"number": 3, "key": ["order"], "value": 2}``, ``{"save": "pdf"}`` or
+        ``{"number": 4, "cancel": true}``.
         """
         if "save" in message:
             self._send_file(str(message["save"]))
             return
-        key, number = list(message["key"]), message["number"]
-        problem = {"key": key, "text": ""}
-        try:
-            if key == ["loop"]:
-                self.set(loop=message["value"])
-            elif key == ["written"]:
-                self._write(*map(str, message["value"]))
+        with self._lock:
+            self._number = message["number"]
+            bench = self._give_up()
+            if "cancel" in message:
+                self._tell()
             else:
-                self.set(**change(self._bench, key, message["value"]))
-        except LabError as error:
-            problem["text"] = str(error)
-        except Exception as error:  # of a step that a person wrote in Python, or a mistake of ours
-            problem["text"] = first_line(error)
-            raise
-        finally:
-            self.form = self._form(problem=problem, answered=number)
+                self._ask(bench, list(message["key"]), message["value"])
+
+    def _ask(self, bench: Bench, key: list[Any], value: Any) -> None:
+        """Begin to draw what `bench` becomes by a change; what is wrong with it is told."""
+        try:
+            asked = Asked(Work(), changed(bench, key, value))
+        except Exception as error:
+            self._tell(key, told_of(error))
+            if not isinstance(error, LabError):
+                raise
+            return
+
+        def done(outcome: Outcome[Drawn]) -> None:
+            with self._lock:
+                if self._asked is not asked:
+                    return  # given up by another thread just now
+                self._asked = None
+                try:
+                    self._show(outcome.get())
+                except BaseException as error:
+                    self._tell(key, told_of(error))
+                    if not isinstance(error, LabError):
+                        raise
+
+        self._asked = asked
+        begin(lambda: Drawn.of(asked.bench), asked.work, done)
+
+    def _give_up(self) -> Bench:
+        """Give up what the page waits for, and return the bench as it was to become.
+
+        So of two changes in quick succession, none is lost.
+        """
+        with self._lock:
+            asked, self._asked = self._asked, None
+            if asked is None:
+                return self._bench
+            asked.work.give_up()
+            return asked.bench
+
+    def close(self) -> None:
+        """Take it off the page, and let its work end."""
+        if self._asked is not None:
+            self._asked.work.give_up()
+        super().close()
 
     def _send_file(self, suffix: str) -> None:
         try:
-            name, content = file_of(self.picture, self._bench.title, suffix)
+            made = Work().do(lambda: file_of(self.picture, self._bench.title, suffix))
         except LabError as error:
-            self.form = {**self.form, "problem": {"key": ["save"], "text": str(error)}}
+            self._tell(["save"], str(error))
             return
+        name, content = made
         self.send({"file": name}, buffers=[content])
 
 
-def _bench(subject: Any, *about: Any) -> Bench:
-    """What a workbench is opened with."""
-    match subject, *about:
-        case [Derivative(), given]:
-            return GraphBench.of_derivative(subject, given)
-        case [Variable(), Variable() as wrt, given]:
-            return GraphBench.of(subject, wrt, given)
-        case [None | Loop()]:
-            return LoopBench.of(subject or gallery.loops["square"])
-    raise ArgumentError(
-        f"subject = {subject!r:.60} and {len(about)} more: expected a lab.Loop alone, a "
-        "lab.Derivative and the values of its inputs, or a cost, what to differentiate by, and "
-        "the values."
-    )
-
-
-def _loop_named(name: str) -> Loop:
-    if name == WRITTEN:
-        return written(*START)
-    if name not in gallery.loops:
-        raise ArgumentError(f"loop = {name!r:.60}: the gallery has {listing(gallery.loops)}.")
-    return gallery.loops[name]
+def told_of(error: BaseException) -> str:
+    """What is told of an error: of one that is none of ours also its kind."""
+    return str(error) if isinstance(error, LabError) else first_line(error)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from lab import Loop, gallery
+from lab import BROKEN, Loop, gallery
 from lab.errors import ArgumentError
 from lab.variables import Sequence, State
 from visual.numbers import switch
@@ -18,6 +18,7 @@ from visual.pictures import PICTURES, TYPES
 from visual.theme import THEMES
 from visual.workbench_graph import GraphBench
 from visual.workbench_loop import LoopBench, value_of, valued
+from visual.workbench_rule import BROKEN_RULE, TRUE, rules, told
 from visual.workbench_state import HIGHEST_ORDER, OWN, WRITTEN, BenchState, numbers
 from visual.workbench_written import short, text_of
 
@@ -43,11 +44,17 @@ COSTS = ("last", "sum", "weights")
 def controls(bench: Bench) -> list[Control]:
     """All controls, with the present values."""
     if isinstance(bench, GraphBench):
-        return [*_graph(bench), *_options(bench.state), *_entries(bench.values, bench.usual_values)]
+        return [
+            *_graph(bench),
+            *_rule(bench),
+            *_options(bench.state),
+            *_entries(bench.values, bench.usual_values),
+        ]
     return [
         *_loop(bench),
         *_written(bench),
         *_derivative(bench),
+        *_rule(bench),
         *_taps(bench),
         *_options(bench.state),
         *_entries(_values(bench.chosen), _values(bench.loop)),
@@ -56,7 +63,13 @@ def controls(bench: Bench) -> list[Control]:
 
 def views() -> list[Control]:
     """The tabs."""
-    return [{"name": kind.name, "about": kind.about} for kind in PICTURES.values()]
+    pictures = [{"name": kind.name, "about": kind.about} for kind in PICTURES.values()]
+    return [*pictures, {"name": BROKEN_RULE, "about": "what goes wrong if a rule is broken"}]
+
+
+def view_shown(state: BenchState) -> str:
+    """The tab that is open."""
+    return state.view if state.rule is None else BROKEN_RULE
 
 
 def _control(key: list[Any], kind: str, label: str, value: Any, group: str, **more: Any) -> Control:
@@ -114,6 +127,14 @@ def _derivative(bench: LoopBench) -> Iterator[Control]:
     yield _control(["truncate"], "number", "truncate after steps", limit, group, min=1, max=10_000)
 
 
+def _rule(bench: Bench) -> Iterator[Control]:
+    chosen, about = bench.state.rule or TRUE, ""
+    if bench.breakage is not None:
+        about = told(bench.breakage)
+    label = "rule of the pullback"
+    yield _control(["rule"], "select", label, chosen, "rule", options=rules(), about=about)
+
+
 def _taps(bench: LoopBench) -> Iterator[Control]:
     for variable in bench.chosen.variables.values():
         if isinstance(variable, State | Sequence):
@@ -127,7 +148,7 @@ def _taps(bench: LoopBench) -> Iterator[Control]:
 
 def _options(state: BenchState) -> Iterator[Control]:
     """What only the view that is shown has."""
-    for name in PICTURES[state.view].options:
+    for name in PICTURES[state.view].options if state.rule is None else ():
         label = OPTIONS.get(name)
         if label is None:
             continue
@@ -192,6 +213,10 @@ def change(bench: Bench, key: list[Any], value: Any) -> dict[str, Any]:
             return {field: {name: value}}
         case ["order" | "steps" | "truncate" as field]:
             return {field: _whole(field, value)}
+        case ["rule"]:
+            return {"rule": None if value == TRUE else value}
+        case ["view"] if value == BROKEN_RULE:
+            return {"rule": bench.state.rule or next(iter(BROKEN))}
         case ["wrt" | "cost" | "of" | "theme" | "view" as field]:
             return {field: value}
     raise ArgumentError(f"key = {key!r:.60}: there is no such control.")

@@ -2,20 +2,24 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from pytensor.graph.basic import Variable
 
 from lab import Derivative, derivative
+from lab.breakage import Breakage
 from lab.errors import ArgumentError, listing
+from lab.kept import cached_property
 from lab.variables import as_value
+from visual.breaking import breaking
 from visual.drawing import draw
 from visual.pictures import Picture
+from visual.workbench_rule import breakage_of_graph, compared_up_to
 from visual.workbench_state import GRAPH, BenchState, cast
 
-CHOSEN = ("order", "wrt", "at", "view", "options", "theme")
+CHOSEN = ("order", "wrt", "at", "view", "options", "theme", "rule")
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +53,7 @@ class GraphBench:
     @property
     def title(self) -> str:
         """A few words, as for the name of a file."""
-        return f"{self.cost.name or GRAPH} {self.state.view} {self.state.order}"
+        return f"{self.cost.name or GRAPH} {self.state.rule or self.state.view} {self.state.order}"
 
     @cached_property
     def names(self) -> Mapping[Variable, str]:
@@ -108,12 +112,29 @@ class GraphBench:
             )
 
     @cached_property
+    def breakage(self) -> Breakage | None:
+        """What the broken rule does to the derivatives, if one is chosen."""
+        if self.state.rule is None:
+            return None
+        made = _derived(self.cost, self._wrt, compared_up_to(self.state.order))
+        return breakage_of_graph(made, self._given, self.state.rule)
+
+    @cached_property
     def picture(self) -> Picture:
-        """The picture of the view; LabError if there is none."""
-        by = self.inputs.get(self.state.wrt or "", self.by)
-        given = {variable: self.values[name] for name, variable in self.inputs.items()}
-        made = _derived(self.cost, by, self.state.order)
-        return draw(made, self.state.view, self.state.theme, given, **self.state.options)
+        """The picture of the view, or of what the broken rule does; LabError if there is none."""
+        state = self.state
+        if self.breakage is not None:
+            return breaking(self.breakage, state.theme)
+        made = _derived(self.cost, self._wrt, state.order)
+        return draw(made, state.view, state.theme, self._given, **state.options)
+
+    @property
+    def _wrt(self) -> Variable:
+        return self.inputs.get(self.state.wrt or "", self.by)
+
+    @property
+    def _given(self) -> dict[Variable, Any]:
+        return {variable: self.values[name] for name, variable in self.inputs.items()}
 
 
 _derived = lru_cache(maxsize=16)(derivative)

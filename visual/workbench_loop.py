@@ -5,16 +5,20 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from lab import Loop, gallery
+from lab.breakage import Breakage
+from lab.kept import cached_property
 from lab.variables import Parameter, RandomState, Sequence, State
 from lab.written import WrittenStep
+from visual.breaking import breaking
 from visual.drawing import draw
 from visual.pictures import Picture
+from visual.workbench_rule import breakage_of
 from visual.workbench_state import OWN, WRITTEN, BenchState, Numbers, cast
 
 Variable = State | Sequence | Parameter
@@ -57,12 +61,12 @@ class LoopBench:
     @property
     def title(self) -> str:
         """A few words, as for the name of a file."""
-        return f"{self.loop.name} {self.state.view} {self.state.order}"
+        return f"{self.loop.name} {self.state.rule or self.state.view} {self.state.order}"
 
     @cached_property
     def chosen(self) -> Loop:
         """The loop with the chosen taps, steps and values; ArgumentError if it is none."""
-        loop = truncated(self.loop, self.state.truncate)
+        loop = self._truncated
         loop = loop.with_taps(self.state.taps) if self.state.taps else loop
         loop = loop if self.state.steps is None else loop.with_steps(self.state.steps)
         return loop.with_values(self.values)
@@ -79,22 +83,30 @@ class LoopBench:
         return cast(name, value, value_of(variable).dtype)
 
     @cached_property
+    def breakage(self) -> Breakage | None:
+        """What the broken rule does to the derivatives, if one is chosen."""
+        if self.state.rule is None:
+            return None
+        return breakage_of(self._truncated, self.state.rule, self.state.order, **self._about)
+
+    @cached_property
     def picture(self) -> Picture:
-        """The picture of the view; LabError if there is none."""
+        """The picture of the view, or of what the broken rule does; LabError if there is none."""
         state = self.state
-        return draw(
-            truncated(self.loop, state.truncate),
-            state.view,
-            state.theme,
-            taps=state.taps,
-            steps=state.steps,
-            order=state.order,
-            wrt=state.wrt,
-            cost=state.cost,
-            of=state.of,
-            at=self.values,
-            **state.options,
-        )
+        if self.breakage is not None:
+            return breaking(self.breakage, state.theme)
+        chosen = {"order": state.order, **self._about, **state.options}
+        return draw(self._truncated, state.view, state.theme, **chosen)
+
+    @property
+    def _truncated(self) -> Loop:
+        return truncated(self.loop, self.state.truncate)
+
+    @property
+    def _about(self) -> dict[str, Any]:
+        """What is chosen about the derivative, but for its order."""
+        names = ("taps", "steps", "wrt", "cost", "of")
+        return {**{name: getattr(self.state, name) for name in names}, "at": self.values}
 
 
 def name_of(loop: Loop) -> str:

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from lab.breaking import broken_rule
 from lab.build import as_weights
 from lab.errors import ArgumentError, listing
 from lab.variables import as_value
@@ -42,7 +43,8 @@ class BenchState:
     `taps`, `steps`, `order`, `wrt`, `cost`, `of` and `at` are those of `visual.draw`; None and
     what is missing stand for what the loop itself says.  `truncate` is the number of steps that a
     gradient goes back, or -1.  `view` is the picture that is shown, `options` are those that only
-    it has, and `theme` its colours.
+    it has, and `theme` its colours.  `rule` is the name of a rule of `lab.BROKEN`: then what it
+    breaks is shown instead of the view.
     """
 
     loop: str
@@ -57,11 +59,13 @@ class BenchState:
     view: str = "unrolled"
     options: Mapping[str, Any] = field(default_factory=_nothing)
     theme: str = "light"
+    rule: str | None = None
 
     def changed(self, **changes: Any) -> "BenchState":
         """The state with other choices; of `taps`, `at` and `options` what is not named stays.
 
-        With another view, the options of the one before are forgotten.
+        With another view, the options of the one before are forgotten; and whoever chooses a view
+        and no rule wants to see it by the true one.
 
         ArgumentError for a choice that there is not, or that can be no choice of any loop.
         """
@@ -73,6 +77,8 @@ class BenchState:
         old = self
         if checked.get("view", self.view) != self.view:
             old = replace(self, options=_nothing())
+        if "view" in checked:
+            checked = {"rule": None, **checked}
         for name in ("taps", "at", "options"):
             if name in checked:
                 checked[name] = MappingProxyType(
@@ -128,6 +134,10 @@ def _truncate(value: Any) -> int:
     return _number("truncate", 1, 10_000, -1, value)
 
 
+def _rule(value: Any) -> str | None:
+    return None if value is None else broken_rule(str(value)).name
+
+
 def _name(value: Any) -> str | None:
     return None if value is None else str(value)
 
@@ -170,6 +180,7 @@ CHECKS: Mapping[str, Any] = MappingProxyType(
         "truncate": _truncate,
         "view": lambda value: picture_named(value).name,
         "options": lambda value: _mapping("options", value),
+        "rule": _rule,
         "theme": lambda value: theme_named(value).name,
     }
 )

@@ -6,11 +6,11 @@ tangents that are the numbers of the entries.
 """
 
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import accumulate
 
 import numpy as np
 
+from lab.kept import cached_property
 from lab.structural.backends import EAGER
 from lab.structural.primitive import Linearization
 

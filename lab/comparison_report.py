@@ -1,0 +1,193 @@
+"""A comparison as a script with pytensor and numpy alone, for a maintainer to run.
+
+The graph is written as Python: a declared loop as a call of ``pytensor.scan``, any other graph
+operation by operation.  Where that cannot be done, the function that makes it is imported; and
+where there is none, the inner graph is shown with the numbers that were found.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytensor
+from pytensor.compile.sharedvalue import SharedVariable
+from pytensor.graph.basic import Constant, Variable
+from pytensor.graph.traversal import ancestors
+
+from lab.as_python import CannotWriteError, PythonWriter, array
+from lab.comparison import Comparison
+from lab.comparison_script import CHECK, HEAD, IMPORTS
+from lab.comparison_text import summary, value_text
+
+if TYPE_CHECKING:
+    from lab.subject import Subject
+
+MOST_ENTRIES = 24
+
+
+def script(comparison: Comparison) -> str:
+    """The script of a comparison; see `Comparison.report`."""
+    try:
+        building = list(_written(comparison.subject))
+    except CannotWriteError as error:
+        if comparison.subject.origin is None:
+            return _shown(comparison, str(error))
+        building = list(_imported(comparison.subject, str(error)))
+    last = comparison.visible or max((row.order for row in comparison.rows), default=1)
+    rows = [row for row in comparison.rows if row.order <= last]
+    found = [row for row in rows if row.is_found] or [row for row in rows if row.order == last]
+    names = comparison.subject.names
+    parts = [
+        _head(comparison),
+        IMPORTS,
+        "\n".join(building) + "\n",
+        CHECK.format(
+            order=last,
+            summed=[list(places) for places in comparison.summed],
+            asked=[(names.index(row.wrt), row.order) for row in found],
+            most=MOST_ENTRIES,
+        ),
+    ]
+    return "\n".join(parts)
+
+
+def _head(comparison: Comparison) -> str:
+    title = harmless(summary(comparison))
+    return HEAD.format(title=title, version=comparison.version)
+
+
+def harmless(told: str) -> str:
+    """A text for a comment: on one line, and of characters that do nothing."""
+    return "".join(c if c.isprintable() else " " for c in " ".join(told.split()))
+
+
+def _written(subject: "Subject") -> Iterator[str]:
+    """The lines that build the graph."""
+    writer = PythonWriter()
+    if subject.declared is not None:
+        yield from _call(subject, writer)
+    else:
+        inputs = [
+            v
+            for v in dict.fromkeys(ancestors([subject.cost]))
+            if v.owner is None and not isinstance(v, Constant)
+        ]
+        for variable in dict.fromkeys((*subject.given, *inputs)):
+            if isinstance(variable, SharedVariable) and variable not in subject.given:
+                raise CannotWriteError(f"{variable}: a shared variable is not written.")
+            if variable.owner is not None:
+                raise CannotWriteError(f"{variable}: a value is given for what is computed.")
+            if variable in inputs:
+                writer.declare(variable)
+        writer.write([subject.cost])
+        yield from writer.lines
+        yield f"cost = {writer.use(subject.cost)}"
+    used = [v for v in subject.given if v in writer.names]
+    entries = [f"    {writer.names[v]}: {_value(v, subject.given[v])}," for v in used]
+    yield "given = {"
+    yield from entries
+    yield "}"
+    yield f"wrt = [{', '.join(writer.use(v) for v in subject.wrt)}]"
+
+
+def _value(variable: Variable, value: Any) -> str:
+    if isinstance(value, np.random.Generator):
+        raise CannotWriteError(f"{variable}: a generator is not written.")
+    return array(np.asarray(value).astype(variable.type.dtype))
+
+
+def _call(subject: "Subject", writer: PythonWriter) -> Iterator[str]:
+    """A declared loop: its inputs, its step, and the call."""
+    declared, call = subject.declared, subject.call
+    assert declared is not None  # the caller has looked
+    assert call is not None
+    for variable in call.inputs.values():
+        writer.declare(variable)
+    yield from writer.lines
+    yield from ("", "")
+    inside = PythonWriter()
+    inside.used |= set(writer.used)
+    yield from _step(subject, inside)
+    yield from ("", "")
+    arguments = call.arguments
+    sequences = [
+        f"dict(input={writer.names[s['input']]}, taps={s['taps']!r})"
+        for s in arguments["sequences"]
+    ]
+    states = [_state(entry, writer) for entry in arguments["outputs_info"]]
+    others = [writer.names[v] for v in arguments["non_sequences"]]
+    steps = arguments["n_steps"]
+    yield "results = pytensor.scan("
+    yield "    step,"
+    yield f"    sequences=[{', '.join(sequences)}],"
+    yield f"    outputs_info=[{', '.join(states)}],"
+    yield f"    non_sequences=[{', '.join(others)}],"
+    yield f"    n_steps={writer.names[steps] if isinstance(steps, Variable) else steps!r},"
+    yield f"    truncate_gradient={arguments['truncate_gradient']!r},"
+    yield "    return_list=True,"
+    yield "    return_updates=False,"
+    yield ")"
+    yield f"cost = {declared.format(values=f'results[{subject.chosen}]')}"
+
+
+def _state(entry: Any, writer: PythonWriter) -> str:
+    if entry is None:
+        return "None"
+    if isinstance(entry, dict):
+        return f"dict(initial={writer.names[entry['initial']]}, taps={entry['taps']!r})"
+    return writer.names[entry]
+
+
+def _step(subject: "Subject", inside: PythonWriter) -> Iterator[str]:
+    """The step as a function: what ``pytensor.scan`` traces."""
+    arguments, results, condition = subject.traced_step()
+    names = [inside.name(v) for v in arguments]
+    inside.write([*results, *([condition] if condition is not None else [])])
+    yield f"def step({', '.join(names)}):"
+    for line in inside.lines:
+        yield f"    {line}"
+    returned = f"[{', '.join(map(inside.use, results))}]"
+    if condition is not None:
+        yield f"    return {returned}, until({inside.use(condition)})"
+    else:
+        yield f"    return {returned}"
+
+
+def _imported(subject: "Subject", why: str) -> Iterator[str]:
+    """The lines that import the function which makes the graph."""
+    module, function = subject.origin or ("", "")
+    yield "# The graph is made by a function of its author's, since it cannot be written here:"
+    yield f"# {harmless(why)}"
+    yield "import importlib"
+    yield ""
+    yield 'sys.path.insert(0, "")'
+    yield f"made = getattr(importlib.import_module({module!a}), {function!a})()"
+    yield "cost, wrt, given = (*made, {})[:3]"
+    yield "wrt = list(wrt) if isinstance(wrt, (list, tuple)) else [wrt]"
+    yield "given = {v: np.asarray(value).astype(v.type.dtype) for v, value in given.items()}"
+
+
+def _shown(comparison: Comparison, why: str) -> str:
+    """What was found, for a graph that can neither be written nor imported."""
+    lines = [_head(comparison), f"# The graph cannot be written as Python: {harmless(why)}"]
+    lines.append("# This only shows what was found; it runs nothing.  The graph:")
+    drawn = pytensor.dprint(comparison.subject.cost, file="str", print_type=True)
+    lines += [f"#   {harmless_line(line)}" for line in drawn.splitlines()]
+    lines += ["import sys", ""]
+    for row in comparison.found or comparison.rows:
+        told = [f"order {row.order}, gradient by {row.wrt}: {row.verdict}"]
+        told.append(f"  ours       {value_text(row.ours.value)} {row.ours.words}")
+        told.append(f"  PyTensor's {value_text(row.theirs.value)} {row.theirs.words}")
+        if row.differences is not None:
+            told.append(f"  finite differences {value_text(row.differences.value)}")
+        lines += [f"print({line!a})" for line in told]
+    lines.append(f"sys.exit({int(not comparison.agree)})")
+    return "\n".join(lines) + "\n"
+
+
+def harmless_line(told: str) -> str:
+    """A line for a comment, with its spaces."""
+    return "".join(c if c.isprintable() else " " for c in told)
+
+
+__all__: Sequence[str] = ["script"]

@@ -1,0 +1,152 @@
+"""Graphs to be rewritten, as a person would write them with `pytensor.scan`.
+
+Every function returns the outputs; the names of the inputs are those in `GIVEN`.
+"""
+
+import numpy as np
+import pytensor
+import pytensor.tensor as pt
+from pytensor.scan.utils import until
+
+GIVEN = {
+    "x0": 0.95,
+    "y0": 1.5,
+    "n": 5,
+    "w": 0.5,
+    "u": np.linspace(0.1, 0.6, 6),
+    "returns": np.array([0.3, -0.2, 0.5, 0.1, -0.4, 0.2]),
+    "theta": np.array([0.1, 0.2, 0.6]),
+}
+
+
+def scan(step, **arguments):
+    return pytensor.scan(step, return_updates=False, **arguments)
+
+
+def square(n=5, name="scan_fn"):
+    x0 = pt.dscalar("x0")
+    return scan(lambda x: x**2, outputs_info=[x0], n_steps=n, name=name)
+
+
+def last():
+    return [square()[-1]]
+
+
+def whole():
+    return [square()]
+
+
+def summed():
+    return [square().sum()]
+
+
+def last_two():
+    return [square(pt.lscalar("n"))[-2:]]
+
+
+def third_of_ten():
+    return [square(10)[2]]
+
+
+def only_its_shape():
+    return [square(10).shape[0]]
+
+
+def same_twice():
+    x0, n = pt.dscalar("x0"), pt.lscalar("n")
+    first, second = (
+        scan(lambda x: x**2, outputs_info=[x0], n_steps=n, name=name)[-1]
+        for name in ("twin", "twin")
+    )
+    return [first + 2 * second]
+
+
+def two_loops():
+    x0, y0, w, n = pt.dscalar("x0"), pt.dscalar("y0"), pt.dscalar("w"), pt.lscalar("n")
+    first = scan(lambda x: x**2, outputs_info=[x0], n_steps=n, name="squares")
+    second = scan(lambda y: y * w, outputs_info=[y0], n_steps=n, name="products")
+    return [first[-1] + second[-1]]
+
+
+def a_map():
+    u, w = pt.dvector("u"), pt.dscalar("w")
+    return [scan(lambda v: v**2 * w, sequences=[u]).sum()]
+
+
+def constant_inside():
+    x0, w = pt.dscalar("x0"), pt.dscalar("w")
+    return [scan(lambda x: x * pt.exp(w), outputs_info=[x0], n_steps=5)[-1]]
+
+
+def with_output():
+    u, x0 = pt.dvector("u"), pt.dscalar("x0")
+    xs, ys = scan(lambda v, x: (x * v, x**2), sequences=[u], outputs_info=[x0, None])
+    return [xs[-1] + ys[-1]]
+
+
+def hidden_state():
+    """Only x is read from outside; y lives on inside."""
+    x0, y0 = pt.dscalar("x0"), pt.dscalar("y0")
+    xs, _ = scan(lambda x, y: (x * y, x + y), outputs_info=[x0, y0], n_steps=5)
+    return [xs[-1]]
+
+
+def stops():
+    x0 = pt.dscalar("x0")
+    return [scan(lambda x: (x / 2, until(x < 0.1)), outputs_info=[x0], n_steps=9)[-1]]
+
+
+def unnamed():
+    """No variable has a name."""
+    x = pt.dscalar()
+    return [scan(lambda v: v * 2, outputs_info=[x], n_steps=3)[-1]]
+
+
+def counting(taps, n):
+    """A loop whose values are the numbers of their rows."""
+    start = pt.constant(np.arange(-min(taps), dtype="float64"))
+    newest = taps.index(max(taps))
+    first = pt.dscalar("first")
+    return scan(
+        lambda *values: values[newest] - max(taps),
+        outputs_info=[{"initial": start + first, "taps": list(taps)}],
+        n_steps=n,
+    )
+
+
+def garch():
+    """The likelihood of a GARCH(1, 1) model of returns, as it is sampled from."""
+    returns, theta = pt.dvector("returns"), pt.dvector("theta")
+
+    def volatility(r, var):
+        return theta[0] + theta[1] * r**2 + theta[2] * var
+
+    var = scan(
+        volatility, sequences=[returns[:-1]], outputs_info=[returns.var()], name="volatility"
+    )
+    logp = -0.5 * (pt.log(2 * np.pi * var) + returns[1:] ** 2 / var)
+    return [logp.sum()], theta
+
+
+def autoregressive():
+    """The last forecast of an AR(2) process; of the loop itself only the end is read."""
+    x, theta, n = pt.dvector("returns"), pt.dvector("theta"), pt.lscalar("n")
+    ys = scan(
+        lambda older, newer, a, b, c: a + b * older + c * newer,
+        outputs_info=[{"initial": x[:2], "taps": [-2, -1]}],
+        non_sequences=[theta[0], theta[1], theta[2]],
+        n_steps=n,
+        name="forecast",
+    )
+    return [ys[-1]], theta
+
+
+def many(count=50):
+    """So many loops one after another."""
+    value = pt.dscalar("x0")
+    for number in range(count):
+        value = scan(
+            lambda x: pt.tanh(x) + 0.1, outputs_info=[value], n_steps=3 + number % 5,
+            name=f"loop_{number}",
+        )[-1]  # fmt: skip
+    return [value]

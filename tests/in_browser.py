@@ -1,0 +1,61 @@
+"""Chromium, and what can be measured in it: whether texts keep to their places."""
+
+import shutil
+
+import pytest
+
+CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
+FLAGS = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium: texts are not measured"),
+]
+
+MEASURE = """svg => {
+    if (!document.body.dataset.measures) return null;
+    document.body.innerHTML = svg;
+    const page = document.querySelector('svg').getBoundingClientRect();
+    const texts = [...document.querySelectorAll('text')].map(t => {
+        const cell = t.closest('g[data-cell]');
+        return {words: t.textContent, box: t.getBoundingClientRect(),
+                room: cell && cell.querySelector('rect').getBoundingClientRect()};
+    });
+    const wrong = [];
+    const inside = (a, b) => a.left >= b.left - .5 && a.right <= b.right + .5;
+    for (const t of texts) {
+        if (!inside(t.box, page)) wrong.push('leaves the picture: ' + t.words);
+        if (t.room && !inside(t.box, t.room)) wrong.push('leaves its box: ' + t.words);
+    }
+    texts.sort((a, b) => a.box.top - b.box.top);
+    for (let i = 0; i < texts.length; i++)
+        for (let j = i + 1; j < texts.length && texts[j].box.top < texts[i].box.bottom; j++) {
+            const a = texts[i].box, b = texts[j].box;
+            const wide = Math.min(a.right, b.right) - Math.max(a.left, b.left);
+            const high = Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top);
+            // Line boxes are taller than letters: a quarter of a line is empty.
+            if (wide > 1 && high > 0.3 * Math.min(a.height, b.height))
+                wrong.push('overlap: ' + texts[i].words + ' and ' + texts[j].words);
+        }
+    return wrong;
+}"""
+
+
+def measured(page, svg):
+    """What is wrong with the texts of a picture.
+
+    The page is used again as it is for many pictures: to load one takes longer than to measure.
+    """
+    found = page.evaluate(MEASURE, svg)
+    if found is None:
+        page.set_content("<body style='margin:0' data-measures='texts'></body>")
+        found = page.evaluate(MEASURE, svg)
+    return found

@@ -1,0 +1,121 @@
+"""Work for a page that goes on while the kernel hears what is asked next, and can be given up.
+
+>>> work = Work()
+>>> begin(lambda: draw(loop, order=6), work, print)  # in an event loop; this returns at once
+>>> work.give_up()  # and nothing is printed
+
+Where there is no event loop nobody can ask for anything meanwhile, and the work is done at once.
+"""
+
+import asyncio
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from contextvars import copy_context
+from threading import Lock, RLock, Thread
+from typing import Generic, TypeVar
+
+from lab.progress import Interrupted, watched
+
+T = TypeVar("T")
+GLANCE = 0.001  # seconds; enough for a thread that waits to wake up
+
+
+class Turns:
+    """One piece of work at a time in the whole process: drawing libraries have settings in common.
+
+    A long piece lets those that wait go first whenever it pauses.
+    """
+
+    def __init__(self) -> None:
+        self._turn, self._count, self._waiting = RLock(), Lock(), 0
+
+    def __enter__(self) -> None:
+        with self._count:
+            self._waiting += 1
+        try:
+            self._turn.acquire()
+        finally:
+            with self._count:
+                self._waiting -= 1
+
+    def __exit__(self, *_: object) -> None:
+        with suppress(RuntimeError):  # a person interrupted the wait for the next turn
+            self._turn.release()
+
+    def pause(self) -> None:
+        """Let others go first, if there are any."""
+        if self._waiting:
+            self._turn.release()
+            time.sleep(GLANCE)
+            self._turn.acquire()
+
+
+TURNS = Turns()
+
+
+class Work:
+    """A piece of work that can be given up, from any thread."""
+
+    def __init__(self) -> None:
+        self.wanted = True
+
+    def give_up(self) -> None:
+        """Let it end without effect, soon."""
+        self.wanted = False
+
+    def pause(self) -> None:
+        """Called again and again by the work; raises Interrupted if it was given up."""
+        if self.wanted:
+            TURNS.pause()
+        if not self.wanted:
+            raise Interrupted
+
+    def do(self, make: Callable[[], T]) -> T:
+        """What `make` returns; Interrupted if that is not wanted any more."""
+        with TURNS, watched(self.pause):
+            self.pause()
+            return make()
+
+
+class Outcome(Generic[T]):
+    """What came of a piece of work: a result, or what it raised."""
+
+    def __init__(self, make: Callable[[], T]) -> None:
+        self._error: BaseException | None = None
+        try:
+            self._result = make()
+        except BaseException as error:
+            self._error = error
+
+    def get(self) -> T:
+        """The result, or raise what was raised."""
+        if self._error is not None:
+            raise self._error
+        return self._result
+
+
+def begin(make: Callable[[], T], work: Work, done: Callable[[Outcome[T]], None]) -> None:
+    """Have `make` worked on in a thread of its own, and `done` called in this one at the end.
+
+    `done` is called with the outcome, unless the work was given up before.  The thread has the
+    context of the caller, so that what is printed and sent belongs to the same cell.
+    """
+    try:
+        loop = asyncio.get_running_loop()
+    except RuntimeError:  # there is none
+        done(Outcome(lambda: work.do(make)))
+        return
+    context = copy_context()
+
+    def tell(outcome: Outcome[T]) -> None:
+        if work.wanted:
+            done(outcome)
+
+    def run() -> None:
+        outcome = Outcome(lambda: context.copy().run(work.do, make))
+        if work.wanted:
+            with suppress(RuntimeError):  # the loop has ended, and the page with it
+                loop.call_soon_threadsafe(tell, outcome, context=context)
+
+    Thread(target=run, name="workbench", daemon=True).start()
