@@ -5,8 +5,8 @@ from lab import check
 sizes = {kept.name: kept.bytes for kept in explained.scans[0].stored}
 assert sizes["x"] == sizes["gradient of x"] == 8 * 1_000_001
 assert sizes["gradient of r"] >= 8 * 1_000_000
-fibonacci = gallery.loops["fibonacci"].build()
-kept_of_sum = lab.explain(fibonacci.node.outputs[0][-1], fibonacci.inputs["x"]).scans[0].stored
+summed = gallery.loops["fibonacci"].build()
+kept_of_sum = lab.explain(summed.node.outputs[0][-1], summed.inputs["x"]).scans[0].stored
 assert [kept.name for kept in kept_of_sum] == ["gradient of x"]
 
 peaks = []
@@ -24,6 +24,9 @@ check.compare(backwards(few_kept, np.ones(1000)), (ends[0] - ends[1]) / 2e-7, 1e
 states = [0.95 ** (2**n) for n in range(5)]
 assert isclose(buffer[0], states[4])
 assert isclose(buffer[1], states[3])
+assert "8 rows → 2 rows" in str(fibonacci)
+assert "x: 1 without the gradient, 5 with it" in str(both)
+assert "5 rows → 1 value" in str(lab.compiled(square))
 # By the short buffer, rows 0, 2 and 4 are all x₄, rows 1 and 3 are x₃.
 wrong = prod(2 * states[n] for n in (4, 3, 4, 3))
 first = broken.rows[0]
