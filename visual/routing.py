@@ -31,7 +31,7 @@ from visual.scene import Arrow, Box, Group, Scene, Text, moved, walk
 from visual.theme import Role, theme_named
 
 TITLE, BELOW, BESIDE = 36, 16, 28
-LETTERS = 62  # of a line under the heading of a panel that stands beside others
+LETTERS = 52  # of a line under the heading of a panel that stands beside others
 MOST_ARROWS = 24
 TITLE_SIZE = 13
 ROWS, ARRAYS = "arrows lead from row to row", "arrows lead from array to array"
