@@ -37,7 +37,7 @@ ROUNDING = 1e3  # units in the last place of the largest gradient of an order
 
 
 @storing.record
-class Verdict(StrEnum):
+class Agreement(StrEnum):
     """How the gradients of the two pullbacks for one input compare."""
 
     SAME = "the same"
@@ -59,7 +59,7 @@ class Row:
     wrt: str
     ours: Answer
     theirs: Answer
-    verdict: Verdict
+    verdict: Agreement
     differences: Estimate | None = None
 
     __eq__ = same
@@ -67,7 +67,7 @@ class Row:
     @property
     def is_found(self) -> bool:
         """Whether this is a difference worth reporting."""
-        return self.verdict not in (Verdict.SAME, Verdict.NEITHER)
+        return self.verdict not in (Agreement.SAME, Agreement.NEITHER)
 
     def confirmed(self, answer: Answer) -> bool | None:
         """Whether finite differences agree with one of the answers; None if they cannot tell."""
@@ -252,25 +252,25 @@ def _rows(
     for place, (first, second) in enumerate(zip(ours, theirs, strict=True)):
         verdict = _verdict(first, second, scale)
         differences = None
-        if verdict not in (Verdict.SAME, Verdict.NEITHER):
+        if verdict not in (Agreement.SAME, Agreement.NEITHER):
             differences = moved.entries(place, order, summed)
         rows.append(Row(order, moved.asked.names[place], first, second, verdict, differences))
     return rows
 
 
-def _verdict(ours: Answer, theirs: Answer, scale: float) -> Verdict:
+def _verdict(ours: Answer, theirs: Answer, scale: float) -> Agreement:
     if ours.value is None and theirs.value is None:
-        return Verdict.NEITHER
+        return Agreement.NEITHER
     if ours.value is None or theirs.value is None:
-        return Verdict.THEIRS_ONLY if ours.value is None else Verdict.OURS_ONLY
+        return Agreement.THEIRS_ONLY if ours.value is None else Agreement.OURS_ONLY
     if ours.value.shape != theirs.value.shape:
-        return Verdict.DIFFERENT
+        return Agreement.DIFFERENT
     apart = bool(far(ours.value[None], theirs.value[None])[0])
     if apart and ours.value.dtype.kind == "f" and np.isfinite(scale):
         room = ROUNDING * float(np.finfo(ours.value.dtype).eps) * scale
         with np.errstate(invalid="ignore"):
             apart = not bool(np.all(np.abs(ours.value - theirs.value) <= room))
-    return Verdict.DIFFERENT if apart else Verdict.SAME
+    return Agreement.DIFFERENT if apart else Agreement.SAME
 
 
 def _checks(

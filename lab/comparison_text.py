@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from lab.comparison import Check, Comparison, Pair, Row, Verdict
+from lab.comparison import Agreement, Check, Comparison, Pair, Row
 from lab.differences import Estimate
 from lab.errors import listing
 from lab.explanation_text import WIDTH, paragraph
@@ -23,7 +23,7 @@ def page(comparison: Comparison) -> str:
         lines += ["", *_row(row, comparison)]
     lines += ["", *_parting(comparison)]
     lines += [line for told in checks(comparison) for line in ("", *paragraph(told))]
-    refused = [row for row in comparison.rows if row.verdict is Verdict.NEITHER]
+    refused = [row for row in comparison.rows if row.verdict is Agreement.NEITHER]
     for row in refused:
         told = f"Order {row.order}, {row.wrt}: no number by either, {row.ours.words}."
         lines += ["", *paragraph(told)]
@@ -56,7 +56,7 @@ def summary(comparison: Comparison) -> str:
     reached = max((row.order for row in comparison.rows), default=0)
     upto = f"order {reached}" if reached == 1 else f"orders 1 to {reached}"
     if comparison.agree:
-        numbers = any(row.verdict is Verdict.SAME for row in comparison.rows)
+        numbers = any(row.verdict is Agreement.SAME for row in comparison.rows)
         told = f"Both pullbacks give the same gradients, {upto}."
         if not numbers:
             told = f"Neither pullback gives a number, {upto}."

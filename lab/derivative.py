@@ -18,6 +18,7 @@ from lab.progress import is_watched, pause
 from lab.scan import outer_outputs, without_backtraces
 
 MANY_SCANS = 32
+NAN = "`grad` encountered a NaN. "  # so PyTensor begins to tell of any undefined gradient
 
 
 class ManyScansWarning(UserWarning):
@@ -138,7 +139,8 @@ def _grad(target: Variable, wrt: Variable, number: int) -> Variable:
     except DisconnectedInputError as error:
         raise GraphError(f"wrt = {wrt}: the cost does not depend on it.") from error
     except NullTypeGradError as error:
-        raise GradientError(f"wrt = {wrt}: derivative {number} is undefined. {error}") from error
+        reason = str(error).removeprefix(NAN).removeprefix("undefined: ")
+        raise GradientError(f"wrt = {wrt}: derivative {number} is undefined: {reason}") from error
     except TypeError as error:
         if isinstance(error, LabError):
             raise

@@ -23,6 +23,9 @@ _RECORDS: dict[str, type] = {}
 
 def record(cls: Record) -> Record:
     """Class decorator: instances, or members of an enumeration, can be stored and read back."""
+    taken = _RECORDS.setdefault(cls.__name__, cls)
+    if taken.__module__ != cls.__module__:  # what is stored is told apart by its name alone
+        raise TypeError(f"{cls.__name__}: {taken.__module__} has a record of this name.")
     _RECORDS[cls.__name__] = cls
     return cls
 

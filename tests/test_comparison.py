@@ -16,7 +16,7 @@ from trap_graphs import new_draws
 import lab
 from lab import ArgumentError, GraphError, gallery
 from lab.breaking import BROKEN
-from lab.comparison import SIDES, Verdict, compare
+from lab.comparison import SIDES, Agreement, compare
 from lab.cotangent import Disconnected
 from lab.differences import along
 from lab.facets import Aspect
@@ -91,7 +91,7 @@ def test_a_loop_that_stops_by_itself():
         assert found.agree
         return
     row = row_of(found, "u", 1)
-    assert row.verdict is Verdict.DIFFERENT
+    assert row.verdict is Agreement.DIFFERENT
     assert (row.confirmed(row.ours), row.confirmed(row.theirs)) == (True, False)
     parting = found.contrast.parting
     # The last step made is the one with u = 3; PyTensor begins with the one after it.
@@ -119,9 +119,9 @@ def test_a_delay_line_at_second_order():
 
 def test_two_undefined_sequences():
     found = of_mistake("undefined_twice", order=1)
-    assert row_of(found, "u", 1).verdict is Verdict.NEITHER
+    assert row_of(found, "u", 1).verdict is Agreement.NEITHER
     row = row_of(found, "v", 1)
-    assert row.verdict is Verdict.THEIRS_ONLY
+    assert row.verdict is Agreement.THEIRS_ONLY
     assert row.theirs.value.tolist() == [0, 0]
     assert row.confirmed(row.theirs) is False
     np.testing.assert_allclose(row.differences.value, [1, 2])
@@ -130,14 +130,14 @@ def test_two_undefined_sequences():
 
 def test_no_steps_over_vectors():
     row = row_of(of_mistake("no_steps", order=1), "u", 1)
-    assert row.verdict is Verdict.OURS_ONLY
+    assert row.verdict is Agreement.OURS_ONLY
     assert not row.ours.value.any()
     assert "broadcast" in row.theirs.words
 
 
 def test_a_mitmot_beside_a_mitsot():
     found = of_mistake("mixed", order=1)
-    assert [row.verdict for row in found.rows] == [Verdict.OURS_ONLY] * 2
+    assert [row.verdict for row in found.rows] == [Agreement.OURS_ONLY] * 2
     assert all(row.confirmed(row.ours) for row in found.rows)
     assert "AssertionError" in found.rows[0].theirs.words
     assert "by our pullback only" in found.contrast.unlike[-1]
@@ -151,7 +151,7 @@ def test_a_truncated_loop_is_judged_by_nobody():
     x3 = 0.8 * x2**2
     # x4 = w·x3², x3 = w·x2²; of four steps two are differentiated.
     np.testing.assert_allclose(row.ours.value, x3**2 + 2 * 0.8 * x3 * x2**2)
-    assert row.verdict is Verdict.SAME
+    assert row.verdict is Agreement.SAME
     assert "truncate_gradient" in str(found)
     assert "✗" not in str(found)
 

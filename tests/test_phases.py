@@ -176,6 +176,16 @@ def test_long_expressions_are_whole_in_the_tooltip():
     assert max(s.left + s.width for s in scene.walk() if isinstance(s, Text)) < scene.width
 
 
+def test_some_of_the_phases_alone():
+    derivation = derivations_of("square", 1)[0]
+    whole, some = phases(derivation), phases(derivation, only=range(6, 9))
+    assert list(some.moments.items()) == list(whole.moments.items())[5:8]
+    assert some.height < whole.height
+    told = [s.content for s in some.walk() if isinstance(s, Text)]
+    assert "accumulates: added to what is there" in told
+    assert "disconnected: no gradient" not in told  # which only phase 11 decides
+
+
 @pytest.mark.parametrize(
     ("data", "says"),
     [
@@ -195,8 +205,17 @@ def test_a_stored_status_that_does_not_exist_is_refused(data, says):
     [
         (lambda: phases(None), "derivation = None"),
         (lambda: phases(derivations_of("square", 1)[0], "pink"), "theme = 'pink'"),
+        (lambda: phases(derivations_of("square", 1)[0], only=3), "only = 3: expected numbers"),
+        (lambda: phases(derivations_of("square", 1)[0], only=()), "only = .*some of 1 to 11"),
+        (lambda: phases(derivations_of("square", 1)[0], only=(1, 12)), "only = .1, 12.: .*11"),
     ],
 )
 def test_bad_input_is_told(wrong, says):
     with pytest.raises(lab.ArgumentError, match=says):
         wrong()
+
+
+def test_two_records_of_one_name_are_refused():
+    with pytest.raises(TypeError, match=r"Verdict: lab\.derivation has a record of this name"):
+        storing.record(type("Verdict", (), {}))
+    assert storing.from_json({"is": "Verdict", "value": "noted"}) is Verdict.NOTED

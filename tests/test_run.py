@@ -210,7 +210,7 @@ def test_where_pytensor_itself_fails_verify_says_so(monkeypatch):
 
     trace = gallery.loops["square"].trace()
     assert trace.verify() < 1e-12
-    monkeypatch.setattr("lab.compiled.function", lambda *_, **__: broken)
+    monkeypatch.setattr("lab.verifying.function", lambda *_, **__: broken)
     with pytest.raises(lab.LabError, match="itself fails") as caught:
         trace.verify()
     assert str(caught.value).endswith("ValueError: could not broadcast")

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from lab.comparison import Comparison, Row, Verdict
+from lab.comparison import Agreement, Comparison, Row
 from lab.comparison_text import (
     SIGNS,
     checks,
@@ -133,7 +133,7 @@ def _look(row: Row, value: np.ndarray | None, confirmed: bool | None, truncated:
 
 def _beside(row: Row) -> str:
     """A word on how PyTensor's number compares with ours."""
-    return {Verdict.SAME: "= ours", Verdict.DIFFERENT: "≠ ours"}.get(row.verdict, "")
+    return {Agreement.SAME: "= ours", Agreement.DIFFERENT: "≠ ours"}.get(row.verdict, "")
 
 
 def _untaken(row: Row) -> str:
@@ -144,9 +144,9 @@ def _untaken(row: Row) -> str:
 def _told(row: Row) -> list[str]:
     error = row.error
     told = [row.verdict.value]
-    if row.verdict is Verdict.DIFFERENT and row.theirs.words:
+    if row.verdict is Agreement.DIFFERENT and row.theirs.words:
         told.append(shortened(f"PyTensor's is {row.theirs.words}", 360, 12))
-    elif row.verdict is Verdict.DIFFERENT and error is not None:
+    elif row.verdict is Agreement.DIFFERENT and error is not None:
         told.append(f"by up to {error:.3g} times the largest entry")
     elif row.ours.words and row.ours.value is None:
         told.append(shortened(row.ours.words, 360, 12))

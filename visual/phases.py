@@ -4,7 +4,7 @@ Every panel tells what the phase is for and what it decided about which variable
 that make a gradient right or wrong stand out.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from textwrap import wrap
 
 from lab import ArgumentError, Derivation
@@ -41,21 +41,23 @@ def phases(
     derivation: Derivation | DerivationRecord,
     theme: str = "light",
     keys: Keys | None = None,
+    only: Iterable[int] | None = None,
 ) -> Scene:
-    """The eleven phases of a derivation, or of its stored record.
+    """The eleven phases of a derivation, or of its stored record; or `only` those with numbers.
 
     `keys` are those of the values of every variable in other pictures; see `visual.names`.
     """
     record = derivation.record if isinstance(derivation, Derivation) else derivation
     if not isinstance(record, DerivationRecord):
         raise ArgumentError(f"derivation = {record!r:.60}: expected a Derivation or its record.")
+    shown = _chosen(record, only)
     canvas = Canvas()
     told = f"how {record.forward} is differentiated, in eleven phases"
     canvas.heading(f"{record.backward} · order {record.order}", [told])
-    for phase in record.phases:
+    for phase in shown:
         name = f"{phase.number}. {phase.name}"
         canvas.add(Group(_panel(canvas, record, phase, keys or {}), phase.number - 1, moment=name))
-    used = {item.verdict for phase in record.phases for item in phase.items}
+    used = {item.verdict for phase in shown for item in phase.items}
     shapes, bottom = explained(legend_of(used), canvas.y + 12, WIDTH + 2 * MARGIN)
     canvas.add(*shapes)
     return Scene(
@@ -66,6 +68,18 @@ def phases(
         description=f"What every phase decided, and what it built; order {record.order}.",
         theme=theme_named(theme),
     )
+
+
+def _chosen(record: DerivationRecord, only: Iterable[int] | None) -> Sequence[Phase]:
+    if only is None:
+        return record.phases
+    if not isinstance(only, Iterable):
+        raise ArgumentError(f"only = {only!r:.60}: expected numbers of phases, as in range(1, 6).")
+    numbers = set(only)
+    known = {phase.number for phase in record.phases}
+    if not numbers or not numbers <= known:
+        raise ArgumentError(f"only = {sorted(numbers, key=str)!r:.60}: expected some of 1 to 11.")
+    return [phase for phase in record.phases if phase.number in numbers]
 
 
 def _panel(canvas: Canvas, record: DerivationRecord, phase: Phase, keys: Keys) -> tuple[Shape, ...]:

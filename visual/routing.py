@@ -6,6 +6,7 @@ comes from; the look of a cell of the output is that of the input that it takes.
 """
 
 from collections.abc import Sequence
+from textwrap import wrap
 from typing import Any
 
 import numpy as np
@@ -24,12 +25,13 @@ from visual.routing_cells import (
     output_cell,
     role_of,
 )
-from visual.routing_layout import ENDS, LINE_SIZE, MOST_INPUTS, Layout, laid_out
+from visual.routing_layout import ENDS, LINE_SIZE, MOST_INPUTS, Layout, laid_out, pieces
 from visual.routing_words import about, equation, given_line, taken_line, words_of
 from visual.scene import Arrow, Box, Group, Scene, Text, moved, walk
 from visual.theme import Role, theme_named
 
-TITLE, BELOW, BESIDE = 36, 16, 40
+TITLE, BELOW, BESIDE = 36, 16, 28
+LETTERS = 52  # of a line under the heading of a panel that stands beside others
 MOST_ARROWS = 24
 TITLE_SIZE = 13
 ROWS, ARRAYS = "arrows lead from row to row", "arrows lead from array to array"
@@ -89,8 +91,10 @@ def routing(
 
 def _panel(canvas: Canvas, found: Routed, layout: Layout, step: Step) -> None:
     """One step: its heading, the inputs on the left, the output on the right, and arrows."""
-    canvas.heading(f"{step.title}: {equation(found, step)[0]}", equation(found, step)[1:])
-    canvas.y += 6
+    head = _heading(found, layout, step)
+    most = max(len(_heading(found, layout, other)) for other in STEPS)
+    canvas.heading(head[0], head[1:])
+    canvas.y += 6 + (19 * (most - len(head)) if layout.upright else 0)  # arrays at one height
     if layout.mask is not None and layout.mask_of is not None:
         _mask(canvas, found, layout.mask, layout.right, step)
     top = canvas.y
@@ -105,7 +109,8 @@ def _panel(canvas: Canvas, found: Routed, layout: Layout, step: Step) -> None:
         operand, grid = block
         name = f"{step.prefix}{operand.name}"
         line = taken_line(found, operand) if step.back else given_line(found, operand)
-        _title(canvas, layout.right, "end", name, operand.value.shape, line)
+        lines = pieces(line, layout.upright)
+        _title(canvas, layout.right, "end", name, operand.value.shape, lines)
         corner = layout.right - grid.width, canvas.y
         corners[operand.number] = corner
         _block(canvas, grid, corner)
@@ -126,18 +131,26 @@ def _panel(canvas: Canvas, found: Routed, layout: Layout, step: Step) -> None:
         canvas.add(output_cell(box, found, entry, step))
     words = _arrows(canvas, found, layout, corners, corner, step)
     below, canvas.y = canvas.y, above
-    _title(canvas, layout.out_x, "start", f"{step.prefix}z", found.value.shape, words)
+    _title(canvas, layout.out_x, "start", f"{step.prefix}z", found.value.shape, [words])
     canvas.y = below
     canvas.y = max(bottom, canvas.y + layout.output.depth) + 18
     if step.back:
-        _products(canvas, found)
+        _products(canvas, found, layout.upright)
     canvas.y += 22
+
+
+def _heading(found: Routed, layout: Layout, step: Step) -> list[str]:
+    """The title of a panel, and the lines below it."""
+    title, *lines = equation(found, step, layout.upright)
+    if layout.upright:
+        lines = [piece for line in lines for piece in wrap(line, LETTERS)]
+    return [f"{step.title}: {title}", *lines]
 
 
 def _mask(canvas: Canvas, found: Routed, grid: CellGrid, right: float, step: Step) -> None:
     """The condition above the inputs."""
     words = "metadata: it gets no gradient" if step.back else "metadata: held fixed"
-    _title(canvas, right, "end", "condition", grid.shape, words)
+    _title(canvas, right, "end", "condition", grid.shape, [words])
     corner = right - grid.width, canvas.y
     _block(canvas, grid, corner)
     for entry, left, down in grid.places():
@@ -147,15 +160,19 @@ def _mask(canvas: Canvas, found: Routed, grid: CellGrid, right: float, step: Ste
 
 
 def _title(
-    canvas: Canvas, x: float, anchor: str, name: str, shape: tuple[int, ...], line: str
+    canvas: Canvas, x: float, anchor: str, name: str, shape: tuple[int, ...], lines: Sequence[str]
 ) -> None:
-    """The name and shape of an array, and a line about it, above its cells."""
+    """The name and shape of an array, and lines about it, above its cells."""
     form = f"{name} · {'×'.join(map(str, shape))}" if shape else f"{name} · a number"
     title = Text(x, canvas.y + 14, form, TITLE_SIZE, anchor, bold=True)
-    below = Text(x, canvas.y + 28, line, LINE_SIZE, anchor, muted=True)
-    canvas.add(*(text for text in (title, below) if text.content))
-    canvas.right = max(canvas.right, title.left + title.width, below.left + below.width)
-    canvas.y += TITLE
+    below = [
+        Text(x, canvas.y + 28 + 13 * number, line, LINE_SIZE, anchor, muted=True)
+        for number, line in enumerate(lines)
+        if line
+    ]
+    canvas.add(title, *below)
+    canvas.right = max([canvas.right, *(text.left + text.width for text in (title, *below))])
+    canvas.y += TITLE + 13 * (len(lines) - 1)
 
 
 def _block(canvas: Canvas, grid: CellGrid, corner: tuple[float, float]) -> None:
@@ -225,7 +242,7 @@ def _between_rows(
     ]
 
 
-def _products(canvas: Canvas, found: Routed) -> None:
+def _products(canvas: Canvas, found: Routed, upright: bool) -> None:
     """<g, J v> = <J* g, v>, in full."""
     forward, backward = found.products
     names = [f"⟨g{operand.name}, d{operand.name}⟩" for operand in found.operands]
@@ -235,8 +252,11 @@ def _products(canvas: Canvas, found: Routed) -> None:
     canvas.y += 8
     canvas.text(MARGIN, f"⟨gz, dz⟩ = {forward!r}", 12)
     canvas.y += 18
-    words = f": {ADJOINT}" if agree else ""
-    canvas.text(MARGIN, f"{' + '.join(names)} = {backward!r}{words}", 12)
+    sums = f"{' + '.join(names)} = {backward!r}"
+    told = [sums, ADJOINT] if upright else [f"{sums}: {ADJOINT}"]
+    for number, line in enumerate(told if agree else [sums]):
+        canvas.y += 18 * (number > 0)
+        canvas.text(MARGIN, line, 12)
 
 
 def _is_double(found: Routed) -> bool:

@@ -12,7 +12,7 @@ from visual.routing_cells import HIGH, MASK_HIGH
 from visual.routing_words import given_line, taken_line
 from visual.scene import text_width
 
-LANE, LINE_SIZE = 130, 10.5
+LANE, NARROW_LANE, LINE_SIZE = 130, 88, 10.5
 MOST_INPUTS, ENDS = 6, 2
 
 
@@ -55,10 +55,11 @@ def laid_out(found: Routed) -> Layout:
         mask = cell_grid(shape, upright, [int(mask_of[e]) for e in shown], MASK_HIGH)
     grids = [block[1] for block in blocks if block] + ([mask] if mask else [])
     lines = [
-        text_width(line, LINE_SIZE)
+        text_width(piece, LINE_SIZE)
         for block in blocks
         if block
         for line in (given_line(found, block[0]), taken_line(found, block[0]))
+        for piece in pieces(line, upright)
     ]
     right = MARGIN + max([CELL, *(grid.width for grid in grids), *lines])
     return Layout(
@@ -67,9 +68,14 @@ def laid_out(found: Routed) -> Layout:
         mask=mask,
         mask_of=mask_of,
         right=right,
-        out_x=right + LANE,
+        out_x=right + (NARROW_LANE if upright else LANE),
         upright=upright,
     )
+
+
+def pieces(line: str, upright: bool) -> list[str]:
+    """The lines about an array, as they stand above it: three panels share the width if upright."""
+    return line.split("; ") if upright else [line]
 
 
 def _looked_at(found: Routed, operands: Sequence[Operand]) -> list[int]:

@@ -29,11 +29,14 @@ REPEATED = "what was repeated forwards is summed backwards: the transpose of a f
 MANY = 4
 
 
-def equation(found: Routed, step: Step) -> list[str]:
-    """The title of a step, and the lines below it."""
+def equation(found: Routed, step: Step, short: bool = False) -> list[str]:
+    """The title of a step, and the lines below it; with `short`, metadata has a line of its own."""
     names = _names(found, step.prefix)
     if step is FORWARD:
-        return [f"z = {_called(found)}", "every entry of z is one entry of an input"]
+        words, fixed = "every entry of z is one entry of an input", _metadata(found)
+        if short and fixed:
+            return [f"z = {found.primitive}({_listed(found)}, …)", ", ".join(fixed), words]
+        return [f"z = {_called(found)}", words]
     tangent, transposed = RULES[found.primitive]
     if step is not COTANGENT:
         return [f"dz = J({names})", f"dz = {tangent}"]
@@ -110,12 +113,20 @@ def about(found: Routed) -> str:
 
 def _called(found: Routed) -> str:
     """``narrow(a, dim = 0, start = 1, length = 2)``."""
+    return f"{found.primitive}({', '.join([_listed(found), *_metadata(found)])})"
+
+
+def _listed(found: Routed) -> str:
+    """The arguments that are arrays: ``condition, x, y``."""
     names = _names(found, "")
     if found.primitive == "where":
-        return f"where(condition, {names})"
-    listed = f"[{names}]" if found.primitive == "cat" else names
-    fixed = [f"{name} = {value}" for name, value in found.metadata.items()]
-    return f"{found.primitive}({', '.join([listed, *fixed])})"
+        return f"condition, {names}"
+    return f"[{names}]" if found.primitive == "cat" else names
+
+
+def _metadata(found: Routed) -> list[str]:
+    """The arguments that are not: ``dim = 0``."""
+    return [f"{name} = {value}" for name, value in found.metadata.items() if name != "condition"]
 
 
 def _names(found: Routed, prefix: str) -> str:

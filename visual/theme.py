@@ -30,7 +30,7 @@ class Role(StrEnum):
     REUSED = "reused: forward result, not computed again"
     AGAIN = "computed again, as in the forward loop"
     BACKWARD = "computed while gradients were sent"
-    UNDEFINED = "undefined: no gradient exists"
+    UNDEFINED = "undefined: no derivative is known"
     UNTRACED = "untraced: no record to go back through"
     WRONG = "wrong: not the true value"
     PANEL = "what belongs together"

@@ -34,7 +34,7 @@ WORDS: Mapping[Verdict, str] = MappingProxyType(
         Verdict.ZERO: "zero",
         Verdict.CONNECTED: "connected: a gradient arrives",
         Verdict.DISCONNECTED: "disconnected: no gradient",
-        Verdict.UNDEFINED: "undefined: no gradient exists",
+        Verdict.UNDEFINED: "undefined: no derivative is known",
         Verdict.UNTRACED: "untraced: no record to go back through",
     }
 )

@@ -29,5 +29,6 @@ solve(last, 0, 1)
 step = int(slot.question.split("step ")[1][0])
 solve(slot, step + 1, step)
 step = int(number.question.split("step ")[1][0])
-found = backward(x[3 - step : 4])  # the steps up to this one, and no further
-solve(number, found, -found, found + 0.1)
+from_elsewhere = [1.1 ** (2**n) for n in range(4)]
+found = backward(from_elsewhere[3 - step :])  # the steps up to this one, and no further
+solve(number, found, -found, 1.1 * found)

@@ -1,0 +1,76 @@
+import numpy as np
+
+from lab import check
+
+assert x == [1, 1, 2, 3, 5, 8, 13, 21]
+
+
+def last(start, step):
+    """The last of six more values; a loop of its own, without the lesson's."""
+    values = list(start)
+    for _ in range(step[1]):
+        values.append(step[0](values))
+    return values[-1]
+
+
+def moved(values, function):
+    """How fast `function` changes with each of `values`: central differences."""
+    by = 1e-6 * np.eye(len(values))
+    values = np.array(values, dtype=float)
+    return [(function(values + d) - function(values - d)) / 2e-6 for d in by]
+
+
+def fibonacci_number(n):
+    return round(((1 + 5**0.5) / 2) ** n / 5**0.5)
+
+
+# x7 changes with x[k] as Fibonacci's numbers: 8, 13, 8, 5, 3, 2, 1, 1.
+fib_tape = [8, *(fibonacci_number(n) for n in (7, 6, 5, 4, 3, 2, 1))]
+assert fib_tape == [8, 13, 8, 5, 3, 2, 1, 1]
+adding = (lambda values: values[-2] + values[-1], 6)
+assert np.allclose(moved([1, 1], lambda v: last(v, adding)), [8, 13], rtol=1e-8)
+assert list(fibonacci.trace().scans[1].tapes[0].final[::-1]) == fib_tape
+assert bench.state.view == "taps"
+
+
+def windowed(u):
+    return sum(u[t] * (u[t - 1] + u[t + 1]) for t in range(1, 5))
+
+
+assert np.allclose(du, moved(u, windowed), rtol=1e-8)
+assert du == [1.0, 3.5, 6.0, 8.0, 7.0, 2.5]
+assert np.allclose(window.trace(wrt="u").outputs[1], du)
+assert window.steps == 4
+
+line_values = lab.trace([good], {start: [1.0, 2.0]}).outputs[0]
+assert list(line_values) == [3, 4, 5, 6, 7]
+assert list(lab.trace([bad], {start: [1.0, 2.0]}).outputs[0]) == [0, 4, -4, 12, -20]
+assert "x[t−2]·2" in str(lab.system(bad))
+assert "x[t−1]·2" in str(lab.system(good))
+seen = []
+u_, w_ = pt.dvector("u"), pt.dscalar("w")
+pytensor.scan(
+    lambda *arguments: seen.append(arguments) or arguments[2] * arguments[3] + arguments[0],
+    sequences=[{"input": u_, "taps": [-1, 0]}],
+    outputs_info=[pt.dscalar("x0")],
+    non_sequences=[w_],
+    return_updates=False,
+)
+assert len(seen[0]) == 4
+names = [argument.name for argument in seen[0]]
+assert names[:3] == ["u[t-1]", "u[t]", "x0[t-1]"], names
+
+calving = (lambda values: values[-3] + values[-1], 5)
+assert last([1, 1, 1], calving) == 9
+assert np.allclose(mine, moved([1, 1, 1], lambda v: last(v, calving)), rtol=1e-8)
+check.compare(cows.trace().outputs[1], mine, 1e-12)
+
+solve(given, 3, 2, 1, 4)
+solve(first, 13, 8, 5, 21, 1)
+solve(writes, "1, 3", "0, 1, 3", "-1, -3", 1)
+solve(reads, "0, 1, 3", "1, 3", "-1, -3, 0")
+solve(always, 0, 1, 2)
+solve(lasting, 98, 100, 99)
+others = [choice for choice in swapped.choices if choice != swapped.answer]
+solve(swapped, swapped.answer, *others)
+solve(third, "x[t−1]", "u[t]", "w", "u[t−1]")

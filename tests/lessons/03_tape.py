@@ -1,0 +1,58 @@
+from math import isclose, prod
+
+import numpy as np
+
+from lab import check
+
+
+def states_from(start, steps=4):
+    """The states of the loop in closed form."""
+    return [start ** (2**k) for k in range(steps + 1)]
+
+
+def rate(cost, start=0.95, by=1e-6):
+    """How fast a cost of all states changes with the start: a central difference."""
+    up, down = cost(states_from(start + by)), cost(states_from(start - by))
+    return (up - down) / (2 * by)
+
+
+powers = [2**k * 0.95 ** (2**k - 1) for k in (1, 2, 3, 4)]  # of x**2, x**4, x**8 and x**16
+assert np.allclose(gradients, powers, rtol=1e-13)
+summed = square.trace(cost="sum")
+assert isclose(float(summed.outputs[1]), sum(powers), rel_tol=1e-13)
+assert isclose(rate(lambda s: sum(s[1:])), sum(powers), rel_tol=1e-8)
+assert isclose(float(sparse.outputs[1]), powers[1] + powers[3], rel_tol=1e-13)
+# The slot of x1 is made of its external gradient and of what came through x2.
+finished = summed.scans[1].tapes[0].final[::-1]
+assert round(float(finished[1]), 3) == 9.647
+assert round(float(finished[2]), 3) == 4.79
+
+assert list(last.scans[1].tapes[0].initial) == [1, 0, 0, 0, 0]
+reads = last.scans[1].tapes[0].reads
+added = {access.tap: access.values for access in reads}
+assert list(added[1]) == [0, 0, 0, 0]  # every step reads a zero that it adds
+assert len(three.scans[1].tapes[0].final) == 4
+
+with_more = square.with_steps(3).trace(cost=[2, 1, 1])
+found = float(with_more.outputs[1] - three.outputs[1])
+assert isclose(found, 2 * 0.95, rel_tol=1e-12)
+
+
+def distance(states):
+    return sum((state - want) ** 2 for state, want in zip(states[1:4], wanted, strict=True))
+
+
+assert isclose(mine, rate(distance), rel_tol=1e-7)
+check.compare(square.with_steps(3).trace(cost=external).outputs[1], mine, 1e-12)
+
+solve(steps_made, 10, 4, 16)
+assert "step 1 of grad_of_square write at position 2" in number.question
+made = 2 * x[3] * 2 * x[2] + 1
+solve(number, made, made - 1, 1, -made)
+assert "in dC/dx₂" in arrival.question
+solve(arrival, 3, 0, 1, 2, 4)
+solve(position, 10 - 3, 3, 8)
+solve(zeros, 1000, 999, 1, 1001)
+solve(grown, 2 * x[0], 1, 2.9)
+solve(values, 1001 + 1000, 1001, 2002, 1000)
+assert prod(len(s.final) for s in three.scans[1].tapes) + three.scans[1].steps == 7

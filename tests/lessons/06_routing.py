@@ -1,0 +1,74 @@
+from lab import check
+
+
+def moved(function, inputs, g):
+    """The gradient of sum(g * function) at every input, by moving its entries one by one."""
+    found = []
+    for number, given in enumerate(inputs):
+        sides = np.zeros(given.shape)
+        for place in range(given.size):
+            ends = []
+            for by in (1e-6, -1e-6):
+                changed = [np.array(one) for one in inputs]
+                changed[number][place] += by
+                ends.append(g @ np.asarray(function(*changed)))
+            sides[place] = (ends[0] - ends[1]) / 2e-6
+        found.append(sides)
+    return found
+
+
+assert (J == [[0, 1, 0, 0, 0], [0, 0, 1, 0, 0]]).all()
+(by_a,) = moved(lambda a: a[1:3], [a], np.array([10.0, 20.0]))
+check.compare(by_a, [0, 10, 20, 0, 0], 1e-8)
+g = np.array([10.0, 20.0, 30.0])
+by_x, by_y = moved(lambda x, y: np.where(condition, x, y), [x, np.array([7.0])], g)
+check.compare(by_y, [30], 1e-8)
+check.compare(by_x, [0, 0, 30], 1e-8)
+assert abs(up) < 1e-9
+assert abs(down - 1) < 1e-9
+assert [float(pt.grad(pt.maximum(v, 0), v).eval({v: by})) for by in (-1.0, 1.0)] == [0, 1]
+assert float(pt.grad(pt.maximum(v, 0), v).eval({v: 0.0})) == 1
+assert float(pt.grad(pt.switch(v > 0, v, 0), v).eval({v: 0.0})) == 0
+
+
+def overwrite(tape, y):
+    result = np.array(tape)
+    result[2] = y[0]
+    return result
+
+
+g = np.array([10.0, 20.0, 30.0, 40.0])
+assert (after == overwrite(tape, y)).all()
+for mine, theirs in zip(moved(overwrite, [tape, y], g), pullback(g), strict=True):
+    check.compare(mine, theirs, 1e-8)
+assert (total == [4, 7, 0]).all()
+
+# The numbers of the transposed step, from powers of 0.95: the second gradient loop's first.
+states = [0.95 ** (2**n) for n in range(5)]
+seeds = [1.0, 1.9, 1.9 * 2 * states[1], 1.9 * 4 * states[1] * states[2]]
+assert [round(seed, 3) for seed in seeds] == [1, 1.9, 3.429, 5.587]
+drawn = visual.transposed(second).text()
+assert all(f"{number:.4g}" in drawn for number in (*seeds[1:], 2 * states[3] * seeds[3]))
+# Later steps have sent 5 to x₁ and 8 to x₂; x₇ is 8 x₀ + 13 x₁.
+grown = [1, 0], [0, 1]
+for coefficients in grown:
+    for _ in range(6):
+        coefficients.append(coefficients[-1] + coefficients[-2])
+assert [coefficients[7] for coefficients in grown] == [8, 13]
+check.compare(fibonacci.outputs[1], [8, 13], 1e-12)
+
+window, newest = np.array([1.0, 2.0, 3.0]), np.array([4.0])
+g = np.array([10.0, 20.0, 30.0])
+shifted = moved(lambda w, y: np.append(w[1:], y), [window, newest], g)
+for mine, true, ours in zip(
+    back(g), shifted, structural.vjp(push, [window, newest])[1](g), strict=True
+):
+    check.compare(np.array(mine), true, 1e-8)
+    check.compare(np.array(mine), ours, 1e-12)
+
+solve(cut, "[0, 10, 20, 0, 0]", "[10, 20]", "[10, 20, 0, 0, 0]")
+solve(twice, 30, 10, 15, 60, 20)
+solve(repeated, 30, 10, 60, 20)
+solve(written, "[10, 20, 0, 40]", "[10, 20, 30, 40]", "[10, 20, 40]")
+solve(kept, 2 * seeds[3], seeds[3], 0)
+solve(summed, 13, 5, 8, 40)

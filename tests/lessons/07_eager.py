@@ -1,0 +1,55 @@
+from math import isclose, prod
+
+from lab import check
+
+powers = [0.95 ** (2**n) for n in range(5)]
+assert isclose(float(grad(jump)(2.5)), 4 * 4.5**3, rel_tol=1e-14)
+assert isclose((jump(2.5 + 1e-6) - jump(2.5 - 1e-6)) / 2e-6, 364.5, rel_tol=1e-7)
+assert isclose(float(grad(square)(0.95)), 16 * 0.95**15, rel_tol=1e-14)
+run = recording(grad(square), 0.95)
+assert len(run.nodes) == 5
+drawn = visual.eager(run).text()
+assert drawn.count("3.706") >= 2  # each share of n₀, half of what is 7.413
+assert isclose(2 * powers[0] * prod(2 * v for v in powers[1:4]), 16 * 0.95**15, rel_tol=1e-14)
+second = recording(grad(grad(cube)), 2.0)
+assert [len(tape.nodes) for tape in second.tapes] == [10, 3]
+assert [tape.priority for tape in second.tapes] == [1, 2]
+assert float(second.nodes[12].value.value) == 3 * 2.0**2
+assert float(second.result.value) == 6 * 2.0
+assert float(grad(grad(grad(cube)))(2.0)) == 6
+third = recording(grad(grad(grad(cube))), 2.0)
+assert [tape.priority for tape in third.tapes] == [1, 2, 3]
+
+assert float(both(3.0)) == 9
+assert float(grad(both)(3.0)) == 6
+check.compare([(both(3 + 1e-6) - both(3 - 1e-6)) / 2e-6], [6.0], 1e-7)
+assert float(confused.result.value) == 0
+assert [tape.priority for tape in confused.tapes] == [2, 1]
+told = visual.eager(confused).text()
+assert "the result does not depend on the argument" in told
+
+
+def affine(x, a, b):
+    for _ in steps(1000):
+        x = a * x + b
+    return x
+
+
+by_x = recording(grad(affine), 1.0, 0.999, 0.1)
+assert len(by_x.nodes) - 1 == 2000
+sides = visual.two_tapes(gallery.loops["square"]).text()
+assert "no bookkeeping that grows with the steps" in sides
+assert sides.count("40 bytes of numbers") == 2
+
+values = [0.5]
+for _ in range(3):
+    values.append(values[-1] ** 2 + values[-1])
+assert isclose(mine, prod(2 * value + 1 for value in values[:3]), rel_tol=1e-13)
+assert isclose(end.value, values[-1])
+
+solve(slope, 4 * 4.5**3, 410.0625, 62.5, 4)
+solve(count, 5, 4, 8)
+solve(twice, twice.choices[0], *twice.choices[1:])
+solve(nodes, 2000, 1000, 1001, 2001, 3)
+solve(opened, 3, 1, 2, 8)
+solve(mixed, 6, 9, 3, 1)

@@ -1,0 +1,73 @@
+from math import isclose, prod
+
+from lab import check
+
+sizes = {kept.name: kept.bytes for kept in explained.scans[0].stored}
+assert sizes["x"] == sizes["gradient of x"] == 8 * 1_000_001
+assert sizes["gradient of r"] >= 8 * 1_000_000
+summed = gallery.loops["fibonacci"].build()
+kept_of_sum = lab.explain(summed.node.outputs[0][-1], summed.inputs["x"]).scans[0].stored
+assert [kept.name for kept in kept_of_sum] == ["gradient of x"]
+
+peaks = []
+for keep in (False, True):
+    tracemalloc.start()
+    once(keep)
+    peaks.append(tracemalloc.get_traced_memory()[1] / 1e6)
+    tracemalloc.stop()
+assert 4.0 < peaks[1] < 4.3
+assert peaks[0] < 0.2
+ends = [forwards(np.linspace(0.1, 0.9, 1000) + by, 5, False)[0] for by in (1e-7, -1e-7)]
+_, few_kept = forwards(np.linspace(0.1, 0.9, 1000), 5, True)
+check.compare(backwards(few_kept, np.ones(1000)), (ends[0] - ends[1]) / 2e-7, 1e-5)
+
+states = [0.95 ** (2**n) for n in range(5)]
+assert isclose(buffer[0], states[4])
+assert isclose(buffer[1], states[3])
+assert "8 rows → 2 rows" in str(fibonacci)
+assert "x: 1 without the gradient, 5 with it" in str(both)
+assert "5 rows → 1 value" in str(lab.compiled(square))
+# By the short buffer, rows 0, 2 and 4 are all x₄, rows 1 and 3 are x₃.
+wrong = prod(2 * states[n] for n in (4, 3, 4, 3))
+first = broken.rows[0]
+assert isclose(float(first.true), 16 * 0.95**15, rel_tol=1e-12)
+assert isclose(float(first.broken), wrong, rel_tol=1e-12)
+drawn = visual.breaking(broken).text()
+assert f"{states[4]:.4f}" in drawn
+assert "step 1" in drawn
+
+assert float(short.trace().outputs[1]) == 0
+assert isclose(2.161, 4 * states[3] * states[2], rel_tol=1e-3)
+
+
+def by_limit(limit):
+    """The gradient by r of the last `limit` steps: the states before them held fixed."""
+    x, slope = [0.2], 0.0
+    for _ in range(6):
+        x.append(3.7 * x[-1] * (1 - x[-1]))
+    for value in x[6 - limit : 6]:
+        slope = slope * 3.7 * (1 - 2 * value) + value * (1 - value)
+    return slope
+
+
+for limit in (1, 2, 3, 4, 5, 6):
+    found = replace(logistic, truncate_gradient=limit).trace(wrt="r").outputs[1]
+    assert isclose(float(found), by_limit(limit), rel_tol=1e-10)
+assert isclose(float(by_r), by_limit(6), rel_tol=1e-10)
+assert [len(square.derivative(order).genealogy) for order in (1, 2, 3)] == [2, 4, 8]
+assert len(made.genealogy) == 16
+assert "reads x of 1" in visual.genealogy(square.trace(order=3)).text()
+
+x, slopes = 0.3, []
+for _ in range(100):
+    slopes.append(3.7 * (1 - 2 * x))
+    x = 3.7 * x * (1 - x)
+assert isclose(mine, prod(slopes), rel_tol=1e-9)
+assert len(checkpoints) + len(stretch) == 20
+
+solve(memory, 8, 1, 0, 16)
+solve(measured, 4, 0.5, 8)
+solve(sums, 0, 1, 2)
+solve(ring, "x₄", "x₂", "x₃", "nothing")
+solve(truncated, 0, 7.413, 2.161)
+solve(scans, 32, 6, 16, 10)

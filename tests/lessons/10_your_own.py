@@ -1,0 +1,88 @@
+import io
+import sys
+from contextlib import redirect_stderr
+from math import isclose, tanh
+
+from lab import check
+from visual.cli import main
+
+
+def by_hand(weight, start=0.1):
+    state, total, states = start, 0.0, []
+    for value in (0.2, -0.4, 0.3, 0.5):
+        state = tanh(weight * state + value)
+        states.append(state)
+        total += (state - 0.5) ** 2
+    return total, states
+
+
+total, states = by_hand(0.8)
+slope = (by_hand(0.8 + 1e-6)[0] - by_hand(0.8 - 1e-6)[0]) / 2e-6
+assert isclose(float(trace.outputs[0]), total, rel_tol=1e-13)
+assert isclose(float(trace.outputs[1]), slope, rel_tol=1e-8)
+assert trace.verify() < 1e-12
+told = str(lab.compare(cost, w, given=given))
+assert "Both pullbacks give the same gradients" in told
+assert "Nowhere" in told
+told = str(explained)
+assert "every backward step reads h[t−1] and h[t] of the loop" in told
+assert "No known trap found" in " ".join(told.split())
+assert "for t = 0, …, n−1" in told
+check.compare(by_states.eval({x0: 0.95}, mode="FAST_COMPILE"), [0.0, 0.0, 0.0, 1.0], 1e-15)
+assert [type(trap).__name__ for trap in lab.explain(xs[-1], xs).traps] == ["GradientOfOutput"]
+both = {type(trap).__name__ for trap in lab.explain(ds[-1], v).traps}
+assert both == {"TapsOutOfOrder", "TruncatedGradient"}
+
+assert (folder / "tapes.pdf").read_bytes().startswith(b"%PDF")
+assert (folder / "tapes.svg").read_text(encoding="utf-8").startswith("<svg")
+page = (folder / "tapes.html").read_text(encoding="utf-8")
+assert page.count("<svg") >= 2
+assert "http://" not in page.replace("http://www.w3.org/", "")
+assert "https://" not in page
+assert f"{states[0]:.4g}" in (folder / "tapes.txt").read_text(encoding="utf-8")
+with redirect_stderr(io.StringIO()):  # where its progress is told on a slow machine
+    visual.export(derivative, folder / "pictures", formats=("svg",), given=given)
+made = {file.name for file in (folder / "pictures").iterdir()}
+
+assert {"index.html", "tapes.svg", "unrolled.svg", "phases.svg"} <= made
+
+(folder / "mine.py").write_text(
+    """import pytensor.tensor as pt, pytensor
+def graph():
+    w = pt.dscalar("w")
+    xs = pytensor.scan(lambda x: w * x, outputs_info=[pt.constant(1.0, dtype="float64")], n_steps=3,
+                       return_updates=False)
+    return xs[-1], w
+""",
+    encoding="utf-8",
+)
+sys.path.insert(0, str(folder))
+assert not main(["explain", "mine:graph", "-o", str(folder / "mine.html")])
+assert (folder / "mine.html").read_text(encoding="utf-8").count("<svg") >= 1
+
+# The gradient that each backward step leaves for the state before it, by the chain rule.
+back = [2 * (states[3] - 0.5)]
+for place in (3, 2, 1):
+    own = 2 * (states[place - 1] - 0.5)
+    back.append(back[-1] * 0.8 * (1 - states[place] ** 2) + own)
+back.append(back[-1] * 0.8 * (1 - states[0] ** 2))
+
+
+def last(rate):
+    value = 0.2
+    for _ in range(5):
+        value = rate * value * (1 - value)
+    return value
+
+
+second = (last(3.1 + 1e-4) - 2 * last(3.1) + last(3.1 - 1e-4)) / 1e-8
+assert isclose(float(mine), second, rel_tol=1e-4)
+assert run.verify() < 1e-9
+assert len(twice.genealogy) == 4
+
+solve(reads, "h[t−1] and h[t]", "h[t] only", "none: it computes tanh again")
+step = int(written.question.split("step ")[1][0])
+solve(written, back[step + 1], -back[step + 1], back[step])
+step = int(kept.question.split("step ")[1][0])
+solve(kept, step, step + 1)
+solve(chain, "[0, 0, 0, 1]", "[3.90, 2.16, 1.33, 1]", "[0, 0, 1.33, 1]")
