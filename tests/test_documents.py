@@ -23,7 +23,7 @@ from visual.pictures import PICTURES
 ROOT = Path(__file__).parent.parent
 DOCUMENTS = {
     name: (ROOT / name).read_text(encoding="utf-8")
-    for name in ("README.md", "CONTRIBUTING.md", "hosting/README.md")
+    for name in ("README.md", "CONTRIBUTING.md", "binder/README.md")
 }
 README = DOCUMENTS["README.md"]
 BY_HAND = "# by hand"
@@ -140,7 +140,7 @@ def test_the_lesson_for_contributors_runs_and_becomes_a_page(tmp_path):
 
 def test_the_map_names_files_that_are_there():
     paths = re.findall(
-        r"`((?:lab|visual|tests|notebooks|hosting|binder)/[\w./]*)`", "".join(DOCUMENTS.values())
+        r"`((?:lab|visual|tests|notebooks|binder)/[\w./]*)`", "".join(DOCUMENTS.values())
     )
     assert len(paths) > 30
     assert [path for path in paths if not (ROOT / path).exists()] == []

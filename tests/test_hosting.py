@@ -14,8 +14,8 @@ import pytest
 import yaml
 
 ROOT = Path(__file__).parent.parent
-TOLD = (ROOT / "hosting" / "README.md").read_text(encoding="utf-8")
-VALUES = yaml.safe_load((ROOT / "hosting" / "values.yaml").read_text(encoding="utf-8"))
+TOLD = (ROOT / "binder" / "README.md").read_text(encoding="utf-8")
+VALUES = yaml.safe_load((ROOT / "binder" / "values.yaml").read_text(encoding="utf-8"))
 
 
 def dockerfile(folder):
