@@ -8,9 +8,13 @@ settings.register_profile("suite", deadline=None, derandomize=True, max_examples
 settings.load_profile("suite")
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser():
-    """Chromium, started once; a test opens a page in it, or a context, and closes that."""
+    """Chromium, started once a file; a test opens a page in it, or a context, and closes that.
+
+    Not once for all: while it is open, Playwright's event loop counts as running in this thread,
+    and code that asks for one would find it.
+    """
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
@@ -19,7 +23,7 @@ def browser():
         browser.close()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def page(browser):
     """A page in which pictures are measured, one after another."""
     return browser.new_page()
