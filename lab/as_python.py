@@ -15,7 +15,6 @@ import pytensor.scalar as ps
 import pytensor.tensor as pt
 from pytensor.graph.basic import Apply, Constant, Variable
 from pytensor.graph.traversal import toposort
-from pytensor.scan.op import Scan
 from pytensor.tensor.blockwise import Blockwise
 from pytensor.tensor.elemwise import CAReduce, DimShuffle, Elemwise
 from pytensor.tensor.random.type import RandomGeneratorType
@@ -23,7 +22,7 @@ from pytensor.tensor.type import TensorType
 
 from lab.errors import LabError
 from lab.operations import PRODUCTS, index_parts
-from lab.scan import inner_graph, is_scan
+from lab.scan import inner_graph, is_scan, settings_text
 
 TAKEN = {"np", "pt", "ps", "pytensor", "Scan", "ScanInfo", "sys", "step", "inf", "nan"}
 TAKEN |= {"until", "Mode", "MODE", "NullType", "grad", "given", "wrt", "cost", "results", "build"}
@@ -101,15 +100,12 @@ class PythonWriter:
         for argument in arguments:
             self.declare(argument)
         self.write(results)
-        op = node.op
         scan = self.new("scan")
         self.lines += [
             f"{scan} = Scan(",
             f"    [{', '.join(self.names[v] for v in arguments)}],",
             f"    [{', '.join(map(self.use, results))}],",
-            f"    {op.info!r},",
-            f"    truncate_gradient={op.truncate_gradient!r},",
-            f"    name={op.name or 'scan_fn'!a},",
+            *(f"    {setting}," for setting in settings_text(node.op)),
             ")",
         ]
         return f"{scan}.make_node({', '.join(inputs)}).outputs" + (
@@ -159,11 +155,7 @@ def written(node: Apply, inputs: Sequence[str], use: Any) -> str:
         axis = "" if op.axis is None else f", axis={tuple(op.axis)!r}"
         return f"pt.{REDUCTIONS[kind]}({inputs[0]}{axis})"
     if kind in PRODUCTS:
-        return (
-            f"pt.matmul({', '.join(inputs)})"
-            if kind == "MatMul"
-            else f"pt.dot({', '.join(inputs)})"
-        )
+        return f"pt.{'matmul' if kind == 'MatMul' else 'dot'}({', '.join(inputs)})"
     if kind == "Subtensor" and core is op:
         return f"{inputs[0]}[{_indices(node, use)}]"
     if kind == "IncSubtensor" and core is op:
@@ -248,6 +240,3 @@ def _indices(node: Apply, use: Any) -> str:
 
     indices = [told(index) for index in index_parts(node)[2]]
     return ", ".join(indices) + ("," if len(indices) == 1 else "")
-
-
-__all__ = ["CannotWriteError", "PythonWriter", "Scan", "array", "constant"]

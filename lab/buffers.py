@@ -12,12 +12,13 @@ from typing import Any
 from pytensor.graph.basic import Apply, Variable
 from pytensor.graph.fg import FunctionGraph
 
+from lab.allocation import constant_value, destroys, rows_of_buffer
 from lab.canonical_form import index_text, written
 from lab.circular import Ring
 from lab.errors import LabError
 from lab.operations import index_parts, plain_name
 from lab.run import run
-from lab.scan import LoopVariable, ScanParts, constant_value, destroys, is_scan, rows_of_buffer
+from lab.scan import LoopVariable, ScanParts, is_scan
 from lab.tape import Kind, Tape
 
 LONGEST = 24  # letters that say how a number is computed; of a longer text, the number is enough

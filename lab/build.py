@@ -12,8 +12,9 @@ from pytensor.scan.utils import until
 from pytensor.tensor.random.type import random_generator_type
 from pytensor.tensor.type import TensorType
 
+from lab.allocation import fresh_buffer
 from lab.errors import ArgumentError, LabError, first_line, listing
-from lab.scan import LoopVariable, ScanParts, build_scan, fresh_buffer, outer_outputs
+from lab.scan import LoopVariable, ScanParts, build_scan, outer_outputs
 from lab.tape import Kind, Tape
 from lab.variables import Parameter, State
 

@@ -15,6 +15,7 @@ from typing import Any
 import pytensor
 from pytensor.graph.basic import Apply, Constant, Variable
 
+from lab.allocation import constant_value
 from lab.calling import scan_call
 from lab.cutting import cut_of, initial_of
 from lab.errors import ArgumentError, first_line, listing
@@ -23,7 +24,7 @@ from lab.formula import formulas
 from lab.graphs import scan_nodes
 from lab.loop import Loop
 from lab.operations import index_parts, plain_name
-from lab.scan import LoopVariable, ScanParts, constant_value, outer_inputs, outer_outputs, read_scan
+from lab.scan import LoopVariable, ScanParts, outer_inputs, outer_outputs, read_scan
 from lab.system import system
 from lab.system_text import Writer
 from lab.tape import Kind

@@ -16,11 +16,11 @@ from typing import Any
 
 import numpy as np
 import pytensor
-from pytensor.configdefaults import config
 from pytensor.graph.basic import Apply, Variable
 
 from lab import storing
 from lab.arrays import same
+from lab.backtraces import without_backtraces
 from lab.both_pullbacks import Answer, Outcome, differentiate, outcome
 from lab.cotangent import Disconnected
 from lab.differences import Estimate, along
@@ -203,8 +203,7 @@ def compare(
     if isinstance(order, bool) or not isinstance(order, int) or order < 1:
         raise ArgumentError(f"order = {order!r}: expected 1, 2, 3, …")
     asked = subject_of(subject, wrt, given, cotangents, cost, of)
-    # Where in a program a variable was made, PyTensor notes for its error messages, at length.
-    with config.change_flags(traceback__limit=0):
+    with without_backtraces():
         return _compared(asked, order)
 
 

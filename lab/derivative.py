@@ -10,12 +10,13 @@ from pytensor.gradient import DisconnectedInputError, NullTypeGradError, grad
 from pytensor.graph.basic import Apply, Variable
 from pytensor.graph.traversal import ancestors
 
+from lab.backtraces import without_backtraces
 from lab.cotangent import is_continuous
 from lab.derivation import PullbackRule
 from lab.errors import ArgumentError, GradientError, GraphError, LabError
 from lab.graphs import require_scan, scan_nodes, with_tapes
 from lab.progress import is_watched, pause
-from lab.scan import outer_outputs, without_backtraces
+from lab.scan import outer_outputs
 
 MANY_SCANS = 32
 NAN = "`grad` encountered a NaN. "  # so PyTensor begins to tell of any undefined gradient

@@ -12,19 +12,12 @@ from pytensor.graph.basic import Apply, Variable
 from pytensor.graph.fg import FunctionGraph
 from pytensor.graph.traversal import toposort
 
+from lab.allocation import destroys, is_freshly_allocated
 from lab.buffers import Rows, all_rows, buffer, rows, rows_asked, step_count
 from lab.compiled_graph import Change, Fate, ScanAfter, ScanBefore
 from lab.operations import plain_name
 from lab.rewriting import REVERT, Rewriting
-from lab.scan import (
-    LoopVariable,
-    ScanParts,
-    destroys,
-    inner_graph,
-    is_freshly_allocated,
-    is_scan,
-    read_scan,
-)
+from lab.scan import LoopVariable, ScanParts, inner_graph, is_scan, read_scan
 from lab.tape import Kind
 
 BY_HISTORY = "followed through the rewrites"

@@ -12,10 +12,10 @@ from pytensor.graph.basic import Apply, Constant, Variable
 from pytensor.graph.op import HasInnerGraph
 from pytensor.graph.rewriting.utils import rewrite_graph
 
+from lab.backtraces import without_backtraces
 from lab.expression import STRENGTH, Call, Expression, Leaf, Number, Slice, leaves_of
 from lab.operations import FUNCTIONS, TRANSPARENT, describe, index_parts, is_lossy, reshaped
 from lab.progress import pause
-from lab.scan import without_backtraces
 
 # Rewrites that move the adding of an axis into every factor, which is harder to read.
 SPREADING = ("local_dimshuffle_lift", "local_dot_to_mul")

@@ -5,14 +5,15 @@ from typing import Any
 
 from pytensor.graph.basic import Apply, Variable
 
+from lab.allocation import constant_value
 from lab.cutting import Cut, cut_of, initial_of
 from lab.scan import (
     LoopVariable,
     ScanParts,
-    constant_value,
     is_scan,
     outer_inputs,
     read_scan,
+    stops_by_itself,
     unique_names,
 )
 from lab.tape import Kind
@@ -58,7 +59,7 @@ def _counted_from_start(cut: Cut, part: LoopVariable) -> Cut:
     if maker is None or not maker[1].kind.is_state:
         return cut
     made = constant_value(node.inputs[0])
-    if made is None or node.op.info.as_while:
+    if made is None or stops_by_itself(node):
         return Cut(part.outer_input)
     return replace(cut, first=cut.first + made + maker[1].tape.origin)
 

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from lab import storing
+from lab.allocation import constant_value
 from lab.derivation import Derivation, ReadingGroup
 from lab.errors import listing
-from lab.scan import LoopVariable, constant_value, outer_inputs
+from lab.scan import LoopVariable, outer_inputs
 from lab.tape import Kind
 
 

@@ -6,8 +6,9 @@ from pytensor.graph.basic import Apply, Constant, Variable
 from pytensor.tensor.blockwise import Blockwise
 from pytensor.tensor.elemwise import CAReduce, DimShuffle, Elemwise
 
+from lab.allocation import index_entries
 from lab.expression import STRENGTH
-from lab.scan import index_entries, is_scan
+from lab.scan import is_scan
 
 PRODUCTS = ("Dot", "MatMul", "Dot22", "BatchedDot")
 # Operations that leave the numbers as they are.

@@ -24,6 +24,7 @@ from pytensor.scan.op import Scan
 from pytensor.tensor.type import TensorType
 
 from lab import rows
+from lab.allocation import constant_value, is_freshly_allocated
 from lab.cotangent import (
     Connected,
     Disconnected,
@@ -55,8 +56,6 @@ from lab.scan import (
     ScanParts,
     TapeScan,
     build_scan,
-    constant_value,
-    is_freshly_allocated,
     outer_inputs,
     outer_outputs,
     read_scan,

@@ -12,6 +12,7 @@ from pytensor.graph.basic import Variable
 from pytensor.graph.traversal import ancestors
 from pytensor.raise_op import Assert
 
+from lab.allocation import constant_value, is_cut_to, is_freshly_allocated
 from lab.cotangent import Disconnected, cast_like, gradient_dtype, status_of
 from lab.derivation import (
     PullbackRule,
@@ -24,15 +25,7 @@ from lab.derivation import (
     Total,
     symbol,
 )
-from lab.scan import (
-    LoopVariable,
-    ScanParts,
-    build_scan,
-    constant_value,
-    is_cut_to,
-    is_freshly_allocated,
-    outer_outputs,
-)
+from lab.scan import LoopVariable, ScanParts, build_scan, outer_outputs
 from lab.tape import Kind, Tape
 
 

@@ -17,9 +17,11 @@ from pytensor.graph.traversal import toposort
 from pytensor.tensor.basic import AllocEmpty
 from pytensor.tensor.subtensor import IncSubtensor, Subtensor
 
+from lab.allocation import index_entries
+from lab.backtraces import without_backtraces
 from lab.errors import ArgumentError, GraphError, first_line
 from lab.progress import Progress, pause
-from lab.scan import ScanParts, inner_graph, is_scan, read_scan, without_backtraces
+from lab.scan import ScanParts, inner_graph, is_scan, read_scan
 from lab.stepping import LoopRun, Recording, refuse_unwritten
 
 # What the operations of a graph raise when their inputs do not fit.
@@ -295,7 +297,7 @@ def _is_cut(variable: Variable) -> bool:
 def _index_with(node: Apply, rows: np.ndarray, values: Mapping[Variable, Any]) -> np.ndarray:
     """What the indices of `node`, a read or a write of a part, select from `rows`."""
     first = 1 if isinstance(node.op, Subtensor) else 2
-    reader = Subtensor(node.op.idx_list)
+    reader = Subtensor(index_entries(node))
     cell: list[Any] = [None]
     reader.perform(node, [rows, *(values[v] for v in node.inputs[first:])], [cell])
     return np.atleast_1d(cell[0])

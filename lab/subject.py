@@ -11,20 +11,14 @@ from pytensor.graph.basic import Apply, Constant, Variable
 from pytensor.graph.traversal import ancestors
 from pytensor.tensor.type import TensorType
 
+from lab.allocation import fresh_buffer
 from lab.build import as_weights
 from lab.calling import ScanCall, scan_call, traced_step
 from lab.errors import ArgumentError, listing
 from lab.graphs import require_scan, scan_nodes
 from lab.loop import Loop
 from lab.run import run, unwritten_rows
-from lab.scan import (
-    LoopVariable,
-    fresh_buffer,
-    is_scan,
-    outer_inputs,
-    read_scan,
-    unique_names,
-)
+from lab.scan import LoopVariable, is_scan, outer_inputs, read_scan, unique_names
 from lab.tape import Kind
 
 if TYPE_CHECKING:

@@ -19,7 +19,6 @@ from typing import Any
 
 from pytensor.graph.basic import Apply, Variable
 from pytensor.graph.traversal import toposort
-from pytensor.scan.op import Scan
 
 from lab import storing
 from lab.cutting import Cut
@@ -28,12 +27,7 @@ from lab.expression import PLAIN, Expression, Leaf, Number, Style
 from lab.formula import formulas
 from lab.graphs import scan_nodes
 from lab.naming import argument_name, cuts_of, maker_of, symbols_of
-from lab.scan import (
-    LoopVariable,
-    is_scan,
-    outer_inputs,
-    read_scan,
-)
+from lab.scan import LoopVariable, is_scan, outer_inputs, read_scan
 from lab.step_values import argument_leaves, targets
 from lab.tape import Kind, Tape
 from lab.trace import Formula
@@ -176,7 +170,7 @@ def system(
 
 def the_scan(subject: Any) -> Apply:
     """The only Scan that `subject` is, or depends on; GraphError if there is another number."""
-    if isinstance(subject, Apply) and isinstance(subject.op, Scan):
+    if isinstance(subject, Apply) and is_scan(subject):
         return subject
     if not isinstance(subject, Variable):
         raise ArgumentError(

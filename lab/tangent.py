@@ -23,14 +23,7 @@ from pytensor.tensor.math import Dot
 
 from lab.cotangent import cast_like, is_continuous
 from lab.errors import ArgumentError, GradientError, GraphError, first_line, listing
-from lab.scan import (
-    LoopVariable,
-    ScanParts,
-    build_scan,
-    is_scan,
-    outer_outputs,
-    read_scan,
-)
+from lab.scan import LoopVariable, ScanParts, build_scan, is_scan, outer_outputs, read_scan
 from lab.tape import Kind
 
 # These leave out an input without a tangent; all other operations take zeros for it.

@@ -14,9 +14,10 @@ from pytensor.graph.basic import Apply, Variable
 from pytensor.graph.traversal import toposort
 from pytensor.tensor.random.op import RandomVariable
 
+from lab.allocation import constant_value
 from lab.cutting import cut_of, is_cut_by_tap
 from lab.operations import TRANSPARENT, plain_name
-from lab.scan import ScanParts, constant_value, is_scan, read_scan
+from lab.scan import ScanParts, is_scan, read_scan
 from lab.tape import Kind
 from lab.trap_types import (
     GradientOfOutput,

@@ -20,11 +20,11 @@ from twins import assert_twin
 import lab
 import visual
 from lab import ArgumentError, GraphError, gallery
+from lab.allocation import destroys
 from lab.buffers import Kept
 from lab.compiled_graph import Fate
 from lab.graphs import scan_nodes
 from lab.rewriting import History, rewritten
-from lab.scan import destroys
 from lab.tape import Kind
 from visual.cli import main
 

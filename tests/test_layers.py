@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
+INTERNALS = {"ScanInfo", "info", "mit_mot_in_slices", "unfreeze", "make_thunk", "idx_list"}
 FORBIDDEN = {"visual", "matplotlib", "IPython", "ipywidgets", "anywidget", "pygraphviz"}
 
 
@@ -43,10 +44,31 @@ def test_importing_the_engine_leaves_out_what_loops_do_not_need():
     assert done.stdout.startswith("[]\n<function where"), done.stderr
 
 
-def test_layout_of_a_scan_is_known_in_one_file():
-    for path in (ROOT / "lab").rglob("*.py"):
-        if path.name not in ("scan.py", "run.py"):
-            text = path.read_text()
-            assert "mit_mot_in_slices" not in text, path.name
-            assert "make_thunk" not in text, path.name
-            assert "idx_list" not in text, path.name
+def names(path):
+    """Everything that a file calls by its name: imports, variables and attributes."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Attribute):
+            yield node.attr
+        elif isinstance(node, ast.Name):
+            yield node.id
+        elif isinstance(node, ast.Import | ast.ImportFrom):
+            yield from (alias.name for alias in node.names)
+
+
+def test_internals_of_pytensor_are_known_in_three_files():
+    found = {
+        path.relative_to(ROOT).as_posix(): INTERNALS & set(names(path))
+        for package in ("lab", "visual")
+        for path in (ROOT / package).rglob("*.py")
+    }
+    assert {path: used for path, used in found.items() if used} == {
+        "lab/scan.py": {"ScanInfo", "info", "mit_mot_in_slices", "unfreeze"},
+        "lab/allocation.py": {"idx_list"},
+        "lab/run.py": {"make_thunk"},
+    }
+
+
+def test_the_checker_sees_an_internal(tmp_path):
+    path = tmp_path / "wrong.py"
+    path.write_text("def f(node):\n    return node.op.info.n_seqs\n")
+    assert INTERNALS & set(names(path)) == {"info"}
