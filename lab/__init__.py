@@ -48,7 +48,8 @@ if TYPE_CHECKING:
     from lab.breakage import Breakage, Truth, break_rule, truth
     from lab.breaking import BROKEN, BrokenRule
     from lab.canonical_form import Canonical, canonical
-    from lab.comparison import Comparison, compare
+    from lab.comparing import compare
+    from lab.comparison import Comparison
     from lab.compiled_graph import Compiled
     from lab.compiling import compiled
     from lab.explanation import Explanation, explain
@@ -131,7 +132,7 @@ _LATER = {
     "Compiled": "compiled_graph",
     "compiled": "compiling",
     "break_rule": "breakage",
-    "compare": "comparison",
+    "compare": "comparing",
     "Comparison": "comparison",
     "Breakage": "breakage",
     "dot_product": "adjoint",

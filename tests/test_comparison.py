@@ -16,7 +16,8 @@ from trap_graphs import new_draws
 import lab
 from lab import ArgumentError, GraphError, gallery
 from lab.breaking import BROKEN
-from lab.comparison import SIDES, Agreement, compare
+from lab.comparing import SIDES, compare
+from lab.comparison import Agreement
 from lab.cotangent import Disconnected
 from lab.differences import along
 from lab.facets import Aspect

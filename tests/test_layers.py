@@ -72,3 +72,20 @@ def test_the_checker_sees_an_internal(tmp_path):
     path = tmp_path / "wrong.py"
     path.write_text("def f(node):\n    return node.op.info.n_seqs\n")
     assert INTERNALS & set(names(path)) == {"info"}
+
+
+def keeps_with_a_lock(path):
+    """Whether a file has the property of functools, which locks threads out; see `lab.kept`."""
+    tree = ast.walk(ast.parse(path.read_text()))
+    froms = [node for node in tree if isinstance(node, ast.ImportFrom)]
+    return any(
+        f"{f.module} {a.name}" == "functools cached_property" for f in froms for a in f.names
+    )
+
+
+def test_properties_are_kept_without_a_lock(tmp_path):
+    paths = [path for package in ("lab", "visual") for path in (ROOT / package).rglob("*.py")]
+    assert not [path.name for path in paths if keeps_with_a_lock(path)]
+    wrong = tmp_path / "wrong.py"
+    wrong.write_text("from functools import cache, cached_property\n")
+    assert keeps_with_a_lock(wrong)

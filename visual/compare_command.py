@@ -7,7 +7,8 @@ from typing import Any
 from pytensor.graph.basic import Apply
 
 from lab import Loop
-from lab.comparison import Comparison, compare
+from lab.comparing import compare
+from lab.comparison import Comparison
 from lab.errors import ArgumentError
 from lab.gallery import loops
 from visual.comparing_page import save_comparison
