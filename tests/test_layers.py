@@ -78,9 +78,8 @@ def keeps_with_a_lock(path):
     """Whether a file has the property of functools, which locks threads out; see `lab.kept`."""
     tree = ast.walk(ast.parse(path.read_text()))
     froms = [node for node in tree if isinstance(node, ast.ImportFrom)]
-    return any(
-        f"{f.module} {a.name}" == "functools cached_property" for f in froms for a in f.names
-    )
+    found = {f"{node.module}.{alias.name}" for node in froms for alias in node.names}
+    return "functools.cached_property" in found
 
 
 def test_properties_are_kept_without_a_lock(tmp_path):

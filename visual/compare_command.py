@@ -10,7 +10,7 @@ from lab import Loop
 from lab.comparing import compare
 from lab.comparison import Comparison
 from lab.errors import ArgumentError
-from lab.gallery import loops
+from visual.choices import add_theme
 from visual.comparing_page import save_comparison
 from visual.loading import made_by
 
@@ -34,7 +34,7 @@ def add_compare(commands: Any) -> None:
         metavar="FILE",
         help=".py is a script for a maintainer; .html, .txt or a picture; - is the screen (-)",
     )
-    parser.add_argument("--theme", default="light", metavar="NAME", help="light, dark or print")
+    add_theme(parser)
     parser.set_defaults(run=_compare)
 
 
@@ -48,7 +48,7 @@ def _compare(options: argparse.Namespace) -> None:
 
 def compared(name: str, order: int) -> Comparison:
     """The comparison of what a person names on the command line."""
-    made = loops[name] if name in loops else made_by("NAME", name)
+    made = made_by("NAME", name)
     if isinstance(made, Loop | Apply):
         return compare(made, order=order)
     if not isinstance(made, tuple) or len(made) not in (2, 3):

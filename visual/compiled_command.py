@@ -9,8 +9,8 @@ from pytensor.graph.basic import Variable
 from lab import Loop, compiled, shortened
 from lab.compiled_graph import Compiled
 from lab.errors import ArgumentError
-from lab.gallery import loops
 from visual.buffer_cells import compiled as picture
+from visual.choices import add_theme
 from visual.files import check_path, save, write_whole
 from visual.loading import made_by
 from visual.page import to_page
@@ -43,7 +43,7 @@ def add_compiled(commands: Any) -> None:
         metavar="FILE",
         help=".svg, .pdf, .png, .html or .txt; - is the screen (-)",
     )
-    parser.add_argument("--theme", default="light", metavar="NAME", help="light, dark or print")
+    add_theme(parser)
     parser.set_defaults(run=_compiled)
 
 
@@ -51,7 +51,7 @@ def _compiled(options: argparse.Namespace) -> None:
     theme_named(options.theme)
     if options.out != "-":
         check_path(Path(options.out))
-    made = loops[options.graph] if options.graph in loops else made_by("NAME", options.graph)
+    made = made_by("NAME", options.graph)
     if options.too_late:
         _too_late(made, options)
         return

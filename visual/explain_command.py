@@ -5,7 +5,7 @@ from typing import Any
 
 from lab import Loop, explain
 from lab.errors import ArgumentError
-from lab.gallery import loops
+from visual.choices import add_theme
 from visual.explaining import save_explanation
 from visual.loading import made_by
 
@@ -24,7 +24,7 @@ def add_explain(commands: Any) -> None:
         "-o", "--out", default="-", metavar="FILE", help=".html or .txt; - is the screen (-)"
     )
     parser.add_argument("--scan", type=int, metavar="N", help="only this Scan, on the screen")
-    parser.add_argument("--theme", default="light", metavar="NAME", help="light, dark or print")
+    add_theme(parser)
     parser.set_defaults(run=_explain)
 
 
@@ -43,7 +43,7 @@ def _explain(options: argparse.Namespace) -> None:
 
 def _graph(name: str) -> tuple[Any, Any]:
     """A cost and what to differentiate it by."""
-    made = loops[name] if name in loops else made_by("NAME", name)
+    made = made_by("NAME", name)
     if isinstance(made, Loop):
         graph = made.build()
         return made.cost(graph), next(iter(graph.inputs[v] for v in made.variables))

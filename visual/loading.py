@@ -11,8 +11,6 @@ from lab.gallery import loops
 
 def loop_named(name: str, option: str = "--loop") -> Loop:
     """A gallery loop, or what ``module:function`` names; the `option` is quoted in errors."""
-    if name in loops:
-        return loops[name]
     loop = made_by(option, name)
     if not isinstance(loop, Loop):
         raise ArgumentError(f"{option} {name}: expected a lab.Loop, not {type(loop).__name__}.")
@@ -20,7 +18,9 @@ def loop_named(name: str, option: str = "--loop") -> Loop:
 
 
 def made_by(option: str, name: str) -> Any:
-    """What ``module:function`` names, or returns."""
+    """A gallery loop, or what ``module:function`` names or returns."""
+    if name in loops:
+        return loops[name]
     module, colon, function = name.partition(":")
     if not colon:
         raise ArgumentError(
