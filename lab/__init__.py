@@ -2,21 +2,32 @@
 
 What you can do, and the name for it:
 
-- declare a loop: `Loop`, of `State`, `Sequence`, `Parameter`, `RandomState`, `until`;
-  or take one from `gallery.loops`
-- differentiate it: `derivative`; one Scan alone: `derive`, `pullback`
-- read it as equations: `Loop.system`, of a PyTensor graph `system`
+Loops
+- declare one: `Loop`, of `State`, `Sequence`, `Parameter`, `RandomState`, `until`; or take one
+  from `gallery.loops`
+- read it as equations: `Loop.system`; of a PyTensor graph: `system`
 - see what `pytensor.scan` makes of its arguments: `canonical`; what each variable is called:
   `vocabulary`; what becomes of one step, of none and of fewer: `few_steps`
-- have a graph of your own explained, with the traps it falls into: `explain`
-- see what happened: `trace`, as formulas `spelled`; whether it is right: `Trace.verify`, `check`
-- see which Scans and which rows of their buffers are left in a compiled function: `compiled`;
-  what is lost if the gradient is taken after that: `shortened`
+
+Derivatives
+- differentiate backwards, to any order: `derivative`; one Scan alone: `derive`, `pullback`
 - differentiate forwards: `pushforward`; hold a loop's two derivatives together: `dot_product`
 - ask what becomes of a tap pattern: `Tape.reverse`
-- route gradients by where, cat, narrow and clamp: `structural`
-- break a rule of the derivative and see where it shows: `BROKEN`, `break_rule`
+- see what every step read and wrote: `trace`; as formulas: `spelled`
+
+Whether they are right
+- compile the same graph: `Trace.verify`; finite differences and more: `check`
 - hold our pullback against PyTensor's own, and report what differs: `compare`
+- break a rule of the derivative and see where it shows: `BROKEN`, `break_rule`; several beside
+  the same true one: `truth`
+
+Graphs of your own
+- have one explained, with the traps it falls into: `explain`
+- see which Scans and which rows of their buffers are left in a compiled function: `compiled`;
+  what is lost if the gradient is taken after that: `shortened`
+
+Smaller systems
+- route gradients by where, cat, narrow and clamp: `structural`
 - differentiate plain Python, with a tape that is written while it runs: `eager`
 
 `lab` draws nothing; that is what `visual` is for.
@@ -125,29 +136,19 @@ __all__ = [
 
 # Pictures of loops need none of these, and should not wait for them.
 _LATER = {
-    "BROKEN": "breaking",
-    "BrokenRule": "breaking",
-    "Canonical": "canonical_form",
-    "canonical": "canonical_form",
-    "Compiled": "compiled_graph",
-    "compiled": "compiling",
-    "break_rule": "breakage",
-    "compare": "comparing",
-    "Comparison": "comparison",
-    "Breakage": "breakage",
-    "dot_product": "adjoint",
-    "DotProduct": "adjoint",
-    "explain": "explanation",
-    "Explanation": "explanation",
-    "few_steps": "single_step",
-    "FewSteps": "single_step",
-    "pushforward": "tangent",
-    "Shortened": "shortening",
-    "shortened": "shortening",
-    "Truth": "breakage",
-    "truth": "breakage",
-    "Vocabulary": "words",
-    "vocabulary": "words",
+    "adjoint": ("DotProduct", "dot_product"),
+    "breakage": ("Breakage", "Truth", "break_rule", "truth"),
+    "breaking": ("BROKEN", "BrokenRule"),
+    "canonical_form": ("Canonical", "canonical"),
+    "comparing": ("compare",),
+    "comparison": ("Comparison",),
+    "compiled_graph": ("Compiled",),
+    "compiling": ("compiled",),
+    "explanation": ("Explanation", "explain"),
+    "shortening": ("Shortened", "shortened"),
+    "single_step": ("FewSteps", "few_steps"),
+    "tangent": ("pushforward",),
+    "words": ("Vocabulary", "vocabulary"),
 }
 
 if not TYPE_CHECKING:
@@ -156,6 +157,7 @@ if not TYPE_CHECKING:
         """What is imported only when it is asked for."""
         if name in ("eager", "structural"):
             return import_module(f"lab.{name}")
-        if name in _LATER:
-            return getattr(import_module(f"lab.{_LATER[name]}"), name)
+        for module, names in _LATER.items():
+            if name in names:
+                return getattr(import_module(f"lab.{module}"), name)
         raise AttributeError(f"module 'lab' has no attribute {name!r}")

@@ -1,9 +1,15 @@
 """Data flows one way: the engine knows nothing of drawing."""
 
 import ast
+import re
 import subprocess
 import sys
 from pathlib import Path
+
+import pytest
+
+import lab
+import visual
 
 ROOT = Path(__file__).parent.parent
 INTERNALS = {"ScanInfo", "info", "mit_mot_in_slices", "unfreeze", "make_thunk", "idx_list"}
@@ -88,3 +94,19 @@ def test_properties_are_kept_without_a_lock(tmp_path):
     wrong = tmp_path / "wrong.py"
     wrong.write_text("from functools import cache, cached_property\n")
     assert keeps_with_a_lock(wrong)
+
+
+@pytest.mark.parametrize("package", [lab, visual], ids=lambda package: package.__name__)
+def test_everything_public_is_there_and_what_one_can_do_is_in_the_docstring(package):
+    public = {name: getattr(package, name) for name in package.__all__}
+    told = set(re.findall(r"`(\w+)", package.__doc__))
+    assert {name for name in public if name.islower()} - told == set()
+
+
+@pytest.mark.parametrize("package", [lab, visual], ids=lambda package: package.__name__)
+def test_what_is_imported_late_is_not_named_as_a_module(package):
+    """Else the module would take its place in the package as soon as it is imported."""
+    late = {name for names in package._LATER.values() for name in names}
+    assert late <= {*package.__all__}
+    modules = {path.stem for path in Path(package.__file__).parent.glob("*.py")}
+    assert late & modules == set()

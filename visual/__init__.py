@@ -1,25 +1,32 @@
 """The pictures of Scantape: from traces to scenes, from scenes to files.
 
+Any of eleven kinds, by its name
 - `draw`: a loop, or the derivative of a graph, and what you choose about it, as a picture
 - `export`: all pictures of it, with an index page
-- the pictures: `unrolled`, `rolled`, `tapes`, `ssa`, `genealogy`, `stepgraph` and `values` of a
-  trace, `equations` of a trace and a system, `taps` of a tape or trace, `phases` of a
-  derivation, `connections` of a derivative
-- `canonical`: what `pytensor.scan` was given, and what its Scan got
+
+One kind each
+- of a trace: `unrolled`, `rolled`, `tapes`, `ssa`, `taps`, `genealogy`, `stepgraph` and `values`;
+  of a trace and a system: `equations`
+- of a derivation: `phases`; of a derivative: `connections`
+- of what `pytensor.scan` was given, and what its Scan got: `canonical`
+- of a compiled graph, its buffers slot by slot: `compiled`
+- of our pullback beside PyTensor's own, a `lab.Comparison`: `comparing`
+- of a broken rule, a `lab.Breakage`: `breaking`
+- of where, cat, narrow and clamp at your arrays: `routing`; of a step of a tape in these terms:
+  `transposed`; of a loop's two derivatives and their products: `dot_product`
+- of a recording of `lab.eager`: `eager`; of a loop on both kinds of tapes: `two_tapes`
+- the eight figures of the square loop: `figure`
+
+To walk through, to choose from, to answer
+- `Stepper`: pictures to walk through, in a notebook or as a page
+- `Workbench`: a loop with controls for all that can be chosen about it, in a notebook
+- `Atlas`: a grid of loops, taps, orders and costs to choose from, as one page without Python
 - `Exercise`, `Exercises`: questions about a trace, checked and explained; as a page without Python;
   `Question`: one of your own
-- `compiled`: the buffers that are left in a compiled graph, slot by slot
-- `Exercise`, `Exercises`: questions about a trace, checked and explained; as a page without Python
-- `routing` of where, cat, narrow and clamp at your arrays; `transposed`, a step of a tape in these
-  terms; `dot_product`, both derivatives of a loop and their products, step by step
-- `breaking`: what a broken rule does, from a `lab.Breakage`
-- `comparing`: our pullback beside PyTensor's own, from a `lab.Comparison`
-- `Stepper`: pictures to walk through, in a notebook or as a page
-- `Atlas`: a grid of loops, taps, orders and costs to choose from, as one page without Python
-- `Workbench`: a loop with controls for all that can be chosen about it, in a notebook
-- `figure`: the eight figures of the square loop
-- `eager`: the tapes of a recording of `lab.eager`; `two_tapes`: a loop on both kinds of tapes
-- `Scene.save`, `Scene.svg`, `Scene.text`: a picture as a file or as text
+
+What they are
+- `Scene`: a picture, and `Plot`: one that is plotted; `save`, `svg` and `text` make a file of it,
+  or a text
 """
 
 from importlib import import_module
@@ -49,7 +56,7 @@ from visual.unrolled import unrolled
 if TYPE_CHECKING:
     from visual.atlas import Atlas
     from visual.buffer_cells import compiled
-    from visual.comparing import comparing
+    from visual.comparison import comparing
     from visual.eager_tape import eager
     from visual.exercise import Exercise, Exercises
     from visual.question import Question
@@ -93,22 +100,22 @@ __all__ = [
 
 # What these need, other pictures should not wait for.
 _LATER = {
-    "Atlas": "atlas",
-    "Exercise": "exercise",
-    "Exercises": "exercise",
-    "Question": "question",
-    "Stepper": "stepper",
-    "Workbench": "workbench",
-    "comparing": "comparing",
-    "compiled": "buffer_cells",
-    "eager": "eager_tape",
-    "two_tapes": "side_by_side",
+    "atlas": ("Atlas",),
+    "buffer_cells": ("compiled",),
+    "comparison": ("comparing",),
+    "eager_tape": ("eager",),
+    "exercise": ("Exercise", "Exercises"),
+    "question": ("Question",),
+    "side_by_side": ("two_tapes",),
+    "stepper": ("Stepper",),
+    "workbench": ("Workbench",),
 }
 
 if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> Any:
         """What is imported only when it is asked for."""
-        if name in _LATER:
-            return getattr(import_module(f"visual.{_LATER[name]}"), name)
+        for module, names in _LATER.items():
+            if name in names:
+                return getattr(import_module(f"visual.{module}"), name)
         raise AttributeError(f"module 'visual' has no attribute {name!r}")

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from lab.comparison import Comparison
 from lab.errors import ArgumentError, listing
-from visual.comparing import comparing
+from visual.comparison import comparing
 from visual.files import SUFFIXES, as_path, write_whole
 from visual.page import document
 from visual.svg import text
