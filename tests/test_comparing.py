@@ -14,8 +14,8 @@ from twins import assert_twin
 
 import lab
 from lab import gallery
-from visual.comparing_page import comparison_page
 from visual.comparison import comparing
+from visual.comparison_page import comparison_page
 from visual.theme import THEMES
 
 

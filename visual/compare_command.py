@@ -11,7 +11,7 @@ from lab.comparing import compare
 from lab.comparison import Comparison
 from lab.errors import ArgumentError
 from visual.choices import add_theme
-from visual.comparing_page import save_comparison
+from visual.comparison_page import save_comparison
 from visual.loading import made_by
 
 
