@@ -19,8 +19,9 @@ from lab.arrays import freeze
 from lab.check import value_at
 from lab.cotangent import Connected, Disconnected, Status, status_of
 from lab.errors import first_line
+from lab.found_names import unique_names
 from lab.graphs import scan_nodes, with_plain, with_tapes
-from lab.scan import TapeScan, is_scan, unique_names
+from lab.scan import TapeScan, is_scan
 from lab.trace import Trace
 from lab.tracing import trace
 from lab.watching import Pullback, identify, watched

@@ -7,15 +7,8 @@ from pytensor.graph.basic import Apply, Variable
 
 from lab.allocation import constant_value
 from lab.cutting import Cut, cut_of, initial_of
-from lab.scan import (
-    LoopVariable,
-    ScanParts,
-    is_scan,
-    outer_inputs,
-    read_scan,
-    stops_by_itself,
-    unique_names,
-)
+from lab.found_names import unique_names
+from lab.scan import LoopVariable, ScanParts, is_scan, outer_inputs, read_scan, stops_by_itself
 from lab.tape import Kind
 
 LETTERS = {Kind.SEQUENCE: "s", Kind.PARAMETER: "p"}  # for what was computed before the loop

@@ -19,10 +19,12 @@ from pytensor.graph.basic import Apply, Constant, Variable
 from pytensor.graph.features import Feature
 from pytensor.graph.fg import FunctionGraph
 from pytensor.graph.traversal import ancestors
+from pytensor.tensor.subtensor import IncSubtensor
 
 from lab.errors import ArgumentError, GraphError, first_line
+from lab.found_names import VIEWS
 from lab.graphs import scan_nodes
-from lab.scan import scan_behind
+from lab.scan import is_scan
 
 REVERT = "Revert"
 
@@ -57,7 +59,7 @@ class History(Feature):
         self, fgraph: Any, node: Any, i: int, var: Variable, new_var: Variable, reason: Any = None
     ) -> None:
         """Note what `node` reads from now on, if it has read from a Scan so far."""
-        old, new = scan_behind(var), scan_behind(new_var)
+        old, new = _scan_behind(var), _scan_behind(new_var)
         if old is None or new_var.owner is None or (new is not None and new.owner is old.owner):
             return
         made = new if new is not None else new_var
@@ -165,3 +167,12 @@ def mode_words(mode: Any) -> str:
     mode = mode_named(mode)
     linker = type(mode.linker).__name__.removesuffix("Linker").lower()
     return {"vm": "cvm"}.get(linker, linker)
+
+
+def _scan_behind(variable: Variable) -> Variable | None:
+    """The output of a Scan that `variable` is, or is a part of or has in another shape."""
+    while variable.owner is not None and not is_scan(variable.owner):
+        if not isinstance(variable.owner.op, VIEWS) or isinstance(variable.owner.op, IncSubtensor):
+            return None
+        variable = variable.owner.inputs[0]
+    return variable if variable.owner is not None else None

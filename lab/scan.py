@@ -13,21 +13,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from pytensor.graph.basic import Apply, Constant, Variable
+from pytensor.graph.basic import Apply, Variable
 from pytensor.graph.op import HasInnerGraph, io_connection_pattern
 from pytensor.graph.replace import clone_replace
 from pytensor.scan.op import Scan, ScanInfo
-from pytensor.tensor.basic import ScalarFromTensor
-from pytensor.tensor.elemwise import DimShuffle
-from pytensor.tensor.shape import Reshape, SpecifyShape
-from pytensor.tensor.subtensor import IncSubtensor, Subtensor
 
 from lab.backtraces import without_backtraces
 from lab.errors import GraphError
+from lab.found_names import found_names
 from lab.tape import Kind, Tape
-
-# What hands values on in another arrangement, so that they keep their name.
-VIEWS = (Subtensor, IncSubtensor, DimShuffle, Reshape, SpecifyShape, ScalarFromTensor)
 
 # The orders in which a Scan lists its arguments; all else follows from these.
 OUTER_INPUTS: tuple[Kind, ...] = (
@@ -164,7 +158,9 @@ def read_scan(op: Scan, inputs: Sequence[Variable], outputs: Sequence[Variable])
         Kind.NIT_SOT: [Tape((), (0,))] * info.n_nit_sot,
         Kind.PARAMETER: [Tape((0,), ())] * info.n_non_seqs,
     }
-    names = iter(_variable_names(op, inputs))
+    kinds = [kind for kind in OUTER_INPUTS for _ in tapes[kind]]
+    # given by us, also to a Scan that PyTensor built, or found out
+    names = iter(getattr(op, "variable_names", ()) or found_names(kinds, inputs[1:]))
     outer = iter(inputs[1:])
     variables = {
         kind: [LoopVariable(kind, next(names), tape, next(outer)) for tape in tapes[kind]]
@@ -262,15 +258,6 @@ def inner_graph(op: HasInnerGraph) -> tuple[list[Variable], list[Variable]]:
         return arguments, clone_replace(op.fgraph.outputs, replace=replacements)
 
 
-def scan_behind(variable: Variable) -> Variable | None:
-    """The output of a Scan that `variable` is, or is a part of or has in another shape."""
-    while variable.owner is not None and not is_scan(variable.owner):
-        if not isinstance(variable.owner.op, VIEWS) or isinstance(variable.owner.op, IncSubtensor):
-            return None
-        variable = variable.owner.inputs[0]
-    return variable if variable.owner is not None else None
-
-
 def inner_connections(parts: ScanParts) -> dict[Variable, set[Variable]]:
     """For every result of the step, the arguments that it depends on differentiably."""
     pattern = io_connection_pattern(parts.inner_inputs, parts.inner_outputs)
@@ -286,50 +273,6 @@ def inner_connections(parts: ScanParts) -> dict[Variable, set[Variable]]:
 
 def _take(items: Iterator[Variable], count: int) -> tuple[Variable, ...]:
     return tuple(next(items) for _ in range(count))
-
-
-def _variable_names(op: Scan, inputs: Sequence[Variable]) -> tuple[str, ...]:
-    if getattr(op, "variable_names", ()):  # given by us, also to a Scan that PyTensor built
-        return op.variable_names
-    names = [_readable_name(variable) for variable in inputs[1:]]
-    info, count = op.info, op.info.n_seqs
-    first = count + info.n_mit_mot + info.n_mit_sot + info.n_sit_sot + info.n_untraced_sit_sot
-    # What an output is told from outside is the number of its rows, whose name is not its own.
-    names[first : first + info.n_nit_sot] = [None] * info.n_nit_sot
-    others = unique_names([name or "v" for name in names[count:]])
-    # A sequence that is read at several taps is several sequences of one name.
-    sequences = [f"{name}_seq" if name in others else name or "s" for name in names[:count]]
-    return (*sequences, *others)
-
-
-def unique_names(names: Sequence[str | None]) -> tuple[str, ...]:
-    """`names` made distinct with numbers; None becomes ``v``."""
-    taken: set[str] = set()
-    result = []
-    for name in names:
-        base = name or "v"
-        candidate, number = base, 1
-        while candidate in taken:
-            number += 1
-            candidate = f"{base}{number}"
-        taken.add(candidate)
-        result.append(candidate)
-    return tuple(result)
-
-
-def _readable_name(variable: Variable) -> str | None:
-    """The name that a person gave to what an outer input is a part of, or has in another shape."""
-    while variable is not None:
-        if isinstance(variable, Constant):
-            return None
-        if variable.name:
-            return variable.name.split("[")[0] or None
-        node = variable.owner
-        if node is None or not (is_scan(node) or isinstance(node.op, VIEWS)):
-            return None
-        is_write = isinstance(node.op, IncSubtensor)
-        variable = node.inputs[1] if is_write and len(node.inputs) > 1 else node.inputs[0]
-    return None
 
 
 def is_scan(node: Apply | None) -> bool:

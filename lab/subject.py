@@ -15,10 +15,12 @@ from lab.allocation import fresh_buffer
 from lab.build import as_weights
 from lab.calling import ScanCall, scan_call, traced_step
 from lab.errors import ArgumentError, listing
+from lab.found_names import unique_names
 from lab.graphs import require_scan, scan_nodes
 from lab.loop import Loop
-from lab.run import run, unwritten_rows
-from lab.scan import LoopVariable, is_scan, outer_inputs, read_scan, unique_names
+from lab.run import run
+from lab.scan import LoopVariable, is_scan, outer_inputs, read_scan
+from lab.selected_rows import unwritten_rows
 from lab.tape import Kind
 
 if TYPE_CHECKING:

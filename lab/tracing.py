@@ -8,7 +8,6 @@ import numpy as np
 from pytensor.graph.basic import Apply, Variable
 from pytensor.graph.traversal import ancestors
 
-from lab import run as running
 from lab import stepping
 from lab.arrays import freeze
 from lab.derivation import Derivation, ReadingGroup
@@ -18,7 +17,9 @@ from lab.feeding import feeds
 from lab.formula import formulas
 from lab.graphs import require_scan
 from lab.progress import pause
+from lab.run import run
 from lab.scan import LoopVariable, ScanParts, outer_inputs
+from lab.selected_rows import rows_of
 from lab.step_values import StepValues, argument_leaves, targets
 from lab.stepping import Recording
 from lab.tape import Kind
@@ -59,7 +60,7 @@ def trace(
         if not isinstance(variable, Variable):
             raise ArgumentError(f"given: {variable!r} is not a PyTensor variable.")
     require_scan([*asked, *extra])
-    values, recordings = running.run([*asked, *extra], given)
+    values, recordings = run([*asked, *extra], given)
     index = {recording.node: number for number, recording in enumerate(recordings)}
     used = set(ancestors(asked))
     scans: list[ScanTrace] = []
@@ -199,7 +200,7 @@ def _sequence_axis(
     axes: Mapping[Variable, Axis],
 ) -> Axis:
     """Of which quantity the sequence was cut, and at which of its indices."""
-    array, rows = running.rows_of(part.outer_input, values, () if source is None else axes)
+    array, rows = rows_of(part.outer_input, values, () if source is None else axes)
     if source is None:  # a loop of its own, which counts what it is given by itself
         return Axis(part.name, freeze(rows if array.owner is None else np.arange(len(rows))))
     known = axes.get(array)
@@ -217,7 +218,7 @@ def _taken(
     filled: Mapping[Variable, tuple[int, int]],
 ) -> Taken | None:
     """Which rows of another Scan's result a loop's sequence is cut from, if it is."""
-    array, rows = running.rows_of(part.outer_input, values, filled)
+    array, rows = rows_of(part.outer_input, values, filled)
     return Taken(*filled[array], freeze(rows[read])) if array in filled else None
 
 
