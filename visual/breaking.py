@@ -15,9 +15,9 @@ from lab.differences import Estimate
 from lab.parting import Parting
 from lab.spelling import number_text
 from visual.apart import PartingRows, Side, cause, sides
-from visual.layout import MARGIN, Canvas, explained
+from visual.layout import MARGIN, Canvas
 from visual.scene import Box, Group, Scene, Text, shortened
-from visual.theme import Role, theme_named
+from visual.theme import Role
 from visual.values import cell, full_text
 
 ORDER, WIDTH, BETWEEN, HEIGHT, PITCH = 96, 138, 12, 42, 50
@@ -40,15 +40,12 @@ def breaking(breakage: Breakage, theme: str = "light") -> Scene:
         used |= PartingRows(canvas, *_sides(breakage, parting), parting).draw()
     width = canvas.right + MARGIN
     words = {r: "refused: no number" if r is Role.UNDEFINED else r.value for r in Role if r in used}
-    shapes, bottom = explained(words, canvas.y, width)
-    canvas.add(*shapes)
-    return Scene(
+    return canvas.finished(
+        words,
         width=width,
-        height=bottom + 12,
-        shapes=tuple(canvas.shapes),
         title=f"A broken rule: {rule.title}",
         description=f"{rule.change} {_outcome(breakage)}",
-        theme=theme_named(theme),
+        theme=theme,
     )
 
 

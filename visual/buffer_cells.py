@@ -14,10 +14,10 @@ from lab.errors import ArgumentError
 from lab.explanation_text import FEW
 from lab.tape import Kind
 from visual.columns import ENDS, Gap, with_gaps
-from visual.layout import LABELS, MARGIN, Canvas, explained
+from visual.layout import LABELS, MARGIN, Canvas
 from visual.ring_rows import BETWEEN, GAP, HEIGHT, WIDE, RingRows, row_cell
 from visual.scene import Box, Group, Scene, Text, shortened
-from visual.theme import Role, theme_named
+from visual.theme import Role
 
 LETTERS, LINE, MOST_LINES = 132, 26, 60
 WORDS = {
@@ -61,15 +61,12 @@ def compiled(found: Compiled, theme: str = "light", scan: int | None = None) -> 
     width = canvas.right + MARGIN
     words = OVERVIEW if len(chosen) > FEW else WORDS
     used = {role: told for role, told in words.items() if role in canvas.roles}
-    legend, bottom = explained(used, canvas.y, width)
-    canvas.add(*legend)
-    return Scene(
+    return canvas.finished(
+        used,
         width=width,
-        height=bottom + 14,
-        shapes=tuple(canvas.shapes),
         title="The Scans and buffers of a compiled graph",
         description=told,
-        theme=theme_named(theme),
+        theme=theme,
     )
 
 

@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from lab import Canonical
 from lab.canonical_form import Given, Input
 from lab.tape import Kind
-from visual.layout import MARGIN, Canvas, explained
+from visual.layout import MARGIN, Canvas
 from visual.scene import Arrow, Box, Group, Scene, Text, shortened
-from visual.theme import Role, theme_named
+from visual.theme import Role
 
 HEIGHT, PITCH = 40, 52
 LEFT, MIDDLE, RIGHT = (MARGIN, 290), (MARGIN + 360, 330), (MARGIN + 760, 130)
@@ -49,15 +49,13 @@ def canonical(found: Canonical, theme: str = "light") -> Scene:
     rows = max(len(found.given), len(found.inputs))
     used = {role: told for role, told in WORDS.items() if role in canvas.roles}
     width = RIGHT[0] + RIGHT[1] + MARGIN
-    legend, bottom = explained(used, top + rows * PITCH + 10, width)
-    canvas.add(*legend)
-    return Scene(
+    canvas.y = top + rows * PITCH + 10
+    return canvas.finished(
+        used,
         width=width,
-        height=bottom + 12,
-        shapes=tuple(canvas.shapes),
         title="The arguments of pytensor.scan, made canonical",
         description=str(found).replace("\n", " "),
-        theme=theme_named(theme),
+        theme=theme,
     )
 
 

@@ -23,9 +23,9 @@ from lab.comparison_text import (
 from lab.facets import Aspect, Facet
 from visual.apart import PartingRows, cause, sides
 from visual.breaking import about, lines_of, result_cell
-from visual.layout import MARGIN, Canvas, explained
+from visual.layout import MARGIN, Canvas
 from visual.scene import Box, Scene, Text, shortened
-from visual.theme import Role, theme_named
+from visual.theme import Role
 
 NAMES = ("our pullback", "PyTensor's")
 NAME, WIDTH, BETWEEN, HEIGHT, PITCH = 150, 190, 14, 42, 52
@@ -52,15 +52,12 @@ def comparing(comparison: Comparison, theme: str = "light") -> Scene:
         canvas.y += 8
     width = canvas.right + MARGIN
     words = {role: WORDS.get(role, role.value) for role in Role if role in used}
-    shapes, bottom = explained(words, canvas.y, width)
-    canvas.add(*shapes)
-    return Scene(
+    return canvas.finished(
+        words,
         width=width,
-        height=bottom + 12,
-        shapes=tuple(canvas.shapes),
         title=heading(comparison),
         description=summary(comparison),
-        theme=theme_named(theme),
+        theme=theme,
     )
 
 

@@ -13,9 +13,9 @@ from typing import Any
 from lab import ArgumentError, Derivation, Derivative, LabError
 from lab.derivation import DerivationRecord, Outcome, Verdict
 from lab.graphs import scan_nodes
-from visual.layout import MARGIN, Canvas, explained
+from visual.layout import MARGIN, Canvas
 from visual.scene import Box, Group, Scene, Text, shortened
-from visual.theme import Role, theme_named
+from visual.theme import Role
 from visual.verdicts import LOOKS, legend_of
 
 NAME, CELL, BETWEEN, HEIGHT, PITCH = 190, 132, 12, 36, 44
@@ -54,15 +54,13 @@ def connections(source: Derivative | Derivation | DerivationRecord, theme: str =
         _draw(canvas, block, columns)
     used = {row[c].verdict for block in blocks for row in block.rows() for c in row}
     width = canvas.right + MARGIN
-    shapes, bottom = explained(legend_of(used), canvas.y - 6, width)
-    canvas.add(*shapes)
-    return Scene(
+    canvas.y -= 6
+    return canvas.finished(
+        legend_of(used),
         width=width,
-        height=bottom + 12,
-        shapes=tuple(canvas.shapes),
         title=f"Connections of {blocks[0].title}",
         description=" ".join(_told(block) for block in blocks),
-        theme=theme_named(theme),
+        theme=theme,
     )
 
 

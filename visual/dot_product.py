@@ -14,11 +14,11 @@ import numpy as np
 
 from lab.trace import TapeTrace, Trace
 from visual.columns import Gap, shown_steps
-from visual.layout import CELL, HEIGHT, LABELS, MARGIN, Canvas, explained
+from visual.layout import CELL, HEIGHT, LABELS, MARGIN, Canvas
 from visual.names import cell_key, indexed
 from visual.products import Product, halves
 from visual.scene import Box, Scene, Text, shortened
-from visual.theme import Role, theme_named
+from visual.theme import Role
 from visual.values import cell
 
 if TYPE_CHECKING:  # pictures of loops do not wait for it
@@ -62,22 +62,15 @@ def dot_product(test: "DotProduct", theme: str = "light", around: int | None = N
             canvas.group(start, item, f"step {item}")
     drawing.end()
     drawing.sums()
-    shapes, bottom = explained(
+    return canvas.finished(
         {role: words for role, words in WORDS.items() if role in canvas.roles},
-        canvas.y,
-        canvas.right + MARGIN,
-    )
-    canvas.add(*shapes)
-    return Scene(
         width=canvas.right + MARGIN,
-        height=bottom + 12,
-        shapes=tuple(canvas.shapes),
         title=f"The dot-product test of {test.backward.scans[0].name}",
         description=(
             f"⟨g, J v⟩ = {test.products[0]!r} by the forward derivative, ⟨J* g, v⟩ = "
             f"{test.products[1]!r} by the pullback, with the products of every step."
         ),
-        theme=theme_named(theme),
+        theme=theme,
     )
 
 

@@ -10,7 +10,7 @@ from textwrap import wrap
 
 from lab.eager.records import Recording
 from visual.columns import Gap
-from visual.layout import MARGIN, Canvas, explained
+from visual.layout import MARGIN, Canvas
 from visual.node_rows import Hidden
 from visual.node_words import (
     SAME,
@@ -29,7 +29,7 @@ from visual.node_words import (
 from visual.scene import Arrow, Box, Group, Scene, Shape, Text, shortened
 from visual.tape_columns import HIGH, LIST, NODE, PAD, SLIP, Geometry
 from visual.tape_story import Arrival, NodeStory, TapeStory, event_words, story
-from visual.theme import Role, theme_named
+from visual.theme import Role
 
 WORDS = {
     Role.INPUT: "start node: the argument",
@@ -56,17 +56,14 @@ def eager(recording: Recording, theme: str = "light", around: int | None = None)
     canvas = picture.draw()
     width = canvas.right + MARGIN
     words = {role: told for role, told in WORDS.items() if role in set(canvas.roles)}
-    shapes, bottom = explained(words, canvas.y, width)
-    canvas.add(*shapes)
     nodes, tapes = counted(len(recording.nodes), "node"), counted(len(recording.tapes), "tape")
-    return Scene(
+    return canvas.finished(
+        words,
         width=width,
-        height=bottom + 12,
-        shapes=tuple(canvas.shapes),
         title="The eager tape",
         description=f"{nodes} on {tapes}, and the gradients that they sent one another; the "
         f"result is {held_text(recording.result)}.",
-        theme=theme_named(theme),
+        theme=theme,
     )
 
 

@@ -21,7 +21,6 @@ from visual.layout import (
     HEIGHT,
     MARGIN,
     Canvas,
-    explained,
     gap_text,
     numbers,
     place_columns,
@@ -29,7 +28,7 @@ from visual.layout import (
 from visual.names import cell_key, indexed, leaf_key, quantity_name, signed, tape_label
 from visual.numbers import scan_index, step_of
 from visual.scene import Box, Scene, Shape, Text, shortened, text_width
-from visual.theme import Role, theme_named
+from visual.theme import Role
 from visual.values import cell
 
 WIDEST, WIDEST_TERM, PITCH, LEAST, SIGN = 1010, 240, 62, 84, 14.5
@@ -72,15 +71,13 @@ def equations(
         _tape(canvas, writer, tape, places)
     used = [role for role in WORDS if role in canvas.roles]
     width = max(canvas.right + MARGIN, 420)
-    legend, bottom = explained({role: WORDS[role] for role in used}, canvas.y + 4, width)
-    canvas.add(*legend)
-    return Scene(
+    canvas.y += 4
+    return canvas.finished(
+        {role: WORDS[role] for role in used},
         width=width,
-        height=bottom + 12,
-        shapes=tuple(canvas.shapes),
         title=f"Equations of {loop.name}",
         description=" ".join([*map(writer.equation, system.equations), f"for {writer.range}."]),
-        theme=theme_named(theme),
+        theme=theme,
     )
 
 

@@ -8,8 +8,8 @@ from lab.tape import Kind
 from lab.trace import ScanTrace, TapeTrace
 from visual.columns import Gap, Timeline, column_of, shown_steps, with_gaps
 from visual.names import signed
-from visual.scene import MONO_WIDTH, Box, Group, Shape, Text, shortened, text_width, walk
-from visual.theme import Role
+from visual.scene import MONO_WIDTH, Box, Group, Scene, Shape, Text, shortened, text_width, walk
+from visual.theme import Role, theme_named
 
 MARGIN, LABELS = 24, 150
 FORMULA, LONGEST_FORMULA = 12.5, 64
@@ -128,6 +128,20 @@ class Canvas:
     def add(self, *shapes: Shape) -> None:
         """Draw over what is there."""
         self.shapes += shapes
+
+    def finished(
+        self, words: Mapping[Role, str], width: float, title: str, description: str, theme: str
+    ) -> Scene:
+        """The picture: all that is drawn, and below it a legend in `words` of its own."""
+        legend, bottom = explained(words, self.y, width)
+        return Scene(
+            width=width,
+            height=bottom + 12,
+            shapes=(*self.shapes, *legend),
+            title=title,
+            description=description,
+            theme=theme_named(theme),
+        )
 
     def group(self, start: int, step: int, moment: str = "") -> None:
         """Put all shapes since number `start` into a group that belongs to a moment."""

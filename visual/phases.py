@@ -9,9 +9,9 @@ from textwrap import wrap
 
 from lab import ArgumentError, Derivation
 from lab.derivation import DerivationRecord, Item, Phase, Verdict
-from visual.layout import MARGIN, Canvas, explained
+from visual.layout import MARGIN, Canvas
 from visual.scene import MONO_WIDTH, Box, Group, Scene, Shape, Text, shortened, text_width
-from visual.theme import Role, theme_named
+from visual.theme import Role
 from visual.verdicts import LOOKS, legend_of
 
 PURPOSES: Mapping[int, str] = {
@@ -58,15 +58,13 @@ def phases(
         name = f"{phase.number}. {phase.name}"
         canvas.add(Group(_panel(canvas, record, phase, keys or {}), phase.number - 1, moment=name))
     used = {item.verdict for phase in shown for item in phase.items}
-    shapes, bottom = explained(legend_of(used), canvas.y + 12, WIDTH + 2 * MARGIN)
-    canvas.add(*shapes)
-    return Scene(
+    canvas.y += 12
+    return canvas.finished(
+        legend_of(used),
         width=WIDTH + 2 * MARGIN,
-        height=bottom + 12,
-        shapes=tuple(canvas.shapes),
         title=f"Eleven phases: {record.backward}, the derivative of {record.forward}",
         description=f"What every phase decided, and what it built; order {record.order}.",
-        theme=theme_named(theme),
+        theme=theme,
     )
 
 

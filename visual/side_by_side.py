@@ -19,11 +19,11 @@ from lab.trace import SequenceTrace, Trace
 from lab.variables import Parameter, RandomState, Sequence, State
 from visual.columns import shown_steps
 from visual.halves import Table
-from visual.layout import MARGIN, Canvas, explained, numbers
+from visual.layout import MARGIN, Canvas, numbers
 from visual.node_words import counted
 from visual.scan_side import parameter_keys, reading_keys, scan_side, slot_keys, written_row
 from visual.scene import Scene
-from visual.theme import Role, theme_named
+from visual.theme import Role
 from visual.two_sides import START, Keys, eager_side
 
 WORDS = {
@@ -64,15 +64,12 @@ def two_tapes(
     Table(canvas, sides, steps, around).draw()
     across = canvas.right + MARGIN
     words = {role: told for role, told in WORDS.items() if role in set(canvas.roles)}
-    shapes, bottom = explained(words, canvas.y, across)
-    canvas.add(*shapes)
-    return Scene(
+    return canvas.finished(
+        words,
         width=across,
-        height=bottom + 12,
-        shapes=tuple(canvas.shapes),
         title=title,
         description=" ".join((*lines, *(s for side in sides for s in (side.title, *side.sums)))),
-        theme=theme_named(theme),
+        theme=theme,
     )
 
 

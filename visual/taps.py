@@ -13,11 +13,11 @@ from textwrap import wrap
 from lab import ArgumentError, Trace
 from lab.tape import Kind, Tape
 from lab.trace import ScanTrace
-from visual.layout import LABELS, MARGIN, Canvas, explained
+from visual.layout import LABELS, MARGIN, Canvas
 from visual.names import signed
 from visual.rules import Use, conversions, reverse, use_of
 from visual.scene import Arrow, Box, Group, Scene, Text, shortened
-from visual.theme import Role, theme_named
+from visual.theme import Role
 
 SLOT, PITCH, HEIGHT, RULE = 88, 112, 44, 17
 FOLDED, LINE, ARROW = 6, 84, 58
@@ -55,16 +55,13 @@ def taps(tapes: Tapes, orders: int = 2, theme: str = "light", name: str = "x") -
         used |= _Strip(canvas, tape, names).draw(index(orders))
     width = canvas.right + MARGIN
     words = {LOOKS[use]: WORDS[use] for use in Use if use in used}
-    shapes, bottom = explained(words, canvas.y, width)
-    canvas.add(*shapes)
     everything = ", ".join(chain.from_iterable(named.values()))
-    return Scene(
+    return canvas.finished(
+        words,
         width=width,
-        height=bottom + 12,
-        shapes=tuple(canvas.shapes),
         title=f"Taps of {everything} and of the gradients up to order {orders}",
         description="; ".join(f"{', '.join(names)}: {tape}" for tape, names in named.items()),
-        theme=theme_named(theme),
+        theme=theme,
     )
 
 

@@ -15,10 +15,10 @@ from lab.errors import ArgumentError, GraphError, listing
 from lab.trace import Trace
 from visual.cell_grid import shown
 from visual.columns import Gap
-from visual.layout import BETWEEN, CELL, GAP, HEIGHT, LABELS, MARGIN, Canvas, explained
+from visual.layout import BETWEEN, CELL, GAP, HEIGHT, LABELS, MARGIN, Canvas
 from visual.names import cell_key, signed, tape_label
 from visual.scene import Arrow, Box, Scene, Text
-from visual.theme import Role, theme_named
+from visual.theme import Role
 from visual.transposed_step import TransposedStep, differentiated, transposed_step
 from visual.values import cell
 
@@ -64,22 +64,15 @@ def transposed(trace: Trace, scan: int | None = None, step: int = 0, theme: str 
     for stage in (drawing.forward, drawing.transposed, drawing.traced):
         stage()
     canvas = drawing.canvas
-    shapes, bottom = explained(
+    return canvas.finished(
         {role: words for role, words in WORDS.items() if role in canvas.roles},
-        canvas.y,
-        canvas.right + MARGIN,
-    )
-    canvas.add(*shapes)
-    return Scene(
         width=canvas.right + MARGIN,
-        height=bottom + 12,
-        shapes=tuple(canvas.shapes),
         title=f"Step {step} of {source.name}, transposed",
         description=(
             f"What step {step} does with the tape {tape.name}, the transpose of that by the rules "
             f"of routing, and the same step of {trace.scans[later].name}, which has its numbers."
         ),
-        theme=theme_named(theme),
+        theme=theme,
     )
 
 
