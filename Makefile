@@ -1,5 +1,6 @@
 # make start   set up, and open the table of lessons in JupyterLab   (BROWSER=none opens nothing)
 # make test    set up, and run everything that must hold: the next two
+# make env     set up, and nothing else
 # make lint    what must hold of the code as it is written
 # make tests   what must hold when it runs
 # make site    set up, and write all lessons as pages that work offline to site/
@@ -19,16 +20,18 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 JOBS ?= 2
 SITE ?= site
 
-.PHONY: start test tests lint site bench clean
+.PHONY: start env test tests lint site bench clean
 
 start: $(VENV)/.start $(LESSONS)
 	$(BIN)/jupyter lab $(if $(filter none,$(BROWSER)),--no-browser) $(if $(filter 0,$(shell id -u)),--allow-root) $(LESSON)
 
 test: lint tests
 
-# A worker gets whole files: they share what is costly to make, as a JupyterLab.
+# Workers take tests in the order of files, which share what is costly to make, as a JupyterLab.
 tests: $(VENV)/.test
-	$(BIN)/python -m pytest -n $(JOBS) --dist loadscope $(if $(ONLY),-m '$(ONLY)')
+	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal $(if $(ONLY),-m '$(ONLY)')
+
+env: $(VENV)/.test
 
 lint: $(VENV)/.test
 	$(BIN)/ruff check .
