@@ -23,7 +23,8 @@ SITE ?= site
 .PHONY: start env test tests lint site bench clean
 
 start: $(VENV)/.start $(LESSONS)
-	$(BIN)/jupyter lab $(if $(filter none,$(BROWSER)),--no-browser) $(if $(filter 0,$(shell id -u)),--allow-root) $(LESSON)
+	$(BIN)/jupyter lab $(if $(filter none,$(BROWSER)),--no-browser) $(if $(filter 0,$(shell id -u)),--allow-root) \
+		--LabApp.default_url=/lab/tree/$(LESSON)
 
 test: lint tests
 
