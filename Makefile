@@ -14,15 +14,14 @@ PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 p
 VENV ?= .venv
 BIN := $(VENV)/bin
 LESSON ?= notebooks/index.ipynb
-LESSONS := $(patsubst %.md,%.ipynb,$(wildcard notebooks/*.md))
 SETTINGS := $(VENV)/share/jupyter/lab/settings
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 JOBS ?= 2
 SITE ?= site
 
-.PHONY: start env test tests lint site bench clean
+.PHONY: start lessons env test tests lint site bench clean
 
-start: $(VENV)/.start $(LESSONS)
+start: lessons
 	$(BIN)/jupyter lab $(if $(filter none,$(BROWSER)),--no-browser) $(if $(filter 0,$(shell id -u)),--allow-root) \
 		--LabApp.default_url=/lab/tree/$(LESSON)
 
@@ -46,9 +45,11 @@ bench: $(VENV)/.test
 	$(BIN)/python tests/bench.py
 
 # A lesson is kept as text; what a reader changes in the notebook made from it stays.
-notebooks/%.ipynb: notebooks/%.md | $(VENV)/.start
-	@if [ -e $@ ]; then echo "$@ is older than its lesson; delete it to get the new one."; touch $@; \
-	else $(BIN)/jupytext --quiet --to ipynb $<; fi
+lessons: $(VENV)/.start
+	@missing=; for text in notebooks/*.md; do book=$${text%.md}.ipynb; \
+	if [ ! -e $$book ]; then missing="$$missing $$text"; \
+	elif [ $$text -nt $$book ]; then echo "$$book is older than its lesson; delete it to get the new one."; fi; \
+	done; [ -z "$$missing" ] || $(BIN)/jupytext --quiet --to ipynb $$missing
 
 $(VENV)/.venv:
 	@if [ -z "$(PYTHON)" ]; then echo "Scantape needs Python 3.11 or later; name one with PYTHON=…" >&2; exit 1; fi
