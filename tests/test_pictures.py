@@ -1,8 +1,5 @@
 """Pictures as values: text twins that a person can read, strict XML, contrast, size, honesty."""
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -11,6 +8,7 @@ import pytensor
 import pytensor.tensor as pt
 import pytest
 from strange_loops import HOSTILE, LOOPS, strange_trace
+from twins import printed_with_two_seeds
 
 import lab
 import visual
@@ -66,18 +64,12 @@ def test_the_same_input_gives_the_same_bytes():
         "import visual; from lab import gallery\n"
         "print(visual.draw(gallery.loops['rnn'], order=2).svg())"
     )
-    drawn = [
-        subprocess.run(
-            [sys.executable, "-c", code],
-            capture_output=True,
-            check=True,
-            cwd=Path(__file__).parent.parent,
-            env={**os.environ, "PYTHONHASHSEED": seed},
-        ).stdout
-        for seed in ("1", "2")
-    ]
-    assert drawn[0] == drawn[1]
-    assert len(drawn[0]) > 10_000
+    assert len(printed_with_two_seeds(code)) > 10_000
+
+
+def test_an_order_that_is_left_to_chance_is_seen():
+    with pytest.raises(AssertionError):
+        printed_with_two_seeds("print(set('abcdefgh'))")
 
 
 def test_a_trace_from_json_draws_the_same():

@@ -98,16 +98,12 @@ class BackwardBlock:
             lines.append("in the order of the buffer, which is that of the steps")
         self.canvas.heading(title, lines)
         self._initial_row()
-        for item in self._steps():
-            if isinstance(item, Gap):
-                self._gap_row(item)
-            else:
-                start = len(self.canvas.shapes)
-                self._step_row(item)
-                when = (self.trace, self.number, item)
-                self.canvas.group(start, moment(*when), moment_name(*when))
+        self.canvas.rows(self._steps(), self._step_row, self._gap_row, self._moment)
         self._result_row()
         self.canvas.y += 30
+
+    def _moment(self, step: int) -> tuple[int, str]:
+        return moment(self.trace, self.number, step), moment_name(self.trace, self.number, step)
 
     def _steps(self) -> list[int | Gap]:
         if self.view.step is not None:

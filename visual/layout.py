@@ -1,6 +1,6 @@
 """Where columns stand, and the pieces that every picture of tapes is made of."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from textwrap import wrap
 
@@ -128,6 +128,22 @@ class Canvas:
     def add(self, *shapes: Shape) -> None:
         """Draw over what is there."""
         self.shapes += shapes
+
+    def rows(
+        self,
+        items: Iterable[int | Gap],
+        row: Callable[[int], None],
+        gap: Callable[[Gap], None],
+        moment: Callable[[int], tuple[int, str]],
+    ) -> None:
+        """A row for every step, which belongs to its moment, and one for steps that are folded."""
+        for item in items:
+            if isinstance(item, Gap):
+                gap(item)
+            else:
+                start = len(self.shapes)
+                row(item)
+                self.group(start, *moment(item))
 
     def finished(
         self, words: Mapping[Role, str], width: float, title: str, description: str, theme: str

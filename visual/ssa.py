@@ -134,15 +134,13 @@ class _Block:
         self.canvas.y += 20
         self.canvas.right = max(self.canvas.right, self.right)
         self._initial_row()
-        for item in shown_steps(self.scan.steps, self.around):
-            if isinstance(item, Gap):
-                self._gap_row(item)
-            else:
-                start = len(self.canvas.shapes)
-                self._step_row(item)
-                when = (self.trace, self.number, item)
-                self.canvas.group(start, moment(*when), moment_name(*when))
+        self.canvas.rows(
+            shown_steps(self.scan.steps, self.around), self._step_row, self._gap_row, self._moment
+        )
         self.canvas.y += 30
+
+    def _moment(self, step: int) -> tuple[int, str]:
+        return moment(self.trace, self.number, step), moment_name(self.trace, self.number, step)
 
     def _name(self, value: Value) -> str:
         letter = self.letters.get((value.argument, value.row), "…")
