@@ -2,7 +2,6 @@
 
 import sys
 from dataclasses import replace
-from pathlib import Path
 from xml.etree import ElementTree
 
 import numpy as np
@@ -15,7 +14,7 @@ from pytensor.graph.op import io_connection_pattern
 from pytensor.graph.replace import clone_replace
 from pytensor.graph.traversal import ancestors, toposort
 from strange_loops import HOSTILE, LOOPS, trace_of
-from twins import printed_with_two_seeds
+from twins import assert_twin, printed_with_two_seeds
 
 import lab
 from lab import gallery
@@ -33,7 +32,6 @@ from visual.scene import Arrow, Box, Group, Text
 from visual.step_nodes import MOST_OPERATIONS, Part, StepNodes, value_at
 from visual.stepgraph import stepgraph
 
-GOLDEN = Path(__file__).parent / "golden"
 TWINS = {
     "stepgraph-square-1": (stepgraph, "square", 1, {}),
     "stepgraph-rnn-1": (stepgraph, "rnn", 1, {"step": 1}),
@@ -56,14 +54,8 @@ FORMULA_EDGES = {  # written down from the formula buf[1] ← buf[0]·2·x[3] + 
 
 @pytest.mark.parametrize("name", TWINS)
 def test_text_twins(name):
-    """To accept a change after reading it: delete the file, run again, read the new one."""
     draw, loop, order, options = TWINS[name]
-    found = draw(gallery.loops[loop].trace(order=order), **options).text()
-    path = GOLDEN / f"{name}.txt"
-    if not path.exists():
-        path.write_text(found, encoding="utf-8")
-        pytest.fail(f"{path} was written; read it, and commit it if it is right.")
-    assert found == path.read_text(encoding="utf-8")
+    assert_twin(name, draw(gallery.loops[loop].trace(order=order), **options))
 
 
 def drawings(trace):

@@ -1,6 +1,5 @@
 """Pictures as values: text twins that a person can read, strict XML, contrast, size, honesty."""
 
-from pathlib import Path
 from xml.etree import ElementTree
 
 import numpy as np
@@ -8,7 +7,7 @@ import pytensor
 import pytensor.tensor as pt
 import pytest
 from strange_loops import HOSTILE, LOOPS, strange_trace
-from twins import printed_with_two_seeds
+from twins import assert_twin, printed_with_two_seeds
 
 import lab
 import visual
@@ -17,7 +16,6 @@ from lab.spelling import number_text
 from visual.scene import Arrow, Box, Group, Scene, Text, shortened, text_width
 from visual.theme import THEMES, Role, contrast
 
-GOLDEN = Path(__file__).parent / "golden"
 SVG = "{http://www.w3.org/2000/svg}"
 TWINS = {
     "square-1": ("square", "tapes", {"order": 1}),
@@ -42,14 +40,8 @@ TWINS = {
 
 @pytest.mark.parametrize("name", TWINS)
 def test_text_twins(name):
-    """To accept a change after reading it: delete the file, run again, read the new one."""
     loop, picture, options = TWINS[name]
-    found = visual.draw(gallery.loops[loop], picture, **options).text()
-    path = GOLDEN / f"{name}.txt"
-    if not path.exists():
-        path.write_text(found, encoding="utf-8")
-        pytest.fail(f"{path} was written; read it, and commit it if it is right.")
-    assert found == path.read_text(encoding="utf-8")
+    assert_twin(name, visual.draw(gallery.loops[loop], picture, **options))
 
 
 def test_hostile_names_end_as_harmless_text():
