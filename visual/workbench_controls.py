@@ -1,4 +1,4 @@
-"""The controls of a workbench as plain records, from which `workbench.js` makes its form.
+"""The controls of a workbench as plain records, of which `workbench_form.js` makes a form.
 
 A control has a key, which tells what it changes: ``["order"]``, ``["taps", "x"]``, or
 ``["at", "u", 2]`` for one of several values.

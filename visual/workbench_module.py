@@ -1,7 +1,7 @@
-"""The ES module of the workbench: that of the stepper, and after it the workbench's own.
+"""The ES module of the workbench: the stepper's, and after it the workbench's form and its own.
 
-A widget is one module, which can import no other; so that both stay one file each, the second
-is joined to the first, whose functions it calls.  The module of an atlas is joined in the same way.
+A widget is one module, which can import no other; so that each stays a file, they are joined, and
+call the functions of those before.  The module of an atlas is joined in the same way.
 """
 
 from pathlib import Path
@@ -17,7 +17,7 @@ def joined(*names: str) -> str:
     return before + after + "".join((HERE / n).read_text(encoding="utf-8") for n in names)
 
 
-MODULE = joined("workbench.js")
+MODULE = joined("workbench_form.js", "workbench.js")
 STYLE = "".join(
     (HERE / name).read_text(encoding="utf-8") for name in ("stepper.css", "workbench.css")
 )

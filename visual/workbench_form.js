@@ -1,0 +1,174 @@
+// The form of a workbench: a control for every record in the trait `form`, by its kind.  This file
+// is joined to stepper.js, whose `element` it uses, and workbench.js to it.
+
+class Form {
+  constructor(ask) {
+    this.ask = ask;
+    this.rows = new Map();
+    this.shape = "";
+    this.root = element("div", { class: "scantape-form", role: "group", "aria-label": "workbench" });
+  }
+
+  // Shows the present values; the controls are made anew only if they are other ones.
+  show({ controls, problem }, waiting) {
+    const shape = JSON.stringify(controls.map(({ value, about, ...rest }) => rest));
+    if (shape !== this.shape) this.build(controls);
+    this.shape = shape;
+    for (const control of controls) {
+      const row = this.rows.get(JSON.stringify(control.key));
+      const wrong = problem.text && JSON.stringify(problem.key) === JSON.stringify(control.key);
+      row.tell(wrong ? problem.text : "");
+      row.about.textContent = control.about || "";
+      // What is wrong stays, to be mended, and so does what the kernel has not seen yet.
+      const next = waiting.get(JSON.stringify(control.key));
+      if (!wrong) row.set(next ? next.value : control.value);
+    }
+  }
+
+  build(controls) {
+    const focused = this.root.getRootNode().activeElement;
+    const key = focused && this.root.contains(focused) ? focused.dataset.focus : null;
+    const typing = [...this.root.querySelectorAll("[data-typed]")].map((e) => [e.dataset.focus, e.value]);
+    this.rows.clear();
+    const groups = new Map();
+    for (const control of controls) {
+      if (!groups.has(control.group)) groups.set(control.group, group(control.group));
+      const row = made(control, (value) => this.ask(control.key, value));
+      groups.get(control.group).append(row.root);
+      if ("about" in control) groups.get(control.group).append(row.about);
+      this.rows.set(JSON.stringify(control.key), row);
+    }
+    this.root.replaceChildren(...groups.values());
+    const named = new Map([...this.root.querySelectorAll("[data-focus]")].map((e) => [e.dataset.focus, e]));
+    for (const [name, value] of typing) {
+      if (!named.has(name)) continue;
+      named.get(name).value = value;
+      named.get(name).dataset.typed = "";
+    }
+    if (named.has(key)) named.get(key).focus();
+  }
+}
+
+function group(name) {
+  if (name !== "values") return element("div", { class: "scantape-group" });
+  return element("details", { class: "scantape-group scantape-values" }, element("summary", {}, "values of the inputs"));
+}
+
+const HERE = Math.random().toString(36).slice(2); // every workbench may have a module of its own
+let counted = 0;
+
+// One control: its element, `set` to show a value, and `tell` for what is wrong with it.
+function made(control, ask) {
+  const told = element("span", { class: "scantape-problem", role: "alert", id: `scantape-${HERE}-${++counted}` });
+  const parts = (MAKERS[control.kind] || MAKERS.note)(control, ask);
+  const tag = control.kind === "checks" ? "fieldset" : "div";
+  const root = element(tag, { class: "scantape-control" }, ...parts.elements, told);
+  return {
+    root,
+    about: element("p", { class: "scantape-about" }),
+    set: parts.set,
+    tell(text) {
+      told.textContent = text;
+      for (const input of root.querySelectorAll("input, select, textarea")) {
+        input.toggleAttribute("aria-invalid", Boolean(text));
+        input.setAttribute("aria-describedby", told.id);
+      }
+    },
+  };
+}
+
+function focusName(control, part = "") {
+  return JSON.stringify([control.key, part]);
+}
+
+// What is being typed is not replaced until it is handed in.
+function typed(input, ask) {
+  input.addEventListener("input", () => (input.dataset.typed = ""));
+  input.addEventListener("change", () => {
+    delete input.dataset.typed;
+    ask();
+  });
+}
+
+function put(input, value) {
+  if (!("typed" in input.dataset) && input.value !== String(value)) input.value = value;
+}
+
+function labelled(control, input, ask) {
+  input.dataset.focus = focusName(control);
+  typed(input, () => ask(input.value));
+  return {
+    elements: [element("label", {}, `${control.label} `, input)],
+    set: (value) => put(input, value),
+  };
+}
+
+const MAKERS = {
+  select(control, ask) {
+    const input = element("select");
+    for (const [value, text] of control.options) input.append(element("option", { value }, text));
+    return labelled(control, input, ask);
+  },
+  text: (control, ask) => labelled(control, element("input", { type: "text", spellcheck: "false" }), ask),
+  number(control, ask) {
+    const { min, max } = control;
+    return labelled(control, element("input", { type: "number", min, max, step: 1 }), ask);
+  },
+  range(control, ask) {
+    const { min, max, step, label } = control;
+    const slider = element("input", { type: "range", min, max, step });
+    const exact = element("input", { type: "text", inputmode: "decimal", "aria-label": `${label}, exactly` });
+    slider.dataset.focus = focusName(control);
+    exact.dataset.focus = focusName(control, "exact");
+    slider.addEventListener("input", () => {
+      exact.value = slider.value;
+      ask(slider.value);
+    });
+    typed(exact, () => ask(exact.value));
+    return {
+      elements: [element("label", {}, `${label} `, slider), exact],
+      set(value) {
+        if (Number(slider.value) !== Number(value)) slider.value = value;
+        put(exact, value);
+      },
+    };
+  },
+  checks(control, ask) {
+    const boxes = control.options.map((option) => {
+      const box = element("input", { type: "checkbox", value: option });
+      box.dataset.focus = focusName(control, option);
+      return box;
+    });
+    const chosen = () => boxes.filter((box) => box.checked).map((box) => Number(box.value));
+    for (const box of boxes) box.addEventListener("change", () => ask(chosen()));
+    const labels = boxes.map((box) => element("label", {}, box, box.value.replace("-", "−")));
+    return {
+      elements: [element("legend", {}, control.label), ...labels],
+      set: (value) => boxes.forEach((box) => (box.checked = value.includes(Number(box.value)))),
+    };
+  },
+  check(control, ask) {
+    const input = element("input", { type: "checkbox" });
+    input.dataset.focus = focusName(control);
+    input.addEventListener("change", () => ask(input.checked));
+    return {
+      elements: [element("label", {}, input, control.label)],
+      set: (value) => (input.checked = value),
+    };
+  },
+  written(control, ask) {
+    const step = element("textarea", { rows: 2, cols: 40, spellcheck: "false" });
+    const values = element("input", { type: "text", size: 40, spellcheck: "false" });
+    step.dataset.focus = focusName(control, "step");
+    values.dataset.focus = focusName(control, "values");
+    for (const input of [step, values]) typed(input, () => ask([step.value, values.value]));
+    return {
+      elements: [element("label", {}, "step ", step), element("label", {}, "values ", values)],
+      set([text, given]) {
+        put(step, text);
+        put(values, given);
+      },
+    };
+  },
+  note: (control) => ({ elements: [element("span", {}, control.label)], set() {} }),
+};
