@@ -72,8 +72,8 @@ class Showing:
         if not any(isinstance(picture, Scene) and picture.moments for picture in pictures):
             return f'<div class="wide">{frames}</div>\n'
         self.walked = True
-        start = " data-whole" if whole else f' data-at="{step}"'
-        return f'<div class="wide scantape" data-scantape{start}>{frames}</div>\n'
+        start = "" if whole else f' data-at="{step}"'
+        return f'<div class="wide scantape" data-scantape data-whole{start}>{frames}</div>\n'
 
     def _frame(self, picture: Picture) -> str:
         """A picture in a frame that scrolls; plots, which have more colours, stand twice."""
