@@ -126,7 +126,7 @@ class Answer:
         """The right answer, as one would give it."""
         if self.choices:
             return self.choices[int(self.right[0]) - 1]
-        return ", ".join(map(self._written, map(float, self.right)))
+        return ", ".join(map(self._written, sorted(map(float, self.right))))
 
     def _written(self, value: float) -> str:
         """A number with as many digits as make it right."""
