@@ -1,5 +1,6 @@
 # make start   set up, and open the table of lessons in JupyterLab   (BROWSER=none opens nothing)
 # make test    set up, and run everything that must hold: the next two
+# make env     set up, and nothing else
 # make lint    what must hold of the code as it is written
 # make tests   what must hold when it runs
 # make site    set up, and write all lessons as pages that work offline to site/
@@ -13,22 +14,24 @@ PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 p
 VENV ?= .venv
 BIN := $(VENV)/bin
 LESSON ?= notebooks/index.ipynb
-LESSONS := $(patsubst %.md,%.ipynb,$(wildcard notebooks/*.md))
 SETTINGS := $(VENV)/share/jupyter/lab/settings
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 JOBS ?= 2
 SITE ?= site
 
-.PHONY: start test tests lint site bench clean
+.PHONY: start lessons env test tests lint site bench clean
 
-start: $(VENV)/.start $(LESSONS)
-	$(BIN)/jupyter lab $(if $(filter none,$(BROWSER)),--no-browser) $(if $(filter 0,$(shell id -u)),--allow-root) $(LESSON)
+start: lessons
+	$(BIN)/jupyter lab $(if $(filter none,$(BROWSER)),--no-browser) $(if $(filter 0,$(shell id -u)),--allow-root) \
+		--LabApp.default_url=/lab/tree/$(LESSON)
 
 test: lint tests
 
-# A worker gets whole files: they share what is costly to make, as a JupyterLab.
+# Workers take tests in the order of files, which share what is costly to make, as a JupyterLab.
 tests: $(VENV)/.test
-	$(BIN)/python -m pytest -n $(JOBS) --dist loadscope $(if $(ONLY),-m '$(ONLY)')
+	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal $(if $(ONLY),-m '$(ONLY)')
+
+env: $(VENV)/.test
 
 lint: $(VENV)/.test
 	$(BIN)/ruff check .
@@ -42,9 +45,11 @@ bench: $(VENV)/.test
 	$(BIN)/python tests/bench.py
 
 # A lesson is kept as text; what a reader changes in the notebook made from it stays.
-notebooks/%.ipynb: notebooks/%.md | $(VENV)/.start
-	@if [ -e $@ ]; then echo "$@ is older than its lesson; delete it to get the new one."; touch $@; \
-	else $(BIN)/jupytext --quiet --to ipynb $<; fi
+lessons: $(VENV)/.start
+	@missing=; for text in notebooks/*.md; do book=$${text%.md}.ipynb; \
+	if [ ! -e $$book ]; then missing="$$missing $$text"; \
+	elif [ $$text -nt $$book ]; then echo "$$book is older than its lesson; delete it to get the new one."; fi; \
+	done; [ -z "$$missing" ] || $(BIN)/jupytext --quiet --to ipynb $$missing
 
 $(VENV)/.venv:
 	@if [ -z "$(PYTHON)" ]; then echo "Scantape needs Python 3.11 or later; name one with PYTHON=…" >&2; exit 1; fi

@@ -43,7 +43,7 @@ LOOPS = {
     "tiny": one("x", 1e-300),
     "huge": one("x", -1.23456e300),
     "one step": one("x", 0.5, n_steps=1),
-    "ten thousand steps": one("x", 0.5, lambda v: pt.sin(v), n_steps=10_000),
+    "a thousand steps": one("x", 0.5, lambda v: pt.sin(v), n_steps=1_000),
     "five states": five_states(),
     "matrix": one("M", np.arange(12.0).reshape(3, 4), pt.tanh),
     "wide vector": one("v", np.linspace(-1, 1, 100), pt.tanh),

@@ -12,7 +12,7 @@ from visual.scene import Arrow, Box, Group, Scene, Text
 from visual.theme import Role
 
 EVERY = {**gallery.loops, **LOOPS}
-EVERY["ten thousand steps"] = EVERY["ten thousand steps"].with_steps(40)  # folded as well
+EVERY["a thousand steps"] = EVERY["a thousand steps"].with_steps(40)  # folded as well
 EVERY["three"] = lab.Loop(
     lambda x, y, z: (x * y, y + z, pt.sin(z) * x),
     states=tuple(lab.State(name, start) for name, start in (("x", 0.5), ("y", 0.6), ("z", 0.7))),

@@ -28,7 +28,7 @@ def in_browser(test):
 
 
 def test_all_pictures_in_all_formats(tmp_path):
-    index = visual.export(gallery.loops["square"], tmp_path / "set", ALL, order=2)
+    index = visual.export(gallery.loops["square"], tmp_path / "set", ALL)
     found = {path.name for path in index.parent.iterdir()}
     expected = {f"{name}.{suffix}" for name in PICTURES for suffix in ALL if suffix != "dot"}
     assert found == expected | {f"{name}.dot" for name in GRAPHS} | {"index.html"}

@@ -451,5 +451,5 @@ def test_fonts_are_those_that_matplotlib_brings():
 
 def test_the_strange_loops_are_drawn(tmp_path):
     for name in LOOPS:
-        if name != "ten thousand steps":
+        if name != "a thousand steps":
             assert visual.tapes(strange_trace(name, 1)).png(0.2), name

@@ -85,22 +85,10 @@ def test_what_is_wrong_with_a_lesson_is_found():
     source = "import visual\nleft = visual.Question('?', 1, 'Because it is.')\nreport = left.check"
     made.cells = [nbformat.v4.new_code_cell(source)]
     assert run(made, "")[1] == {"left": False}
-    for wrong in ("1 / 0", "import warnings; warnings.warn('old')"):
-        broken = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(wrong)])
-        with pytest.raises(CellExecutionError, match=r"ZeroDivisionError|UserWarning: old"):
-            run(broken, "")
-
-
-def title(path):
-    return path.read_text(encoding="utf-8").split("\n# ")[1].split("\n")[0]
-
-
-def test_the_table_of_lessons_leads_to_all():
-    index = jupytext.read(ROOT / "notebooks" / "index.md")
-    told = "\n".join(cell.source for cell in index.cells if cell.cell_type == "markdown")
-    linked = re.findall(r"^(\d+)\. \[(.*?)\]\((.*?)\.ipynb\)", told, re.MULTILINE)
-    there = [(str(int(path.stem[:2])), title(path), path.stem) for path in LESSONS]
-    assert linked == there
+    broken = nbformat.v4.new_notebook()
+    broken.cells = [nbformat.v4.new_code_cell("import warnings; warnings.warn('old')")]
+    with pytest.raises(CellExecutionError, match="UserWarning: old"):
+        run(broken, "")
 
 
 @pytest.mark.parametrize(

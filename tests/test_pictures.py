@@ -257,14 +257,14 @@ def test_memory_that_nobody_wrote_has_no_number():
 
 
 def test_a_long_loop_is_folded():
-    long = visual.tapes(strange_trace("ten thousand steps", 2))
-    short = visual.tapes(LOOPS["ten thousand steps"].with_steps(12).trace(order=2))
+    long = visual.tapes(LOOPS["a thousand steps"].with_steps(10_000).trace(order=2))
+    short = visual.tapes(LOOPS["a thousand steps"].with_steps(12).trace(order=2))
     assert len(long.svg()) <= 2 * len(short.svg())
     assert "9,994 steps are not shown" in long.text()
 
 
 def test_around_a_step_the_fold_opens():
-    trace = LOOPS["ten thousand steps"].with_steps(100).trace(order=1)
+    trace = LOOPS["a thousand steps"].with_steps(100).trace(order=1)
     assert "step 50" not in visual.tapes(trace).text()
     assert "step 50" in visual.tapes(trace, around=50).text()
 

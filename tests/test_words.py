@@ -55,7 +55,7 @@ def test_a_truncated_gradient_is_called_truncated():
 def test_strips_and_folds_are_explained_where_they_occur(picture):
     assert ARRAYS in words(visual.draw(gallery.loops["rnn"], picture))
     assert FOLDS not in words(visual.draw(gallery.loops["rnn"], picture))
-    long = words(visual.draw(LOOPS["ten thousand steps"].with_steps(40), picture))
+    long = words(visual.draw(LOOPS["a thousand steps"].with_steps(40), picture))
     assert FOLDS in long
     assert ARRAYS not in long
 
