@@ -156,6 +156,13 @@ def test_the_picture_of_two_taps():
     assert "no Scan" in visual.canonical(one).text()
 
 
+def test_the_picture_of_a_loop_is_that_of_its_call_and_others_are_refused():
+    loop = gallery.loops["window"]
+    assert visual.canonical(loop).svg() == visual.canonical(lab.canonical(loop)).svg()
+    with pytest.raises(lab.ArgumentError, match=r"subject = 3: expected what lab\.canonical found"):
+        visual.canonical(3)
+
+
 def test_mit_sots_come_before_sit_sots():
     x, y = pt.dvector("x"), pt.dscalar("y")
     found = lab.canonical(

@@ -142,6 +142,7 @@ def test_several_slots_are_chosen_one_after_another(browser, tmp_path):
 def test_the_answer_can_be_shown(opened):
     opened.section(5).locator(".show").click()
     assert opened.page.evaluate("document.activeElement.className") == "show"
+    assert opened.verdict(5).startswith("Answer: 2. ")
     assert "2 in all" in opened.verdict(5)
     assert opened.score() == "0 of 12 points; 1 of 6 answered."
 

@@ -48,6 +48,23 @@ def test_answers(question, given, tries, outcome, words):
 
 
 @pytest.mark.parametrize(
+    ("question", "told"),
+    [
+        (GROWS, "no"),
+        (HALF, "0.5"),
+        (PAIR, "0, -1"),
+        (visual.Question("?", 1_000_000, "So."), "1000000"),
+        (visual.Question("?", 0.9**5, "So."), "0.59049"),
+        (visual.Question("?", 0.1234567891, "So.", tolerance=1e-9), "0.1234567891"),
+    ],
+)
+def test_the_answer_that_is_told_is_right(question, told):
+    answer = question.task.answer
+    assert set(answer.told.split(", ")) == set(told.split(", "))
+    assert answer.check(answer.told).is_right
+
+
+@pytest.mark.parametrize(
     ("arguments", "words"),
     [
         (("?", "maybe", "why", ("yes", "no")), "answer = 'maybe': expected one of 'yes', 'no'."),

@@ -121,6 +121,18 @@ class Answer:
         """What to answer, in words."""
         return f"one of: {', '.join(self.choices)}" if self.choices else self.form.value
 
+    @property
+    def told(self) -> str:
+        """The right answer, as one would give it."""
+        if self.choices:
+            return self.choices[int(self.right[0]) - 1]
+        return ", ".join(map(self._written, sorted(map(float, self.right))))
+
+    def _written(self, value: float) -> str:
+        """A number with as many digits as make it right."""
+        short = f"{value:.0f}" if value.is_integer() else f"{value:.6g}"
+        return short if abs(float(short) - value) <= self.tolerance else repr(value)
+
     def _holds(self, value: float) -> bool:
         return any(abs(value - right) <= self.tolerance for right in self.right)
 

@@ -127,7 +127,7 @@ class Exercise {
 
   give() {
     if (this.done) return;
-    this.say("given", this.answer.working);
+    this.say("given", `Answer: ${this.answer.told}. ${this.answer.working}`);
     this.finish(0);
   }
 
