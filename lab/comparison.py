@@ -16,7 +16,6 @@ from typing import Any
 
 import numpy as np
 import pytensor
-from pytensor.configdefaults import config
 from pytensor.graph.basic import Apply, Variable
 
 from lab import storing
@@ -29,6 +28,7 @@ from lab.facets import Facet, facets
 from lab.loop import Loop
 from lab.moved_cost import MovedCost
 from lab.parting import Contrast, contrast, far
+from lab.scan import without_backtraces
 from lab.subject import Subject, subject_of
 from lab.trace import Trace
 
@@ -204,7 +204,7 @@ def compare(
         raise ArgumentError(f"order = {order!r}: expected 1, 2, 3, …")
     asked = subject_of(subject, wrt, given, cotangents, cost, of)
     # Where in a program a variable was made, PyTensor notes for its error messages, at length.
-    with config.change_flags(traceback__limit=0):
+    with without_backtraces():
         return _compared(asked, order)
 
 

@@ -197,7 +197,10 @@ def _made(cost: Variable, wrt: Any, given: dict[Variable, Any]) -> Subject:
     inputs = _complete([cost], given)
     chosen = tuple(v for v in inputs if _is_real(v)) if wrt is None else tuple(_listed(wrt))
     if not chosen:
-        raise ArgumentError("wrt = None: none of the graph's inputs is real.")
+        told = "expected one input at least"
+        if wrt is None:
+            told = "none of the graph's inputs is real"
+        raise ArgumentError(f"wrt = {wrt!r}: {told}.")
     for variable in chosen:
         if not isinstance(variable, Variable):
             raise ArgumentError(f"wrt: {variable!r:.60} is not a PyTensor variable.")
@@ -205,10 +208,28 @@ def _made(cost: Variable, wrt: Any, given: dict[Variable, Any]) -> Subject:
             raise ArgumentError(
                 f"wrt = {variable} ({variable.type}): only real variables can be differentiated by."
             )
+    _check_independent(chosen, given)
     values, _ = run([*chosen], given, record=False)
     at = tuple(np.array(values[v]) for v in chosen)
     names = unique_names([v.name for v in chosen])
     return Subject(cost, chosen, names, given, at)
+
+
+def _check_independent(chosen: Sequence[Variable], given: Mapping[Variable, Any]) -> None:
+    """Raise ArgumentError unless each of `chosen` can be moved while the other values stay.
+
+    Otherwise finite differences would be those of something else.
+    """
+    for variable in chosen:
+        if chosen.count(variable) > 1:
+            raise ArgumentError(f"wrt: {variable} is there more than once.")
+    for held in dict.fromkeys((*chosen, *given)):
+        moved = next((v for v in ancestors([held]) if v in chosen and v is not held), None)
+        if moved is not None:
+            raise ArgumentError(
+                f"wrt: {held}, which has a value of its own, is computed from {moved}; "
+                "differentiate by one of them, and give no value to what is computed from it."
+            )
 
 
 def _listed(wrt: Any) -> list[Any]:
