@@ -41,7 +41,7 @@ inputs = list(given)
 value = pytensor.function(inputs, cost, mode=MODE, on_unused_input="ignore")
 sizes = [np.size(given[v]) for v in wrt]
 ends = np.cumsum([0, *sizes])
-EPS = np.finfo(cost.type.dtype).eps
+EPS = np.finfo(np.result_type(cost.type.dtype, "float16")).eps
 start = np.concatenate([np.ravel(given[v]).astype("float64") for v in wrt])
 
 

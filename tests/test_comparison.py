@@ -378,16 +378,32 @@ def test_draws_are_the_same_on_both_sides():
         (lambda x, xs: compare(gallery.loops["square"], ["x", "x"]), "more than once"),
         (lambda x, xs: compare(xs[-1], []), "wrt = \\[\\]: expected"),
         (lambda x, xs: compare(xs[-1], cotangents=[1]), "cotangents"),
+        (lambda x, xs: compare(scan_nodes([xs])[0], cotangents=["a"]), "cotangents"),
+        (lambda x, xs: compare(scan_nodes([xs])[0], cotangents=[None]), "cotangents"),
+        (lambda x, xs: compare(scan_nodes([xs])[0], cotangents=1.0), "cotangents = 1.0"),
+        (lambda x, xs: compare(scan_nodes([xs])[0], cotangents=[np.ones(9)]), "of shape"),
+        (lambda x, xs: compare(scan_nodes([xs])[0], x, {x: 0.5}), "wrt = x0: expected inputs of"),
+        (lambda x, xs: compare(gallery.loops["square"], 3), "wrt = 3"),
+        (lambda x, xs: compare(gallery.loops["square"], x), "wrt = x0"),
+        (lambda x, xs: compare(gallery.loops["square"], [["x"]]), "wrt = "),
+        (lambda x, xs: compare(gallery.loops["square"], of=["x"]), "of = "),
+        (lambda x, xs: compare(gallery.loops["square"], given={"x": 1}), "given: a loop has"),
         (lambda x, xs: compare(xs[-1].owner), "expected a node of a Scan"),
         (lambda x, xs: compare(gallery.loops["square"], "y"), "wrt = 'y'"),
         (lambda x, xs: compare(gallery.loops["square"], of="y"), "of = 'y'"),
         (lambda x, xs: compare(gallery.loops["square"], cost=[1, 2]), "takes as many"),
-        (lambda x, xs: compare(scan_nodes([xs])[0], cotangents=[1, 2]), "takes as many"),
+        (lambda x, xs: compare(scan_nodes([xs])[0], cotangents=[1, 2]), "as many, in a list"),
     ],
 )
 def test_what_cannot_be_asked(ask, told):
     with pytest.raises(ArgumentError, match=told):
         ask(*square())
+
+
+def test_a_cost_that_cannot_be_run_is_no_agreement():
+    x0, xs = square()
+    with pytest.raises(GraphError, match="out of bounds"):
+        compare(xs[5], x0, {x0: 0.5})
 
 
 def test_a_graph_without_a_scan():

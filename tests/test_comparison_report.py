@@ -120,6 +120,12 @@ def truncated():
     return xs[-1], x, {x: 0.9}
 
 
+def of_whole_numbers():
+    x, k = pt.dscalar("x"), pt.lscalar("k")
+    xs = pytensor.scan(lambda k: k * 2, outputs_info=[k], n_steps=3, return_updates=False)
+    return xs[-1], x, {x: 0.4, k: 3}
+
+
 def of_the_middle():
     x = pt.dscalar("x")
     xs = pytensor.scan(lambda x: x**2, outputs_info=[2 * x], n_steps=3, return_updates=False)
@@ -135,6 +141,7 @@ def of_the_middle():
         (of_nothing(), "the same"),
         (truncated(), "not to be compared"),
         (of_the_middle(), ""),
+        (of_whole_numbers(), ""),
     ],
 )
 def test_reports_of_agreement_find_no_difference(graph, words):
