@@ -78,6 +78,12 @@ class Notebook:
         control.fill(value)
         control.press("Enter")
 
+    def begin(self, loop):
+        """The tapes of a loop's gradient, whatever was shown before: tests may run in any order."""
+        self.bench.get_by_role("combobox", name="loop", exact=True).select_option(loop)
+        self.bench.get_by_role("tab", name="tapes").click()
+        self.choose("order", "1")
+
     def busy(self, is_busy):
         """Wait until the workbench says that it is working, or not any more."""
         self.page.locator(f".scantape-bench[aria-busy={'true' if is_busy else 'false'}]").wait_for()
@@ -165,6 +171,9 @@ def test_a_picture_is_saved(opened, tmp_path):
 
 def test_a_slider_that_is_dragged_stays_where_it_is_and_wins(opened):
     """Of changes that come faster than pictures, the last one counts."""
+    opened.begin("square")
+    opened.bench.get_by_role("checkbox", name="−2").check()
+    opened.shows(visual.draw(gallery.loops["square"], "tapes", taps={"x": (-2, -1)}))
     opened.bench.locator(".scantape-values summary").click()
     slider = opened.bench.get_by_role("slider", name="x[0]", exact=True)
     pictures = """bench => { window.pictures = 0; new MutationObserver(() => window.pictures++)
@@ -181,7 +190,7 @@ def test_a_slider_that_is_dragged_stays_where_it_is_and_wins(opened):
 
 def test_a_slow_change_is_given_up_by_the_next_one(opened):
     rnn = gallery.loops["rnn"]
-    opened.bench.get_by_role("combobox", name="loop", exact=True).select_option("rnn")
+    opened.begin("rnn")
     opened.choose("order", "2")
     opened.shows(visual.draw(rnn, "tapes", order=2))
     opened.choose("order", "6")
@@ -198,6 +207,8 @@ def test_a_slow_change_is_given_up_by_the_next_one(opened):
 
 
 def test_a_slow_change_is_cancelled(opened):
+    opened.begin("rnn")
+    opened.shows(visual.draw(gallery.loops["rnn"], "tapes", order=1))
     opened.choose("order", "6")
     opened.bench.get_by_role("button", name="cancel").click()
     opened.busy(False)
