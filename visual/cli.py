@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from lab.breaking import BROKEN, broken_rule
-from lab.errors import ArgumentError, LabError, listing
+from lab.errors import ArgumentError, LabError, listing, printable
 from lab.gallery import loops
 from lab.loop import Loop
 from visual.atlas_command import add_page
@@ -67,7 +67,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         options.run(options)
     except LabError as error:
-        print(f"scantape: {error}", file=sys.stderr)
+        print(*map(printable, f"scantape: {error}".splitlines()), sep="\n", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         print("scantape: stopped.", file=sys.stderr)
