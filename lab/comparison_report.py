@@ -18,6 +18,7 @@ from lab.as_python import CannotWriteError, PythonWriter, array
 from lab.comparison import Comparison
 from lab.comparison_script import CHECK, HEAD, IMPORTS
 from lab.comparison_text import summary, value_text
+from lab.errors import printable
 
 if TYPE_CHECKING:
     from lab.subject import Subject
@@ -67,7 +68,7 @@ def _head(comparison: Comparison) -> str:
 
 def harmless(told: str) -> str:
     """A text for a comment: on one line, and of characters that do nothing."""
-    return "".join(c if c.isprintable() else " " for c in " ".join(told.split()))
+    return printable(" ".join(told.split()))
 
 
 def _written(subject: "Subject") -> Iterator[str]:
@@ -195,7 +196,7 @@ def _shown(comparison: Comparison, why: str) -> str:
     lines = [_head(comparison), f"# The graph cannot be written as Python: {harmless(why)}"]
     lines.append("# This only shows what was found; it runs nothing.  The graph:")
     drawn = pytensor.dprint(comparison.subject.cost, file="str", print_type=True)
-    lines += [f"#   {harmless_line(line)}" for line in drawn.splitlines()]
+    lines += [f"#   {printable(line)}" for line in drawn.splitlines()]
     lines += ["import sys", ""]
     for row in comparison.found or comparison.rows:
         told = [f"order {row.order}, gradient by {row.wrt}: {row.verdict}"]
@@ -206,11 +207,6 @@ def _shown(comparison: Comparison, why: str) -> str:
         lines += [f"print({line!a})" for line in told]
     lines.append(f"sys.exit({int(not comparison.agree)})")
     return "\n".join(lines) + "\n"
-
-
-def harmless_line(told: str) -> str:
-    """A line for a comment, with its spaces."""
-    return "".join(c if c.isprintable() else " " for c in told)
 
 
 __all__: Sequence[str] = ["script"]

@@ -6,7 +6,7 @@ import numpy as np
 
 from lab.comparison import Agreement, Check, Comparison, Pair, Row
 from lab.differences import Estimate
-from lab.errors import listing
+from lab.errors import listing, printable
 from lab.explanation_text import WIDTH, paragraph
 from lab.facets import Aspect, Facet
 from lab.parting import Parting
@@ -33,7 +33,7 @@ def page(comparison: Comparison) -> str:
         lines += ["", *paragraph(SIGNS)]
     if comparison.found:
         lines += ["", "comparison.report() is a script of this for a maintainer."]
-    return "\n".join(lines)
+    return "\n".join(map(printable, lines))
 
 
 SIGNS = (

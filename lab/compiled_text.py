@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 
 from lab.buffers import Buffer, Kept, Rows
 from lab.compiled_graph import Change, Compiled, Fate, ScanAfter, ScanBefore
-from lab.errors import listing
+from lab.errors import listing, printable
 from lab.explanation_text import FEW, WIDTH, paragraph
 from lab.tape import Kind
 
@@ -52,7 +52,7 @@ def page(compiled: Compiled) -> str:
         lines += [""]
     if len(compiled.after) <= FEW:
         for scan in compiled.after:
-            lines += [scan_page(scan), ""]
+            lines += [*scan_page(scan).splitlines(), ""]
     elif compiled.after:
         lines += [*(f"  {line}" for line in table(compiled)), ""]
         lines += ["To read about one of them: print(compiled.after[0])", ""]
@@ -60,7 +60,7 @@ def page(compiled: Compiled) -> str:
         lines += [*paragraph(CLOCK), ""]
     for told in gradient(compiled):
         lines += [*paragraph(told), ""]
-    return "\n".join(lines).rstrip()
+    return "\n".join(map(printable, lines)).rstrip()
 
 
 def summary(compiled: Compiled) -> str:
@@ -133,7 +133,7 @@ def scan_page(scan: ScanAfter) -> str:
             lines += [told] if indented and len(told) <= WIDTH else paragraph(told, "", "    ")
     if not scan.buffers:
         lines.append("no buffers")
-    return "\n".join(lines)
+    return "\n".join(map(printable, lines))
 
 
 def buffer_lines(found: Buffer) -> Iterator[str]:

@@ -40,3 +40,8 @@ def listing(items: Iterable[object]) -> str:
     if not words:
         return "none"
     return " and ".join([", ".join(words[:-1]), words[-1]] if words[1:] else words)
+
+
+def printable(line: str) -> str:
+    """A line as a terminal can show it: what a person wrote moves no cursor and breaks no line."""
+    return "".join(c if c.isprintable() else " " for c in line)

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from lab.breakage import Effect
+from lab.errors import printable
 from lab.explanation_text import paragraph
 from lab.shortening import Lost, Shortened
 from lab.spelling import number_text
@@ -20,7 +21,7 @@ def page(found: Shortened) -> str:
         lines += [*paragraph(told), ""]
     for lost in found.buffers:
         lines += [*table(lost), ""]
-    return "\n".join(lines).rstrip()
+    return "\n".join(map(printable, lines)).rstrip()
 
 
 def rows(found: Shortened) -> Iterator[str]:

@@ -27,6 +27,7 @@ from lab.graphs import scan_nodes
 from lab.rewriting import History, rewritten
 from lab.tape import Kind
 from visual.cli import main
+from visual.svg import text
 
 MODES = ["CVM", "NUMBA"]
 K, C, M = Fate.KEPT, Fate.CHANGED, Fate.MERGED
@@ -220,6 +221,25 @@ def test_fifty_scans_are_summarised():
     assert "loop_17" in one.text()
     with pytest.raises(ArgumentError, match="50 Scans"):
         visual.compiled(found, scan=51)
+
+
+def test_names_move_no_cursor():
+    name = "\x1b[2J</script>\n\u202ex"
+    x = pt.dscalar(name)
+    xs = compiled_graphs.scan(lambda v: v**2, outputs_info=[x], n_steps=3, name=name)
+    cost, given = xs[-1], {x: 0.5}
+    cost.name = name
+    made = lab.compiled(cost, x, "CVM", given)
+    texts = [made, made.after[0], lab.shortened(cost, x, given, "CVM")]
+    for told in map(str, [*texts, lab.compare(cost, x, given)]):
+        assert "</script>" in told
+        assert all(line.isprintable() for line in told.split("\n"))
+        assert not any(line.startswith("</script>") for line in told.split("\n"))
+    assert "\x1b" not in visual.compiled(made).text() + visual.compiled(made).svg()
+
+
+def test_what_no_xml_can_hold_is_left_out():
+    assert text("a\ud800\uffff\ufffe\x00<b") == "a&lt;b"
 
 
 def test_two_inputs_of_a_function_that_are_called_alike_are_not_confused():

@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Sequence
 from typing import Any
 
-from lab.errors import LabError
+from lab.errors import LabError, printable
 from visual.atlas_command import add_page
 from visual.break_command import add_break
 from visual.compare_command import add_compare
@@ -63,7 +63,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         options.run(options)
     except LabError as error:
-        print(f"scantape: {error}", file=sys.stderr)
+        print(*map(printable, f"scantape: {error}".splitlines()), sep="\n", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         print("scantape: stopped.", file=sys.stderr)

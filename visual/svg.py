@@ -23,7 +23,9 @@ WIDTH, HEAVY = 1.3, 2.4
 NEGATIVE, POSITIVE = "#2166ac", "#d95f02"
 SHADES = 16
 HARMLESS: dict[int, str | None] = {
-    **dict.fromkeys(code for code in range(32) if code not in (9, 10, 13)),  # not in XML at all
+    # not in XML at all
+    **dict.fromkeys(code for code in range(32) if code not in (9, 10, 13)),
+    **dict.fromkeys([*range(0xD800, 0xE000), 0xFFFE, 0xFFFF]),
     ord("&"): "&amp;",
     ord("<"): "&lt;",
     ord(">"): "&gt;",

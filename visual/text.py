@@ -6,6 +6,7 @@ with brackets around what is written in it.
 
 from collections.abc import Iterable
 
+from lab.errors import printable
 from visual.scene import Scene, Text
 from visual.theme import Role
 
@@ -65,7 +66,8 @@ def _line(row: Iterable[Text]) -> str:
 
 
 def _written(shape: Text) -> str:
-    content = f"~{shape.content}~" if shape.struck else shape.content
+    content = printable(shape.content)
+    content = f"~{content}~" if shape.struck else content
     role = _mark(shape)
     if role is None:
         return content
