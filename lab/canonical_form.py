@@ -239,7 +239,7 @@ def _inputs(node: Apply, known: set[Variable] | None) -> Iterator[Input]:
         if part.kind is Kind.SEQUENCE:
             cut = cut_of(part.outer_input)
             if cut.first >= 0 and cut.way == 1:
-                note = f"in the document {written(cut.base)}[{cut.first}:]"
+                note = f"in older texts {written(cut.base)}[{cut.first}:]"
         elif part.kind is Kind.PARAMETER and known is not None and part.outer_input not in known:
             note = "found in the step"
         elif part.kind is Kind.UNTRACED:

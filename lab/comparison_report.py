@@ -28,11 +28,9 @@ MOST_ENTRIES = 24
 def script(comparison: Comparison) -> str:
     """The script of a comparison; see `Comparison.report`."""
     try:
-        building = list(_written(comparison.subject))
+        building = _building(comparison.subject)
     except CannotWriteError as error:
-        if comparison.subject.origin is None:
-            return _shown(comparison, str(error))
-        building = list(_imported(comparison.subject, str(error)))
+        return _shown(comparison, str(error))
     last = comparison.visible or max((row.order for row in comparison.rows), default=1)
     rows = [row for row in comparison.rows if row.order <= last]
     found = [row for row in rows if row.is_found] or [row for row in rows if row.order == last]
@@ -43,12 +41,23 @@ def script(comparison: Comparison) -> str:
         "\n".join(building) + "\n",
         CHECK.format(
             order=last,
+            truncated=comparison.subject.truncated,
             summed=[list(places) for places in comparison.summed],
             asked=[(names.index(row.wrt), row.order) for row in found],
             most=MOST_ENTRIES,
         ),
     ]
     return "\n".join(parts)
+
+
+def _building(subject: "Subject") -> list[str]:
+    """The lines that make the graph, or import what makes it."""
+    try:
+        return list(_written(subject))
+    except CannotWriteError as error:
+        if subject.origin is None:
+            raise
+        return list(_imported(subject, str(error)))
 
 
 def _head(comparison: Comparison) -> str:
@@ -67,6 +76,9 @@ def _written(subject: "Subject") -> Iterator[str]:
     if subject.declared is not None:
         yield from _call(subject, writer)
     else:
+        for variable in subject.wrt:
+            if variable.owner is not None:
+                raise CannotWriteError(f"{variable}: a gradient is asked for by what is computed.")
         inputs = [
             v
             for v in dict.fromkeys(ancestors([subject.cost]))
@@ -156,15 +168,26 @@ def _step(subject: "Subject", inside: PythonWriter) -> Iterator[str]:
 def _imported(subject: "Subject", why: str) -> Iterator[str]:
     """The lines that import the function which makes the graph."""
     module, function = subject.origin or ("", "")
+    inputs = [v for v in dict.fromkeys(ancestors([subject.cost])) if v.owner is None]
+    roots = [v for v in inputs if not isinstance(v, Constant | SharedVariable)]
+    for variable in (*subject.wrt, *subject.given):
+        if variable not in roots:
+            raise CannotWriteError(f"{why} {variable}: only an input can have a value in a script.")
     yield "# The graph is made by a function of its author's, since it cannot be written here:"
     yield f"# {harmless(why)}"
     yield "import importlib"
     yield ""
     yield 'sys.path.insert(0, "")'
     yield f"made = getattr(importlib.import_module({module!a}), {function!a})()"
-    yield "cost, wrt, given = (*made, {})[:3]"
-    yield "wrt = list(wrt) if isinstance(wrt, (list, tuple)) else [wrt]"
-    yield "given = {v: np.asarray(value).astype(v.type.dtype) for v, value in given.items()}"
+    yield "from pytensor.graph.traversal import ancestors"
+    yield ""
+    yield "cost = made[0]"
+    yield "roots = [v for v in dict.fromkeys(ancestors([cost])) if v.owner is None]"
+    yield 'roots = [v for v in roots if not hasattr(v, "data") and not hasattr(v, "get_value")]'
+    yield "given = {"
+    yield from (f"    roots[{n}]: {_value(v, subject.given[v])}," for n, v in enumerate(roots))
+    yield "}"
+    yield f"wrt = [{', '.join(f'roots[{roots.index(v)}]' for v in subject.wrt)}]"
 
 
 def _shown(comparison: Comparison, why: str) -> str:

@@ -9,7 +9,7 @@ that it costs tenths of a second.  Two rewrites are left out, which change no Sc
 of elementwise operations, and with it what would make the numbers of rows unreadable.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import pytensor
@@ -18,11 +18,12 @@ from pytensor.gradient import DisconnectedInputError, grad
 from pytensor.graph.basic import Variable
 
 from lab.compiled_graph import Compiled
-from lab.errors import ArgumentError, GraphError
+from lab.errors import ArgumentError, GradientError, GraphError, first_line
 from lab.fates import Sources, scan_after, scan_before
 from lab.graphs import scan_nodes
 from lab.loop import Loop
 from lab.rewriting import mode_words, rewritten
+from lab.run import checked
 from lab.traps import called
 
 FUSION = ("fusion",)
@@ -39,24 +40,36 @@ def compiled(
     `subject` is a variable, several, a `lab.Loop`, or a compiled function.  With `wrt`, the
     gradient of a scalar variable is compiled along with it.  `mode` is one of PyTensor's, by name
     or as it is, and the default unless given.  `given` are values of inputs, by which numbers of
-    rows become known.  The graph is not altered, and nothing is compiled.
+    rows become known; those of a compiled function are told apart by their names.  The graph is not
+    altered, and nothing is compiled.
 
     Raises ArgumentError for another subject, and for a `wrt` beside a compiled function.
     """
+    values = values_of(given)
     if isinstance(subject, Function):
         if wrt is not None or mode is not None:
             raise ArgumentError("wrt, mode: a compiled function has its outputs and mode already.")
-        return _of_function(subject, dict(given or {}))
+        return _of_function(subject, values)
     if isinstance(subject, Loop):
         outputs, wrt, known = _of_loop(subject, wrt)
-        given = {**known, **(given or {})}
+        values = {**known, **values}
     else:
         outputs = [subject] if isinstance(subject, Variable) else list(_listed(subject))
     if wrt is None:
-        return _compiled(outputs, None, mode, dict(given or {}))
+        return _compiled(outputs, None, mode, values)
     gradient = _gradient(outputs, wrt)
-    alone = _compiled(outputs, None, mode, dict(given or {}))
-    return _compiled([*outputs, gradient], wrt, mode, dict(given or {}), alone)
+    alone = _compiled(outputs, None, mode, values)
+    return _compiled([*outputs, gradient], wrt, mode, values, alone)
+
+
+def values_of(given: Any) -> dict[Variable, Any]:
+    """Values of inputs, each as its input holds it; ArgumentError for what is none."""
+    if given is not None and not isinstance(given, Mapping):
+        raise ArgumentError(f"given = {given!r:.60}: expected a dict of variables and values.")
+    for variable in given or {}:
+        if not isinstance(variable, Variable):
+            raise ArgumentError(f"given: {variable!r:.60} is not a PyTensor variable.")
+    return {variable: checked(variable, value) for variable, value in (given or {}).items()}
 
 
 def compiled_as(
@@ -82,7 +95,7 @@ def _of_loop(
     loop: Loop, wrt: Variable | str | None
 ) -> tuple[list[Variable], Variable | None, Mapping[Variable, Any]]:
     graph = loop.build()
-    if wrt is not None and wrt not in graph.inputs:
+    if wrt is not None and (not isinstance(wrt, str) or wrt not in graph.inputs):
         raise ArgumentError(f"wrt = {wrt!r}: this loop has {', '.join(graph.inputs)}.")
     by = None if wrt is None else graph.inputs[wrt]
     return [loop.cost(graph)], by, graph.given
@@ -97,6 +110,8 @@ def _gradient(outputs: list[Variable], wrt: Any) -> Variable:
         return grad(outputs[0], wrt)
     except DisconnectedInputError as error:
         raise GraphError(f"wrt = {wrt}: the cost does not depend on it.") from error
+    except Exception as error:  # whatever a pullback stumbles over
+        raise GradientError(f"wrt = {wrt}: there is no gradient. {first_line(error)}") from error
 
 
 def _compiled(
@@ -134,11 +149,17 @@ def _names(outputs: Sequence[Variable]) -> tuple[str, ...]:
 def _of_function(function: Function, given: dict[Variable, Any]) -> Compiled:
     """The Scans of a function; of what they were before it keeps no record."""
     graph = function.maker.fgraph
-    by_name = {key.name: value for key, value in given.items() if key.name}
-    given = {v: by_name[v.name] for v in graph.inputs if v.name in by_name}
+    inputs, known = _by_name(graph.inputs), _by_name(given)
+    given = {inputs[name]: given[known[name]] for name in inputs if name in known}
     after = tuple(
         scan_after(number, node, graph, None, given)
         for number, node in enumerate(scan_nodes(graph.outputs), start=1)
     )
     mode = mode_words(function.maker.mode)
     return Compiled(_names(graph.outputs), "", mode, pytensor.__version__, (), after)
+
+
+def _by_name(variables: Collection[Variable]) -> dict[str, Variable]:
+    """Variables by their names, without those that have none, or one that others have."""
+    names = [variable.name for variable in variables]
+    return {v.name: v for v in variables if v.name and names.count(v.name) == 1}

@@ -160,16 +160,21 @@ def _first(compared: Iterable[_Pair], scan: int, other: int) -> Parting | None:
 def far(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     """For every entry along the first axis, whether two arrays differ by more than rounding.
 
-    They do beyond half of their digits, measured by the larger of the two entries.
+    They do beyond half of their digits, measured by the larger of the two entries.  What is not
+    finite differs from all but the same.
     """
     if not first.size:
         return np.zeros(len(first), dtype=bool)
     first, second = (a.reshape(len(a), -1) for a in (first, second))
     kind = np.result_type(first, second)
-    digits = np.sqrt(np.finfo(kind).eps) if kind.kind in "fc" else 0.0
+    if kind.kind not in "fc":
+        return np.any(first != second, axis=1)
+    digits = np.sqrt(np.finfo(kind).eps)
     with np.errstate(invalid="ignore", over="ignore"):
-        sizes = np.maximum(np.abs(first), np.abs(second)).max(axis=1, keepdims=True)
-        apart = ~(np.abs(first - second) <= digits * sizes)
+        finite = np.isfinite(first) & np.isfinite(second)
+        sizes = np.where(finite, np.maximum(np.abs(first), np.abs(second)), 0)
+        room = digits * sizes.max(axis=1, keepdims=True)
+        apart = ~(finite & (np.abs(first - second) <= room))
     alike = (first == second) | ((first != first) & (second != second))  # infinities and nan
     return np.any(apart & ~alike, axis=1)
 

@@ -10,10 +10,11 @@ which rewrite.  Only public interfaces are used: the rewrites of a mode, and the
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from threading import RLock
 from typing import Any
 
 from pytensor import config
-from pytensor.compile import FunctionMaker, In, get_mode
+from pytensor.compile import FunctionMaker, In, Mode, get_mode
 from pytensor.compile.io import Out
 from pytensor.graph.basic import Apply, Constant, Variable
 from pytensor.graph.features import Feature
@@ -27,6 +28,7 @@ from lab.graphs import scan_nodes
 from lab.scan import is_scan
 
 REVERT = "Revert"
+_ONE_AT_A_TIME = RLock()  # the mode that is set is one for all threads
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,7 +147,8 @@ def rewritten(
     history = History()
     graph.attach_feature(history)
     try:
-        with config.change_flags(mode=mode):  # steps are rewritten by the mode that is set
+        # Steps are rewritten by the mode that is set.
+        with _ONE_AT_A_TIME, config.change_flags(mode=mode):
             mode.optimizer.rewrite(graph)
     except Exception as error:  # whatever a rewrite stumbles over
         raise GraphError(
@@ -157,9 +160,12 @@ def rewritten(
 def mode_named(mode: Any) -> Any:
     """A mode of PyTensor by its name, or as it is; None is the default."""
     try:
-        return get_mode(mode)
+        found = get_mode(mode)
     except Exception as error:
         raise ArgumentError(f"mode = {mode!r}: PyTensor knows no such mode.") from error
+    if not isinstance(found, Mode):
+        raise ArgumentError(f"mode = {mode!r}: expected a mode of PyTensor, or its name.")
+    return found
 
 
 def mode_words(mode: Any) -> str:

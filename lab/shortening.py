@@ -9,35 +9,35 @@ on purpose: it happens to who differentiates a graph taken out of a compiled fun
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pytensor
-import pytensor.tensor as pt
 from pytensor.gradient import grad
 from pytensor.graph.basic import Apply, Variable
 from pytensor.graph.traversal import ancestors
 
 from lab.arrays import same
 from lab.breakage import Effect
-from lab.breaking import BROKEN
 from lab.buffers import Buffer
 from lab.calling import scan_call
 from lab.check import value_at
 from lab.circular import Ring
 from lab.compiled_graph import Compiled
-from lab.compiling import compiled_as
+from lab.compiling import compiled_as, values_of
 from lab.derivation import ReadingGroup
 from lab.derivative import derivative
 from lab.differences import MOST_ENTRIES, Estimate, differences, remembered
-from lab.errors import ArgumentError, LabError, first_line, listing
+from lab.errors import ArgumentError, first_line, listing
 from lab.graphs import scan_nodes
+from lab.looking_up import looked_up
 from lab.loop import Loop
 from lab.parting import far
 from lab.rewriting import mode_words, rewritten
 from lab.run import run
 from lab.scan import LoopVariable, ScanParts, outer_outputs
+from lab.stepping import Recording
 from lab.tape import Kind
 from lab.traps import called
 
@@ -148,7 +148,7 @@ def shortened(
 
     Raises ArgumentError for another subject, or inputs without a value.
     """
-    cost, by, values = _subject(subject, wrt, dict(given or {}))
+    cost, by, values = _subject(subject, wrt, values_of(given))
     mode_words(mode)
     right = np.asarray(value_at(derivative(cost, by).value, values))
     late = rewritten([cost], mode, LINKED)
@@ -157,7 +157,9 @@ def shortened(
     result, refusal, steps = _too_late(late.graph.outputs[0], copies[by], known)
     what = compiled_as([cost], mode, values, LINKED)
     buffers = tuple(_lost(cost, by, what))
-    needed = [(rec.parts.name, rec.steps) for rec in _backward(cost, grad(cost, by), values)]
+    needed = [
+        (rec.parts.name, _worth(rec, what)) for rec in _backward(cost, grad(cost, by), values)
+    ]
     late_steps = steps if len(steps) == len(needed) else [None] * len(needed)
     return Shortened(
         cost=str(cost.name or "the cost"),
@@ -167,7 +169,7 @@ def shortened(
         right=right,
         too_late=result,
         refusal=refusal,
-        looked_up=_looked_up(cost, by, what, values),
+        looked_up=looked_up(cost, by, what, values),
         differences=_differences(cost, by, values),
         loops=tuple(Backward(n, s, t) for (n, s), t in zip(needed, late_steps, strict=True)),
         buffers=buffers,
@@ -180,13 +182,13 @@ def _subject(
     """The cost, what to differentiate by, and values of all inputs."""
     if isinstance(subject, Loop):
         call = scan_call(subject)
-        if wrt not in call.inputs:
+        if not isinstance(wrt, str) or wrt not in call.inputs:
             raise ArgumentError(f"wrt = {wrt!r}: this loop has {listing(call.inputs)}.")
         last = next(iter(call.results().values()))[-1]
         return last if not last.type.ndim else last.sum(), call.inputs[wrt], {**call.given, **given}
     if not isinstance(subject, Variable) or getattr(subject.type, "ndim", None) != 0:
         raise ArgumentError(f"subject = {subject!r:.60}: expected a scalar variable or a Loop.")
-    if not isinstance(wrt, Variable) or wrt not in given:
+    if not isinstance(wrt, Variable) or wrt not in given or wrt.owner is not None:
         raise ArgumentError(
             f"wrt = {wrt!r}: expected an input of the graph, with a value in given."
         )
@@ -207,9 +209,17 @@ def _too_late(
     return np.asarray(values[found]), "", steps
 
 
-def _backward(cost: Variable, gradient: Variable, given: Mapping[Variable, Any]) -> list[Any]:
+def _backward(cost: Variable, gradient: Variable, given: Mapping[Variable, Any]) -> list[Recording]:
     before = set(scan_nodes([cost]))
     return [rec for rec in run([gradient], given)[1] if rec.node not in before]
+
+
+def _worth(rec: Recording, what: Compiled) -> int:
+    """How many steps a backward loop has to make: rewriting drops forward steps nobody needs."""
+    forward = rec.parts.name.removeprefix("grad_of_")
+    left = [scan.steps.number for scan in what.after if scan.name == forward]
+    known = [number for number in left if number is not None]
+    return min(rec.steps, max(known)) if known and len(known) == len(left) else rec.steps
 
 
 def _lost(cost: Variable, wrt: Variable, what: Compiled) -> Iterator[Lost]:
@@ -261,31 +271,6 @@ def _asked(ring: Ring, taps: list[int]) -> Iterator[Asked]:
         for tap in taps:
             row = ring.written(undoes) + tap
             yield Asked(step, undoes, row, ring.slot(row), held[ring.slot(row)])
-
-
-def _looked_up(
-    cost: Variable, wrt: Variable, what: Compiled, given: Mapping[Variable, Any]
-) -> np.ndarray | None:
-    """The gradient that takes for every row whatever stands in its slot."""
-    lengths: dict[str, int | None] = {}
-    for found in what.buffers:
-        known = (
-            found.after.number if lengths.get(found.name, -1) in (-1, found.after.number) else None
-        )
-        lengths[found.name] = known
-
-    def recalled(part: LoopVariable) -> Variable:
-        length = lengths.get(part.name)
-        if part.kind is Kind.MIT_MOT or length is None:
-            return part.outer_output
-        last = part.outer_output.shape[0] - 1
-        return part.outer_output[last - (last - pt.arange(last + 1)) % length]
-
-    rule = replace(BROKEN["shortened-buffer"].rule, recalls=recalled)
-    try:
-        return np.asarray(value_at(derivative(cost, wrt, rule=rule).value, given))
-    except LabError:  # that recipe does not fit this graph
-        return None
 
 
 def _differences(cost: Variable, wrt: Variable, given: Mapping[Variable, Any]) -> Estimate | None:

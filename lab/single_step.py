@@ -4,7 +4,7 @@
 
 For a constant `n_steps` of 1 PyTensor makes no Scan: the step stands once in the outer
 graph.  A loop of 0 steps is a Scan whose results are empty.  A negative number of steps
-meant to go backwards in the days of the documentation; today it is an error of the run.
+once meant to go backwards; today it is an error of the run.
 """
 
 from dataclasses import dataclass, replace

@@ -72,6 +72,8 @@ def subject_of(
     if cotangents is not None and not isinstance(subject, Apply):
         raise ArgumentError("cotangents: these are given for the results of a Scan node.")
     if isinstance(subject, Loop):
+        if given is not None:
+            raise ArgumentError("given: a loop has values of its own, as in loop.with_values(…).")
         return _of_loop(subject, wrt, cost, of)
     if isinstance(subject, Apply):
         return _of_node(subject, wrt, dict(given or {}), cotangents)
@@ -88,7 +90,7 @@ def _of_loop(loop: Loop, wrt: Any, cost: Any, of: str | None) -> Subject:
     call = scan_call(loop)
     results = {n: v for n, v in call.results().items() if n in [*_states(loop), *loop.outputs]}
     of = next(iter(results)) if of is None else of
-    if of not in results:
+    if not isinstance(of, str) or of not in results:
         raise ArgumentError(f"of = {of!r}: the loop's states and outputs are {listing(results)}.")
     values = results[of]
     if isinstance(cost, str) and cost in ("last", "sum"):
@@ -105,10 +107,10 @@ def _of_loop(loop: Loop, wrt: Any, cost: Any, of: str | None) -> Subject:
         target = (values * pt.constant(weights)[: values.shape[0]]).sum()
         told = f"pt.constant(np.array({weights.tolist()!r}))[:{{values}}.shape[0]]"
         declared = f"({{values}} * {told}).sum()"
-    names = [wrt] if isinstance(wrt, str) else wrt
+    names = () if wrt is None else _listed(wrt)
     by_name = {n: v for n, v in call.inputs.items() if _is_real(v)}
-    for name in names or ():
-        if name not in by_name:
+    for name in names:
+        if not isinstance(name, str) or name not in by_name:
             raise ArgumentError(
                 f"wrt = {name!r}: this loop can be differentiated by {listing(by_name)}."
             )
@@ -144,21 +146,36 @@ def _of_node(
             at[new] = value
     outputs = node.op.make_node(*arguments).outputs
     real = [output for output in outputs if _is_real(output)]
-    if cotangents is None:
-        cotangents = [1.0] * len(real)
-    if len(cotangents) != len(real):
-        raise ArgumentError(
-            f"cotangents: the Scan has {len(real)} real results and takes as many, not "
-            f"{len(cotangents)}."
-        )
-    terms = [
-        (output * np.asarray(cotangent)).sum()
-        for output, cotangent in zip(real, cotangents, strict=True)
-    ]
-    if not terms:
+    if not real:
         raise ArgumentError(f"subject = {node.op}: none of its results is real.")
+    weights = _weights([1.0] * len(real) if cotangents is None else cotangents, real, at)
+    terms = [(output * weight).sum() for output, weight in zip(real, weights, strict=True)]
+    for variable in () if wrt is None else _listed(wrt):
+        if variable not in replaced and variable not in at:
+            raise ArgumentError(f"wrt = {variable}: expected inputs of the node itself.")
     chosen = None if wrt is None else [replaced.get(v, v) for v in _listed(wrt)]
     return _made(sum(terms[1:], start=terms[0]), chosen, at)
+
+
+def _weights(
+    cotangents: Any, results: Sequence[Variable], given: Mapping[Variable, Any]
+) -> list[np.ndarray]:
+    """A cotangent for each result: a number, or an array of its shape."""
+    if not isinstance(cotangents, list | tuple) or len(cotangents) != len(results):
+        raise ArgumentError(
+            f"cotangents = {cotangents!r:.60}: the Scan has {len(results)} real results and takes "
+            "as many, in a list."
+        )
+    values, _ = run(results, given, record=False)
+    found = [np.asarray(cotangent) for cotangent in cotangents]
+    for weight, result in zip(found, results, strict=True):
+        shape = np.shape(values[result])
+        if weight.dtype.kind not in "biuf" or weight.shape not in ((), shape):
+            raise ArgumentError(
+                f"cotangents: {weight!r:.60} is none of a result of shape {shape}; expected a "
+                "number, or as many as that."
+            )
+    return found
 
 
 def _fresh(
@@ -193,7 +210,10 @@ def _made(cost: Variable, wrt: Any, given: dict[Variable, Any]) -> Subject:
     inputs = _complete([cost], given)
     chosen = tuple(v for v in inputs if _is_real(v)) if wrt is None else tuple(_listed(wrt))
     if not chosen:
-        raise ArgumentError("wrt = None: none of the graph's inputs is real.")
+        told = "expected one input at least"
+        if wrt is None:
+            told = "none of the graph's inputs is real"
+        raise ArgumentError(f"wrt = {wrt!r}: {told}.")
     for variable in chosen:
         if not isinstance(variable, Variable):
             raise ArgumentError(f"wrt: {variable!r:.60} is not a PyTensor variable.")
@@ -201,10 +221,28 @@ def _made(cost: Variable, wrt: Any, given: dict[Variable, Any]) -> Subject:
             raise ArgumentError(
                 f"wrt = {variable} ({variable.type}): only real variables can be differentiated by."
             )
-    values, _ = run([*chosen], given, record=False)
+    _check_independent(chosen, given)
+    values, _ = run([cost, *chosen], given, record=False)
     at = tuple(np.array(values[v]) for v in chosen)
     names = unique_names([v.name for v in chosen])
     return Subject(cost, chosen, names, given, at)
+
+
+def _check_independent(chosen: Sequence[Variable], given: Mapping[Variable, Any]) -> None:
+    """Raise ArgumentError unless each of `chosen` can be moved while the other values stay.
+
+    Otherwise finite differences would be those of something else.
+    """
+    for variable in chosen:
+        if chosen.count(variable) > 1:
+            raise ArgumentError(f"wrt: {variable} is there more than once.")
+    for held in dict.fromkeys((*chosen, *given)):
+        moved = next((v for v in ancestors([held]) if v in chosen and v is not held), None)
+        if moved is not None:
+            raise ArgumentError(
+                f"wrt: {held}, which has a value of its own, is computed from {moved}; "
+                "differentiate by one of them, and give no value to what is computed from it."
+            )
 
 
 def _listed(wrt: Any) -> list[Any]:

@@ -62,7 +62,6 @@ class Pullback:
 def watched(kind: type[Scan]) -> Iterator[list[Pullback]]:
     """While it lasts, every call of the pullback of `kind` is noted in the list."""
     calls: list[Pullback] = []
-    original = kind.pullback
 
     def pullback(
         op: Scan,
@@ -76,8 +75,10 @@ def watched(kind: type[Scan]) -> Iterator[list[Pullback]]:
         )
         return gradients
 
-    with _ONE_AT_A_TIME, patch.object(kind, "pullback", pullback):
-        yield calls
+    with _ONE_AT_A_TIME:
+        original = kind.pullback
+        with patch.object(kind, "pullback", pullback):
+            yield calls
 
 
 def identify(call: Pullback, order: int) -> Derivation | None:

@@ -124,7 +124,7 @@ def test_a_sequence_with_two_taps():
     _, first, second, state, parameter = found.inputs
     assert (first.outer, second.outer) == ("u[0:-4][:n]", "u[4:][:n]")
     assert (first.inner, second.inner) == (("u[t]",), ("u[t+4]",))
-    assert (first.note, second.note) == ("in the document u[0:]", "in the document u[4:]")
+    assert (first.note, second.note) == ("in older texts u[0:]", "in older texts u[4:]")
     assert state.outer == "a buffer of n + 1 rows"
     assert state.note == "row 0 filled with x0"
     assert parameter.note == "found in the step"
@@ -154,6 +154,13 @@ def test_the_picture_of_two_taps():
     assert_twin("canonical-window", visual.canonical(lab.canonical(gallery.loops["window"])))
     one = lab.canonical(gallery.loops["square"].with_steps(1))
     assert "no Scan" in visual.canonical(one).text()
+
+
+def test_the_picture_of_a_loop_is_that_of_its_call_and_others_are_refused():
+    loop = gallery.loops["window"]
+    assert visual.canonical(loop).svg() == visual.canonical(lab.canonical(loop)).svg()
+    with pytest.raises(lab.ArgumentError, match=r"subject = 3: expected what lab\.canonical found"):
+        visual.canonical(3)
 
 
 def test_mit_sots_come_before_sit_sots():

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from functools import cache
+from threading import Event, Thread
 from unittest.mock import patch
 
 import known_mistakes
@@ -9,6 +10,7 @@ import numpy as np
 import pytensor
 import pytensor.tensor as pt
 import pytest
+from pytensor import config
 from pytensor.gradient import grad
 from pytensor.scan.op import Scan
 from trap_graphs import new_draws
@@ -22,9 +24,9 @@ from lab.cotangent import Disconnected
 from lab.differences import along
 from lab.facets import Aspect
 from lab.graphs import scan_nodes, with_plain, with_tapes
-from lab.parting import contrast
+from lab.parting import contrast, far
 from lab.run import run
-from lab.scan import TapeScan
+from lab.scan import TapeScan, without_backtraces
 from lab.slicing import before_end, sliced
 from lab.watching import watched
 
@@ -304,6 +306,36 @@ def test_watching_ends_with_an_error():
     assert Scan.pullback is own
 
 
+def test_flags_are_put_back_by_whoever_of_several_threads_ends_last(monkeypatch):
+    limit, longer = config.traceback__limit, without_backtraces()
+    monkeypatch.setattr("lab.comparing._compared", lambda *_: longer.__enter__())
+    compare(gallery.loops["square"])
+    assert config.traceback__limit == 0
+    longer.__exit__(None, None, None)
+    assert config.traceback__limit == limit
+
+
+def test_two_threads_that_watch_see_their_own_calls():
+    own, waiting = Scan.pullback, Event()
+
+    def watch():
+        waiting.set()
+        with watched(Scan) as calls:
+            x0, xs = square()
+            grad(xs[-1], x0)
+            seen.append(len(calls))
+
+    seen = []
+    other = Thread(target=watch)
+    with watched(Scan) as calls:
+        other.start()
+        waiting.wait()
+        other.join(0.1)
+    other.join()
+    assert (len(calls), seen) == (0, [1])
+    assert Scan.pullback is own
+
+
 def test_our_own_scans_are_differentiated_by_pytensor_too():
     loop = gallery.loops["coupled"]
     graph = loop.build()
@@ -341,17 +373,38 @@ def test_draws_are_the_same_on_both_sides():
         (lambda x, xs: compare(xs[-1], given={"x0": 3}), "given: 'x0'"),
         (lambda x, xs: compare(xs[-1], "x0"), "wrt: 'x0' is not"),
         (lambda x, xs: compare(xs[-1], pt.iscalar("k"), {}), "only real variables"),
+        (lambda x, xs: compare(xs[-1], [x, x]), "wrt: x0 is there more than once"),
+        (lambda x, xs: compare(xs[-1], [x, xs], {x: 0.5}), "is computed from x0"),
+        (lambda x, xs: compare(xs[-1], x, {x: 0.5, xs: [1.0, 2, 3]}), "is computed from x0"),
+        (lambda x, xs: compare(gallery.loops["square"], ["x", "x"]), "more than once"),
+        (lambda x, xs: compare(xs[-1], []), "wrt = \\[\\]: expected"),
         (lambda x, xs: compare(xs[-1], cotangents=[1]), "cotangents"),
+        (lambda x, xs: compare(scan_nodes([xs])[0], cotangents=["a"]), "cotangents"),
+        (lambda x, xs: compare(scan_nodes([xs])[0], cotangents=[None]), "cotangents"),
+        (lambda x, xs: compare(scan_nodes([xs])[0], cotangents=1.0), "cotangents = 1.0"),
+        (lambda x, xs: compare(scan_nodes([xs])[0], cotangents=[np.ones(9)]), "of shape"),
+        (lambda x, xs: compare(scan_nodes([xs])[0], x, {x: 0.5}), "wrt = x0: expected inputs of"),
+        (lambda x, xs: compare(gallery.loops["square"], 3), "wrt = 3"),
+        (lambda x, xs: compare(gallery.loops["square"], x), "wrt = x0"),
+        (lambda x, xs: compare(gallery.loops["square"], [["x"]]), "wrt = "),
+        (lambda x, xs: compare(gallery.loops["square"], of=["x"]), "of = "),
+        (lambda x, xs: compare(gallery.loops["square"], given={"x": 1}), "given: a loop has"),
         (lambda x, xs: compare(xs[-1].owner), "expected a node of a Scan"),
         (lambda x, xs: compare(gallery.loops["square"], "y"), "wrt = 'y'"),
         (lambda x, xs: compare(gallery.loops["square"], of="y"), "of = 'y'"),
         (lambda x, xs: compare(gallery.loops["square"], cost=[1, 2]), "takes as many"),
-        (lambda x, xs: compare(scan_nodes([xs])[0], cotangents=[1, 2]), "takes as many"),
+        (lambda x, xs: compare(scan_nodes([xs])[0], cotangents=[1, 2]), "as many, in a list"),
     ],
 )
 def test_what_cannot_be_asked(ask, told):
     with pytest.raises(ArgumentError, match=told):
         ask(*square())
+
+
+def test_a_cost_that_cannot_be_run_is_no_agreement():
+    x0, xs = square()
+    with pytest.raises(GraphError, match="out of bounds"):
+        compare(xs[5], x0, {x0: 0.5})
 
 
 def test_a_graph_without_a_scan():
@@ -361,6 +414,26 @@ def test_a_graph_without_a_scan():
 
 
 # --- the pieces --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "apart"),
+    [
+        ([np.inf, 1.0], [np.inf, 1.0], False),
+        ([np.inf, 1.0], [1.0, 1.0], True),
+        ([np.inf, 1.0], [-np.inf, 1.0], True),
+        ([np.inf, 1.0], [np.inf, 2.0], True),
+        ([np.nan, 1.0], [np.nan, 1.0 + 1e-12], False),
+        ([np.nan, 1.0], [np.nan, 2.0], True),
+        ([np.nan, 1.0], [0.0, 1.0], True),
+        ([1.0, 1e-12], [1.0, 0.0], False),
+        ([True, False], [True, False], False),
+        ([True, False], [True, True], True),
+        ([3, 4], [3, 5], True),
+    ],
+)
+def test_what_is_not_finite_hides_no_difference(first, second, apart):
+    assert far(np.array([first]), np.array([second])).tolist() == [apart]
 
 
 def test_tapes_are_matched_by_what_they_are_and_not_by_their_places():

@@ -91,6 +91,67 @@ def test_a_report_sees_another_number():
     assert run_here(wrong)[0] == 1
 
 
+def logarithms(start):
+    x = pt.dscalar("x")
+    xs = pytensor.scan(pt.log, outputs_info=[x], n_steps=3, return_updates=False)
+    return xs[-1], x, {x: start}
+
+
+def repeated_squares():
+    """Steps up to 0.04 away leave the numbers: the square of the square … is infinite."""
+    x = pt.dscalar("x")
+    xs = pytensor.scan(
+        lambda x: x**2, outputs_info=[x], n_steps=pt.constant(15), return_updates=False
+    )
+    return xs[-1], x, {x: 1.0}
+
+
+def of_nothing():
+    x, u = pt.dscalar("x"), pt.dvector("u")
+    xs = pytensor.scan(lambda u, x: x * u, [u], outputs_info=[x], return_updates=False)
+    return xs.sum() + x, [x, u], {x: 0.5, u: np.zeros(0)}
+
+
+def truncated():
+    x = pt.dscalar("x")
+    xs = pytensor.scan(
+        lambda x: x**2, outputs_info=[x], n_steps=5, truncate_gradient=2, return_updates=False
+    )
+    return xs[-1], x, {x: 0.9}
+
+
+def of_whole_numbers():
+    x, k = pt.dscalar("x"), pt.lscalar("k")
+    xs = pytensor.scan(lambda k: k * 2, outputs_info=[k], n_steps=3, return_updates=False)
+    return xs[-1], x, {x: 0.4, k: 3}
+
+
+def of_the_middle():
+    x = pt.dscalar("x")
+    xs = pytensor.scan(lambda x: x**2, outputs_info=[2 * x], n_steps=3, return_updates=False)
+    middle = xs.owner.inputs[0]
+    return xs[-1], middle, {x: 0.4}
+
+
+@pytest.mark.parametrize(
+    ("graph", "words"),
+    [
+        (logarithms(0.9), "where finite differences give a number, the same"),
+        (repeated_squares(), "the same"),
+        (of_nothing(), "the same"),
+        (truncated(), "not to be compared"),
+        (of_the_middle(), ""),
+        (of_whole_numbers(), ""),
+    ],
+)
+def test_reports_of_agreement_find_no_difference(graph, words):
+    found = lab.compare(*graph)
+    assert found.agree
+    status, told = run_here(found.report())
+    assert (status, "DIFFERENT" in told) == (0, False), told
+    assert words in told
+
+
 def hostile_graph(name):
     x = pt.TensorType("float64", shape=())(name)
     xs = pytensor.scan(lambda x: x**2, outputs_info=[x], n_steps=3, return_updates=False, name=name)
@@ -145,6 +206,26 @@ def test_what_cannot_be_written_is_shown(tmp_path, monkeypatch):
     assert "ours" in told
     assert "#   Strange" in script
     assert list(tmp_path.iterdir()) == []
+
+
+def strange_without_values():
+    """`(cost, wrt)`: values of a known shape are made up."""
+    cost, x, _ = strange()
+    return cost, x
+
+
+def strange_and_shared():
+    """`(cost, wrt)` with a gradient by a shared variable."""
+    x = pytensor.shared(0.9, name="x")
+    xs = pytensor.scan(lambda x: x**2, outputs_info=[x], n_steps=3, return_updates=False)
+    return Strange()(xs[-1]), x
+
+
+@pytest.mark.parametrize("name", ["strange_without_values", "strange_and_shared"])
+def test_reports_of_what_is_imported_have_all_values(name):
+    status, told = run_here(compared(f"test_comparison_report:{name}", 1).report())
+    assert (status, "DIFFERENT" in told) in ((1, True), (0, False))
+    assert ("DIFFERENT" in told) == (name == "strange_without_values")
 
 
 def test_what_cannot_be_written_is_imported(tmp_path, monkeypatch, capsys):

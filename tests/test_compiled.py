@@ -19,7 +19,7 @@ from twins import assert_twin
 
 import lab
 import visual
-from lab import ArgumentError, GraphError, gallery
+from lab import ArgumentError, GradientError, GraphError, gallery
 from lab.allocation import destroys
 from lab.buffers import Kept
 from lab.compiled_graph import Fate
@@ -222,6 +222,18 @@ def test_fifty_scans_are_summarised():
         visual.compiled(found, scan=51)
 
 
+def test_two_inputs_of_a_function_that_are_called_alike_are_not_confused():
+    n, m = pt.lscalar("n"), pt.lscalar("n")
+    xs = compiled_graphs.scan(lambda v: v * 2, outputs_info=[pt.dscalar("x0")], n_steps=n)
+    x0 = next(v for v in ancestors([xs]) if v.name == "x0")
+    mode = Mode("py", "fast_run")
+    function = pytensor.function([n, m, x0], xs[-1] + m, mode=mode)
+    found = lab.compiled(function, given={n: 4, m: 9})
+    assert found.after[0].steps.number is None
+    alone = pytensor.function([n, x0], xs[-1], mode=mode)
+    assert lab.compiled(alone, given={n: 4}).after[0].steps.number == 4
+
+
 def test_hostile_names_are_text():
     x = pt.dscalar(HOSTILE)
     xs = compiled_graphs.scan(lambda v: v * 2, outputs_info=[x], n_steps=3, name=HOSTILE)
@@ -244,6 +256,13 @@ def test_mistakes_are_told():
     x0 = inputs_of([cost])[0]
     with pytest.raises(ArgumentError, match="no such mode"):
         lab.compiled(cost, mode="FASTEST")
+    with pytest.raises(ArgumentError, match="mode = 3"):
+        lab.compiled(cost, mode=3)
+    with pytest.raises(ArgumentError, match="cannot be 'much'"):
+        lab.compiled(cost, given={x0: "much"})
+    for ask in (lab.compiled, lab.shortened):
+        with pytest.raises(ArgumentError, match="this loop has"):
+            ask(gallery.loops["square"], ["x"])
     for subject in (3, [], "square", [3]):
         with pytest.raises(ArgumentError, match="subject"):
             lab.compiled(subject)
@@ -251,6 +270,14 @@ def test_mistakes_are_told():
         lab.compiled([cost, cost], x0)
     with pytest.raises(GraphError, match="does not depend"):
         lab.compiled(cost, pt.dscalar("z"))
+    z = pt.zscalar("z")
+    complex_cost = abs(compiled_graphs.scan(lambda v: v * x0, outputs_info=[z], n_steps=3)[-1])
+    with pytest.raises(GradientError, match="wrt = x0: there is no gradient"):
+        lab.compiled(complex_cost, x0)
+    with pytest.raises(ArgumentError, match="given = 3: expected a dict"):
+        lab.compiled(cost, given=3)
+    with pytest.raises(ArgumentError, match="given = 3: expected a dict"):
+        lab.shortened(cost, x0, 3)
     with pytest.raises(ArgumentError, match="this loop has x"):
         lab.compiled(gallery.loops["square"], "z")
     plain = lab.compiled(x0 * 2)

@@ -142,6 +142,7 @@ def test_several_slots_are_chosen_one_after_another(browser, tmp_path):
 def test_the_answer_can_be_shown(opened):
     opened.section(5).locator(".show").click()
     assert opened.page.evaluate("document.activeElement.className") == "show"
+    assert opened.verdict(5).startswith("Answer: 2. ")
     assert "2 in all" in opened.verdict(5)
     assert opened.score() == "0 of 12 points; 1 of 6 answered."
 
@@ -183,7 +184,9 @@ def test_page_and_python_check_alike(browser):
     number = Answer(
         Form.NUMBER, (0.95,), "r", "w", "o", mistakes=(Mistake(2, "two"),), tolerance=0.01
     )
-    typed = ["1", "1, -2", "pos 1 and −2", "buf[1] buf[-2]", "1 1", "3", "1 3", "9", "0:x:1", ""]
+    several = Answer(Form.NUMBERS, (0.5, -2.0), "r", "w", "o", "incomplete", tolerance=0.01)
+    typed = ["0.5, -2", "0.5, 0.501"]
+    typed += ["1", "1, -2", "pos 1 and −2", "buf[1] buf[-2]", "1 1", "3", "1 3", "9", "0:x:1", ""]
     typed += [
         ".95",
         "0,95",
@@ -212,7 +215,7 @@ def test_page_and_python_check_alike(browser):
     page.wait_for_function("window.check !== undefined")
     table = "([answer, typed, tries]) => { const v = check(answer, typed, tries); "
     table += "return [v.outcome, v.reason]; }"
-    for answer in (slots, number):
+    for answer in (slots, number, several):
         for text in typed:
             for tries in (1, 2):
                 verdict = answer.check(text, tries)

@@ -27,7 +27,9 @@ START = """\
 import sys, warnings
 sys.path[:0] = ['.', 'tests']
 warnings.simplefilter('error')"""
-END = "warnings.simplefilter('ignore')\nreport(dict(globals()))"
+END = """\
+warnings.simplefilter('ignore')
+__import__('solving').report(dict(globals()))"""
 
 
 def solutions(lesson):
@@ -43,7 +45,7 @@ def code_cells(lesson):
 def run(lesson, checks):
     """The lesson after it was run, and what its exercises are, each solved or not."""
     lesson = nbformat.from_dict(lesson)
-    parts = [START, *solutions(lesson), f"from solving import solve, report\n{checks}"]
+    parts = [START, *solutions(lesson), f"from solving import solve\n{checks}"]
     first, *others, last = map(nbformat.v4.new_code_cell, [*parts, END])
     lesson.cells = [first, *lesson.cells, *others, last]
     NotebookClient(lesson, timeout=120, resources={"metadata": {"path": ROOT}}).execute()
@@ -80,7 +82,7 @@ def test_a_lesson_is_made_for_reading(path):
 
 def test_what_is_wrong_with_a_lesson_is_found():
     made = nbformat.v4.new_notebook()
-    source = "import visual\nleft = visual.Question('?', 1, 'Because it is.')"
+    source = "import visual\nleft = visual.Question('?', 1, 'Because it is.')\nreport = left.check"
     made.cells = [nbformat.v4.new_code_cell(source)]
     assert run(made, "")[1] == {"left": False}
     broken = nbformat.v4.new_notebook()

@@ -19,6 +19,8 @@ GROWS = visual.Question(
 )
 HALF = visual.Question("What is 1/2?", 0.5, "By hand.", mistakes={2: "Upside down."})
 PAIR = visual.Question("Which taps?", (-1, 0), "Both.", hint="There are two.")
+ROOTS = visual.Question("Where is it zero?", (0.5, -2.0), "At both.", tolerance=0.01)
+TWICE = visual.Question("Which roots?", (1.0, 1.0), "It is double.")
 
 
 @pytest.mark.parametrize(
@@ -40,11 +42,31 @@ PAIR = visual.Question("Which taps?", (-1, 0), "Both.", hint="There are two.")
         (PAIR, "0", 1, "wrong", "That is right, but something is missing. There are two."),
         (PAIR, "0, 1", 1, "wrong", "It is another number. There are two."),
         (PAIR, "0.001, -1", 1, "wrong", "It is another number. There are two."),
+        (ROOTS, "0.5, -2", 1, "right", "At both."),
+        (ROOTS, "0.5, 0.501", 1, "wrong", "That is right, but something is missing. "),
+        (TWICE, "1", 1, "right", "It is double."),
     ],
 )
 def test_answers(question, given, tries, outcome, words):
     verdict = question.check(given, tries)
     assert (verdict.outcome, verdict.reason) == (outcome, words)
+
+
+@pytest.mark.parametrize(
+    ("question", "told"),
+    [
+        (GROWS, "no"),
+        (HALF, "0.5"),
+        (PAIR, "0, -1"),
+        (visual.Question("?", 1_000_000, "So."), "1000000"),
+        (visual.Question("?", 0.9**5, "So."), "0.59049"),
+        (visual.Question("?", 0.1234567891, "So.", tolerance=1e-9), "0.1234567891"),
+    ],
+)
+def test_the_answer_that_is_told_is_right(question, told):
+    answer = question.task.answer
+    assert set(answer.told.split(", ")) == set(told.split(", "))
+    assert answer.check(answer.told).is_right
 
 
 @pytest.mark.parametrize(
@@ -54,6 +76,21 @@ def test_answers(question, given, tries, outcome, words):
         (("?", "maybe", "why"), "answer = 'maybe': expected a number, or one of the choices."),
         (("?", True, "why"), "answer = True: expected a number"),
         (("?", "no", "why", ("yes", "no"), "", {"x": "?"}), "answer = 'x': expected one of"),
+        (("?", float("nan"), "why"), "answer = nan: expected a number"),
+        (("?", (0.5, float("inf")), "why"), "answer = inf: expected a number"),
+        (("?", 10**400, "why"), "expected a number"),
+        (("?", (), "why"), "answer = (): expected a number"),
+        (("?", 2, "why", (1, 2)), "choices: 1 is none; expected texts"),
+        (("?", "a", "why", "abc"), "choices = 'abc': expected several texts."),
+        (("?", "a", "why", ("a", "b", "a")), "choices: 'a' is there more than once."),
+        (("?", " a", "why", (" a", "b")), "choices: ' a' is none; expected texts"),
+        (("?", 1.5, "why", (), "", {}, float("inf")), "tolerance = inf: expected 0 or more."),
+        (("?", 1.5, "why", (), "", {}, "0.1"), "tolerance = '0.1': expected 0 or more."),
+        (("?", 1.5, "why", (), "", {}, -1), "tolerance = -1: expected 0 or more."),
+        (("?", 1.5, "why", (), "", [2]), "mistakes = [2]: expected reasons"),
+        (("?", 1.5, "why", (), None), "hint = None: expected a text."),
+        (("?", 1.5, " "), "why = ' ': expected a text, not empty."),
+        ((3, 1.5, "why"), "question = 3: expected a text, not empty."),
     ],
 )
 def test_what_is_no_question_says_so(arguments, words):

@@ -5,6 +5,7 @@ from dataclasses import replace
 import compiled_graphs
 import numpy as np
 import pytensor
+import pytensor.tensor as pt
 import pytest
 from compiled_graphs import GIVEN
 from pytensor.compile import Mode
@@ -123,6 +124,26 @@ def test_a_state_that_a_gradient_needs_no_value_of_is_asked_for_nothing():
     assert lab.shortened(gallery.loops["lookup"], "x", mode="CVM").buffers == ()
 
 
+@pytest.mark.parametrize("mode", MODES)
+def test_steps_that_nobody_needs_are_not_missed(mode):
+    """xs[2] of ten steps: three are made, and their values all kept, so it is never too late."""
+    (cost,) = compiled_graphs.third_of_ten()
+    x0 = next(v for v in ancestors([cost]) if v.name == "x0")
+    found = lab.shortened(cost, x0, {x0: 0.95}, mode)
+    assert found.right == pytest.approx(8 * 0.95**7)
+    assert found.too_late == pytest.approx(8 * 0.95**7)
+    assert found.looked_up == pytest.approx(8 * 0.95**7)
+    assert [(loop.steps, loop.too_late) for loop in found.loops] == [(3, 3)]
+    assert "nothing that the gradient needs was lost" in " ".join(str(found).split())
+
+
+def test_an_infinite_gradient_is_not_right_all_the_same():
+    x0 = pt.dscalar("x0")
+    xs = compiled_graphs.scan(lambda x: x**8, outputs_info=[x0], n_steps=5)
+    found = lab.shortened(xs[-1], x0, {x0: 1e9}, "NUMBA")
+    assert (found.right, found.too_late, found.effect) == (np.inf, 1.0, Effect.WRONG)
+
+
 def test_rewriting_after_the_gradient_is_right():
     """The right order of events, in PyTensor itself."""
     loop = gallery.loops["gap"]
@@ -169,6 +190,13 @@ def test_text():
 def test_mistakes_are_told(subject, wrt, given, says):
     with pytest.raises(ArgumentError, match=says):
         lab.shortened(subject, wrt, given)
+
+
+def test_what_is_computed_is_no_input():
+    middle = pt.dscalar("x0") * 2
+    cost = compiled_graphs.scan(lambda x: x**2, outputs_info=[middle], n_steps=3)[-1]
+    with pytest.raises(ArgumentError, match="expected an input"):
+        lab.shortened(cost, middle, {middle: 0.5})
 
 
 def test_two_reports_are_the_same():

@@ -155,6 +155,19 @@ def test_the_same_lessons_give_the_same_bytes(tmp_path):
     assert first == second
 
 
+def test_long_lines_are_broken_and_only_pictures_of_moderate_width_are_fitted(tmp_path):
+    small = code("import visual, lab.gallery\nprint('x' * 108)\nvisual.figure(1)")
+    large = "visual.tapes(lab.gallery.loops['fibonacci'].with_steps(40).trace())"
+    wide = code(f"print('y' * 109)\n{large}")
+    build(written(tmp_path, first=f"{small}\n\n{wide}"), tmp_path / "site")
+    page = Page(tmp_path / "site" / "first.html")
+    kinds = {kind for tag, found in page.found if tag == "pre" and (kind := found["class"])}
+    assert kinds == {"code", "printed", "printed wrapped"}
+    assert re.search('<pre class="printed wrapped"[^>]*>y', page.source)
+    sizes = [found["class"] for _, found in page.found if "picture" in found.get("class", "")]
+    assert sizes == ["picture light", "picture light vast"]
+
+
 def test_each_lesson_has_its_own_names(tmp_path):
     lessons = written(tmp_path, first=code("x = 1"), second=code("x"))
     with pytest.raises(SiteError, match=r"^second\.md, cell 2: NameError"):

@@ -205,6 +205,34 @@ def test_long_work_lets_others_go_first():
         pass
 
 
+def test_who_let_others_go_first_has_another_turn():
+    """The first piece gives way to the second, which never ends; the first ends all the same."""
+
+    async def play():
+        started, second, long, found = threading.Event(), threading.Event(), Work(), []
+
+        def first():
+            started.set()
+            while not second.is_set():  # until it has given way
+                pause()
+            for _ in range(100):
+                pause()
+            return "first"
+
+        begin(first, Work(), lambda outcome: found.append(outcome.get()))
+        await until(started.is_set)
+        begin(endless(second), long, found.append)
+        try:
+            await asyncio.wait_for(until(lambda: found), 5)
+        finally:
+            long.give_up()
+        assert found == ["first"]
+
+    in_a_loop(play)
+    with TURNS:
+        pass
+
+
 # on a workbench
 
 

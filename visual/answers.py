@@ -112,7 +112,7 @@ class Answer:
         wrong = next((value for value in found if not self._holds(value)), None)
         if wrong is not None:
             return Verdict(Outcome.WRONG, self._explained(self._reason(wrong), tries))
-        if len(set(found)) < len(self.right):
+        if not all(any(self._near(value, right) for value in found) for right in self.right):
             return Verdict(Outcome.WRONG, self._explained(self.incomplete, tries))
         return Verdict(Outcome.RIGHT, self.working)
 
@@ -121,11 +121,26 @@ class Answer:
         """What to answer, in words."""
         return f"one of: {', '.join(self.choices)}" if self.choices else self.form.value
 
+    @property
+    def told(self) -> str:
+        """The right answer, as one would give it."""
+        if self.choices:
+            return self.choices[int(self.right[0]) - 1]
+        return ", ".join(map(self._written, sorted(map(float, self.right))))
+
+    def _written(self, value: float) -> str:
+        """A number with as many digits as make it right."""
+        short = f"{value:.0f}" if value.is_integer() else f"{value:.6g}"
+        return short if abs(float(short) - value) <= self.tolerance else repr(value)
+
     def _holds(self, value: float) -> bool:
-        return any(abs(value - right) <= self.tolerance for right in self.right)
+        return any(self._near(value, right) for right in self.right)
+
+    def _near(self, value: float, right: float) -> bool:
+        return abs(value - right) <= self.tolerance
 
     def _reason(self, value: float) -> str:
-        near = (m.reason for m in self.mistakes if abs(m.value - value) <= self.tolerance)
+        near = (m.reason for m in self.mistakes if self._near(value, m.value))
         return next(near, self.otherwise)
 
     def _explained(self, reason: str, tries: int) -> str:

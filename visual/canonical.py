@@ -6,7 +6,8 @@ their order, and the values that step t gets of them.  What belongs to one varia
 
 from collections.abc import Iterator
 
-from lab import Canonical
+import lab
+from lab import ArgumentError, Canonical, Loop
 from lab.canonical_form import Given, Input
 from lab.tape import Kind
 from visual.layout import MARGIN, Canvas
@@ -23,8 +24,16 @@ WORDS = {
 }
 
 
-def canonical(found: Canonical, theme: str = "light") -> Scene:
-    """A call of ``pytensor.scan`` before, and its Scan after; of `lab.canonical`."""
+def canonical(subject: Canonical | Loop, theme: str = "light") -> Scene:
+    """A call of ``pytensor.scan`` before, and its Scan after: of `lab.canonical`, or of a loop.
+
+    Raises ArgumentError for anything else: a step function goes through `lab.canonical`.
+    """
+    if not isinstance(subject, Canonical | Loop):
+        raise ArgumentError(
+            f"subject = {subject!r:.60}: expected what lab.canonical found, or a Loop."
+        )
+    found = lab.canonical(subject) if isinstance(subject, Loop) else subject
     canvas = Canvas()
     canvas.heading("What pytensor.scan was given, and what the Scan got", [_called(found)])
     top = canvas.y + 26

@@ -26,7 +26,7 @@ export function check(answer, typed, tries) {
     const mistake = answer.mistakes.find(([value]) => near(value, wrong));
     return explained(mistake ? mistake[1] : answer.otherwise);
   }
-  if (new Set(found).size < answer.right.length) return explained(answer.incomplete);
+  if (!answer.right.every((right) => found.some((value) => near(value, right)))) return explained(answer.incomplete);
   return { outcome: "right", reason: answer.working };
 }
 
@@ -127,7 +127,7 @@ class Exercise {
 
   give() {
     if (this.done) return;
-    this.say("given", this.answer.working);
+    this.say("given", `Answer: ${this.answer.told}. ${this.answer.working}`);
     this.finish(0);
   }
 

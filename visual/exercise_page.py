@@ -151,6 +151,7 @@ def answer_data(answer: Answer) -> dict[str, Any]:
         "expected": answer.expected,
         "isSet": answer.form.is_set,
         "right": answer.right,
+        "told": answer.told,
         "tolerance": answer.tolerance,
         "rule": answer.rule,
         "working": answer.working,

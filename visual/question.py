@@ -11,6 +11,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from math import isfinite
 from numbers import Real
 
 from lab.errors import ArgumentError
@@ -44,19 +45,48 @@ class Question(Asked):
     revealed: Picture | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
+        self._check_words()
+        if isinstance(self.choices, str):
+            raise ArgumentError(f"choices = {self.choices!r:.60}: expected several texts.")
         object.__setattr__(self, "choices", tuple(self.choices))
         if self.choices:
-            for choice in (self.answer, *self.mistakes):
-                if choice not in self.choices:
-                    told = ", ".join(map(repr, self.choices))
-                    raise ArgumentError(f"answer = {choice!r:.60}: expected one of {told}.")
+            self._check_choices()
             return
         numbers = self.answer if isinstance(self.answer, tuple) else (self.answer,)
         for number in (*numbers, *self.mistakes):
-            if isinstance(number, bool) or not isinstance(number, Real):
+            if not _is_finite(number):
                 raise ArgumentError(
                     f"answer = {number!r:.60}: expected a number, or one of the choices."
                 )
+        if not numbers:
+            raise ArgumentError("answer = (): expected a number at least.")
+        if self.tolerance is not None and not (_is_finite(self.tolerance) and self.tolerance >= 0):
+            raise ArgumentError(f"tolerance = {self.tolerance!r:.60}: expected 0 or more.")
+
+    def _check_words(self) -> None:
+        for name in ("question", "why"):
+            words = getattr(self, name)
+            if not isinstance(words, str) or not words.strip():
+                raise ArgumentError(f"{name} = {words!r:.60}: expected a text, not empty.")
+        if not isinstance(self.hint, str):
+            raise ArgumentError(f"hint = {self.hint!r:.60}: expected a text.")
+        if not isinstance(self.mistakes, Mapping):
+            raise ArgumentError(
+                f"mistakes = {self.mistakes!r:.60}: expected reasons by wrong answers."
+            )
+
+    def _check_choices(self) -> None:
+        for choice in self.choices:
+            if not isinstance(choice, str) or not choice or choice != choice.strip():
+                raise ArgumentError(
+                    f"choices: {choice!r:.60} is none; expected texts without spaces around them."
+                )
+            if self.choices.count(choice) > 1:
+                raise ArgumentError(f"choices: {choice!r:.60} is there more than once.")
+        for answer in (self.answer, *self.mistakes):
+            if answer not in self.choices:
+                told = ", ".join(map(repr, self.choices))
+                raise ArgumentError(f"answer = {answer!r:.60}: expected one of {told}.")
 
     @property
     def task(self) -> Task:
@@ -91,3 +121,11 @@ class Question(Asked):
         if all(number.is_integer() for number in right):
             return 0.0
         return 0.005 * min(abs(number) for number in right if number)
+
+
+def _is_finite(number: object) -> bool:
+    """Whether it is a real number that a page can compare with: True, nan and infinity are none."""
+    try:
+        return isinstance(number, Real) and not isinstance(number, bool) and isfinite(float(number))
+    except OverflowError:
+        return False

@@ -47,9 +47,9 @@ class Looks:
         if place.target is None:
             return WRITTEN, "until", "the loop stops if this is true"
         tape = self.scan.variable(place.target)
-        overwritten = isinstance(tape, TapeTrace) and place.target.tap in tape.tape.overwritten
         label = f"→ {self.spell.position(place.target, self.step)}"
-        return OVERWRITTEN if overwritten else WRITTEN, label, self._quantity(place.target, False)
+        entry = OVERWRITTEN if _is_overwritten(tape, place.target) else WRITTEN
+        return entry, label, self._quantity(place.target, False)
 
     def _argument(self, leaf: Leaf) -> tuple[Entry, str, str]:
         variable, label = self.scan.variable(leaf), self.spell.position(leaf, self.step)
@@ -65,7 +65,7 @@ class Looks:
         if forward and variable.kind is not Kind.MIT_MOT:
             initial = variable.tape.row(self.step, leaf.tap) < variable.tape.origin
             return INITIAL if initial else STATE, label, "initial value" if initial else ""
-        return (PRESERVED if leaf.tap in variable.tape.preserved else OVERWRITTEN), label, caption
+        return (OVERWRITTEN if _is_overwritten(variable, leaf) else PRESERVED), label, caption
 
     def _quantity(self, leaf: Leaf, reads: bool) -> str:
         """Of what a slot of a tape holds the gradient."""
@@ -75,3 +75,12 @@ class Looks:
         if tape.is_total:
             return "total so far" if reads else "new total"
         return tape_label(self.trace, self.scan, tape, tape.tape.row(self.step, leaf.tap))
+
+
+def _is_overwritten(tape: object, leaf: Leaf) -> bool:
+    """Whether a step replaces what stands there.
+
+    A running total is drawn as one slot, as in the picture of the tapes, although its Scan keeps
+    the totals of all steps until it is compiled.
+    """
+    return isinstance(tape, TapeTrace) and (tape.is_total or leaf.tap in tape.tape.overwritten)

@@ -17,7 +17,7 @@ function element(name, attributes = {}, ...children) {
 
 // Makes the pictures inside `root` walkable.  Returns what a caller needs: the step can be set,
 // it is told to `changed`, and `destroy` takes every listener and control away again.
-// With `whole`, all steps are seen until one is chosen, and a button shows them all again.
+// With `whole`, a button shows all steps at once; without a `step`, they are seen so at first.
 export function stepper(root, { step = null, whole = false, changed = () => {} } = {}) {
   const ending = new AbortController();
   const on = (target, type, listener) =>
@@ -227,7 +227,7 @@ export function stepper(root, { step = null, whole = false, changed = () => {} }
     on(svg, "click", (event) => cellAt(event) && pin(cellAt(event)));
   }
 
-  if (whole) rest();
+  if (whole && !moments.includes(step)) rest();
   else go(place, { tell: false, scroll: place > 0 });
   return {
     set: (wanted) => moments.includes(wanted) && wanted !== moments[place] && go(moments.indexOf(wanted), { tell: false }),

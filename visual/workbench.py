@@ -203,8 +203,9 @@ class Workbench(anywidget.AnyWidget):
 
     def close(self) -> None:
         """Take it off the page, and let its work end."""
-        if self._asked is not None:
-            self._asked.work.give_up()
+        asked = self._asked  # another thread may change it
+        if asked is not None:
+            asked.work.give_up()
         super().close()
 
     def _send_file(self, suffix: str) -> None:

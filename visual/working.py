@@ -19,6 +19,7 @@ from lab.progress import Interrupted, watched
 
 T = TypeVar("T")
 GLANCE = 0.001  # seconds; enough for a thread that waits to wake up
+TURN = 0.02  # seconds of work between two glances, if others wait
 
 
 class Turns:
@@ -29,12 +30,14 @@ class Turns:
 
     def __init__(self) -> None:
         self._turn, self._count, self._waiting = RLock(), Lock(), 0
+        self._since = 0.0  # when the present turn began
 
     def __enter__(self) -> None:
         with self._count:
             self._waiting += 1
         try:
             self._turn.acquire()
+            self._since = time.monotonic()
         finally:
             with self._count:
                 self._waiting -= 1
@@ -44,11 +47,11 @@ class Turns:
             self._turn.release()
 
     def pause(self) -> None:
-        """Let others go first, if there are any."""
-        if self._waiting:
+        """Let others go first, if there are any; whoever did waits like them for another turn."""
+        if self._waiting and time.monotonic() - self._since > TURN:
             self._turn.release()
             time.sleep(GLANCE)
-            self._turn.acquire()
+            self.__enter__()
 
 
 TURNS = Turns()

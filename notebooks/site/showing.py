@@ -22,6 +22,8 @@ from visual.workbench_loop import LoopBench
 
 OURS = ("lab", "visual")
 VIEWS, ORDERS = ("unrolled", "tapes", "taps", "genealogy", "stepgraph"), (1, 2)
+LARGEST = 1500  # a wider picture is not fitted to the window: its words would be too small
+LONGEST = 108  # longer lines of printed text are broken
 LIVE = (
     "In a notebook, this is a workbench with controls for the loop, its taps, its steps and the "
     "order of its derivative. Here is its picture;"
@@ -45,7 +47,7 @@ class Showing:
     def html(self, output: Output) -> str:
         """The HTML of an output."""
         if isinstance(output, Printed):
-            return _printed(output.text, "printed wrapped" if output.is_error else "printed")
+            return _printed(output.text, output.is_error)
         for kinds, show in self._kinds():
             if isinstance(output.value, kinds):
                 return show(output.value)
@@ -70,8 +72,8 @@ class Showing:
         if not any(isinstance(picture, Scene) and picture.moments for picture in pictures):
             return f'<div class="wide">{frames}</div>\n'
         self.walked = True
-        start = " data-whole" if whole else f' data-at="{step}"'
-        return f'<div class="wide scantape" data-scantape{start}>{frames}</div>\n'
+        start = "" if whole else f' data-at="{step}"'
+        return f'<div class="wide scantape" data-scantape data-whole{start}>{frames}</div>\n'
 
     def _frame(self, picture: Picture) -> str:
         """A picture in a frame that scrolls; plots, which have more colours, stand twice."""
@@ -84,7 +86,8 @@ class Showing:
                 f'<div class="picture by-day" {region}>{picture.svg()}</div>'
                 f'<div class="picture by-night" {region}>{dark}</div>'
             )
-        return f'<div class="picture {picture.theme.name}" {region}>{picture.svg()}</div>'
+        size = " vast" if picture.width > LARGEST else ""
+        return f'<div class="picture {picture.theme.name}{size}" {region}>{picture.svg()}</div>'
 
     def _exercises(self, exercises: Sequence[Asked]) -> str:
         """Questions that the page checks by itself, numbered over the whole page."""
@@ -135,5 +138,8 @@ def _other(value: Any) -> str:
     return _printed(shown.get("text/plain", repr(value)))
 
 
-def _printed(content: str, kind: str = "printed") -> str:
+def _printed(content: str, is_error: bool = False) -> str:
+    """Text as it was printed; sentences that are wider than a page are broken, as in JupyterLab."""
+    is_long = any(len(line) > LONGEST for line in content.splitlines())
+    kind = "printed wrapped" if is_error or is_long else "printed"
     return f'<pre class="{kind}" tabindex="0">{text(content.rstrip())}</pre>\n'
