@@ -83,6 +83,7 @@ class Notebook:
         self.bench.get_by_role("combobox", name="loop", exact=True).select_option(loop)
         self.bench.get_by_role("tab", name="tapes").click()
         self.choose("order", "1")
+        self.shows(visual.draw(gallery.loops[loop], "tapes"))  # the taps are the loop's own again
 
     def busy(self, is_busy):
         """Wait until the workbench says that it is working, or not any more."""
@@ -208,7 +209,6 @@ def test_a_slow_change_is_given_up_by_the_next_one(opened):
 
 def test_a_slow_change_is_cancelled(opened):
     opened.begin("rnn")
-    opened.shows(visual.draw(gallery.loops["rnn"], "tapes", order=1))
     opened.choose("order", "6")
     opened.bench.get_by_role("button", name="cancel").click()
     opened.busy(False)
