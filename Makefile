@@ -27,9 +27,9 @@ start: lessons
 
 test: lint tests
 
-# Workers take tests in the order of files, which share what is costly to make, as a JupyterLab.
+# A worker gets whole files: they share what is costly to make, as a JupyterLab.
 tests: $(VENV)/.test
-	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal $(if $(ONLY),-m '$(ONLY)')
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadscope --no-loadscope-reorder $(if $(ONLY),-m '$(ONLY)')
 
 env: $(VENV)/.test
 

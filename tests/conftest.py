@@ -8,6 +8,11 @@ settings.register_profile("suite", deadline=None, derandomize=True, max_examples
 settings.load_profile("suite")
 
 
+def pytest_collection_modifyitems(items):
+    """Tests in a browser come first, so that no worker is left alone with a long file of them."""
+    items.sort(key=lambda item: item.get_closest_marker("browser") is None)
+
+
 @pytest.fixture(scope="module")
 def browser():
     """Chromium, started once a file; a test opens a page in it, or a context, and closes that.
