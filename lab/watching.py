@@ -12,7 +12,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from threading import RLock
-from unittest.mock import patch
 
 from pytensor.graph.basic import Apply, Variable
 from pytensor.graph.traversal import toposort
@@ -76,9 +75,15 @@ def watched(kind: type[Scan]) -> Iterator[list[Pullback]]:
         return gradients
 
     with _ONE_AT_A_TIME:
-        original = kind.pullback
-        with patch.object(kind, "pullback", pullback):
+        original, is_own = kind.pullback, "pullback" in vars(kind)
+        kind.pullback = pullback
+        try:
             yield calls
+        finally:
+            if is_own:
+                kind.pullback = original
+            else:
+                del kind.pullback
 
 
 def identify(call: Pullback, order: int) -> Derivation | None:

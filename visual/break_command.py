@@ -14,7 +14,7 @@ from visual.loading import loop_named
 from visual.study import choose
 
 
-def add_break(commands: Any) -> None:
+def add(commands: Any) -> None:
     """Add the command to the others."""
     parser = commands.add_parser("break", help="break a rule of the derivative: where it shows")
     parser.add_argument(

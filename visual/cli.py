@@ -5,29 +5,14 @@ import gc
 import sys
 import warnings
 from collections.abc import Sequence
+from importlib import import_module
 from typing import Any
 
 from lab.errors import LabError, printable
-from visual.atlas_command import add_page
-from visual.break_command import add_break
-from visual.compare_command import add_compare
-from visual.compiled_command import add_compiled
 from visual.draw_command import EXAMPLES as DRAWING
-from visual.draw_command import add_draw
-from visual.explain_command import add_explain
-from visual.export_command import add_export
-from visual.loops_command import add_loops
 
-COMMANDS = (
-    add_loops,
-    add_draw,
-    add_explain,
-    add_page,
-    add_compare,
-    add_compiled,
-    add_export,
-    add_break,
-)
+# Each is in a file of its name, ``visual/draw_command.py``, whose `add` adds it to the parser.
+COMMANDS = ("loops", "draw", "explain", "page", "compare", "compiled", "export", "break")
 EXAMPLES = f"""\
 examples:
   scantape loops                                         what there is to draw, and why
@@ -53,7 +38,8 @@ def command() -> None:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; the exit status is 0, or 2 if something was asked that cannot be."""
-    parser = _parser()
+    arguments = sys.argv[1:] if arguments is None else list(arguments)
+    parser = _parser(arguments)
     options = parser.parse_args(arguments)
     if options.run is None:
         parser.print_help()
@@ -78,7 +64,8 @@ def _show_warning(message: Warning | str, *_: Any) -> None:
     print(f"scantape: {message}", file=sys.stderr)
 
 
-def _parser() -> argparse.ArgumentParser:
+def _parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
+    """The parser of the command that is asked for; of all, if none is or it is not known."""
     parser = argparse.ArgumentParser(
         prog="scantape",
         description="See the tapes of PyTensor's Scan gradients.",
@@ -87,8 +74,9 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.set_defaults(run=None)
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
-    for add in COMMANDS:
-        add(commands)
+    asked = [name for name in arguments[:1] if name in COMMANDS]
+    for name in asked or COMMANDS:
+        import_module(f"visual.{name}_command").add(commands)
     return parser
 
 

@@ -15,7 +15,7 @@ from visual.comparison_page import save_comparison
 from visual.loading import made_by
 
 
-def add_compare(commands: Any) -> None:
+def add(commands: Any) -> None:
     """Add the command to the others."""
     parser = commands.add_parser(
         "compare", help="our pullback of a Scan beside PyTensor's own, and a report of it"

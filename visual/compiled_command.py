@@ -17,7 +17,7 @@ from visual.page import to_page
 from visual.theme import theme_named
 
 
-def add_compiled(commands: Any) -> None:
+def add(commands: Any) -> None:
     """Add the command to the others."""
     parser = commands.add_parser(
         "compiled", help="which Scans, and which rows of their buffers, a compiled function keeps"

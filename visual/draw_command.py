@@ -21,7 +21,7 @@ EXAMPLES = """\
   scantape draw tapes --loop mymodule:myloop --at x=0.5 -o mine.svg"""
 
 
-def add_draw(commands: Any) -> None:
+def add(commands: Any) -> None:
     """Add the command to the others."""
     parser = commands.add_parser(
         "draw",

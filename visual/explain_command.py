@@ -10,7 +10,7 @@ from visual.explaining import save_explanation
 from visual.loading import made_by
 
 
-def add_explain(commands: Any) -> None:
+def add(commands: Any) -> None:
     """Add the command to the others."""
     parser = commands.add_parser(
         "explain", help="explain the Scans of a graph of your own, and the traps they fall into"

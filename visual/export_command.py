@@ -9,7 +9,7 @@ from visual.exporting import FORMATS, export
 from visual.loading import loop_named
 
 
-def add_export(commands: Any) -> None:
+def add(commands: Any) -> None:
     """Add the command to the others."""
     parser = commands.add_parser("export", help="write all pictures, with an index page")
     parser.add_argument(

@@ -25,7 +25,7 @@ file and needs neither Python nor a network.
 """
 
 
-def add_page(commands: Any) -> None:
+def add(commands: Any) -> None:
     """Add the command to the others."""
     parser = commands.add_parser(
         "page",
