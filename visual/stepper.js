@@ -17,7 +17,7 @@ function element(name, attributes = {}, ...children) {
 
 // Makes the pictures inside `root` walkable.  Returns what a caller needs: the step can be set,
 // it is told to `changed`, and `destroy` takes every listener and control away again.
-// With `whole`, a button shows all steps at once; without a `step`, they are seen so at first.
+// With `whole` and without a `step`, all steps are seen at first, as they are by a button.
 export function stepper(root, { step = null, whole = false, changed = () => {} } = {}) {
   const ending = new AbortController();
   const on = (target, type, listener) =>
@@ -47,6 +47,7 @@ export function stepper(root, { step = null, whole = false, changed = () => {} }
   const play = button("play", "play", () => (timer === null ? start() : stop()));
   const ahead = button("next step", "▶", () => go(place + 1));
   const last = button("last step", "▶|", () => go(moments.length - 1));
+  const all = button("all steps", "all", () => rest());
   const slider = element("input", {
     type: "range", min: 0, max: moments.length - 1, step: 1, "aria-label": "step",
     "data-lm-suppress-shortcuts": "true",
@@ -58,9 +59,7 @@ export function stepper(root, { step = null, whole = false, changed = () => {} }
   const told = element("p", { class: "scantape-told", role: "status" });
   const label = element("label", { class: "scantape-slider" }, "step ", slider);
   const bar = element("div", { class: "scantape-bar", role: "group", "aria-label": "walk through the steps" },
-    first, back, play, ahead, last, label, speed, shown);
-  const all = button("all steps", "▦", () => rest());
-  if (whole) bar.insertBefore(all, label);
+    first, back, play, ahead, last, all, label, speed, shown);
   bar.hidden = moments.length < 2; // nothing to walk through, but cells are lit
   root.prepend(bar);
   bar.after(told);
