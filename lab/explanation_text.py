@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from textwrap import wrap
 
 from lab.cotangent import Connected, Disconnected
-from lab.errors import listing
+from lab.errors import listing, printable
 from lab.explanation import Explanation, ScanReport
 from lab.expression import Leaf
 from lab.system import Quantity, Role
@@ -26,7 +26,7 @@ def page(explanation: Explanation) -> str:
         lines += [*_trap_lines(explanation.traps), ""] if explanation.traps else []
     for told in costs(explanation):
         lines += paragraph(told)
-    return "\n".join(lines).rstrip()
+    return "\n".join(map(printable, "\n".join(lines).splitlines())).rstrip()
 
 
 def summary(explanation: Explanation) -> str:
@@ -72,7 +72,7 @@ def scan_page(scan: ScanReport) -> str:
         lines += ["", "The gradient does not go through this Scan."]
     if scan.traps:
         lines += ["", *_trap_lines(scan.traps)]
-    return "\n".join(lines)
+    return "\n".join(map(printable, "\n".join(lines).splitlines()))
 
 
 def states(scan: ScanReport) -> Iterator[str]:

@@ -22,6 +22,8 @@ from operator import index
 
 from lab.errors import ArgumentError
 
+FARTHEST = 1_000_000  # steps; a state needs an initial value for each of them
+
 
 class Kind(StrEnum):
     """What PyTensor calls a loop variable."""
@@ -50,6 +52,11 @@ def check_taps(taps: Iterable[int], argument: str) -> tuple[int, ...]:
         if isinstance(tap, bool) or not hasattr(tap, "__index__"):
             raise ArgumentError(f"{argument}: a tap is a whole number, not {tap!r}.")
     taps = tuple(map(index, listed))
+    if any(abs(tap) > FARTHEST for tap in taps):
+        raise ArgumentError(
+            f"{argument} = {list(taps)}: expected taps of at most {FARTHEST:,} steps, for every "
+            "step between needs a value of its own."
+        )
     if len(set(taps)) < len(taps):
         raise ArgumentError(f"{argument} = {list(taps)}: every tap may occur only once.")
     return taps

@@ -28,6 +28,10 @@ BAD = {
     "empty taps": (lambda: State("x", 1.0, taps=()), ["state x", "at least one tap"]),
     "empty taps of a sequence": (lambda: Sequence("u", [1.0], taps=()), ["sequence u", "at least"]),
     "a tap that is no number": (lambda: State("x", 1.0, taps=("a",)), ["state x", "'a'"]),
+    "a tap at the end of the world": (
+        lambda: square().with_taps({"x": (-(10**9),)}),
+        ["state x", "[-1000000000]", "at most 1,000,000 steps"],
+    ),
     "too few initial values": (
         lambda: State("x", [1.0, 2.0], taps=(-3, -1)),
         ["state x", "3 initial values", "not 2"],

@@ -391,3 +391,11 @@ def test_a_page_is_written_or_refused(tmp_path):
 def test_folded_pages_have_one_fold_for_each_scan():
     page = explanation_page(lab.explain(*chained(5)))
     assert page.count("<details>") == page.count("</details>") == 5
+
+
+def test_names_move_no_cursor():
+    x0 = pt.dscalar("\x1b[2J\u202ex")
+    xs = pytensor.scan(lambda x: x**2, outputs_info=[x0], n_steps=3, return_updates=False)
+    told = str(lab.explain(xs[-1], x0))
+    assert "[2J" in told
+    assert all(line.isprintable() for line in told.splitlines())
