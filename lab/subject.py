@@ -75,6 +75,9 @@ def subject_of(
         if given is not None:
             raise ArgumentError("given: a loop has values of its own, as in loop.with_values(…).")
         return _of_loop(subject, wrt, cost, of)
+    for name, value, usual in (("cost", cost, "last"), ("of", of, None)):
+        if not (isinstance(value, str | None) and value == usual):
+            raise ArgumentError(f"{name} = {value!r:.60}: only of a loop is a cost made.")
     if isinstance(subject, Apply):
         return _of_node(subject, wrt, dict(given or {}), cotangents)
     if not isinstance(subject, Variable) or getattr(subject.type, "ndim", None) != 0:
