@@ -97,6 +97,8 @@ class Question(Asked):
         given = self.answer if isinstance(self.answer, tuple) else (self.answer,)
         right = tuple(map(self._number, given))
         form = Form.NUMBERS if len(right) > 1 else Form.NUMBER
+        if form is Form.NUMBER and isinstance(self.answer, int):
+            form = Form.COUNT
         return Answer(
             Form.CHOICE if self.choices else form,
             right,
