@@ -49,8 +49,14 @@ class Kept(StrEnum):
     FEW = "only its last rows are read from outside"
     STEP = "nobody outside of the loop reads it; what the step itself reads is kept"
     NO_BUFFER = "only its last value is read, which the steps hand on without a buffer"
+    STEPS_ONLY = "nobody outside of the loop reads it; the steps hand one value on without a buffer"
     MIT_MOT = "all rows are kept: a mit-mot is handed over filled, and never shortened"
     UNTRACED = "an untraced state never had a buffer"
+
+    @property
+    def is_one_value(self) -> bool:
+        """Whether a single value took the place of the buffer."""
+        return self in (Kept.NO_BUFFER, Kept.STEPS_ONLY)
 
 
 @dataclass(frozen=True)
@@ -107,7 +113,7 @@ class Buffer:
     @property
     def is_shortened(self) -> bool:
         """Whether it has fewer rows than the loop writes."""
-        return self.kept in (Kept.LAST, Kept.FEW, Kept.STEP, Kept.NO_BUFFER)
+        return self.kept.is_one_value or self.kept in (Kept.LAST, Kept.FEW, Kept.STEP)
 
 
 def rows(asked: int | Variable | None, n: Variable | None, given: Mapping[Variable, Any]) -> Rows:
@@ -208,7 +214,9 @@ def _kept(
     if new.kind is Kind.UNTRACED:
         numeric = hasattr(new.outer_output.type, "dtype")
         was_untraced = old is not None and old.kind is Kind.UNTRACED
-        return Kept.NO_BUFFER if numeric and not was_untraced else Kept.UNTRACED
+        if not numeric or was_untraced:
+            return Kept.UNTRACED
+        return Kept.NO_BUFFER if tuple(found) else Kept.STEPS_ONLY
     if after.number is not None and steps.number is not None:
         short = after.number < steps.number + new.tape.origin
     else:

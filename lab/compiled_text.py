@@ -143,7 +143,7 @@ def buffer_lines(found: Buffer) -> Iterator[str]:
         yield f"{found.name} ({kind}): {found.kept}"
         return
     before = f"{rows_word(found.before)} → " if found.before is not None else ""
-    after = "1 value" if found.kept is Kept.NO_BUFFER else rows_word(found.after)
+    after = "1 value" if found.kept.is_one_value else rows_word(found.after)
     yield f"{found.name} ({kind}): {before}{after}; {found.kept}"
     if found.readers:
         yield f"  {'; '.join(map(str, found.readers[:FEW]))}{_more(len(found.readers))}"

@@ -27,7 +27,9 @@ from lab.graphs import scan_nodes
 from lab.rewriting import History, rewritten
 from lab.tape import Kind
 from visual.cli import main
+from visual.scene import Box
 from visual.svg import text
+from visual.theme import Role
 
 MODES = ["CVM", "NUMBA"]
 K, C, M = Fate.KEPT, Fate.CHANGED, Fate.MERGED
@@ -49,7 +51,10 @@ CASES = {
     ),
     "hidden_state": (
         [C],
-        {"CVM": [(2, Kept.LAST), (2, Kept.STEP)], "NUMBA": [(1, Kept.NO_BUFFER)] * 2},
+        {
+            "CVM": [(2, Kept.LAST), (2, Kept.STEP)],
+            "NUMBA": [(1, Kept.NO_BUFFER), (1, Kept.STEPS_ONLY)],
+        },
     ),
     "stops": ([C], {"CVM": [(2, Kept.LAST)], "NUMBA": [(1, Kept.NO_BUFFER)]}),
     "unnamed": ([C], {"CVM": [(2, Kept.LAST)], "NUMBA": [(1, Kept.NO_BUFFER)]}),
@@ -428,3 +433,14 @@ def test_mistakes_on_the_command_line(arguments, says, capsys):
 def test_graphs_of_ones_own_on_the_command_line(name, says, capsys):
     assert main(["compiled", f"compiled_graphs:{name}", "--mode", "CVM"]) == 0
     assert says in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("mode", ["CVM", "NUMBA"])
+def test_a_state_that_nobody_reads_outside_is_not_said_to_be_read(mode):
+    """The cost is the last number of prey; hunters are read by the steps alone."""
+    made = lab.compiled(gallery.loops["coupled"], mode=mode)
+    assert [len(buffer.readers) for buffer in made.buffers] == [1, 0]
+    assert str(made).count("nobody outside of the loop reads it") == 1
+    drawn = visual.compiled(made)
+    results = [s for s in drawn.walk() if isinstance(s, Box) and s.role is Role.RESULT]
+    assert len(results) == 2  # prey's cell and the sample of the legend

@@ -101,7 +101,7 @@ def _title(canvas: Canvas, buffer: Buffer) -> None:
     was = buffer.was if buffer.was not in (None, buffer.kind) else None
     kind = f"{was}, now {buffer.kind}" if was else str(buffer.kind)
     before = f"{rows_word(buffer.before)}  →  " if buffer.before is not None else ""
-    after = "one value" if buffer.kept is Kept.NO_BUFFER else rows_word(buffer.after)
+    after = "one value" if buffer.kept.is_one_value else rows_word(buffer.after)
     canvas.y += 14
     canvas.text(MARGIN, f"{buffer.name} · {kind} · {before}{after}", 13.5, bold=True)
     canvas.y += 18

@@ -17,6 +17,19 @@ def add_theme(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--theme", default="light", metavar="NAME", help="light, dark or print")
 
 
+def add_graph(parser: argparse.ArgumentParser, returns: str, out: str) -> None:
+    """A graph of a person's own, which a function `returns`, and where the result goes."""
+    parser.add_argument(
+        "graph",
+        metavar="NAME",
+        help=f"module:function, without arguments, that returns {returns}; or a gallery loop",
+    )
+    parser.add_argument(
+        "-o", "--out", default="-", metavar="FILE", help=f"{out}; - is the screen (-)"
+    )
+    add_theme(parser)
+
+
 def add_choices(parser: argparse.ArgumentParser) -> None:
     """What can be said about a loop's derivative, and how it is drawn."""
     parser.add_argument(

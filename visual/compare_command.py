@@ -10,7 +10,7 @@ from lab import Loop
 from lab.comparing import compare
 from lab.comparison import Comparison
 from lab.errors import ArgumentError
-from visual.choices import add_theme
+from visual.choices import add_graph
 from visual.comparison_page import save_comparison
 from visual.loading import made_by
 
@@ -20,21 +20,12 @@ def add(commands: Any) -> None:
     parser = commands.add_parser(
         "compare", help="our pullback of a Scan beside PyTensor's own, and a report of it"
     )
-    parser.add_argument(
-        "graph",
-        metavar="NAME",
-        help="module:function, without arguments, that returns (cost, wrt), (cost, wrt, given), "
-        "a Scan node or a lab.Loop; or a gallery loop",
+    add_graph(
+        parser,
+        returns="(cost, wrt), (cost, wrt, given), a Scan node or a lab.Loop",
+        out=".py is a script for a maintainer; .html, .txt or a picture",
     )
     parser.add_argument("--order", type=int, default=1, metavar="N", help="up to this order (1)")
-    parser.add_argument(
-        "-o",
-        "--out",
-        default="-",
-        metavar="FILE",
-        help=".py is a script for a maintainer; .html, .txt or a picture; - is the screen (-)",
-    )
-    add_theme(parser)
     parser.set_defaults(run=_compare)
 
 

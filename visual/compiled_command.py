@@ -10,7 +10,7 @@ from lab import Loop, compiled, shortened
 from lab.compiled_graph import Compiled
 from lab.errors import ArgumentError
 from visual.buffer_cells import compiled as picture
-from visual.choices import add_theme
+from visual.choices import add_graph
 from visual.files import check_path, save, write_whole
 from visual.loading import made_by
 from visual.page import to_page
@@ -22,11 +22,10 @@ def add(commands: Any) -> None:
     parser = commands.add_parser(
         "compiled", help="which Scans, and which rows of their buffers, a compiled function keeps"
     )
-    parser.add_argument(
-        "graph",
-        metavar="NAME",
-        help="module:function, without arguments, that returns a variable, several in a list, "
-        "(cost, wrt) or a compiled function; or a gallery loop",
+    add_graph(
+        parser,
+        returns="a variable, several in a list, (cost, wrt) or a compiled function",
+        out=".svg, .pdf, .png, .html or .txt",
     )
     parser.add_argument("--wrt", metavar="NAME", help="of a loop: compile its gradient, too")
     parser.add_argument("--mode", metavar="NAME", help="a mode of PyTensor, as CVM or NUMBA")
@@ -36,14 +35,6 @@ def add(commands: Any) -> None:
         action="store_true",
         help="of a loop, with --wrt: what its gradient finds after its buffers were shortened",
     )
-    parser.add_argument(
-        "-o",
-        "--out",
-        default="-",
-        metavar="FILE",
-        help=".svg, .pdf, .png, .html or .txt; - is the screen (-)",
-    )
-    add_theme(parser)
     parser.set_defaults(run=_compiled)
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from lab import Loop, explain
 from lab.errors import ArgumentError
-from visual.choices import add_theme
+from visual.choices import add_graph
 from visual.explaining import save_explanation
 from visual.loading import made_by
 
@@ -15,16 +15,12 @@ def add(commands: Any) -> None:
     parser = commands.add_parser(
         "explain", help="explain the Scans of a graph of your own, and the traps they fall into"
     )
-    parser.add_argument(
-        "graph",
-        metavar="NAME",
-        help="module:function, without arguments, that returns (cost, wrt); or a gallery loop",
-    )
-    parser.add_argument(
-        "-o", "--out", default="-", metavar="FILE", help=".html or .txt; - is the screen (-)"
+    add_graph(
+        parser,
+        returns="(cost, wrt)",
+        out=".html or .txt",
     )
     parser.add_argument("--scan", type=int, metavar="N", help="only this Scan, on the screen")
-    add_theme(parser)
     parser.set_defaults(run=_explain)
 
 

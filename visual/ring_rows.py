@@ -165,7 +165,13 @@ class RingRows:
         canvas, ring, start = self.canvas, self.ring, len(self.canvas.shapes)
         y, rows = canvas.y, ring.returned()
         canvas.row_label("result", y + 30)
-        read = {Kept.LAST: {ring.rows - 1}, Kept.NO_BUFFER: {ring.rows - 1}, Kept.STEP: set()}
+        last, nothing = {ring.rows - 1}, set[int]()
+        read = {
+            Kept.LAST: last,
+            Kept.NO_BUFFER: last,
+            Kept.STEP: nothing,
+            Kept.STEPS_ONLY: nothing,
+        }
         wanted = read.get(self.buffer.kept, set(rows))
         for slot, x in self.left.items():
             role = Role.RESULT if rows[slot] in wanted else Role.SPENT
