@@ -42,7 +42,7 @@ site: $(VENV)/.site
 	$(BIN)/python notebooks/site --out $(SITE)
 
 bench: $(VENV)/.test
-	$(BIN)/python tests/bench.py
+	PYTHONPATH=tests/support $(BIN)/python bench
 
 # A lesson is kept as text; what a reader changes in the notebook made from it stays.
 lessons: $(VENV)/.start

@@ -5,7 +5,7 @@ import io
 from matplotlib.figure import Figure
 
 import visual
-from lab import gallery
+from lab.loops import gallery
 
 for name in ("square", "rnn"):
     trace = gallery.loops[name].trace(order=2)

@@ -16,9 +16,9 @@ from pathlib import Path
 import pytest
 
 import visual
-from lab import gallery
-from visual.cli import main
-from visual.pictures import PICTURES
+from lab.loops import gallery
+from visual.cli.main import main
+from visual.drawing.kinds import PICTURES
 
 ROOT = Path(__file__).parent.parent
 DOCUMENTS = {

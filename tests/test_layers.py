@@ -68,9 +68,9 @@ def test_internals_of_pytensor_are_known_in_three_files():
         for path in (ROOT / package).rglob("*.py")
     }
     assert {path: used for path, used in found.items() if used} == {
-        "lab/scan.py": {"ScanInfo", "info", "mit_mot_in_slices", "unfreeze"},
-        "lab/allocation.py": {"idx_list"},
-        "lab/run.py": {"make_thunk"},
+        "lab/scans/node.py": {"ScanInfo", "info", "mit_mot_in_slices", "unfreeze"},
+        "lab/scans/buffers.py": {"idx_list"},
+        "lab/traces/run.py": {"make_thunk"},
     }
 
 
@@ -81,7 +81,7 @@ def test_the_checker_sees_an_internal(tmp_path):
 
 
 def keeps_with_a_lock(path):
-    """Whether a file has the property of functools, which locks threads out; see `lab.kept`."""
+    """Whether a file has the property of functools, which locks threads out; see `lab.records`."""
     tree = ast.walk(ast.parse(path.read_text()))
     froms = [node for node in tree if isinstance(node, ast.ImportFrom)]
     found = {f"{node.module}.{alias.name}" for node in froms for alias in node.names}

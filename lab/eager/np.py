@@ -42,9 +42,8 @@ from lab.eager.elementwise import (
     tan,
     tanh,
 )
-from lab.eager.extremes import max, maximum, min, minimum
-from lab.eager.linear import dot, matmul, outer
 from lab.eager.operators import REGISTERED
+from lab.eager.reductions import dot, matmul, max, maximum, mean, min, minimum, outer, std, var
 from lab.eager.routing import array, clip, concatenate, stack, where
 from lab.eager.shaping import (
     broadcast_to,
@@ -56,7 +55,6 @@ from lab.eager.shaping import (
     swapaxes,
     transpose,
 )
-from lab.eager.statistics import mean, std, var
 
 __all__ = [
     "absolute",

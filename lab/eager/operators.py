@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy
 
-from lab.eager import elementwise, extremes, linear, shaping, statistics
+from lab.eager import elementwise, reductions, shaping
 from lab.eager.checks import name_of
 from lab.eager.indexing import take
 from lab.eager.tape import Function, Node, value_of
@@ -118,8 +118,8 @@ METHODS: dict[str, Any] = {
     "__rmod__": _swapped(elementwise.remainder),
     "__floordiv__": _of_values(operator.floordiv),
     "__rfloordiv__": _swapped(_of_values(operator.floordiv)),
-    "__matmul__": linear.at_sign,
-    "__rmatmul__": _swapped(linear.at_sign),
+    "__matmul__": reductions.at_sign,
+    "__rmatmul__": _swapped(reductions.at_sign),
     "__neg__": elementwise.minus_sign,
     "__pos__": lambda self: self,
     "__abs__": elementwise.absolute,
@@ -142,10 +142,10 @@ METHODS: dict[str, Any] = {
     "dtype": _property("dtype"),
     "T": property(shaping.transpose),
     "sum": shaping.sum,
-    "mean": statistics.mean,
-    "max": extremes.max,
-    "min": extremes.min,
-    "dot": linear.dot,
+    "mean": reductions.mean,
+    "max": reductions.max,
+    "min": reductions.min,
+    "dot": reductions.dot,
     "ravel": shaping.ravel,
     "reshape": lambda self, *shape: shaping.reshape(self, _shape_or_axes(shape)),
     "transpose": lambda self, *axes: shaping.transpose(self, _shape_or_axes(axes) or None),

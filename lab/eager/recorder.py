@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from lab.arrays import freeze
 from lab.eager import records
 from lab.eager.footprint import footprint
 from lab.eager.records import Event, Held, NodeRecord, Recording, SparseValue, TapeRecord
 from lab.eager.tape import Node, Setter, Tape, new_tape, value_of
+from lab.records import freeze
 
 
 def recording(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Recording:

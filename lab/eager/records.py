@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from lab import storing
-from lab.arrays import same
+from lab import records
 from lab.errors import ArgumentError
+from lab.records import same
 
 
-@storing.record
+@records.record
 @dataclass(frozen=True, eq=False)
 class SparseValue:
     """A Setter: `value` at ``[index]`` and zero elsewhere.
@@ -32,7 +32,7 @@ class SparseValue:
     __eq__ = same
 
 
-@storing.record
+@records.record
 @dataclass(frozen=True, eq=False)
 class Held:
     """A value, and the number of the node that it is, on a tape further out (else None).
@@ -46,7 +46,7 @@ class Held:
     __eq__ = same
 
 
-@storing.record
+@records.record
 @dataclass(frozen=True, eq=False)
 class NodeRecord:
     """One node.
@@ -76,7 +76,7 @@ class NodeRecord:
     __eq__ = same
 
 
-@storing.record
+@records.record
 @dataclass(frozen=True)
 class TapeRecord:
     """One tape: its priority, the function that it is a run of, its nodes as appended."""
@@ -87,7 +87,7 @@ class TapeRecord:
     nodes: tuple[int, ...]
 
 
-@storing.record
+@records.record
 @dataclass(frozen=True)
 class Opened:
     """A tape became active."""
@@ -95,7 +95,7 @@ class Opened:
     tape: int
 
 
-@storing.record
+@records.record
 @dataclass(frozen=True)
 class Appended:
     """A node was made and appended to its tape."""
@@ -103,7 +103,7 @@ class Appended:
     node: int
 
 
-@storing.record
+@records.record
 @dataclass(frozen=True)
 class Seeded:
     """The gradient of the result by itself, 1, was put into the end node's list."""
@@ -112,7 +112,7 @@ class Seeded:
     gradient: Held
 
 
-@storing.record
+@records.record
 @dataclass(frozen=True)
 class Popped:
     """A node was taken off the end of its tape; what it then does, the next events tell."""
@@ -120,7 +120,7 @@ class Popped:
     node: int
 
 
-@storing.record
+@records.record
 @dataclass(frozen=True)
 class PassedOn:
     """A node's only gradient is its total, as it is."""
@@ -129,7 +129,7 @@ class PassedOn:
     total: Held
 
 
-@storing.record
+@records.record
 @dataclass(frozen=True)
 class Added:
     """A whole gradient was added to the zeros in which a node sums."""
@@ -138,7 +138,7 @@ class Added:
     gradient: Held
 
 
-@storing.record
+@records.record
 @dataclass(frozen=True)
 class SetterAdded:
     """A Setter was applied: its entries were added in place, to the zeros or what they held."""
@@ -147,7 +147,7 @@ class SetterAdded:
     gradient: Held
 
 
-@storing.record
+@records.record
 @dataclass(frozen=True)
 class Summed:
     """All gradients of a node have been added."""
@@ -156,7 +156,7 @@ class Summed:
     total: Held
 
 
-@storing.record
+@records.record
 @dataclass(frozen=True)
 class Sent:
     """A gradient went upstream, into the list of a parent."""
@@ -166,7 +166,7 @@ class Sent:
     gradient: Held
 
 
-@storing.record
+@records.record
 @dataclass(frozen=True)
 class Closed:
     """A tape is empty again, and no longer active."""
@@ -192,7 +192,7 @@ class Memory:
         return self.numbers + self.bookkeeping
 
 
-@storing.record
+@records.record
 @dataclass(frozen=True, eq=False)
 class Recording:
     """A run: its result, the tapes in order of opening, all nodes, and all events in time."""
@@ -215,12 +215,12 @@ class Recording:
 
     def to_json(self) -> dict[str, Any]:
         """Plain dicts, lists, strings and numbers."""
-        return storing.to_json(self)
+        return records.to_json(self)
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> "Recording":
         """The inverse of `to_json`."""
-        found = storing.from_json(data)
+        found = records.from_json(data)
         if not isinstance(found, cls):
             raise ArgumentError("from_json: this is not a stored recording.")
         return found

@@ -14,10 +14,10 @@ from lab.eager.recorder import steps
 from lab.eager.shaping import shape_of, sum
 from lab.eager.tape import Node
 from lab.errors import ArgumentError, GradientError, listing
-from lab.variables import RandomState, State
+from lab.loops.variables import RandomState, State
 
 if TYPE_CHECKING:
-    from lab.loop import Loop
+    from lab.loops.loop import Loop
 
 
 @_as_tensor_variable.register(Node)

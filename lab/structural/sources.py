@@ -10,7 +10,7 @@ from itertools import accumulate
 
 import numpy as np
 
-from lab.kept import cached_property
+from lab.records import cached_property
 from lab.structural.backends import EAGER
 from lab.structural.primitive import Linearization
 

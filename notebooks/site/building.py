@@ -11,10 +11,10 @@ from lesson import CONTENTS, Lesson, read_all
 from running import run
 from showing import Showing
 
-from visual.atlas_page import module as atlases
-from visual.exercise_page import SCORE, inline
-from visual.files import write_whole
-from visual.svg import text
+from visual.atlas.page import module as atlases
+from visual.backends.files import write_whole
+from visual.backends.svg import text
+from visual.exercises.page import SCORE, inline
 
 HERE = Path(__file__).parent
 HOME = f"{CONTENTS}.html"
@@ -71,7 +71,7 @@ def body(lesson: Lesson, pages: Mapping[str, str]) -> Body:
         code = "" if cell.is_hidden else prose.code(cell.source)
         shown = list(map(showing.html, outputs[cell.number]))
         parts += [*shown, _folded(code)] if "Question(" in cell.source else [code, *shown]
-    scripts = [module("stepper.js")] if showing.walked else []
+    scripts = [module("widgets/stepper.js")] if showing.walked else []
     if showing.chosen:
         scripts = [atlases()]  # has the stepper as well
     if showing.answers:

@@ -7,8 +7,8 @@ place where the reader's screen is dark.  Printing stays light.
 from collections.abc import Iterator
 from functools import cache
 
-from visual.svg import SHADES, heat_colour
-from visual.theme import DARK, LIGHT, Role, Theme, contrast, mixed
+from visual.backends.svg import SHADES, heat_colour
+from visual.scene.theme import DARK, LIGHT, Role, Theme, contrast, mixed
 
 BOX, LETTERS, LINE = "rect", ":is(svg,g,text)", "path"
 Key = tuple[str, str, str]

@@ -7,7 +7,7 @@ from html.parser import HTMLParser
 
 from lesson import Lesson
 
-from visual.svg import text
+from visual.backends.svg import text
 
 HEADINGS = ("h1", "h2", "h3")
 BLOCKS = ("p", "li", "pre", "td", "th", "div", "br", "dt", "dd")

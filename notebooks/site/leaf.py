@@ -10,10 +10,10 @@ from lesson import SiteError
 from pygments.formatters import HtmlFormatter
 
 import visual
-from visual.atlas_page import style as atlases
-from visual.exercise_page import STYLE as EXERCISES
-from visual.page import policy
-from visual.svg import text
+from visual.atlas.page import style as atlases
+from visual.backends.page import policy
+from visual.backends.svg import text
+from visual.exercises.page import STYLE as EXERCISES
 
 HERE = Path(__file__).parent
 DAY, NIGHT = "xcode", "lightbulb"  # of Pygments' styles, those with enough contrast
@@ -24,7 +24,7 @@ FORBIDDEN = ("link", "img", "iframe", "object", "embed", "base", "audio", "video
 
 def module(name: str) -> str:
     """A script or a style of `visual`."""
-    return Path(visual.__file__).with_name(name).read_text(encoding="utf-8")
+    return (Path(visual.__file__).parent / name).read_text(encoding="utf-8")
 
 
 @cache

@@ -19,7 +19,7 @@ from pygments.formatters import HtmlFormatter
 from pygments.lexers import get_lexer_by_name
 from pygments.util import ClassNotFound
 
-from visual.svg import text
+from visual.backends.svg import text
 
 ABROAD = re.compile(r"https?://|mailto:")
 

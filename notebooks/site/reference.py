@@ -8,7 +8,7 @@ from pathlib import Path
 
 from leaf import check, coloured
 
-from visual.page import policy
+from visual.backends.page import policy
 
 FOLDER, HERE = "api", Path(__file__).parent / "reference"
 # What lessons use.  Functions of lab.eager.np are numpy's, and so are their docstrings.

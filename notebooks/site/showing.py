@@ -7,18 +7,17 @@ from typing import Any
 import prose
 from running import Output, Printed
 
-from visual.asked import Asked
-from visual.atlas import Atlas
-from visual.exercise import Exercises
-from visual.exercise_page import answer_data, section
-from visual.files import Picture
-from visual.plots import Plot
-from visual.scene import Scene
-from visual.stepper import Stepper
-from visual.svg import text
-from visual.theme import DARK
-from visual.workbench import Workbench
-from visual.workbench_loop import LoopBench
+from visual.atlas.atlas import Atlas
+from visual.backends.files import Picture
+from visual.backends.svg import text
+from visual.exercises.exercise import Asked, Exercises
+from visual.exercises.page import answer_data, section
+from visual.pictures.values.plot import Plot
+from visual.scene.shapes import Scene
+from visual.scene.theme import DARK
+from visual.widgets.stepper import Stepper
+from visual.workbench.loop import LoopBench
+from visual.workbench.workbench import Workbench
 
 OURS = ("lab", "visual")
 VIEWS, ORDERS = ("unrolled", "tapes", "taps", "genealogy", "stepgraph"), (1, 2)

@@ -1,6 +1,6 @@
 from math import isclose
 
-from lab import check
+from lab.checks import check
 
 assert x == [0.95, 0.9025, 0.81450625, 0.6634204312890625, 0.44012666865176564]
 assert isclose(gradient, 16 * 0.95**15, rel_tol=1e-14)

@@ -2,7 +2,7 @@ from math import isclose, prod
 
 import numpy as np
 
-from lab import check
+from lab.checks import check
 
 
 def states_from(start, steps=4):

@@ -2,8 +2,8 @@ from math import isclose
 
 import numpy as np
 
-from lab import check
-from lab.derivation import Verdict
+from lab.checks import check
+from lab.gradients.derivation import Verdict
 
 
 def neuron_from(h0, inputs, weight, squash=tanh):
@@ -74,7 +74,7 @@ assert outcome_of("walk", "rng") is Verdict.UNTRACED
 told = ""
 try:
     gallery.loops["undefined"].derivative(wrt="v")
-except lab.GradientError as error:
+except lab.errors.GradientError as error:
     told = str(error)
 assert told.startswith("wrt = v: derivative 1 is undefined: PyTensor has no derivative of jv")
 

@@ -2,7 +2,7 @@ from math import isclose
 
 import numpy as np
 
-from lab.breakage import Effect
+from lab.reports.breaking.breakage import Effect
 
 # x squared n times is x**(2**n), whose derivatives are known.
 truth = [32 * 0.95**31, 32 * 31 * 0.95**30, 32 * 31 * 30 * 0.95**29]

@@ -1,4 +1,4 @@
-from lab import check
+from lab.checks import check
 
 
 def moved(function, inputs, g):

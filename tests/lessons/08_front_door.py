@@ -1,6 +1,6 @@
 from math import isclose, sin
 
-from lab import check
+from lab.checks import check
 
 assert [str(call) for call in calls] == ["x0[t-1]"]
 first = lab.trace([xs], given={x0: 0.5}).outputs[0]

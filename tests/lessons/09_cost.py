@@ -1,6 +1,6 @@
 from math import isclose, prod
 
-from lab import check
+from lab.checks import check
 
 sizes = {kept.name: kept.bytes for kept in explained.scans[0].stored}
 assert sizes["x"] == sizes["gradient of x"] == 8 * 1_000_001

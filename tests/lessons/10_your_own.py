@@ -3,8 +3,8 @@ import sys
 from contextlib import redirect_stderr
 from math import isclose, tanh
 
-from lab import check
-from visual.cli import main
+from lab.checks import check
+from visual.cli.main import main
 
 
 def by_hand(weight, start=0.1):

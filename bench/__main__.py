@@ -1,0 +1,348 @@
+"""Speed against what a person would use instead: ratios of one run, never a test.
+
+Lines about pictures start from the same loop and end with its second derivative; what the
+others then write is less than a picture, and said.  Lines about the eager tape compare the
+time of equal gradients.  Warm is with filled caches, cold without.
+Run it with ``make bench`` on a quiet machine.
+"""
+
+import importlib.util
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import browser
+import routing
+
+ROOT = Path(__file__).parent.parent
+IMPORTS = "import pytensor.tensor, pytensor.scan"
+LOOP = """
+import pytensor, pytensor.tensor as pt
+x0 = pt.dscalar("x0")
+xs = pytensor.scan(lambda x: x**2, outputs_info=[x0], n_steps={steps}, return_updates=False)
+g = pytensor.grad(xs[-1], x0)
+h = pytensor.grad(g, x0)
+"""
+FAST_COMPILE = LOOP + 'pytensor.function([x0], [xs[-1], g, h], mode="FAST_COMPILE")(0.95)'
+PYDOTPRINT = (
+    LOOP
+    + """
+f = pytensor.function([x0], h, mode="FAST_COMPILE")
+pytensor.printing.pydotprint(f, outfile={out!r}, format="svg", scan_graphs=True)
+"""
+)
+TORCHVIZ = """
+import torch, torchviz
+x0 = torch.tensor(0.95, dtype=torch.float64, requires_grad=True)
+x = x0
+for _ in range(4):
+    x = x**2
+(g,) = torch.autograd.grad(x, x0, create_graph=True)
+(h,) = torch.autograd.grad(g, x0, create_graph=True)
+open({out!r}, "w").write(torchviz.make_dot(h).source)
+"""
+JAXPR = """
+import jax
+loop = lambda x: jax.lax.scan(lambda c, _: (c**2, None), x, None, length=4)[0]
+second = jax.grad(jax.grad(loop))
+open({out!r}, "w").write(str(jax.make_jaxpr(second)(0.95)) + str(second(0.95)))
+"""
+
+
+def process(*command, **environment):
+    """Seconds that a whole process takes."""
+    env = {**os.environ, **environment}
+    start = time.perf_counter()
+    subprocess.run(command, check=True, cwd=ROOT, env=env, capture_output=True)
+    return time.perf_counter() - start
+
+
+def paired(ours, theirs, times=9):
+    """Medians of two measurements that take turns, after one run of each to fill caches."""
+    ours(), theirs()
+    pairs = [(ours(), theirs()) for _ in range(times)]
+    return tuple(statistics.median(column) for column in zip(*pairs, strict=True))
+
+
+def line(what, ours, theirs, limit):
+    print(f"{what:66} {ours * 1e3:8.1f} ms {theirs * 1e3:9.1f} ms {ours / theirs:7.2f}   {limit}")
+
+
+def fresh_processes(folder):
+    out = str(folder / "tape.svg")
+    draw = ("-m", "visual.cli.main", "draw", "tapes", "--loop", "square", "--order", "2", "-o", out)
+
+    def ours():
+        return process(sys.executable, *draw)
+
+    def code(text):
+        return lambda: process(sys.executable, "-c", text.format(out=out, steps=4))
+
+    line("fresh process to order-2 SVG : import of PyTensor", *paired(ours, code(IMPORTS)), "≤ 1.8")
+    cold = {"PYTHONPYCACHEPREFIX": str(folder / "cold")}
+    first = process(sys.executable, *draw, **cold)
+    shutil.rmtree(folder / "cold", ignore_errors=True)
+    line(
+        "  the same without any compiled Python files",
+        first,
+        process(sys.executable, "-c", IMPORTS, **cold),
+        "",
+    )
+    others = {
+        "torch + torchviz, as DOT": (("torch", "torchviz"), (), TORCHVIZ),
+        "jax's jaxpr, as text": (("jax",), (), JAXPR),
+        "PyTensor's pydotprint": (("pydot",), ("dot",), PYDOTPRINT),
+    }
+    for name, (modules, commands, text) in others.items():
+        if all(map(importlib.util.find_spec, modules)) and all(map(shutil.which, commands)):
+            line(f"fresh process to order-2 SVG : {name}", *paired(ours, code(text), 3), "< 1")
+        else:
+            print(f"fresh process to order-2 SVG : {name}: not installed")
+
+
+def changes():
+    import pytensor
+    import pytensor.tensor as pt
+
+    import visual
+    from lab.loops import gallery
+
+    square = gallery.loops["square"]
+    choices = [
+        {"taps": {"x": taps}, "order": order, "steps": steps}
+        for steps in (4, 5, 6)
+        for taps in ((-1,), (-2, -1), (-3, -1), (-2,))
+        for order in (1, 2)
+    ]
+
+    def seconds(work):
+        start = time.perf_counter()
+        work()
+        return time.perf_counter() - start
+
+    def grad():
+        x0 = pt.dscalar("x0")
+        xs = pytensor.scan(lambda x: x**2, outputs_info=[x0], n_steps=4, return_updates=False)
+        pytensor.grad(pytensor.grad(xs[-1], x0), x0)
+
+    seconds(lambda: visual.draw(square, order=2, steps=3).svg())
+    theirs = statistics.median(seconds(grad) for _ in range(20))
+    new = [seconds(lambda c=c: visual.draw(square, **c).svg()) for c in choices]
+    seen = [seconds(lambda c=c: visual.draw(square, **c).svg()) for c in choices]
+    second = [t for t, c in zip(new, choices, strict=True) if c["order"] == 2]
+    line(
+        "change to new SVG, order 1 and 2 : PyTensor's grad of order 2",
+        statistics.median(new),
+        theirs,
+        "≤ 100 ms",
+    )
+    line("  order 2 only", statistics.median(second), theirs, "≤ 100 ms")
+    line("  seen before", statistics.median(seen), theirs, "≤ 5 ms")
+
+
+def pages():
+    """A page of 60 combinations, and the same pictures drawn and written one by one."""
+    import visual
+    from visual.drawing.draw import draw
+
+    taps = {"square": [(-1,), (-2, -1), (-3, -1), (-2,)], "coupled": [{}]}
+    loops = ["square", "fibonacci", "gap", "coupled", "logistic", "rnn"]
+    views = ["unrolled", "tapes", "taps"]
+
+    def timed(work):
+        draw.studied.cache_clear()
+        draw._drawn.cache_clear()
+        start = time.perf_counter()
+        made = work()
+        return time.perf_counter() - start, made
+
+    def page():
+        return visual.Atlas(loops, taps=taps, views=views).page()
+
+    def one_by_one():
+        atlas = visual.Atlas(loops, taps=taps, views=views)
+        places = atlas.combinations
+        return [
+            one.picture(view, t).svg() for one in places for view in views for t in atlas.themes
+        ]
+
+    (ours, made), (theirs, svgs) = timed(page), timed(one_by_one)
+    line("page of 60 combinations : the same pictures one by one", ours, theirs, "≤ 1.3")
+    print(
+        f"  {len(svgs)} pictures of {sum(map(len, svgs)) / 1e6:.1f} MB "
+        f"in a page of {len(made.encode()) / 1e6:.2f} MB   ≤ 3"
+    )
+
+
+def long_loops(folder):
+    import visual
+    from lab.loops import gallery
+
+    square = gallery.loops["square"].with_values({"x": 0.9999})
+    trace = (
+        "from lab import gallery; import time; l = gallery.loops['square'].with_steps({n}); "
+        "s = time.perf_counter(); l.trace(order=2); print(time.perf_counter() - s)"
+    )
+
+    def ours(steps):
+        done = subprocess.run(
+            [sys.executable, "-c", trace.format(n=steps)],
+            check=True,
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+        )
+        return float(done.stdout)
+
+    timed = FAST_COMPILE.replace("import pytensor,", "import time, pytensor,", 1)
+    timed = timed.replace("x0 = pt", "s = time.perf_counter()\nx0 = pt", 1)
+    timed += "\nprint(time.perf_counter() - s)"
+
+    def theirs(folder):
+        env = {**os.environ, "PYTENSOR_FLAGS": f"base_compiledir={folder}"}
+        done = subprocess.run(
+            [sys.executable, "-c", timed.format(steps=1000)],
+            check=True,
+            cwd=ROOT,
+            env=env,
+            capture_output=True,
+            text=True,
+        )
+        return float(done.stdout)
+
+    thousand = statistics.median(ours(1000) for _ in range(5))
+    cold = statistics.median(theirs(folder / f"compiled{i}") for i in range(3))
+    warm = statistics.median(theirs(folder / "compiled0") for _ in range(3))
+    line("1,000 steps at order 2 : FAST_COMPILE, first time", thousand, cold, "≤ 0.33")
+    line("  FAST_COMPILE with its C helper already compiled", thousand, warm, "")
+    line("10,000 steps : 10 times 1,000 steps", ours(10_000), 10 * thousand, "about 1")
+    sizes = [len(visual.draw(square, order=2, steps=n).svg()) for n in (12, 10_000)]
+    print(
+        f"SVG of 12 and of 10,000 steps: {sizes[0]:,} and {sizes[1]:,} bytes, "
+        f"ratio {sizes[1] / sizes[0]:.2f}   ≤ 2"
+    )
+
+
+def pictures():
+    """Every picture of every gallery loop at order 2, from its trace; no limit is asserted."""
+    import gc
+
+    from lab.loops import gallery
+    from visual.drawing.draw import studied
+    from visual.drawing.kinds import PICTURES
+    from visual.drawing.study import choose
+
+    print("pictures at order 2, from the trace, slowest and largest over the gallery:")
+    gc.disable()
+    for kind in PICTURES.values():
+        times, sizes = {}, {}
+        for name, loop in gallery.loops.items():
+            study = studied(loop, choose(order=2))
+            assert study.trace_of_cost.scans
+            kind.draw(study).svg()  # formulas and records are made once for a trace
+            taken = []
+            for _ in range(5):
+                start = time.perf_counter()
+                written = kind.draw(study).svg()
+                taken.append(time.perf_counter() - start)
+            times[name], sizes[name] = statistics.median(taken), len(written.encode())
+        slow, large = max(times, key=times.get), max(sizes, key=sizes.get)
+        limits = "" if kind.name == "values" else "≤ 20 ms, ≤ 100 KB"
+        took, weighs = (
+            f"{times[slow] * 1e3:.1f} ms ({slow})",
+            f"{sizes[large] / 1e3:.0f} KB ({large})",
+        )
+        print(f"  {kind.name:12} {took:24} {weighs:20} {limits}")
+    gc.enable()
+
+
+def scalar_loop(xp, steps):
+    def f(x):
+        for _ in range(steps):
+            x = x * 0.999 + 0.001 * xp.sin(x)
+        return x
+
+    return f
+
+
+def network(xp, data, target, hidden=50):
+    """The squared error of two layers, whose weights lie in one vector."""
+    inputs = data.shape[1]
+    cuts = [0, inputs * hidden, (inputs + 1) * hidden, (inputs + 2) * hidden]
+
+    def f(w):
+        first = xp.reshape(w[: cuts[1]], (inputs, hidden))
+        inner = xp.tanh(xp.dot(data, first) + w[cuts[1] : cuts[2]])
+        return xp.mean((xp.dot(inner, w[cuts[2] : cuts[3]]) + w[-1] - target) ** 2)
+
+    return f
+
+
+def eager_tapes():
+    import numpy
+
+    from lab.eager import grad, np, recording
+
+    def timed(function, x):
+        def seconds():
+            start = time.perf_counter()
+            function(x)
+            return time.perf_counter() - start
+
+        return seconds
+
+    loop = grad(scalar_loop(np, 10_000))
+    ours, theirs = timed(lambda x: recording(loop, x), 0.5), timed(loop, 0.5)
+    line("eager tape of 10,000 steps, recorded : not recorded", *paired(ours, theirs, 3), "")
+    if importlib.util.find_spec("autograd") is None:
+        print("eager tape : autograd: not installed")
+        return
+    import autograd
+
+    rng = numpy.random.default_rng(0)
+    data, target = rng.normal(size=(1000, 100)), rng.normal(size=1000)
+    weights = 0.1 * rng.normal(size=102 * 50 + 1)
+    short, theirs = scalar_loop(np, 1000), scalar_loop(autograd.numpy, 1000)
+    cases = {
+        "gradient of a 10,000-step scalar loop": (
+            loop,
+            autograd.grad(scalar_loop(autograd.numpy, 10_000)),
+            0.5,
+        ),
+        "second derivative of 1,000 steps": (
+            grad(grad(short)),
+            autograd.grad(autograd.grad(theirs)),
+            0.5,
+        ),
+        "gradient of a two-layer network on 1,000 × 100 data": (
+            grad(network(np, data, target)),
+            autograd.grad(network(autograd.numpy, data, target)),
+            weights,
+        ),
+    }
+    for what, (ours, theirs, x) in cases.items():
+        assert numpy.allclose(ours(x), theirs(x), rtol=1e-12)
+        times = 101 if numpy.ndim(x) else 9
+        line(f"{what} : autograd", *paired(timed(ours, x), timed(theirs, x), times), "≤ 1")
+
+
+def main():
+    print(f"{'':66} {'ours':>11} {'theirs':>12} {'ratio':>7}   wanted")
+    with tempfile.TemporaryDirectory() as folder:
+        fresh_processes(Path(folder))
+        changes()
+        pages()
+        eager_tapes()
+        long_loops(Path(folder))
+        routing.routing(paired, line)
+    pictures()
+    browser.browsing()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,35 @@
+"""What `lab` exports, and where it stands."""
+
+from . import eager as eager
+from . import structural as structural
+from .checks import check as check
+from .checks.dot_product import dot_product as dot_product
+from .equations.spelling import spelled as spelled
+from .equations.system import system as system
+from .errors import LabError as LabError
+from .gradients.derivation import PullbackRule as PullbackRule
+from .gradients.derivative import Derivative as Derivative
+from .gradients.derivative import derivative as derivative
+from .gradients.pullback import derive as derive
+from .gradients.pullback import pullback as pullback
+from .gradients.pushforward import pushforward as pushforward
+from .loops import gallery as gallery
+from .loops.loop import Loop as Loop
+from .loops.variables import Parameter as Parameter
+from .loops.variables import RandomState as RandomState
+from .loops.variables import Sequence as Sequence
+from .loops.variables import State as State
+from .loops.variables import until as until
+from .reports.breaking.breakage import break_rule as break_rule
+from .reports.breaking.breakage import truth as truth
+from .reports.breaking.rules import BROKEN as BROKEN
+from .reports.calls.canonical import canonical as canonical
+from .reports.calls.few_steps import few_steps as few_steps
+from .reports.calls.vocabulary import vocabulary as vocabulary
+from .reports.compare.compare import compare as compare
+from .reports.compile.compile import compiled as compiled
+from .reports.compile.shortened import shortened as shortened
+from .reports.explain.explanation import explain as explain
+from .tape import Tape as Tape
+from .traces.record import trace as trace
+from .traces.trace import Trace as Trace

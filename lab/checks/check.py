@@ -1,0 +1,164 @@
+"""Checking gradients against something that cannot share their mistakes.
+
+`finite_differences` asks the function itself at nearby points.  `gradient`, for graphs, and
+`eager_gradients`, for plain Python, compare the two and raise `WrongGradientError` with the
+entry that disagrees most.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from pytensor.graph.basic import Variable
+
+from lab.errors import ArgumentError, LabError
+from lab.traces.run import Ready, run
+
+
+class WrongGradientError(LabError, AssertionError):
+    """A gradient disagrees with finite differences, or with its adjoint."""
+
+
+def finite_differences(
+    function: Callable[[np.ndarray], Any], at: Any, step: float = 3e-4
+) -> np.ndarray:
+    """The gradient of a scalar `function` at the array `at`, entry by entry.
+
+    Central differences at `step`, twice that, and three times that, combined so that the
+    error falls with step**6 (Fornberg 1988, table 1).
+    """
+    at = np.array(at, dtype="float64")
+    result = np.empty_like(at)
+    weights = ((1, 3 / 4), (2, -3 / 20), (3, 1 / 60))
+    for index in np.ndindex(at.shape):
+        total = 0.0
+        for multiple, weight in weights:
+            for sign in (1, -1):
+                moved = at.copy()
+                moved[index] += sign * multiple * step
+                total += sign * weight * float(function(moved))
+        result[index] = total / step
+    return result
+
+
+def value_at(
+    output: Variable, given: Mapping[Variable, Any], ready: Ready | None = None
+) -> np.ndarray:
+    """The value of `output`, uncompiled; see `lab.traces.run.run`."""
+    values, _ = run([output], given, record=False, ready=ready)
+    return np.asarray(values[output])
+
+
+def gradient(
+    cost: Variable,
+    wrt: Variable,
+    found: Variable,
+    given: Mapping[Variable, Any],
+    tolerance: float = 1e-6,
+    step: float = 3e-4,
+) -> float:
+    """Compare `found`, which claims to be d cost / d wrt, with finite differences.
+
+    Returns the largest difference, relative to the size of the gradient (or to 1, if that is
+    larger); raises `WrongGradientError` where it exceeds `tolerance`.
+    """
+    if wrt not in given:
+        raise ArgumentError(f"given: there is no value for {wrt}, by which to differentiate.")
+
+    ready = Ready()
+
+    def moved(value: np.ndarray) -> float:
+        return float(value_at(cost, {**given, wrt: value.astype(wrt.type.dtype)}, ready))
+
+    expected = finite_differences(moved, given[wrt], step)
+    return compare(value_at(found, given), expected, tolerance, f"d {cost} / d {wrt}")
+
+
+def eager_gradients(
+    function: Callable[..., Any],
+    *args: Any,
+    argnum: int = 0,
+    orders: int = 2,
+    tolerance: float = 1e-6,
+    step: float = 3e-4,
+) -> float:
+    """Compare the gradients of a function, as `lab.eager` has them, with finite differences.
+
+    A result of any shape becomes one number by its inner product with fixed random weights,
+    and so does each gradient, which is then differentiated again, up to `orders` times.  This
+    finds a wrong rule of a `lab.eager.primitive`, and one that is right but not itself
+    differentiable.  Returns the largest relative difference; raises `WrongGradientError`
+    where it exceeds `tolerance`.
+    """
+    from lab import eager  # as in `_weighted`: only who needs it waits for its import
+
+    worst = 0.0
+    for order in range(1, orders + 1):
+        weighted = _weighted(function, seed=order)
+        function = eager.grad(weighted, argnum)
+        found = function(*args)
+
+        def moved(value: np.ndarray, weighted: Callable[..., Any] = weighted) -> float:
+            return float(weighted(*args[:argnum], value[()], *args[argnum + 1 :]))
+
+        expected = finite_differences(moved, args[argnum], step)
+        what = f"derivative {order} by argument {argnum}"
+        worst = max(worst, compare(found, expected, tolerance, what))
+    return worst
+
+
+def _weighted(function: Callable[..., Any], seed: int) -> Callable[..., Any]:
+    from lab import eager
+
+    def weighted(*args: Any) -> Any:
+        result = function(*args)
+        shape = np.shape(eager.value_of(result))
+        weights = np.random.default_rng(seed).uniform(0.5, 1.5, shape)
+        return eager.np.sum(result * weights)
+
+    return weighted
+
+
+def compare(found: Any, expected: Any, tolerance: float, what: str = "gradient") -> float:
+    """The largest relative difference of two arrays; `WrongGradientError` if above `tolerance`."""
+    found, expected = np.asarray(found), np.asarray(expected)
+    if found.shape != expected.shape:
+        raise WrongGradientError(
+            f"{what}: its shape is {found.shape}, but should be {expected.shape}."
+        )
+    scale = max(1.0, float(np.max(np.abs(expected), initial=0.0)))
+    away = np.abs(found - expected) / scale
+    away = np.where(np.isnan(away), np.inf, away)
+    worst = float(np.max(away, initial=0.0))
+    if worst > tolerance:
+        index = np.unravel_index(int(np.argmax(away)), away.shape)
+        raise WrongGradientError(
+            f"{what}{list(map(int, index)) if index else ''} is {found[index]:.12g}, but should be "
+            f"{expected[index]:.12g}."
+        )
+    return worst
+
+
+def inner(pairs: Iterable[tuple[np.ndarray, np.ndarray]]) -> float:
+    """The real inner product <a, b> = Re sum(conj(a) * b), summed over pairs of arrays.
+
+    It is summed in double precision, whatever the arrays are.
+    """
+    return float(sum(np.vdot(a, np.asarray(b) * np.float64(1)).real for a, b in pairs))
+
+
+def adjoint(
+    outputs: Sequence[np.ndarray],
+    output_gradients: Sequence[np.ndarray],
+    tangents: Sequence[np.ndarray],
+    gradients: Sequence[np.ndarray],
+    tolerance: float = 1e-10,
+) -> float:
+    """The dot-product test <g, J v> = <J* g, v>.
+
+    `outputs` are J v for the input `tangents` v, `gradients` are J* g for `output_gradients`
+    g.  Returns the relative difference of the two inner products.
+    """
+    forward = inner(zip(output_gradients, outputs, strict=True))
+    backward = inner(zip(gradients, tangents, strict=True))
+    return compare(backward, forward, tolerance, "<J* g, v>")

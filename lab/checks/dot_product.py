@@ -1,0 +1,185 @@
+"""The dot-product test of a whole loop: its forward derivative beside our pullback.
+
+    >>> test = lab.dot_product(gallery.loops["square"])
+    >>> test.products  # <g, J v> and <J* g, v>, which agree to the last digits
+    >>> test.forward, test.backward  # a Trace each, to be drawn
+
+A linear map J and its adjoint J* belong together exactly if the two numbers are the same for
+all tangents v and cotangents g.  Random ones find out: if they agree by chance, a mistake
+would have to be orthogonal to them.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import pytensor
+from pytensor.gradient import NullTypeGradError
+from pytensor.graph.basic import Variable
+
+from lab.checks import check
+from lab.errors import ArgumentError, GradientError, listing
+from lab.gradients.derivation import PullbackRule
+from lab.gradients.pushforward import pushforward
+from lab.gradients.status import is_continuous
+from lab.loops.build import LoopGraph
+from lab.loops.loop import Loop
+from lab.records import freeze
+from lab.scans.graphs import with_tapes
+from lab.traces.record import trace
+from lab.traces.run import run
+from lab.traces.trace import Trace
+
+
+@dataclass(frozen=True, eq=False)
+class DotProduct:
+    """A loop's derivative, from both sides.
+
+    `tangents` v and `gradients` J* g are by the names of the loop's variables; `tangent` J v
+    and `cotangent` g belong to its state or output `of`.  `forward` and `backward` are the
+    runs that made J v and J* g.
+    """
+
+    of: str
+    tangents: Mapping[str, np.ndarray]
+    cotangent: np.ndarray
+    tangent: np.ndarray
+    gradients: Mapping[str, np.ndarray]
+    forward: Trace
+    backward: Trace
+
+    @property
+    def products(self) -> tuple[float, float]:
+        """<g, J v> and <J* g, v>, with the real inner product."""
+        pairs = [(self.gradients[name], v) for name, v in self.tangents.items()]
+        return check.inner([(self.cotangent, self.tangent)]), check.inner(pairs)
+
+
+def dot_product(
+    loop: Loop,
+    wrt: Sequence[str] | None = None,
+    of: str | None = None,
+    tangents: Mapping[str, Any] | None = None,
+    cotangent: Any = None,
+    seed: int = 0,
+    tolerance: float | None = None,
+    rule: PullbackRule | None = None,
+) -> DotProduct:
+    """Derive a loop forwards and backwards, and compare.
+
+    `wrt` names the variables that move, all real and complex ones unless given; `of` the state
+    or output that is looked at, the first unless given.  Tangents and the cotangent, one for
+    every value of `of`, are drawn with `seed` where they are not given.  `rule` puts a wrong
+    rule of the pullback to the test.
+
+    Raises WrongGradientError if the two products differ by more than `tolerance` (relative, and
+    absolute below 1; 1e-12 unless given, 1e-5 where something is of single precision),
+    GradientError where a derivative is undefined.
+    """
+    if loop.truncate_gradient != -1:
+        raise ArgumentError(
+            f"truncate_gradient = {loop.truncate_gradient}: a truncated gradient is not the "
+            "adjoint; expected -1."
+        )
+    graph = loop.build()
+    names = _names(graph, wrt)
+    output = _output(graph, of, rule)
+    rng = np.random.default_rng(seed)
+    moved = {name: graph.inputs[name] for name in names}
+    v = _tangents(graph, moved, tangents or {}, rng)
+
+    directions = {name: variable.type(f"d{name}") for name, variable in moved.items()}
+    (jv,) = pushforward([output], list(moved.values()), list(directions.values()))
+    along = {directions[name]: value for name, value in v.items()}
+    forward = trace([jv], {**graph.given, **along}, names=[f"d{output.name}"])
+
+    values, _ = run([output], graph.given, record=False)
+    g = _chosen("cotangent", cotangent, values[output], rng)
+    seeded = output.type(f"gradient of {output.name}")
+    gradients = _backwards(output, seeded, moved)
+    titles = [f"gradient of {name}" for name in moved]
+    backward = trace(gradients, {**graph.given, seeded: g}, names=titles)
+
+    found = dict(zip(moved, backward.outputs, strict=True))
+    if tolerance is None:
+        tolerance = max(_precision(array) for array in (g, *v.values()))
+    check.adjoint(forward.outputs, [g], list(v.values()), list(found.values()), tolerance)
+    return DotProduct(
+        of=output.name,
+        tangents=MappingProxyType(v),
+        cotangent=g,
+        tangent=forward.outputs[0],
+        gradients=MappingProxyType(found),
+        forward=forward,
+        backward=backward,
+    )
+
+
+def _names(graph: LoopGraph, wrt: Sequence[str] | None) -> list[str]:
+    possible = [name for name, variable in graph.inputs.items() if is_continuous(variable)]
+    if isinstance(wrt, str):
+        wrt = [wrt]
+    for name in wrt or ():
+        if name not in possible:
+            raise ArgumentError(
+                f"wrt = {name!r}: this loop can be differentiated by {listing(possible)}."
+            )
+    return possible if wrt is None else list(wrt)
+
+
+def _output(graph: LoopGraph, of: str | None, rule: PullbackRule | None) -> Variable:
+    """All values of the state or output `of`, named after it, from a Scan that follows `rule`."""
+    of = next(iter(graph.outputs)) if of is None else of
+    if of not in graph.outputs:
+        raise ArgumentError(
+            f"of = {of!r}: the loop's states and outputs are {listing(graph.outputs)}."
+        )
+    output = graph.outputs[of]
+    output = with_tapes([output], rule).get(output, output)
+    output.name = of
+    return output
+
+
+def _tangents(
+    graph: LoopGraph,
+    moved: Mapping[str, Variable],
+    tangents: Mapping[str, Any],
+    rng: np.random.Generator,
+) -> dict[str, np.ndarray]:
+    """A tangent for each variable that moves: as given, else random."""
+    for name in tangents:
+        if name not in moved:
+            raise ArgumentError(f"tangents[{name!r}]: what moves is {listing(moved)}.")
+    return {
+        name: _chosen(f"tangents[{name!r}]", tangents.get(name), graph.given[variable], rng)
+        for name, variable in moved.items()
+    }
+
+
+def _precision(array: np.ndarray) -> float:
+    """The difference of two sums that rounding explains."""
+    return 1e-12 if np.finfo(array.dtype).bits == 64 else 1e-5
+
+
+def _chosen(name: str, value: Any, like: Any, rng: np.random.Generator) -> np.ndarray:
+    """`value` in the form of `like`, or random numbers in that form."""
+    like = np.asarray(like)
+    if value is None:
+        drawn = rng.normal(size=like.shape)
+        value = drawn + 1j * rng.normal(size=like.shape) if like.dtype.kind == "c" else drawn
+    array = np.array(value, dtype=like.dtype)
+    if array.shape != like.shape:
+        raise ArgumentError(f"{name}: its shape is {array.shape}, but should be {like.shape}.")
+    return freeze(array)
+
+
+def _backwards(output: Variable, g: Variable, moved: Mapping[str, Variable]) -> list[Variable]:
+    """J* g, by our pullback, which the loop's Scan carries."""
+    try:
+        return pytensor.grad(
+            None, list(moved.values()), known_grads={output: g}, disconnected_inputs="ignore"
+        )
+    except NullTypeGradError as error:
+        raise GradientError(f"wrt = {listing(moved)}: it is undefined. {error}") from error

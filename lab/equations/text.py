@@ -1,0 +1,212 @@
+"""Systems of equations written out, as plain text and for LaTeX."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from lab.equations.spelling import indexed
+from lab.equations.system import Quantity, Role, System
+from lab.errors import listing
+from lab.expression import LATEX, PLAIN, Expression, Leaf, Number, Style, leaves_of, text
+from lab.tape import Kind
+from lab.traces.trace import Formula
+
+ROLE_ORDER = (Role.STATE, Role.OUTPUT, Role.INPUT, Role.PARAMETER, Role.NON_NUMERIC)
+GIVEN = r"\text{given}"
+LONG = 72  # letters of an equation, beyond which it is told first what it depends on
+
+
+@dataclass(frozen=True)
+class Writer:
+    """Writes the equations of one system in one style."""
+
+    system: System
+    style: Style = PLAIN
+
+    def term(self, leaf: Leaf) -> str:
+        """``x[t−1]``, ``u[t+4]``, ``u[n−1−t]`` or ``w``."""
+        quantity = self.system.quantity(leaf)
+        if quantity is None or quantity.role in (Role.PARAMETER, Role.NON_NUMERIC):
+            return indexed(leaf.variable if quantity is None else quantity.symbol, "", self.style)
+        if quantity.role is Role.INPUT:
+            index = self.moment(quantity.first, quantity.way, quantity.length)
+        else:
+            index = self.moment(leaf.tap or 0)
+        return indexed(quantity.symbol, index, self.style)
+
+    def at(self, quantity: Quantity, index: int) -> str:
+        """``x[−1]``: a value by its number."""
+        return indexed(quantity.symbol, self.number(index), self.style)
+
+    def moment(self, first: int, way: int = 1, length: str = "") -> str:
+        """``t−1``, ``4−t`` or ``n−1−t``: `first` at step 0, and from there on by `way`."""
+        minus = self.style.minus
+        distance = "t" if abs(way) == 1 else f"{abs(way)}t"
+        if way < 0:
+            if not first and not length:
+                return f"{minus}{distance}"
+            start = f"{length}{minus if first < 0 else '+'}{abs(first)}" if first else length
+            return f"{start if length else self.number(first)}{minus}{distance}"
+        if not first:
+            return distance
+        return f"{distance}{'+' if first > 0 else minus}{abs(first)}"
+
+    def number(self, value: int) -> str:
+        """A whole number with the style's minus."""
+        return str(value).replace("-", self.style.minus)
+
+    def right(self, expression: Expression) -> str:
+        """An expression in terms of the system's variables."""
+        return text(expression, self.term, self.style)
+
+    def sign(self, formula: Formula) -> str:
+        """``=``, or an arrow where a value that was there is replaced."""
+        quantity = self.system.quantity(formula.target)
+        replaces = quantity is not None and quantity.kind is Kind.MIT_MOT
+        return self.style.arrow if replaces else "="
+
+    def equation(self, formula: Formula) -> str:
+        """``x[t] = x[t−1]²``."""
+        left, right = self.term(formula.target), self.right(formula.expression)
+        return f"{left} {self.sign(formula)} {right}"
+
+    def form(self, formula: Formula) -> str:
+        """``x[t] = f(x[t−1], u[t], u[t+4]; w)``: what an equation depends on."""
+        used = list(dict.fromkeys(leaves_of(formula.expression)))
+        fixed = [leaf for leaf in used if self._role(leaf) is Role.PARAMETER]
+        moving = [self.term(leaf) for leaf in used if leaf not in fixed]
+        inside = ", ".join(dict.fromkeys(moving))
+        if fixed:
+            inside += f"; {', '.join(dict.fromkeys(map(self.term, fixed)))}"
+        function = "f" if self._role(formula.target) is Role.STATE else "g"
+        return f"{self.term(formula.target)} {self.sign(formula)} {function}({inside})"
+
+    def _role(self, leaf: Leaf) -> Role | None:
+        quantity = self.system.quantity(leaf)
+        return None if quantity is None else quantity.role
+
+    @property
+    def range(self) -> str:
+        """``t = 0, …, 3``; for a number of steps that only a run can tell, up to n−1."""
+        dots = r"\dots" if self.style.latex else "…"
+        steps = self.system.steps
+        if not isinstance(steps, Number):
+            return f"t = 0, {dots}, n{self.style.minus}1"
+        count = _count(steps)
+        if count < 1:
+            return "0 steps"
+        shown = range(count) if count < 3 else (0, dots, count - 1)
+        return f"t = {', '.join(map(str, shown))}"
+
+    def buffer(self, quantity: Quantity) -> str:
+        """``x[−1], …, x[3]``: the values in the order of the rows of the Scan's buffer."""
+        steps, minus = self.system.steps, self.style.minus
+        if not isinstance(steps, Number):
+            last = indexed(quantity.symbol, f"n{minus}1", self.style)
+            return f"{self.at(quantity, -quantity.tape.origin)}, …, {last}"
+        names = [self.at(quantity, i) for i in range(-quantity.tape.origin, _count(steps))]
+        return ", ".join(names if len(names) < 4 else [names[0], "…", names[-1]]) or "nothing"
+
+    def initial(self, quantity: Quantity) -> tuple[str, str]:
+        """The initial values of a state, and what they are, which may be empty."""
+        reach = quantity.tape.origin
+        names = [self.at(quantity, index) for index in range(-reach, 0)]
+        dots = r"\dots" if self.style.latex else "…"
+        shown = names if len(names) < 4 else [names[0], dots, names[-1]]
+        told = text(quantity.given, self.term, self.style) if quantity.given else ""
+        return ", ".join(shown), told
+
+
+def _count(steps: Number) -> int:
+    return int(float(steps.written))
+
+
+def plain(system: System) -> str:
+    """The whole system in lines of plain text."""
+    writer = Writer(system)
+    counts = [_counted(len(_symbols(system, role)), role) for role in ROLE_ORDER]
+    lines = [f"{system.name}: {listing(filter(None, counts))}", ""]
+    for formula in system.equations:
+        equation = writer.equation(formula)
+        if len(equation) > LONG:
+            lines.append(f"  {writer.form(formula)}, where")
+        lines.append(f"  {equation}")
+    for quantity in system.of_role(Role.NON_NUMERIC):
+        symbol = quantity.symbol
+        lines.append(f"  {symbol}[t] = the generator after the draws of step t from {symbol}[t−1]")
+    lines.append(f"  for {writer.range}{_until(writer)}")
+    lines += ["", *_given(writer), *_roles(writer)]
+    return "\n".join(lines).rstrip()
+
+
+def _until(writer: Writer) -> str:
+    condition = writer.system.until
+    return f", until {writer.right(condition)}" if condition is not None else ""
+
+
+def _given(writer: Writer) -> Iterable[str]:
+    """What is known before the loop: initial values, the number of steps, what was computed."""
+    told = []
+    steps = writer.right(writer.system.steps)
+    if not isinstance(writer.system.steps, Number) and steps != "n":
+        told.append(f"n = {steps}")
+    for quantity in writer.system.of_role(Role.STATE):
+        if quantity.kind is Kind.MIT_MOT:
+            told.append(f"{quantity.symbol}: its whole buffer, which the loop then changes")
+            continue
+        names, value = writer.initial(quantity)
+        told.append(f"{names} = {value}" if value else f"{names}: the first rows of its buffer")
+    for quantity in writer.system.of_role(Role.INPUT, Role.PARAMETER):
+        if quantity.given is not None:
+            told.append(f"{quantity.symbol} = {writer.right(quantity.given)}")
+    wide = max(len(quantity.role) for quantity in writer.system.quantities) + 2
+    for number, line in enumerate(dict.fromkeys(told)):
+        yield f"{'' if number else 'given':{wide}}{line}"
+
+
+def _roles(writer: Writer) -> Iterable[str]:
+    """Which variables are what."""
+    wide = max(len(quantity.role) for quantity in writer.system.quantities) + 2
+    for role in ROLE_ORDER:
+        for symbol in _symbols(writer.system, role):
+            same = [q for q in writer.system.of_role(role) if q.symbol == symbol]
+            yield f"{role!s:{wide}}{symbol}: {_told(writer, same)}"
+
+
+def _told(writer: Writer, same: list[Quantity]) -> str:
+    first = same[0]
+    shape = " × ".join("?" if n is None else str(n) for n in first.shape) or "one number"
+    type_ = f"{first.dtype}, {shape}"
+    if first.role is Role.INPUT:
+        rows = [writer.term(Leaf(q.symbol, None, q.argument)) for q in same]
+        return f"each step reads {listing(rows)}; {type_}"
+    if first.role is Role.NON_NUMERIC:
+        return "handed on from step to step, without a record of its values"
+    if first.role is Role.PARAMETER:
+        return type_
+    held = f"; its buffer holds {writer.buffer(first)}" if first.kind is not Kind.MIT_MOT else ""
+    return f"{first.kind}, {str(first.tape).replace('-', '−')}; {type_}{held}"
+
+
+def _symbols(system: System, role: Role) -> list[str]:
+    return list(dict.fromkeys(q.symbol for q in system.of_role(role)))
+
+
+def _counted(count: int, role: Role) -> str:
+    return f"{count} {role}{'' if count == 1 else 's'}" if count else ""
+
+
+def latex(system: System) -> str:
+    """The equations, their range and the initial values, as an ``aligned`` environment."""
+    writer = Writer(system, LATEX)
+    lines = []
+    for formula in system.equations:
+        left, right = writer.term(formula.target), writer.right(formula.expression)
+        relation = writer.sign(formula)
+        lines.append(rf"{left} &{relation} {right} && {writer.range}")
+    for quantity in system.of_role(Role.STATE):
+        names, value = writer.initial(quantity)
+        if quantity.kind is not Kind.MIT_MOT:
+            lines.append(rf"{names} &= {value or GIVEN}")
+    if system.until is not None:
+        lines.append(rf"\text{{until }} & {writer.right(system.until)}")
+    return "\\begin{aligned}\n" + " \\\\\n".join(lines) + "\n\\end{aligned}"

@@ -1,0 +1,159 @@
+"""Derivatives of any order through loops, and which Scan came from which."""
+
+import warnings
+from dataclasses import dataclass
+from itertools import pairwise
+from operator import index as whole
+
+import pytensor.tensor as pt
+from pytensor.gradient import DisconnectedInputError, NullTypeGradError, grad
+from pytensor.graph.basic import Apply, Variable
+from pytensor.graph.traversal import ancestors
+
+from lab.errors import ArgumentError, GradientError, GraphError, LabError
+from lab.gradients.derivation import PullbackRule
+from lab.gradients.status import is_continuous
+from lab.progress import is_watched, pause
+from lab.scans.backtraces import without_backtraces
+from lab.scans.graphs import require_scan, scan_nodes, with_tapes
+from lab.scans.node import outer_outputs
+
+MANY_SCANS = 32
+NAN = "`grad` encountered a NaN. "  # so PyTensor begins to tell of any undefined gradient
+
+
+class ManyScansWarning(UserWarning):
+    """An order of derivative will take noticeable time, because it makes many Scans."""
+
+
+@dataclass(frozen=True, eq=False)
+class Descent:
+    """One Scan of a derivative: which Scan it differentiates, and what it passes on.
+
+    `order` is 0 for a loop that is no derivative (then `parent` is None).  `through` names
+    the inputs of the parent whose gradient goes on to the result.
+    """
+
+    node: Apply
+    order: int
+    parent: Apply | None
+    through: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Derivative:
+    """The derivatives of a cost up to an order: ``values[k]`` is the k-th."""
+
+    values: tuple[Variable, ...]
+    wrt: Variable
+
+    @property
+    def order(self) -> int:
+        """The order of the last of `values`."""
+        return len(self.values) - 1
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What `values` are called: C, then C′ = dC/dx, C″ = dC′/dx and so on."""
+        names = [f"C{prime(k)}" for k in range(self.order + 1)]
+        by = self.wrt.name or "input"
+        return (names[0], *(f"{new} = d{old}/d{by}" for old, new in pairwise(names)))
+
+    @property
+    def value(self) -> Variable:
+        """The derivative of the highest order."""
+        return self.values[-1]
+
+    @property
+    def genealogy(self) -> tuple[Descent, ...]:
+        """All Scans that `value` depends on, in the order in which they run."""
+        nodes = scan_nodes([self.value])
+        used = set(ancestors([self.value]))
+        return tuple(_descent(node, used) for node in nodes)
+
+
+def prime(order: int) -> str:
+    """The primes of a derivative: ′, ″, ‴, then its number."""
+    return ("", "′", "″", "‴")[order] if order < 4 else f"⁽{order}⁾"
+
+
+def derivative(
+    cost: Variable,
+    wrt: Variable,
+    order: int = 1,
+    direction: Variable | None = None,
+    rule: PullbackRule | None = None,
+) -> Derivative:
+    """The derivatives of a scalar `cost` with regard to `wrt`, up to `order`, by our pullback.
+
+    For a `wrt` that is not a scalar, derivative k+1 is the gradient of the inner product of
+    derivative k with `direction` (ones unless given).  All Scans in the graph are copied as
+    `TapeScan` first; the graph itself is not altered.
+
+    Raises GraphError if there is no Scan or the cost does not depend on `wrt`, GradientError
+    if a derivative is undefined.  Warns with ManyScansWarning before the time is spent,
+    when the order makes 32 Scans or more: every order doubles their number; not if the work
+    is watched (`lab.progress`).
+    """
+    if isinstance(order, bool) or not hasattr(order, "__index__") or whole(order) < 0:
+        raise ArgumentError(f"order = {order!r}: expected 0, 1, 2, …")
+    order = whole(order)
+    if not isinstance(cost, Variable) or getattr(cost.type, "ndim", None) != 0:
+        kind = getattr(cost, "type", type(cost).__name__)
+        raise ArgumentError(f"cost = {cost} ({kind}): a derivative starts from a scalar.")
+    if not isinstance(wrt, Variable):
+        raise ArgumentError(f"wrt = {wrt!r}: expected a PyTensor variable.")
+    if not is_continuous(wrt):
+        raise ArgumentError(
+            f"wrt = {wrt} ({wrt.type}): only real or complex variables can be differentiated by."
+        )
+    expected = scans_expected(cost, order)
+    if expected >= MANY_SCANS and not is_watched():
+        warnings.warn(
+            f"order {order} makes about {expected} Scans: every order doubles their number.",
+            ManyScansWarning,
+            stacklevel=2,
+        )
+    with without_backtraces():
+        copies = with_tapes([cost], rule)
+        wrt = copies.get(wrt, wrt)
+        values = [copies.get(cost, cost)]
+        for number in range(1, order + 1):
+            pause()
+            target = values[-1]
+            if target.type.ndim:
+                along = pt.ones_like(target) if direction is None else direction
+                target = (target * along).sum()
+            values.append(_grad(target, wrt, number))
+    return Derivative(tuple(values), wrt)
+
+
+def scans_expected(cost: Variable, order: int) -> int:
+    """How many Scans the derivative of `order` will hold: each differentiation doubles them."""
+    return require_scan([cost]) * 2**order
+
+
+def _grad(target: Variable, wrt: Variable, number: int) -> Variable:
+    try:
+        # A first derivative that does not exist is a mistake; a later one is zero.
+        return grad(target, wrt, disconnected_inputs="raise" if number == 1 else "ignore")
+    except DisconnectedInputError as error:
+        raise GraphError(f"wrt = {wrt}: the cost does not depend on it.") from error
+    except NullTypeGradError as error:
+        reason = str(error).removeprefix(NAN).removeprefix("undefined: ")
+        raise GradientError(f"wrt = {wrt}: derivative {number} is undefined: {reason}") from error
+    except TypeError as error:
+        if isinstance(error, LabError):
+            raise
+        raise GradientError(
+            f"wrt = {wrt}: PyTensor could not build derivative {number}. {error}"
+        ) from error
+
+
+def _descent(node: Apply, used: set[Variable]) -> Descent:
+    derivation = getattr(node.op, "derivation", None)
+    if derivation is None:
+        return Descent(node, 0, None, ())
+    rows = outer_outputs(derivation.backward, node)
+    through = tuple(derivation.sources[v].name for v, filled in rows.items() if filled in used)
+    return Descent(node, derivation.order, derivation.parent, through)

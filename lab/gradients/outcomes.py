@@ -1,0 +1,159 @@
+"""What the variables of a derivation are called where two would be called alike.
+
+A derivative reads one variable at several taps through as many sequences, and has a gradient
+for each: x[-2] and x[-1], d2x[-2] and d2x[-1], by the taps at which the loop itself reads.
+What a loop reads of one sequence is told apart by what step 0 reads: u[0], u[1] and u[2].
+
+What became of the gradient of every outer input of a Scan, and why.
+
+`outcomes` reads it off a derivation: a number, and where it is found; zero; or none, since
+the cost does not depend on the input, since no derivative exists, or since no record is kept
+of the values that it would need.
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from pytensor.graph.basic import Constant, Variable
+
+from lab.gradients.derivation import Derivation, Outcome, Verdict
+from lab.gradients.status import (
+    Disconnected,
+    Status,
+    ThroughUntraced,
+    Undefined,
+    is_continuous,
+    status_of,
+)
+from lab.scans.node import LoopVariable, outer_inputs
+from lab.scans.operations import index_parts
+from lab.tape import Kind
+
+Names = dict[LoopVariable, str]
+
+
+@dataclass(frozen=True, eq=False)
+class PartNames:
+    """Names for the variables of both Scans of a derivation, and for the step's arguments."""
+
+    parts: Mapping[LoopVariable, str]
+    arguments: Mapping[Variable, str]
+
+    @classmethod
+    def of(cls, d: Derivation) -> "PartNames":
+        """The names of all that occurs in a derivation."""
+        parts = {**_forward(d), **_backward(d)}
+        renamed = [(part, name) for part, name in parts.items() if name != part.name]
+        renamed += [(r.variable, parts[r.source]) for r in d.readings]
+        arguments = {
+            argument: name
+            for part, name in renamed
+            if name.endswith("]")
+            for argument in part.inner_inputs
+        }
+        return cls(parts, arguments)
+
+    def argument(self, variable: Variable) -> str:
+        """What an argument or a stand-in of the step is called."""
+        return self.arguments.get(variable, str(variable))
+
+
+def _forward(d: Derivation) -> Names:
+    """The variables of the loop that was differentiated, itself a derivative perhaps."""
+    parts, made = outer_inputs(d.forward), getattr(d.parent.op, "derivation", None)
+    if made is None:
+        full = {part: f"{part.name}[{_start(part.outer_input)}]" for part in parts}
+        return _told_apart(parts, full)
+    known = _backward(made)
+    names = [known[part] for part in outer_inputs(made.backward)]
+    return dict(zip(parts, names, strict=True))
+
+
+def _backward(d: Derivation) -> Names:
+    """The variables of the derivative, by the taps that they read if they share a name."""
+    forward, parts = _forward(d), outer_inputs(d.backward)
+    taps = {r.variable: (forward[r.source], r.tap) for r in d.readings}
+    full = {part: part.name for part in parts}
+    for part, (name, tap) in taps.items():
+        full[part] = name if name.endswith("]") else f"{name}[{tap}]"
+    for total in d.totals:
+        full[total.variable] += forward[total.source].removeprefix(total.source.name)
+    return _told_apart(parts, full)
+
+
+def _start(sequence: Variable) -> int:
+    """The index of what step 0 reads, in the array that a sequence was cut from."""
+    node, start = sequence.owner, 0
+    while node is not None and type(node.op).__name__ == "Subtensor":
+        base, _, (rows, *_) = index_parts(node)
+        if isinstance(rows, slice) and isinstance(rows.start, Constant):
+            start += int(rows.start.data)
+        node = base.owner
+    return start
+
+
+def _told_apart(parts: Sequence[LoopVariable], full: Names) -> Names:
+    """The name of every variable, or its `full` name if another is called alike."""
+    alike = Counter(part.name for part in parts)
+    names = {part: full[part] if alike[part.name] > 1 else part.name for part in parts}
+    seen: Counter[str] = Counter()
+    for part, name in names.items():
+        seen[name] += 1
+        if seen[name] > 1:  # read twice at one tap
+            names[part] = f"{name} ({seen[name]})"
+    return names
+
+
+_WHOLE = "it holds whole numbers, which cannot change a little"
+_FOUND: Mapping[Kind, str] = {
+    Kind.SEQUENCE: "one at every step, back in the order of time",
+    Kind.PARAMETER: "summed up over all steps",
+    **dict.fromkeys(
+        (Kind.SIT_SOT, Kind.MIT_SOT, Kind.MIT_MOT), "what its tape holds at last, in order of time"
+    ),
+}
+
+
+def outcomes(d: Derivation) -> tuple[Outcome, ...]:
+    """What became of the gradient of every outer input but the number of steps."""
+    found, names = zip(outer_inputs(d.forward), d.gradients[1:], strict=True), PartNames.of(d)
+    return tuple(_outcome(d, part, gradient, names) for part, gradient in found)
+
+
+def _outcome(d: Derivation, part: LoopVariable, gradient: Variable, names: PartNames) -> Outcome:
+    name, status = names.parts[part], status_of(gradient)
+    if part.kind is Kind.UNTRACED:
+        reason = "replaced at every step, and no record is kept of its values"
+        return Outcome(name, part.kind, Verdict.UNTRACED, reason)
+    if part.kind is Kind.NIT_SOT:
+        reason = "what goes in is the number of its rows, which cannot change a little"
+        return Outcome(name, part.kind, Verdict.DISCONNECTED, reason)
+    if isinstance(status, Undefined):
+        known = (d.step.statuses.get(argument) for argument in part.inner_inputs)
+        status = next((s for s in known if isinstance(s, Undefined)), status)
+        return Outcome(name, part.kind, verdict_of(status), status.reason)
+    discrete = bool(part.inner_inputs) and not is_continuous(part.inner_inputs[0])
+    if isinstance(status, Disconnected):
+        reason = _WHOLE if discrete else status.reason
+        return Outcome(name, part.kind, Verdict.DISCONNECTED, reason)
+    made = next((v for v, source in _made(d) if source is part), None)
+    if made is None:
+        reason = _WHOLE if discrete else "no result of a step depends on it"
+        return Outcome(name, part.kind, Verdict.ZERO, reason)
+    last = "[-1]" if part.kind is Kind.PARAMETER else "[::-1]"
+    return Outcome(name, part.kind, Verdict.CONNECTED, _FOUND[part.kind], names.parts[made] + last)
+
+
+def _made(d: Derivation) -> list[tuple[LoopVariable, LoopVariable]]:
+    """Pairs of a variable that holds a gradient, and what it is the gradient of."""
+    return [(s.variable, s.state) for s in d.states] + [(t.variable, t.source) for t in d.totals]
+
+
+def verdict_of(status: Status) -> Verdict:
+    """The verdict that a status amounts to."""
+    if isinstance(status, ThroughUntraced):
+        return Verdict.UNTRACED
+    if isinstance(status, Undefined):
+        return Verdict.UNDEFINED
+    return Verdict.DISCONNECTED if isinstance(status, Disconnected) else Verdict.CONNECTED

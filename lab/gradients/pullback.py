@@ -1,0 +1,240 @@
+"""The reverse derivative of a Scan: another Scan, built in eleven phases.
+
+The derivative of a loop runs through the steps backwards.  At every step it takes the
+gradients of what the step wrote, multiplies them by the derivative of the step, and adds
+them to the gradients of what the step read.  Since every loop variable is a tape, and the
+reverse of a tape is a tape (`Tape.reverse`), the result is a loop of the same kind and
+can be differentiated again.
+
+`derive` does the work and returns a `Derivation`, which tells what each phase decided;
+`pullback` returns only the gradients and can stand in for ``Scan.pullback``.
+
+The phases are those of "How Scan.L_op Works" (R. P. Vieira, 2026).  Forward values come
+from the buffers that the forward Scan filled, not from a record of its reads, except
+where a buffer no longer holds what a step had read (see `lab.gradients.rows`).
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytensor.tensor as pt
+from pytensor.graph.basic import Apply, Variable
+from pytensor.graph.traversal import ancestors
+from pytensor.scan.op import Scan
+from pytensor.tensor.type import TensorType
+
+from lab.errors import GradientError
+from lab.gradients import rows
+from lab.gradients.derivation import (
+    RULE,
+    Derivation,
+    PullbackRule,
+    Reading,
+    ReverseState,
+    StepCount,
+    Task,
+    Total,
+)
+from lab.gradients.status import (
+    Disconnected,
+    ThroughUntraced,
+    Undefined,
+    fit,
+    gradient_dtype,
+    marker,
+    status_of,
+)
+from lab.gradients.step import classify, differentiate_step
+from lab.gradients.tapes import remaining_outputs, reverse_state
+from lab.progress import pause
+from lab.scans.buffers import constant_value, is_freshly_allocated
+from lab.scans.node import (
+    LoopVariable,
+    ScanParts,
+    TapeScan,
+    build_scan,
+    outer_inputs,
+    outer_outputs,
+    read_scan,
+)
+from lab.tape import Kind
+
+
+def pullback(
+    op: Scan,
+    inputs: Sequence[Variable],
+    outputs: Sequence[Variable],
+    output_gradients: Sequence[Variable],
+) -> list[Variable]:
+    """The gradients with regard to all `inputs` of a Scan, as ``Scan.pullback`` gives them.
+
+    For outputs y = scan(x) and output gradients g this is, for every input,
+    ``gradient[i] = sum_j g[j] * d y[j] / d x[i]``, or PyTensor's marker for a gradient
+    that is disconnected or undefined.
+    """
+    return list(derive(op, inputs, outputs, output_gradients).gradients)
+
+
+def derive(
+    op: Scan,
+    inputs: Sequence[Variable],
+    outputs: Sequence[Variable],
+    output_gradients: Sequence[Variable],
+    rule: PullbackRule | None = None,
+) -> Derivation:
+    """Build the reverse derivative of a Scan, and tell how.
+
+    Arguments are those of `pullback`.  `rule` is for showing what a wrong rule does; a
+    derivative of the result follows the same rule.
+
+    Raises GradientError where no right number can be given: for a loop with an until
+    condition and no output from which its steps could be counted, and for a mit-mot that
+    writes below everything it reads.
+    """
+    pause()
+    forward = read_scan(op, inputs, outputs)
+    task = Task(
+        op=op,
+        forward=forward,
+        given={v: fit(g, v) for v, g in zip(outputs, output_gradients, strict=True)},
+        steps=_count_steps(forward),  # phase 1
+        order=_order(op, output_gradients),
+        rule=rule or getattr(op, "rule", None) or RULE,
+    )
+    classes = classify(forward, task.given)  # phase 2
+    step = differentiate_step(forward, classes)  # phases 3, 4 and 5
+    pause()
+    states = tuple(  # phases 6 and 8
+        reverse_state(task, step, state)
+        for state in forward.states
+        if state in classes.reached and not step.undefined(state)
+    )
+    totals = remaining_outputs(task, step)  # phase 9
+    readings = rows.reverse_sequences(task, step, (*states, *totals))  # phase 7
+    pause()
+    backward = _assemble(task, readings, states, totals)
+    derivation = Derivation(
+        forward, backward, task.order, task.steps, classes, step, states, readings, totals
+    )
+    node = build_scan(backward, rule=task.rule) if states or totals else None  # phase 10
+    derivation = replace(derivation, node=node, gradients=_reorder(task, derivation, node))  # 11
+    if node is not None:
+        node.op.derivation = derivation
+    return derivation
+
+
+def _order(op: Scan, output_gradients: Sequence[Variable]) -> int:
+    """Which derivative this is: one more than `op`'s, and no less than what it builds on."""
+    own = getattr(op, "derivation", None)
+    before = [
+        v.owner.op.derivation.order
+        for v in ancestors(output_gradients)
+        if v.owner and isinstance(v.owner.op, TapeScan) and v.owner.op.derivation
+    ]
+    return max([own.order + 1 if own else 1, *before])
+
+
+def _count_steps(forward: ScanParts) -> StepCount:
+    """Phase 1: how many steps the forward loop made, and how many of them are reversed."""
+    if forward.until is None:
+        made, source = forward.n_steps, "the number of steps that the loop was given"
+    else:
+        made, source = _steps_made(forward)
+    limit = forward.truncate_gradient
+    if limit == -1:
+        return StepCount(made, made, source)
+    known = constant_value(made)
+    count = pt.minimum(made, limit) if known is None else pt.constant(min(known, limit))
+    return StepCount(made, count, f"{source}, but at most truncate_gradient = {limit}")
+
+
+def _steps_made(forward: ScanParts) -> tuple[Variable, str]:
+    """An until loop cuts its outputs off where it stopped: the rows that are left tell where."""
+    for part in forward.of_kind(Kind.NIT_SOT):
+        if part.outer_input is forward.n_steps:
+            return part.outer_output.shape[0], f"the rows of the output {part.name}"
+    for part in forward.of_kind(Kind.SIT_SOT, Kind.MIT_SOT):
+        source = f"the rows of the state {part.name}, less its initial values"
+        if is_freshly_allocated(part.outer_input, forward.n_steps, part.tape.origin):
+            return part.outer_output.shape[0] - part.tape.origin, source
+        cut_off = part.outer_input.shape[0] - part.outer_output.shape[0]
+        return forward.n_steps - cut_off, source
+    raise GradientError(
+        f"{forward.name}: the loop stops on a condition, and none of its outputs tells after "
+        "how many steps. Let the step return one more value, so that its rows can be counted."
+    )
+
+
+def _assemble(
+    task: Task,
+    readings: tuple[Reading, ...],
+    states: tuple[ReverseState, ...],
+    totals: tuple[Total, ...],
+) -> ScanParts:
+    """The backward loop as parts: what the phases have built, and the parameters it uses."""
+    built = (
+        *(reading.variable for reading in readings),
+        *(reverse.variable for reverse in states),
+        *(total.variable for total in totals),
+    )
+    used = set(ancestors([v for variable in built for v in variable.inner_outputs]))
+    parameters = tuple(
+        part
+        for part in task.forward.of_kind(Kind.PARAMETER)
+        if used.intersection(part.inner_inputs)
+    )
+    return ScanParts(
+        name=f"grad_of_{task.forward.name}",
+        n_steps=task.steps.reversed,
+        variables=built + parameters,
+        truncate_gradient=task.forward.truncate_gradient,
+        mode=task.forward.mode,
+    )
+
+
+def _reorder(task: Task, derivation: Derivation, node: Apply | None) -> tuple[Variable, ...]:
+    """Phase 11: one gradient for every outer input of the forward Scan, in its order."""
+    forward, steps = task.forward, task.steps
+    filled = outer_outputs(derivation.backward, node) if node is not None else {}
+    produced: dict[LoopVariable, Variable] = {}
+    for reverse in derivation.states:
+        state, tape = reverse.state, filled[reverse.variable][::-1]
+        given = task.given[state.outer_output]
+        produced[state] = rows.initial_gradient(
+            tape, given, state, forward, steps, rows.fits(task, state)
+        )
+    for total in derivation.totals:
+        part, series = total.source, filled[total.variable]
+        produced[part] = (
+            series[-1]
+            if part.kind is Kind.PARAMETER
+            else rows.sequence_gradient(series[::-1], part, forward, steps, task.exact)
+        )
+    pattern = task.op.connection_pattern(next(iter(task.given)).owner)
+    gradients = []
+    parts: list[LoopVariable | None] = [None, *outer_inputs(forward)]  # the step count is first
+    for target, connections in zip(parts, pattern, strict=True):
+        connected = any(
+            to_output and not isinstance(status_of(gradient), Disconnected)
+            for to_output, gradient in zip(connections, task.given.values(), strict=True)
+        )
+        if target is None or not connected:
+            gradients.append(marker(Disconnected()))
+        elif target in produced:
+            gradients.append(produced[target])
+        else:
+            gradients.append(_no_number(target, derivation))
+    return tuple(gradients)
+
+
+def _no_number(part: LoopVariable, derivation: Derivation) -> Variable:
+    """The gradient of an outer input that PyTensor holds to be connected and that got none."""
+    if part.kind is Kind.UNTRACED:
+        return marker(ThroughUntraced(f"{part.name} changes from step to step without a record"))
+    statuses = [derivation.step.statuses.get(v) for v in part.inner_inputs]
+    for status in statuses:
+        if isinstance(status, Undefined):
+            return marker(status)
+    if not isinstance(part.outer_input.type, TensorType):
+        return marker(Undefined(f"{part.name} is not a dense tensor"))
+    return pt.zeros_like(part.outer_input, dtype=gradient_dtype(part.outer_input))

@@ -1,0 +1,214 @@
+"""Which rows of which array: the outer side of a pullback.
+
+A backward loop reads what the forward loop left in its arrays, last step first, and its
+own tapes come out last slot first.  The functions here cut, reverse and pad accordingly.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytensor.tensor as pt
+from pytensor.graph.basic import Variable
+from pytensor.graph.traversal import ancestors
+from pytensor.raise_op import Assert
+
+from lab.gradients.derivation import (
+    PullbackRule,
+    Reading,
+    ReadingGroup,
+    ReverseState,
+    StepCount,
+    StepGradients,
+    Task,
+    Total,
+    symbol,
+)
+from lab.gradients.status import Disconnected, cast_like, gradient_dtype, status_of
+from lab.scans.buffers import constant_value, is_cut_to, is_freshly_allocated
+from lab.scans.node import LoopVariable, ScanParts, build_scan, outer_outputs
+from lab.tape import Kind, Tape
+
+
+def reverse_sequences(
+    task: Task, step: StepGradients, built: Sequence[ReverseState | Total]
+) -> tuple[Reading, ...]:
+    """Phase 7: what the backward steps read of the forward steps, last step first.
+
+    Five groups, of which only those members are built that some gradient needs.
+    """
+    forward, group = task.forward, ReadingGroup
+    needed = set(ancestors([v for item in built for v in item.variable.inner_outputs]))
+    lost = _lost_values(forward, needed) if task.rule.replays else {}
+    candidates = [
+        (group.SEQUENCE, part, tap, argument, part.outer_input)
+        for part in forward.of_kind(Kind.SEQUENCE)
+        for tap, argument in part.reads
+    ]
+    candidates += [
+        (
+            group.SIT_SOT if part.kind is Kind.SIT_SOT else group.TAPS,
+            part,
+            tap,
+            argument,
+            task.rule.recalls(part),
+        )
+        for part in forward.states
+        for tap, argument in part.reads
+    ]
+    candidates += [
+        (group.NIT_SOT_GRADIENT, part, tap, signal, task.given[part.outer_output])
+        for (part, tap), signal in step.signals.items()
+        if part.kind is Kind.NIT_SOT
+    ]
+    candidates += [
+        (group.RESULT, part, tap, step.reused[result], task.rule.recalls(part))
+        for part in forward.of_kind(Kind.MIT_SOT, Kind.SIT_SOT, Kind.NIT_SOT)
+        for tap, result in part.writes
+        if result in step.reused
+    ]
+    readings = []
+    for kind, part, tap, argument, array in candidates:
+        if argument not in needed:
+            continue
+        array, first = lost.get(argument, (array, part.tape.row(0, tap)))
+        values, slices = reversed_rows(array, first, task.steps, task.rule)
+        name = symbol(task.order, part.name) if kind is group.NIT_SOT_GRADIENT else part.name
+        variable = LoopVariable(Kind.SEQUENCE, name, Tape((0,), ()), values, (argument,))
+        readings.append(Reading(kind, part, tap, variable, slices))
+    return tuple(readings)
+
+
+def _lost_values(forward: ScanParts, needed: set[Variable]) -> dict[Variable, tuple[Variable, int]]:
+    """Where to find what a mit-mot's tap read, if its slot was changed afterwards.
+
+    The filled buffer holds what was written last.  A read at tap r is followed by the
+    writes at taps up to r; if one of them changes the slot, the value is gone, and the
+    forward loop is run once more with its reads as outputs.  No loop that `pytensor.scan`
+    or this file makes needs that: their overwritten values enter linearly.
+    """
+    lost = []
+    for part in forward.of_kind(Kind.MIT_MOT):
+        arguments = dict(part.reads)
+        changed = [tap for tap, result in part.writes if result is not arguments.get(tap)]
+        lost += [v for tap, v in part.reads if v in needed and any(w <= tap for w in changed)]
+    if not lost:
+        return {}
+    records = tuple(
+        LoopVariable(Kind.NIT_SOT, f"read {v}", Tape((), (0,)), forward.n_steps, (), (v,))
+        for v in lost
+    )
+    replay = replace(
+        forward, name=f"replay_of_{forward.name}", variables=(*forward.variables, *records)
+    )
+    found = outer_outputs(replay, build_scan(replay))
+    return {v: (found[record], 0) for v, record in zip(lost, records, strict=True)}
+
+
+def reversed_rows(
+    array: Variable, first: int, steps: StepCount, rule: PullbackRule
+) -> tuple[Variable, str]:
+    """The rows of `array` for the steps that are reversed, row `first` being step 0's.
+
+    Returns them last step first, and the slices as text.
+    """
+    made, count = constant_value(steps.made), constant_value(steps.reversed)
+    if not rule.reverses:
+        return array[first : first + steps.made], f"[{first}:{first}+steps]"
+    if made is None or count is None:
+        rows, text = array[first : first + steps.made][::-1], f"[{first}:{first}+steps][::-1]"
+        if steps.reversed is steps.made:
+            return rows, text
+        return rows[: steps.reversed], f"{text}[:reversed]"
+    last, stop = first + made - 1, first + made - 1 - count
+    if last < 0:
+        return array[:0], "[:0]"
+    return array[
+        last : stop if stop >= 0 else None : -1
+    ], f"[{last}:{stop if stop >= 0 else ''}:-1]"
+
+
+def reversed_gradient(
+    gradient: Variable, state: LoopVariable, steps: StepCount, fits: bool
+) -> Variable:
+    """The external gradients of a state's buffer, last slot first: a tape's initial values."""
+    if isinstance(status_of(gradient), Disconnected):
+        gradient = pt.zeros_like(state.outer_output)
+    if not fits:
+        gradient = _long_enough(gradient, state, steps)[: _touched(state, steps)]
+    return cast_like(gradient, state.outer_output)[::-1]
+
+
+def fits(task: Task, state: LoopVariable) -> bool:
+    """Whether a state's buffer is as long as its loop, with nothing of worth in the rest.
+
+    So are those that `pytensor.scan` allocates and those of our own backward loops; a
+    buffer that a person handed to a Scan may be longer and may depend on other things.
+    """
+    if task.forward.until is not None and state.kind is Kind.MIT_MOT:
+        return False  # a mit-mot keeps its length when the loop stops early
+    reach = state.tape.origin
+    return task.exact or is_freshly_allocated(state.outer_input, task.forward.n_steps, reach)
+
+
+def initial_gradient(
+    rows: Variable,
+    gradient: Variable,
+    state: LoopVariable,
+    forward: ScanParts,
+    steps: StepCount,
+    fits: bool,
+) -> Variable:
+    """The gradient of the buffer that `state` started from; `rows` is its tape, in time order."""
+    if fits and forward.until is None:
+        return rows
+    if fits:
+        return _padded(rows, state.outer_input)
+    buffer = pt.zeros_like(state.outer_input, dtype=rows.type.dtype)
+    if state.kind is not Kind.MIT_MOT:
+        # Every row but the first ones is replaced before anybody reads it.
+        origin = state.tape.origin
+        return pt.set_subtensor(buffer[:origin], rows[:origin])
+    if not isinstance(status_of(gradient), Disconnected):
+        buffer = gradient
+    return pt.set_subtensor(buffer[: _touched(state, steps)], rows)
+
+
+def sequence_gradient(
+    rows: Variable, sequence: LoopVariable, forward: ScanParts, steps: StepCount, made_here: bool
+) -> Variable:
+    """The gradient of a sequence from `rows`, one for each step, in time order."""
+    if rows.type.ndim > 1 and constant_value(steps.made) is None:
+        # Without steps, Scan does not know the width of its outputs.
+        rows = rows.reshape((rows.shape[0], *sequence.outer_input.shape[1:]))
+    whole = made_here or is_cut_to(sequence.outer_input, forward.n_steps)
+    return rows if whole and forward.until is None else _padded(rows, sequence.outer_input)
+
+
+def running_total(like: Variable, argument: Variable, steps: StepCount) -> Variable:
+    """Zeros for the initial value of a parameter's gradient and for its value after each step."""
+    known = constant_value(steps.reversed)
+    count = steps.reversed + 1 if known is None else known + 1
+    shape = [
+        like.shape[axis] if size is None else size for axis, size in enumerate(like.type.shape)
+    ]
+    return pt.zeros((count, *shape), dtype=gradient_dtype(argument))
+
+
+def _long_enough(gradient: Variable, state: LoopVariable, steps: StepCount) -> Variable:
+    """`gradient`, checked when it is run: in a shorter buffer, values were overwritten."""
+    message = (
+        f"the buffer of {state.name} has fewer rows than its loop touches, so that values which "
+        "the gradient needs were overwritten"
+    )
+    return Assert(message)(gradient, pt.ge(gradient.shape[0], _touched(state, steps)))
+
+
+def _touched(state: LoopVariable, steps: StepCount) -> Variable:
+    return state.tape.origin + max(state.tape.taps) + steps.made
+
+
+def _padded(rows: Variable, like: Variable) -> Variable:
+    """`rows`, and zeros behind them up to the length of `like`."""
+    missing = like.shape[0] - rows.shape[0]
+    tail = pt.zeros((missing, *(rows.shape[axis] for axis in range(1, rows.type.ndim))))
+    return pt.concatenate([rows, tail.astype(rows.type.dtype)], axis=0)

@@ -1,0 +1,109 @@
+"""The tapes of a backward loop: phases 6, 8 and 9 of a pullback.
+
+Every state becomes a mit-mot along the reverse of its tape, every sequence an output with one
+gradient for each step, every parameter a running sum.
+"""
+
+import pytensor.tensor as pt
+
+from lab.errors import BroadcastError, GradientError
+from lab.gradients import rows
+from lab.gradients.derivation import ReverseState, StepGradients, Task, Total, symbol
+from lab.gradients.status import Connected, cast_like, placeholder
+from lab.scans.node import LoopVariable
+from lab.tape import Kind, Tape
+
+
+def reverse_state(task: Task, step: StepGradients, state: LoopVariable) -> ReverseState:
+    """Phases 6 and 8: the mit-mot that a state becomes.
+
+    A slot that the step read receives its share of the gradient.  If the slot was
+    preserved, other steps read it too and have left their shares in it: they are added.
+    If it was overwritten, what stands in it now is the gradient of the new value, which
+    the step has just used: nothing is added, accumulation stops there.
+    """
+    _check_broadcasting(task, state)
+    tape, cleared = _reverse_tape(task, state)
+    like, name = state.inner_inputs[0], symbol(task.order, state.name)
+    signals = {-tap: step.signals[state, tap] for tap in state.tape.writes}
+    arguments = {
+        tap: signals[tap] if tap in signals else placeholder(like, f"{name}[{tap}]")
+        for tap in tape.reads
+    }
+    accumulated = task.rule.accumulates(state.tape)
+    results = []
+    for tap, argument in state.reads:
+        share = step.gradients.get(argument)
+        before = arguments[-tap] if tap in accumulated else None
+        terms = [term for term in (share, before) if term is not None]
+        results.append(sum(terms[1:], start=terms[0]) if terms else pt.zeros_like(like))
+    results += [pt.zeros_like(like) for _ in cleared]
+    variable = LoopVariable(
+        Kind.MIT_MOT,
+        name,
+        tape,
+        rows.reversed_gradient(
+            task.given[state.outer_output], state, task.steps, rows.fits(task, state)
+        ),
+        tuple(arguments[tap] for tap in task.rule.binds(tape)),
+        tuple(cast_like(result, like) for result in results),
+    )
+    return ReverseState(state, variable, accumulated, cleared)
+
+
+def _check_broadcasting(task: Task, state: LoopVariable) -> None:
+    """A slot has one type; PyTensor's Scan lets it differ, and goes wrong where it does."""
+    before = state.inner_inputs[0].type
+    for _, result in state.writes:
+        if result.type.broadcastable != before.broadcastable:
+            raise BroadcastError(
+                f"{task.forward.name}: {state.name} comes in as {before} and goes out as "
+                f"{result.type}; of one of its dimensions, only one of them knows that its length "
+                "is 1. Use pytensor.tensor.specify_shape on what the step returns, or start from "
+                "a variable that does not know it."
+            )
+
+
+def _reverse_tape(task: Task, state: LoopVariable) -> tuple[Tape, tuple[int, ...]]:
+    """The reverse of a state's tape, and those of its write taps that only clear a slot.
+
+    A mit-mot made by hand may write where it has not read at that step.  What stood there
+    before is lost, so the gradient that is left in the slot must not go on to it.  No step
+    returns to such a slot of a sit-sot or mit-sot.
+    """
+    tape = state.tape.reverse()
+    if state.kind is not Kind.MIT_MOT:
+        return tape, ()
+    if min(state.tape.writes) < min(state.tape.reads):
+        raise GradientError(
+            f"{task.forward.name}: {state.name} writes at tap {min(state.tape.writes)}, below "
+            f"its lowest read tap {min(state.tape.reads)}, and so beyond its buffer's start."
+        )
+    cleared = tuple(-tap for tap in state.tape.writes if tap not in state.tape.reads)
+    return Tape(tape.reads, tape.writes + cleared), cleared
+
+
+def remaining_outputs(task: Task, step: StepGradients) -> tuple[Total, ...]:
+    """Phase 9: a sequence gets one gradient for each step, a parameter the sum over all."""
+    totals = []
+    for part in task.forward.of_kind(Kind.SEQUENCE, Kind.PARAMETER):
+        argument, name = part.inner_inputs[0], symbol(task.order, part.name)
+        if not isinstance(step.statuses.get(argument), Connected):
+            continue
+        share = cast_like(step.gradients[argument], argument)
+        if part.kind is Kind.SEQUENCE:
+            variable = LoopVariable(
+                Kind.NIT_SOT, name, Tape((), (0,)), task.steps.made, inner_outputs=(share,)
+            )
+        else:
+            before = placeholder(argument, name)
+            variable = LoopVariable(
+                Kind.SIT_SOT,
+                name,
+                Tape((-1,), (0,)),
+                rows.running_total(part.outer_input, argument, task.steps),
+                (before,),
+                (cast_like(before + share, argument),),
+            )
+        totals.append(Total(part, variable))
+    return tuple(totals)

@@ -1,0 +1,253 @@
+"""From a declared loop to its PyTensor graph and its cost."""
+
+import inspect
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytensor.tensor as pt
+from pytensor.graph.basic import Apply, Variable
+from pytensor.scan.utils import until
+from pytensor.tensor.random.type import random_generator_type
+from pytensor.tensor.type import TensorType
+
+from lab.errors import ArgumentError, LabError, first_line, listing
+from lab.loops.variables import Parameter, State
+from lab.scans.buffers import fresh_buffer
+from lab.scans.node import LoopVariable, ScanParts, build_scan, outer_outputs
+from lab.tape import Kind, Tape
+
+if TYPE_CHECKING:
+    from lab.loops.loop import Loop
+
+
+@dataclass(frozen=True, eq=False)
+class LoopGraph:
+    """What a loop becomes in PyTensor.
+
+    `inputs` are the symbolic variables by name, `given` their values; `buffers` hold all
+    values of a state, the initial ones first; `outputs` those that the loop computed;
+    `stops_early` tells whether they may be fewer than there are steps.
+    """
+
+    node: Apply
+    inputs: Mapping[str, Variable]
+    given: Mapping[Variable, Any]
+    buffers: Mapping[str, Variable]
+    outputs: Mapping[str, Variable]
+    stops_early: bool
+
+
+def build_loop(loop: "Loop") -> LoopGraph:
+    """The loop as a PyTensor graph with one Scan in it, also for a single step."""
+    inputs: dict[str, Variable] = {}
+    given: dict[Variable, Any] = {}
+
+    def declare(name: str, value: np.ndarray) -> Variable:
+        inputs[name] = TensorType(value.dtype, shape=value.shape)(name)
+        given[inputs[name]] = value
+        return inputs[name]
+
+    steps: int | Variable = loop.steps
+    if isinstance(loop.n_steps, Parameter):
+        steps = declare(loop.n_steps.name, np.asarray(loop.steps, dtype="int64"))
+
+    arguments: dict[str, Any] = {}
+    parts: list[LoopVariable] = []
+    for sequence in loop.sequences:
+        outer = declare(sequence.name, sequence.values)
+        row = TensorType(outer.type.dtype, shape=outer.type.shape[1:])
+        taps = [row(f"{sequence.name}[{tap}]") for tap in sequence.taps]
+        arguments[sequence.name] = taps[0] if len(taps) == 1 else taps
+        for tap, inner in zip(sequence.taps, taps, strict=True):
+            rows = outer[sequence.start(tap) :][:steps]
+            parts.append(LoopVariable(Kind.SEQUENCE, sequence.name, Tape((0,), ()), rows, (inner,)))
+    for state in loop.states:
+        buffer = _buffer(declare(state.name, state.initial), state, steps)
+        row = TensorType(buffer.type.dtype, shape=state.first_values.shape[1:])
+        taps = [row(f"{state.name}[{tap}]") for tap in state.taps]
+        arguments[state.name] = taps[0] if len(taps) == 1 else taps
+        tape = Tape(tuple(state.taps), (0,))
+        parts.append(LoopVariable(tape.kind, state.name, tape, buffer, tuple(taps)))
+    for random in loop.random:
+        generator = random_generator_type(random.name)
+        inputs[random.name], given[generator] = generator, np.random.default_rng(random.seed)
+        inner = random_generator_type(random.name)
+        arguments[random.name] = inner
+        parts.append(
+            LoopVariable(Kind.UNTRACED, random.name, Tape((-1,), (0,)), generator, (inner,))
+        )
+    for parameter in loop.parameters:
+        outer = declare(parameter.name, parameter.value)
+        arguments[parameter.name] = inner = outer.type(parameter.name)
+        parts.append(LoopVariable(Kind.PARAMETER, parameter.name, Tape((0,), ()), outer, (inner,)))
+
+    results, condition = _call_step(loop, arguments)
+    parts = _with_results(loop, parts, results, steps)
+    made = ScanParts(
+        name=loop.name,
+        n_steps=pt.as_tensor_variable(np.int64(steps) if isinstance(steps, int) else steps),
+        variables=tuple(parts),
+        until=condition,
+        truncate_gradient=loop.truncate_gradient,
+    )
+    node = build_scan(made)
+    filled = {part.name: rows for part, rows in outer_outputs(made, node).items()}
+    reach = {state.name: state.reach for state in loop.states}
+    names = [*reach, *loop.outputs]
+    return LoopGraph(
+        node=node,
+        inputs=inputs,
+        given=given,
+        buffers=filled,
+        outputs={name: filled[name][reach.get(name, 0) :] for name in names},
+        stops_early=condition is not None,
+    )
+
+
+def _buffer(initial: Variable, state: State, steps: int | Variable) -> Variable:
+    """Room for the initial values and one value for each step, the former filled in."""
+    rows = initial[None] if state.reach == 1 else initial
+    return fresh_buffer(rows, steps)
+
+
+def _call_step(loop: "Loop", arguments: dict[str, Any]) -> tuple[list[Variable], Variable | None]:
+    """Call the step once, with what it takes; its results, and its until condition."""
+    try:
+        signature = inspect.signature(loop.step).parameters.values()
+    except ValueError as error:
+        raise ArgumentError(
+            f"step = {loop.step!r}: it does not tell what it takes; wrap it in a function."
+        ) from error
+    takes_all = any(p.kind is inspect.Parameter.VAR_KEYWORD for p in signature)
+    named = [p for p in signature if p.kind is not inspect.Parameter.VAR_KEYWORD]
+    for parameter in named:
+        if parameter.name not in arguments and parameter.default is inspect.Parameter.empty:
+            raise ArgumentError(
+                f"step: it takes {parameter.name!r}, but the loop's variables are "
+                f"{listing(arguments)}."
+            )
+    unused = [name for name in arguments if name not in {p.name for p in named}]
+    if unused and not takes_all:
+        raise ArgumentError(
+            f"step: it does not take {listing(unused)}; it is called with the loop's variables by "
+            f"their names, as step({', '.join(f'{name}=…' for name in arguments)})."
+        )
+    try:
+        returned = loop.step(**arguments)
+    except LabError:
+        raise
+    except Exception as error:
+        counts = listing(
+            f"{name} as {f'{len(value)} values' if isinstance(value, list) else 'one value'}"
+            for name, value in arguments.items()
+        )
+        raise ArgumentError(
+            f"step: it was called with {counts}, and failed: {first_line(error)}"
+        ) from error
+    results = list(returned) if isinstance(returned, tuple | list) else [returned]
+    condition = results.pop().condition if results and isinstance(results[-1], until) else None
+    return results, condition
+
+
+def _with_results(
+    loop: "Loop", parts: list[LoopVariable], results: list[Any], steps: int | Variable
+) -> list[LoopVariable]:
+    """The variables with what the step returned for them."""
+    names = [v.name for v in (*loop.states,)] + [*loop.outputs] + [r.name for r in loop.random]
+    if len(results) != len(names):
+        raise ArgumentError(
+            f"step: it must return {len(names)} {'value' if len(names) == 1 else 'values'}, "
+            f"for {listing(names)}, but it returned {len(results)}."
+        )
+    by_name = dict(zip(names, results, strict=True))
+    finished = []
+    for part in parts:
+        if part.kind.is_state:
+            result = _state_result(part, by_name[part.name])
+        elif part.kind is Kind.UNTRACED:
+            result = by_name[part.name]
+            if getattr(result, "type", None) != part.outer_input.type:
+                raise ArgumentError(
+                    f"step: for {part.name} it must return the next generator, not {result}."
+                )
+        else:
+            finished.append(part)
+            continue
+        finished.append(replace(part, inner_outputs=(result,)))
+    for name in loop.outputs:
+        result = _as_tensor(name, by_name[name])
+        finished.append(
+            LoopVariable(
+                Kind.NIT_SOT,
+                name,
+                Tape((), (0,)),
+                pt.as_tensor_variable(np.int64(steps) if isinstance(steps, int) else steps),
+                inner_outputs=(result,),
+            )
+        )
+    return finished
+
+
+def _as_tensor(name: str, value: Any) -> Variable:
+    try:
+        return pt.as_tensor_variable(value)
+    except (TypeError, ValueError, NotImplementedError) as error:
+        raise ArgumentError(
+            f"step: for {name} it returned {value!r}, which is no tensor."
+        ) from error
+
+
+def _state_result(part: LoopVariable, value: Any) -> Variable:
+    like = part.inner_inputs[0]
+    result = _as_tensor(part.name, value)
+    if result.type.dtype != like.type.dtype:
+        raise ArgumentError(
+            f"step: {part.name} comes in as {like.type.dtype} and goes out as "
+            f"{result.type.dtype}; start it as {result.type.dtype}, or cast what is returned."
+        )
+    if result.type.ndim != like.type.ndim:
+        raise ArgumentError(
+            f"step: {part.name} comes in with {like.type.ndim} dimensions and goes out with "
+            f"{result.type.ndim}; a state keeps its shape."
+        )
+    if result.type.broadcastable != like.type.broadcastable:
+        result = pt.specify_shape(result, like.type.shape)
+    return result
+
+
+def scalar_cost(graph: LoopGraph, cost: Any, of: str | None, steps: int) -> Variable:
+    """A scalar cost of the state or output `of` of a loop of `steps` steps; see `Loop.cost`."""
+    names = list(graph.outputs)
+    of = names[0] if of is None else of
+    if of not in names:
+        raise ArgumentError(f"of = {of!r}: the loop's states and outputs are {listing(names)}.")
+    if isinstance(cost, str):
+        if cost not in ("last", "sum"):
+            raise ArgumentError(f"cost = {cost!r}: expected 'last', 'sum', or a weight per step.")
+        chosen = graph.buffers[of][-1] if cost == "last" else graph.outputs[of]
+        return chosen if chosen.type.ndim == 0 else chosen.sum()
+    weights = as_weights(cost)
+    if len(weights) != steps:
+        raise ArgumentError(
+            f"cost: the loop makes {steps} steps and takes as many weights, not {len(weights)}."
+        )
+    values = graph.outputs[of]
+    weights = weights.reshape(len(weights), *[1] * (values.type.ndim - 1))
+    if graph.stops_early:
+        return (values * pt.constant(weights)[: values.shape[0]]).sum()
+    return (values * weights).sum()
+
+
+def as_weights(cost: Any) -> np.ndarray:
+    """`cost` as an array of weights."""
+    try:
+        weights = np.asarray(cost, dtype="float64")
+    except (TypeError, ValueError) as error:
+        raise ArgumentError(
+            f"cost = {cost!r}: expected 'last', 'sum', or a weight per step."
+        ) from error
+    if weights.ndim != 1:
+        raise ArgumentError(f"cost = {cost!r}: expected a list of weights, one for each step.")
+    return weights

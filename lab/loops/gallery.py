@@ -1,0 +1,181 @@
+"""Ready-made loops, each for a reason that it states.
+
+>>> gallery.loops["square"].trace(order=2)
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import reduce
+from operator import mul
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import pytensor.tensor as pt
+from pytensor.scan.utils import until
+
+from lab.loops.loop import Loop
+from lab.loops.variables import Parameter, RandomState, Sequence, State
+
+
+def _square(x: Any) -> Any:
+    """The square of a single value, the product of several."""
+    return reduce(mul, x) if isinstance(x, list) else x**2
+
+
+def _product(z: Any, y: Any) -> Any:
+    return 2 * y * z
+
+
+def _fibonacci(x: Any) -> Any:
+    older, newer = x
+    return older + newer
+
+
+def _gap(x: Any) -> Any:
+    oldest, newest = x
+    return pt.sin(oldest) + newest * oldest
+
+
+def _predator(prey: Any, hunters: Any, birth: Any) -> Any:
+    caught = prey * hunters
+    return prey + 0.1 * (birth * prey - caught), hunters + 0.1 * (caught - hunters)
+
+
+def _recurrent(h: Any, x: Any, W: Any, U: Any) -> Any:  # noqa: N803 (matrices)
+    return pt.tanh(W @ h + U @ x)
+
+
+def _window(x: Any, u: Any) -> Any:
+    before, now, after = u
+    return x + now * (before + after)
+
+
+def _extra(x: Any, w: Any) -> Any:
+    x = pt.exp(w * x)
+    return x, x**3
+
+
+def _newton(x: Any, a: Any) -> Any:
+    better = (x + a / x) / 2
+    return better, until(abs(better - x) < 1e-9)
+
+
+def _walk(x: Any, rng: Any) -> Any:
+    next_rng, draw = pt.random.normal(0, 1, rng=rng, return_next_rng=True)
+    return x * 0.9 + draw, next_rng
+
+
+def _lookup(x: Any, k: Any, table: Any) -> Any:
+    return x * table[k]
+
+
+def _bessel(x: Any, v: Any) -> Any:
+    return pt.jv(v, x)
+
+
+def _gallery() -> dict[str, Loop]:
+    weights = np.array([[0.5, -0.3, 0.2], [0.1, 0.4, -0.6], [-0.2, 0.7, 0.3]])
+    signals = np.array([[1.0, 0.5], [0.0, -1.0], [0.3, 0.2], [-0.7, 0.9]])
+    return {
+        "square": Loop(
+            _square,
+            states=(State("x", 0.95),),
+            n_steps=4,
+            reason="x squared four times: the loop of the lesson; its derivatives are those of "
+            "x**16. With several taps it multiplies the values at the taps.",
+        ),
+        "sequence": Loop(
+            _product,
+            states=(State("z", 1.0, takes=1),),
+            sequences=(Sequence("y", [0.6634204312890625, 0.81450625, 0.9025, 0.95], takes=1),),
+            reason="z times 2y: the gradient of the square loop as a loop of its own, which reads "
+            "a sequence.",
+        ),
+        "fibonacci": Loop(
+            _fibonacci,
+            states=(State("x", [1.0, 1.0], taps=(-2, -1), takes=2),),
+            n_steps=6,
+            reason="the sum of the last two values: the smallest mit-sot.",
+        ),
+        "gap": Loop(
+            _gap,
+            states=(State("x", [0.3, 0.6, 0.9], taps=(-3, -1), takes=2),),
+            n_steps=5,
+            reason="taps -3 and -1: a slot lies between the two that are read.",
+        ),
+        "coupled": Loop(
+            _predator,
+            states=(State("prey", 1.5, takes=1), State("hunters", 0.8, takes=1)),
+            parameters=(Parameter("birth", 1.1),),
+            n_steps=3,
+            reason="prey and hunters: two states that read one another, two tapes in one Scan.",
+        ),
+        "logistic": Loop(
+            lambda x, r: r * x * (1 - x),
+            states=(State("x", 0.2, takes=1),),
+            parameters=(Parameter("r", 3.7),),
+            n_steps=6,
+            reason="the logistic map: a parameter whose gradient is summed over all steps.",
+        ),
+        "rnn": Loop(
+            _recurrent,
+            states=(State("h", np.array([0.1, -0.2, 0.3]), takes=1),),
+            sequences=(Sequence("x", signals, takes=1),),
+            parameters=(Parameter("W", weights), Parameter("U", weights[:, :2])),
+            reason="a recurrent network: a vector state, matrix parameters, and tanh, whose value "
+            "the gradient uses again.",
+        ),
+        "window": Loop(
+            _window,
+            states=(State("x", 0.0, takes=1),),
+            sequences=(Sequence("u", [0.5, 1.0, 1.5, 2.0, 2.5, 3.0], taps=(-1, 0, 1), takes=3),),
+            reason="taps -1, 0 and 1 of a sequence: every step looks at a window of it.",
+        ),
+        "extra": Loop(
+            _extra,
+            states=(State("x", 0.2, takes=1),),
+            parameters=(Parameter("w", 0.5),),
+            outputs=("cube",),
+            n_steps=4,
+            reason="an output that feeds nothing back: a nit-sot, which has no tape of its own.",
+        ),
+        "newton": Loop(
+            _newton,
+            states=(State("x", 3.0, takes=1),),
+            parameters=(Parameter("a", 2.0),),
+            n_steps=20,
+            reason="Newton's square root until it changes no more: a loop that stops by itself.",
+        ),
+        "walk": Loop(
+            _walk,
+            states=(State("x", 1.0, takes=1),),
+            random=(RandomState("rng", 1),),
+            n_steps=5,
+            reason="a random walk: its generator is an untraced state, without a gradient.",
+        ),
+        "lookup": Loop(
+            _lookup,
+            states=(State("x", 1.0, takes=1),),
+            sequences=(Sequence("k", np.array([2, 0, 1, 1]), takes=1),),
+            parameters=(Parameter("table", [0.5, 1.5, 2.0]),),
+            reason="an integer sequence: it chooses, and its gradient is zero.",
+        ),
+        "undefined": Loop(
+            _bessel,
+            states=(State("x", 1.5, takes=1),),
+            sequences=(Sequence("v", [0.5, 1.0, 1.5], takes=1),),
+            reason="Bessel functions: defined in x, undefined in their order v.",
+        ),
+        "delay": Loop(
+            lambda x, u: x * u,
+            states=(State("x", [0.5, 1.5, 2.5], taps=(-3,), takes=1),),
+            sequences=(Sequence("u", [1.0, 2.0, 3.0, 4.0, 5.0], takes=1),),
+            reason="a single tap that looks three steps back: three loops, interleaved.",
+        ),
+    }
+
+
+loops: Mapping[str, Loop] = MappingProxyType(
+    {name: replace(loop, name=name) for name, loop in _gallery().items()}
+)

@@ -1,0 +1,129 @@
+"""A declared loop as a call of ``pytensor.scan``: PyTensor's own Scan for the same loop.
+
+    >>> call = scan_call(gallery.loops["window"])
+    >>> call.results(), call.arguments["sequences"]
+
+`Loop.build` makes the Scan itself; this is what a person would have written instead.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytensor
+import pytensor.tensor as pt
+from pytensor.graph.basic import Variable
+from pytensor.scan.utils import until
+from pytensor.tensor.random.type import random_generator_type
+from pytensor.tensor.type import TensorType
+
+from lab.loops.variables import Parameter
+
+if TYPE_CHECKING:
+    from lab.loops.loop import Loop
+
+
+@dataclass(frozen=True, eq=False)
+class ScanCall:
+    """The arguments of ``pytensor.scan`` for a loop.
+
+    `inputs` are the symbolic variables by name, `given` their values, `names` what the step
+    returns, in its order.
+    """
+
+    arguments: Mapping[str, Any]
+    inputs: Mapping[str, Variable]
+    given: Mapping[Variable, Any]
+    names: tuple[str, ...]
+
+    def results(self) -> dict[str, Variable]:
+        """What ``pytensor.scan`` makes of them, by name."""
+        made = pytensor.scan(**self.arguments)
+        return dict(zip(self.names, made, strict=True))
+
+
+def scan_call(loop: "Loop") -> ScanCall:
+    """The arguments with which a person would call ``pytensor.scan`` for `loop`."""
+    inputs: dict[str, Variable] = {}
+    given: dict[Variable, Any] = {}
+
+    def declare(name: str, value: Any) -> Variable:
+        if isinstance(value, np.ndarray):
+            inputs[name] = TensorType(value.dtype, shape=(None,) * value.ndim)(name)
+        else:
+            inputs[name] = random_generator_type(name)
+        given[inputs[name]] = value
+        return inputs[name]
+
+    sequences = [{"input": declare(s.name, s.values), "taps": list(s.taps)} for s in loop.sequences]
+    states: list[Any] = [
+        {"initial": declare(s.name, s.initial), "taps": list(s.taps)} for s in loop.states
+    ]
+    generators = [declare(r.name, np.random.default_rng(r.seed)) for r in loop.random]
+    parameters = [declare(p.name, p.value) for p in loop.parameters]
+    steps: Any = loop.n_steps
+    if isinstance(steps, Parameter):
+        steps = declare(steps.name, np.asarray(loop.steps, dtype="int64"))
+    arguments = {
+        "fn": _positional(loop),
+        "sequences": sequences,
+        "outputs_info": [*states, *[None] * len(loop.outputs), *generators],
+        "non_sequences": parameters,
+        "n_steps": steps,
+        "truncate_gradient": loop.truncate_gradient,
+        "name": loop.name,
+        "return_list": True,
+        "return_updates": False,
+    }
+    names = [*(s.name for s in loop.states), *loop.outputs, *(r.name for r in loop.random)]
+    return ScanCall(arguments, inputs, given, tuple(names))
+
+
+def _positional(loop: "Loop") -> Any:
+    """The step as ``pytensor.scan`` calls it: with its arguments by their places."""
+    taken = {sequence.name: len(sequence.taps) for sequence in loop.sequences}
+    taken |= {state.name: len(state.taps) for state in loop.states}
+    taken |= {random.name: 1 for random in loop.random}
+    taken |= {parameter.name: 1 for parameter in loop.parameters}
+
+    def step(*values: Variable) -> Any:
+        rest, arguments = list(values), {}
+        for name, count in taken.items():
+            read, rest = rest[:count], rest[count:]
+            arguments[name] = read[0] if count == 1 else read
+        results = loop.step(**arguments)
+        if isinstance(results, tuple | list) and isinstance(results[-1], until):
+            return list(results[:-1]), results[-1]  # of several results, PyTensor wants a list
+        return results
+
+    return step
+
+
+def traced_step(call: ScanCall) -> tuple[list[Variable], list[Variable], Variable | None]:
+    """The step, called on fresh arguments in their places: these, the results, the condition."""
+    fresh: list[Variable] = []
+    for sequence in call.arguments["sequences"]:
+        row = sequence["input"].type.clone(shape=sequence["input"].type.shape[1:])
+        fresh += [row(f"{sequence['input'].name}_{number}") for number in sequence["taps"]]
+    for entry in call.arguments["outputs_info"]:
+        if isinstance(entry, dict):
+            initial, taps = entry["initial"], entry["taps"]
+            several = taps != [-1]
+            kind = initial.type.clone(shape=initial.type.shape[int(several) :])
+            fresh += [kind(f"{initial.name}_{number}") for number in taps]
+        elif entry is not None:
+            fresh.append(entry.type(entry.name))
+    fresh += [v.type(v.name) for v in call.arguments["non_sequences"]]
+    returned = call.arguments["fn"](*fresh)
+    condition = None
+    results = list(returned) if isinstance(returned, tuple | list) else [returned]
+    if isinstance(results[-1], until):
+        condition = results.pop().condition
+    if len(results) == 1 and isinstance(results[0], list):
+        results = results[0]
+    return (
+        fresh,
+        [pt.as_tensor_variable(v) if not isinstance(v, Variable) else v for v in results],
+        condition,
+    )

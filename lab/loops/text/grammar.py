@@ -1,0 +1,283 @@
+"""The grammar in which a person may write a loop's step, and nothing else.
+
+    >>> read_step("x = sin(x1)*u + w*x2", Names(states=("x",), sequences=("u",), parameters=("w",)))
+
+``x[t-1]``, or shorter ``x1``, is x one step back, ``u[t]`` a sequence at this step, ``u[t+1]`` at
+the next; ``x`` and ``u`` alone are the last value of a state and this step's of a sequence; and
+on the right ``x[t]`` is what an earlier line has just made.  Parameters stand by their names.
+
+A line ``x = …`` says what becomes of a state, or makes an output; ``until(condition)`` stops the
+loop.  Lines end at the end of the line or at ``;``.  A loop of one state needs no ``x =``.
+
+Python's own parser makes a tree of the text, and only the forms of tree that are listed here
+are read.  Nothing is evaluated, no attribute is looked up, and no constants are folded.
+"""
+
+import ast
+import re
+from dataclasses import dataclass
+
+from lab.errors import ArgumentError, listing
+from lab.loops.text.source import DEEPEST, Source, refused, statements
+from lab.loops.text.terms import (
+    COMPARISONS,
+    CONSTANTS,
+    FUNCTIONS,
+    OPERATORS,
+    Line,
+    Made,
+    Node,
+    Number,
+    Operation,
+    Read,
+)
+
+LONGEST, FARTHEST = 2000, 100
+LARGEST, HIGHEST = 1e12, 64
+TARGET = re.compile(r"\s*([^\W\d]\w*)\s*(?:\[\s*t\s*\]\s*)?=(?!=)")
+STEPS_BACK = re.compile(r"(.*\D)(\d+)")
+# Signs of printed formulas that a person may have copied.
+TYPED = str.maketrans("−·×", "-**")
+RESERVED = ("t", "until")
+
+
+@dataclass(frozen=True)
+class Names:
+    """What the text may name."""
+
+    states: tuple[str, ...] = ()
+    sequences: tuple[str, ...] = ()
+    parameters: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        for name in self.all:
+            if not isinstance(name, str) or not name.isidentifier() or name in RESERVED:
+                raise ArgumentError(
+                    f"name = {name!r:.40}: in a step that is written as text, a name consists of "
+                    f"letters, digits and _, begins with a letter, and is not {listing(RESERVED)}."
+                )
+
+    @property
+    def all(self) -> tuple[str, ...]:
+        """All names, in the order of the declaration."""
+        return (*self.states, *self.sequences, *self.parameters)
+
+
+def read_step(text: str, names: Names) -> tuple[Line, ...]:
+    """The lines of a step; ArgumentError, with the place, for anything the grammar lacks."""
+    if not isinstance(text, str):
+        raise ArgumentError(f"step = {text!r:.40}: expected a text, such as 'x**2'.")
+    if len(text) > LONGEST:
+        raise ArgumentError(f"step: {len(text)} characters; at most {LONGEST} are read.")
+    text = text.translate(TYPED)
+    lines: list[Line] = []
+    for start, stop in statements(text):
+        made = tuple(line.target for line in lines if line.target)
+        lines.append(_Reader(text, start, stop, names, made).line())
+    if not lines:
+        raise ArgumentError("step = '': expected a formula, such as 'x**2'.")
+    return tuple(lines)
+
+
+class _Reader:
+    """Reads one line, from `start` to `stop` of the text; `made` are the targets before it."""
+
+    def __init__(
+        self, text: str, start: int, stop: int, names: Names, made: tuple[str, ...]
+    ) -> None:
+        self.names, self.made, self.target = names, made, ""
+        found = TARGET.match(text, start, stop)
+        self.source = Source(text, found.end() if found else start, stop)
+        if found:
+            self.target = found.group(1)
+            place = found.span(1)
+            if self.target in (*names.sequences, *names.parameters, *RESERVED):
+                raise refused(text, *place, "cannot be assigned to; states and outputs can.")
+            if self.target in made:
+                raise refused(text, *place, "is assigned twice; one line for each is enough.")
+
+    def line(self) -> Line:
+        """The line, which must be a formula or ``until(…)``."""
+        tree = self.source.parsed()
+        if not self.target and isinstance(tree, ast.Call) and _name(tree.func) == "until":
+            self._arguments(tree, 1, 1)
+            condition = self._condition(tree.args[0], 1)
+            return Line("", ast.unparse(tree), condition, is_until=True)
+        node = self._number(tree, 1)
+        return Line(self.target, ast.unparse(tree), node)
+
+    def _refused(self, node: ast.expr, why: str) -> ArgumentError:
+        return self.source.refused(node, why)
+
+    # numbers and conditions
+
+    def _number(self, node: ast.expr, depth: int) -> Node:
+        self._check_depth(node, depth)
+        if isinstance(node, ast.Constant):
+            return self._literal(node, LARGEST)
+        if isinstance(node, ast.Name):
+            return self._named(node)
+        if isinstance(node, ast.Subscript):
+            return self._indexed(node)
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+            return Operation("-", (self._number(node.operand, depth + 1),))
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.UAdd):
+            return self._number(node.operand, depth + 1)
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow):
+            return self._power(node, depth)
+        if isinstance(node, ast.BinOp) and type(node.op) in OPERATORS:
+            sides = (self._number(side, depth + 1) for side in (node.left, node.right))
+            return Operation(OPERATORS[type(node.op)], tuple(sides))
+        if isinstance(node, ast.Call):
+            return self._call(node, depth)
+        if isinstance(node, ast.Compare | ast.BoolOp):
+            raise self._refused(node, "is a condition; it can stand in where(…) and until(…) only.")
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitXor):
+            raise self._refused(node, "has a ^; a power is written x**2.")
+        if isinstance(node, ast.IfExp):
+            raise self._refused(node, "chooses; a choice is written where(condition, a, b).")
+        if isinstance(node, ast.Tuple):
+            raise self._refused(
+                node, "is more than one formula; write one line 'x = …' for each state and output."
+            )
+        raise self._refused(
+            node,
+            "is not part of the grammar; allowed are names, numbers, + - * / ** @, brackets and "
+            f"the functions {listing(FUNCTIONS)}.",
+        )
+
+    def _condition(self, node: ast.expr, depth: int) -> Node:
+        self._check_depth(node, depth)
+        if isinstance(node, ast.BoolOp):
+            word = "and" if isinstance(node.op, ast.And) else "or"
+            return Operation(word, tuple(self._condition(v, depth + 1) for v in node.values))
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+            return Operation("not", (self._condition(node.operand, depth + 1),))
+        if (
+            isinstance(node, ast.Compare)
+            and len(node.ops) == 1
+            and type(node.ops[0]) in COMPARISONS
+        ):
+            sides = (self._number(s, depth + 1) for s in (node.left, *node.comparators))
+            return Operation(COMPARISONS[type(node.ops[0])], tuple(sides))
+        raise self._refused(
+            node, f"is no condition; a condition compares with {listing(COMPARISONS.values())}."
+        )
+
+    def _check_depth(self, node: ast.expr, depth: int) -> None:
+        if depth > DEEPEST:
+            raise self._refused(node, f"is nested deeper than {DEEPEST} levels.")
+
+    def _power(self, node: ast.BinOp, depth: int) -> Node:
+        base, exponent = self._number(node.left, depth + 1), node.right
+        for inner in ast.walk(exponent):
+            if isinstance(inner, ast.BinOp) and isinstance(inner.op, ast.Pow):
+                raise self._refused(node, "has a power in its exponent; one power is allowed.")
+        sign = 1
+        while isinstance(exponent, ast.UnaryOp) and isinstance(exponent.op, ast.USub):
+            exponent, sign = exponent.operand, -sign
+        if isinstance(exponent, ast.Constant):
+            found = self._literal(exponent, HIGHEST)
+            return Operation("**", (base, Number(sign * found.value)))
+        return Operation("**", (base, self._number(node.right, depth + 1)))
+
+    def _literal(self, node: ast.Constant, largest: float) -> Number:
+        value = node.value
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise self._refused(node, "is no number; numbers are written 2, 0.5 or 1e-3.")
+        if value > largest:
+            what = "an exponent" if largest == HIGHEST else "a number"
+            raise self._refused(node, f"is too large; {what} can be up to {largest:g}.")
+        return Number(value)
+
+    # names and functions
+
+    def _named(self, node: ast.Name) -> Node:
+        name = node.id
+        if name in self.names.parameters:
+            return Read(name, None)
+        if name in (*self.names.states, *self.names.sequences):
+            return Read(name, None)
+        if name in CONSTANTS:
+            return Number(CONSTANTS[name])
+        found = STEPS_BACK.fullmatch(name)
+        if found and found.group(1) in (*self.names.states, *self.names.sequences):
+            base, digits = found.groups()
+            if digits.startswith("0") or len(digits) > 3:
+                raise self._refused(
+                    node, f"is no number of steps back; they are {base}1, {base}2, {base}3 …"
+                )
+            return self._tapped(node, base, -int(digits))
+        if name in self.made:
+            raise self._refused(node, f"is made by this step; what it made is written {name}[t].")
+        known = listing(self.names.all)
+        raise self._refused(node, f"is no name of this loop; its states and inputs are {known}.")
+
+    def _indexed(self, node: ast.Subscript) -> Node:
+        name = _name(node.value)
+        declared = (*self.names.states, *self.names.sequences)
+        if name not in (*declared, *self.made):
+            raise self._refused(
+                node, f"has steps in [ ]; they belong to states and sequences: {listing(declared)}."
+            )
+        tap = _tap(node.slice)
+        if tap is None:
+            raise self._refused(node, f"has no step in [ ]; allowed are {name}[t-1], {name}[t] …")
+        if tap == 0 and name not in self.names.sequences:
+            if name not in self.made:
+                raise self._refused(
+                    node, f"is not known yet; a line '{name} = …' must stand above this one."
+                )
+            return Made(name)
+        if name not in declared:
+            raise self._refused(node, "is an output, which the step cannot look back at.")
+        return self._tapped(node, name, tap)
+
+    def _tapped(self, node: ast.expr, name: str, tap: int) -> Node:
+        if abs(tap) > FARTHEST:
+            raise self._refused(node, f"is too far away; up to {FARTHEST} steps are allowed.")
+        if tap >= 0 and name in self.names.states:
+            raise self._refused(node, f"lies ahead; a state looks back, as in {name}[t-1].")
+        return Read(name, tap)
+
+    def _call(self, node: ast.Call, depth: int) -> Node:
+        name = _name(node.func)
+        if name == "until":
+            raise self._refused(node, "stands within a formula; until(…) is a line of its own.")
+        if name not in FUNCTIONS:
+            raise self._refused(
+                node.func, f"is no function of this grammar; they are {listing(FUNCTIONS)}."
+            )
+        function = FUNCTIONS[name]
+        self._arguments(node, function.fewest, function.most)
+        first = self._condition if name == "where" else self._number
+        arguments = [first(node.args[0], depth + 1)]
+        arguments += [self._number(argument, depth + 1) for argument in node.args[1:]]
+        return Operation(name, tuple(arguments))
+
+    def _arguments(self, node: ast.Call, fewest: int, most: int) -> None:
+        """Check how many arguments a call has."""
+        if node.keywords or any(isinstance(a, ast.Starred) for a in node.args):
+            raise self._refused(node, "has a named or starred argument; write plain ones.")
+        if not fewest <= len(node.args) <= most:
+            count = str(fewest) if fewest == most else f"{fewest} to {most}"
+            noun = "argument" if count == "1" else "arguments"
+            raise self._refused(node, f"takes {count} {noun}, not {len(node.args)}.")
+
+
+def _name(node: ast.expr) -> str:
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def _tap(node: ast.expr) -> int | None:
+    """The tap of ``t``, ``t-2`` or ``t+1``; None for anything else."""
+    if _name(node) == "t":
+        return 0
+    if not isinstance(node, ast.BinOp) or _name(node.left) != "t":
+        return None
+    number = node.right.value if isinstance(node.right, ast.Constant) else None
+    if isinstance(number, bool) or not isinstance(number, int):
+        return None
+    if isinstance(node.op, ast.Sub | ast.Add):
+        return -number if isinstance(node.op, ast.Sub) else number
+    return None

@@ -1,0 +1,174 @@
+"""What a loop is declared with: states, sequences, parameters and random states."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from pytensor.configdefaults import config
+from pytensor.scan.utils import until as until  # part of what a step is written with
+
+from lab.errors import ArgumentError
+from lab.tape import check_taps
+
+
+def as_value(value: Any, argument: str) -> np.ndarray:
+    """`value` as an array: Python numbers become floats, arrays keep their dtype."""
+    try:
+        array = np.asarray(value)
+    except ValueError:  # lists of different lengths
+        array = np.asarray(None)
+    if array.dtype.kind not in "biufc":
+        raise ArgumentError(f"{argument} = {value!r}: expected a number or an array of numbers.")
+    return array if isinstance(value, np.ndarray | np.generic) else array.astype(config.floatX)
+
+
+Takes = int | tuple[int, ...] | None
+
+
+def check_takes(taps: tuple[int, ...], takes: Takes, variable: str) -> None:
+    """Raise ArgumentError if a step that takes certain taps, or so many, is given others."""
+    if isinstance(takes, tuple) and taps != takes:
+        raise ArgumentError(
+            f"taps of {variable} = {list(taps)}: this loop's step is written for the taps "
+            f"{list(takes)}."
+        )
+    if isinstance(takes, int) and len(taps) != takes:
+        raise ArgumentError(
+            f"taps of {variable} = {list(taps)}: this loop's step takes exactly {takes} "
+            f"{'tap' if takes == 1 else 'taps'}."
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class State:
+    """A quantity that the loop feeds back: its next value depends on earlier ones.
+
+    `taps` tell how far back the step looks, -1 being the last value.  With the single tap
+    -1, `initial` is the value to start from; otherwise it holds, oldest first, as many
+    values as the taps reach back.  The step receives the value at a single tap, or the list
+    of the values at several, in the order of `taps`.  A step that can only take a certain
+    number of taps, or certain taps, says so with `takes`.
+    """
+
+    name: str
+    initial: Any
+    taps: tuple[int, ...] = (-1,)
+    takes: Takes = None
+
+    def __post_init__(self) -> None:
+        taps = check_taps(self.taps, f"taps of state {self.name}")
+        if not taps:
+            raise ArgumentError(f"taps of state {self.name} = []: a state needs at least one tap.")
+        if max(taps) >= 0:
+            raise ArgumentError(
+                f"taps of state {self.name} = {list(taps)}: a state can only look back, so every "
+                "tap must be below 0. Look ahead with a sequence."
+            )
+        check_takes(taps, self.takes, f"state {self.name}")
+        initial = as_value(self.initial, f"initial of state {self.name}")
+        object.__setattr__(self, "taps", taps)
+        object.__setattr__(self, "initial", initial)
+        if self.reach > 1 and (initial.ndim == 0 or len(initial) != self.reach):
+            count = 1 if initial.ndim == 0 else len(initial)
+            raise ArgumentError(
+                f"initial of state {self.name}: the taps {list(taps)} reach back {self.reach} "
+                f"steps, so {self.reach} initial values are needed, oldest first, not {count}."
+            )
+
+    @property
+    def reach(self) -> int:
+        """How many steps back the taps look; so many initial values there are."""
+        return -min(self.taps)
+
+    @property
+    def first_values(self) -> np.ndarray:
+        """The initial values, one row each."""
+        return self.initial[None] if self.reach == 1 else self.initial
+
+    def with_value(self, value: Any) -> "State":
+        """The same state with other initial values."""
+        return replace(self, initial=value)
+
+    def with_taps(self, taps: Iterable[int]) -> "State":
+        """The same state with other taps; the oldest initial value is repeated as needed."""
+        taps = check_taps(taps, f"taps of state {self.name}")
+        reach = -min(taps, default=1)
+        check_takes(taps, self.takes, f"state {self.name}")
+        if reach < 1:
+            return replace(self, taps=taps)  # which says what is wrong with them
+        rows = self.first_values
+        missing = max(0, reach - len(rows))
+        rows = np.concatenate([np.repeat(rows[:1], missing, axis=0), rows])[-reach:]
+        return replace(self, taps=tuple(taps), initial=rows[0] if reach == 1 else rows)
+
+
+@dataclass(frozen=True, eq=False)
+class Sequence:
+    """A quantity of which every step reads one value, or a window of several.
+
+    At step s the step reads ``values[s + tap]`` for every tap; if the lowest tap is negative,
+    `values` begins that many steps before the loop.  `takes` is as for a `State`.
+    """
+
+    name: str
+    values: Any
+    taps: tuple[int, ...] = (0,)
+    takes: Takes = None
+
+    def __post_init__(self) -> None:
+        taps = check_taps(self.taps, f"taps of sequence {self.name}")
+        if not taps:
+            raise ArgumentError(f"taps of sequence {self.name} = []: it needs at least one tap.")
+        check_takes(taps, self.takes, f"sequence {self.name}")
+        values = as_value(self.values, f"values of sequence {self.name}")
+        if values.ndim == 0:
+            raise ArgumentError(f"values of sequence {self.name} = {values}: expected a list.")
+        object.__setattr__(self, "taps", taps)
+        object.__setattr__(self, "values", values)
+
+    def with_value(self, value: Any) -> "Sequence":
+        """The same sequence with other values."""
+        return replace(self, values=value)
+
+    def with_taps(self, taps: Iterable[int]) -> "Sequence":
+        """The same sequence, read at other taps."""
+        return replace(self, taps=check_taps(taps, f"taps of sequence {self.name}"))
+
+    def start(self, tap: int) -> int:
+        """The index of the value that step 0 reads at `tap`."""
+        return tap - min(0, *self.taps)
+
+    @property
+    def steps(self) -> int:
+        """For how many steps there are values."""
+        return len(self.values) - max(self.start(tap) for tap in self.taps)
+
+
+@dataclass(frozen=True, eq=False)
+class Parameter:
+    """A quantity that is the same at every step; PyTensor calls it a non-sequence."""
+
+    name: str
+    value: Any
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "value", as_value(self.value, f"value of parameter {self.name}"))
+
+    def with_value(self, value: Any) -> "Parameter":
+        """The same parameter with another value."""
+        return replace(self, value=value)
+
+
+@dataclass(frozen=True)
+class RandomState:
+    """A random generator that every step takes and hands on: an untraced state."""
+
+    name: str
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if isinstance(self.seed, bool) or not isinstance(self.seed, int) or self.seed < 0:
+            raise ArgumentError(
+                f"seed of random state {self.name} = {self.seed!r}: expected 0, 1, 2, …"
+            )

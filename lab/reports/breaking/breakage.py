@@ -1,0 +1,229 @@
+"""A broken rule beside the true one: the numbers, finite differences, and where they part.
+
+>>> truth = lab.truth(gallery.loops["square"].with_steps(5), order=3)
+>>> print(truth.broken_by("accumulate-overwritten"))
+>>> print(truth.broken_by("swapped-taps"))  # only the broken side is computed anew
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+import numpy as np
+from pytensor.graph.basic import Variable
+
+from lab.checks.check import value_at
+from lab.checks.differences import MOST_ENTRIES, Estimate, differences, remembered
+from lab.errors import ArgumentError, LabError
+from lab.gradients.derivative import Derivative, derivative, prime
+from lab.loops.loop import Loop
+from lab.progress import quietly
+from lab.records import cached_property, same
+from lab.reports.breaking.rules import BrokenRule, broken_rule
+from lab.traces.parting import Contrast, contrast, far
+from lab.traces.record import trace
+from lab.traces.trace import Trace
+
+
+class Effect(StrEnum):
+    """What a broken rule made of one derivative."""
+
+    RIGHT = "right all the same"
+    WRONG = "wrong"
+    REFUSED = "refused"
+
+
+@dataclass(frozen=True, eq=False)
+class Row:
+    """The derivative of one order: by the true rule, by the broken one, and by differences.
+
+    `broken` is None where the broken rule gives no number; `refusal` then says why.
+    `differences` is None for more entries than can be differenced in reasonable time.
+    """
+
+    order: int
+    true: np.ndarray
+    broken: np.ndarray | None
+    differences: Estimate | None
+    refusal: str = ""
+
+    __eq__ = same
+
+    @property
+    def name(self) -> str:
+        """What it is called: C′, C″, C‴ and so on."""
+        return f"C{prime(self.order)}"
+
+    @property
+    def effect(self) -> Effect:
+        """Whether the broken rule gives the number that the true one gives."""
+        if self.broken is None:
+            return Effect.REFUSED
+        wrong = self.broken.shape != self.true.shape or far(self.true[None], self.broken[None])[0]
+        return Effect.WRONG if wrong else Effect.RIGHT
+
+    @property
+    def error(self) -> float | None:
+        """The largest error of an entry, relative to the largest true entry.
+
+        Infinite if all true entries are 0, None if there is no number to compare.
+        """
+        if self.broken is None or self.broken.shape != self.true.shape:
+            return None
+        size = float(np.max(np.abs(self.true), initial=0.0))
+        away = float(np.max(np.abs(self.broken - self.true), initial=0.0))
+        if not size:
+            return float("inf") if away else 0.0
+        return away / size
+
+    @property
+    def confirmed(self) -> bool | None:
+        """Whether finite differences agree with the true rule; None if there are none."""
+        if self.differences is None or not np.isfinite(self.differences.error).all():
+            return None
+        return self.differences.admits(self.true)
+
+
+@dataclass(frozen=True, eq=False)
+class Breakage:
+    """What a broken rule does to the derivatives of a cost, order by order.
+
+    `true` and `broken` are the runs that were compared, which end before the first order that
+    was refused; `contrast` tells where they part.
+    """
+
+    rule: BrokenRule
+    wrt: str
+    rows: tuple[Row, ...]
+    true: Trace
+    broken: Trace
+    contrast: Contrast
+
+    @property
+    def visible(self) -> int | None:
+        """The first order whose derivative is wrong or refused; None if all are right."""
+        found = (row.order for row in self.rows if row.effect is not Effect.RIGHT)
+        return next(found, None)
+
+    def __str__(self) -> str:
+        lines = [f"{self.rule.title}: derivatives by {self.wrt}"]
+        for row in self.rows:
+            told = "refused" if row.broken is None else precise(row.broken)
+            checked = "" if row.differences is None else f", differences {_estimate(row)}"
+            lines.append(f"order {row.order}: {precise(row.true)}, broken {told}{checked}")
+        lines.append(
+            f"no order up to {len(self.rows)} shows it"
+            if self.visible is None
+            else f"visible at order {self.visible}"
+        )
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True, eq=False)
+class Truth:
+    """The derivatives of a cost by the true rule, with which broken ones are compared.
+
+    `given` has a value for every input of the graph.  Everything is computed when it is first
+    asked for, and once.
+    """
+
+    derivative: Derivative
+    given: Mapping[Variable, Any]
+
+    def __post_init__(self) -> None:
+        if self.derivative.order < 1:
+            raise ArgumentError(
+                f"order = {self.derivative.order}: a rule of the pullback shows from order 1."
+            )
+        if self.derivative.wrt not in self.given:
+            raise ArgumentError(f"given: there is no value for {self.derivative.wrt}.")
+
+    @cached_property
+    def trace(self) -> Trace:
+        """The run of all derivatives."""
+        return trace(self.derivative.values, self.given, names=self.derivative.names)
+
+    @cached_property
+    def differences(self) -> tuple[Estimate | None, ...]:
+        """Finite differences of the cost, for every order from 1."""
+        cost, wrt = self.derivative.values[0], self.derivative.wrt
+        at = np.asarray(self.given[wrt])
+        orders = range(1, self.derivative.order + 1)
+        if at.size > MOST_ENTRIES:
+            return tuple(None for _ in orders)
+
+        @remembered
+        def moved(value: np.ndarray) -> float:
+            asked = value.astype(wrt.type.dtype)
+            with np.errstate(all="ignore"):
+                return float(value_at(cost, {**self.given, wrt: asked}))
+
+        return tuple(differences(moved, at, order) for order in orders)
+
+    def broken_by(self, rule: BrokenRule | str) -> Breakage:
+        """The same derivatives by a broken rule, or by the one of that name, beside these."""
+        rule = broken_rule(rule) if isinstance(rule, str) else rule
+        run, refusal = self._followed(rule)
+        found = dict(enumerate(run.outputs))
+        rows = tuple(
+            Row(order, true, found.get(order), estimate, "" if order in found else refusal)
+            for order, (true, estimate) in enumerate(
+                zip(self.trace.outputs[1:], self.differences, strict=True), start=1
+            )
+        )
+        name = self.derivative.wrt.name or "the input"
+        held = self.trace if len(found) > self.derivative.order else self._up_to(len(found) - 1)
+        return Breakage(rule, name, rows, held, run, contrast(held, run))
+
+    def _up_to(self, order: int) -> Trace:
+        """The run of the derivatives up to an order."""
+        values = self.derivative.values[: order + 1]
+        return trace(values, self.given, names=self.derivative.names[: order + 1])
+
+    def _followed(self, rule: BrokenRule) -> tuple[Trace, str]:
+        """The run by a broken rule up to the highest order that it gives, and what stopped it."""
+        cost, wrt, refusal = self.derivative.values[0], self.derivative.wrt, ""
+        for order in range(self.derivative.order, -1, -1):
+            try:
+                with np.errstate(all="ignore"), quietly():  # the true side has warned
+                    made = derivative(cost, wrt, order, rule=rule.rule)
+                    return trace(made.values, self.given, names=made.names), refusal
+            except LabError as error:
+                refusal = str(error)
+        raise LabError(f"rule = {rule.name!r}: not even the cost can be computed. {refusal}")
+
+
+def truth(
+    loop: Loop,
+    order: int = 3,
+    wrt: str | None = None,
+    cost: Any = "last",
+    of: str | None = None,
+    at: Mapping[str, Any] | None = None,
+) -> Truth:
+    """The derivatives up to `order` of a cost of a loop; the arguments are those of `Loop.trace`.
+
+    For a graph of your own, ``Truth(lab.derivative(cost, wrt, order), given)``.
+    """
+    loop = loop.with_values(at or {})
+    graph = loop.build()
+    return Truth(loop.derivative(order, wrt, cost, of, graph), graph.given)
+
+
+def break_rule(loop: Loop, rule: BrokenRule | str, order: int = 3, **chosen: Any) -> Breakage:
+    """What a broken rule does to a loop's derivatives; for the rest see `truth`."""
+    return truth(loop, order, **chosen).broken_by(rule)
+
+
+def precise(value: np.ndarray) -> str:
+    """A number with six significant digits, which tells apart what four may not; or an array."""
+    return f"{value:.6g}" if value.ndim == 0 else np.array2string(value, precision=6)
+
+
+def _estimate(row: Row) -> str:
+    """Finite differences with their error."""
+    found = row.differences
+    if found is None:
+        return "not taken"
+    return f"{precise(found.value)} ± {float(found.error.max(initial=0.0)):.0e}"

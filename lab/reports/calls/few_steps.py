@@ -1,0 +1,180 @@
+"""Loops of 1 step, of none, and of fewer: when there is no Scan at all, and what comes out.
+
+    >>> print(few_steps(gallery.loops["logistic"]))
+
+For a constant `n_steps` of 1 PyTensor makes no Scan: the step stands once in the outer
+graph.  A loop of 0 steps is a Scan whose results are empty.  A negative number of steps
+once meant to go backwards; today it is an error of the run.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pytensor
+from pytensor.gradient import grad
+from pytensor.graph.basic import Variable
+
+from lab.equations.spelling import number_text
+from lab.equations.system import System, system
+from lab.errors import ArgumentError, first_line, listing
+from lab.expression import text
+from lab.loops.loop import Loop
+from lab.loops.scan_call import scan_call
+from lab.loops.variables import RandomState
+from lab.scans.formula import formulas
+from lab.scans.graphs import scan_nodes
+from lab.traces.run import run
+
+STEPS = (-1, 0, 1, 2)
+WHY = {
+    -1: "negative steps: history; PyTensor builds the graph, which fails when it is run",
+    0: "0 steps: a Scan that never calls its step; every result is empty, every sum of it 0",
+    1: "a constant 1: no Scan, the step itself stands in the graph",
+    2: "from 2 steps on: a Scan, whose gradient is a Scan",
+}
+
+
+@dataclass(frozen=True)
+class StepsCase:
+    """What PyTensor makes of a number of steps.
+
+    `scans` are those in the graph of the value and of its gradient; `value` and `gradient`
+    are None where the run failed, for the reason in `error`.
+    """
+
+    n_steps: int
+    scans: tuple[int, int]
+    shape: tuple[int, ...] | None
+    value: np.ndarray | None
+    gradient: np.ndarray | None
+    error: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class FewSteps:
+    """One loop at few steps in PyTensor, and its single step as a graph and as our Scan.
+
+    `step` is the cost as the outer graph has it for one step, `step_gradient` its gradient;
+    `scan` and `scan_gradient` are the systems of the Scans that a `lab.Loop` builds for the
+    same step; `agrees` is the largest difference of their numbers.
+    """
+
+    name: str
+    wrt: str
+    cases: tuple[StepsCase, ...]
+    step: str
+    step_gradient: str
+    scan: System
+    scan_gradient: System | None
+    agrees: float
+
+    def __str__(self) -> str:
+        lines = [f"{self.name}: the sum over its steps, and its gradient wrt {self.wrt}", ""]
+        lines.append("n_steps  Scans      results   sum       gradient")
+        for case in self.cases:
+            steps = str(case.n_steps).replace("-", "−")
+            scans = f"{case.scans[0]} and {case.scans[1]}"
+            if case.error:
+                lines.append(f"{steps:>7}  {scans:9}  {case.error}")
+            else:
+                found = [_shown(case.value), _shown(case.gradient)]
+                shape = str(case.shape)
+                lines.append(f"{steps:>7}  {scans:9}  {shape:8}  {found[0]:8}  {found[1]}")
+        lines += ["", *(f"  {WHY[case.n_steps]}" for case in self.cases), ""]
+        lines += [
+            "one step in PyTensor",
+            f"  sum = {self.step}",
+            f"  gradient = {self.step_gradient}",
+        ]
+        lines += ["one step as a lab.Loop, which is always a Scan"]
+        lines += [f"  {line}" for line in self.scan.lines()]
+        if self.scan_gradient is not None:
+            lines += [f"  {line}" for line in self.scan_gradient.lines()]
+        return "\n".join([*lines, f"the largest difference of their numbers: {self.agrees:g}"])
+
+
+def few_steps(loop: Loop, wrt: str | None = None, mode: str = "FAST_COMPILE") -> FewSteps:
+    """What PyTensor makes of `loop` for −1, 0, 1 and 2 steps, run in a compilation `mode`.
+
+    The cost is the sum of the first state or output over all steps, `wrt` the first variable
+    unless named.  Raises ArgumentError for a loop that stops by itself, whose number of steps
+    is not what is asked about, or without enough values for 2 steps.
+    """
+    names = [name for name, v in loop.variables.items() if not isinstance(v, RandomState)]
+    wrt = names[0] if wrt is None else wrt
+    if wrt not in names:
+        raise ArgumentError(f"wrt = {wrt!r}: this loop can be differentiated by {listing(names)}.")
+    for sequence in loop.sequences:
+        if sequence.steps < max(STEPS):
+            raise ArgumentError(f"values of sequence {sequence.name}: they last for 1 step only.")
+    if loop.build().stops_early:
+        raise ArgumentError(f"{loop.name}: it stops by itself; n_steps is only its limit.")
+    cases = tuple(_case(loop, wrt, steps, mode) for steps in STEPS)
+    plain = _sum(loop, wrt, 1)
+    ours = replace(loop, n_steps=1)
+    graph = ours.build()
+    made = ours.derivative(1, wrt, "sum", graph=graph)
+    nodes = scan_nodes([made.value])
+    back = [node for node in nodes if getattr(node.op, "derivation", None) is not None]
+    return FewSteps(
+        name=loop.name,
+        wrt=wrt,
+        cases=cases,
+        step=_written(plain.cost),
+        step_gradient=_written(plain.gradient),
+        scan=system(graph.node),
+        scan_gradient=system(back[-1]) if back else None,
+        agrees=_difference(
+            run([plain.cost, plain.gradient], plain.given)[0],
+            (plain.cost, plain.gradient),
+            run(list(made.values), graph.given)[0],
+            made.values,
+        ),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Summed:
+    """The sum of a loop's first result over all steps, its gradient, and what to run it with."""
+
+    results: Variable
+    cost: Variable
+    gradient: Variable
+    given: dict[Variable, Any]
+
+
+def _sum(loop: Loop, wrt: str, steps: int) -> _Summed:
+    call = scan_call(loop)
+    made = pytensor.scan(**{**call.arguments, "n_steps": steps})
+    cost = made[0].sum()
+    return _Summed(made[0], cost, grad(cost, call.inputs[wrt]), dict(call.given))
+
+
+def _case(loop: Loop, wrt: str, steps: int, mode: str) -> StepsCase:
+    found = _sum(loop, wrt, steps)
+    scans = (len(scan_nodes([found.cost])), len(scan_nodes([found.gradient])))
+    outputs = [found.results, found.cost, found.gradient]
+    try:
+        run_ = pytensor.function(list(found.given), outputs, mode=mode, on_unused_input="ignore")
+        results, value, gradient = run_(*found.given.values())
+    except (IndexError, ValueError) as error:
+        return StepsCase(steps, scans, None, None, None, first_line(error))
+    return StepsCase(steps, scans, np.shape(results), np.asarray(value), np.asarray(gradient))
+
+
+def _written(variable: Variable) -> str:
+    return text(formulas([variable], {})[0], lambda leaf: leaf.variable)
+
+
+def _difference(values: Any, ours: Any, others: Any, theirs: Any) -> float:
+    return max(
+        float(np.max(np.abs(np.asarray(values[a]) - np.asarray(others[b])), initial=0.0))
+        for a, b in zip(ours, theirs, strict=True)
+    )
+
+
+def _shown(value: np.ndarray | None) -> str:
+    if value is None:
+        return ""
+    return number_text(value) if value.ndim == 0 else f"of shape {value.shape}"

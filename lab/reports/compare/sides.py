@@ -1,0 +1,307 @@
+"""The derivatives of one cost by our pullback and by PyTensor's own, order by order.
+
+Both differentiate copies of the same graph by the same recipe: derivative k+1 is the gradient
+of the sum of all entries of derivative k, with regard to the same inputs.  Only gradients that
+are numbers on both sides go into that sum, so that both always differentiate the same thing.
+
+The cost of a comparison at nearby points, and finite differences of it by every entry.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from pytensor.gradient import grad
+from pytensor.graph.basic import Apply, Variable
+from pytensor.graph.traversal import toposort
+from pytensor.scan.op import Scan
+
+from lab.checks.check import value_at
+from lab.checks.differences import MOST_ENTRIES, Estimate, along, remembered
+from lab.errors import first_line
+from lab.gradients.status import Connected, Disconnected, Status, status_of
+from lab.records import freeze
+from lab.reports.compare.subject import Subject
+from lab.reports.compare.watching import Pullback, identify, watched
+from lab.scans.graphs import scan_nodes, with_plain, with_tapes
+from lab.scans.names import unique_names
+from lab.scans.node import TapeScan, is_scan
+from lab.traces.record import trace
+from lab.traces.trace import Trace
+
+
+@dataclass(frozen=True)
+class Refused:
+    """There is no gradient since building or running its graph failed, with these words."""
+
+    reason: str
+
+    def __str__(self) -> str:
+        return f"failed: {self.reason}"
+
+
+@dataclass(frozen=True, eq=False)
+class Gradient:
+    """One gradient as a graph, or why there is none."""
+
+    variable: Variable | None
+    status: Status | Refused
+
+    @property
+    def is_number(self) -> bool:
+        """Whether there is a graph that can be run."""
+        return isinstance(self.status, Connected)
+
+
+@dataclass(eq=False)
+class Side:
+    """One of the two pullbacks at work on its copy of a graph.
+
+    `gradients` has, for every order, one entry for each input; `backward` the Scans that its
+    pullback built, by what they differentiate: the Scan's own place among those of the cost,
+    then the orders at which it was differentiated.
+    """
+
+    kind: type[Scan]
+    cost: Variable
+    wrt: tuple[Variable, ...]
+    gradients: list[tuple[Gradient, ...]] = field(default_factory=list)
+    paths: dict[Apply, tuple[int, ...]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.paths = {node: (place,) for place, node in enumerate(scan_nodes([self.cost]))}
+
+    def differentiate(self, target: Variable) -> None:
+        """One order more: the gradient of `target` with regard to all inputs."""
+        order = len(self.gradients) + 1
+        with watched(self.kind) as calls:
+            found = _gradients(target, self.wrt)
+        self.gradients.append(found)
+        made = set(scan_nodes([g.variable for g in found if g.variable is not None]))
+        for call in calls:
+            self._note(call, made, order)
+
+    def _note(self, call: Pullback, made: set[Apply], order: int) -> None:
+        path, node = self.paths.get(call.parent), call.backward()
+        if path is None or node is None or node not in made or node in self.paths:
+            return  # the step of a Scan was differentiated, or nothing came of the call
+        self.paths[node] = (*path, order)
+        if not isinstance(node.op, TapeScan):
+            identify(call, order)
+
+    def sum_of(self, places: Sequence[int]) -> Variable:
+        """The sum of all entries of the last gradients at some places."""
+        chosen = [self.gradients[-1][place].variable for place in places]
+        parts = [variable.sum() for variable in chosen if variable is not None]
+        return sum(parts[1:], start=parts[0])
+
+
+def _gradients(target: Variable, wrt: Sequence[Variable]) -> tuple[Gradient, ...]:
+    """The gradient by every input; if they cannot be had together, one by one."""
+    try:
+        found = _grad(target, list(wrt))
+    except Exception as error:  # whatever a pullback stumbles over
+        if len(wrt) == 1:
+            return (Gradient(None, Refused(first_line(error))),)
+        return tuple(gradient for one in wrt for gradient in _gradients(target, [one]))
+    statuses = [status_of(gradient) for gradient in found]
+    return tuple(
+        Gradient(gradient if isinstance(status, Connected) else None, status)
+        for gradient, status in zip(found, statuses, strict=True)
+    )
+
+
+def _grad(target: Variable, wrt: list[Variable]) -> list[Variable]:
+    return list(
+        grad(
+            target,
+            wrt,
+            disconnected_inputs="ignore",
+            return_disconnected="disconnected",
+            null_gradients="return",
+        )
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Both:
+    """The derivatives up to an order by both pullbacks; `summed` tells what went on each time.
+
+    ``summed[k]`` are the places of the inputs whose gradients of order k + 1 are numbers on
+    both sides.
+    """
+
+    ours: Side
+    theirs: Side
+    summed: tuple[tuple[int, ...], ...]
+
+
+def differentiate(cost: Variable, wrt: Sequence[Variable], order: int) -> Both:
+    """Differentiate `cost` up to `order` by both pullbacks; the graph itself is not altered."""
+    plain = with_plain([cost])
+    cost, wrt = plain.get(cost, cost), [plain.get(v, v) for v in wrt]
+    tapes = with_tapes([cost])
+    ours = Side(TapeScan, tapes.get(cost, cost), tuple(tapes.get(v, v) for v in wrt))
+    theirs = Side(Scan, cost, tuple(wrt))
+    targets, summed = (ours.cost, theirs.cost), []
+    for _ in range(order):
+        for side, target in zip((ours, theirs), targets, strict=True):
+            side.differentiate(target)
+        pairs = zip(ours.gradients[-1], theirs.gradients[-1], strict=True)
+        places = tuple(place for place, (a, b) in enumerate(pairs) if a.is_number and b.is_number)
+        summed.append(places)
+        if not places:
+            break
+        targets = ours.sum_of(places), theirs.sum_of(places)
+    return Both(ours, theirs, tuple(summed))
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """What one pullback gives for one input: a number, or why there is none.
+
+    Where the cost does not depend on an input, the number is 0, as everywhere in PyTensor.
+    """
+
+    value: np.ndarray | None
+    status: Status | Refused
+
+    @property
+    def words(self) -> str:
+        """Why there is no number; empty where there is one that was computed."""
+        return "" if isinstance(self.status, Connected) else str(self.status)
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """What one pullback gave: for every order an answer for each input, and the run.
+
+    `trace` is None where there are Scans inside other operations, or nothing can be run;
+    `numbers` are those of the Scans in it, by what they differentiate as in `Side.paths`.
+    """
+
+    answers: tuple[tuple[Answer, ...], ...]
+    trace: Trace | None
+    numbers: Mapping[tuple[int, ...], tuple[Apply, int]]
+
+
+def outcome(
+    side: Side, given: Mapping[Variable, Any], shapes: Sequence[tuple[int, ...]]
+) -> Outcome:
+    """Run all gradients of a side; `shapes` are those of the inputs.
+
+    A gradient whose graph cannot be run is left out of the trace.
+    """
+    asked = [g.variable for row in side.gradients for g in row if g.variable is not None]
+    values, failed, run_of_all = _run([side.cost, *asked], given)
+
+    def answer(gradient: Gradient, shape: tuple[int, ...]) -> Answer:
+        if isinstance(gradient.status, Disconnected):
+            return Answer(freeze(np.zeros(shape)), gradient.status)
+        if gradient.variable is None:
+            return Answer(None, gradient.status)
+        if gradient.variable in failed:
+            return Answer(None, Refused(failed[gradient.variable]))
+        return Answer(values[gradient.variable], gradient.status)
+
+    rows = tuple(
+        tuple(answer(g, shape) for g, shape in zip(row, shapes, strict=True))
+        for row in side.gradients
+    )
+    if failed:
+        rest = [v for v in (side.cost, *asked) if v in values]
+        run_of_all = _run(rest, given)[2] if rest else None
+    if run_of_all is None or not _tells_apart(*run_of_all):
+        return Outcome(rows, None, {})
+    found, nodes = run_of_all
+    places = {side.paths[n]: (n, i) for i, n in enumerate(nodes) if n in side.paths}
+    return Outcome(rows, _named(found, nodes, side), places)
+
+
+def _run(
+    asked: list[Variable], given: Mapping[Variable, Any]
+) -> tuple[dict[Variable, np.ndarray], dict[Variable, str], tuple[Trace, list[Apply]] | None]:
+    """The values of variables, all at once if possible, and of those that fail, why."""
+    try:
+        found = trace(asked, given)
+        # in the order in which they run, to which what is given belongs
+        nodes = [node for node in toposort(asked, blockers=set(given)) if is_scan(node)]
+        return dict(zip(asked, found.outputs, strict=True)), {}, (found, nodes)
+    except Exception as error:
+        told = first_line(error)
+    if len(asked) == 1:
+        try:  # a gradient with which no Scan has to do
+            value = freeze(np.array(value_at(asked[0], given)))
+            return {asked[0]: value}, {}, None
+        except Exception as error:
+            return {}, {asked[0]: first_line(error) or told}, None
+    values: dict[Variable, np.ndarray] = {}
+    failed: dict[Variable, str] = {}
+    for variable in asked:
+        one, failure, _ = _run([variable], given)
+        values |= one
+        failed |= failure
+    return values, failed, None
+
+
+def _tells_apart(found: Trace, nodes: list[Apply]) -> bool:
+    """Whether the Scans of a run are those of the graph, and none inside other operations."""
+    return [node.op.name or "scan_fn" for node in nodes] == [scan.name for scan in found.scans]
+
+
+def _named(found: Trace, nodes: list[Apply], side: Side) -> Trace:
+    """The run, with those Scans of the cost that are called alike numbered."""
+    own = [node for node, path in side.paths.items() if len(path) == 1]
+    names = dict(zip(own, unique_names([n.op.name or "scan_fn" for n in own]), strict=True))
+    scans = tuple(
+        replace(scan, name=names.get(node, scan.name))
+        for node, scan in zip(nodes, found.scans, strict=True)
+    )
+    return replace(found, scans=scans)
+
+
+class MovedCost:
+    """The cost as a function of all inputs that are differentiated by, laid out in a row."""
+
+    def __init__(self, asked: Subject) -> None:
+        self.asked = asked
+        sizes = [np.size(value) for value in asked.at]
+        self.ends = np.cumsum([0, *sizes])
+        flat = [np.ravel(np.asarray(value, dtype="float64")) for value in asked.at]
+        self.at = np.concatenate(flat) if flat else np.zeros(0)
+        self.cost = remembered(self._cost)
+
+    def _cost(self, flat: np.ndarray) -> float:
+        given = dict(self.asked.given)
+        pairs = zip(self.asked.wrt, self.asked.at, strict=True)
+        for place, (variable, value) in enumerate(pairs):
+            part = flat[self.part(place)].reshape(np.shape(value))
+            given[variable] = part.astype(variable.type.dtype)
+        with np.errstate(all="ignore"):
+            return float(value_at(self.asked.cost, given))
+
+    def part(self, place: int) -> slice:
+        """Where an input stands in the row."""
+        return slice(int(self.ends[place]), int(self.ends[place + 1]))
+
+    def through(self, places: Sequence[int]) -> np.ndarray:
+        """Ones for all entries of some inputs, zeros for the others."""
+        found = np.zeros_like(self.at)
+        for place in places:
+            found[self.part(place)] = 1.0
+        return found
+
+    def entries(self, place: int, order: int, summed: Sequence[int]) -> Estimate | None:
+        """The derivative of an order by every entry of one input; None if they are too many."""
+        shape = np.shape(self.asked.at[place])
+        if np.prod(shape, dtype=int) > MOST_ENTRIES:
+            return None
+        found = []
+        for entry in range(*self.part(place).indices(len(self.at))):
+            unit = np.zeros_like(self.at)
+            unit[entry] = 1.0
+            found.append(along(self.cost, self.at, unit, order, self.through(summed)))
+        value = np.array([float(e.value) for e in found]).reshape(shape)
+        error = np.array([float(e.error) for e in found]).reshape(shape)
+        return Estimate(value, error)

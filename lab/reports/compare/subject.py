@@ -1,0 +1,283 @@
+"""What is compared: a cost, the inputs to differentiate by, and a value for every input."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytensor.tensor as pt
+from pytensor.compile.sharedvalue import SharedVariable
+from pytensor.graph.basic import Apply, Constant, Variable
+from pytensor.graph.traversal import ancestors
+from pytensor.tensor.type import TensorType
+
+from lab.errors import ArgumentError, listing
+from lab.loops.build import as_weights
+from lab.loops.loop import Loop
+from lab.loops.scan_call import ScanCall, scan_call, traced_step
+from lab.scans.buffers import fresh_buffer, unwritten_rows
+from lab.scans.graphs import require_scan, scan_nodes
+from lab.scans.names import unique_names
+from lab.scans.node import LoopVariable, is_scan, outer_inputs, read_scan
+from lab.tape import Kind
+from lab.traces.run import run
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+@dataclass(frozen=True, eq=False)
+class Subject:
+    """A scalar `cost`, `wrt` with `names` to call them, `given` values, and those `at` wrt.
+
+    A declared loop also has the `call` of ``pytensor.scan`` that made the graph, the number of
+    the result that is `chosen`, and the cost of its {values} as Python: `declared`.  `origin`
+    are the module and function that made the graph, where they are known.
+    """
+
+    cost: Variable
+    wrt: tuple[Variable, ...]
+    names: tuple[str, ...]
+    given: Mapping[Variable, Any]
+    at: tuple[np.ndarray, ...]
+    call: ScanCall | None = None
+    chosen: int = 0
+    declared: str | None = None
+    origin: tuple[str, str] | None = None
+
+    @property
+    def truncated(self) -> bool:
+        """Whether a Scan of the cost was told to go back some steps only."""
+        return any(node.op.truncate_gradient != -1 for node in scan_nodes([self.cost]))
+
+    def traced_step(self) -> tuple[list[Variable], list[Variable], Variable | None]:
+        """The step of a declared loop: arguments, results, and the condition to stop, if any."""
+        if self.call is None:
+            raise ArgumentError("traced_step: this graph was not made of a declared loop.")
+        return traced_step(self.call)
+
+
+def subject_of(
+    subject: Any,
+    wrt: Any,
+    given: Mapping[Variable, Any] | None,
+    cotangents: Sequence[Any] | None,
+    cost: Any,
+    of: str | None,
+) -> Subject:
+    """The subject that the arguments of `lab.compare` ask for."""
+    if given is not None and not isinstance(given, Mapping):
+        raise ArgumentError(f"given = {given!r}: expected a dict of variables and their values.")
+    if cotangents is not None and not isinstance(subject, Apply):
+        raise ArgumentError("cotangents: these are given for the results of a Scan node.")
+    if isinstance(subject, Loop):
+        if given is not None:
+            raise ArgumentError("given: a loop has values of its own, as in loop.with_values(…).")
+        return _of_loop(subject, wrt, cost, of)
+    for name, value, usual in (("cost", cost, "last"), ("of", of, None)):
+        if not (isinstance(value, str | None) and value == usual):
+            raise ArgumentError(f"{name} = {value!r:.60}: only of a loop is a cost made.")
+    if isinstance(subject, Apply):
+        return _of_node(subject, wrt, dict(given or {}), cotangents)
+    if not isinstance(subject, Variable) or getattr(subject.type, "ndim", None) != 0:
+        kind = getattr(subject, "type", type(subject).__name__)
+        raise ArgumentError(
+            f"subject = {subject!r:.60} ({kind}): expected a scalar cost, a Scan node, or a loop."
+        )
+    return _made(subject, wrt, dict(given or {}))
+
+
+def _of_loop(loop: Loop, wrt: Any, cost: Any, of: str | None) -> Subject:
+    """A loop as a person would write it with ``pytensor.scan``, and a cost of it."""
+    call = scan_call(loop)
+    results = {n: v for n, v in call.results().items() if n in [*_states(loop), *loop.outputs]}
+    of = next(iter(results)) if of is None else of
+    if not isinstance(of, str) or of not in results:
+        raise ArgumentError(f"of = {of!r}: the loop's states and outputs are {listing(results)}.")
+    values = results[of]
+    if isinstance(cost, str) and cost in ("last", "sum"):
+        target = values[-1].sum() if cost == "last" else values.sum()
+        declared = "{values}[-1].sum()" if cost == "last" else "{values}.sum()"
+    else:
+        weights = as_weights(cost)
+        if len(weights) != loop.steps:
+            raise ArgumentError(
+                f"cost: the loop makes {loop.steps} steps and takes as many weights, not "
+                f"{len(weights)}."
+            )
+        weights = weights.reshape(-1, *[1] * (values.type.ndim - 1))
+        target = (values * pt.constant(weights)[: values.shape[0]]).sum()
+        told = f"pt.constant(np.array({weights.tolist()!r}))[:{{values}}.shape[0]]"
+        declared = f"({{values}} * {told}).sum()"
+    names = () if wrt is None else _listed(wrt)
+    by_name = {n: v for n, v in call.inputs.items() if _is_real(v)}
+    for name in names:
+        if not isinstance(name, str) or name not in by_name:
+            raise ArgumentError(
+                f"wrt = {name!r}: this loop can be differentiated by {listing(by_name)}."
+            )
+    chosen = [by_name[name] for name in (names or by_name)]
+    made = _made(target, chosen, dict(call.given))
+    return replace(made, call=call, chosen=call.names.index(of), declared=declared)
+
+
+def _states(loop: Loop) -> list[str]:
+    return [state.name for state in loop.states]
+
+
+def _of_node(
+    node: Apply, wrt: Any, given: dict[Variable, Any], cotangents: Sequence[Any] | None
+) -> Subject:
+    """A Scan on inputs of its own, whose values are those that it has in its graph."""
+    if not is_scan(node):
+        raise ArgumentError(f"subject = {node.op}: expected a node of a Scan.")
+    _complete(node.inputs, given)
+    values, _ = run(node.inputs, given, record=False)
+    parts = outer_inputs(read_scan(node.op, node.inputs, node.outputs))
+    names = unique_names(["n_steps", *(part.name for part in parts)])
+    count = int(values[node.inputs[0]])
+    at: dict[Variable, Any] = {}
+    replaced: dict[Variable, Variable] = {}
+    arguments: list[Variable] = []
+    for old, name, part in zip(node.inputs, names, (None, *parts), strict=True):
+        steps = arguments[0] if arguments else None
+        new, argument, value = _fresh(old, name, part, steps, count, values)
+        replaced[old] = new
+        arguments.append(argument)
+        if value is not None:
+            at[new] = value
+    outputs = node.op.make_node(*arguments).outputs
+    real = [output for output in outputs if _is_real(output)]
+    if not real:
+        raise ArgumentError(f"subject = {node.op}: none of its results is real.")
+    weights = _weights([1.0] * len(real) if cotangents is None else cotangents, real, at)
+    terms = [(output * weight).sum() for output, weight in zip(real, weights, strict=True)]
+    for variable in () if wrt is None else _listed(wrt):
+        if variable not in replaced and variable not in at:
+            raise ArgumentError(f"wrt = {variable}: expected inputs of the node itself.")
+    chosen = None if wrt is None else [replaced.get(v, v) for v in _listed(wrt)]
+    return _made(sum(terms[1:], start=terms[0]), chosen, at)
+
+
+def _weights(
+    cotangents: Any, results: Sequence[Variable], given: Mapping[Variable, Any]
+) -> list[np.ndarray]:
+    """A cotangent for each result: a number, or an array of its shape."""
+    if not isinstance(cotangents, list | tuple) or len(cotangents) != len(results):
+        raise ArgumentError(
+            f"cotangents = {cotangents!r:.60}: the Scan has {len(results)} real results and takes "
+            "as many, in a list."
+        )
+    values, _ = run(results, given, record=False)
+    found = [np.asarray(cotangent) for cotangent in cotangents]
+    for weight, result in zip(found, results, strict=True):
+        shape = np.shape(values[result])
+        if weight.dtype.kind not in "biuf" or weight.shape not in ((), shape):
+            raise ArgumentError(
+                f"cotangents: {weight!r:.60} is none of a result of shape {shape}; expected a "
+                "number, or as many as that."
+            )
+    return found
+
+
+def _fresh(
+    old: Variable,
+    name: str,
+    part: LoopVariable | None,
+    steps: Variable | None,
+    count: int,
+    values: Mapping[Variable, Any],
+) -> tuple[Variable, Variable, Any]:
+    """An input in the place of `old`, what is made of it for the Scan, and its value.
+
+    For the buffer of a state these are its initial values: what else lies in it is no input.
+    """
+    value = values[old]
+    if isinstance(old, Constant):
+        return old, old, None
+    if part is not None and steps is not None and part.kind in (Kind.SIT_SOT, Kind.MIT_SOT):
+        reach = part.tape.origin
+        if len(value) == reach + count:
+            new = TensorType(old.type.dtype, shape=(reach, *np.shape(value)[1:]))(name)
+            return new, fresh_buffer(new, steps), value[:reach]
+    new = old.type(name)
+    if isinstance(old.type, TensorType) and old.type.ndim:
+        value = np.array(value)
+        value[unwritten_rows(old, values)] = 0
+    return new, new, value
+
+
+def _made(cost: Variable, wrt: Any, given: dict[Variable, Any]) -> Subject:
+    require_scan([cost])
+    inputs = _complete([cost], given)
+    chosen = tuple(v for v in inputs if _is_real(v)) if wrt is None else tuple(_listed(wrt))
+    if not chosen:
+        told = "expected one input at least"
+        if wrt is None:
+            told = "none of the graph's inputs is real"
+        raise ArgumentError(f"wrt = {wrt!r}: {told}.")
+    for variable in chosen:
+        if not isinstance(variable, Variable):
+            raise ArgumentError(f"wrt: {variable!r:.60} is not a PyTensor variable.")
+        if not _is_real(variable):
+            raise ArgumentError(
+                f"wrt = {variable} ({variable.type}): only real variables can be differentiated by."
+            )
+    _check_independent(chosen, given)
+    values, _ = run([cost, *chosen], given, record=False)
+    at = tuple(np.array(values[v]) for v in chosen)
+    names = unique_names([v.name for v in chosen])
+    return Subject(cost, chosen, names, given, at)
+
+
+def _check_independent(chosen: Sequence[Variable], given: Mapping[Variable, Any]) -> None:
+    """Raise ArgumentError unless each of `chosen` can be moved while the other values stay.
+
+    Otherwise finite differences would be those of something else.
+    """
+    for variable in chosen:
+        if chosen.count(variable) > 1:
+            raise ArgumentError(f"wrt: {variable} is there more than once.")
+    for held in dict.fromkeys((*chosen, *given)):
+        moved = next((v for v in ancestors([held]) if v in chosen and v is not held), None)
+        if moved is not None:
+            raise ArgumentError(
+                f"wrt: {held}, which has a value of its own, is computed from {moved}; "
+                "differentiate by one of them, and give no value to what is computed from it."
+            )
+
+
+def _listed(wrt: Any) -> list[Any]:
+    return list(wrt) if isinstance(wrt, list | tuple) else [wrt]
+
+
+def _complete(outputs: "Iterable[Variable]", given: dict[Variable, Any]) -> list[Variable]:
+    """The inputs of a graph; those of a known shape get a value if they have none.
+
+    The value is the same in every run, between 0.5 and 1.5.
+    """
+    for variable in given:
+        if not isinstance(variable, Variable):
+            raise ArgumentError(f"given: {variable!r:.60} is not a PyTensor variable.")
+    found = [
+        v
+        for v in ancestors(list(outputs), blockers=set(given))
+        if (v.owner is None or v in given) and not isinstance(v, Constant)
+    ]
+    inputs = list(dict.fromkeys(found))
+    for number, variable in enumerate(inputs):
+        if variable in given or isinstance(variable, SharedVariable):
+            continue
+        kind = variable.type
+        if not _is_real(variable) or None in kind.shape:
+            raise ArgumentError(
+                f"given: there is no value for {variable} ({kind}), and only that of a real "
+                "variable of known shape can be made up."
+            )
+        made = np.random.default_rng(number).uniform(0.5, 1.5, kind.shape)
+        given[variable] = made.astype(kind.dtype)
+    return inputs
+
+
+def _is_real(variable: Variable) -> bool:
+    return isinstance(variable.type, TensorType) and variable.type.dtype.startswith("float")

@@ -1,0 +1,184 @@
+"""Graphs as PyTensor rewrites them for a function, without compiling one, and how they got there.
+
+    >>> made = rewritten([xs[-1]], "CVM")
+    >>> made.after, made.history.reasons(made.before[0], made.after[0])
+
+A copy of the graph is rewritten, and a listener notes which Scan was replaced by what, and by
+which rewrite.  Only public interfaces are used: the rewrites of a mode, and the listeners
+(``Feature``) that a FunctionGraph calls.  Names of rewrites are quoted, never relied on.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from threading import RLock
+from typing import Any
+
+from pytensor import config
+from pytensor.compile import FunctionMaker, In, Mode, get_mode
+from pytensor.compile.io import Out
+from pytensor.graph.basic import Apply, Constant, Variable
+from pytensor.graph.features import Feature
+from pytensor.graph.fg import FunctionGraph
+from pytensor.graph.traversal import ancestors
+from pytensor.tensor.subtensor import IncSubtensor
+
+from lab.errors import ArgumentError, GraphError, first_line
+from lab.scans.graphs import scan_nodes
+from lab.scans.names import VIEWS
+from lab.scans.node import is_scan
+
+REVERT = "Revert"
+_ONE_AT_A_TIME = RLock()  # the mode that is set is one for all threads
+
+
+@dataclass(frozen=True, eq=False)
+class Replacement:
+    """One thing that a rewrite, `reason`, put in the place of what Scan `old` gave out.
+
+    `new` is the Scan that gives it out now, or the operation that does.  `output` and `into` are
+    the numbers of the outputs of both Scans.
+    """
+
+    old: Apply
+    output: int
+    new: Apply
+    into: int
+    reason: str
+
+
+class History(Feature):
+    """A listener: what was put in the place of Scans while a graph was rewritten."""
+
+    def __init__(self) -> None:
+        self.replacements: list[Replacement] = []
+        self.changes: dict[Apply, list[Replacement]] = {}  # the same, by who was replaced
+
+    def clone(self) -> "History":
+        """A listener for another graph, which has seen nothing yet."""
+        return History()
+
+    def on_change_input(
+        self, fgraph: Any, node: Any, i: int, var: Variable, new_var: Variable, reason: Any = None
+    ) -> None:
+        """Note what `node` reads from now on, if it has read from a Scan so far."""
+        old, new = _scan_behind(var), _scan_behind(new_var)
+        if old is None or new_var.owner is None or (new is not None and new.owner is old.owner):
+            return
+        made = new if new is not None else new_var
+        told = reason if isinstance(reason, str) else getattr(reason, "name", None)
+        if isinstance(reason, tuple):
+            told = REVERT
+        found = Replacement(
+            old.owner,
+            old.owner.outputs.index(old),
+            made.owner,
+            made.owner.outputs.index(made),
+            str(told or reason),
+        )
+        self.replacements.append(found)
+        self.changes.setdefault(found.old, []).append(found)
+
+    def successors(self, node: Apply) -> set[Apply]:
+        """A Scan, and all that ever stood in its place."""
+        found, waiting = {node}, [node]
+        while waiting:
+            for change in self.changes.get(waiting.pop(), ()):
+                if change.new not in found:
+                    found.add(change.new)
+                    waiting.append(change.new)
+        return found
+
+    def path(self, first: Apply, last: Apply) -> list[Replacement]:
+        """The replacements on all ways from one Scan to another."""
+        after = self.successors(first)
+        return [
+            change
+            for change in self.replacements
+            if change.old in after
+            and change.old is not last
+            and last in self.successors(change.new)
+        ]
+
+    def outputs(self, first: Apply, output: int) -> set[tuple[Apply, int]]:
+        """An output of a Scan, and all that ever stood in its place."""
+        found = {(first, output)}
+        waiting = list(found)
+        while waiting:
+            node, number = waiting.pop()
+            for change in self.changes.get(node, ()):
+                new = (change.new, change.into)
+                if change.output == number and new not in found:
+                    found.add(new)
+                    waiting.append(new)
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class Rewriting:
+    """A graph before and after rewriting; `given` are its inputs, and what they are in the copy."""
+
+    before: tuple[Apply, ...]
+    copies: tuple[Apply, ...]
+    graph: FunctionGraph
+    history: History = field(repr=False)
+    inputs: tuple[tuple[Variable, Variable], ...] = ()
+
+    @property
+    def after(self) -> tuple[Apply, ...]:
+        """The Scans that are left, each after those that it depends on."""
+        return tuple(scan_nodes(self.graph.outputs))
+
+
+def rewritten(
+    outputs: Sequence[Variable], mode: Any = None, without: Sequence[str] = ()
+) -> Rewriting:
+    """The graph of `outputs` as `mode` rewrites it for a function; the graph is not altered.
+
+    `without` are tags or names of rewrites that are left out.  Raises ArgumentError for a mode
+    that PyTensor does not know, GraphError if a rewrite fails.
+    """
+    mode = mode_named(mode).excluding(*without)
+    inputs = [v for v in ancestors(outputs) if v.owner is None and not isinstance(v, Constant)]
+    before = tuple(scan_nodes(outputs))
+    graph, _ = FunctionMaker.create_fgraph(
+        [In(v) for v in inputs], [Out(v) for v in outputs], force_clone=True
+    )
+    copies = tuple(scan_nodes(graph.outputs))
+    history = History()
+    graph.attach_feature(history)
+    try:
+        # Steps are rewritten by the mode that is set.
+        with _ONE_AT_A_TIME, config.change_flags(mode=mode):
+            mode.optimizer.rewrite(graph)
+    except Exception as error:  # whatever a rewrite stumbles over
+        raise GraphError(
+            f"mode = {mode_words(mode)}: rewriting failed. {first_line(error)}"
+        ) from error
+    return Rewriting(before, copies, graph, history, tuple(zip(inputs, graph.inputs, strict=True)))
+
+
+def mode_named(mode: Any) -> Any:
+    """A mode of PyTensor by its name, or as it is; None is the default."""
+    try:
+        found = get_mode(mode)
+    except Exception as error:
+        raise ArgumentError(f"mode = {mode!r}: PyTensor knows no such mode.") from error
+    if not isinstance(found, Mode):
+        raise ArgumentError(f"mode = {mode!r}: expected a mode of PyTensor, or its name.")
+    return found
+
+
+def mode_words(mode: Any) -> str:
+    """``numba``, ``cvm``: the linker of a mode, on which its rewrites depend."""
+    mode = mode_named(mode)
+    linker = type(mode.linker).__name__.removesuffix("Linker").lower()
+    return {"vm": "cvm"}.get(linker, linker)
+
+
+def _scan_behind(variable: Variable) -> Variable | None:
+    """The output of a Scan that `variable` is, or is a part of or has in another shape."""
+    while variable.owner is not None and not is_scan(variable.owner):
+        if not isinstance(variable.owner.op, VIEWS) or isinstance(variable.owner.op, IncSubtensor):
+            return None
+        variable = variable.owner.inputs[0]
+    return variable if variable.owner is not None else None

@@ -1,0 +1,81 @@
+"""The worked warning in plain words, as text."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from lab.equations.spelling import number_text
+from lab.errors import printable
+from lab.reports.breaking.breakage import Effect
+from lab.reports.compile.shortened import Lost, Shortened
+from lab.reports.explain.text import paragraph
+
+MOST = 12  # so many values that are asked for are told one by one
+
+
+def page(found: Shortened) -> str:
+    """The whole warning."""
+    head = f"The gradient of {found.cost} wrt {found.wrt}, in time and too late"
+    lines = [head, "─" * len(head), *rows(found), ""]
+    for told in words(found):
+        lines += [*paragraph(told), ""]
+    for lost in found.buffers:
+        lines += [*table(lost), ""]
+    return "\n".join(map(printable, lines)).rstrip()
+
+
+def rows(found: Shortened) -> Iterator[str]:
+    """The numbers, one under the other."""
+    yield f"in time             {shown(found.right)}   differentiated, then rewritten"
+    if found.differences is not None:
+        yield f"finite differences  {shown(found.differences.value)}"
+    late = found.refusal if found.too_late is None else shown(found.too_late)
+    yield f"too late            {late}   rewritten, then differentiated: {found.effect}"
+    if found.looked_up is not None:
+        told = "if all steps were made, each with what is in the slots"
+        yield f"looked up           {shown(found.looked_up)}   {told}"
+
+
+def words(found: Shortened) -> Iterator[str]:
+    """What went wrong."""
+    who = f"PyTensor {found.version} with the rewrites of the linker {found.linker}"
+    if found.effect is Effect.WRONG:
+        yield f"{who} gives the wrong number without an error or a warning."
+    elif found.effect is Effect.REFUSED:
+        yield f"{who} refuses."
+    elif any(loop.too_late != loop.steps for loop in found.loops):
+        yield f"{who} gives the right number by luck: a backward loop makes too few steps."
+    else:
+        yield f"{who} gives the right number: nothing that the gradient needs was lost."
+    for loop in found.loops:
+        if loop.too_late is not None and loop.too_late != loop.steps:
+            yield (
+                f"{loop.name} makes {loop.too_late} of {loop.steps} steps: a backward loop counts "
+                "the rows of the forward buffer, and these are all that it finds."
+            )
+
+
+def table(lost: Lost) -> Iterator[str]:
+    """Which values the backward loop asks of a buffer, and what stands in their place."""
+    gone, asked = len(lost.gone), len(lost.asked)
+    slots = "1 slot" if lost.ring.length == 1 else f"{lost.ring.length} slots"
+    yield (
+        f"{lost.name} of {lost.scan} has {slots} for {lost.ring.rows} rows; of the {asked} values "
+        f"that the gradient asks for {gone or 'none'} {'is' if gone == 1 else 'are'} gone"
+    )
+    width = max(8, len(f"{lost.name}[{lost.ring.rows}]"))
+    yield f"  backward step   undoes   {'asks for':>{width}}   slot   which holds"
+    for ask in lost.asked[:MOST]:
+        there = "still the same" if not ask.is_gone else f"{lost.name}[{ask.holds}]: gone"
+        row = f"{lost.name}[{ask.row}]"
+        yield f"  {ask.step:>13}   {ask.undoes:>6}   {row:>{width}}   {ask.slot:>4}   {there}"
+    if asked > MOST:
+        yield f"  and {asked - MOST} more"
+
+
+def shown(value: np.ndarray) -> str:
+    """A number, or the first entries of an array."""
+    if not value.ndim:
+        return f"{number_text(value):>8}"
+    entries = ", ".join(map(number_text, value.ravel()[:6]))
+    return f"[{entries}{', …' if value.size > 6 else ''}]"

@@ -1,0 +1,156 @@
+"""An explanation in plain words, as text."""
+
+from collections.abc import Iterable, Iterator
+from textwrap import wrap
+
+from lab.equations.system import Quantity, Role
+from lab.equations.text import Writer
+from lab.errors import listing, printable
+from lab.expression import Leaf
+from lab.gradients.status import Connected, Disconnected
+from lab.reports.explain.explanation import Explanation, ScanReport
+from lab.reports.explain.traps import Trap
+from lab.tape import Kind
+
+WIDTH, FEW = 96, 3
+
+
+def page(explanation: Explanation) -> str:
+    """The whole explanation; of more than three Scans a summary, with the traps of all."""
+    lines = [*paragraph(summary(explanation)), ""]
+    if len(explanation.scans) <= FEW:
+        for scan in explanation.scans:
+            lines += [scan_page(scan), ""]
+    else:
+        lines += [*_table(explanation), ""]
+        lines += [*_trap_lines(explanation.traps), ""] if explanation.traps else []
+    for told in costs(explanation):
+        lines += paragraph(told)
+    return "\n".join(map(printable, "\n".join(lines).splitlines())).rstrip()
+
+
+def summary(explanation: Explanation) -> str:
+    """In a few sentences what there is, and whether it can be differentiated."""
+    cost, wrt, scans = explanation.cost, explanation.wrt, explanation.scans
+    told = f"The gradient of {cost} wrt {wrt}. "
+    if not scans:
+        told += (
+            "There is no Scan in this graph. If you called pytensor.scan, its n_steps was a "
+            "constant 1: then the step stands in the graph as it is, once, and its gradient is "
+            "like that of any other graph. A lab.Loop always builds a Scan. "
+        )
+    else:
+        loops = "one Scan" if len(scans) == 1 else f"{len(scans)} Scans"
+        told += f"The graph holds {loops}: {listing(scan.name for scan in scans[:6])}"
+        told += " and others. " if len(scans) > 6 else ". "
+    if isinstance(explanation.status, Connected):
+        told += "There is a gradient. "
+    elif isinstance(explanation.status, Disconnected):
+        told += f"There is no gradient: the cost does not depend on {wrt}. "
+    else:
+        told += f"There is no gradient: {explanation.status.reason} "
+    count = len(explanation.traps)
+    found = f"{count} {'trap' if count == 1 else 'traps'}" if count else "No known trap"
+    return f"{told}{found} found."
+
+
+def scan_page(scan: ScanReport) -> str:
+    """All about one Scan."""
+    where = f", inside the step of {scan.inside}" if scan.inside else ""
+    head, *rest = str(scan.system).splitlines()
+    title = f"Scan {scan.number}: {head}{where}"
+    lines = [title, "─" * min(len(title), WIDTH), *rest[1:]]
+    for heading, items in (
+        ("What the states are", list(states(scan))),
+        ("What becomes of the gradient of its inputs", list(fates(scan))),
+        ("What the gradient keeps", [f"{item}." for item in scan.stored]),
+    ):
+        if items:
+            lines += ["", heading]
+            lines += [line for item in items for line in paragraph(item, "  ", "    ")]
+    if not scan.outcomes:
+        lines += ["", "The gradient does not go through this Scan."]
+    if scan.traps:
+        lines += ["", *_trap_lines(scan.traps)]
+    return "\n".join(map(printable, "\n".join(lines).splitlines()))
+
+
+def states(scan: ScanReport) -> Iterator[str]:
+    """What every variable that has a tape is, and what it becomes in the gradient."""
+    for quantity in scan.system.of_role(Role.STATE, Role.OUTPUT, Role.NON_NUMERIC):
+        yield f"{quantity.symbol} is {_kind(quantity)}"
+
+
+def _kind(quantity: Quantity) -> str:
+    tape, kind = quantity.tape, quantity.kind
+    reads, writes = _taps(tape.reads), _taps(tape.writes)
+    if kind is Kind.UNTRACED:
+        return "an untraced state: replaced at every step, without a record; it has no gradient."
+    if kind is Kind.NIT_SOT:
+        return (
+            "a nit-sot, an output that feeds nothing back; its gradient is a sequence that the "
+            "backward loop reads."
+        )
+    if quantity.dtype[0] not in "fc":
+        return f"a {kind} of whole numbers, through which no gradient goes."
+    back = tape.reverse()
+    told = f"a {kind}: every step reads tap {reads} and writes tap {writes}. "
+    told += f"Its gradient is a mit-mot that reads {_taps(back.reads)}, writes {_taps(back.writes)}"
+    told += f", overwrites {_taps(back.overwritten) or 'nothing'}"
+    return f"{told} and preserves {_taps(back.preserved) or 'nothing'}."
+
+
+def _taps(taps: tuple[int, ...]) -> str:
+    return listing(str(tap).replace("-", "−") for tap in taps) if taps else ""
+
+
+def fates(scan: ScanReport) -> Iterator[str]:
+    """What becomes of the gradient of every input, and why."""
+    writer = Writer(scan.system)
+    for outcome, quantity in zip(scan.outcomes, scan.system.quantities, strict=False):
+        if outcome.kind is not Kind.NIT_SOT:
+            is_input = quantity.role is Role.INPUT
+            leaf = Leaf(quantity.symbol, None, quantity.argument)
+            name = writer.term(leaf) if is_input else quantity.symbol
+            yield f"{name}: {outcome.verdict}; {outcome.reason.rstrip('.')}."
+
+
+def _table(explanation: Explanation) -> Iterator[str]:
+    """The Scans in a line each."""
+    for scan in explanation.scans:
+        head = str(scan.system).splitlines()[0]
+        count = f"  {len(scan.traps)} traps" if scan.traps else ""
+        inside = f"  inside {scan.inside}" if scan.inside else ""
+        yield f"{scan.number:>3}  {head}{inside}{count}"
+    yield ""
+    yield "To read about one of them: print(explanation.scans[0])"
+
+
+def _trap_lines(traps: Iterable[Trap]) -> list[str]:
+    lines = ["Traps"]
+    for trap in traps:
+        lines += paragraph(f"⚠ {trap}", "  ", "    ")
+    return lines
+
+
+def costs(explanation: Explanation) -> list[str]:
+    """What the order of the derivative costs, in a sentence; none where there is no derivative."""
+    if not explanation.orders:
+        return []
+    counts = ", ".join(f"{count:,}" for count in explanation.orders)
+    return [
+        f"What the order costs: derivatives of order 1, 2, 3 and 4 hold {counts} Scans: every "
+        "order differentiates all through which the last one went."
+    ]
+
+
+def paragraph(told: str, first: str = "", rest: str = "") -> list[str]:
+    """`told` in lines of a readable length."""
+    return wrap(
+        told,
+        WIDTH,
+        initial_indent=first,
+        subsequent_indent=rest,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )

@@ -1,0 +1,159 @@
+"""The step of a loop as mathematics: ``buf[1] <- buf[0]*2*x[3] + buf[1]``.
+
+`formulas` turns an inner graph, simplified by PyTensor's own rewrites, into expressions,
+which `lab.expression` writes as plain text or LaTeX.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from pytensor.graph.basic import Apply, Constant, Variable
+from pytensor.graph.op import HasInnerGraph
+from pytensor.graph.rewriting.utils import rewrite_graph
+
+from lab.expression import STRENGTH, Call, Expression, Leaf, Number, Slice, leaves_of
+from lab.progress import pause
+from lab.scans.backtraces import without_backtraces
+from lab.scans.operations import FUNCTIONS, TRANSPARENT, describe, index_parts, is_lossy, reshaped
+
+# Rewrites that move the adding of an axis into every factor, which is harder to read.
+SPREADING = ("local_dimshuffle_lift", "local_dot_to_mul")
+
+
+def simplify(results: Sequence[Variable]) -> list[Variable]:
+    """`results` after PyTensor's canonicalization; the graph that was given stays as it is."""
+    if all(result.owner is None for result in results):
+        return list(results)
+    pause()
+    chosen = {"include": ("canonicalize",), "exclude": SPREADING}
+    with without_backtraces():
+        return list(rewrite_graph(list(results), clone=True, **chosen))
+
+
+def formulas(
+    results: Sequence[Variable], leaves: Mapping[Variable, Leaf]
+) -> tuple[Expression, ...]:
+    """The expressions of `results`, simplified, in terms of the arguments `leaves` of the step."""
+    found: dict[Variable, Expression] = dict(leaves)
+    return tuple(_expression(result, found) for result in simplify(results))
+
+
+def _expression(variable: Variable, found: dict[Variable, Expression]) -> Expression:
+    if variable not in found:
+        if isinstance(variable, Constant):
+            found[variable] = Number(written(variable.data))
+        elif variable.owner is None:
+            found[variable] = Leaf(variable.name or str(variable), None, -1)
+        else:
+            found[variable] = _operation(variable.owner, variable, found)
+    return found[variable]
+
+
+def _operation(node: Apply, output: Variable, found: dict[Variable, Expression]) -> Expression:
+    """What `node` computes as its `output`."""
+    name, axes, part = describe(node, output)
+    if name in ("at", "add_at", "set_at"):
+        return _indexed(node, name, found)
+    arguments = tuple(_expression(v, found) for v in node.inputs)
+    if name == "DimShuffle":
+        return _reshaped(node, arguments[0])
+    if name in TRANSPARENT:
+        return arguments[0]
+    if name == "Second":
+        return arguments[1]
+    if name == "Alloc":
+        return arguments[0]
+    if name == "Cast":
+        return Call(output.type.dtype, arguments) if is_lossy(node) else arguments[0]
+    if name == "Sqr":
+        return Call("Pow", (arguments[0], Number("2")))
+    if name == "Reciprocal":
+        return Call("TrueDiv", (Number("1"), arguments[0]))
+    if name == "Mul":
+        return _product(arguments)
+    if name == "outer":
+        return Call(name, tuple(map(_flat, arguments)))
+    if name in STRENGTH or name in ("Pow", "Neg"):
+        return Call(name, arguments)
+    if isinstance(node.op, HasInnerGraph):  # a loop inside the step: what it is made of
+        read = dict.fromkeys(leaf for argument in arguments for leaf in leaves_of(argument))
+        return Call(getattr(node.op, "name", None) or name, tuple(read))
+    if name.endswith("RV"):  # of its inputs, the generator and the shape come first
+        return Call(name.removesuffix("RV").lower(), arguments[2:])
+    if axes is not None:
+        arguments += tuple(Number(f"axis={axis}") for axis in axes)
+    call = Call(FUNCTIONS.get(name, name.lower()), arguments)
+    return Call("at", (call, Number(str(part)))) if part is not None else call
+
+
+def _flat(expression: Expression) -> Expression:
+    """A vector that was made a row or a column, as the vector that it was."""
+    if isinstance(expression, Call) and expression.name == "transpose":
+        return _flat(expression.arguments[0])
+    if isinstance(expression, Call) and expression.arguments[1:] == (Number(":"), Number("None")):
+        return expression.arguments[0]
+    return expression
+
+
+def _reshaped(node: Apply, argument: Expression) -> Expression:
+    """A DimShuffle: a transposition, or an index that adds or drops axes."""
+    turned, indices = reshaped(node)
+    if turned:
+        return Call("transpose", (argument,))
+    if not indices:
+        return argument
+    if isinstance(argument, Call) and argument.name == "Dot":
+        first, second = argument.arguments
+        if indices == [":", "0"] and _flat(second) != second:
+            return Call("Dot", (first, _flat(second)))  # a matrix times a vector
+        if indices == ["0"]:
+            return argument  # a vector times a matrix
+    return Call("at", (argument, *map(Number, indices)))
+
+
+def _indexed(node: Apply, name: str, found: dict[Variable, Expression]) -> Expression:
+    """``x[1:]``, or what is added or put there."""
+
+    def known(variable: Variable | None) -> Expression | None:
+        return None if variable is None else _expression(variable, found)
+
+    base, value, indices = index_parts(node)
+    written = [_expression(base, found)]
+    for index in indices:
+        if isinstance(index, slice):
+            written.append(Slice(known(index.start), known(index.stop), known(index.step)))
+        else:
+            written.append(_expression(index, found))
+    place = Call("at", tuple(written))
+    return place if value is None else Call(name, (place, _expression(value, found)))
+
+
+def _product(arguments: tuple[Expression, ...]) -> Expression:
+    """Factors that the tape holds come first, then numbers, then the rest."""
+    factors: list[Expression] = []
+    for argument in arguments:
+        if isinstance(argument, Call) and argument.name == "Mul":
+            factors += argument.arguments
+        else:
+            factors.append(argument)
+
+    def rank(factor: Expression) -> int:
+        if isinstance(factor, Leaf) and factor.tap is not None:
+            return 0
+        return 1 if isinstance(factor, Number) else 2 if isinstance(factor, Leaf) else 3
+
+    return Call("Mul", tuple(sorted(factors, key=rank)))
+
+
+def written(data: Any) -> str:
+    """A constant with as many digits as it needs, up to six; small arrays in full."""
+    array = np.asarray(data)
+    if array.size != 1:
+        if array.size > 4 or array.ndim > 1:
+            return f"constant({'×'.join(map(str, array.shape))})"
+        return f"[{', '.join(written(entry) for entry in array)}]"
+    value = array.reshape(-1)[0]
+    if array.dtype.kind == "b":
+        return str(bool(value))
+    return f"{value:g}" if array.dtype.kind in "iuf" else str(value)

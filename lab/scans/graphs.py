@@ -1,0 +1,122 @@
+"""Graphs with Scans in them: finding the Scans, and replacing them by ours."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from pytensor.compile.builders import OpFromGraph
+from pytensor.graph.basic import Apply, Variable
+from pytensor.graph.op import HasInnerGraph
+from pytensor.graph.replace import clone_replace
+from pytensor.graph.traversal import toposort
+from pytensor.scan.op import Scan
+
+from lab.errors import GraphError
+from lab.scans.node import ScanParts, TapeScan, build_scan, inner_graph, is_scan, read_scan
+
+
+def with_tapes(outputs: Sequence[Variable], rule: Any = None) -> dict[Variable, Variable]:
+    """Copy the graph of `outputs` with a `TapeScan` in the place of every plain Scan.
+
+    Returns the copy of every variable that had to change; the others are used as they are,
+    so that the inputs of the graph stay the same.  The graph itself is not altered.  An
+    OpFromGraph with a Scan in it is opened, since its gradient would be PyTensor's.
+    """
+    return _Copying(TapeScan, lambda op: _is_to_be_copied(op, rule), rule).of(outputs)
+
+
+def with_plain(outputs: Sequence[Variable]) -> dict[Variable, Variable]:
+    """The opposite: PyTensor's own Scans in the place of ours, which it then differentiates.
+
+    An OpFromGraph is left as it is.
+    """
+    return _Copying(Scan, lambda op: isinstance(op, TapeScan)).of(outputs)
+
+
+@dataclass(frozen=True)
+class _Copying:
+    """Copying of graphs, in which those Scans that are `wanted` become Scans of a `kind`."""
+
+    kind: type[Scan]
+    wanted: Callable[[Scan], bool]
+    rule: Any = None
+
+    def of(self, outputs: Sequence[Variable]) -> dict[Variable, Variable]:
+        """The copy of every variable that had to change."""
+        copies: dict[Variable, Variable] = {}
+        for node in toposort(outputs):
+            inputs = [copies.get(variable, variable) for variable in node.inputs]
+            if is_scan(node) and self.wanted(node.op):
+                parts = self._inside(read_scan(node.op, inputs, node.outputs))
+                results = build_scan(parts, rule=self.rule, kind=self.kind).outputs
+            elif self.kind is TapeScan and not is_scan(node) and _scans_in(node):
+                results = self._opened(node, inputs)
+            elif inputs != node.inputs:
+                results = node.clone_with_new_inputs(inputs).outputs
+            else:
+                continue
+            for old, new in zip(node.outputs, results, strict=True):
+                if new.name is None:
+                    new.name = old.name
+                copies[old] = new
+        return copies
+
+    def _opened(self, node: Apply, inputs: Sequence[Variable]) -> list[Variable]:
+        """What an OpFromGraph computes, without the OpFromGraph, and with our Scans."""
+        if not isinstance(node.op, OpFromGraph) or getattr(node.op, "pullback_overrides", None):
+            raise GraphError(
+                f"{node.op}: there is a Scan inside it, whose gradient is not ours to build."
+            )
+        arguments, results = inner_graph(node.op)
+        copies = self.of(results)
+        replacements = dict(zip(arguments, inputs, strict=True))
+        return clone_replace([copies.get(v, v) for v in results], replace=replacements)
+
+    def _inside(self, parts: ScanParts) -> ScanParts:
+        """`parts` with the Scans inside the step replaced as well."""
+        copies = self.of(parts.inner_outputs)
+        if not copies:
+            return parts
+        return replace(
+            parts,
+            until=copies.get(parts.until, parts.until) if parts.until is not None else None,
+            variables=tuple(
+                replace(v, inner_outputs=tuple(copies.get(o, o) for o in v.inner_outputs))
+                for v in parts.variables
+            ),
+        )
+
+
+def scan_nodes(outputs: Sequence[Variable]) -> list[Apply]:
+    """All Scan nodes that `outputs` depend on, each after those that it depends on."""
+    return [node for node in toposort(outputs) if is_scan(node)]
+
+
+def require_scan(outputs: Sequence[Variable]) -> int:
+    """How many Scans `outputs` depend on, those inside other operations included.
+
+    Raises GraphError if there are none.
+    """
+    count = sum(_scans_in(node) for node in toposort(outputs))
+    if not count:
+        raise GraphError(
+            f"outputs = {[str(v) for v in outputs]}: there is no Scan in this graph. "
+            "pytensor.scan makes none for a constant n_steps of 1; a lab.Loop always does."
+        )
+    return count
+
+
+def _scans_in(node: Apply) -> int:
+    """1 for a Scan; for another operation with a graph inside, the Scans in there."""
+    if is_scan(node):
+        return 1
+    if not isinstance(node.op, HasInnerGraph):
+        return 0
+    return sum(_scans_in(inner) for inner in toposort(inner_graph(node.op)[1]))
+
+
+def _is_to_be_copied(op: Scan, rule: Any) -> bool:
+    """Whether `op` is PyTensor's own, or a loop of ours that shall follow another rule."""
+    if not isinstance(op, TapeScan):
+        return True
+    return rule is not None and op.rule is not rule and op.derivation is None

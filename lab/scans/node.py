@@ -1,0 +1,294 @@
+"""A Scan node as a list of loop variables, and back again.
+
+PyTensor keeps the arguments of a Scan in flat lists, in which seven kinds of variables
+are told apart by counting.  This file is the only one that counts: `read_scan` turns a
+node into `ScanParts`, in which every `LoopVariable` holds its own tape, its outer input
+and output and its inner inputs and outputs; `build_scan` turns parts into a node.
+
+The nodes that it builds are `TapeScan`: Scans whose reverse derivative is ours, and
+which remember the `Derivation` that made them.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from pytensor.graph.basic import Apply, Variable
+from pytensor.graph.op import HasInnerGraph, io_connection_pattern
+from pytensor.graph.replace import clone_replace
+from pytensor.scan.op import Scan, ScanInfo
+
+from lab.errors import GraphError
+from lab.scans.backtraces import without_backtraces
+from lab.scans.names import found_names
+from lab.tape import Kind, Tape
+
+# The orders in which a Scan lists its arguments; all else follows from these.
+OUTER_INPUTS: tuple[Kind, ...] = (
+    Kind.SEQUENCE,
+    Kind.MIT_MOT,
+    Kind.MIT_SOT,
+    Kind.SIT_SOT,
+    Kind.UNTRACED,
+    Kind.NIT_SOT,
+    Kind.PARAMETER,
+)
+INNER_INPUTS: tuple[Kind, ...] = tuple(kind for kind in OUTER_INPUTS if kind is not Kind.NIT_SOT)
+UNINDEXED = (Kind.UNTRACED, Kind.PARAMETER)
+OUTPUTS = (Kind.MIT_MOT, Kind.MIT_SOT, Kind.SIT_SOT, Kind.NIT_SOT, Kind.UNTRACED)
+
+
+@dataclass(frozen=True, eq=False)
+class LoopVariable:
+    """One variable of a loop, seen from outside and from inside.
+
+    `outer_input` is the buffer with its initial values, the sequence, the parameter, or
+    for a nit-sot the number of rows; `outer_output` the filled buffer.  There is one inner
+    input for each read tap, and one inner output for each write tap.  A parameter reads the
+    same slot at every step; an untraced state has a single slot, which is replaced.
+    """
+
+    kind: Kind
+    name: str
+    tape: Tape
+    outer_input: Variable
+    inner_inputs: tuple[Variable, ...] = ()
+    inner_outputs: tuple[Variable, ...] = ()
+    outer_output: Any = None
+
+    @property
+    def reads(self) -> tuple[tuple[int, Variable], ...]:
+        """Pairs of read tap and inner input."""
+        return tuple(zip(self.tape.reads, self.inner_inputs, strict=True))
+
+    @property
+    def writes(self) -> tuple[tuple[int, Variable], ...]:
+        """Pairs of write tap and inner output."""
+        return tuple(zip(self.tape.writes, self.inner_outputs, strict=True))
+
+
+@dataclass(frozen=True, eq=False)
+class ScanParts:
+    """A Scan node, taken apart."""
+
+    name: str
+    n_steps: Variable
+    variables: tuple[LoopVariable, ...]
+    until: Variable | None = None
+    truncate_gradient: int = -1
+    mode: Any = None
+
+    def of_kind(self, *kinds: Kind) -> tuple[LoopVariable, ...]:
+        """The variables of the given kinds, in the order of the node."""
+        return tuple(variable for variable in self.variables if variable.kind in kinds)
+
+    @property
+    def states(self) -> tuple[LoopVariable, ...]:
+        """The variables that feed back through a buffer."""
+        return tuple(variable for variable in self.variables if variable.kind.is_state)
+
+    @property
+    def inner_inputs(self) -> list[Variable]:
+        """All arguments of the step, in PyTensor's order."""
+        return [
+            v for kind in INNER_INPUTS for part in self.of_kind(kind) for v in part.inner_inputs
+        ]
+
+    @property
+    def inner_outputs(self) -> list[Variable]:
+        """All results of the step, in PyTensor's order, the until condition last."""
+        results = [v for kind in OUTPUTS for part in self.of_kind(kind) for v in part.inner_outputs]
+        return results if self.until is None else [*results, self.until]
+
+    @property
+    def outer_inputs(self) -> list[Variable]:
+        """All arguments of the node, in PyTensor's order."""
+        return [self.n_steps, *(variable.outer_input for variable in outer_inputs(self))]
+
+
+class TapeScan(Scan):
+    """A Scan whose reverse derivative is built by `lab.pullback`; otherwise PyTensor's own.
+
+    `variable_names` are the names of its loop variables in the order of `OUTER_INPUTS`,
+    `derivation` is the `lab.Derivation` that built it (None for a loop that is no
+    derivative), `rule` the `lab.PullbackRule` that its own derivative will follow.
+    """
+
+    variable_names: tuple[str, ...] = ()
+    derivation: Any = None
+    rule: Any = None
+
+    def pullback(
+        self,
+        inputs: Sequence[Variable],
+        outputs: Sequence[Variable],
+        output_gradients: Sequence[Variable],
+    ) -> list[Variable]:
+        """The gradients of all inputs; see `lab.pullback`."""
+        from lab.gradients.pullback import pullback  # the two refer to one another
+
+        return pullback(self, inputs, outputs, output_gradients)
+
+    def connection_pattern(self, node: Apply) -> list[list[bool]]:
+        """Which input reaches which output, initial values included.
+
+        PyTensor's own pattern leaves out that a buffer holds its initial values, and so
+        loses derivatives with regard to the start of a delay line.
+        """
+        pattern = super().connection_pattern(node)
+        states = self.info.n_mit_mot + self.info.n_mit_sot + self.info.n_sit_sot
+        for index in range(states):
+            pattern[1 + self.info.n_seqs + index][index] = True
+        return pattern
+
+
+def read_scan(op: Scan, inputs: Sequence[Variable], outputs: Sequence[Variable]) -> ScanParts:
+    """Take a Scan apart: `op` applied to the outer `inputs`, with the outer `outputs`."""
+    info: ScanInfo = op.info
+    inner_inputs, inner_outputs = inner_graph(op)
+    tapes: dict[Kind, list[Tape]] = {
+        Kind.SEQUENCE: [Tape((0,), ())] * info.n_seqs,
+        Kind.MIT_MOT: [
+            Tape(reads, writes)
+            for reads, writes in zip(info.mit_mot_in_slices, info.mit_mot_out_slices, strict=True)
+        ],
+        Kind.MIT_SOT: [Tape(reads, (0,)) for reads in info.mit_sot_in_slices],
+        Kind.SIT_SOT: [Tape(reads, (0,)) for reads in info.sit_sot_in_slices],
+        Kind.UNTRACED: [Tape((-1,), (0,))] * info.n_untraced_sit_sot,
+        Kind.NIT_SOT: [Tape((), (0,))] * info.n_nit_sot,
+        Kind.PARAMETER: [Tape((0,), ())] * info.n_non_seqs,
+    }
+    kinds = [kind for kind in OUTER_INPUTS for _ in tapes[kind]]
+    # given by us, also to a Scan that PyTensor built, or found out
+    names = iter(getattr(op, "variable_names", ()) or found_names(kinds, inputs[1:]))
+    outer = iter(inputs[1:])
+    variables = {
+        kind: [LoopVariable(kind, next(names), tape, next(outer)) for tape in tapes[kind]]
+        for kind in OUTER_INPUTS
+    }
+
+    inner = iter(inner_inputs)
+    for kind in INNER_INPUTS:
+        variables[kind] = [
+            replace(v, inner_inputs=_take(inner, len(v.tape.reads))) for v in variables[kind]
+        ]
+    inner, outer = iter(inner_outputs), iter(outputs)
+    for kind in OUTPUTS:
+        variables[kind] = [
+            replace(
+                v,
+                inner_outputs=_take(inner, len(v.tape.writes)),
+                outer_output=next(outer),
+            )
+            for v in variables[kind]
+        ]
+    for kind in INNER_INPUTS:
+        for variable in variables[kind]:
+            for tap, argument in variable.reads:
+                argument.name = (
+                    variable.name if variable.kind in UNINDEXED else f"{variable.name}[{tap}]"
+                )
+
+    return ScanParts(
+        name=op.name or "scan_fn",
+        n_steps=inputs[0],
+        variables=tuple(v for kind in OUTER_INPUTS for v in variables[kind]),
+        until=next(inner) if info.as_while else None,
+        truncate_gradient=op.truncate_gradient,
+        mode=op.mode,
+    )
+
+
+def build_scan(
+    parts: ScanParts, derivation: Any = None, rule: Any = None, kind: type[Scan] | None = None
+) -> Apply:
+    """The `TapeScan` node for `parts`, whose outer outputs need not be given.
+
+    With `kind` another class of Scan, PyTensor's own for example.
+    """
+    ordered = outer_inputs(parts)
+    tapes = {kind: [v.tape for v in ordered if v.kind is kind] for kind in OUTER_INPUTS}
+    for variable in parts.of_kind(Kind.MIT_MOT):
+        if not variable.tape.reads:
+            raise GraphError(f"{parts.name}: {variable.name} reads no tap; PyTensor needs one.")
+    info = ScanInfo(
+        n_seqs=len(tapes[Kind.SEQUENCE]),
+        mit_mot_in_slices=tuple(tape.reads for tape in tapes[Kind.MIT_MOT]),
+        mit_mot_out_slices=tuple(tape.writes for tape in tapes[Kind.MIT_MOT]),
+        mit_sot_in_slices=tuple(tape.reads for tape in tapes[Kind.MIT_SOT]),
+        sit_sot_in_slices=tuple(tape.reads for tape in tapes[Kind.SIT_SOT]),
+        n_nit_sot=len(tapes[Kind.NIT_SOT]),
+        n_untraced_sit_sot=len(tapes[Kind.UNTRACED]),
+        n_non_seqs=len(tapes[Kind.PARAMETER]),
+        as_while=parts.until is not None,
+    )
+    op = (kind or TapeScan)(
+        parts.inner_inputs,
+        parts.inner_outputs,
+        info,
+        mode=parts.mode,
+        truncate_gradient=parts.truncate_gradient,
+        name=parts.name,
+    )
+    op.variable_names = tuple(v.name for v in ordered)
+    op.derivation = derivation
+    op.rule = rule
+    return op.make_node(*parts.outer_inputs)
+
+
+def outer_inputs(parts: ScanParts) -> list[LoopVariable]:
+    """The variables in the order of the node's outer inputs, of which the step count is first."""
+    return [v for kind in OUTER_INPUTS for v in parts.of_kind(kind)]
+
+
+def outer_outputs(parts: ScanParts, node: Apply) -> dict[LoopVariable, Variable]:
+    """The outer output of every variable that has one, in the `node` built from `parts`."""
+    made = [v for kind in OUTPUTS for v in parts.of_kind(kind)]
+    return dict(zip(made, node.outputs, strict=True))
+
+
+def inner_graph(op: HasInnerGraph) -> tuple[list[Variable], list[Variable]]:
+    """The graph inside `op`, a Scan's step for example, on fresh arguments of its own."""
+    with without_backtraces():
+        if hasattr(op.fgraph, "unfreeze"):  # PyTensor 3.1 and later freeze inner graphs
+            graph = op.fgraph.unfreeze()
+            return list(graph.inputs), list(graph.outputs)
+        arguments = [variable.type() for variable in op.fgraph.inputs]
+        replacements = dict(zip(op.fgraph.inputs, arguments, strict=True))
+        return arguments, clone_replace(op.fgraph.outputs, replace=replacements)
+
+
+def inner_connections(parts: ScanParts) -> dict[Variable, set[Variable]]:
+    """For every result of the step, the arguments that it depends on differentiably."""
+    pattern = io_connection_pattern(parts.inner_inputs, parts.inner_outputs)
+    return {
+        result: {
+            argument
+            for argument, row in zip(parts.inner_inputs, pattern, strict=True)
+            if row[index]
+        }
+        for index, result in enumerate(parts.inner_outputs)
+    }
+
+
+def _take(items: Iterator[Variable], count: int) -> tuple[Variable, ...]:
+    return tuple(next(items) for _ in range(count))
+
+
+def is_scan(node: Apply | None) -> bool:
+    """Whether `node` applies a Scan."""
+    return node is not None and isinstance(node.op, Scan)
+
+
+def stops_by_itself(node: Apply) -> bool:
+    """Whether the Scan of `node` ends on a condition."""
+    return bool(node.op.info.as_while)
+
+
+def settings_text(op: Scan) -> tuple[str, ...]:
+    """What ``Scan(arguments, results, …)`` is told beside its step, as Python would write it."""
+    return (
+        repr(op.info),
+        f"truncate_gradient={op.truncate_gradient!r}",
+        f"name={op.name or 'scan_fn'!a}",
+    )

@@ -1,0 +1,146 @@
+"""What PyTensor's operations are called, and what they index: the names behind `lab.scans.formula`."""
+
+from typing import Any
+
+from pytensor.graph.basic import Apply, Constant, Variable
+from pytensor.tensor.blockwise import Blockwise
+from pytensor.tensor.elemwise import CAReduce, DimShuffle, Elemwise
+
+from lab.expression import STRENGTH
+from lab.scans.buffers import index_entries
+from lab.scans.node import is_scan
+
+PRODUCTS = ("Dot", "MatMul", "Dot22", "BatchedDot")
+# Operations that leave the numbers as they are.
+TRANSPARENT = {"Identity", "TensorCopy", "DeepCopyOp", "SpecifyShape", "TensorFromScalar"}
+TRANSPARENT |= {"ScalarFromTensor", "Assert", "ViewOp", "Reshape", "Unbroadcast"}
+FUNCTIONS = {
+    "Abs": "abs",
+    "ScalarMaximum": "max",
+    "Maximum": "max",
+    "ScalarMinimum": "min",
+    "Minimum": "min",
+    "Switch": "where",
+}
+OPERATORS = {*STRENGTH, "Pow", "Sqr", "Neg", "Reciprocal", "outer", "at", "add_at", "set_at"}
+
+# What an operation on an entry is called if it is on a whole range of them.
+PARTS = {"at": "part", "add_at": "add_to_part", "set_at": "set_part"}
+
+
+def plain_name(node: Apply) -> str:
+    """The name of an operation, of an elementwise one that of what it does to each element."""
+    return type(getattr(node.op, "scalar_op", node.op)).__name__
+
+
+def operation_name(node: Apply, output: Variable) -> str:
+    """What computes `output`, as formulas call it: an operator, or a function with its axes."""
+    name, axes, part = describe(node, output)
+    if name in PARTS and any(isinstance(index, slice) for index in index_parts(node)[2]):
+        return PARTS[name]
+    if name in OPERATORS:
+        return name
+    if name == "DimShuffle":
+        return "transpose" if reshaped(node)[0] else name
+    if name == "Cast":
+        return output.type.dtype
+    if is_scan(node):
+        name = node.op.name or "scan_fn"
+    called = FUNCTIONS.get(name, name.removesuffix("RV").lower())
+    inside = "" if axes is None else f"({', '.join(f'axis={axis}' for axis in axes)})"
+    return f"{called}{inside}" if part is None else f"{called}{inside}[{part}]"
+
+
+def passed_on(node: Apply, output: Variable) -> int | None:
+    """Which input holds the numbers of `output`, if these are only shaped or typed anew."""
+    name, *_ = describe(node, output)
+    if name == "Second":
+        return 1
+    plain = name in TRANSPARENT or name == "Alloc" or (name == "Cast" and not is_lossy(node))
+    return 0 if plain or (name == "DimShuffle" and not reshaped(node)[0]) else None
+
+
+def is_lossy(node: Apply) -> bool:
+    """Whether a cast can change a number: from real or complex to whole ones."""
+    return node.inputs[0].type.dtype[0] in "fc" and node.outputs[0].type.dtype[0] in "iub"
+
+
+def describe(node: Apply, output: Variable) -> tuple[str, tuple[int, ...] | None, int | None]:
+    """The name of an operation, the axes that it reduces, and which of its outputs is meant.
+
+    Axes are None where none are reduced or all of them; the output is None if it is the only
+    one, or that of a random draw.
+    """
+    op = node.op
+    if isinstance(op, Elemwise):
+        return type(op.scalar_op).__name__, None, None
+    if isinstance(op, DimShuffle):
+        return "DimShuffle", None, None
+    if isinstance(op, CAReduce):
+        everything = op.axis is None or len(op.axis) == node.inputs[0].type.ndim
+        return type(op).__name__, None if everything else tuple(op.axis), None
+    core = op.core_op if isinstance(op, Blockwise) else op
+    name = type(core).__name__
+    if name in PRODUCTS:
+        first, second = (v.type.shape for v in node.inputs)
+        outer = output.type.ndim == 2 and first[-1] == 1 and second[0] == 1
+        return ("outer" if outer else "Dot"), None, None
+    if name == "Subtensor":
+        return "at", None, None
+    if name == "IncSubtensor":
+        return ("set_at" if core.set_instead_of_inc else "add_at"), None, None
+    several = len(node.outputs) > 1 and not name.endswith("RV")
+    return name, None, node.outputs.index(output) if several else None
+
+
+def index_parts(node: Apply) -> tuple[Variable, Variable | None, list[Any]]:
+    """What a Subtensor or IncSubtensor indexes, what it puts there, and the indices.
+
+    An index is a variable, or a `slice` of variables.
+    """
+    base, *rest = node.inputs
+    value = None if type(node.op).__name__ == "Subtensor" else rest.pop(0)
+    given = iter(rest)
+
+    def bound(entry: Any) -> Variable | None:
+        return None if entry is None else next(given)
+
+    indices = [
+        slice(bound(entry.start), bound(entry.stop), bound(entry.step))
+        if isinstance(entry, slice)
+        else bound(entry)
+        for entry in index_entries(node)
+    ]
+    return base, value, indices
+
+
+def reshaped(node: Apply) -> tuple[bool, list[str]]:
+    """Whether a DimShuffle reverses the axes, and how numpy would index to the same effect.
+
+    ``[":", "None"]`` adds an axis behind the first, ``["0"]`` drops the first.  New axes in
+    front need no index: broadcasting adds them.
+    """
+    order, count = list(node.op.new_order), node.inputs[0].type.ndim
+    kept = [axis for axis in order if axis != "x"]
+    turned = kept != sorted(kept)
+    while order and order[0] == "x":
+        order.pop(0)
+    dropped = [axis for axis in range(count) if axis not in kept]
+    if dropped and "x" not in order:
+        first = 1 if 0 in dropped and _is_made_up(node.inputs[0]) else 0
+        indices = ["0" if axis in dropped else ":" for axis in range(first, count)]
+    else:
+        indices = ["None" if axis == "x" else ":" for axis in order]
+    while indices and indices[-1] == ":":
+        indices.pop()
+    return turned, indices
+
+
+def _is_made_up(variable: Variable) -> bool:
+    """Whether the first axis of `variable` was only added, so that what is written lacks it."""
+    node = variable.owner
+    if node is None:
+        return isinstance(variable, Constant)
+    if isinstance(node.op, DimShuffle):
+        return node.op.new_order[:1] == ("x",)
+    return isinstance(node.op, Elemwise) and all(map(_is_made_up, node.inputs))

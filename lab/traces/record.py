@@ -1,0 +1,312 @@
+"""From a graph and its inputs to a `Trace`: run it, and give what happened its names.
+
+Which Scan's results a value is made of, with no other Scan in between.
+
+Only numbers count: a Scan whose result merely tells how long a buffer must be feeds nothing.
+"""
+
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from pytensor.graph.basic import Apply, Variable
+from pytensor.graph.traversal import ancestors
+
+from lab.errors import ArgumentError
+from lab.expression import Leaf
+from lab.gradients.derivation import Derivation, ReadingGroup
+from lab.progress import pause
+from lab.records import freeze
+from lab.scans.buffers import rows_of
+from lab.scans.formula import formulas
+from lab.scans.graphs import require_scan
+from lab.scans.node import LoopVariable, ScanParts, outer_inputs
+from lab.scans.operations import plain_name
+from lab.tape import Kind
+from lab.traces import loop_run
+from lab.traces.loop_run import Recording
+from lab.traces.run import run
+from lab.traces.step_values import StepValues, argument_leaves, targets
+from lab.traces.trace import (
+    Access,
+    Axis,
+    Feed,
+    Formula,
+    ParameterTrace,
+    ScanTrace,
+    SequenceTrace,
+    Taken,
+    TapeTrace,
+    Trace,
+)
+
+
+def trace(
+    outputs: Variable | Sequence[Variable],
+    given: Mapping[Variable, Any],
+    also: Iterable[Variable] = (),
+    names: Sequence[str] | None = None,
+) -> Trace:
+    """Run the graph of `outputs` uncompiled and note what its Scans read and write.
+
+    `given` has a value for every input; `also` are further variables to run, whose Scans
+    shall be in the trace, `names` what the values are to be called.  A run of more than a
+    second shows its progress and can be interrupted.  Raises GraphError if there is no Scan,
+    ArgumentError if a value is missing or of the wrong type, or a sequence is too short.
+    """
+    asked: list[Variable] = list(outputs) if isinstance(outputs, list | tuple) else [outputs]
+    extra = list(also)
+    for variable in (*asked, *extra):
+        if not isinstance(variable, Variable):
+            raise ArgumentError(f"outputs: {variable!r} is not a PyTensor variable.")
+    if not isinstance(given, Mapping):
+        raise ArgumentError(f"given = {given!r}: expected a dict of variables and their values.")
+    for variable in given:
+        if not isinstance(variable, Variable):
+            raise ArgumentError(f"given: {variable!r} is not a PyTensor variable.")
+    require_scan([*asked, *extra])
+    values, recordings = run([*asked, *extra], given)
+    index = {recording.node: number for number, recording in enumerate(recordings)}
+    used = set(ancestors(asked))
+    scans: list[ScanTrace] = []
+    axes: dict[Variable, Axis] = {}
+    inside = StepValues()
+    filled: dict[Variable, tuple[int, int]] = {}
+    for number, recording in enumerate(recordings):
+        pause()
+        scan = _scan_trace(recording, values, index, axes, used, filled)
+        variables = list(enumerate(outer_inputs(recording.parts)))
+        made = [(i, v.outer_input) for i, v in variables if v.kind is not Kind.NIT_SOT]
+        scans.append(replace(scan, **inside.of(recording), feeds=feeds(made, filled)))
+        filled |= {v.outer_output: (number, i) for i, v in variables if v.outer_output is not None}
+    results = tuple(freeze(np.array(values[v])) for v in asked)
+    called = tuple(names) if names is not None else tuple(v.name or "" for v in asked)
+    live = (asked, dict(given))
+    return Trace(results, tuple(scans), called, feeds(enumerate(asked), filled), live=live)
+
+
+def _scan_trace(
+    recording: Recording,
+    values: Mapping[Variable, Any],
+    index: Mapping[Apply, int],
+    axes: dict[Variable, Axis],
+    used: set[Variable],
+    filled: Mapping[Variable, tuple[int, int]],
+) -> ScanTrace:
+    parts, node = recording.parts, recording.node
+    derivation = getattr(node.op, "derivation", None)
+    sources: dict[int, LoopVariable] = {}
+    origins: dict[int, tuple[Leaf, ReadingGroup]] = {}
+    if derivation is not None:  # the node's variables stand in the same order as its parts
+        built = enumerate(outer_inputs(derivation.backward))
+        sources = {i: derivation.sources[v] for i, v in built if v in derivation.sources}
+        origins = _origins(derivation)
+    parent = index.get(derivation.parent) if derivation is not None else None
+
+    tapes: list[TapeTrace] = []
+    outputs: list[TapeTrace] = []
+    sequences: list[SequenceTrace] = []
+    parameters: list[ParameterTrace] = []
+    for position, part in enumerate(outer_inputs(parts)):
+        if part.kind is Kind.SEQUENCE:
+            (read,) = recording.reads[part]
+            axis = _sequence_axis(part, sources.get(position), values, axes)
+            axes[part.outer_input] = axis
+            shown = _cut(axis, read.rows)
+            origin, group = origins.get(position, (None, None))
+            taken = _taken(part, read.rows, values, filled) if derivation is None else None
+            held = freeze(read.values)
+            sequences.append(SequenceTrace(part.name, position, held, shown, origin, group, taken))
+            continue
+        if part.kind is Kind.PARAMETER and hasattr(part.outer_input.type, "dtype"):
+            value = freeze(np.array(values[part.outer_input]))
+            parameters.append(ParameterTrace(part.name, position, value))
+        if not part.kind.is_state and part.kind is not Kind.NIT_SOT:
+            continue
+        source = sources.get(position)
+        tape = _tape_trace(recording, part, position, source, used)
+        found = _tape_axis(part, tape, source, axes)
+        if found is not None:
+            axes[part.outer_output] = found
+            tape = replace(tape, axis=found)
+        (outputs if part.kind is Kind.NIT_SOT else tapes).append(tape)
+
+    return ScanTrace(
+        name=parts.name,
+        steps=recording.steps,
+        order=derivation.order if derivation is not None else 0,
+        parent=parent,
+        tapes=tuple(tapes),
+        sequences=tuple(sequences),
+        parameters=tuple(parameters),
+        outputs=tuple(outputs),
+        untraced=tuple(part.name for part in parts.of_kind(Kind.UNTRACED)),
+        inside=(),
+        stopped_early=recording.steps < int(values[parts.n_steps]),
+        live=lambda: _formulas(parts),
+    )
+
+
+def _origins(derivation: Derivation) -> dict[int, tuple[Leaf, ReadingGroup]]:
+    """What of the parent a gradient's sequences bring, and why, by the sequences' numbers."""
+    numbers = {part: i for i, part in enumerate(outer_inputs(derivation.backward))}
+    places = {part: i for i, part in enumerate(outer_inputs(derivation.forward))}
+    return {
+        numbers[r.variable]: (Leaf(r.source.name, r.tap, places[r.source]), r.group)
+        for r in derivation.readings
+    }
+
+
+def _tape_trace(
+    recording: Recording,
+    part: LoopVariable,
+    position: int,
+    source: LoopVariable | None,
+    used: set[Variable],
+) -> TapeTrace:
+    final = np.array(recording.final[part])
+    if part in recording.initial:
+        initial = recording.initial[part]
+        unwritten = recording.unwritten[part]
+    else:
+        initial = np.zeros_like(final)
+        unwritten = np.ones(len(final), dtype=bool)
+
+    def accesses(found: Iterable[loop_run.Access]) -> tuple[Access, ...]:
+        return tuple(
+            Access(
+                a.tap,
+                freeze(a.rows),
+                freeze(a.values),
+                None if a.before is None else freeze(a.before),
+            )
+            for a in found
+        )
+
+    return TapeTrace(
+        name=part.name,
+        argument=position,
+        kind=part.kind,
+        tape=part.tape,
+        initial=freeze(initial),
+        unwritten=freeze(unwritten),
+        reads=accesses(recording.reads.get(part, ())),
+        writes=accesses(recording.writes.get(part, ())),
+        final=freeze(final),
+        gradient_of=source.name if source is not None else None,
+        used=part.outer_output in used,
+    )
+
+
+def _sequence_axis(
+    part: LoopVariable,
+    source: LoopVariable | None,
+    values: Mapping[Variable, Any],
+    axes: Mapping[Variable, Axis],
+) -> Axis:
+    """Of which quantity the sequence was cut, and at which of its indices."""
+    array, rows = rows_of(part.outer_input, values, () if source is None else axes)
+    if source is None:  # a loop of its own, which counts what it is given by itself
+        return Axis(part.name, freeze(rows if array.owner is None else np.arange(len(rows))))
+    known = axes.get(array)
+    if known is None:  # the gradient of an output, row by row
+        known = axes.get(source.outer_output)
+        if known is None or len(known.index) < len(values[array]):
+            return Axis(source.name, freeze(rows))
+    return Axis(known.variable, freeze(known.index[rows]))
+
+
+def _taken(
+    part: LoopVariable,
+    read: np.ndarray,
+    values: Mapping[Variable, Any],
+    filled: Mapping[Variable, tuple[int, int]],
+) -> Taken | None:
+    """Which rows of another Scan's result a loop's sequence is cut from, if it is."""
+    array, rows = rows_of(part.outer_input, values, filled)
+    return Taken(*filled[array], freeze(rows[read])) if array in filled else None
+
+
+def _cut(axis: Axis, rows: np.ndarray) -> Axis:
+    return Axis(axis.variable, freeze(axis.index[rows]))
+
+
+def _tape_axis(
+    part: LoopVariable,
+    tape: TapeTrace,
+    source: LoopVariable | None,
+    axes: Mapping[Variable, Axis],
+) -> Axis | None:
+    """What the rows of a tape belong to.
+
+    The rows of a loop's own state are its values in time.  A gradient's tape holds, last
+    first, the gradients of the rows of its parent's tape; the gradients of a sequence come
+    out in the order of the backward steps.
+    """
+    rows = len(tape.initial)
+    if source is None:
+        if part.kind is Kind.MIT_MOT:
+            return None
+        return Axis(part.name, freeze(np.arange(rows)))
+    if source.kind is Kind.PARAMETER:
+        return None
+    known = axes.get(source.outer_output if source.kind.is_state else source.outer_input)
+    if known is None or len(known.index) < rows:
+        return None
+    return Axis(known.variable, freeze(known.index[:rows][::-1]))
+
+
+def _formulas(parts: ScanParts) -> tuple[Formula, ...]:
+    """The formulas of everything that a step writes, simplified."""
+    written = list(targets(parts))
+    expressions = formulas([result for _, result in written], argument_leaves(parts))
+    return tuple(
+        Formula(target, expression)
+        for (target, _), expression in zip(written, expressions, strict=True)
+    )
+
+
+# How many inputs of an operation, from which one on, hold numbers that its result depends on.
+NUMBERS = {
+    "Shape": slice(0),
+    "Shape_i": slice(0),
+    "AllocEmpty": slice(0),
+    "Alloc": slice(0, 1),
+    "Second": slice(1, None),
+}
+
+
+def feeds(
+    made: Iterable[tuple[int, Variable]], filled: Mapping[Variable, tuple[int, int]]
+) -> tuple[Feed, ...]:
+    """What the numbered variables `made` are computed from.
+
+    `filled` has, for the outputs of Scans, the number of the Scan and of its variable.
+    """
+    found = (
+        Feed(into, *filled[source])
+        for into, variable in made
+        for source in sources(variable, filled)
+    )
+    return tuple(sorted(found, key=lambda feed: (feed.into, feed.scan, feed.variable)))
+
+
+def sources(variable: Variable, filled: Container[Variable]) -> Iterator[Variable]:
+    """Those of `filled` that `variable` is computed from, the nearest on every way."""
+    seen, waiting = {variable}, [variable]
+    while waiting:
+        found = waiting.pop()
+        if found in filled:
+            yield found
+            continue
+        more = [v for v in _number_inputs(found) if v not in seen]
+        seen.update(more)
+        waiting += more
+
+
+def _number_inputs(variable: Variable) -> Sequence[Variable]:
+    if variable.owner is None:
+        return ()
+    used = NUMBERS.get(plain_name(variable.owner), slice(None))
+    return variable.owner.inputs[used]

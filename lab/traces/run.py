@@ -1,0 +1,252 @@
+"""Running a graph uncompiled: node by node, and every Scan step by step.
+
+Nothing is compiled and nothing rewritten, so that the numbers are those of the graph as
+it was built, and every intermediate value can be seen.  For each Scan the run leaves a
+`Recording` with what every step read and wrote, in arrays over steps.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from copy import deepcopy
+from typing import Any
+
+import numpy as np
+from pytensor.compile.builders import OpFromGraph
+from pytensor.compile.sharedvalue import SharedVariable
+from pytensor.graph.basic import Apply, Constant, Variable
+from pytensor.graph.traversal import toposort
+
+from lab.errors import ArgumentError, GraphError, first_line
+from lab.progress import Progress, pause
+from lab.scans.backtraces import without_backtraces
+from lab.scans.buffers import unwritten_rows
+from lab.scans.node import ScanParts, inner_graph, is_scan, read_scan
+from lab.traces.loop_run import LoopRun, Recording, refuse_unwritten
+
+# What the operations of a graph raise when their inputs do not fit.
+FAILURES = (AssertionError, IndexError, TypeError, ValueError, np.linalg.LinAlgError)
+
+Cell = list[Any]  # with one entry, as PyTensor's thunks have it
+
+
+class Ready:
+    """What the runs of one graph have in common: its Scans and inner graphs, taken apart once."""
+
+    def __init__(self) -> None:
+        self.steps: dict[Apply, _Step] = {}
+        self.graphs: dict[Apply, tuple[list[Variable], list[Variable]]] = {}
+        self.thunks: dict[Apply, tuple[Callable[[], Any], list[Cell], list[Cell]]] = {}
+
+    def step(self, node: Apply) -> "_Step":
+        """The step of a Scan."""
+        if node not in self.steps:
+            self.steps[node] = _Step(read_scan(node.op, node.inputs, node.outputs))
+        return self.steps[node]
+
+    def graph(self, node: Apply) -> tuple[list[Variable], list[Variable]]:
+        """The arguments and results of an OpFromGraph."""
+        if node not in self.graphs:
+            self.graphs[node] = inner_graph(node.op)
+        return self.graphs[node]
+
+    def perform(self, node: Apply, inputs: Sequence[Any]) -> list[Any]:
+        """What any other node computes from `inputs`."""
+        if node not in self.thunks:
+            self.thunks[node] = _thunk(node)
+        thunk, sources, targets = self.thunks[node]
+        for cell, value in zip(sources, inputs, strict=True):
+            cell[0] = value
+        for cell in targets:  # what is in them is a result of an earlier run
+            cell[0] = None
+        try:
+            thunk()
+        except FAILURES as error:
+            raise GraphError(f"{node.op}: {first_line(error)}") from error
+        return [cell[0] for cell in targets]
+
+
+def run(
+    outputs: Sequence[Variable],
+    given: Mapping[Variable, Any],
+    record: bool = True,
+    ready: Ready | None = None,
+) -> tuple[dict[Variable, Any], list[Recording]]:
+    """The values of all variables that `outputs` depend on, and what happened in the Scans.
+
+    Who runs a graph several times saves time with one `Ready` for all of its runs.
+    """
+    values = {variable: checked(variable, value) for variable, value in given.items()}
+    recordings: list[Recording] = []
+    progress = Progress()
+    try:
+        with without_backtraces():
+            _run_nodes(outputs, values, recordings if record else None, progress, ready or Ready())
+    finally:
+        progress.close()
+    return values, recordings
+
+
+def checked(variable: Variable, value: Any) -> Any:
+    """`value` as what `variable` holds; generators are copied, since a run advances them."""
+    if not hasattr(variable.type, "dtype"):
+        return deepcopy(value)
+    array = np.asarray(value)
+    whole_numbers = variable.type.dtype[0] in "iu" and array.dtype.kind in "fc"
+    try:
+        if value is None or (whole_numbers and not np.all(array == np.round(array))):
+            raise ValueError
+        return variable.type.filter(array, strict=False, allow_downcast=True)
+    except (TypeError, ValueError) as error:
+        raise ArgumentError(
+            f"given: {variable} is of type {variable.type} and cannot be {value!r}."
+        ) from error
+
+
+def _run_nodes(
+    outputs: Sequence[Variable],
+    values: dict[Variable, Any],
+    recordings: list[Recording] | None,
+    progress: Progress,
+    ready: Ready,
+) -> None:
+    nodes = list(toposort(outputs, blockers=set(values)))
+    for variable in dict.fromkeys(v for node in nodes for v in node.inputs) | dict.fromkeys(
+        outputs
+    ):
+        if variable in values or variable.owner is not None:
+            continue
+        if isinstance(variable, Constant):
+            values[variable] = variable.data
+        elif isinstance(variable, SharedVariable):
+            values[variable] = variable.get_value(borrow=False)
+        else:
+            raise ArgumentError(f"given: there is no value for {variable} ({variable.type}).")
+    for node in nodes:
+        pause()
+        if all(v in values for v in node.outputs):
+            continue
+        inputs = [values[v] for v in node.inputs]
+        if is_scan(node):
+            results = _run_scan(node, inputs, values, recordings, progress, ready)
+        elif isinstance(node.op, OpFromGraph):
+            results = _run_inner(node, inputs, progress, ready, values, recordings)
+        else:
+            results = ready.perform(node, inputs)
+        values.update(zip(node.outputs, results, strict=True))
+
+
+def _run_inner(
+    node: Apply,
+    inputs: list[Any],
+    progress: Progress,
+    ready: Ready,
+    outer: dict[Variable, Any] | None = None,
+    recordings: list[Recording] | None = None,
+) -> list[Any]:
+    """An OpFromGraph, run in place: it would compile itself.  Its values join `outer`."""
+    arguments, results = ready.graph(node)
+    values = dict(zip(arguments, inputs, strict=True))
+    _run_nodes(results, values, recordings, progress, ready)
+    if outer is not None:
+        outer.update(values)
+    return [values[v] for v in results]
+
+
+def _thunk(
+    node: Apply, storage: dict[Variable, Cell] | None = None
+) -> tuple[Callable[[], Any], list[Cell], list[Cell]]:
+    """A function that runs `node` in Python, and the cells of its inputs and outputs."""
+    cells = {} if storage is None else storage
+    for variable in (*node.inputs, *node.outputs):
+        cells.setdefault(variable, [None])
+    computed = {v: [True] for v in node.inputs} | {v: [False] for v in node.outputs}
+    thunk = node.op.make_thunk(node, cells, computed, [], "py")
+    return thunk, [cells[v] for v in node.inputs], [cells[v] for v in node.outputs]
+
+
+class _Step:
+    """The step of a Scan, ready to be run again and again over the same cells."""
+
+    def __init__(self, parts: ScanParts) -> None:
+        self.parts, self.name, self.results = parts, parts.name, parts.inner_outputs
+        self.ready, self.progress = Ready(), Progress()
+        self.cells: dict[Variable, Cell] = {v: [None] for v in parts.inner_inputs}
+        self.nodes = list(toposort(self.results))
+        self.shared: list[SharedVariable] = []
+        for variable in (v for node in self.nodes for v in node.inputs):
+            if isinstance(variable, Constant):
+                self.cells[variable] = [variable.data]
+            elif isinstance(variable, SharedVariable):
+                self.cells[variable] = [None]
+                self.shared.append(variable)
+        for result in self.results:
+            if isinstance(result, Constant):
+                self.cells[result] = [result.data]
+        self.calls = [self._call(node) for node in self.nodes]
+
+    def begin(self, progress: Progress) -> None:
+        """Be as new for a run of the loop, with what shared variables hold now."""
+        self.progress = progress
+        for result in (v for node in self.nodes for v in node.outputs):
+            self.cells[result][0] = None
+        for variable in self.shared:
+            self.cells[variable][0] = variable.get_value(borrow=False)
+
+    def _call(self, node: Apply) -> Callable[[], Any]:
+        for variable in (*node.inputs, *node.outputs):
+            self.cells.setdefault(variable, [None])
+        if not is_scan(node) and not isinstance(node.op, OpFromGraph):
+            return _thunk(node, self.cells)[0]
+        run_inner = _run_scan_quietly if is_scan(node) else _run_inner
+
+        def call() -> None:
+            inputs = [self.cells[v][0] for v in node.inputs]
+            results = run_inner(node, inputs, self.progress, self.ready)
+            for variable, value in zip(node.outputs, results, strict=True):
+                self.cells[variable][0] = value
+
+        return call
+
+    def __call__(self) -> None:
+        done = 0
+        try:
+            for call in self.calls:
+                call()
+                done += 1
+        except FAILURES as error:
+            raise GraphError(
+                f"{self.name}: {self.nodes[done].op} in its step: {first_line(error)}"
+            ) from error
+
+    def inner(self) -> list[Variable]:
+        """What a step computes: the outputs of all its nodes that are arrays."""
+        return [v for node in self.nodes for v in node.outputs if hasattr(v.type, "dtype")]
+
+
+def _run_scan_quietly(
+    node: Apply, inputs: list[Any], progress: Progress, ready: Ready
+) -> list[Any]:
+    return _run_scan(node, inputs, {}, None, progress, ready)
+
+
+def _run_scan(
+    node: Apply,
+    inputs: list[Any],
+    values: Mapping[Variable, Any],
+    recordings: list[Recording] | None,
+    progress: Progress,
+    ready: Ready,
+) -> list[Any]:
+    """Step through a Scan as PyTensor does, and note what every step reads and writes."""
+    step = ready.step(node)
+    step.begin(progress)
+    parts = step.parts
+    loop = LoopRun(node, parts, dict(zip(node.inputs, inputs, strict=True)))
+    if recordings is not None:
+        loop.blank({part: unwritten_rows(part.outer_input, values) for part in parts.states})
+    numbers = progress.steps(parts.name, loop.n_steps)
+    recording = loop.run(step, numbers, keep=recordings is not None)
+    if recordings is not None:
+        refuse_unwritten(recording)
+        recordings.append(recording)
+    final = {part.outer_output: value for part, value in recording.final.items()}
+    return [final[v] for v in node.outputs]

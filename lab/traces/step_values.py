@@ -1,0 +1,152 @@
+"""The step of a Scan as a graph of operations with their values, and what of it is repeated.
+
+A gradient's step often needs what the forward step has computed.  If that is a result of
+the step, its recorded value is read; all else is computed once more.  The same operation on
+the same values is the same computation, which is how repetitions are found here.
+"""
+
+from collections.abc import Iterator, Set
+from dataclasses import dataclass, field
+from typing import TypedDict
+
+import numpy as np
+from pytensor.graph.basic import Apply, Constant, Variable
+
+from lab.expression import Leaf, Number
+from lab.gradients.derivation import Derivation, ReadingGroup
+from lab.records import freeze
+from lab.scans.formula import written
+from lab.scans.node import LoopVariable, ScanParts, outer_inputs
+from lab.scans.operations import operation_name, passed_on, plain_name
+from lab.tape import Kind
+from lab.traces.loop_run import Recording
+from lab.traces.trace import Source, StepResult, StepValue
+
+
+class Inside(TypedDict):
+    """The fields of a `ScanTrace` that tell of its step."""
+
+    inside: tuple[StepValue, ...]
+    results: tuple[StepResult, ...]
+
+
+def argument_leaves(parts: ScanParts) -> dict[Variable, Leaf]:
+    """What the arguments of a step are: a variable, its number, and the tap of a state."""
+    return {
+        argument: Leaf(part.name, tap if part.kind.is_state else None, number)
+        for number, part in enumerate(outer_inputs(parts))
+        for tap, argument in (part.reads if part.inner_inputs else ())
+    }
+
+
+def targets(parts: ScanParts) -> Iterator[tuple[Leaf, Variable]]:
+    """What a step writes: the variable and its tap, and the result that is written there."""
+    for number, part in enumerate(outer_inputs(parts)):
+        if part.kind.is_state or part.kind is Kind.NIT_SOT:
+            for tap, result in part.writes:
+                yield Leaf(part.name, tap, number), result
+
+
+@dataclass
+class StepValues:
+    """The insides of all Scans of a trace, one after the other.
+
+    `_numbers` has the same number for two variables of any steps that are known to hold the
+    same value at corresponding steps.
+    """
+
+    _seen: dict[object, int] = field(default_factory=dict)
+    _numbers: dict[Variable, int] = field(default_factory=dict)
+    _done: dict[Apply, Recording] = field(default_factory=dict)
+
+    def of(self, recording: Recording) -> Inside:
+        """The inside of one Scan; that of the Scan that it differentiates comes before it."""
+        parts = recording.parts
+        derivation: Derivation | None = getattr(recording.node.op, "derivation", None)
+        parent = self._done.get(derivation.parent) if derivation is not None else None
+        if derivation is not None and parent is not None:
+            self._match(derivation, parts, parent.parts)
+        known = {}
+        if parent is not None:
+            known = {self._numbers[v]: i for i, v in reversed(list(enumerate(parent.inside)))}
+        places: dict[Variable, Source] = dict(argument_leaves(parts))
+
+        def source(variable: Variable) -> Source:
+            if isinstance(variable, Constant):
+                return Number(written(variable.data))
+            if variable not in places:  # a generator that was drawn from, or shared memory
+                name = "generator" if variable.owner else variable.name or str(variable)
+                others = sum(isinstance(v, Leaf) and v.argument < 0 for v in places.values())
+                places[variable] = Leaf(f"{name} {others + 1}", None, -1)
+            return places[variable]
+
+        found = []
+        fixed, unwritten = set[Variable](), set[Variable]()
+        for number, (variable, values) in enumerate(recording.inside.items()):
+            node = variable.owner
+            self._learn(variable)
+            if all(v in fixed or isinstance(v, Constant) for v in node.inputs):
+                fixed.add(variable)  # the same at every step: no work that could be saved
+            if _is_unwritten(node, unwritten):
+                unwritten.add(variable)
+                values = np.empty(0)
+            repeats = None if variable in fixed else known.get(self._numbers[variable])
+            found.append(
+                StepValue(
+                    operation_name(node, variable),
+                    tuple(source(v) for v in node.inputs),
+                    freeze(values),
+                    passed_on(node, variable),
+                    repeats,
+                )
+            )
+            places[variable] = number
+        self._done[recording.node] = recording
+        results = [StepResult(target, source(result)) for target, result in targets(parts)]
+        if parts.until is not None:
+            results.append(StepResult(None, source(parts.until)))
+        return Inside(inside=tuple(found), results=tuple(results))
+
+    def _match(self, derivation: Derivation, parts: ScanParts, parent: ScanParts) -> None:
+        """Give the arguments that hold a value of the parent's step the number of that value."""
+        held = {r.variable: (r.group, r.source, r.tap) for r in derivation.readings}
+        places = {part: number for number, part in enumerate(outer_inputs(derivation.forward))}
+        above = outer_inputs(parent)
+        for built, part in zip(outer_inputs(derivation.backward), outer_inputs(parts), strict=True):
+            if built in held:
+                group, source, tap = held[built]
+                there = _value_of(above[places[source]], group, tap)
+            elif built in places:  # a parameter, which is handed on
+                there = above[places[built]].inner_inputs[0]
+            else:
+                continue
+            if there is not None:
+                self._numbers[part.inner_inputs[0]] = self._number_of(there)
+
+    def _learn(self, variable: Variable) -> None:
+        node = variable.owner
+        inputs = tuple(self._number_of(v) for v in node.inputs)
+        key = (node.op, inputs, node.outputs.index(variable))
+        self._numbers[variable] = self._seen.setdefault(key, len(self._seen))
+
+    def _number_of(self, variable: Variable) -> int:
+        if variable not in self._numbers:
+            key = variable.signature() if isinstance(variable, Constant) else variable
+            self._numbers[variable] = self._seen.setdefault(key, len(self._seen))
+        return self._numbers[variable]
+
+
+def _is_unwritten(node: Apply, unwritten: Set[Variable]) -> bool:
+    """Whether the result of `node` holds what lay in memory, which is never twice the same."""
+    name = plain_name(node)
+    return name == "AllocEmpty" or (name == "IncSubtensor" and node.inputs[0] in unwritten)
+
+
+def _value_of(part: LoopVariable, group: ReadingGroup, tap: int) -> Variable | None:
+    """The variable of the parent's step that a reading brings; None for what is none of them.
+
+    That is the gradient of an output, or what a Scan that is not ours cuts out in its own way.
+    """
+    if group is ReadingGroup.NIT_SOT_GRADIENT:
+        return None
+    return dict(part.writes if group is ReadingGroup.RESULT else part.reads).get(tap)

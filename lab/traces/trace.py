@@ -1,0 +1,285 @@
+"""What every Scan of a graph read and wrote, at every step, as frozen data.
+
+    >>> trace = lab.trace(gradient, given={x0: 0.95})
+    >>> trace.outputs[0], trace.scans[1].tapes[0].writes[0].values
+
+A `Trace` is plain data: it can be compared, stored as JSON, and drawn.  Only `verify` and,
+until they have been asked for once, the formulas look back at the graph behind it.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from lab import records
+from lab.errors import ArgumentError, LabError
+from lab.expression import Expression, Leaf, Number
+from lab.gradients.derivation import ReadingGroup
+from lab.records import cached_property, same
+from lab.tape import Kind, Tape
+from lab.traces.verify import compare_with_compiled
+
+
+@records.record
+@dataclass(frozen=True, eq=False)
+class Axis:
+    """What the rows of an array stand for: row i is ``variable[index[i]]``."""
+
+    variable: str
+    index: np.ndarray
+
+    __eq__ = same
+
+    @cached_property
+    def rows(self) -> Mapping[int, int]:
+        """The row in which an index stands."""
+        return {index: row for row, index in enumerate(self.index.tolist())}
+
+
+@records.record
+@dataclass(frozen=True, eq=False)
+class Access:
+    """All reads, or all writes, at one tap: the rows and the values, one for each step.
+
+    `before` is what stood in the rows before they were written (None for reads).
+    """
+
+    tap: int
+    rows: np.ndarray
+    values: np.ndarray
+    before: np.ndarray | None = None
+
+    __eq__ = same
+
+
+@records.record
+@dataclass(frozen=True, eq=False)
+class TapeTrace:
+    """One tape: its taps, its initial contents, and every read and write.
+
+    `argument` is its number among the Scan's arguments, by which formulas refer to it.
+    `unwritten` marks the rows of `initial` that were allocated and never filled; zeros stand
+    for them.  `axis`
+    tells which quantity a row belongs to, if it is known.  `gradient_of` names the variable
+    of the parent loop whose gradient the tape holds.  `used` tells whether the filled tape
+    goes on to the result.
+    """
+
+    name: str
+    argument: int
+    kind: Kind
+    tape: Tape
+    initial: np.ndarray
+    unwritten: np.ndarray
+    reads: tuple[Access, ...]
+    writes: tuple[Access, ...]
+    final: np.ndarray
+    axis: Axis | None = None
+    gradient_of: str | None = None
+    used: bool = True
+
+    __eq__ = same
+
+    @property
+    def is_total(self) -> bool:
+        """Whether the tape only sums up, step by step, the gradient of a parameter."""
+        return self.kind is Kind.SIT_SOT and self.gradient_of is not None
+
+    def position(self, row: int) -> int:
+        """The position of a row of the array."""
+        return row - self.tape.origin
+
+    def contents(self, step: int) -> np.ndarray:
+        """The whole tape after `step`; before the first step for -1."""
+        held = self.initial.copy()
+        for number in range(step + 1):
+            for write in self.writes:
+                held[write.rows[number]] = write.values[number]
+        return held
+
+
+@records.record
+@dataclass(frozen=True, eq=False)
+class Taken:
+    """Of which Scan, and of which of its variables by number, step s reads row ``rows[s]``."""
+
+    scan: int
+    variable: int
+    rows: np.ndarray
+
+    __eq__ = same
+
+
+@records.record
+@dataclass(frozen=True, eq=False)
+class SequenceTrace:
+    """One sequence: the value that each step read; `axis` tells of what, and at which index.
+
+    A gradient reads what the loop that it differentiates had read or computed: `source` is
+    that variable of the parent and its tap, `group` why it is read.  A loop may read what
+    another loop has computed: `taken` tells from where.
+    """
+
+    name: str
+    argument: int
+    values: np.ndarray
+    axis: Axis
+    source: Leaf | None = None
+    group: ReadingGroup | None = None
+    taken: "Taken | None" = None
+
+    __eq__ = same
+
+
+@records.record
+@dataclass(frozen=True, eq=False)
+class ParameterTrace:
+    """A value that every step reads."""
+
+    name: str
+    argument: int
+    value: np.ndarray
+
+    __eq__ = same
+
+
+Source = int | Leaf | Number  # another value of the step by its number, an argument, a constant
+
+
+@records.record
+@dataclass(frozen=True, eq=False)
+class StepValue:
+    """What one operation inside the step computed, over all steps.
+
+    `values` are empty if they are too many, change their shape, or hold unwritten memory.
+    `operation` is its name as in a formula.  `passes` is the input whose numbers it hands on
+    as they are, for one that only changes shape or type.  `repeats` is the number of the
+    value of the parent's step that is computed here once more, from the same values.
+    """
+
+    operation: str
+    inputs: tuple[Source, ...]
+    values: np.ndarray
+    passes: int | None = None
+    repeats: int | None = None
+
+    __eq__ = same
+
+
+@records.record
+@dataclass(frozen=True)
+class StepResult:
+    """What a step writes at a tap: `target` is a variable and its write tap.
+
+    A target of None is the condition on which the loop stops.
+    """
+
+    target: Leaf | None
+    source: Source
+
+
+@records.record
+@dataclass(frozen=True)
+class Feed:
+    """The filled tape or output `variable` of Scan `scan`, as what another value is made of.
+
+    `into` is the number of the argument of a Scan, or of an output of the trace, that is
+    computed from its numbers with no other Scan in between.
+    """
+
+    into: int
+    scan: int
+    variable: int
+
+
+@records.record
+@dataclass(frozen=True)
+class Formula:
+    """What a step writes: `target` (a variable and its write tap) and the expression."""
+
+    target: Leaf
+    expression: Expression
+
+
+@records.record
+@dataclass(frozen=True, eq=False)
+class ScanTrace:
+    """One Scan: its variables over all steps.
+
+    `order` is 0 for a loop and k for a Scan that a k-th derivative made; `parent` is the
+    index in the trace of the Scan that this one differentiates.  `inside` are the operations
+    of the step, each after those that it uses, `results` what it writes, one for every write
+    tap in the order of the arguments; `feeds` are the Scans that its arguments come from.
+    """
+
+    name: str
+    steps: int
+    order: int
+    parent: int | None
+    tapes: tuple[TapeTrace, ...]
+    sequences: tuple[SequenceTrace, ...]
+    parameters: tuple[ParameterTrace, ...]
+    outputs: tuple[TapeTrace, ...]
+    untraced: tuple[str, ...]
+    inside: tuple[StepValue, ...]
+    results: tuple[StepResult, ...] = ()
+    feeds: tuple[Feed, ...] = ()
+    stopped_early: bool = False
+    live: Any = field(default=None, repr=False, compare=False)
+
+    __eq__ = same
+
+    def variable(self, leaf: Leaf) -> "TapeTrace | SequenceTrace | ParameterTrace | None":
+        """The variable that a leaf of a formula reads or writes."""
+        groups = (self.sequences, self.tapes, self.outputs, self.parameters)
+        found = (v for group in groups for v in group if v.argument == leaf.argument)
+        return next(found, None)
+
+    @cached_property
+    def formulas(self) -> tuple[Formula, ...]:
+        """One formula for every tap that a step writes, in the order of the tapes."""
+        return self.live() if self.live is not None else ()
+
+
+@records.record
+@dataclass(frozen=True, eq=False)
+class Trace:
+    """The run of a graph: the values asked for, and every Scan in the order in which they ran.
+
+    `names` are those of `outputs`, empty where a value has none; `feeds` tells from which
+    Scans they are computed.
+    """
+
+    outputs: tuple[np.ndarray, ...]
+    scans: tuple[ScanTrace, ...]
+    names: tuple[str, ...] = ()
+    feeds: tuple[Feed, ...] = ()
+    live: Any = field(default=None, repr=False, compare=False)
+
+    __eq__ = same
+
+    def verify(self, mode: str = "FAST_COMPILE") -> float:
+        """The largest difference to the same graph, compiled and run by PyTensor.
+
+        Differences are absolute, and relative where values exceed 1.  `mode` is a PyTensor
+        compilation mode.  Raises LabError for a trace that was read from JSON, which has no
+        graph, and where PyTensor fails to compile or run the graph.
+        """
+        if self.live is None:
+            raise LabError("verify: this trace was read from JSON and has no graph to compile.")
+        outputs, given = self.live
+        return compare_with_compiled(outputs, given, self.outputs, mode)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain dicts, lists, strings and numbers."""
+        return records.to_json(self)
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> "Trace":
+        """The inverse of `to_json`."""
+        found = records.from_json(data)
+        if not isinstance(found, cls):
+            raise ArgumentError("from_json: this is not a stored trace.")
+        return found

@@ -1,0 +1,172 @@
+"""The site in Chromium: from file://, with the network cut, light and dark, wide and narrow."""
+
+import re
+
+import colours
+import pytest
+from in_browser import CHROMIUM
+from sites import small_site
+
+import visual
+from lab.loops import gallery
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium: no page is opened"),
+]
+
+
+@pytest.fixture
+def opened(browser):
+    """Opens pages of the site; none may ask for anything else, or complain."""
+    contexts, told, asked = [], [], []
+
+    def open_page(name, width=1200, **options):
+        context = browser.new_context(
+            offline=True, viewport={"width": width, "height": 800}, **options
+        )
+        contexts.append(context)
+        page = context.new_page()
+        page.on("console", lambda message: told.append(message.text))
+        page.on("pageerror", lambda error: told.append(str(error)))
+        page.on("request", lambda request: asked.append(request.url))
+        page.goto((small_site() / name).as_uri())
+        return page
+
+    yield open_page
+    for context in contexts:
+        context.close()
+    assert told == []
+    assert all(re.fullmatch(r"file://\S+\.html(#\S*)?", url) for url in asked), asked
+
+
+def test_exercises_of_a_page_have_their_own_answers(opened):
+    page = opened("02_second.html")
+    exercises = page.locator(".exercise")
+    verdicts = page.locator(".verdict")
+    assert exercises.count() == 5
+    for number, (typed, outcome) in enumerate(
+        [
+            ("1", "Right."),  # step 0 of the gradient writes at tap 1
+            ("1000", "Wrong."),
+            ("0, 1", "Wrong."),  # taps: -1 turned around is 1, and nothing else
+            ("2", "Right."),  # the loop and its gradient
+        ]
+    ):
+        exercises.nth(number).locator("input").fill(typed)
+        exercises.nth(number).locator("[type=submit]").click()
+        assert verdicts.nth(number).text_content().startswith(outcome), number
+    exercises.nth(4).get_by_label("yes").check()  # 0.9 times 0.9 is 0.81
+    exercises.nth(4).locator("[type=submit]").click()
+    assert verdicts.nth(4).text_content() == "Right. 0.81 is."
+    assert page.locator(".score").text_content() == "6 of 10 points; 3 of 5 answered."
+    page.locator(".again").click()
+    assert page.locator(".score").text_content() == "0 of 10 points; 0 of 5 answered."
+
+
+def test_pictures_are_walked_through_each_by_itself(opened):
+    page = opened("01_square.html")
+    first, second = page.locator("[data-scantape]").nth(0), page.locator("[data-scantape]").nth(1)
+    count = "e => [...e.querySelectorAll('[data-step]')].filter(p => p.style.opacity).length"
+    assert first.locator(".scantape-moment").text_content().startswith("all ")
+    assert first.evaluate(count) == 0
+    first.locator("[aria-label='next step']").click()
+    assert first.locator(".scantape-moment").text_content().startswith("1 of ")
+    assert first.evaluate(count) > 0
+    assert second.evaluate(count) == 0
+    first.locator("[aria-label='all steps']").click()
+    assert first.evaluate(count) == 0
+    linked = opened("02_second.html").locator("[data-at]").first
+    assert linked.locator(".scantape-moment").text_content() == "2 of 8: 1 · rnn, step 1"
+    assert linked.evaluate(count) > 0
+    linked.locator("[aria-label='all steps']").click()
+    assert linked.locator(".scantape-moment").text_content() == "all 8 steps"
+    assert linked.evaluate(count) == 0
+
+
+def test_the_contents_can_be_searched(opened):
+    page = opened("index.html")
+    shown = page.locator(".contents li:visible > a")
+    everything = shown.count()
+    for typed, links in {
+        "tapestry": ["Everything a lesson can hold"],
+        "gradient guess": ["What is the gradient of a loop?"],
+        "WORKBENCH controls": ["Everything a lesson can hold", "A workbench"],
+        "kaleidoscope": [],  # only in a solution
+        "<b>": [],
+    }.items():
+        page.get_by_label("Search the lessons").fill(typed)
+        assert shown.all_text_contents() == links, typed
+        told = page.locator(".found").text_content()
+        assert told.startswith("Nothing found." if not links else "1 section in 1 lesson")
+    page.get_by_label("Search the lessons").fill("tapestry")
+    assert page.locator(".excerpt mark").text_content() == "tapestry"
+    page.get_by_label("Search the lessons").fill("")
+    assert shown.count() == everything
+    shown.nth(0).click()
+    assert page.title() == "What is the gradient of a loop? · Scantape"
+
+
+COLOURS = """(svg) => [...svg.querySelectorAll('rect, path, text')].map(shape => {
+    const style = getComputedStyle(shape);
+    return [shape.tagName, style.fill, style.stroke].join(' ');
+})"""
+
+
+@pytest.mark.parametrize("kind", ["unrolled", "tapes", "stepgraph"])
+def test_a_dark_screen_shows_the_colours_of_the_dark_theme(browser, kind):
+    loop = gallery.loops["rnn"]
+    light, dark = (visual.draw(loop, kind, theme).svg() for theme in ("light", "dark"))
+    page = browser.new_page(color_scheme="dark")
+    page.set_content(
+        f"<style>@media (prefers-color-scheme:dark){{{colours.style()}}}</style>"
+        f"<div class='light'>{light}</div><div>{dark}</div>"
+    )
+    found, wanted = (page.locator("svg").nth(n).evaluate(COLOURS) for n in (0, 1))
+    page.close()
+    assert len(found) == len(wanted) > 10
+    different = {(a, b) for a, b in zip(found, wanted, strict=True) if a != b}
+    assert {pair for pair in different if not shared(*pair)} == set()
+
+
+def shared(found, wanted):
+    """Whether roles that share a light colour have two dark ones that hardly differ."""
+    first, second = (list(map(int, re.findall(r"\d+", words))) for words in (found, wanted))
+    return len(first) == len(second) and all(
+        abs(a - b) <= 28 for a, b in zip(first, second, strict=True)
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "scheme"),
+    [("index.html", "dark"), ("02_second.html", "light"), ("02_second.html", "dark")],
+)
+def test_a_screen_reader_finds_nothing_wrong(opened, name, scheme):
+    from axe_playwright_python.sync_playwright import Axe
+
+    page = opened(name, color_scheme=scheme, bypass_csp=True)
+    found = Axe().run(page).response["violations"]
+    assert [f"{v['id']}: {v['help']} {v['nodes'][0]['html'][:200]}" for v in found] == []
+
+
+def test_lines_are_readable_and_nothing_is_wider_than_the_screen(opened):
+    lines = """() => { const p = [...document.querySelectorAll('main > p')].sort(
+        (a, b) => b.textContent.length - a.textContent.length)[0];
+        const range = document.createRange(); range.selectNodeContents(p);
+        const tops = new Set([...range.getClientRects()].map(box => Math.round(box.bottom / 8)));
+        return p.textContent.length / tops.size; }"""
+    wide = opened("01_square.html")
+    assert 55 <= wide.evaluate(lines) <= 78
+    for name in ("01_square.html", "02_second.html", "index.html"):
+        narrow = opened(name, width=360)
+        assert narrow.evaluate("document.documentElement.scrollWidth") <= 360
+
+
+def test_on_paper_the_controls_are_gone_and_pictures_fit(opened):
+    page = opened("02_second.html", width=700, color_scheme="dark")
+    page.emulate_media(media="print", color_scheme="dark")
+    assert page.locator("nav:visible, .scantape-bar:visible, form:visible").count() == 0
+    assert page.locator(".by-day svg").is_visible()
+    widths = "[...document.querySelectorAll('svg')].map(s => s.getBoundingClientRect().right)"
+    assert max(page.evaluate(widths)) <= 700
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"

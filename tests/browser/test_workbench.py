@@ -1,0 +1,275 @@
+"""The workbench in a real JupyterLab: by mouse, by keyboard, and after its cell was run again."""
+
+import re
+from xml.etree import ElementTree
+
+import pytest
+from in_browser import CHROMIUM
+from jupyter_lab import jupyter_lab, notebook
+
+import lab
+import visual
+from lab.loops import gallery
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium: JupyterLab is not opened"),
+]
+OPENING = "import visual\nbench = visual.Workbench(order=2)\nbench"
+SECOND = "import lab\nvisual.Workbench(lab.gallery.loops['gap'])"
+STATE = "print('state:', bench.state.order, dict(bench.state.taps))"
+OPEN_ONES = (
+    "from ipywidgets.widgets.widget import _instances\n"
+    "print('open:', sorted(type(widget).__name__ for widget in _instances.values()))"
+)
+KERNEL = (
+    "import threading, time\n"
+    "while any(thread.name == 'workbench' for thread in threading.enumerate()):\n"
+    "    time.sleep(0.01)\n"
+    "print('orders:', orders, 'no work is left')"
+)
+USABLE = (
+    "orders = []\nbench.observe(lambda _: orders.append(bench.state.order), 'svg')\nprint(6 * 7)"
+)
+PATIENCE = 60_000  # ms; the machine may have other things to do
+SHOWS = """([number, wanted]) => {
+  const bench = document.querySelectorAll('.scantape-bench')[number];
+  const svgs = bench ? bench.querySelectorAll('.picture svg') : [];
+  const texts = svgs.length === 1 ? [...svgs[0].querySelectorAll('text')] : [];
+  return JSON.stringify(texts.map(text => text.textContent)) === JSON.stringify(wanted);
+}"""
+TEXTS = "svg => [...svg.querySelectorAll('text')].map(text => text.textContent)"
+
+
+def texts(picture):
+    """The texts of a picture, in the order in which they stand in its file."""
+    root = ElementTree.fromstring(picture.svg())
+    return ["".join(e.itertext()) for e in root.iter("{http://www.w3.org/2000/svg}text")]
+
+
+class Notebook:
+    """A notebook in JupyterLab, and the workbench in its first cell."""
+
+    def __init__(self, page, address):
+        self.page, self.wrong = page, []
+        page.set_default_timeout(PATIENCE)
+        page.on("pageerror", lambda error: self.wrong.append(str(error)))
+        page.goto(address)
+        page.get_by_text("| Idle").wait_for()
+        self.cells = page.locator(".jp-Notebook .jp-CodeCell")
+        self.bench = page.locator(".scantape-bench")
+
+    def run(self, number):
+        self.cells.nth(number).locator(".jp-InputArea-editor").click()
+        self.page.keyboard.press("Control+Enter")
+
+    def shows(self, picture, number=0):
+        """Wait until a workbench shows just this picture."""
+        try:
+            self.page.wait_for_function(SHOWS, arg=[number, texts(picture)])
+        except Exception:
+            svg = self.page.locator(".scantape-bench").nth(number).locator(".picture svg")
+            assert svg.evaluate(TEXTS) == texts(picture)
+            raise
+
+    def choose(self, label, value):
+        """Type a value into a control, and hand it in."""
+        control = self.bench.get_by_role("spinbutton", name=label, exact=True)
+        control.fill(value)
+        control.press("Enter")
+
+    def begin(self, loop):
+        """The tapes of a loop's gradient, whatever was shown before: tests may run in any order."""
+        self.bench.get_by_role("combobox", name="loop", exact=True).select_option(loop)
+        self.bench.get_by_role("tab", name="tapes").click()
+        self.choose("order", "1")
+        self.shows(visual.draw(gallery.loops[loop], "tapes"))  # the taps are the loop's own again
+
+    def busy(self, is_busy):
+        """Wait until the workbench says that it is working, or not any more."""
+        self.page.locator(f".scantape-bench[aria-busy={'true' if is_busy else 'false'}]").wait_for()
+
+    def told(self, number):
+        """What the cell has printed."""
+        return self.cells.nth(number).locator(".jp-OutputArea-output pre").last
+
+    def step(self):
+        return int(self.bench.locator("[data-current-step]").get_attribute("data-current-step"))
+
+
+@pytest.fixture(scope="module")
+def opened(browser, tmp_path_factory):
+    made = notebook(OPENING, OPEN_ONES, STATE, SECOND, USABLE, KERNEL)
+    folder = tmp_path_factory.mktemp("lab")
+    with jupyter_lab(folder, bench=made) as addresses:
+        page = browser.new_page(viewport={"width": 1400, "height": 1000})
+        opened = Notebook(page, addresses["bench"])
+        opened.run(0)
+        opened.bench.wait_for()
+        yield opened
+        page.close()
+        assert opened.wrong == []
+
+
+def test_loop_order_and_taps_become_the_right_picture(opened):
+    form = opened.bench
+    opened.shows(visual.draw(gallery.loops["square"], "unrolled", order=2))
+    form.get_by_role("combobox", name="loop", exact=True).select_option("coupled")
+    opened.shows(visual.draw(gallery.loops["coupled"], "unrolled", order=2))
+    form.get_by_label("differentiate by").select_option("birth")
+    opened.shows(visual.draw(gallery.loops["coupled"], "unrolled", order=2, wrt="birth"))
+    form.get_by_role("combobox", name="loop", exact=True).select_option("square")
+    form.get_by_role("tab", name="tapes").click()
+    opened.shows(visual.draw(gallery.loops["square"], "tapes", order=2))
+    form.get_by_role("checkbox", name="−2").check()
+    opened.shows(visual.draw(gallery.loops["square"], "tapes", order=2, taps={"x": (-2, -1)}))
+    form.get_by_role("spinbutton", name="order").fill("1")
+    form.get_by_role("spinbutton", name="order").press("Enter")
+    opened.shows(visual.draw(gallery.loops["square"], "tapes", taps={"x": (-2, -1)}))
+    opened.run(2)
+    opened.page.get_by_text("state: 1 {'x': (-2, -1)}").wait_for()
+
+
+def test_a_bad_value_is_told_beside_its_control_and_keeps_the_picture(opened):
+    before = opened.bench.locator(".picture svg").evaluate(TEXTS)
+    order = opened.bench.get_by_role("spinbutton", name="order")
+    order.fill("12")
+    order.press("Enter")
+    told = opened.bench.get_by_text("order = 12: expected a whole number, 0 to 6.")
+    told.wait_for()
+    assert opened.bench.get_by_role("spinbutton", name="order").get_attribute(
+        "aria-describedby"
+    ) == told.get_attribute("id")
+    assert opened.bench.locator(".picture svg").evaluate(TEXTS) == before
+    order.fill("1")
+    order.press("Enter")
+    told.wait_for(state="hidden")
+
+
+def test_keys_move_the_step_and_delete_no_cell(opened):
+    cells, step = opened.cells.count(), opened.step()
+    opened.bench.get_by_label("step", exact=True).focus()
+    opened.page.keyboard.press("ArrowRight")
+    opened.page.keyboard.press("ArrowRight")
+    assert opened.step() == step + 2
+    opened.page.keyboard.press("ArrowLeft")
+    assert opened.step() == step + 1
+    for key in "ddxxab":
+        opened.page.keyboard.press(key)
+    opened.bench.get_by_role("checkbox", name="−3").focus()
+    for key in "dd":
+        opened.page.keyboard.press(key)
+    assert opened.cells.count() == cells
+
+
+def test_a_picture_is_saved(opened, tmp_path):
+    for name, start in (("SVG", b"<svg"), ("PDF", b"%PDF")):
+        with opened.page.expect_download() as waiting:
+            opened.bench.get_by_role("button", name=name).click()
+        waiting.value.save_as(tmp_path / name)
+        assert (tmp_path / name).read_bytes().startswith(start)
+
+
+def test_a_slider_that_is_dragged_stays_where_it_is_and_wins(opened):
+    """Of changes that come faster than pictures, the last one counts."""
+    opened.begin("square")
+    opened.bench.get_by_role("checkbox", name="−2").check()
+    opened.shows(visual.draw(gallery.loops["square"], "tapes", taps={"x": (-2, -1)}))
+    opened.bench.locator(".scantape-values summary").click()
+    slider = opened.bench.get_by_role("slider", name="x[0]", exact=True)
+    pictures = """bench => { window.pictures = 0; new MutationObserver(() => window.pictures++)
+        .observe(bench.querySelector('.scantape-walked'), {childList: true}); }"""
+    opened.bench.evaluate(pictures)
+    drag = """slider => { for (let i = 0; i <= 40; i++) {
+        slider.value = 0.5 + i / 100; slider.dispatchEvent(new Event('input')); } }"""
+    slider.evaluate(drag)
+    taps, at = {"x": (-2, -1)}, {"x": (0.9, 0.95)}
+    opened.shows(visual.draw(gallery.loops["square"], "tapes", taps=taps, at=at))
+    assert slider.input_value() == "0.9"
+    assert opened.page.evaluate("window.pictures") < 10
+
+
+def test_a_slow_change_is_given_up_by_the_next_one(opened):
+    rnn = gallery.loops["rnn"]
+    opened.begin("rnn")
+    opened.choose("order", "2")
+    opened.shows(visual.draw(rnn, "tapes", order=2))
+    opened.choose("order", "6")
+    opened.busy(True)
+    assert opened.bench.get_by_text("working …").is_visible()
+    opened.run(4)  # the kernel is usable
+    opened.told(4).get_by_text("42").wait_for()
+    opened.choose("order", "1")
+    opened.shows(visual.draw(rnn, "tapes", order=1))
+    opened.busy(False)
+    assert opened.bench.get_by_text("working").count() == 0
+    opened.run(5)
+    opened.told(5).get_by_text("orders: [1] no work is left").wait_for()
+
+
+def test_a_slow_change_is_cancelled(opened):
+    opened.begin("rnn")
+    opened.choose("order", "6")
+    opened.bench.get_by_role("button", name="cancel").click()
+    opened.busy(False)
+    order = opened.bench.get_by_role("spinbutton", name="order", exact=True)
+    opened.page.wait_for_function("order => order.value === '1'", arg=order.element_handle())
+    opened.shows(visual.draw(gallery.loops["rnn"], "tapes", order=1))
+
+
+def test_a_rule_is_broken_and_mended(opened):
+    square = gallery.loops["square"]
+    opened.bench.get_by_role("combobox", name="loop", exact=True).select_option("square")
+    rule = opened.bench.get_by_label("rule of the pullback")
+    rule.select_option("accumulate at overwritten taps, too")
+    breakage = lab.break_rule(square, "accumulate-overwritten")
+    opened.shows(visual.breaking(breakage))
+    row = breakage.rows[2]
+    wrong = f"the first wrong one is 3: {float(row.broken):g} instead of {float(row.true):g}"
+    opened.bench.get_by_text(wrong).wait_for()
+    tab = opened.bench.get_by_role("tab", name="broken rule")
+    assert tab.get_attribute("aria-selected") == "true"
+    rule.select_option("swap two taps")
+    opened.shows(visual.breaking(lab.break_rule(square, "swapped-taps")))
+    opened.bench.get_by_role("tab", name="tapes").click()
+    opened.shows(visual.draw(square, "tapes", order=1))
+    assert rule.input_value() == "true"
+
+
+def test_a_cell_that_is_run_again_keeps_one_stepper(opened):
+    for _ in range(3):
+        opened.run(0)
+        opened.cells.nth(0).locator(".jp-InputPrompt", has_text=re.compile(r"\d")).wait_for()
+    opened.shows(visual.draw(gallery.loops["square"], "unrolled", order=2))
+    assert opened.bench.count() == 1
+    assert opened.bench.locator(".scantape-bar").count() == 1
+    step = opened.step()
+    opened.bench.get_by_label("step", exact=True).focus()
+    opened.page.keyboard.press("ArrowRight")
+    assert opened.step() == step + 1
+    opened.run(1)
+    opened.page.get_by_text("open: ['Layout', 'Workbench']", exact=True).wait_for()
+
+
+def test_two_workbenches_in_a_notebook(opened):
+    opened.run(3)
+    second = opened.page.locator(".scantape-bench").nth(1)
+    second.wait_for()
+    before = opened.page.locator(".scantape-bench .picture svg").nth(0).evaluate(TEXTS)
+    step = opened.page.locator("[data-current-step]").nth(0).get_attribute("data-current-step")
+    second.get_by_role("spinbutton", name="order").fill("0")
+    second.get_by_role("spinbutton", name="order").press("Enter")
+    opened.shows(visual.draw(gallery.loops["gap"], "unrolled", order=0), 1)
+    second.get_by_label("step", exact=True).focus()
+    opened.page.keyboard.press("ArrowRight")
+    assert opened.page.locator(".scantape-bench .picture svg").nth(0).evaluate(TEXTS) == before
+    now = opened.page.locator("[data-current-step]")
+    assert now.nth(0).get_attribute("data-current-step") == step
+    assert now.nth(1).get_attribute("data-current-step") == "1"
+
+
+def test_axe_finds_nothing(opened):
+    from axe_playwright_python.sync_playwright import Axe
+
+    found = Axe().run(opened.page, context=".scantape-bench")
+    assert [(v["id"], v["nodes"][0]["html"]) for v in found.response["violations"]] == []

@@ -1,0 +1,190 @@
+"""A whole loop forwards and backwards: <g, J v> = <J* g, v>."""
+
+import numpy as np
+import pytensor.tensor as pt
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pytensor import gradient
+from random_loops import loops
+
+import lab
+from lab import Tape
+from lab.checks import check
+from lab.loops import gallery
+
+DEFINED = [name for name in gallery.loops if name != "undefined"]
+
+
+@pytest.mark.parametrize("name", DEFINED)
+def test_the_loops_of_the_gallery(name):
+    test = lab.dot_product(gallery.loops[name])
+    forward, backward = test.products
+    assert forward == pytest.approx(backward, rel=1e-13)
+    assert forward != 0
+    assert [scan.order for scan in test.forward.scans] == [0]  # value and tangent in one loop
+    assert [scan.order for scan in test.backward.scans] == [0, 1]
+
+
+@pytest.mark.parametrize("name", DEFINED)
+def test_the_tangent_by_differences(name):
+    """J v without any derivative: the loop itself, a little to both sides."""
+    loop = gallery.loops[name]
+    if name == "newton":  # the number of steps must not change
+        loop = loop.with_values({"x": 2.9})
+    test = lab.dot_product(loop)
+    graph = loop.build()
+    sides = []
+    for sign in (1, -1):
+        moved = {
+            graph.inputs[name]: graph.given[graph.inputs[name]] + sign * 1e-6 * v
+            for name, v in test.tangents.items()
+        }
+        sides.append(check.value_at(graph.outputs[test.of], {**graph.given, **moved}))
+    check.compare(test.tangent, (sides[0] - sides[1]) / 2e-6, 1e-7, "J v")
+
+
+@settings(max_examples=12)
+@given(loops(), st.integers(0, 2**16))
+def test_random_loops(loop, seed):
+    names = [name for name in loop.variables if name != "flag"]
+    of = "out" if loop.outputs else None
+    try:
+        lab.dot_product(loop, wrt=names, of=of, seed=seed)
+    except lab.errors.GraphError:  # the output depends on none of them
+        assert of is None
+
+
+def test_a_loop_in_single_precision():
+    loop = lab.Loop(
+        lambda x, u: pt.sin(x) * u,
+        states=(lab.State("x", np.float32(0.5)),),
+        sequences=(lab.Sequence("u", np.array([0.5, -1.5, 2.0], dtype="float32")),),
+    )
+    test = lab.dot_product(loop)
+    assert test.tangent.dtype == test.gradients["u"].dtype == "float32"
+    assert abs(np.subtract(*test.products)) < 1e-5
+
+
+def test_the_inner_product_is_real_and_in_double_precision():
+    assert check.inner([(np.array([1j, 2]), np.array([3j, 1j]))]) == 3
+    ones = np.full(4, np.float32(0.1))
+    exact = 4 * float(np.float32(0.1)) ** 2
+    assert check.inner([(ones, ones)]) == pytest.approx(exact, rel=1e-15)
+
+
+def test_an_undefined_derivative_is_refused_and_the_others_are_not():
+    loop = gallery.loops["undefined"]
+    assert lab.dot_product(loop, wrt=["x"]).products[0] != 0
+    with pytest.raises(lab.errors.GradientError, match="undefined"):
+        lab.dot_product(loop)
+
+
+WRONG = {
+    "no accumulation": lab.PullbackRule(accumulates=lambda tape: ()),
+    "an unreversed sequence": lab.PullbackRule(reverses=False),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_wrong_rules_are_seen(name):
+    loop = gallery.loops["gap" if name == "no accumulation" else "square"]
+    with pytest.raises(check.WrongGradientError, match="should be"):
+        lab.dot_product(loop, rule=WRONG[name])
+
+
+def test_own_tangents_and_cotangent():
+    """x squared twice: J v = (2 x v, 4 x³ v), J* g = 2 x g1 + 4 x³ g2."""
+    loop = gallery.loops["square"].with_steps(2)
+    test = lab.dot_product(loop, tangents={"x": 3.0}, cotangent=[5.0, 7.0])
+    x = 0.95
+    np.testing.assert_allclose(test.tangent, [6 * x, 12 * x**3], rtol=1e-14)
+    np.testing.assert_allclose(test.gradients["x"], 10 * x + 28 * x**3, rtol=1e-14)
+    np.testing.assert_allclose(test.products, 3 * (10 * x + 28 * x**3), rtol=1e-14)
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"wrt": ["y"]}, "wrt = 'y': this loop can be differentiated by x"),
+        ({"of": "y"}, "of = 'y': the loop's states and outputs are x"),
+        ({"tangents": {"y": 1.0}}, r"tangents\['y'\]: what moves is x"),
+        ({"tangents": {"x": [1.0]}}, r"tangents\['x'\]: its shape is \(1,\), but should be \(\)"),
+        ({"cotangent": [1.0]}, r"cotangent: its shape is \(1,\), but should be \(4,\)"),
+    ],
+)
+def test_what_does_not_fit_is_refused(options, says):
+    with pytest.raises(lab.errors.ArgumentError, match=says):
+        lab.dot_product(gallery.loops["square"], **options)
+
+
+def test_a_truncated_gradient_is_no_adjoint():
+    loop = lab.Loop(lambda x: x**2, states=(lab.State("x", 0.9),), n_steps=3, truncate_gradient=1)
+    with pytest.raises(lab.errors.ArgumentError, match="truncate_gradient = 1"):
+        lab.dot_product(loop)
+
+
+def test_the_pushforward_of_any_graph():
+    """Of sin at 0.5, twice: traced, and by the chain rule in numpy."""
+    loop = lab.Loop(lambda x: pt.sin(x), states=(lab.State("x", 0.5),), n_steps=2)
+    graph = loop.build()
+    x, v = graph.inputs["x"], pt.dscalar("v")
+    (tangent,) = lab.pushforward([graph.outputs["x"]], [x], [v])
+    (scan,) = (trace := lab.trace(tangent, {**graph.given, v: 2.0})).scans
+    first = 2 * np.cos(0.5)
+    np.testing.assert_allclose(trace.outputs[0], [first, first * np.cos(np.sin(0.5))], rtol=1e-14)
+    assert [(tape.name, tape.tape) for tape in scan.tapes] == [
+        ("x", Tape((-1,), (0,))),
+        ("dx", Tape((-1,), (0,))),
+    ]
+    assert [tape.unwritten.tolist() for tape in scan.tapes] == [[False, True, True]] * 2
+
+
+@pytest.mark.parametrize("name", [name for name in DEFINED if name not in ("rnn", "walk")])
+def test_pytensors_own_pushforward(name):
+    graph = gallery.loops[name].build()
+    wrt = [v for v in graph.inputs.values() if v.type.dtype == "float64"]
+    tangents = [v.type() for v in wrt]
+    output = next(iter(graph.outputs.values()))
+    (ours,) = lab.pushforward([output], wrt, tangents)
+    theirs = gradient.pushforward(output, wrt, tangents, use_op_pushforward=True)
+    rng = np.random.default_rng(0)
+    given = graph.given | {v: rng.normal(size=v.type.shape) for v in tangents}
+    np.testing.assert_allclose(*(check.value_at(v, given) for v in (ours, theirs)), rtol=1e-13)
+
+
+def test_what_does_not_move_has_no_tangent():
+    """The derivative of x**p by p is none at a negative x, which is no reason to have none by x."""
+    x, v = pt.dscalar("x"), pt.dscalar("v")
+    (ours,) = lab.pushforward([x**2], [x], [v])
+    assert check.value_at(ours, {x: -3.0, v: 2.0}) == -12
+    theirs = gradient.pushforward(x**2, x, v, use_op_pushforward=True)
+    assert np.isnan(check.value_at(theirs, {x: -3.0, v: 2.0}))
+
+
+def test_forwards_over_backwards_is_backwards_over_backwards():
+    """The tangent of a gradient, whose Scan is a mit-mot: a Hessian times a vector."""
+    loop = gallery.loops["gap"]
+    graph = loop.build()
+    x, v = graph.inputs["x"], pt.dvector("v")
+    slope = loop.derivative(1, "x", "sum", graph=graph).value
+    (forwards,) = lab.pushforward([slope], [x], [v])
+    backwards = lab.derivative(graph.outputs["x"].sum(), x, 2, direction=v).value
+    given = {**graph.given, v: np.array([1.0, -2.0, 0.5])}
+    found = [check.value_at(value, given) for value in (forwards, backwards)]
+    np.testing.assert_allclose(*found, rtol=1e-12)
+    assert np.all(found[0] != 0)
+
+
+def test_what_the_pushforward_refuses():
+    x, k = pt.dvector("x"), pt.lscalar("k")
+    with pytest.raises(lab.errors.ArgumentError, match="there are 0 for 1"):
+        lab.pushforward([x * 2], [x], [])
+    with pytest.raises(lab.errors.ArgumentError, match="wrt = k"):
+        lab.pushforward([x * k], [k], [k])
+    with pytest.raises(lab.errors.ArgumentError, match="tangents: that of x is"):
+        lab.pushforward([x * 2], [x], [pt.dmatrix()])
+    with pytest.raises(lab.errors.GraphError, match="depends on z"):
+        lab.pushforward([x * 2], [pt.dscalar("z")], [pt.dscalar()])
+    with pytest.raises(lab.errors.GradientError, match=r"derivative of Jv by .* is undefined"):
+        lab.pushforward([pt.jv(v := pt.dscalar("v"), x)], [v], [v])

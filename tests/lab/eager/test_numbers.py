@@ -1,0 +1,390 @@
+"""The eager tape's numbers against the Scan engine, finite differences, jax and autograd."""
+
+import importlib.util
+
+import numpy
+import pytest
+from eager_loops import EAGER
+
+import lab
+from lab.checks import check
+from lab.eager import grad, np, recording, unrolled
+from lab.loops import gallery
+
+# --- the gallery, against the Scan engine ------------------------------------------------
+
+
+def values_of(loop):
+    held = {name: v for name, v in loop.variables.items() if not isinstance(v, lab.RandomState)}
+    return {
+        name: v.initial
+        if isinstance(v, lab.State)
+        else getattr(v, "values", getattr(v, "value", 0))
+        for name, v in held.items()
+    }
+
+
+CASES = [
+    (name, wrt)
+    for name, loop in gallery.loops.items()
+    for wrt, value in values_of(loop).items()
+    if (name, wrt) not in (("lookup", "k"), ("undefined", "v"))  # no derivatives by these
+]
+
+
+def derivatives(function, args, argnum, orders):
+    """The function and its derivatives; each gradient is summed to be differentiated again."""
+    found = [function(*args)]
+    for _ in range(orders):
+        function = grad(function, argnum)
+        found.append(function(*args))
+        function = (lambda f: lambda *a: np.sum(f(*a)))(function)
+    return found
+
+
+def test_every_loop_of_the_gallery_is_written_eagerly():
+    assert set(EAGER) == set(gallery.loops)
+
+
+@pytest.mark.parametrize(("name", "wrt"), CASES)
+def test_four_orders_are_those_of_the_scan(name, wrt):
+    loop = gallery.loops[name]
+    if name == "newton":  # after convergence there is nothing left to differentiate
+        loop = loop.with_values({"x": 3.0, "a": 40.0})
+    values = values_of(loop)
+    found = derivatives(EAGER[name], arguments(loop), list(values).index(wrt), 4)
+    scans = loop.trace(order=4, wrt=wrt).outputs
+    for order, (eager, scan) in enumerate(zip(found, scans, strict=True)):
+        check.compare(eager, scan, 1e-10, f"{name}: derivative {order} by {wrt}")
+
+
+def arguments(loop):
+    return [value if value.ndim else value[()] for value in values_of(loop).values()]
+
+
+UNROLLED = ["square", "sequence", "fibonacci", "coupled", "logistic", "window", "lookup", "delay"]
+
+
+@pytest.mark.parametrize("name", [*UNROLLED, "newton"])
+def test_a_declared_loop_unrolled_is_the_one_written_by_hand(name):
+    loop = gallery.loops[name]
+    args = arguments(loop)
+    found = derivatives(unrolled(loop), args, 0, 2)
+    for ours, by_hand in zip(found, derivatives(EAGER[name], args, 0, 2), strict=True):
+        check.compare(ours, by_hand, 1e-14)
+
+
+def test_an_unrolled_loop_follows_its_declaration():
+    loop = gallery.loops["square"].with_taps({"x": (-3, -1)}).with_steps(5)
+    scan = loop.trace(order=2).outputs
+    for ours, theirs in zip(derivatives(unrolled(loop), arguments(loop), 0, 2), scan, strict=True):
+        check.compare(ours, theirs, 1e-13)
+    output = lab.Loop(
+        lambda u: 3 * u**2, sequences=(lab.Sequence("u", [1.0, 2.0]),), outputs=("y",)
+    )
+    assert grad(unrolled(output))(numpy.array([1.0, 2.0])).tolist() == [0, 12]
+
+
+def test_steps_link_an_unrolled_loop_to_its_scan():
+    """Node by node, the eager tape holds what the Scan's forward tape does."""
+    loop = gallery.loops["square"]
+    nodes = recording(grad(unrolled(loop)), 0.95).on(0)
+    forward = loop.trace(order=1).scans[0].tapes[0]
+    by_step = [next(n for n in nodes if n.step == step) for step in range(4)]
+    assert [float(n.value.value) for n in by_step] == forward.writes[0].values.tolist()
+
+
+BAD = {
+    "random states": (lambda: unrolled(gallery.loops["walk"]), ["random", "rng"]),
+    "a truncated gradient": (
+        lambda: unrolled(
+            lab.Loop(np.square, (lab.State("x", 1.0),), truncate_gradient=2, n_steps=3)
+        ),
+        ["truncate_gradient = 2"],
+    ),
+    "too few values": (lambda: unrolled(gallery.loops["logistic"])(0.2), ["2 values", "x and r"]),
+    "a function of PyTensor's": (
+        lambda: grad(unrolled(gallery.loops["extra"]))(0.2, 0.5),
+        ["Node(", "PyTensor", "lab.eager.np"],
+    ),
+}
+
+
+@pytest.mark.parametrize(("call", "words"), BAD.values(), ids=BAD.keys())
+def test_what_cannot_be_unrolled(call, words):
+    with pytest.raises(lab.LabError) as caught:
+        call()
+    for word in words:
+        assert word in str(caught.value)
+
+
+def test_the_comparison_sees_another_loop():
+    found = derivatives(EAGER["square"], [0.951], 0, 2)
+    with pytest.raises(check.WrongGradientError):
+        check.compare(found[2], gallery.loops["square"].trace(order=2).outputs[2], 1e-10)
+
+
+# --- every rule, against finite differences ----------------------------------------------
+
+A = numpy.array([[0.3, -1.2, 2.0], [0.7, 0.1, -0.4]])
+B = numpy.array([[1.5, 0.2, -0.6], [-0.9, 0.8, 0.5]])
+ROW, COLUMN = numpy.array([0.4, -0.8, 1.3]), numpy.array([[0.6], [-1.1]])
+POSITIVE = numpy.abs(A) + 0.2
+SMALL = A / 3
+STACK = numpy.arange(24.0).reshape(2, 3, 4) / 10 - 1
+U, V = numpy.array([0.5, -0.7]), numpy.array([0.2, 0.9, -0.3, 0.6])
+
+RULES = {
+    "negative": (np.negative, [A]),
+    "square": (np.square, [A]),
+    "sqrt": (np.sqrt, [POSITIVE]),
+    "reciprocal": (np.reciprocal, [POSITIVE]),
+    "absolute": (np.absolute, [A]),
+    "exp": (np.exp, [A]),
+    "exp2": (np.exp2, [A]),
+    "expm1": (np.expm1, [A]),
+    "log": (np.log, [POSITIVE]),
+    "log2": (np.log2, [POSITIVE]),
+    "log10": (np.log10, [POSITIVE]),
+    "log1p": (np.log1p, [POSITIVE]),
+    "sin": (np.sin, [A]),
+    "cos": (np.cos, [A]),
+    "tan": (np.tan, [SMALL]),
+    "arcsin": (np.arcsin, [SMALL]),
+    "arccos": (np.arccos, [SMALL]),
+    "arctan": (np.arctan, [A]),
+    "sinh": (np.sinh, [A]),
+    "cosh": (np.cosh, [A]),
+    "tanh": (np.tanh, [A]),
+    "add, row": (np.add, [A, ROW]),
+    "subtract, column": (np.subtract, [COLUMN, A]),
+    "multiply, number": (np.multiply, [A, 1.7]),
+    "multiply, row and column": (np.multiply, [ROW, COLUMN]),
+    "divide": (np.divide, [A, POSITIVE]),
+    "divide, row": (np.divide, [ROW, POSITIVE]),
+    "power": (np.power, [POSITIVE, B]),
+    "power, number": (np.power, [POSITIVE, -1.5]),
+    "signs": (lambda a, b: (a + b) * (a - b) / (b**2 + 1) - -a, [A, B]),
+    "signs, swapped": (lambda a: (2 + a) * (2 - a) + 3 / (a * a + 1) + 2.0**a, [A]),
+    "signs, arrays to the left": (lambda a: (B + a) * (B - a) + B / (a * a + 1) + 2**a, [A]),
+    "a power of arrays": (lambda a: a ** numpy.array([0, 1, 2]), [A]),
+    "remainder": (np.remainder, [A, numpy.array([0.37, -0.21, 0.9])]),
+    "%": (lambda a, x: (a % x) * (2.3 % a) * (a // x + 7), [POSITIVE, 0.19]),
+    "logaddexp": (np.logaddexp, [A, ROW]),
+    "arctan2": (np.arctan2, [A, B]),
+    "sum": (np.sum, [A]),
+    "sum, axis": (lambda a: np.sum(a, 0), [A]),
+    "sum, axes": (lambda a: np.sum(a, (0, -1)), [STACK]),
+    "sum, kept": (lambda a: np.sum(a, axis=1, keepdims=True) * a, [A]),
+    "mean": (lambda a: np.mean(a) * a, [A]),
+    "mean, axis": (lambda a: a.mean(1), [STACK]),
+    "var": (lambda a: np.var(a) * a, [A]),
+    "std, axis": (lambda a: np.std(a, axis=0, ddof=1, keepdims=True) * a, [A]),
+    "max": (lambda a: np.max(a) * a, [A]),
+    "max, axis": (lambda a: np.max(a**2, axis=1), [A]),
+    "min, kept": (lambda a: np.min(a, axis=0, keepdims=True) * a, [A]),
+    "dot": (np.dot, [A, B.T]),
+    "dot, vectors": (np.dot, [ROW, ROW + 1]),
+    "dot, number": (np.dot, [A, 1.7]),
+    "matmul, matrix and column": (np.matmul, [A, ROW]),
+    "matmul, row and matrix": (np.matmul, [U, A]),
+    "matmul, stack": (np.matmul, [STACK, V]),
+    "matmul, row and stack": (np.matmul, [ROW, STACK]),
+    "matmul, broadcast stacks": (np.matmul, [A, STACK]),
+    "@": (lambda a, b: a @ b.T @ a, [A, B]),
+    "@, array to the left": (lambda a: B.T @ a, [A]),
+    "outer": (np.outer, [ROW, V]),
+    "reshape": (lambda a: np.reshape(a, (3, 2)) @ a, [A]),
+    "a.reshape": (lambda a: a.reshape(3, -1) * a.reshape((3, 2)), [A]),
+    "ravel": (lambda a: a.ravel() ** 2, [A]),
+    "transpose": (lambda a: a.T @ a, [A]),
+    "transpose, axes": (lambda a: a.transpose(2, 0, 1) ** 2, [STACK]),
+    "swapaxes": (lambda a: np.swapaxes(a, 0, 1) ** 2, [STACK]),
+    "squeeze, expand_dims": (lambda a: np.squeeze(np.expand_dims(a, -1) ** 2, -1), [A]),
+    "broadcast_to": (lambda a: np.broadcast_to(a, (2, 2, 3)) ** 2, [ROW]),
+    "concatenate": (lambda a, b: np.concatenate([a, b, a], axis=-1) ** 2, [A, COLUMN]),
+    "concatenate, raveled": (lambda a, b: np.concatenate([a, b], axis=None) ** 2, [A, COLUMN]),
+    "stack": (lambda a, b: np.stack([a, b, 2 * a], axis=1) ** 2, [A, B]),
+    "array": (lambda x, y: np.array([[x * y, 1.0], [y, x]]) ** 2, [0.4, 1.2]),
+    "where": (lambda a, b: np.where(a > 0, a * b, b**2), [A, B]),
+    "where, number": (lambda a, x: np.where(B > 0, a, x) ** 2, [A, 1.7]),
+    "where, safe": (lambda a: np.where(a > 0, np.log(np.where(a > 0, a, 1.0)), a), [A]),
+    "clip": (lambda x, lo, hi: np.clip(x, lo, hi) ** 2, [A, numpy.array([-1.0, -0.3, 0.0]), 1.0]),
+    "clip, one bound": (lambda x: np.clip(x, hi=0.5) ** 2, [A]),
+    "maximum": (lambda a, b: np.maximum(a, b) ** 2, [A, ROW]),
+    "minimum": (lambda a, x: np.minimum(a, x) ** 2, [A, 0.25]),
+    "rows": (lambda a: sum(row * 2 * row for row in a), [A]),
+}
+
+
+@pytest.mark.parametrize(("function", "args"), RULES.values(), ids=RULES.keys())
+def test_every_rule_to_second_order(function, args):
+    for argnum in range(len(args)):
+        check.eager_gradients(function, *args, argnum=argnum)
+
+
+def test_no_rule_was_forgotten():
+    tried = {name.split(",")[0] for name in RULES}
+    composed = {"expand_dims", "concatenate", "stack", "array", "squeeze"}
+    assert set(np.__all__) - tried <= composed
+
+
+DIRECT = [key for key, (f, _) in RULES.items() if f is getattr(np, key.split(",")[0], None)]
+
+
+@pytest.mark.parametrize("key", DIRECT)
+def test_without_nodes_numpy_computes(key):
+    function, args = RULES[key]
+    expected = getattr(numpy, key.split(",")[0])(*args)
+    assert numpy.array_equal(function(*args), expected)
+
+
+def test_ties_share_and_bounds_belong_to_x():
+    tied = numpy.array([1.0, 3.0, 3.0])
+    assert grad(np.max)(tied).tolist() == [0, 0.5, 0.5]
+    assert grad(np.maximum)(2.0, 2.0) == 0.5
+    assert grad(np.minimum, 1)(2.0, 2.0) == 0.5
+    assert grad(np.absolute)(0.0) == 0
+    for argnum, expected in ((0, 1), (1, 0), (2, 0)):
+        assert grad(np.clip, argnum)(2.0, 2.0, 3.0) == expected
+
+
+def test_where_keeps_what_was_not_chosen_out_of_the_gradient():
+    with numpy.errstate(divide="ignore"):
+        found = grad(lambda a: np.sum(np.where(a > 0, a, numpy.inf)))(numpy.array([1.0, 0.0]))
+    assert found.tolist() == [1, 0]
+
+
+@pytest.mark.parametrize("function", ["mean", "var", "std"])
+@pytest.mark.parametrize("axis", [None, 0, -1, (0, 2)])
+def test_statistics_are_numpys(function, axis):
+    for keepdims in (False, True):
+        ours = getattr(np, function)(STACK, axis=axis, keepdims=keepdims)
+        theirs = getattr(numpy, function)(STACK, axis=axis, keepdims=keepdims)
+        assert ours.shape == theirs.shape
+        assert numpy.allclose(ours, theirs, rtol=1e-14)
+
+
+def test_numpy_itself_takes_nodes():
+    f = lambda a: numpy.sum(numpy.tanh(a) * numpy.sign(a)) + numpy.max(a)  # noqa: E731
+    g = lambda a: np.sum(np.tanh(a) * numpy.sign(A)) + np.max(a)  # noqa: E731
+    assert numpy.array_equal(grad(f)(A), grad(g)(A))
+
+
+# --- random programs, against others -----------------------------------------------------
+
+UNARY = ["sin", "cos", "tanh", "exp", "square", "arctan", "abs", "negative"]
+BINARY = ["add", "subtract", "multiply", "divide", "maximum", "where"]
+MATRIX = ["matmul", "transpose", "row sums", "stretch", "pick", "halves", "reshape"]
+
+
+def program(seed, length=14):
+    """A random function from a 3×3 matrix to a number, written once for any numpy."""
+    rng = numpy.random.default_rng(seed)
+    kinds = rng.choice(UNARY + BINARY + MATRIX, length)
+    picks = rng.integers(0, 1 << 30, (length, 2))
+    constants = rng.normal(size=(length, 3, 3))
+
+    def run(xp, x):
+        made = [x]
+        for kind, (first, second), c in zip(kinds, picks, constants, strict=True):
+            a, b = made[first % len(made)], made[second % len(made)]
+            made.append(0.9 * xp.tanh(_operation(xp, kind, a, b, c)) + 0.1 * a)
+        return xp.sum(made[-1] * made[-2]) + xp.mean(made[length // 2]) + xp.max(made[-3] * x)
+
+    return run
+
+
+def _operation(xp, kind, a, b, c):
+    table = {
+        "divide": lambda: a / (2 + xp.square(b)),
+        "maximum": lambda: xp.maximum(a, b + c),
+        "where": lambda: xp.where(c > 0, a * c, b),
+        "matmul": lambda: a @ (b * c),
+        "transpose": lambda: xp.transpose(a) - c,
+        "row sums": lambda: a + xp.sum(b * c, axis=1, keepdims=True),
+        "stretch": lambda: b * xp.broadcast_to(xp.mean(a, axis=0, keepdims=True), (3, 3)),
+        "pick": lambda: a[numpy.array([0, 0, 2])] * b[:, ::-1],
+        "halves": lambda: xp.concatenate([a[1:], b[:1] * c[:1]], axis=0),
+        "reshape": lambda: xp.reshape(xp.reshape(a, (9,))[::-1], (3, 3)) * c,
+    }
+    if kind in table:
+        return table[kind]()
+    return getattr(xp, kind)(*((a,) if kind in UNARY else (a, b)))
+
+
+def both_orders(grad, xp, run, x, v):
+    """The gradient, and the gradient of its inner product with v."""
+    first = grad(lambda x: run(xp, x))
+    return first(x), grad(lambda x: xp.sum(first(x) * v))(x)
+
+
+X, DIRECTION = numpy.random.default_rng(7).normal(size=(2, 3, 3))
+
+
+def with_autograd(run):
+    autograd = pytest.importorskip("autograd")
+    return both_orders(autograd.grad, autograd.numpy, run, X, DIRECTION)
+
+
+def with_jax(run):
+    jax = pytest.importorskip("jax")
+    with jax.enable_x64(True):
+        return both_orders(jax.grad, jax.numpy, run, jax.numpy.asarray(X), DIRECTION)
+
+
+ORACLES = [
+    pytest.param(with_autograd, range(40), 14, id="autograd"),
+    pytest.param(with_jax, range(3), 9, id="jax"),  # which compiles every operation first
+]
+
+
+@pytest.mark.parametrize(("oracle", "seeds", "length"), ORACLES)
+def test_random_programs(oracle, seeds, length):
+    for seed in seeds:
+        run = program(seed, length)
+        found = both_orders(grad, np, run, X, DIRECTION)
+        for order, (ours, theirs) in enumerate(zip(found, oracle(run), strict=True), 1):
+            check.compare(ours, theirs, 1e-11, f"program {seed}, derivative {order}")
+
+
+def test_random_programs_against_finite_differences():
+    for run in map(program, range(40, 46)):
+        check.eager_gradients(lambda x, run=run: run(np, x), X, tolerance=1e-5)
+
+
+def test_random_programs_differ():
+    found = [both_orders(grad, np, program(seed), X, DIRECTION) for seed in (0, 1)]
+    with pytest.raises(check.WrongGradientError):
+        check.compare(found[0][1], found[1][1], 1e-11)
+
+
+def test_the_oracles_are_known_to_be_there_or_not():
+    """Where they are missing, their tests are skipped and nothing else is."""
+    for name in ("autograd", "jax"):
+        assert importlib.util.find_spec(name) is None or __import__(name).grad
+
+
+MASK = numpy.array([True, False, True, True])
+ROUTED = {
+    # the eager function of all inputs, and the structural primitive with its metadata
+    "where": (lambda x, y: np.where(MASK, x, y), ((3, 4), (4,)), "where", {"condition": MASK}),
+    "clip": (np.clip, ((3, 4), (3, 1), (4,)), "clamp", {}),
+    "concatenate": (lambda x, y: np.concatenate([x, y], 1), ((3, 4), (3, 2)), "cat", {"dim": 1}),
+}
+
+
+@pytest.mark.parametrize(("function", "shapes", "name", "metadata"), ROUTED.values(), ids=ROUTED)
+def test_routing_is_that_of_the_structural_primitives(function, shapes, name, metadata):
+    """Broadcast, and for clip on both bounds as well: whole numbers meet often."""
+    rng = numpy.random.default_rng(5)
+    inputs = [rng.integers(-2, 3, shape).astype(float) for shape in shapes]
+    if name == "clamp":
+        inputs[1:] = [-numpy.ones(shapes[1]), numpy.ones(shapes[2])]
+    primitive = lab.structural.primitives[name]
+    expected, transposed = primitive.vjp_jax(inputs, **metadata)
+    assert numpy.array_equal(function(*inputs), expected)
+    weights = rng.normal(size=expected.shape)
+    for argnum, routed in enumerate(transposed(weights)):
+        found = grad(lambda *args: np.sum(function(*args) * weights), argnum)(*inputs)
+        check.compare(found, routed, 1e-15)

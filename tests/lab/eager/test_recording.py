@@ -1,0 +1,289 @@
+"""What is recorded of an eager run: everything, in order, and nothing when nobody asks."""
+
+import gc
+import json
+import tracemalloc
+
+import numpy
+import pytest
+
+import lab
+from lab.checks import check
+from lab.eager import Node, Recording, Tape, grad, np, recording, steps
+from lab.eager.records import Added, Closed, Opened, PassedOn, Popped, Sent, SetterAdded, Summed
+
+A = numpy.array([1.0, 2.0, 3.0])
+RUNS = {
+    "first order": (lambda: (grad(square), 0.95), 8 * 0.95**7),
+    "second order": (lambda: (grad(grad(square)), 0.95), 56 * 0.95**6),
+    "closure": (lambda: (grad(lambda x: x * grad(lambda y: x * y)(2.0)), 3.0), 6.0),
+    "setters": (lambda: (grad(gather), A), [4.0, 6.0, 0.0]),
+    "second order, setters": (lambda: (grad(lambda a: np.sum(grad(gather)(a) ** 2)), A), None),
+    "independent": (lambda: (grad(lambda a: 1.0), A), [0.0, 0.0, 0.0]),
+}
+
+
+def square(x):
+    for _ in steps(3):
+        x = x**2
+    return x
+
+
+def gather(a):
+    return np.sum(a[[0, 0]] ** 2) + a[:2][1] * 6
+
+
+def record(name):
+    function, argument = RUNS[name][0]()
+    return recording(function, argument)
+
+
+def of(recorded, *kinds):
+    return [event for event in recorded.events if isinstance(event, kinds)]
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_recording_changes_no_number(name):
+    function, argument = RUNS[name][0]()
+    recorded = recording(function, argument)
+    assert numpy.array_equal(recorded.result.value, function(argument))
+    if RUNS[name][1] is not None:
+        check.compare(recorded.result.value, RUNS[name][1], 1e-14)
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_a_recording_is_plain_data(name):
+    recorded = record(name)
+    stored = json.dumps(recorded.to_json(), allow_nan=False)
+    assert Recording.from_json(json.loads(stored)) == recorded
+    assert record(name) == recorded
+    assert recorded != recording(grad(square), 0.9)
+
+
+def test_a_recording_is_frozen():
+    recorded = record("setters")
+    with pytest.raises(ValueError, match="read-only"):
+        recorded.nodes[0].value.value[0] = 7.0
+    with pytest.raises(AttributeError):
+        recorded.tapes = ()
+
+
+def test_only_recordings_are_read_back():
+    with pytest.raises(lab.errors.ArgumentError, match="not a stored recording"):
+        Recording.from_json({"is": "Opened", "tape": 0})
+
+
+def test_the_story_of_three_squares():
+    recorded = record("first order")
+    words = [type(event).__name__ for event in recorded.events]
+    assert words == [
+        *("Opened", "Appended", "Appended", "Appended", "Appended", "Seeded"),
+        *("Popped", "PassedOn", "Sent") * 3,
+        *("Popped", "PassedOn", "Closed"),
+    ]
+    assert [(e.source, e.target) for e in of(recorded, Sent)] == [(3, 2), (2, 1), (1, 0)]
+    sent = [float(e.gradient.value) for e in of(recorded, Sent)]
+    x = 0.95
+    assert sent == pytest.approx([2 * x**4, 2 * x**4 * 2 * x**2, 8 * x**7])
+    assert [n.operation for n in recorded.nodes] == ["", "power", "power", "power"]
+    assert [n.arguments for n in recorded.nodes] == [(), (0, "2"), (1, "2"), (2, "2")]
+    assert [n.parents for n in recorded.nodes] == [(), (0,), (1,), (2,)]
+    assert [n.step for n in recorded.nodes] == [None, 0, 1, 2]
+    assert [tape.function for tape in recorded.tapes] == ["square"]
+
+
+def test_nested_tapes_tell_which_node_lives_on_which():
+    recorded = record("second order")
+    assert [(t.priority, t.function) for t in recorded.tapes] == [
+        (1, "grad(square)"),
+        (2, "square"),
+    ]
+    inner = recorded.on(1)
+    assert [recorded.nodes[n.value.node].tape for n in inner] == [0, 0, 0, 0]
+    forward = [n for n in recorded.on(0) if n.during is None]
+    backward = [n for n in recorded.on(0) if n.during is not None]
+    assert [n.number for n in forward] == [n.value.node for n in inner]
+    assert backward
+    for node in backward:  # what the inner tape computes backwards, the outer one records
+        assert recorded.nodes[node.during].tape == 1
+        assert node.step == recorded.nodes[node.during].step
+    for event in of(recorded, Sent):
+        if recorded.nodes[event.source].tape == 1:
+            assert recorded.nodes[event.gradient.node].tape == 0
+
+
+def test_after_an_inner_backward_pass_the_program_goes_on_forwards():
+    last = record("closure").on(0)[-1]
+    assert (last.operation, last.during, last.step) == ("multiply", None, None)
+    assert any(node.during is not None for node in record("closure").nodes)
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_the_records_are_consistent(name):
+    """Replays every recording by the rules of the tape alone."""
+    recorded = record(name)
+    on_tape, lists, open_tapes = {}, {}, []
+    for event in recorded.events:
+        if isinstance(event, Opened):
+            new = recorded.tapes[event.tape]
+            assert all(recorded.tapes[t].priority < new.priority for t in open_tapes)
+            open_tapes.append(event.tape)
+            on_tape[event.tape] = []
+        elif isinstance(event, Closed):
+            assert open_tapes.pop() == event.tape
+        elif isinstance(event, Popped):
+            assert on_tape[recorded.nodes[event.node].tape].pop() == event.node
+        elif isinstance(event, Sent):
+            assert event.target in recorded.nodes[event.source].parents
+            lists[event.target].append(event.gradient)
+        elif isinstance(event, PassedOn):
+            assert [event.total] == lists[event.node]
+        elif isinstance(event, Added | SetterAdded):
+            assert event.gradient in lists[event.node]
+        elif isinstance(event, Summed):
+            assert_sum(recorded.nodes[event.node], lists[event.node], event.total)
+        elif hasattr(event, "gradient"):  # Seeded
+            lists[event.node].append(event.gradient)
+        else:  # Appended
+            node = recorded.nodes[event.node]
+            assert all(recorded.nodes[parent].tape == node.tape for parent in node.parents)
+            on_tape[node.tape].append(event.node)
+            lists[event.node] = []
+    assert open_tapes == []
+
+
+def assert_sum(node, gradients, total):
+    """The sum of a node's list, formed entry by entry."""
+    expected = numpy.zeros(numpy.shape(node.value.value))
+    for gradient in gradients:
+        part = gradient.value
+        if isinstance(part, numpy.ndarray):
+            expected = expected + part
+        else:
+            values = numpy.broadcast_to(part.value, part.positions.shape)
+            for place, value in zip(part.positions.ravel(), values.ravel(), strict=True):
+                expected.reshape(-1)[place] += value
+    assert numpy.allclose(total.value, expected, rtol=1e-14)
+
+
+def test_setters_tell_their_places():
+    recorded = recording(grad(lambda a: np.sum(a[[2, 0, 0], 1:])), numpy.ones((3, 3)))
+    (event,) = of(recorded, SetterAdded)
+    assert event.gradient.value.index == "[2, 0, 0], 1:"
+    assert event.gradient.value.positions.tolist() == [[7, 8], [1, 2], [1, 2]]
+    assert event.gradient.value.value.tolist() == [[1, 1]] * 3
+    assert of(recorded, Summed)[-1].node == 0
+
+
+def test_where_nothing_is_recorded_nothing_is_slower():
+    """The tapes and nodes are the plain ones, and steps are a plain range."""
+    seen = []
+    grad(lambda x: seen.append((type(x), type(x.tape))) or x)(1.0)
+    assert seen == [(Node, Tape)]
+    assert steps(3) == range(3)
+    recording(grad(lambda x: seen.append((type(x), type(x.tape))) or x), 1.0)
+    assert seen[1] != (Node, Tape)
+    grad(lambda x: seen.append((type(x), type(x.tape))) or x)(1.0)
+    assert seen[2] == (Node, Tape)
+
+
+def test_steps_of_a_loop_that_breaks_off():
+    def f(x):
+        for t in steps(9):
+            x = x * 2
+            if t == 1:
+                break
+        return x + 1
+
+    assert [n.step for n in recording(grad(f), 1.0).nodes] == [None, 0, 1, None]
+
+
+def test_recording_ends_with_an_error():
+    with pytest.raises(ZeroDivisionError):
+        recording(grad(lambda x: 1 // 0), 1.0)
+    assert steps(3) == range(3)
+
+
+def test_a_run_of_its_own_inside_an_outer_gradient():
+    """Nodes of a tape that is not recorded are constants to the record."""
+    found = []
+    grad(lambda x: found.append(recording(grad(lambda y: x * y), 2.0)) or x)(3.0)
+    assert found[0].result.value == 3
+    assert found[0].nodes[1].arguments == ("3.0", 0)
+
+
+def test_a_recording_inside_another_one_knows_its_own_nodes_only():
+    """The numbers of the outer recording mean nothing in the inner one."""
+    found = []
+
+    def outer(x):
+        y = x * x
+        found.append(recording(grad(lambda w: w * y), 2.0))
+        return y
+
+    around = recording(grad(outer), 3.0)
+    inner = found[0]
+    assert inner.nodes[1].arguments == (0, "9.0")
+    assert [node.value.node for node in inner.nodes] == [None, None]
+    assert (inner.result.value, inner.result.node) == (9, None)
+    assert all(event.gradient.node is None for event in of(inner, Sent))
+    assert around.result.value == 6
+
+
+def test_a_value_that_is_no_number_is_kept_as_text():
+    assert recording(lambda: {"a": 1}).result.value == "{'a': 1}"
+    assert recording(lambda: [A, A[:1]]).result.value.startswith("[array(")
+    assert recording(lambda: None).result.value == "None"
+
+
+LOOPS = {
+    "x = x**2": lambda x: x**2,
+    "x = x * 0.999": lambda x: x * 0.999,
+    "x = sin(x)": np.sin,
+    "x = x + tanh(x) / 2": lambda x: x + np.tanh(x) / 2,
+}
+
+
+@pytest.mark.parametrize("step", LOOPS.values(), ids=LOOPS.keys())
+@pytest.mark.parametrize("start", [0.5, numpy.linspace(0.1, 0.9, 500)], ids=["number", "array"])
+def test_memory_is_what_the_interpreter_allocates(step, start):
+    count = 400 if numpy.ndim(start) == 0 else 50
+    measured = []
+
+    def loop(x):
+        gc.collect()
+        before = tracemalloc.get_traced_memory()[0]
+        for _ in range(count):
+            x = step(x)
+        measured.append(tracemalloc.get_traced_memory()[0] - before)
+        return np.sum(x)
+
+    tracemalloc.start()
+    try:
+        grad(loop)(start)
+    finally:
+        tracemalloc.stop()
+    nodes = recording(grad(loop), start).on(0)[1:-1]
+    claimed = sum(node.numbers + node.bookkeeping for node in nodes)
+    assert claimed == pytest.approx(measured[0], rel=0.15)
+    if numpy.ndim(start):  # almost all of it is numbers
+        assert sum(node.numbers for node in nodes) > 0.8 * claimed
+
+
+def test_memory_of_a_loop_of_numbers():
+    """Every step holds one number, as a Scan's tape does, and far more around it."""
+    recorded = recording(grad(square), 0.95)
+    assert [node.numbers for node in recorded.nodes] == [8, 8, 8, 8]
+    memory = recorded.memory(0)
+    assert memory.numbers == 32
+    assert memory.bookkeeping > 10 * memory.numbers
+    assert memory.total == memory.numbers + memory.bookkeeping
+    inner = recording(grad(grad(square)), 0.95).memory(1)
+    assert inner.numbers == 0  # its values are nodes of the outer tape
+
+
+def test_a_setter_among_values_is_recorded_without_places():
+    recorded = record("second order, setters")
+    stored = [n.value.value for n in recorded.nodes if n.operation == "untake"]
+    assert stored
+    assert all(value.positions is None for value in stored)

@@ -1,0 +1,678 @@
+"""The eager tape: what the algorithm promises, and each mistake of a simpler one shown."""
+
+import gc
+import math
+import threading
+import weakref
+
+import numpy
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as arrays
+from scipy import special
+
+import lab
+from lab.checks import check
+from lab.eager import (
+    D,
+    Node,
+    Setter,
+    grad,
+    mutating_add,
+    np,
+    primitive,
+    take,
+    untake,
+    value_of,
+    zeros_like,
+)
+from lab.eager import tape as tapes
+
+A = numpy.array([[0.3, -1.2, 2.0], [0.7, 0.1, -0.4]])
+
+
+def poly(x):
+    return 3 * x**4 - x**2 / 2 + 1 / x
+
+
+# --- derivatives of one number, against closed forms -------------------------------------
+
+
+def test_derivatives_of_every_order_of_a_polynomial():
+    f, x = poly, 1.3
+    closed = [
+        3 * x**4 - x**2 / 2 + 1 / x,
+        12 * x**3 - x - x**-2,
+        36 * x**2 - 1 + 2 * x**-3,
+        72 * x - 6 * x**-4,
+        72 + 24 * x**-5,
+        -120 * x**-6,
+    ]
+    for expected in closed:
+        assert f(x) == pytest.approx(expected, rel=1e-13)
+        f = grad(f)
+
+
+def test_sixth_derivative_of_tanh():
+    """d⁶/dx⁶ tanh = -16 t (1 - t²) (17 - 60 t² + 45 t⁴), with t = tanh x."""
+    f = np.tanh
+    for _ in range(6):
+        f = grad(f)
+    for x in (-2.0, -0.3, 0.0, 0.4, 1.1):
+        t = math.tanh(x)
+        assert f(x) == pytest.approx(-16 * t * (1 - t**2) * (17 - 60 * t**2 + 45 * t**4), abs=1e-11)
+
+
+def test_powers_of_arrays_at_zero():
+    powers = numpy.array([0, 1, 2])
+    assert grad(lambda a: np.sum(a**powers))(numpy.zeros(3)).tolist() == [0, 1, 0]
+    second = grad(lambda a: np.sum(grad(lambda b: np.sum(b**powers))(a)))
+    assert second(numpy.zeros(3)).tolist() == [0, 0, 2]
+
+
+@pytest.mark.parametrize("power", [0, 1, 2, 3])
+def test_powers_at_zero_to_any_order(power):
+    f = lambda x: x**power  # noqa: E731
+    for order in range(5):
+        assert f(0.0) == (math.factorial(power) if order == power else 0)
+        f = grad(f)
+
+
+def test_a_moving_power():
+    """d/dy x**y = x**y log x, then by x: x**(y-1) (1 + y log x)."""
+    by_y = grad(lambda x, y: x**y, 1)
+    assert by_y(2.0, 3.0) == pytest.approx(8 * math.log(2))
+    assert grad(by_y)(2.0, 3.0) == pytest.approx(4 * (1 + 3 * math.log(2)))
+    assert by_y(0.0, 2.0) == 0
+    assert grad(grad(lambda x, y: x**y), 1)(2.0, 0.0) == pytest.approx(0.5)
+
+
+def test_mixed_partials_agree():
+    f = lambda x, y: np.sin(x * y) * y  # noqa: E731
+    x, y = 0.7, 1.9
+    closed = 2 * y * math.cos(x * y) - x * y**2 * math.sin(x * y)
+    assert grad(grad(f, 0), 1)(x, y) == pytest.approx(closed)
+    assert grad(grad(f, 1), 0)(x, y) == pytest.approx(closed)
+
+
+def test_loops_branches_and_recursion_are_plain_python():
+    def f(x):
+        while x < 100:
+            x = x * x if x > 3 else x + 2
+        return x
+
+    assert grad(f)(2.5) == 2 * 4.5 * 2 * 4.5**2  # (2.5 + 2)⁴
+
+
+def test_a_long_loop_needs_no_recursion():
+    def f(x):
+        for _ in range(20_000):
+            x = x * 0.9999
+        return x
+
+    assert grad(f)(1.0) == pytest.approx(0.9999**20_000)
+
+
+def test_a_long_loop_that_fails_needs_none_either():
+    def f(x):
+        for _ in range(20_000):
+            x = x + 1.0
+        raise KeyError(value_of(x))
+
+    with pytest.raises(KeyError, match="20001"):
+        grad(f)(1.0)
+    assert grad(lambda x: x)(1.0) == 1  # and the tape is gone: see test_priorities
+
+
+# --- what does not depend on the argument ------------------------------------------------
+
+
+@pytest.mark.parametrize("f", [lambda x: 2.0, lambda x: 3, lambda x: np.sum(A[0])])
+def test_a_function_that_does_not_depend_on_its_argument_gives_zeros(f):
+    assert numpy.array_equal(grad(f)(A), numpy.zeros((2, 3)))
+    assert grad(f)(1.0) == 0
+
+
+def test_a_function_of_an_outer_node_alone_gives_zero():
+    assert grad(lambda x: x * grad(lambda y: x * x)(2.0))(3.0) == 0
+    assert grad(lambda x: x + grad(lambda y: x * x)(2.0))(3.0) == 1
+
+
+def test_an_entry_that_is_not_used_has_gradient_zero():
+    assert grad(lambda a: a[0] * 2)(numpy.ones(3)).tolist() == [2, 0, 0]
+
+
+# --- nested tapes ------------------------------------------------------------------------
+
+
+def confusing(x):
+    """x · d(x·y)/dy = x², whatever y is."""
+    return x * grad(lambda y: x * y)(2.0)
+
+
+def test_no_perturbation_confusion():
+    assert grad(confusing)(3.0) == 6
+    assert grad(lambda x: x * grad(lambda y: x + y)(1.0))(3.0) == 1
+    assert grad(grad(lambda x: x * grad(lambda y: x * y * y)(x)))(2.0) == pytest.approx(24)  # 2x³
+
+
+def test_priority_above_the_arguments_alone_is_wrong(monkeypatch):
+    """With a tape for x and one for y of equal priority, an operation sees one of them only."""
+    monkeypatch.setattr(tapes, "next_priority", lambda: 1)  # no argument here is a node
+    assert grad(confusing)(3.0) != 6
+
+
+def test_priorities():
+    seen = []
+
+    def f(x):
+        seen.append(x.tape.priority)
+        return grad(g)(1.0) * x
+
+    def g(y):
+        seen.append(y.tape.priority)
+        return y * y
+
+    grad(f)(1.0)
+    grad(f)(1.0)
+    assert seen == [1, 2, 1, 2]
+
+
+def test_a_thread_within_a_gradient_lies_above_it():
+    def f(x):
+        found = []
+        thread = threading.Thread(target=lambda: found.append(grad(lambda y: x * y)(2.0)))
+        thread.start()
+        thread.join()
+        return x * found[0]
+
+    assert grad(f)(3.0) == 6
+
+
+def test_a_node_that_outlives_its_tape_is_a_constant():
+    kept = []
+
+    def f(x):
+        kept.append(x * 2)
+        return x * x
+
+    grad(f)(3.0)
+    (leaked,) = kept
+    assert value_of(leaked) == 6
+    assert leaked * 2 == 12
+    assert not isinstance(np.sin(leaked), Node)
+    assert grad(lambda x: x * leaked)(1.0) == 6
+
+
+# --- memory ------------------------------------------------------------------------------
+
+
+def test_memory_is_freed_without_the_garbage_collector():
+    alive = []
+
+    def f(x):
+        for _ in range(3):
+            x = np.tanh(x * 0.5)
+            alive.append(weakref.ref(x))
+        alive.append(weakref.ref(x.tape))
+        return np.sum(x)
+
+    gc.collect()
+    gc.disable()
+    try:
+        grad(f)(numpy.ones(3))
+        grad(lambda a: np.sum(grad(f)(a)))(numpy.ones(3))
+        assert len(alive) == 8
+        assert not any(reference() for reference in alive)
+    finally:
+        gc.enable()
+
+
+@pytest.mark.parametrize("ending", ["an error", "a result that does not depend on it"])
+def test_a_tape_that_is_not_read_backwards_is_freed_as_well(ending):
+    alive, kept = [], []
+
+    def f(x):
+        y = x * 2
+        alive.extend((weakref.ref(x), weakref.ref(x.tape)))
+        kept.append(y)
+        if ending == "an error":
+            raise KeyError(ending)
+        return 1.0
+
+    gc.collect()
+    gc.disable()
+    try:
+        if ending == "an error":
+            with pytest.raises(KeyError):
+                grad(f)(3.0)
+        else:
+            assert grad(f)(3.0) == 0
+        assert ending == "an error" or not any(reference() for reference in alive)
+        assert kept[0] * 2 == 12
+        assert kept[0].parent_operations == ()
+    finally:
+        gc.enable()
+
+
+def test_the_tape_empties_while_it_is_read_backwards():
+    references, counts = [], []
+    count = primitive(
+        lambda x: x * 1.0,
+        lambda y, x: [lambda g: counts.append(sum(r() is not None for r in references)) or g],
+    )
+
+    def f(x):
+        for _ in range(4):
+            x = count(x)
+            references.append(weakref.ref(x))
+        return x
+
+    grad(f)(1.0)
+    assert counts == [4, 4, 3, 2]  # `grad` keeps the end node in hand until it returns
+
+
+# --- sums of gradients -------------------------------------------------------------------
+
+
+def test_one_gradient_is_passed_on_as_it_is():
+    node = Node(A, tapes.Tape())
+    only = numpy.ones((2, 3))
+    node.outgrads.append(only)
+    assert node.sum_outgrads() is only
+
+
+def test_several_gradients_are_summed_into_zeros():
+    node = Node(A, tapes.Tape())
+    first, second = numpy.ones((2, 3)), numpy.full((2, 3), 4.0)
+    node.outgrads += [first, second]
+    assert (node.sum_outgrads() == 5).all()
+    assert (first == 1).all()
+    assert (second == 4).all()
+
+
+def test_setters_are_added_in_place():
+    node = Node(numpy.zeros(3), tapes.Tape())
+    node.outgrads += [Setter(1, 2.0), numpy.ones(3), Setter([0, 0, 2], numpy.array([1.0, 2, 3]))]
+    assert node.sum_outgrads().tolist() == [4, 3, 4]
+    alone = Node(numpy.zeros(3), tapes.Tape())
+    alone.outgrads.append(Setter(slice(1, None), 2.0))
+    assert alone.sum_outgrads().tolist() == [0, 2, 2]
+
+
+def test_mutating_add_mutates_and_is_a_primitive():
+    old = numpy.zeros(2)
+    assert mutating_add(old, numpy.array([1.0, 2.0])) is old
+    assert mutating_add(old, Setter(0, 5.0)) is old
+    assert old.tolist() == [6, 2]
+
+    def f(x):
+        into = mutating_add(numpy.zeros(3), untake(x, numpy.array([0, 2, 2])))
+        return np.sum(into**2)  # x0² + (x1 + x2)²
+
+    assert grad(f)(numpy.array([1.0, 2.0, 3.0])).tolist() == [2, 10, 10]
+
+
+def test_a_setter_that_is_used_twice():
+    def f(x):
+        once = untake(x, [0, 0])
+        return np.sum(mutating_add(mutating_add(numpy.zeros(2), once), once) ** 2)  # (2(x0 + x1))²
+
+    assert grad(f)(numpy.array([1.0, 2.0])).tolist() == [24, 24]
+    check.eager_gradients(f, numpy.array([1.0, 2.0]))
+
+
+def swapped(old, new):
+    """Branches exchanged: the sum of whole arrays where there is a Setter, and the reverse."""
+    if not isinstance(new, Setter):
+        old[new.index] += new.value
+    else:
+        old += new
+    return old
+
+
+def setting(old, new):
+    """Sets entries where repeated ones must add."""
+    if isinstance(new, Setter):
+        old[new.index] = old[new.index] + new.value
+    else:
+        old += new
+    return old
+
+
+@pytest.mark.parametrize("wrong", [swapped, setting])
+def test_simpler_ways_of_adding_are_wrong(wrong, monkeypatch):
+    f = lambda a: np.sum(a[[0, 0, 1]] ** 2)  # noqa: E731
+    assert grad(f)(numpy.array([1.0, 2.0])).tolist() == [4, 4]
+    maker = lambda total, old, new: [lambda g: g, lambda g: g]  # noqa: E731
+    monkeypatch.setattr(tapes, "mutating_add", primitive(wrong, maker))
+    try:
+        found = grad(f)(numpy.array([1.0, 2.0])).tolist()
+    except (AttributeError, ValueError):
+        found = None
+    assert found != [4, 4]
+
+
+def test_the_gradient_belongs_to_who_asked():
+    for f in (np.sum, np.mean, lambda a: np.sum(np.transpose(a)), lambda a: np.sum(a.ravel())):
+        found = grad(f)(A)
+        found[0, 0] = 7.0  # numpy's broadcast views cannot be written
+        assert found[1, 2] != 7
+    given = numpy.ones(3)
+    grad(lambda a: np.sum(a + a + a[[0, 0, 0]]))(given)
+    assert (given == 1).all()
+
+
+# --- indexing ----------------------------------------------------------------------------
+
+INDICES = {
+    "a number": 1,
+    "from the end": -1,
+    "a slice": slice(0, 1),
+    "backwards": (slice(None, None, -1), slice(None, None, 2)),
+    "a tuple": (1, 2),
+    "a row of entries": ([0, 1, 1], [2, 0, 0]),
+    "repeated rows": [0, 0, 1, 0],
+    "repeated, as a tuple in a tuple": ((0, 0, 1),),
+    "repeated, in two dimensions": ([[0, 0], [1, 0]], [2, 2]),
+    "repeated columns": (slice(None), numpy.array([0, 0, 2])),
+    "a mask": A > 0,
+    "a mask of rows": numpy.array([True, False]),
+    "a new axis": (None, ..., 0),
+    "everything": (),
+    "nothing": slice(0, 0),
+    "numpy's integer": numpy.int64(1),
+}
+
+
+@pytest.mark.parametrize("index", INDICES.values(), ids=INDICES.keys())
+def test_indexing_to_second_order(index):
+    check.eager_gradients(lambda a: np.sin(a[index]) * np.cos(2 * a[index]), A)
+
+
+@given(st.data())
+def test_any_index_sends_every_entry_back_to_its_place(data):
+    """The gradient of sum(w · a[index]) by a adds each w where its entry came from."""
+    shape = data.draw(arrays.array_shapes(min_dims=1, max_dims=3, max_side=4))
+    kinds = arrays.basic_indices(shape, allow_newaxis=True), arrays.integer_array_indices(shape)
+    index = data.draw(st.one_of(*kinds))
+    places = numpy.arange(math.prod(shape)).reshape(shape)[index]
+    weights = numpy.random.default_rng(0).normal(size=numpy.shape(places))
+    expected = numpy.zeros(shape)
+    for place, weight in zip(numpy.ravel(places), numpy.ravel(weights), strict=True):
+        expected.reshape(-1)[place] += weight
+    found = grad(lambda a: np.sum(a[index] * weights))(numpy.ones(shape))
+    check.compare(found, expected, 1e-13)
+
+
+def test_take_and_untake_are_one_anothers_gradient():
+    g = numpy.array([1.0, 2.0])
+    assert untake(g, [0, 0]) == Setter([0, 0], g)
+    assert take(A, (0, 1)) == A[0, 1]
+    check.eager_gradients(lambda a: take(a, [0, 0]) ** 3, A, orders=3)
+
+
+def test_a_number_can_be_indexed_as_numpy_allows():
+    assert grad(lambda x: np.sum(x[None] ** 2))(3.0) == 6
+
+
+# --- lifting functions -------------------------------------------------------------------
+
+
+def test_a_primitive_of_ones_own():
+    cube = primitive(lambda x: x**3, lambda y, x: [lambda g: g * 3 * square(x)])
+    square = primitive(lambda x: x**2, lambda y, x: [lambda g: g * 2 * x])
+    assert [grad(cube)(2.0), grad(grad(cube))(2.0), grad(grad(grad(cube)))(2.0)] == [12, 12, 6]
+
+
+def test_a_forward_pass_of_ones_own():
+    """Newton's root, differentiated by the equation it solves and not through its loop."""
+
+    def root(a):
+        x = a
+        for _ in range(60):
+            x = (x + a / x) / 2
+        return x
+
+    def forward_pass(a):
+        x = lifted(a)
+        return x, [lambda g: g / (2 * x)]
+
+    lifted = D(root, forward_pass)
+    assert grad(lifted)(2.0) == pytest.approx(0.5 / math.sqrt(2))
+    assert grad(grad(lifted))(2.0) == pytest.approx(-0.25 * 2**-1.5)
+    check.eager_gradients(lifted, 2.0, orders=3)
+
+
+WRONG = {
+    "a wrong factor": lambda y, x: [lambda g: g * 2 * np.cos(x)],
+    "a wrong sign": lambda y, x: [lambda g: -g * np.cos(x)],
+    "of the result": lambda y, x: [lambda g: g * np.cos(y)],
+    "a wrong shape": lambda y, x: [lambda g: np.sum(g * np.cos(x))],
+    "right once only": lambda y, x: [lambda g: g * numpy.cos(value_of(x))],
+    "not linear in g": lambda y, x: [lambda g: g * g * np.cos(x)],
+}
+
+
+@pytest.mark.parametrize("maker", WRONG.values(), ids=WRONG.keys())
+def test_the_checker_catches_a_wrong_rule(maker):
+    right = primitive(numpy.sin, lambda y, x: [lambda g: g * np.cos(x)])
+    check.eager_gradients(right, A)
+    with pytest.raises(check.WrongGradientError):
+        check.eager_gradients(primitive(numpy.sin, maker), A)
+
+
+def test_zeros_and_values():
+    assert zeros_like(3.0) == 0
+    assert zeros_like(numpy.ones(2, "float32")).dtype == "float32"
+    inner = Node(Node(A, tapes.Tape()), tapes.Tape())
+    assert value_of(inner) is A
+    assert zeros_like(inner).tolist() == numpy.zeros((2, 3)).tolist()
+
+
+def test_arrays_are_made_of_numbers_and_of_nodes():
+    assert np.array([1, 2], dtype=float).dtype == "float64"
+    f = lambda x: np.sum(np.array([[x, 2.0], [x * x, x]], dtype=float) ** 2)  # noqa: E731
+    assert grad(f)(3.0) == 2 * 3 + 4 * 27 + 2 * 3
+    assert grad(lambda a: np.sum(np.array(a) ** 2))(ones).tolist() == [2, 2, 2]
+
+
+def test_nodes_are_shown_and_compared_by_value():
+    seen = []
+
+    def f(x):
+        assert x == 3.0
+        assert x != 2
+        assert 2 < x <= 3
+        assert x in {x}
+        seen.append((repr(x), f"{x:.2f}", str(np.max(x * ones))))
+        return numpy.float64(2.0) * x
+
+    assert grad(f)(3.0) == 2
+    assert seen == [("Node(np.float64(3.0))", "3.00", "Node(np.float64(3.0))")]
+
+
+def test_float32_stays_float32():
+    found = grad(lambda a: np.sum(np.tanh(a * 0.5) ** 2) + a[0] * 2)(numpy.ones(3, "float32"))
+    assert found.dtype == "float32"
+
+
+# --- errors ------------------------------------------------------------------------------
+
+ones = numpy.ones(3)
+BAD = {
+    "an integer": (
+        lambda: grad(lambda x: x * x)(3),
+        lab.errors.ArgumentError,
+        ["argument 0", "= 3", "integer", "3.0"],
+    ),
+    "an array of integers": (
+        lambda: grad(np.sum)(numpy.arange(3)),
+        lab.errors.ArgumentError,
+        ["argument 0 of sum", "array([0, 1, 2])", "integer", "float array"],
+    ),
+    "a truth value": (
+        lambda: grad(np.sum)(True),
+        lab.errors.ArgumentError,
+        ["True", "real number"],
+    ),
+    "a list": (lambda: grad(np.sum)([1.0]), lab.errors.ArgumentError, ["[1.0]", "numpy array"]),
+    "a complex number": (lambda: grad(np.sum)(1j), lab.errors.ArgumentError, ["1j", "real number"]),
+    "argnum out of range": (
+        lambda: grad(lambda x, y: x, 2)(1.0, 2.0),
+        lab.errors.ArgumentError,
+        ["argnum = 2", "2 arguments", "0 to 1"],
+    ),
+    "argnum of nothing": (lambda: grad(lambda: 1.0)(), lab.errors.ArgumentError, ["no arguments"]),
+    "a negative argnum": (
+        lambda: grad(np.sum, -1),
+        lab.errors.ArgumentError,
+        ["argnum = -1", "from 0"],
+    ),
+    "half an argnum": (lambda: grad(np.sum, 0.5), lab.errors.ArgumentError, ["argnum = 0.5"]),
+    "a vector result": (
+        lambda: grad(np.tanh)(ones),
+        lab.errors.ArgumentError,
+        ["f not in R", "tanh returned", "shape (3,)", "one real number"],
+    ),
+    "a vector from an inner gradient": (
+        lambda: grad(grad(np.sum))(ones),
+        lab.errors.ArgumentError,
+        ["f not in R", "grad(sum)", "(3,)"],
+    ),
+    "a complex result": (
+        lambda: grad(lambda x: x * 1j)(1.0),
+        lab.errors.ArgumentError,
+        ["f not in R", "complex128"],
+    ),
+    "a comparison": (
+        lambda: grad(lambda x: x > 0)(1.0),
+        lab.errors.ArgumentError,
+        ["f not in R", "bool"],
+    ),
+    "no result": (
+        lambda: grad(lambda x: None)(1.0),
+        lab.errors.ArgumentError,
+        ["f not in R", "NoneType"],
+    ),
+    "assignment in place": (
+        lambda: grad(lambda a: a.__setitem__(0, 1.0))(ones),
+        lab.errors.GradientError,
+        ["Node(array([1., 1., 1.]))[0] = …", "in place"],
+    ),
+    "complex numbers on the way": (
+        lambda: grad(lambda x: abs(x * 1j))(2.0),
+        lab.errors.GradientError,
+        ["<lambda>", "complex numbers"],
+    ),
+    "adding into an array in place": (
+        lambda: grad(lambda x: ones.__iadd__(x))(1.0),
+        lab.errors.GradientError,
+        ["numpy.add", "in place", "a = a + b"],
+    ),
+    "making an array with numpy alone": (
+        lambda: grad(lambda x: numpy.array([x, x]))(1.0),
+        lab.errors.GradientError,
+        ["Node(", "lose the gradient", "lab.eager.np"],
+    ),
+    "an unregistered function of numpy": (
+        lambda: grad(lambda a: numpy.fft.fft(a)[0])(ones),
+        lab.errors.GradientError,
+        ["fft is not registered", "lab.eager.primitive"],
+    ),
+    "an unregistered ufunc": (
+        lambda: grad(lambda a: np.sum(np.cbrt(a)))(ones),
+        lab.errors.GradientError,
+        ["numpy.cbrt is not registered", "lab.eager.primitive"],
+    ),
+    "a ufunc of scipy's": (
+        lambda: grad(special.erf)(1.0),
+        lab.errors.GradientError,
+        ["erf is not registered", "lab.eager.primitive"],
+    ),
+    "nodes in an array of integers": (
+        lambda: grad(lambda x: np.sum(np.array([x, 1.0], dtype=int)))(1.0),
+        lab.errors.GradientError,
+        ["dtype = <class 'int'>", "float64"],
+    ),
+    "a method of a ufunc": (
+        lambda: grad(lambda a: numpy.add.reduce(a))(ones),
+        lab.errors.GradientError,
+        ["numpy.add.reduce"],
+    ),
+    "a function of Python's": (
+        lambda: grad(math.sin)(1.0),
+        lab.errors.GradientError,
+        ["Node(np.float64(1.0))", "not registered", "lab.eager.np"],
+    ),
+    "a node by keyword": (
+        lambda: grad(lambda x: np.sum(a=x))(1.0),
+        lab.errors.GradientError,
+        ["sum: a =", "keyword"],
+    ),
+    "an argument without a gradient": (
+        lambda: grad(primitive(lambda x, k: x * k, lambda y, x, k: [lambda g: g]), 1)(1.0, 2.0),
+        lab.errors.GradientError,
+        ["<lambda>: argument 1 = Node(", "value_of"],
+    ),
+    "a gradient maker that returns no list": (
+        lambda: grad(primitive(numpy.sin, lambda y, x: lambda g: g))(1.0),
+        lab.errors.ArgumentError,
+        ["gradient_maker of sin", "list"],
+    ),
+    "a gradient maker that returns too many": (
+        lambda: grad(primitive(numpy.sin, lambda y, x: [None, None]))(1.0),
+        lab.errors.ArgumentError,
+        ["gradient_maker of sin", "1 argument"],
+    ),
+    "a Setter out of range": (
+        lambda: mutating_add(numpy.zeros(3), Setter(7, 1.0)),
+        lab.errors.ArgumentError,
+        ["Setter(index=7, value=1.0)", "shape (3,)", "out of bounds"],
+    ),
+    "repeated indices out of range": (
+        lambda: mutating_add(numpy.zeros(3), Setter([0, 0, 7], 1.0)),
+        lab.errors.ArgumentError,
+        ["Setter(index=[0, 0, 7]", "shape (3,)"],
+    ),
+    "a Setter that does not fit": (
+        lambda: mutating_add(numpy.zeros(3), Setter(slice(0, 2), numpy.ones(3))),
+        lab.errors.ArgumentError,
+        ["entries of shape (2,)", "shape (3,)"],
+    ),
+    "bounds the wrong way round": (
+        lambda: grad(lambda x: np.clip(x, 2.0, 1.0))(1.5),
+        lab.errors.ArgumentError,
+        ["lo = 2.0, hi = 1.0"],
+    ),
+    "dot of stacks": (
+        lambda: np.dot(numpy.ones((2, 2, 2)), numpy.ones(2)),
+        lab.errors.ArgumentError,
+        ["(2, 2, 2)", "matmul"],
+    ),
+}
+
+
+@pytest.mark.parametrize(("call", "kind", "words"), BAD.values(), ids=BAD.keys())
+def test_one_clear_sentence(call, kind, words):
+    with pytest.raises(kind) as caught:
+        call()
+    message = str(caught.value)
+    for word in words:
+        assert word in message
+    assert "\n" not in message
+    assert len(message) < 400
+
+
+def test_storing_a_node_in_an_array_is_refused():
+    """numpy has its own words for this; ours are the cause that it shows above them."""
+    with pytest.raises(ValueError, match="sequence") as caught:
+        grad(lambda x: numpy.zeros(2).__setitem__(0, x))(1.0)
+    assert "lose the gradient" in str(caught.value.__cause__)
+
+
+def test_after_an_error_everything_goes_on():
+    with pytest.raises(ZeroDivisionError):
+        grad(lambda x: 1 // 0)(1.0)
+    assert tapes._ACTIVE == []

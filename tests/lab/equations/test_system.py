@@ -1,0 +1,258 @@
+"""Printed systems, read back as Python and run in numpy, against what the Scans computed."""
+
+import re
+
+import numpy as np
+import pytensor
+import pytensor.tensor as pt
+import pytest
+from hypothesis import Phase, given, settings
+from random_loops import loops
+from strange_loops import HOSTILE, LOOPS
+from system_reader import FromTheEnd, Series, equations_of, run_printed
+from trap_graphs import scan
+
+import lab
+from lab import records
+from lab.equations.system import Role
+from lab.loops import gallery
+from lab.scans.graphs import scan_nodes
+
+CERTAIN = [name for name in gallery.loops if name != "walk"]
+
+
+def quantities_of(loop):
+    """What is known before the loop: its initial values by position, inputs by row."""
+    found = {s.name: Series(s.first_values, -s.reach) for s in loop.states}
+    found |= {s.name: Series(s.values) for s in loop.sequences}
+    found |= {name: Series([]) for name in loop.outputs}
+    return found | {p.name: p.value for p in loop.parameters}
+
+
+def disagreements(loop, printed, tolerance=1e-12):
+    """Values that the printed equations give and the loop's own trace does not."""
+    known = quantities_of(loop)
+    made = run_printed(printed, known, loop.steps)
+    scan = loop.trace(order=0).scans[0]
+    assert made == scan.steps
+    for tape in (*scan.tapes, *scan.outputs):
+        for row, value in enumerate(tape.final):
+            position = row - tape.tape.origin
+            if not np.allclose(known[tape.name][position], value, rtol=tolerance, atol=tolerance):
+                yield tape.name, position
+
+
+@pytest.mark.parametrize("name", CERTAIN)
+def test_what_is_printed_is_what_the_loop_computes(name):
+    loop = gallery.loops[name]
+    assert list(disagreements(loop, str(loop.system()))) == []
+
+
+@settings(max_examples=10, deadline=None, phases=(Phase.generate,))
+@given(loop=loops())
+def test_random_loops(loop):
+    """Their coefficients have more digits than the six of a formula."""
+    assert list(disagreements(loop, str(loop.system()), 1e-4)) == []
+
+
+@pytest.mark.parametrize(("right", "wrong"), [("t−1", "t−2"), ("·", " + "), ("u[t+2]", "u[t+1]")])
+def test_the_reader_sees_a_wrong_equation(right, wrong):
+    loop = lab.Loop(
+        lambda x, u: x[1] * 0.5 + x[0] * u[0] * u[1],
+        states=(lab.State("x", [0.3, 0.6], taps=(-2, -1)),),
+        sequences=(lab.Sequence("u", [0.5, 1.5, 2.5, 3.5], taps=(0, 2)),),
+        n_steps=2,
+    )
+    printed = str(loop.system())
+    assert list(disagreements(loop, printed)) == []
+    assert list(disagreements(loop, printed.replace(right, wrong)))
+
+
+def derived(loop, order):
+    """The trace of a derivative, and the printed system of every Scan in it."""
+    graph = loop.build()
+    made = loop.derivative(order, graph=graph)
+    trace = lab.trace(made.values, graph.given, graph.node.outputs[:1])
+    nodes = scan_nodes([*made.values, *graph.node.outputs[:1]])
+    return trace, [lab.system(node) for node in nodes]
+
+
+def backward_disagreements(loop, order):
+    """As `disagreements`, of all Scans of a derivative, each started from its own buffers."""
+    trace, systems = derived(loop, order)
+    known = {s.name: Series(s.values) for s in loop.sequences}
+    for scan_trace, system in zip(trace.scans, systems, strict=True):
+        own = {q.argument: q.symbol for q in system.quantities}
+        read = dict(known)
+        for tape in scan_trace.tapes:
+            read[own[tape.argument]] = Series(tape.initial, -tape.tape.origin)
+        for tape in scan_trace.outputs:
+            read[own[tape.argument]] = Series([])
+        read |= {own[p.argument]: p.value for p in scan_trace.parameters}
+        run_printed(str(system), read, scan_trace.steps)
+        for tape in (*scan_trace.tapes, *scan_trace.outputs):
+            rows = [read[own[tape.argument]][i - tape.tape.origin] for i in range(len(tape.final))]
+            if not np.allclose(np.array(rows), tape.final, rtol=1e-11, atol=1e-13):
+                yield scan_trace.name, tape.name
+            known[tape.name] = Series(tape.final, -tape.tape.origin)
+
+
+@pytest.mark.parametrize("order", [1, 2])
+@pytest.mark.parametrize("name", CERTAIN)
+def test_derivatives_are_systems_too(name, order):
+    assert list(backward_disagreements(gallery.loops[name], order)) == []
+
+
+def test_the_form_of_the_document():
+    """x[t] depends on x[t−1], x[t−2], u[t], u[t+4] and w, as in PyTensor's documentation."""
+    x, u, w = pt.dvector("x"), pt.dvector("u"), pt.dscalar("w")
+    xs = scan(
+        lambda now, later, older, newer, w: (
+            newer * w + older * now + pt.exp(later) / (1 + older**2)
+        ),
+        sequences=[{"input": u, "taps": [0, 4]}],
+        outputs_info=[{"initial": x, "taps": [-2, -1]}],
+        non_sequences=[w],
+    )
+    printed = str(lab.system(xs))
+    (pair,), told = equations_of(printed)
+    for term in ("x[t−1]", "x[t−2]", "u[t]", "u[t+4]", "w"):
+        assert term in pair[1]
+    assert told == "for t = 0, …, n−1"
+    values = np.linspace(0.1, 0.9, 8)
+    known = {"x": Series([0.3, 0.6], -2), "u": Series(values), "w": np.float64(0.7)}
+    run_printed(printed, known, 4)
+    f = pytensor.function([x, u, w], xs, mode="FAST_COMPILE")
+    assert [known["x"][t] for t in range(4)] == pytest.approx(f([0.3, 0.6], values, 0.7))
+
+
+def test_what_a_sequence_was_cut_from():
+    u, x0, n, k = pt.dvector("u"), pt.dscalar("x0"), pt.lscalar("n"), pt.lscalar("k")
+    xs = scan(
+        lambda now, later, other, x: x + now * later**2 + other,
+        sequences=[{"input": u, "taps": [0, 2]}, pt.exp(u)[k:]],
+        outputs_info=[x0],
+        n_steps=n,
+        go_backwards=True,
+    )
+    system = lab.system(xs)
+    printed = str(system)
+    assert "u[−3−t]" in printed
+    assert "u[−1−t]" in printed
+    assert "n = n" not in printed
+    (letter,) = {q.symbol for q in system.of_role(Role.INPUT)} - {"u"}
+    told = re.search(rf"{letter} = (.*)", printed)[1]
+    assert told == "exp(u[k:])"
+    assert f"{letter}[−1−t]" in printed
+    values = np.linspace(0.1, 0.9, 6)
+    known = {"x0": Series([0.4], -1), "u": FromTheEnd(values)}
+    known[letter] = FromTheEnd(np.exp(values)[3:])
+    run_printed(printed, known, 3)
+    f = pytensor.function([u, x0, n, k], xs, mode="FAST_COMPILE")
+    assert [known["x0"][t] for t in range(3)] == pytest.approx(f(values, 0.4, 3, 3))
+
+
+def test_an_output_is_not_called_like_the_number_of_steps():
+    x0, n = pt.dscalar("x0"), pt.lscalar("n")
+    _, ys = scan(lambda x: (x * 2, x**3), outputs_info=[x0, None], n_steps=n)
+    system = lab.system(ys)
+    assert [q.symbol for q in system.of_role(Role.OUTPUT)] == ["v"]
+    assert system.lines() == ("x0[t] = x0[t−1]·2", "v[t] = x0[t−1]³")
+
+
+@pytest.mark.parametrize("steps", [3, None])
+def test_the_results_of_a_loop_read_from_their_end(steps):
+    """Below 0 an index means an initial value, so that it cannot also count from the end."""
+    x0, n = pt.dscalar("x0"), pt.lscalar("n")
+    xs = scan(lambda x: x**2, outputs_info=[x0], n_steps=steps or n, name="first")
+    ys = scan(lambda x, y: x * y, sequences=[xs[::-1]], outputs_info=[pt.ones(())], name="second")
+    system = lab.system(next(v.owner for v in pytensor.graph.traversal.ancestors([ys]) if _is(v)))
+    (line,) = system.lines()
+    if steps is None:
+        assert line == "v[t] = v[t−1]·s[t]"
+        assert "s = …" in str(system)
+        return
+    assert line == "v[t] = v[t−1]·x0[2−t]"
+    known = {"v": Series([1.0], -1), "x0": Series([0.5, 0.25, 0.0625, 0.00390625], -1)}
+    run_printed(str(system), known, 3)
+    f = pytensor.function([x0], ys, mode="FAST_COMPILE")
+    assert [known["v"][t] for t in range(3)] == f(0.5).tolist()
+
+
+def _is(variable):
+    return variable.owner is not None and getattr(variable.owner.op, "name", "") == "second"
+
+
+def test_two_arrays_of_one_name_are_two_inputs():
+    first, second, x0 = pt.dvector("u"), pt.dvector("u"), pt.dscalar("x0")
+    xs = scan(lambda a, b, x: x + a * b, sequences=[first, second], outputs_info=[x0])
+    symbols = [q.symbol for q in lab.system(xs).of_role(Role.INPUT)]
+    assert len(set(symbols)) == 2
+
+
+def test_roles_initial_values_and_the_generator():
+    system = gallery.loops["walk"].system()
+    printed = str(system)
+    assert [q.symbol for q in system.of_role(Role.NON_NUMERIC)] == ["rng"]
+    assert "x[−1] = 1" in printed
+    assert "normal(0, 1)" in printed
+    assert "1 state and 1 non-numeric state" in printed
+    extra = gallery.loops["extra"].system()
+    assert [q.symbol for q in extra.of_role(Role.OUTPUT)] == ["cube"]
+    assert [q.symbol for q in extra.of_role(Role.PARAMETER)] == ["w"]
+
+
+def test_latex_has_the_same_terms():
+    system = gallery.loops["rnn"].system()
+    assert system.latex() == (
+        "\\begin{aligned}\n"
+        r"h_{t} &= \tanh\left(W\,h_{t-1} + U\,x_{t}\right) && t = 0, \dots, 3 \\" + "\n"
+        r"h_{-1} &= [0.1, -0.2, 0.3]" + "\n"
+        r"\end{aligned}"
+    )
+    bundle = system._repr_mimebundle_()
+    assert bundle["text/plain"] == str(system)
+    assert bundle["text/latex"] == system._repr_latex_()
+    assert bundle["text/latex"].startswith("$\\displaystyle \\begin{aligned}")
+
+
+@pytest.mark.parametrize("name", list(LOOPS))
+def test_strange_loops_have_a_system(name):
+    system = LOOPS[name].system()
+    assert len(system.lines()) >= 1
+    assert str(system)
+    latex = system.latex()
+    assert latex.count("{") == latex.count("}")
+
+
+def test_hostile_names_do_not_leave_latex():
+    latex = LOOPS["hostile name"].system().latex()
+    assert "$" not in latex
+    assert HOSTILE.replace("&", r"\&") in latex
+
+
+def test_a_system_is_stored_and_read_back():
+    system = gallery.loops["newton"].system()
+    assert records.from_json(records.to_json(system)) == system
+    assert system != gallery.loops["square"].system()
+
+
+def test_a_system_needs_one_scan():
+    x0 = pt.dscalar("x0")
+    xs = scan(lambda x: x**2, outputs_info=[x0], n_steps=3)
+    ys = scan(lambda x, y: x + y, sequences=[xs], outputs_info=[x0])
+    with pytest.raises(lab.errors.GraphError, match="2 Scans"):
+        lab.system(ys)
+    with pytest.raises(lab.errors.GraphError, match="no Scan"):
+        lab.system(x0 * 2)
+    with pytest.raises(lab.errors.ArgumentError, match="expected a Scan's node"):
+        lab.system(3)
+
+
+def test_the_graph_stays_as_it_is():
+    x0 = pt.dscalar("x0")
+    xs = scan(lambda x: x**2, outputs_info=[x0], n_steps=3)
+    before = pytensor.dprint(xs, file="str", print_type=True)
+    lab.system(xs)
+    lab.explain(xs[-1], x0)
+    assert pytensor.dprint(xs, file="str", print_type=True) == before

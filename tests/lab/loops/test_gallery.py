@@ -1,0 +1,89 @@
+"""Every loop of the gallery: right to third order, as PyTensor runs it, stored and read back."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import lab
+from lab.checks import check
+from lab.loops import gallery
+
+NAMES = list(gallery.loops)
+
+
+def test_there_are_enough_loops_and_each_has_a_reason():
+    assert len(NAMES) >= 12
+    assert all(len(loop.reason) > 20 for loop in gallery.loops.values())
+
+
+def differentiable(loop):
+    for name, variable in loop.variables.items():
+        if isinstance(variable, lab.RandomState) or name in ("k", "v"):
+            continue
+        yield name
+
+
+CASES = [
+    (name, wrt, cost)
+    for name in NAMES
+    for wrt in differentiable(gallery.loops[name])
+    for cost in ("last", "sum")
+]
+
+
+@pytest.mark.parametrize(("name", "wrt", "cost"), CASES)
+def test_three_orders_against_finite_differences(name, wrt, cost):
+    loop = gallery.loops[name]
+    if name == "newton":  # after convergence there is nothing left to differentiate
+        loop = loop.with_values({"x": 3.0, "a": 40.0})
+    graph = loop.build()
+    made = loop.derivative(3, wrt, cost, graph=graph)
+    given = {v: np.array(x, dtype=float) if v is made.wrt else x for v, x in graph.given.items()}
+    for number in range(3):
+        target = made.values[number].sum() if made.values[number].ndim else made.values[number]
+        check.gradient(target, made.wrt, made.values[number + 1], given, tolerance=2e-7)
+
+
+def test_integer_and_undefined_inputs_say_why():
+    with pytest.raises(lab.errors.ArgumentError, match="only real or complex"):
+        gallery.loops["lookup"].derivative(1, "k")
+    with pytest.raises(lab.errors.GradientError, match="jv"):
+        gallery.loops["undefined"].derivative(1, "v")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_compiled_by_pytensor_the_graph_gives_the_same(name):
+    assert gallery.loops[name].trace(order=1).verify() < 1e-12
+
+
+def test_verify_notices_a_wrong_number():
+    trace = gallery.loops["square"].trace(order=1)
+    wrong = replace(trace, outputs=(trace.outputs[0] + 1e-3, trace.outputs[1]))
+    assert wrong.verify() > 1e-4
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_trace_survives_json(name):
+    trace = gallery.loops[name].trace(order=2)
+    stored = json.dumps(trace.to_json(), allow_nan=False)
+    again = lab.Trace.from_json(json.loads(stored))
+    assert again == trace
+    assert again.scans[-1].formulas == trace.scans[-1].formulas
+
+
+def test_different_traces_are_not_equal():
+    loop = gallery.loops["square"]
+    assert loop.trace(order=1) != loop.trace(order=1, at={"x": 0.9})
+
+
+def test_traces_are_frozen():
+    trace = gallery.loops["square"].trace(order=1)
+    with pytest.raises(ValueError, match="read-only"):
+        trace.scans[1].tapes[0].writes[0].values[0] = 3.0
+
+
+def test_json_cannot_make_anything_else():
+    with pytest.raises(lab.errors.ArgumentError, match="none of the records"):
+        lab.Trace.from_json({"is": "Popen", "args": ["true"]})

@@ -1,0 +1,290 @@
+"""Steps written as text: the same numbers as Python and numpy, and nothing but the grammar."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import lab
+from lab.errors import ArgumentError
+from lab.loops.text.grammar import Names, read_step
+
+A, U, W = 0.7, 1.3, -0.4
+
+# The text, and the same formula in Python, of x = A, u = U and w = W.
+FORMULAS = [
+    ("x**2", lambda x, u, w: x * x),
+    ("x = x**2", lambda x, u, w: x * x),
+    ("x[t] = x[t-1]**2", lambda x, u, w: x * x),
+    ("sin(x1)*u + w*x1", lambda x, u, w: math.sin(x) * u + w * x),
+    ("-x**2", lambda x, u, w: -(x * x)),
+    ("x**-2", lambda x, u, w: 1 / (x * x)),
+    ("2**-x", lambda x, u, w: 2.0**-x),
+    ("x - u - w", lambda x, u, w: (x - u) - w),
+    ("x/u/w", lambda x, u, w: (x / u) / w),
+    ("x/(u/w)", lambda x, u, w: x / (u / w)),
+    ("100*100*x", lambda x, u, w: 10000 * x),
+    ("1/3 + x", lambda x, u, w: 1 / 3 + x),
+    ("+x*1e-3", lambda x, u, w: x * 0.001),
+    ("x·u − w", lambda x, u, w: x * u - w),
+    ("pi*x", lambda x, u, w: math.pi * x),
+    ("exp(x) - log(u) + sqrt(u)", lambda x, u, w: math.exp(x) - math.log(u) + math.sqrt(u)),
+    ("tan(x) + cos(u) - tanh(w)", lambda x, u, w: math.tan(x) + math.cos(u) - math.tanh(w)),
+    ("arcsin(x)*arccos(x)*arctan(w)", lambda x, u, w: math.asin(x) * math.acos(x) * math.atan(w)),
+    ("sinh(x) + cosh(w)", lambda x, u, w: math.sinh(x) + math.cosh(w)),
+    ("sigmoid(x)", lambda x, u, w: 1 / (1 + math.exp(-x))),
+    ("abs(w) + min(x, u, w) - max(x, u)", lambda x, u, w: abs(w) + min(x, u, w) - max(x, u)),
+    ("where(x < u, x, w)", lambda x, u, w: x if x < u else w),
+    ("where(x > u and u > 0, x, w)", lambda x, u, w: x if x > u and u > 0 else w),
+    ("where(not x >= u or u <= 0, x, w)", lambda x, u, w: x if not x >= u or u <= 0 else w),
+    ("where(x == x, u, w) + where(x != x, u, w)", lambda x, u, w: u + w),
+    ("(x +\n u)", lambda x, u, w: x + u),
+    (" x + u ;; ", lambda x, u, w: x + u),
+]
+
+
+def one_step(text):
+    loop = lab.Loop.from_text(text, {"x": A}, {"u": [U]}, {"w": W})
+    return float(loop.trace(order=0).outputs[0])
+
+
+@pytest.mark.parametrize(("text", "python"), FORMULAS, ids=[text for text, _ in FORMULAS])
+def test_a_formula_is_what_python_makes_of_it(text, python):
+    assert one_step(text) == pytest.approx(python(A, U, W), rel=1e-14)
+
+
+@pytest.mark.parametrize("text", [text for text, _ in FORMULAS])
+def test_a_step_can_be_written_and_read_again(text):
+    names = Names(("x",), ("u",), ("w",))
+    loop = lab.Loop.from_text(text, {"x": A}, {"u": [U]}, {"w": W})
+    again = lab.Loop.from_text(str(loop.step), {"x": A}, {"u": [U]}, {"w": W})
+    assert again.step == loop.step
+    assert hash(again.step) == hash(loop.step)
+    assert [line.node for line in read_step(str(loop.step), names)] == [
+        line.node for line in loop.step.lines
+    ]
+
+
+def test_taps_follow_from_the_text():
+    loop = lab.Loop.from_text(
+        "x = sin(x1)*u + w*x3 + u2*u[t+1]", {"x": [0.1, 0.2, 0.3]}, {"u": range(6)}, {"w": 0.5}
+    )
+    assert loop.states[0].taps == (-3, -1)
+    assert loop.sequences[0].taps == (-2, 0, 1)
+    x, u = [0.1, 0.2, 0.3], range(6)
+    for s in range(2, 5):
+        x.append(math.sin(x[-1]) * u[s] + 0.5 * x[-3] + u[s - 2] * u[s + 1])
+    found = loop.trace(order=0).scans[0].tapes[0].final
+    np.testing.assert_allclose(found, x, rtol=1e-14)
+
+
+def test_a_name_alone_leaves_the_tap_open():
+    loop = lab.Loop.from_text("2*x", {"x": 1.0}, n_steps=4).with_taps({"x": (-2,)})
+    assert loop.trace(order=0).scans[0].tapes[0].final.tolist() == [1, 1, 2, 2, 4, 4]
+    given = lab.Loop.from_text("2*x", (lab.State("x", [1.0, 3.0], taps=(-2,)),), n_steps=2)
+    assert given.trace(order=0).scans[0].tapes[0].final.tolist() == [1, 3, 2, 6]
+
+
+def test_states_outputs_and_until():
+    loop = lab.Loop.from_text(
+        "x = y; y = x + y\nboth = x[t]*y[t]\nuntil(both[t] > 20)", {"x": 1.0, "y": 1.0}, n_steps=9
+    )
+    assert loop.outputs == ("both",)
+    x, y, both = 1.0, 1.0, []
+    while not both or both[-1] <= 20:
+        x, y = y, x + y  # both from the values before the step
+        both.append(x * y)
+    trace = loop.trace(order=0, of="both")
+    assert trace.scans[0].outputs[0].final.tolist() == both
+    assert trace.scans[0].stopped_early
+
+
+def test_vectors_and_matrices():
+    h, v = np.array([0.1, -0.2]), np.array([[0.5, -0.3], [0.1, 0.4]])
+    loop = lab.Loop.from_text("tanh(W@h) + dot(W, h)*sum(h)", {"h": h}, (), {"W": v}, n_steps=1)
+    expected = np.tanh(v @ h) + v @ h * h.sum()
+    np.testing.assert_allclose(loop.trace(order=0).scans[0].tapes[0].final[1], expected)
+
+
+def test_a_written_loop_is_differentiated_to_second_order():
+    found = lab.Loop.from_text("x**2", {"x": 0.95}, n_steps=4).trace(order=2)
+    np.testing.assert_allclose(found.outputs, [0.95**16, 16 * 0.95**15, 240 * 0.95**14])
+
+
+BIG = "9" * 1900
+REFUSED = [
+    # text, the part that is quoted, the place, what is said
+    ("x.__class__", "x.__class__", "column 1", "not part of the grammar"),
+    ("x + u.T", "u.T", "column 5", "not part of the grammar"),
+    ("1 + foo(x)", "foo", "column 5", "no function"),
+    ("__import__('os')", "__import__", "column 1", "no function"),
+    ("sin(x)(u)", "sin(x)", "column 1", "no function"),
+    ("__x__", "__x__", "column 1", "no name of this loop"),
+    ("x + sin", "sin", "column 5", "no name of this loop"),
+    ("lambda: x", "lambda: x", "column 1", "not part"),
+    ("[x for x in u]", "[x for x in u]", "column 1", "not part"),
+    ("(x for x in u)", "(x for x in u)", "column 1", "not part"),
+    ("(y := x)", "y := x", "column 2", "not part"),
+    ("(yield x)", "yield x", "column 2", "not part"),
+    ("{x: u}", "{x: u}", "column 1", "not part"),
+    ("f'{x}'", "f'{x}'", "column 1", "not part"),
+    ("x + 'a'", "'a'", "column 5", "no number"),
+    ("x * None", "None", "column 5", "no number"),
+    ("True", "True", "column 1", "no number"),
+    ("1j*x", "1j", "column 1", "no number"),
+    ("x\n + x; ü + x", "ü", "line 2, column 7", "no name"),
+    (BIG, "9" * 39, "column 1", "too large"),
+    ("1e400", "1e400", "column 1", "too large"),
+    ("x**65", "65", "column 4", "exponent can be up to 64"),
+    ("x**-65", "65", "column 5", "exponent can be up to 64"),
+    ("9**9**9**9", "9**9**9**9", "column 1", "power in its exponent"),
+    ("x**(2 + u**2)", "x**(2 + u**2)", "column 1", "power in its exponent"),
+    ("(" * 40 + "x" + ")" * 40, "(", "column 31", "nested deeper"),
+    ("-" * 1900 + "x", "---", "column", ""),
+    ("+".join("x" * 900), "x+", "column 1", "nested deeper"),
+    ("(x", "(", "column 1", "never closed"),
+    ("x)", ")", "column 2", "not opened"),
+    ("(x]", "]", "column 3", "not opened"),
+    ("x) + (u", ")", "column 2", "not opened"),
+    ("x +", "+", "column 3", "cannot be read"),
+    ("x @@ u", "@ u", "column 4", "cannot be read"),
+    ("x; u u", "u u", "column 4", "cannot be read"),
+    ("x²", "²", "column 2", "cannot be read"),
+    ("x # y", "#", "column 3", "no sign"),
+    ("x\0", "\\x00", "column 2", "no sign"),
+    ("x^2", "x^2", "column 1", "x**2"),
+    ("x if u else w", "x if u else w", "column 1", "where("),
+    ("x, u", "x, u", "column 1", "one line"),
+    ("x < u", "x < u", "column 1", "condition"),
+    ("where(x, u, w)", "x", "column 7", "no condition"),
+    ("where(x < u < w, u, w)", "x < u < w", "column 7", "no condition"),
+    ("until(x)", "x", "column 7", "no condition"),
+    ("x + until(x > 1)", "until(x > 1)", "column 5", "line of its own"),
+    ("sin()", "sin()", "column 1", "1 argument, not 0"),
+    ("min(x)", "min(x)", "column 1", "2 to 8 arguments, not 1"),
+    ("sin(x=1)", "sin(x=1)", "column 1", "named"),
+    ("sin(*u)", "sin(*u)", "column 1", "starred"),
+    ("x0", "x0", "column 1", "x1, x2, x3"),
+    ("x101", "x101", "column 1", "too far"),
+    ("u[t+101]", "u[t+101]", "column 1", "too far"),
+    ("x[t+1]", "x[t+1]", "column 1", "lies ahead"),
+    ("x[0]", "x[0]", "column 1", "x[t-1]"),
+    ("u[t+w]", "u[t+w]", "column 1", "u[t-1]"),
+    ("u[t:]", "u[t:]", "column 1", "u[t-1]"),
+    ("w[t]", "w[t]", "column 1", "x and u"),
+    ("x[t]", "x[t]", "column 1", "not known yet"),
+    ("x = x; y = x[t]; z = y", "y", "column 22", "y[t]"),
+    ("x = x; y = x[t]; z = y[t-1]", "y[t-1]", "column 22", "look back"),
+    ("x = x; x = u", "x", "column 8", "twice"),
+    ("w = x", "w", "column 1", "cannot be assigned"),
+    ("until = x", "until", "column 1", "cannot be assigned"),
+    ("x = ", "=", "column 3", "no formula"),
+]
+
+
+@pytest.mark.parametrize(
+    ("text", "part", "place", "words"), REFUSED, ids=[t[:24] for t, *_ in REFUSED]
+)
+def test_anything_else_is_refused(text, part, place, words):
+    with pytest.raises(ArgumentError) as caught:
+        lab.Loop.from_text(text, {"x": A}, {"u": [U]}, {"w": W})
+    said = str(caught.value)
+    assert part in said
+    assert f"{place}:" in said or place == "column"
+    assert words in said
+    assert len(said) < 320
+    assert "\n" not in said
+
+
+@pytest.mark.parametrize(
+    ("text", "given", "words"),
+    [
+        ("", {}, "step = ''"),
+        (" ;\n", {}, "step = ''"),
+        (None, {}, "step = None"),
+        ("x" * 2001, {}, "at most 2000"),
+        ("x", {"states": {"x": 1.0, "y": 1.0}}, "assigned to nothing"),
+        ("x = x", {"states": {"x": 1.0, "y": 1.0}}, "nothing is assigned to y"),
+        ("x = x\nx1", {}, "assigned to nothing"),
+        ("x\nuntil(x > 1); until(x < 0)", {}, "second until"),
+        ("x", {"states": {"__import__('os')": 1.0}}, "name = \"__import__('os')\""),
+        ("x", {"states": {"t": 1.0}}, "name = 't'"),
+        ("x", {"states": "x"}, "states = 'x'"),
+        ("x", {"states": {"x": "a"}}, "initial of state x = 'a'"),
+        ("x1 + x2", {"states": (lab.State("x", 1.0),)}, "reads it at [-2, -1]"),
+        ("x", {"states": (lab.State("x", [1.0, 2.0], (-2, -1)),)}, "x[t-2] and x[t-1]"),
+        ("x1 + x2", {"states": {"x": [1.0, 2.0, 3.0]}}, "2 initial values"),
+    ],
+)
+def test_bad_declarations_are_refused(text, given, words):
+    declared = {"states": {"x": 1.0}, "n_steps": 2} | given
+    with pytest.raises(ArgumentError) as caught:
+        lab.Loop.from_text(text, **declared)
+    assert words in str(caught.value)
+
+
+def test_taps_that_the_text_names_are_kept():
+    loop = lab.Loop.from_text("x1 + x2", {"x": 1.0}, n_steps=2)
+    for taps in ((-3, -1), (-1, -2), (-1,)):
+        with pytest.raises(ArgumentError, match=r"written for the taps \[-2, -1\]"):
+            loop.with_taps({"x": taps})
+
+
+def leaf(text, function):
+    return st.just((text, function))
+
+
+def joined(pair, sign, function):
+    (a, f), (b, g) = pair
+    return f"({a}) {sign} ({b})", lambda *v: function(f(*v), g(*v))
+
+
+def called(inner, name, function):
+    text, f = inner
+    return f"{name}({text})", lambda *v: function(f(*v))
+
+
+LEAVES = st.one_of(
+    leaf("x1", lambda x, y, u, w: x),
+    leaf("x[t-2]", lambda x, y, u, w: y),
+    leaf("u", lambda x, y, u, w: u),
+    leaf("w", lambda x, y, u, w: w),
+    st.floats(-9, 9).map(lambda v: (repr(v), lambda *_: v)),
+)
+
+
+def grown(inner):
+    pairs = st.tuples(inner, inner)
+    return st.one_of(
+        pairs.map(lambda p: joined(p, "+", np.add)),
+        pairs.map(lambda p: joined(p, "-", np.subtract)),
+        pairs.map(lambda p: joined(p, "*", np.multiply)),
+        pairs.map(lambda p: (f"max({p[0][0]}, {p[1][0]})", joined(p, "", np.maximum)[1])),
+        inner.map(lambda i: called(i, "sin", np.sin)),
+        inner.map(lambda i: called(i, "tanh", np.tanh)),
+        inner.map(lambda i: called(i, "-", np.negative)),
+        inner.map(lambda i: called(i, "abs", np.abs)),
+    )
+
+
+@given(st.recursive(LEAVES, grown, max_leaves=8))
+def test_random_formulas_are_what_numpy_makes_of_them(made):
+    text, function = made
+    states = {"x": [0.3, 0.6]} if "x1" in text or "t-2" in text else {"x": 0.6}
+    states = {"x": 0.6} if "t-2" not in text else states
+    loop = lab.Loop.from_text(text, states, {"u": [1.5]}, {"w": -0.5})
+    found = loop.trace(order=0).scans[0].tapes[0].final[-1]
+    assert found == pytest.approx(float(function(0.6, 0.3, 1.5, -0.5)), rel=1e-12, abs=1e-12)
+    assert lab.Loop.from_text(str(loop.step), states, {"u": [1.5]}, {"w": -0.5}).step == loop.step
+
+
+@given(st.text(max_size=30) | st.text("x1ut[]()+-*/=.,;:<>'\n lambdfor_0 9", max_size=40))
+def test_any_text_is_read_or_refused_in_a_sentence(text):
+    said = "step"
+    try:
+        read_step(text, Names(("x",), ("u",), ("w",)))
+    except ArgumentError as error:
+        said = str(error)
+    assert said.startswith("step")

@@ -1,0 +1,320 @@
+"""Broken rules against simulations in plain Python, closed forms, and finite differences."""
+
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import pytensor
+import pytensor.tensor as pt
+import pytest
+from oracles import power_derivative
+from pytensor.compile.mode import Mode
+from pytensor.graph.fg import FunctionGraph
+from strange_loops import LOOPS
+
+import lab
+from lab import records
+from lab.checks.differences import differences
+from lab.errors import ArgumentError
+from lab.loops import gallery
+from lab.reports.breaking.breakage import Effect
+from lab.reports.breaking.rules import BROKEN, BrokenRule
+from lab.scans.graphs import scan_nodes
+from lab.tape import Kind
+from lab.traces.parting import contrast
+
+X0, STEPS = 0.95, 5
+SQUARE = gallery.loops["square"].with_steps(STEPS)
+CUT = BrokenRule(
+    "missing-rows",
+    "read from a buffer with missing rows",
+    "Only the last two rows are there.",
+    "All of them are read.",
+    lab.PullbackRule(
+        recalls=lambda part: (
+            part.outer_output if part.kind is Kind.MIT_MOT else part.outer_output[-2:]
+        )
+    ),
+)
+
+
+# Newton's derivatives are below what differences can see; the others take long.
+UNSEEN = ("newton", "undefined", "walk", "logistic")
+
+
+@cache
+def truth_of(name, order, cost="last"):
+    loop = SQUARE if name == "square" else gallery.loops[name]
+    return lab.truth(loop, order, cost=cost)
+
+
+# --- the numbers -------------------------------------------------------------------------
+
+
+def test_the_historical_mistake():
+    breakage = truth_of("square", 3).broken_by("accumulate-overwritten")
+    true = [power_derivative(32, order, X0) for order in (1, 2, 3)]
+    np.testing.assert_allclose([row.true for row in breakage.rows], true, rtol=1e-12)
+    assert round(float(breakage.rows[2].true), 2) == 6723.84
+    assert round(float(breakage.rows[2].broken), 1) == 20171.5
+    assert breakage.rows[2].error == pytest.approx(2)
+    assert [row.effect for row in breakage.rows] == [Effect.RIGHT, Effect.RIGHT, Effect.WRONG]
+    assert breakage.visible == 3
+    assert "visible at order 3" in str(breakage)
+    assert "20171.5" in str(breakage)
+
+
+def broken_tape(rule, xs, taps, seeds, slope):
+    """The backward loop of x[t] = f(x[t + taps]), broken in one way, over plain lists.
+
+    `slope` gives the derivative by what stands at a tap.  A tape slot belongs to one value of
+    x; its gradient is read, and its shares are added at the slots of what the step had read.
+    """
+    tape, reach, last = list(seeds), -min(taps), len(xs) - 1
+    steps, kept = len(xs) - reach, reach + 1
+    for number in range(steps):
+        step = steps - 1 - number
+        asked = number if rule == "unreversed-sequences" else step
+        rows = [asked + reach + tap for tap in taps]
+        if rule == "shortened-buffer":
+            rows = [last - (last - row) % kept for row in rows]
+        targets = [step + reach + tap for tap in taps]
+        held = {row: tape[row] for row in (step + reach, *targets)}
+        if rule == "swapped-taps":
+            first, second = step + reach, targets[0]
+            held[first], held[second] = held[second], held[first]
+        shares = slope(*(xs[row] for row in rows))
+        for target, share in zip(targets, shares, strict=True):
+            old = 0.0 if rule == "never-accumulate" else held[target]
+            tape[target] = held[step + reach] * share + old
+    return tape[:reach]
+
+
+def squares():
+    xs = [X0]
+    for _ in range(STEPS):
+        xs.append(xs[-1] ** 2)
+    return xs
+
+
+def gaps():
+    xs = [0.3, 0.6, 0.9]
+    for _ in range(5):
+        xs.append(np.sin(xs[-3]) + xs[-1] * xs[-3])
+    return xs
+
+
+CASES = {
+    "square": (squares(), (-1,), lambda x: (2 * x,)),
+    "gap": (gaps(), (-3, -1), lambda a, b: (np.cos(a) + b, a)),
+}
+
+
+@pytest.mark.parametrize("cost", ["last", "sum"])
+@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("rule", [None, *BROKEN])
+def test_first_derivatives_are_those_of_a_simulation(rule, name, cost):
+    xs, taps, slope = CASES[name]
+    reach = -min(taps)
+    seeds = [float(i >= reach and (cost == "sum" or i == len(xs) - 1)) for i in range(len(xs))]
+    expected = np.squeeze(broken_tape(rule, xs, taps, seeds, slope))
+    row = truth_of(name, 1, cost).broken_by(rule or "never-accumulate").rows[0]
+    found = row.true if rule is None else row.broken
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+    true = broken_tape(None, xs, taps, seeds, slope)
+    assert (row.effect is Effect.RIGHT) == np.allclose(row.broken, np.squeeze(true), rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [name for name in gallery.loops if name not in ("newton", "undefined", "walk", "logistic")],
+)
+def test_finite_differences_confirm_every_verdict(name):
+    for rule in BROKEN:
+        for row in truth_of(name, 2, "sum").broken_by(rule).rows:
+            assert row.confirmed
+            assert (row.effect is Effect.RIGHT) == row.differences.admits(row.broken), rule
+
+
+def test_the_rows_that_are_kept_are_those_of_scan_save_mem():
+    """PyTensor's rewriting, which compiles nothing here, leaves reach + 1 rows."""
+    mode = Mode(linker="cvm", optimizer="fast_run").excluding("inplace", "fusion", "BlasOpt")
+    for taps in ([-1], [-3, -1]):
+        start = pt.dvector("start") if len(taps) > 1 else pt.dscalar("start")
+        init = {"initial": start, "taps": taps} if len(taps) > 1 else start
+        xs = pytensor.scan(
+            lambda *x: sum(x) ** 2, outputs_info=[init], n_steps=8, return_updates=False
+        )
+        graph = FunctionGraph([start], [xs[-1]], clone=True)
+        mode.optimizer.rewrite(graph)
+        (node,) = scan_nodes(graph.outputs)
+        rows = pytensor.function(
+            graph.inputs, node.inputs[1].shape[0], mode="FAST_COMPILE", on_unused_input="ignore"
+        )
+        assert int(rows(np.ones(3) if len(taps) > 1 else 1.0)) == -min(taps) + 1
+
+
+def test_wrong_in_one_place_does_not_touch_the_true_engine():
+    truth = truth_of("square", 2)
+    before = truth.trace
+    for rule in BROKEN:
+        truth.broken_by(rule)
+    assert lab.truth(SQUARE, 2).trace == before
+    assert before.verify() < 1e-12
+    graph = SQUARE.build()
+    made = lab.derivative(
+        SQUARE.cost(graph), graph.inputs["x"], 2, rule=lab.gradients.derivation.RULE
+    )
+    assert lab.trace(made.values, graph.given, names=made.names) == before
+
+
+def test_a_graph_of_ones_own():
+    x0 = pt.dscalar("x0")
+    xs = pytensor.scan(lambda x: pt.sin(x), outputs_info=[x0], n_steps=3, return_updates=False)
+    truth = lab.reports.breaking.breakage.Truth(lab.derivative(xs.sum(), x0, 2), {x0: 0.5})
+    breakage = truth.broken_by("never-accumulate")
+    a, b = np.sin(0.5), np.sin(np.sin(0.5))
+    chain = [np.cos(0.5), np.cos(0.5) * np.cos(a), np.cos(0.5) * np.cos(a) * np.cos(b)]
+    assert float(breakage.rows[0].true) == pytest.approx(sum(chain), rel=1e-14)
+    assert float(breakage.rows[0].broken) == pytest.approx(chain[2], rel=1e-14)
+
+
+# --- refusals ----------------------------------------------------------------------------
+
+
+def test_a_refusal_is_an_outcome():
+    breakage = lab.truth(SQUARE, 2).broken_by(CUT)
+    assert [row.effect for row in breakage.rows] == [Effect.REFUSED] * 2
+    assert "has 2 rows" in breakage.rows[0].refusal
+    assert breakage.visible == 1
+    assert breakage.rows[0].error is None
+    assert breakage.contrast.parting is None
+    assert "refused" in str(breakage)
+
+
+def test_what_is_refused_later_is_compared_before():
+    """Where only gradients' own tapes are cut, the first derivative is right, and compared."""
+    rule = lab.PullbackRule(
+        recalls=lambda part: part.outer_output[: 0 if part.kind is Kind.MIT_MOT else None]
+    )
+    found = lab.truth(SQUARE, 3).broken_by(replace(CUT, rule=rule))
+    assert [row.effect for row in found.rows] == [
+        Effect.RIGHT,
+        Effect.REFUSED,
+        Effect.REFUSED,
+    ]
+    assert found.visible == 2
+    assert "0 rows" in found.rows[1].refusal
+    assert len(found.true.scans) == len(found.broken.scans) == 2
+    assert (found.contrast.parting, found.contrast.unlike) == (None, ())
+
+
+def test_what_cannot_be_asked():
+    with pytest.raises(ArgumentError, match="rule = 'none': expected accumulate-overwritten"):
+        lab.break_rule(SQUARE, "none")
+    with pytest.raises(ArgumentError, match="from order 1"):
+        lab.break_rule(SQUARE, "swapped-taps", order=0)
+    with pytest.raises(ArgumentError, match="no value for x"):
+        lab.reports.breaking.breakage.Truth(SQUARE.derivative(1), {})
+
+
+# --- where they part ---------------------------------------------------------------------
+
+
+def first_by_hand(true, broken):
+    """The first difference, looked for in plain loops."""
+    for number, (scan, other) in enumerate(zip(true.scans, broken.scans, strict=True)):
+        tapes, twins = [*scan.tapes, *scan.outputs], [*other.tapes, *other.outputs]
+        for step in range(scan.steps):
+            for tape, twin in zip(tapes, twins, strict=True):
+                for write, changed in zip(tape.writes, twin.writes, strict=True):
+                    if not np.allclose(write.values[step], changed.values[step], rtol=1e-7, atol=0):
+                        return number, step, tape.name, write.tap, int(write.rows[step])
+    return None
+
+
+@pytest.mark.parametrize("rule", BROKEN)
+@pytest.mark.parametrize("name", ["square", "gap", "rnn"])
+def test_the_first_difference_is_found(name, rule):
+    breakage = truth_of(name, 2).broken_by(rule)
+    found = breakage.contrast.parting
+    scan = breakage.true.scans[found.scan]
+    tapes = {tape.argument: tape.name for tape in (*scan.tapes, *scan.outputs)}
+    where = (found.scan, found.step, tapes[found.tape], found.tap, found.row)
+    assert where == first_by_hand(breakage.true, breakage.broken)
+    assert not np.allclose(found.true, found.broken, rtol=1e-7, atol=0)
+    assert records.from_json(records.to_json(breakage.contrast)) == breakage.contrast
+
+
+def test_the_mistake_is_on_the_tape_before_it_is_in_the_result():
+    breakage = truth_of("square", 3).broken_by("accumulate-overwritten")
+    found = breakage.contrast.parting
+    assert breakage.true.scans[found.scan].order == 2
+    assert (float(found.true), float(found.broken)) == (1.0, 2.0)
+
+
+def test_the_same_run_does_not_part():
+    trace = SQUARE.trace(order=2)
+    found = contrast(trace, trace)
+    assert (found.parting, found.differing, found.unlike) == (None, 0, ())
+    nan = LOOPS["nan"].trace(order=1)
+    assert contrast(nan, nan).parting is None
+
+
+def test_other_structures_are_told():
+    one, two = SQUARE.trace(order=1), SQUARE.trace(order=2)
+    assert len(contrast(two, one).unlike) == 2
+    assert "by the true rule only" in contrast(two, one).unlike[0]
+    assert "by the broken rule only" in contrast(one, two).unlike[0]
+    longer = SQUARE.with_steps(6).trace(order=1)
+    told = "5 steps by the true rule, but 6 by the broken rule"
+    assert contrast(one, longer).unlike[0] == f"Scan 1, square: {told}"
+
+
+# --- finite differences ------------------------------------------------------------------
+
+CLOSED = {
+    "power": (lambda x: float(x) ** 32, X0, lambda n: power_derivative(32, n, X0)),
+    "sine": (lambda x: np.sin(float(x)), 0.5, lambda n: np.sin(0.5 + n * np.pi / 2)),
+    "decay": (lambda x: np.exp(-4 * float(x)), 2.0, lambda n: (-4.0) ** n * np.exp(-8)),
+    "large": (lambda x: np.log(float(x)), 1e6, lambda n: [1e-6, -1e-12, 2e-18, -6e-24][n - 1]),
+}
+
+
+@pytest.mark.parametrize("name", CLOSED)
+@pytest.mark.parametrize("order", [1, 2, 3, 4])
+def test_differences_and_their_errors(name, order):
+    function, at, exact = CLOSED[name]
+    found = differences(function, at, order)
+    assert abs(found.value - exact(order)) <= 10 * found.error
+    if name != "large":
+        assert found.error < 1e-5 * abs(exact(order))
+    assert found.admits(np.float64(exact(order)))
+    assert not found.admits(np.float64(3 * exact(order) + 1e3 * float(found.error)))
+
+
+def test_differences_of_arrays_go_along_all_entries_and_then_by_one():
+    at = np.array([0.7, -1.2])
+    x, y = at
+
+    def function(v):
+        return v[0] ** 2 * v[1] ** 3
+
+    gradient = [2 * x * y**3, 3 * x**2 * y**2]
+    hessian = np.array([[2 * y**3, 6 * x * y**2], [6 * x * y**2, 6 * x**2 * y]])
+    third = [0 + 2 * 6 * y**2 + 12 * x * y, 6 * y**2 + 2 * 12 * x * y + 6 * x**2]
+    for order, exact in ((1, gradient), (2, hessian.sum(axis=1)), (3, third)):
+        np.testing.assert_allclose(differences(function, at, order).value, exact, rtol=1e-9)
+
+
+def test_where_there_is_no_number():
+    found = differences(lambda x: float("nan"), 1.0)
+    assert np.isnan(found.value)
+    assert np.isinf(found.error)
+    assert lab.break_rule(LOOPS["nan"], "swapped-taps", 1).rows[0].confirmed is None
+    assert lab.break_rule(LOOPS["wide vector"], "swapped-taps", 1).rows[0].differences is None
+
+
+def test_differences_object_to_a_truncated_gradient():
+    loop = replace(SQUARE, truncate_gradient=2)
+    assert lab.break_rule(loop, "never-accumulate", 1).rows[0].confirmed is False

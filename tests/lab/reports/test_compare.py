@@ -1,0 +1,506 @@
+"""Comparisons of the two pullbacks against finite differences, numbers by hand, and wrong ones."""
+
+from dataclasses import replace
+from functools import cache
+from threading import Event, Thread
+from unittest.mock import patch
+
+import known_mistakes
+import numpy as np
+import pytensor
+import pytensor.tensor as pt
+import pytest
+from pytensor import config
+from pytensor.gradient import grad
+from pytensor.scan.op import Scan
+from trap_graphs import new_draws
+
+import lab
+from lab.checks.differences import along
+from lab.errors import ArgumentError, GraphError
+from lab.gradients.status import Disconnected
+from lab.loops import gallery
+from lab.reports.breaking.rules import BROKEN
+from lab.reports.compare.compare import SIDES, compare
+from lab.reports.compare.comparison import Agreement
+from lab.reports.compare.facets import Aspect
+from lab.reports.compare.watching import watched
+from lab.scans.graphs import scan_nodes, with_plain, with_tapes
+from lab.scans.node import TapeScan, without_backtraces
+from lab.scans.slices import before_end, sliced
+from lab.traces.parting import contrast, far
+from lab.traces.run import run
+
+OLD = tuple(int(n) for n in pytensor.__version__.split(".")[:3] if n.isdigit()) < (3, 1, 1)
+
+
+@cache
+def of_loop(name, order=2):
+    return compare(gallery.loops[name], order=order)
+
+
+@cache
+def of_mistake(name, order=2):
+    return compare(*getattr(known_mistakes, name)(), order=order)
+
+
+def row_of(comparison, wrt, order):
+    return next(r for r in comparison.rows if (r.wrt, r.order) == (wrt, order))
+
+
+# --- where PyTensor is right -------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", gallery.loops)
+def test_the_loops_of_the_gallery_are_the_same_on_both(name):
+    found = of_loop(name)
+    assert found.agree
+    assert found.visible is None
+    assert found.checks
+    for check in found.checks:
+        assert check.admits(check.ours)
+        assert check.admits(check.theirs)
+    assert found.contrast.parting is None
+    assert found.contrast.written
+    assert found.contrast.unlike == ()
+    facets = [facet for pair in found.pairs for facet in pair.facets]
+    assert facets
+    assert not [f for f in facets if f.differs and not f.harmless]
+    assert len(found.pairs) == len([s for s in found.ours.scans if s.parent is not None])
+    assert "give the same gradients" in str(found)
+
+
+def test_the_backward_scans_of_pytensor_are_told_by_what_they_belong_to():
+    (pair, *_) = of_loop("rnn").pairs
+    theirs = of_loop("rnn").theirs.scans[pair.theirs]
+    assert {tape.name: tape.gradient_of for tape in (*theirs.tapes, *theirs.outputs)} == {
+        "dh": "h",
+        "dW": "W",
+        "dU": "U",
+        "dx": "x",
+    }
+    assert sorted(s.name for s in theirs.sequences) == ["h", "h", "x"]
+    told = {(f.subject, f.aspect): f for f in pair.facets}
+    assert told["dh", Aspect.TAPE].theirs == "mit-mot, reads 0, 1, writes 1"
+    assert told["dx", Aspect.TAPE].theirs == "nit-sot"
+
+
+# --- the mistakes that are known ---------------------------------------------------------
+
+
+def test_a_loop_that_stops_by_itself():
+    found = of_mistake("stops")
+    np.testing.assert_allclose(row_of(found, "u", 1).ours.value, known_mistakes.STOPS)
+    if not OLD:
+        assert found.agree
+        return
+    row = row_of(found, "u", 1)
+    assert row.verdict is Agreement.DIFFERENT
+    assert (row.confirmed(row.ours), row.confirmed(row.theirs)) == (True, False)
+    parting = found.contrast.parting
+    # The last step made is the one with u = 3; PyTensor begins with the one after it.
+    assert (parting.step, float(parting.true), float(parting.broken)) == (0, 2 * 3.0, 2 * 4.0)
+    (facet,) = [f for f in found.pairs[0].facets if f.differs and not f.harmless]
+    assert (facet.subject, facet.aspect) == ("u", Aspect.READS)
+
+
+def test_a_delay_line_at_second_order():
+    found = of_mistake("delay_line")
+    for order, right in enumerate(known_mistakes.DELAY, start=1):
+        np.testing.assert_allclose(row_of(found, "y0", order).ours.value, right)
+    row = row_of(found, "y0", 2)
+    assert found.found == (row,)
+    assert isinstance(row.theirs.status, Disconnected)
+    assert float(row.theirs.value) == 0.0
+    assert (row.confirmed(row.ours), row.confirmed(row.theirs)) == (True, False)
+    # The tape of y is there on both sides, and holds the same; it is not taken.
+    assert found.contrast.parting is None
+    assert found.contrast.unlike == ()
+    told = " ".join(str(found).split())
+    assert "Finite differences agree with ours" in told
+    assert "disconnected" in told
+
+
+def test_two_undefined_sequences():
+    found = of_mistake("undefined_twice", order=1)
+    assert row_of(found, "u", 1).verdict is Agreement.NEITHER
+    row = row_of(found, "v", 1)
+    assert row.verdict is Agreement.THEIRS_ONLY
+    assert row.theirs.value.tolist() == [0, 0]
+    assert row.confirmed(row.theirs) is False
+    np.testing.assert_allclose(row.differences.value, [1, 2])
+    assert "undefined" in row.ours.words
+
+
+def test_no_steps_over_vectors():
+    row = row_of(of_mistake("no_steps", order=1), "u", 1)
+    assert row.verdict is Agreement.OURS_ONLY
+    assert not row.ours.value.any()
+    assert "broadcast" in row.theirs.words
+
+
+def test_a_mitmot_beside_a_mitsot():
+    found = of_mistake("mixed", order=1)
+    assert [row.verdict for row in found.rows] == [Agreement.OURS_ONLY] * 2
+    assert all(row.confirmed(row.ours) for row in found.rows)
+    assert "AssertionError" in found.rows[0].theirs.words
+    assert "by our pullback only" in found.contrast.unlike[-1]
+
+
+def test_a_truncated_loop_is_judged_by_nobody():
+    """Finite differences go back all steps, which nobody asked the pullbacks for."""
+    found = of_mistake("truncated")
+    row = row_of(found, "w", 1)
+    x2 = 0.8 * (0.8 * 0.9**2) ** 2
+    x3 = 0.8 * x2**2
+    # x4 = w·x3², x3 = w·x2²; of four steps two are differentiated.
+    np.testing.assert_allclose(row.ours.value, x3**2 + 2 * 0.8 * x3 * x2**2)
+    assert row.verdict is Agreement.SAME
+    assert "truncate_gradient" in str(found)
+    assert "✗" not in str(found)
+
+
+# --- wrong pullbacks are found -----------------------------------------------------------
+
+
+def following(rule):
+    """A pullback by a broken rule, in the place of PyTensor's."""
+
+    def pullback(op, inputs, outputs, output_gradients):
+        made = lab.derive(op, inputs, outputs, output_gradients, BROKEN[rule].rule)
+        return list(made.gradients)
+
+    return patch.object(Scan, "pullback", pullback)
+
+
+@pytest.mark.parametrize(
+    ("name", "rule"),
+    [("square", "unreversed-sequences"), ("gap", "swapped-taps"), ("coupled", "shortened-buffer")],
+)
+def test_a_broken_rule_is_found_where_it_shows(name, rule):
+    loop = gallery.loops[name]
+    with following(rule):
+        found = compare(loop, order=1, cost="sum")
+    wanted = lab.break_rule(loop, rule, 1, cost="sum").contrast.parting
+    assert not found.agree
+    assert all(row.confirmed(row.ours) for row in found.found)
+    assert any(row.confirmed(row.theirs) is False for row in found.found)
+    parting = found.contrast.parting
+    assert (parting.step, parting.tap) == (wanted.step, wanted.tap)
+    np.testing.assert_allclose(parting.true, wanted.true)
+    np.testing.assert_allclose(parting.broken, wanted.broken)
+
+
+def test_a_cotangent_that_is_twice_too_large_is_found_at_the_first_step():
+    original = Scan.pullback
+
+    def pullback(op, inputs, outputs, output_gradients):
+        return original(op, inputs, outputs, [2 * g for g in output_gradients])
+
+    with patch.object(Scan, "pullback", pullback):
+        found = compare(gallery.loops["logistic"], order=1)
+    assert [row.error for row in found.found] == [pytest.approx(1)] * 2
+    parting = found.contrast.parting
+    assert (parting.step, float(parting.broken)) == (0, pytest.approx(2 * float(parting.true)))
+    assert "ours writes" in " ".join(str(found).split())
+
+
+def test_a_pullback_of_ours_that_is_wrong_is_found_as_well():
+    def pullback(op, inputs, outputs, output_gradients):
+        made = lab.derive(
+            op, inputs, outputs, output_gradients, BROKEN["unreversed-sequences"].rule
+        )
+        return list(made.gradients)
+
+    with patch.object(TapeScan, "pullback", pullback):
+        found = compare(gallery.loops["square"], order=1, cost="sum")
+    (row,) = found.found
+    assert (row.confirmed(row.ours), row.confirmed(row.theirs)) == (False, True)
+    assert "Finite differences agree with PyTensor's" in " ".join(str(found).split())
+
+
+def test_both_wrong_in_the_same_way_fails_the_check():
+    with following("unreversed-sequences"):
+        original = Scan.pullback
+        with patch.object(TapeScan, "pullback", lambda op, *args: original(op, *args)):
+            found = compare(gallery.loops["square"], order=1, cost="sum")
+    assert found.agree
+    (check,) = found.checks
+    assert check.admits(check.ours) is False
+    assert "✗" in str(found)
+
+
+# --- what is compared --------------------------------------------------------------------
+
+
+def square(steps=3):
+    x0 = pt.dscalar("x0")
+    xs = pytensor.scan(lambda x: x**2, outputs_info=[x0], n_steps=steps, return_updates=False)
+    return x0, xs
+
+
+def test_a_node_with_cotangents():
+    x0, xs = square()
+    (node,) = scan_nodes([xs])
+    found = compare(node, given={x0: 0.9}, cotangents=[[0, 1, 2, 3]])
+    assert found.agree
+    x1, x2 = 0.9**2, 0.9**4
+    wanted = 1 * 2 * 0.9 + 2 * 2 * 0.9 * 2 * x1 + 3 * 2 * 0.9 * 2 * x1 * 2 * x2
+    np.testing.assert_allclose(found.rows[0].ours.value, [wanted])
+    ones = [[1, 1, 1, 1]]
+    assert compare(node, given={x0: 0.9}).rows == compare(node, None, {x0: 0.9}, 1, ones).rows
+
+
+def test_values_of_known_shape_are_made_up_and_others_are_asked_for():
+    x0, xs = square()
+    assert compare(xs[-1]).rows[0].ours.value == pytest.approx(8 * known(xs, x0) ** 7)
+    u = pt.dvector("u")
+    with pytest.raises(ArgumentError, match=r"no value for u"):
+        compare(pytensor.scan(lambda u: u**2, sequences=[u], return_updates=False).sum())
+
+
+def known(xs, x0):
+    """The value that was made up."""
+    return float(compare(xs[0] ** 0.5, x0).subject.given[x0])
+
+
+def test_an_order_more_differentiates_the_sum_along_all_inputs():
+    loop = gallery.loops["logistic"].with_steps(2)
+    rows = {(r.wrt, r.order): float(r.ours.value) for r in compare(loop, order=2).rows}
+    x, r = 0.2, 3.7
+    # x2 = r·y·(1-y) with y = r·x·(1-x); second derivatives from differences of the first.
+    first = lambda x, r: np.array(  # noqa: E731
+        [r * r * (1 - 2 * x) * (1 - 2 * r * x * (1 - x)), slope_by_r(x, r)]
+    )
+    np.testing.assert_allclose([rows["x", 1], rows["r", 1]], first(x, r), rtol=1e-12)
+    h = 1e-5
+    by_x = (first(x + h, r) - first(x - h, r)).sum() / (2 * h)
+    by_r = (first(x, r + h) - first(x, r - h)).sum() / (2 * h)
+    np.testing.assert_allclose([rows["x", 2], rows["r", 2]], [by_x, by_r], rtol=1e-7)
+
+
+def slope_by_r(x, r):
+    y = r * x * (1 - x)
+    return y * (1 - y) + r * (1 - 2 * y) * x * (1 - x)
+
+
+def test_graphs_are_not_altered():
+    x0, xs = square()
+    cost = (xs**2).sum()
+    (node,) = scan_nodes([cost])
+    before, attributes = pytensor.dprint(cost, file="str", id_type=""), set(vars(node.op))
+    inner = pytensor.dprint(node.op.fgraph.outputs, file="str", id_type="")
+    own = Scan.pullback
+    compare(cost, x0, {x0: 0.9}, order=2)
+    assert Scan.pullback is own
+    assert "pullback" in vars(TapeScan)
+    assert pytensor.dprint(cost, file="str", id_type="") == before
+    assert pytensor.dprint(node.op.fgraph.outputs, file="str", id_type="") == inner
+    assert type(node.op) is Scan
+    assert set(vars(node.op)) == attributes
+
+
+def test_watching_ends_with_an_error():
+    own = Scan.pullback
+    with pytest.raises(ZeroDivisionError), watched(Scan) as calls:
+        _ = 1 / len(calls)
+    assert Scan.pullback is own
+
+
+def test_flags_are_put_back_by_whoever_of_several_threads_ends_last(monkeypatch):
+    limit, longer = config.traceback__limit, without_backtraces()
+    monkeypatch.setattr("lab.reports.compare.compare._compared", lambda *_: longer.__enter__())
+    compare(gallery.loops["square"])
+    assert config.traceback__limit == 0
+    longer.__exit__(None, None, None)
+    assert config.traceback__limit == limit
+
+
+def test_two_threads_that_watch_see_their_own_calls():
+    own, waiting = Scan.pullback, Event()
+
+    def watch():
+        waiting.set()
+        with watched(Scan) as calls:
+            x0, xs = square()
+            grad(xs[-1], x0)
+            seen.append(len(calls))
+
+    seen = []
+    other = Thread(target=watch)
+    with watched(Scan) as calls:
+        other.start()
+        waiting.wait()
+        other.join(0.1)
+    other.join()
+    assert (len(calls), seen) == (0, [1])
+    assert Scan.pullback is own
+
+
+def test_our_own_scans_are_differentiated_by_pytensor_too():
+    loop = gallery.loops["coupled"]
+    graph = loop.build()
+    cost = loop.cost(graph)
+    assert type(scan_nodes([with_plain([cost])[cost]])[0].op) is Scan
+    found = compare(cost, [graph.inputs["prey"]], graph.given, order=2)
+    assert found.agree
+    assert found.contrast.written
+    assert type(graph.node.op) is TapeScan
+
+
+def test_two_scans_of_one_name_and_a_loop_over_a_loops_results():
+    x0, xs = square()
+    ys = pytensor.scan(
+        lambda x, y: y * x, sequences=[xs], outputs_info=[pt.ones(())], return_updates=False
+    )
+    found = compare(ys[-1], x0, {x0: 0.9}, order=2)
+    assert found.agree
+    assert [s.name for s in found.ours.scans if s.parent is None] == ["scan_fn", "scan_fn2"]
+    assert (found.contrast.parting, found.contrast.unlike) == (None, ())
+
+
+def test_draws_are_the_same_on_both_sides():
+    cost, wrt = new_draws()
+    assert compare(cost, wrt, {wrt: 0.5}).agree
+
+
+@pytest.mark.parametrize(
+    ("ask", "told"),
+    [
+        (lambda x, xs: compare(xs), "expected a scalar cost"),
+        (lambda x, xs: compare(xs[-1], order=0), "order = 0"),
+        (lambda x, xs: compare(xs[-1], order=True), "order = True"),
+        (lambda x, xs: compare(xs[-1], given=3), "given = 3"),
+        (lambda x, xs: compare(xs[-1], cost="sum"), "cost = 'sum': only of a loop"),
+        (lambda x, xs: compare(xs[-1], of="x"), "of = 'x': only of a loop"),
+        (lambda x, xs: compare(scan_nodes([xs])[0], cost=xs[0]), "only of a loop"),
+        (lambda x, xs: compare(xs[-1], given={"x0": 3}), "given: 'x0'"),
+        (lambda x, xs: compare(xs[-1], "x0"), "wrt: 'x0' is not"),
+        (lambda x, xs: compare(xs[-1], pt.iscalar("k"), {}), "only real variables"),
+        (lambda x, xs: compare(xs[-1], [x, x]), "wrt: x0 is there more than once"),
+        (lambda x, xs: compare(xs[-1], [x, xs], {x: 0.5}), "is computed from x0"),
+        (lambda x, xs: compare(xs[-1], x, {x: 0.5, xs: [1.0, 2, 3]}), "is computed from x0"),
+        (lambda x, xs: compare(gallery.loops["square"], ["x", "x"]), "more than once"),
+        (lambda x, xs: compare(xs[-1], []), "wrt = \\[\\]: expected"),
+        (lambda x, xs: compare(xs[-1], cotangents=[1]), "cotangents"),
+        (lambda x, xs: compare(scan_nodes([xs])[0], cotangents=["a"]), "cotangents"),
+        (lambda x, xs: compare(scan_nodes([xs])[0], cotangents=[None]), "cotangents"),
+        (lambda x, xs: compare(scan_nodes([xs])[0], cotangents=1.0), "cotangents = 1.0"),
+        (lambda x, xs: compare(scan_nodes([xs])[0], cotangents=[np.ones(9)]), "of shape"),
+        (lambda x, xs: compare(scan_nodes([xs])[0], x, {x: 0.5}), "wrt = x0: expected inputs of"),
+        (lambda x, xs: compare(gallery.loops["square"], 3), "wrt = 3"),
+        (lambda x, xs: compare(gallery.loops["square"], x), "wrt = x0"),
+        (lambda x, xs: compare(gallery.loops["square"], [["x"]]), "wrt = "),
+        (lambda x, xs: compare(gallery.loops["square"], of=["x"]), "of = "),
+        (lambda x, xs: compare(gallery.loops["square"], given={"x": 1}), "given: a loop has"),
+        (lambda x, xs: compare(xs[-1].owner), "expected a node of a Scan"),
+        (lambda x, xs: compare(gallery.loops["square"], "y"), "wrt = 'y'"),
+        (lambda x, xs: compare(gallery.loops["square"], of="y"), "of = 'y'"),
+        (lambda x, xs: compare(gallery.loops["square"], cost=[1, 2]), "takes as many"),
+        (lambda x, xs: compare(scan_nodes([xs])[0], cotangents=[1, 2]), "as many, in a list"),
+    ],
+)
+def test_what_cannot_be_asked(ask, told):
+    with pytest.raises(ArgumentError, match=told):
+        ask(*square())
+
+
+def test_a_cost_that_cannot_be_run_is_no_agreement():
+    x0, xs = square()
+    with pytest.raises(GraphError, match="out of bounds"):
+        compare(xs[5], x0, {x0: 0.5})
+
+
+def test_a_graph_without_a_scan():
+    x = pt.dscalar("x")
+    with pytest.raises(GraphError, match="there is no Scan"):
+        compare(x**2)
+
+
+# --- the pieces --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "apart"),
+    [
+        ([np.inf, 1.0], [np.inf, 1.0], False),
+        ([np.inf, 1.0], [1.0, 1.0], True),
+        ([np.inf, 1.0], [-np.inf, 1.0], True),
+        ([np.inf, 1.0], [np.inf, 2.0], True),
+        ([np.nan, 1.0], [np.nan, 1.0 + 1e-12], False),
+        ([np.nan, 1.0], [np.nan, 2.0], True),
+        ([np.nan, 1.0], [0.0, 1.0], True),
+        ([1.0, 1e-12], [1.0, 0.0], False),
+        ([True, False], [True, False], False),
+        ([True, False], [True, True], True),
+        ([3, 4], [3, 5], True),
+    ],
+)
+def test_what_is_not_finite_hides_no_difference(first, second, apart):
+    assert far(np.array([first]), np.array([second])).tolist() == [apart]
+
+
+def test_tapes_are_matched_by_what_they_are_and_not_by_their_places():
+    trace = gallery.loops["coupled"].trace(order=2)
+    turned = replace(
+        trace,
+        scans=tuple(replace(s, tapes=s.tapes[::-1], outputs=s.outputs[::-1]) for s in trace.scans),
+    )
+    found = contrast(trace, turned, SIDES)
+    assert (found.parting, found.differing, found.unlike) == (None, 0, ())
+    lacking = replace(turned, scans=tuple(replace(s, tapes=s.tapes[1:]) for s in turned.scans))
+    assert "by our pullback only" in contrast(trace, lacking, SIDES).unlike[0]
+
+
+CUTS = {
+    "[:-1][::-1]": lambda a: a[:-1][::-1],
+    "[2:-1][::-1]": lambda a: a[2:-1][::-1],
+    "[::-1]": lambda a: a[::-1],
+    "[3::-1]": lambda a: a[3::-1],
+    "": lambda a: a,
+    "[1]": lambda a: a[1],
+}
+
+
+@pytest.mark.parametrize("told", CUTS)
+def test_cuts_are_written_as_python_writes_them(told):
+    a = pt.dvector("a")
+    assert sliced(CUTS[told](a)) == told
+    rows = np.arange(7)
+    np.testing.assert_array_equal(eval(f"rows{told}"), CUTS[told](rows))
+
+
+@pytest.mark.parametrize("told", ["[:-1][::-1]", "[2:-1][::-1]", "[::-1]"])
+def test_where_a_reversed_cut_begins(told):
+    a, rows = pt.dvector("a"), np.arange(7)
+    assert before_end(CUTS[told](a), a) == CUTS[told](rows)[0] - 6
+    assert before_end(a[3::-1], a) is None
+    assert before_end(a[:2][::-1], a) is None
+
+
+def test_differences_along_directions():
+    x, y = 0.7, -1.2
+    at, direction = np.array([x, y]), np.array([2.0, -1.0])
+
+    def function(v):
+        return v[0] ** 2 * v[1] ** 3
+
+    gradient = np.array([2 * x * y**3, 3 * x**2 * y**2])
+    found = along(function, at, direction)
+    np.testing.assert_allclose(found.value, gradient @ direction, rtol=1e-10)
+    hessian = np.array([[2 * y**3, 6 * x * y**2], [6 * x * y**2, 6 * x**2 * y]])
+    through = np.array([1.0, 0.0])
+    found = along(function, at, direction, 2, through)
+    np.testing.assert_allclose(found.value, through @ hessian @ direction, rtol=1e-9)
+
+
+def test_copies_with_pytensors_scans_compute_the_same():
+    graph = gallery.loops["gap"].build()
+    cost = gallery.loops["gap"].cost(graph)
+    plain = with_plain([cost])[cost]
+    values, _ = run([cost, plain], graph.given, record=False)
+    assert values[cost] == values[plain]
+    gradient = grad(plain, graph.inputs["x"])
+    assert type(scan_nodes([gradient])[-1].op) is Scan
+    again = with_tapes([plain])[plain]
+    assert type(scan_nodes([again])[0].op) is TapeScan

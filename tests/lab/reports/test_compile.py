@@ -1,0 +1,451 @@
+"""What is left of Scans and buffers after rewriting: fates, rows, and PyTensor's own graphs."""
+
+import inspect
+from time import process_time
+
+import compiled_graphs
+import pytensor
+import pytensor.tensor as pt
+import pytest
+from compiled_graphs import GIVEN
+from pytensor.compile import FunctionMaker, In, Mode, get_mode
+from pytensor.compile.io import Out
+from pytensor.compile.mode import optdb
+from pytensor.graph.basic import Constant
+from pytensor.graph.features import Feature
+from pytensor.graph.traversal import ancestors
+from strange_loops import HOSTILE
+from twins import assert_twin
+
+import lab
+import visual
+from lab.errors import ArgumentError, GradientError, GraphError
+from lab.loops import gallery
+from lab.reports.compile.buffers import Kept
+from lab.reports.compile.compiled import Fate
+from lab.reports.compile.rewriting import History, rewritten
+from lab.scans.buffers import destroys
+from lab.scans.graphs import scan_nodes
+from lab.tape import Kind
+from visual.backends.svg import text
+from visual.cli.main import main
+from visual.scene.shapes import Box
+from visual.scene.theme import Role
+
+MODES = ["CVM", "NUMBA"]
+K, C, M = Fate.KEPT, Fate.CHANGED, Fate.MERGED
+# What is expected: the fates, and for every buffer left its rows as numbers, and what is kept.
+CASES = {
+    "last": ([C], {"CVM": [(2, Kept.LAST)], "NUMBA": [(1, Kept.NO_BUFFER)]}),
+    "whole": ([C], [(6, Kept.ALL)]),
+    "summed": ([C], [(6, Kept.ALL)]),
+    "last_two": ([C], [(2, Kept.FEW)]),
+    "third_of_ten": ([C], [(4, Kept.ALL)]),
+    "only_its_shape": ([Fate.REMOVED], []),
+    "same_twice": ([M, M], {"CVM": [(2, Kept.LAST)], "NUMBA": [(1, Kept.NO_BUFFER)]}),
+    "two_loops": ([M, M], {"CVM": [(2, Kept.LAST)] * 2, "NUMBA": [(1, Kept.NO_BUFFER)] * 2}),
+    "a_map": ([Fate.REPLACED], []),
+    "constant_inside": ([C], {"CVM": [(2, Kept.LAST)], "NUMBA": [(1, Kept.NO_BUFFER)]}),
+    "with_output": (
+        [C],
+        {"CVM": [(2, Kept.LAST), (1, Kept.LAST)], "NUMBA": [(1, Kept.LAST), (1, Kept.NO_BUFFER)]},
+    ),
+    "hidden_state": (
+        [C],
+        {
+            "CVM": [(2, Kept.LAST), (2, Kept.STEP)],
+            "NUMBA": [(1, Kept.NO_BUFFER), (1, Kept.STEPS_ONLY)],
+        },
+    ),
+    "stops": ([C], {"CVM": [(2, Kept.LAST)], "NUMBA": [(1, Kept.NO_BUFFER)]}),
+    "unnamed": ([C], {"CVM": [(2, Kept.LAST)], "NUMBA": [(1, Kept.NO_BUFFER)]}),
+}
+
+
+def inputs_of(outputs):
+    return [v for v in ancestors(outputs) if v.owner is None and not isinstance(v, Constant)]
+
+
+def given_for(outputs):
+    return {v: GIVEN[v.name] for v in inputs_of(outputs) if v.name in GIVEN}
+
+
+def rows_and_kept(found):
+    return [(buffer.after.number, buffer.kept) for buffer in found.buffers]
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("name", CASES)
+def test_fates_and_rows(name, mode):
+    outputs = getattr(compiled_graphs, name)()
+    found = lab.compiled(outputs, mode=mode, given=given_for(outputs))
+    fates, buffers = CASES[name]
+    assert [scan.fate for scan in found.before] == fates
+    expected = buffers[mode] if isinstance(buffers, dict) else buffers
+    assert sorted(rows_and_kept(found)) == sorted(expected)
+    assert found.linker in str(found)
+    assert_as_in_a_real_function(found, outputs, mode)
+
+
+def test_every_graph_is_in_the_table():
+    graphs = [
+        name
+        for name, made in inspect.getmembers(compiled_graphs, inspect.isfunction)
+        if made.__module__ == "compiled_graphs" and not inspect.signature(made).parameters
+    ]
+    assert set(graphs) - {"garch", "autoregressive"} == set(CASES)
+
+
+def assert_as_in_a_real_function(found, outputs, mode):
+    """PyTensor prepares a function of the same graph; only compiling it is left out."""
+    maker = FunctionMaker(
+        [In(v) for v in inputs_of(outputs)],
+        [Out(v) for v in outputs],
+        mode=get_mode(mode),
+        on_unused_input="ignore",
+    )
+    ours, theirs = found.rewriting.after, scan_nodes(maker.fgraph.outputs)
+    assert [node.op.info for node in ours] == [node.op.info for node in theirs]
+    assert [destroys(node) for node in ours] == [destroys(node) for node in theirs]
+    assert shapes(ours) == shapes(theirs)
+
+
+def test_another_function_is_told_apart():
+    outputs = compiled_graphs.last()
+    with pytest.raises(AssertionError):
+        assert_as_in_a_real_function(lab.compiled(outputs, mode="CVM"), outputs, "NUMBA")
+
+
+def shapes(nodes):
+    return [[getattr(v.type, "shape", None) for v in node.inputs] for node in nodes]
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_compiled_function(mode):
+    """Without a compiler: the rewrites of the mode, and PyTensor's own way of running them."""
+    (cost,) = compiled_graphs.last_two()
+    inputs = inputs_of([cost])
+    rewrites = Mode("py", get_mode(mode).provided_optimizer)
+    function = pytensor.function(inputs, cost, mode=rewrites)
+    found = lab.compiled(function, given=given_for([cost]))
+    assert [b.after.number for b in found.buffers] == [2]
+    assert found.before == ()
+    assert "does not remember" in str(found).replace("\n", " ")
+    ring = found.buffers[0].ring
+    assert ring.returned() == (4, 5)
+    for wrong in ({"wrt": inputs[0]}, {"mode": "CVM"}):
+        with pytest.raises(ArgumentError, match="has its outputs and mode"):
+            lab.compiled(function, **wrong)
+
+
+def test_buffers_are_found_again_by_the_rewrites_that_touched_them():
+    outputs = compiled_graphs.two_loops()
+    found = lab.compiled(outputs, mode="CVM")
+    (scan,) = found.after
+    assert scan.sources == (1, 2)
+    assert {b.name for b in scan.buffers} == {"x0", "y0"}
+    assert {b.evidence for b in scan.buffers} == {"followed through the rewrites"}
+    hidden = lab.compiled(compiled_graphs.hidden_state(), mode="NUMBA").buffers
+    evidence = {b.name: b.evidence.split()[0] for b in hidden}
+    assert evidence == {"x0": "followed", "y0": "found"}
+
+
+def test_what_was_pushed_out_is_named():
+    (scan,) = lab.compiled(compiled_graphs.constant_inside(), mode="CVM").before
+    moved = {change.rewrite: change.moved for change in scan.changes if change.moved}
+    assert moved["scan_push_out_non_seq"] == ("Exp",)
+    (gone,) = lab.compiled(compiled_graphs.a_map(), mode="CVM").before
+    assert gone.instead == ("Mul",)
+
+
+@pytest.mark.parametrize("name", ["square", "gap", "fibonacci"])
+def test_the_gradient_keeps_all_rows(name):
+    loop = gallery.loops[name]
+    found = lab.compiled(loop, loop.states[0].name, mode="CVM")
+    linear = name == "fibonacci"  # its gradient needs no values
+    for buffer in found.buffers:
+        if buffer.kind in (Kind.SIT_SOT, Kind.MIT_SOT) and buffer.name in loop.variables:
+            assert buffer.is_shortened == linear, buffer
+            if not linear:
+                assert buffer.after.number == buffer.before.number
+    assert found.alone.shortened
+    assert ("What the gradient costs" in str(found)) != linear
+
+
+def test_the_graph_is_not_altered():
+    (cost,) = compiled_graphs.two_loops()
+    x0 = next(v for v in inputs_of([cost]) if v.name == "x0")
+    before = pytensor.dprint(cost, file="str")
+    nodes = list(scan_nodes([cost]))
+    names = [v.name for v in ancestors([cost])]
+    lab.compiled(cost, x0, "NUMBA")
+    lab.shortened(cost, x0, given_for([cost]), "CVM")
+    assert pytensor.dprint(cost, file="str") == before
+    assert list(scan_nodes([cost])) == nodes
+    assert [v.name for v in ancestors([cost])] == names
+
+
+# Models as they come from PyMC, large graphs, strange names.
+
+
+def test_a_garch_likelihood():
+    (logp,), theta = compiled_graphs.garch()
+    found = lab.compiled(logp, theta, given=given_for([logp]))
+    loops = {b.name: b for s in found.after for b in s.buffers if "volatility" in s.name}
+    kept = [b for b in loops.values() if b.kind is Kind.SIT_SOT and b.was is Kind.SIT_SOT]
+    assert 6 in {b.after.number for b in kept}  # five steps, all needed by the likelihood
+    assert "grad_of_volatility" in str(found)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_the_last_forecast_of_an_autoregressive_model(mode):
+    (last,), theta = compiled_graphs.autoregressive()
+    given = given_for([last])
+    alone = lab.compiled(last, mode=mode, given=given)
+    (buffer,) = alone.buffers
+    assert buffer.after.number == {"CVM": 3, "NUMBA": 2}[mode]
+    late = lab.shortened(last, theta, given, mode)
+    assert late.effect is lab.reports.breaking.breakage.Effect.WRONG
+    assert late.differences.admits(late.right)
+    assert late.gone
+
+
+def test_fifty_scans_are_summarised():
+    outputs = compiled_graphs.many()
+    start = process_time()
+    found = lab.compiled(outputs, mode="NUMBA", given={inputs_of(outputs)[0]: 0.5})
+    taken = process_time() - start
+    printed = str(found)
+    assert len(found.after) == 50
+    assert len(printed.splitlines()) < 75
+    assert "50 kept, and changed" in printed
+    assert "loop_17" in str(found.after[17])
+    assert taken < 20
+    scene = visual.compiled(found)
+    assert scene.height < 2000
+    one = visual.compiled(found, scan=18)
+    assert "loop_17" in one.text()
+    with pytest.raises(ArgumentError, match="50 Scans"):
+        visual.compiled(found, scan=51)
+
+
+def test_names_move_no_cursor():
+    name = "\x1b[2J</script>\n\u202ex"
+    x = pt.dscalar(name)
+    xs = compiled_graphs.scan(lambda v: v**2, outputs_info=[x], n_steps=3, name=name)
+    cost, given = xs[-1], {x: 0.5}
+    cost.name = name
+    made = lab.compiled(cost, x, "CVM", given)
+    texts = [made, made.after[0], lab.shortened(cost, x, given, "CVM")]
+    for told in map(str, [*texts, lab.compare(cost, x, given)]):
+        assert "</script>" in told
+        assert all(line.isprintable() for line in told.split("\n"))
+        assert not any(line.startswith("</script>") for line in told.split("\n"))
+    assert "\x1b" not in visual.compiled(made).text() + visual.compiled(made).svg()
+
+
+def test_what_no_xml_can_hold_is_left_out():
+    assert text("a\ud800\uffff\ufffe\x00<b") == "a&lt;b"
+
+
+def test_two_inputs_of_a_function_that_are_called_alike_are_not_confused():
+    n, m = pt.lscalar("n"), pt.lscalar("n")
+    xs = compiled_graphs.scan(lambda v: v * 2, outputs_info=[pt.dscalar("x0")], n_steps=n)
+    x0 = next(v for v in ancestors([xs]) if v.name == "x0")
+    mode = Mode("py", "fast_run")
+    function = pytensor.function([n, m, x0], xs[-1] + m, mode=mode)
+    found = lab.compiled(function, given={n: 4, m: 9})
+    assert found.after[0].steps.number is None
+    alone = pytensor.function([n, x0], xs[-1], mode=mode)
+    assert lab.compiled(alone, given={n: 4}).after[0].steps.number == 4
+
+
+def test_hostile_names_are_text():
+    x = pt.dscalar(HOSTILE)
+    xs = compiled_graphs.scan(lambda v: v * 2, outputs_info=[x], n_steps=3, name=HOSTILE)
+    found = lab.compiled(xs[-2:], mode="CVM", given={x: 1.0})
+    assert HOSTILE in str(found)
+    assert "<script" not in visual.compiled(found).svg()
+
+
+def test_graphs_without_names_get_readable_ones():
+    found = lab.compiled(compiled_graphs.unnamed(), mode="CVM")
+    assert str(found).startswith("the result, rewritten")
+    assert found.buffers[0].name == "v"
+
+
+# What cannot be.
+
+
+def test_mistakes_are_told():
+    (cost,) = compiled_graphs.last()
+    x0 = inputs_of([cost])[0]
+    with pytest.raises(ArgumentError, match="no such mode"):
+        lab.compiled(cost, mode="FASTEST")
+    with pytest.raises(ArgumentError, match="mode = 3"):
+        lab.compiled(cost, mode=3)
+    with pytest.raises(ArgumentError, match="cannot be 'much'"):
+        lab.compiled(cost, given={x0: "much"})
+    for ask in (lab.compiled, lab.shortened):
+        with pytest.raises(ArgumentError, match="this loop has"):
+            ask(gallery.loops["square"], ["x"])
+    for subject in (3, [], "square", [3]):
+        with pytest.raises(ArgumentError, match="subject"):
+            lab.compiled(subject)
+    with pytest.raises(ArgumentError, match="one scalar"):
+        lab.compiled([cost, cost], x0)
+    with pytest.raises(GraphError, match="does not depend"):
+        lab.compiled(cost, pt.dscalar("z"))
+    z = pt.zscalar("z")
+    complex_cost = abs(compiled_graphs.scan(lambda v: v * x0, outputs_info=[z], n_steps=3)[-1])
+    with pytest.raises(GradientError, match="wrt = x0: there is no gradient"):
+        lab.compiled(complex_cost, x0)
+    with pytest.raises(ArgumentError, match="given = 3: expected a dict"):
+        lab.compiled(cost, given=3)
+    with pytest.raises(ArgumentError, match="given = 3: expected a dict"):
+        lab.shortened(cost, x0, 3)
+    with pytest.raises(ArgumentError, match="this loop has x"):
+        lab.compiled(gallery.loops["square"], "z")
+    plain = lab.compiled(x0 * 2)
+    assert plain.before == plain.after == ()
+
+
+# What breaks when PyTensor changes its internals: every line names what has to be mended.
+
+
+def test_what_is_used_of_pytensors_internals():
+    names = set(optdb.__db__)
+    assert any("scan_reduce_trace" in n or "scan_save_mem" in n for n in names), (
+        "the rewrite that shortens buffers has another name: WORDS in lab/reports/compile/text.py"
+    )
+    assert "scan_make_inplace" in names, (
+        "WORDS in lab/reports/compile/text.py, LINKED in lab/reports/compile/shortened.py"
+    )
+    assert "scan_sit_sot_to_untraced" in names, "LINKED in lab/reports/compile/shortened.py"
+    own = inspect.signature(History.on_change_input).parameters
+    theirs = inspect.signature(Feature.on_change_input).parameters
+    assert list(own) == list(theirs), "History in lab/reports/compile/rewriting.py listens in vain"
+    assert {"input_specs", "output_specs", "force_clone"} <= set(
+        inspect.signature(FunctionMaker.create_fgraph).parameters
+    ), "rewritten in lab/reports/compile/rewriting.py"
+    made = rewritten(compiled_graphs.last(), "CVM")
+    assert made.history.replacements, (
+        "no replacement was heard of: History in lab/reports/compile/rewriting.py"
+    )
+    assert destroys(made.after[0]) == {0}, "destroy_map: destroys in lab/scans/buffers.py"
+    assert made.graph.clients[made.after[0].outputs[0]], (
+        "clients: readers in lab/reports/compile/buffers.py"
+    )
+
+
+def test_a_deaf_listener_would_be_noticed(monkeypatch):
+    monkeypatch.setattr(History, "on_change_input", lambda *_, **__: None)
+    with pytest.raises(AssertionError, match=r"lab/rewriting\.py"):
+        test_what_is_used_of_pytensors_internals()
+
+
+def test_a_listener_never_fails():
+    """A rewrite whose listener fails is left out with no more than a word in the log."""
+    (cost,) = compiled_graphs.two_loops()
+    made = rewritten([cost], "NUMBA")
+    assert [set(n.op.name.split("&")) for n in made.after] == [{"squares", "products"}]
+
+
+# Pictures and the command.
+
+
+@pytest.mark.parametrize(("name", "mode"), [("gap", "CVM"), ("fibonacci", "NUMBA")])
+def test_twins(name, mode):
+    found = lab.compiled(gallery.loops[name], mode=mode)
+    scene = visual.compiled(found)
+    version = found.version
+    plain = [line.replace(version, "X.Y.Z") for line in scene.text().splitlines()]
+
+    class Plain:
+        def text(self):
+            return "\n".join(plain) + "\n"
+
+    assert_twin(f"compiled-{name}", Plain())
+    ring = found.buffers[0].ring
+    assert len(scene.moments) == ring.steps + 2
+
+
+def test_the_picture_of_a_long_loop_is_no_larger():
+    short, long = (
+        visual.compiled(lab.compiled(gallery.loops["gap"].with_steps(n), mode="CVM"), "dark")
+        for n in (20, 2000)
+    )
+    assert long.height == short.height
+    assert abs(long.width - short.width) < 120
+
+
+def test_a_gradient_names_what_it_costs():
+    scene = visual.compiled(lab.compiled(gallery.loops["square"], "x", mode="CVM"))
+    assert "x: 2 without the gradient, 5 with it" in scene.text()
+
+
+def test_unknown_numbers_are_said_to_be_unknown():
+    (cost,) = compiled_graphs.last_two()
+    found = lab.compiled(cost, mode="CVM")
+    assert found == lab.compiled(cost, mode="CVM")
+    assert found.buffers[0].after.number is None
+    assert found.buffers[0].ring is None
+    assert str(found.buffers[0].after) == "min(1, n) + 1"
+    assert "give lab.compiled values" in visual.compiled(found).text()
+
+
+TABLE = "slot            0     1     2     3"
+
+
+@pytest.mark.parametrize(
+    ("suffix", "parts"), [("svg", ["slot 3<"]), ("html", ["slot 3<", TABLE]), ("txt", [TABLE])]
+)
+def test_the_command(suffix, parts, tmp_path, capsys):
+    path = tmp_path / f"gap.{suffix}"
+    assert main(["compiled", "gap", "--mode", "CVM", "-o", str(path)]) == 0
+    written = path.read_text()
+    assert [part for part in parts if part not in written] == []
+    assert main(["compiled", "gap", "--scan", "1"]) == 0
+    assert "Scan 1: gap" in capsys.readouterr().out
+    assert main(["compiled", "gap", "--wrt", "x", "--too-late"]) == 0
+    assert "too late" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["compiled", "circle"], "circle"),
+        (["compiled", "gap", "--scan", "2"], "1 Scans are left"),
+        (["compiled", "gap", "--mode", "FASTEST"], "FASTEST"),
+        (["compiled", "gap", "--wrt", "z"], "'z'"),
+        (["compiled", "gap", "--too-late"], "--wrt"),
+        (["compiled", "gap", "--theme", "pink"], "pink"),
+        (["compiled", "compiled_graphs:two_loops", "--wrt", "x"], "--wrt x"),
+        (["compiled", "math:pi"], "subject"),
+    ],
+)
+def test_mistakes_on_the_command_line(arguments, says, capsys):
+    assert main(arguments) == 2
+    message = capsys.readouterr().err
+    assert says in message
+    assert message.startswith("scantape: ")
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [("two_loops", "merged with others into one"), ("stops", "it may stop early")],
+)
+def test_graphs_of_ones_own_on_the_command_line(name, says, capsys):
+    assert main(["compiled", f"compiled_graphs:{name}", "--mode", "CVM"]) == 0
+    assert says in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("mode", ["CVM", "NUMBA"])
+def test_a_state_that_nobody_reads_outside_is_not_said_to_be_read(mode):
+    """The cost is the last number of prey; hunters are read by the steps alone."""
+    made = lab.compiled(gallery.loops["coupled"], mode=mode)
+    assert [len(buffer.readers) for buffer in made.buffers] == [1, 0]
+    assert str(made).count("nobody outside of the loop reads it") == 1
+    drawn = visual.compiled(made)
+    results = [s for s in drawn.walk() if isinstance(s, Box) and s.role is Role.RESULT]
+    assert len(results) == 2  # prey's cell and the sample of the legend

@@ -1,0 +1,401 @@
+"""Explanations: every trap with a graph that falls into it and one that does not, and sizes."""
+
+import inspect
+import re
+
+import numpy as np
+import pytensor
+import pytensor.tensor as pt
+import pytest
+import trap_graphs
+from strange_loops import HOSTILE
+
+import lab
+from lab.gradients.status import Connected, Disconnected, Undefined
+from lab.loops import gallery
+from lab.reports.explain.traps import (
+    GradientOfOutput,
+    InitialDtype,
+    MixedTaps,
+    NoSteps,
+    RandomWithoutUpdates,
+    TapsOutOfOrder,
+    Trap,
+    TruncatedGradient,
+    UntilInOldPytensor,
+    traps,
+)
+from lab.scans.graphs import scan_nodes
+from visual.cli.main import main
+from visual.pages.explanation import explanation_page, save_explanation
+
+OLD = tuple(int(n) for n in pytensor.__version__.split(".")[:3] if n.isdigit()) < (3, 1, 1)
+CASES = {
+    "newest_first": TapsOutOfOrder("scan_fn", "x", (-1, -2)),
+    "oldest_first": None,
+    "later_first": TapsOutOfOrder("scan_fn", "u", (4, 0)),
+    "now_first": None,
+    "cut_by_hand": None,
+    "small_number": InitialDtype("scan_fn", "v", "int8", "int8"),
+    "cast_down": InitialDtype("scan_fn", "x0", "float32", "float64"),
+    "cast_up": None,
+    "of_output": GradientOfOutput("scan_fn", "xs"),
+    "of_what_went_in": GradientOfOutput("scan_fn", "the values x0[t] of scan_fn"),
+    "of_input": None,
+    "truncated": TruncatedGradient("scan_fn", 2, 4),
+    "truncated_late": None,
+    "same_draws": RandomWithoutUpdates("scan_fn", "rng"),
+    "handed_on_unchanged": RandomWithoutUpdates("scan_fn", "rng"),
+    "new_draws": None,
+    "stops_on_a_sequence": (UntilInOldPytensor("scan_fn", pytensor.__version__) if OLD else None),
+    "stops": None,
+    "stops_without_state": None,
+    "on_both_sides": MixedTaps("by hand", "buf", (-1, 0, 1)),
+    "on_one_side": None,
+    "never": NoSteps("scan_fn", 0),
+    "backwards": NoSteps("scan_fn", -1),
+    "once": None,
+}
+GRAPHS = [
+    name
+    for name, made in inspect.getmembers(trap_graphs, inspect.isfunction)
+    if made.__module__ == "trap_graphs"
+    and name not in ("scan", "draw_from")
+    and not name.startswith("_")
+]
+
+
+def found_in(name):
+    cost, wrt = getattr(trap_graphs, name)()
+    return [trap for node in scan_nodes([cost]) for trap in traps(node, wrt)]
+
+
+def test_every_graph_is_in_the_table():
+    assert set(CASES) == set(GRAPHS)
+    kinds = {type(trap) for trap in CASES.values() if trap is not None}
+    assert kinds | {UntilInOldPytensor} == set(Trap.__subclasses__())
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_traps(name):
+    expected = CASES[name]
+    assert found_in(name) == ([] if expected is None else [expected])
+
+
+@pytest.mark.parametrize("name", [n for n in CASES if n not in ("on_one_side", "backwards")])
+def test_the_report_tells_of_the_trap(name):
+    explanation = lab.explain(*getattr(trap_graphs, name)())
+    found = [] if CASES[name] is None else [CASES[name]]
+    assert list(explanation.traps) == found
+    printed = str(explanation)
+    assert ("⚠" in printed) == bool(found)
+    assert explanation == lab.explain(*getattr(trap_graphs, name)())
+
+
+@pytest.mark.parametrize(("version", "falls"), [("3.0.7", True), ("3.1.0", True), ("3.1.1", False)])
+def test_the_version_that_matters_for_until(version, falls, monkeypatch):
+    monkeypatch.setattr(pytensor, "__version__", version)
+    assert bool(found_in("stops_on_a_sequence")) == falls
+    assert not found_in("stops")
+    assert not found_in("stops_without_state")
+
+
+@pytest.mark.parametrize(("name", "wrong"), [("stops_on_a_sequence", OLD), ("stops", False)])
+def test_pytensors_own_gradient_is_wrong_where_the_trap_says(name, wrong):
+    cost, wrt = getattr(trap_graphs, name)()
+    inputs = [v for v in pytensor.graph.traversal.ancestors([cost]) if v.name in ("u", "x0")]
+    given = {v: np.array([2.0, 3, 4, 5]) if v.name == "u" else 1.5 for v in inputs}
+    right = lab.trace(lab.derivative(cost, wrt).value, given).outputs[0]
+    theirs = pytensor.function(inputs, pytensor.grad(cost, wrt), mode="FAST_COMPILE")
+    assert np.allclose(theirs(*given.values()), right) != wrong
+
+
+# What the traps say is true: their consequences in numbers.
+
+
+def test_a_gradient_wrt_an_output_is_not_the_chain():
+    cost, wrt = trap_graphs.of_output()
+    (x0,) = (v for v in pytensor.graph.traversal.ancestors([cost]) if v.name == "x0")
+    found = lab.trace(lab.derivative(cost, wrt).value, {x0: 0.9}).outputs[0]
+    assert found.tolist() == [0, 0, 0, 1]
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"), [("truncated", 0.0), ("truncated_late", 16 * 0.9**15)]
+)
+def test_a_truncated_gradient_is_zero(name, expected):
+    cost, x0 = getattr(trap_graphs, name)()
+    found = lab.trace(lab.derivative(cost, x0).value, {x0: 0.9}).outputs[0]
+    assert found == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(("name", "same"), [("same_draws", True), ("new_draws", False)])
+def test_draws_are_the_same_or_new(name, same):
+    cost, x0 = getattr(trap_graphs, name)()
+    xs = lab.trace(cost, {x0: 0.5}).scans[0].tapes[0].final
+    draws = xs[1:] - 0.9 * xs[:-1]
+    assert np.allclose(draws, draws[0]) == same
+
+
+def test_small_whole_numbers_overflow():
+    cost, w = trap_graphs.small_number()
+    found = lab.trace(cost, {w: 1.0}).scans[0].tapes[0].final
+    assert found.dtype == "int8"
+    assert found.tolist() == [1, 3, 9, 27, 81, -13, -39]
+
+
+def test_zero_steps_give_nothing():
+    cost, x0 = trap_graphs.never()
+    f = pytensor.function([x0], [cost, cost.owner.inputs[0][-1:]], mode="FAST_COMPILE")
+    value, last = f(0.9)
+    assert value == 0
+    assert last.shape == (0,)
+
+
+# What is stored, and how many Scans there will be.
+
+
+@pytest.mark.parametrize("name", ["rnn", "gap", "coupled", "extra", "window", "lookup", "delay"])
+def test_sizes_are_those_of_the_arrays(name):
+    loop = gallery.loops[name]
+    graph = loop.build()
+    wrt = loop.states[0].name
+    explanation = lab.explain(loop.cost(graph, "sum"), graph.inputs[wrt])
+    trace = loop.trace(order=1, wrt=wrt, cost="sum")
+    sizes = {tape.name: tape.final.nbytes for tape in trace.scans[0].tapes}
+    for scan in trace.scans[1:]:
+        sizes |= {
+            f"gradient of {t.gradient_of}": t.final.nbytes for t in (*scan.tapes, *scan.outputs)
+        }
+    stored = explanation.scans[0].stored
+    assert stored
+    for item in stored:
+        assert item.bytes == sizes[item.name], item
+
+
+@pytest.mark.parametrize("name", ["square", "gap", "logistic"])
+def test_sizes_of_second_derivatives(name):
+    """The gradient of a gradient: its Scans are mit-mots, whose buffers are longer at the end."""
+    loop = gallery.loops[name]
+    graph = loop.build()
+    state = loop.states[0].name
+    first = loop.derivative(1, state, graph=graph).value
+    cost = first if first.type.ndim == 0 else first.sum()
+    explanation = lab.explain(cost, graph.inputs[state])
+    backward = next(s for s in explanation.scans if s.name.startswith("grad_of"))
+    trace = lab.trace(lab.derivative(cost, graph.inputs[state]).value, graph.given)
+    names = [scan.name for scan in trace.scans]
+    own = trace.scans[names.index(backward.name)]
+    above = trace.scans[names.index(f"grad_of_{backward.name}")]
+    sizes = {tape.name: tape.final.nbytes for tape in own.tapes}
+    sizes |= {
+        f"gradient of {t.gradient_of}": t.final.nbytes for t in (*above.tapes, *above.outputs)
+    }
+    assert backward.stored
+    for item in backward.stored:
+        assert item.bytes == sizes[item.name], item
+
+
+def test_of_a_longer_loop_more_is_stored():
+    square = gallery.loops["square"]
+    (short,) = {s.bytes for s in explained(square).scans[0].stored}
+    (long,) = {s.bytes for s in explained(square.with_steps(1000)).scans[0].stored}
+    assert (short, long) == (5 * 8, 1001 * 8)
+
+
+def explained(loop):
+    graph = loop.build()
+    return lab.explain(loop.cost(graph), graph.inputs[loop.states[0].name])
+
+
+@pytest.mark.parametrize("name", ["of_input", "of_what_went_in", "oldest_first", "now_first"])
+def test_orders_hold_as_many_scans_as_are_told(name):
+    cost, wrt = getattr(trap_graphs, name)()
+    told = lab.explain(cost, wrt).orders
+    assert told[0] == len(scan_nodes(list(lab.derivative(cost, wrt).values)))
+    for order in (2, 3):
+        found = scan_nodes([lab.derivative(cost, wrt, order).value])
+        assert len(found) <= told[order - 1] <= 2 * told[order - 2]
+
+
+# When there is no gradient, or no Scan.
+
+
+def test_no_scan_is_explained():
+    cost, x0 = trap_graphs.once()
+    explanation = lab.explain(cost, x0)
+    assert explanation.scans == ()
+    assert explanation.status == Connected()
+    assert "constant 1" in str(explanation).replace("\n", " ")
+    assert isinstance(lab.explain(cost, pt.dscalar("other")).status, Disconnected)
+
+
+def test_no_gradient_is_explained():
+    cost, _ = trap_graphs.of_input()
+    explanation = lab.explain(cost, pt.dscalar("other"))
+    assert isinstance(explanation.status, Disconnected)
+    assert explanation.orders == ()
+    assert "does not depend on other" in str(explanation)
+    loop = gallery.loops["undefined"]
+    graph = loop.build()
+    explanation = lab.explain(loop.cost(graph), graph.inputs["v"])
+    assert isinstance(explanation.status, Undefined)
+    assert [str(o.verdict) for o in explanation.scans[0].outcomes] == ["undefined", "connected"]
+    assert re.search(r"v\[t\]: undefined; .*jv", str(explanation))
+
+
+def test_a_scan_that_cannot_be_differentiated_is_explained():
+    """Its state forgets that one of its lengths is 1, which no pullback can put up with."""
+    x, start = pt.dtensor3("x"), pt.constant(np.zeros((1, 10)))
+    xs = trap_graphs.scan(lambda x, before: x + before, sequences=[x], outputs_info=[start])
+    explanation = lab.explain(xs.sum(), x)
+    assert isinstance(explanation.status, Undefined)
+    assert "its length is 1" in str(explanation).replace("\n", " ")
+    assert len(explanation.scans) == 1
+    assert explanation.orders == ()
+
+
+def test_arguments_are_checked():
+    x0 = pt.dscalar("x0")
+    with pytest.raises(lab.errors.ArgumentError, match="cost = 3"):
+        lab.explain(3, x0)
+    with pytest.raises(lab.errors.ArgumentError, match="wrt = None"):
+        lab.explain(x0, None)
+    xs = trap_graphs.scan(lambda x: x**2, outputs_info=[x0], n_steps=3)
+    with pytest.raises(lab.errors.ArgumentError, match="starts from a scalar"):
+        lab.explain(xs, x0)
+
+
+# Models as they are written with PyMC, and graphs with many Scans.
+
+
+def garch():
+    """The likelihood of a GARCH(1, 1) model around an AR(2) mean."""
+    y = pt.dvector("y")
+    rho, omega, alpha, beta = (pt.dscalar(n) for n in ("rho", "omega", "alpha", "beta"))
+    mean = scan_of_means(y, rho)
+    residuals = y[2:] - mean
+    variance = trap_graphs.scan(
+        lambda before, variance, omega, alpha, beta: omega + alpha * before**2 + beta * variance,
+        sequences=[residuals[:-1]],
+        outputs_info=[omega / (1 - alpha - beta)],
+        non_sequences=[omega, alpha, beta],
+        name="garch",
+    )
+    logp = -0.5 * (pt.log(2 * np.pi * variance) + residuals[1:] ** 2 / variance)
+    return logp.sum(), rho
+
+
+def scan_of_means(y, rho):
+    return trap_graphs.scan(
+        lambda older, newer, rho: rho * newer - 0.2 * older,
+        sequences=[{"input": y[:-1], "taps": [-1, 0]}],
+        non_sequences=[rho],
+        name="ar",
+    )
+
+
+def test_a_model_with_two_scans():
+    logp, rho = garch()
+    explanation = lab.explain(logp, rho)
+    assert [scan.name for scan in explanation.scans] == ["ar", "garch"]
+    assert explanation.traps == ()
+    ar, garch_ = (str(scan) for scan in explanation.scans)
+    assert "v[t] = rho·y[t+1] − 0.2·y[t]" in ar
+    assert "omega + " in garch_
+    assert "omega/(1 − (alpha + beta))" in garch_
+    assert "whole numbers" not in garch_
+
+
+def chained(count):
+    x = x0 = pt.dscalar("x")
+    for number in range(count):
+        x = trap_graphs.scan(
+            lambda x: pt.sin(x), outputs_info=[x], n_steps=3, name=f"part{number}"
+        )[-1]
+    return x, x0
+
+
+def test_fifty_scans_are_summarised():
+    explanation = lab.explain(*chained(50))
+    printed = str(explanation)
+    assert len(explanation.scans) == 50
+    assert len(printed.splitlines()) < 70
+    assert "part49" in printed
+    assert "x[t] = " not in printed
+    assert "sin(" in str(explanation.scans[7])
+    assert explanation.orders[0] == 100
+
+
+def test_a_scan_inside_a_scan_is_found():
+    x0 = pt.dscalar("x0")
+
+    def outer(x):
+        return trap_graphs.scan(lambda y: y**2, outputs_info=[x], n_steps=2, name="inner")[-1]
+
+    xs = trap_graphs.scan(outer, outputs_info=[x0], n_steps=3, name="outer")
+    explanation = lab.explain(xs[-1], x0)
+    assert [(s.name, s.inside) for s in explanation.scans] == [("outer", ""), ("inner", "outer")]
+    assert "inside the step of outer" in str(explanation)
+
+
+# The command and the page.
+
+
+def test_the_command_explains(capsys, tmp_path):
+    assert main(["explain", "trap_graphs:newest_first"]) == 0
+    assert "not in ascending" in capsys.readouterr().out
+    page = tmp_path / "x.html"
+    assert main(["explain", "coupled", "-o", str(page), "--theme", "dark"]) == 0
+    assert "prey[t] = " in page.read_text(encoding="utf-8")
+    assert main(["explain", "trap_graphs:of_what_went_in", "--scan", "2"]) == 0
+    printed = capsys.readouterr().out
+    assert "Scan 2" in printed
+    assert "Scan 1" not in printed
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["nothing"], "the gallery has"),
+        (["trap_graphs:nothing"], "no attribute"),
+        (["trap_graphs:GRAPHS"], "no attribute"),
+        (["inspect:getmembers"], "missing 1 required"),
+        (["trap_graphs:newest_first", "--scan", "7"], "there are 1 Scans"),
+        (["trap_graphs:newest_first", "-o", "x.svg"], ".html or .txt"),
+        (["math:pi"], "expected .cost, wrt."),
+    ],
+)
+def test_the_command_refuses(arguments, told, capsys):
+    assert main(["explain", *arguments]) == 2
+    assert re.search(told, capsys.readouterr().err)
+
+
+def test_hostile_names_do_not_leave_the_page():
+    x0 = pt.dscalar(HOSTILE)
+    xs = trap_graphs.scan(lambda x: x**2, outputs_info=[x0], n_steps=3, name=HOSTILE)
+    page = explanation_page(lab.explain(xs[-1], x0))
+    assert "<script" not in page
+    assert "&lt;script&gt;" in page
+    assert "default-src 'none'" in page
+
+
+def test_a_page_is_written_or_refused(tmp_path):
+    explanation = lab.explain(*trap_graphs.truncated())
+    written = save_explanation(explanation, tmp_path / "x.txt").read_text(encoding="utf-8")
+    assert written == f"{explanation}\n"
+    with pytest.raises(lab.errors.ArgumentError, match="no folder"):
+        save_explanation(explanation, tmp_path / "missing" / "x.html")
+
+
+def test_folded_pages_have_one_fold_for_each_scan():
+    page = explanation_page(lab.explain(*chained(5)))
+    assert page.count("<details>") == page.count("</details>") == 5
+
+
+def test_names_move_no_cursor():
+    x0 = pt.dscalar("\x1b[2J\u202ex")
+    xs = pytensor.scan(lambda x: x**2, outputs_info=[x0], n_steps=3, return_updates=False)
+    told = str(lab.explain(xs[-1], x0))
+    assert "[2J" in told
+    assert all(line.isprintable() for line in told.splitlines())

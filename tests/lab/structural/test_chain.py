@@ -1,0 +1,174 @@
+"""Chains of structural primitives, alone and in the step of a loop."""
+
+import numpy as np
+import pytensor
+import pytensor.tensor as pt
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from structural_cases import evaluated, inner
+
+import lab
+from lab import structural
+from lab.checks import check
+from lab.structural import primitives
+
+A = np.arange(6.0).reshape(2, 3)
+G = 10 + np.arange(6.0).reshape(2, 3)
+MIXED = np.array([[True, False, True], [False, False, True]])
+
+
+def routed(x, y):
+    """Every primitive, x twice, an inner cat, and a number that is no input."""
+    head = structural.narrow(x, 0, 0, 2)
+    both = structural.cat([structural.cat([head, y], 0), x], 0)
+    chosen = structural.where(SIGN, both, 0.25)
+    return structural.clamp(chosen, -1.0, LIMITS)
+
+
+SIGN = np.array([True, True, False, True, True, True])
+LIMITS = np.array([0.5, 1.5, 1.5, 1.0, 1.0, 3.0])
+XY = [np.array([1.0, -0.5, 2.0]), np.array([0.75])]
+
+
+def routed_by_numpy(x, y):
+    both = np.concatenate([x[:2], y, x])
+    return np.clip(np.where(SIGN, both, 0.25), -1, LIMITS)
+
+
+def test_a_chain_by_hand():
+    output, pullback = structural.vjp(routed, XY)
+    np.testing.assert_array_equal(output, [0.5, -0.5, 0.25, 1.0, -0.5, 2.0])
+    gx, gy = pullback(np.array([1.0, 2.0, 4.0, 8.0, 16.0, 32.0]))
+    # x0 is cut at 0.5, and meets its bound where it is read again; x1 is read twice
+    np.testing.assert_array_equal(gx, [8, 18, 32])
+    np.testing.assert_array_equal(gy, [0])
+    assert [n.tolist() for n in pullback.nonsmooth.values() if n.any()] == [
+        [False, False, False, True, False, False]
+    ]
+
+
+@given(st.integers(0, 2**16))
+def test_chains_by_differences_and_dot_products(seed):
+    rng = np.random.default_rng(seed)
+    inputs = [
+        rng.choice([-1.5, 0.2, 0.8, 1.2, 3.5], size=n) + rng.uniform(-0.05, 0.05, size=n)
+        for n in (3, 1)
+    ]
+    v = [rng.normal(size=n) for n in (3, 1)]
+    g = rng.normal(size=6)
+    output, tangent = structural.jvp(routed, inputs, v)
+    again, pullback = structural.vjp(routed, inputs)
+    np.testing.assert_array_equal(output, routed_by_numpy(*inputs))
+    np.testing.assert_array_equal(again, output)
+    ahead, behind = (
+        routed_by_numpy(*(x + sign * 1e-4 * d for x, d in zip(inputs, v, strict=True)))
+        for sign in (1, -1)
+    )
+    np.testing.assert_allclose(tangent, (ahead - behind) / 2e-4, atol=1e-9)
+    assert inner([g], [tangent]) == pytest.approx(inner(pullback(g), v), abs=1e-12)
+
+
+def test_a_chain_of_variables_is_what_pytensor_says():
+    x, y = pt.dvector("x"), pt.dvector("y")
+    weight = np.arange(1.0, 7.0)
+    output, pullback = structural.vjp(routed, [x, y])
+    theirs = pytensor.grad((output * weight).sum(), [x, y])
+    found = evaluated([*pullback(weight), *theirs], [x, y], XY)
+    np.testing.assert_array_equal(found[0], found[2])
+    np.testing.assert_array_equal(found[1], found[3])
+
+
+def test_a_chain_can_be_read_and_used_again():
+    chain = structural.record(
+        lambda x, y: structural.cat([structural.narrow(x, 0, 1, 2), y], 0), XY
+    )
+    assert str(chain).splitlines() == [
+        "x1, x2 ↦ z2",
+        "    z1 = narrow(x1; dim=0, start=1, length=2)",
+        "    z2 = cat(z1, x2; dim=0)",
+    ]
+    assert chain(np.arange(4.0), np.ones(2)).tolist() == [1, 2, 1, 1]
+    _, pullback = structural.vjp(chain, [np.arange(4.0), np.ones(2)])
+    assert [g.tolist() for g in pullback(np.arange(1.0, 5.0))] == [[0, 1, 2, 0], [3, 4]]
+
+
+def test_an_input_that_is_not_used_has_a_zero_cotangent():
+    _, pullback = structural.vjp(lambda x, y: structural.narrow(x, 0, 0, 1), [XY[0], [1, 2]])
+    assert [g.tolist() for g in pullback([5.0])] == [[5, 0, 0], [0.0, 0.0]]
+
+
+def test_transposes_are_made_of_the_same_primitives():
+    """Narrow's transpose is a cat with zeros, cat's is narrow, where's is where with zero."""
+    zeros = np.zeros((2, 1))
+    (scattered,) = primitives["narrow"].transpose(G[:, :2], (A,), dim=1, start=1, length=2)
+    np.testing.assert_array_equal(scattered, structural.cat([zeros, G[:, :2]], 1))
+    first, _ = primitives["cat"].transpose(G, [A[:, :1], A[:, 1:]], dim=1)
+    np.testing.assert_array_equal(first, structural.narrow(G, 1, 0, 1))
+    to_x, to_y = primitives["where"].transpose(G, (A, A), condition=MIXED)
+    np.testing.assert_array_equal(to_x, structural.where(MIXED, G, 0))
+    np.testing.assert_array_equal(to_y, structural.where(MIXED, 0, G))
+
+
+# In the step of a loop
+
+
+def gated(x, u):
+    """A state of three entries: shifted, a new one in front, half of them halved, clamped."""
+    shifted = structural.cat([structural.narrow(u, 0, 0, 1), structural.narrow(x, 0, 0, 2)], 0)
+    return structural.clamp(structural.where([True, False, True], shifted, x), -0.9, 0.9)
+
+
+STEPS = np.array([[0.5, 0.1], [-0.3, 0.2], [1.5, -0.4], [0.7, 0.3]])
+
+
+def routing_loop():
+    return lab.Loop(
+        gated,
+        states=(lab.State("x", np.array([0.2, -1.4, 0.6])),),
+        sequences=(lab.Sequence("u", STEPS),),
+    )
+
+
+def test_the_pullback_of_a_loop_agrees_with_the_rules():
+    graph = routing_loop().build()
+    weights = np.arange(1.0, 13.0).reshape(4, 3)
+    cost = (graph.outputs["x"] * weights).sum()
+    wrt = [graph.inputs[name] for name in ("x", "u")]
+    found = [check.value_at(g, graph.given) for g in pytensor.grad(cost, wrt)]
+
+    state, pullbacks = np.array([0.2, -1.4, 0.6]), []
+    for row in STEPS:  # the same loop, one chain a step
+        state, pullback = structural.vjp(gated, [state, row])
+        pullbacks.append(pullback)
+    gx, gu = np.zeros(3), []
+    for weight, pullback in zip(weights[::-1], pullbacks[::-1], strict=True):
+        gx, row = pullback(gx + weight)
+        gu.append(row)
+    np.testing.assert_array_equal(found[0], gx)
+    np.testing.assert_array_equal(found[1], gu[::-1])
+
+
+def test_a_routing_loop_both_ways_and_by_differences():
+    loop = routing_loop()
+    lab.dot_product(loop)
+    graph = loop.build()
+    made = loop.derivative(1, "u", cost="sum", graph=graph)
+    check.gradient(made.values[0], made.wrt, made.values[1], graph.given)
+
+
+def test_places_may_depend_on_the_loop():
+    """A start that is read from a sequence; in a vector of unknown length."""
+    table = pt.dvector("table")
+    k = pt.lvector("k")
+    read = pytensor.scan(
+        lambda k, table: structural.narrow(table, 0, k, 2).sum(),
+        sequences=[k],
+        non_sequences=[table],
+        return_updates=False,
+    )
+    gradient = pytensor.grad((read**2).sum(), table)
+    given = {table: np.array([1.0, 2.0, 4.0, 8.0]), k: np.array([2, 0, 2])}
+    np.testing.assert_array_equal(check.value_at(gradient, given), [6, 6, 48, 48])
+    with pytest.raises(lab.errors.GraphError):
+        check.value_at(gradient, {**given, k: np.array([3, 0, 0])})

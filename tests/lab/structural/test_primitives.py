@@ -1,0 +1,291 @@
+"""Where, cat, narrow and clamp: against tables, numpy, PyTensor and finite differences."""
+
+from dataclasses import dataclass, fields
+
+import numpy as np
+import pytensor.tensor as pt
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from structural_cases import (
+    TOLERANCE,
+    Case,
+    cases,
+    evaluated,
+    inner,
+    noise,
+    reference,
+    reference_gradients,
+    reference_tangent,
+    variables,
+)
+
+from lab.checks import check
+from lab.structural import primitives
+from lab.structural.rearrangement import Joining, Narrowing
+from lab.structural.selection import Clamping, Selecting
+
+A = np.arange(6.0).reshape(2, 3)
+G = 10 + np.arange(6.0).reshape(2, 3)
+MIXED = np.array([[True, False, True], [False, False, True]])
+
+# call, cotangent, output, cotangents: written by hand
+TABLE = [
+    (
+        Case("where", (A, -A), {"condition": MIXED}),
+        G,
+        [[0, -1, 2], [-3, -4, 5]],
+        ([[10, 0, 12], [0, 0, 15]], [[0, 11, 0], [13, 14, 0]]),
+    ),
+    (
+        Case("where", (np.array(7.0), A), {"condition": MIXED}),
+        G,
+        [[7, 1, 7], [3, 4, 7]],
+        (37.0, [[0, 11, 0], [13, 14, 0]]),
+    ),
+    (
+        Case("where", (A, np.array(7.0)), {"condition": MIXED}),
+        G,
+        [[0, 7, 2], [7, 7, 5]],
+        ([[10, 0, 12], [0, 0, 15]], 38.0),
+    ),
+    (
+        Case("where", (A, A[:1]), {"condition": np.array([[True], [False]])}),
+        G,
+        [[0, 1, 2], [0, 1, 2]],
+        ([[10, 11, 12], [0, 0, 0]], [[13, 14, 15]]),
+    ),
+    (Case("where", (np.array(1.0), np.array(2.0)), {"condition": False}), 3.0, 2.0, (0.0, 3.0)),
+    (Case("cat", (A[:1], A[1:]), {"dim": 0}), G, A, ([[10, 11, 12]], [[13, 14, 15]])),
+    (
+        Case("cat", (A[:, :1], A[:, 1:]), {"dim": -1}),
+        G,
+        A,
+        ([[10], [13]], [[11, 12], [14, 15]]),
+    ),
+    (
+        Case("cat", (A[:, None, :], A[:, None, :]), {"dim": 1}),
+        np.stack([G, -G], axis=1),
+        [[[0, 1, 2], [0, 1, 2]], [[3, 4, 5], [3, 4, 5]]],
+        (G[:, None], -G[:, None]),
+    ),
+    (Case("cat", (A,), {"dim": -2}), G, A, (G,)),
+    (Case("cat", (A[:0], A), {"dim": 0}), G, A, (A[:0], G)),
+    (
+        Case("narrow", (A,), {"dim": 1, "start": 1, "length": 2}),
+        G[:, :2],
+        [[1, 2], [4, 5]],
+        ([[0, 10, 11], [0, 13, 14]],),
+    ),
+    (
+        Case("narrow", (A,), {"dim": -2, "start": 1, "length": 1}),
+        G[:1],
+        [[3, 4, 5]],
+        ([[0, 0, 0], [10, 11, 12]],),
+    ),
+    (Case("narrow", (A,), {"dim": 0, "start": 2, "length": 0}), A[:0], A[:0], (A * 0,)),
+    (
+        Case("clamp", (A, np.array(1.5), np.array(3.5))),
+        G,
+        [[1.5, 1.5, 2], [3, 3.5, 3.5]],
+        ([[0, 0, 12], [13, 0, 0]], 21.0, 29.0),
+    ),
+    (
+        Case("clamp", (A, A - 1, A + 1)),
+        G,
+        A,
+        (G, A * 0, A * 0),
+    ),
+    (
+        Case("clamp", (A, np.array([0.5, 1.5, 1.5]), np.array([[1.75], [4.5]]))),
+        G,
+        [[0.5, 1.5, 1.75], [3, 4, 4.5]],
+        ([[0, 0, 0], [13, 14, 0]], [10, 11, 0], [[12], [15]]),
+    ),
+    (Case("clamp", (np.array(9.0), np.array(0.0), A)), G, A, (0.0, 0.0, G)),
+]
+
+IDS = [str(case) for case, *_ in TABLE]
+
+
+@pytest.mark.parametrize(("case", "cotangent", "output", "gradients"), TABLE, ids=IDS)
+def test_the_table(case, cotangent, output, gradients):
+    primitive = primitives[case.name]
+    np.testing.assert_array_equal(primitive.forward(*case.inputs, **case.metadata), output)
+    found = primitive.transpose(cotangent, case.inputs, **case.metadata)
+    for mine, expected in zip(found, gradients, strict=True):
+        np.testing.assert_array_equal(mine, expected)
+        assert mine.shape == np.shape(expected)
+
+
+@pytest.mark.parametrize(("case", "cotangent", "output", "gradients"), TABLE, ids=IDS)
+def test_the_table_with_variables(case, cotangent, output, gradients):
+    primitive = primitives[case.name]
+    inputs = variables(case.inputs)
+    g = pt.tensor("g", shape=np.shape(cotangent), dtype="float64")
+    found = primitive.transpose(g, inputs, **case.metadata)
+    value = primitive.forward(*inputs, **case.metadata)
+    known = [*case.inputs, np.asarray(cotangent)]
+    ours = evaluated([value, *found], [*inputs, g], known)
+    for mine, expected in zip(ours, [output, *gradients], strict=True):
+        np.testing.assert_array_equal(mine, expected)
+        assert mine.shape == np.shape(expected)
+
+
+@given(cases(), st.integers(0, 2**16))
+def test_output_tangent_and_cotangents_are_those_of_numpy(case, seed):
+    primitive, rng = primitives[case.name], np.random.default_rng(seed)
+    dtype = case.inputs[0].dtype
+    tangents = [noise(rng, value.shape, dtype) for value in case.inputs]
+    output, tangent = primitive.jvp(case.inputs, tangents, **case.metadata)
+    np.testing.assert_array_equal(output, reference(case))
+    np.testing.assert_array_equal(tangent, reference_tangent(case, tangents))
+    cotangent = noise(rng, output.shape, dtype)
+    gradients = primitive.transpose(cotangent, case.inputs, **case.metadata)
+    for mine, expected in zip(gradients, reference_gradients(case, cotangent), strict=True):
+        np.testing.assert_allclose(mine, expected, rtol=1e-4 if dtype.itemsize < 8 else 1e-10)
+        assert mine.dtype == dtype
+
+
+def dot_product(case, linear, rng):
+    """The dot-product test of a linear map: raises WrongGradientError."""
+    dtype = case.inputs[0].dtype
+    tangents = [noise(rng, value.shape, dtype) for value in case.inputs]
+    out = linear(*tangents)
+    cotangent = noise(rng, out.shape, dtype)
+    gradients = linear.T(cotangent)
+    forward, backward = inner([cotangent], [out]), inner(gradients, tangents)
+    check.compare(backward, forward, TOLERANCE[str(dtype)], "<J* g, v>")
+
+
+@given(cases(), st.integers(0, 2**16))
+def test_the_transpose_is_the_adjoint(case, seed):
+    linear = primitives[case.name].linearize(case.inputs, **case.metadata)
+    dot_product(case, linear, np.random.default_rng(seed))
+
+
+@given(cases(dtypes=("float64", "complex128")), st.integers(0, 2**16))
+def test_the_transpose_is_the_adjoint_with_variables(case, seed):
+    rng = np.random.default_rng(seed)
+    primitive, dtype = primitives[case.name], case.inputs[0].dtype
+    tangents = [noise(rng, value.shape, dtype) for value in case.inputs]
+    inputs, moved = variables(case.inputs), variables(case.inputs)
+    output, tangent = primitive.jvp(inputs, moved, **case.metadata)
+    shape = reference(case).shape
+    cotangent, g = noise(rng, shape, dtype), pt.tensor("g", dtype=dtype, shape=shape)
+    _, pullback = primitive.vjp_jax(inputs, **case.metadata)
+    names = [*inputs, *moved, g]
+    values = [*case.inputs, *tangents, cotangent]
+    out, jv, *gradients = evaluated([output, tangent, *pullback(g)], names, values)
+    np.testing.assert_array_equal(out, reference(case))
+    np.testing.assert_array_equal(jv, reference_tangent(case, tangents))
+    assert inner([cotangent], [jv]) == pytest.approx(inner(gradients, tangents), abs=1e-12)
+
+
+@given(cases(), st.integers(0, 2**16))
+def test_the_linearization_is_linear(case, seed):
+    rng = np.random.default_rng(seed)
+    linear = primitives[case.name].linearize(case.inputs, **case.metadata)
+    dtype = case.inputs[0].dtype
+    v, w = ([noise(rng, value.shape, dtype) for value in case.inputs] for _ in range(2))
+    both = linear(*((2 * a - b).astype(dtype) for a, b in zip(v, w, strict=True)))
+    np.testing.assert_allclose(both, 2 * linear(*v) - linear(*w), atol=1e-5)
+
+
+def difference_quotient(case, tangents, step=1e-3):
+    moved = [
+        reference(case, [x + sign * step * v for x, v in zip(case.inputs, tangents, strict=True)])
+        for sign in (1, -1)
+    ]
+    return (moved[0] - moved[1]) / (2 * step)
+
+
+def compare_with_differences(case, linear, rng):
+    tangents = [noise(rng, v.shape, v.dtype) / 10 for v in case.inputs]
+    check.compare(linear(*tangents), difference_quotient(case, tangents), 1e-10, "J v")
+
+
+@given(cases(dtypes=("float64", "complex128")), st.integers(0, 2**16))
+def test_finite_differences(case, seed):
+    linear = primitives[case.name].linearize(case.inputs, **case.metadata)
+    compare_with_differences(case, linear, np.random.default_rng(seed))
+
+
+# Wrong rules: the checkers must object to each.
+
+
+@dataclass(frozen=True, eq=False)
+class Swapped(Selecting):
+    def pull(self, backend, cotangent):
+        return tuple(reversed(super().pull(backend, cotangent)))
+
+
+@dataclass(frozen=True, eq=False)
+class Unmasked(Selecting):
+    def pull(self, backend, cotangent):
+        return cotangent, super().pull(backend, cotangent)[1]
+
+
+@dataclass(frozen=True, eq=False)
+class Turned(Joining):
+    def pull(self, backend, cotangent):
+        return super().pull(backend, -cotangent)
+
+
+@dataclass(frozen=True, eq=False)
+class Shifted(Narrowing):
+    def pull(self, backend, cotangent):
+        return [np.roll(gradient, 1) for gradient in super().pull(backend, cotangent)]
+
+
+@dataclass(frozen=True, eq=False)
+class Everywhere(Clamping):
+    def pull(self, backend, cotangent):
+        return cotangent, *super().pull(backend, cotangent)[1:]
+
+
+@dataclass(frozen=True, eq=False)
+class Conjugated(Selecting):
+    def pull(self, backend, cotangent):
+        return super().pull(backend, np.conj(cotangent))
+
+
+X = np.linspace(-2, 2, 7)
+PARTS = (X[:3], X[3:])
+WRONG = {
+    "where, branches swapped": (Swapped, Case("where", (X, -X), {"condition": X > 0.3})),
+    "where, mask forgotten": (Unmasked, Case("where", (X, -X), {"condition": X > 0.3})),
+    "where, conjugated": (Conjugated, Case("where", (1j * X, X + 0j), {"condition": X > 0.3})),
+    "cat, sign": (Turned, Case("cat", PARTS, {"dim": 0})),
+    "narrow, shifted": (Shifted, Case("narrow", (X,), {"dim": 0, "start": 1, "length": 3})),
+    "clamp, passed on outside": (Everywhere, Case("clamp", (X, X * 0 - 1.1, X * 0 + 1.1))),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_the_dot_product_test_objects_to_wrong_transposes(name):
+    kind, case = WRONG[name]
+    linear = primitives[case.name].linearize(case.inputs, **case.metadata)
+    dot_product(case, linear, np.random.default_rng(0))
+    linear = primitives[case.name].linearize(case.inputs, **case.metadata)
+    parts = {part.name: getattr(linear, part.name) for part in fields(linear)}
+    with pytest.raises(check.WrongGradientError):
+        dot_product(case, kind(**parts), np.random.default_rng(0))
+
+
+def test_a_sum_that_was_forgotten_is_seen():
+    case = Case("where", (X[:1], X), {"condition": X > 0.3})
+    (found, _) = primitives["where"].transpose(X, case.inputs, **case.metadata)
+    assert found.shape == (1,)
+    with pytest.raises(check.WrongGradientError, match="shape"):
+        check.compare(np.where(X > 0.3, X, 0), found, 1e-12)
+
+
+def test_finite_differences_object_to_a_wrong_map_with_the_right_adjoint():
+    """Bounds swapped in both directions: adjoint to one another, and wrong."""
+    case = Case("clamp", (X, X * 0 - 1.1, X * 0 + 1.1))
+    linear = primitives["clamp"].linearize(case.inputs)
+    swapped = Clamping(linear.call, linear.above, linear.below, linear.surface)
+    dot_product(case, swapped, np.random.default_rng(0))
+    with pytest.raises(check.WrongGradientError):
+        compare_with_differences(case, swapped, np.random.default_rng(0))

@@ -1,0 +1,67 @@
+"""Tapes and their reverse, against the table of the eleven-phase document."""
+
+import pytest
+
+from lab import Tape
+from lab.errors import ArgumentError
+from lab.tape import Kind
+
+# forward reads, writes → backward reads, writes, overwritten, preserved
+TABLE = [
+    ((-1,), (0,), (0, 1), (1,), {1}, {0}),
+    ((-2, -1), (0,), (0, 2, 1), (2, 1), {1, 2}, {0}),
+    ((0, 1), (1,), (-1, 0), (0, -1), {-1, 0}, set()),
+    ((-1, 0), (0, -1), (0, 1), (1, 0), {0, 1}, set()),
+    ((-3, -1), (0,), (0, 3, 1), (3, 1), {3, 1}, {0}),
+]
+
+
+@pytest.mark.parametrize(("reads", "writes", "back_reads", "back_writes", "over", "kept"), TABLE)
+def test_reverse_follows_the_table(reads, writes, back_reads, back_writes, over, kept):
+    back = Tape(reads, writes).reverse()
+    assert (back.reads, back.writes) == (back_reads, back_writes)
+    assert set(back.overwritten) == over
+    assert set(back.preserved) == kept
+
+
+def test_a_sequence_and_an_output_are_each_others_reverse():
+    sequence, output = Tape((0,), ()), Tape((), (0,))
+    assert sequence.reverse() == output
+    assert output.reverse() == sequence
+
+
+@pytest.mark.parametrize(
+    ("reads", "writes", "kind"),
+    [
+        ((0,), (), Kind.SEQUENCE),
+        ((), (0,), Kind.NIT_SOT),
+        ((-1,), (0,), Kind.SIT_SOT),
+        ((-2,), (0,), Kind.MIT_SOT),
+        ((-2, -1), (0,), Kind.MIT_SOT),
+        ((0, 1), (1,), Kind.MIT_MOT),
+    ],
+)
+def test_kinds(reads, writes, kind):
+    assert Tape(reads, writes).kind is kind
+
+
+def test_positions_start_where_the_document_starts_them():
+    tape = Tape((-1, 0), (0, -1))
+    assert tape.origin == 1  # position -1 is row 0
+    assert tape.positions(0, tape.reads) == (-1, 0)
+    assert [tape.row(1, tap) for tap in tape.writes] == [2, 1]
+    assert tape.rows(2) == 3  # p, q, r
+
+
+@pytest.mark.parametrize(
+    ("reads", "writes", "says"),
+    [
+        ((-1, -1), (0,), "only once"),
+        ((), (), "read or written somewhere"),
+        ((0.5,), (1,), "whole number"),
+        ((True,), (1,), "whole number"),
+    ],
+)
+def test_what_is_no_tape_is_refused(reads, writes, says):
+    with pytest.raises(ArgumentError, match=says):
+        Tape(reads, writes)

@@ -1,0 +1,241 @@
+"""Running and tracing graphs of any kind, against PyTensor compiled and plain numpy."""
+
+import numpy as np
+import pytensor
+import pytensor.tensor as pt
+import pytest
+from oracles import numpy_loop
+from pytensor.compile.builders import OpFromGraph
+
+import lab
+from lab.loops import gallery
+from lab.traces.run import Progress, Ready, run
+
+try:  # PyTensor 3.3 and later
+    from pytensor.conditional.op import ifelse
+except ImportError:
+    from pytensor.ifelse import ifelse
+
+
+@pytest.mark.parametrize("taps", [(-1,), (-2,), (-2, -1), (-1, -2), (-3, -1), (-3, -2, -1)])
+def test_forward_tapes_against_a_numpy_loop(taps):
+    loop = gallery.loops["square"].with_taps({"x": taps}).with_steps(5)
+    trace = loop.trace(order=0)
+    tape = trace.scans[0].tapes[0]
+    wanted = numpy_loop([0.95] * -min(taps), taps, 5)
+    np.testing.assert_array_equal(tape.final, wanted)
+    for access in tape.reads:
+        rows = [-min(taps) + step + access.tap for step in range(5)]
+        assert access.rows.tolist() == rows
+        np.testing.assert_array_equal(access.values, wanted[rows])
+    (written,) = tape.writes
+    np.testing.assert_array_equal(written.values, wanted[-min(taps) :])
+
+
+def test_what_stood_there_before():
+    trace = gallery.loops["square"].trace(order=1, cost=[1.0, 2.0, 3.0, 4.0])
+    (written,) = trace.scans[1].tapes[0].writes
+    assert written.before.tolist() == [3.0, 2.0, 1.0, 0.0]
+
+
+def test_one_variable_or_several_may_be_asked_for():
+    x0 = pt.dscalar("x0")
+    xs = pytensor.scan(lambda x: x * 2, outputs_info=[x0], n_steps=3, return_updates=False)
+    assert [o.tolist() for o in lab.trace(xs, {x0: 1.0}).outputs] == [[2.0, 4.0, 8.0]]
+    assert [o.tolist() for o in lab.trace([xs[0], xs[-1]], {x0: 1.0}).outputs] == [2.0, 8.0]
+
+
+def test_values_inside_the_step():
+    trace = gallery.loops["extra"].trace(order=0)
+    inside = {value.operation: value.values for value in trace.scans[0].inside}
+    states = trace.scans[0].tapes[0].final
+    np.testing.assert_allclose(inside["Mul"], states[:-1] * 0.5)
+    np.testing.assert_array_equal(inside["exp"], states[1:])
+
+
+def branches():
+    x0, flag = pt.dscalar("x0"), pt.bscalar("flag")
+    xs = pytensor.scan(
+        lambda x: ifelse(flag, x * 2, x + 1), outputs_info=[x0], n_steps=3, return_updates=False
+    )
+    return xs, {x0: 1.5, flag: 1}
+
+
+def functions():
+    x0, a = pt.dscalar("x0"), pt.dscalar("a")
+    twice = OpFromGraph([a], [a * 2 + 1])
+    xs = pytensor.scan(lambda x: twice(x), outputs_info=[x0], n_steps=3, return_updates=False)
+    return twice(xs[-1]), {x0: 1.5}
+
+
+def nested():
+    x0 = pt.dscalar("x0")
+
+    def outer(x):
+        inner = pytensor.scan(lambda y: y * 0.5, outputs_info=[x], n_steps=2, return_updates=False)
+        return inner.sum()
+
+    return pytensor.scan(outer, outputs_info=[x0], n_steps=3, return_updates=False), {x0: 1.0}
+
+
+def stopped():
+    x0 = pt.dscalar("x0")
+
+    def step(x):
+        return x * 2, lab.until(x > 5)
+
+    return pytensor.scan(step, outputs_info=[x0], n_steps=10, return_updates=False), {x0: 1.0}
+
+
+def counted():
+    n, x0, u = pt.iscalar("n"), pt.dvector("x0"), pt.dmatrix("u")
+    xs = pytensor.scan(
+        lambda u, x: x + u, sequences=[u], outputs_info=[x0], n_steps=n, return_updates=False
+    )
+    return xs, {n: 2, x0: [0.0, 1.0], u: np.ones((3, 2))}
+
+
+def shared():
+    weights = pytensor.shared(np.array([1.0, 2.0]), name="weights")
+    x0 = pt.dvector("x0")
+    xs = pytensor.scan(
+        lambda x, w: x * w,
+        outputs_info=[x0],
+        non_sequences=[weights],
+        n_steps=3,
+        return_updates=False,
+    )
+    return xs.sum() + weights.sum(), {x0: [1.0, 1.0]}
+
+
+def hidden():
+    x0, a = pt.dscalar("x0"), pt.dscalar("a")
+    inner = pytensor.scan(lambda b: b * 0.5, outputs_info=[a], n_steps=3, return_updates=False)
+    return OpFromGraph([a], [inner.sum()])(x0), {x0: 1.0}
+
+
+def test_a_scan_inside_another_operation_is_traced():
+    output, given = hidden()
+    trace = lab.trace(output, given)
+    assert trace.scans[0].tapes[0].final.tolist() == [1.0, 0.5, 0.25, 0.125]
+
+
+@pytest.mark.parametrize("graph", [hidden, branches, functions, nested, stopped, counted, shared])
+def test_uncompiled_as_compiled(graph):
+    outputs, given = graph()
+    assert lab.trace(outputs, given).verify() < 1e-14
+
+
+def test_random_draws_differ_from_step_to_step_and_repeat_from_run_to_run():
+    trace = gallery.loops["walk"].trace(order=0)
+    steps = np.diff(trace.scans[0].tapes[0].final)
+    assert len(set(steps)) == 5
+    assert gallery.loops["walk"].trace(order=0) == trace
+
+
+def test_symbolic_steps():
+    loop = lab.Loop(
+        lambda x, u: x * u,
+        states=(lab.State("x", 1.0),),
+        sequences=(lab.Sequence("u", [1.0, 2.0, 3.0, 4.0]),),
+        n_steps=lab.Parameter("n", np.int64(3)),
+    )
+    assert loop.trace(order=1, wrt="u", at={"n": 2}).outputs[1].tolist() == [2.0, 1.0, 0.0, 0.0]
+    assert loop.trace(order=1).scans[1].steps == 3
+
+
+def test_one_step_is_a_scan_as_well():
+    trace = gallery.loops["square"].with_steps(1).trace(order=2)
+    assert [scan.steps for scan in trace.scans] == [1, 1, 1, 1]
+    assert trace.outputs[2] == 2.0
+
+
+def test_a_long_run_shows_its_progress(capsys):
+    progress = Progress(delay=-1.0)
+    assert list(progress.steps("loop", 200)) == list(range(200))
+    progress.close()
+    assert "loop" in capsys.readouterr().err
+
+
+def test_a_short_run_shows_nothing(capsys):
+    gallery.loops["square"].trace(order=2)
+    assert capsys.readouterr() == ("", "")
+
+
+def test_an_interrupted_run_leaves_everything_as_it_was(monkeypatch):
+    loop = gallery.loops["square"].with_steps(500)
+    graph = loop.build()
+    calls = []
+
+    def interrupted(self, name, total):
+        for step in range(total):
+            calls.append(step)
+            if step == 100:
+                raise KeyboardInterrupt
+            yield step
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Progress, "steps", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            lab.trace(graph.outputs["x"], graph.given)
+    assert calls[-1] == 100
+    values, _ = run([graph.outputs["x"]], graph.given)
+    assert len(values[graph.outputs["x"]]) == 500
+
+
+def test_the_inputs_of_a_run_are_not_altered():
+    start = np.array([0.5, 0.6])
+    x0 = pt.dvector("x0")
+    xs = pytensor.scan(lambda x: x * 2, outputs_info=[x0], n_steps=3, return_updates=False)
+    lab.trace(xs, {x0: start})
+    assert start.tolist() == [0.5, 0.6]
+
+
+def test_a_graph_with_pytensors_own_gradient_is_traced_as_it_is():
+    x0 = pt.dscalar("x0")
+    xs = pytensor.scan(lambda x: x**2, outputs_info=[x0], n_steps=4, return_updates=False)
+    gradient = pytensor.grad(xs[-1], x0)
+    trace = lab.trace(gradient, {x0: 0.95})
+    np.testing.assert_allclose(trace.outputs[0], 16 * 0.95**15, rtol=1e-15)
+    backward = trace.scans[-1].tapes[0]
+    assert (backward.tape.reads, backward.tape.writes) == ((0, 1), (1,))
+    assert backward.axis is None
+
+
+def test_where_pytensor_itself_fails_verify_says_so(monkeypatch):
+    """As PyTensor 3.0.7 does for some graphs, with an error of whatever kind."""
+
+    def broken(*_, **__):
+        raise ValueError("could not broadcast\nand much more")
+
+    trace = gallery.loops["square"].trace()
+    assert trace.verify() < 1e-12
+    monkeypatch.setattr("lab.traces.verify.function", lambda *_, **__: broken)
+    with pytest.raises(lab.LabError, match="itself fails") as caught:
+        trace.verify()
+    assert str(caught.value).endswith("ValueError: could not broadcast")
+
+
+def test_what_runs_have_in_common_holds_nothing_of_them():
+    """Loops in loops, a shared variable that changes, and an OpFromGraph, run again and again."""
+    x, shared = pt.dvector("x"), pytensor.shared(2.0, name="w")
+    a = pt.dscalar("a")
+    doubled = OpFromGraph([a], [a * 2])
+
+    def outer(v, total):
+        inner = pytensor.scan(
+            lambda y: y * shared, outputs_info=[v], n_steps=2, return_updates=False
+        )
+        return total + inner[-1]
+
+    sums = pytensor.scan(outer, sequences=[x], outputs_info=[pt.zeros(())], return_updates=False)
+    wanted = [doubled(sums[-1]), sums, pt.alloc(x[0], 2)]  # which would fill the same memory again
+    ready, kept = Ready(), []
+    for entries, factor in (([1.0, 2.0], 2.0), ([3.0], 3.0), ([1.0, 2.0, 4.0], 0.5)):
+        shared.set_value(factor)
+        values, _ = run(wanted, {x: np.array(entries)}, ready=ready)
+        found = np.cumsum(entries) * factor**2
+        kept.append(([values[v] for v in wanted], [2 * found[-1], found, entries[:1] * 2]))
+    for results, expected in kept:
+        for result, right in zip(results, expected, strict=True):
+            np.testing.assert_array_equal(result, right)

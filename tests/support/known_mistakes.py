@@ -1,0 +1,96 @@
+"""Graphs that PyTensor's own pullback has got wrong: each a function for ``scantape compare``.
+
+Each returns `(cost, wrt, given)`, as a person would write it; the modules of the command in the
+tests.  What is right is worked out beside them.
+"""
+
+import numpy as np
+import pytensor
+import pytensor.tensor as pt
+from pytensor.gradient import undefined_grad
+from pytensor.scan.utils import until
+
+from lab.scans.node import LoopVariable, ScanParts, build_scan
+from lab.tape import Kind, Tape
+
+
+def scan(step, **arguments):
+    return pytensor.scan(step, return_updates=False, **arguments)
+
+
+def stops():
+    """pymc-devs/pytensor #2217: x[t] = x[t-1] + u[t]**2 until x > 10; cost is their sum."""
+    u, x0 = pt.dvector("u"), pt.dscalar("x0")
+    xs = scan(lambda u, x: (x + u**2, until(x + u**2 > 10)), sequences=[u], outputs_info=[x0])
+    return xs.sum(), [u], {u: np.arange(1.0, 7.0), x0: 0.0}
+
+
+STOPS = [2 * 1 * 3, 2 * 2 * 2, 2 * 3 * 1, 0, 0, 0]  # 1, 5, 14: three steps
+
+
+def delay_line():
+    """A delay line: the next y does not depend on the last one, which goes into z."""
+    y0, u = pt.dscalar("y0"), pt.dvector("u")
+    _, zs = scan(lambda u, y: (u, y**3), sequences=[u], outputs_info=[y0, None])
+    return zs.sum(), [y0, u], {y0: 0.5, u: np.array([2.0, 3.0, 4.0])}
+
+
+# The cost is y0**3 + 8 + 27.
+DELAY = [3 * 0.5**2, 6 * 0.5]
+
+
+def undefined_twice():
+    """Two sequences, and there is no derivative by either of them."""
+    u, v = pt.dvector("u"), pt.dvector("v")
+    ys = scan(lambda u, v: undefined_grad(u) * undefined_grad(v), sequences=[u, v])
+    return ys.sum(), [u, v], {u: np.array([1.0, 2.0]), v: np.array([3.0, 4.0])}
+
+
+def no_steps():
+    """No step at all is made over a sequence of vectors."""
+    n, x0, u = pt.iscalar("n"), pt.dvector("x0"), pt.dmatrix("u")
+    xs = scan(lambda u, x: x * u, sequences=[u], outputs_info=[x0], n_steps=n)
+    return xs.sum(), [u], {n: 0, x0: np.array([1.0, 2.0]), u: np.ones((4, 2))}
+
+
+def returned_twice():
+    """A state that is its own past, and is returned twice."""
+    x0, y0 = pt.dscalar("x0"), pt.dscalar("y0")
+    xs, ys = scan(lambda x, y: (x, x), outputs_info=[x0, y0], n_steps=3)
+    return (xs**2).sum() + (ys**3).sum(), [x0], {x0: 0.6, y0: 0.7}
+
+
+def _mixed(inner):
+    """A mit-mot beside a mit-sot, as no call of ``pytensor.scan`` makes them together."""
+    buffer, past = pt.dvector("buffer"), pt.dvector("past")
+    a, b, older, newer = (pt.dscalar() for _ in range(4))
+    parts = ScanParts(
+        "mixed",
+        pt.constant(np.int64(3)),
+        (
+            LoopVariable(Kind.MIT_MOT, "buffer", Tape((0, 1), (1,)), buffer, (a, b), (a * b,)),
+            LoopVariable(
+                Kind.MIT_SOT, "past", Tape((-2, -1), (0,)), past, (older, newer), (older * newer,)
+            ),
+        ),
+    )
+    node = build_scan(parts)
+    given = {buffer: np.array([0.5, 0.6, 0.7, 0.8]), past: np.linspace(0.5, 0.9, 5)}
+    return sum(v.sum() for v in node.outputs), [buffer, past], given
+
+
+def mixed():
+    return _mixed(None)
+
+
+def truncated():
+    """Both pullbacks go back two steps only, as they were asked to."""
+    x0, w = pt.dscalar("x0"), pt.dscalar("w")
+    xs = scan(
+        lambda x, w: w * x**2,
+        outputs_info=[x0],
+        non_sequences=[w],
+        n_steps=4,
+        truncate_gradient=2,
+    )
+    return xs[-1], [x0, w], {x0: 0.9, w: 0.8}

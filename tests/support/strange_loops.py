@@ -1,0 +1,70 @@
+"""Loops that strain a layout: long, hostile and Unicode names, odd numbers, many states."""
+
+import numpy as np
+import pytensor.tensor as pt
+
+import lab
+from lab.loops import gallery
+
+LONG = "a_name_of_fifty_characters_which_nobody_should_use"
+HOSTILE = "<script>alert('&\"')</script>"
+
+
+def one(name, start, step=lambda v: v * 0.5, **options):
+    return lab.Loop(
+        lambda **values: step(values[name]),
+        states=(lab.State(name, start),),
+        n_steps=options.pop("n_steps", 3),
+        **options,
+    )
+
+
+def five_states():
+    names = "pqrst"
+
+    def step(**values):
+        return [
+            values[n] * 0.9 + 0.1 * values[m]
+            for n, m in zip(names, names[1:] + names[0], strict=True)
+        ]
+
+    return lab.Loop(
+        step, states=tuple(lab.State(n, 0.1 * i) for i, n in enumerate(names)), n_steps=3
+    )
+
+
+LOOPS = {
+    "long name": one(LONG, 0.123456789),
+    "hostile name": one(HOSTILE, 1.0),
+    "unicode name": one("Ωμέγα_θ̂", -1.0),
+    "latex name": one(r"\alpha_{t}", -1.0),
+    "nan": one("x", float("nan")),
+    "inf": one("x", float("inf")),
+    "tiny": one("x", 1e-300),
+    "huge": one("x", -1.23456e300),
+    "one step": one("x", 0.5, n_steps=1),
+    "a thousand steps": one("x", 0.5, lambda v: pt.sin(v), n_steps=1_000),
+    "five states": five_states(),
+    "matrix": one("M", np.arange(12.0).reshape(3, 4), pt.tanh),
+    "wide vector": one("v", np.linspace(-1, 1, 100), pt.tanh),
+    "float32": one("x", np.float32(0.1), lambda v: v * np.float32(0.5)),
+    "integers": lab.Loop(
+        lambda k, x, b: (k * 7, x * k + pt.switch(b, 1.0, 2.0)),
+        states=(lab.State("k", np.int64(123456)), lab.State("x", 1.0)),
+        sequences=(lab.Sequence("b", np.array([True, False, True])),),
+    ),
+}
+WRT = {"integers": {"wrt": "x", "of": "x"}}
+
+
+def strange_trace(name, order):
+    return LOOPS[name].trace(order=order, **WRT.get(name, {}))
+
+
+def trace_of(name, order):
+    """The trace of a gallery loop or of a strange one."""
+    return (
+        gallery.loops[name].trace(order=order)
+        if name in gallery.loops
+        else strange_trace(name, order)
+    )

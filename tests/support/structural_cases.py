@@ -1,0 +1,143 @@
+"""Calls of structural primitives, random or not, and what numpy alone says about them."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pytensor.tensor as pt
+from hypothesis import strategies as st
+
+from lab.checks.check import value_at
+
+REAL = ("float32", "float64")
+COMPLEX = ("complex64", "complex128")
+TOLERANCE = {"float32": 1e-5, "complex64": 1e-5, "float64": 1e-13, "complex128": 1e-13}
+
+
+@dataclass(frozen=True)
+class Case:
+    """A call of the primitive `name`."""
+
+    name: str
+    inputs: tuple[Any, ...]
+    metadata: dict[str, Any] = field(default_factory=dict)
+
+    def __str__(self):
+        shapes = ",".join(str(np.shape(value)) for value in self.inputs)
+        return f"{self.name}{shapes}" + ",".join(
+            f"{k}={v}" for k, v in self.metadata.items() if np.ndim(v) == 0
+        )
+
+
+def reference(case, inputs=None):
+    """The output, from numpy's own functions."""
+    values = case.inputs if inputs is None else inputs
+    if case.name == "where":
+        return np.where(case.metadata["condition"], *values)
+    if case.name == "cat":
+        return np.concatenate(values, axis=case.metadata["dim"])
+    if case.name == "narrow":
+        start = case.metadata["start"]
+        rows = range(start, start + case.metadata["length"])
+        return np.take(values[0], rows, axis=case.metadata["dim"])
+    x, lo, hi = values
+    return np.minimum(np.maximum(x, lo), hi)
+
+
+def reference_tangent(case, tangents):
+    """The tangent: numpy's function again where it is linear; for clamp, by its three regions."""
+    if case.name != "clamp":
+        return reference(case, tangents)
+    x, lo, hi = case.inputs
+    dx, dlo, dhi = tangents
+    return (x < lo) * dlo + (x > hi) * dhi + ((lo <= x) & (x <= hi)) * dx
+
+
+def reference_gradients(case, cotangent):
+    """The transpose, from the tangents of all basis vectors: entry by entry, and slow."""
+    found = []
+    for number, value in enumerate(case.inputs):
+        gradient = np.zeros(np.shape(value), np.asarray(cotangent).dtype)
+        for place in np.ndindex(gradient.shape):
+            tangents = [np.zeros(np.shape(v), gradient.dtype) for v in case.inputs]
+            tangents[number][place] = 1
+            gradient[place] = np.sum(reference_tangent(case, tangents) * cotangent)
+        found.append(gradient)
+    return found
+
+
+def inner(first, second):
+    """The real Frobenius inner product of two lists of arrays, in double precision."""
+    total = 0.0
+    for a, b in zip(first, second, strict=True):
+        a, b = np.asarray(a), np.asarray(b)
+        assert (a.shape, a.dtype) == (b.shape, b.dtype)
+        total += float(
+            np.sum(a.real.astype(float) * b.real) + np.sum(a.imag.astype(float) * b.imag)
+        )
+    return total
+
+
+def noise(rng, shape, dtype):
+    """Random numbers."""
+    drawn = rng.normal(size=shape)
+    if np.dtype(dtype).kind == "c":
+        drawn = drawn + 1j * rng.normal(size=shape)
+    return np.asarray(drawn, dtype=dtype)
+
+
+def variables(values):
+    """A PyTensor variable for every array, with its shape unknown apart from lengths of 1."""
+    made = []
+    for number, value in enumerate(values):
+        value = np.asarray(value)
+        shape = tuple(1 if length == 1 else None for length in value.shape)
+        made.append(pt.tensor(f"v{number}", dtype=value.dtype, shape=shape))
+    return made
+
+
+def evaluated(outputs, inputs, values):
+    """The values of PyTensor variables."""
+    given = dict(zip(inputs, values, strict=True))
+    return [value_at(output, given) for output in outputs]
+
+
+@st.composite
+def shapes(draw, count):
+    """So many shapes that broadcast."""
+    whole = draw(st.lists(st.integers(0, 3), max_size=3))
+    found = []
+    for _ in range(count):
+        kept = whole[draw(st.integers(0, len(whole))) :]
+        found.append(tuple(1 if draw(st.booleans()) else length for length in kept))
+    return found
+
+
+@st.composite
+def cases(draw, names=("where", "cat", "narrow", "clamp"), dtypes=REAL + COMPLEX):
+    """A random call; clamp's stays away from where it is not smooth."""
+    name = draw(st.sampled_from(names))
+    rng = np.random.default_rng(draw(st.integers(0, 2**16)))
+    dtype = draw(st.sampled_from([d for d in dtypes if name != "clamp" or d in REAL]))
+    if name == "where":
+        mask, x, y = draw(shapes(3))
+        condition = rng.integers(2, size=mask).astype(bool)
+        inputs = (noise(rng, x, dtype), noise(rng, y, dtype))
+        return Case(name, inputs, {"condition": condition})
+    if name == "clamp":
+        x, lo, hi = draw(shapes(3))
+        near = [rng.uniform(-0.3, 0.3, size=shape) for shape in (x, lo, hi)]
+        values = (near[0] + rng.choice([-2, 0, 2], size=x), near[1] - 1, near[2] + 1)
+        return Case(name, tuple(np.asarray(v, dtype=dtype) for v in values))
+    shape = draw(st.lists(st.integers(0, 3), min_size=1, max_size=3))
+    dim = draw(st.integers(-len(shape), len(shape) - 1))
+    if name == "narrow":
+        start = draw(st.integers(0, shape[dim]))
+        length = draw(st.integers(0, shape[dim] - start))
+        place = {"dim": dim, "start": start, "length": length}
+        return Case(name, (noise(rng, shape, dtype),), place)
+    inputs = []
+    for _ in range(draw(st.integers(1, 4))):
+        shape[dim] = draw(st.integers(0, 3))
+        inputs.append(noise(rng, shape, dtype))
+    return Case(name, tuple(inputs), {"dim": dim})

@@ -1,0 +1,35 @@
+"""Text twins, compared with files that a person has read; and twin runs of the same program."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+GOLDEN = Path(__file__).parents[1] / "golden"
+
+
+def assert_twin(name, scene):
+    """To accept a change after reading it: delete the file, run again, read the new one."""
+    found, path = scene.text(), GOLDEN / f"{name}.txt"
+    if not path.exists():
+        path.write_text(found, encoding="utf-8")
+        pytest.fail(f"{path} was written; read it, and commit it if it is right.")
+    assert found == path.read_text(encoding="utf-8")
+
+
+def printed_with_two_seeds(code):
+    """What a program prints, in two processes whose sets have another order: the same bytes."""
+    first, second = (
+        subprocess.run(
+            [sys.executable, "-c", code],
+            capture_output=True,
+            check=True,
+            cwd=Path(__file__).parents[2],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+        ).stdout
+        for seed in ("1", "2")
+    )
+    assert first == second
+    return first

@@ -1,0 +1,457 @@
+"""One picture in every format: PDF, PNG and page show what the SVG shows; files whole or not."""
+
+import io
+import math
+import re
+import subprocess
+import sys
+from base64 import b64encode
+from contextlib import redirect_stdout
+from dataclasses import replace
+from hashlib import sha256
+from pathlib import Path
+from xml.etree import ElementTree
+
+import matplotlib
+import numpy as np
+import pypdfium2
+import pytest
+from in_browser import CHROMIUM, measured
+from PIL import Image
+from strange_loops import HOSTILE, LOOPS, strange_trace, trace_of
+
+import lab
+import visual
+from lab.loops import gallery
+from visual.backends import mpl, svg
+from visual.backends.page import document, to_page
+from visual.pictures.unrolled.unrolled import unrolled
+from visual.pictures.values.plot import values
+from visual.scene.shapes import Arrow, Box, Scene, Text, check_path, walk
+from visual.scene.theme import LIGHT, THEMES, Role
+
+ROOT = Path(__file__).parents[3]
+SVG = "{http://www.w3.org/2000/svg}"
+FONTS = Path(matplotlib.get_data_path()) / "fonts" / "ttf"
+
+
+def needs_browser(test):
+    """A test that compares with Chromium."""
+    reason = "there is no Chromium to compare with"
+    return pytest.mark.browser(pytest.mark.skipif(CHROMIUM is None, reason=reason)(test))
+
+
+@pytest.fixture(scope="module")
+def page(browser):
+    """A page with the letters that matplotlib draws, wherever it runs."""
+    page = browser.new_page(device_scale_factor=SHARP)
+    yield page
+    page.close()
+
+
+def faces():
+    files = {"Sans": "DejaVuSans", "Sans Mono": "DejaVuSansMono"}
+    for name, file in files.items():
+        for weight, suffix in ((400, ""), (700, "-Bold")):
+            data = b64encode((FONTS / f"{file}{suffix}.ttf").read_bytes()).decode()
+            yield (
+                f"@font-face{{font-family:'Our {name}';font-weight:{weight};"
+                f"src:url(data:font/ttf;base64,{data})}}"
+            )
+
+
+STYLE = "".join(faces())
+
+
+def in_browser(page, picture):
+    """The SVG as Chromium draws it, with the letters of the other formats."""
+    drawn = picture.svg().replace(svg.MONO, "'Our Sans Mono'").replace(svg.SANS, "'Our Sans'")
+    width, height = math.ceil(picture.width), math.ceil(picture.height)
+    page.set_viewport_size({"width": width, "height": height})
+    # Letters where they belong, not moved to whole pixels; the page ends amid a pixel.
+    rules = f"html{{background:{picture.theme.background}}}body{{margin:0}}"
+    rules += "svg{display:block;text-rendering:geometricPrecision}"
+    page.set_content(f"<style>{STYLE}{rules}</style>{drawn}")
+    page.evaluate("document.fonts.ready.then(() => 1)")
+    return grey(page.screenshot(full_page=True))
+
+
+def grey(png):
+    """The image in shades of grey, from 0 to 255."""
+    return np.asarray(Image.open(io.BytesIO(png)).convert("L"), "int32")
+
+
+def of_pdf(data):
+    """The page of a PDF at as many pixels an inch."""
+    document = pypdfium2.PdfDocument(data)
+    assert len(document) == 1
+    return np.asarray(document[0].render(scale=SHARP * 96 / 72).to_pil().convert("L"), "int32")
+
+
+def difference(first, second, size=12):
+    """How much two pictures differ where they differ most: of means over 6 by 6 CSS pixels.
+
+    Programs smooth edges differently, but put the same amount of ink in the same place.
+    """
+    height, width = np.minimum(first.shape, second.shape)
+    assert np.all(np.abs(np.subtract(first.shape, second.shape)) <= SHARP)
+    apart = first[:height, :width] - second[:height, :width]
+    sums = np.zeros((height + 1, width + 1), "int32")
+    apart.cumsum(0, "int32", sums[1:, 1:]).cumsum(1, "int32", sums[1:, 1:])
+    inside = sums[size:] - sums[:-size]
+    return float(np.abs(inside[:, size:] - inside[:, :-size]).max()) / size**2 / 255
+
+
+CASES = [
+    (visual.tapes, "square", 1, "light"),
+    (visual.tapes, "rnn", 1, "dark"),
+    (visual.tapes, "coupled", 1, "print"),
+    (visual.tapes, "latex name", 2, "dark"),
+    (visual.tapes, "nan", 1, "print"),
+    (unrolled, "window", 1, "light"),
+    (unrolled, "square", 2, "dark"),
+]
+SHARP, TOLERANCE = 2, 0.105  # at twice the size, smoothing weighs less
+
+
+@needs_browser
+@pytest.mark.parametrize(("make", "name", "order", "theme"), CASES)
+def test_pdf_and_png_agree_with_the_svg(page, make, name, order, theme):
+    scene = make(trace_of(name, order), theme)
+    seen = in_browser(page, scene)
+    assert difference(grey(scene.png(SHARP)), seen) < TOLERANCE
+    assert difference(of_pdf(scene.pdf()), seen) < TOLERANCE
+
+
+def changed(shapes, number, change):
+    """`shapes` with the shape `number`, in drawing order, replaced by what `change` makes of it."""
+    found, count = [], 0
+    for shape in shapes:
+        inside = list(walk((shape,)))
+        if count <= number < count + len(inside):
+            if inside == [shape]:
+                found += change(shape)
+            else:
+                found.append(
+                    replace(shape, shapes=tuple(changed(shape.shapes, number - count, change)))
+                )
+        else:
+            found.append(shape)
+        count += len(inside)
+    return found
+
+
+WRONG = {
+    "a box moved": (Box, lambda shape: [replace(shape, x=shape.x + 6, y=shape.y + 6)]),
+    "a box missing": (Box, lambda shape: []),
+    "a text missing": (Text, lambda shape: []),
+    "a text moved": (Text, lambda shape: [replace(shape, y=shape.y + 3)]),
+    "a wrong text": (Text, lambda shape: [replace(shape, content=shape.content + "8")]),
+    "an arrow missing": (Arrow, lambda shape: []),
+}
+
+
+@pytest.fixture(scope="module")
+def square(page):
+    """A picture, and how Chromium draws it."""
+    scene = visual.tapes(gallery.loops["square"].trace(order=1), "light")
+    return scene, in_browser(page, scene)
+
+
+@needs_browser
+@pytest.mark.parametrize("wrong", WRONG)
+def test_a_wrong_picture_would_be_noticed(square, wrong):
+    scene, seen = square
+    kind, change = WRONG[wrong]
+    numbers = [n for n, shape in enumerate(scene.walk()) if isinstance(shape, kind)]
+    for number in numbers[:: max(1, len(numbers) // 2)]:
+        other = replace(scene, shapes=tuple(changed(scene.shapes, number, change)))
+        assert other != scene
+        assert difference(grey(other.png(SHARP)), seen) > TOLERANCE, list(scene.walk())[number]
+
+
+@needs_browser
+def test_no_two_texts_of_a_plot_overlap(page):
+    for name in ("rnn", "coupled", "extra", "long name", "tiny", "wide vector", "five states"):
+        assert measured(page, values(trace_of(name, 2)).svg()) == [], name
+
+
+def test_every_role_looks_different_in_a_png():
+    """Each box differs from every other in grey, or in its line."""
+    for theme in THEMES.values():
+        drawn = {}
+        for role in Role:
+            box = (Box(10, 10, 92, 44, role),)
+            drawn[role] = Scene(112, 64, box, "t", "d", theme).png()
+        if theme.name != "print":
+            assert len(set(drawn.values())) == len(Role), theme.name
+        else:  # seeds and inputs are told apart by their grey
+            assert len(set(drawn.values())) >= len(Role) - 1
+
+
+def test_the_size_of_an_image_is_the_scenes_times_its_scale():
+    scene = Scene(100.2, 50, (Text(5, 20, "x"),), "t", "d")
+    for scale, size in {1: (101, 50), 2: (201, 100), 0.5: (51, 25), 3.3: (331, 165)}.items():
+        assert Image.open(io.BytesIO(scene.png(scale))).size == size
+    page = pypdfium2.PdfDocument(scene.pdf())[0]
+    assert page.get_size() == pytest.approx((100.2 * 0.75, 37.5), abs=0.01)
+
+
+def test_a_very_long_picture_has_a_page_that_readers_accept():
+    scene = Scene(500, 40_000, (Box(10, 39_900, 80, 40, Role.SEED),), "t", "d")
+    width, height = pypdfium2.PdfDocument(scene.pdf())[0].get_size()
+    assert height == pytest.approx(14_400)
+    assert width == pytest.approx(180)
+
+
+NAMES = [r"$x_1$", r"\frac{", "$", r"a^{2}$ and $", "_hidden", "%s {0}", HOSTILE, "Ωμέγα_θ̂"]
+
+
+def letters(data):
+    text = pypdfium2.PdfDocument(data)[0].get_textpage().get_text_range()
+    return "".join(text.split())
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_names_are_never_mathematics(name):
+    scene = Scene(400, 60, (Text(10, 30, name, mono=True),), name, "d")
+    plot = values(one_state(name).trace(order=1))
+    for picture in (scene, plot):
+        assert "".join(name.split()) in letters(picture.pdf())
+        assert picture.png()
+    drawn = ElementTree.fromstring(plot.svg())
+    assert name in [element.text for element in drawn.iter(f"{SVG}text")]
+
+
+def one_state(name, step=lambda x: x * 0.5, start=1.0, n_steps=3):
+    return lab.Loop(
+        lambda **given: step(given[name]), states=(lab.State(name, start),), n_steps=n_steps
+    )
+
+
+def test_letters_no_font_has_and_control_characters_draw_without_a_warning():
+    scene = Scene(200, 40, (Text(10, 20, "梯\x00\x07\n度"),), "梯", "d")
+    assert scene.png()
+    assert b"%PDF" in scene.pdf()
+
+
+def test_pdfs_embed_their_fonts_and_say_what_they_are():
+    data = visual.tapes(gallery.loops["square"].trace()).pdf()
+    assert b"/FontFile2" in data  # TrueType
+    assert b"CreationDate" not in data
+    about = pypdfium2.PdfDocument(data).get_metadata_dict()
+    assert about["Title"] == "Tapes of square, derivative of order 1"
+
+
+def test_what_a_person_set_in_matplotlib_changes_nothing():
+    scene = visual.tapes(gallery.loops["square"].trace())
+    plot = values(gallery.loops["square"].trace())
+    before = [p.pdf() for p in (scene, plot)], plot.svg(), scene.png()
+    changes = {"savefig.bbox": "tight", "font.size": 30, "lines.linewidth": 9, "text.color": "red"}
+    with matplotlib.rc_context(changes):
+        assert ([p.pdf() for p in (scene, plot)], plot.svg(), scene.png()) == before
+        assert matplotlib.rcParams["font.size"] == 30
+
+
+def test_the_same_input_gives_the_same_bytes():
+    code = (
+        "import hashlib, visual; from lab import gallery; from visual.pictures.values.plot import values\n"
+        "trace = gallery.loops['rnn'].trace(order=1)\n"
+        "from visual.backends.page import to_page\n"
+        "for p in (visual.tapes(trace), values(trace)):\n"
+        "    for made in (p.pdf(), p.png(), p.svg().encode(), to_page(p).encode()):\n"
+        "        print(hashlib.sha256(made).hexdigest())"
+    )
+    other = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, cwd=ROOT)
+    told = io.StringIO()
+    with redirect_stdout(told):
+        exec(code, {})
+    assert told.getvalue() == other.stdout.decode()
+    assert len(set(told.getvalue().split())) == 8
+
+
+# Files
+
+DOT = replace(Scene(10, 10, (), "t", "d"), dot="digraph { a -> b }")
+
+
+@pytest.mark.parametrize("make", [visual.tapes, values])
+@pytest.mark.parametrize("suffix", ["svg", "pdf", "png", "html", "txt", "PDF"])
+def test_a_picture_is_saved_in_the_format_of_its_suffix(tmp_path, make, suffix):
+    picture = make(gallery.loops["square"].trace())
+    path = picture.save(tmp_path / f"picture.{suffix}")
+    starts = {"svg": b"<svg", "pdf": b"%PDF", "png": b"\x89PNG", "html": b"<!DOCTYPE html>"}
+    assert path.read_bytes().startswith(starts.get(suffix.lower(), b""))
+    assert path.stat().st_size > 300
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_dot_is_saved_where_there_is_one(tmp_path):
+    assert DOT.save(tmp_path / "a.dot").read_text() == DOT.dot
+    check_path(tmp_path / "a.dot")
+    with pytest.raises(
+        lab.errors.ArgumentError, match=r"b\.dot.*\.svg, \.pdf.*step graph and the genea"
+    ):
+        visual.tapes(gallery.loops["square"].trace()).save(tmp_path / "b.dot")
+    assert not (tmp_path / "b.dot").exists()
+
+
+@pytest.mark.parametrize(
+    ("scale", "says"),
+    [
+        (0, "scale = 0: expected a number of 0.05"),
+        (-1.5, "scale = -1.5: expected"),
+        (math.nan, "scale = nan: expected a number"),
+        (math.inf, "scale = inf: expected a number"),
+        (True, "scale = True: expected a number"),
+        ("2", "scale = '2': expected a number"),
+        (None, "scale = None: expected"),
+        (1j, "scale = 1j: expected"),
+        (1e-9, "scale = 1e-09: expected a number of 0.05"),
+        (1e6, r"scale = 1000000.0 would make .* scale of up to \d+"),
+        (30, r"scale = 30 would make .* pixels; this picture can have a scale of up to \d+"),
+    ],
+)
+@pytest.mark.parametrize("make", [visual.tapes, values])
+def test_impossible_scales(tmp_path, scale, says, make):
+    picture = make(gallery.loops["coupled"].trace())
+    with pytest.raises(lab.errors.ArgumentError, match=says):
+        picture.save(tmp_path / "picture.png", scale=scale)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_scale_that_an_error_offers_is_possible(tmp_path):
+    from visual.backends.files import check_scale
+
+    with pytest.raises(lab.errors.ArgumentError) as found:
+        check_scale(1000, 300, 70)
+    check_scale(float(re.search(r"up to ([\d.]+),", str(found.value))[1]), 300, 70)
+
+
+@pytest.mark.parametrize(
+    ("path", "says"),
+    [
+        ("tape.jpg", r"tape\.jpg.*\.svg, \.pdf, \.png, \.html, \.txt and \.dot"),
+        ("tape", "suffix"),
+        ("missing/tape.pdf", "there is no folder"),
+        ("folder.pdf", "cannot be written"),
+    ],
+)
+def test_impossible_paths(tmp_path, path, says):
+    (tmp_path / "folder.pdf").mkdir()
+    with pytest.raises(lab.errors.ArgumentError, match=f"path = .*{says}"):
+        DOT.save(tmp_path / path)
+    assert [p.name for p in tmp_path.iterdir()] == ["folder.pdf"]
+
+
+@pytest.mark.parametrize("path", [None, 3, b"tape.svg"])
+def test_what_is_no_path(path):
+    with pytest.raises(lab.errors.ArgumentError, match=r"path = .*expected the name of a file"):
+        DOT.save(path)
+
+
+def test_a_failed_save_leaves_the_old_file(tmp_path, monkeypatch):
+    path = tmp_path / "picture.pdf"
+    path.write_text("old")
+
+    def fail(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "replace", fail)
+    with pytest.raises(lab.errors.ArgumentError, match="No space left"):
+        DOT.save(path)
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+# Pages
+
+
+@pytest.mark.parametrize("make", [visual.tapes, values])
+@pytest.mark.parametrize("theme", THEMES)
+def test_pages_allow_their_own_style_and_nothing_else(make, theme):
+    made = to_page(make(strange_trace("hostile name", 1), theme))
+    scripts = re.findall(r"<script[^>]*>(.*?)</script>", made, re.S)
+    walked = make is visual.tapes  # pictures with moments can be walked through
+    module = (Path(visual.__file__).parent / "widgets" / "stepper.js").read_text(encoding="utf-8")
+    assert scripts == ([module] if walked else [])
+    style = re.search(r"<style>(.*?)</style>", made, re.S)[1]
+    policy = re.search(r'Content-Security-Policy" content="([^"]*)"', made)[1]
+    digest = b64encode(sha256(style.encode()).digest()).decode()
+    assert policy.startswith(f"default-src 'none'; style-src 'sha256-{digest}'")
+    assert "unsafe" not in policy
+    allowed = [b64encode(sha256(script.encode()).digest()).decode() for script in scripts]
+    assert re.findall(r"script-src 'sha256-([^']+)'", policy) == allowed
+    assert THEMES[theme].background in style
+    made = re.sub(r"<script.*</script>", "", made, flags=re.S)
+    assert not re.search(r'(href|src|style)="', made)
+    assert "http" not in made.replace("http://www.w3.org/2000/svg", "").replace("http-equiv", "")
+
+
+def test_a_page_can_have_one_module():
+    made = document("t", LIGHT, "<p>b</p>", script="document.title = 'ran'")
+    assert "script-src 'sha256-" in made
+
+
+@needs_browser
+@pytest.mark.parametrize("make", [visual.tapes, values])
+def test_pages_work_from_a_file(page, tmp_path, make):
+    """Style and picture are there under the policy, and nothing is asked of the network."""
+    path = make(strange_trace("hostile name", 1), "dark").save(tmp_path / "page.html")
+    asked, wrong = [], []
+    page.on("request", lambda request: asked.append(request.url))
+    page.on("console", lambda message: wrong.append(message.text))
+    page.set_viewport_size({"width": 400, "height": 600})
+    page.goto(path.as_uri())
+    background = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert background == "rgb(17, 24, 39)"
+    assert page.evaluate("document.documentElement.scrollWidth") <= 400  # the picture scrolls
+    assert page.evaluate("document.querySelector('.picture').scrollWidth") > 400
+    assert page.locator("h1").count() == page.locator("main svg").count() == 1
+    page.click("summary")
+    assert HOSTILE in page.inner_text("pre")
+    assert len(asked) == 1
+    assert wrong == []
+
+
+@needs_browser
+def test_a_page_runs_its_own_module_only(page, tmp_path):
+    path = tmp_path / "page.html"
+    body = "<script>document.body.id = 'foreign'</script>"
+    path.write_text(document("t", LIGHT, body, script="document.title = 'ran'"))
+    page.goto(path.as_uri())
+    assert page.title() == "ran"
+    assert page.evaluate("document.body.id") == ""
+
+
+def test_formats_load_matplotlib_only_when_they_are_asked_for():
+    code = (
+        "import sys, visual, visual.plots; from lab import gallery\n"
+        "trace = gallery.loops['square'].trace()\n"
+        "visual.tapes(trace).svg(); print('matplotlib' in sys.modules)\n"
+        "visual.tapes(trace).png(); print('matplotlib.pyplot' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT)
+    assert done.stdout.split() == ["False", "False"], done.stderr
+
+
+def test_struck_text_has_a_line_through_it():
+    plain = Scene(60, 30, (Text(5, 20, "0.95", mono=True),), "t", "d")
+    struck = replace(plain, shapes=(replace(plain.shapes[0], struck=True),))
+    apart = (grey(plain.png()) - grey(struck.png())) / 255
+    row = int(np.argmax(apart.sum(axis=1)))
+    assert row in (16, 17)
+    assert np.flatnonzero(apart[row] > 0.02).max() <= 36  # as long as four letters are
+
+
+def test_fonts_are_those_that_matplotlib_brings():
+    from matplotlib.font_manager import findfont
+
+    for family in (*mpl.SANS, *mpl.MONO):
+        assert findfont(family, fallback_to_default=False)
+
+
+def test_the_strange_loops_are_drawn(tmp_path):
+    for name in LOOPS:
+        if name != "a thousand steps":
+            assert visual.tapes(strange_trace(name, 1)).png(0.2), name

@@ -1,0 +1,204 @@
+"""The command line, as a person types it."""
+
+import subprocess
+import sys
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+import visual
+from visual.cli.main import main
+from visual.drawing.kinds import PICTURES
+
+ROOT = Path(__file__).parents[3]
+
+
+def run(*arguments, **options):
+    command = [sys.executable, "-m", "visual.cli.main", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, cwd=ROOT, **options)
+
+
+def test_the_gallery_is_listed_with_reasons(capsys):
+    assert main(["loops"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert any(line.startswith("square") and "lesson" in line for line in lines)
+    assert main(["loops", "--names"]) == 0
+    names = capsys.readouterr().out.split()
+    assert len(names) == len(lines) >= 12
+    assert "square" in names
+
+
+def test_a_picture_lands_in_the_file(tmp_path):
+    path = tmp_path / "tape.svg"
+    assert main(["draw", "tapes", "--loop", "square", "--order", "2", "-o", str(path)]) == 0
+    assert ElementTree.parse(path).getroot().get("role") == "img"
+    assert "117" in path.read_text()
+
+
+def test_every_option_changes_the_picture(capsys):
+    def drawn(*options):
+        assert main(["draw", "tapes", "--loop", "coupled", "-o", "-", *options]) == 0
+        return capsys.readouterr().out
+
+    pictures = [
+        drawn(),
+        drawn("--order", "2"),
+        drawn("--wrt", "birth"),
+        drawn("--steps", "4"),
+        drawn("--cost", "sum"),
+        drawn("--cost", "0,1,0.5"),
+        drawn("--of", "hunters"),
+        drawn("--at", "prey=1.7"),
+        drawn("--at", "hunters=0.5", "--at", "birth=1"),
+    ]
+    assert len(set(pictures)) == len(pictures)
+
+
+@pytest.mark.parametrize("taps", ["-2,-1", "x:-2,-1"])
+def test_taps_are_chosen(capsys, taps):
+    assert main(["draw", "tapes", "--loop", "square", f"--taps={taps}", "-o", "-"]) == 0
+    assert "mit-mot · reads 0, 2, 1 · writes 2, 1" in capsys.readouterr().out
+
+
+def test_a_loop_of_ones_own(tmp_path):
+    (tmp_path / "mine.py").write_text(
+        "import lab\n"
+        "def loop():\n"
+        "    return lab.Loop(lambda y: 3 * y, states=(lab.State('y', 2.0),), n_steps=2)\n"
+    )
+    path = tmp_path / "mine.txt"
+    options = {"capture_output": True, "text": True, "cwd": tmp_path}
+    command = [
+        sys.executable,
+        "-c",
+        f"import sys; sys.path.insert(0, {str(ROOT)!r}); "
+        "from visual.cli.main import main; sys.exit(main())",
+    ]
+    done = subprocess.run(
+        [*command, "draw", "tapes", "--loop", "mine:loop", "-o", str(path)], check=False, **options
+    )
+    assert done.returncode == 0, done.stderr
+    assert "y[t] = y[t−1]·3" in path.read_text()
+
+
+WRONG = [
+    (["draw", "boxes", "--loop", "square"], ["boxes", "tapes"]),
+    (["draw", "tapes", "--loop", "circle"], ["circle", "square"]),
+    (["draw", "tapes", "--loop", "no_module:loop"], ["no_module"]),
+    (["draw", "tapes", "--loop", "math:pi"], ["lab.Loop", "float"]),
+    (["draw", "tapes", "--loop", "square", "--taps=0"], ["below 0"]),
+    (["draw", "tapes", "--loop", "square", "--taps=a"], ["--taps a", "-2,-1"]),
+    (["draw", "tapes", "--loop", "square", "--cost", "first"], ["--cost first", "last"]),
+    (["draw", "tapes", "--loop", "square", "--at", "x"], ["--at x", "NAME=NUMBER"]),
+    (["draw", "tapes", "--loop", "square", "--at", "x=__import__('os')"], ["NAME=NUMBER"]),
+    (["draw", "tapes", "--loop", "square", "--at", 'x="a"'], ["x", "'a'", "number"]),
+    (["draw", "tapes", "--loop", "square", "--at", "x=null"], ["x", "None", "number"]),
+    (["draw", "tapes", "--loop", "square", "--at", "x=[1,[2,3]]"], ["x", "number"]),
+    (["draw", "tapes", "--loop", "math:sqrt"], ["math:sqrt", "TypeError"]),
+    (["draw", "tapes", "--loop", "square", "--steps", "0"], ["n_steps = 0"]),
+    (["draw", "tapes", "--loop", "square", "--theme", "pink"], ["pink", "dark"]),
+    (["draw", "tapes", "--loop", "undefined", "--wrt", "v"], ["undefined"]),
+]
+
+
+@pytest.mark.parametrize(("arguments", "says"), WRONG)
+def test_mistakes_are_told_in_one_line(capsys, tmp_path, arguments, says):
+    path = tmp_path / "out.svg"
+    assert main([*arguments, "-o", str(path)]) == 2
+    message = capsys.readouterr().err
+    assert message.startswith("scantape: ")
+    assert message.count("\n") == 1
+    for part in says:
+        assert part in message
+    assert not path.exists()
+
+
+@pytest.mark.parametrize("out", ["tape.jpg", "missing/tape.svg"])
+def test_where_it_cannot_be_written(capsys, tmp_path, out):
+    assert main(["draw", "tapes", "--loop", "square", "-o", str(tmp_path / out)]) == 2
+    assert "path" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_many_scans_are_told_on_standard_error():
+    done = run("draw", "tapes", "--loop", "square", "--steps", "1", "--order", "5", "-o", "-")
+    assert done.returncode == 0, done.stderr
+    assert "about 32 Scans" in done.stderr
+
+
+def test_help_teaches():
+    done = run("--help")
+    assert "scantape draw tapes --loop square -o tape.svg" in done.stdout
+    assert run().stdout.startswith("usage")
+
+
+@pytest.mark.parametrize("picture", PICTURES)
+def test_every_picture_can_be_drawn(picture, tmp_path, capsys):
+    path = tmp_path / "picture.svg"
+    assert main(["draw", picture, "--loop", "rnn", "--wrt", "W", "-o", str(path)]) == 0
+    assert ElementTree.parse(path).getroot().get("role") == "img"
+    assert main(["draw", picture, "--loop", "rnn", "--wrt", "W", "-o", "-"]) == 0
+    assert {"rnn", "sit-sot"} & set(capsys.readouterr().out.split())
+
+
+@pytest.mark.parametrize("number", range(1, 9))
+def test_the_figures_can_be_drawn(number, tmp_path):
+    path = tmp_path / "figure.svg"
+    assert main(["draw", "unrolled", "--figure", str(number), "-o", str(path)]) == 0
+    assert path.read_text(encoding="utf-8") == visual.figure(number).svg()
+
+
+@pytest.mark.parametrize("suffix", [".pdf", ".png", ".html", ".dot"])
+def test_the_suffix_tells_the_format(suffix, tmp_path):
+    path = tmp_path / f"picture{suffix}"
+    arguments = ["draw", "genealogy", "--loop", "square", "-o", str(path), "--scale", "2"]
+    assert main(arguments) == 0
+    starts = {".pdf": b"%PDF", ".png": b"\x89PNG", ".html": b"<!DOCTYPE", ".dot": b"digraph"}
+    assert starts[suffix] in path.read_bytes()[:200]
+
+
+def test_options_of_pictures_change_them(capsys):
+    def drawn(picture, *options):
+        assert main(["draw", picture, "--loop", "square", "--order", "2", "-o", "-", *options]) == 0
+        return capsys.readouterr().out
+
+    cases = {
+        "tapes": [[], ["--step", "1"], ["--buffer"], ["--contributions"]],
+        "unrolled": [[], ["--scans", "1,2"], ["--all-direct"]],
+        "rolled": [[], ["--step", "1"], ["--scan", "2"]],
+        "stepgraph": [[], ["--step", "1"], ["--scan", "2"]],
+        "phases": [[], ["--scan", "2"]],
+    }
+    for picture, options in cases.items():
+        assert len({drawn(picture, *chosen) for chosen in options}) == len(options)
+
+
+def test_export_writes_the_set_and_prints_the_index(tmp_path, capsys):
+    folder = tmp_path / "set"
+    assert main(["export", "--loop", "fibonacci", "--formats", "svg,txt", "-o", str(folder)]) == 0
+    assert capsys.readouterr().out.strip() == str(folder / "index.html")
+    assert {path.suffix for path in folder.iterdir()} == {".svg", ".txt", ".html"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["draw", "tapes", "-o", "-"], "--loop"),
+        (["draw", "tapes", "--figure", "1", "-o", "-"], "--figure"),
+        (["draw", "unrolled", "--figure", "9", "-o", "-"], "expected 1 to 8"),
+        (["draw", "unrolled", "--loop", "square", "--scans", "a", "-o", "-"], "--scans"),
+        (["draw", "tapes", "--loop", "square", "--order", "0", "-o", "-"], "order 1"),
+        (["draw", "taps", "--loop", "square", "--step", "1", "-o", "-"], "step"),
+        (["draw", "tapes", "--loop", "square", "-o", "x.png", "--scale", "-1"], "scale"),
+        (["draw", "tapes", "--loop", "square", "-o", "x.dot"], ".dot"),
+        (["export", "--loop", "square", "--formats", "doc", "-o", "x"], "formats"),
+    ],
+)
+def test_what_cannot_be_is_one_sentence(arguments, words, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert main(arguments) == 2
+    told = capsys.readouterr().err
+    assert words in told
+    assert told.count("\n") == 1
+    assert [*tmp_path.iterdir()] == []

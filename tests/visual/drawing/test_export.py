@@ -1,0 +1,140 @@
+"""The whole set of pictures in a folder: files, the index page in a browser, and refusals."""
+
+import re
+from xml.etree import ElementTree
+
+import numpy as np
+import pytensor
+import pytensor.tensor as pt
+import pytest
+from in_browser import CHROMIUM
+from strange_loops import HOSTILE, LOOPS
+
+import lab
+import visual
+from lab.errors import ArgumentError
+from lab.loops import gallery
+from visual.backends.page import to_page
+from visual.drawing.kinds import PICTURES
+
+ALL = ("svg", "pdf", "png", "html", "txt", "dot")
+GRAPHS = {"genealogy", "stepgraph"}
+
+
+def in_browser(test):
+    """A test that needs Chromium."""
+    reason = "there is no Chromium: no page is opened"
+    return pytest.mark.browser(pytest.mark.skipif(CHROMIUM is None, reason=reason)(test))
+
+
+def test_all_pictures_in_all_formats(tmp_path):
+    index = visual.export(gallery.loops["square"], tmp_path / "set", ALL)
+    found = {path.name for path in index.parent.iterdir()}
+    expected = {f"{name}.{suffix}" for name in PICTURES for suffix in ALL if suffix != "dot"}
+    assert found == expected | {f"{name}.dot" for name in GRAPHS} | {"index.html"}
+    for name in PICTURES:
+        ElementTree.parse(index.parent / f"{name}.svg")
+        assert (index.parent / f"{name}.pdf").read_bytes().startswith(b"%PDF-")
+        assert (index.parent / f"{name}.png").read_bytes().startswith(b"\x89PNG")
+    assert "digraph" in (index.parent / "genealogy.dot").read_text(encoding="utf-8")
+    page = index.read_text(encoding="utf-8")
+    links = set(re.findall(r'href="([^"#]+)"', page))
+    assert links == found - {"index.html"}
+
+
+def test_a_picture_is_the_one_that_draw_makes(tmp_path):
+    index = visual.export(gallery.loops["gap"], tmp_path, theme="dark", taps={"x": (-2, -1)})
+    drawn = visual.draw(gallery.loops["gap"], "tapes", "dark", taps={"x": (-2, -1)})
+    assert (index.parent / "tapes.svg").read_text(encoding="utf-8") == drawn.svg()
+
+
+def test_what_cannot_be_drawn_says_why_in_the_index(tmp_path):
+    page = visual.export(gallery.loops["square"], tmp_path, order=0).read_text(encoding="utf-8")
+    assert "Not drawn: order = 0" in page
+    assert not (tmp_path / "tapes.svg").exists()
+    assert (tmp_path / "unrolled.svg").exists()
+
+
+def test_the_pictures_of_a_graph_of_ones_own(tmp_path):
+    x0 = pt.dscalar("x0")
+    xs = pytensor.scan(lambda x: pt.sin(x), outputs_info=[x0], n_steps=3, return_updates=False)
+    found = lab.derivative(xs[-1], x0, 2)
+    index = visual.export(found, tmp_path, given={x0: 0.5})
+    assert len([*index.parent.glob("*.svg")]) == len(PICTURES)
+    h, x = 1e-3, 0.5
+    f = [np.sin(np.sin(np.sin(x + d))) for d in (-h, 0, h)]
+    second = float((f[0] - 2 * f[1] + f[2]) / h**2)
+    shown = re.search(r"C″ = dC′/dx0 = (\S+?)<", (tmp_path / "tapes.svg").read_text("utf-8"))
+    assert float(shown.group(1)) == pytest.approx(second, rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"formats": ()}, "formats = []"),
+        ({"formats": ("svg", "jpg")}, "'jpg'"),
+        ({"theme": "pink"}, "theme = 'pink'"),
+        ({"order": -1}, "order = -1"),
+        ({"taps": {"q": (-1,)}}, "taps for 'q'"),
+        ({"scale": 0, "formats": "png"}, "scale = 0"),
+    ],
+)
+def test_bad_input_leaves_no_files(tmp_path, options, words):
+    with pytest.raises(ArgumentError) as caught:
+        visual.export(gallery.loops["square"], tmp_path / "set", **options)
+    assert words in str(caught.value)
+    folder = tmp_path / "set"
+    assert not folder.exists() or [*folder.iterdir()] == []
+
+
+def test_a_folder_that_cannot_be_made(tmp_path):
+    (tmp_path / "file").write_text("")
+    for folder in (tmp_path / "missing" / "set", tmp_path / "file", "\0"):
+        with pytest.raises(ArgumentError, match="cannot be made"):
+            visual.export(gallery.loops["square"], folder)
+
+
+def opened(browser, path):
+    """What a page complains about, and what axe finds wrong with it."""
+    from axe_playwright_python.sync_playwright import Axe
+
+    told, asked = [], []
+    page = browser.new_page(bypass_csp=True)  # axe is a script; the page's own policy has none
+    page.on("console", lambda message: told.append(message.text))
+    page.on("pageerror", lambda error: told.append(str(error)))
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto(path.as_uri())
+    found = Axe().run(page).response["violations"]
+    page.close()
+    assert [url for url in asked if not url.startswith(("file:", "data:"))] == []
+    return told + [f"{v['id']}: {v['help']}" for v in found]
+
+
+@in_browser
+@pytest.mark.parametrize("theme", ["light", "dark", "print"])
+def test_the_index_page_in_a_browser(browser, tmp_path, theme):
+    index = visual.export(gallery.loops["rnn"], tmp_path, theme=theme, wrt="W")
+    assert opened(browser, index) == []
+
+
+@in_browser
+@pytest.mark.parametrize("picture", PICTURES)
+def test_the_page_of_a_picture_in_a_browser(browser, tmp_path, picture):
+    path = visual.draw(LOOPS["hostile name"], picture).save(tmp_path / "page.html")
+    assert opened(browser, path) == []
+
+
+@in_browser
+def test_the_browser_sees_what_is_wrong(browser, tmp_path):
+    page = to_page(visual.draw(gallery.loops["square"], "taps"))
+    wrong = page.replace('role="region"', 'role="nonsense"', 1)
+    assert wrong != page
+    path = tmp_path / "wrong.html"
+    path.write_text(wrong, encoding="utf-8")
+    assert opened(browser, path)
+
+
+def test_hostile_names_do_nothing_in_the_index(tmp_path):
+    page = visual.export(LOOPS["hostile name"], tmp_path).read_text(encoding="utf-8")
+    assert HOSTILE not in page
+    assert "<script" not in page

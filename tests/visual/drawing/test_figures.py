@@ -1,0 +1,219 @@
+"""The eight figures of the lesson, node for node and arrow for arrow, typed in from drawings.
+
+A node is its name and its colour: B blue (input, or gradient of an input), R red (output or
+seed), W white (intermediate).  Small letters are washed out.  The drawings wash out by eye,
+the pictures by one rule (nothing leads from there to a result), and differ in that: the
+drawings of figures 4 and 5 keep the last state, which the gradient does not read, and wash out
+arrows between states, which it does.
+"""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+import lab
+from lab.errors import ArgumentError
+from lab.loops import gallery
+from visual.drawing.figures import FIGURES, figure
+from visual.pictures.unrolled.graph import unrolling
+from visual.scene.shapes import Arrow, Group
+from visual.scene.theme import Role
+
+COLOURS = {Role.INPUT: "B", Role.RESULT: "B", Role.SEED: "R", Role.INTERMEDIATE: "W"}
+
+
+def chain(names):
+    return [*pairwise(names)]
+
+
+def pairs(sources, targets):
+    return list(zip(sources, targets, strict=True))
+
+
+X = ["x₀", "x₁", "x₂", "x₃", "x₄"]
+Z = ["z₀", "z₁", "z₂", "z₃", "z₄"]
+Y = ["y₀", "y₁", "y₂", "y₃"]
+DX = [f"dC/d{x}" for x in X]
+DZ = [f"dC/d{z}" for z in Z]
+DY = [f"dC/d{y}" for y in Y]
+PX = [f"∂C/∂{x}" for x in X]
+D2X = [f"dC′/d{x}" for x in X]
+P2X = [f"∂C′/∂{x}" for x in X]
+DDX = [f"dC′/d({dx})" for dx in DX]
+
+FORWARD = dict(zip(X, "BWWWR", strict=True)), chain(X)
+GRADIENT = (
+    dict(zip(X + DX, "BWWWr" + "BWWWR", strict=True)),
+    [*chain(X), *chain(DX[::-1]), *pairs(X[:4], DX[:4])],
+)
+# in figures 7 and 8 every state has an external gradient
+ALL_OUTPUTS = dict(zip(X, "BRRRr", strict=True))
+
+EXPECTED = {
+    1: FORWARD,
+    2: GRADIENT,
+    3: (
+        dict(zip(Z + Y, "BWWWR" + "BBBB", strict=True)),
+        [*chain(Z), *pairs(Y, Z[1:])],
+    ),
+    4: (
+        dict(zip(Z + Y + DZ + DY, "BWWWr" + "BBBB" + "wWWWR" + "BBBB", strict=True)),
+        [
+            *chain(Z),
+            *pairs(Y, Z[1:]),
+            *chain(DZ[::-1]),
+            *pairs(Y, DZ[:4]),
+            *pairs(Z[:4], DY),
+            *pairs(DZ[1:], DY),
+        ],
+    ),
+    5: (
+        dict(zip([*X[:4], *DX, *DDX, *P2X[:4]], "BBBBrWWWBRWWWwBBBB", strict=True)),
+        [
+            *chain(DX[::-1]),  # the loop: its first state is dC/dx₄, its last dC/dx₀
+            *pairs(X[:4], DX[:4]),
+            *chain(DDX),  # and its reverse
+            *pairs(X[:4], DDX[1:]),
+            *pairs(DX[1:], P2X[:4]),
+            *pairs(DDX[:4], P2X[:4]),
+        ],
+    ),
+    6: GRADIENT,
+    7: (
+        ALL_OUTPUTS | dict(zip(DX + PX, "BWWWW" + "brrrR", strict=True)),
+        [*GRADIENT[1], *pairs(PX, DX)],
+    ),
+    8: (
+        ALL_OUTPUTS | dict(zip(D2X + P2X, "BWWWW" + "BRRRr", strict=True)),
+        [*chain(X), *chain(D2X[::-1]), *pairs(X[:4], D2X[:4]), *pairs(P2X, D2X)],
+    ),
+}
+
+
+def graph_of(number):
+    chosen = FIGURES[number]
+    trace = gallery.loops[chosen.loop].trace(chosen.order, chosen.wrt)
+    return unrolling(trace, [number - 1 for number in chosen.scans], chosen.all_direct)
+
+
+def colour(node):
+    letter = COLOURS[node.role]
+    return letter.lower() if node.faded else letter
+
+
+@pytest.mark.parametrize("number", EXPECTED)
+def test_nodes_and_edges_of_the_figures(number):
+    nodes, edges = EXPECTED[number]
+    graph = graph_of(number)
+    assert {node.label: colour(node) for node in graph.nodes} == nodes
+    assert len(graph.nodes) == len(nodes)
+    found = [(graph.nodes[a].label, graph.nodes[b].label) for a, b in graph.edges]
+    assert sorted(found) == sorted(edges)
+
+
+def cells_and_arrows(scene):
+    def walk(shapes):
+        for shape in shapes:
+            if isinstance(shape, Group) and shape.cell:
+                yield "cell", shape.title.split(" = ")[0]
+            elif isinstance(shape, Group):
+                yield from walk(shape.shapes)
+            elif isinstance(shape, Arrow):
+                yield "arrow", shape
+
+    return [*walk(scene.shapes)]
+
+
+@pytest.mark.parametrize("number", EXPECTED)
+def test_the_pictures_show_just_these(number):
+    nodes, edges = EXPECTED[number]
+    shapes = cells_and_arrows(figure(number))
+    assert sorted(name for kind, name in shapes if kind == "cell") == sorted(nodes)
+    assert sum(kind == "arrow" for kind, _ in shapes) == len(edges)
+
+
+def centre(scene, name):
+    def walk(shapes):
+        for shape in shapes:
+            if isinstance(shape, Group):
+                if shape.title.split(" = ")[0] == name:
+                    yield shape.shapes[0]
+                yield from walk(shape.shapes)
+
+    (box,) = walk(scene.shapes)
+    return box
+
+
+@pytest.mark.parametrize("number", EXPECTED)
+def test_every_arrow_leaves_one_box_and_enters_another(number):
+    """Where the arrows of a picture begin and end, it is at the boxes of its edges."""
+
+    def touches(point, box):
+        x, y = point
+        inside = box.x - 2 <= x <= box.x + box.width + 2
+        return inside and box.y - 2 <= y <= box.y + box.height + 2
+
+    scene, (nodes, edges) = figure(number), EXPECTED[number]
+    boxes = {name: centre(scene, name) for name in nodes}
+    found = []
+    for kind, arrow in cells_and_arrows(scene):
+        if kind == "arrow":
+            (start,) = [n for n, box in boxes.items() if touches(arrow.points[0], box)]
+            (end,) = [n for n, box in boxes.items() if touches(arrow.points[-1], box)]
+            found.append((start, end))
+    assert sorted(found) == sorted(edges)
+
+
+def test_numbers_of_the_lesson():
+    x = 0.95
+    values = {node.label: float(node.value) for node in graph_of(8).nodes}
+    partials = [7.802799665848476, 8.21347333247208, 9.100801476423358, 11.1733967375, 0.0]
+    np.testing.assert_allclose([values[p] for p in P2X], partials, rtol=1e-12)
+    np.testing.assert_allclose(values["dC′/dx₀"], 16 * 15 * x**14, rtol=1e-12)
+    values = {node.label: float(node.value) for node in graph_of(4).nodes}
+    np.testing.assert_allclose([values[dy] for dy in DY], partials[3::-1], rtol=1e-12)
+    values = {node.label: float(node.value) for node in graph_of(7).nodes}
+    np.testing.assert_allclose(values["dC/dx₀"], 16 * x**15, rtol=1e-12)
+
+
+def test_another_figure_is_refused():
+    with pytest.raises(ArgumentError, match="expected 1 to 8"):
+        figure(9)
+
+
+@pytest.mark.parametrize("name", gallery.loops)
+@pytest.mark.parametrize("order", [1, 2])
+def test_forward_edges_are_the_declared_taps(name, order):
+    """As many arrows for every state as steps times taps, each as long as its tap."""
+    loop = gallery.loops[name]
+    trace = loop.trace(order)
+    graph = unrolling(trace)
+    nodes = [node if node.place.scan == 0 else None for node in graph.nodes]
+    edges = [(nodes[a], nodes[b]) for a, b in graph.edges if nodes[a] and nodes[b]]
+    for state in loop.states:
+        own = [b.index - a.index for a, b in edges if a.variable == b.variable == state.name]
+        assert sorted(own) == sorted([-tap for tap in state.taps] * trace.scans[0].steps)
+
+
+def test_a_weighted_cost_gives_every_state_its_direct_part():
+    trace = gallery.loops["square"].trace(cost=[1.0, 0.0, 2.0, 3.0])
+    nodes = {node.label: node for node in unrolling(trace).nodes}
+    assert {name for name in nodes if name.startswith("∂")} == {"∂C/∂x₁", "∂C/∂x₃"}
+    assert float(nodes["∂C/∂x₁"].value) == 1.0
+    assert float(nodes["∂C/∂x₃"].value) == 2.0
+    assert float(nodes["dC/dx₄"].value) == 3.0
+
+
+def test_a_wrong_rule_is_seen():
+    """A pullback that accumulates at overwritten taps makes another graph at order 3."""
+    loop = gallery.loops["square"].with_steps(2)
+    graph = loop.build()
+    wrong = lab.PullbackRule(accumulates=lambda tape: tape.reads)
+    right = lab.derivative(loop.cost(graph), graph.inputs["x"], 3)
+    broken = lab.derivative(loop.cost(graph), graph.inputs["x"], 3, rule=wrong)
+    values = [
+        [float(n.value) for n in unrolling(lab.trace(d.values, graph.given)).nodes]
+        for d in (right, broken)
+    ]
+    assert values[0] != values[1]

@@ -1,0 +1,125 @@
+"""One key for one quantity: what is lit together in linked pictures is the same thing."""
+
+import re
+
+import pytest
+
+import visual
+from lab.loops import gallery
+from visual.layout.cells import full_text
+from visual.scene.shapes import Group
+
+LOOPS = ("square", "gap", "rnn", "extra", "coupled")
+ONE_STEP = ("stepgraph", "equations", "rolled")
+VALUE = re.compile(r" = (.*?)(?: \(before: (.*)\))?$", re.DOTALL)
+
+
+def drawn(loop, picture, **options):
+    return visual.draw(gallery.loops[loop], picture, order=2, **options)
+
+
+def values(scene):
+    """For every key the values that are told of its cells."""
+    found = {}
+    for group in scene.groups():
+        told = VALUE.search(group.title)
+        formula = "[t" in group.title.partition(" = ")[2]  # of what is saved
+        if group.cell and told and ":node " not in group.cell and not formula:
+            found.setdefault(group.cell, set()).update(v for v in told.groups() if v)
+    return found
+
+
+def held(trace):
+    """For every key the values that the quantity, or the slot, ever has."""
+    found, root = {}, 0
+    for number, scan in enumerate(trace.scans):
+        for variable in scan.parameters:
+            found.setdefault(f"{root}:{variable.name}:r0", []).append(variable.value)
+        for sequence in scan.sequences:
+            for index, value in zip(sequence.axis.index, sequence.values, strict=True):
+                found.setdefault(f"{root}:{sequence.name}:{index}", []).append(value)
+        for tape in (*scan.tapes, *scan.outputs):
+            for row in range(len(tape.final)):
+                in_time = tape.axis is not None
+                of = f"{root}:{tape.name}:{tape.axis.index[row]}" if in_time else ""
+                key = of or f"{number}:{tape.name}:r{row}"
+                passed = [tape.contents(step)[row] for step in range(scan.steps)]
+                found.setdefault(key, []).extend([tape.initial[row], tape.final[row], *passed])
+    return {key: {full_text(value) for value in all_} for key, all_ in found.items()}
+
+
+def cells(scene):
+    return {group.cell for group in scene.groups() if group.cell}
+
+
+def mentions(scene):
+    return {key for group in scene.groups() for key in group.mentions}
+
+
+def strange(found, known):
+    """The keys under which a value is shown that the quantity never has."""
+    return {key: told - known.get(key, set()) for key, told in found.items()}
+
+
+@pytest.mark.parametrize("picture", [*ONE_STEP, "unrolled"])
+@pytest.mark.parametrize("loop", LOOPS)
+def test_under_each_key_stands_a_value_that_the_quantity_has(loop, picture):
+    trace = gallery.loops[loop].trace(order=2)
+    known, compared = held(trace), 0
+    chosen = range(1, len(trace.scans) + 1) if picture in ONE_STEP else [None]
+    for scan in chosen:
+        scene = drawn(loop, picture, **({"scan": scan} if scan else {}))
+        found = {key: told for key, told in values(scene).items() if not key.startswith("C")}
+        assert not any(strange(found, known).values()), strange(found, known)
+        compared += len(found)
+    assert compared > 4
+
+
+def test_the_checker_sees_another_quantity():
+    trace = gallery.loops["rnn"].trace(order=2)
+    known = held(trace)
+    wrong = {"0:h:1": {full_text(trace.scans[1].tapes[0].final[3])}}
+    assert strange(wrong, known) == wrong
+
+
+@pytest.mark.parametrize("loop", LOOPS)
+def test_what_a_step_graph_reads_and_writes_is_lit_on_the_tapes(loop):
+    trace, tapes = gallery.loops[loop].trace(order=2), cells(drawn(loop, "tapes"))
+    for scan, of in enumerate(trace.scans, start=1):
+        scene = drawn(loop, "stepgraph", scan=scan)
+        inside = {key for key in cells(scene) if re.fullmatch(r"\d+:node \d+", key)}
+        assert mentions(scene) <= cells(scene)
+        written = len({(r.target.argument, r.target.tap) for r in of.results if r.target})
+        assert len((cells(scene) - inside) & tapes) >= written
+        others = cells(scene) - inside - tapes
+        assert not {key for key in others if re.match(r"\d+:d", key)}
+
+
+def covered(star, keys):
+    return {key for key in keys if key.startswith(star.removesuffix("*"))}
+
+
+@pytest.mark.parametrize("loop", LOOPS)
+def test_what_the_phases_say_of_a_variable_is_lit_with_its_values(loop):
+    tapes = cells(drawn(loop, "tapes"))
+    trace = gallery.loops[loop].trace(order=2)
+    for number, scan in enumerate(trace.scans, start=1):
+        if scan.parent is None:
+            continue
+        scene = drawn(loop, "phases", scan=number)
+        stars = mentions(scene)
+        assert all(star.endswith("*") for star in stars)
+        for tape in scan.tapes:
+            (star,) = {star for star in stars if re.fullmatch(rf"\d+:{tape.name}:\*", star)}
+            assert covered(star, tapes)
+            told = [g for g in scene.groups() if star in g.mentions]
+            chips = [c for g in told for c in g.shapes if isinstance(c, Group) and c.cell]
+            assert chips
+            subjects = {chip.cell.partition(":")[2] for chip in chips}
+            assert {re.split(r"\[|, ", subject)[0] for subject in subjects} == {tape.name}
+
+
+def test_phases_of_a_record_alone_mention_nothing():
+    trace = gallery.loops["square"].derivative(1)
+    derivation = trace.genealogy[-1].node.op.derivation
+    assert mentions(visual.phases(derivation.record)) == set()

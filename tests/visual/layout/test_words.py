@@ -1,0 +1,130 @@
+"""Words in pictures: what is said of boxes, lanes and folds, and that equations are whole."""
+
+import re
+
+import numpy as np
+import pytensor
+import pytensor.tensor as pt
+import pytest
+from pytensor.gradient import NullType
+from strange_loops import LOOPS
+
+import lab
+import visual
+from lab.gradients.status import Undefined, status_of
+from lab.loops import gallery
+from visual.layout.canvas import ARRAYS, FOLDS
+from visual.scene.shapes import Text
+
+
+def words(scene):
+    return [shape.content for shape in scene.walk() if isinstance(shape, Text)]
+
+
+def beside(scene, label):
+    """The names in the boxes of the lane with a label."""
+    texts = [shape for shape in scene.walk() if isinstance(shape, Text)]
+    (left,) = (t for t in texts if t.content == label)
+    return [t.content for t in texts if t.bold and t.x > left.x and abs(t.y - left.y) < 16]
+
+
+def test_a_total_is_not_said_to_be_there_at_every_step():
+    scene = visual.draw(gallery.loops["rnn"], "unrolled", wrt="W")
+    assert beside(scene, "read by every step") == ["W", "U"]
+    assert sorted(beside(scene, "summed over the steps")) == ["dC/dU", "dC/dW"]
+
+
+def test_an_untraced_state_is_named_in_the_unrolled_picture():
+    assert "rng: untraced, not drawn" in words(visual.draw(gallery.loops["walk"], "unrolled"))
+
+
+def test_a_truncated_gradient_is_called_truncated():
+    x0 = pt.dscalar("x0")
+    loop = lab.Loop(lambda x: x * x, states=(lab.State("x", 0.9),), n_steps=5)
+    assert not any("truncated" in w for w in words(visual.draw(loop, "unrolled")))
+
+    xs = pytensor.scan(
+        lambda x: x * x, outputs_info=[x0], n_steps=5, truncate_gradient=2, return_updates=False
+    )
+    found = lab.derivative(xs[-1], x0, 1)
+    told = words(visual.draw(found, "unrolled", given={x0: 0.9}))
+    assert "truncated: the last 2 of 5 only" in told
+
+
+@pytest.mark.parametrize("picture", ["unrolled", "rolled", "tapes", "ssa"])
+def test_strips_and_folds_are_explained_where_they_occur(picture):
+    assert ARRAYS in words(visual.draw(gallery.loops["rnn"], picture))
+    assert FOLDS not in words(visual.draw(gallery.loops["rnn"], picture))
+    long = words(visual.draw(LOOPS["a thousand steps"].with_steps(40), picture))
+    assert FOLDS in long
+    assert ARRAYS not in long
+
+
+def test_parts_that_are_added_are_not_called_forward_values():
+    told = words(visual.draw(gallery.loops["square"], "unrolled", order=3))
+    assert told.count("adds d3x") == 2
+    assert "reads d3x" not in told
+    assert "reads x" in told
+
+
+@pytest.mark.parametrize("name", gallery.loops)
+def test_the_rolled_picture_has_every_equation_whole(name):
+    loop = gallery.loops[name]
+    trace = loop.trace(1)
+    spell = lab.equations.spelling.Speller(trace.scans[0])
+    scene = visual.rolled(trace)
+    written = "".join(t.content for t in scene.walk() if isinstance(t, Text) and t.mono)
+    for formula in trace.scans[0].formulas:
+        assert spell.equation(formula).replace(" ", "") in written.replace(" ", "")
+
+
+def test_the_rolled_picture_tells_the_step_and_its_t():
+    """The first step of a loop makes x[1] of x[0], so that t is 1; here x[1] is 0.95 squared."""
+    told = words(visual.draw(gallery.loops["square"], "rolled"))
+    assert "step 0 (of 0 to 3), at which t = 1" in told
+    assert "0.9025" in told
+
+
+def test_contributions_of_arrays_are_no_sum_of_norms():
+    told = words(visual.draw(gallery.loops["rnn"], contributions=True, cost="sum"))
+    parts = [w for w in told if re.fullmatch(r"‖[^‖]*‖, ‖[^‖]*‖", w)]
+    assert len(parts) > 10
+    assert not any("‖ + ‖" in w for w in told)
+    assert any("do not add up" in w for w in told)
+
+
+def test_positions_are_not_cut():
+    told = words(visual.draw(gallery.loops["gap"], order=2))
+    assert "pos −3, −1, 0" in told
+    assert "→ 0, −3, −1" in told
+    assert not any(w.startswith("pos") and "…" in w for w in told)
+
+
+def test_why_there_is_no_derivative_is_told_in_words():
+    class Gradient:
+        def __init__(self, why):
+
+            self.type = NullType(f"This variable is Null because {why}")
+
+    kind = "<Matrix(float64, shape=(?, ?))>"
+    why = f"the grad method for input 2 ({kind}) of the jv op is not implemented."
+    assert status_of(Gradient(why)) == Undefined(
+        "PyTensor has no derivative of jv with regard to its 3rd argument"
+    )
+    assert status_of(Gradient("nobody knows")) == Undefined("nobody knows")
+
+
+def test_operations_that_do_not_explain_themselves_are_explained():
+    """What stands under the title is whole, and has a line for every such operation."""
+    base = np.arange(3.0)
+    loop = lab.Loop(
+        lambda v: pt.set_subtensor(v[1:], v[:-1] * 2.0), states=(lab.State("v", base),), n_steps=2
+    )
+    told = words(visual.draw(loop, "stepgraph", scan=1))
+    assert any(w.startswith("set_part: ") for w in told)
+    assert any(w.startswith("part: ") for w in told)
+    assert not any(w.startswith("allocempty: ") for w in told)
+    for name in gallery.loops:
+        scene = visual.draw(gallery.loops[name], "stepgraph", order=1)
+        heading = [t for t in scene.walk() if isinstance(t, Text) and t.size == 12 and t.muted]
+        assert not any(t.title for t in heading)

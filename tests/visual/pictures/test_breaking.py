@@ -1,0 +1,147 @@
+"""The picture of a broken rule: what it says, what it marks, and how it looks in a browser."""
+
+from dataclasses import replace
+from functools import cache
+
+import pytest
+from in_browser import CHROMIUM, measured
+from strange_loops import HOSTILE, LOOPS, WRT
+from test_all_pictures import stands_alone
+from test_breaking import CUT, SQUARE, truth_of
+from twins import assert_twin
+
+import lab
+from lab.equations.spelling import number_text
+from lab.loops import gallery
+from lab.reports.breaking.breakage import Effect
+from lab.reports.breaking.rules import BROKEN
+from visual.cli.main import main
+from visual.pictures.breaking import breaking
+from visual.scene.shapes import Box, Group, Text, walk
+from visual.scene.theme import THEMES, Role
+
+
+def groups(shapes):
+    for shape in shapes:
+        if isinstance(shape, Group):
+            yield shape
+            yield from groups(shape.shapes)
+
+
+def wrong_cells(scene):
+    """The keys of all cells that are marked as wrong, with the texts in them."""
+    found = {}
+    for group in groups(scene.shapes):
+        boxes = [s for s in group.shapes if isinstance(s, Box) and s.role is Role.WRONG]
+        if boxes and group.cell:
+            found[group.cell] = [t.content for t in walk(group.shapes) if isinstance(t, Text)]
+    return found
+
+
+DRAWN = {
+    "square": (SQUARE, "accumulate-overwritten", 3, {}),
+    "gap": (gallery.loops["gap"], "swapped-taps", 2, {"cost": "sum"}),
+    "shortened": (SQUARE, "shortened-buffer", 1, {}),
+    "rnn": (gallery.loops["rnn"], "unreversed-sequences", 1, {"wrt": "W"}),
+    "unseen": (gallery.loops["fibonacci"], "unreversed-sequences", 2, {}),
+    "refused": (SQUARE, CUT, 2, {}),
+}
+
+
+@cache
+def compared(name):
+    loop, rule, order, chosen = DRAWN[name]
+    return lab.break_rule(loop, rule, order, **chosen)
+
+
+def drawn(name, theme="light"):
+    return breaking(compared(name), theme)
+
+
+@pytest.mark.parametrize("name", DRAWN)
+def test_text_twins(name):
+    assert_twin(f"breaking-{name}", drawn(name))
+
+
+def test_what_is_wrong_and_only_that_is_marked():
+    cells = wrong_cells(drawn("square"))
+    assert cells.pop("order 3:broken rule") == ["20171.5", "≠ true"]
+    (texts,) = cells.values()
+    assert texts == ["2", "1"]  # the first wrong one, and the old one, struck through
+    assert wrong_cells(drawn("unseen")) == {}
+    assert wrong_cells(drawn("refused")) == {}
+
+
+@pytest.mark.parametrize("rule", BROKEN)
+@pytest.mark.parametrize("name", ["coupled", "rnn"])
+def test_no_cell_of_the_true_row_is_marked(name, rule):
+    breakage = truth_of(name, 2, "sum").broken_by(rule)
+    marked = wrong_cells(breaking(breakage))
+    assert not [key for key in marked if key.startswith("true rule")]
+    if breakage.contrast.parting is not None:
+        assert [key for key in marked if key.startswith("broken rule")]
+    wrong = [row.order for row in breakage.rows if row.effect is Effect.WRONG]
+    found = [key for key in marked if key.startswith("order")]
+    assert found == [f"order {order}:broken rule" for order in wrong]
+
+
+def test_the_sentences_are_those_of_the_comparison():
+    breakage = lab.break_rule(SQUARE, "accumulate-overwritten", 3)
+    told = breaking(breakage).text()
+    contrast = breakage.contrast
+    assert f"of all {contrast.written} values written, {contrast.differing} differ" in told
+    assert "its formula is another one" in told
+    assert "wrong: 3 times the true value" in told
+    assert f"first to differ, by {number_text(1.0)}" in told
+    assert "the step reads other values" in drawn("shortened").text()
+
+
+@pytest.mark.parametrize("theme", THEMES)
+@pytest.mark.parametrize("name", ["square", "rnn", "refused"])
+def test_svgs_stand_alone(name, theme):
+    written = drawn(name, theme).svg()
+    assert stands_alone(written) == []
+    assert len(written) < 40_000
+
+
+@pytest.mark.parametrize("name", [n for n in LOOPS if n != "a thousand steps"])
+def test_strange_loops_are_drawn(name):
+    scene = breaking(lab.break_rule(LOOPS[name], "swapped-taps", 1, **WRT.get(name, {})))
+    assert stands_alone(scene.svg()) == []
+
+
+def test_a_hostile_rule_and_name_are_harmless():
+    rule = replace(CUT, title=HOSTILE, change=HOSTILE, reason=HOSTILE)
+    scene = breaking(lab.break_rule(LOOPS["hostile name"], rule, 1))
+    assert "<script" not in scene.svg()
+    assert stands_alone(scene.svg()) == []
+
+
+def test_the_command(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    words = ["break", "--loop", "square", "--steps", "5", "--order", "3"]
+    words += ["--rule", "accumulate-overwritten", "-o"]
+    assert main([*words, "-"]) == 0
+    assert "20171.5" in capsys.readouterr().out
+    assert main([*words, "broken.svg"]) == 0
+    assert (tmp_path / "broken.svg").read_text(encoding="utf-8") == drawn("square").svg()
+    assert main(["break", "--loop", "square", "--rule", "none", "-o", "-"]) == 2
+    assert "rule = 'none': expected accumulate-overwritten" in capsys.readouterr().err
+    assert main([*words, "-", "--order", "0"]) == 2
+    assert "from order 1" in capsys.readouterr().err
+
+
+@pytest.mark.browser
+@pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium: texts are not measured")
+def test_no_text_leaves_its_box(page):
+    strange = ("long name", "hostile name", "nan", "huge", "wide vector", "five states")
+    for name in DRAWN:
+        assert measured(page, drawn(name).svg()) == [], name
+    for name in strange:
+        scene = breaking(lab.break_rule(LOOPS[name], "swapped-taps", 1))
+        assert measured(page, scene.svg()) == [], name
+    for name in ("coupled", "rnn", "window"):
+        scene = breaking(truth_of(name, 2, "sum").broken_by("never-accumulate"))
+        assert measured(page, scene.svg()) == [], name
+    wrong = drawn("square").svg().replace(">20171.5<", ">20171.50000000000000<")
+    assert measured(page, wrong)

@@ -1,0 +1,151 @@
+"""The picture of the dot-product test: every product by numpy, and both sums."""
+
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from strange_loops import LOOPS
+from test_all_pictures import stands_alone
+from twins import assert_twin
+
+import lab
+import visual
+from lab.checks import check
+from lab.loops import gallery
+from visual.pictures.dot_product import halves
+from visual.scene.shapes import Group, walk
+from visual.scene.theme import Role
+
+DEFINED = [name for name in gallery.loops if name != "undefined"]
+
+
+def numbers_in(scene, role):
+    """The values of all cells in a role, in drawing order."""
+    found = []
+
+    def look(shapes):
+        for shape in shapes:
+            if isinstance(shape, Group) and shape.cell:
+                if shape.shapes[0].role is role:
+                    found.append(float(shape.title.rpartition(" = ")[2]))
+            elif isinstance(shape, Group):
+                look(shape.shapes)
+
+    look(scene.shapes)
+    return found
+
+
+@pytest.mark.parametrize("name", DEFINED)
+def test_the_products_are_all_of_both_sums(name):
+    test = lab.dot_product(gallery.loops[name])
+    found = halves(test)
+    forward = [p.value for products in found.forward for p in products]
+    backward = [p.value for products in found.backward for p in products]
+    backward += [p.value for p in found.end]
+    by_numpy = [float(np.sum(g * v)) for g, v in zip(test.cotangent, test.tangent, strict=True)]
+    np.testing.assert_allclose(forward, by_numpy, rtol=1e-13)
+    np.testing.assert_allclose(sum(forward), test.products[0], rtol=1e-12)
+    np.testing.assert_allclose(sum(backward), test.products[1], rtol=1e-12)
+    entries = sum(p.left[1].size for products in found.backward for p in products)
+    entries += sum(p.left[1].size for p in found.end)
+    assert entries == sum(v.size for v in test.tangents.values())  # each meets once
+
+    scene = visual.dot_product(test)
+    shown = numbers_in(scene, Role.PRESERVED)
+    assert sorted(shown[: len(forward)]) != sorted(shown[len(forward) :])
+    np.testing.assert_allclose(sum(shown), 2 * test.products[0], rtol=1e-12)
+    sums = numbers_in(scene, Role.SPENT)
+    np.testing.assert_allclose(sums[-1], test.products[1], rtol=1e-12)
+    assert repr(test.products[0]) in scene.text()
+    assert repr(test.products[1]) in scene.text()
+
+
+def test_the_square_loop_by_hand():
+    """J v multiplies by 2 x going forwards, the pullback going backwards."""
+    test = lab.dot_product(gallery.loops["square"], tangents={"x": 3.0}, cotangent=[1, 2, 3, 4])
+    x = 0.95**2.0 ** np.arange(4)
+    dx = 3 * np.cumprod(2 * x)
+    gx = [4.0]
+    for g, value in zip((3, 2, 1), x[:0:-1], strict=True):
+        gx.append(g + 2 * value * gx[-1])
+    gx.append(2 * x[0] * gx[-1])
+    scene = visual.dot_product(test)
+    way = numbers_in(scene, Role.INTERMEDIATE)  # dx and gx in turn, step by step
+    np.testing.assert_allclose(way[::2], dx, rtol=1e-13)
+    np.testing.assert_allclose(way[1::2], gx[1:], rtol=1e-13)
+    assert numbers_in(scene, Role.SEED) == [1, 2, 3, 4]
+    products = numbers_in(scene, Role.PRESERVED)
+    np.testing.assert_allclose(products[:4], dx * [1, 2, 3, 4], rtol=1e-13)
+    np.testing.assert_allclose(products[4], 3 * gx[-1], rtol=1e-13)
+    assert numbers_in(scene, Role.SPENT)[3] == pytest.approx(numbers_in(scene, Role.SPENT)[4])
+
+
+def test_sequences_meet_where_their_gradient_is_complete():
+    """The window reads u[t], u[t+1], u[t+2]: going backwards, u[5] is done first, then u[4]."""
+    test = lab.dot_product(gallery.loops["window"])
+    names = [[p.left[0] for p in products] for products in halves(test).backward]
+    assert names == [["gu₅"], ["gu₄"], ["gu₃"], ["gu[0…2]"]]
+    assert [p.left[0] for p in halves(test).end] == ["gx"]
+
+
+def test_entries_that_are_not_read_meet_at_the_end():
+    loop = lab.Loop(
+        lambda x, u: x * u,
+        states=(lab.State("x", 2.0),),
+        sequences=(lab.Sequence("u", np.arange(1.0, 6.0)),),
+        n_steps=3,
+    )
+    test = lab.dot_product(loop)
+    found = halves(test)
+    assert [[p.left[0] for p in products] for products in found.backward] == [
+        ["gu₂"],
+        ["gu₁"],
+        ["gu₀"],
+    ]
+    assert sum(p.value for p in found.end if "u" in p.left[0]) == 0
+    visual.dot_product(test)
+
+
+def test_a_wrong_gradient_is_seen_in_the_sums():
+    test = lab.dot_product(gallery.loops["square"])
+    wrong = replace(test, gradients={"x": 2 * test.gradients["x"]})
+    assert wrong.products[1] == 2 * test.products[1]
+    scene = visual.dot_product(wrong)
+    assert repr(wrong.products[1]) in scene.text()
+    difference = float(re.search(r"difference: (\S+),", scene.text()).group(1))
+    assert difference == pytest.approx(abs(test.products[0]), rel=0.1)
+    with pytest.raises(check.WrongGradientError):
+        lab.dot_product(gallery.loops["square"], rule=lab.PullbackRule(reverses=False))
+
+
+def test_long_loops_fold():
+    loop = gallery.loops["logistic"].with_steps(300)
+    test = lab.dot_product(loop)
+    scene = visual.dot_product(test, around=150)
+    assert len(scene.svg()) < 60_000
+    assert "steps are not shown; the sums count them" in scene.text()
+    groups = [s.step for s in scene.shapes if isinstance(s, Group) and s.step is not None]
+    assert groups == [0, 1, 2, 149, 150, 151, 297, 298, 299]
+
+
+def test_svgs_stand_alone_and_names_are_harmless():
+    for theme in ("light", "dark", "print"):
+        scene = visual.dot_product(lab.dot_product(gallery.loops["rnn"]), theme)
+        assert stands_alone(scene.svg()) == []
+    scene = visual.dot_product(lab.dot_product(LOOPS["hostile name"]))
+    assert stands_alone(scene.svg()) == []
+    assert "<script" not in scene.svg()
+    assert any("<scr" in getattr(s, "content", "") for s in walk(scene.shapes))
+
+
+def test_text_twin():
+    """Numbers without rounding: x = 2, 3, 1.5, 3; dx = 1, 3.5, 7.75, 21.5; gx = 4.5, 3, 4, 3."""
+    loop = lab.Loop(
+        lambda x, u: x * u,
+        states=(lab.State("x", 2.0),),
+        sequences=(lab.Sequence("u", [1.5, 0.5, 2.0]),),
+    )
+    test = lab.dot_product(loop, tangents={"x": 1.0, "u": [1, 2, 4]}, cotangent=[1, -2, 3])
+    assert test.products == (3.5 - 2 * 7.75 + 3 * 21.5, 4 * 4.5 + 2 * 12 + 6 + 4.5)
+    assert_twin("dot-product", visual.dot_product(test))

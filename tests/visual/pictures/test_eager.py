@@ -1,0 +1,406 @@
+"""The eager tape drawn: every event a group, every number and arrow that of the recording."""
+
+import json
+import math
+import re
+from functools import lru_cache
+
+import numpy
+import pytest
+from eager_pictures import (
+    FOLDED,
+    RUNS,
+    A,
+    at_step,
+    cells,
+    crossed_texts,
+    keyed_values,
+    number_of,
+    touches,
+    without_bookkeeping,
+)
+from strange_loops import HOSTILE
+from test_all_pictures import stands_alone
+from twins import assert_twin
+
+import visual
+from lab.eager import Recording, grad, np, recording
+from lab.eager.records import (
+    Added,
+    Appended,
+    Closed,
+    Opened,
+    PassedOn,
+    Popped,
+    Seeded,
+    Sent,
+    SetterAdded,
+    Summed,
+)
+from lab.equations.spelling import number_text
+from lab.errors import ArgumentError
+from visual.scene.shapes import Arrow, Box, Group, Text
+from visual.scene.theme import Role
+
+recorded = lru_cache(lambda name: {**RUNS, **FOLDED}[name]())
+drawn = lru_cache(lambda name: visual.eager(recorded(name)))
+whole = [name for name in RUNS if name != "fan"]  # of the fan a list is folded
+
+
+def texts(shapes):
+    return [shape.content for shape in shapes if isinstance(shape, Text)]
+
+
+def boxes(scene):
+    """The boxes of nodes, and of their totals, by number."""
+    nodes, totals = {}, {}
+    for _, title, box in cells(scene):
+        name = title.split(" ")[0]
+        if name.startswith("n"):
+            nodes[number_of(name)] = box
+        found = re.match(r"gradient of the result by (n[₀-₉]+),", title)
+        if found:
+            totals[number_of(found.group(1))] = box
+    return nodes, totals
+
+
+# Every event has its group, and nothing else has one.
+
+
+@pytest.mark.parametrize("name", whole)
+def test_every_event_is_a_step(name):
+    steps = {group.step for group in drawn(name).groups()}
+    assert steps - {None} == set(range(len(recorded(name).events)))
+
+
+def test_every_moment_has_a_name():
+    names = list(drawn("second order, setters").moments.values())
+    assert all(names)
+    assert names[:4] == [
+        "tape 0 is opened",
+        "n₀ is appended to tape 0",
+        "tape 1 is opened",
+        "n₁ is appended to tape 1",
+    ]
+    assert names[-1] == "tape 0 is closed"
+    assert "n₃ sends n₁ its share" in names
+    assert "n₁ adds the entries of a Setter to its sum" in names
+
+
+@pytest.mark.parametrize("name", whole)
+def test_every_step_shows_its_event(name):
+    scene = drawn(name)
+    nodes, totals = boxes(scene)
+    for step, event in enumerate(recorded(name).events):
+        EXPECTED[type(event)](recorded(name), event, at_step(scene, step), nodes, totals)
+
+
+def shows(shapes, held):
+    """The shapes are a box with this number in it, and perhaps arrows."""
+    (box,) = {s for s in shapes if isinstance(s, Box) and s.heat is None}
+    if isinstance(held.value, numpy.ndarray) and held.value.ndim == 0:
+        assert texts(shapes)[-1] == number_text(held.value)
+    elif isinstance(held.value, numpy.ndarray):
+        norm = number_text(math.sqrt(sum(float(v) ** 2 for v in held.value.ravel())))
+        assert f"‖{norm}‖" in texts(shapes)[-1]
+    return box
+
+
+def of_appended(run, event, shapes, nodes, totals):
+    node = run.nodes[event.node]
+    box = shows(shapes, node.value)
+    assert box == nodes[event.node]
+    arrows = [shape for shape in shapes if isinstance(shape, Arrow)]
+    values = [arrow for arrow in arrows if not arrow.faint]
+    sources = set()
+    for arrow in values:
+        assert touches(arrow.points[-1], box)
+        (source,) = [n for n, other in nodes.items() if touches(arrow.points[0], other)]
+        sources.add(source)
+    assert sources == set(node.parents)
+    assert len(values) == len(sources)
+    links = [arrow for arrow in arrows if arrow.faint]
+    assert len(links) == (node.value.node is not None)
+    for link in links:
+        assert touches(link.points[0], nodes[node.value.node])
+        assert touches(link.points[-1], box)
+    for argument in node.arguments:  # what it was made of can be read
+        if isinstance(argument, int) and "…" not in texts(shapes)[0]:
+            assert visual.pictures.eager.words.node_name(argument) in texts(shapes)[0]
+
+
+def of_seeded(run, event, shapes, nodes, totals):
+    box = shows(shapes, event.gradient)
+    assert texts(shapes)[0] == "seed"
+    assert box.role is Role.SEED
+    assert box.y == nodes[event.node].y
+    assert not [shape for shape in shapes if isinstance(shape, Arrow)]
+
+
+def of_sent(run, event, shapes, nodes, totals):
+    box = shows(shapes, event.gradient)
+    (arrow,) = [shape for shape in shapes if isinstance(shape, Arrow)]
+    assert touches(arrow.points[0], totals[event.source])
+    assert touches(arrow.points[-1], box)
+    assert number_of(texts(shapes)[0].split(" ")[1]) == event.source
+    assert nodes[event.target].y <= box.y < totals[event.target].y  # in this node's list
+    assert box.x == totals[event.target].x
+
+
+def of_total(run, event, shapes, nodes, totals):
+    box = shows(shapes, event.total)
+    assert box == totals[event.node]
+    start = run.tapes[run.nodes[event.node].tape].nodes[0] == event.node
+    role = Role.OVERWRITTEN if isinstance(event, Summed) else Role.PRESERVED
+    assert box.role is (Role.RESULT if start else role)
+
+
+def of_popped(run, event, shapes, nodes, totals):
+    tape = run.nodes[event.node].tape
+    popped = [e.node for e in run.events if isinstance(e, Popped)]
+    order = [n for n in popped if run.nodes[n].tape == tape].index(event.node) + 1
+    (number,) = re.findall(r"off (\d+)", " ".join(texts(shapes)))
+    assert int(number) == order
+    assert ("nothing arrived" in texts(shapes)) == (event.node not in totals)
+
+
+def of_added(run, event, shapes, nodes, totals):
+    assert texts(shapes) == ["+"]
+    node = nodes[event.node]
+    assert node.y < shapes[0].y < totals[event.node].y
+    assert node.x + node.width < shapes[0].x < totals[event.node].x
+
+
+def of_opened(run, event, shapes, nodes, totals):
+    tape = run.tapes[event.tape]
+    (panel,) = [shape for shape in shapes if isinstance(shape, Box)]
+    words = " ".join(texts(shapes))
+    assert f"tape {event.tape} · priority {tape.priority}" in words
+    assert tape.function in words
+    memory = run.memory(event.tape)
+    assert f"{memory.numbers:,} bytes of numbers, {memory.bookkeeping:,} of book" in words
+    for number, box in nodes.items():  # which node lives on which tape
+        inside = panel.x < box.x < panel.x + panel.width and (
+            panel.y < box.y < panel.y + panel.height
+        )
+        assert inside == (number in tape.nodes)
+
+
+def of_closed(run, event, shapes, nodes, totals):
+    assert texts(shapes)[0].startswith("closed")
+
+
+EXPECTED = {
+    Opened: of_opened,
+    Appended: of_appended,
+    Seeded: of_seeded,
+    Popped: of_popped,
+    PassedOn: of_total,
+    Summed: of_total,
+    Added: of_added,
+    SetterAdded: of_added,
+    Sent: of_sent,
+    Closed: of_closed,
+}
+
+
+@pytest.mark.parametrize("name", whole)
+def test_nodes_and_lists_stand_in_the_order_of_events(name):
+    """Down a column the nodes as they were appended; in a list gradients as they arrived."""
+    scene, run = drawn(name), recorded(name)
+    nodes, _ = boxes(scene)
+    for tape in run.tapes:
+        heights = [nodes[number].y for number in tape.nodes]
+        assert heights == sorted(set(heights))
+        assert len({nodes[number].x for number in tape.nodes}) == 1
+    columns = {run.tapes[run.nodes[n].tape].priority: box.x for n, box in nodes.items()}
+    assert [columns[p] for p in sorted(columns)] == sorted(columns.values())
+    last = {}
+    for step, event in enumerate(run.events):
+        if isinstance(event, Seeded | Sent):
+            target = event.node if isinstance(event, Seeded) else event.target
+            (box,) = [s for s in at_step(scene, step) if isinstance(s, Box)]
+            assert box.y > last.get(target, 0)
+            last[target] = box.y
+
+
+# Numbers, against calculus.
+
+
+def test_numbers_of_the_square_loop():
+    values = keyed_values(drawn("square"))
+    for number in range(5):
+        x = 0.95 ** (2**number)
+        gradient = math.prod(2 * 0.95 ** (2**later) for later in range(number, 4))
+        assert float(values[f"value of node {number}"][0]) == pytest.approx(x, rel=1e-14)
+        both = [float(v) for v in values[f"gradient of node {number}"]]
+        assert both == pytest.approx([gradient] * 2, rel=1e-14)  # what arrived, and the total
+
+
+def test_numbers_of_a_program():
+    """The total of every node, by the chain rule on paper."""
+    x, y = 0.7, 0.49
+    z, sine = math.sin(y) + x, math.sin(y)
+    expected = {
+        0: z * 2 * x + y * (math.cos(y) * 2 * x + 1) + math.exp(x),
+        1: z + y * math.cos(y),
+        2: y,
+        3: y,
+        4: 1,
+        5: 1,
+        6: 1,
+    }
+    values = keyed_values(drawn("program"))
+    for number, gradient in expected.items():
+        found = float(values[f"gradient of node {number}"][-1])
+        assert found == pytest.approx(gradient, rel=1e-14)
+    assert float(values["value of node 2"][0]) == pytest.approx(sine, rel=1e-14)
+
+
+def test_the_second_derivative_stands_at_the_start_of_the_outer_tape():
+    values = keyed_values(drawn("second order"))
+    assert float(values["gradient of node 0"][-1]) == pytest.approx(16 * 15 * 0.95**14)
+
+
+# Keys.
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_equal_keys_have_equal_values(name):
+    for values in keyed_values(drawn(name)).values():
+        assert len(set(values)) == 1
+
+
+def test_a_node_and_the_outer_node_that_is_its_value_have_one_key():
+    run, found = recorded("second order"), {}
+    for key, title, _ in cells(drawn("second order")):
+        if title.startswith("n"):
+            found[number_of(title.split(" ")[0])] = key
+    for node in run.nodes:
+        if node.value.node is not None:
+            assert found[node.number] == found[node.value.node]
+    assert len(set(found.values())) == len(run.tapes[0].nodes)
+    for step, event in enumerate(run.events):  # and gradients that are nodes as well
+        if isinstance(event, Sent | PassedOn):
+            held = event.gradient if isinstance(event, Sent) else event.total
+            outer = [g for g in drawn("second order").groups() if g.step == step]
+            keys = {
+                inner.cell
+                for group in outer
+                for inner in (group, *group.shapes)
+                if isinstance(inner, Group)
+            }
+            assert (held.node is not None) == bool(keys & {found.get(held.node)})
+
+
+# Folding.
+
+
+@pytest.mark.parametrize("name", FOLDED)
+@pytest.mark.parametrize("around", [None, 100])
+def test_long_programs_fold_and_say_so(name, around):
+    run = recorded(name)
+    scene = visual.eager(run, around=around)
+    shown = set(boxes(scene)[0])
+    told = re.findall(r"⋯ ([\d,]+) nodes? not shown: n(\S+) to n(\S+)", "\n".join(
+        texts(scene.walk())
+    ))  # fmt: skip
+    hidden = set()
+    for count, first, last in told:
+        ends = number_of(_subscript(first)), number_of(_subscript(last))
+        assert ends[1] - ends[0] + 1 == int(count.replace(",", ""))
+        hidden |= set(range(ends[0], ends[1] + 1))
+    assert shown | hidden == set(range(len(run.nodes)))
+    assert not shown & hidden
+    assert {0, len(run.nodes) - 1} <= shown
+    assert around is None or around in shown
+    assert len(scene.svg()) < 60_000
+    assert crossed_texts(scene) == []
+    known = {group.step for group in scene.groups()} - {None}
+    assert known < set(range(len(run.events)))
+
+
+def _subscript(name):
+    return "n" + name.strip("[]").translate(str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉"))
+
+
+def test_a_long_list_folds_and_says_so():
+    words = texts(drawn("fan").walk())
+    assert "⋯ 6 gradients not shown" in words
+    assert "sum of 10" in words
+    assert words.count("+") == 4
+
+
+def test_around_must_be_a_node():
+    for around in (-1, 5, "x"):
+        with pytest.raises(ArgumentError, match=r"around = .*0 to 4"):
+            visual.eager(recorded("square"), around=around)
+    with pytest.raises(ArgumentError, match="theme"):
+        visual.eager(recorded("square"), "blue")
+
+
+# How it looks.
+
+
+@pytest.mark.parametrize("name", [*RUNS, *FOLDED])
+def test_arrows_cross_no_text_and_no_box(name):
+    assert crossed_texts(drawn(name)) == []
+
+
+def test_a_crossed_text_is_seen():
+    from dataclasses import replace
+
+    scene = drawn("square")
+    box = boxes(scene)[0][2]
+    line = Arrow(((0, box.y + 15), (scene.width, box.y + 15)))
+    assert crossed_texts(replace(scene, shapes=(*scene.shapes, line)))
+
+
+@pytest.mark.parametrize("name", [*RUNS, *FOLDED])
+def test_svgs_stand_alone(name):
+    scene = drawn(name)
+    assert stands_alone(scene.svg()) == []
+    for shape in scene.walk():
+        if isinstance(shape, Text):
+            assert 0 <= shape.left <= scene.width - shape.width, shape.content
+
+
+def test_hostile_names_are_harmless():
+    assert "<script" not in drawn("hostile").svg()
+    assert HOSTILE[:7] in drawn("hostile").text()
+
+
+@pytest.mark.parametrize("theme", ["dark", "print"])
+def test_themes_change_colours_and_nothing_else(theme):
+    other = visual.eager(recorded("second order"), theme)
+    assert other.text() == drawn("second order").text()
+    assert other.theme.background in other.svg()
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_a_stored_recording_is_drawn_alike(name):
+    stored = json.loads(json.dumps(recorded(name).to_json()))
+    assert visual.eager(Recording.from_json(stored)).svg() == drawn(name).svg()
+
+
+def test_other_formats():
+    assert drawn("second order, setters").pdf().startswith(b"%PDF")
+
+
+@pytest.mark.parametrize("name", ["square", "program", "second order, setters", "closure"])
+def test_twins(name):
+    scene = without_bookkeeping(drawn(name))
+    assert_twin(f"eager-{name.replace(', ', '-').replace(' ', '-')}", scene)
+
+
+def test_a_program_that_failed_inside_is_drawn():
+    """A tape that was closed without a gradient."""
+
+    def f(x):
+        try:
+            return grad(lambda y: 1 // 0)(x)
+        except ZeroDivisionError:
+            return np.sum(x * A)
+
+    scene = visual.eager(recording(grad(f), 2.0))
+    assert "closed" in scene.text()

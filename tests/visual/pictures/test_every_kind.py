@@ -1,0 +1,266 @@
+"""What must hold for every picture of every loop: strict SVG, a size, honest cells, refusals."""
+
+import re
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+from strange_loops import HOSTILE, LOOPS, WRT
+
+import lab
+import visual
+from lab.errors import ArgumentError, GraphError, LabError
+from lab.loops import gallery
+from visual.drawing.draw import studied
+from visual.drawing.kinds import PICTURES
+from visual.drawing.study import choose
+from visual.scene.shapes import Text
+
+SVG = "{http://www.w3.org/2000/svg}"
+TAGS = {f"{SVG}{tag}" for tag in ("svg", "title", "desc", "g", "rect", "text", "path")}
+EVERY = {**gallery.loops, **LOOPS}
+OPTIONS = [
+    ("unrolled", {"all_direct": True}),
+    ("tapes", {"buffer": True}),
+    ("tapes", {"contributions": True}),
+    ("tapes", {"step": 0}),
+    ("rolled", {"scan": 2}),
+]
+DRAWN = [(name, {}) for name in PICTURES] + OPTIONS
+
+
+def drawn(name, picture, order, **options):
+    return visual.draw(EVERY[name], picture, order=order, **WRT.get(name, {}), **options)
+
+
+def stands_alone(written):
+    """What a strict XML parser and a sanitiser of SVGs would find wrong."""
+    root = ElementTree.fromstring(written)
+    wrong = []
+    if root.get("role") != "img" or not root.get("viewBox"):
+        wrong.append("no role or viewBox")
+    if [child.tag for child in root][:2] != [f"{SVG}title", f"{SVG}desc"]:
+        wrong.append("no title or description")
+    for element in root.iter():
+        if element.tag not in TAGS:
+            wrong.append(element.tag)
+        wrong += [a for a in element.attrib if a.startswith("on") or "href" in a or a == "style"]
+    bare = re.sub(r"<(title|text|desc)\b.*?</\1>", "", written)
+    wrong += [word for word in ("var(", "url(", "<!", "nan") if word in bare]
+    return wrong
+
+
+@pytest.mark.parametrize(("picture", "options"), DRAWN, ids=str)
+@pytest.mark.parametrize("name", EVERY)
+def test_svgs_stand_alone(name, picture, options):
+    written = drawn(name, picture, 2, **options).svg()
+    assert stands_alone(written) == []
+    if name in gallery.loops and not options:
+        assert len(written.encode()) < 100_000
+
+
+def test_the_strict_reader_sees_what_is_wrong():
+    written = drawn("square", "unrolled", 1).svg()
+    assert stands_alone(written) == []
+    for wrong in (
+        written.replace("<rect ", '<rect onclick="alert(1)" ', 1),
+        written.replace("<rect ", '<rect style="fill:url(#a)" ', 1),
+        written.replace("</svg>", "<script/></svg>"),
+        written.replace("</svg>", '<image href="x"/></svg>'),
+        written.replace('role="img"', ""),
+        written.replace('x="', 'x="nan', 1),
+    ):
+        assert wrong != written
+        assert stands_alone(wrong)
+
+
+@pytest.mark.parametrize("picture", PICTURES)
+def test_hostile_names_are_harmless_everywhere(picture):
+    found = drawn("hostile name", picture, 1)
+    assert "<script" not in found.svg()
+    assert HOSTILE in found.text() or "<script" in found.text()
+
+
+@pytest.mark.parametrize("picture", PICTURES)
+def test_the_same_input_gives_the_same_bytes(picture):
+    loop = gallery.loops["gap"]
+    first, second = (visual.draw(loop.with_steps(4), picture, order=2).svg() for _ in range(2))
+    assert first == second
+
+
+@pytest.mark.parametrize("picture", PICTURES)
+@pytest.mark.parametrize("theme", ["dark", "print"])
+def test_themes_change_colours_and_nothing_else(picture, theme):
+    light = visual.draw(gallery.loops["square"], picture)
+    other = visual.draw(gallery.loops["square"], picture, theme)
+    assert other.text() == light.text()
+    assert other.svg() != light.svg()
+    assert other.theme.background in other.svg()
+
+
+@pytest.mark.parametrize("picture", ["unrolled", "tapes", "ssa", "rolled", "values"])
+def test_long_loops_fold(picture):
+    short, long = (
+        visual.draw(EVERY["a thousand steps"].with_steps(n), picture, order=1).svg()
+        for n in (100, 10_000)
+    )
+    assert len(long) < 1.2 * len(short)
+
+
+# Values: what stands in a cell with a key is the same quantity in all pictures.
+
+
+def cells_of(scene):
+    """key -> all values (as written in tooltips) that cells with this key have."""
+    found = {}
+    root = ElementTree.fromstring(scene.svg())
+    for group in root.iter(f"{SVG}g"):
+        key, title = group.get("data-cell"), group.find(f"{SVG}title")
+        if key and title is not None and " = " in title.text:
+            value = title.text.rpartition(" = ")[2].split(" (before")[0]
+            found.setdefault(key, set()).add(value)
+    return found
+
+
+@pytest.mark.parametrize("name", gallery.loops)
+def test_a_key_stands_for_one_quantity_in_all_pictures(name):
+    """What the unrolled picture shows for a quantity, the tape shows after its last write."""
+    unrolled = cells_of(drawn(name, "unrolled", 2))
+    tapes = cells_of(drawn(name, "tapes", 2))
+    shared = unrolled.keys() & tapes.keys()
+    assert len(shared) >= 4
+    # A direct part has the key of its gradient: it stood in the same slot before the loop.
+    assert all(unrolled[key] <= tapes[key] for key in shared)
+
+
+@pytest.mark.parametrize("name", gallery.loops)
+def test_numbers_of_the_unrolled_loop_are_those_of_the_trace(name):
+    trace = studied(gallery.loops[name], choose(order=1)).trace
+    cells = cells_of(drawn(name, "unrolled", 1))
+    for tape in (*trace.scans[0].tapes, *trace.scans[0].outputs):
+        for row, value in enumerate(tape.final):
+            if value.ndim == 0:
+                assert cells[f"0:{tape.name}:{row}"] == {repr(value.item())}
+
+
+@pytest.mark.parametrize("name", ["square", "fibonacci", "logistic", "coupled"])
+@pytest.mark.parametrize("cost", ["last", "sum"])
+def test_contributions_add_up(name, cost):
+    """In every cell what came directly and what came later add up to the value."""
+    scene = visual.draw(gallery.loops[name], order=1, cost=cost, contributions=True)
+    root = ElementTree.fromstring(scene.svg())
+    titles = [t.text for t in root.iter(f"{SVG}title") if "directly" in (t.text or "")]
+    parts = {}
+    for title in titles:
+        value, direct, later = (
+            float(number)
+            for number in re.fullmatch(
+                r".*? = (\S+?)(?: \(before: \S+\))? = (\S+) directly \+ (\S+) through later steps",
+                title,
+            ).groups()
+        )
+        np.testing.assert_allclose(direct + later, value, rtol=1e-12)
+        parts.setdefault(title.split(" = ")[0], set()).add(direct)
+    # These loops accumulate only: what the cost gave stays in its slot, first to last.
+    assert all(len(found) == 1 for found in parts.values())
+    ones = [name for name, found in parts.items() if found == {1.0}]
+    steps, states = gallery.loops[name].steps, len(gallery.loops[name].states)
+    assert len(ones) == (1 if cost == "last" else steps)
+    assert sum(found == {0.0} for found in parts.values()) == len(parts) - len(ones)
+    assert len(parts) == states * steps + sum(s.reach for s in gallery.loops[name].states)
+
+
+# Bad input.
+
+
+def test_an_order_0_trace_has_no_backward_tape():
+    trace = gallery.loops["square"].trace(order=0)
+    with pytest.raises(GraphError, match="order 1"):
+        visual.tapes(trace)
+    with pytest.raises(GraphError, match="order 1"):
+        visual.ssa(trace)
+
+
+def test_a_derivative_that_overwrites_nothing_is_not_said_to_be_of_order_0():
+    loop = lab.Loop(
+        lambda u: u * u,
+        sequences=(lab.Sequence("u", [1.0, 2.0]),),
+        outputs=("y",),
+    )
+    assert visual.draw(loop, "tapes", wrt="u").svg()
+    with pytest.raises(GraphError, match="no state") as caught:
+        visual.draw(loop, "ssa", wrt="u")
+    assert "order" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("picture", "options", "words"),
+    [
+        ("tapes", {"step": 4}, "step = 4"),
+        ("rolled", {"step": -1}, "step = -1"),
+        ("rolled", {"scan": 7}, "scan = 7"),
+        ("unrolled", {"scans": (0, 9)}, "scans = "),
+        ("unrolled", {"scans": ()}, "scans = "),
+        ("rolled", {"scan": 0}, "scan = 0: the Scans of this trace are 1 · square and 2 · grad"),
+        ("unrolled", {"scans": (0, 1)}, "are 1 · square and 2 · grad_of_square."),
+        ("unrolled", {"scans": 3}, "scans = 3"),
+        ("unrolled", {"scans": "12"}, "scans = '12'"),
+        ("unrolled", {"scans": (1, 1)}, "only once"),
+        ("unrolled", {"scans": (1, True)}, "scans = True"),
+        ("unrolled", {"around": "a"}, "around = 'a'"),
+        ("unrolled", {"all_direct": 1}, "all_direct = 1"),
+        ("tapes", {"around": 1.0}, "around = 1.0"),
+        ("tapes", {"step": True}, "step = True"),
+        ("ssa", {"around": "a"}, "around = 'a'"),
+        ("rolled", {"scan": 1.0}, "scan = 1.0"),
+        ("phases", {"scan": 1}, "scan = 1: the Scans of derivatives are 2 · grad_of_square."),
+        ("stepgraph", {"scan": 9}, "scan = 9"),
+        ("stepgraph", {"step": 9}, "step = 9"),
+        ("taps", {"step": 1}, "the options of the picture taps are none"),
+        ("tapes", {"colour": "red"}, "colour"),
+        ("nothing", {}, "picture = 'nothing'"),
+    ],
+)
+def test_what_cannot_be_drawn_says_why(picture, options, words):
+    with pytest.raises(ArgumentError) as caught:
+        visual.draw(gallery.loops["square"], picture, **options)
+    assert words in str(caught.value)
+
+
+@pytest.mark.parametrize("picture", PICTURES)
+def test_order_0_is_drawn_or_refused_in_a_sentence(picture):
+    loop = gallery.loops["square"]
+    if picture in ("tapes", "ssa", "phases", "connections"):
+        with pytest.raises(LabError, match="order"):
+            visual.draw(loop, picture, order=0)
+    else:
+        assert visual.draw(loop, picture, order=0).svg()
+
+
+def test_a_graph_of_ones_own():
+    graph = gallery.loops["square"].build()
+    cost = gallery.loops["square"].cost(graph)
+    found = lab.derivative(cost, graph.inputs["x"], 1)
+    own = visual.draw(found, "unrolled", given=graph.given)
+    ready = visual.draw(gallery.loops["square"], "unrolled")
+    assert own.text() == ready.text()
+
+
+@pytest.mark.parametrize("picture", ["unrolled", "rolled", "stepgraph", "phases"])
+def test_scans_are_chosen_by_the_numbers_of_the_headings(picture):
+    """What a person reads in a heading can be typed in; titles say which Scan it is."""
+    names = ["square", "grad_of_square", "grad_of_grad_of_square", "grad_of_square"]
+    for number, name in list(enumerate(names, start=1))[picture == "phases" :]:
+        chosen = {"scans": (number,)} if picture == "unrolled" else {"scan": number}
+        scene = visual.draw(gallery.loops["square"], picture, order=2, **chosen)
+        told = [shape.content for shape in scene.walk() if isinstance(shape, Text)]
+        start = f"{name} · order" if picture == "phases" else f"{number} · {name}"
+        assert told[0].startswith(start) or start.startswith(told[0].removesuffix("…"))
+
+
+def test_pictures_of_one_scan_show_the_first_of_the_highest_order():
+    titles = [
+        visual.draw(gallery.loops["square"], picture, order=2).title
+        for picture in ("stepgraph", "phases")
+    ]
+    assert all("grad_of_grad_of_square" in title for title in titles)

@@ -1,0 +1,565 @@
+"""Step graphs and genealogies: every value, edge and count against the PyTensor graph itself."""
+
+import sys
+from dataclasses import replace
+from xml.etree import ElementTree
+
+import numpy as np
+import pytensor
+import pytensor.tensor as pt
+import pytest
+from pytensor.compile.mode import Mode
+from pytensor.graph.basic import Constant
+from pytensor.graph.op import io_connection_pattern
+from pytensor.graph.replace import clone_replace
+from pytensor.graph.traversal import ancestors, toposort
+from strange_loops import HOSTILE, LOOPS, trace_of
+from twins import assert_twin, printed_with_two_seeds
+
+import lab
+from lab.equations.spelling import number_text
+from lab.expression import Leaf, Number
+from lab.gradients.derivation import ReadingGroup
+from lab.loops import gallery
+from lab.scans.graphs import scan_nodes
+from lab.scans.node import outer_inputs, read_scan
+from lab.tape import Kind
+from visual.layout.canvas import graphviz
+from visual.layout.graphviz import Edge, Node, lay_out, quoted
+from visual.pictures.genealogy import computed_by, explanation, genealogy, through
+from visual.pictures.stepgraph.nodes import MOST_OPERATIONS, Part, StepNodes, value_at
+from visual.pictures.stepgraph.stepgraph import stepgraph
+from visual.scene.shapes import Arrow, Box, Group, Text
+
+TWINS = {
+    "stepgraph-square-1": (stepgraph, "square", 1, {}),
+    "stepgraph-rnn-1": (stepgraph, "rnn", 1, {"step": 1}),
+    "stepgraph-logistic-2": (stepgraph, "logistic", 2, {"scan": 3}),
+    "genealogy-square-2": (genealogy, "square", 2, {}),
+    "genealogy-square-3": (genealogy, "square", 3, {}),
+    "genealogy-fibonacci-2": (genealogy, "fibonacci", 2, {}),
+}
+EVERY = [(name, order) for name in gallery.loops for order in (1, 2)]
+FORMULA_EDGES = {  # written down from the formula buf[1] ← buf[0]·2·x[3] + buf[1]
+    ("buf[0]", "▢·2"),
+    ("x[3]", "▢¹"),
+    ("▢·2", "·"),
+    ("▢¹", "·"),
+    ("·", "+"),
+    ("buf[1]", "+"),
+    ("+", "→ buf[1]"),
+}
+
+
+@pytest.mark.parametrize("name", TWINS)
+def test_text_twins(name):
+    draw, loop, order, options = TWINS[name]
+    assert_twin(name, draw(gallery.loops[loop].trace(order=order), **options))
+
+
+def drawings(trace):
+    """All graph pictures of a trace, the step graphs at the last step."""
+    yield genealogy(trace)
+    for number, scan in enumerate(trace.scans):
+        if scan.steps:
+            yield stepgraph(trace, number + 1, scan.steps - 1)
+
+
+def matched(trace):
+    """Pairs of a ScanTrace and its node taken apart once more."""
+    outputs, _ = trace.live
+    nodes = scan_nodes([*outputs, *_loops_beside(trace)])
+    assert [node.op.name or "scan_fn" for node in nodes] == [s.name for s in trace.scans]
+    return [
+        (scan, read_scan(node.op, node.inputs, node.outputs))
+        for scan, node in zip(trace.scans, nodes, strict=True)
+    ]
+
+
+def _loops_beside(trace):
+    """A loop that no output depends on, since its derivative holds none of its values."""
+    outputs, _ = trace.live
+    derived = [n.op.derivation for n in scan_nodes(outputs) if n.op.derivation is not None]
+    return [d.parent.outputs[0] for d in derived]
+
+
+def evaluated(scan, parts, step):
+    """All variables of a step, computed by a PyTensor function of its own."""
+    variables = list(dict.fromkeys(v for n in toposort(parts.inner_outputs) for v in n.outputs))
+    arrays = [v for v in variables if hasattr(v.type, "dtype")]
+    given = {}
+    for number, part in enumerate(outer_inputs(parts)):
+        for tap, argument in part.reads if part.inner_inputs else ():
+            variable = scan.variable(Leaf(part.name, tap, number))
+            if part.kind is Kind.SEQUENCE:
+                given[argument] = variable.values[step]
+            elif part.kind is Kind.PARAMETER:
+                given[argument] = variable.value
+            elif part.kind.is_state:
+                given[argument] = next(a for a in variable.reads if a.tap == tap).values[step]
+    random = [v for p in parts.of_kind(Kind.UNTRACED) for v in p.inner_inputs]
+    free = [v for v in arrays if not set(ancestors([v])).intersection(random)]
+    mode = Mode("py", None)
+    function = pytensor.function(list(given), free, mode=mode, on_unused_input="ignore")
+    values = dict(zip(free, map(np.asarray, function(*given.values())), strict=True))
+    return arrays, given | values
+
+
+@pytest.mark.parametrize(("name", "order"), EVERY)
+def test_values_edges_and_results_are_those_of_the_graph(name, order):
+    trace = gallery.loops[name].trace(order=order)
+    for number, (_, parts) in enumerate(matched(trace)):
+        check_scan(trace, number, parts)
+
+
+def check_scan(trace, number, parts):
+    """A Scan of a trace, and its picture, against the node `parts` is taken from."""
+    scan = trace.scans[number]
+    step = scan.steps // 2
+    arrays, values = evaluated(scan, parts, step)
+    places = {v: i for i, v in enumerate(arrays)}
+    arguments = {
+        argument: (i, tap if part.kind.is_state else None)
+        for i, part in enumerate(outer_inputs(parts))
+        for tap, argument in (part.reads if part.inner_inputs else ())
+    }
+
+    def same(source, variable):
+        if isinstance(source, Number):
+            return isinstance(variable, Constant) and is_written(source.written, variable.data)
+        if isinstance(source, Leaf):
+            return arguments.get(variable) == (source.argument, source.tap)
+        return places.get(variable) == source
+
+    assert len(scan.inside) == len(arrays)
+    for value, variable in zip(scan.inside, arrays, strict=True):
+        inputs = zip(value.inputs, variable.owner.inputs, strict=True)
+        assert all(same(source, v) for source, v in inputs), value
+        if variable in values:
+            np.testing.assert_array_equal(value.values[step], values[variable])
+    written = [
+        (i, tap, result)
+        for i, part in enumerate(outer_inputs(parts))
+        if part.kind.is_state or part.kind is Kind.NIT_SOT
+        for tap, result in part.writes
+    ]
+    for result, (i, tap, variable) in zip(scan.results, written, strict=False):
+        assert (result.target.argument, result.target.tap) == (i, tap)
+        assert same(result.source, variable)
+    assert len(scan.results) == len(written) + (parts.until is not None)
+    check_drawn(trace, number, step, arrays, values)
+
+
+def is_written(words, data):
+    """Whether a constant, if it is a number, is written with six digits or more."""
+    if not isinstance(data, np.ndarray) or data.size != 1 or data.dtype.kind not in "iuf":
+        return True
+    return float(words) == pytest.approx(data.item(), rel=1e-5)
+
+
+def check_drawn(trace, number, step, arrays, values):
+    """What is drawn is the graph, but for operations that hand on the same numbers."""
+    nodes = StepNodes(trace, number)
+    drawn = {n.place: n for n in nodes.every if n.part is Part.OPERATION}
+    scan = trace.scans[number]
+    for place, node in drawn.items():
+        joined = []
+        for source in scan.inside[place].inputs:
+            while isinstance(source, int) and source not in drawn and source not in nodes.fixed:
+                value = scan.inside[source]
+                before = value.inputs[value.passes]
+                if arrays[source] in values and isinstance(before, int):
+                    # the same numbers, however often they are repeated
+                    old, new = (np.unique(values[arrays[i]]) for i in (before, source))
+                    np.testing.assert_array_equal(old, new)
+                source = before
+            if not isinstance(source, Number) and source not in nodes.fixed:
+                joined.append(source)
+        assert joined == [before.place for before in node.inputs]
+    shown = {n for n in range(len(scan.inside)) if scan.inside[n].passes is None}
+    assert set(drawn) == shown - nodes.fixed
+    check_picture(trace, number, step, nodes)
+
+
+def check_picture(trace, number, step, nodes):
+    """Every value stands in its box, and every arrow leads from box to box."""
+    scene = stepgraph(trace, number + 1, step)
+    groups = [s for s in scene.shapes if isinstance(s, Group) and s.cell]
+    arrows = [s for s in scene.shapes if isinstance(s, Arrow)]
+    savings = len(nodes.savings)
+    assert len(groups) == len(nodes.every) + savings
+    boxes = {}
+    for node, group in zip(nodes.every, groups, strict=False):
+        value = value_at(trace.scans[number], node, step)
+        texts = [s.content for s in group.shapes if isinstance(s, Text)]
+        if value is not None:
+            shown = number_text(value) if value.ndim == 0 else number_text(np.linalg.norm(value))
+            assert any(shown in text for text in texts), texts
+        boxes[node.key] = next(s for s in group.shapes if isinstance(s, Box))
+    edges = [(before, node) for node in nodes.every for before in node.inputs]
+    assert len(arrows) == len(edges) + savings
+    ends = {}
+    for (before, node), arrow in zip(edges, arrows, strict=False):
+        for key, (x, y), room in (
+            (before.key, arrow.points[0], 1),
+            (node.key, arrow.points[-1], 1),
+        ):
+            box = boxes[key]
+            assert box.x - room <= x <= box.x + box.width + room
+            assert box.y - room <= y <= box.y + box.height + room
+        if node.ordered:
+            ends.setdefault(node.key, []).append(arrow.points[-1][0])
+    for places in ends.values():
+        assert places == sorted(places)
+
+
+@pytest.mark.parametrize("wrong", ["value", "input", "constant", "result"])
+def test_the_check_sees_what_is_wrong(wrong):
+    trace = gallery.loops["square"].trace()
+    (_, parts) = matched(trace)[1]
+    check_scan(trace, 1, parts)
+    scan = trace.scans[1]
+    inside, results = list(scan.inside), scan.results
+    if wrong == "value":
+        inside[2] = replace(inside[2], values=inside[2].values + 1e-9)
+    elif wrong == "input":
+        inside[3] = replace(inside[3], inputs=inside[3].inputs[::-1])
+    elif wrong == "constant":
+        inside[2] = replace(inside[2], inputs=(inside[2].inputs[0], inside[2].inputs[0]))
+    else:
+        results = (replace(results[0], source=3),)
+    broken = replace(scan, inside=tuple(inside), results=results)
+    with pytest.raises(AssertionError):
+        check_scan(replace(trace, scans=(trace.scans[0], broken)), 1, parts)
+
+
+def test_slices_loops_and_generators_inside_a_step():
+    def step(x, rng):
+        rng, first = pt.random.normal(0, 1, rng=rng, return_next_rng=True)
+        rng, second = pt.random.normal(0, 1, rng=rng, return_next_rng=True)
+        inner = pytensor.scan(
+            lambda v: pt.sin(v), outputs_info=[x], n_steps=2, return_updates=False
+        )
+        return pt.concatenate([inner[-1][1:], x[:1]]) + first + second, rng
+
+    loop = lab.Loop(
+        step,
+        states=(lab.State("x", np.array([0.1, 0.2])),),
+        random=(lab.RandomState("rng", 1),),
+        n_steps=3,
+    )
+    trace = loop.trace()
+    nodes = StepNodes(trace, 0)
+    names = {n.label for n in nodes.every if n.part is Part.OPERATION}
+    assert "part(▢, 1)" in names
+    words = stepgraph(trace, 1).text()
+    assert "generator 1" in words
+    assert words.count("normal(▢, 0, 1)") == 2
+    assert "allocempty(▢, ▢)" in names  # memory that nobody has written has no value to show
+    assert [v.values.size for v in trace.scans[0].inside if v.operation == "allocempty"] == [0]
+    assert lab.Trace.from_json(trace.to_json()) == trace
+    for scene in drawings(trace):
+        ElementTree.fromstring(scene.svg())
+
+
+def test_the_smallest_step_graph_edge_by_edge():
+    nodes = StepNodes(gallery.loops["square"].trace(), 1)
+    scene = stepgraph(gallery.loops["square"].trace())
+    groups = [s for s in scene.shapes if isinstance(s, Group) and s.cell]
+    labels = {
+        node.key: next(s for s in group.shapes if isinstance(s, Text)).content
+        for node, group in zip(nodes.every, groups, strict=True)
+    }
+    found = {(labels[b.key], labels[n.key]) for n in nodes.every for b in n.inputs}
+    assert found == FORMULA_EDGES
+
+
+def labels(trace, scan, numbers):
+    nodes = StepNodes(trace, scan)
+    return sorted(nodes.label(number) for number in numbers)
+
+
+@pytest.mark.parametrize(
+    ("name", "saved", "again"),
+    [  # worked out by hand from the step and its derivative
+        ("square", [], []),
+        ("rnn", ["+", "tanh", "▢ @ ▢", "▢ @ ▢"], []),
+        ("extra", ["exp", "·"], []),
+        ("logistic", [], ["1 − ▢", "·"]),
+        ("window", [], ["+"]),
+        ("lookup", [], ["▢[▢]"]),
+        ("gap", [], []),
+    ],
+)
+def test_what_the_forced_replacement_saves_and_what_not(name, saved, again):
+    trace = gallery.loops[name].trace()
+    nodes = StepNodes(trace, 1)
+    assert [labels(trace, 0, s.operations) for s in nodes.savings] == ([saved] if saved else [])
+    assert labels(trace, 0, nodes.repeated) == again
+    read = [s.group for s in trace.scans[1].sequences]
+    assert (ReadingGroup.RESULT in read) == bool(saved)
+
+
+def test_what_is_neither_saved_nor_hidden():
+    """exp(x) is part of the result: its derivative needs it, and nobody has recorded it."""
+    loop = lab.Loop(lambda x: pt.exp(x) * x, states=(lab.State("x", 0.1),), n_steps=3)
+    trace = loop.trace()
+    assert labels(trace, 0, StepNodes(trace, 1).repeated) == ["exp"]
+    assert "computed again: exp of the forward step" in stepgraph(trace).text()
+
+
+@pytest.mark.parametrize(("name", "order"), [*EVERY, ("square", 3)])
+def test_repeated_operations_have_the_parents_values(name, order):
+    trace = gallery.loops[name].trace(order=order)
+    checked = 0
+    for scan in trace.scans:
+        for value in scan.inside:
+            if value.repeats is not None:
+                above = trace.scans[scan.parent].inside[value.repeats]
+                np.testing.assert_array_equal(value.values, above.values[::-1])
+                assert value.operation == above.operation
+                checked += 1
+    assert checked or name in ("square", "fibonacci", "gap", "coupled", "extra", "newton",
+                               "walk", "undefined", "delay", "rnn")  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "order"), [*EVERY, ("square", 3), ("coupled", 3)])
+def test_feeds_are_the_connections_of_the_graph(name, order):
+    trace = gallery.loops[name].trace(order=order)
+    pairs = matched(trace)
+    filled = {
+        v.outer_output: (i, j)
+        for i, (_, parts) in enumerate(pairs)
+        for j, v in enumerate(outer_inputs(parts))
+        if v.outer_output is not None
+    }
+
+    def connected(variable):
+        near = [v for v in ancestors([variable], blockers=set(filled)) if v in filled]
+        if not near:
+            return set()
+        pattern = io_connection_pattern(near, [variable])
+        return {filled[v] for v, (yes,) in zip(near, pattern, strict=True) if yes}
+
+    for scan, parts in pairs:
+        for i, part in enumerate(outer_inputs(parts)):
+            if part.kind is not Kind.NIT_SOT:
+                found = {(f.scan, f.variable) for f in scan.feeds if f.into == i}
+                assert found == connected(part.outer_input), (scan.name, part.name)
+    for i, output in enumerate(trace.live[0]):
+        assert {(f.scan, f.variable) for f in trace.feeds if f.into == i} == connected(output)
+
+
+@pytest.mark.parametrize(
+    ("name", "wrt", "counts"),
+    [
+        ("square", None, (1, 2, 4, 8, 16)),
+        ("rnn", None, (1, 2, 4, 8)),
+        ("coupled", "birth", (1, 2, 4)),
+        ("fibonacci", None, (1, 2, 2)),
+        ("sequence", None, (1, 2, 2)),
+        ("window", "u", (1, 2, 3)),
+    ],
+)
+def test_the_genealogy_counts_what_is_in_the_graph(name, wrt, counts):
+    loop = gallery.loops[name]
+    for order, count in enumerate(counts):
+        derivative = loop.derivative(order, wrt)
+        trace = loop.trace(order, wrt)
+        everything = scan_nodes([*derivative.values])
+        assert len(trace.scans) == count
+        assert len(everything) in (count, count - 1)  # the loop itself is traced, used or not
+        sheets = [s for s in genealogy(trace).shapes if isinstance(s, Group) and "·" in s.title]
+        assert len(sheets) == count
+        if order:
+            assert explanation(trace)[-1].endswith(f"= {count}.")
+
+
+@pytest.mark.parametrize(("name", "order"), [*EVERY, ("square", 3), ("coupled", 3)])
+def test_who_differentiates_what_is_what_the_derivative_says(name, order):
+    loop = gallery.loops[name]
+    graph = loop.build()
+    derivative = loop.derivative(order, graph=graph)
+    descents = derivative.genealogy
+    if not descents:
+        assert not np.any(loop.trace(order=order).outputs[order])
+        return
+    trace = lab.trace([derivative.value], graph.given)
+    nodes = [d.node for d in descents]
+    for scan, descent in zip(trace.scans, descents, strict=True):
+        assert scan.order == descent.order
+        assert scan.parent == (nodes.index(descent.parent) if descent.parent else None)
+        assert through(scan) == descent.through
+
+
+@pytest.mark.parametrize("name", ["square", "fibonacci", "sequence", "window", "walk", "gap"])
+def test_what_computes_a_derivative_changes_it(name):
+    """Every Scan's results are shifted a little: exactly those that matter change the value."""
+    loop = gallery.loops[name]
+    trace = loop.trace(order=2)
+    outputs, given = trace.live
+    nodes = scan_nodes([*outputs, *_loops_beside(trace)])
+    for number, output in enumerate(outputs):
+        used = computed_by(trace, number)
+        assert used <= set(range(len(nodes)))
+        for i, node in enumerate(nodes):
+            shifted = {v: v * 1.01 + 0.01 for v in node.outputs if hasattr(v.type, "dtype")}
+            if not scan_nodes([output]):
+                assert not used
+                continue
+            (other,) = clone_replace([output], replace=shifted)
+            (value,) = lab.trace([other], given).outputs
+            changed = not np.array_equal(value, trace.outputs[number])
+            assert changed == (i in used), (number, i)
+
+
+def test_why_there_are_four():
+    assert explanation(gallery.loops["square"].trace(order=2))[1] == (
+        "C′ is computed by 2 Scans (1, 2). C″ differentiates each of them "
+        "(4 from 1 and 3 from 2): 2 + 2 = 4."
+    )
+    (_, reason) = explanation(gallery.loops["fibonacci"].trace(order=2))
+    assert "no value of Scan 1 goes into it, since the step is linear" in reason
+    (_, reason) = explanation(gallery.loops["window"].trace(order=2, wrt="u"))
+    assert "C″ differentiates 2 (3 from 2), but not 1" in reason
+
+
+@pytest.mark.parametrize("name", [*gallery.loops, *LOOPS])
+@pytest.mark.parametrize("order", [0, 1, 2])
+def test_pictures_are_small_and_strict(name, order):
+    for scene in drawings(trace_of(name, order)):
+        written = scene.svg()
+        root = ElementTree.fromstring(written)
+        allowed = ("svg", "title", "desc", "g", "rect", "text", "path")
+        assert {e.tag.rpartition("}")[2] for e in root.iter()} <= set(allowed)
+        assert len(written) < 100_000
+        assert scene.dot.startswith("digraph {")
+
+
+@pytest.mark.parametrize("name", ["coupled", "rnn", "walk", "newton"])
+def test_a_trace_from_json_draws_the_same(name):
+    trace = gallery.loops[name].trace(order=2)
+    again = lab.Trace.from_json(trace.to_json())
+    assert again == trace
+    pairs = zip(drawings(again), drawings(trace), strict=True)
+    assert all(a.svg() == b.svg() and a.dot == b.dot for a, b in pairs)
+
+
+def test_the_same_input_gives_the_same_bytes():
+    code = (
+        "from lab import gallery\n"
+        "from visual.genealogy import genealogy\n"
+        "from visual.stepgraph import stepgraph\n"
+        "trace = gallery.loops['rnn'].trace(order=2)\n"
+        "for scene in (genealogy(trace), stepgraph(trace, 3)): print(scene.svg(), scene.dot)"
+    )
+    assert len(printed_with_two_seeds(code)) > 20_000
+
+
+@pytest.mark.parametrize(
+    "name",
+    [HOSTILE, 'a"]; evil [label="b', "back\\", "\\N\\G", "two\nlines", "</table>", "\x00\x1b"],
+)
+def test_hostile_names_are_labels_and_nothing_else(name):
+    from pygraphviz import AGraph
+
+    loop = lab.Loop(lambda **v: pt.tanh(v[name]), states=(lab.State(name, 0.5),), n_steps=3)
+    trace = loop.trace(order=2)
+    plain = lab.Loop(lambda x: pt.tanh(x), states=(lab.State("x", 0.5),), n_steps=3).trace(order=2)
+    for scene, twin in zip(drawings(trace), drawings(plain), strict=True):
+        ElementTree.fromstring(scene.svg())
+        assert "<script" not in scene.svg()
+        graph = AGraph(string=scene.dot)
+        assert sorted(graph.nodes()) == sorted(AGraph(string=twin.dot).nodes())
+        assert set(graph.nodes()) == {f"n{i}" for i in range(len(graph.nodes()))}
+
+
+def test_a_quoted_label_reads_back():
+    from pygraphviz import AGraph
+
+    for label in ('"', "\\", 'a\\"b', "x" * 9, "<b>", "{|}"):
+        source = f"digraph {{ n0 [label={quoted(label)}]; }}"
+        graph = AGraph(string=source)  # which must live as long as its nodes
+        assert graph.get_node("n0").attr["label"].replace("\\\\", "\\") == label
+
+
+def test_many_operations_are_cut_off_and_counted():
+    def step(x):
+        for _ in range(100):
+            x = pt.sin(x)
+        return x
+
+    trace = lab.Loop(step, states=(lab.State("x", 0.5),), n_steps=3).trace(order=1)
+    for number in (1, 2):
+        scene = stepgraph(trace, number)
+        assert "operations further from the results" in scene.text()
+        assert len(scene.svg()) < 100_000
+        nodes = StepNodes(trace, number - 1)
+        drawn = [n for n in nodes.every if n.part is Part.OPERATION]
+        assert len(drawn) == MOST_OPERATIONS
+        assert f"{nodes.operations - MOST_OPERATIONS} operations" in scene.text()
+
+
+def test_big_arrays_are_drawn_without_colours_when_there_are_many():
+    weights = np.linspace(-1, 1, 100).reshape(10, 10)
+    loop = lab.Loop(
+        lambda m, w: pt.tanh(w @ m), states=(lab.State("m", weights),),
+        parameters=(lab.Parameter("w", weights),), n_steps=2,
+    )  # fmt: skip
+    for scene in drawings(loop.trace(order=2)):
+        assert len(scene.svg()) < 100_000
+
+
+def test_the_first_derivative_of_the_first_loop_is_drawn_unless_told_otherwise():
+    trace = gallery.loops["square"].trace(order=2)
+    assert stepgraph(trace) == stepgraph(trace, 3, 0)  # the first of order 2
+    assert stepgraph(gallery.loops["square"].trace(order=0)).text().startswith("    1 · square")
+    assert stepgraph(trace, 1, 2, theme="dark").theme.name == "dark"
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"scan": 5}, r"scan = 5: the Scans of this trace are 1 · "),
+        ({"scan": -1}, "scan = -1"),
+        ({"scan": "x"}, "scan = 'x': expected a whole number"),
+        ({"step": 4}, r"step = 4: grad_of_grad_of_square makes the steps 0 to 3"),
+        ({"step": 1.5}, "step = 1.5: expected"),
+        ({"step": True}, "step = True: expected"),
+        ({"theme": "pink"}, "theme = 'pink'"),
+    ],
+)
+def test_bad_choices_are_named(options, message):
+    with pytest.raises(lab.LabError, match=message):
+        stepgraph(gallery.loops["square"].trace(order=2), **options)
+
+
+def test_without_pygraphviz_the_error_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pygraphviz", None)
+    with pytest.raises(lab.LabError, match="pip install pygraphviz"):
+        genealogy(gallery.loops["square"].trace())
+
+
+def test_a_layout_is_as_asked():
+    nodes = [Node("a", 100, 40), Node("b", 60, 20, rank="r"), Node("c", 60, 20, rank="r")]
+    edges = [Edge("a", "c"), Edge("a", "b", "words", (50, 16)), Edge("b", "c", "none", (50, 16))]
+    layout = lay_out(nodes, edges)
+    assert layout.corners["b"][1] == layout.corners["c"][1] > layout.corners["a"][1] + 40
+    assert [label is None for label in layout.labels] == [True, False, True]
+    assert all(len(curve) % 3 == 1 for curve in layout.curves)
+    for x, y in layout.corners.values():
+        assert -0.01 <= x <= layout.width
+        assert -0.01 <= y <= layout.height
+    assert graphviz.dot_source(nodes, edges).count("->") == 3
+
+
+def test_loops_that_feed_one_another():
+    x0 = pt.dscalar("x0")
+    xs = pytensor.scan(lambda x: pt.sin(x), outputs_info=[x0], n_steps=3, return_updates=False)
+    one = pt.as_tensor(np.float64(1))
+    ys = pytensor.scan(lambda x, y: x * y, sequences=[xs], outputs_info=[one], return_updates=False)
+    trace = lab.trace(lab.derivative(ys[-1], x0, 2).values, {x0: 0.5})
+    for scene in drawings(trace):
+        ElementTree.fromstring(scene.svg())
+    assert stepgraph(trace, 4).svg().count("gradient of 1 · scan_fn")
+    assert len(trace.scans) == int(explanation(trace)[-1].rpartition("= ")[2].rstrip("."))

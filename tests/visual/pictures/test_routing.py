@@ -1,0 +1,258 @@
+"""The routing picture: every number, mark and arrow against numpy, and against moved names."""
+
+import time
+
+import numpy as np
+import pytensor.tensor as pt
+import pytest
+from hypothesis import given
+from routing_cases import DRAWN, LARGE, A, V, expected
+from routing_checks import (
+    ROLES,
+    arrows_of,
+    check_arrows,
+    check_marks,
+    check_numbers,
+    drawn,
+    panels,
+    shown_in,
+)
+from structural_cases import Case, cases
+from test_all_pictures import stands_alone
+from twins import assert_twin
+
+import lab
+import visual
+from visual.scene.shapes import Box, Group, Text, walk
+from visual.scene.theme import Role
+
+EVERY = {**DRAWN, **LARGE}
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_numbers(name):
+    check_numbers(EVERY[name], drawn(EVERY[name]))
+
+
+@pytest.mark.parametrize("name", DRAWN)
+def test_small_arrays_are_shown_whole(name):
+    for panel, known in zip(panels(drawn(DRAWN[name])), expected(DRAWN[name]), strict=True):
+        assert shown_in(panel).keys() == known.keys()
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_marks(name):
+    check_marks(EVERY[name], drawn(EVERY[name]))
+
+
+def test_kinks_are_marked_where_the_choice_was_made():
+    """x meets lo at 1 and hi at 3: what x got there, and what the bounds did not get."""
+    case = Case("clamp", (np.array([0.0, 1.0, 2.0, 3.0]), np.array(1.0), np.array(3.0)))
+    marked = [
+        {name for name, (_, _, box, *_) in shown_in(panel).items() if box.role is Role.UNDEFINED}
+        for panel in panels(drawn(case))
+    ]
+    assert marked[0] == {"z[1]", "z[3]"}
+    assert marked[1] == {"dz[1]", "dz[3]"}
+    assert marked[2] == {"gz[1]", "gz[3]", "gx[1]", "gx[3]", "glo", "ghi"}
+
+
+@pytest.mark.parametrize("name", DRAWN)
+def test_arrows(name):
+    check_arrows(DRAWN[name], drawn(DRAWN[name]))
+
+
+def test_many_rows_have_one_arrow_for_each_input():
+    scene = drawn(LARGE["cat, 40 inputs"])
+    assert [len(arrows_of(panel)) for panel in panels(scene)] == [15] * 3  # five are shown
+    x = np.arange(8.0 * 4).reshape(8, 4)
+    mask = np.arange(32).reshape(8, 4) % 2 == 0
+    many = Case("where", (x, x[:, 0][:, None]), {"condition": mask})
+    assert [len(arrows_of(panel)) for panel in panels(drawn(many))] == [16] * 3
+    case = Case("cat", (x, x, x[:1], x, x), {"dim": 1})
+    with pytest.raises(lab.errors.ArgumentError):
+        drawn(case)
+    wide = Case("cat", (x[:, :1],) * 5, {"dim": 1})
+    scene = drawn(wide)
+    assert [len(arrows_of(panel)) for panel in panels(scene)] == [5] * 3
+    assert "from array to array" in scene.text()
+
+
+@given(cases())
+def test_random_calls(case):
+    """Shapes that broadcast, empty ones, three dimensions, negative axes, all dtypes."""
+    scene = drawn(case)
+    check_numbers(case, scene)
+    check_marks(case, scene)
+    if "from array to array" not in scene.text():
+        check_arrows(case, scene)
+
+
+# The checkers are shown what is wrong.
+
+
+def changed(scene, old, new):
+    """The scene with another tooltip in its cells."""
+    from dataclasses import replace
+
+    def turned(shape):
+        if not isinstance(shape, Group):
+            return shape
+        inside = tuple(map(turned, shape.shapes))
+        return replace(shape, shapes=inside, title=shape.title.replace(old, new))
+
+    found = replace(scene, shapes=tuple(map(turned, scene.shapes)))
+    assert found != scene
+    return found
+
+
+def test_the_checkers_see_what_is_wrong():
+    case = DRAWN["where, a number against a matrix"]
+    scene = drawn(case)
+    for check, old, new in (
+        (check_numbers, "gy = 110.0", "gy = 111.0"),
+        (check_numbers, "z[0,1] = 7.0", "z[0,1] = 8.0"),
+        (check_marks, "from y", "from x[0,1]"),
+        (check_marks, "goes to gx[0,0]", "goes to gx[0,1]"),
+    ):
+        check(case, scene)
+        with pytest.raises(AssertionError):
+            check(case, changed(scene, old, new))
+    other = drawn(Case("where", case.inputs, {"condition": ~case.metadata["condition"]}))
+    for check in (check_numbers, check_marks):
+        with pytest.raises(AssertionError):
+            check(case, other)
+    vectors = DRAWN["where, vectors"]
+    other = drawn(Case("where", vectors.inputs, {"condition": ~vectors.metadata["condition"]}))
+    with pytest.raises(AssertionError):
+        check_arrows(vectors, other)
+
+
+# Own tangents, folding, formats, refusals
+
+
+def test_own_tangents_and_cotangent():
+    scene = visual.routing("narrow", (V,), [5.0, -6.0], [V**2], dim=0, start=1, length=2)
+    _, tangent, cotangent = map(shown_in, panels(scene))
+    assert {name: cell[0] for name, cell in tangent.items()} == {
+        **{f"da[{i}]": v**2 for i, v in enumerate(V)},
+        "dz[0]": 4,
+        "dz[1]": 9,
+    }
+    assert [cotangent[f"ga[{i}]"][0] for i in range(4)] == [0, 5, -6, 0]
+    assert "⟨gz, dz⟩ = -34.0" in scene.text()  # 5 · 4 - 6 · 9
+    assert "⟨ga, da⟩ = -34.0" in scene.text()
+
+
+@pytest.mark.parametrize("name", LARGE)
+def test_large_arrays_are_folded_and_say_so(name):
+    case = LARGE[name]
+    scene = drawn(case)
+    assert len(scene.svg().encode()) < 60_000
+    for panel, known in zip(panels(scene), expected(case), strict=True):
+        assert len(shown_in(panel)) < min(100, len(known))
+    text = scene.text()
+    told = {
+        "narrow, 1000": ["⋮ 399 more", "⋮ 97 more", "⋮ 499 more"],
+        "where, 60 by 80": ["⋮ 58 rows", "⋯77", "gives 3,180 of z's 4,800", "sum of 3,180"],
+        "clamp, 200": ["gives 101 of z's 200", "gives 50 of z's 200", "gets 49 of gz's 200"],
+        "cat, 40 inputs": ["⋮ 35 more inputs", "⋮ 105 more"],
+        "cat, wide": ["gives 90 of z's 300", "gives 210 of z's 300"],
+    }[name]
+    assert all(words in text for words in told)
+
+
+def test_every_input_and_a_kink_are_seen_in_a_large_clamp():
+    found = shown_in(panels(drawn(LARGE["clamp, 200"]))[0])
+    assert {box.role for _, _, box, *_ in found.values()} >= {*ROLES, Role.UNDEFINED}
+
+
+def test_long_indices_are_written_in_full():
+    scene = visual.routing("narrow", (np.zeros((2000, 2000)),), dim=1, start=3, length=1990)
+    for panel in panels(scene):
+        shown = shown_in(panel)
+        assert all(name == written[0] for name, (_, _, _, written, _) in shown.items())
+        assert any("[1999,1999]" in name for name in shown)
+
+
+def test_a_million_entries():
+    x = np.arange(1e6)
+    start = time.perf_counter()
+    scene = visual.routing("clamp", (x, 10.0, 999.0))
+    assert time.perf_counter() - start < 5
+    assert len(scene.svg().encode()) < 60_000
+
+
+@pytest.mark.parametrize("name", ["where, a row", "clamp, bounds that broadcast", "cat, complex"])
+def test_svgs_stand_alone(name):
+    for theme in ("light", "dark", "print"):
+        assert stands_alone(drawn(EVERY[name], theme=theme).svg()) == []
+    assert drawn(EVERY[name]).svg() == drawn(EVERY[name]).svg()
+
+
+def test_all_formats(tmp_path):
+    scene = drawn(DRAWN["clamp, numbers"], theme="dark")
+    for suffix in (".svg", ".pdf", ".png", ".html", ".txt"):
+        assert scene.save(tmp_path / f"clamp{suffix}").stat().st_size > 500
+
+
+def test_odd_numbers_stand_out():
+    odd = np.array([np.nan, np.inf, -np.inf, -1e300])
+    scene = visual.routing("where", (odd, 0.0), condition=[True] * 4)
+    written = {t.content for t in walk(scene.shapes) if isinstance(t, Text)}
+    assert {"⚠ nan", "⚠ inf", "⚠ -inf", "-1e300"} <= written
+    assert "the transpose is the adjoint" in scene.text()
+    scene = visual.routing("where", (odd, 0.0), tangents=(odd, 0.0), condition=[True] * 4)
+    assert "⟨gz, dz⟩ = nan" in scene.text()
+    assert "adjoint" not in scene.text()
+
+
+@pytest.mark.parametrize(
+    ("call", "says"),
+    [
+        (lambda: visual.routing("flip", (A,)), "primitive = 'flip': expected where, cat, narrow"),
+        (lambda: visual.routing("<script>", (A,)), "primitive = '<script>'"),
+        (lambda: visual.routing(["where"], (A,)), "primitive = ['where']: expected where, cat"),
+        (lambda: visual.routing("cat", None, dim=0), "cat: inputs: expected a tuple or a list"),
+        (lambda: visual.routing("cat", [], dim=0), "cat: inputs = []"),
+        (lambda: visual.routing("where", (A, A)), "where: metadata = none: expected condition"),
+        (
+            lambda: visual.routing("clamp", (pt.dvector(), 0.0, 1.0)),
+            "clamp: a picture needs numbers",
+        ),
+        (
+            lambda: visual.routing("narrow", (V,), dim=0, start=pt.lscalar(), length=1),
+            "narrow: a picture needs numbers",
+        ),
+        (lambda: visual.routing("clamp", (V, 2.0, 1.0)), "clamp: lo = 2.0 and hi = 1.0"),
+        (lambda: visual.routing("clamp", (V, 0.0, 1.0), theme="pink"), "theme = 'pink'"),
+        (lambda: visual.routing("cat", [V], V[:2], dim=0), "cat: the cotangent has shape (2,)"),
+        (lambda: visual.routing("cat", [V], tangents=[], dim=0), "cat: tangents: there are 0"),
+        (lambda: visual.routing("clamp", (pt.dvector(), 0, 1)), "a PyTensor variable"),
+    ],
+)
+def test_what_cannot_be_drawn_says_why(call, says):
+    with pytest.raises(lab.errors.ArgumentError) as caught:
+        call()
+    assert says in str(caught.value)
+
+
+TWINS = {
+    "routing-where": "where, a number against a matrix",
+    "routing-cat": "cat, a negative axis",
+    "routing-narrow": "narrow, 1000",
+    "routing-clamp": "clamp, bounds that broadcast",
+}
+
+
+@pytest.mark.parametrize("twin", TWINS)
+def test_text_twins(twin):
+    assert_twin(twin, drawn(EVERY[TWINS[twin]]))
+
+
+def test_no_box_is_left_without_a_word_in_the_legend():
+    for case in EVERY.values():
+        scene = drawn(case)
+        used = {s.role for p in panels(scene) for s in walk(p.shapes) if isinstance(s, Box)}
+        told = {s.role for s in scene.shapes if isinstance(s, Box)}
+        assert used == told

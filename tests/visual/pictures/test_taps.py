@@ -1,0 +1,249 @@
+"""The taps picture against the document's table, first principles, and PyTensor's own Scans."""
+
+from itertools import chain, combinations
+from xml.etree import ElementTree
+
+import numpy as np
+import pytensor
+import pytensor.tensor as pt
+import pytest
+from derivations import cells, derivations_of
+from strange_loops import HOSTILE, LONG, LOOPS
+from twins import assert_twin
+
+import lab
+from lab import Tape
+from lab.loops import gallery
+from lab.scans.node import is_scan
+from lab.tape import Kind
+from visual.pictures.taps import conversions, reverse, taps
+from visual.scene.theme import THEMES, Role
+
+SIT = Tape((-1,), (0,))
+TAPES = {
+    "one": SIT,
+    "two": Tape((-2, -1), (0,)),
+    "gap": Tape((-3, -1), (0,)),
+    "unsorted": Tape((-1, -3), (0,)),
+    "delay": Tape((-2,), (0,)),
+    "sequence": Tape((0,), ()),
+    "window": Tape((-1, 0, 1), ()),
+    "output": Tape((), (0,)),
+    "by hand": Tape((0, 1), (1,)),
+    "unread": Tape((0,), (1,)),
+    "far": Tape((-1000, -1), (0,)),
+}
+# The table of "How Scan.L_op Works": reads, writes of a tape and of its reverse; overwritten there.
+DOCUMENT = [
+    ((-1,), (0,), {0, 1}, {1}, {1}),
+    ((-2, -1), (0,), {0, 2, 1}, {2, 1}, {1, 2}),
+    ((0, 1), (1,), {-1, 0}, {0, -1}, {-1, 0}),
+    ((-1, 0), (0, -1), {0, 1}, {1, 0}, {0, 1}),
+]
+MEANS = {
+    Role.OVERWRITTEN: (True, True),
+    Role.PRESERVED: (True, False),
+    Role.INTERMEDIATE: (False, True),
+    Role.UNNEEDED: (False, False),
+}
+
+
+def drawn(scene, name, order):
+    """What a picture shows of one line: the taps that are read, written, and passed over."""
+    reads, writes, idle = set(), set(), set()
+    for key, role, words, _, step in cells(scene):
+        called, line, tap = key.rsplit(":", 2)
+        if (called, line) != (name, f"order {order}"):
+            continue
+        assert step == order
+        assert not words or words[0] == tap.replace("-", "−")
+        read, written = MEANS[role]
+        for found, holds in ((reads, read), (writes, written), (idle, not (read or written))):
+            if holds:
+                found.add(int(tap))
+    return reads, writes, idle
+
+
+@pytest.mark.parametrize("name", ["one", "gap", "sequence", "unread"])
+def test_text_twins(name):
+    assert_twin(f"taps-{name}", taps(TAPES[name], 2 if name != "one" else 3))
+
+
+def test_text_twin_of_a_trace():
+    assert_twin("taps-trace", taps(gallery.loops["extra"].trace(), 1))
+
+
+@pytest.mark.parametrize(("reads", "writes", "back_reads", "back_writes", "over"), DOCUMENT)
+def test_the_documents_table_is_drawn(reads, writes, back_reads, back_writes, over):
+    scene = taps(Tape(reads, writes), 1)
+    assert drawn(scene, "x", 0)[:2] == (set(reads), set(writes))
+    found_reads, found_writes, _ = drawn(scene, "x", 1)
+    assert (found_reads, found_writes) == (back_reads, back_writes)
+    assert found_reads & found_writes == over
+
+
+def transposed(tape):
+    """The reverse of a tape from the Jacobian of one step, which knows nothing of rules.
+
+    A step replaces the written slots by combinations of the read ones, and leaves the others;
+    a parameter and a sink stand
+    for what else it uses and computes.  A slot of the transposed step is written if its
+    row is not that of a step that leaves it alone, and read if its value goes anywhere by a
+    written row.  Returns reads, writes, and the taps where the slot's own value is kept: added to.
+    """
+    everything = sorted({*tape.reads, *tape.writes})
+    slots = range(len(everything))
+    sink, parameter, size = len(everything), len(everything) + 1, len(everything) + 2
+    jacobian = np.eye(size)
+    for target, number in [*((everything.index(w), w) for w in tape.writes), (sink, 9)]:
+        if target != sink:
+            jacobian[target] = 0
+            jacobian[target, parameter] = 0.7
+        for read in tape.reads:
+            jacobian[target, everything.index(read)] = 0.37 + 0.1 * read + 0.03 * number
+    back = jacobian.T
+    modified = {i for i in slots if not np.array_equal(back[i], np.eye(size)[i])}
+    reads = {j for i in {*modified, parameter} for j in slots if back[i, j]}
+    kept = {i for i in modified if back[i, i] == 1}
+    cleared = {i for i in modified if not back[i].any()}
+    if tape.kind is not Kind.MIT_MOT:
+        modified -= cleared  # no step returns to the slot, so nobody writes the zero
+    if tape.kind is Kind.SEQUENCE and len(tape.reads) == 1:
+        reads, kept = set(), set()  # each slot is passed once: what is added to is zero
+    return tuple({-everything[i] for i in found} for found in (reads, modified, kept))
+
+
+def small_tapes():
+    choices = [-2, -1, 0, 1]
+    some = list(chain.from_iterable(combinations(choices, n) for n in range(1, 4)))
+    for reads in [(), *some]:
+        for writes in [(), *some]:
+            if (reads or writes) and not (reads and writes and min(writes) < min(reads)):
+                yield Tape(reads, writes)
+
+
+def test_every_small_tape_is_reversed_as_its_jacobian_is_transposed():
+    checked = 0
+    for tape in small_tapes():
+        for _ in range(3):
+            back = reverse(tape)
+            reads, writes, kept = transposed(tape)
+            assert (set(back.reads), set(back.writes)) == (reads, writes), tape
+            added = {-rule.tap for rule in conversions(tape) if "added at" in rule.words}
+            assert added == kept, tape
+            tape = back
+            checked += 1
+    assert checked > 200
+
+
+def test_the_oracle_tells_a_wrong_reverse():
+    reads, writes, kept = transposed(Tape((0, 1), (1,)))
+    assert kept == {0}  # accumulating at -1, too, was PyTensor's mistake before 3.0
+    assert (reads, writes) == ({-1, 0}, {-1, 0})
+
+
+@pytest.mark.parametrize("name", ["square", "gap", "coupled", "window", "extra", "delay"])
+def test_real_derivatives_have_the_tapes_that_the_rules_give(name):
+    for derivation in derivations_of(name, 2):
+        for made in derivation.states:
+            assert made.variable.tape == reverse(made.state.tape)
+
+
+@pytest.mark.parametrize("chosen", [(-1,), (-2, -1), (-3, -1), (-1, -3), (-2,)])
+def test_pytensors_own_scans_have_the_taps_that_are_drawn(chosen):
+    start = pt.dvector("start") if chosen != (-1,) else pt.dscalar("start")
+    xs = pytensor.scan(
+        lambda *read: pt.sin(sum(read)),
+        outputs_info=[{"initial": start, "taps": list(chosen)}],
+        n_steps=4,
+        return_updates=False,
+    )
+    scene = taps(Tape(chosen, (0,)), 2)
+    gradient, found = xs[-1], {}
+    for _ in range(2):
+        gradient = pytensor.grad(gradient.sum(), start)
+        for variable in pytensor.graph.traversal.ancestors([gradient]):
+            if is_scan(variable.owner) and variable.owner.op.info.n_mit_mot:
+                found.setdefault(variable.owner.op.name.count("grad_of"), variable.owner.op.info)
+    assert set(found) == {1, 2}
+    for order, info in found.items():
+        reads, writes, _ = drawn(scene, "x", order)
+        assert reads == set(info.mit_mot_in_slices[0])
+        assert writes == set(info.mit_mot_out_slices[0])
+
+
+@pytest.mark.parametrize("name", TAPES)
+@pytest.mark.parametrize("orders", range(6))
+def test_all_patterns_at_all_orders(name, orders):
+    scene = taps(TAPES[name], orders, name=name)
+    tape = TAPES[name]
+    for order in range(orders + 1):
+        reads, writes, idle = drawn(scene, name, order)
+        assert (reads, writes) == (set(tape.reads), set(tape.writes))
+        assert not idle & {*tape.taps}
+        tape = reverse(tape)
+    assert len(scene.svg()) < 100_000
+    assert scene.svg() == taps(TAPES[name], orders, name=name).svg()
+
+
+def test_gaps_are_empty_slots_and_long_ones_are_folded():
+    assert drawn(taps(TAPES["gap"], 1), "x", 0)[2] == {-2}
+    assert drawn(taps(TAPES["gap"], 1), "x", 1)[2] == {2}
+    folded = taps(TAPES["far"], 1)
+    assert "998" in folded.text()
+    assert folded.width < 1400
+
+
+@pytest.mark.parametrize("name", gallery.loops)
+@pytest.mark.parametrize("order", range(4))
+def test_loops_of_the_gallery(name, order):
+    trace = gallery.loops[name].trace(order=0)
+    scene = taps(trace, order)
+    ElementTree.fromstring(scene.svg())
+    words = scene.text()
+    for state in gallery.loops[name].states:
+        assert state.name in words
+    for sequence in gallery.loops[name].sequences:
+        assert sequence.name in words
+
+
+def test_a_scan_of_a_derivative_can_be_asked_for():
+    scan = gallery.loops["square"].trace(order=1).scans[1]
+    assert drawn(taps(scan, 0), "dx", 0)[:2] == ({0, 1}, {1})
+
+
+def test_a_trace_is_that_of_its_loops_only():
+    assert "dx" not in taps(gallery.loops["square"].trace(order=2), 1).text()
+
+
+def test_variables_with_the_same_taps_share_a_strip():
+    scene = taps(LOOPS["five states"].trace(order=0), 5)
+    assert "p, q, r, s, t · sit-sot" in scene.text()
+    assert len(scene.svg()) < 100_000
+
+
+@pytest.mark.parametrize("theme", THEMES)
+@pytest.mark.parametrize("name", [HOSTILE, LONG, "Ωμέγα", r"\alpha_{t}", "a\x00b"])
+def test_names_end_as_harmless_text(name, theme):
+    written = taps({name: SIT, f"{name}2": SIT, f"{name}3": TAPES["gap"]}, 2, theme).svg()
+    ElementTree.fromstring(written)
+    assert "<script" not in written
+
+
+@pytest.mark.parametrize(
+    ("wrong", "says"),
+    [
+        (lambda: taps(3), ["tapes = 3", "Tape"]),
+        (lambda: taps({}), ["tapes = {}", "Tape"]),
+        (lambda: taps({"x": (-1,)}), ["tapes", "Tape"]),
+        (lambda: taps(SIT, -1), ["orders = -1", "0 to"]),
+        (lambda: taps(SIT, True), ["orders = True", "whole number"]),
+        (lambda: taps(SIT, 1.5), ["orders = 1.5", "whole number"]),
+        (lambda: taps(SIT, theme="pink"), ["theme = 'pink'", "dark"]),
+    ],
+)
+def test_bad_input_is_told(wrong, says):
+    with pytest.raises(lab.errors.ArgumentError) as caught:
+        wrong()
+    for part in says:
+        assert part in str(caught.value)

@@ -1,0 +1,207 @@
+"""A step of a tape as routing, beside the traced gradient: by hand, by numpy, and by its checks."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from strange_loops import HOSTILE, LOOPS
+from test_all_pictures import stands_alone
+from twins import assert_twin
+
+import lab
+import visual
+from lab.loops import gallery
+from visual.scene.shapes import Group, walk
+from visual.scene.theme import Role
+
+ROWS = {
+    0: ("tape before", "read", "y, written", "tape after"),
+    1: ("gradient after", "to y", "to the tape", "+ from reading", "gradient before"),
+    2: ("tape before", "tape after"),
+}
+
+
+def rows_of(scene):
+    """(block, row) -> the values of the row by the names of the slots, and their roles."""
+    values, roles = {}, {}
+    for block in scene.shapes:
+        if isinstance(block, Group) and block.step is not None:
+            for group in block.shapes:
+                if isinstance(group, Group):
+                    row, _, rest = group.title.partition(", d" if block.step else ", ")
+                    for label in ROWS[block.step]:
+                        if group.title.startswith(f"{label}, "):
+                            row, rest = label, group.title[len(label) + 2 :]
+                    slot, told, value = rest.partition(" = ")
+                    number = float(value.split(" (before")[0]) if told else None
+                    values.setdefault((block.step, row), {})[slot.partition(":")[0]] = number
+                    roles.setdefault((block.step, row), []).append(group.shapes[0].role)
+    return values, roles
+
+
+def squares(steps=4, start=0.95):
+    x = [start]
+    for _ in range(steps):
+        x.append(x[-1] ** 2)
+    return np.array(x)
+
+
+@pytest.mark.parametrize("step", range(4))
+def test_the_gradient_of_the_square_loop_by_hand(step):
+    """dx[s+1] = 2 x dx[s] + dx[s+1], where s counts the steps backwards; then transposed."""
+    x = squares()
+    tape = np.zeros(5)
+    tape[0] = 1
+    for s in range(step):
+        tape[s + 1] = 2 * x[3 - s] * tape[s] + tape[s + 1]
+    g = np.zeros(5)
+    g[4] = 1
+    for s in range(3, step, -1):  # of the steps that follow
+        g[s] = g[s] + 2 * x[3 - s] * g[s + 1]
+    written = 2 * x[3 - step] * tape[step] + tape[step + 1]
+    after, left = tape.copy(), g.copy()
+    after[step + 1], left[step + 1] = written, 0
+    brought = np.zeros(5)
+    brought[step], brought[step + 1] = 2 * x[3 - step] * g[step + 1], g[step + 1]
+    wanted = {
+        (0, "tape before"): tape,
+        (0, "tape after"): after,
+        (1, "gradient after"): g,
+        (1, "to the tape"): left,
+        (1, "+ from reading"): brought,
+        (1, "gradient before"): left + brought,
+        (2, "tape before"): g,
+        (2, "tape after"): left + brought,
+    }
+    scene = visual.transposed(gallery.loops["square"].trace(order=2), step=step)
+    values, roles = rows_of(scene)
+    for row, numbers in wanted.items():
+        shown = values[row]
+        assert len(shown) >= 3
+        for slot, value in shown.items():
+            index = "₀₁₂₃₄".index(slot[-1])  # x₄ stands in row 0
+            np.testing.assert_allclose(value, numbers[4 - index], rtol=1e-13)
+    one = f"dC/dx{'₀₁₂₃₄'[4 - step - 1]}"
+    assert values[0, "y, written"] == {one: pytest.approx(written)}
+    assert values[1, "to y"] == {one: pytest.approx(g[step + 1])}
+    assert roles[1, "to the tape"].count(Role.OVERWRITTEN) == 1
+    assert roles[2, "tape after"].count(Role.OVERWRITTEN) == 1
+    assert roles[2, "tape after"].count(Role.PRESERVED) == 1
+    assert len([a for a in walk(scene.shapes) if type(a).__name__ == "Arrow"]) == 6
+
+
+def test_a_preserved_tap_is_a_sum():
+    """x[t] = sin(x[t-3]) + x[t-3] x[t-1]: at step 2, x[4] has another reader, step 4."""
+    trace = gallery.loops["gap"].trace(order=1, cost="sum")
+    values, _ = rows_of(visual.transposed(trace, step=2))
+    x = trace.scans[0].tapes[0].final
+    g = values[1, "gradient after"]
+    assert g["x₅"] == values[1, "to y"]["x₅"] != 0
+    brought = values[1, "+ from reading"]
+    assert brought["x₄"] == pytest.approx(x[2] * g["x₅"])
+    assert brought["x₂"] == pytest.approx((np.cos(x[2]) + x[4]) * g["x₅"])
+    assert g["x₄"] != 0
+    assert values[1, "gradient before"]["x₄"] == g["x₄"] + brought["x₄"]
+    assert values[2, "tape after"]["x₄"] == values[1, "gradient before"]["x₄"]
+    assert values[2, "tape after"]["x₅"] == g["x₅"]  # left as it is: nobody reads it again
+    assert values[0, "tape before"]["x₅"] is None  # nobody has written it yet
+
+
+@pytest.mark.parametrize("order", [1, 2])
+@pytest.mark.parametrize("name", gallery.loops)
+def test_routing_gives_what_was_traced(name, order):
+    from visual.pictures.routing.transposed_step import differentiated, transposed_step
+
+    trace = gallery.loops[name].trace(order=order)
+    for number, (tape, later, reverse) in differentiated(trace).items():
+        source = trace.scans[number]
+        for step in range(source.steps):
+            found = transposed_step(source, tape, trace.scans[later], reverse, step)
+            spent = {
+                tape.tape.row(s, tap)
+                for s in range(step, source.steps)
+                for tap in set(tape.tape.writes) - set(tape.tape.reads)
+            }
+            kept = [row for row in range(len(found.traced)) if row not in spent]
+            np.testing.assert_allclose(
+                found.traced[kept], found.gradient_before[kept], rtol=1e-13, atol=1e-300
+            )
+
+
+def test_a_trace_with_another_rule_differs():
+    """A pullback that adds at overwritten taps: what routing says and what was traced part."""
+    from visual.pictures.routing.transposed_step import differentiated, transposed_step
+
+    trace = gallery.loops["square"].trace(order=2)
+    number, (tape, later, reverse) = next(
+        (n, parts) for n, parts in differentiated(trace).items() if parts[0].tape.overwritten
+    )
+    access = next(a for a in reverse.writes if a.tap == -1)
+    wrong = replace(access, values=access.values + access.before)
+    others = tuple(wrong if a is access else a for a in reverse.writes)
+    found = transposed_step(
+        trace.scans[number], tape, trace.scans[later], replace(reverse, writes=others), 1
+    )
+    right = transposed_step(trace.scans[number], tape, trace.scans[later], reverse, 1)
+    assert np.max(np.abs(right.traced - right.gradient_before)) == 0
+    row = tape.tape.row(1, 1)
+    assert found.traced[row] == 2 * right.traced[row]
+    assert found.gradient_before[row] != right.gradient_before[row]
+
+
+def test_keys_are_those_of_the_tape_picture():
+    """A slot of the gradient's tape has the key that it has elsewhere, and its value."""
+    trace = gallery.loops["gap"].trace(order=1, cost="sum")
+    scenes = visual.tapes(trace), visual.transposed(trace, step=2)
+    tapes, mine = ({g.cell for g in groups(scene.shapes) if g.cell} for scene in scenes)
+    assert mine <= tapes
+    assert {key.split(":")[1] for key in mine} == {"x", "dx"}
+    last = [g for g in groups(scenes[1].shapes) if g.cell == "0:dx:4"][-1]
+    assert " = 4.9" in last.title
+
+
+def groups(shapes):
+    for shape in shapes:
+        if isinstance(shape, Group):
+            yield shape
+            yield from groups(shape.shapes)
+
+
+def test_refusals():
+    square = gallery.loops["square"]
+    with pytest.raises(lab.errors.GraphError, match="order = 0"):
+        visual.transposed(square.trace(order=0))
+    with pytest.raises(
+        lab.errors.ArgumentError, match="scan = 7: the Scans that are differentiated are"
+    ):
+        visual.transposed(square.trace(order=1), scan=7)
+    with pytest.raises(lab.errors.ArgumentError, match="step = 4: square makes 0 to 3"):
+        visual.transposed(square.trace(order=1), step=4)
+    with pytest.raises(lab.errors.ArgumentError, match="theme = 'pink'"):
+        visual.transposed(square.trace(order=1), theme="pink")
+
+
+def test_svgs_stand_alone_and_names_are_harmless():
+    for theme in ("light", "dark", "print"):
+        scene = visual.transposed(gallery.loops["rnn"].trace(order=1, wrt="W"), theme=theme)
+        assert stands_alone(scene.svg()) == []
+    scene = visual.transposed(LOOPS["hostile name"].trace(order=1))
+    assert stands_alone(scene.svg()) == []
+    assert HOSTILE[:8] in scene.text()
+    assert "<script" not in scene.svg()
+
+
+def test_long_loops_fold():
+    loop = gallery.loops["square"].with_steps(200)
+    scene = visual.transposed(loop.trace(order=1), step=100)
+    assert len(scene.svg()) < 25_000
+    assert "⋯97" in scene.text() or "⋯98" in scene.text()
+
+
+@pytest.mark.parametrize(
+    ("twin", "name", "order", "step"),
+    [("transposed-square", "square", 2, 1), ("transposed-gap", "gap", 1, 2)],
+)
+def test_text_twins(twin, name, order, step):
+    trace = gallery.loops[name].trace(order=order, cost="last" if order == 2 else "sum")
+    assert_twin(twin, visual.transposed(trace, step=step))

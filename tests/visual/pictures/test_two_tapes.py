@@ -1,0 +1,251 @@
+"""A loop on the eager tape beside the tapes of its Scan: the same numbers, step by step."""
+
+import math
+import re
+from functools import lru_cache
+
+import pytest
+from eager_pictures import at_step, cells, crossed_texts, touches, without_bookkeeping
+from strange_loops import HOSTILE, LONG, one
+from test_all_pictures import stands_alone
+from twins import assert_twin
+
+import visual
+from lab.eager import grad, recording, unrolled
+from lab.errors import ArgumentError, GradientError
+from lab.loops.gallery import loops
+from visual.scene.shapes import Arrow, Box, Text
+
+CASES = [
+    ("square", "x"),
+    ("sequence", "z"),
+    ("sequence", "y"),
+    ("fibonacci", "x"),
+    ("gap", "x"),
+    ("coupled", "prey"),
+    ("coupled", "birth"),
+    ("logistic", "x"),
+    ("logistic", "r"),
+    ("window", "u"),
+    ("newton", "a"),
+    ("lookup", "table"),
+    ("delay", "x"),
+    ("delay", "u"),
+]
+REFUSED = {
+    "walk": ArgumentError,
+    "gap": GradientError,
+    "extra": GradientError,
+    "rnn": GradientError,
+}
+DRAWN = [case for case in CASES if case[0] not in REFUSED]
+drawn = lru_cache(lambda name, wrt: visual.two_tapes(loops[name], wrt=wrt))
+
+
+def texts(shapes):
+    return [shape.content for shape in shapes if isinstance(shape, Text)]
+
+
+def value_of(title):
+    """The numbers at the end of a tooltip."""
+    written = title.rpartition(" = ")[2].split(" (")[0]
+    return [float(number) for number in re.findall(r"-?[\d.]+(?:e[-+]?\d+)?|nan|inf", written)]
+
+
+def middle(scene):
+    """Where the first half ends."""
+    panels = [shape for shape in scene.walk() if isinstance(shape, Box) and shape.height > 200]
+    return max(panel.x for panel in panels)
+
+
+def halves(scene):
+    """What the cells of each half show, by key."""
+    eager, scan = {}, {}
+    for key, title, box in cells(scene):
+        half = eager if box.x < middle(scene) else scan
+        assert value_of(half.setdefault(key, title)) == value_of(title)
+    return eager, scan
+
+
+def later(scan, steps):
+    """The keys of gradients by what the steps computed, and not of initial values."""
+    for key, title in scan.items():
+        found = re.match(r"d.*, slot (\d+) of ", title)
+        if found and int(found.group(1)) < steps:  # the slots of the way back begin at the end
+            yield key
+
+
+@pytest.mark.parametrize(("name", "wrt"), DRAWN)
+def test_a_quantity_has_one_key_and_one_value_on_both_sides(name, wrt):
+    eager, scan = halves(drawn(name, wrt))
+    shared = eager.keys() & scan.keys()
+    trace = loops[name].trace(wrt=wrt)
+    steps = trace.scans[0].steps
+    for key in shared:
+        assert value_of(eager[key]) == pytest.approx(value_of(scan[key]), rel=1e-12), key
+    first = loops[name].states[0]
+    assert {f"0:{first.name}:{first.reach + step}" for step in range(steps)} <= shared
+    if wrt == first.name:  # a gradient that did not arrive at a node is a zero in the slot
+        assert all(value_of(scan[key]) == [0] for key in later(scan, steps) if key not in eager)
+
+
+@pytest.mark.parametrize(("name", "wrt"), DRAWN)
+def test_every_step_of_the_loop_is_a_moment_on_both_sides(name, wrt):
+    scene = drawn(name, wrt)
+    steps = loops[name].trace(wrt=wrt).scans[0].steps
+    assert set(range(steps)) <= set(scene.moments) <= set(range(steps + 1))
+    assert scene.moments[0] == "step 0 of the loop"
+    for step in range(steps):
+        words = texts(at_step(scene, step))
+        assert f"step {step}" in words
+        assert f"backward step {steps - 1 - step}" in words
+        assert any(word.startswith("off ") for word in words)
+
+
+def test_numbers_and_order_of_the_square_loop():
+    scene = drawn("square", "x")
+    eager, scan = halves(scene)
+    assert eager.keys() == scan.keys()
+    for step in range(4):
+        shapes = at_step(scene, step)
+        found = [title for _, title, box in cells(scene) if box in shapes]
+        x = 0.95 ** (2 ** (step + 1))
+        gradient = math.prod(2 * 0.95 ** (2**later) for later in range(step + 1, 4))
+        numbers = [number for title in found for number in value_of(title)]
+        assert numbers == pytest.approx([x, gradient, x, gradient], rel=1e-14)
+        assert {f"off {['4th', '3rd', '2nd', '1st'][step]}", f"x{'₁₂₃₄'[step]}"} <= set(
+            texts(shapes)
+        )
+
+
+def arrows_of(scene, right):
+    """(from, to) of all arrows of one half, by the labels of their boxes, values and gradients."""
+    boxes = {}
+    for shape in scene.groups():
+        if shape.cell and (shape.shapes[0].x > middle(scene)) == right:
+            boxes[shape.shapes[0]] = shape.shapes[1].content.split(" ")[0]
+    found = set()
+    for arrow in scene.walk():
+        if isinstance(arrow, Arrow) and (arrow.points[0][0] > middle(scene)) == right:
+            (start,) = [n for box, n in boxes.items() if touches(arrow.points[0], box)]
+            (end,) = [n for box, n in boxes.items() if touches(arrow.points[-1], box)]
+            found.add((start, end))
+    return found
+
+
+def test_arrows_of_the_square_loop():
+    scene = drawn("square", "x")
+    for right, name in ((False, "n"), (True, "x")):
+        values = {(f"{name}{'₀₁₂₃'[i]}", f"{name}{'₁₂₃₄'[i]}") for i in range(4)}
+        back = {(f"dC/d{end}", f"dC/d{start}") for start, end in values}
+        assert arrows_of(scene, right) == values | back
+
+
+def test_arrows_of_two_taps():
+    """x[t] is made of the two before it, and gives its gradient to both."""
+    pairs = {(t - k, t) for t in range(2, 8) for k in (1, 2)}
+    digits = "₀₁₂₃₄₅₆₇"
+    values = {(f"x{digits[a]}", f"x{digits[b]}") for a, b in pairs}
+    back = {(f"dC/d{end}", f"dC/d{start}") for start, end in values}
+    assert arrows_of(drawn("fibonacci", "x"), True) == values | back
+
+
+@pytest.mark.parametrize("name", ["square", "logistic", "newton"])
+def test_memory_is_that_of_the_recording_and_of_the_arrays(name):
+    loop, words = (
+        loops[name],
+        "\n".join(texts(drawn(name, "x" if name != "newton" else "a").walk())),
+    )
+    values = [v.initial if hasattr(v, "initial") else v.value for v in loop.variables.values()]
+    wrt = 1 if name == "newton" else 0
+    memory = recording(grad(unrolled(loop), wrt), *(value[()] for value in values)).memory(0)
+    assert f"{memory.numbers:,} bytes of numbers, {memory.bookkeeping:,} of bookkeeping" in words
+    slots = {"square": (5, 5), "logistic": (7, 14), "newton": (21, 14)}[name]
+    assert f"{8 * slots[0]} bytes of numbers, and {8 * slots[1]} more for the way back" in words
+    assert ("21 slots of x (7 used)" in words) == (name == "newton")
+
+
+def test_the_eager_tape_frees_its_nodes_and_a_scan_keeps_its_slots():
+    """What is said of memory below the halves is what the engine does."""
+    alive = []
+    from lab.eager import np, primitive
+
+    probe = primitive(np.square, lambda y, x: [lambda g: alive.append(len(x0.tape)) or g * 2 * x])
+    x0 = None
+
+    def f(x):
+        nonlocal x0
+        x0 = x
+        for _ in range(4):
+            x = probe(x)
+        return x
+
+    grad(f)(0.95)
+    assert alive == [4, 3, 2, 1]
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_cannot_be_unrolled_is_refused_in_a_sentence(name):
+    with pytest.raises(REFUSED[name]):
+        visual.two_tapes(loops[name])
+
+
+def test_other_bad_arguments():
+    with pytest.raises(ArgumentError, match="wrt = 'z'"):
+        visual.two_tapes(loops["square"], wrt="z")
+    with pytest.raises(ArgumentError, match="theme"):
+        visual.two_tapes(loops["square"], "blue")
+
+
+def test_long_loops_fold_and_say_so():
+    loop = loops["logistic"].with_steps(1000)
+    scene = visual.two_tapes(loop, around=500)
+    words = texts(scene.walk())
+    hidden = [int(w.split()[1].replace(",", "")) for w in words if w.endswith("not shown")]
+    shown = {int(w.split()[1].replace(",", "")) for w in words if w.startswith("step ")}
+    assert shown == {0, 1, 2, 499, 500, 501, 997, 998, 999}
+    assert sum(hidden) + len(shown) == 1000
+    assert set(scene.moments) == shown
+    assert crossed_texts(scene) == []
+    assert len(scene.svg()) < 60_000
+
+
+def test_a_step_of_many_nodes_folds_and_says_so():
+    def step(x):
+        for _ in range(30):
+            x = x * 1.01
+        return x
+
+    from lab import Loop, State
+
+    scene = visual.two_tapes(Loop(step, states=(State("x", 1.0),), n_steps=2))
+    assert texts(scene.walk()).count("⋯ 22 more nodes") == 2
+
+
+STRANGE = {
+    "hostile": one(HOSTILE, 1.0),
+    "long": one(LONG, 0.123456789),
+    "vector": one("v", [1.0, 2.0, 3.0]),
+    "tiny": one("x", -1.234e-300),
+}
+
+
+@pytest.mark.parametrize("case", [*DRAWN, *STRANGE], ids=str)
+def test_arrows_cross_no_text_and_svgs_stand_alone(case):
+    scene = visual.two_tapes(STRANGE[case]) if case in STRANGE else drawn(*case)
+    assert crossed_texts(scene) == []
+    assert stands_alone(scene.svg()) == []
+    assert "<script" not in scene.svg()
+
+
+def test_themes_change_colours_and_nothing_else():
+    light = drawn("square", "x")
+    for theme in ("dark", "print"):
+        other = visual.two_tapes(loops["square"], theme)
+        assert other.text() == light.text()
+        assert other.svg() != light.svg()
+
+
+@pytest.mark.parametrize(("name", "wrt"), [("square", "x"), ("window", "u")])
+def test_twins(name, wrt):
+    assert_twin(f"two-tapes-{name}", without_bookkeeping(drawn(name, wrt)))

@@ -1,0 +1,158 @@
+"""The unrolled graph of several loops, nonlinear costs, high orders and chance zeros."""
+
+import numpy as np
+import pytensor
+import pytensor.tensor as pt
+import pytest
+
+import lab
+import visual
+from lab.errors import ArgumentError
+from lab.loops import gallery
+from visual.pictures.unrolled.graph import unrolling
+from visual.scene.theme import Role
+
+x0 = pt.dscalar("x0")
+
+
+def scan(step, start, steps, **options):
+    if steps is not None:
+        options["n_steps"] = steps
+    return pytensor.scan(step, outputs_info=[start], return_updates=False, **options)
+
+
+def traced(cost, order=1, at=0.5):
+    return lab.trace(lab.derivative(cost, x0, order).values, {x0: at})
+
+
+def named(graph):
+    return [(graph.nodes[a].label, graph.nodes[b].label) for a, b in graph.edges]
+
+
+@pytest.mark.parametrize("name", gallery.loops)
+@pytest.mark.parametrize("order", [1, 2, 3])
+def test_a_gradient_has_one_value(name, order):
+    """Two boxes with the name of one whole gradient hold one number; parts (∂) may differ."""
+    found = {}
+    for node in unrolling(gallery.loops[name].trace(order)).nodes:
+        if node.label.startswith("d"):
+            found.setdefault(node.label, []).append(node.value)
+    for label, values in found.items():
+        for value in values[1:]:
+            np.testing.assert_allclose(value, values[0], rtol=1e-9, err_msg=label)
+
+
+def test_gradients_of_gradients_are_named_after_what_they_differentiate():
+    labels = {node.label for node in unrolling(gallery.loops["square"].trace(3)).nodes}
+    assert "dC″/d(∂C′/∂x₃)" in labels
+    assert not any("dx" in label.replace("/dx", "").replace("d(d", "") for label in labels)
+
+
+def two_loops():
+    """v is doubled and summed; the second loop reads all values of the first."""
+    first = scan(lambda v: pt.sin(v) * 2, x0, 4)
+    return first, scan(lambda s, v: s * v + pt.cos(v), x0, None, sequences=[first])
+
+
+def test_a_loop_that_reads_another_is_joined_to_it():
+    trace = traced(two_loops()[1][-1])
+    graph = unrolling(trace)
+    first = [n for n, node in enumerate(graph.nodes) if node.place.scan == 0]
+    second = [n for n, node in enumerate(graph.nodes) if node.place.scan == 1]
+    read = [(a, b) for a, b in graph.edges if a in first and b in second]
+    # step t of the second loop reads what step t of the first has made
+    steps = [(graph.nodes[a].step, graph.nodes[b].step) for a, b in read]
+    assert sorted(steps) == [(t, t) for t in range(4)]
+    assert not any(graph.nodes[n].role is Role.SEED for n in first)
+    assert not any(graph.nodes[n].role is Role.RESULT for n in second)
+
+
+@pytest.mark.parametrize("backwards", [False, True])
+def test_gradients_of_what_is_read_arrive_where_it_was_made(backwards):
+    """What the second loop's gradient puts out for its input is the direct part in the first's."""
+    first = scan(lambda v: pt.sin(v) * 2, x0, 4)
+    read = first[::-1] if backwards else first
+    cost = scan(lambda s, v: s * v + pt.cos(v), x0, None, sequences=[read])[-1]
+    graph = unrolling(traced(cost))
+    joined = [
+        (graph.nodes[a], graph.nodes[b])
+        for a, b in graph.edges
+        if "s" in graph.nodes[a].label.split("/")[-1] or graph.nodes[a].label.startswith("∂C/∂")
+        if graph.nodes[a].place.scan != graph.nodes[b].place.scan
+    ]
+    arrived = [(a, b) for a, b in joined if b.place.scan > a.place.scan and b.step is None]
+    assert len(arrived) == 4
+    for part, whole in arrived:  # nothing else acts on the first loop's values
+        np.testing.assert_allclose(part.value, whole.value, rtol=1e-12)
+
+
+def test_a_nonlinear_cost_needs_the_last_state():
+    xs = scan(lambda v: v**2, x0, 3)
+    linear = {n.label: n.faded for n in unrolling(traced(xs[-1])).nodes}
+    square = {n.label: n.faded for n in unrolling(traced((xs**2).sum())).nodes}
+    last = max(label for label in linear if not label.startswith(("d", "∂")))
+    assert linear[last]
+    assert not square[last]
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "values"),
+    [
+        ("square", {}, {"x": 0.0}),
+        ("square", {"cost": "sum"}, {"x": 0.0}),
+        ("logistic", {"wrt": "r"}, {"x": 0.5}),
+        ("sequence", {"wrt": "y"}, {"y": [1.0, 0.0, 1.0, 1.0]}),
+    ],
+)
+def test_zeros_by_chance_change_no_edge(name, options, values):
+    loop = gallery.loops[name]
+    usual = unrolling(loop.trace(2, **options))
+    chance = unrolling(loop.trace(2, at=values, **options))
+    assert named(chance) == named(usual)
+    assert [n.faded for n in chance.nodes] == [n.faded for n in usual.nodes]
+
+
+def test_underflow_changes_no_edge():
+    loop = gallery.loops["square"].with_steps(12)
+    assert named(unrolling(loop.trace(2, at={"x": 1e-30}))) == named(unrolling(loop.trace(2)))
+
+
+def test_pictures_of_a_derivative_choose_no_derivative():
+    found = gallery.loops["square"].derivative(2)
+    with pytest.raises(ArgumentError, match="order"):
+        visual.draw(found, "unrolled", given={}, order=1)
+
+
+def perturbed(loop, order, name, index, change=1e-6):
+    """The last derivative if one value of the loop's state is moved in the middle of the run."""
+
+    def step(**values):
+        made = loop.step(**{k: v for k, v in values.items() if k not in ("bump", "here")})
+        return made + pt.switch(pt.eq(values["here"], index - 1), values["bump"], 0.0)
+
+    steps = loop.steps
+    moved = lab.Loop(
+        step,
+        states=loop.states,
+        sequences=(*loop.sequences, lab.Sequence("here", np.arange(steps))),
+        parameters=(*loop.parameters, lab.Parameter("bump", change)),
+        n_steps=steps,
+    )
+    return moved.trace(order, at={"bump": change}).outputs[-1]
+
+
+@pytest.mark.parametrize(("name", "order"), [("square", 1), ("square", 2), ("logistic", 1)])
+def test_faded_states_change_nothing(name, order):
+    """A state is washed out if, and only if, moving it does not move the derivative."""
+    loop = gallery.loops[name]
+    state = loop.states[0].name
+    nodes = {n.label: n for n in unrolling(loop.trace(order)).nodes}
+    still = perturbed(loop, order, state, 1, 0.0)
+    for index in range(1, loop.steps + 1):
+        node = next(
+            n
+            for n in nodes.values()
+            if n.variable == state and n.index == index and n.place.scan == 0
+        )
+        moves = abs(perturbed(loop, order, state, index) - still) > 0
+        assert moves != node.faded, node.label

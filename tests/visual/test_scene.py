@@ -1,0 +1,301 @@
+"""Pictures as values: text twins that a person can read, strict XML, contrast, size, honesty."""
+
+from xml.etree import ElementTree
+
+import numpy as np
+import pytensor
+import pytensor.tensor as pt
+import pytest
+from strange_loops import HOSTILE, LOOPS, strange_trace
+from twins import assert_twin, printed_with_two_seeds
+
+import lab
+import visual
+from lab.equations.spelling import number_text
+from lab.loops import gallery
+from visual.scene.shapes import Arrow, Box, Group, Scene, Text, shortened, text_width
+from visual.scene.theme import THEMES, Role, contrast
+
+SVG = "{http://www.w3.org/2000/svg}"
+TWINS = {
+    "square-1": ("square", "tapes", {"order": 1}),
+    "square-2": ("square", "tapes", {"order": 2}),
+    "fibonacci-1": ("fibonacci", "tapes", {"order": 1}),
+    "extra-w": ("extra", "tapes", {"order": 1, "wrt": "w", "of": "cube", "cost": "sum"}),
+    "window-u": ("window", "tapes", {"order": 1, "wrt": "u"}),
+    "buffer-gap": ("gap", "tapes", {"order": 1, "buffer": True}),
+    "contributions-square": ("square", "tapes", {"order": 1, "cost": "sum", "contributions": True}),
+    "step-square": ("square", "tapes", {"order": 2, "step": 1}),
+    "unrolled-square-2": ("square", "unrolled", {"order": 2}),
+    "unrolled-extra-w": (
+        "extra",
+        "unrolled",
+        {"order": 1, "wrt": "w", "of": "cube", "cost": "sum"},
+    ),
+    "rolled-gap": ("gap", "rolled", {"step": 2}),
+    "rolled-coupled": ("coupled", "rolled", {"scan": 2}),
+    "ssa-square-2": ("square", "ssa", {"order": 2}),
+}
+
+
+@pytest.mark.parametrize("name", TWINS)
+def test_text_twins(name):
+    loop, picture, options = TWINS[name]
+    assert_twin(name, visual.draw(gallery.loops[loop], picture, **options))
+
+
+def test_hostile_names_end_as_harmless_text():
+    written = visual.tapes(strange_trace("hostile name", 2)).svg()
+    assert "<script" not in written
+    root = ElementTree.fromstring(written)
+    assert any(HOSTILE in (e.text or "") for e in root.iter(f"{SVG}title"))
+
+
+def test_the_same_input_gives_the_same_bytes():
+    code = (
+        "import visual; from lab import gallery\n"
+        "print(visual.draw(gallery.loops['rnn'], order=2).svg())"
+    )
+    assert len(printed_with_two_seeds(code)) > 10_000
+
+
+def test_an_order_that_is_left_to_chance_is_seen():
+    with pytest.raises(AssertionError):
+        printed_with_two_seeds("print(set('abcdefgh'))")
+
+
+def test_a_trace_from_json_draws_the_same():
+    trace = gallery.loops["coupled"].trace(order=2)
+    again = lab.Trace.from_json(trace.to_json())
+    assert visual.tapes(again).svg() == visual.tapes(trace).svg()
+
+
+@pytest.mark.parametrize("name", THEMES)
+def test_every_text_has_contrast(name):
+    theme = THEMES[name]
+    for role, look in theme.looks.items():
+        assert contrast(look.text, look.fill) >= 4.5, role
+    for colour in (theme.text, theme.muted, theme.arrow):
+        assert contrast(colour, theme.background) >= 4.5
+
+
+def test_contrast_is_measured_as_wcag_does():
+    assert contrast("#000000", "#ffffff") == pytest.approx(21)
+    assert contrast("#777777", "#ffffff") == pytest.approx(4.48, abs=0.01)  # known to fail 4.5
+
+
+def test_roles_differ_by_more_than_colour():
+    for theme in THEMES.values():
+        marked = [Role.PRESERVED, Role.OVERWRITTEN, Role.WAITING, Role.SPENT]
+        assert len({theme.looks[role].line for role in marked}) == 4
+
+
+def cells(trace, theme="light"):
+    """(cell, moment, role) of every cell of a picture, in drawing order."""
+
+    def walk(shapes, step=None):
+        for shape in shapes:
+            if isinstance(shape, Group):
+                inside = shape.step if shape.step is not None else step
+                if shape.cell:
+                    yield shape, inside, next(s for s in shape.shapes if isinstance(s, Box)).role
+                else:
+                    yield from walk(shape.shapes, inside)
+
+    return list(walk(visual.tapes(trace, theme).shapes))
+
+
+def expected_values(trace, key, moment, role):
+    """What a cell may show, from the reads and writes of the trace."""
+    _, name, place = key.split(":")
+    steps_before = 0
+    for scan in trace.scans:
+        step = None if moment is None else moment - steps_before
+        steps_before += scan.steps
+        for tape in (*scan.tapes, *scan.outputs):
+            if tape.name != name:
+                continue
+            if place.startswith("r"):
+                row = int(place[1:])
+            elif tape.axis is not None and int(place) in tape.axis.index:
+                row = tape.axis.index.tolist().index(int(place))
+            else:
+                continue
+            if scan.parent is None or role is Role.READ or not tape.tape.reads:
+                yield tape.final[row]
+            elif step is None:
+                yield from (tape.initial[row], tape.final[row])
+            elif 0 <= step < scan.steps:
+                yield tape.contents(step)[row]
+        for sequence in scan.sequences:
+            if name in (sequence.name, sequence.axis.variable) and place.isdigit():
+                yield from sequence.values[sequence.axis.index == int(place)]
+        yield from (p.value for p in scan.parameters if p.name == name)
+
+
+@pytest.mark.parametrize("name", gallery.loops)
+@pytest.mark.parametrize("order", [1, 2])
+def test_every_number_in_a_picture_is_the_traces_own(name, order):
+    """All cells: forward values, seeds, what is read, overwritten, spent, and the results."""
+    trace = gallery.loops[name].trace(order=order)
+    checked = 0
+    for group, step, role in cells(trace):
+        values = list(expected_values(trace, group.cell, step, role))
+        assert values, group.cell
+        drawn = [s.content for s in group.shapes if isinstance(s, Text)]
+        if values[0].ndim == 0:
+            shown = group.title.split(" = ", 1)[1].split(" (before")[0]
+            assert shown in {repr(v.item()) for v in values}, group.title
+            assert {number_text(v) for v in values} & set(drawn), group.title
+        else:
+            norms = {number_text(np.linalg.norm(v)) for v in values}
+            assert any(n in text for n in norms for text in drawn), group.title
+        checked += 1
+    assert checked > 20
+
+
+def test_a_wrong_number_in_a_picture_would_be_noticed():
+    trace = gallery.loops["square"].trace(order=1)
+    key, moment, role = "0:dx:3", 4, Role.OVERWRITTEN  # the first step after the loop's four
+    assert [float(v) for v in expected_values(trace, key, moment, role)] == [2 * 0.6634204312890625]
+
+
+def chained():
+    """A loop that reads what another loop has computed."""
+    x0 = pt.dscalar("x0")
+    xs = pytensor.scan(lambda x: pt.sin(x), outputs_info=[x0], n_steps=3, return_updates=False)
+    one = pt.as_tensor(np.float64(1))
+    ys = pytensor.scan(lambda x, y: x * y, sequences=[xs], outputs_info=[one], return_updates=False)
+    return lab.trace(lab.derivative(ys[-1], x0, 2).values, {x0: 0.5})
+
+
+@pytest.mark.parametrize("name", [*gallery.loops, "chained"])
+def test_what_a_step_reads_is_called_as_where_it_was_made(name):
+    """The quantity in every reading stands, with the same number, in another cell as well."""
+    trace = chained() if name == "chained" else gallery.loops[name].trace(order=2)
+    made = {(g.cell, g.title.split(" = ")[1]) for g, _, role in cells(trace) if role != Role.READ}
+    numbers = dict(made)
+    for group, _, role in cells(trace):
+        if role is Role.READ and group.cell in numbers:
+            assert (group.cell, group.title.split(" = ")[1]) in made, group.cell
+        elif role is Role.READ:  # the gradient of an output, which is handed over as it is
+            assert group.cell.split(":")[1].startswith("d"), group.cell
+
+
+def test_what_was_overwritten_is_shown():
+    trace = gallery.loops["square"].trace(order=1, cost=[1.0, 2.0, 3.0, 4.0])
+    struck = [
+        s.content
+        for group, step, role in cells(trace)
+        if role is Role.OVERWRITTEN
+        for s in group.shapes
+        if isinstance(s, Text) and s.struck
+    ]
+    assert struck == ["3", "2", "1", "0"]
+
+
+def test_roles_of_the_first_derivative():
+    trace = gallery.loops["square"].trace(order=1)
+    roles = [role for _, step, role in cells(trace) if step == 4 + 1]  # after the loop
+    wanted = [Role.READ, Role.OVERWRITTEN, Role.PRESERVED]
+    assert [roles.count(role) for role in wanted] == [1, 1, 1]
+    assert roles.count(Role.WAITING) == 2
+    assert roles.count(Role.SPENT) == 1
+    everything = {role for _, _, role in cells(trace)}
+    assert {Role.INPUT, Role.SEED, Role.RESULT, Role.INTERMEDIATE} <= everything
+
+
+def test_the_legend_names_every_role_that_occurs():
+    scene = visual.tapes(gallery.loops["extra"].trace(order=1))
+    words = {s.content for s in scene.walk() if isinstance(s, Text)}
+    for role in {s.role for s in scene.walk() if isinstance(s, Box)}:
+        assert role.value in words
+
+
+def test_values_that_are_not_needed_are_washed_out():
+    """Of three interleaved loops, the last value belongs to one."""
+    trace = gallery.loops["delay"].trace(order=1)
+    unneeded = {
+        g.cell for g, _, role in cells(trace) if role is Role.UNNEEDED and g.cell[:4] == "0:x:"
+    }
+    assert unneeded == {f"0:x:{i}" for i in (0, 2, 3, 5, 6)}
+
+
+def test_memory_that_nobody_wrote_has_no_number():
+    buffer = pt.set_subtensor(pt.empty((5,))[:1], pt.dvector("start"))
+    from lab.scans.node import LoopVariable, ScanParts, build_scan
+    from lab.tape import Kind, Tape
+
+    a = pt.dscalar("a")
+    state = LoopVariable(Kind.MIT_MOT, "b", Tape((0,), (1,)), buffer, (a,), (a * 2,))
+    node = build_scan(ScanParts("by_hand", pt.constant(np.int64(4)), (state,)))
+    start = buffer.owner.inputs[1]
+    trace = lab.trace(node.outputs[0], {start: [3.0]})
+    assert trace.scans[0].tapes[0].unwritten.tolist() == [False, True, True, True, True]
+    scene = visual.tapes(trace)
+    assert Role.UNWRITTEN in {s.role for s in scene.walk() if isinstance(s, Box)}
+    blank = [g for g, step, role in cells(trace) if role is Role.UNWRITTEN]
+    assert blank
+    assert all("not written yet" in group.title for group in blank)
+    assert "in buffer order" in scene.text()
+
+
+def test_a_long_loop_is_folded():
+    long = visual.tapes(LOOPS["a thousand steps"].with_steps(10_000).trace(order=2))
+    short = visual.tapes(LOOPS["a thousand steps"].with_steps(12).trace(order=2))
+    assert len(long.svg()) <= 2 * len(short.svg())
+    assert "9,994 steps are not shown" in long.text()
+
+
+def test_around_a_step_the_fold_opens():
+    trace = LOOPS["a thousand steps"].with_steps(100).trace(order=1)
+    assert "step 50" not in visual.tapes(trace).text()
+    assert "step 50" in visual.tapes(trace, around=50).text()
+
+
+def test_what_folding_hides_is_not_lost():
+    """The tape after the fold holds what the hidden steps wrote."""
+    loop = gallery.loops["square"].with_values({"x": 0.9999}).with_steps(40)
+    trace = loop.trace(order=1, cost="sum")
+    tape = trace.scans[1].tapes[0]
+    shown = [g.title for g, step, _ in cells(trace) if step == 40 + 38]  # after the loop
+    contents = tape.contents(38)
+    for row in (38, 39, 40):
+        assert any(t.split(" (before")[0].endswith(repr(float(contents[row]))) for t in shown)
+
+
+@pytest.mark.parametrize(
+    ("value", "written"),
+    [
+        (0.0, "0"),
+        (-0.0, "0"),
+        (1.0, "1"),
+        (0.66342, "0.6634"),
+        (float("nan"), "⚠ nan"),
+        (float("-inf"), "⚠ -inf"),
+        (1e-300, "1e-300"),
+        (-1.23456e300, "-1.235e300"),
+        (np.int64(123456), "123456"),
+        (np.int64(12345678901), "1.235e10"),
+        (True, "True"),
+        (1.5e-7, "1.5e-7"),
+    ],
+)
+def test_numbers_have_four_significant_digits(value, written):
+    assert number_text(value) == written
+
+
+def test_texts_are_shortened_to_their_room():
+    assert shortened("short", 100, 12) == "short"
+    cut = shortened("a very long name indeed", 60, 12)
+    assert cut.endswith("…")
+    assert text_width(cut, 12) <= 60
+
+
+def test_jupyter_gets_a_picture_and_text():
+    scene = visual.tapes(gallery.loops["square"].trace())
+    bundle = scene._repr_mimebundle_()
+    assert bundle["image/svg+xml"].startswith("<svg")
+    assert "step 0" in bundle["text/plain"]
+    assert isinstance(scene, Scene)
+    assert any(isinstance(s, Arrow) for s in scene.walk())

@@ -1,0 +1,181 @@
+"""Breaking a rule on the workbench: what is shown, told, kept, and computed anew."""
+
+import pytest
+from test_workbench import ask, control, own, rebuilt, sine
+
+import lab
+import visual
+from lab.errors import ArgumentError
+from lab.loops import gallery
+from lab.reports.breaking.breakage import Effect, Truth
+from visual.workbench.rule import told
+from visual.workbench.workbench import Workbench
+
+SQUARE = gallery.loops["square"].with_steps(5)
+HISTORICAL = "accumulate-overwritten"
+
+
+@pytest.fixture
+def quick(monkeypatch):
+    """As few orders as are asked for."""
+    monkeypatch.setattr("visual.workbench.rule.LEAST", 1)
+
+
+def shown(loop, rule, order=1, theme="light", **chosen):
+    return visual.breaking(lab.break_rule(loop, rule, order, **chosen), theme).svg()
+
+
+def test_a_broken_rule_is_shown_at_once_with_what_is_wrong():
+    bench = Workbench(SQUARE)
+    assert control(bench, "rule")["value"] == "true"
+    assert control(bench, "rule")["about"] == ""
+    assert ask(bench, ["rule"], HISTORICAL) == ""
+    assert bench.svg == shown(SQUARE, HISTORICAL, 3)
+    assert "20171.5" in bench.svg
+    about = control(bench, "rule")["about"]
+    assert "Of the orders 1 to 3, the first wrong one is 3: 20171.5 instead of 6723.84." in about
+    assert bench.form["view"] == "broken rule"
+    assert bench.breakage.visible == 3
+    assert ask(bench, ["rule"], "true") == ""
+    assert bench.breakage is None
+    assert bench.svg == visual.draw(SQUARE, "unrolled").svg()
+
+
+def test_every_rule_can_be_chosen_by_its_title(quick):
+    bench = Workbench()
+    options = dict(control(bench, "rule")["options"])
+    assert options.pop("true") == "the true one"
+    assert options == {name: rule.title for name, rule in lab.BROKEN.items()}
+    for name in options:
+        assert ask(bench, ["rule"], name) == ""
+        assert bench.svg == shown(gallery.loops["square"], name)
+
+
+CHANGES = [
+    (["taps", "x"], [-2, -1], {"taps": {"x": (-2, -1)}}),
+    (["steps"], "6", {"steps": 6}),
+    (["cost"], "sum", {"cost": "sum"}),
+    (["at", "x", 0], "0.8", {"at": {"x": 0.8}}),
+    (["order"], "2", {"order": 2}),
+    (["order"], "0", {}),
+    (["theme"], "dark", {"theme": "dark"}),
+]
+
+
+@pytest.mark.parametrize(("key", "value", "chosen"), CHANGES, ids=str)
+def test_changing_something_else_keeps_the_rule(quick, key, value, chosen):
+    bench, chosen = Workbench(rule=HISTORICAL), dict(chosen)
+    assert ask(bench, key, value) == ""
+    assert bench.state.rule == HISTORICAL
+    loop = gallery.loops["square"].with_taps(chosen.pop("taps", {}))
+    loop = loop.with_steps(chosen.pop("steps", loop.n_steps))
+    assert bench.svg == shown(loop, HISTORICAL, **chosen)
+
+
+def test_another_loop_keeps_the_rule(quick):
+    bench = Workbench(rule="swapped-taps")
+    assert ask(bench, ["loop"], "gap") == ""
+    assert bench.svg == shown(gallery.loops["gap"], "swapped-taps")
+
+
+def test_a_tab_leads_there_and_back(quick):
+    bench, square = Workbench(view="tapes"), gallery.loops["square"]
+    assert [view["name"] for view in bench.form["views"]][-1] == "broken rule"
+    assert ask(bench, ["view"], "broken rule") == ""
+    first = next(iter(lab.BROKEN))
+    assert (bench.state.rule, bench.state.view, bench.svg) == (first, "tapes", shown(square, first))
+    assert ask(bench, ["rule"], "never-accumulate") == ""
+    assert ask(bench, ["view"], "broken rule") == ""
+    assert bench.state.rule == "never-accumulate"
+    assert ask(bench, ["view"], "tapes") == ""
+    assert (bench.state.rule, bench.form["view"]) == (None, "tapes")
+    assert bench.svg == visual.draw(square, "tapes").svg()
+
+
+def test_options_of_a_view_wait_while_a_rule_is_broken(quick):
+    bench = Workbench(view="tapes", options={"buffer": True})
+    assert control(bench, "options", "buffer")["value"] is True
+    bench.set(rule="swapped-taps")
+    assert not [c for c in bench.form["controls"] if c["group"] == "options"]
+    bench.set(rule=None)
+    assert bench.svg == visual.draw(gallery.loops["square"], "tapes", buffer=True).svg()
+
+
+@pytest.mark.parametrize("choices", [{"rule": "swapped-taps"}, {"view": "tapes", "order": 2}])
+def test_it_is_set_from_python_copied_and_saved(quick, choices):
+    bench = Workbench(gallery.loops["gap"], **choices)
+    bench.set(rule="swapped-taps")
+    again = rebuilt(bench)
+    assert (again.state, again.svg, again.python) == (bench.state, bench.svg, bench.python)
+    assert "rule='swapped-taps'" in bench.python
+    sent = []
+    bench.send = lambda content, buffers: sent.append((content["file"], buffers))
+    bench.receive({"save": "svg"})
+    ((name, (content,)),) = sent
+    assert name == f"gap-swapped-taps-{bench.state.order}.svg"
+    assert content.decode() == bench.svg
+
+
+@pytest.mark.parametrize("wrong", ["none", 3, ""])
+def test_what_is_no_rule(wrong):
+    bench = Workbench()
+    before = bench.state
+    with pytest.raises(ArgumentError, match="expected accumulate-overwritten"):
+        bench.set(rule=wrong)
+    assert "expected accumulate-overwritten" in ask(bench, ["rule"], wrong)
+    assert bench.form["problem"]["key"] == ["rule"]
+    assert bench.state == before
+
+
+def test_the_truth_is_computed_once(quick, monkeypatch):
+    computed, differences = [], Truth.differences
+    monkeypatch.setattr(Truth, "differences", property(lambda self: counted(self)))
+
+    def counted(self):
+        computed.append(self)
+        return differences.__get__(self)
+
+    bench = Workbench(own(), wrt="w")
+    for rule in (*lab.BROKEN, HISTORICAL, "swapped-taps"):
+        assert ask(bench, ["rule"], rule) == ""
+    assert len(set(map(id, computed))) == 1
+    assert len(computed) == len(lab.BROKEN)  # and every broken rule, too
+    assert ask(bench, ["order"], "0") == ""
+    assert len(computed) == len(lab.BROKEN)  # order 1 is compared in any case
+    assert ask(bench, ["cost"], "sum") == ""
+    assert len(set(map(id, computed))) == 2
+
+
+def test_a_graph_of_ones_own_can_be_broken(quick):
+    cost, x0 = sine()
+    bench = Workbench(cost, x0, {x0: 0.5})
+    assert ask(bench, ["rule"], HISTORICAL) == ""
+    truth = Truth(lab.derivative(cost, x0, 1), {x0: 0.5})
+    assert bench.svg == visual.breaking(truth.broken_by(HISTORICAL)).svg()
+    assert ask(bench, ["at", "x0", 0], "0.7") == ""
+    truth = Truth(lab.derivative(cost, x0, 1), {x0: 0.7})
+    assert bench.svg == visual.breaking(truth.broken_by(HISTORICAL)).svg()
+    assert rebuilt(bench, cost=cost, x0=x0, wrt=x0).svg == bench.svg
+
+
+TOLD = [
+    ("fibonacci", "unreversed-sequences", {}, None, "All orders 1 to 2 are right all the same."),
+    ("square", "shortened-buffer", {}, Effect.WRONG, "the first wrong one is 1: "),
+    ("gap", "swapped-taps", {}, Effect.WRONG, "the first wrong one is 1."),
+]
+
+
+@pytest.mark.parametrize(("loop", "rule", "chosen", "effect", "words"), TOLD, ids=str)
+def test_what_is_told_is_what_was_found(loop, rule, chosen, effect, words):
+    breakage = lab.break_rule(gallery.loops[loop], rule, 2, **chosen)
+    assert words in told(breakage)
+    assert told(breakage).startswith(lab.BROKEN[rule].change)
+    if effect is not None:
+        assert breakage.rows[breakage.visible - 1].effect is effect
+
+
+def test_a_refusal_is_told():
+    from test_breaking import CUT, SQUARE
+
+    breakage = lab.break_rule(SQUARE, CUT, 2)
+    assert f"the first refused one is {breakage.visible}." in told(breakage)

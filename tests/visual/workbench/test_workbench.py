@@ -1,0 +1,340 @@
+"""The workbench without a browser: states, pictures, messages, and the cell that rebuilds it."""
+
+import json
+
+import numpy as np
+import pytensor
+import pytensor.tensor as pt
+import pytest
+
+import lab
+import visual
+from lab.errors import ArgumentError
+from lab.loops import gallery
+from visual.workbench.workbench import Workbench
+
+
+def ask(bench, key, value, number=1):
+    """What the browser would send, and what it is told."""
+    bench.receive(json.loads(json.dumps({"number": number, "key": key, "value": value})))
+    json.dumps(bench.form, allow_nan=False)
+    assert bench.form["answered"] == number
+    return bench.form["problem"]["text"]
+
+
+def control(bench, *key):
+    return next(c for c in bench.form["controls"] if c["key"] == list(key))
+
+
+def rebuilt(bench, **names):
+    """The workbench that the copied cell opens."""
+    held = dict(names)
+    exec(bench.python, held)
+    return held["bench"]
+
+
+def own():
+    return lab.Loop(
+        lambda x, u, w: w * x + u,
+        states=(lab.State("x", 1.0),),
+        sequences=(lab.Sequence("u", [0.1, 0.2, 0.3]),),
+        parameters=(lab.Parameter("w", 0.9),),
+    )
+
+
+def sine():
+    x0 = pt.dscalar("x0")
+    xs = pytensor.scan(lambda x: pt.sin(x), outputs_info=[x0], n_steps=5, return_updates=False)
+    return xs[-1], x0
+
+
+ASKED = [
+    ("square", ["order"], "2", {"order": 2}),
+    ("square", ["taps", "x"], [-2, -1], {"taps": {"x": (-2, -1)}}),
+    ("square", ["taps", "x"], [-3], {"taps": {"x": (-3,)}}),
+    ("square", ["steps"], "6", {"steps": 6}),
+    ("square", ["cost"], "sum", {"cost": "sum"}),
+    ("square", ["at", "x", 0], "0.8", {"at": {"x": 0.8}}),
+    ("square", ["truncate"], "2", {"truncate": 2}),
+    ("square", ["theme"], "dark", {"theme": "dark"}),
+    ("coupled", ["wrt"], "birth", {"wrt": "birth"}),
+    ("coupled", ["of"], "hunters", {"of": "hunters"}),
+    ("window", ["taps", "u"], [-2, 0, 1], {"taps": {"u": (-2, 0, 1)}}),
+    ("lookup", ["at", "k", 0], "1", {"at": {"k": [1, 0, 1, 1]}}),
+    ("rnn", ["at", "h", 2], "0.7", {"at": {"h": [0.1, -0.2, 0.7]}}),
+]
+
+
+@pytest.mark.parametrize("view", ["unrolled", "tapes"])
+@pytest.mark.parametrize(("loop", "key", "value", "chosen"), ASKED, ids=str)
+def test_a_change_draws_what_draw_draws(loop, key, value, chosen, view):
+    bench = Workbench(gallery.loops[loop], view=view)
+    assert ask(bench, key, value) == ""
+    theme, limit = chosen.get("theme", "light"), chosen.get("truncate", -1)
+    others = {n: v for n, v in chosen.items() if n not in ("theme", "truncate")}
+    if loop == "lookup":
+        others = {"at": {"k": np.array([1, 0, 1, 1])}}
+    shown = gallery.loops[loop]
+    if limit != -1:
+        fields = {"n_steps": 4, "name": "square", "truncate_gradient": limit}
+        shown = lab.Loop(shown.step, shown.states, **fields)
+    assert bench.svg == visual.draw(shown, view, theme, **others).svg()
+
+
+@pytest.mark.parametrize("name", gallery.loops)
+def test_every_loop_opens_by_its_name_and_is_rebuilt(name):
+    bench = Workbench(view="tapes")
+    assert ask(bench, ["loop"], name) == ""
+    assert bench.svg == visual.draw(gallery.loops[name], "tapes").svg()
+    again = rebuilt(bench)
+    assert again.state == bench.state
+    assert again.svg == bench.svg
+
+
+BAD = [
+    ("square", ["order"], "9", "order = 9: expected a whole number, 0 to 6."),
+    ("square", ["order"], "", "order = '': expected a whole number, 0 to 6."),
+    ("square", ["order"], "1.5", "order = '1.5': expected"),
+    ("square", ["steps"], "0", "steps = 0: expected"),
+    ("square", ["taps", "x"], [], "a state needs at least one tap"),
+    ("gap", ["taps", "x"], [-3], "takes exactly 2 taps"),
+    ("sequence", ["steps"], "5", "1 more are needed"),
+    ("square", ["at", "x", 0], "much", "x = 'much': expected a number."),
+    ("lookup", ["at", "k", 0], "0.5", "expected whole numbers"),
+    ("lookup", ["wrt"], "k", "can be differentiated by"),
+    ("square", ["loop"], "circle", "loop = 'circle': the gallery has square"),
+    ("square", ["view"], "movie", "picture = 'movie': expected"),
+    ("square", ["colour"], "red", "there is no such control"),
+    ("square", ["written"], ["x.y", "x = 1"], "x.y"),
+    ("square", ["written"], ["x**2", "x = one"], "values: 'x = one'"),
+]
+
+
+@pytest.mark.parametrize(("loop", "key", "value", "told"), BAD, ids=str)
+def test_a_bad_value_is_told_beside_its_control_and_changes_nothing(loop, key, value, told):
+    bench = Workbench(gallery.loops[loop], order=2)
+    state, svg = bench.state, bench.svg
+    assert told in ask(bench, key, value)
+    assert bench.form["problem"]["key"] == key
+    assert (bench.state, bench.svg) == (state, svg)
+    assert ask(bench, ["theme"], "print") == ""
+
+
+def test_weights_begin_as_the_cost_before_them():
+    bench = Workbench()
+    assert ask(bench, ["cost"], "weights") == ""
+    assert control(bench, "weights")["value"] == "0 0 0 1"
+    assert bench.svg == visual.draw(gallery.loops["square"], "unrolled", cost=[0, 0, 0, 1]).svg()
+    assert ask(bench, ["weights"], "0 0.25 1 3") == ""
+    assert bench.state.cost == (0.0, 0.25, 1.0, 3.0)
+    assert "4" in ask(bench, ["weights"], "1 2")
+    assert bench.state.cost == (0.0, 0.25, 1.0, 3.0)
+
+
+def test_a_state_is_frozen_and_set_from_python():
+    bench = Workbench()
+    with pytest.raises(AttributeError):
+        bench.state.order = 3
+    with pytest.raises(TypeError):
+        bench.state.taps["x"] = (-2,)
+    bench.set(order=2, taps={"x": (-2, -1)}, view="tapes", step=3)
+    assert (bench.state.order, dict(bench.state.taps), bench.step) == (2, {"x": (-2, -1)}, 3)
+    assert control(bench, "taps", "x")["value"] == [-2, -1]
+    before = bench.state
+    for wrong in ({"order": -1}, {"colour": 1}, {"taps": 3}, {"step": 99}, {"loop": 3}):
+        with pytest.raises(ArgumentError, match=next(iter(wrong))):
+            bench.set(**wrong)
+    assert bench.state == before
+
+
+def test_two_workbenches_do_not_disturb_each_other():
+    one, other = Workbench(), Workbench()
+    svg = other.svg
+    one.set(order=2, at={"x": 0.5})
+    assert other.svg == svg
+    assert other.state.order == 1
+
+
+def test_chosen_values_last_for_other_taps():
+    bench = Workbench(at={"x": 0.8})
+    assert ask(bench, ["taps", "x"], [-3, -1]) == ""
+    loop = gallery.loops["square"].with_values({"x": 0.8}).with_taps({"x": (-3, -1)})
+    assert bench.svg == visual.draw(loop, "unrolled").svg()
+    assert ask(bench, ["at", "x", 1], "0.9") == ""
+    assert bench.state.at["x"] == (0.8, 0.9, 0.8)
+
+
+@pytest.mark.parametrize(
+    ("text", "values", "like"),
+    [
+        ("x**2", "x = 0.95", ({"x": 0.95}, {}, {})),
+        (
+            "x = w*x + u",
+            "x = 1; u = .1 .2, .3; w = .9",
+            ({"x": 1}, {"u": [0.1, 0.2, 0.3]}, {"w": 0.9}),
+        ),
+        ("y = sin(x1)*x2; x = y[t] + x", "x = 1 2", ({"x": [1, 2]}, {}, {})),
+    ],
+)
+def test_a_step_that_is_written(text, values, like):
+    bench = Workbench()
+    assert ask(bench, ["written"], [text, values]) == ""
+    assert bench.state.loop == "written"
+    steps = {"name": "written", **({} if like[1] else {"n_steps": 4})}
+    loop = lab.Loop.from_text(text, *like, **steps)
+    assert bench.svg == visual.draw(loop, "unrolled").svg()
+    assert rebuilt(bench).svg == bench.svg
+    assert ask(bench, ["written"], control(bench, "written")["value"]) == ""
+    assert bench.svg == visual.draw(loop, "unrolled").svg()
+
+
+def test_a_picture_has_options_of_its_own():
+    loop, bench = gallery.loops["square"], Workbench(view="tapes")
+    assert ask(bench, ["options", "buffer"], True) == ""
+    assert ask(bench, ["options", "step"], "2") == ""
+    assert bench.svg == visual.draw(loop, "tapes", buffer=True, step=2).svg()
+    assert ask(bench, ["options", "step"], "") == ""
+    assert bench.svg == visual.draw(loop, "tapes", buffer=True).svg()
+    assert ask(bench, ["view"], "stepgraph") == ""
+    assert bench.svg == visual.draw(loop, "stepgraph").svg()
+    assert "the Scans of this trace are" in ask(bench, ["options", "scan"], "7")
+    assert ask(bench, ["options", "scan"], "1") == ""
+    assert bench.svg == visual.draw(loop, "stepgraph", scan=1).svg()
+    assert "options of the picture stepgraph" in ask(bench, ["options", "buffer"], True)
+
+
+CELLS = [
+    {"view": "tapes", "options": {"buffer": True, "step": 1}},
+    {"order": 2, "taps": {"x": (-2, -1)}, "view": "tapes", "step": 5},
+    {"steps": 6, "cost": "sum", "at": {"x": 0.1 + 0.2}, "theme": "print"},
+    {"truncate": 2, "cost": [0.1, 0.2, 0.3, 1 / 3], "view": "values"},
+    {"order": 0},
+    {"at": {"x": float("nan")}},
+]
+
+
+@pytest.mark.parametrize("choices", CELLS, ids=str)
+def test_the_copied_cell_rebuilds_what_is_shown(choices):
+    bench = Workbench(**choices)
+    again = rebuilt(bench)
+    assert (again.svg, again.step) == (bench.svg, bench.step)
+    assert again.python == bench.python
+
+
+def test_the_copied_cell_undoes_what_a_loop_says_of_itself():
+    text = "x = w*x"
+    loop = lab.Loop.from_text(text, {"x": 1.0}, {}, {"w": 0.5}, n_steps=4, truncate_gradient=2)
+    bench = Workbench(loop, truncate=None)
+    assert bench.svg != Workbench(loop).svg
+    assert rebuilt(bench).svg == bench.svg
+
+
+def test_the_copied_cell_follows_the_step():
+    bench = Workbench(view="tapes")
+    bench.step = 2
+    assert "step=2" in bench.python
+    assert rebuilt(bench).step == 2
+
+
+def test_a_loop_of_ones_own_is_rebuilt_from_its_name():
+    loop = own()
+    bench = Workbench(loop, order=2, wrt="w")
+    assert bench.svg == visual.draw(loop, "unrolled", order=2, wrt="w").svg()
+    assert bench.python.count("loop") >= 1
+    assert rebuilt(bench, loop=loop).svg == bench.svg
+
+
+@pytest.mark.parametrize("made", [True, False])
+def test_a_graph_of_ones_own(made):
+    cost, x0 = sine()
+    given = {x0: 0.5}
+    subject = (lab.derivative(cost, x0, 2), given) if made else (cost, x0, given)
+    bench = (
+        Workbench(*subject, view="tapes") if made else Workbench(*subject, order=2, view="tapes")
+    )
+    expected = visual.draw(lab.derivative(cost, x0, 2), "tapes", given={x0: 0.7})
+    assert ask(bench, ["at", "x0", 0], "0.7") == ""
+    assert bench.svg == expected.svg()
+    assert rebuilt(bench, cost=cost, x0=x0, wrt=x0).svg == bench.svg
+    with pytest.raises(ArgumentError, match="taps: of a graph"):
+        bench.set(taps={"x": (-2,)})
+    assert "inputs of this graph" in ask(bench, ["wrt"], "y")
+
+
+@pytest.mark.parametrize("subject", [(3,), (None, 3), (own(), 3)])
+def test_what_is_no_subject(subject):
+    with pytest.raises(ArgumentError):
+        Workbench(*subject)
+
+
+STARTS = {"svg": b"<svg", "pdf": b"%PDF", "png": b"\x89PNG", "html": b"<!DOCTYPE html>"}
+
+
+@pytest.mark.parametrize("suffix", [*STARTS, "exe"])
+def test_a_picture_is_sent_as_a_file(suffix, monkeypatch):
+    bench, sent = Workbench(), []
+    monkeypatch.setattr(bench, "send", lambda content, buffers: sent.append((content, buffers)))
+    bench.receive({"save": suffix})
+    if suffix == "exe":
+        assert not sent
+        assert "svg, pdf, png and html" in bench.form["problem"]["text"]
+    else:
+        ((content, (file,)),) = sent
+        assert content["file"] == f"square-unrolled-1.{suffix}"
+        assert file.startswith(STARTS[suffix])
+
+
+def test_a_step_of_ones_own_that_fails_is_told():
+    bench = Workbench(lab.Loop(lambda x: -x, states=(lab.State("x", 1.0),), n_steps=3))
+    before = bench.svg
+    assert "bad operand type" in ask(bench, ["taps", "x"], [-2, -1])
+    assert bench.svg == before
+
+
+def test_a_mistake_is_answered_and_not_hidden(monkeypatch):
+    bench = Workbench()
+    monkeypatch.setattr("visual.workbench.loop.draw", lambda *_, **__: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        ask(bench, ["order"], "2")
+    assert bench.form["answered"] == 1
+    assert "ZeroDivisionError" in bench.form["problem"]["text"]
+    monkeypatch.undo()
+    assert ask(bench, ["order"], "2", 2) == ""
+
+
+def test_what_cannot_be_shown_leaves_no_widget():
+    from ipywidgets.widgets.widget import _instances
+
+    held = set(_instances)
+    with pytest.raises(ArgumentError):
+        Workbench(taps={"x": ()})
+    with pytest.raises(ArgumentError):
+        Workbench(step=99)
+    assert set(_instances) == held
+    Workbench()
+    assert set(_instances) > held
+
+
+class Cell:
+    """Stands in for the running cell of a notebook."""
+
+    def __init__(self, monkeypatch):
+        self.now = ("", "")
+        monkeypatch.setattr("visual.widgets.rerun._running", lambda: self.now)
+        monkeypatch.setattr("visual.widgets.rerun._runs", {})
+
+
+@pytest.mark.parametrize("make", [Workbench, lambda: visual.Stepper(visual.draw(own()))])
+def test_a_cell_that_runs_again_closes_what_it_made(make, monkeypatch):
+    cell, closed = Cell(monkeypatch), []
+    monkeypatch.setattr("anywidget.AnyWidget.close", lambda self: closed.append(self))
+    outside = make()
+    cell.now = ("a", "1")
+    first, second = make(), make()
+    cell.now = ("b", "2")
+    other = make()
+    assert closed == []
+    cell.now = ("a", "3")
+    third = make()
+    assert closed == [first, second]
+    assert {outside, other, third}.isdisjoint(closed)

@@ -1,0 +1,33 @@
+"""What `visual` exports, and where it stands."""
+
+from .atlas.atlas import Atlas as Atlas
+from .drawing.draw import draw as draw
+from .drawing.export import export as export
+from .drawing.figures import figure as figure
+from .exercises.exercise import Exercise as Exercise
+from .exercises.exercise import Exercises as Exercises
+from .exercises.exercise import Question as Question
+from .pictures.breaking import breaking as breaking
+from .pictures.canonical import canonical as canonical
+from .pictures.comparing import comparing as comparing
+from .pictures.compiled import compiled as compiled
+from .pictures.connections import connections as connections
+from .pictures.dot_product import dot_product as dot_product
+from .pictures.eager.eager import eager as eager
+from .pictures.eager.two_tapes import two_tapes as two_tapes
+from .pictures.equations import equations as equations
+from .pictures.genealogy import genealogy as genealogy
+from .pictures.phases import phases as phases
+from .pictures.rolled import rolled as rolled
+from .pictures.routing.routing import routing as routing
+from .pictures.routing.transposed import transposed as transposed
+from .pictures.ssa import ssa as ssa
+from .pictures.stepgraph.stepgraph import stepgraph as stepgraph
+from .pictures.tapes.tapes import tapes as tapes
+from .pictures.taps import taps as taps
+from .pictures.unrolled.unrolled import unrolled as unrolled
+from .pictures.values.plot import Plot as Plot
+from .pictures.values.plot import values as values
+from .scene.shapes import Scene as Scene
+from .widgets.stepper import Stepper as Stepper
+from .workbench.workbench import Workbench as Workbench

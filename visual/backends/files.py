@@ -1,0 +1,130 @@
+"""Pictures as files: the suffix names the format, and a file appears whole or not at all."""
+
+import math
+import os
+from numbers import Real
+from pathlib import Path
+from typing import Protocol
+
+from lab.errors import ArgumentError, listing
+from visual.scene.theme import Theme
+
+SUFFIXES = (".svg", ".pdf", ".png", ".html", ".txt", ".dot")
+MOST_PIXELS, LONGEST_SIDE = 100_000_000, 65_000  # beyond, memory and matplotlib give out
+SMALLEST_SCALE = 0.05  # beneath, no letter is left
+
+
+class Picture(Protocol):
+    """What can be saved: a scene or a plot."""
+
+    @property
+    def width(self) -> float:
+        """In CSS pixels."""
+
+    @property
+    def height(self) -> float:
+        """In CSS pixels."""
+
+    @property
+    def title(self) -> str:
+        """What the picture shows, in a line."""
+
+    @property
+    def description(self) -> str:
+        """The same for those who cannot see it."""
+
+    @property
+    def theme(self) -> Theme:
+        """The colours."""
+
+    @property
+    def dot(self) -> str:
+        """The graph in Graphviz's language; empty if there is none."""
+
+    def svg(self) -> str:
+        """As an SVG document that stands alone."""
+
+    def text(self) -> str:
+        """As plain text."""
+
+    def pdf(self) -> bytes:
+        """As a PDF document of one page."""
+
+    def png(self, scale: float = 1.0) -> bytes:
+        """As a PNG image."""
+
+
+def save(picture: Picture, path: str | os.PathLike[str], scale: float = 1.0) -> Path:
+    """Write `picture` to `path` in the format that the suffix names; see `Scene.save`."""
+    path = as_path(path)
+    check_path(path)
+    suffix = path.suffix.lower()
+    check_scale(scale, *((picture.width, picture.height) if suffix == ".png" else ()))
+    return write_whole(path, _content(picture, suffix, scale, path))
+
+
+def _content(picture: Picture, suffix: str, scale: float, path: Path) -> str | bytes:
+    if suffix == ".pdf":
+        return picture.pdf()
+    if suffix == ".png":
+        return picture.png(scale)
+    if suffix == ".html":
+        from visual.backends.page import to_page
+
+        return to_page(picture)
+    if suffix == ".dot":
+        if not picture.dot:
+            others = listing(s for s in SUFFIXES if s != ".dot")
+            raise ArgumentError(
+                f"path = {str(path)!r}: this picture can be {others}; .dot exists only for "
+                "pictures laid out by Graphviz, the step graph and the genealogy."
+            )
+        return picture.dot
+    return picture.svg() if suffix == ".svg" else picture.text()
+
+
+def as_path(path: str | os.PathLike[str]) -> Path:
+    """`path` as a Path; ArgumentError if it is none."""
+    if not isinstance(path, str | os.PathLike):
+        raise ArgumentError(f"path = {path!r}: expected the name of a file, such as 'tape.svg'.")
+    return Path(path)
+
+
+def check_path(path: Path) -> None:
+    """Raise ArgumentError unless a picture can be written to `path`."""
+    if path.suffix.lower() not in SUFFIXES:
+        raise ArgumentError(
+            f"path = {str(path)!r}: the suffix tells the format and can be {listing(SUFFIXES)}."
+        )
+    if not path.parent.is_dir():
+        raise ArgumentError(f"path = {str(path)!r}: there is no folder {str(path.parent)!r}.")
+
+
+def check_scale(scale: float, width: float = 1.0, height: float = 1.0) -> None:
+    """Raise ArgumentError unless an image of `width` by `height` can be drawn at `scale`."""
+    if not isinstance(scale, Real) or isinstance(scale, bool) or not math.isfinite(scale):
+        raise ArgumentError(f"scale = {scale!r}: expected a number, such as 2 for twice the size.")
+    if scale < SMALLEST_SCALE:
+        raise ArgumentError(f"scale = {scale!r}: expected a number of {SMALLEST_SCALE} or more.")
+    across, down = math.ceil(width * scale), math.ceil(height * scale)
+    if across * down > MOST_PIXELS or max(across, down) > LONGEST_SIDE:
+        side = min(LONGEST_SIDE / max(width, height), math.sqrt(MOST_PIXELS / (width * height)))
+        raise ArgumentError(
+            f"scale = {scale!r} would make {across:,} by {down:,} pixels; this picture can have a "
+            f"scale of up to {math.floor(side * 100) / 100:g}, or any size as .svg or .pdf."
+        )
+
+
+def write_whole(path: Path, content: str | bytes) -> Path:
+    """Write `content` to a file beside `path` and move it there when it is complete."""
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        try:
+            part.write_bytes(content.encode() if isinstance(content, str) else content)
+            part.replace(path)
+        finally:
+            part.unlink(missing_ok=True)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise ArgumentError(f"path = {str(path)!r} cannot be written: {reason}.") from error
+    return path

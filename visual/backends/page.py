@@ -1,0 +1,116 @@
+"""A picture as a page: one HTML file that works offline and loads nothing.
+
+The page allows itself no more than its own style, by its hash: whatever came in with a
+name that a person wrote would not run and would not be fetched.
+"""
+
+from base64 import b64encode
+from collections.abc import Sequence
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
+
+from visual.backends.files import Picture
+from visual.backends.svg import text
+from visual.scene.theme import Theme
+
+STYLE = """\
+:root{{color-scheme:{scheme}}}
+body{{margin:0 auto;padding:1rem;background:{background};color:{text}}}
+body{{font:1rem/1.5 system-ui,sans-serif}}
+h1{{font-size:1.4rem;line-height:1.25;overflow-wrap:anywhere}}
+h2{{font-size:1.2rem;margin:1.6rem 0 .4rem;overflow-wrap:anywhere}}
+h3{{font-size:1rem;margin:1.2rem 0 .3rem}}
+p,ul{{max-width:50rem}}
+.picture,pre{{overflow-x:auto}}
+.picture:focus-visible,pre:focus-visible,summary:focus-visible{{outline:3px solid {arrow}}}
+.picture svg{{display:block;max-width:none}}
+pre{{font:.8rem/1.4 'DejaVu Sans Mono',Menlo,Consolas,monospace}}
+summary{{cursor:pointer}}
+@media print{{
+body{{padding:0;background:#fff;color:#000}}
+.picture{{overflow:visible;print-color-adjust:exact;-webkit-print-color-adjust:exact}}
+.picture svg{{max-width:100%;height:auto}}
+details{{display:none}}
+}}
+"""
+
+
+def to_page(*pictures: Picture, words: str = "") -> str:
+    """The page of a picture, or of several that are linked: they show the same moment.
+
+    It has the title, the description, the picture, and its text twin.  Pictures with moments
+    can be walked through.  `words` are a report that stands below the pictures.
+    """
+    first = pictures[0]
+    walked = any('data-moments="' in picture.svg()[:2000] for picture in pictures)
+    sections = "\n".join(_section(picture, number) for number, picture in enumerate(pictures))
+    root = f'<div class="scantape" data-scantape>{sections}</div>' if walked else sections
+    body = f"<h1>{text(first.title)}</h1>\n<p>{text(first.description)}</p>\n{root}\n"
+    if words:
+        body += f'<pre role="region" aria-label="In words" tabindex="0">{text(words)}</pre>\n'
+    body += "\n".join(map(_twin, pictures))
+    if not walked:
+        return document(first.title, first.theme, body)
+    return document(first.title, first.theme, body, _file("stepper.js"), _file("stepper.css"))
+
+
+def _section(picture: Picture, number: int) -> str:
+    """A picture in a frame that scrolls; what scrolls must be reachable by keyboard."""
+    name = text(picture.title) if number else "Picture"
+    return (
+        f'<div class="picture" role="region" aria-label="{name}" tabindex="0">{picture.svg()}</div>'
+    )
+
+
+def _twin(picture: Picture) -> str:
+    title = text(picture.title)
+    return (
+        f"<details><summary>As text: {title}</summary>\n"
+        f'<pre role="region" aria-label="As text: {title}" tabindex="0">{text(picture.text())}'
+        "</pre></details>"
+    )
+
+
+@cache
+def _file(name: str) -> str:
+    return (Path(__file__).parents[1] / "widgets" / name).read_text(encoding="utf-8")
+
+
+def document(
+    title: str, theme: Theme, body: str, script: str | Sequence[str] = "", more: str = ""
+) -> str:
+    """A page around `body`, which is HTML; `script` is an ES module or several, allowed by hash.
+
+    `more` is style that the page has besides the usual one.
+    """
+    style = more + STYLE.format(
+        scheme="dark" if theme.name == "dark" else "light",
+        background=theme.background,
+        text=theme.text,
+        arrow=theme.arrow,
+    )
+    scripts = [script] if isinstance(script, str) and script else [*script]
+    allowed = policy([style], scripts)
+    # The end of a script is the first </script, even inside a text of it.
+    modules = "".join(f'<script type="module">{script}</script>\n' for script in scripts)
+    return (
+        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{allowed}">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>{text(title)}</title>\n<style>{style}</style>\n</head>\n<body>\n<main>\n"
+        f"{body}\n</main>\n{modules}</body>\n</html>\n"
+    )
+
+
+def policy(styles: Sequence[str], scripts: Sequence[str] = ()) -> str:
+    """What a page with these styles and scripts, all inline, may do: nothing else."""
+    allowed = f"default-src 'none'; style-src {' '.join(map(_hash, styles))}"
+    if scripts:
+        allowed += f"; script-src {' '.join(map(_hash, scripts))}"
+    return f"{allowed}; base-uri 'none'; form-action 'none'"
+
+
+def _hash(source: str) -> str:
+    """How a content security policy names an inline style or script."""
+    return f"'sha256-{b64encode(sha256(source.encode()).digest()).decode()}'"

@@ -1,0 +1,250 @@
+"""Scenes as SVG: a document that stands alone, without styles, scripts or identifiers.
+
+Without identifiers several pictures can share a page.  The same scene gives the same
+bytes, and not many of them: what most texts have in common stands once, at the root, and
+what the texts of a group have in common stands at the group.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
+from itertools import groupby
+from math import atan2, cos, sin
+from types import MappingProxyType
+
+from visual.scene.shapes import Arrow, Box, Group, Scene, Shape, Text, walk
+from visual.scene.theme import Line, Theme, mixed
+
+SANS = "Helvetica,Arial,'DejaVu Sans',sans-serif"
+MONO = "'DejaVu Sans Mono',Menlo,Consolas,monospace"
+DASHES = {Line.DASHED: "5 3", Line.DOTTED: "1.5 3"}
+WIDTH, HEAVY = 1.3, 2.4
+NEGATIVE, POSITIVE = "#2166ac", "#d95f02"
+SHADES = 16
+HARMLESS: dict[int, str | None] = {
+    # not in XML at all
+    **dict.fromkeys(code for code in range(32) if code not in (9, 10, 13)),
+    **dict.fromkeys([*range(0xD800, 0xE000), 0xFFFE, 0xFFFF]),
+    ord("&"): "&amp;",
+    ord("<"): "&lt;",
+    ord(">"): "&gt;",
+    ord('"'): "&quot;",
+}
+Style = Mapping[str, str]
+
+
+def to_svg(scene: Scene) -> str:
+    """The SVG document of a scene."""
+    width, height = number(scene.width), number(scene.height)
+    usual = _usual([s for s in scene.walk() if isinstance(s, Text)], scene.theme)
+    head = (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" '
+        f'height="{height}" role="img" stroke-width="{WIDTH}"{_moments(scene)}{attributes(usual)}>'
+    )
+    words = f"<title>{text(scene.title)}</title><desc>{text(scene.description)}</desc>"
+    page = f'<rect width="{width}" height="{height}" fill="{scene.theme.background}"/>'
+    shapes = "".join(_shapes(scene.shapes, scene.theme, usual, None))
+    return f"{head}{words}{page}{shapes}</svg>\n"
+
+
+def _moments(scene: Scene) -> str:
+    """What the moments of a picture are called, by their numbers, as JSON in an attribute."""
+    moments = scene.moments
+    return f' data-moments="{text(json.dumps(moments, ensure_ascii=False))}"' if moments else ""
+
+
+def number(value: float) -> str:
+    """A coordinate with at most one decimal."""
+    return f"{value:.1f}".removesuffix(".0")
+
+
+def text(content: str) -> str:
+    """`content` as character data or attribute value, whatever a person has written there."""
+    return content.translate(HARMLESS)
+
+
+def attributes(style: Style, inherited: Style | None = None) -> str:
+    """The attributes of `style` that are not `inherited` already."""
+    if style is inherited:
+        return ""
+    known = inherited or {}
+    return "".join(
+        f' {name}="{value}"' for name, value in style.items() if known.get(name) != value
+    )
+
+
+def _usual(texts: list[Text], theme: Theme) -> Style:
+    """For every attribute of texts the value that most of them have."""
+    styles = Counter(tuple(_style(shape, theme).items()) for shape in texts)
+    counts: dict[str, Counter[str]] = {}
+    for style, times in styles.items():
+        for name, value in style:
+            counts.setdefault(name, Counter())[value] += times
+    return {name: found.most_common(1)[0][0] for name, found in counts.items()}
+
+
+def _style(shape: Text, theme: Theme) -> Style:
+    """The attributes of a text that groups can hand down to it."""
+    colour = theme.muted if shape.muted else theme.text
+    if shape.role is not None:
+        colour = theme.look(shape.role, shape.faded).text
+    return _styled(shape.mono, shape.size, shape.bold, shape.anchor, colour)
+
+
+@lru_cache(maxsize=256)
+def _styled(mono: bool, size: float, bold: bool, anchor: str, colour: str) -> Style:
+    return MappingProxyType(
+        {
+            "font-family": MONO if mono else SANS,
+            "font-size": number(size),
+            "font-weight": "600" if bold else "400",
+            "text-anchor": anchor,
+            "fill": colour,
+        }
+    )
+
+
+def _common(texts: Iterable[Text], theme: Theme, inherited: Style) -> Style:
+    """What is handed down to `texts`: what they all agree on, or else what is inherited."""
+    first, *others = [_style(shape, theme) for shape in texts] or [inherited]
+    if all(other is first for other in others):
+        return first
+    return {
+        name: value if all(other[name] == value for other in others) else inherited[name]
+        for name, value in first.items()
+    }
+
+
+def _shapes(
+    shapes: Iterable[Shape], theme: Theme, inherited: Style, step: int | None
+) -> Iterator[str]:
+    """All shapes; texts that follow one another share their style in a group."""
+    for plain, run in groupby(shapes, _is_plain):
+        members = list(run)
+        if plain and len(members) > 1:
+            texts = (s for s in walk(members) if isinstance(s, Text))
+            common = _common(texts, theme, inherited)
+            inside = "".join(_shape(shape, theme, common, step) for shape in members)
+            shared = attributes(common, inherited)
+            yield f"<g{shared}>{inside}</g>" if shared else inside
+        else:
+            yield from (_shape(shape, theme, inherited, step) for shape in members)
+
+
+def _is_plain(shape: Shape) -> bool:
+    """Whether a shape is a text, or a formula."""
+    return (isinstance(shape, Text) and not shape.title) or (
+        isinstance(shape, Group) and bool(shape.mentions)
+    )
+
+
+def _shape(shape: Shape, theme: Theme, inherited: Style, step: int | None) -> str:
+    if isinstance(shape, Group):
+        return _group(shape, theme, inherited, step)
+    if isinstance(shape, Box):
+        return _box(shape, theme)
+    if isinstance(shape, Text):
+        return _text(shape, theme, inherited)
+    return _arrow(shape, theme)
+
+
+def _group(group: Group, theme: Theme, inherited: Style, step: int | None) -> str:
+    marks = f' data-step="{group.step}"' if group.step not in (None, step) else ""
+    marks += f' data-cell="{text(group.cell)}"' if group.cell else ""
+    marks += f' data-mentions="{text("|".join(group.mentions))}"' if group.mentions else ""
+    common = inherited
+    if all(isinstance(shape, Box | Text) for shape in group.shapes):  # a cell
+        common = _common((s for s in walk(group.shapes) if isinstance(s, Text)), theme, inherited)
+    title = f"<title>{text(group.title)}</title>" if group.title else ""
+    step = step if group.step is None else group.step
+    patches, others = _split(group.shapes)
+    inside = "".join(_shapes(others, theme, common, step)) + _patches(patches, theme)
+    return f"<g{marks}{attributes(common, inherited)}>{title}{inside}</g>"
+
+
+def _box(box: Box, theme: Theme) -> str:
+    if box.heat is not None:
+        return _patches([box], theme)
+    look = theme.look(box.role, box.faded)
+    width = HEAVY if look.line is Line.HEAVY else WIDTH
+    outer = _rect(box, 0, look.fill, look.stroke, width, 5, DASHES.get(look.line, ""))
+    if look.line is Line.DOUBLE:
+        return outer + _rect(box, 3, "none", look.stroke, 0.9, 3)
+    return outer
+
+
+def _split(shapes: Iterable[Shape]) -> tuple[list[Box], list[Shape]]:
+    """The patches among `shapes`, which no other shape hides, and the others."""
+    patches, others = [], []
+    for shape in shapes:
+        if isinstance(shape, Box) and shape.heat is not None:
+            patches.append(shape)
+        else:
+            others.append(shape)
+    return patches, others
+
+
+def _patches(patches: Iterable[Box], theme: Theme) -> str:
+    """Rectangles of few colours, of which there are many: one path for each colour."""
+    paths: dict[str, str] = {}
+    for box in patches:
+        colour = heat_colour(box.heat or 0.0, theme)
+        across, down = number(box.width), number(box.height)
+        corner = f"M{number(box.x)} {number(box.y)}"
+        paths[colour] = f"{paths.get(colour, '')}{corner}h{across}v{down}h-{across}"
+    return "".join(f'<path d="{path}" fill="{colour}"/>' for colour, path in paths.items())
+
+
+def _rect(
+    box: Box, inset: float, fill: str, stroke: str, line: float, radius: float, dashes: str = ""
+) -> str:
+    position = (
+        f'x="{number(box.x + inset)}" y="{number(box.y + inset)}" '
+        f'width="{number(box.width - 2 * inset)}" height="{number(box.height - 2 * inset)}"'
+    )
+    round_ = f' rx="{number(radius)}"' if radius else ""
+    edge = f' stroke="{stroke}"' if stroke else ""
+    if stroke and line != WIDTH:
+        edge += f' stroke-width="{number(line)}"'
+    dashed = f' stroke-dasharray="{dashes}"' if dashes else ""
+    return f'<rect {position}{round_} fill="{fill}"{edge}{dashed}/>'
+
+
+def _text(shape: Text, theme: Theme, inherited: Style) -> str:
+    own = attributes(_style(shape, theme), inherited)
+    if shape.struck:
+        own += ' text-decoration="line-through"'
+    written = f'<text x="{number(shape.x)}" y="{number(shape.y)}"{own}>{text(shape.content)}</text>'
+    if shape.title:  # a tooltip of its own needs an element of its own
+        return f"<g><title>{text(shape.title)}</title>{written}</g>"
+    return written
+
+
+def _arrow(arrow: Arrow, theme: Theme) -> str:
+    colour = theme.arrow if arrow.accent else theme.muted if arrow.faint else theme.text
+    if arrow.faded:
+        colour = mixed(theme.text, theme.background, 0.7)
+    points = [f"{number(x)},{number(y)}" for x, y in arrow.points]
+    curve = f"M{points[0]}C{' '.join(points[1:])}" if arrow.is_curve else f"M{'L'.join(points)}"
+    line = f'<path d="{curve}" fill="none" stroke="{colour}"/>'
+    (x0, y0), (x1, y1) = arrow.points[-2:]
+    angle = atan2(y1 - y0, x1 - x0)
+    corners = [(x1, y1)] + [
+        (x1 - 8 * cos(angle + turn), y1 - 8 * sin(angle + turn)) for turn in (0.42, -0.42)
+    ]
+    head = "L".join(f"{number(x)},{number(y)}" for x, y in corners)
+    return f'{line}<path d="M{head}Z" fill="{colour}"/>'
+
+
+def heat_colour(value: float, theme: Theme) -> str:
+    """Blue for negative, the background for zero, orange for positive values of -1 to 1."""
+    if value != value:  # nan
+        return theme.muted
+    return _shade(round(max(-1.0, min(1.0, value)) * SHADES), theme.background)
+
+
+@lru_cache(maxsize=256)
+def _shade(level: int, background: str) -> str:
+    """One of 2 · SHADES + 1 colours: no eye tells more, and patches of one colour are one path."""
+    return mixed(background, POSITIVE if level > 0 else NEGATIVE, abs(level) / SHADES)

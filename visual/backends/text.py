@@ -1,0 +1,80 @@
+"""Scenes as plain text: what a person reads in a terminal, and what tests compare.
+
+Texts stand where they stand in the picture, as far as letters allow; a box marks its role
+with brackets around what is written in it.
+"""
+
+from collections.abc import Iterable
+
+from lab.errors import printable
+from visual.scene.shapes import Scene, Text
+from visual.scene.theme import Role
+
+LETTER = 6.4
+BRACKETS = {
+    Role.INPUT: "()",
+    Role.SEED: "<>",
+    Role.INTERMEDIATE: "  ",
+    Role.UNNEEDED: "``",
+    Role.WAITING: "..",
+    Role.PRESERVED: "==",
+    Role.OVERWRITTEN: "**",
+    Role.SPENT: ",,",
+    Role.UNWRITTEN: "??",
+    Role.READ: "||",
+    Role.RESULT: "[]",
+    Role.REUSED: "{}",
+    Role.AGAIN: "~~",
+    Role.BACKWARD: "//",
+    Role.UNDEFINED: "!!",
+    Role.UNTRACED: "%%",
+    Role.WRONG: "##",
+    Role.PANEL: "  ",
+    Role.FIRST: "##",
+    Role.SECOND: "++",
+    Role.THIRD: "^^",
+}
+
+
+def to_text(scene: Scene) -> str:
+    """The picture in lines of plain text."""
+    rows: list[list[Text]] = []
+    for shape in sorted((s for s in scene.walk() if isinstance(s, Text)), key=lambda s: s.y):
+        if rows and abs(rows[-1][0].y - shape.y) < 4:
+            rows[-1].append(shape)
+        else:
+            rows.append([shape])
+    return "\n".join([*(_line(row) for row in rows), _marks(scene)]) + "\n"
+
+
+def _marks(scene: Scene) -> str:
+    """What the brackets mean, for those that occur."""
+    used = {_mark(shape) for shape in scene.walk() if isinstance(shape, Text)}
+    words = [f"{BRACKETS[r][0]}{r.value.split(':')[0]}{BRACKETS[r][1]}" for r in Role if r in used]
+    return f"marks: {' '.join(words)}"
+
+
+def _line(row: Iterable[Text]) -> str:
+    line = ""
+    for shape in sorted(row, key=lambda s: s.left):
+        written = _written(shape)
+        middle = shape.x / LETTER
+        start = {"start": middle, "middle": middle - len(written) / 2, "end": middle - len(written)}
+        column = max(round(start[shape.anchor]), len(line) + 1 if line else 0)
+        line = line.ljust(column) + written
+    return line.rstrip()
+
+
+def _written(shape: Text) -> str:
+    content = printable(shape.content)
+    content = f"~{content}~" if shape.struck else content
+    role = _mark(shape)
+    if role is None:
+        return content
+    marks = BRACKETS[role]
+    return f"{marks[0]}{content}{marks[1]}"
+
+
+def _mark(shape: Text) -> Role | None:
+    """The role whose brackets a text gets."""
+    return Role.UNNEEDED if shape.faded and shape.role is not None else shape.role

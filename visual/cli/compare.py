@@ -1,0 +1,51 @@
+"""The command ``scantape compare``."""
+
+import argparse
+from dataclasses import replace
+from typing import Any
+
+from pytensor.graph.basic import Apply
+
+from lab.errors import ArgumentError
+from lab.loops.loop import Loop
+from lab.reports.compare.compare import compare
+from lab.reports.compare.comparison import Comparison
+from visual.cli.options import add_graph, made_by
+from visual.pages.comparison import save_comparison
+
+
+def add(commands: Any) -> None:
+    """Add the command to the others."""
+    parser = commands.add_parser(
+        "compare", help="our pullback of a Scan beside PyTensor's own, and a report of it"
+    )
+    add_graph(
+        parser,
+        returns="(cost, wrt), (cost, wrt, given), a Scan node or a lab.Loop",
+        out=".py is a script for a maintainer; .html, .txt or a picture",
+    )
+    parser.add_argument("--order", type=int, default=1, metavar="N", help="up to this order (1)")
+    parser.set_defaults(run=_compare)
+
+
+def _compare(options: argparse.Namespace) -> None:
+    found = compared(options.graph, options.order)
+    if options.out == "-":
+        print(found)
+    else:
+        print(save_comparison(found, options.out, options.theme))
+
+
+def compared(name: str, order: int) -> Comparison:
+    """The comparison of what a person names on the command line."""
+    made = made_by("NAME", name)
+    if isinstance(made, Loop | Apply):
+        return compare(made, order=order)
+    if not isinstance(made, tuple) or len(made) not in (2, 3):
+        raise ArgumentError(
+            f"{name}: expected (cost, wrt) or (cost, wrt, given), not {made!r:.60}."
+        )
+    cost, wrt, given = (*made, None)[:3]
+    found = compare(cost, wrt, given, order)
+    module, _, function = name.partition(":")
+    return replace(found, subject=replace(found.subject, origin=(module, function)))

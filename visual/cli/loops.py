@@ -1,0 +1,18 @@
+"""The command ``scantape loops``."""
+
+import argparse
+from typing import Any
+
+from lab.loops.gallery import loops
+
+
+def add(commands: Any) -> None:
+    """Add the command to the others."""
+    parser = commands.add_parser("loops", help="list the gallery, with the reason for each loop")
+    parser.add_argument("--names", action="store_true", help="only the names, one a line")
+    parser.set_defaults(run=_loops)
+
+
+def _loops(options: argparse.Namespace) -> None:
+    for name, loop in loops.items():
+        print(name if options.names else f"{name:12}{loop.reason}")

@@ -1,0 +1,64 @@
+"""From a loop and what a person chose to a picture, remembering what was drawn before."""
+
+from collections.abc import Mapping
+from functools import lru_cache
+from inspect import signature
+from typing import Any
+
+from pytensor.graph.basic import Variable
+
+from lab.errors import ArgumentError, listing
+from lab.gradients.derivative import Derivative
+from lab.loops.loop import Loop
+from visual.drawing.kinds import Picture, picture_named
+from visual.drawing.study import Choice, Study, choose, study
+
+REMEMBERED = 64
+CHOICES = frozenset(signature(choose).parameters)
+
+
+@lru_cache(maxsize=REMEMBERED)
+def studied(loop: Loop, choice: Choice) -> Study:
+    """The study of a loop's derivative as chosen; the last 64 are remembered."""
+    return study(loop, choice)
+
+
+@lru_cache(maxsize=REMEMBERED)
+def _drawn(
+    loop: Loop, picture: str, theme: str, choice: Choice, options: tuple[tuple[str, Any], ...]
+) -> Picture:
+    return picture_named(picture).draw(studied(loop, choice), theme, **dict(options))
+
+
+def draw(
+    subject: Loop | Derivative,
+    picture: str = "tapes",
+    theme: str = "light",
+    given: Mapping[Variable, Any] | None = None,
+    **chosen: Any,
+) -> Picture:
+    """A picture of a loop's derivative, or of a graph's; the last 64 of loops are remembered.
+
+    `picture` is equations, unrolled, rolled, tapes, ssa, taps, phases, genealogy, stepgraph,
+    values or connections.  Of a loop `taps` (by name), `steps`, `order`, `wrt`, `cost`, `of` and
+    `at` (values by name) can be chosen, with the meaning that they have in `lab.Loop.trace`.  The
+    derivative of a graph needs the values of its inputs, `given`.  All else are options of the
+    picture, as `around` for a step around which long loops shall not be folded.  Where `scan` or
+    `scans` can be chosen, they are the numbers of the pictures' headings, from 1: 2 for
+    ``2 · grad_of_square``, which is ``trace.scans[1]``.  Steps count from 0.
+
+        >>> visual.draw(gallery.loops["square"], taps={"x": (-2, -1)}, order=2)
+        >>> visual.draw(lab.derivative(cost, x0, order=2), "unrolled", given={x0: 0.5})
+    """
+    choices = {name: chosen[name] for name in chosen if name in CHOICES}
+    options = {name: chosen[name] for name in chosen if name not in CHOICES}
+    picture_named(picture).check(options)
+    if isinstance(subject, Derivative):
+        if choices:
+            raise ArgumentError(
+                f"{listing(choices)}: this is chosen when a derivative is made; of a "
+                "lab.Derivative only its picture can be."
+            )
+        return picture_named(picture).draw(study(subject, choose(), given), theme, **options)
+    plain = {n: tuple(v) if isinstance(v, list | range) else v for n, v in options.items()}
+    return _drawn(subject, picture, theme, choose(**choices), tuple(sorted(plain.items())))

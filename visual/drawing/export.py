@@ -1,0 +1,99 @@
+"""The whole set of pictures of a loop's derivative, as files in a folder with an index page."""
+
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from pytensor.graph.basic import Variable
+
+from lab.errors import ArgumentError, LabError, listing
+from lab.gradients.derivative import Derivative
+from lab.loops.loop import Loop
+from visual.backends.files import SUFFIXES, write_whole
+from visual.backends.page import document
+from visual.backends.svg import text
+from visual.drawing.draw import draw
+from visual.drawing.kinds import PICTURES, Kind, Picture
+from visual.scene.theme import theme_named
+
+FORMATS = tuple(suffix.removeprefix(".") for suffix in SUFFIXES)
+
+
+def export(
+    subject: Loop | Derivative,
+    folder: str | os.PathLike[str],
+    formats: Iterable[str] = ("svg",),
+    theme: str = "light",
+    scale: float = 1.0,
+    given: Mapping[Variable, Any] | None = None,
+    **chosen: Any,
+) -> Path:
+    """Write all pictures of a loop, or of a graph's derivative, and return the index page.
+
+    `folder` is made if it does not exist; its parent must.  `formats` are of svg, pdf, png,
+    html, txt and dot (which only pictures laid out by Graphviz have); `scale` is that of PNG.
+    `chosen` and `given` are those of `draw`.  The page shows every picture, and says of one
+    that could not be drawn why.
+    """
+    formats = tuple(dict.fromkeys([formats] if isinstance(formats, str) else formats))
+    unknown = [name for name in formats if name not in FORMATS]
+    if unknown or not formats:
+        raise ArgumentError(f"formats = {list(formats)}: expected some of {listing(FORMATS)}.")
+    theme_named(theme)
+    path = _folder(folder)
+    from tqdm import tqdm  # only an export pays for the import
+
+    drawn: dict[Kind, Picture | LabError] = {}
+    for kind in tqdm(PICTURES.values(), "export", unit="picture", leave=False, delay=1):
+        try:
+            picture = draw(subject, kind.name, theme, given, **chosen)
+        except LabError as error:
+            drawn[kind] = error
+            continue
+        drawn[kind] = picture
+        for suffix in formats:
+            if suffix != "dot" or picture.dot:
+                picture.save(path / f"{kind.name}.{suffix}", scale)
+    reasons = [found for found in drawn.values() if isinstance(found, LabError)]
+    if len(reasons) == len(drawn):  # it is not the pictures that are wrong
+        raise reasons[0]
+    return write_whole(path / "index.html", _index(drawn, formats, theme))
+
+
+def _folder(folder: str | os.PathLike[str]) -> Path:
+    path = Path(folder)
+    try:
+        path.mkdir(exist_ok=True)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise ArgumentError(f"folder = {str(path)!r} cannot be made: {reason}.") from error
+    return path
+
+
+def _index(drawn: Mapping[Kind, Picture | LabError], formats: Iterable[str], theme: str) -> str:
+    """The page: a table of contents, then picture by picture."""
+    first = next(found for found in drawn.values() if not isinstance(found, LabError))
+    title = f"Pictures of {first.title.split(',')[0]}"
+    contents = "".join(
+        f'<li><a href="#{kind.name}">{kind.name}</a>: {text(kind.about)}</li>' for kind in drawn
+    )
+    sections = "".join(_section(kind, found, formats) for kind, found in drawn.items())
+    body = f"<h1>{text(title)}</h1>\n<nav><ul>{contents}</ul></nav>\n{sections}"
+    return document(title, theme_named(theme), body)
+
+
+def _section(kind: Kind, found: Picture | LabError, formats: Iterable[str]) -> str:
+    head = f'<section id="{kind.name}"><h2>{kind.name}</h2>\n'
+    if isinstance(found, LabError):
+        return f"{head}<p>Not drawn: {text(str(found))}</p></section>\n"
+    links = ", ".join(
+        f'<a href="{kind.name}.{suffix}">{suffix}</a>'
+        for suffix in formats
+        if suffix != "dot" or found.dot
+    )
+    region = f'role="region" aria-label="Picture: {kind.name}" tabindex="0"'
+    return (
+        f"{head}<p>{text(found.description)} Files: {links}.</p>\n"
+        f'<div class="picture" {region}>{found.svg()}</div></section>\n'
+    )

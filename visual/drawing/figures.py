@@ -1,0 +1,52 @@
+"""Eight figures about one loop, squared four times, each from its loop and its cost alone.
+
+1 the forward loop; 2 its gradient below it; 3 the gradient loop as a loop that reads a
+sequence; 4 the gradients of that loop; 5 the same with the names of the first one, second
+partial derivatives; 6 the gradient loop again; 7 with one external gradient for every step,
+all but one of them zero; 8 the accumulation that gives the second derivative.
+
+One rule decides what is washed out: that from which no arrow leads to a result.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from lab.errors import ArgumentError
+from lab.loops.gallery import loops
+from visual.pictures.unrolled.unrolled import unrolled
+from visual.scene.shapes import Scene
+
+
+@dataclass(frozen=True)
+class Figure:
+    """Which loop is differentiated, how often and by what, and which of its Scans are drawn."""
+
+    loop: str
+    order: int = 1
+    wrt: str | None = None
+    scans: tuple[int, ...] = (1, 2)
+    all_direct: bool = False
+
+
+FIGURES: Mapping[int, Figure] = MappingProxyType(
+    {
+        1: Figure("square", scans=(1,)),
+        2: Figure("square"),
+        3: Figure("sequence", wrt="y", scans=(1,)),
+        4: Figure("sequence", wrt="y"),
+        5: Figure("square", order=2, scans=(2, 3)),
+        6: Figure("square"),
+        7: Figure("square", all_direct=True),
+        8: Figure("square", order=2, scans=(1, 4), all_direct=True),
+    }
+)
+
+
+def figure(number: int, theme: str = "light") -> Scene:
+    """The figure with a number from 1 to 8."""
+    if number not in FIGURES:
+        raise ArgumentError(f"figure = {number!r}: expected 1 to {len(FIGURES)}.")
+    chosen = FIGURES[number]
+    trace = loops[chosen.loop].trace(chosen.order, chosen.wrt)
+    return unrolled(trace, theme, scans=chosen.scans, all_direct=chosen.all_direct)

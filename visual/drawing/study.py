@@ -1,0 +1,137 @@
+"""What a person wants to look at: a loop or a graph, and its derivatives, built and run.
+
+All pictures are drawn from a `Study`.  It builds and runs when it is first asked, and once.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from pytensor.graph.basic import Variable
+
+from lab.errors import LabError
+from lab.gradients.derivative import Derivative, derivative
+from lab.loops.build import as_weights
+from lab.loops.loop import Loop
+from lab.loops.variables import as_value
+from lab.records import cached_property
+from lab.traces.record import trace
+from lab.traces.trace import Trace
+
+
+@dataclass(frozen=True)
+class Frozen:
+    """A number or an array of numbers that can be looked up."""
+
+    shape: tuple[int, ...]
+    dtype: str | None
+    entries: bytes
+
+    @classmethod
+    def of(cls, name: str, value: Any) -> "Frozen":
+        """The `value` of the variable `name`; of what is no array, the dtype is left open."""
+        array = as_value(value, f"value of {name}")
+        dtype = str(array.dtype) if isinstance(value, np.ndarray | np.generic) else None
+        plain = array if dtype else array.astype("float64")
+        return cls(array.shape, dtype, plain.tobytes())
+
+    @property
+    def value(self) -> Any:
+        """What was frozen: an array, or plain numbers."""
+        array = np.frombuffer(self.entries, dtype=self.dtype or "float64").reshape(self.shape)
+        return array if self.dtype else array.tolist()
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What can be chosen about a loop's derivative, in a form that can be looked up."""
+
+    taps: tuple[tuple[str, tuple[int, ...]], ...] = ()
+    steps: int | None = None
+    order: int = 1
+    wrt: str | None = None
+    cost: str | tuple[float, ...] = "last"
+    of: str | None = None
+    at: tuple[tuple[str, Frozen], ...] = ()
+
+
+def choose(
+    taps: Mapping[str, Iterable[int]] | None = None,
+    steps: int | None = None,
+    order: int = 1,
+    wrt: str | None = None,
+    cost: Any = "last",
+    of: str | None = None,
+    at: Mapping[str, Any] | None = None,
+) -> Choice:
+    """What a person says about a loop's derivative, as a `Choice`; see `lab.Loop.trace`."""
+    return Choice(
+        taps=tuple((name, tuple(chosen)) for name, chosen in (taps or {}).items()),
+        steps=steps,
+        order=order,
+        wrt=wrt,
+        cost=cost if isinstance(cost, str) else tuple(as_weights(cost).tolist()),
+        of=of,
+        at=tuple((name, Frozen.of(name, value)) for name, value in (at or {}).items()),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Study:
+    """The derivatives up to `order` of something that `differentiate` builds.
+
+    `given` has a value for every input, `also` are variables that are run as well.
+    """
+
+    differentiate: Callable[[int], Derivative]
+    order: int
+    given: Mapping[Variable, Any]
+    also: tuple[Variable, ...] = ()
+
+    @cached_property
+    def derivative(self) -> Derivative:
+        """The derivatives up to the order."""
+        return self.differentiate(self.order)
+
+    @cached_property
+    def trace(self) -> Trace:
+        """Their run."""
+        return self._run(self.derivative)
+
+    @cached_property
+    def trace_of_cost(self) -> Trace:
+        """A run that tells what the cost acts on: that of a derivative, if there is any."""
+        if self.order:
+            return self.trace
+        try:
+            return self._run(self.differentiate(1))
+        except LabError:  # there is no derivative, and nothing to tell
+            return self.trace
+
+    def _run(self, found: Derivative) -> Trace:
+        return trace(found.values, self.given, self.also, found.names)
+
+
+def study(
+    subject: Loop | Derivative, choice: Choice, given: Mapping[Variable, Any] | None = None
+) -> Study:
+    """A loop with what was chosen about it, or the derivative of a graph with its inputs."""
+    if isinstance(subject, Derivative):
+        cost, wrt = subject.values[0], subject.wrt
+        return Study(
+            lambda order: subject if order == subject.order else derivative(cost, wrt, order),
+            subject.order,
+            given or {},
+        )
+    loop = subject.with_taps(dict(choice.taps)) if choice.taps else subject
+    if choice.steps is not None:
+        loop = loop.with_steps(choice.steps)
+    loop = loop.with_values({name: frozen.value for name, frozen in choice.at})
+    graph = loop.build()
+    return Study(
+        lambda order: loop.derivative(order, choice.wrt, choice.cost, choice.of, graph),
+        choice.order,
+        graph.given,
+        tuple(graph.node.outputs[:1]),
+    )

@@ -1,0 +1,193 @@
+"""One tape at one moment: before a step, with what the step reads, or after it.
+
+Before the step no colour tells what will be read or written: that is what is asked.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from lab.traces.trace import ScanTrace, SequenceTrace, TapeTrace, Trace
+from visual.layout.canvas import (
+    CELL,
+    HEIGHT,
+    LABELS,
+    MARGIN,
+    THIN,
+    Canvas,
+    Columns,
+    explained,
+    gap_text,
+    kind_text,
+    place_columns,
+)
+from visual.layout.cells import cell, thin_cell
+from visual.layout.columns import Timeline, column_of, root_of, timeline
+from visual.layout.names import cell_key, indexed, signed, tape_label
+from visual.scene.shapes import Box, Scene
+from visual.scene.theme import Role, theme_named
+
+MOST = 12  # slots of a tape that is shown whole
+BESIDE = 2  # slots that are shown on either side of those which a step touches
+
+
+@dataclass(frozen=True, eq=False)
+class Moment:
+    """A tape of Scan number `scan` of a trace, before its step number `step`.
+
+    `marks` give roles to rows that the question speaks of; with them the ends of the tape
+    and those rows are shown, instead of the slots that the step touches.
+    """
+
+    trace: Trace
+    number: int
+    tape: TapeTrace
+    step: int
+    formula: str = ""
+    marks: tuple[tuple[int, Role], ...] = ()
+
+    @property
+    def scan(self) -> ScanTrace:
+        """The Scan that makes the step."""
+        return self.trace.scans[self.number]
+
+    @property
+    def rows(self) -> list[int]:
+        """The rows that are shown: those near the step's, or near the marked ones."""
+        size = len(self.tape.initial)
+        if self.marks and size <= MOST:
+            return list(range(size))
+        if self.marks:
+            near = {row + beside for row, _ in self.marks for beside in (-1, 0, 1)}
+            return sorted({row for row in near if 0 <= row < size})
+        touched = [self.tape.tape.row(self.step, tap) for tap in self.tape.tape.taps]
+        low, high = min(touched) - BESIDE, max(touched) + BESIDE
+        return list(range(max(0, low), min(size, high + 1)))
+
+    def key(self, row: int) -> str:
+        """The key of the cell of a row."""
+        index = int(self.tape.axis.index[row]) if self.tape.axis is not None else None
+        return cell_key(self.trace, self.number, self.tape.name, index, row)
+
+    def label(self, row: int) -> str:
+        """The name of what a row holds."""
+        return tape_label(self.trace, self.scan, self.tape, row) or self.tape.name
+
+    def readings(self) -> Iterator[tuple[SequenceTrace, str, str]]:
+        """What the step reads besides its tapes, with name and key."""
+        for sequence in self.scan.sequences:
+            index = int(sequence.axis.index[self.step])
+            yield (
+                sequence,
+                indexed(sequence.name, index),
+                cell_key(self.trace, self.number, sequence.name, index, self.step),
+            )
+
+    def is_filled(self, row: int, step: int) -> bool:
+        """Whether anybody has written into a row when `step` begins."""
+        writes = (row in access.rows[:step] for access in self.tape.writes)
+        return not self.tape.unwritten[row] or any(writes)
+
+
+def before(moment: Moment, title: str, theme: str = "light") -> Scene:
+    """The tape before the step; nothing tells what becomes of it."""
+    contents = moment.tape.contents(moment.step - 1)
+    values = {row: contents[row] for row in moment.rows}
+    roles = dict.fromkeys(moment.rows, Role.INTERMEDIATE)
+    for row in moment.rows:
+        if not moment.is_filled(row, moment.step):
+            roles[row] = Role.UNWRITTEN
+    roles |= dict(moment.marks)
+    words = "before the first step" if moment.marks else f"before step {moment.step}"
+    return _drawn(moment, title, words, roles, values, {}, theme)
+
+
+def after(moment: Moment, title: str, theme: str = "light") -> Scene:
+    """The tape after the step: what it has overwritten, and what it has left."""
+    tape, step = moment.tape.tape, moment.step
+    contents = moment.tape.contents(step)
+    read = {tape.row(step, tap) for tap in tape.reads}
+    written = {int(a.rows[step]): a.before for a in moment.tape.writes}
+    roles, olds = dict[int, Role](), dict[int, np.ndarray]()
+    for row in moment.rows:
+        earlier = written.get(row)
+        if row in written and row in read:
+            roles[row] = Role.OVERWRITTEN
+            if earlier is not None:
+                olds[row] = earlier[step]
+        elif row in read:
+            roles[row] = Role.PRESERVED
+        else:
+            filled = moment.is_filled(row, step + 1)
+            roles[row] = Role.INTERMEDIATE if filled else Role.UNWRITTEN
+    values = {row: contents[row] for row in moment.rows}
+    return _drawn(moment, title, f"after step {step}", roles, values, olds, theme)
+
+
+def _drawn(
+    moment: Moment,
+    title: str,
+    words: str,
+    roles: dict[int, Role],
+    values: dict[int, np.ndarray],
+    olds: dict[int, np.ndarray],
+    theme: str,
+) -> Scene:
+    canvas = Canvas()
+    canvas.heading(f"{moment.tape.name} {words}", [kind_text(moment.tape)])
+    time, tape = timeline(root_of(moment.trace, moment.scan)), moment.tape
+    places = {row: column_of(tape, row, time) for row in moment.rows}
+    columns = place_columns(places.values())
+    canvas.right = max(canvas.right, columns.right)
+    if not moment.marks:
+        _readings(canvas, moment, columns, time)
+    for row, column in places.items():
+        x = columns.left[column]
+        canvas.header(x, canvas.y, moment.label(row), f"pos {signed(tape.position(row))}")
+        box = Box(x, canvas.y + 34, CELL, HEIGHT, roles[row])
+        canvas.roles.append(roles[row])
+        value = None if roles[row] is Role.UNWRITTEN else values[row]
+        canvas.add(cell(box, value, moment.label(row), olds.get(row), key=moment.key(row)))
+    for x, gap in columns.gaps:
+        canvas.add(gap_text(gap, x, canvas.y + 34 + HEIGHT / 2))
+    canvas.row_label("tape", canvas.y + 34 + 27)
+    canvas.y += 34 + HEIGHT + 24
+    if moment.formula:
+        canvas.row_label("formula", canvas.y)
+        canvas.y = canvas.formula(LABELS, canvas.y, moment.formula) + 5
+    width = canvas.right + MARGIN
+    words_of = {role: role.value for role in Role if role in canvas.roles}
+    if Role.INTERMEDIATE in words_of:
+        words_of[Role.INTERMEDIATE] = "a slot of the tape"
+    shapes, bottom = explained(words_of, canvas.y, width)
+    canvas.add(*shapes)
+    found = theme_named(theme)
+    told = f"The slots of {moment.tape.name} {words}."
+    return Scene(width, bottom + 8, tuple(canvas.shapes), title, told, found)
+
+
+def _readings(canvas: Canvas, moment: Moment, columns: Columns, time: Timeline) -> None:
+    """The forward values that the step reads, each where its time is."""
+    free = max(columns.left.values(), default=LABELS)
+    used: dict[float, int] = {}
+    count = 0
+    for sequence, name, key in moment.readings():
+        index = int(sequence.axis.index[moment.step])
+        known = time.knows(sequence.axis)
+        column = time.column(sequence.axis.variable, index) if known else None
+        x = columns.left.get(column, free) if column is not None else free
+        line = used.get(x, 0)
+        used[x] = line + 1
+        count = max(count, line + 1)
+        box = Box(x, canvas.y + line * (THIN + 4), CELL, THIN, Role.READ)
+        canvas.roles.append(Role.READ)
+        canvas.add(thin_cell(box, sequence.values[moment.step], name, None, key))
+    if count:
+        canvas.row_label("read", canvas.y + 17)
+        canvas.y += count * (THIN + 4) + 8
+
+
+def with_formula(moment: Moment, formula: str) -> Moment:
+    """The same moment, with a formula beneath the tape."""
+    return replace(moment, formula=formula)

@@ -1,0 +1,167 @@
+"""Exercises as HTML: a page that works offline without Python, and what a notebook shows."""
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from visual.backends.files import Picture
+from visual.backends.page import document
+from visual.backends.svg import text
+from visual.exercises.answers import Answer
+from visual.scene.shapes import Scene
+from visual.scene.theme import THEMES
+
+if TYPE_CHECKING:
+    from visual.exercises.exercise import Asked, Exercises
+
+MODULE = Path(__file__).with_name("exercise.js")
+STYLE = """\
+.exercise{margin:0 0 1.5rem}
+.exercise h2{font-size:1.15rem;margin:0 0 .3rem}
+.exercise .question{font-weight:600;max-width:50rem;overflow-wrap:anywhere}
+.exercise .picture{overflow-x:auto}
+.exercise form{display:flex;flex-wrap:wrap;gap:.5rem;align-items:end;margin:.6rem 0}
+.exercise label{display:block;flex:1 1 18rem;max-width:34rem}
+.exercise fieldset{display:flex;flex-direction:column;gap:.2rem;flex:1 1 18rem;max-width:34rem;
+margin:0;padding:.2rem .8rem .5rem;border:1px solid;border-radius:4px}
+.exercise fieldset label{display:flex;gap:.4rem;align-items:baseline;flex:none}
+.exercise input:not([type=radio]){display:block;font:inherit;width:100%;padding:.35rem .5rem}
+.exercise input{box-sizing:border-box}
+.exercise button,.again{font:inherit;padding:.35rem .9rem}
+.exercise [role=button]{cursor:pointer}
+.exercise [role=button]:focus-visible{outline:3px solid;outline-offset:2px}
+.exercise [aria-pressed=true]>rect{stroke-width:4}
+.exercise button[aria-disabled]{opacity:.5}
+.verdict{min-height:1.5em;max-width:50rem;margin:.4rem 0;overflow-wrap:anywhere}
+.verdict[data-outcome]{border-left:.3rem double;padding-left:.7rem}
+.verdict[data-outcome=right]{border-left-style:solid}
+.score{font-weight:600}
+"""
+SCORE = (
+    '<p class="score" role="status"></p>\n'
+    '<p><button type="button" class="again">Start again</button></p>'
+)
+
+
+def to_page(exercises: Sequence["Asked"]) -> str:
+    """One page of several exercises."""
+    plural = "Exercise" if len(exercises) == 1 else f"{len(exercises)} exercises"
+    title = f"{plural}: predict, then reveal"
+    body = (
+        f"<h1>{text(title)}</h1>\n"
+        "<p>Say what will happen before you look. A right first answer scores 2 points, a right "
+        "second one 1. Cells of the tape can be chosen instead of typing a position.</p>\n"
+        f"<noscript><p>This page needs JavaScript to check answers.</p></noscript>\n"
+        f"{content(exercises)}"
+    )
+    script = inline([answer_data(exercise.task.answer) for exercise in exercises])
+    shown = exercises[0].task.shown
+    return document(title, shown.theme if shown else THEMES["light"], body, script, STYLE)
+
+
+def inline(answers: Sequence[Mapping[str, Any]]) -> str:
+    """The module as the script of a page, whose exercises have these answers, in their order."""
+    # Within a script, nothing may look like markup.
+    made = json.dumps(answers).replace("<", "\\u003c").replace(">", "\\u003e")
+    return f"{source()}\nstart(document, {made});\n"
+
+
+def content(exercises: Sequence["Asked"]) -> str:
+    """The questions, their pictures and the places for answers, and the score."""
+    count = len(exercises)
+    sections = "\n".join(
+        section(exercise, f"Question {number} of {count}" if count > 1 else "Predict")
+        for number, exercise in enumerate(exercises, 1)
+    )
+    return f"{sections}\n{SCORE}"
+
+
+def section(exercise: "Asked", heading: str, tag: str = "h2") -> str:
+    """A question, its pictures and the place for its answer.
+
+    No other question of the page has the same `heading`, an element `tag`.
+    """
+    task = exercise.task
+    return (
+        f'<section class="exercise" aria-label="{heading}">\n'
+        f'<{tag} class="number">{heading}</{tag}>\n'
+        f'<p class="question">{text(task.question)}</p>\n'
+        f"{_picture(task.shown, 'shown', f'Picture of {heading}')}"
+        f"<form>{_field(task.answer)}"
+        '<button type="submit">Check</button>'
+        '<button type="button" class="show">Show the answer</button></form>\n'
+        '<p class="verdict" role="status"></p>\n'
+        f"{_picture(task.revealed, 'revealed', f'Answer to {heading}', 'hidden')}"
+        "</section>"
+    )
+
+
+def _picture(picture: Picture | None, use: str, name: str, state: str = "") -> str:
+    if picture is None:
+        return ""
+    if isinstance(picture, Scene):
+        use += f" {picture.theme.name}"
+    return (
+        f'<div class="picture {use}" role="region" aria-label="{name}" tabindex="0" {state}>'
+        f"{picture.svg()}</div>\n"
+    )
+
+
+def _field(answer: Answer) -> str:
+    """Where the answer is typed, or chosen."""
+    if not answer.choices:
+        return (
+            f"<label>Your answer: {text(answer.expected)} "
+            '<input autocomplete="off" spellcheck="false"></label>'
+        )
+    radios = "".join(
+        f'<label><input type="radio" name="choice" value="{number}"> {text(choice)}</label>'
+        for number, choice in enumerate(answer.choices, 1)
+    )
+    return f"<fieldset><legend>Your answer</legend>{radios}</fieldset>"
+
+
+def excerpt(exercise: "Asked", call: str = "exercise.check") -> str:
+    """The question and its picture, for a notebook without widgets."""
+    task = exercise.task
+    picture = f'<div style="overflow-x: auto">{task.shown.svg()}</div>' if task.shown else ""
+    return (
+        f"<p><strong>{text(task.question)}</strong></p>{picture}"
+        f"<p>Answer with <code>{call}(…)</code>: {text(task.answer.expected)}.</p>"
+    )
+
+
+def sheet(exercises: "Exercises") -> str:
+    """The present question of a series and its score, for a notebook without widgets."""
+    asked = excerpt(exercises.current, "exercises.answer") if exercises.current else ""
+    return f"{asked}<p>{score_text(exercises)}</p>"
+
+
+def score_text(exercises: "Exercises") -> str:
+    """How far a series has come."""
+    done, count = exercises.number, len(exercises.members)
+    return f"{exercises.points} of {exercises.most} points; {done} of {count} answered."
+
+
+def answer_data(answer: Answer) -> dict[str, Any]:
+    """An answer as plain JSON, which the module compares with."""
+    return {
+        "expected": answer.expected,
+        "isSet": answer.form.is_set,
+        "right": answer.right,
+        "told": answer.told,
+        "tolerance": answer.tolerance,
+        "rule": answer.rule,
+        "working": answer.working,
+        "otherwise": answer.otherwise,
+        "incomplete": answer.incomplete,
+        "mistakes": [[mistake.value, mistake.reason] for mistake in answer.mistakes],
+        "cells": dict(answer.cells),
+        "beside": dict(answer.beside),
+    }
+
+
+def source() -> str:
+    """The module that checks answers in a page."""
+    return MODULE.read_text(encoding="utf-8")

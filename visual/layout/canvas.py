@@ -1,0 +1,253 @@
+"""Where columns stand, and the pieces that every picture of tapes is made of."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from textwrap import wrap
+
+from lab.tape import Kind
+from lab.traces.trace import ScanTrace, TapeTrace
+from visual.layout.columns import Gap, Timeline, column_of, shown_steps, with_gaps
+from visual.layout.names import signed
+from visual.scene.shapes import (
+    MONO_WIDTH,
+    Box,
+    Group,
+    Scene,
+    Shape,
+    Text,
+    shortened,
+    text_width,
+    walk,
+)
+from visual.scene.theme import Role, theme_named
+
+MARGIN, LABELS = 24, 150
+FORMULA, LONGEST_FORMULA = 12.5, 64
+CELL, BETWEEN, GAP = 92, 20, 64
+HEIGHT, THIN = 44, 24
+ARRAYS = "strips: orange is positive, blue negative, each on a scale of its own; ‖ ‖ is the norm"
+FOLDS = "⋯ and a number: so many moments of a long loop are not shown"
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The left edges of the columns that are shown; gaps stand between them."""
+
+    left: Mapping[int, float]
+    gaps: tuple[tuple[float, Gap], ...]
+    right: float
+
+    def has(self, column: int) -> bool:
+        """Whether a column is shown."""
+        return column in self.left
+
+
+def place_columns(columns: Iterable[int]) -> Columns:
+    """Columns from left to right, neighbours close together, a gap where some are left out."""
+    left: dict[int, float] = {}
+    gaps = []
+    x: float = LABELS
+    for item in with_gaps(columns):
+        if isinstance(item, Gap):
+            gaps.append((x, item))
+            x += GAP
+        else:
+            left[item] = x
+            x += CELL + BETWEEN
+    return Columns(left, tuple(gaps), x)
+
+
+def touched_columns(scan: ScanTrace, time: Timeline, around: int | None) -> set[int]:
+    """The columns of all slots that the shown steps of a loop read or write."""
+    found: set[int] = set()
+    for tape in (*scan.tapes, *scan.outputs):
+        if tape.is_total or not time.knows(tape.axis):
+            continue
+        found |= {column_of(tape, row, time) for row in touched_rows(scan, tape, around)}
+    for sequence in scan.sequences:
+        if time.knows(sequence.axis):
+            found |= {
+                time.column(sequence.axis.variable, int(sequence.axis.index[step]))
+                for step in numbers(shown_steps(scan.steps, around))
+            }
+    return found
+
+
+def touched_rows(scan: ScanTrace, tape: TapeTrace, around: int | None) -> set[int]:
+    """The rows of a tape that the shown steps read or write; all initial ones without steps."""
+    steps = numbers(shown_steps(scan.steps, around))
+    if not steps:
+        return set(range(min(len(tape.initial), 12)))
+    accesses = (*tape.reads, *tape.writes)
+    return {int(access.rows[step]) for access in accesses for step in steps}
+
+
+def numbers(items: Iterable[int | Gap]) -> list[int]:
+    """The items that are no gaps."""
+    return [item for item in items if not isinstance(item, Gap)]
+
+
+def gap_text(gap: Gap, x: float, y: float) -> Text:
+    """The mark of columns that are not shown."""
+    return Text(x + (GAP - BETWEEN) / 2, y, f"⋯{gap.hidden:,}", 10.5, "middle", muted=True)
+
+
+def legend(roles: Sequence[Role], y: float, width: float) -> tuple[list[Shape], float]:
+    """A line for every role that occurs, in as many columns as fit; and where it ends."""
+    return explained({role: role.value for role in Role if role in set(roles)}, y, width)
+
+
+def explained(words: Mapping[Role, str], y: float, width: float) -> tuple[list[Shape], float]:
+    """A legend in words of the picture's own, in as many columns as fit; and where it ends."""
+    needed = max((text_width(told, 12) for told in words.values()), default=0) + 60
+    columns = max(1, int((width - 2 * MARGIN) // needed))
+    shapes: list[Shape] = []
+    for number, (role, told) in enumerate(words.items()):
+        x = MARGIN + (number % columns) * needed
+        top = y + (number // columns) * 24
+        shapes.append(Box(x, top, 24, 15, role))
+        shapes.append(Text(x + 32, top + 12, told, 12))
+    lines = -(-len(words) // columns)
+    return shapes, y + lines * 24
+
+
+def notes(shapes: Iterable[Shape], y: float) -> tuple[list[Shape], float]:
+    """What is said below the legend of arrays and of what is folded, where there are any."""
+    words = [shape.content for shape in walk(shapes) if isinstance(shape, Text)]
+    said = []
+    if any("‖" in content for content in words):
+        said.append(ARRAYS)
+    if any(content.startswith("⋯") and content[1:2].isdigit() for content in words):
+        said.append(FOLDS)
+    lines: list[Shape] = []
+    for line in said:
+        lines.append(Text(MARGIN, y + 12, line, 12, muted=True))
+        y += 20
+    return lines, y
+
+
+@dataclass
+class Canvas:
+    """What is drawn so far, how wide it became, and which roles occur in it."""
+
+    shapes: list[Shape] = field(default_factory=list)
+    roles: list[Role] = field(default_factory=list)
+    right: float = 0.0
+    y: float = 40.0
+
+    def add(self, *shapes: Shape) -> None:
+        """Draw over what is there."""
+        self.shapes += shapes
+
+    def rows(
+        self,
+        items: Iterable[int | Gap],
+        row: Callable[[int], None],
+        gap: Callable[[Gap], None],
+        moment: Callable[[int], tuple[int, str]],
+    ) -> None:
+        """A row for every step, which belongs to its moment, and one for steps that are folded."""
+        for item in items:
+            if isinstance(item, Gap):
+                gap(item)
+            else:
+                start = len(self.shapes)
+                row(item)
+                self.group(start, *moment(item))
+
+    def finished(
+        self, words: Mapping[Role, str], width: float, title: str, description: str, theme: str
+    ) -> Scene:
+        """The picture: all that is drawn, and below it a legend in `words` of its own."""
+        legend, bottom = explained(words, self.y, width)
+        return Scene(
+            width=width,
+            height=bottom + 12,
+            shapes=(*self.shapes, *legend),
+            title=title,
+            description=description,
+            theme=theme_named(theme),
+        )
+
+    def group(self, start: int, step: int, moment: str = "") -> None:
+        """Put all shapes since number `start` into a group that belongs to a moment."""
+        shapes = self.shapes[start:]
+        if len(shapes) == 1 and isinstance(shapes[0], Group) and shapes[0].step is None:
+            self.shapes[start:] = [replace(shapes[0], step=step, moment=moment)]
+        else:
+            self.shapes[start:] = [Group(tuple(shapes), step=step, moment=moment)]
+
+    def heading(self, title: str, subtitles: Sequence[str]) -> None:
+        """The title of a block and the lines under it."""
+        self.text(MARGIN, title, 16, bold=True)
+        for line in subtitles:
+            self.y += 19
+            self.text(MARGIN, line, 12, muted=True)
+        self.y += 14
+
+    def text(
+        self, x: float, content: str, size: float, bold: bool = False, muted: bool = False
+    ) -> None:
+        """A line at the present height, shortened to a readable length."""
+        short = shortened(content, 980, size)
+        title = content if short != content else ""
+        shape = Text(x, self.y, short, size, bold=bold, muted=muted, title=title)
+        self.add(shape)
+        self.right = max(self.right, shape.x + shape.width)
+
+    def header(self, x: float, y: float, label: str, position: str) -> None:
+        """What a column of a tape holds, in two lines above its cell at `x`."""
+        short = shortened(label, CELL + BETWEEN - 4, 10.5)
+        title = label if short != label else ""
+        middle = x + CELL / 2
+        self.add(Text(middle, y + 14, short, 10.5, "middle", muted=True, title=title))
+        self.add(Text(middle, y + 27, position, 10.5, "middle", muted=True))
+
+    def mention(self, start: int, keys: tuple[str, ...]) -> None:
+        """Put all shapes since number `start` into a group that mentions quantities."""
+        self.shapes[start:] = [Group(tuple(self.shapes[start:]), mentions=keys)]
+
+    def row_label(self, label: str, y: float) -> None:
+        """The name of a row to the left of it."""
+        self.add(Text(LABELS - 12, y, label, 13, "end", bold=True))
+
+    def small_label(self, line: str, y: float) -> None:
+        """A smaller line to the left of a row."""
+        if line:
+            short = shortened(line, LABELS - MARGIN - 12, 10.5)
+            title = line if short != line else ""
+            self.add(Text(LABELS - 12, y, short, 10.5, "end", muted=True, title=title))
+
+    def formula(self, x: float, y: float, content: str, muted: bool = False) -> float:
+        """A formula in as many lines as it needs, up to three; and where the next one starts."""
+        size = FORMULA - 1 if muted else FORMULA
+        lines = wrap(
+            content,
+            LONGEST_FORMULA,
+            subsequent_indent="    ",
+            break_long_words=True,
+            break_on_hyphens=False,
+            max_lines=3,
+            placeholder=" …",
+        )
+        title = content if lines[-1].endswith("…") else ""
+        for line in lines:
+            indent = (len(line) - len(line.lstrip())) * size * MONO_WIDTH
+            shape = Text(x + indent, y, line.lstrip(), size, mono=True, muted=muted, title=title)
+            self.add(shape)
+            self.right = max(self.right, shape.x + shape.width)
+            y += 17
+        return y
+
+
+def kind_text(tape: TapeTrace) -> str:
+    """``mit-mot · reads 0, 1 · writes 1``, or what a tape is for."""
+    if tape.is_total:
+        return "running total over the steps"
+    if tape.gradient_of is not None and tape.kind is Kind.NIT_SOT:
+        return "nit-sot: one value at every step"
+
+    def listed(taps: Sequence[int]) -> str:
+        return ", ".join(map(signed, taps)) or "nothing"
+
+    return f"{tape.kind} · reads {listed(tape.tape.reads)} · writes {listed(tape.tape.writes)}"

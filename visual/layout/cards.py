@@ -1,0 +1,166 @@
+"""The pieces that step graphs and genealogies are drawn of: boxes with values, curves, a key."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum, auto
+
+import numpy as np
+
+from lab.equations.spelling import number_text
+from lab.records import cached_property
+from visual.layout.canvas import MARGIN
+from visual.layout.cells import SEGMENTS, full_text, strip, value_text
+from visual.layout.graphviz import Edge, Layout
+from visual.scene.shapes import Arrow, Box, Group, Shape, Text, shortened, text_width
+from visual.scene.theme import Role
+
+SIGN, LABEL, VALUE, CAPTION = 17, 12.5, 12, 10.5
+LINE, ABOVE = 17, 15
+NARROWEST, WIDEST = 58, 190
+STRIP = 20
+BOLD = 1.08  # bold letters are wider by so much
+
+
+class Look(Enum):
+    """How an arrow is drawn."""
+
+    PLAIN = auto()
+    FAINT = auto()
+    ACCENT = auto()
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A line of the key: a role, and what it stands for in this picture."""
+
+    role: Role
+    words: str
+
+
+@dataclass(frozen=True)
+class Card:
+    """A box with a name and a value, and a caption above (or below) it.
+
+    `strips` tells whether arrays are shown as colours.
+    """
+
+    role: Role
+    label: str
+    value: np.ndarray | None
+    caption: str = ""
+    below: bool = False
+    title: str = ""
+    strips: bool = True
+    widest: float = WIDEST
+
+    @cached_property
+    def shows_strip(self) -> bool:
+        """Whether there is an array, and room for its colours."""
+        return self.strips and segments(self.value) > 0
+
+    @cached_property
+    def written(self) -> str:
+        """The value in a line."""
+        if self.value is None:
+            return ""
+        if self.value.ndim == 0:
+            return number_text(self.value)
+        return f"{value_text(self.value)} {'×'.join(map(str, self.value.shape))}"
+
+    @cached_property
+    def box_width(self) -> float:
+        """The width of the box."""
+        label = text_width(self.label, LABEL, bold=True)
+        value = text_width(self.written, VALUE, mono=True)
+        return min(max(label + 16, value + 14, NARROWEST), self.widest)
+
+    @cached_property
+    def width(self) -> float:
+        """The width of the box with its caption."""
+        return max(self.box_width, min(text_width(self.caption, CAPTION), WIDEST))
+
+    @property
+    def box_height(self) -> float:
+        """The height of the box."""
+        return 9 + LINE * (1 + bool(self.written)) + (STRIP if self.shows_strip else 0)
+
+    @property
+    def height(self) -> float:
+        """The height of the box with its caption."""
+        return self.box_height + (ABOVE if self.caption else 0)
+
+    def box(self, x: float, y: float) -> Box:
+        """The box of the card with its upper left corner at a place."""
+        top = y + (ABOVE if self.caption and not self.below else 0)
+        left = x + (self.width - self.box_width) / 2
+        return Box(left, top, self.box_width, self.box_height, self.role)
+
+    def shapes(self, x: float, y: float, key: str) -> list[Shape]:
+        """The card with its upper left corner at a place."""
+        box = self.box(x, y)
+        middle, top = x + self.width / 2, box.y
+        shapes: list[Shape] = []
+        if self.caption:
+            short = shortened(self.caption, WIDEST, CAPTION)
+            line = y + (self.box_height + 12 if self.below else 10)
+            title = self.caption if short != self.caption else ""
+            shapes.append(Text(middle, line, short, CAPTION, "middle", muted=True, title=title))
+        inside: list[Shape] = [box]
+        label = shortened(self.label, (self.box_width - 10) / BOLD, LABEL)
+        size = SIGN if len(label) == 1 and not label.isalnum() else LABEL
+        inside.append(Text(middle, top + 17, label, size, "middle", bold=True, role=self.role))
+        if self.shows_strip and self.value is not None:
+            room = Box(box.x + 4, top + 17, box.width - 8, STRIP + 24, self.role)
+            inside += strip(room, self.value, 0)
+        if self.written:
+            value = shortened(self.written, self.box_width - 6, VALUE, mono=True)
+            bottom = top + self.box_height - 8
+            inside.append(Text(middle, bottom, value, VALUE, "middle", mono=True, role=self.role))
+        title = self.title or self.label
+        if self.value is not None:
+            title += f" = {full_text(self.value)}"
+        return [*shapes, Group(tuple(inside), cell=key, title=title)]
+
+
+def segments(value: np.ndarray | None) -> int:
+    """Into how many colours an array is drawn."""
+    if value is None or value.ndim == 0 or value.size == 0:
+        return 0
+    rows = 1 if value.ndim == 1 else value.shape[0]
+    return min(rows, SEGMENTS) * min(value.size // rows, SEGMENTS)
+
+
+def arrows(
+    layout: Layout, y: float, edges: Sequence[Edge], boxes: Mapping[str, Box], looks: Sequence[Look]
+) -> list[Shape]:
+    """The curves of a layout that begins at the height `y`, from box to box.
+
+    A node may be wider than its box, whose caption needs room: the curves start and end at
+    the box.  They end above a caption, though.
+    """
+    shapes: list[Shape] = []
+    for edge, curve, look in zip(edges, layout.curves, looks, strict=True):
+        tail, head = boxes[edge.tail], boxes[edge.head]
+        (x0, y0), *middle, (x1, y1) = curve
+        start = (_clamped(x0, tail.x, tail.width), _clamped(y0, tail.y, tail.height))
+        moved = (start, *middle, (_clamped(x1, head.x, head.width), y1))
+        points = tuple((px + MARGIN, py + y) for px, py in moved)
+        shapes.append(Arrow(points, accent=look is Look.ACCENT, faint=look is Look.FAINT))
+    return shapes
+
+
+def _clamped(value: float, start: float, length: float) -> float:
+    return min(max(value, start), start + length)
+
+
+def key(entries: Iterable[Entry], y: float, width: float) -> tuple[list[Shape], float]:
+    """A line for every entry, in as many columns as fit; and where it ends."""
+    listed = list(dict.fromkeys(entries))
+    needed = max((text_width(entry.words, 12) for entry in listed), default=0) + 60
+    columns = max(1, int((width - 2 * MARGIN) // needed))
+    shapes: list[Shape] = []
+    for number, entry in enumerate(listed):
+        x, top = MARGIN + (number % columns) * needed, y + (number // columns) * 24
+        shapes.append(Box(x, top, 24, 15, entry.role))
+        shapes.append(Text(x + 32, top + 12, entry.words, 12))
+    return shapes, y + -(-len(listed) // columns) * 24

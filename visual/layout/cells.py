@@ -1,0 +1,187 @@
+"""Numbers, vectors and matrices as they stand in a cell."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from lab.equations.spelling import number_text
+from visual.scene.shapes import Box, Group, Shape, Text, shortened, text_width
+from visual.scene.theme import Role
+
+NUMBER_SIZE, SMALL_SIZE = 12.5, 10.5
+SEGMENTS = 8
+MOST_ENTRIES = 24
+PARTS = 14  # the height of the line that tells the parts of a value
+
+
+def value_text(value: np.ndarray) -> str:
+    """A number, or of an array its norm."""
+    if value.ndim == 0:
+        return number_text(value)
+    return f"‖{number_text(norm(value))}‖"
+
+
+def values_text(value: np.ndarray) -> str:
+    """A number, the entries of a short vector, or of a larger array shape and norm."""
+    if value.ndim == 1 and len(value) <= 12:
+        return f"[{', '.join(map(number_text, value))}]"
+    shape = f" ({'×'.join(map(str, value.shape))})" if value.ndim else ""
+    return value_text(value) + shape
+
+
+def norm(value: np.ndarray) -> float:
+    """The Euclidean norm of all entries."""
+    return float(np.sqrt(np.sum(np.abs(value.astype("float64")) ** 2)))
+
+
+def full_text(value: np.ndarray) -> str:
+    """A number with all its digits; an array with its shape and, if it is small, its entries."""
+    if value.ndim == 0:
+        return repr(value.item())
+    shape = "×".join(map(str, value.shape))
+    if value.size <= MOST_ENTRIES:
+        return f"{_entries(value.tolist())} ({shape})"
+    ends = (_entries(part.tolist())[1:-1] for part in (value.ravel()[:3], value.ravel()[-3:]))
+    return f"[{', …, '.join(ends)}] ({shape})"
+
+
+def _entries(values: Any) -> str:
+    """Nested lists of numbers with six significant digits."""
+    if isinstance(values, list):
+        return f"[{', '.join(map(_entries, values))}]"
+    return f"{values:.6g}"
+
+
+def cell(
+    box: Box,
+    value: np.ndarray | None,
+    name: str,
+    old: np.ndarray | None = None,
+    step: int | None = None,
+    key: str = "",
+    label: str = "",
+    parts: tuple[np.ndarray, np.ndarray] | None = None,
+) -> Group:
+    """A box with a value in it; `old` stands above it, struck through; `label` names it.
+
+    `parts` are what of the value came from the cost directly, and through later steps; their
+    sum stands below the value.
+    """
+    if value is None:
+        inside = [_centred(box, box.y + box.height / 2 + 4, "—")]
+        return Group((box, *inside), step, key, f"{name}: not written yet")
+    title = f"{name} = {full_text(value)}"
+    if old is not None:
+        title += f" (before: {full_text(old)})"
+    draw = _array_inside if value.ndim else _number_inside
+    if parts is None:
+        return Group((box, *draw(box, value, old, label)), step, key, title)
+    direct, later = parts
+    title += f" = {full_text(direct)} directly + {full_text(later)} through later steps"
+    upper = replace(box, height=box.height - PARTS)
+    words = f"{value_text(direct)} + {value_text(later)}"
+    if value.ndim:  # their norms do not add up
+        words = f"‖{norm(direct):.3g}‖, ‖{norm(later):.3g}‖"
+    below = _centred(box, box.y + box.height - 6, words, size=9)
+    return Group((box, *draw(upper, value, old, label), below), step, key, title)
+
+
+def _number_inside(
+    box: Box, value: np.ndarray, old: np.ndarray | None, label: str
+) -> Iterator[Shape]:
+    """A number, and above it the old one or its name."""
+    alone = old is None and not label
+    bold = box.role in (Role.OVERWRITTEN, Role.RESULT)
+    bottom = box.y + box.height
+    yield _centred(box, bottom - (box.height / 2 - 4.5 if alone else 9), number_text(value), bold)
+    if not alone:
+        yield _above(box, "middle", box.width - 8, old, label)
+
+
+def _array_inside(
+    box: Box, value: np.ndarray, old: np.ndarray | None, label: str
+) -> Iterator[Shape]:
+    """A strip or thumbnail with the norm and the shape below, the old norm or a name beside."""
+    room = 0.0
+    if old is not None or label:
+        beside = _above(box, "start", box.width / 2, old, label)
+        room = beside.width + 4
+        yield beside
+    yield from strip(box, value, room)
+    words = f"{value_text(value)} {'×'.join(map(str, value.shape))}"
+    yield _centred(box, box.y + box.height - 7, words, size=SMALL_SIZE)
+
+
+def _above(box: Box, anchor: str, room: float, old: np.ndarray | None, label: str) -> Text:
+    """The value that was replaced, struck through, or the name of the cell."""
+    middle = anchor == "middle"
+    x = box.x + (box.width / 2 if middle else 6)
+    if old is None:
+        short = shortened(label, room, 12)
+        return Text(x, box.y + 16, short, 12, anchor, bold=True, role=box.role, faded=box.faded)
+    size = SMALL_SIZE if middle else 9
+    short = shortened(value_text(old), room, size, mono=True)
+    return Text(
+        x, box.y + 16, short, size, anchor, mono=True, struck=True, role=box.role, faded=box.faded
+    )
+
+
+def thin_cell(box: Box, value: np.ndarray, name: str, step: int | None, key: str) -> Group:
+    """A low box with a name and a value side by side."""
+    written = value_text(value)
+    room = max(box.width - 12 - text_width(written, 11, mono=True), 12)
+    label = shortened(name, room, 11, mono=True)
+    middle = box.y + box.height - 8
+    shapes: tuple[Shape, ...] = (
+        box,
+        Text(box.x + 5, middle, label, 11, mono=True, bold=True, role=box.role, faded=box.faded),
+        Text(
+            box.x + box.width - 5,
+            middle,
+            written,
+            11,
+            "end",
+            mono=True,
+            role=box.role,
+            faded=box.faded,
+        ),
+    )
+    return Group(shapes, step, key, f"{name} = {full_text(value)}")
+
+
+def _centred(
+    box: Box, y: float, content: str, bold: bool = False, size: float = NUMBER_SIZE
+) -> Text:
+    content = shortened(content, box.width - 6, size, mono=True)
+    x = box.x + box.width / 2
+    return Text(x, y, content, size, "middle", mono=True, bold=bold, role=box.role, faded=box.faded)
+
+
+def _sampled(length: int) -> np.ndarray:
+    """Up to eight indices, from the first to the last."""
+    return np.unique(np.linspace(0, max(0, length - 1), min(length, SEGMENTS)).round().astype(int))
+
+
+def strip(box: Box, value: np.ndarray, indent: float) -> Iterator[Box]:
+    """A vector as a strip of colours, a matrix as a small picture, each relative to its largest."""
+    table = value.astype("float64").reshape(1, -1)
+    if value.ndim > 1:
+        table = table.reshape(value.shape[0], -1)
+    table = table[np.ix_(*(_sampled(length) for length in table.shape))]
+    finite = np.abs(table[np.isfinite(table)])
+    scale = float(finite.max()) if finite.size and finite.max() > 0 else 1.0
+    rows, columns = table.shape
+    across = _edges(box.x + 6 + indent, box.x + box.width - 6, columns)
+    down = _edges(box.y + 6, box.y + box.height - 18, rows)
+    for row, (top, bottom) in zip(table, pairwise(down), strict=True):
+        for entry, (left, right) in zip(row, pairwise(across), strict=True):
+            share = float(np.clip(entry / scale, -1, 1))
+            yield Box(left, top, right - left - 1, bottom - top - 1, box.role, heat=share)
+
+
+def _edges(start: float, stop: float, count: int) -> list[int]:
+    """Where `count` patches begin and end, on whole pixels, so that they are crisp."""
+    return [round(start + number * (stop - start) / max(1, count)) for number in range(count + 1)]

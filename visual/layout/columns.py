@@ -1,0 +1,98 @@
+"""Time from left to right: which column a quantity stands in, and which columns are folded.
+
+A column is one moment of the loop.  Column t holds what step t computed; initial values
+stand to the left of column 0.  Long loops are folded: first steps, last steps, and the
+neighbourhood of a chosen one are shown; between them stands a gap that tells its size.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from lab.traces.trace import Axis, ScanTrace, TapeTrace, Trace
+
+MOST_STEPS = 12
+ENDS = 3
+
+
+@dataclass(frozen=True)
+class Gap:
+    """Steps, or columns, that are not shown."""
+
+    hidden: int
+
+
+def shown_steps(steps: int, around: int | None = None) -> list[int | Gap]:
+    """The steps to show, and a gap wherever some are left out."""
+    if steps <= MOST_STEPS:
+        return list(range(steps))
+    chosen = {*range(ENDS), *range(steps - ENDS, steps)}
+    if around is not None:
+        chosen |= {s for s in range(around - 1, around + 2) if 0 <= s < steps}
+    return with_gaps(chosen)
+
+
+def only_step(steps: int, step: int) -> list[int | Gap]:
+    """One step, and gaps for those before and after it; one gap if there is no such step."""
+    if step >= steps:
+        return [Gap(steps)] if steps else []
+    before: list[int | Gap] = [Gap(step)] if step else []
+    after: list[int | Gap] = [Gap(steps - step - 1)] if step + 1 < steps else []
+    return [*before, step, *after]
+
+
+def with_gaps(chosen: Iterable[int]) -> list[int | Gap]:
+    """The numbers in ascending order, with gaps between those that are not neighbours."""
+    result: list[int | Gap] = []
+    previous: int | None = None
+    for number in sorted(set(chosen)):
+        if previous is not None and number > previous + 1:
+            result.append(Gap(number - previous - 1))
+        result.append(number)
+        previous = number
+    return result
+
+
+@dataclass(frozen=True)
+class Timeline:
+    """The columns of one loop and of all its derivatives.
+
+    `starts` holds, for every variable of the loop, the index that stands in column 0.
+    """
+
+    starts: dict[str, int]
+
+    def column(self, variable: str, index: int) -> int:
+        """The column of ``variable[index]``."""
+        return index - self.starts.get(variable, 0)
+
+    def knows(self, axis: Axis | None) -> bool:
+        """Whether the rows of an array with `axis` belong to columns."""
+        return axis is not None and axis.variable in self.starts
+
+
+def root_of(trace: Trace, scan: ScanTrace) -> ScanTrace:
+    """The loop that `scan` is a derivative of, or `scan` itself."""
+    while scan.parent is not None:
+        scan = trace.scans[scan.parent]
+    return scan
+
+
+def timeline(root: ScanTrace) -> Timeline:
+    """The columns of a loop: what a step reads of sequences stands where its results do.
+
+    States with the same number of initial values have the same index in a column.
+    """
+    origins = {tape.name: tape.tape.origin for tape in root.tapes}
+    return Timeline(dict.fromkeys(_others(root), 0) | origins)
+
+
+def _others(root: ScanTrace) -> list[str]:
+    """The names of the variables that have no initial values."""
+    return [sequence.axis.variable for sequence in root.sequences] + [o.name for o in root.outputs]
+
+
+def column_of(tape: TapeTrace, row: int, time: Timeline) -> int:
+    """The column of a row of a tape; its position where it belongs to no time axis."""
+    if tape.axis is not None and time.knows(tape.axis):
+        return time.column(tape.axis.variable, int(tape.axis.index[row]))
+    return tape.position(row)

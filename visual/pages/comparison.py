@@ -1,0 +1,57 @@
+"""A comparison as a file: a page with words, picture and script, or one of these alone."""
+
+import os
+from pathlib import Path
+
+from lab.errors import ArgumentError, listing
+from lab.reports.compare.comparison import Comparison
+from visual.backends.files import SUFFIXES, as_path, write_whole
+from visual.backends.page import document
+from visual.backends.svg import text
+from visual.pictures.comparing import comparing
+from visual.scene.theme import theme_named
+
+WRITTEN = (".py", ".html", ".txt")
+
+
+def save_comparison(
+    comparison: Comparison, path: str | os.PathLike[str], theme: str = "light", scale: float = 1.0
+) -> Path:
+    """Write a comparison to `path`: its script (.py), a page (.html), words (.txt), or a picture.
+
+    Raises ArgumentError for another suffix, or a path that cannot be written.
+    """
+    place = as_path(path)
+    theme_named(theme)
+    suffix = place.suffix.lower()
+    allowed = [*WRITTEN, *(s for s in SUFFIXES if s not in (*WRITTEN, ".dot"))]
+    if suffix not in allowed:
+        raise ArgumentError(f"path = {str(place)!r}: a comparison can be {listing(allowed)}.")
+    if not place.parent.is_dir():
+        raise ArgumentError(f"path = {str(place)!r}: there is no folder {str(place.parent)!r}.")
+    if suffix == ".py":
+        return write_whole(place, comparison.report())
+    if suffix == ".txt":
+        return write_whole(place, f"{comparison}\n")
+    if suffix == ".html":
+        return write_whole(place, comparison_page(comparison, theme))
+    return comparing(comparison, theme).save(place, scale)
+
+
+def comparison_page(comparison: Comparison, theme: str = "light") -> str:
+    """The page: the picture, the words, and the script for a maintainer."""
+    scene = comparing(comparison, theme)
+    label = 'role="region" aria-label="Picture" tabindex="0"'
+    body = [
+        f"<h1>{text(scene.title)}</h1>",
+        f"<p>{text(scene.description)}</p>",
+        f'<div class="picture" {label}>{scene.svg()}</div>',
+        _folded("In words", str(comparison)),
+        _folded("As a script for a maintainer", comparison.report()),
+    ]
+    return document(scene.title, theme_named(theme), "\n".join(body))
+
+
+def _folded(title: str, told: str) -> str:
+    label = f'role="region" aria-label="{text(title)}" tabindex="0"'
+    return f"<details><summary>{text(title)}</summary>\n<pre {label}>{text(told)}</pre></details>"

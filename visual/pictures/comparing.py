@@ -1,0 +1,193 @@
+"""The picture of a comparison: gradients and taps beside one another, and where the tapes part.
+
+A table holds the gradients by our pullback, by PyTensor's own, and by finite differences; what
+finite differences disagree with is filled dark.  Below it stands the first step whose numbers
+are not the same, on both sides, and then the backward Scans, aspect by aspect.
+"""
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from lab.reports.compare.comparison import Agreement, Comparison, Row
+from lab.reports.compare.facets import Aspect, Facet
+from lab.reports.compare.text import (
+    SIGNS,
+    checks,
+    heading,
+    is_truncated,
+    parted,
+    rounded,
+    sign,
+    summary,
+)
+from visual.layout.canvas import MARGIN, Canvas
+from visual.pictures.breaking import about, lines_of, result_cell
+from visual.pictures.parting import PartingRows, cause, sides
+from visual.scene.shapes import Box, Scene, Text, shortened
+from visual.scene.theme import Role
+
+NAMES = ("our pullback", "PyTensor's")
+NAME, WIDTH, BETWEEN, HEIGHT, PITCH = 150, 190, 14, 42, 52
+CELLS = MARGIN + NAME + 14
+MOST_ROWS = 12
+LINE, ASPECT, COLUMN = 19, 170, 300
+COLUMNS = (*NAMES, "finite differences")
+
+
+def comparing(comparison: Comparison, theme: str = "light") -> Scene:
+    """Both pullbacks beside one another: gradients, the step where they part, and their Scans."""
+    canvas = Canvas()
+    told = [summary(comparison), *(check for check in checks(comparison))]
+    canvas.heading("Our pullback and PyTensor's", lines_of([heading(comparison), *told]))
+    used = _table(canvas, comparison)
+    used |= _parting(canvas, comparison)
+    for pair in comparison.pairs:
+        canvas.heading(f"{pair.name}, order {pair.order}: the two backward Scans", [])
+        _facets(canvas, pair.facets)
+    if comparison.pairs:
+        for line in lines_of([SIGNS]):
+            canvas.text(MARGIN, line, 12, muted=True)
+            canvas.y += 17
+        canvas.y += 8
+    width = canvas.right + MARGIN
+    words = {role: WORDS.get(role, role.value) for role in Role if role in used}
+    return canvas.finished(
+        words,
+        width=width,
+        title=heading(comparison),
+        description=summary(comparison),
+        theme=theme,
+    )
+
+
+WORDS = {
+    Role.UNDEFINED: "no number",
+    Role.WRONG: "finite differences disagree, or not what our pullback has",
+}
+
+
+def _table(canvas: Canvas, comparison: Comparison) -> set[Role]:
+    """A row for every gradient; those that differ come first, if there are many."""
+    for number, told in enumerate(COLUMNS):
+        middle = CELLS + number * (WIDTH + BETWEEN) + WIDTH / 2
+        canvas.add(Text(middle, canvas.y + 10, told, 11.5, "middle", bold=True))
+    canvas.y += 20
+    rows = sorted(comparison.rows, key=lambda row: not row.is_found)[:MOST_ROWS]
+    used = set[Role]()
+    for row in rows:
+        used |= _row(canvas, row, is_truncated(comparison))
+        canvas.y += PITCH
+    hidden = len(comparison.rows) - len(rows)
+    if hidden:
+        canvas.text(MARGIN, f"and {hidden} more, which are the same or no numbers", 12, muted=True)
+        canvas.y += 20
+    canvas.y += 26
+    return used - {Role.INTERMEDIATE}
+
+
+def _row(canvas: Canvas, row: Row, truncated: bool) -> set[Role]:
+    y, right = canvas.y, MARGIN + NAME
+    short = shortened(f"wrt {row.wrt}", NAME, 13)
+    canvas.add(Text(right, y + 18, short, 13, "end", bold=True, title=f"wrt {row.wrt}"))
+    canvas.add(Text(right, y + 33, f"order {row.order}", 11.5, "end", muted=True))
+    near, spread = about(row.differences)
+    if row.differences is not None and near is not None:
+        near = rounded(row.differences)
+    looks = {
+        "ours": _look(row, row.ours.value, row.confirmed(row.ours), truncated),
+        "theirs": _look(row, row.theirs.value, row.confirmed(row.theirs), truncated),
+    }
+    contents: Iterable[tuple[str, np.ndarray | None, str, Role]] = (
+        (NAMES[0], row.ours.value, "", looks["ours"]),
+        (NAMES[1], row.theirs.value, _beside(row), looks["theirs"]),
+        (COLUMNS[2], near, spread, Role.INTERMEDIATE),
+    )
+    for number, (column, value, below, look) in enumerate(contents):
+        box = Box(CELLS + number * (WIDTH + BETWEEN), y, WIDTH, HEIGHT, look)
+        if column == COLUMNS[2] and row.differences is None:
+            middle = box.x + WIDTH / 2
+            canvas.add(Text(middle, y + 26, _untaken(row), 11.5, "middle", muted=True))
+            continue
+        name = f"the gradient by {row.wrt}, order {row.order}: {column}"
+        canvas.add(result_cell(box, value, below, name, f"{row.order}:{row.wrt}:{column}"))
+    x = CELLS + len(COLUMNS) * (WIDTH + BETWEEN) + 4
+    told = _told(row)
+    for place, line in enumerate(told):
+        text = Text(x, y + 18 + 16 * place, line, 12, bold=not place and row.is_found)
+        canvas.add(text)
+        canvas.right = max(canvas.right, text.x + text.width)
+    return set(looks.values())
+
+
+def _look(row: Row, value: np.ndarray | None, confirmed: bool | None, truncated: bool) -> Role:
+    """Dark for what is wrong; without a number where there is none."""
+    if value is None:
+        return Role.UNDEFINED
+    wrong = row.is_found and confirmed is False and not truncated
+    return Role.WRONG if wrong else Role.INTERMEDIATE
+
+
+def _beside(row: Row) -> str:
+    """A word on how PyTensor's number compares with ours."""
+    return {Agreement.SAME: "= ours", Agreement.DIFFERENT: "≠ ours"}.get(row.verdict, "")
+
+
+def _untaken(row: Row) -> str:
+    """Why there are no finite differences."""
+    return "too many entries" if row.is_found else "see the direction above"
+
+
+def _told(row: Row) -> list[str]:
+    error = row.error
+    told = [row.verdict.value]
+    if row.verdict is Agreement.DIFFERENT and row.theirs.words:
+        told.append(shortened(f"PyTensor's is {row.theirs.words}", 360, 12))
+    elif row.verdict is Agreement.DIFFERENT and error is not None:
+        told.append(f"by up to {error:.3g} times the largest entry")
+    elif row.ours.words and row.ours.value is None:
+        told.append(shortened(row.ours.words, 360, 12))
+    elif row.theirs.words and row.theirs.value is None:
+        told.append(shortened(row.theirs.words, 360, 12))
+    return told
+
+
+def _parting(canvas: Canvas, comparison: Comparison) -> set[Role]:
+    """The step where the two runs part, drawn twice, if there is one."""
+    parting, ours, theirs = comparison.contrast.parting, comparison.ours, comparison.theirs
+    told = list(parted(comparison))
+    if parting is None or ours is None or theirs is None:
+        canvas.heading("The tapes do not part", lines_of(told))
+        canvas.y += 12
+        return set()
+    first, second = sides(ours, theirs, parting, NAMES)
+    canvas.heading("Where the tapes part", lines_of([*told, cause(first, second, parting.step)]))
+    used = PartingRows(canvas, first, second, parting).draw()
+    canvas.y += 14
+    return used
+
+
+def _facets(canvas: Canvas, facets: Sequence[Facet]) -> None:
+    """A line for every aspect, with a sign where it differs."""
+    left = MARGIN + 22
+    for number, told in enumerate(NAMES):
+        x = left + ASPECT + number * COLUMN
+        canvas.add(Text(x, canvas.y + 8, told, 11.5, bold=True))
+    canvas.y += 12
+    for facet in facets:
+        if facet.aspect is Aspect.DTYPE and not facet.differs:
+            continue
+        canvas.y += LINE
+        mark, bold = sign(facet), facet.differs and not facet.harmless
+        if mark.strip():
+            canvas.add(Text(MARGIN + 4, canvas.y, mark, 13, bold=bold))
+        label = f"{facet.subject} {facet.aspect}".strip()
+        short = shortened(label, ASPECT - 10, 12)
+        canvas.add(Text(left, canvas.y, short, 12, bold=bold, title=label))
+        for place, told in enumerate((facet.ours or "none", facet.theirs or "none")):
+            short = shortened(told, COLUMN - 12, 11, mono=True)
+            x = left + ASPECT + place * COLUMN
+            text = Text(x, canvas.y, short, 11, mono=True, bold=bold, title=told)
+            canvas.add(text)
+            canvas.right = max(canvas.right, text.x + text.width)
+    canvas.y += 34

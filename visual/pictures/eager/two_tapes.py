@@ -1,0 +1,147 @@
+"""The same loop on the eager tape and on the tapes of its Scan, step beside step.
+
+Both are run: what each keeps for a step, in which order it goes back, and how much memory that
+takes, are those of the two runs.  What belongs to a step of the loop is in groups of that step,
+on both sides, and a quantity has the same key on both.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import wraps
+from itertools import groupby
+from typing import Any
+
+from lab.eager import grad, recording, unrolled
+from lab.eager.recorder import RecordedNode
+from lab.eager.records import Recording
+from lab.loops.loop import Loop
+from lab.loops.variables import Parameter, RandomState, Sequence, State
+from lab.traces.trace import SequenceTrace, Trace
+from visual.layout.canvas import MARGIN, Canvas, numbers
+from visual.layout.columns import shown_steps
+from visual.pictures.eager.scan_side import (
+    parameter_keys,
+    reading_keys,
+    scan_side,
+    slot_keys,
+    written_row,
+)
+from visual.pictures.eager.sides import START, Keys, eager_side
+from visual.pictures.eager.table import Table
+from visual.pictures.eager.words import counted
+from visual.scene.shapes import Scene
+from visual.scene.theme import Role
+
+WORDS = {
+    Role.INPUT: "given",
+    Role.INTERMEDIATE: "computed, and kept",
+    Role.SEED: "gradient that comes from the cost: 1",
+    Role.WAITING: "nothing from the cost: 0",
+    Role.OVERWRITTEN: "gradient, summed in place",
+    Role.PRESERVED: "the only gradient that arrived, as it is",
+    Role.RESULT: "gradient asked for",
+}
+
+
+def two_tapes(
+    loop: Loop, theme: str = "light", around: int | None = None, wrt: str | None = None
+) -> Scene:
+    """A loop and its first derivative on the eager tape, beside the tapes of its Scan.
+
+    `wrt` names the variable to differentiate by, the first state unless given.  The cost is the
+    last value of the first state.  Loops of more than 12 steps are folded: the ends are shown,
+    and the steps next to the step `around`.  Raises ArgumentError for loops that cannot be
+    unrolled (see `lab.eager.unrolled`), and where there is no such variable.
+    """
+    unrolled(loop)  # refuses what cannot be unrolled, before anything is run
+    trace = loop.trace(order=1, wrt=wrt)
+    recorded, known = _recorded(loop, trace, wrt)
+    steps = trace.scans[0].steps
+    shown = numbers(shown_steps(steps, around))
+    sides = (eager_side(recorded, known, {START, *shown, steps}), scan_side(trace, shown))
+    canvas = Canvas()
+    title = f"{loop.name}: the eager tape and the tapes of its Scan"
+    lines = [
+        f"{counted(steps, 'step')} of the loop, from top to bottom; both go back from bottom to "
+        "top, along the orange arrows.",
+        "Left in each half: the values that are kept. Right: the gradients that came back.",
+    ]
+    canvas.heading(title, lines)
+    Table(canvas, sides, steps, around).draw()
+    across = canvas.right + MARGIN
+    words = {role: told for role, told in WORDS.items() if role in set(canvas.roles)}
+    return canvas.finished(
+        words,
+        width=across,
+        title=title,
+        description=" ".join((*lines, *(s for side in sides for s in (side.title, *side.sums)))),
+        theme=theme,
+    )
+
+
+def _recorded(loop: Loop, trace: Trace, wrt: str | None) -> tuple[Recording, dict[int, Keys]]:
+    """A recording of the loop's gradient, and the nodes for which its Scan has a slot."""
+    calls: list[_Call] = []
+
+    @wraps(loop.step)
+    def step(*args: Any, **kwargs: Any) -> Any:
+        returned = loop.step(*args, **kwargs)
+        calls.append(
+            _Call(kwargs, list(returned) if isinstance(returned, list | tuple) else [returned])
+        )
+        return returned
+
+    variables = loop.variables
+    wrt = next(iter(variables)) if wrt is None else wrt
+    function = unrolled(replace(loop, step=step))
+    values = [_value(variable) for variable in variables.values()]
+    recorded = recording(grad(function, list(variables).index(wrt)), *values)
+    return recorded, _known(loop, trace, wrt, calls)
+
+
+@dataclass(frozen=True)
+class _Call:
+    """What a step of the loop was given, by name, and what it returned."""
+
+    given: Mapping[str, Any]
+    returned: Iterable[Any]
+
+
+def _known(loop: Loop, trace: Trace, wrt: str, calls: Iterable[_Call]) -> dict[int, Keys]:
+    """The nodes that hold what a slot of the Scan holds; of several slots the first one."""
+    known: dict[int, Keys] = {}
+    forward, started = trace.scans[0], loop.variables[wrt]
+    tapes = {tape.name: tape for tape in (*forward.tapes, *forward.outputs)}
+    if isinstance(started, State) and started.reach == 1:
+        known[0] = slot_keys(trace, tapes[wrt], 0)
+    elif isinstance(started, Parameter):
+        known[0] = parameter_keys(trace, wrt)
+    names = [*(state.name for state in loop.states), *loop.outputs]
+    for step, call in enumerate(calls):
+        for sequence, read in _reads(forward.sequences, call.given):
+            if isinstance(read, RecordedNode):
+                known.setdefault(read.number, reading_keys(trace, sequence, step))
+        for name, result in zip(names, call.returned, strict=False):  # an until comes last
+            if isinstance(result, RecordedNode):
+                keys = slot_keys(trace, tapes[name], written_row(tapes[name], step))
+                known.setdefault(result.number, keys)
+    return known
+
+
+def _reads(
+    sequences: Iterable[SequenceTrace], given: Mapping[str, Any]
+) -> Iterator[tuple[SequenceTrace, Any]]:
+    """What a step read of every sequence, tap by tap."""
+    for name, taps in groupby(sequences, lambda sequence: sequence.name):
+        several, read = list(taps), given[name]
+        yield from zip(several, read if len(several) > 1 else [read], strict=True)
+
+
+def _value(variable: State | Sequence | Parameter | RandomState) -> Any:
+    """The value of a variable; of a single number the number."""
+    if isinstance(variable, State):
+        return variable.initial[()]
+    if isinstance(variable, Sequence):
+        return variable.values
+    assert isinstance(variable, Parameter)  # `unrolled` refuses loops with random states
+    return variable.value[()]

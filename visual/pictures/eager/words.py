@@ -1,0 +1,151 @@
+"""What nodes, gradients and memory of an eager tape are called in a picture, and their keys."""
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from visual.layout.cells import MOST_ENTRIES, full_text, strip, thin_cell, value_text
+from visual.layout.names import indexed
+from visual.scene.shapes import Box, Group, Shape, Text, shortened, text_width
+
+if TYPE_CHECKING:
+    from lab.eager.records import Held, Memory, NodeRecord, Recording
+
+SIGNS = {
+    "add": " + ",
+    "subtract": " − ",
+    "multiply": " · ",
+    "divide": " / ",
+    "power": " ** ",
+    "matmul": " @ ",
+    "mutating_add": " += ",
+}
+SAME = " ≡ "  # between two names of one quantity
+
+
+def node_name(number: int) -> str:
+    """``n₃``: what node 3 is called."""
+    return indexed("n", number)
+
+
+def ordinal(number: int) -> str:
+    """``1st``, ``2nd``, ``12th``."""
+    tens = number % 100 // 10
+    return f"{number:,}{'th' if tens == 1 else {1: 'st', 2: 'nd', 3: 'rd'}.get(number % 10, 'th')}"
+
+
+def counted(number: int, word: str) -> str:
+    """``1 node``, ``2,000 nodes``."""
+    return f"{number:,} {word}{'' if number == 1 else 's'}"
+
+
+def operation_words(node: "NodeRecord") -> str:
+    """``n₂ ** 2``: how a node was made; empty for a start node."""
+    words = [a if isinstance(a, str) else node_name(a) for a in node.arguments]
+    if node.operation in SIGNS and len(words) == 2:
+        return SIGNS[node.operation].join(words)
+    if node.operation == "negative" and len(words) == 1:
+        return f"−{words[0]}"
+    return f"{node.operation}({', '.join(words)})" if node.operation else ""
+
+
+def node_label(node: "NodeRecord") -> str:
+    """``n₃ = n₂ ** 2``, and of which outer node it is the value: ``n₁ ≡ n₀``."""
+    made = operation_words(node)
+    words = f"{node_name(node.number)} = {made}" if made else node_name(node.number)
+    return words + same_as(node.value)
+
+
+def same_as(held: "Held") -> str:
+    """`` ≡ n₂``, if a value is a node of a tape further out."""
+    return "" if held.node is None else SAME + node_name(held.node)
+
+
+def held_key(recording: "Recording", held: "Held", otherwise: str) -> str:
+    """Which quantity a value is: that of the outermost node that it is, if it is one."""
+    node, key = held.node, otherwise
+    while node is not None:
+        key, node = value_key(node), recording.nodes[node].value.node
+    return key
+
+
+def value_key(number: int) -> str:
+    """The key of the value of a node that has one of its own."""
+    return f"value of node {number}"
+
+
+def held_text(held: "Held") -> str:
+    """A value in few letters."""
+    if isinstance(held.value, np.ndarray):
+        return value_text(held.value)
+    if isinstance(held.value, str):
+        return held.value
+    return f"{value_text(held.value.value)} at [{held.value.index}]"
+
+
+def held_in_full(held: "Held") -> str:
+    """A value with all its digits, and the places of a Setter's entries."""
+    if isinstance(held.value, np.ndarray):
+        return full_text(held.value)
+    if isinstance(held.value, str):
+        return held.value
+    words = f"{full_text(held.value.value)} at [{held.value.index}], 0 elsewhere"
+    places = held.value.positions
+    if places is not None and places.size <= MOST_ENTRIES:
+        words += f"; entries {', '.join(map(str, places.ravel().tolist()))} of the whole array"
+    return words
+
+
+def value_cell(box: Box, held: "Held", label: str, key: str) -> Group:
+    """A box with a label, and below it a value: of an array a strip of colours and the norm."""
+    name = shortened(label, box.width - 8, 12)
+    x, y = box.x + box.width / 2, box.y + box.height - 9
+    shapes: list[Shape] = [box, _inside(box, x, box.y + 16, name, 12, bold=True)]
+    if isinstance(held.value, np.ndarray) and held.value.ndim:
+        words = f"{value_text(held.value)} {'×'.join(map(str, held.value.shape))}"
+        shapes.append(_inside(box, box.x + box.width - 6, y, words, 11, "end", mono=True))
+        room = box.width - text_width(words, 11, mono=True) - 6
+        # where `strip` keeps clear of what other cells write above and below it
+        shapes += strip(replace(box, y=y - 17, height=38, width=room), held.value, 0)
+    else:
+        size = 12.5 if isinstance(held.value, np.ndarray) else 11
+        words = shortened(held_text(held), box.width - 8, size, mono=True)
+        shapes.append(_inside(box, x, y, words, size, mono=True))
+    return Group(tuple(shapes), None, key, f"{label} = {held_in_full(held)}")
+
+
+def _inside(
+    box: Box,
+    x: float,
+    y: float,
+    words: str,
+    size: float,
+    anchor: str = "middle",
+    mono: bool = False,
+    bold: bool = False,
+) -> Text:
+    """A text in a box, in the colour of its role."""
+    return Text(x, y, words, size, anchor, mono, bold, role=box.role, faded=box.faded)
+
+
+def slip(box: Box, held: "Held", label: str, meaning: str, key: str) -> Group:
+    """A low box with a label and a value beside it; `meaning` is what the tooltip calls it."""
+    title = f"{meaning} = {held_in_full(held)}"
+    if isinstance(held.value, np.ndarray):
+        return replace(thin_cell(box, held.value, label, None, key), title=title)
+    name = shortened(label, 100, 11)
+    room = box.width - 18 - text_width(name, 11, bold=True)
+    words = shortened(held_text(held), room, 10.5, mono=True)
+    y = box.y + box.height - 8
+    shapes: tuple[Shape, ...] = (
+        box,
+        _inside(box, box.x + 5, y, name, 11, "start", bold=True),
+        _inside(box, box.x + box.width - 5, y, words, 10.5, "end", mono=True),
+    )
+    return Group(shapes, None, key, title)
+
+
+def memory_words(memory: "Memory") -> str:
+    """``40 bytes of numbers, 2,988 of bookkeeping``."""
+    return f"{memory.numbers:,} bytes of numbers, {memory.bookkeeping:,} of bookkeeping"

@@ -1,0 +1,259 @@
+"""The equations picture: a loop as a system of equations, at one of its steps, over its tapes.
+
+Every term is a cell with the value that it has at the step; it has the key of the quantity
+that it stands for, so that it is linked with the same quantity on the tapes below it and in
+every other picture.  A tape shows what it holds after the step.
+"""
+
+import re
+from dataclasses import dataclass
+
+import numpy as np
+
+from lab.equations.system import Role as SystemRole
+from lab.equations.system import System
+from lab.equations.text import Writer
+from lab.expression import Leaf, leaves_of, text
+from lab.traces.trace import Formula, ParameterTrace, ScanTrace, SequenceTrace, TapeTrace, Trace
+from visual.drawing.options import scan_index, step_of
+from visual.layout.canvas import CELL, HEIGHT, MARGIN, Canvas, gap_text, numbers, place_columns
+from visual.layout.cells import cell
+from visual.layout.columns import shown_steps
+from visual.layout.names import cell_key, indexed, leaf_key, quantity_name, signed, tape_label
+from visual.scene.shapes import Box, Scene, Shape, Text, shortened, text_width
+from visual.scene.theme import Role
+
+WIDEST, WIDEST_TERM, PITCH, LEAST, SIGN = 1010, 240, 62, 84, 14.5
+WORDS = {
+    Role.INPUT: "given",
+    Role.INTERMEDIATE: "computed",
+    Role.READ: "read of the loop that is differentiated",
+    Role.PRESERVED: "read by this step, and kept",
+    Role.OVERWRITTEN: "read by this step, then replaced",
+    Role.UNWRITTEN: "not written yet",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Term:
+    """What a leaf of an equation is at the step: its value, what pictures call it, its key."""
+
+    value: np.ndarray | None
+    name: str
+    key: str
+    role: Role
+
+
+def equations(
+    trace: Trace, system: System, theme: str = "light", scan: int = 1, step: int = 0
+) -> Scene:
+    """The system of the Scan number `scan` of a trace, with its values at `step`.
+
+    The number is that of the headings, from 1: number 1 is ``trace.scans[0]``.
+    """
+    number = scan_index(trace, scan)
+    loop = trace.scans[number]
+    step = step_of(loop, step)
+    canvas, writer = Canvas(), Writer(system)
+    canvas.heading(f"{scan} · {loop.name}: a system of equations", _subtitles(writer, step))
+    places = _Places(trace, number, step)
+    for formula in system.equations:
+        _equation(canvas, writer, formula, places)
+    for tape in loop.tapes:
+        _tape(canvas, writer, tape, places)
+    used = [role for role in WORDS if role in canvas.roles]
+    width = max(canvas.right + MARGIN, 420)
+    canvas.y += 4
+    return canvas.finished(
+        {role: WORDS[role] for role in used},
+        width=width,
+        title=f"Equations of {loop.name}",
+        description=" ".join([*map(writer.equation, system.equations), f"for {writer.range}."]),
+        theme=theme,
+    )
+
+
+def _subtitles(writer: Writer, step: int) -> list[str]:
+    range_ = writer.range
+    told = [f"for {range_}; the values are those of step t = {step}, the tapes those after it"]
+    if writer.system.until is not None:
+        told.append(f"until {writer.right(writer.system.until)}")
+    return told
+
+
+@dataclass(frozen=True)
+class _Places:
+    """Where the quantities of one step are found in a trace."""
+
+    trace: Trace
+    number: int
+    step: int
+
+    @property
+    def scan(self) -> ScanTrace:
+        return self.trace.scans[self.number]
+
+    def term(self, leaf: Leaf, made: bool) -> Term:
+        """What a leaf stands for at the step; `made` for what the step writes."""
+        variable = self.scan.variable(leaf)
+        if isinstance(variable, ParameterTrace):
+            key = leaf_key(self.trace, self.number, leaf, self.step)
+            return Term(variable.value, variable.name, key, Role.INPUT)
+        if isinstance(variable, SequenceTrace):
+            index = int(variable.axis.index[self.step])
+            key = leaf_key(self.trace, self.number, leaf, self.step)
+            role = Role.INPUT if self.scan.parent is None else Role.READ
+            return Term(variable.values[self.step], self.read(variable, index), key, role)
+        if not isinstance(variable, TapeTrace) or leaf.tap is None:
+            return Term(None, leaf.variable, "", Role.INPUT)
+        accesses = variable.writes if made else variable.reads
+        access = next(access for access in accesses if access.tap == leaf.tap)
+        row = int(access.rows[self.step])
+        role = Role.INTERMEDIATE if made else self.read_as(variable, leaf.tap)
+        told = self.told(variable, row)
+        return Term(access.values[self.step], told, self.key(variable, row), role)
+
+    def name(self, variable: str, index: int) -> str:
+        """``x[1], elsewhere x₂``: a value by its number in the equations, and in other pictures."""
+        number = index - self._origin(variable)
+        here, there = f"{variable}[{signed(number)}]", indexed(variable, index)
+        return here if number == index else f"{here}, elsewhere {there}"
+
+    def read(self, sequence: SequenceTrace, index: int) -> str:
+        """What a sequence brings: a value in time, or the gradient of one."""
+        if sequence.name == sequence.axis.variable:
+            return self.name(sequence.name, index)
+        return quantity_name(self.trace, self.number, sequence.name, index)
+
+    def told(self, tape: TapeTrace, row: int) -> str:
+        """A row of a tape, as the equations and as the other pictures call it."""
+        here = f"{tape.name}[{signed(tape.position(row))}]"
+        there = tape_label(self.trace, self.scan, tape, row)
+        return f"{here}, elsewhere {there}" if there != here else here
+
+    def holds(self, tape: TapeTrace, row: int) -> str:
+        """What a row of a gradient's tape is the gradient of; else its number."""
+        if tape.gradient_of is None or tape.axis is None or tape.is_total:
+            return f"row {row}"
+        of, index = tape.axis.variable, int(tape.axis.index[row])
+        return f"for {of}[{signed(index - self._origin(of))}]"
+
+    def _origin(self, variable: str) -> int:
+        """How many initial values stand in front of what a loop computes of a state."""
+        found = (tape for scan in self.trace.scans for tape in scan.tapes if tape.name == variable)
+        return next((tape.tape.origin for tape in found), 0)
+
+    def key(self, tape: TapeTrace, row: int) -> str:
+        """The key of one row of a tape."""
+        in_time = tape.axis is not None and not tape.is_total
+        index = int(tape.axis.index[row]) if in_time and tape.axis is not None else None
+        return cell_key(self.trace, self.number, tape.name, index, row)
+
+    def read_as(self, tape: TapeTrace, tap: int) -> Role:
+        """What a step does with a slot that it reads."""
+        return Role.OVERWRITTEN if tap in tape.tape.overwritten else Role.PRESERVED
+
+
+def _equation(canvas: Canvas, writer: Writer, formula: Formula, places: _Places) -> None:
+    """One equation: its terms as cells, and the signs between them; on more lines if it is long."""
+    leaves = list(dict.fromkeys(leaves_of(formula.expression)))
+    signs = {leaf: chr(0xE000 + number) for number, leaf in enumerate(leaves)}
+    by_sign = {sign: leaf for leaf, sign in signs.items()}
+    right = text(formula.expression, signs.__getitem__, writer.style)
+    x = _term(canvas, writer, formula.target, places, MARGIN, True)
+    x = _sign(canvas, f" {writer.sign(formula)} ", x)
+    start = x
+    for piece in re.split("([\ue000-\uf8ff])", right):
+        leaf = by_sign.get(piece)
+        width = text_width(piece, SIGN, mono=True)
+        if leaf:
+            width = _width(writer.term(leaf), places.term(leaf, False).value)
+        if x + width > WIDEST and x > start:
+            canvas.y, x = canvas.y + PITCH, start
+        x = _term(canvas, writer, leaf, places, x, False) if leaf else _sign(canvas, piece, x)
+    canvas.y += PITCH
+
+
+def _width(label: str, value: np.ndarray | None) -> float:
+    """The width of a term's cell; an array's picture stands beside its name."""
+    room = text_width(label, 10.5, bold=True) + 14
+    return max(LEAST, min(room * 2 if value is not None and value.ndim else room, WIDEST_TERM))
+
+
+def _term(
+    canvas: Canvas, writer: Writer, leaf: Leaf, places: _Places, x: float, made: bool
+) -> float:
+    """A term as a cell with its value; and where it ends."""
+    found, label = places.term(leaf, made), writer.term(leaf)
+    width = _width(label, found.value)
+    box = Box(x, canvas.y, width, HEIGHT, found.role)
+    canvas.roles.append(found.role)
+    drawn = cell(
+        box, found.value, found.name, None, None, found.key, shortened(label, width - 8, 10.5)
+    )
+    canvas.add(drawn)
+    canvas.right = max(canvas.right, x + width)
+    return x + width
+
+
+def _sign(canvas: Canvas, piece: str, x: float) -> float:
+    """What stands between terms, in lines of its own if it is long; and where it ends."""
+    if not piece:
+        return x
+    short = shortened(piece, WIDEST - MARGIN, SIGN, mono=True)
+    lead = len(short) - len(short.lstrip())
+    left = x + text_width(" " * lead, SIGN, mono=True)
+    title = piece if short != piece else ""
+    y = canvas.y + HEIGHT / 2 + 5
+    canvas.add(Text(left, y, short.strip(), SIGN, mono=True, title=title))
+    end = x + text_width(short, SIGN, mono=True)
+    canvas.right = max(canvas.right, end)
+    return end
+
+
+def _tape(canvas: Canvas, writer: Writer, tape: TapeTrace, places: _Places) -> None:
+    """What a tape holds after the step, and which of its slots the step has read and written."""
+    quantity = writer.system.quantity(Leaf(tape.name, None, tape.argument))
+    if quantity is None or quantity.role is not SystemRole.STATE:
+        return
+    rows = _rows(tape, places)
+    columns = place_columns(rows)
+    canvas.row_label(shortened(quantity.symbol, 110, 13), canvas.y + 46)
+    canvas.small_label(str(tape.kind), canvas.y + 62)
+    for row, x in columns.left.items():
+        header = shortened(writer.at(quantity, tape.position(row)), CELL + 16, 10.5)
+        canvas.header(x, canvas.y, header, places.holds(tape, row))
+        canvas.add(_slot(canvas, tape, row, x, places))
+    for x, gap in columns.gaps:
+        canvas.add(gap_text(gap, x, canvas.y + 30 + HEIGHT / 2 + 4))
+    canvas.right = max(canvas.right, columns.right)
+    canvas.y += 30 + HEIGHT + 22
+
+
+def _rows(tape: TapeTrace, places: _Places) -> list[int]:
+    """The rows that the shown steps touch; of a long loop its ends, and the step's surroundings."""
+    steps = numbers(shown_steps(places.scan.steps, places.step))
+    return sorted({int(a.rows[step]) for a in (*tape.reads, *tape.writes) for step in steps})
+
+
+def _slot(canvas: Canvas, tape: TapeTrace, row: int, x: float, places: _Places) -> Shape:
+    """One slot of a tape after the step, by what the step has done with it."""
+    step = places.step
+    read = {int(a.rows[step]): a.tap for a in tape.reads}
+    written = {int(a.rows[step]): a for a in tape.writes}
+    done = {int(a.rows[s]) for a in tape.writes for s in range(step + 1)}
+    value: np.ndarray | None = tape.contents(step)[row]
+    old = None
+    if row in read:
+        role = places.read_as(tape, read[row])
+        before = written[row].before if row in written else None
+        old = before[step] if before is not None else None
+    elif row in done:
+        role = Role.INTERMEDIATE
+    elif tape.unwritten[row]:
+        role, value = Role.UNWRITTEN, None
+    else:
+        role = Role.INPUT
+    canvas.roles.append(role)
+    box = Box(x, canvas.y + 32, CELL, HEIGHT, role)
+    return cell(box, value, places.told(tape, row), old, None, places.key(tape, row))

@@ -1,0 +1,380 @@
+"""The genealogy: the Scans of a derivative, which differentiates which, and what flows.
+
+A row is an order: the loop on top, the Scans that the first derivative adds below it, then
+those of the second.  Arrows down say what is differentiated and through which input; arrows
+within a row say whose results are the external gradients of another Scan.
+
+Why a derivative has as many Scans as it has: facts of a trace, put into sentences.
+
+Every Scan that the derivative before is computed by is differentiated once, if that
+derivative's value went through it.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from textwrap import wrap
+
+import numpy as np
+
+from lab.errors import listing
+from lab.gradients.derivation import ReadingGroup
+from lab.gradients.derivative import prime
+from lab.tape import Kind
+from lab.traces.trace import Feed, ScanTrace, SequenceTrace, TapeTrace, Trace
+from visual.layout.canvas import MARGIN, Canvas, kind_text
+from visual.layout.cards import BOLD, Entry, Look, arrows, key
+from visual.layout.cells import values_text
+from visual.layout.graphviz import Edge, Layout, Node, dot_source, lay_out
+from visual.scene.shapes import Box, Group, Scene, Shape, Text, shortened, text_width
+from visual.scene.theme import Role, theme_named
+
+TITLE, LINE, LABEL = 13, 11.5, 10.5
+WIDEST, SPACE, LETTERS = 320, 17, 140
+MOST_LABELS = 4  # Scans, up to which the arrows are labelled; more would run into the labels
+BETWEEN_ROWS, MOST_BETWEEN = 40, 80
+
+ARROWS = (
+    "arrow down: is differentiated; “through” names the inputs whose gradients go on to the result",
+    "arrow to the side: external gradients for another Scan, or a value that was asked for",
+)
+LOOP = Entry(Role.INPUT, "the loop itself")
+GRADIENT = Entry(Role.INTERMEDIATE, "a gradient: a Scan that a derivative added")
+VALUE = Entry(Role.RESULT, "what was asked for")
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """A box with a title and lines of text."""
+
+    entry: Entry
+    title: str
+    lines: tuple[str, ...]
+    order: int
+
+    @property
+    def width(self) -> float:
+        """As wide as the widest line, up to a limit."""
+        wide = [text_width(self.title, TITLE, bold=True)]
+        wide += [text_width(line, LINE) for line in self.lines]
+        return min(max(wide), WIDEST) + 20
+
+    @property
+    def height(self) -> float:
+        """One line below the other."""
+        return 14 + SPACE * (1 + len(self.lines))
+
+    def shapes(self, x: float, y: float, cell: str) -> Group:
+        """The sheet with its upper left corner at a place."""
+        role, room = self.entry.role, self.width - 18
+        short = shortened(self.title, room / BOLD, TITLE)
+        shapes: list[Shape] = [Box(x, y, self.width, self.height, role)]
+        shapes.append(Text(x + 10, y + 19, short, TITLE, bold=True, role=role))
+        for number, line in enumerate(self.lines, start=1):
+            short = shortened(line, room, LINE)
+            title = line if short != line else ""
+            shapes.append(
+                Text(x + 10, y + 19 + SPACE * number, short, LINE, role=role, title=title)
+            )
+        return Group(tuple(shapes), cell=cell, title=self.title)
+
+
+def genealogy(trace: Trace, theme: str = "light") -> Scene:
+    """The Scans of a trace, which of them differentiates which, and what flows between them."""
+    sheets = _sheets(trace)
+    looks = {
+        **dict.fromkeys(_descents(trace), Look.ACCENT),
+        **dict.fromkeys(_flows(trace), Look.PLAIN),
+        **dict.fromkeys(_values(trace), Look.FAINT),
+    }
+    edges = list(looks)
+    nodes = [
+        Node(k, s.width, s.height, "\n".join((s.title, *s.lines)), rank=str(s.order))
+        for k, s in sheets.items()
+    ]
+    canvas = Canvas()
+    order = max(scan.order for scan in trace.scans)
+    count = len(trace.scans)
+    title = f"{count} {'Scan' if count == 1 else 'Scans'}: where they come from"
+    lines = [line for sentence in explanation(trace) for line in wrap(sentence, LETTERS)]
+    canvas.heading(title, lines)
+    canvas.y += 14
+    between = min(BETWEEN_ROWS + 2 * count, MOST_BETWEEN)
+    layout = lay_out(nodes, edges, between)
+    _draw(canvas, layout, sheets, looks)
+    width = max(canvas.right, layout.width + MARGIN) + MARGIN
+    entries = dict.fromkeys(sheet.entry for sheet in sheets.values())
+    shapes, bottom = key(entries, canvas.y + layout.height + 28, width)
+    canvas.add(*shapes)
+    for line in ARROWS if edges else ():
+        bottom += 19
+        canvas.add(Text(MARGIN, bottom - 6, line, 12, muted=True))
+    return Scene(
+        width=width,
+        height=bottom + 12,
+        shapes=tuple(canvas.shapes),
+        title=f"Genealogy of the Scans of a derivative of order {order}",
+        description=" ".join(explanation(trace)) or "One loop, no derivative.",
+        theme=theme_named(theme),
+        dot=dot_source(nodes, edges, between),
+    )
+
+
+def _draw(
+    canvas: Canvas, layout: Layout, sheets: Mapping[str, Sheet], edges: Mapping[Edge, Look]
+) -> None:
+    boxes = {
+        k: Box(*layout.corners[k], sheet.width, sheet.height, sheet.entry.role)
+        for k, sheet in sheets.items()
+    }
+    canvas.add(*arrows(layout, canvas.y, list(edges), boxes, list(edges.values())))
+    for number, (k, sheet) in enumerate(sheets.items()):
+        x, y = layout.corners[k]
+        canvas.add(sheet.shapes(x + MARGIN, y + canvas.y, f"scan {number}"))
+    for edge, place in zip(edges, layout.labels, strict=True):
+        if place is not None:
+            short = shortened(edge.label, edge.room[0] - 6, LABEL)
+            title = edge.label if short != edge.label else ""
+            x, y = place
+            canvas.add(
+                Text(x + MARGIN, y + canvas.y + 4, short, LABEL, "middle", muted=True, title=title)
+            )
+
+
+def _sheets(trace: Trace) -> dict[str, Sheet]:
+    """The boxes: one for every Scan, one for every value that was asked for."""
+    found = {}
+    for number, scan in enumerate(trace.scans):
+        entry = LOOP if scan.parent is None else GRADIENT
+        title = f"{number + 1} · {scan.name}"
+        found[_scan_key(number)] = Sheet(entry, title, tuple(_lines(trace, scan)), scan.order)
+    for number, (name, value) in enumerate(zip(trace.names, trace.outputs, strict=True)):
+        feeds = [feed for feed in trace.feeds if feed.into == number]
+        if name and feeds:
+            order = max(trace.scans[feed.scan].order for feed in feeds)
+            found[_value_key(number)] = Sheet(VALUE, name, (values_text(value),), order)
+    return found
+
+
+def _lines(trace: Trace, scan: ScanTrace) -> Iterator[str]:
+    """What stands in the box of a Scan."""
+    steps = f"{scan.steps} {'step' if scan.steps == 1 else 'steps'}"
+    yield steps if scan.parent is None else f"order {scan.order} · {steps}"
+    if scan.parent is not None and len(trace.scans) > MOST_LABELS:
+        yield f"differentiates {scan.parent + 1}, goes on through {_through(scan)}"
+    for tape in scan.tapes:
+        if not tape.is_total:
+            yield f"{tape.name}: {kind_text(tape)}"
+    totals = [tape for tape in scan.tapes if tape.is_total]
+    for word, names in (
+        ("sums up", [t.name for t in totals if t.used]),
+        ("puts out", [t.name for t in scan.outputs if t.used]),
+        ("unused", [t.name for t in (*totals, *scan.outputs) if not t.used]),
+        ("untraced", list(scan.untraced)),
+    ):
+        if names:
+            yield f"{word} {listing(deduplicated(names))}"
+    read = _fed(trace, scan, gradients=False)
+    if read:
+        yield f"reads {'; '.join(read)}"
+    if scan.parent is not None:
+        given = _fed(trace, scan, gradients=True)
+        yield f"external gradients: {'; '.join(given) or 'from the cost alone'}"
+
+
+def _fed(trace: Trace, scan: ScanTrace, gradients: bool) -> list[str]:
+    """What comes from other Scans, external gradients or other values: ``x of 1``."""
+    found: dict[str, dict[int, None]] = {}
+    for feed in scan.feeds:
+        if _is_gradient(scan, feed) is gradients:
+            name = _variable_name(trace.scans[feed.scan], feed.variable)
+            found.setdefault(name, {})[feed.scan + 1] = None
+    return [f"{name} of {listing(numbers)}" for name, numbers in found.items()]
+
+
+def _is_gradient(scan: ScanTrace, feed: Feed) -> bool:
+    """Whether what comes in is a gradient from outside, not a value."""
+    for tape in scan.tapes:
+        if tape.argument == feed.into:
+            return tape.gradient_of is not None
+    return any(
+        s.argument == feed.into and s.group is ReadingGroup.NIT_SOT_GRADIENT for s in scan.sequences
+    )
+
+
+def _descents(trace: Trace) -> Iterator[Edge]:
+    """From every Scan to those that differentiate it."""
+    for number, scan in enumerate(trace.scans):
+        if scan.parent is not None:
+            label, room = f"∂ through {_through(scan)}", (0.0, 0.0)
+            if len(trace.scans) <= MOST_LABELS:
+                room = (min(text_width(label, LABEL), WIDEST) + 8, 16)
+            yield Edge(_scan_key(scan.parent), _scan_key(number), label, room)
+
+
+def _flows(trace: Trace) -> Iterator[Edge]:
+    """From every Scan to those whose external gradients, or arguments, it computes."""
+    for number, scan in enumerate(trace.scans):
+        names: dict[int, list[str]] = {}
+        for feed in scan.feeds:
+            if scan.parent is None or _is_gradient(scan, feed):
+                name = _variable_name(trace.scans[feed.scan], feed.variable)
+                names.setdefault(feed.scan, []).append(name)
+        what = "values" if scan.parent is None else "external gradients"
+        for source, listed in names.items():
+            label = f"{what}: {listing(dict.fromkeys(listed))}"
+            yield Edge(_scan_key(source), _scan_key(number), label)
+
+
+def _values(trace: Trace) -> Iterator[Edge]:
+    """From the Scans to the values that are taken from them."""
+    for number, name in enumerate(trace.names):
+        sources = {feed.scan: None for feed in trace.feeds if feed.into == number}
+        if name:
+            yield from (Edge(_scan_key(scan), _value_key(number)) for scan in sources)
+
+
+def _through(scan: ScanTrace) -> str:
+    return listing(deduplicated(through(scan)))
+
+
+def _variable_name(scan: ScanTrace, argument: int) -> str:
+    variables: tuple[TapeTrace | SequenceTrace, ...] = (*scan.tapes, *scan.outputs)
+    return next((v.name for v in variables if v.argument == argument), str(Kind.UNTRACED))
+
+
+def _scan_key(number: int) -> str:
+    return f"scan {number}"
+
+
+def _value_key(number: int) -> str:
+    return f"value {number}"
+
+
+def children(trace: Trace, order: int) -> dict[int, list[int]]:
+    """Which Scans of `order` differentiate which: the new ones by the number of the parent."""
+    found: dict[int, list[int]] = {}
+    for number, scan in enumerate(trace.scans):
+        if scan.order == order and scan.parent is not None:
+            found.setdefault(scan.parent, []).append(number)
+    return found
+
+
+def through(scan: ScanTrace) -> tuple[str, ...]:
+    """The inputs of its parent whose gradients by this Scan go on to the result."""
+    tapes = (*scan.tapes, *scan.outputs)
+    return tuple(t.gradient_of for t in tapes if t.used and t.gradient_of is not None)
+
+
+def computed_by(trace: Trace, output: int) -> frozenset[int]:
+    """The Scans of which some number goes into an output of the trace."""
+    waiting = [(feed.scan, feed.variable) for feed in trace.feeds if feed.into == output]
+    seen: set[tuple[int, int]] = set()
+    while waiting:
+        place = waiting.pop()
+        if place in seen:
+            continue
+        seen.add(place)
+        number, variable = place
+        needed = _arguments(trace.scans[number], variable)
+        waiting += [
+            (feed.scan, feed.variable) for feed in trace.scans[number].feeds if feed.into in needed
+        ]
+    return frozenset(number for number, _ in seen)
+
+
+def _arguments(scan: ScanTrace, variable: int) -> set[int]:
+    """The arguments of a Scan that its filled `variable` depends on, by way of all steps."""
+    found, waiting = set[int](), [variable]
+    while waiting:
+        argument = waiting.pop()
+        if argument in found:
+            continue
+        found.add(argument)
+        sources = [r.source for r in scan.results if r.target and r.target.argument == argument]
+        inner = set[int]()
+        while sources:
+            source = sources.pop()
+            if isinstance(source, int):
+                if source not in inner:
+                    inner.add(source)
+                    sources += scan.inside[source].inputs
+            elif hasattr(source, "argument"):
+                waiting.append(source.argument)
+    return found
+
+
+def explanation(trace: Trace) -> list[str]:
+    """A sentence for every order: how many Scans it adds, and why."""
+    orders = max([scan.order for scan in trace.scans] + [_last_order(trace)])
+    return [_sentence(trace, order) for order in range(1, orders + 1)]
+
+
+def _last_order(trace: Trace) -> int:
+    """The order of the last output, if the outputs are a cost and its derivatives."""
+    names = [name.split(" = ")[0] for name in trace.names]
+    wanted = [f"C{prime(order)}" for order in range(len(names))]
+    return len(names) - 1 if names == wanted and names else 0
+
+
+def _sentence(trace: Trace, order: int) -> str:
+    before = [i for i, scan in enumerate(trace.scans) if scan.order < order]
+    new = children(trace, order)
+    value, last = f"C{prime(order)}", f"C{prime(order - 1)}"
+    if not new:
+        return _nothing_new(trace, order, before)
+    made = sum(map(len, new.values()))
+    total = f"{len(before)} + {made} = {len(before) + made}"
+    pairs = listing(
+        f"{listing(n + 1 for n in numbers)} from {parent + 1}"
+        for parent, numbers in sorted(new.items())
+    )
+    if len(before) == 1:
+        return f"{last} is computed by one Scan. {value} differentiates it ({pairs}): {total}."
+    if set(new) == set(before):
+        return (
+            f"{last} is computed by {len(before)} Scans ({_numbers(before)}). {value} "
+            f"differentiates each of them ({pairs}): {total}."
+        )
+    rest = [n for n in before if n not in new]
+    return (
+        f"Of the {len(before)} Scans so far ({_numbers(before)}), {value} differentiates "
+        f"{_numbers(new)} ({pairs}), but not {_numbers(rest)}, through which no gradient of "
+        f"{last} goes back: {total}."
+    )
+
+
+def _nothing_new(trace: Trace, order: int, before: list[int]) -> str:
+    value, last = f"C{prime(order)}", f"C{prime(order - 1)}"
+    known = _last_order(trace) >= order
+    zero = known and not np.any(trace.outputs[order])
+    start = f"{value} needs no new Scan"
+    if zero:
+        start = f"{value} = {values_text(trace.outputs[order])} without a new Scan"
+    if not known:
+        return f"{start}."
+    used = computed_by(trace, order - 1)
+    loops = [n for n in before if trace.scans[n].order == 0]
+    if used.isdisjoint(loops):
+        how = f"{last} is computed by {_scans(used)}" if used else f"{last} is computed by no Scan"
+        return (
+            f"{start}: {how}, and no value of {_scans(loops)} goes into it, since the step is "
+            f"linear: its derivative does not hold the state. {len(before)} + 0 = {len(before)}."
+        )
+    return f"{start}: no gradient of {last} goes back through {_scans(used)}."
+
+
+def _numbers(numbers: Iterable[int]) -> str:
+    return ", ".join(str(n + 1) for n in sorted(numbers))
+
+
+def _scans(numbers: Iterable[int]) -> str:
+    listed = sorted(numbers)
+    return f"{'Scan' if len(listed) == 1 else 'Scans'} {_numbers(listed)}"
+
+
+def deduplicated(names: Iterable[str]) -> Iterator[str]:
+    """``x`` once, or with how often it stands there: ``x (2 taps)``."""
+    listed = list(names)
+    for name in dict.fromkeys(listed):
+        count = listed.count(name)
+        yield f"{name} ({count} times)" if count > 1 else name

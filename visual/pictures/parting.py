@@ -1,0 +1,222 @@
+"""The step at which two runs part, drawn twice: by the true rule and a broken one, for example.
+
+Each row shows what the step reads, the tape after it, and the formula; the columns are the
+same, so that a slot stands above its counterpart.
+"""
+
+from collections import Counter
+from dataclasses import dataclass
+
+import numpy as np
+
+from lab.equations.spelling import Speller, number_text
+from lab.expression import text
+from lab.traces.parting import Parting, far
+from lab.traces.trace import ScanTrace, SequenceTrace, TapeTrace, Trace
+from visual.layout.canvas import CELL, HEIGHT, LABELS, THIN, Canvas, place_columns, touched_rows
+from visual.layout.cells import cell, thin_cell
+from visual.layout.columns import column_of, root_of, timeline
+from visual.layout.names import cell_key, indexed, signed, tape_label
+from visual.pictures.tapes.lanes import Lane, Slot
+from visual.scene.shapes import Box, Text
+from visual.scene.theme import Role
+
+HEADER, MARK = 34, 22
+RULES = ("true rule", "broken rule")
+
+
+@dataclass(frozen=True, eq=False)
+class Side:
+    """One of the two runs: what it is called, its Scan, and the tape on which they part."""
+
+    name: str
+    trace: Trace
+    number: int
+    tape: TapeTrace
+
+    @property
+    def scan(self) -> ScanTrace:
+        """The Scan in which they part."""
+        return self.trace.scans[self.number]
+
+
+def sides(
+    true: Trace, broken: Trace, parting: Parting, names: tuple[str, str] = RULES
+) -> tuple[Side, Side]:
+    """The two sides of a parting, by what they are called."""
+    named = (
+        (names[0], true, parting.scan, parting.tape),
+        (names[1], broken, parting.other_scan, parting.other_tape),
+    )
+
+    def tape(trace: Trace, scan: int, argument: int) -> TapeTrace:
+        tapes = (*trace.scans[scan].tapes, *trace.scans[scan].outputs)
+        return next(tape for tape in tapes if tape.argument == argument)
+
+    first, second = (Side(name, run, scan, tape(run, scan, a)) for name, run, scan, a in named)
+    return first, second
+
+
+class PartingRows:
+    """The two rows, drawn from top to bottom."""
+
+    def __init__(self, canvas: Canvas, true: Side, broken: Side, parting: Parting) -> None:
+        self.canvas, self.parting, self.step = canvas, parting, parting.step
+        self.true, self.broken = true, broken
+        self.time = timeline(root_of(self.true.trace, self.true.scan))
+        self.columns = place_columns(self._moments())
+        self.used: set[Role] = set()
+        # Slots and sequences of the true side, with which those of the broken one are compared.
+        self.lanes = [
+            Lane(side.scan, side.tape, self.columns, self.time, self.step)
+            for side in (self.true, self.broken)
+        ]
+        self.right = max(lane.columns.right for lane in self.lanes)
+
+    def _moments(self) -> set[int]:
+        """The columns of all that is drawn of the tape and of what the steps read."""
+        tape, time = self.true.tape, self.time
+        if not time.knows(tape.axis):
+            return set()
+        rows = touched_rows(self.true.scan, tape, self.step)
+        found = {column_of(tape, row, time) for row in rows}
+        for side in (self.true, self.broken):
+            found |= {
+                time.column(s.axis.variable, int(s.axis.index[self.step]))
+                for s in side.scan.sequences
+                if time.knows(s.axis)
+            }
+        return found
+
+    def draw(self) -> set[Role]:
+        """Both rows; and the roles that occur in them."""
+        canvas = self.canvas
+        headed = set[float]()
+        for side, lane in zip((self.true, self.broken), self.lanes, strict=True):
+            for row, x in lane.shown.items():
+                if x in headed:  # a column of both sides belongs to one quantity
+                    continue
+                headed.add(x)
+                label = tape_label(side.trace, side.scan, side.tape, row)
+                position = signed(side.tape.position(row))
+                canvas.header(x, canvas.y, label or side.tape.name, f"pos {position}")
+        canvas.y += HEADER
+        kept: dict[int, Slot] = {}
+        for side, lane in zip((self.true, self.broken), self.lanes, strict=True):
+            reads = self._reads(side)
+            canvas.row_label(side.name, canvas.y + 18)
+            canvas.small_label(f"{side.tape.name}, step {self.step}", canvas.y + 34)
+            for slot in lane.after(self.step):
+                before = kept.setdefault(slot.row, slot)
+                self._slot(side, slot, _differ(before.value, slot.value))
+            self._mark(side, lane)
+            end = self._formulas(side, canvas.y - reads)
+            canvas.y = max(canvas.y + HEIGHT + MARK, end) + 16
+        canvas.right = max(canvas.right, self.right)
+        return self.used
+
+    def _slot(self, side: Side, slot: Slot, wrong: bool) -> None:
+        role = Role.WRONG if wrong else slot.role
+        self.used.add(role)
+        label = tape_label(side.trace, side.scan, side.tape, slot.row) or side.tape.name
+        index = int(side.tape.axis.index[slot.row]) if side.tape.axis is not None else None
+        key = cell_key(side.trace, side.number, side.tape.name, index, slot.row)
+        box = Box(slot.x, self.canvas.y, CELL, HEIGHT, role)
+        name = f"{label}, {side.name}"
+        self.canvas.add(cell(box, slot.value, name, slot.old, None, f"{side.name}:{key}"))
+
+    def _mark(self, side: Side, lane: Lane) -> None:
+        """What points to the slot with the first difference."""
+        x = lane.shown.get(self.parting.row)
+        if x is None:
+            return
+        told = "here they part"
+        if side is self.broken:
+            away = np.linalg.norm(np.ravel(self.parting.broken - self.parting.true))
+            told = f"▲ first to differ, by {number_text(away)}"
+        y = self.canvas.y + HEIGHT + 14
+        self.canvas.add(Text(x + CELL / 2, y, told, 10.5, "middle", bold=side is self.broken))
+
+    def _reads(self, side: Side) -> float:
+        """What the step reads of sequences, above the tape; and how high that stands."""
+        top, changed = self.canvas.y, changed_reads(self.true, side, self.step)
+        for sequence in side.scan.sequences:
+            value = sequence.values[self.step]
+            role = Role.WRONG if sequence.argument in changed else Role.READ
+            self.used.add(role)
+            index = int(sequence.axis.index[self.step])
+            box = Box(self._place(sequence, index), self.canvas.y, CELL, THIN, role)
+            key = f"{side.name}:{sequence.argument}:{self.step}"
+            name = indexed(sequence.name, index)
+            self.canvas.add(thin_cell(box, value, name, None, key))
+            self.canvas.y += THIN + 4
+        return self.canvas.y - top
+
+    def _place(self, sequence: SequenceTrace, index: int) -> float:
+        if not self.time.knows(sequence.axis):
+            return LABELS
+        return self.columns.left.get(self.time.column(sequence.axis.variable, index), LABELS)
+
+    def _formulas(self, side: Side, top: float) -> float:
+        """The formulas of the tape, and with numbers in; and where they end."""
+        speller, y = Speller(side.scan), top + 18
+        for formula in side.scan.formulas:
+            if formula.target.argument != side.tape.argument:
+                continue
+            y = self.canvas.formula(self.right + 4, y, speller.at(formula, self.step))
+            numbers = speller.numbers(formula, self.step)
+            if numbers:
+                y = self.canvas.formula(self.right + 4, y, numbers, muted=True)
+            y += 5
+        return y - 10
+
+
+def changed_reads(true: Side, broken: Side, step: int) -> set[int]:
+    """The sequences of the broken side, by number, of which a step reads another value.
+
+    They are compared with those that bring the same variable of the parent, at the same tap.
+    """
+    found, changed = _reads(true, step), set()
+    for key, (argument, value) in _reads(broken, step).items():
+        if key in found and _differ(found[key][1], value):
+            changed.add(argument)
+    return changed
+
+
+def _reads(side: Side, step: int) -> dict[tuple[object, ...], tuple[int, np.ndarray]]:
+    """What a step reads of sequences, by what they stand for: their numbers and the values."""
+    met: Counter[tuple[object, ...]] = Counter()
+    found: dict[tuple[object, ...], tuple[int, np.ndarray]] = {}
+    for sequence in side.scan.sequences:
+        source = sequence.source
+        key = (sequence.name, sequence.group, source and (source.variable, source.tap))
+        met[key] += 1  # a parent may have several sequences of one name
+        found[(*key, met[key])] = sequence.argument, sequence.values[step]
+    return found
+
+
+def cause(true: Side, broken: Side, step: int) -> str:
+    """Why a step writes another number: what it reads, or the formula, is not the same."""
+    reads = bool(changed_reads(true, broken, step))
+    formulas = _shapes(true) != _shapes(broken)
+    if reads and formulas:
+        return "The step reads other values, and its formula is another one."
+    if reads:
+        return "The formula is the same, but the step reads other values."
+    return "The step reads the same values, but its formula is another one." if formulas else ""
+
+
+def _shapes(side: Side) -> list[str]:
+    """The formulas of the tape, in which numbers of arguments do not count."""
+    return [
+        text(f.expression, lambda leaf: f"{leaf.variable}[{leaf.tap}]")
+        for f in side.scan.formulas
+        if f.target.argument == side.tape.argument
+    ]
+
+
+def _differ(true: np.ndarray | None, broken: np.ndarray | None) -> bool:
+    """Whether two values are not the same, or only one of them is there."""
+    if true is None or broken is None or true.shape != broken.shape:
+        return true is not broken
+    return bool(far(true[None], broken[None])[0])

@@ -1,0 +1,264 @@
+"""What stands in a step graph: the operations of one step, simplified without losing a number.
+
+Operations that only change shapes or types are left out, and their inputs joined to their
+users; what depends on constants alone is a constant, and constants are written into the
+operations that use them.  A step of very many operations shows those next to its results.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum, auto
+
+import numpy as np
+
+from lab.expression import PLAIN, Call, Expression, Leaf, Number, text
+from lab.gradients.derivation import ReadingGroup
+from lab.records import cached_property
+from lab.scans.formula import written
+from lab.traces.trace import ScanTrace, Source, StepResult, StepValue, TapeTrace, Trace
+
+MOST_OPERATIONS = 50
+SLOT = "▢"  # stands for an input in the name of an operation
+COMMUTATIVE = {"Add", "Mul", "AND", "OR", "EQ", "NEQ", "max", "min"}
+UNARY = {"Neg", "Sqr", "Reciprocal", "transpose"}
+SYMBOLS = {"Sqr": "▢²", "Reciprocal": "1/▢"}
+EMPTY = {"None", "[]", "constant(0)"}  # the size of a random draw, if it is left open
+
+
+class Part(Enum):
+    """What a node of a step graph is."""
+
+    ARGUMENT = auto()
+    OPERATION = auto()
+    HIDDEN = auto()
+    RESULT = auto()
+
+
+@dataclass(frozen=True)
+class StepNode:
+    """One node: an argument by its leaf, an operation by its number, a result by its target.
+
+    `inputs` are other nodes, from left to right.
+    """
+
+    part: Part
+    place: Leaf | int | StepResult
+    label: str = ""
+    inputs: "tuple[StepNode, ...]" = ()
+    ordered: bool = False
+    hidden: int = 0
+
+    @property
+    def key(self) -> str:
+        """The same for the same node, different for different ones."""
+        return f"{self.part.name}:{self.place}"
+
+
+@dataclass(frozen=True)
+class Saving:
+    """A forward result that is read, not computed: where, and which operations that saves."""
+
+    argument: Leaf
+    source: Leaf
+    operations: tuple[int, ...]
+
+
+class StepNodes:
+    """The nodes of the step of Scan `number` of a trace."""
+
+    def __init__(self, trace: Trace, number: int) -> None:
+        self.trace, self.number, self.scan = trace, number, trace.scans[number]
+        self.parent = trace.scans[self.scan.parent] if self.scan.parent is not None else None
+        self.fixed = fixed_values(self.scan)
+        self.found: dict[str, StepNode] = {}
+
+    @cached_property
+    def shown(self) -> frozenset[int]:
+        """The operations to draw: all of them, or those next to the results."""
+        chosen: dict[int, None] = {}
+        level = [result.source for result in self.scan.results]
+        while level and len(chosen) < MOST_OPERATIONS:
+            operations = [n for n in map(self._resolved, level) if isinstance(n, int)]
+            room = MOST_OPERATIONS - len(chosen)
+            new = list(dict.fromkeys(n for n in operations if n not in chosen))[:room]
+            chosen |= dict.fromkeys(new)
+            level = [source for n in new for source in self.scan.inside[n].inputs]
+        return frozenset(chosen)
+
+    @cached_property
+    def results(self) -> tuple[StepNode, ...]:
+        """The nodes of everything that the step writes; all others are their inputs."""
+        return tuple(
+            StepNode(Part.RESULT, result, inputs=tuple(self._inputs([result.source])))
+            for result in self.scan.results
+        )
+
+    @cached_property
+    def every(self) -> tuple[StepNode, ...]:
+        """All nodes, inputs before those that use them."""
+        found: dict[str, StepNode] = {}
+
+        def visit(node: StepNode) -> None:
+            if node.key not in found:
+                for before in node.inputs:
+                    visit(before)
+                found[node.key] = node
+
+        for result in self.results:
+            visit(result)
+        return tuple(found.values())
+
+    @property
+    def reshaping(self) -> int:
+        """How many operations are left out because they only change a shape or type."""
+        return sum(v.passes is not None for v in self._varying())
+
+    @property
+    def constant(self) -> int:
+        """How many operations are left out because they depend on constants alone."""
+        return len(self.fixed)
+
+    @property
+    def operations(self) -> int:
+        """How many operations there are to draw."""
+        return sum(v.passes is None for v in self._varying())
+
+    def _varying(self) -> Iterator[StepValue]:
+        yield from (v for n, v in enumerate(self.scan.inside) if n not in self.fixed)
+
+    @cached_property
+    def repeated(self) -> frozenset[int]:
+        """The operations of the parent's step that this step computes again."""
+        values = (v for v in self.scan.inside if v.passes is None and v.repeats is not None)
+        return frozenset(v.repeats for v in values if v.repeats is not None)
+
+    @cached_property
+    def savings(self) -> tuple[Saving, ...]:
+        """What the reading of recorded forward results saves this step."""
+        if self.parent is None:
+            return ()
+        found = []
+        for sequence in self.scan.sequences:
+            if sequence.group is ReadingGroup.RESULT and sequence.source is not None:
+                needed = operations_below(self.parent, sequence.source) - self.repeated
+                leaf = Leaf(sequence.name, None, sequence.argument)
+                found.append(Saving(leaf, sequence.source, tuple(sorted(needed))))
+        return tuple(found)
+
+    def _resolved(self, source: Source) -> Source:
+        """What a source is, past everything that is not drawn."""
+        while isinstance(source, int):
+            value = self.scan.inside[source]
+            if source in self.fixed:
+                return Number(_constant(value.values, value.inputs))
+            if value.passes is None:
+                return source
+            source = value.inputs[value.passes]
+        return source
+
+    def _inputs(self, sources: "list[Source] | tuple[Source, ...]") -> Iterator[StepNode]:
+        for source in map(self._resolved, sources):
+            if isinstance(source, Number):
+                continue
+            yield self._node(source)
+
+    def _node(self, source: Leaf | int) -> StepNode:
+        key = str(source)
+        if key not in self.found:
+            self.found[key] = self._made(source)
+        return self.found[key]
+
+    def _made(self, source: Leaf | int) -> StepNode:
+        if isinstance(source, Leaf):
+            return StepNode(Part.ARGUMENT, source)
+        value = self.scan.inside[source]
+        if source not in self.shown:
+            return StepNode(Part.HIDDEN, source, "⋯")
+        inputs = tuple(self._inputs(value.inputs))
+        label = self.label(source)
+        ordered = len(inputs) > 1 and value.operation not in COMMUTATIVE
+        return StepNode(Part.OPERATION, source, label, inputs, ordered)
+
+    def label(self, number: int) -> str:
+        """``·``, ``▢·2`` or ``▢ − ▢``: the operation, with its constants where they stand."""
+        value = self.scan.inside[number]
+        return operation_label(value.operation, [self._resolved(s) for s in value.inputs])
+
+
+def operation_label(operation: str, inputs: "list[Source]") -> str:
+    """The name of an operation in a picture."""
+    fixed = any(isinstance(source, Number) for source in inputs)
+    if operation in SYMBOLS:
+        return SYMBOLS[operation]
+    if not fixed and operation in COMMUTATIVE and operation in PLAIN.operators:
+        return PLAIN.operators[operation].strip()
+    if len(inputs) == 1 and operation not in UNARY:
+        return operation
+    arguments: list[Expression] = [
+        source if isinstance(source, Number) else Leaf(SLOT, None, -1)
+        for source in inputs
+        if not (isinstance(source, Number) and source.written in EMPTY)
+    ]
+    if not fixed and operation not in PLAIN.operators and operation not in UNARY | {"Pow", "at"}:
+        return operation if len(inputs) > 3 else text(Call(operation, tuple(arguments)), _name)
+    return text(Call(operation, tuple(arguments)), _name)
+
+
+def _name(leaf: Leaf) -> str:
+    return leaf.variable
+
+
+def fixed_values(scan: ScanTrace) -> frozenset[int]:
+    """The values of a step that depend on constants alone."""
+    fixed: set[int] = set()
+    for number, value in enumerate(scan.inside):
+        if all(isinstance(s, Number) or (isinstance(s, int) and s in fixed) for s in value.inputs):
+            fixed.add(number)
+    return frozenset(fixed)
+
+
+def operations_below(scan: ScanTrace, target: Leaf) -> frozenset[int]:
+    """The operations that a result of a step needs, but for those on shapes and constants."""
+    fixed = fixed_values(scan)
+    waiting = [r.source for r in scan.results if r.target == target]
+    found: set[int] = set()
+    while waiting:
+        source = waiting.pop()
+        if isinstance(source, int) and source not in found:
+            found.add(source)
+            waiting += scan.inside[source].inputs
+    return frozenset(n for n in found - fixed if scan.inside[n].passes is None)
+
+
+def value_at(scan: ScanTrace, node: StepNode, step: int) -> np.ndarray | None:
+    """The value of a node at a step; None for what is no array, or was too large to keep."""
+    place = node.place
+    if isinstance(place, int):
+        values = scan.inside[place].values
+        return np.asarray(values[step]) if len(values) else None
+    if isinstance(place, Leaf):
+        return argument_value(scan, place, step)
+    if place.target is None:
+        return value_at(scan, node.inputs[0], step) if node.inputs else None
+    variable = scan.variable(place.target)
+    if not isinstance(variable, TapeTrace):
+        return None
+    access = next(a for a in variable.writes if a.tap == place.target.tap)
+    return np.asarray(access.values[step])
+
+
+def argument_value(scan: ScanTrace, leaf: Leaf, step: int) -> np.ndarray | None:
+    """The value of an argument at a step; None for what is no array."""
+    variable = scan.variable(leaf)
+    if variable is None:
+        return None
+    if isinstance(variable, TapeTrace):
+        access = next(a for a in variable.reads if a.tap == leaf.tap)
+        return np.asarray(access.values[step])
+    if hasattr(variable, "values"):
+        return np.asarray(variable.values[step])
+    return variable.value
+
+
+def _constant(values: np.ndarray, inputs: tuple[Source, ...]) -> str:
+    return written(values[0]) if len(values) else "constant"

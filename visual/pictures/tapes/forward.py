@@ -1,0 +1,255 @@
+"""The forward loop on top of a tape picture: values over time, and an arrow for every read."""
+
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+
+from lab.equations.spelling import Speller
+from lab.expression import Leaf, leaves_of
+from lab.traces.flow import first_reader
+from lab.traces.trace import ScanTrace, SequenceTrace, TapeTrace, Trace
+from visual.layout.canvas import (
+    BETWEEN,
+    CELL,
+    HEIGHT,
+    LABELS,
+    MARGIN,
+    Canvas,
+    Columns,
+    gap_text,
+    kind_text,
+)
+from visual.layout.cells import cell
+from visual.layout.columns import Timeline
+from visual.layout.detours import Detours
+from visual.layout.names import indexed, is_passed_on, moment, moment_name, root_number
+from visual.pictures.unrolled.contributions import fed_places
+from visual.pictures.unrolled.quantities import reached_rows
+from visual.scene.shapes import Arrow, Box, Text, shortened
+from visual.scene.theme import Role
+
+LANE = HEIGHT + 34
+Slot = tuple[str, int]
+
+
+class ForwardBlock:
+    """A loop as lanes of cells over time, one for each of its variables."""
+
+    def __init__(
+        self, canvas: Canvas, trace: Trace, number: int, columns: Columns, time: Timeline
+    ) -> None:
+        self.canvas, self.trace, self.number = canvas, trace, number
+        self.scan = trace.scans[number]
+        self.made = {
+            (tape.name, int(row)): step
+            for tape in (*self.scan.tapes, *self.scan.outputs)
+            for access in tape.writes
+            for step, row in enumerate(access.rows)
+        }
+        self.columns, self.time = columns, time
+        self.outputs = outputs_reached(trace, number)
+        goals = self.outputs | read_backwards(trace, number)
+        self.needed = _needed(self.scan, goals) if self.outputs else None
+        self.tops: dict[str, float] = {}
+        self.ways = Detours([])
+
+    def draw(self) -> None:
+        """All lanes, the arrows between them, and the parameters."""
+        self._heading()
+        for sequence in self.scan.sequences:
+            name = sequence.axis.variable
+            if name not in self.tops:  # one lane, at however many taps it is read
+                self._lane(name, self._sequence_cells(name))
+        for tape in (*self.scan.tapes, *self.scan.outputs):
+            if any(tap < -1 for tap in tape.tape.reads):
+                self.canvas.y += 22
+            self._lane(tape.name, self._state_cells(tape))
+        lefts, tops = self.columns.left.values(), self.tops.values()
+        self.ways = Detours([_box(x, y) for x in lefts for y in tops])
+        for step in range(self.scan.steps):
+            if self.columns.has(step):  # a state's column is the step that computed it
+                start = len(self.canvas.shapes)
+                self._reads(step)
+                self._at(start, step)
+        if self.scan.parameters:
+            self._parameters()
+        self.canvas.y += 26
+
+    def _heading(self) -> None:
+        scan, spell = self.scan, Speller(self.scan)
+        lines = [f"forward · {scan.steps} {'step' if scan.steps == 1 else 'steps'}"]
+        if scan.stopped_early:
+            lines[0] += " until its condition was met"
+        lines += [f"{tape.name} · {kind_text(tape)}" for tape in scan.tapes]
+        if scan.untraced:
+            lines.append(f"{', '.join(scan.untraced)} · untraced: replaced at every step, no tape")
+        title = f"{self.number + 1} · {scan.name}"
+        if len(scan.formulas) == 1:
+            title += f": {spell.equation(scan.formulas[0])}"
+        else:
+            lines += [spell.equation(formula) for formula in scan.formulas]
+        self.canvas.heading(title, lines)
+
+    def _lane(self, name: str, cells: Iterable[tuple[int, Role, np.ndarray]]) -> None:
+        """A lane with a cell for every index that is shown."""
+        self.tops[name] = self.canvas.y
+        self._label(name)
+        for index, role, value in cells:
+            x = self.columns.left.get(self.time.column(name, index))
+            if x is not None:
+                step = self.made.get((name, index))
+                self._cell(x, role, value, indexed(name, index), str(index), name, step)
+        for x, gap in self.columns.gaps:
+            self.canvas.add(gap_text(gap, x, self.canvas.y + HEIGHT / 2 + 4))
+        self.canvas.y += LANE
+
+    def _sequence_cells(self, name: str) -> Iterator[tuple[int, Role, np.ndarray]]:
+        values = {
+            int(index): value
+            for sequence in self.scan.sequences
+            if sequence.axis.variable == name
+            for index, value in zip(sequence.axis.index, sequence.values, strict=True)
+        }
+        for index, value in sorted(values.items()):
+            yield index, self._role((name, index), Role.INPUT), value
+
+    def _state_cells(self, tape: TapeTrace) -> Iterator[tuple[int, Role, np.ndarray]]:
+        for row, value in enumerate(tape.final):
+            index = int(tape.axis.index[row]) if tape.axis is not None else row
+            role = Role.INPUT if row < tape.tape.origin else Role.INTERMEDIATE
+            yield index, self._role((tape.name, index), role), value
+
+    def _role(self, slot: Slot, otherwise: Role) -> Role:
+        if slot in self.outputs:
+            return Role.SEED
+        return Role.UNNEEDED if self.needed is not None and slot not in self.needed else otherwise
+
+    def _cell(
+        self,
+        x: float,
+        role: Role,
+        value: np.ndarray,
+        label: str,
+        place: str,
+        name: str,
+        step: int | None = None,
+    ) -> None:
+        self.canvas.roles.append(role)
+        box = Box(x, self.canvas.y, CELL, HEIGHT, role)
+        key = f"{self.number}:{name}:{place}"
+        start = len(self.canvas.shapes)
+        self.canvas.add(cell(box, value, label, key=key, label=label))
+        self._at(start, step)
+
+    def _at(self, start: int, step: int | None) -> None:
+        """What was drawn since `start` belongs to a step of the loop."""
+        if step is not None and len(self.canvas.shapes) > start:
+            when = (self.trace, self.number, step)
+            self.canvas.group(start, moment(*when), moment_name(*when))
+
+    def _label(self, name: str) -> None:
+        short = shortened(name, LABELS - MARGIN - 14, 13)
+        title = name if short != name else ""
+        y = self.canvas.y + HEIGHT / 2 + 4
+        self.canvas.add(Text(LABELS - 12, y, short, 13, "end", bold=True, title=title))
+
+    def _reads(self, step: int) -> None:
+        """An arrow from every value that a step reads to every value that it computes from it."""
+        for formula in self.scan.formulas:
+            target = self._place(formula.target, step)
+            for leaf in dict.fromkeys(leaves_of(formula.expression)):
+                source = self._place(leaf, step)
+                if source is not None and target is not None:
+                    self.canvas.add(self._read_arrow(source, target))
+
+    def _read_arrow(self, source: tuple[float, float], target: tuple[float, float]) -> Arrow:
+        """From cell to cell: straight to the neighbour, over the others, or to another lane."""
+        (x0, y0), (x1, y1) = source, target
+        if y0 == y1 and 0 < x1 - x0 <= CELL + BETWEEN:
+            return Arrow(((x0 + CELL, y0 + HEIGHT / 2), (x1 - 1, y1 + HEIGHT / 2)))
+        out, into = x0 + CELL / 2, x1 + CELL / 2
+        if y0 == y1:
+            return Arrow(((out, y0), (out, y0 - 24), (into - 8, y1 - 24), (into - 8, y1 - 1)))
+        into += 6 if x0 == x1 else -6 if x0 < x1 else 18  # arrows from all sides find room
+        ends = ((out, y0 + HEIGHT), (into, y1 - 1))
+        if y1 < y0:
+            ends = ((out, y0), (into, y1 + HEIGHT + 1))
+        return self.ways.arrow(ends, _box(x0, y0), _box(x1, y1), faint=True)
+
+    def _place(self, leaf: Leaf, step: int) -> tuple[float, float] | None:
+        slot = _slot(self.scan, leaf, step)
+        x = self.columns.left.get(self.time.column(*slot)) if slot is not None else None
+        return None if slot is None or x is None else (x, self.tops[slot[0]])
+
+    def _parameters(self) -> None:
+        self._label("parameters")
+        x: float = LABELS
+        for parameter in self.scan.parameters:
+            name = parameter.name
+            self._cell(x, Role.INPUT, parameter.value, name, "r0", name)
+            x += CELL + BETWEEN
+        self.canvas.right = max(self.canvas.right, x)
+        self.canvas.y += LANE
+
+
+def outputs_reached(trace: Trace, number: int) -> set[Slot]:
+    """The slots of a loop on which the cost acts directly: their first gradient is not 0."""
+    scan, fed = trace.scans[number], fed_places(trace)
+    return {
+        (tape.name, int(tape.axis.index[row]))
+        for tape in (*scan.tapes, *scan.outputs)
+        if tape.axis is not None
+        for row in reached_rows(trace, number, tape, fed)
+    }
+
+
+def read_backwards(trace: Trace, number: int) -> set[Slot]:
+    """The slots of a loop that its derivatives read for something that is not left alone."""
+    return {
+        (held.name, index)
+        for later, scan in enumerate(trace.scans)
+        if scan.parent is not None and root_number(trace, later) == number
+        for sequence in _useful_sequences(trace, later)
+        for found, held in [first_reader(trace, later, sequence)]
+        if found == number
+        for index in sequence.axis.index.tolist()
+    }
+
+
+def _useful_sequences(trace: Trace, number: int) -> list[SequenceTrace]:
+    """The sequences of a derivative that its tapes depend on, or outputs that are passed on."""
+    scan = trace.scans[number]
+    idle = {o.argument for o in scan.outputs if not is_passed_on(trace, number, o)}
+    read = {
+        leaf.argument
+        for formula in scan.formulas
+        if formula.target.argument not in idle
+        for leaf in leaves_of(formula.expression)
+    }
+    return [sequence for sequence in scan.sequences if sequence.argument in read]
+
+
+def _needed(scan: ScanTrace, outputs: set[Slot]) -> set[Slot]:
+    """All slots from which an arrow leads, step by step, to one of `outputs`."""
+    needed = set(outputs)
+    for step in reversed(range(scan.steps)):
+        for formula in scan.formulas:
+            if _slot(scan, formula.target, step) in needed:
+                reads = (_slot(scan, leaf, step) for leaf in leaves_of(formula.expression))
+                needed |= {slot for slot in reads if slot is not None}
+    return needed
+
+
+def _slot(scan: ScanTrace, leaf: Leaf, step: int) -> Slot | None:
+    """The variable and index that a leaf of a formula stands for at a step."""
+    variable = scan.variable(leaf)
+    if isinstance(variable, TapeTrace) and leaf.tap is not None:
+        return (variable.name, variable.tape.row(step, leaf.tap))
+    if isinstance(variable, SequenceTrace):
+        return (variable.axis.variable, int(variable.axis.index[step]))
+    return None
+
+
+def _box(x: float, y: float) -> Box:
+    """A cell that arrows lead to, or around."""
+    return Box(x, y, CELL, HEIGHT, Role.INTERMEDIATE)

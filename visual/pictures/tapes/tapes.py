@@ -1,0 +1,107 @@
+"""The tape picture: what every backward step reads, overwrites and leaves.
+
+The forward loop stands on top.  Below it, every Scan of the derivative has a block, in
+which a row is a step and shows its tapes after that step: the old value struck through
+where it was overwritten, an arrow from what was read, and beside it the formula, then
+the same formula in numbers.  Time runs from left to right everywhere, so that the work of
+a backward loop moves leftwards.
+"""
+
+from lab.errors import ArgumentError, GraphError
+from lab.tape import Kind
+from lab.traces.trace import ScanTrace, Trace
+from visual.drawing.options import whole_or_none
+from visual.layout.canvas import MARGIN, Canvas, legend, notes, place_columns, touched_columns
+from visual.layout.cells import values_text
+from visual.layout.columns import Timeline, root_of, timeline
+from visual.pictures.tapes.backward import BackwardBlock, View
+from visual.pictures.tapes.forward import ForwardBlock
+from visual.scene.shapes import Scene, Text
+from visual.scene.theme import theme_named
+
+PARTS_LINE = "below each value: what came from the cost directly + what came through later steps"
+PARTS_OF_ARRAYS = "; of arrays the norms of both parts, which do not add up"
+
+
+def tapes(
+    trace: Trace,
+    theme: str = "light",
+    around: int | None = None,
+    step: int | None = None,
+    buffer: bool = False,
+    contributions: bool = False,
+) -> Scene:
+    """The tape picture of a trace.
+
+    Loops of more than 12 steps are folded: the first and the last steps are shown, and those
+    next to the step `around`.  With `step` only the rows of that step are drawn.  With
+    `buffer` the tapes stand in the order of their buffers, from the lowest position to the
+    highest, instead of that of time.  With `contributions` every cell tells how much of its
+    value came from the cost directly, and how much through later steps.
+
+    Raises GraphError for a trace of order 0, which has no backward tape.
+    """
+    if not any(map(has_tape, trace.scans)):
+        raise GraphError(
+            "order = 0: this trace has no backward tape; derivatives have, from order 1. The "
+            "unrolled picture shows a loop alone."
+        )
+    step, around = whole_or_none("step", step), whole_or_none("around", around)
+    if step is not None and step not in range(max(scan.steps for scan in trace.scans)):
+        last = max(scan.steps for scan in trace.scans) - 1
+        raise ArgumentError(f"step = {step!r}: the loops of this trace make 0 to {last}.")
+    view = View(step if around is None else around, step, buffer, contributions)
+    canvas = Canvas()
+    for number, scan in enumerate(trace.scans):
+        root = root_of(trace, scan)
+        time = timeline(root)
+        family = [other for other in trace.scans if root_of(trace, other) is root]
+        touched = {c for other in family for c in touched_columns(other, time, view.around)}
+        columns = place_columns(touched)
+        canvas.right = max(canvas.right, columns.right)
+        if has_tape(scan):
+            known = Timeline({}) if buffer else time
+            BackwardBlock(canvas, trace, number, columns, known, view).draw()
+        else:
+            ForwardBlock(canvas, trace, number, columns, time).draw()
+    _results(canvas, trace)
+    width = canvas.right + MARGIN
+    shapes, bottom = legend(canvas.roles, canvas.y - 8, width)
+    canvas.add(*shapes)
+    shapes, bottom = notes(canvas.shapes, bottom)
+    canvas.add(*shapes)
+    if contributions:
+        arrays = any(tape.initial.ndim > 1 for scan in trace.scans for tape in scan.tapes)
+        words = PARTS_LINE + (PARTS_OF_ARRAYS if arrays else "")
+        canvas.add(Text(MARGIN, bottom + 12, words, 12, muted=True))
+        bottom += 20
+    names = ", ".join(f"{scan.name} ({scan.steps} steps)" for scan in trace.scans)
+    return Scene(
+        width=width,
+        height=bottom + 12,
+        shapes=tuple(canvas.shapes),
+        title=f"Tapes of {trace.scans[0].name}, derivative of order {_order(trace)}",
+        description=f"What every step reads, overwrites and leaves, in {names}.",
+        theme=theme_named(theme),
+    )
+
+
+def has_tape(scan: ScanTrace) -> bool:
+    """Whether the steps of a Scan write over a tape, as those of all derivatives may."""
+    return scan.parent is not None or any(tape.kind is Kind.MIT_MOT for tape in scan.tapes)
+
+
+def _results(canvas: Canvas, trace: Trace) -> None:
+    """What was asked for, in numbers."""
+    lines = [
+        f"{name} = {values_text(value)}"
+        for name, value in zip(trace.names, trace.outputs, strict=True)
+        if name
+    ]
+    if lines:
+        canvas.heading("Results", lines)
+        canvas.y += 12
+
+
+def _order(trace: Trace) -> int:
+    return max(scan.order for scan in trace.scans)

@@ -1,0 +1,148 @@
+"""Where the quantities of an unrolled loop stand: in which lane, and in which column.
+
+Lanes are in blocks, one for each Scan.  A column is a moment of the loop.  A quantity that
+does not belong to one moment, as a parameter, stands in a lane of its own at the end of its
+block.  Arrows reach from one block to the next; what is read from farther above is shown once
+more on top of its reader's block.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from lab.traces.trace import Trace
+from visual.layout.canvas import touched_columns
+from visual.layout.columns import root_of, timeline
+from visual.pictures.unrolled.graph import Unrolling
+from visual.pictures.unrolled.quantities import Node, Place
+
+PARAMETERS, TOTALS = Place(0, "read by every step", 0), Place(0, "summed over the steps", 1)
+
+
+@dataclass(frozen=True)
+class Row:
+    """A lane: in the block of a Scan, what of a variable stands there.
+
+    A `repeated` one shows once more what a Scan farther above has made; a `lasting` one what
+    belongs to all steps, in the place `PARAMETERS` or `TOTALS`.
+    """
+
+    block: int
+    repeated: bool
+    lasting: bool
+    place: Place
+
+    @property
+    def order(self) -> tuple[int, bool, bool, int, int, int, bool]:
+        """Where the lane stands: what is read on top, what lasts at the bottom."""
+        scan = self.place.scan if self.repeated else 0
+        order = (self.place.argument, self.place.again, self.place.direct)
+        return (self.block, not self.repeated, self.lasting, scan, *order)
+
+
+@dataclass(frozen=True)
+class Item:
+    """The node with a number, where it stands."""
+
+    node: int
+    row: Row
+    column: int
+
+
+@dataclass(frozen=True, eq=False)
+class Placing:
+    """All items and the arrows between them, and the places that are left out."""
+
+    items: tuple[Item, ...]
+    arrows: tuple[tuple[Item, Item], ...]
+    left_out: frozenset[Place]
+
+
+def place(trace: Trace, chosen: Sequence[int], graph: Unrolling, around: int | None) -> Placing:
+    """Where the nodes of `graph` stand; long loops are folded, with the step `around` shown."""
+    placer = _Placer(trace, chosen, graph, around)
+    placer.place_moments()
+    arrows = [found for edge in graph.edges if (found := placer.arrow(*edge)) is not None]
+    placer.place_lasting()
+    return Placing(tuple(placer.items.values()), tuple(arrows), frozenset(placer.left_out))
+
+
+class _Placer:
+    """The items placed so far, by node and block."""
+
+    def __init__(
+        self, trace: Trace, chosen: Sequence[int], graph: Unrolling, around: int | None
+    ) -> None:
+        self.nodes = graph.nodes
+        self.blocks = {number: block for block, number in enumerate(chosen)}
+        roots = [root_of(trace, scan) for scan in trace.scans]
+        self.times = [timeline(root) for root in roots]
+        shown = (touched_columns(trace.scans[n], self.times[n], around) for n in chosen)
+        self.shown = set().union(*shown)
+        self.homes = self._homes()
+        self.left_out = self._useless(trace, chosen)
+        self.items: dict[tuple[int, int], Item] = {}
+
+    def place_moments(self) -> None:
+        """All nodes that belong to a moment which is shown."""
+        for number, node in enumerate(self.nodes):
+            column = self._column(node)
+            shown = column in self.shown or node.index is None
+            if shown and not node.lasting and node.place not in self.left_out:
+                self._put(number, self._block(node), column)
+
+    def arrow(self, source: int, target: int) -> tuple[Item, Item] | None:
+        """The two ends of an edge, if both are shown; what lasts has no arrows."""
+        block, above = self._block(self.nodes[target]), self._block(self.nodes[source])
+        first, last = self.items.get((source, above)), self.items.get((target, block))
+        if first is None or last is None:
+            return None
+        if block - above > 1:
+            first = self._put(source, block, first.column, repeated=True)
+        return first, last
+
+    def place_lasting(self) -> None:
+        """Parameters and their gradients, side by side from the first column on."""
+        columns = sorted({item.column for item in self.items.values()}) or [0]
+        for block in self.blocks.values():
+            here = [n for n in enumerate(self.nodes) if n[1].lasting and self._block(n[1]) == block]
+            for summed in (False, True):
+                lasting = [n for n, node in here if (node.place.argument >= 0) is summed]
+                more = range(columns[-1] + 1, columns[-1] + 1 + len(lasting))
+                for number, column in zip(lasting, [*columns, *more], strict=False):
+                    self._put(number, block, column)
+
+    def _put(self, number: int, block: int, column: int, repeated: bool = False) -> Item:
+        node = self.nodes[number]
+        where = node.place
+        if node.lasting:  # only what a Scan sums up is one of its variables
+            where = TOTALS if where.argument >= 0 else PARAMETERS
+        item = Item(number, Row(block, repeated, node.lasting, where), column)
+        return self.items.setdefault((number, block), item)
+
+    def _block(self, node: Node) -> int:
+        """The block that a node stands in: that of its Scan, or the first."""
+        return self.blocks.get(node.place.scan, 0)
+
+    def _homes(self) -> dict[tuple[int, int], int]:
+        """For every step of every Scan a column: that of something that it makes."""
+        homes: dict[tuple[int, int], int] = {}
+        for node in self.nodes:
+            if node.index is not None and node.step is not None:
+                column = self.times[node.place.scan].column(node.variable, node.index)
+                homes.setdefault((node.place.scan, node.step), column)
+        return homes
+
+    def _column(self, node: Node) -> int:
+        """The moment that a node belongs to; without one, the rows of a tape stand side by side."""
+        if node.index is not None:
+            return self.times[node.place.scan].column(node.variable, node.index)
+        first, second = (self.homes.get((node.place.scan, step), step) for step in (0, 1))
+        return first + (node.row - 1) * (1 if second >= first else -1)
+
+    def _useless(self, trace: Trace, chosen: Sequence[int]) -> set[Place]:
+        """The outputs of derivatives of which nothing is needed."""
+        outputs = {
+            (number, tape.argument) for number in chosen[1:] for tape in trace.scans[number].outputs
+        }
+        places = {n.place for n in self.nodes if (n.place.scan, n.place.argument) in outputs}
+        return places - {node.place for node in self.nodes if not node.faded}

@@ -1,0 +1,299 @@
+"""The quantities of a run: which of its values are one and the same box in a picture.
+
+Every write makes a new value.  The values that a slot collects by mere addition are one
+quantity, the gradient, and what stood in the slot before is its direct part.  A direct part
+of zero is left out, unless all are asked for, and one to which nothing is added is the
+gradient itself, the seed.
+"""
+
+from collections.abc import Container
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from lab.expression import Leaf
+from lab.traces.flow import Flow, Value, Write, adds_old, is_outer_gradient
+from lab.traces.trace import ScanTrace, SequenceTrace, TapeTrace, Trace
+from visual.layout.names import (
+    cell_key,
+    direct_part,
+    is_share,
+    quantity_name,
+    signed,
+    tape_label,
+    wanted_rows,
+)
+from visual.scene.theme import Role
+
+
+@dataclass(frozen=True)
+class Place:
+    """A row of the picture: a variable of a Scan, or the direct parts of a gradient.
+
+    `again` counts the values that a slot holds one after another where they are not parts of
+    one sum.
+    """
+
+    scan: int
+    variable: str
+    argument: int
+    direct: bool = False
+    again: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class Node:
+    """A quantity: its name and value, and its role.
+
+    It is ``variable[index]`` in time, or its gradient; `index` is None where no time is known,
+    `row` its row in the array.
+    `step` is the step that made it, None for what was given.  A `lasting` one is the same at
+    all steps: a parameter, or its gradient.  A `faded` one is not needed for the result.
+    """
+
+    place: Place
+    variable: str
+    index: int | None
+    row: int
+    label: str
+    value: np.ndarray
+    role: Role
+    key: str
+    step: int | None = None
+    lasting: bool = False
+    faded: bool = False
+
+
+class Quantities:
+    """The nodes found so far, and which values they stand for.
+
+    `of` holds the number of the node of a value, `acted_on` that of the node through which
+    other gradients of the same quantity come in, by Scan, variable and index; `parts` are
+    pairs of a direct part and its gradient.  `fed` are the places where the gradients of
+    other Scans come in, which are there even if they happen to be zero.
+    """
+
+    def __init__(
+        self,
+        trace: Trace,
+        chosen: tuple[int, ...],
+        flow: Flow,
+        all_direct: bool,
+        fed: frozenset[tuple[int, int, int]],
+    ) -> None:
+        self.trace, self.chosen, self.flow, self.all_direct = trace, chosen, flow, all_direct
+        self.fed = fed
+        self.nodes: list[Node] = []
+        self.of: dict[Value, int] = {}
+        self.acted_on: dict[tuple[int, str, int], int] = {}
+        self.parts: list[tuple[int, int]] = []
+        self.wanted: set[int] = set()  # rows of the tape whose nodes are being made
+        self.read = {  # by other slots than their own
+            source
+            for write in flow.writes.values()
+            for source in write.sources
+            if source != write.old
+        }
+
+    def is_loop(self, number: int) -> bool:
+        """Whether a Scan is drawn as a loop, and not as the derivative of another."""
+        return self.trace.scans[number].parent not in self.chosen
+
+    def add_tape(self, number: int, tape: TapeTrace) -> None:
+        """Nodes for all that a tape holds in the run."""
+        if tape.is_total:
+            self._total(number, tape)
+            return
+        loop = self.is_loop(number)
+        reached = self._reached(number, tape) if loop else set()
+        self.wanted = wanted_rows(self.trace, number, tape) if tape.axis is not None else set()
+        for row in range(len(tape.initial)):
+            role = Role.SEED if row in reached else Role.INTERMEDIATE
+            self._slot(number, tape, row, role, Role.INPUT if loop else Role.SEED)
+
+    def _slot(self, number: int, tape: TapeTrace, row: int, role: Role, given: Role) -> None:
+        """Nodes for all that one slot holds; its initial content has the role `given`."""
+        first, *written = self.flow.chain(number, tape, row)
+        initial = tape.initial[row]
+        changes = (self.flow.writes[value] for value in written)
+        change = next((write for write in changes if not passes_on(write)), None)
+        is_sum = change is not None and adds_old(change.formula)
+        acted_on = self.all_direct and tape.gradient_of is not None and tape.axis is not None
+        something = first in self.read or self._is_something(number, tape, row)
+        if tape.unwritten[row]:
+            pass
+        elif acted_on or (is_sum and something):
+            self._direct(number, tape, row, [first] if is_sum else [])
+            if not is_sum:
+                self._join([first], self._node(number, tape, row, role, initial))
+                self.parts.append((len(self.nodes) - 2, len(self.nodes) - 1))
+        elif not is_sum and (something or not written):
+            start = given if role is Role.INTERMEDIATE else role
+            zero = start is Role.SEED and not self._is_something(number, tape, row)
+            node = self._node(number, tape, row, start, initial, faded=zero)
+            self._join([first], node)
+            self._note(number, tape, node)
+        self._versions(number, tape, row, role, written)
+
+    def _is_something(self, number: int, tape: TapeTrace, row: int) -> bool:
+        """Whether there is more than a zero in a slot before the loop."""
+        index = int(tape.axis.index[row]) if tape.axis is not None else row
+        return (number, tape.argument, index) in self.fed or bool(np.any(tape.initial[row] != 0))
+
+    def _versions(
+        self, number: int, tape: TapeTrace, row: int, role: Role, written: list[Value]
+    ) -> None:
+        """One node for the values that are sums of one another, a new one after a break."""
+        again = 0
+        for value in written:
+            write = self.flow.writes[value]
+            before = self.of.get(write.old)
+            held = before is not None and not self.nodes[before].place.direct
+            made = self._made(tape, write)
+            if before is not None and (passes_on(write) or (held and adds_old(write.formula))):
+                self.of[value] = before
+                step = self.nodes[before].step if passes_on(write) else write.step
+                self.nodes[before] = replace(self.nodes[before], value=made, step=step)
+                continue
+            again += held
+            node = self._node(number, tape, row, role, made, again=again, step=write.step)
+            self._join([value], node)
+
+    def _total(self, number: int, tape: TapeTrace) -> None:
+        """One node for the gradient of a parameter, which is summed up over the steps."""
+        row = len(tape.final) - 1
+        node = self._node(number, tape, row, Role.INTERMEDIATE, tape.final[row])
+        node = replace(node, index=None, lasting=True)
+        self._join([v for r in range(row + 1) for v in self.flow.chain(number, tape, r)], node)
+
+    def _node(
+        self,
+        number: int,
+        tape: TapeTrace,
+        row: int,
+        role: Role,
+        value: np.ndarray,
+        *,
+        direct: bool = False,
+        again: int = 0,
+        step: int | None = None,
+        faded: bool = False,
+    ) -> Node:
+        index = int(tape.axis.index[row]) if tape.axis is not None else None
+        label = tape_label(self.trace, self.trace.scans[number], tape, row)
+        if is_share(self.trace, number, tape):
+            label = direct_part(label)
+        if index is None and not tape.is_total:
+            label = f"{label or tape.name} pos {signed(tape.position(row))}"
+        if direct:
+            label = direct_part(label)
+        key = cell_key(self.trace, number, tape.name, index, row)
+        place = Place(number, tape.name, tape.argument, direct, again)
+        variable = tape.axis.variable if tape.axis is not None else ""
+        return Node(place, variable, index, row, label, value, role, key, step, faded=faded)
+
+    def _direct(self, number: int, tape: TapeTrace, row: int, values: list[Value]) -> None:
+        """A node for what stood in a slot before the loop: the cost acts on it directly."""
+        role = Role.INPUT if row in self.wanted else Role.SEED
+        zero = not self._is_something(number, tape, row)
+        node = self._node(number, tape, row, role, tape.initial[row], direct=True, faded=zero)
+        self._join(values, node)
+        self._note(number, tape, node)
+
+    def _note(self, number: int, tape: TapeTrace, node: Node) -> None:
+        """Note that the newest node is where other gradients of the same quantity come in."""
+        if tape.gradient_of is not None and node.index is not None:
+            self.acted_on[number, tape.gradient_of, node.index] = len(self.nodes) - 1
+
+    def _join(self, values: list[Value], node: Node) -> None:
+        """Add a node that stands for `values`."""
+        for value in values:
+            self.of[value] = len(self.nodes)
+        self.nodes.append(node)
+
+    def _made(self, tape: TapeTrace, write: Write) -> np.ndarray:
+        tap = write.formula.target.tap
+        return next(a.values[write.step] for a in tape.writes if a.tap == tap)
+
+    def _reached(self, number: int, tape: TapeTrace) -> set[int]:
+        """The rows of a tape of the loop on which the cost acts, or may act."""
+        if self.all_direct and tape.tape.reads:
+            return set(range(tape.tape.origin, len(tape.initial)))
+        return reached_rows(self.trace, number, tape, self.fed)
+
+    def source(self, value: Value) -> int | None:
+        """The node of a value; what was given from outside gets one when it is first read."""
+        if value not in self.of and (value.argument < 0 or value.scan not in self.chosen):
+            self._join([value], self._input(value))
+        return self.of.get(value)
+
+    def _input(self, value: Value) -> Node:
+        """A node for a value that none of the chosen Scans has made."""
+        scan = self.trace.scans[value.scan]
+        place = Place(value.scan, value.variable, value.argument)
+        if value.argument >= 0:
+            tape = next(t for t in (*scan.tapes, *scan.outputs) if t.argument == value.argument)
+            return self._node(value.scan, tape, value.row, Role.INPUT, tape.final[value.row])
+        for parameter in scan.parameters:
+            if parameter.name == value.variable:
+                key = cell_key(self.trace, value.scan, value.variable, None, 0)
+                label = value.variable
+                node = Node(place, "", None, 0, label, parameter.value, Role.INPUT, key)
+                return replace(node, lasting=True)
+        sequence, step = _reading(scan, value)
+        index = value.row
+        key = cell_key(self.trace, value.scan, value.variable, index, step)
+        variable, held = sequence.axis.variable, sequence.values[step]
+        label = quantity_name(self.trace, value.scan, sequence.name, index)
+        if not is_outer_gradient(sequence):
+            return Node(place, variable, index, index, label, held, Role.INPUT, key)
+        node = Node(place, variable, index, index, label, held, Role.SEED, key)
+        fed = (value.scan, sequence.argument, index) in self.fed
+        return replace(node, faded=not (fed or np.any(held != 0)))
+
+
+def passes_on(write: Write) -> bool:
+    """Whether a write leaves in its slot what stood there."""
+    return write.sources == (write.old,) and isinstance(write.formula.expression, Leaf)
+
+
+def reached_rows(
+    trace: Trace, number: int, tape: TapeTrace, fed: Container[tuple[int, int, int]] = ()
+) -> set[int]:
+    """The rows of a tape on which the cost acts directly: their gradient does not begin at 0.
+
+    Those that are `fed` got it from other Scans.
+    """
+    scan = trace.scans[number]
+    found: set[tuple[int, int, int]] = set()
+    for later, other in enumerate(trace.scans):
+        if other.parent != number or other.order != scan.order + 1 or tape.axis is None:
+            continue
+        for gradient in other.tapes:
+            if gradient.gradient_of == tape.name and gradient.axis is not None:
+                acted_on = _nonzero(gradient.axis.index, gradient.initial)
+                found |= {(later, gradient.argument, i) for i in acted_on}
+        for sequence in other.sequences:
+            source = sequence.source
+            if is_outer_gradient(sequence) and source and source.argument == tape.argument:
+                acted_on = _nonzero(sequence.axis.index, sequence.values)
+                found |= {(later, sequence.argument, i) for i in acted_on}
+    rows = tape.axis.rows if tape.axis is not None else {}
+    return {rows[place[2]] for place in found if place not in fed}
+
+
+def _nonzero(index: np.ndarray, values: np.ndarray) -> list[int]:
+    """Those of `index` at which there is something else than zero."""
+    if not values.size:
+        return []
+    different = np.any(values.reshape(len(values), -1) != 0, axis=1)
+    return [int(i) for i, found in zip(index, different, strict=False) if found]
+
+
+def _reading(scan: ScanTrace, value: Value) -> tuple[SequenceTrace, int]:
+    """The sequence that brings a value, and the step that reads it."""
+    for sequence in scan.sequences:
+        steps = np.flatnonzero(sequence.axis.index == value.row)
+        if sequence.name == value.variable and len(steps):
+            return sequence, int(steps[0])
+    raise LookupError(value)

@@ -1,0 +1,203 @@
+"""The unrolled picture: a loop over time, and below it the loops that differentiate it.
+
+A box is a quantity, an arrow tells that one was computed from the other.  Columns are moments
+of the loop, so that a gradient stands below what it belongs to, and backward loops run to the
+left.  Below a gradient stands its direct part, through which the cost acts at that moment,
+wherever later steps add to it.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from lab.traces.trace import Trace
+from visual.drawing.options import scan_indices, whole_or_none
+from visual.layout.canvas import HEIGHT, MARGIN, THIN, Canvas, legend, notes
+from visual.layout.cells import cell, thin_cell
+from visual.layout.columns import Gap, with_gaps
+from visual.layout.names import cost_name, is_reading, moment, moment_name
+from visual.layout.routes import TRACK, Grid, Spot, is_straight, route, tracks
+from visual.pictures.unrolled.graph import Unrolling, unrolling
+from visual.pictures.unrolled.placing import Item, Placing, Row, place
+from visual.pictures.unrolled.quantities import Node
+from visual.scene.shapes import Arrow, Box, Scene, Shape, Text, shortened, text_width
+from visual.scene.theme import Role, theme_named
+
+LEFT, FOLD = 216, 40
+NARROWEST, WIDEST = 84, 150
+
+
+def unrolled(
+    trace: Trace,
+    theme: str = "light",
+    around: int | None = None,
+    scans: Sequence[int] | None = None,
+    all_direct: bool = False,
+) -> Scene:
+    """The unrolled picture of a trace, or of those of its Scans that have the numbers `scans`.
+
+    They are those of the headings, from 1: number 1 is ``trace.scans[0]``.
+
+    The first of them is drawn as the loop, the others as its derivatives.  With `all_direct`
+    every gradient is drawn with its direct part, also where it is zero.  Loops of more than 12
+    steps are folded: the ends are shown, and the steps next to the step `around`.
+    """
+    chosen = tuple(range(len(trace.scans))) if scans is None else scan_indices(trace, scans)
+    around = whole_or_none("around", around)
+    graph = unrolling(trace, chosen, all_direct)
+    canvas = _Picture(trace, chosen, graph, place(trace, chosen, graph, around)).draw()
+    width = canvas.right + MARGIN
+    shapes, bottom = legend(canvas.roles, canvas.y, width)
+    canvas.add(*shapes)
+    shapes, bottom = notes(canvas.shapes, bottom)
+    canvas.add(*shapes)
+    names = ", ".join(f"{trace.scans[n].name} ({trace.scans[n].steps} steps)" for n in chosen)
+    return Scene(
+        width=width,
+        height=bottom + 12,
+        shapes=tuple(canvas.shapes),
+        title=f"{trace.scans[chosen[0]].name}, unrolled",
+        description=f"What every step computes, and from what, in {names}.",
+        theme=theme_named(theme),
+    )
+
+
+class _Picture:
+    """The graph and its placing, drawn on a canvas."""
+
+    def __init__(
+        self, trace: Trace, chosen: Sequence[int], graph: Unrolling, placing: Placing
+    ) -> None:
+        self.trace, self.chosen, self.nodes, self.placing = trace, chosen, graph.nodes, placing
+        self.canvas = Canvas()
+        self.rows = sorted({item.row for item in placing.items}, key=lambda row: row.order)
+        lanes = {row: lane for lane, row in enumerate(self.rows)}
+        self.columns = with_gaps(item.column for item in placing.items)
+        numbers = {c: n for n, c in enumerate(self.columns) if not isinstance(c, Gap)}
+        self.spots = {i: Spot(lanes[i.row], numbers[i.column]) for i in placing.items}
+        self.ways = [(self.spots[a], self.spots[b]) for a, b in placing.arrows]
+        self.taken = frozenset(self.spots.values())
+        self.tracks = tracks(self.ways, self.taken)
+
+    def draw(self) -> Canvas:
+        """The lanes of all blocks, the arrows, and the boxes over them."""
+        grid = self._grid()
+        for (first, last), (source, target) in zip(self.placing.arrows, self.ways, strict=True):
+            bow = source.lane == target.lane and not is_straight(source, target, self.taken)
+            start, end = self.nodes[first.node], self.nodes[last.node]
+            arrow = Arrow(
+                route(source, target, grid, self.tracks),
+                faint=start.place.scan != end.place.scan,
+                straight=not bow,
+                faded=start.faded or end.faded,
+            )
+            self._add(arrow, end)
+        for item, spot in self.spots.items():
+            left, top = grid.lefts[spot.column], grid.tops[spot.lane]
+            self._cell(item, Box(left, top, grid.width, grid.heights[spot.lane], Role.READ))
+        self._gaps(grid)
+        right = max(grid.lefts) + grid.width + TRACK * (self.tracks.count + 2)
+        self.canvas.right = max(self.canvas.right, right)
+        return self.canvas
+
+    def _grid(self) -> Grid:
+        """Where lanes and columns begin; headings and labels are drawn on the way."""
+        labels = (text_width(node.label, 12, bold=True) for node in self.nodes)
+        width = min(max([NARROWEST, *labels]) + 12, WIDEST)
+        canvas, tops, heights = self.canvas, [], []
+        for lane, row in enumerate(self.rows):
+            if lane == 0 or self.rows[lane - 1].block != row.block:
+                canvas.y += 16 if lane else 0
+                self._heading(self.chosen[row.block])
+            canvas.y += self.tracks.room_over(lane)
+            height = THIN if row.repeated else HEIGHT
+            tops.append(canvas.y)
+            heights.append(float(height))
+            self._label(row, canvas.y + height / 2 + 4)
+            canvas.y += height + 20 + self.tracks.room(lane)
+        lefts = _lefts(self.columns, width, 26 + TRACK * self.tracks.count)
+        return Grid(tuple(tops), tuple(heights), lefts, width, self.taken)
+
+    def _cell(self, item: Item, box: Box) -> None:
+        node = self.nodes[item.node]
+        if item.row.repeated:
+            role = Role.INTERMEDIATE if self._is_part(item.row) else Role.READ
+            box = replace(box, role=role)
+            self.canvas.roles.append(role)
+            self.canvas.add(thin_cell(box, node.value, node.label, None, node.key))
+            return
+        self.canvas.roles.append(Role.UNNEEDED if node.faded else node.role)
+        box = Box(box.x, box.y, box.width, box.height, node.role, faded=node.faded)
+        self._add(cell(box, node.value, node.label, key=node.key, label=node.label), node)
+
+    def _add(self, shape: Shape, node: Node) -> None:
+        """Draw what belongs to the step that made a node."""
+        start = len(self.canvas.shapes)
+        self.canvas.add(shape)
+        if node.step is not None:
+            when = (self.trace, node.place.scan, node.step)
+            self.canvas.group(start, moment(*when), moment_name(*when))
+
+    def _gaps(self, grid: Grid) -> None:
+        for left, column in zip(grid.lefts, self.columns, strict=True):
+            for top, height in zip(grid.tops, grid.heights, strict=True):
+                if isinstance(column, Gap):
+                    mark, y = f"⋯{column.hidden:,}", top + height / 2 + 4
+                    self.canvas.add(Text(left + FOLD / 2, y, mark, 10.5, "middle", muted=True))
+
+    # words
+
+    def _heading(self, number: int) -> None:
+        """What a block is, to the left of all boxes and arrows."""
+        scan, canvas = self.trace.scans[number], self.canvas
+        steps = f"{scan.steps} {'step' if scan.steps == 1 else 'steps'}"
+        lines = [f"the loop, {steps}"]
+        if number != self.chosen[0] and scan.parent is not None:
+            lines = [f"backward through {scan.parent + 1}, {steps}"]
+            if shortened(lines[0], LEFT - 12 - MARGIN, 10.5) != lines[0]:
+                lines = [f"backward through {scan.parent + 1}", steps]
+            lines.append(f"gradient of {cost_name(scan.order)}")
+            parent = self.trace.scans[scan.parent]
+            if scan.steps < parent.steps:
+                lines.append(f"truncated: the last {scan.steps} of {parent.steps} only")
+        lines += [f"{name}: untraced, not drawn" for name in scan.untraced]
+        left_out = [p.variable for p in self.placing.left_out if p.scan == number]
+        lines += [f"without {name}: not needed" for name in sorted(set(left_out))]
+        self._left(f"{number + 1} · {scan.name}", MARGIN, "start", 13, strong=True)
+        for line in lines:
+            canvas.y += 15
+            self._left(line, MARGIN, "start", 10.5)
+        canvas.y += 8
+
+    def _label(self, row: Row, y: float) -> None:
+        words = "direct part" if row.place.direct else row.place.variable
+        if row.lasting or row.repeated:
+            way = "adds" if self._is_part(row) else "reads"
+            words = row.place.variable if row.lasting else f"{way} {row.place.variable}"
+        strong = not (row.lasting or row.repeated or row.place.direct)
+        height, self.canvas.y = self.canvas.y, y
+        self._left(words, LEFT - 12, "end", 13 if strong else 10.5, strong)
+        self.canvas.y = height
+
+    def _is_part(self, row: Row) -> bool:
+        """Whether what is repeated is no forward value, but part of a gradient."""
+        scan, made = self.trace.scans[self.chosen[row.block]], row.place
+        feeds = [f for f in scan.feeds if (f.scan, f.variable) == (made.scan, made.argument)]
+        return bool(feeds) and not any(is_reading(scan, feed.into) for feed in feeds)
+
+    def _left(self, words: str, x: float, anchor: str, size: float, strong: bool = False) -> None:
+        """A line in the left margin, as long as there is room."""
+        short = shortened(words, LEFT - 12 - MARGIN, size)
+        title = words if short != words else ""
+        y = self.canvas.y
+        shape = Text(x, y, short, size, anchor, bold=strong, muted=not strong, title=title)
+        self.canvas.add(shape)
+
+
+def _lefts(columns: Iterable[int | Gap], width: float, between: float) -> tuple[float, ...]:
+    """The left edges of columns; a gap is narrower."""
+    x: float = LEFT
+    found = []
+    for column in columns:
+        found.append(x)
+        x += (FOLD if isinstance(column, Gap) else width) + between
+    return tuple(found)

@@ -1,0 +1,225 @@
+"""Pictures as values: frozen boxes, texts, lines and groups, in pixels, y downwards.
+
+A picture function returns a `Scene`.  Jupyter shows it, `save` writes it in the format
+that the file's suffix names, and every format is a walk over the same shapes.
+"""
+
+import os
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from visual.backends.files import check_path as check_path
+from visual.backends.files import save
+from visual.backends.files import write_whole as write_whole
+from visual.scene.theme import LIGHT, Role, Theme
+
+INDEX = re.compile(r"(\[[^\[\]]*\]|[₀-₉₋]+)\)*$")
+
+# Advance widths in em, on the wide side of the fonts that browsers fall back to.
+MONO_WIDTH = 0.615
+NARROW, WIDE = set("iljtfr.,:;|!'()[] ·"), set("mwMWQO@%→←∂Σ″′")
+
+
+@dataclass(frozen=True)
+class Box:
+    """A rectangle in a role; `heat` fills it with a value from -1 to 1 instead.
+
+    `faded` washes the role's colours out: what stands in the box is not needed.
+    """
+
+    x: float
+    y: float
+    width: float
+    height: float
+    role: Role
+    heat: float | None = None
+    faded: bool = False
+
+
+@dataclass(frozen=True)
+class Text:
+    """A line of text at its baseline; `role` gives its colour, None for that of the page."""
+
+    x: float
+    y: float
+    content: str
+    size: float = 12
+    anchor: str = "start"
+    mono: bool = False
+    bold: bool = False
+    muted: bool = False
+    struck: bool = False
+    role: Role | None = None
+    title: str = ""
+    faded: bool = False
+
+    @property
+    def width(self) -> float:
+        """An upper bound of the width when it is drawn."""
+        return text_width(self.content, self.size, self.mono, self.bold)
+
+    @property
+    def left(self) -> float:
+        """Where the text begins."""
+        return self.x - {"start": 0.0, "middle": self.width / 2, "end": self.width}[self.anchor]
+
+
+@dataclass(frozen=True)
+class Arrow:
+    """A line with a head: Bézier curves, if there are 3n + 1 points, or straight pieces.
+
+    `accent` and `faint` give it a stronger or a weaker colour; a `faded` one is not needed.
+    """
+
+    points: tuple[tuple[float, float], ...]
+    accent: bool = False
+    faint: bool = False
+    straight: bool = False
+    faded: bool = False
+
+    @property
+    def is_curve(self) -> bool:
+        """Whether the points are a start and, for every piece, two controls and an end."""
+        return not self.straight and len(self.points) > 2 and len(self.points) % 3 == 1
+
+
+@dataclass(frozen=True)
+class Group:
+    """Shapes that belong together: a moment of the run, or a cell with its tooltip.
+
+    `step` numbers the moments of a picture that can be walked through, `moment` is what one is
+    called; several groups may belong to one.  `cell` is the key of the quantity in a cell,
+    `mentions` are those of the quantities in a formula, first the one that it makes.
+    """
+
+    shapes: tuple["Shape", ...]
+    step: int | None = None
+    cell: str = ""
+    title: str = ""
+    moment: str = ""
+    mentions: tuple[str, ...] = ()
+
+
+Shape = Box | Text | Arrow | Group
+
+
+def walk(shapes: Iterable[Shape]) -> Iterator[Shape]:
+    """All of `shapes` that are no groups, and those inside groups, in drawing order."""
+    for shape in shapes:
+        if isinstance(shape, Group):
+            yield from walk(shape.shapes)
+        else:
+            yield shape
+
+
+def moved(shape: Shape, right: float, down: float) -> Shape:
+    """The same shape elsewhere."""
+    if isinstance(shape, Group):
+        return replace(shape, shapes=tuple(moved(inner, right, down) for inner in shape.shapes))
+    if isinstance(shape, Arrow):
+        return replace(shape, points=tuple((x + right, y + down) for x, y in shape.points))
+    return replace(shape, x=shape.x + right, y=shape.y + down)
+
+
+@dataclass(frozen=True)
+class Scene:
+    """A whole picture; `title` and `description` are for those who cannot see it.
+
+    `dot` is the same graph in Graphviz's language, for pictures that Graphviz laid out.
+    """
+
+    width: float
+    height: float
+    shapes: tuple[Shape, ...]
+    title: str
+    description: str
+    theme: Theme = LIGHT
+    dot: str = ""
+
+    def walk(self) -> Iterator[Shape]:
+        """All shapes that are no groups, in drawing order."""
+        return walk(self.shapes)
+
+    def groups(self) -> Iterator[Group]:
+        """All groups, each before those inside it."""
+        waiting = list(reversed(self.shapes))
+        while waiting:
+            shape = waiting.pop()
+            if isinstance(shape, Group):
+                yield shape
+                waiting += reversed(shape.shapes)
+
+    @property
+    def moments(self) -> dict[int, str]:
+        """The moments through which the picture can be walked, and what they are called."""
+        named = {g.step: g.moment for g in self.groups() if g.step is not None}
+        return {step: named[step] for step in sorted(named)}
+
+    def svg(self) -> str:
+        """The picture as an SVG document that stands alone."""
+        from visual.backends.svg import to_svg
+
+        return to_svg(self)
+
+    def text(self) -> str:
+        """The picture in plain text."""
+        from visual.backends.text import to_text
+
+        return to_text(self)
+
+    def pdf(self) -> bytes:
+        """The picture as a PDF document of one page."""
+        from visual.backends.mpl import to_pdf
+
+        return to_pdf(self)
+
+    def png(self, scale: float = 1.0) -> bytes:
+        """The picture as a PNG image, `scale` pixels for every pixel of the picture."""
+        from visual.backends.mpl import to_png
+
+        return to_png(self, scale)
+
+    def save(self, path: str | os.PathLike[str], scale: float = 1.0) -> Path:
+        """Write the picture to `path`: .svg, .pdf, .png, .html or .txt, as the suffix says.
+
+        Pictures laid out by Graphviz can be .dot as well.  `scale` is how many pixels of a
+        .png one pixel of the picture takes; the other formats have no pixels.  The file
+        appears whole or not at all.  Raises ArgumentError for another suffix, a path that
+        cannot be written, or a scale that is no number of 0.05 or more or makes an image of
+        more than 100 megapixels.
+        """
+        return save(self, path, scale)
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        svg = self.svg()
+        # As HTML a wide picture scrolls instead of being cut off, and its tooltips show.
+        page = f'<div style="overflow-x: auto">{svg}</div>'
+        return {"text/html": page, "image/svg+xml": svg, "text/plain": self.text()}
+
+
+def text_width(content: str, size: float, mono: bool = False, bold: bool = False) -> float:
+    """An upper bound of the width of `content` in pixels."""
+    if mono:
+        return len(content) * size * MONO_WIDTH
+    em = sum(0.42 if c in NARROW else 0.95 if c in WIDE else 0.66 for c in content)
+    return em * size * (1.08 if bold else 1.0)
+
+
+def shortened(content: str, width: float, size: float, mono: bool = False) -> str:
+    """`content`, with an ellipsis in the place of what does not fit into `width`.
+
+    An index at the end is kept as long as there is room for it: it tells cells apart.
+    """
+    if text_width(content, size, mono) <= width:
+        return content
+    found = INDEX.search(content)
+    tail = found.group() if found else ""
+    if text_width(f"m…{tail}", size, mono) > width:
+        tail = ""
+    head = content.removesuffix(tail) if tail else content
+    while head and text_width(f"{head}…{tail}", size, mono) > width:
+        head = head[:-1]
+    return f"{head.rstrip()}…{tail}"

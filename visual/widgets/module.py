@@ -1,0 +1,23 @@
+"""ES modules that begin with the stepper's: those of the workbench and of an atlas.
+
+A widget is one module, which can import no other; so that each stays a file, they are joined, and
+call the functions of those before.
+"""
+
+from pathlib import Path
+
+HERE = Path(__file__).parent
+FORM = HERE / "form.css"  # the looks of controls, which workbench and atlas share
+EXPORT = "export default { render };\n"
+
+
+def joined(*files: Path) -> str:
+    """The module of the stepper with those of other files after it."""
+    stepper = (HERE / "stepper.js").read_text(encoding="utf-8")
+    before, after = stepper.split(EXPORT)
+    return before + after + "".join(file.read_text(encoding="utf-8") for file in files)
+
+
+def style(*files: Path) -> str:
+    """The style of the stepper with those of other files after it."""
+    return "".join(file.read_text(encoding="utf-8") for file in (HERE / "stepper.css", *files))

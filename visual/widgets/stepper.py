@@ -1,0 +1,77 @@
+"""Pictures that can be walked through: in a notebook as a widget, and as one offline page.
+
+    >>> visual.Stepper(visual.draw(loop, "unrolled"), visual.draw(loop, "tapes"))
+
+The pictures are linked: they show the same moment, and a quantity is lit in all of them.  The
+same ES module, ``stepper.js``, runs in both homes; anywidget is needed only in a notebook.
+"""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import anywidget
+import traitlets
+
+from lab.errors import ArgumentError
+from visual.backends.files import as_path, check_path, write_whole
+from visual.backends.page import to_page
+from visual.drawing.kinds import Picture
+from visual.scene.shapes import Scene
+from visual.widgets.rerun import made_in_cell
+
+HERE = Path(__file__).parent
+
+
+class Stepper(anywidget.AnyWidget):
+    """One or several pictures, walked through together.
+
+    `step` is the moment that is shown; it can be set and observed.  Keys: arrows go to the
+    neighbouring step, Home and End to the ends, space plays; Shift and arrows go from cell to
+    cell, Enter pins one.
+    """
+
+    _esm = HERE / "stepper.js"
+    _css = HERE / "stepper.css"
+    pictures = traitlets.List(traitlets.Unicode()).tag(sync=True)
+    step = traitlets.Int(-1).tag(sync=True)
+
+    def __init__(self, *scenes: Scene, step: int | None = None, **traits: Any) -> None:
+        super().__init__(**traits)
+        self.show(*scenes, step=step)
+        made_in_cell(self)
+
+    def show(self, *scenes: Picture, step: int | None = None) -> None:
+        """Show other pictures, at the present step if they have it."""
+        step = shown_step(scenes, self.step, step)
+        self.scenes: Sequence[Picture] = scenes
+        with self.hold_sync():
+            self.pictures = [scene.svg() for scene in scenes]
+            self.step = step
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write the pictures, linked, as one page that needs no kernel and no network."""
+        path = as_path(path)
+        if path.suffix.lower() != ".html":
+            raise ArgumentError(f"path = {str(path)!r}: linked pictures can be .html.")
+        check_path(path)
+        return write_whole(path, to_page(*self.scenes))
+
+
+def shown_step(scenes: Sequence[Picture], present: int, wanted: int | None = None) -> int:
+    """The moment to show of `scenes`: the one that is wanted, else the present one if they have it.
+
+    ArgumentError if they do not have the one that is wanted; -1 if there are no moments.
+    """
+    moments = sorted({number for scene in scenes for number in _moments(scene)})
+    if wanted is not None and wanted not in moments:
+        known = f"{moments[0]} to {moments[-1]}" if moments else "none"
+        raise ArgumentError(f"step = {wanted!r}: the moments of these pictures are {known}.")
+    if (present if wanted is None else wanted) in moments:
+        return present if wanted is None else wanted
+    return moments[0] if moments else -1
+
+
+def _moments(scene: Picture) -> dict[int, str]:
+    return scene.moments if isinstance(scene, Scene) else {}

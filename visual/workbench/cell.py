@@ -1,0 +1,131 @@
+"""The cell that opens a workbench as it is: ``copy as Python``."""
+
+import sys
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from lab.loops import gallery
+from lab.loops.loop import Loop
+from lab.loops.text.loop import WrittenStep, default_tap
+from lab.loops.variables import Sequence, State
+from visual.workbench.graph import GraphBench
+from visual.workbench.loop import LoopBench, value_of
+
+Bench = LoopBench | GraphBench
+
+
+def cell(bench: Bench, step: int = -1) -> str:
+    """Python that opens the same workbench, at the same step."""
+    before, subject = _subject(bench)
+    chosen = {**bench.choices, **({"step": step} if step >= 0 else {})}
+    arguments = [*subject, *(f"{name}={literal(value)}" for name, value in chosen.items())]
+    body = f"{before}bench = visual.Workbench({_joined(arguments)})\nbench\n"
+    modules = [name for name in ("lab", "visual") if f"{name}." in body]
+    numpy = "import numpy as np\n\n" if "np." in body else ""
+    return numpy + "".join(f"import {name}\n" for name in modules) + "\n" + body
+
+
+def _joined(arguments: list[str], indent: str = "    ") -> str:
+    line = ", ".join(arguments)
+    if len(line) <= 70:
+        return line
+    return "\n" + "".join(f"{indent}{argument},\n" for argument in arguments)
+
+
+def literal(value: Any) -> str:
+    """A value as Python that gives it again."""
+    if isinstance(value, Mapping):
+        return f"{{{', '.join(f'{name!r}: {literal(v)}' for name, v in value.items())}}}"
+    if isinstance(value, tuple | list):
+        inside = ", ".join(map(literal, value))
+        return f"[{inside}]" if isinstance(value, list) or len(value) != 1 else f"({inside},)"
+    if isinstance(value, float) and not np.isfinite(value):
+        return f'float("{value}")'
+    return repr(value)
+
+
+def _subject(bench: Bench) -> tuple[str, list[str]]:
+    """Lines that come before, and the arguments that say what the workbench shows."""
+    if isinstance(bench, GraphBench):
+        return _graph(bench)
+    loop = bench.loop
+    if gallery.loops.get(loop.name) is loop:
+        return "", [f"lab.gallery.loops[{loop.name!r}]"]
+    if isinstance(loop.step, WrittenStep):
+        return f"loop = lab.Loop.from_text({_joined(list(_written(loop)))})\n", ["loop"]
+    name = known_as(loop)
+    return ("", [name]) if name else ("# loop: your own, with which this was opened\n", ["loop"])
+
+
+def _graph(bench: GraphBench) -> tuple[str, list[str]]:
+    cost, by = known_as(bench.cost) or "cost", known_as(bench.by) or "wrt"
+    values = (
+        f"{known_as(variable) or name}: {_array(np.asarray(bench.given[variable]))}"
+        for variable, name in bench.names.items()
+    )
+    given = f"{{{', '.join(values)}}}"
+    order = [] if "order" in bench.choices else [f"order={bench.state.order}"]
+    names = [known_as(one) for one in (bench.cost, bench.by, *bench.given)]
+    before = "" if all(names) else "# the variables: those of your graph\n"
+    return before, [cost, by, given, *order]
+
+
+def _written(loop: Loop) -> Iterator[str]:
+    """The arguments of `Loop.from_text`."""
+    yield repr(str(loop.step))
+    groups = {"states": loop.states, "sequences": loop.sequences, "parameters": loop.parameters}
+    for name, group in groups.items():
+        if group:
+            yield f"{name}={_variables(loop, group)}"
+    if loop.n_steps is not None:
+        steps = loop.n_steps
+        if not isinstance(steps, int | np.integer):
+            yield f"n_steps=lab.Parameter({steps.name!r}, {_array(steps.value)})"
+        else:
+            yield f"n_steps={int(steps)}"
+    if loop.truncate_gradient != -1:
+        yield f"truncate_gradient={loop.truncate_gradient}"
+    if loop.name != "scan_fn":
+        yield f"name={loop.name!r}"
+    if loop.reason:
+        yield f"reason={loop.reason!r}"
+
+
+def _variables(loop: Loop, group: tuple[Any, ...]) -> str:
+    """Values by name; with their taps if these do not follow from the text."""
+    named = dict(loop.step.taps)  # type: ignore[attr-defined]
+    plain = all(
+        not isinstance(one, State | Sequence)
+        or one.taps == named.get(one.name, (default_tap(isinstance(one, State)),))
+        for one in group
+    )
+    if plain:
+        return f"{{{', '.join(f'{one.name!r}: {_array(value_of(one))}' for one in group)}}}"
+    made = (
+        f"lab.{type(one).__name__}({one.name!r}, {_array(value_of(one))}, {one.taps!r})"
+        for one in group
+    )
+    return f"({', '.join(made)},)"
+
+
+def _array(value: np.ndarray) -> str:
+    """A value with its dtype: Python's own numbers where these become the same array."""
+    written = literal(value.tolist())
+    return (
+        written
+        if value.dtype == np.dtype("float64")
+        else f"np.array({written}, {str(value.dtype)!r})"
+    )
+
+
+def known_as(value: Any) -> str:
+    """The name that a person gave to an object in the notebook; empty if there is none."""
+    if "IPython" not in sys.modules:
+        return ""
+    from IPython import get_ipython
+
+    shell = get_ipython()
+    names = shell.user_ns if shell is not None else {}
+    return next((n for n, held in names.items() if held is value and not n.startswith("_")), "")

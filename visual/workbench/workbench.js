@@ -1,0 +1,191 @@
+// The workbench in a notebook: a form beside the picture, made of the records in the trait `form`.
+// This file is joined to stepper.js and form.js and uses their `element`, `stepper` and `Form`.
+//
+// Every change goes to the kernel as {number, key, value}.  Only one is under way; while it is,
+// later ones wait, and of those for the same control the last one alone is sent.  When one takes
+// longer than a moment, this is said, and the next change goes out at once: the kernel then gives
+// up the picture that it works on, and draws that of both changes.
+
+const PATIENCE = 200; // ms
+
+// The views as tabs: arrows go from one to the next.
+class Tabs {
+  constructor(panel, ask) {
+    this.root = element("div", { class: "scantape-tabs", role: "tablist", "aria-label": "views" });
+    this.panel = panel;
+    this.ask = ask;
+    this.tabs = [];
+    this.root.addEventListener("keydown", (event) => {
+      const at = this.tabs.indexOf(event.target);
+      const to = { ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: -1 }[event.key];
+      if (to === undefined || event.ctrlKey || event.metaKey || event.altKey) return;
+      this.tabs.at(to % this.tabs.length).focus();
+      event.preventDefault();
+    });
+  }
+
+  show({ views, view }) {
+    if (!this.tabs.length) {
+      this.tabs = views.map(({ name, about }) => {
+        const tab = element("button", { type: "button", role: "tab", title: about, "data-view": name }, name);
+        tab.addEventListener("click", () => this.ask(["view"], name));
+        return tab;
+      });
+      this.root.append(...this.tabs);
+    }
+    for (const tab of this.tabs) {
+      const shown = tab.dataset.view === view;
+      tab.setAttribute("aria-selected", shown);
+      tab.setAttribute("tabindex", shown ? "0" : "-1");
+      if (shown) this.panel.setAttribute("aria-label", view);
+    }
+  }
+}
+
+// What is asked of the kernel: one question at a time, as long as it answers quickly.
+class Questions {
+  constructor(model, working) {
+    this.model = model;
+    this.working = working;
+    this.number = 0;
+    this.waiting = new Map();
+    this.asked = null;
+    this.late = false;
+  }
+
+  ask(key, value) {
+    const name = JSON.stringify(key);
+    this.waiting.delete(name);
+    this.waiting.set(name, { key, value });
+    this.next();
+  }
+
+  next() {
+    if ((this.asked !== null && !this.late) || !this.waiting.size) return;
+    const [name, question] = this.waiting.entries().next().value;
+    this.waiting.delete(name);
+    this.send(question);
+  }
+
+  send(question) {
+    this.asked = ++this.number;
+    this.late = false;
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => {
+      this.late = true;
+      this.working(true);
+      this.next();
+    }, PATIENCE);
+    this.model.send({ number: this.asked, ...question });
+  }
+
+  // All that is not answered yet is taken back.
+  cancel() {
+    this.waiting.clear();
+    if (this.asked !== null) this.send({ cancel: true });
+  }
+
+  answered(number) {
+    if (number !== this.asked) return;
+    this.asked = null;
+    clearTimeout(this.timer);
+    if (this.waiting.size) this.next();
+    else this.working(false);
+  }
+
+  destroy() {
+    clearTimeout(this.timer);
+  }
+}
+
+function download(name, content) {
+  const link = element("a", { download: name, href: URL.createObjectURL(new Blob([content])) });
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+}
+
+// Where nothing can be copied for a page, the text is shown and selected instead.
+async function copyText(source, told) {
+  try {
+    await navigator.clipboard.writeText(source.textContent);
+    told.textContent = "copied";
+  } catch {
+    source.parentElement.open = true;
+    getSelection().selectAllChildren(source);
+    told.textContent = "press Ctrl+C to copy";
+  }
+}
+
+function renderWorkbench({ model, el }) {
+  const root = element("div", { class: "scantape scantape-bench", "data-lm-suppress-shortcuts": "true" });
+  const walked = element("div", { class: "scantape-walked", role: "tabpanel" });
+  const working = element("span", { role: "status" });
+  const cancel = element("button", { type: "button", hidden: "" }, "cancel");
+  const waiting = element("div", { class: "scantape-working" }, working, cancel);
+  const questions = new Questions(model, (busy) => {
+    working.textContent = busy ? "working …" : "";
+    cancel.hidden = !busy;
+    root.setAttribute("aria-busy", busy);
+  });
+  cancel.addEventListener("click", () => questions.cancel());
+  const ask = (key, value) => questions.ask(key, value);
+  const form = new Form(ask);
+  const tabs = new Tabs(walked, ask);
+  const problem = element("p", { class: "scantape-problem", role: "alert" });
+  const saving = element("div", { class: "scantape-saving", role: "group", "aria-label": "save" }, "save as ");
+  for (const format of ["svg", "pdf", "png", "html"]) {
+    const button = element("button", { type: "button" }, format.toUpperCase());
+    button.addEventListener("click", () => model.send({ save: format }));
+    saving.append(button);
+  }
+  const source = element("pre", { tabindex: "0", role: "region", "aria-label": "as Python" });
+  const copy = element("button", { type: "button" }, "copy as Python");
+  const copied = element("span", { role: "status" });
+  copy.addEventListener("click", () => copyText(source, copied));
+  const python = element("details", {}, element("summary", {}, "as Python"), source);
+  saving.append(copy, copied);
+  const head = element("div", { class: "scantape-head" }, tabs.root, waiting);
+  root.append(form.root, head, problem, walked, saving, python);
+  root.addEventListener("keydown", (event) => event.stopPropagation());
+  el.append(root);
+  let walking = null;
+
+  function show() {
+    const shown = model.get("form");
+    form.show(shown, questions.waiting);
+    tabs.show(shown);
+    const elsewhere = ["view", "save"].includes(shown.problem.key[0]);
+    problem.textContent = elsewhere ? shown.problem.text : "";
+    questions.answered(shown.answered);
+  }
+
+  function draw() {
+    if (walking) walking.destroy();
+    const svg = new DOMParser().parseFromString(model.get("svg"), "image/svg+xml").documentElement;
+    const frame = { class: "picture", role: "group", tabindex: "0", "aria-label": "picture" };
+    walked.replaceChildren(element("div", frame, document.importNode(svg, true)));
+    walking = stepper(walked, {
+      step: model.get("step"),
+      changed: (step) => {
+        model.set("step", step);
+        model.save_changes();
+      },
+    });
+  }
+
+  const write = () => (source.textContent = model.get("python"));
+  const move = () => walking.set(model.get("step"));
+  const receive = (message, buffers) => message.file && download(message.file, buffers[0]);
+  const listeners = { "change:form": show, "change:svg": draw, "change:step": move, "change:python": write, "msg:custom": receive };
+  for (const [name, listener] of Object.entries(listeners)) model.on(name, listener);
+  draw();
+  show();
+  write();
+  return () => {
+    for (const [name, listener] of Object.entries(listeners)) model.off(name, listener);
+    walking.destroy();
+    questions.destroy();
+  };
+}
+
+export default { render: renderWorkbench };

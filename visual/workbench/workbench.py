@@ -1,0 +1,249 @@
+"""The workbench: choose a loop, its taps and the order of its derivative, and walk through it.
+
+    >>> bench = visual.Workbench()
+    >>> bench.set(order=2, taps={"x": (-2, -1)}, view="tapes")
+    >>> bench.state
+    >>> bench.picture.save("tape.svg")
+
+A change that is asked for in the browser and one that is made by `set` are the same: the state
+becomes another one and its picture is drawn, or a sentence says why not and nothing changes.
+
+What a workbench hands to the browser as a file.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from threading import RLock
+from typing import Any
+
+import anywidget
+import traitlets
+from pytensor.graph.basic import Variable
+
+from lab.errors import ArgumentError, LabError, first_line, listing
+from lab.gradients.derivative import Derivative
+from lab.loops.loop import Loop
+from lab.reports.breaking.breakage import Breakage
+from visual.backends.page import to_page
+from visual.drawing.kinds import Picture
+from visual.widgets.module import FORM, joined, style
+from visual.widgets.rerun import made_in_cell, shut
+from visual.widgets.stepper import shown_step
+from visual.widgets.working import Outcome, Work, begin
+from visual.workbench.cell import Bench, cell
+from visual.workbench.changes import changed, opened, with_loop
+from visual.workbench.controls import controls, view_shown, views
+from visual.workbench.state import BenchState
+
+HERE = Path(__file__).parent
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A bench whose picture is there, and its SVG."""
+
+    bench: Bench
+    svg: str
+
+    @classmethod
+    def of(cls, bench: Bench) -> "Drawn":
+        """All that takes long."""
+        return cls(bench, bench.picture.svg())
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A bench that the page waits for, and the work on it."""
+
+    work: Work
+    bench: Bench
+
+
+class Workbench(anywidget.AnyWidget):
+    """A loop, or a graph of PyTensor's, with controls for all that can be chosen about it.
+
+    ``Workbench()``, ``Workbench(loop)``, ``Workbench(derivative, given)`` and
+    ``Workbench(cost, wrt, given)``; `given` has a value for every input of the graph.  `choices`
+    are those of `BenchState`.  `step` is the moment that is shown; it can be set and observed,
+    like that of a `visual.Stepper`.
+    """
+
+    _esm = joined(HERE / "form.js", HERE / "workbench.js")
+    _css = style(FORM)
+    form = traitlets.Dict().tag(sync=True)
+    svg = traitlets.Unicode("").tag(sync=True)
+    python = traitlets.Unicode("").tag(sync=True)
+    step = traitlets.Int(-1).tag(sync=True)
+    _asked: Asked | None = None  # what the page waits for
+    _number = -1  # of the last thing that the page asked for
+
+    def __init__(
+        self,
+        subject: Loop | Derivative | Variable | None = None,
+        *about: Any,
+        step: int | None = None,
+        **choices: Any,
+    ) -> None:
+        self._lock = RLock()  # what is shown is changed by one thread at a time
+        bench = opened(subject, *about).changed(**choices)
+        super().__init__()
+        try:
+            self._show(Work().do(lambda: Drawn.of(bench)), step)
+        except BaseException:
+            shut(self)  # there is nothing to show
+            raise
+        made_in_cell(self)
+        self.on_msg(lambda _, message, __: self.receive(message))
+
+    @property
+    def state(self) -> BenchState:
+        """All that is chosen, frozen."""
+        return self._bench.state
+
+    @property
+    def picture(self) -> Picture:
+        """The picture that is shown; it can be saved."""
+        return self._bench.picture
+
+    @property
+    def breakage(self) -> Breakage | None:
+        """What the broken rule does to the derivatives, if one is chosen."""
+        return self._bench.breakage
+
+    def set(self, *, step: int | None = None, **choices: Any) -> None:
+        """Choose something else, as in ``set(order=2, taps={"x": (-2, -1)})``.
+
+        Choices are those of `BenchState`, and `loop`, a `lab.Loop`.  LabError for what is not
+        possible; then all stays as it was.  What the page waits for is given up.
+        """
+        self._give_up()
+        try:
+            bench = self._bench
+            bench = with_loop(bench, choices.pop("loop")) if "loop" in choices else bench
+            bench = bench.changed(**choices)
+            self._show(Work().do(lambda: Drawn.of(bench)), step)
+        except BaseException:
+            self._tell()  # the page waits no more
+            raise
+
+    def _show(self, drawn: Drawn, step: int | None = None) -> None:
+        """Show what was drawn."""
+        with self._lock:
+            step = shown_step([drawn.bench.picture], self.step, step)
+            self._bench = drawn.bench
+            with self.hold_sync():
+                self.svg = drawn.svg
+                self.step = step
+                self._tell()
+                self.python = cell(self._bench, step)
+
+    @traitlets.observe("step")
+    def _moved(self, _: Any) -> None:
+        if hasattr(self, "_bench"):
+            self.python = cell(self._bench, self.step)
+
+    def _tell(self, key: Iterable[Any] = (), problem: str = "") -> None:
+        """Show what is chosen, and beside a control what is wrong with it."""
+        self.form = {
+            "controls": controls(self._bench),
+            "views": views(),
+            "view": view_shown(self.state),
+            "problem": {"key": list(key), "text": problem},
+            "answered": self._number,
+        }
+
+    def receive(self, message: Mapping[str, Any]) -> None:
+        """What the browser asks for: a change, or a file; or that it does not wait any more.
+
+        ``{"number": 3, "key": ["order"], "value": 2}``, ``{"save": "pdf"}`` or
+        ``{"number": 4, "cancel": true}``.
+        """
+        if "save" in message:
+            self._send_file(str(message["save"]))
+            return
+        with self._lock:
+            self._number = message["number"]
+            bench = self._give_up()
+            if "cancel" in message:
+                self._tell()
+            else:
+                self._ask(bench, list(message["key"]), message["value"])
+
+    def _ask(self, bench: Bench, key: list[Any], value: Any) -> None:
+        """Begin to draw what `bench` becomes by a change; what is wrong with it is told."""
+        try:
+            asked = Asked(Work(), changed(bench, key, value))
+        except Exception as error:
+            self._tell(key, told_of(error))
+            if not isinstance(error, LabError):
+                raise
+            return
+
+        def done(outcome: Outcome[Drawn]) -> None:
+            with self._lock:
+                if self._asked is not asked:
+                    return  # given up by another thread just now
+                self._asked = None
+                try:
+                    self._show(outcome.get())
+                except BaseException as error:
+                    self._tell(key, told_of(error))
+                    if not isinstance(error, LabError):
+                        raise
+
+        self._asked = asked
+        begin(lambda: Drawn.of(asked.bench), asked.work, done)
+
+    def _give_up(self) -> Bench:
+        """Give up what the page waits for, and return the bench as it was to become.
+
+        So of two changes in quick succession, none is lost.
+        """
+        with self._lock:
+            asked, self._asked = self._asked, None
+            if asked is None:
+                return self._bench
+            asked.work.give_up()
+            return asked.bench
+
+    def close(self) -> None:
+        """Take it off the page, and let its work end."""
+        asked = self._asked  # another thread may change it
+        if asked is not None:
+            asked.work.give_up()
+        super().close()
+
+    def _send_file(self, suffix: str) -> None:
+        try:
+            made = Work().do(lambda: file_of(self.picture, self._bench.title, suffix))
+        except LabError as error:
+            self._tell(["save"], str(error))
+            return
+        name, content = made
+        self.send({"file": name}, buffers=[content])
+
+
+def told_of(error: BaseException) -> str:
+    """What is told of an error: of one that is none of ours also its kind."""
+    return str(error) if isinstance(error, LabError) else first_line(error)
+
+
+FORMATS = ("svg", "pdf", "png", "html")
+SCALE = 2.0
+LONGEST = 80  # letters of a file's name
+
+
+def file_of(picture: Picture, title: str, suffix: str) -> tuple[str, bytes]:
+    """The name, made of a title, and the content of a picture as a file."""
+    if suffix not in FORMATS:
+        raise ArgumentError(f"save = {suffix!r:.20}: the formats are {listing(FORMATS)}.")
+    if suffix == "pdf":
+        content = picture.pdf()
+    elif suffix == "png":
+        content = picture.png(SCALE)
+    else:
+        content = (picture.svg() if suffix == "svg" else to_page(picture)).encode()
+    name = "-".join(re.findall(r"\w+", title))[:LONGEST] or "picture"
+    return f"{name}.{suffix}", content

@@ -1,0 +1,82 @@
+"""Loops that are written on the workbench: a step as text, and a line with the values.
+
+    >>> written("x = w*x + u", "x = 1; u = 0.1 0.2 0.3; w = 0.9")
+
+What the step assigns is a state if it has a value, and an output if not.  Of the others, one number
+is a parameter and several are a sequence.  A formula alone says what becomes of the variable that
+comes first.
+"""
+
+import re
+from collections.abc import Iterator
+
+import numpy as np
+
+from lab.errors import ArgumentError
+from lab.loops.loop import Loop
+from lab.loops.text.grammar import TARGET
+from lab.loops.text.loop import WrittenStep
+from lab.loops.variables import Parameter, Sequence, State
+from visual.workbench.loop import value_of, valued
+from visual.workbench.state import WRITTEN
+
+PAIR = re.compile(r"\s*([^\W\d]\w*)\s*=\s*(.*?)\s*", re.DOTALL)
+START = ("x**2", "x = 0.95")
+STEPS = 4
+
+
+def written(text: str, values: str, steps: int = STEPS, name: str = WRITTEN) -> Loop:
+    """The loop; `steps` are used if it has no sequence.  ArgumentError for what is no loop."""
+    given = dict(_given(values))
+    lines = [line for part in text.splitlines() for line in part.split(";")]
+    assigned = [found.group(1) for line in lines if (found := TARGET.match(line))]
+    states = [name for name in given if name in assigned] or list(given)[:1]
+    others = [name for name in given if name not in states]
+    sequences = {name: given[name] for name in others if isinstance(given[name], list)}
+    return Loop.from_text(
+        text,
+        {name: given[name] for name in states},
+        sequences,
+        {name: given[name] for name in others if name not in sequences},
+        n_steps=None if sequences else steps,
+        name=name,
+    )
+
+
+def _given(values: str) -> Iterator[tuple[str, float | list[float]]]:
+    for part in filter(str.strip, re.split(r"[;\n]", values)):
+        found = PAIR.fullmatch(part)
+        try:
+            entries = [float(entry) for entry in re.split(r"[,\s]+", found.group(2))]  # type: ignore[union-attr]
+        except (AttributeError, ValueError):
+            raise ArgumentError(
+                f"values: {part.strip()!r:.60}: expected values as in 'x = 0.95; u = 0.1 0.2 0.3'."
+            ) from None
+        assert found is not None
+        yield found.group(1), entries if len(entries) > 1 else entries[0]
+
+
+def text_of(loop: Loop) -> tuple[str, str] | None:
+    """The text and the values that give a loop again; None if no line of values can."""
+    if not isinstance(loop.step, WrittenStep) or loop.random:
+        return None
+    parts = []
+    for name, variable in valued(loop).items():
+        value = value_of(variable)
+        if not _fits(variable, value):
+            return None
+        parts.append(f"{name} = {' '.join(map(short, value.ravel().tolist()))}")
+    return str(loop.step), "; ".join(parts)
+
+
+def _fits(variable: State | Sequence | Parameter, value: np.ndarray) -> bool:
+    if value.dtype != np.dtype("float64") or value.ndim > 1:
+        return False
+    if isinstance(variable, State):
+        return value.ndim == (variable.reach > 1)
+    return (value.ndim == isinstance(variable, Sequence) and value.size != 1) or value.ndim == 0
+
+
+def short(number: float) -> str:
+    """A number with all its digits, without an idle ``.0``."""
+    return repr(number).removesuffix(".0")
