@@ -2,7 +2,7 @@
 
 import pytest
 from in_browser import measured, pytestmark  # noqa: F401 (marks)
-from routing_cases import DRAWN, LARGE
+from routing_pictures import DRAWN, LARGE
 from strange_loops import LOOPS
 
 import lab

@@ -3,7 +3,7 @@ from math import isclose
 import numpy as np
 
 from lab.checks import check
-from lab.gradients.derivation import Verdict
+from lab.gradients.record import Verdict
 
 
 def neuron_from(h0, inputs, weight, squash=tanh):

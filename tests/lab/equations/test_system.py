@@ -6,11 +6,11 @@ import numpy as np
 import pytensor
 import pytensor.tensor as pt
 import pytest
+from graphs import scan
 from hypothesis import Phase, given, settings
+from oracles import FromTheEnd, Series, equations_of, run_printed
 from random_loops import loops
 from strange_loops import HOSTILE, LOOPS
-from system_reader import FromTheEnd, Series, equations_of, run_printed
-from trap_graphs import scan
 
 import lab
 from lab import records

@@ -105,7 +105,7 @@ def checked_to_third_order(rule):
 
 
 def test_the_true_rule_passes():
-    checked_to_third_order(lab.gradients.derivation.RULE)
+    checked_to_third_order(lab.gradients.decisions.RULE)
 
 
 @pytest.mark.parametrize("name", WRONG)

@@ -1,12 +1,12 @@
 """Broken rules against simulations in plain Python, closed forms, and finite differences."""
 
 from dataclasses import replace
-from functools import cache
 
 import numpy as np
 import pytensor
 import pytensor.tensor as pt
 import pytest
+from broken_rules import CUT, SQUARE, STEPS, X0, truth_of
 from oracles import power_derivative
 from pytensor.compile.mode import Mode
 from pytensor.graph.fg import FunctionGraph
@@ -18,34 +18,13 @@ from lab.checks.differences import differences
 from lab.errors import ArgumentError
 from lab.loops import gallery
 from lab.reports.breaking.breakage import Effect
-from lab.reports.breaking.rules import BROKEN, BrokenRule
+from lab.reports.breaking.rules import BROKEN
 from lab.scans.graphs import scan_nodes
 from lab.tape import Kind
 from lab.traces.parting import contrast
 
-X0, STEPS = 0.95, 5
-SQUARE = gallery.loops["square"].with_steps(STEPS)
-CUT = BrokenRule(
-    "missing-rows",
-    "read from a buffer with missing rows",
-    "Only the last two rows are there.",
-    "All of them are read.",
-    lab.PullbackRule(
-        recalls=lambda part: (
-            part.outer_output if part.kind is Kind.MIT_MOT else part.outer_output[-2:]
-        )
-    ),
-)
-
-
 # Newton's derivatives are below what differences can see; the others take long.
 UNSEEN = ("newton", "undefined", "walk", "logistic")
-
-
-@cache
-def truth_of(name, order, cost="last"):
-    loop = SQUARE if name == "square" else gallery.loops[name]
-    return lab.truth(loop, order, cost=cost)
 
 
 # --- the numbers -------------------------------------------------------------------------
@@ -163,7 +142,7 @@ def test_wrong_in_one_place_does_not_touch_the_true_engine():
     assert before.verify() < 1e-12
     graph = SQUARE.build()
     made = lab.derivative(
-        SQUARE.cost(graph), graph.inputs["x"], 2, rule=lab.gradients.derivation.RULE
+        SQUARE.cost(graph), graph.inputs["x"], 2, rule=lab.gradients.decisions.RULE
     )
     assert lab.trace(made.values, graph.given, names=made.names) == before
 

@@ -4,9 +4,9 @@ import numpy as np
 import pytensor
 import pytensor.tensor as pt
 import pytest
+from graphs import scan
 from hypothesis import Phase, given, settings
 from random_loops import loops
-from trap_graphs import scan
 from twins import assert_twin
 
 import lab

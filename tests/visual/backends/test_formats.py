@@ -255,7 +255,8 @@ def test_what_a_person_set_in_matplotlib_changes_nothing():
 
 def test_the_same_input_gives_the_same_bytes():
     code = (
-        "import hashlib, visual; from lab import gallery; from visual.pictures.values.plot import values\n"
+        "import hashlib, visual; from lab import gallery\n"
+        "from visual.pictures.values.plot import values\n"
         "trace = gallery.loops['rnn'].trace(order=1)\n"
         "from visual.backends.page import to_page\n"
         "for p in (visual.tapes(trace), values(trace)):\n"

@@ -4,15 +4,15 @@ from xml.etree import ElementTree
 
 import pytensor.tensor as pt
 import pytest
-from derivations import cells, derivations_of, derivative_of
+from pictures import cells
 from pytensor.gradient import DisconnectedType, NullType, disconnected_type
 from pytensor.scan.op import Scan
-from strange_loops import HOSTILE, LOOPS
+from strange_loops import HOSTILE, LOOPS, derivations_of, derivative_of
 from twins import assert_twin
 
 import lab
 from lab import records
-from lab.gradients.derivation import Verdict
+from lab.gradients.record import Verdict
 from lab.loops import gallery
 from lab.tape import Kind
 from visual.pictures.connections import connections

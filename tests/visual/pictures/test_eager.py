@@ -7,20 +7,18 @@ from functools import lru_cache
 
 import numpy
 import pytest
-from eager_pictures import (
-    FOLDED,
-    RUNS,
-    A,
+from eager_programs import FOLDED, RUNS, A
+from pictures import (
     at_step,
-    cells,
     crossed_texts,
+    keyed_boxes,
     keyed_values,
     number_of,
+    stands_alone,
     touches,
     without_bookkeeping,
 )
 from strange_loops import HOSTILE
-from test_all_pictures import stands_alone
 from twins import assert_twin
 
 import visual
@@ -54,7 +52,7 @@ def texts(shapes):
 def boxes(scene):
     """The boxes of nodes, and of their totals, by number."""
     nodes, totals = {}, {}
-    for _, title, box in cells(scene):
+    for _, title, box in keyed_boxes(scene):
         name = title.split(" ")[0]
         if name.startswith("n"):
             nodes[number_of(name)] = box
@@ -273,7 +271,7 @@ def test_equal_keys_have_equal_values(name):
 
 def test_a_node_and_the_outer_node_that_is_its_value_have_one_key():
     run, found = recorded("second order"), {}
-    for key, title, _ in cells(drawn("second order")):
+    for key, title, _ in keyed_boxes(drawn("second order")):
         if title.startswith("n"):
             found[number_of(title.split(" ")[0])] = key
     for node in run.nodes:

@@ -3,13 +3,13 @@
 from xml.etree import ElementTree
 
 import pytest
-from derivations import cells, derivations_of
-from strange_loops import LOOPS
+from pictures import cells
+from strange_loops import LOOPS, derivations_of
 from twins import assert_twin
 
 import lab
 from lab import records
-from lab.gradients.derivation import Verdict
+from lab.gradients.record import Verdict
 from lab.loops import gallery
 from lab.scans.graphs import scan_nodes
 from visual.pictures.connections import LOOKS, WORDS

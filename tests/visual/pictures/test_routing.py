@@ -6,19 +6,23 @@ import numpy as np
 import pytensor.tensor as pt
 import pytest
 from hypothesis import given
-from routing_cases import DRAWN, LARGE, A, V, expected
-from routing_checks import (
+from pictures import stands_alone
+from routing_pictures import (
+    DRAWN,
+    LARGE,
     ROLES,
+    A,
+    V,
     arrows_of,
     check_arrows,
     check_marks,
     check_numbers,
     drawn,
+    expected,
     panels,
     shown_in,
 )
 from structural_cases import Case, cases
-from test_all_pictures import stands_alone
 from twins import assert_twin
 
 import lab
