@@ -8,7 +8,7 @@ import prose
 from running import Output, Printed
 
 from visual.atlas.atlas import Atlas
-from visual.backends.files import Picture
+from visual.scene.formats import Picture
 from visual.backends.svg import text
 from visual.exercises.exercise import Asked, Exercises
 from visual.exercises.page import answer_data, section

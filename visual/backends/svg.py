@@ -13,6 +13,7 @@ from itertools import groupby
 from math import atan2, cos, sin
 from types import MappingProxyType
 
+from visual.scene.formats import register
 from visual.scene.shapes import Arrow, Box, Group, Scene, Shape, Text, walk
 from visual.scene.theme import Line, Theme, mixed
 
@@ -248,3 +249,6 @@ def heat_colour(value: float, theme: Theme) -> str:
 def _shade(level: int, background: str) -> str:
     """One of 2 · SHADES + 1 colours: no eye tells more, and patches of one colour are one path."""
     return mixed(background, POSITIVE if level > 0 else NEGATIVE, abs(level) / SHADES)
+
+
+register(".svg", to_svg)

@@ -33,11 +33,11 @@ from typing import Any
 
 from lab.errors import ArgumentError, GraphError, LabError, listing
 from lab.traces.trace import Trace
-from visual.backends.files import Picture, as_path, write_whole
 from visual.exercises.answers import Answer, Form, Mistake, Verdict, check_tries
 from visual.exercises.kinds import Ask, Candidate, Task, slots
 from visual.exercises.slots_and_numbers import arrivals, numbers
 from visual.exercises.taps_and_scans import scans, taps
+from visual.scene.formats import Picture, as_path, write_whole
 from visual.widgets.rerun import in_notebook
 
 

@@ -12,11 +12,11 @@ from types import MappingProxyType
 
 from lab.tape import Tape
 from lab.traces.trace import TapeTrace, Trace
-from visual.backends.files import Picture
 from visual.exercises.answers import Answer, Form, Mistake
 from visual.exercises.moment import Moment, after, before
 from visual.layout.names import signed
 from visual.pictures.taps import Use, use_of
+from visual.scene.formats import Picture
 
 ENDS = 50
 

@@ -5,10 +5,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from visual.backends.files import Picture
 from visual.backends.page import document
 from visual.backends.svg import text
 from visual.exercises.answers import Answer
+from visual.scene.formats import Picture
 from visual.scene.shapes import Scene
 from visual.scene.theme import THEMES
 

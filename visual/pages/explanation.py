@@ -9,11 +9,11 @@ from lab.errors import ArgumentError, LabError
 from lab.reports.explain.explanation import Explanation, ScanReport
 from lab.reports.explain.text import FEW, costs, fates, states, summary
 from lab.reports.explain.traps import Trap
-from visual.backends.files import as_path, write_whole
 from visual.backends.page import document
 from visual.backends.svg import text
 from visual.pictures.connections import connections
 from visual.pictures.taps import taps
+from visual.scene.formats import as_path, write_whole
 from visual.scene.shapes import Scene
 from visual.scene.theme import theme_named
 

@@ -11,9 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from visual.backends.files import check_path as check_path
-from visual.backends.files import save
-from visual.backends.files import write_whole as write_whole
+from visual.scene.formats import content, save
 from visual.scene.theme import LIGHT, Role, Theme
 
 INDEX = re.compile(r"(\[[^\[\]]*\]|[₀-₉₋]+)\)*$")
@@ -160,27 +158,19 @@ class Scene:
 
     def svg(self) -> str:
         """The picture as an SVG document that stands alone."""
-        from visual.backends.svg import to_svg
-
-        return to_svg(self)
+        return str(content(".svg", self))
 
     def text(self) -> str:
         """The picture in plain text."""
-        from visual.backends.text import to_text
-
-        return to_text(self)
+        return str(content(".txt", self))
 
     def pdf(self) -> bytes:
         """The picture as a PDF document of one page."""
-        from visual.backends.mpl import to_pdf
-
-        return to_pdf(self)
+        return bytes(content(".pdf", self))
 
     def png(self, scale: float = 1.0) -> bytes:
         """The picture as a PNG image, `scale` pixels for every pixel of the picture."""
-        from visual.backends.mpl import to_png
-
-        return to_png(self, scale)
+        return bytes(content(".png", self, scale))
 
     def save(self, path: str | os.PathLike[str], scale: float = 1.0) -> Path:
         """Write the picture to `path`: .svg, .pdf, .png, .html or .txt, as the suffix says.
