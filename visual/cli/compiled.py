@@ -10,7 +10,7 @@ from lab.errors import ArgumentError
 from lab.loops.loop import Loop
 from lab.reports.compile.compile import compiled
 from lab.reports.compile.compiled import Compiled
-from lab.reports.compile.shortened import shortened
+from lab.reports.compile.shortening import shortened
 from visual.cli.options import add_graph, made_by
 from visual.pictures.compiled import compiled as picture
 from visual.scene.formats import check_path, save, write_whole
