@@ -5,8 +5,8 @@ from functools import partial
 
 from lab.tape import Kind, Tape
 from lab.traces.trace import TapeTrace, Trace
-from visual.exercises.answers import Answer, Form, Mistake
-from visual.exercises.kinds import Candidate, Task, listed, tapes_of
+from visual.exercises.answers import Answer, Form, Mistake, Task
+from visual.exercises.candidates import Candidate, listed, tapes_of
 from visual.layout.canvas import BETWEEN, LABELS, MARGIN, Canvas
 from visual.layout.names import signed
 from visual.pictures.taps import conversions
