@@ -8,11 +8,12 @@ import os
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from math import atan2, cos, sin
 from pathlib import Path
 from typing import Any
 
 from visual.scene.formats import content, save
-from visual.scene.theme import LIGHT, Role, Theme
+from visual.scene.theme import LIGHT, Role, Theme, mixed
 
 INDEX = re.compile(r"(\[[^\[\]]*\]|[₀-₉₋]+)\)*$")
 
@@ -59,6 +60,12 @@ class Text:
         """An upper bound of the width when it is drawn."""
         return text_width(self.content, self.size, self.mono, self.bold)
 
+    def colour(self, theme: Theme) -> str:
+        """The colour of its letters."""
+        if self.role is not None:
+            return theme.look(self.role, self.faded).text
+        return theme.muted if self.muted else theme.text
+
     @property
     def left(self) -> float:
         """Where the text begins."""
@@ -82,6 +89,20 @@ class Arrow:
     def is_curve(self) -> bool:
         """Whether the points are a start and, for every piece, two controls and an end."""
         return not self.straight and len(self.points) > 2 and len(self.points) % 3 == 1
+
+    @property
+    def head(self) -> tuple[tuple[float, float], ...]:
+        """The corners of the arrowhead, the tip first."""
+        (x0, y0), (x1, y1) = self.points[-2:]
+        angle = atan2(y1 - y0, x1 - x0)
+        turned = (angle + 0.42, angle - 0.42)
+        return (x1, y1), *((x1 - 8 * cos(turn), y1 - 8 * sin(turn)) for turn in turned)
+
+    def colour(self, theme: Theme) -> str:
+        """The colour of line and head."""
+        if self.faded:
+            return mixed(theme.text, theme.background, 0.7)
+        return theme.arrow if self.accent else theme.muted if self.faint else theme.text
 
 
 @dataclass(frozen=True)
