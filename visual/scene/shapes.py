@@ -219,6 +219,22 @@ def text_width(content: str, size: float, mono: bool = False, bold: bool = False
     return em * size * (1.08 if bold else 1.0)
 
 
+def fitted(
+    x: float,
+    y: float,
+    content: str,
+    room: float,
+    size: float,
+    anchor: str = "start",
+    mono: bool = False,
+    **look: Any,
+) -> Text:
+    """`content` as a text no wider than `room`; if it is shortened, the whole is its tooltip."""
+    short = shortened(content, room, size, mono)
+    title = content if short != content else ""
+    return Text(x, y, short, size, anchor, mono, title=title, **look)
+
+
 def shortened(content: str, width: float, size: float, mono: bool = False) -> str:
     """`content`, with an ellipsis in the place of what does not fit into `width`.
 
