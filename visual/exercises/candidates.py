@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from lab.traces.trace import TapeTrace, Trace
 from visual.exercises.answers import Task
-from visual.layout.names import signed
+from visual.layout.names import listed as in_words
 
 ENDS = 50
 
@@ -37,7 +37,7 @@ def asked_steps(steps: int) -> list[int]:
 
 def listed(numbers: tuple[int, ...]) -> str:
     """``−1, 0``; ``none`` for nothing."""
-    return ", ".join(map(signed, sorted(numbers))) or "none"
+    return in_words(sorted(numbers), "none")
 
 
 def taps_text(taps: tuple[int, ...]) -> str:

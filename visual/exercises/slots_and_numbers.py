@@ -1,6 +1,7 @@
 """Questions about a tape at a step: its slots, the number written, and where a seed has come to."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from functools import partial
 from types import MappingProxyType
 
@@ -13,7 +14,7 @@ from lab.traces.flow import Value, Write, adds_old, flow
 from lab.traces.trace import Formula, ParameterTrace, SequenceTrace, TapeTrace, Trace
 from visual.exercises.answers import Answer, Form, Mistake, Task
 from visual.exercises.candidates import Candidate, asked_steps, listed, tapes_of, taps_text
-from visual.exercises.moment import Moment, after, before, with_formula
+from visual.exercises.moment import Moment, after, before
 from visual.layout.names import signed, wanted_rows
 from visual.pictures.taps import Use, use_of
 from visual.scene.theme import Role
@@ -170,7 +171,7 @@ def _number_task(moment: Moment, formula: Formula, theme: str) -> Task:
         f"Which number will step {step} of {moment.scan.name} write at position "
         f"{signed(position)} of {moment.tape.name}? Before it, {given}."
     )
-    moment = with_formula(moment, written)
+    moment = replace(moment, formula=written)
     return Task(question, before(moment, title, theme), after(moment, title, theme), answer)
 
 
