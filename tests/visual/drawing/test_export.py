@@ -14,8 +14,8 @@ import lab
 import visual
 from lab.errors import ArgumentError
 from lab.loops import gallery
-from visual.backends.page import to_page
 from visual.drawing.kinds import PICTURES
+from visual.widgets.page import to_page
 
 ALL = ("svg", "pdf", "png", "html", "txt", "dot")
 GRAPHS = {"genealogy", "stepgraph"}
