@@ -21,7 +21,7 @@ from pytensor.graph.basic import Variable
 
 from lab.checks import check
 from lab.errors import ArgumentError, GradientError, listing
-from lab.gradients.derivation import PullbackRule
+from lab.gradients.decisions import PullbackRule
 from lab.gradients.pushforward import pushforward
 from lab.gradients.status import is_continuous
 from lab.loops.build import LoopGraph

@@ -5,6 +5,7 @@ from typing import Any
 
 from pytensor.graph.basic import Apply, Variable
 
+from lab.gradients.decisions import decisions_of
 from lab.scans.buffers import constant_value
 from lab.scans.names import unique_names
 from lab.scans.node import (
@@ -23,7 +24,7 @@ LETTERS = {Kind.SEQUENCE: "s", Kind.PARAMETER: "p"}  # for what was computed bef
 
 def cuts_of(parts: ScanParts, variables: list[LoopVariable], node: Apply) -> list[tuple[Cut, str]]:
     """What every argument was cut from; and "n" if its first row is so many steps further."""
-    derivation = getattr(node.op, "derivation", None)
+    derivation = decisions_of(node.op)
     if derivation is None:
         return [(_cut(part), "") for part in variables]
     readings = {reading.variable: reading for reading in derivation.readings}
@@ -91,7 +92,7 @@ def argument_name(part: LoopVariable, base: Variable, node: Apply) -> str:
         return maker[1].name
     own = bool(base.name) and "[" not in base.name  # not one that PyTensor made up for a cut
     plain = base.owner is None or own or is_scan(base.owner)
-    if getattr(node.op, "derivation", None) is not None or part.kind not in LETTERS:
+    if decisions_of(node.op) is not None or part.kind not in LETTERS:
         return part.name
     if not plain:
         return LETTERS[part.kind]

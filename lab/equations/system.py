@@ -12,28 +12,17 @@ own buffer.  An input is indexed as the array that was given: ``u[t+4]`` is row 
 The words are those of PyTensor's "Internal documentation of the scan op".
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from pytensor.graph.basic import Apply, Variable
-from pytensor.graph.traversal import toposort
-
 from lab import records
-from lab.equations.symbols import argument_name, cuts_of, maker_of, symbols_of
-from lab.errors import ArgumentError, GraphError
-from lab.expression import PLAIN, Expression, Leaf, Number, Style
-from lab.scans.formula import formulas
-from lab.scans.graphs import scan_nodes
-from lab.scans.node import LoopVariable, is_scan, outer_inputs, read_scan
-from lab.scans.slices import Cut
+from lab.equations.spelling import indexed
+from lab.errors import listing
+from lab.expression import LATEX, PLAIN, Expression, Leaf, Number, Style, leaves_of, text
 from lab.tape import Kind, Tape
-from lab.traces.step_values import argument_leaves, targets
 from lab.traces.trace import Formula
-
-ELSEWHERE = Number("…")  # computed at length, or by another Scan
-LONGEST = 30  # operations in what is written out where an argument was computed
 
 
 @records.record
@@ -45,17 +34,6 @@ class Role(StrEnum):
     INPUT = "input"
     PARAMETER = "parameter"
     NON_NUMERIC = "non-numeric state"
-
-
-ROLES: Mapping[Kind, Role] = {
-    Kind.SEQUENCE: Role.INPUT,
-    Kind.MIT_MOT: Role.STATE,
-    Kind.MIT_SOT: Role.STATE,
-    Kind.SIT_SOT: Role.STATE,
-    Kind.NIT_SOT: Role.OUTPUT,
-    Kind.UNTRACED: Role.NON_NUMERIC,
-    Kind.PARAMETER: Role.PARAMETER,
-}
 
 
 @records.record
@@ -105,20 +83,14 @@ class System:
         return next((q for q in self.quantities if q.argument == leaf.argument), None)
 
     def __str__(self) -> str:
-        from lab.equations.text import plain  # which reads this module's records
-
         return plain(self)
 
     def latex(self) -> str:
         """The equations and what is given, as an ``aligned`` environment."""
-        from lab.equations.text import latex
-
         return latex(self)
 
     def lines(self, style: Style = PLAIN) -> tuple[str, ...]:
         """The equations alone, one a line; `style` is `expression.PLAIN` or `LATEX`."""
-        from lab.equations.text import Writer
-
         writer = Writer(self, style)
         return tuple(writer.equation(formula) for formula in self.equations)
 
@@ -129,107 +101,203 @@ class System:
         return {"text/latex": self._repr_latex_(), "text/plain": str(self)}
 
 
-def system(
-    subject: Variable | Apply, given: Mapping[str, Expression] | None = None, name: str = ""
-) -> System:
-    """The Scan of a graph as a system of equations.
-
-    `subject` is a Scan node, or a variable that depends on exactly one Scan; `given` tells
-    what the initial values of states are, where that is known better than from the graph.
-    Raises GraphError if there is no Scan or more than one.
-    """
-    node = the_scan(subject)
-    parts = read_scan(node.op, node.inputs, node.outputs)
-    variables = outer_inputs(parts)
-    cuts = cuts_of(parts, variables, node)
-    named = [
-        argument_name(part, cut.base, node) for part, (cut, _) in zip(variables, cuts, strict=True)
-    ]
-    symbols = symbols_of(variables, named, [found.base for found, _ in cuts])
-    quantities = tuple(
-        _quantity(part, number, symbols[number], cut, length, given or {})
-        for number, (part, (cut, length)) in enumerate(zip(variables, cuts, strict=True))
-    )
-    leaves = argument_leaves(parts)
-    written = list(targets(parts))
-    asked = [result for _, result in written]
-    if parts.until is not None:
-        asked.append(parts.until)
-    expressions = formulas(asked, leaves)
-    return System(
-        name=name or parts.name,
-        steps=_expression(parts.n_steps) or Leaf("n", None, -1),
-        quantities=quantities,
-        equations=tuple(
-            Formula(target, expression)
-            for (target, _), expression in zip(written, expressions, strict=False)
-        ),
-        until=expressions[-1] if parts.until is not None else None,
-    )
+ROLE_ORDER = (Role.STATE, Role.OUTPUT, Role.INPUT, Role.PARAMETER, Role.NON_NUMERIC)
+GIVEN = r"\text{given}"
+LONG = 72  # letters of an equation, beyond which it is told first what it depends on
 
 
-def the_scan(subject: Any) -> Apply:
-    """The only Scan that `subject` is, or depends on; GraphError if there is another number."""
-    if isinstance(subject, Apply) and is_scan(subject):
-        return subject
-    if not isinstance(subject, Variable):
-        raise ArgumentError(
-            f"subject = {subject!r:.60}: expected a Scan's node, or a variable that depends on one."
-        )
-    nodes = scan_nodes([subject])
-    if len(nodes) != 1:
-        found = f"there are {len(nodes)} Scans" if nodes else "there is no Scan"
-        raise GraphError(
-            f"subject = {subject}: {found} in this graph; a system is made of one. "
-            "lab.explain tells what there is in a graph."
-        )
-    return nodes[0]
+@dataclass(frozen=True)
+class Writer:
+    """Writes the equations of one system in one style."""
+
+    system: System
+    style: Style = PLAIN
+
+    def term(self, leaf: Leaf) -> str:
+        """``x[t−1]``, ``u[t+4]``, ``u[n−1−t]`` or ``w``."""
+        quantity = self.system.quantity(leaf)
+        if quantity is None or quantity.role in (Role.PARAMETER, Role.NON_NUMERIC):
+            return indexed(leaf.variable if quantity is None else quantity.symbol, "", self.style)
+        if quantity.role is Role.INPUT:
+            index = self.moment(quantity.first, quantity.way, quantity.length)
+        else:
+            index = self.moment(leaf.tap or 0)
+        return indexed(quantity.symbol, index, self.style)
+
+    def at(self, quantity: Quantity, index: int) -> str:
+        """``x[−1]``: a value by its number."""
+        return indexed(quantity.symbol, self.number(index), self.style)
+
+    def moment(self, first: int, way: int = 1, length: str = "") -> str:
+        """``t−1``, ``4−t`` or ``n−1−t``: `first` at step 0, and from there on by `way`."""
+        minus = self.style.minus
+        distance = "t" if abs(way) == 1 else f"{abs(way)}t"
+        if way < 0:
+            if not first and not length:
+                return f"{minus}{distance}"
+            start = f"{length}{minus if first < 0 else '+'}{abs(first)}" if first else length
+            return f"{start if length else self.number(first)}{minus}{distance}"
+        if not first:
+            return distance
+        return f"{distance}{'+' if first > 0 else minus}{abs(first)}"
+
+    def number(self, value: int) -> str:
+        """A whole number with the style's minus."""
+        return str(value).replace("-", self.style.minus)
+
+    def right(self, expression: Expression) -> str:
+        """An expression in terms of the system's variables."""
+        return text(expression, self.term, self.style)
+
+    def sign(self, formula: Formula) -> str:
+        """``=``, or an arrow where a value that was there is replaced."""
+        quantity = self.system.quantity(formula.target)
+        replaces = quantity is not None and quantity.kind is Kind.MIT_MOT
+        return self.style.arrow if replaces else "="
+
+    def equation(self, formula: Formula) -> str:
+        """``x[t] = x[t−1]²``."""
+        left, right = self.term(formula.target), self.right(formula.expression)
+        return f"{left} {self.sign(formula)} {right}"
+
+    def form(self, formula: Formula) -> str:
+        """``x[t] = f(x[t−1], u[t], u[t+4]; w)``: what an equation depends on."""
+        used = list(dict.fromkeys(leaves_of(formula.expression)))
+        fixed = [leaf for leaf in used if self._role(leaf) is Role.PARAMETER]
+        moving = [self.term(leaf) for leaf in used if leaf not in fixed]
+        inside = ", ".join(dict.fromkeys(moving))
+        if fixed:
+            inside += f"; {', '.join(dict.fromkeys(map(self.term, fixed)))}"
+        function = "f" if self._role(formula.target) is Role.STATE else "g"
+        return f"{self.term(formula.target)} {self.sign(formula)} {function}({inside})"
+
+    def _role(self, leaf: Leaf) -> Role | None:
+        quantity = self.system.quantity(leaf)
+        return None if quantity is None else quantity.role
+
+    @property
+    def range(self) -> str:
+        """``t = 0, …, 3``; for a number of steps that only a run can tell, up to n−1."""
+        dots = r"\dots" if self.style.latex else "…"
+        steps = self.system.steps
+        if not isinstance(steps, Number):
+            return f"t = 0, {dots}, n{self.style.minus}1"
+        count = _count(steps)
+        if count < 1:
+            return "0 steps"
+        shown = range(count) if count < 3 else (0, dots, count - 1)
+        return f"t = {', '.join(map(str, shown))}"
+
+    def buffer(self, quantity: Quantity) -> str:
+        """``x[−1], …, x[3]``: the values in the order of the rows of the Scan's buffer."""
+        steps, minus = self.system.steps, self.style.minus
+        if not isinstance(steps, Number):
+            last = indexed(quantity.symbol, f"n{minus}1", self.style)
+            return f"{self.at(quantity, -quantity.tape.origin)}, …, {last}"
+        names = [self.at(quantity, i) for i in range(-quantity.tape.origin, _count(steps))]
+        return ", ".join(names if len(names) < 4 else [names[0], "…", names[-1]]) or "nothing"
+
+    def initial(self, quantity: Quantity) -> tuple[str, str]:
+        """The initial values of a state, and what they are, which may be empty."""
+        reach = quantity.tape.origin
+        names = [self.at(quantity, index) for index in range(-reach, 0)]
+        dots = r"\dots" if self.style.latex else "…"
+        shown = names if len(names) < 4 else [names[0], dots, names[-1]]
+        told = text(quantity.given, self.term, self.style) if quantity.given else ""
+        return ", ".join(shown), told
 
 
-def _quantity(
-    part: LoopVariable,
-    number: int,
-    symbol: str,
-    cut: Cut,
-    length: str,
-    given: Mapping[str, Expression],
-) -> Quantity:
-    row = part.inner_inputs[0] if part.inner_inputs else None
-    row = part.inner_outputs[0] if row is None and part.inner_outputs else row
-    kind = getattr(row, "type", None)
-    maker = maker_of(cut.base) if part.kind is Kind.SEQUENCE else None
-    # What was cut from a state's buffer is counted as the state is.
-    origin = maker[1].tape.origin if maker is not None and maker[1].kind.is_state else 0
-    return Quantity(
-        symbol=symbol,
-        role=ROLES[part.kind],
-        kind=part.kind,
-        argument=number,
-        tape=part.tape,
-        dtype=str(getattr(kind, "dtype", kind)),
-        shape=tuple(getattr(kind, "shape", ())),
-        first=cut.first - origin,
-        way=cut.way,
-        length=length,
-        given=given.get(part.name, _given(part, cut, symbol)),
-    )
+def _count(steps: Number) -> int:
+    return int(float(steps.written))
 
 
-def _given(part: LoopVariable, cut: Cut, symbol: str) -> Expression | None:
-    """What an argument was computed as, unless it is an input of the graph or a Scan's result."""
-    maker = maker_of(cut.base)
-    if part.kind is Kind.NIT_SOT:
-        return None
-    if maker is not None:
-        return Number(f"what {maker[0]} computed")
-    told = _expression(cut.base) or ELSEWHERE
-    plain = isinstance(told, Leaf) and told.variable == symbol
-    return None if plain and not part.kind.is_state else told
+def plain(system: System) -> str:
+    """The whole system in lines of plain text."""
+    writer = Writer(system)
+    counts = [_counted(len(_symbols(system, role)), role) for role in ROLE_ORDER]
+    lines = [f"{system.name}: {listing(filter(None, counts))}", ""]
+    for formula in system.equations:
+        equation = writer.equation(formula)
+        if len(equation) > LONG:
+            lines.append(f"  {writer.form(formula)}, where")
+        lines.append(f"  {equation}")
+    for quantity in system.of_role(Role.NON_NUMERIC):
+        symbol = quantity.symbol
+        lines.append(f"  {symbol}[t] = the generator after the draws of step t from {symbol}[t−1]")
+    lines.append(f"  for {writer.range}{_until(writer)}")
+    lines += ["", *_given(writer), *_roles(writer)]
+    return "\n".join(lines).rstrip()
 
 
-def _expression(variable: Variable) -> Expression | None:
-    """How `variable` was computed from the graph's inputs; None if that is long, or by a Scan."""
-    nodes = list(toposort([variable]))
-    if len(nodes) > LONGEST or any(map(is_scan, nodes)):
-        return None
-    return formulas([variable], {})[0]
+def _until(writer: Writer) -> str:
+    condition = writer.system.until
+    return f", until {writer.right(condition)}" if condition is not None else ""
+
+
+def _given(writer: Writer) -> Iterable[str]:
+    """What is known before the loop: initial values, the number of steps, what was computed."""
+    told = []
+    steps = writer.right(writer.system.steps)
+    if not isinstance(writer.system.steps, Number) and steps != "n":
+        told.append(f"n = {steps}")
+    for quantity in writer.system.of_role(Role.STATE):
+        if quantity.kind is Kind.MIT_MOT:
+            told.append(f"{quantity.symbol}: its whole buffer, which the loop then changes")
+            continue
+        names, value = writer.initial(quantity)
+        told.append(f"{names} = {value}" if value else f"{names}: the first rows of its buffer")
+    for quantity in writer.system.of_role(Role.INPUT, Role.PARAMETER):
+        if quantity.given is not None:
+            told.append(f"{quantity.symbol} = {writer.right(quantity.given)}")
+    wide = max(len(quantity.role) for quantity in writer.system.quantities) + 2
+    for number, line in enumerate(dict.fromkeys(told)):
+        yield f"{'' if number else 'given':{wide}}{line}"
+
+
+def _roles(writer: Writer) -> Iterable[str]:
+    """Which variables are what."""
+    wide = max(len(quantity.role) for quantity in writer.system.quantities) + 2
+    for role in ROLE_ORDER:
+        for symbol in _symbols(writer.system, role):
+            same = [q for q in writer.system.of_role(role) if q.symbol == symbol]
+            yield f"{role!s:{wide}}{symbol}: {_told(writer, same)}"
+
+
+def _told(writer: Writer, same: list[Quantity]) -> str:
+    first = same[0]
+    shape = " × ".join("?" if n is None else str(n) for n in first.shape) or "one number"
+    type_ = f"{first.dtype}, {shape}"
+    if first.role is Role.INPUT:
+        rows = [writer.term(Leaf(q.symbol, None, q.argument)) for q in same]
+        return f"each step reads {listing(rows)}; {type_}"
+    if first.role is Role.NON_NUMERIC:
+        return "handed on from step to step, without a record of its values"
+    if first.role is Role.PARAMETER:
+        return type_
+    held = f"; its buffer holds {writer.buffer(first)}" if first.kind is not Kind.MIT_MOT else ""
+    return f"{first.kind}, {str(first.tape).replace('-', '−')}; {type_}{held}"
+
+
+def _symbols(system: System, role: Role) -> list[str]:
+    return list(dict.fromkeys(q.symbol for q in system.of_role(role)))
+
+
+def _counted(count: int, role: Role) -> str:
+    return f"{count} {role}{'' if count == 1 else 's'}" if count else ""
+
+
+def latex(system: System) -> str:
+    """The equations, their range and the initial values, as an ``aligned`` environment."""
+    writer = Writer(system, LATEX)
+    lines = []
+    for formula in system.equations:
+        left, right = writer.term(formula.target), writer.right(formula.expression)
+        relation = writer.sign(formula)
+        lines.append(rf"{left} &{relation} {right} && {writer.range}")
+    for quantity in system.of_role(Role.STATE):
+        names, value = writer.initial(quantity)
+        if quantity.kind is not Kind.MIT_MOT:
+            lines.append(rf"{names} &= {value or GIVEN}")
+    if system.until is not None:
+        lines.append(rf"\text{{until }} & {writer.right(system.until)}")
+    return "\\begin{aligned}\n" + " \\\\\n".join(lines) + "\n\\end{aligned}"

@@ -11,7 +11,7 @@ from pytensor.graph.basic import Apply, Variable
 from pytensor.graph.traversal import ancestors
 
 from lab.errors import ArgumentError, GradientError, GraphError, LabError
-from lab.gradients.derivation import PullbackRule
+from lab.gradients.decisions import PullbackRule, decisions_of
 from lab.gradients.status import is_continuous
 from lab.progress import is_watched, pause
 from lab.scans.backtraces import without_backtraces
@@ -151,7 +151,7 @@ def _grad(target: Variable, wrt: Variable, number: int) -> Variable:
 
 
 def _descent(node: Apply, used: set[Variable]) -> Descent:
-    derivation = getattr(node.op, "derivation", None)
+    derivation = decisions_of(node.op)
     if derivation is None:
         return Descent(node, 0, None, ())
     rows = outer_outputs(derivation.backward, node)

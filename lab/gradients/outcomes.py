@@ -17,7 +17,8 @@ from dataclasses import dataclass
 
 from pytensor.graph.basic import Constant, Variable
 
-from lab.gradients.derivation import Derivation, Outcome, Verdict
+from lab.gradients.decisions import Decisions, decisions_of
+from lab.gradients.record import Outcome, Verdict
 from lab.gradients.status import (
     Disconnected,
     Status,
@@ -41,7 +42,7 @@ class PartNames:
     arguments: Mapping[Variable, str]
 
     @classmethod
-    def of(cls, d: Derivation) -> "PartNames":
+    def of(cls, d: Decisions) -> "PartNames":
         """The names of all that occurs in a derivation."""
         parts = {**_forward(d), **_backward(d)}
         renamed = [(part, name) for part, name in parts.items() if name != part.name]
@@ -59,9 +60,9 @@ class PartNames:
         return self.arguments.get(variable, str(variable))
 
 
-def _forward(d: Derivation) -> Names:
+def _forward(d: Decisions) -> Names:
     """The variables of the loop that was differentiated, itself a derivative perhaps."""
-    parts, made = outer_inputs(d.forward), getattr(d.parent.op, "derivation", None)
+    parts, made = outer_inputs(d.forward), decisions_of(d.parent.op)
     if made is None:
         full = {part: f"{part.name}[{_start(part.outer_input)}]" for part in parts}
         return _told_apart(parts, full)
@@ -70,7 +71,7 @@ def _forward(d: Derivation) -> Names:
     return dict(zip(parts, names, strict=True))
 
 
-def _backward(d: Derivation) -> Names:
+def _backward(d: Decisions) -> Names:
     """The variables of the derivative, by the taps that they read if they share a name."""
     forward, parts = _forward(d), outer_inputs(d.backward)
     taps = {r.variable: (forward[r.source], r.tap) for r in d.readings}
@@ -115,13 +116,13 @@ _FOUND: Mapping[Kind, str] = {
 }
 
 
-def outcomes(d: Derivation) -> tuple[Outcome, ...]:
+def outcomes(d: Decisions) -> tuple[Outcome, ...]:
     """What became of the gradient of every outer input but the number of steps."""
     found, names = zip(outer_inputs(d.forward), d.gradients[1:], strict=True), PartNames.of(d)
     return tuple(_outcome(d, part, gradient, names) for part, gradient in found)
 
 
-def _outcome(d: Derivation, part: LoopVariable, gradient: Variable, names: PartNames) -> Outcome:
+def _outcome(d: Decisions, part: LoopVariable, gradient: Variable, names: PartNames) -> Outcome:
     name, status = names.parts[part], status_of(gradient)
     if part.kind is Kind.UNTRACED:
         reason = "replaced at every step, and no record is kept of its values"
@@ -145,7 +146,7 @@ def _outcome(d: Derivation, part: LoopVariable, gradient: Variable, names: PartN
     return Outcome(name, part.kind, Verdict.CONNECTED, _FOUND[part.kind], names.parts[made] + last)
 
 
-def _made(d: Derivation) -> list[tuple[LoopVariable, LoopVariable]]:
+def _made(d: Decisions) -> list[tuple[LoopVariable, LoopVariable]]:
     """Pairs of a variable that holds a gradient, and what it is the gradient of."""
     return [(s.variable, s.state) for s in d.states] + [(t.variable, t.source) for t in d.totals]
 

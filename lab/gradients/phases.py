@@ -10,15 +10,9 @@ from pytensor.graph.basic import Variable
 
 from lab.errors import listing
 from lab.expression import Leaf, text
-from lab.gradients.derivation import (
-    Derivation,
-    DerivationRecord,
-    Item,
-    Phase,
-    ReadingGroup,
-    Verdict,
-)
+from lab.gradients.decisions import Decisions, ReadingGroup
 from lab.gradients.outcomes import PartNames, verdict_of
+from lab.gradients.record import DerivationRecord, Item, Outcome, Phase, Verdict
 from lab.gradients.status import Connected, Disconnected, Undefined, status_of
 from lab.scans.formula import formulas
 from lab.scans.node import LoopVariable, outer_inputs
@@ -42,11 +36,11 @@ NAMES = (
 Texts = Mapping[Variable, str]
 
 
-def record(derivation: Derivation) -> DerivationRecord:
+def record(derivation: Decisions, outcomes: tuple[Outcome, ...]) -> DerivationRecord:
     """A derivation as plain data."""
     names = PartNames.of(derivation)
     texts = _texts(derivation, names)
-    tellers: tuple[Callable[[Derivation], list[Item]], ...] = (
+    tellers: tuple[Callable[[Decisions], list[Item]], ...] = (
         _steps,
         partial(_classes, names=names),
         partial(_rule, names=names),
@@ -57,7 +51,7 @@ def record(derivation: Derivation) -> DerivationRecord:
         partial(_tapes, texts=texts),
         partial(_remaining, texts=texts, names=names),
         partial(_scan, names=names),
-        _order,
+        partial(_order, outcomes=outcomes),
     )
     phases = tuple(
         Phase(number, name, tuple(tell(derivation)))
@@ -68,11 +62,11 @@ def record(derivation: Derivation) -> DerivationRecord:
         derivation.backward.name,
         derivation.order,
         phases,
-        derivation.outcomes,
+        outcomes,
     )
 
 
-def _texts(d: Derivation, names: PartNames) -> Texts:
+def _texts(d: Decisions, names: PartNames) -> Texts:
     """All expressions that the phases build in plain text, simplified together."""
     found: list[Variable] = [*d.step.reused]
     found += [g for g in d.step.gradients.values() if isinstance(status_of(g), Connected)]
@@ -98,14 +92,14 @@ def _slots(part: LoopVariable) -> str:
     return "replaced at every step" if part.kind is Kind.UNTRACED else str(part.tape)
 
 
-def _steps(d: Derivation) -> list[Item]:
+def _steps(d: Decisions) -> list[Item]:
     return [
         Item("steps made", f"read from {d.steps.source}", str(d.steps.made)),
         Item("steps reversed", "the backward Scan makes as many", str(d.steps.reversed)),
     ]
 
 
-def _classes(d: Derivation, names: PartNames) -> list[Item]:
+def _classes(d: Decisions, names: PartNames) -> list[Item]:
     items = []
     for part in outer_inputs(d.forward):
         reached = (
@@ -125,7 +119,7 @@ def _classes(d: Derivation, names: PartNames) -> list[Item]:
     return items
 
 
-def _rule(d: Derivation, names: PartNames) -> list[Item]:
+def _rule(d: Decisions, names: PartNames) -> list[Item]:
     inputs = listing(map(names.argument, d.step.gradients))
     results = listing(f"{part.name}[{tap}]" for part, tap in d.step.signals)
     return [
@@ -139,7 +133,7 @@ def _rule(d: Derivation, names: PartNames) -> list[Item]:
     ]
 
 
-def _placeholders(d: Derivation, texts: Texts, names: PartNames) -> list[Item]:
+def _placeholders(d: Decisions, texts: Texts, names: PartNames) -> list[Item]:
     items = [
         Item(f"{part.name}[{tap}]", "its gradient will come in as", str(signal))
         for (part, tap), signal in d.step.signals.items()
@@ -156,7 +150,7 @@ def _placeholders(d: Derivation, texts: Texts, names: PartNames) -> list[Item]:
     return items
 
 
-def _results(d: Derivation, texts: Texts, names: PartNames) -> list[Item]:
+def _results(d: Decisions, texts: Texts, names: PartNames) -> list[Item]:
     results: dict[Variable, list[str]] = {}
     for part, tap in d.step.signals:
         results.setdefault(dict(part.writes)[tap], []).append(f"{part.name}[{tap}]")
@@ -185,7 +179,7 @@ def _results(d: Derivation, texts: Texts, names: PartNames) -> list[Item]:
     return items
 
 
-def _accumulation(d: Derivation) -> list[Item]:
+def _accumulation(d: Decisions) -> list[Item]:
     items = []
     for reverse in d.states:
         state = reverse.state
@@ -212,7 +206,7 @@ def _accumulation(d: Derivation) -> list[Item]:
     return items
 
 
-def _sequences(d: Derivation, names: PartNames) -> list[Item]:
+def _sequences(d: Decisions, names: PartNames) -> list[Item]:
     items = []
     for group in ReadingGroup:
         members = [reading for reading in d.readings if reading.group is group]
@@ -228,7 +222,7 @@ def _sequences(d: Derivation, names: PartNames) -> list[Item]:
     return items
 
 
-def _tapes(d: Derivation, texts: Texts) -> list[Item]:
+def _tapes(d: Decisions, texts: Texts) -> list[Item]:
     items = []
     for reverse in d.states:
         state, variable = reverse.state, reverse.variable
@@ -249,7 +243,7 @@ def _tapes(d: Derivation, texts: Texts) -> list[Item]:
     return items
 
 
-def _remaining(d: Derivation, texts: Texts, names: PartNames) -> list[Item]:
+def _remaining(d: Decisions, texts: Texts, names: PartNames) -> list[Item]:
     items = []
     for total in d.totals:
         how, verdict = "one at every step (nit-sot)", Verdict.PER_STEP
@@ -274,7 +268,7 @@ def _remaining(d: Derivation, texts: Texts, names: PartNames) -> list[Item]:
     return items
 
 
-def _scan(d: Derivation, names: PartNames) -> list[Item]:
+def _scan(d: Decisions, names: PartNames) -> list[Item]:
     if d.node is None:
         told = "not needed: no gradient depends on the steps"
         return [Item(d.backward.name, told, verdict=Verdict.ABSENT)]
@@ -282,10 +276,10 @@ def _scan(d: Derivation, names: PartNames) -> list[Item]:
     return [Item(names.parts[part], f"{part.kind}", _slots(part)) for part in parts]
 
 
-def _order(d: Derivation) -> list[Item]:
+def _order(d: Decisions, outcomes: Sequence[Outcome]) -> list[Item]:
     told = f"{Disconnected('a count of steps cannot change a little')}"
     steps = Item("number of steps", told, verdict=Verdict.DISCONNECTED)
     return [
         steps,
-        *(Item(o.variable, f"{o.verdict}: {o.reason}", o.gradient, o.verdict) for o in d.outcomes),
+        *(Item(o.variable, f"{o.verdict}: {o.reason}", o.gradient, o.verdict) for o in outcomes),
     ]

@@ -25,16 +25,17 @@ from pytensor.tensor.type import TensorType
 
 from lab.errors import GradientError
 from lab.gradients import rows
-from lab.gradients.derivation import (
+from lab.gradients.decisions import (
     RULE,
-    Derivation,
     PullbackRule,
     Reading,
     ReverseState,
     StepCount,
     Task,
     Total,
+    decisions_of,
 )
+from lab.gradients.derivation import Derivation
 from lab.gradients.status import (
     Disconnected,
     ThroughUntraced,
@@ -60,6 +61,7 @@ from lab.scans.node import (
 from lab.tape import Kind
 
 
+@TapeScan.differentiated_by
 def pullback(
     op: Scan,
     inputs: Sequence[Variable],
@@ -125,12 +127,9 @@ def derive(
 
 def _order(op: Scan, output_gradients: Sequence[Variable]) -> int:
     """Which derivative this is: one more than `op`'s, and no less than what it builds on."""
-    own = getattr(op, "derivation", None)
-    before = [
-        v.owner.op.derivation.order
-        for v in ancestors(output_gradients)
-        if v.owner and isinstance(v.owner.op, TapeScan) and v.owner.op.derivation
-    ]
+    own = decisions_of(op)
+    owners = (v.owner for v in ancestors(output_gradients) if v.owner is not None)
+    before = [found.order for owner in owners if (found := decisions_of(owner.op)) is not None]
     return max([own.order + 1 if own else 1, *before])
 
 

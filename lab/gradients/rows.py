@@ -12,7 +12,7 @@ from pytensor.graph.basic import Variable
 from pytensor.graph.traversal import ancestors
 from pytensor.raise_op import Assert
 
-from lab.gradients.derivation import (
+from lab.gradients.decisions import (
     PullbackRule,
     Reading,
     ReadingGroup,

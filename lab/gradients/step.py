@@ -19,7 +19,7 @@ from pytensor.graph.basic import Constant, Variable
 from pytensor.graph.replace import clone_replace
 from pytensor.graph.traversal import ancestors, toposort
 
-from lab.gradients.derivation import Classification, StepGradients
+from lab.gradients.decisions import Classification, StepGradients
 from lab.gradients.status import (
     Connected,
     Disconnected,

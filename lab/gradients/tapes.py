@@ -8,7 +8,7 @@ import pytensor.tensor as pt
 
 from lab.errors import BroadcastError, GradientError
 from lab.gradients import rows
-from lab.gradients.derivation import ReverseState, StepGradients, Task, Total, symbol
+from lab.gradients.decisions import ReverseState, StepGradients, Task, Total, symbol
 from lab.gradients.status import Connected, cast_like, placeholder
 from lab.scans.node import LoopVariable
 from lab.tape import Kind, Tape

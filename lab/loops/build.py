@@ -3,7 +3,7 @@
 import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytensor.tensor as pt
@@ -13,13 +13,11 @@ from pytensor.tensor.random.type import random_generator_type
 from pytensor.tensor.type import TensorType
 
 from lab.errors import ArgumentError, LabError, first_line, listing
+from lab.loops.declaration import Declaration
 from lab.loops.variables import Parameter, State
 from lab.scans.buffers import fresh_buffer
 from lab.scans.node import LoopVariable, ScanParts, build_scan, outer_outputs
 from lab.tape import Kind, Tape
-
-if TYPE_CHECKING:
-    from lab.loops.loop import Loop
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +37,7 @@ class LoopGraph:
     stops_early: bool
 
 
-def build_loop(loop: "Loop") -> LoopGraph:
+def build_loop(loop: Declaration) -> LoopGraph:
     """The loop as a PyTensor graph with one Scan in it, also for a single step."""
     inputs: dict[str, Variable] = {}
     given: dict[Variable, Any] = {}
@@ -112,7 +110,9 @@ def _buffer(initial: Variable, state: State, steps: int | Variable) -> Variable:
     return fresh_buffer(rows, steps)
 
 
-def _call_step(loop: "Loop", arguments: dict[str, Any]) -> tuple[list[Variable], Variable | None]:
+def _call_step(
+    loop: Declaration, arguments: dict[str, Any]
+) -> tuple[list[Variable], Variable | None]:
     """Call the step once, with what it takes; its results, and its until condition."""
     try:
         signature = inspect.signature(loop.step).parameters.values()
@@ -152,7 +152,7 @@ def _call_step(loop: "Loop", arguments: dict[str, Any]) -> tuple[list[Variable],
 
 
 def _with_results(
-    loop: "Loop", parts: list[LoopVariable], results: list[Any], steps: int | Variable
+    loop: Declaration, parts: list[LoopVariable], results: list[Any], steps: int | Variable
 ) -> list[LoopVariable]:
     """The variables with what the step returned for them."""
     names = [v.name for v in (*loop.states,)] + [*loop.outputs] + [r.name for r in loop.random]

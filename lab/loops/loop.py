@@ -3,89 +3,40 @@
     >>> loop = Loop(lambda x: x**2, states=[State("x", 0.95)], n_steps=4)
     >>> trace = loop.trace(order=2)
 
-The step is called once, to build the graph.  Its arguments are matched to the declared
-variables by name, so that their order cannot be got wrong.  It returns the new value of
-every state, then the outputs, then the next generator of every random state, and last, if
-the loop may stop early, ``until(condition)``.
+What a loop is declared by is in `lab.loops.declaration`.
 """
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from pytensor.graph.basic import Variable
 
-from lab.equations.system import System, system
+from lab.equations.reading import system
+from lab.equations.system import System
 from lab.errors import ArgumentError, listing
 from lab.expression import Number
 from lab.gradients.derivative import Derivative, derivative
 from lab.loops.build import LoopGraph, build_loop, scalar_cost
-from lab.loops.variables import Parameter, RandomState, Sequence, State
+from lab.loops.declaration import Declaration
+from lab.loops.variables import RandomState
+from lab.loops.written import Parameters, Sequences, States, written_loop
 from lab.traces.record import trace
 from lab.traces.trace import Trace
 
-if TYPE_CHECKING:
-    from lab.loops.text.loop import Parameters, Sequences, States
-
-TAPPED = (State, Sequence)
-GROUPS: dict[str, type] = {
-    "states": State,
-    "sequences": Sequence,
-    "parameters": Parameter,
-    "random": RandomState,
-    "outputs": str,
-}
-
 
 @dataclass(frozen=True, eq=False)
-class Loop:
+class Loop(Declaration):
     """A loop, declared.  `n_steps` is a number, a `Parameter`, or left to the sequences."""
-
-    step: Callable[..., Any]
-    states: tuple[State, ...] = ()
-    sequences: tuple[Sequence, ...] = ()
-    parameters: tuple[Parameter, ...] = ()
-    outputs: tuple[str, ...] = ()
-    random: tuple[RandomState, ...] = ()
-    n_steps: int | Parameter | None = None
-    truncate_gradient: int = -1
-    name: str = "scan_fn"
-    reason: str = ""
-
-    def __post_init__(self) -> None:
-        if not callable(self.step):
-            raise ArgumentError(f"step = {self.step!r}: expected a function.")
-        for group, kind in GROUPS.items():
-            members = getattr(self, group)
-            if not isinstance(members, list | tuple) or not all(
-                isinstance(member, kind) for member in members
-            ):
-                raise ArgumentError(
-                    f"{group} = {members!r}: expected a tuple of {kind.__name__}, as in "
-                    f"({kind.__name__}(…),)."
-                )
-            object.__setattr__(self, group, tuple(members))
-        groups = (self.states, self.sequences, self.parameters, self.random)
-        names = [variable.name for group in groups for variable in group] + [*self.outputs]
-        if isinstance(self.n_steps, Parameter):
-            names.append(self.n_steps.name)
-        for name in names:
-            if not isinstance(name, str) or not name:
-                raise ArgumentError(f"name = {name!r}: a variable's name is a text, not empty.")
-            if names.count(name) > 1:
-                raise ArgumentError(f"name = {name!r}: every name may be used only once in a loop.")
-        if not self.states and not self.outputs:
-            raise ArgumentError("states = [], outputs = []: a loop computes at least one of them.")
-        self._check_steps()
 
     @classmethod
     def from_text(
         cls,
         text: str,
-        states: "States" = (),
-        sequences: "Sequences" = (),
-        parameters: "Parameters" = (),
+        states: States = (),
+        sequences: Sequences = (),
+        parameters: Parameters = (),
         **others: Any,
     ) -> "Loop":
         """A loop whose step is written as text, in the grammar of `lab.loops.text.grammar`.
@@ -97,98 +48,7 @@ class Loop:
 
             >>> Loop.from_text("x = sin(x1)*u + x2", {"x": [0.1, 0.2]}, {"u": [1.0, 2.0, 3.0]})
         """
-        from lab.loops.text.loop import (
-            written_loop,  # only who writes a step as text needs the grammar
-        )
-
         return cls(**written_loop(text, states, sequences, parameters), **others)
-
-    @property
-    def variables(self) -> dict[str, State | Sequence | Parameter | RandomState]:
-        """All that the step may take, by name."""
-        groups = (self.states, self.sequences, self.parameters, self.random)
-        return {variable.name: variable for group in groups for variable in group}
-
-    @property
-    def steps(self) -> int:
-        """The number of steps, by the present values of sequences and parameters."""
-        if isinstance(self.n_steps, Parameter):
-            return int(self.n_steps.value)
-        if self.n_steps is not None:
-            return self.n_steps
-        return min(sequence.steps for sequence in self.sequences)
-
-    def _check_steps(self) -> None:
-        if self.n_steps is None and not self.sequences:
-            raise ArgumentError("n_steps = None: without a sequence, the loop must be told.")
-        if not isinstance(self.n_steps, int | np.integer | Parameter | None) or isinstance(
-            self.n_steps, bool
-        ):
-            raise ArgumentError(f"n_steps = {self.n_steps!r}: expected a whole number of steps.")
-        if isinstance(self.n_steps, Parameter):
-            value = self.n_steps.value
-            if value.ndim or value != np.round(value):
-                raise ArgumentError(f"n_steps = {value}: expected one whole number of steps.")
-        if self.n_steps is not None and self.steps < 1:
-            told = "of 0 steps every result is empty, and there is nothing to differentiate"
-            if self.steps < 0:
-                told = "once that meant to go backwards; reverse the sequences instead"
-            raise ArgumentError(
-                f"n_steps = {self.steps}: a loop makes at least 1 step; {told}. "
-                "lab.few_steps shows what PyTensor does."
-            )
-        limit = self.truncate_gradient
-        if isinstance(limit, bool) or not isinstance(limit, int) or limit == 0 or limit < -1:
-            raise ArgumentError(
-                f"truncate_gradient = {limit!r}: expected a number of steps, or -1 for all of them."
-            )
-        for sequence in self.sequences:
-            if sequence.steps < max(1, self.steps):
-                lacking = max(1, self.steps) - sequence.steps
-                raise ArgumentError(
-                    f"values of sequence {sequence.name}: {len(sequence.values)} values with taps "
-                    f"{list(sequence.taps)} last for {max(0, sequence.steps)} steps, but the loop "
-                    f"makes {max(1, self.steps)}; {lacking} more are needed."
-                )
-
-    def with_taps(self, taps: Mapping[str, Iterable[int]]) -> "Loop":
-        """The same loop with other taps for the named states and sequences."""
-        for name in taps:
-            if not isinstance(self.variables.get(name), TAPPED):
-                raise ArgumentError(
-                    f"taps for {name!r}: the loop's states and sequences are "
-                    f"{listing(n for n, v in self.variables.items() if isinstance(v, TAPPED))}."
-                )
-        return replace(
-            self,
-            states=tuple(s.with_taps(taps[s.name]) if s.name in taps else s for s in self.states),
-            sequences=tuple(
-                s.with_taps(taps[s.name]) if s.name in taps else s for s in self.sequences
-            ),
-        )
-
-    def with_steps(self, n_steps: int) -> "Loop":
-        """The same loop with another number of steps."""
-        if isinstance(self.n_steps, Parameter):
-            return replace(self, n_steps=replace(self.n_steps, value=np.int64(n_steps)))
-        return replace(self, n_steps=n_steps)
-
-    def with_values(self, values: Mapping[str, Any]) -> "Loop":
-        """The same loop with other values for the named variables."""
-        steps = self.n_steps.name if isinstance(self.n_steps, Parameter) else ""
-        for name in values:
-            old = self.variables.get(name)
-            if name != steps and (old is None or isinstance(old, RandomState)):
-                raise ArgumentError(
-                    f"value for {name!r}: the loop's variables are {listing(self.variables)}."
-                )
-        loop = self.with_steps(values[steps]) if steps in values else self
-        return replace(
-            loop,
-            states=tuple(s.with_value(values.get(s.name, s.initial)) for s in self.states),
-            sequences=tuple(s.with_value(values.get(s.name, s.values)) for s in self.sequences),
-            parameters=tuple(p.with_value(values.get(p.name, p.value)) for p in self.parameters),
-        )
 
     def build(self) -> LoopGraph:
         """The loop as a PyTensor graph with one Scan in it, also for a single step."""

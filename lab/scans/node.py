@@ -9,9 +9,9 @@ The nodes that it builds are `TapeScan`: Scans whose reverse derivative is ours,
 which remember the `Derivation` that made them.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 from pytensor.graph.basic import Apply, Variable
 from pytensor.graph.op import HasInnerGraph, io_connection_pattern
@@ -106,6 +106,11 @@ class ScanParts:
         return [self.n_steps, *(variable.outer_input for variable in outer_inputs(self))]
 
 
+Pullback = Callable[
+    [Scan, Sequence[Variable], Sequence[Variable], Sequence[Variable]], list[Variable]
+]
+
+
 class TapeScan(Scan):
     """A Scan whose reverse derivative is built by `lab.pullback`; otherwise PyTensor's own.
 
@@ -114,9 +119,16 @@ class TapeScan(Scan):
     derivative), `rule` the `lab.PullbackRule` that its own derivative will follow.
     """
 
+    _pullback: ClassVar[Pullback]
     variable_names: tuple[str, ...] = ()
-    derivation: Any = None
-    rule: Any = None
+    derivation: object | None = None
+    rule: object | None = None
+
+    @classmethod
+    def differentiated_by(cls, pullback: Pullback) -> Pullback:
+        """Decorator: the function that builds the reverse derivative of these Scans."""
+        cls._pullback = staticmethod(pullback)
+        return pullback
 
     def pullback(
         self,
@@ -125,9 +137,7 @@ class TapeScan(Scan):
         output_gradients: Sequence[Variable],
     ) -> list[Variable]:
         """The gradients of all inputs; see `lab.pullback`."""
-        from lab.gradients.pullback import pullback  # the two refer to one another
-
-        return pullback(self, inputs, outputs, output_gradients)
+        return self._pullback(self, inputs, outputs, output_gradients)
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
         """Which input reaches which output, initial values included.
@@ -200,7 +210,10 @@ def read_scan(op: Scan, inputs: Sequence[Variable], outputs: Sequence[Variable])
 
 
 def build_scan(
-    parts: ScanParts, derivation: Any = None, rule: Any = None, kind: type[Scan] | None = None
+    parts: ScanParts,
+    derivation: object | None = None,
+    rule: object | None = None,
+    kind: type[Scan] | None = None,
 ) -> Apply:
     """The `TapeScan` node for `parts`, whose outer outputs need not be given.
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from lab.expression import Call, Leaf, leaves_of
-from lab.gradients.derivation import ReadingGroup
+from lab.gradients.decisions import ReadingGroup
 from lab.traces.trace import Formula, ScanTrace, SequenceTrace, TapeTrace, Trace
 
 

@@ -15,7 +15,7 @@ from pytensor.graph.traversal import ancestors
 
 from lab.errors import ArgumentError
 from lab.expression import Leaf
-from lab.gradients.derivation import Derivation, ReadingGroup
+from lab.gradients.decisions import Decisions, ReadingGroup, decisions_of
 from lab.progress import pause
 from lab.records import freeze
 from lab.scans.buffers import rows_of
@@ -95,7 +95,7 @@ def _scan_trace(
     filled: Mapping[Variable, tuple[int, int]],
 ) -> ScanTrace:
     parts, node = recording.parts, recording.node
-    derivation = getattr(node.op, "derivation", None)
+    derivation = decisions_of(node.op)
     sources: dict[int, LoopVariable] = {}
     origins: dict[int, tuple[Leaf, ReadingGroup]] = {}
     if derivation is not None:  # the node's variables stand in the same order as its parts
@@ -148,7 +148,7 @@ def _scan_trace(
     )
 
 
-def _origins(derivation: Derivation) -> dict[int, tuple[Leaf, ReadingGroup]]:
+def _origins(derivation: Decisions) -> dict[int, tuple[Leaf, ReadingGroup]]:
     """What of the parent a gradient's sequences bring, and why, by the sequences' numbers."""
     numbers = {part: i for i, part in enumerate(outer_inputs(derivation.backward))}
     places = {part: i for i, part in enumerate(outer_inputs(derivation.forward))}

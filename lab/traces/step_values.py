@@ -13,7 +13,7 @@ import numpy as np
 from pytensor.graph.basic import Apply, Constant, Variable
 
 from lab.expression import Leaf, Number
-from lab.gradients.derivation import Derivation, ReadingGroup
+from lab.gradients.decisions import Decisions, ReadingGroup, decisions_of
 from lab.records import freeze
 from lab.scans.formula import written
 from lab.scans.node import LoopVariable, ScanParts, outer_inputs
@@ -62,7 +62,7 @@ class StepValues:
     def of(self, recording: Recording) -> Inside:
         """The inside of one Scan; that of the Scan that it differentiates comes before it."""
         parts = recording.parts
-        derivation: Derivation | None = getattr(recording.node.op, "derivation", None)
+        derivation = decisions_of(recording.node.op)
         parent = self._done.get(derivation.parent) if derivation is not None else None
         if derivation is not None and parent is not None:
             self._match(derivation, parts, parent.parts)
@@ -107,7 +107,7 @@ class StepValues:
             results.append(StepResult(None, source(parts.until)))
         return Inside(inside=tuple(found), results=tuple(results))
 
-    def _match(self, derivation: Derivation, parts: ScanParts, parent: ScanParts) -> None:
+    def _match(self, derivation: Decisions, parts: ScanParts, parent: ScanParts) -> None:
         """Give the arguments that hold a value of the parent's step the number of that value."""
         held = {r.variable: (r.group, r.source, r.tap) for r in derivation.readings}
         places = {part: number for number, part in enumerate(outer_inputs(derivation.forward))}

@@ -16,7 +16,7 @@ import numpy as np
 from lab import records
 from lab.errors import ArgumentError, LabError
 from lab.expression import Expression, Leaf, Number
-from lab.gradients.derivation import ReadingGroup
+from lab.gradients.decisions import ReadingGroup
 from lab.records import cached_property, same
 from lab.tape import Kind, Tape
 from lab.traces.verify import compare_with_compiled

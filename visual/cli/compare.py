@@ -1,7 +1,6 @@
 """The command ``scantape compare``."""
 
 import argparse
-from dataclasses import replace
 from typing import Any
 
 from pytensor.graph.basic import Apply
@@ -46,6 +45,5 @@ def compared(name: str, order: int) -> Comparison:
             f"{name}: expected (cost, wrt) or (cost, wrt, given), not {made!r:.60}."
         )
     cost, wrt, given = (*made, None)[:3]
-    found = compare(cost, wrt, given, order)
     module, _, function = name.partition(":")
-    return replace(found, subject=replace(found.subject, origin=(module, function)))
+    return compare(cost, wrt, given, order, origin=(module, function))

@@ -10,7 +10,7 @@ from lab.errors import ArgumentError
 from lab.loops.loop import Loop
 from lab.reports.compile.compile import compiled
 from lab.reports.compile.compiled import Compiled
-from lab.reports.compile.shortened import shortened
+from lab.reports.compile.shortening import shortened
 from visual.backends.files import check_path, save, write_whole
 from visual.backends.page import to_page
 from visual.cli.options import add_graph, made_by

@@ -5,7 +5,7 @@ from typing import Any
 
 from lab.errors import ArgumentError
 from lab.loops.loop import Loop
-from lab.reports.explain.explanation import explain
+from lab.reports.explain.explain import explain
 from visual.cli.options import add_graph, made_by
 from visual.pages.explanation import save_explanation
 

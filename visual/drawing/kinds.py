@@ -12,7 +12,7 @@ from inspect import signature
 from types import MappingProxyType
 from typing import Any
 
-from lab.equations.system import system
+from lab.equations.reading import system
 from lab.errors import ArgumentError, GraphError, listing
 from lab.scans.graphs import scan_nodes
 from visual.drawing.options import newest, scan_index, switch, whole_or_none

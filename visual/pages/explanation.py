@@ -6,8 +6,15 @@ from pathlib import Path
 
 from lab.equations.system import Role
 from lab.errors import ArgumentError, LabError
-from lab.reports.explain.explanation import Explanation, ScanReport
-from lab.reports.explain.text import FEW, costs, fates, states, summary
+from lab.reports.explain.explanation import (
+    FEW,
+    Explanation,
+    ScanReport,
+    costs,
+    fates,
+    states,
+    summary,
+)
 from lab.reports.explain.traps import Trap
 from visual.backends.files import as_path, write_whole
 from visual.backends.page import document
@@ -41,9 +48,9 @@ def explanation_page(explanation: Explanation, theme: str = "light") -> str:
     body += _traps(explanation.traps, "h2")
     for scan in explanation.scans:
         body += _scan(scan, theme, len(explanation.scans) > FEW)
-    if explanation.made is not None:
+    if explanation.orders:
         try:
-            picture = connections(explanation.made, theme)
+            picture = connections(explanation, theme)
             body += ["<h2>Which inputs get a gradient</h2>", _picture(picture, "connections")]
         except LabError:
             pass  # no Scan is differentiated, and there is nothing to draw

@@ -9,10 +9,11 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from lab.reports.compare.comparison import Agreement, Comparison, Row
-from lab.reports.compare.facets import Aspect, Facet
-from lab.reports.compare.text import (
+from lab.reports.compare.comparison import (
     SIGNS,
+    Agreement,
+    Comparison,
+    Row,
     checks,
     heading,
     is_truncated,
@@ -21,6 +22,7 @@ from lab.reports.compare.text import (
     sign,
     summary,
 )
+from lab.reports.compare.facets import Aspect, Facet
 from visual.layout.canvas import MARGIN, Canvas
 from visual.pictures.breaking import about, lines_of, result_cell
 from visual.pictures.parting import PartingRows, cause, sides

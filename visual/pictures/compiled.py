@@ -11,9 +11,8 @@ from textwrap import wrap
 
 from lab.errors import ArgumentError, listing
 from lab.reports.compile.buffers import Buffer, Kept, Ring
-from lab.reports.compile.compiled import Compiled, ScanAfter
-from lab.reports.compile.text import gradient_rows, rows_word, summary
-from lab.reports.explain.text import FEW
+from lab.reports.compile.compiled import Compiled, ScanAfter, gradient_rows, rows_word, summary
+from lab.reports.explain.explanation import FEW
 from lab.tape import Kind
 from visual.layout.canvas import LABELS, MARGIN, Canvas
 from visual.layout.columns import ENDS, Gap, shown_steps, with_gaps

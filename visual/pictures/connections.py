@@ -14,8 +14,10 @@ from types import MappingProxyType
 from typing import Any
 
 from lab.errors import ArgumentError, LabError
-from lab.gradients.derivation import Derivation, DerivationRecord, Outcome, Verdict
+from lab.gradients.derivation import Derivation, derivation_of
 from lab.gradients.derivative import Derivative
+from lab.gradients.record import DerivationRecord, Outcome, Verdict
+from lab.reports.explain.explanation import Explanation
 from lab.scans.graphs import scan_nodes
 from visual.layout.canvas import MARGIN, Canvas
 from visual.scene.shapes import Box, Group, Scene, Text, shortened
@@ -42,10 +44,13 @@ class Block:
             yield dict(zip(self.outcomes, found, strict=True))
 
 
-def connections(source: Derivative | Derivation | DerivationRecord, theme: str = "light") -> Scene:
+def connections(
+    source: Derivative | Derivation | DerivationRecord | Explanation, theme: str = "light"
+) -> Scene:
     """What became of the gradient of every input of every Scan that was differentiated.
 
-    `source` is a derivative of order 1 or more, or the (stored) derivation of a single Scan.
+    `source` is a derivative of order 1 or more, the (stored) derivation of a single Scan, or the
+    explanation of a graph.
     Raises LabError for a derivative of order 0, for which no Scan was differentiated.
     """
     blocks = list(_blocks(source))
@@ -75,6 +80,10 @@ def _blocks(source: Any) -> Iterator[Block]:
         yield Block(source.forward, {f"order {source.order}": (STEPS, *source.outcomes)})
     elif isinstance(source, Derivative):
         yield from _family(source)
+    elif isinstance(source, Explanation):
+        for scan in source.scans:
+            if scan.outcomes:
+                yield Block(f"{scan.number} · {scan.name}", {"order 1": (STEPS, *scan.outcomes)})
     else:
         raise ArgumentError(
             f"source = {source!r:.60}: expected a Derivative, a Derivation, or its record."
@@ -84,7 +93,7 @@ def _blocks(source: Any) -> Iterator[Block]:
 def _family(source: Derivative) -> Iterator[Block]:
     """A block for every Scan that was differentiated, in the order in which they run."""
     nodes = scan_nodes(list(source.values))
-    made = [getattr(node.op, "derivation", None) for node in nodes]
+    made = [derivation_of(node) for node in nodes]
     derivations = sorted((d for d in made if d is not None), key=lambda d: d.order)
     for number, node in enumerate(nodes, start=1):
         outcomes: dict[str, tuple[Outcome, ...]] = {}

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from lab.equations.system import Role as SystemRole
-from lab.equations.system import System
-from lab.equations.text import Writer
+from lab.equations.system import System, Writer
 from lab.expression import Leaf, leaves_of, text
 from lab.traces.trace import Formula, ParameterTrace, ScanTrace, SequenceTrace, TapeTrace, Trace
 from visual.drawing.options import scan_index, step_of

@@ -17,7 +17,7 @@ from textwrap import wrap
 import numpy as np
 
 from lab.errors import listing
-from lab.gradients.derivation import ReadingGroup
+from lab.gradients.decisions import ReadingGroup
 from lab.gradients.derivative import prime
 from lab.tape import Kind
 from lab.traces.trace import Feed, ScanTrace, SequenceTrace, TapeTrace, Trace

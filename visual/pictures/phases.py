@@ -8,7 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from textwrap import wrap
 
 from lab.errors import ArgumentError
-from lab.gradients.derivation import Derivation, DerivationRecord, Item, Phase, Verdict
+from lab.gradients.derivation import Derivation
+from lab.gradients.record import DerivationRecord, Item, Phase, Verdict
 from visual.layout.canvas import MARGIN, Canvas
 from visual.pictures.connections import LOOKS, legend_of
 from visual.scene.shapes import MONO_WIDTH, Box, Group, Scene, Shape, Text, shortened, text_width

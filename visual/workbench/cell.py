@@ -8,8 +8,8 @@ import numpy as np
 
 from lab.loops import gallery
 from lab.loops.loop import Loop
-from lab.loops.text.loop import WrittenStep, default_tap
 from lab.loops.variables import Sequence, State
+from lab.loops.written import WrittenStep, default_tap
 from visual.workbench.graph import GraphBench
 from visual.workbench.loop import LoopBench, value_of
 

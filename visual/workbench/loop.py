@@ -12,8 +12,8 @@ import numpy as np
 
 from lab.loops import gallery
 from lab.loops.loop import Loop
-from lab.loops.text.loop import WrittenStep
 from lab.loops.variables import Parameter, RandomState, Sequence, State
+from lab.loops.written import WrittenStep
 from lab.records import cached_property
 from lab.reports.breaking.breakage import Breakage
 from visual.drawing.draw import draw

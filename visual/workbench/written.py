@@ -15,8 +15,8 @@ import numpy as np
 from lab.errors import ArgumentError
 from lab.loops.loop import Loop
 from lab.loops.text.grammar import TARGET
-from lab.loops.text.loop import WrittenStep
 from lab.loops.variables import Parameter, Sequence, State
+from lab.loops.written import WrittenStep
 from visual.workbench.loop import value_of, valued
 from visual.workbench.state import WRITTEN
 

@@ -15,7 +15,7 @@ import pytensor.tensor as pt
 from pytensor.graph.basic import Variable
 
 from lab.errors import ArgumentError, listing
-from lab.gradients.derivation import PullbackRule
+from lab.gradients.decisions import PullbackRule
 from lab.scans.node import LoopVariable
 from lab.tape import Kind, Tape
 

@@ -15,8 +15,8 @@ from typing import Any
 import pytensor
 from pytensor.graph.basic import Apply, Constant, Variable
 
-from lab.equations.system import system
-from lab.equations.text import Writer
+from lab.equations.reading import system
+from lab.equations.system import Writer
 from lab.errors import ArgumentError, first_line, listing
 from lab.expression import Leaf, text
 from lab.loops.loop import Loop

@@ -15,10 +15,12 @@ import pytensor
 from pytensor.gradient import grad
 from pytensor.graph.basic import Variable
 
+from lab.equations.reading import system
 from lab.equations.spelling import number_text
-from lab.equations.system import System, system
+from lab.equations.system import System
 from lab.errors import ArgumentError, first_line, listing
 from lab.expression import text
+from lab.gradients.decisions import decisions_of
 from lab.loops.loop import Loop
 from lab.loops.scan_call import scan_call
 from lab.loops.variables import RandomState
@@ -116,7 +118,7 @@ def few_steps(loop: Loop, wrt: str | None = None, mode: str = "FAST_COMPILE") ->
     graph = ours.build()
     made = ours.derivative(1, wrt, "sum", graph=graph)
     nodes = scan_nodes([made.value])
-    back = [node for node in nodes if getattr(node.op, "derivation", None) is not None]
+    back = [node for node in nodes if decisions_of(node.op) is not None]
     return FewSteps(
         name=loop.name,
         wrt=wrt,

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pytensor.graph.basic import Apply, Variable
 
 from lab import records
-from lab.equations.system import system, the_scan
-from lab.equations.text import Writer
+from lab.equations.reading import system, the_scan
+from lab.equations.system import Writer
 from lab.expression import Leaf
 from lab.loops.loop import Loop
 from lab.scans.node import LoopVariable, ScanParts, outer_inputs, outer_outputs, read_scan

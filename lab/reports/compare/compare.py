@@ -9,6 +9,7 @@ Nothing is compiled, and the graph that is compared is not altered.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from lab.gradients.status import Disconnected
 from lab.loops.loop import Loop
 from lab.reports.compare.comparison import Agreement, Check, Comparison, Pair, Row
 from lab.reports.compare.facets import facets
+from lab.reports.compare.script import script
 from lab.reports.compare.sides import Answer, MovedCost, Outcome, differentiate, outcome
 from lab.reports.compare.subject import Subject, subject_of
 from lab.scans.backtraces import without_backtraces
@@ -38,22 +40,25 @@ def compare(
     cotangents: Sequence[Any] | None = None,
     cost: Any = "last",
     of: str | None = None,
+    origin: tuple[str, str] | None = None,
 ) -> Comparison:
     """Compare our pullback with PyTensor's own, up to `order`.
 
     `subject` is a scalar cost; or a Scan node, whose `cotangents`, all ones unless given, make
     the cost; or a loop, of which `cost` and `of` make one as in `Loop.cost`.  `wrt` are one or
     several inputs (for a loop, their names), all real ones unless given.  `given` has values
-    for the graph's inputs; what is of a known shape may be left out.
+    for the graph's inputs; what is of a known shape may be left out.  `origin` is the module and
+    the function that make the graph, which the report imports where it cannot be written down.
 
     Derivative k+1 is the gradient of the sum of all entries of derivative k.  Raises
     ArgumentError for what cannot be asked, and GraphError if there is no Scan.
     """
     if isinstance(order, bool) or not isinstance(order, int) or order < 1:
         raise ArgumentError(f"order = {order!r}: expected 1, 2, 3, …")
-    asked = subject_of(subject, wrt, given, cotangents, cost, of)
+    asked = replace(subject_of(subject, wrt, given, cotangents, cost, of), origin=origin)
     with without_backtraces():
-        return _compared(asked, order)
+        found = _compared(asked, order)
+        return replace(found, script=script(found, asked))
 
 
 def _compared(asked: Subject, order: int) -> Comparison:
@@ -82,7 +87,7 @@ def _compared(asked: Subject, order: int) -> Comparison:
         summed=both.summed,
         ours=ours.trace,
         theirs=theirs.trace,
-        subject=asked,
+        truncated=asked.truncated,
     )
 
 

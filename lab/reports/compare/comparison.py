@@ -1,9 +1,6 @@
-"""The record of a comparison of our pullback with PyTensor's own: what agrees, and what differs.
+"""The record of a comparison of our pullback with PyTensor's own: what differs, and its words."""
 
-`lab.compare` makes it; `lab.reports.compare.text` puts it into words, and `lab.reports.compare.script` into
-a script for a maintainer.
-"""
-
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -11,12 +8,15 @@ import numpy as np
 
 from lab import records
 from lab.checks.differences import Estimate
+from lab.errors import listing, printable
 from lab.records import cached_property, same
-from lab.reports.compare.facets import Facet
+from lab.reports.compare.facets import Aspect, Facet
 from lab.reports.compare.sides import Answer
-from lab.reports.compare.subject import Subject
-from lab.traces.parting import Contrast
-from lab.traces.trace import Trace
+from lab.reports.explain.explanation import WIDTH, paragraph
+from lab.traces.parting import Contrast, Parting
+from lab.traces.trace import TapeTrace, Trace
+
+COLUMN = 34
 
 
 @records.record
@@ -125,7 +125,8 @@ class Comparison:
     summed: tuple[tuple[int, ...], ...]
     ours: Trace | None
     theirs: Trace | None
-    subject: Subject = field(repr=False, compare=False)
+    truncated: bool = False
+    script: str = field(default="", repr=False, compare=False)
 
     __eq__ = same
 
@@ -146,8 +147,6 @@ class Comparison:
 
     @cached_property
     def _page(self) -> str:
-        from lab.reports.compare.text import page  # which reads this module's records
-
         return page(self)
 
     def __str__(self) -> str:
@@ -159,6 +158,219 @@ class Comparison:
         It builds the graph, prints PyTensor's gradients beside finite differences, and exits
         with status 1 if they differ.  What cannot be written down is imported, or shown.
         """
-        from lab.reports.compare.script import script  # which reads this module's records
+        return self.script
 
-        return script(self)
+
+def page(comparison: Comparison) -> str:
+    """The whole comparison."""
+    title = heading(comparison)
+    lines = [title, "─" * min(len(title), WIDTH), *paragraph(summary(comparison))]
+    for row in comparison.found:
+        lines += ["", *_row(row, comparison)]
+    lines += ["", *_parting(comparison)]
+    lines += [line for told in checks(comparison) for line in ("", *paragraph(told))]
+    refused = [row for row in comparison.rows if row.verdict is Agreement.NEITHER]
+    for row in refused:
+        told = f"Order {row.order}, {row.wrt}: no number by either, {row.ours.words}."
+        lines += ["", *paragraph(told)]
+    for pair in comparison.pairs:
+        lines += ["", *_pair(pair)]
+    if comparison.pairs:
+        lines += ["", *paragraph(SIGNS)]
+    if comparison.found:
+        lines += ["", "comparison.report() is a script of this for a maintainer."]
+    return "\n".join(map(printable, lines))
+
+
+SIGNS = (
+    "≠ is not the same; ~ is not written in the same way, but has the same numbers, or is taken "
+    "along without a need."
+)
+
+
+def heading(comparison: Comparison) -> str:
+    """What is compared."""
+    by = listing(dict.fromkeys(row.wrt for row in comparison.rows))
+    return (
+        f"The gradient of {comparison.cost} wrt {by}: our pullback and PyTensor's, "
+        f"version {comparison.version}"
+    )
+
+
+def summary(comparison: Comparison) -> str:
+    """What came out, in a sentence or two."""
+    reached = max((row.order for row in comparison.rows), default=0)
+    upto = f"order {reached}" if reached == 1 else f"orders 1 to {reached}"
+    if comparison.agree:
+        numbers = any(row.verdict is Agreement.SAME for row in comparison.rows)
+        told = f"Both pullbacks give the same gradients, {upto}."
+        if not numbers:
+            told = f"Neither pullback gives a number, {upto}."
+    else:
+        names = [f"{row.wrt} ({row.verdict})" for row in comparison.found]
+        first = [row for row in comparison.found if row.order == comparison.visible]
+        told = f"They differ from order {comparison.visible}: {listing(_named(first))}."
+        if len(names) > len(first):
+            told += f" Also at higher orders: {len(names) - len(first)} more."
+        told += f" {judged(comparison)}"
+    if reached < comparison.order:
+        told += f" No gradient is a number by both, so there is no order {reached + 1}."
+    if is_truncated(comparison):
+        told += (
+            " A loop has truncate_gradient: its gradients go back so many steps only, finite "
+            "differences go back all of them and cannot tell which is right."
+        )
+    return told.strip()
+
+
+def _named(rows: list[Row]) -> list[str]:
+    return [f"the gradient by {row.wrt} is {row.verdict}" for row in rows]
+
+
+def judged(comparison: Comparison) -> str:
+    """Whom finite differences confirm, at the first order that differs."""
+    if is_truncated(comparison):
+        return ""
+    rows = [row for row in comparison.found if row.order == comparison.visible]
+    ours = [row.confirmed(row.ours) for row in rows]
+    theirs = [row.confirmed(row.theirs) for row in rows]
+    if all(ours) and not any(theirs):
+        return "Finite differences agree with ours."
+    if all(theirs) and not any(ours):
+        return "Finite differences agree with PyTensor's."
+    if False in ours and False in theirs:
+        return "Finite differences agree with neither."
+    return "Finite differences do not decide it."
+
+
+def is_truncated(comparison: Comparison) -> bool:
+    """Whether a gradient was asked to go back some steps only."""
+    return comparison.truncated
+
+
+def _row(row: Row, comparison: Comparison) -> Iterator[str]:
+    error = row.error
+    away = f", by up to {error:.3g} times the largest entry" if error and row.is_found else ""
+    yield f"Order {row.order}, {row.wrt}: {row.verdict}{away}"
+    for name, answer in (("ours", row.ours), ("PyTensor's", row.theirs)):
+        told = value_text(answer.value) if answer.value is not None else "no number"
+        if answer.words:
+            told += f" ({answer.words})"
+        mark = {True: "  ✓", False: "  ✗", None: ""}[row.confirmed(answer)]
+        if is_truncated(comparison):
+            mark = ""
+        yield from paragraph(f"{name:12}{told}{mark}", "  ", " " * 14)
+    if row.differences is not None:
+        yield from paragraph(f"{'differences':12}{estimate_text(row.differences)}", "  ", " " * 14)
+
+
+def value_text(value: np.ndarray | None) -> str:
+    """A number or an array, with six significant digits; a large one by its ends."""
+    if value is None:
+        return "no number"
+    if not value.ndim:
+        return f"{value:.6g}"
+    told = np.array2string(value, precision=6, threshold=24, separator=", ", max_line_width=9999)
+    return " ".join(told.split())
+
+
+def estimate_text(found: Estimate) -> str:
+    """Finite differences, and how far they may be off."""
+    if not np.isfinite(found.error).all():
+        return "no number near it"
+    return f"{value_text(rounded(found))} ± {float(np.max(found.error, initial=0.0)):.0e}"
+
+
+def rounded(found: Estimate) -> np.ndarray:
+    """Finite differences without digits that are noise alone."""
+    return np.where(np.abs(found.value) <= found.error, 0.0, found.value)
+
+
+def _parting(comparison: Comparison) -> list[str]:
+    """Where the two runs part, and what only one of them has."""
+    lines = ["Where they part"]
+    for told in parted(comparison):
+        lines += paragraph(told, "  ", "  ")
+    return lines
+
+
+def parted(comparison: Comparison) -> Iterator[str]:
+    """The first step and tape with another number, in sentences."""
+    contrast = comparison.contrast
+    if comparison.ours is None or comparison.theirs is None:
+        yield "The steps were not compared: a graph cannot be run, or has Scans inside others."
+        return
+    if contrast.parting is not None:
+        yield place(comparison, contrast.parting)
+        yield f"Of {contrast.written} values that both write, {contrast.differing} differ."
+        if comparison.agree:
+            yield "The gradients are the same all the same."
+    else:
+        yield (f"Nowhere: all {contrast.written} values that the steps of both write are the same.")
+        if comparison.found:
+            yield "What differs is what is made of the tapes after the last step, or is not built."
+    yield from (f"{line}." for line in contrast.unlike)
+
+
+def place(comparison: Comparison, parting: Parting) -> str:
+    """Scan, step, tape and slot."""
+    assert comparison.ours is not None  # there would be no parting
+    scan = comparison.ours.scans[parting.scan]
+    tape = next(t for t in (*scan.tapes, *scan.outputs) if t.argument == parting.tape)
+    ours, theirs = value_text(parting.true), value_text(parting.broken)
+    return (
+        f"At step {parting.step} of Scan {parting.scan + 1}, {scan.name}, order {scan.order}: "
+        f"{_into(tape, parting)} ours writes {ours}, PyTensor's {theirs}."
+    )
+
+
+def _into(tape: TapeTrace, parting: Parting) -> str:
+    tap = str(parting.tap).replace("-", "−")
+    return f"into row {parting.row} of the tape {tape.name}, at tap {tap},"
+
+
+def checks(comparison: Comparison) -> Iterator[str]:
+    """All gradients of an order along one direction, beside finite differences."""
+    for check in comparison.checks:
+        if check.ours == check.theirs or np.isclose(check.ours, check.theirs, rtol=1e-9, atol=0):
+            told = f"both give {check.ours:.10g}{_agrees(check, check.ours, comparison)}"
+        else:
+            told = (
+                f"ours give {check.ours:.10g}{_agrees(check, check.ours, comparison)}, PyTensor's "
+                f"{check.theirs:.10g}{_agrees(check, check.theirs, comparison)}"
+            )
+        yield (
+            f"Order {check.order}, along one direction through all inputs: {told}; finite "
+            f"differences {_along(check)}."
+        )
+
+
+def _along(check: Check) -> str:
+    if check.admits(check.ours) is None:
+        return "give no number"
+    return f"give {float(check.differences.value):.10g} ± {float(check.differences.error):.0e}"
+
+
+def _agrees(check: Check, value: float, comparison: Comparison) -> str:
+    if is_truncated(comparison):
+        return ""
+    return {True: " ✓", False: " ✗", None: ""}[check.admits(value)]
+
+
+def _pair(pair: Pair) -> Iterator[str]:
+    """Two backward Scans side by side."""
+    yield f"Backward Scan {pair.name}, order {pair.order}"
+    yield f"    {'':16}{'ours':{COLUMN}}  PyTensor's"
+    for facet in pair.facets:
+        if facet.aspect is Aspect.DTYPE and not facet.differs:
+            continue
+        label = f"{facet.subject} {facet.aspect}".strip()
+        mine, its = facet.ours or "none", facet.theirs or "none"
+        yield f"  {sign(facet)} {label:16}{mine:{COLUMN}}  {its}".rstrip()
+
+
+def sign(facet: Facet) -> str:
+    """How a facet is marked."""
+    if not facet.differs:
+        return " "
+    return "~" if facet.harmless else "≠"

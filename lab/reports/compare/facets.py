@@ -12,6 +12,7 @@ import numpy as np
 from pytensor.graph.basic import Apply
 
 from lab import records
+from lab.gradients.decisions import decisions_of
 from lab.scans.node import LoopVariable, outer_inputs, read_scan
 from lab.scans.slices import sliced
 from lab.tape import Kind, Tape
@@ -91,7 +92,7 @@ class _Side:
 
 def _keys(node: Apply) -> list[Key]:
     """What every argument of a Scan belongs to, in terms of the loop that it comes from."""
-    d = getattr(node.op, "derivation", None)
+    d = decisions_of(node.op)
     if d is None:
         return [(place,) for place in range(len(node.inputs) - 1)]
     forward = list(zip(outer_inputs(d.forward), _keys(d.parent), strict=True))

@@ -9,8 +9,8 @@ The parts of a comparison's script that are the same in all of them.
 They are texts of Python, with gaps in braces; `lab.reports.compare.script` fills them in.
 """
 
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pytensor
@@ -20,32 +20,29 @@ from pytensor.graph.traversal import ancestors
 
 from lab.errors import printable
 from lab.reports.compare.as_python import CannotWriteError, PythonWriter, array
-from lab.reports.compare.comparison import Comparison
-from lab.reports.compare.text import summary, value_text
-
-if TYPE_CHECKING:
-    from lab.reports.compare.subject import Subject
+from lab.reports.compare.comparison import Comparison, summary, value_text
+from lab.reports.compare.subject import Subject
 
 MOST_ENTRIES = 24
 
 
-def script(comparison: Comparison) -> str:
-    """The script of a comparison; see `Comparison.report`."""
+def script(comparison: Comparison, subject: Subject) -> str:
+    """The script of a comparison of the graph in `subject`; see `Comparison.report`."""
     try:
-        building = _building(comparison.subject)
+        building = _building(subject)
     except CannotWriteError as error:
-        return _shown(comparison, str(error))
+        return _shown(comparison, subject, str(error))
     last = comparison.visible or max((row.order for row in comparison.rows), default=1)
     rows = [row for row in comparison.rows if row.order <= last]
     found = [row for row in rows if row.is_found] or [row for row in rows if row.order == last]
-    names = comparison.subject.names
+    names = subject.names
     parts = [
         _head(comparison),
         IMPORTS,
         "\n".join(building) + "\n",
         CHECK.format(
             order=last,
-            truncated=comparison.subject.truncated,
+            truncated=comparison.truncated,
             summed=[list(places) for places in comparison.summed],
             asked=[(names.index(row.wrt), row.order) for row in found],
             most=MOST_ENTRIES,
@@ -54,7 +51,7 @@ def script(comparison: Comparison) -> str:
     return "\n".join(parts)
 
 
-def _building(subject: "Subject") -> list[str]:
+def _building(subject: Subject) -> list[str]:
     """The lines that make the graph, or import what makes it."""
     try:
         return list(_written(subject))
@@ -74,7 +71,7 @@ def harmless(told: str) -> str:
     return printable(" ".join(told.split()))
 
 
-def _written(subject: "Subject") -> Iterator[str]:
+def _written(subject: Subject) -> Iterator[str]:
     """The lines that build the graph."""
     writer = PythonWriter()
     if subject.declared is not None:
@@ -112,7 +109,7 @@ def _value(variable: Variable, value: Any) -> str:
     return array(np.asarray(value).astype(variable.type.dtype))
 
 
-def _call(subject: "Subject", writer: PythonWriter) -> Iterator[str]:
+def _call(subject: Subject, writer: PythonWriter) -> Iterator[str]:
     """A declared loop: its inputs, its step, and the call."""
     declared, call = subject.declared, subject.call
     assert declared is not None  # the caller has looked
@@ -154,7 +151,7 @@ def _state(entry: Any, writer: PythonWriter) -> str:
     return writer.names[entry]
 
 
-def _step(subject: "Subject", inside: PythonWriter) -> Iterator[str]:
+def _step(subject: Subject, inside: PythonWriter) -> Iterator[str]:
     """The step as a function: what ``pytensor.scan`` traces."""
     arguments, results, condition = subject.traced_step()
     names = [inside.name(v) for v in arguments]
@@ -169,7 +166,7 @@ def _step(subject: "Subject", inside: PythonWriter) -> Iterator[str]:
         yield f"    return {returned}"
 
 
-def _imported(subject: "Subject", why: str) -> Iterator[str]:
+def _imported(subject: Subject, why: str) -> Iterator[str]:
     """The lines that import the function which makes the graph."""
     module, function = subject.origin or ("", "")
     inputs = [v for v in dict.fromkeys(ancestors([subject.cost])) if v.owner is None]
@@ -194,11 +191,11 @@ def _imported(subject: "Subject", why: str) -> Iterator[str]:
     yield f"wrt = [{', '.join(f'roots[{roots.index(v)}]' for v in subject.wrt)}]"
 
 
-def _shown(comparison: Comparison, why: str) -> str:
+def _shown(comparison: Comparison, subject: Subject, why: str) -> str:
     """What was found, for a graph that can neither be written nor imported."""
     lines = [_head(comparison), f"# The graph cannot be written as Python: {harmless(why)}"]
     lines.append("# This only shows what was found; it runs nothing.  The graph:")
-    drawn = pytensor.dprint(comparison.subject.cost, file="str", print_type=True)
+    drawn = pytensor.dprint(subject.cost, file="str", print_type=True)
     lines += [f"#   {printable(line)}" for line in drawn.splitlines()]
     lines += ["import sys", ""]
     for row in comparison.found or comparison.rows:
@@ -210,9 +207,6 @@ def _shown(comparison: Comparison, why: str) -> str:
         lines += [f"print({line!a})" for line in told]
     lines.append(f"sys.exit({int(not comparison.agree)})")
     return "\n".join(lines) + "\n"
-
-
-__all__: Sequence[str] = ["script"]
 
 
 HEAD = """\

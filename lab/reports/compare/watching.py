@@ -17,9 +17,8 @@ from pytensor.graph.basic import Apply, Variable
 from pytensor.graph.traversal import toposort
 from pytensor.scan.op import Scan
 
-from lab.gradients.derivation import (
+from lab.gradients.decisions import (
     Classification,
-    Derivation,
     Reading,
     ReadingGroup,
     ReverseState,
@@ -28,6 +27,7 @@ from lab.gradients.derivation import (
     Total,
     symbol,
 )
+from lab.gradients.derivation import Derivation
 from lab.scans.node import LoopVariable, ScanParts, is_scan, outer_inputs, read_scan
 from lab.scans.slices import before_end, sliced
 from lab.tape import Kind

@@ -1,10 +1,15 @@
-"""The record of a graph before and after PyTensor's rewrites: what became of its Scans."""
+"""The record of a graph before and after PyTensor's rewrites: what became of its Scans; its words."""
 
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from lab.reports.compile.buffers import Buffer, Rows
+from lab.errors import listing, printable
+from lab.reports.compile.buffers import Buffer, Kept, Rows
 from lab.reports.compile.rewriting import Rewriting
+from lab.reports.explain.explanation import FEW, WIDTH, paragraph
+from lab.tape import Kind
 
 
 class Fate(StrEnum):
@@ -55,8 +60,6 @@ class ScanAfter:
     stops_early: bool
 
     def __str__(self) -> str:
-        from lab.reports.compile.text import scan_page  # which reads this module's records
-
         return scan_page(self)
 
 
@@ -89,6 +92,234 @@ class Compiled:
         return tuple(found for found in self.buffers if found.is_shortened)
 
     def __str__(self) -> str:
-        from lab.reports.compile.text import page  # which reads this module's records
-
         return page(self)
+
+
+WIDEST = 12  # so many slots, and so many steps, are told one by one
+
+# What rewrites do, by what their names contain; another is quoted without words.
+WORDS = {
+    "scan_push_out_non_seq": "computed once, before the loop: {moved}",
+    "scan_push_out_seq": "computed for all steps at once, outside of the loop: {moved}",
+    "scan_push_out_dot1": "a product is made once, over all steps",
+    "scan_push_out_add": "a sum over the steps became one product",
+    "scan_remove_unused": "inputs that nobody needs were dropped, and the same ones joined",
+    "scan_merge_inouts": "what went in or came out twice goes once",
+    "scan_merge": "loops of the same number of steps became one",
+    "scan_reduce_nsteps": "steps whose results nobody reads are not made",
+    "scan_reduce_trace": "rows that nobody reads are not kept",
+    "scan_save_mem": "rows that nobody reads are not kept",
+    "scan_sit_sot_to_untraced": "a state of which one value is kept needs no buffer",
+    "inplace": "results are written over the buffers that were handed over",
+    "inner_graph": "the step itself was rewritten",
+    "erge": "the same Scan twice became one",
+}
+CLOCK = (
+    "Rows are counted as on a tape: row 0 is the first initial value, and with k of them step t "
+    "writes row t + k. A buffer of L slots holds row r in slot r mod L; after the last step the "
+    "slots are turned until the oldest row comes first."
+)
+WHY = (
+    "The gradient has to be taken first. It reads the values of every step, and rewriting sees "
+    "that and keeps them. A graph that was shortened already has lost them, and its gradient is, "
+    "as a rule, wrong without a warning: lab.shortened shows it."
+)
+
+
+def page(compiled: Compiled) -> str:
+    """The whole report; of more than three Scans a summary."""
+    lines = [*paragraph(summary(compiled)), ""]
+    if len(compiled.before) > FEW:
+        lines += [*paragraph(tally(compiled)), ""]
+    elif compiled.before:
+        lines += ["Before rewriting  →  after"]
+        for old in compiled.before:
+            lines += paragraph(fate(old, compiled), "  ", "     ")
+        lines += [""]
+    if len(compiled.after) <= FEW:
+        for scan in compiled.after:
+            lines += [*scan_page(scan).splitlines(), ""]
+    elif compiled.after:
+        lines += [*(f"  {line}" for line in table(compiled)), ""]
+        lines += ["To read about one of them: print(compiled.after[0])", ""]
+    if compiled.shortened and len(compiled.after) <= FEW:
+        lines += [*paragraph(CLOCK), ""]
+    for told in gradient(compiled):
+        lines += [*paragraph(told), ""]
+    return "\n".join(map(printable, lines)).rstrip()
+
+
+def summary(compiled: Compiled) -> str:
+    """In a few sentences what there was, what is left, and who rewrote."""
+    what = listing(compiled.outputs)
+    if compiled.wrt:
+        what = f"{compiled.outputs[0]} and its gradient wrt {compiled.wrt}"
+    told = f"{what}, rewritten by PyTensor {compiled.version} for the linker {compiled.linker}. "
+    left = len(compiled.after)
+    if compiled.before:
+        told += f"Of {_count(len(compiled.before), 'Scan')} {left or 'none'} {_are(left)} left. "
+    else:
+        told += f"{_count(left, 'Scan')} {_are(left)} in this function. "
+        told += "What the graph was before, a compiled function does not remember. "
+    buffers = [b for b in compiled.buffers if b.kept is not Kept.UNTRACED]
+    if buffers:
+        short = len(compiled.shortened)
+        told += f"Of {_count(len(buffers), 'buffer')} {short or 'none'} {_are(short)} shortened."
+    return told.rstrip()
+
+
+def tally(compiled: Compiled) -> str:
+    """How many Scans met with which fate."""
+    counts = Counter(scan.fate for scan in compiled.before)
+    return f"{'; '.join(f'{counts[f]} {f}' for f in Fate if counts[f])}."
+
+
+def fate(scan: ScanBefore, compiled: Compiled) -> str:
+    """What became of one Scan, in a sentence."""
+    told = f"{scan.number} {scan.name}, {scan.steps} steps  →  {scan.fate}"
+    if scan.fate is Fate.REPLACED:
+        told += f": {listing(scan.instead)} outside of any loop"
+    elif scan.into:
+        told += f", Scan {listing(scan.into)}"
+    if scan.fate is Fate.REMOVED:
+        return f"{told}."
+    buffers = [b for after in compiled.after if after.number in scan.into for b in after.buffers]
+    is_shorter = any(found.is_shortened for found in buffers)
+    changes = [change(made) for made in scan.changes if is_shorter or not _shortens(made)]
+    listed = dict.fromkeys(text for text in changes if text)
+    return f"{told}: {'; '.join(listed)}." if listed else f"{told}."
+
+
+def _shortens(made: Change) -> bool:
+    """Whether a rewrite shortens buffers; it may also allocate one anew, as long as before."""
+    return "reduce_trace" in made.rewrite or "save_mem" in made.rewrite
+
+
+def change(made: Change) -> str:
+    """What a rewrite did, and its name."""
+    for part, words in WORDS.items():
+        if part in made.rewrite:
+            if "{moved}" in words and not made.moved:
+                return ""  # nothing left the step: the rewrite only tidied up
+            moved = listing(dict.fromkeys(made.moved))
+            name = made.rewrite if "(" not in made.rewrite else part
+            return f"{words.format(moved=moved)} ({name})"
+    return f"changed by {made.rewrite}"
+
+
+def scan_page(scan: ScanAfter) -> str:
+    """All about one Scan that is left."""
+    title = f"Scan {scan.number}: {scan.name}, {scan.steps} steps"
+    if scan.stops_early:
+        title += " at most; it may stop early"
+    lines = [title, "─" * min(len(title), WIDTH)]
+    for found in scan.buffers:
+        for told in buffer_lines(found):
+            indented = told.startswith("  ")
+            lines += [told] if indented and len(told) <= WIDTH else paragraph(told, "", "    ")
+    if not scan.buffers:
+        lines.append("no buffers")
+    return "\n".join(map(printable, lines))
+
+
+def buffer_lines(found: Buffer) -> Iterator[str]:
+    """What there is to say of one buffer."""
+    kind = str(found.kind) if found.was in (None, found.kind) else f"{found.was}, now {found.kind}"
+    if found.kept is Kept.UNTRACED:
+        yield f"{found.name} ({kind}): {found.kept}"
+        return
+    before = f"{rows_word(found.before)} → " if found.before is not None else ""
+    after = "1 value" if found.kept.is_one_value else rows_word(found.after)
+    yield f"{found.name} ({kind}): {before}{after}; {found.kept}"
+    if found.readers:
+        yield f"  {'; '.join(map(str, found.readers[:FEW]))}{_more(len(found.readers))}"
+    yield from slots(found)
+
+
+def slots(found: Buffer) -> Iterator[str]:
+    """Which slot holds which row, at every step of a short loop and after the last."""
+    ring = found.ring
+    if found.stops_early and found.is_shortened:
+        yield "  it may stop early, so that only a run can tell which slot holds which row"
+    if ring is None or not ring.is_circular:
+        return
+    if ring.length == 1:
+        last = name(found, ring.rows - 1)
+        yield f"  its one slot is written at every step, and holds {last} in the end"
+        return
+    width = 2 + max(len(name(found, ring.rows)), 4)
+    if ring.length <= WIDEST and ring.steps <= WIDEST:
+        yield f"  slot       {_cells(range(ring.length), width)}"
+        for done in range(ring.steps + 1):
+            when = f"step {done - 1}" if done else "given"
+            old = ring.replaced(done - 1) if done else None
+            gone = f"  {name(found, old)} is gone" if old is not None else ""
+            held = _cells((name(found, row) for row in ring.held(done)), width)
+            yield f"  {when:9}  {held}{gone}"
+    given_back = _cells((name(found, row) for row in ring.returned()[:WIDEST]), width)
+    yield f"  result     {given_back}{' …' if ring.length > WIDEST else ''}"
+
+
+def name(found: Buffer, row: int | None) -> str:
+    """``x[3]``: one row of a buffer."""
+    return "—" if row is None else f"{found.name}[{row}]"
+
+
+def _cells(items: Iterable[object], width: int) -> str:
+    return "".join(f"{item!s:>{width}}" for item in items)
+
+
+def table(compiled: Compiled) -> Iterator[str]:
+    """The Scans that are left in a line each."""
+    for scan in compiled.after:
+        short = sum(found.is_shortened for found in scan.buffers)
+        of = f", made of {len(scan.sources)} Scans" if len(scan.sources) > 1 else ""
+        yield (
+            f"{scan.number:>3}  {scan.name}: {scan.steps} steps, "
+            f"{_count(len(scan.buffers), 'buffer')}, {short} shortened{of}"
+        )
+
+
+def gradient(compiled: Compiled) -> Iterator[str]:
+    """What the gradient changes, where it was compiled along; and why it comes first."""
+    yield from gradient_rows(compiled)
+    if any(found.kind is not Kind.MIT_MOT for found in compiled.shortened) or compiled.alone:
+        yield WHY
+
+
+def gradient_rows(compiled: Compiled) -> Iterator[str]:
+    """How many rows the gradient keeps that would not be kept without it; none if none."""
+    if compiled.alone is None:
+        return
+    with_it = {(number, found.name): found for number, found in _numbered(compiled)}
+    told = []
+    for number, found in _numbered(compiled.alone):
+        other = with_it.get((number, found.name))
+        if other is not None and found.is_shortened and not other.is_shortened:
+            told.append(f"{found.name}: {found.after} without the gradient, {other.after} with it")
+    if told:
+        yield f"What the gradient costs in rows: {'; '.join(told)}."
+
+
+def _numbered(compiled: Compiled) -> Iterator[tuple[int, Buffer]]:
+    """The buffers with the number of the first Scan, before rewriting, that they are of."""
+    for scan in compiled.after:
+        for found in scan.buffers:
+            yield (scan.sources[0] if scan.sources else 0), found
+
+
+def rows_word(rows: Rows) -> str:
+    """``6 rows``, ``1 row``, ``n + 1 rows``."""
+    return f"{rows} row" if str(rows) == "1" else f"{rows} rows"
+
+
+def _count(number: int, word: str) -> str:
+    return f"{number} {word}" if number == 1 else f"{number} {word}s"
+
+
+def _are(number: int) -> str:
+    return "is" if number == 1 else "are"
+
+
+def _more(count: int) -> str:
+    return f"; and {count - FEW} more" if count > FEW else ""

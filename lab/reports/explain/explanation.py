@@ -1,36 +1,21 @@
-"""A graph of one's own, explained: its Scans, their gradient, what it costs, and its traps.
+"""The report on a graph: its Scans, their gradient, what it costs, its traps; and its words."""
 
-    >>> print(lab.explain(cost, x0))
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from textwrap import wrap
 
-The report is frozen data; nothing is run, and the graph is not altered.
-"""
-
-import warnings
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
-
-from pytensor.gradient import DisconnectedInputError, disconnected_type, grad
-from pytensor.graph.basic import Apply, Variable
-from pytensor.graph.op import HasInnerGraph
-from pytensor.graph.traversal import toposort
-
-from lab.equations.system import System, system
-from lab.errors import ArgumentError, BroadcastError, GradientError, GraphError, LabError
-from lab.gradients.derivation import Derivation, Outcome
-from lab.gradients.derivative import Derivative, ManyScansWarning, derivative
-from lab.gradients.pullback import derive
+from lab.equations.system import Quantity, Role, System, Writer
+from lab.errors import listing, printable
+from lab.expression import Leaf
+from lab.gradients.record import Outcome
 from lab.gradients.status import (
     Connected,
     Disconnected,
     Status,
-    Undefined,
-    is_continuous,
-    status_of,
 )
-from lab.reports.explain.memory import Stored, stored
-from lab.reports.explain.traps import Trap, called, traps
-from lab.scans.graphs import require_scan, scan_nodes
-from lab.scans.node import inner_graph, is_scan
+from lab.reports.explain.memory import Stored
+from lab.reports.explain.traps import Trap
+from lab.tape import Kind
 
 ORDERS = (1, 2, 3, 4)
 
@@ -53,8 +38,6 @@ class ScanReport:
     traps: tuple[Trap, ...] = ()
 
     def __str__(self) -> str:
-        from lab.reports.explain.text import scan_page  # which reads this module's records
-
         return scan_page(self)
 
 
@@ -63,8 +46,7 @@ class Explanation:
     """The report on a graph: its Scans one by one, and what its derivatives need.
 
     `status` tells whether the cost has a gradient with regard to `wrt`, and if not, why;
-    `orders` how many Scans the derivatives of order 1, 2, 3 and 4 hold.  `made` is the first
-    derivative, where there is one.
+    `orders` how many Scans the derivatives of order 1, 2, 3 and 4 hold, where there are any.
     """
 
     cost: str
@@ -72,7 +54,6 @@ class Explanation:
     status: Status
     scans: tuple[ScanReport, ...]
     orders: tuple[int, ...]
-    made: Derivative | None = field(default=None, repr=False, compare=False)
 
     @property
     def traps(self) -> tuple[Trap, ...]:
@@ -80,109 +61,148 @@ class Explanation:
         return tuple(trap for scan in self.scans for trap in scan.traps)
 
     def __str__(self) -> str:
-        from lab.reports.explain.text import page  # which reads this module's records
-
         return page(self)
 
 
-def explain(cost: Variable, wrt: Variable) -> Explanation:
-    """What the Scans in the graph of a scalar `cost` are, and what its gradient wrt `wrt` needs.
+WIDTH, FEW = 96, 3
 
-    Raises ArgumentError if `cost` is no scalar or `wrt` cannot be differentiated by.  A graph
-    without a Scan, a cost that does not depend on `wrt` and a gradient that does not exist
-    are no errors, but explained.
-    """
-    for name, variable in (("cost", cost), ("wrt", wrt)):
-        if not isinstance(variable, Variable):
-            raise ArgumentError(f"{name} = {variable!r:.60}: expected a PyTensor variable.")
-    names = str(cost.name or "the cost"), called(wrt, "the variable")
-    try:
-        require_scan([cost])
-    except GraphError:
-        return Explanation(*names, _plain_status(cost, wrt), (), ())
-    made, status = _differentiated(cost, wrt)
-    root = cost if made is None else made.values[0]
-    derivations = _derivations(made)
-    reports = tuple(
-        _report(number, node, inside, derivations, wrt if made is None else made.wrt)
-        for number, (node, inside) in enumerate(_all_scans([root]), start=1)
+
+def page(explanation: Explanation) -> str:
+    """The whole explanation; of more than three Scans a summary, with the traps of all."""
+    lines = [*paragraph(summary(explanation)), ""]
+    if len(explanation.scans) <= FEW:
+        for scan in explanation.scans:
+            lines += [scan_page(scan), ""]
+    else:
+        lines += [*_table(explanation), ""]
+        lines += [*_trap_lines(explanation.traps), ""] if explanation.traps else []
+    for told in costs(explanation):
+        lines += paragraph(told)
+    return "\n".join(map(printable, "\n".join(lines).splitlines())).rstrip()
+
+
+def summary(explanation: Explanation) -> str:
+    """In a few sentences what there is, and whether it can be differentiated."""
+    cost, wrt, scans = explanation.cost, explanation.wrt, explanation.scans
+    told = f"The gradient of {cost} wrt {wrt}. "
+    if not scans:
+        told += (
+            "There is no Scan in this graph. If you called pytensor.scan, its n_steps was a "
+            "constant 1: then the step stands in the graph as it is, once, and its gradient is "
+            "like that of any other graph. A lab.Loop always builds a Scan. "
+        )
+    else:
+        loops = "one Scan" if len(scans) == 1 else f"{len(scans)} Scans"
+        told += f"The graph holds {loops}: {listing(scan.name for scan in scans[:6])}"
+        told += " and others. " if len(scans) > 6 else ". "
+    if isinstance(explanation.status, Connected):
+        told += "There is a gradient. "
+    elif isinstance(explanation.status, Disconnected):
+        told += f"There is no gradient: the cost does not depend on {wrt}. "
+    else:
+        told += f"There is no gradient: {explanation.status.reason} "
+    count = len(explanation.traps)
+    found = f"{count} {'trap' if count == 1 else 'traps'}" if count else "No known trap"
+    return f"{told}{found} found."
+
+
+def scan_page(scan: ScanReport) -> str:
+    """All about one Scan."""
+    where = f", inside the step of {scan.inside}" if scan.inside else ""
+    head, *rest = str(scan.system).splitlines()
+    title = f"Scan {scan.number}: {head}{where}"
+    lines = [title, "─" * min(len(title), WIDTH), *rest[1:]]
+    for heading, items in (
+        ("What the states are", list(states(scan))),
+        ("What becomes of the gradient of its inputs", list(fates(scan))),
+        ("What the gradient keeps", [f"{item}." for item in scan.stored]),
+    ):
+        if items:
+            lines += ["", heading]
+            lines += [line for item in items for line in paragraph(item, "  ", "    ")]
+    if not scan.outcomes:
+        lines += ["", "The gradient does not go through this Scan."]
+    if scan.traps:
+        lines += ["", *_trap_lines(scan.traps)]
+    return "\n".join(map(printable, "\n".join(lines).splitlines()))
+
+
+def states(scan: ScanReport) -> Iterator[str]:
+    """What every variable that has a tape is, and what it becomes in the gradient."""
+    for quantity in scan.system.of_role(Role.STATE, Role.OUTPUT, Role.NON_NUMERIC):
+        yield f"{quantity.symbol} is {_kind(quantity)}"
+
+
+def _kind(quantity: Quantity) -> str:
+    tape, kind = quantity.tape, quantity.kind
+    reads, writes = _taps(tape.reads), _taps(tape.writes)
+    if kind is Kind.UNTRACED:
+        return "an untraced state: replaced at every step, without a record; it has no gradient."
+    if kind is Kind.NIT_SOT:
+        return (
+            "a nit-sot, an output that feeds nothing back; its gradient is a sequence that the "
+            "backward loop reads."
+        )
+    if quantity.dtype[0] not in "fc":
+        return f"a {kind} of whole numbers, through which no gradient goes."
+    back = tape.reverse()
+    told = f"a {kind}: every step reads tap {reads} and writes tap {writes}. "
+    told += f"Its gradient is a mit-mot that reads {_taps(back.reads)}, writes {_taps(back.writes)}"
+    told += f", overwrites {_taps(back.overwritten) or 'nothing'}"
+    return f"{told} and preserves {_taps(back.preserved) or 'nothing'}."
+
+
+def _taps(taps: tuple[int, ...]) -> str:
+    return listing(str(tap).replace("-", "−") for tap in taps) if taps else ""
+
+
+def fates(scan: ScanReport) -> Iterator[str]:
+    """What becomes of the gradient of every input, and why."""
+    writer = Writer(scan.system)
+    for outcome, quantity in zip(scan.outcomes, scan.system.quantities, strict=False):
+        if outcome.kind is not Kind.NIT_SOT:
+            is_input = quantity.role is Role.INPUT
+            leaf = Leaf(quantity.symbol, None, quantity.argument)
+            name = writer.term(leaf) if is_input else quantity.symbol
+            yield f"{name}: {outcome.verdict}; {outcome.reason.rstrip('.')}."
+
+
+def _table(explanation: Explanation) -> Iterator[str]:
+    """The Scans in a line each."""
+    for scan in explanation.scans:
+        head = str(scan.system).splitlines()[0]
+        count = f"  {len(scan.traps)} traps" if scan.traps else ""
+        inside = f"  inside {scan.inside}" if scan.inside else ""
+        yield f"{scan.number:>3}  {head}{inside}{count}"
+    yield ""
+    yield "To read about one of them: print(explanation.scans[0])"
+
+
+def _trap_lines(traps: Iterable[Trap]) -> list[str]:
+    lines = ["Traps"]
+    for trap in traps:
+        lines += paragraph(f"⚠ {trap}", "  ", "    ")
+    return lines
+
+
+def costs(explanation: Explanation) -> list[str]:
+    """What the order of the derivative costs, in a sentence; none where there is no derivative."""
+    if not explanation.orders:
+        return []
+    counts = ", ".join(f"{count:,}" for count in explanation.orders)
+    return [
+        f"What the order costs: derivatives of order 1, 2, 3 and 4 hold {counts} Scans: every "
+        "order differentiates all through which the last one went."
+    ]
+
+
+def paragraph(told: str, first: str = "", rest: str = "") -> list[str]:
+    """`told` in lines of a readable length."""
+    return wrap(
+        told,
+        WIDTH,
+        initial_indent=first,
+        subsequent_indent=rest,
+        break_long_words=False,
+        break_on_hyphens=False,
     )
-    reached, all_scans = len(derivations), len(reports)
-    orders = tuple(all_scans - reached + reached * 2**order for order in ORDERS) if made else ()
-    return Explanation(*names, status, reports, orders, made)
-
-
-def _differentiated(cost: Variable, wrt: Variable) -> tuple[Derivative | None, Status]:
-    """The first derivative, or why there is none."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ManyScansWarning)  # the report tells that
-            return derivative(cost, wrt, 1), Connected()
-    except (BroadcastError, GradientError, GraphError) as error:
-        if isinstance(error.__cause__, DisconnectedInputError):
-            return None, Disconnected()
-        return None, Undefined(str(error))
-
-
-def _plain_status(cost: Variable, wrt: Variable) -> Status:
-    """Whether a cost without Scans depends on `wrt`."""
-    found = grad(
-        cost,
-        wrt,
-        disconnected_inputs="ignore",
-        return_disconnected="disconnected",
-        null_gradients="return",
-    )
-    return status_of(found)
-
-
-def _derivations(made: Derivative | None) -> dict[Apply, Derivation]:
-    """Which Scan was differentiated how, leaving out what the cost itself had differentiated."""
-    if made is None:
-        return {}
-    before = set(scan_nodes([made.values[0]]))
-    nodes = [node for node in scan_nodes([made.value]) if node not in before]
-    found = (getattr(node.op, "derivation", None) for node in nodes)
-    return {d.parent: d for d in found if d is not None}
-
-
-def _all_scans(outputs: list[Variable], inside: str = "") -> Iterator[tuple[Apply, str]]:
-    """All Scans of a graph, and those inside others, with the name of what they are inside."""
-    for node in toposort(outputs):
-        if is_scan(node):
-            yield node, inside
-        if isinstance(node.op, HasInnerGraph):
-            name = getattr(node.op, "name", None) or str(node.op)
-            yield from _all_scans(inner_graph(node.op)[1], name)
-
-
-def _report(
-    number: int,
-    node: Apply,
-    inside: str,
-    derivations: Mapping[Apply, Derivation],
-    wrt: Variable,
-) -> ScanReport:
-    found = system(node)
-    derivation = derivations.get(node)
-    if not derivations and not inside:  # there is no gradient; what would it need of this Scan?
-        derivation = _derived(node)
-    symbols = [quantity.symbol for quantity in found.quantities]
-    return ScanReport(
-        number=number,
-        name=found.name,
-        system=found,
-        inside=inside,
-        outcomes=derivation.outcomes if derivation is not None else (),
-        stored=stored(derivation, symbols) if derivation is not None else (),
-        traps=traps(node, wrt),
-    )
-
-
-def _derived(node: Apply) -> Derivation | None:
-    """The derivative of a Scan, were there a gradient of all its results."""
-    given = [v.zeros_like() if is_continuous(v) else disconnected_type() for v in node.outputs]
-    try:
-        return derive(node.op, node.inputs, node.outputs, given)
-    except LabError:
-        return None

@@ -7,7 +7,7 @@ import numpy as np
 
 from lab import records
 from lab.errors import listing
-from lab.gradients.derivation import Derivation, ReadingGroup
+from lab.gradients.decisions import Decisions, ReadingGroup
 from lab.scans.buffers import constant_value
 from lab.scans.node import LoopVariable, outer_inputs
 from lab.tape import Kind
@@ -55,7 +55,7 @@ class Stored:
         return f"{self.name}: {' × '.join(sizes)} × {item} bytes{told}; {self.why}"
 
 
-def stored(derivation: Derivation, symbols: Sequence[str]) -> tuple[Stored, ...]:
+def stored(derivation: Decisions, symbols: Sequence[str]) -> tuple[Stored, ...]:
     """What the backward Scan of a derivation reads of the forward one, and what it fills itself.
 
     `symbols` are what the arguments of the forward Scan are called, in their order.

@@ -12,7 +12,7 @@ from enum import Enum, auto
 import numpy as np
 
 from lab.expression import PLAIN, Call, Expression, Leaf, Number, text
-from lab.gradients.derivation import ReadingGroup
+from lab.gradients.decisions import ReadingGroup
 from lab.records import cached_property
 from lab.scans.formula import written
 from lab.traces.trace import ScanTrace, Source, StepResult, StepValue, TapeTrace, Trace

@@ -1,0 +1,185 @@
+"""What the eleven phases of a pullback decide, live: with the PyTensor variables they are about.
+
+A `PullbackRule` holds the decisions that can be got wrong; `StepCount` … `Total` are what the
+phases hand on to one another, and `Decisions` is all of it.  As plain data it is a
+`lab.gradients.record.DerivationRecord`.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+
+from pytensor.graph.basic import Apply, Variable
+from pytensor.graph.op import Op
+from pytensor.scan.op import Scan
+
+from lab import records
+from lab.gradients.status import Status, Undefined
+from lab.scans.node import LoopVariable, ScanParts
+from lab.tape import Tape
+
+
+@dataclass(frozen=True)
+class PullbackRule:
+    """The decisions of the pullback that can be got wrong, as values.
+
+    `accumulates` tells at which read taps of a tape the gradient that later readers have
+    left in the slot is added: at the preserved ones, since an overwritten value has no
+    later readers.  `reverses` tells whether forward values are read last step first,
+    `replays` whether values that a mit-mot has overwritten are computed once more, instead
+    of being taken from the filled buffer.  `recalls` gives the array in which the values of a
+    state or output are looked up: the buffer that the loop has filled.  `binds` tells in which
+    order a backward step takes the read taps of its tape as arguments: that of the tape.
+    `lab.reports.breaking.rules` has wrong values of these, each with what it does.
+    """
+
+    accumulates: Callable[[Tape], tuple[int, ...]] = lambda tape: tape.preserved
+    reverses: bool = True
+    replays: bool = True
+    recalls: Callable[[LoopVariable], Variable] = lambda part: part.outer_output
+    binds: Callable[[Tape], tuple[int, ...]] = lambda tape: tape.reads
+
+
+RULE = PullbackRule()
+
+
+@records.record
+class ReadingGroup(StrEnum):
+    """The five groups of reversed sequences of phase 7."""
+
+    SEQUENCE = "forward sequence"
+    TAPS = "value of a mit-mot or mit-sot"
+    SIT_SOT = "value of a sit-sot"
+    NIT_SOT_GRADIENT = "gradient of a nit-sot"
+    RESULT = "result of the step, not computed again"
+
+
+@dataclass(frozen=True, eq=False)
+class StepCount:
+    """Phase 1: the steps that the loop made, and those that the gradient goes back through."""
+
+    made: Variable
+    reversed: Variable
+    source: str
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """What every phase may look at: the loop, the gradients of its outputs, and the rule."""
+
+    op: Scan
+    forward: ScanParts
+    given: dict[Variable, Variable]
+    steps: StepCount
+    order: int
+    rule: PullbackRule
+
+    @property
+    def exact(self) -> bool:
+        """Whether the loop is one of ours, whose arrays are exactly as long as they must be.
+
+        A truncated derivative leaves the slots of the steps that it does not go back to.
+        """
+        made_here = decisions_of(self.op) is not None
+        return made_here and self.forward.truncate_gradient == -1
+
+
+@dataclass(frozen=True, eq=False)
+class Classification:
+    """Phase 2: variables whose results a gradient reaches, and the arguments it then reaches."""
+
+    reached: dict[LoopVariable, Status]
+    arguments: frozenset[Variable]
+
+
+@dataclass(frozen=True, eq=False)
+class StepGradients:
+    """Phases 3 to 5: the derivative of one step.
+
+    `signals` stand for the gradients of the results, `gradients` are those of the arguments
+    in terms of them, `reused` the results that need not be computed again, `statuses` what
+    became of every argument's gradient after all steps.
+    """
+
+    signals: dict[tuple[LoopVariable, int], Variable]
+    gradients: dict[Variable, Variable]
+    reused: dict[Variable, Variable]
+    statuses: dict[Variable, Status]
+
+    def undefined(self, part: LoopVariable) -> bool:
+        """Whether the gradient of `part` is undefined."""
+        return any(isinstance(self.statuses.get(v), Undefined) for v in part.inner_inputs)
+
+
+@dataclass(frozen=True, eq=False)
+class ReverseState:
+    """Phases 6 and 8: the mit-mot that a state becomes."""
+
+    state: LoopVariable
+    variable: LoopVariable
+    accumulated: tuple[int, ...]
+    cleared: tuple[int, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Reading:
+    """Phase 7: a reversed sequence of the backward Scan, and the forward value that it brings."""
+
+    group: ReadingGroup
+    source: LoopVariable
+    tap: int
+    variable: LoopVariable
+    slices: str
+
+
+@dataclass(frozen=True, eq=False)
+class Total:
+    """Phase 9: the gradient of a sequence (one a step) or of a parameter (summed up)."""
+
+    source: LoopVariable
+    variable: LoopVariable
+
+
+@dataclass(frozen=True, eq=False)
+class Decisions:
+    """One reverse derivative of one Scan: what was differentiated, how, and the result.
+
+    `gradients` has one entry for every outer input of the forward Scan, in its order;
+    `node` is the backward Scan, or None where no gradient had to be computed.
+    """
+
+    forward: ScanParts
+    backward: ScanParts
+    order: int
+    steps: StepCount
+    classes: Classification
+    step: StepGradients
+    states: tuple[ReverseState, ...]
+    readings: tuple[Reading, ...]
+    totals: tuple[Total, ...]
+    node: Apply | None = None
+    gradients: tuple[Variable, ...] = ()
+
+    @property
+    def parent(self) -> Apply:
+        """The node that was differentiated."""
+        found = (v.outer_output.owner for v in self.forward.variables if v.outer_output is not None)
+        return next(found)
+
+    @property
+    def sources(self) -> dict[LoopVariable, LoopVariable]:
+        """For every backward variable the forward one that it reads, or holds the gradient of."""
+        built: dict[LoopVariable, LoopVariable] = {r.variable: r.source for r in self.readings}
+        built |= {reverse.variable: reverse.state for reverse in self.states}
+        return built | {total.variable: total.source for total in self.totals}
+
+
+def decisions_of(op: Op) -> Decisions | None:
+    """What was decided to build the Scan `op`; None for one that is no derivative."""
+    found = getattr(op, "derivation", None)
+    return found if isinstance(found, Decisions) else None
+
+
+def symbol(order: int, name: str) -> str:
+    """The name of the gradient of `name`: ``dx`` at order 1, ``d2x``, ``d2dx`` … after it."""
+    return f"d{order}{name}" if order > 1 else f"d{name}"

@@ -1,0 +1,231 @@
+"""The worked warning: shorten the buffers first, differentiate then, and see what is gone.
+
+    >>> print(lab.shortened(gallery.loops["square"], "x"))
+
+The gradient of a loop reads the values of all its steps.  Once rewriting has shortened the
+buffers, most of them are overwritten; PyTensor's gradient then counts the rows that are left,
+goes back through as many steps, and gives a wrong number without a warning.  Nobody does this
+on purpose: it happens to who differentiates a graph taken out of a compiled function.
+
+What a backward loop would give that takes for every value whatever stands in its slot.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytensor
+import pytensor.tensor as pt
+from pytensor.gradient import grad
+from pytensor.graph.basic import Apply, Variable
+from pytensor.graph.traversal import ancestors
+
+from lab.checks.check import value_at
+from lab.checks.differences import MOST_ENTRIES, Estimate, differences, remembered
+from lab.errors import ArgumentError, LabError, first_line, listing
+from lab.gradients.decisions import ReadingGroup, decisions_of
+from lab.gradients.derivative import derivative
+from lab.loops.loop import Loop
+from lab.loops.scan_call import scan_call
+from lab.reports.breaking.rules import BROKEN
+from lab.reports.compile.buffers import Buffer, Ring
+from lab.reports.compile.compile import compiled_as, values_of
+from lab.reports.compile.compiled import Compiled
+from lab.reports.compile.rewriting import mode_words, rewritten
+from lab.reports.compile.shortened import Asked, Backward, Lost, Shortened
+from lab.reports.explain.traps import called
+from lab.scans.graphs import scan_nodes
+from lab.scans.node import LoopVariable, ScanParts, outer_outputs
+from lab.tape import Kind
+from lab.traces.loop_run import Recording
+from lab.traces.run import run
+
+# What only a linked function has: after these rewrites nothing is left to be differentiated.
+LINKED = ("fusion", "inplace", "scan_inner_graph", "scan_sit_sot_to_untraced")
+
+
+def shortened(
+    subject: Variable | Loop,
+    wrt: Variable | str,
+    given: Mapping[Variable, Any] | None = None,
+    mode: Any = None,
+) -> Shortened:
+    """Differentiate a scalar cost in time, and once more after its buffers were shortened.
+
+    `subject` is the cost, with values of all inputs in `given`, or a `lab.Loop`, whose cost is the
+    last value of its first state.  `mode` tells whose rewrites shorten (C's keep one more row than
+    Numba's, which is the default).  The graph is not altered.
+
+    Raises ArgumentError for another subject, or inputs without a value.
+    """
+    cost, by, values = _subject(subject, wrt, values_of(given))
+    mode_words(mode)
+    right = np.asarray(value_at(derivative(cost, by).value, values))
+    late = rewritten([cost], mode, LINKED)
+    known = {copy: values[v] for v, copy in late.inputs if v in values}
+    copies = dict(late.inputs)
+    result, refusal, steps = _too_late(late.graph.outputs[0], copies[by], known)
+    what = compiled_as([cost], mode, values, LINKED)
+    buffers = tuple(_lost(cost, by, what))
+    needed = [
+        (rec.parts.name, _worth(rec, what)) for rec in _backward(cost, grad(cost, by), values)
+    ]
+    late_steps = steps if len(steps) == len(needed) else [None] * len(needed)
+    return Shortened(
+        cost=str(cost.name or "the cost"),
+        wrt=called(by, "the variable"),
+        linker=what.linker,
+        version=pytensor.__version__,
+        right=right,
+        too_late=result,
+        refusal=refusal,
+        looked_up=looked_up(cost, by, what, values),
+        differences=_differences(cost, by, values),
+        loops=tuple(Backward(n, s, t) for (n, s), t in zip(needed, late_steps, strict=True)),
+        buffers=buffers,
+    )
+
+
+def _subject(
+    subject: Any, wrt: Any, given: dict[Variable, Any]
+) -> tuple[Variable, Variable, dict[Variable, Any]]:
+    """The cost, what to differentiate by, and values of all inputs."""
+    if isinstance(subject, Loop):
+        call = scan_call(subject)
+        if not isinstance(wrt, str) or wrt not in call.inputs:
+            raise ArgumentError(f"wrt = {wrt!r}: this loop has {listing(call.inputs)}.")
+        last = next(iter(call.results().values()))[-1]
+        return last if not last.type.ndim else last.sum(), call.inputs[wrt], {**call.given, **given}
+    if not isinstance(subject, Variable) or getattr(subject.type, "ndim", None) != 0:
+        raise ArgumentError(f"subject = {subject!r:.60}: expected a scalar variable or a Loop.")
+    if not isinstance(wrt, Variable) or wrt not in given or wrt.owner is not None:
+        raise ArgumentError(
+            f"wrt = {wrt!r}: expected an input of the graph, with a value in given."
+        )
+    return subject, wrt, given
+
+
+def _too_late(
+    cost: Variable, wrt: Variable, given: Mapping[Variable, Any]
+) -> tuple[np.ndarray | None, str, list[int]]:
+    """PyTensor's gradient of a graph that is rewritten already, or why there is none."""
+    try:
+        found = grad(cost, wrt)
+        values, recordings = run([found], given)
+    except Exception as error:  # whatever PyTensor, or the run, stumbles over
+        return None, first_line(error), []
+    before = set(scan_nodes([cost]))
+    steps = [recording.steps for recording in recordings if recording.node not in before]
+    return np.asarray(values[found]), "", steps
+
+
+def _backward(cost: Variable, gradient: Variable, given: Mapping[Variable, Any]) -> list[Recording]:
+    before = set(scan_nodes([cost]))
+    return [rec for rec in run([gradient], given)[1] if rec.node not in before]
+
+
+def _worth(rec: Recording, what: Compiled) -> int:
+    """How many steps a backward loop has to make: rewriting drops forward steps nobody needs."""
+    forward = rec.parts.name.removeprefix("grad_of_")
+    left = [scan.steps.number for scan in what.after if scan.name == forward]
+    known = [number for number in left if number is not None]
+    return min(rec.steps, max(known)) if known and len(known) == len(left) else rec.steps
+
+
+def _lost(cost: Variable, wrt: Variable, what: Compiled) -> Iterator[Lost]:
+    """What the gradient asks of every buffer of the graph, as `what` says it was shortened."""
+    made = derivative(cost, wrt)
+    loops = scan_nodes([made.values[0]])
+    for node in scan_nodes([made.value]):
+        found = decisions_of(node.op)
+        if found is None or found.parent not in loops:
+            continue
+        kept = _buffers(what, loops.index(found.parent) + 1)
+        needed = _needed(node, found.backward, made.value)
+        asked: dict[str, list[int]] = {}
+        for reading in found.readings:
+            part = reading.source
+            if part.kind is Kind.SEQUENCE or reading.group is ReadingGroup.NIT_SOT_GRADIENT:
+                continue
+            taps = asked.setdefault(part.name, [])
+            if reading.variable.name in needed and reading.tap not in taps:
+                taps.append(reading.tap)
+        for name, taps in asked.items():
+            ring = kept[name].ring if name in kept else None
+            if ring is not None and taps:
+                yield Lost(found.forward.name, name, ring, tuple(_asked(ring, taps)))
+
+
+def _needed(node: Apply, parts: ScanParts, result: Variable) -> set[str]:
+    """The variables of a Scan on which `result` depends: not every output of it may be used."""
+    used = set(ancestors([result]))
+    rows = outer_outputs(parts, node)
+    needed = {part for part, filled in rows.items() if filled in used}
+    found: set[LoopVariable] = set()
+    while needed - found:
+        found |= needed
+        inside = set(ancestors([result for part in found for result in part.inner_outputs]))
+        needed = {p for p in parts.variables if not inside.isdisjoint(p.inner_inputs)} | found
+    return {part.name for part in found}
+
+
+def _buffers(what: Compiled, number: int) -> dict[str, Buffer]:
+    """The buffers of the Scan that Scan `number` became, by the names that they had."""
+    return {b.name: b for scan in what.after if number in scan.sources for b in scan.buffers}
+
+
+def _asked(ring: Ring, taps: list[int]) -> Iterator[Asked]:
+    held = ring.held(ring.steps)
+    for step in range(ring.steps):
+        undoes = ring.steps - 1 - step
+        for tap in taps:
+            row = ring.written(undoes) + tap
+            yield Asked(step, undoes, row, ring.slot(row), held[ring.slot(row)])
+
+
+def _differences(cost: Variable, wrt: Variable, given: Mapping[Variable, Any]) -> Estimate | None:
+    at = np.asarray(given[wrt])
+    if at.size > MOST_ENTRIES or at.dtype.kind != "f":
+        return None
+
+    def moved(value: np.ndarray) -> float:
+        return float(value_at(cost, {**given, wrt: value.astype(wrt.type.dtype)}))
+
+    return differences(remembered(moved), at)
+
+
+def looked_up(
+    cost: Variable, wrt: Variable, what: Compiled, given: Mapping[Variable, Any]
+) -> np.ndarray | None:
+    """The gradient that takes for every row whatever stands in its slot."""
+    if _makes_fewer_steps(what) and what.shortened:
+        return None  # what is in the slots then, the whole loop does not tell
+    lengths: dict[str, int | None] = {}
+    for found in what.buffers:
+        if not found.is_shortened:
+            lengths[found.name] = None
+            continue
+        known = (
+            found.after.number if lengths.get(found.name, -1) in (-1, found.after.number) else None
+        )
+        lengths[found.name] = known
+
+    def recalled(part: LoopVariable) -> Variable:
+        length = lengths.get(part.name)
+        if part.kind is Kind.MIT_MOT or length is None:
+            return part.outer_output
+        last = part.outer_output.shape[0] - 1
+        return part.outer_output[last - (last - pt.arange(last + 1)) % length]
+
+    rule = replace(BROKEN["shortened-buffer"].rule, recalls=recalled)
+    try:
+        return np.asarray(value_at(derivative(cost, wrt, rule=rule).value, given))
+    except LabError:  # that recipe does not fit this graph
+        return None
+
+
+def _makes_fewer_steps(what: Compiled) -> bool:
+    """Whether rewriting has dropped steps of a Scan that nobody needs."""
+    steps = {scan.number: scan.steps.number for scan in what.after}
+    return any(steps[n] != before.steps.number for before in what.before for n in before.into)
