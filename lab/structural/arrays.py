@@ -30,7 +30,7 @@ def choose(mask: Array, x: Array, y: Array) -> Array:
 
 def kept(mask: Array, value: Array) -> Array:
     """`value` where the mask is true, zero elsewhere: also where `value` is nan."""
-    return choose(mask, value, np.zeros((), value.dtype))
+    return choose(mask, value, 0.0)
 
 
 def part(a: Array, axis: int, start: Array, length: Array) -> Array:
