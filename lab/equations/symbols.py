@@ -6,7 +6,7 @@ from typing import Any
 from pytensor.graph.basic import Apply, Variable
 
 from lab.gradients.decisions import decisions_of
-from lab.scans.buffers import constant_value
+from lab.scans.buffers import initial_of
 from lab.scans.names import unique_names
 from lab.scans.node import (
     LoopVariable,
@@ -16,7 +16,7 @@ from lab.scans.node import (
     read_scan,
     stops_by_itself,
 )
-from lab.scans.slices import Cut, cut_of, initial_of
+from lab.scans.slices import Cut, constant_value, cut_of
 from lab.tape import Kind
 
 LETTERS = {Kind.SEQUENCE: "s", Kind.PARAMETER: "p"}  # for what was computed before the loop
