@@ -7,6 +7,7 @@ from strange_loops import LOOPS
 
 import lab
 import visual
+from lab.errors import GraphError
 from lab.loops import gallery
 
 EVERY = {**DRAWN, **LARGE}
@@ -34,7 +35,7 @@ def test_transposed(page, name):
         trace = {**gallery.loops, **LOOPS}[name].trace(order=order)
         try:
             scene = visual.transposed(trace, step=0)
-        except lab.errors.GraphError:
+        except GraphError:
             continue
         assert measured(page, scene.svg()) == []
 

@@ -21,6 +21,7 @@ import lab
 import visual
 from lab.errors import ArgumentError, GradientError, GraphError
 from lab.loops import gallery
+from lab.reports.breaking.breakage import Effect
 from lab.reports.compile.buffers import Kept
 from lab.reports.compile.compiled import Fate
 from lab.reports.compile.rewriting import History, rewritten
@@ -205,7 +206,7 @@ def test_the_last_forecast_of_an_autoregressive_model(mode):
     (buffer,) = alone.buffers
     assert buffer.after.number == {"CVM": 3, "NUMBA": 2}[mode]
     late = lab.shortened(last, theta, given, mode)
-    assert late.effect is lab.reports.breaking.breakage.Effect.WRONG
+    assert late.effect is Effect.WRONG
     assert late.differences.admits(late.right)
     assert late.gone
 
@@ -340,7 +341,7 @@ def test_what_is_used_of_pytensors_internals():
 
 def test_a_deaf_listener_would_be_noticed(monkeypatch):
     monkeypatch.setattr(History, "on_change_input", lambda *_, **__: None)
-    with pytest.raises(AssertionError, match=r"lab/rewriting\.py"):
+    with pytest.raises(AssertionError, match=r"lab/reports/compile/rewriting\.py"):
         test_what_is_used_of_pytensors_internals()
 
 

@@ -15,6 +15,7 @@ from pytensor.graph.traversal import ancestors
 import lab
 from lab.errors import ArgumentError
 from lab.loops import gallery
+from lab.loops.scan_call import scan_call
 from lab.reports.breaking.breakage import Effect
 from lab.reports.compile.rewriting import rewritten
 from lab.reports.compile.shortened import Shortened
@@ -27,7 +28,7 @@ LOOPS += [(name, "NUMBA") for name in ("gap", "fibonacci", "newton")]
 
 def late_by_pytensor(loop, wrt, mode):
     """What a person gets who does it: rewritten by PyTensor, differentiated and run by PyTensor."""
-    call = lab.loops.scan_call.scan_call(loop)
+    call = scan_call(loop)
     cost = next(iter(call.results().values()))[-1]
     cost = cost if not cost.type.ndim else cost.sum()
     made = rewritten([cost], mode, LINKED)
@@ -150,7 +151,7 @@ def test_rewriting_after_the_gradient_is_right():
     """The right order of events, in PyTensor itself."""
     loop = gallery.loops["gap"]
     found = lab.shortened(loop, "x", mode="CVM")
-    call = lab.loops.scan_call.scan_call(loop)
+    call = scan_call(loop)
     cost = call.results()["x"][-1]
     rewrites = Mode("py", "fast_run").excluding("inplace")
     in_time = pytensor.function(

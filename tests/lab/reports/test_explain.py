@@ -11,6 +11,7 @@ from graphs import to_explain
 from strange_loops import HOSTILE
 
 import lab
+from lab.errors import ArgumentError
 from lab.gradients.status import Connected, Disconnected, Undefined
 from lab.loops import gallery
 from lab.reports.explain.traps import (
@@ -257,12 +258,12 @@ def test_a_scan_that_cannot_be_differentiated_is_explained():
 
 def test_arguments_are_checked():
     x0 = pt.dscalar("x0")
-    with pytest.raises(lab.errors.ArgumentError, match="cost = 3"):
+    with pytest.raises(ArgumentError, match="cost = 3"):
         lab.explain(3, x0)
-    with pytest.raises(lab.errors.ArgumentError, match="wrt = None"):
+    with pytest.raises(ArgumentError, match="wrt = None"):
         lab.explain(x0, None)
     xs = to_explain.scan(lambda x: x**2, outputs_info=[x0], n_steps=3)
-    with pytest.raises(lab.errors.ArgumentError, match="starts from a scalar"):
+    with pytest.raises(ArgumentError, match="starts from a scalar"):
         lab.explain(xs, x0)
 
 
@@ -384,7 +385,7 @@ def test_a_page_is_written_or_refused(tmp_path):
     explanation = lab.explain(*to_explain.truncated())
     written = save_explanation(explanation, tmp_path / "x.txt").read_text(encoding="utf-8")
     assert written == f"{explanation}\n"
-    with pytest.raises(lab.errors.ArgumentError, match="no folder"):
+    with pytest.raises(ArgumentError, match="no folder"):
         save_explanation(explanation, tmp_path / "missing" / "x.html")
 
 

@@ -12,6 +12,7 @@ from twins import assert_twin
 
 import lab
 from lab import records
+from lab.errors import GradientError
 from lab.gradients.record import Verdict
 from lab.loops import gallery
 from lab.tape import Kind
@@ -55,7 +56,7 @@ def test_the_outcomes_are_pytensors_own(name):
 
 
 def test_an_undefined_sequence_is_shown_although_its_derivative_is_refused():
-    with pytest.raises(lab.errors.GradientError):
+    with pytest.raises(GradientError):
         gallery.loops["undefined"].derivative(1, "v")
     found = {key: (words, title) for key, _, words, title, _ in cells(undefined())}
     words, title = found["1 · undefined:v:order 1"]

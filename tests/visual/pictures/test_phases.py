@@ -9,6 +9,7 @@ from twins import assert_twin
 
 import lab
 from lab import records
+from lab.errors import ArgumentError
 from lab.gradients.record import Verdict
 from lab.loops import gallery
 from lab.scans.graphs import scan_nodes
@@ -195,7 +196,7 @@ def test_some_of_the_phases_alone():
     ],
 )
 def test_a_stored_status_that_does_not_exist_is_refused(data, says):
-    with pytest.raises(lab.errors.ArgumentError) as caught:
+    with pytest.raises(ArgumentError) as caught:
         records.from_json(data)
     for part in says:
         assert part in str(caught.value)
@@ -212,11 +213,13 @@ def test_a_stored_status_that_does_not_exist_is_refused(data, says):
     ],
 )
 def test_bad_input_is_told(wrong, says):
-    with pytest.raises(lab.errors.ArgumentError, match=says):
+    with pytest.raises(ArgumentError, match=says):
         wrong()
 
 
 def test_two_records_of_one_name_are_refused():
-    with pytest.raises(TypeError, match=r"Verdict: lab\.derivation has a record of this name"):
+    with pytest.raises(
+        TypeError, match=r"Verdict: lab\.gradients\.record has a record of this name"
+    ):
         records.record(type("Verdict", (), {}))
     assert records.from_json({"is": "Verdict", "value": "noted"}) is Verdict.NOTED

@@ -11,8 +11,8 @@ from pictures import cells
 from strange_loops import HOSTILE, LONG, LOOPS, TAPES, derivations_of
 from twins import assert_twin
 
-import lab
 from lab import Tape
+from lab.errors import ArgumentError
 from lab.loops import gallery
 from lab.scans.node import is_scan
 from lab.tape import Kind
@@ -230,7 +230,7 @@ def test_names_end_as_harmless_text(name, theme):
     ],
 )
 def test_bad_input_is_told(wrong, says):
-    with pytest.raises(lab.errors.ArgumentError) as caught:
+    with pytest.raises(ArgumentError) as caught:
         wrong()
     for part in says:
         assert part in str(caught.value)

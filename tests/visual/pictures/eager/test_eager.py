@@ -37,6 +37,7 @@ from lab.eager.records import (
 )
 from lab.equations.spelling import number_text
 from lab.errors import ArgumentError
+from visual.pictures.eager.words import node_name
 from visual.scene.shapes import Arrow, Box, Group, Text
 from visual.scene.theme import Role
 
@@ -124,7 +125,7 @@ def of_appended(run, event, shapes, nodes, totals):
         assert touches(link.points[-1], box)
     for argument in node.arguments:  # what it was made of can be read
         if isinstance(argument, int) and "…" not in texts(shapes)[0]:
-            assert visual.pictures.eager.words.node_name(argument) in texts(shapes)[0]
+            assert node_name(argument) in texts(shapes)[0]
 
 
 def of_seeded(run, event, shapes, nodes, totals):
