@@ -14,7 +14,7 @@ from lab.equations.system import Role as SystemRole
 from lab.equations.system import System, Writer
 from lab.expression import Leaf, leaves_of, text
 from lab.traces.trace import Formula, ParameterTrace, ScanTrace, SequenceTrace, TapeTrace, Trace
-from visual.drawing.options import scan_index, step_of
+from visual.choices import scan_index, step_of
 from visual.layout.canvas import CELL, HEIGHT, MARGIN, Canvas, gap_text, numbers, place_columns
 from visual.layout.cells import cell
 from visual.layout.columns import shown_steps

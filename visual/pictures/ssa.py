@@ -16,7 +16,7 @@ from lab.expression import Leaf, text
 from lab.gradients.derivative import prime
 from lab.traces.flow import Flow, Value, Write, flow
 from lab.traces.trace import SequenceTrace, Trace
-from visual.drawing.options import whole_or_none
+from visual.choices import whole_or_none
 from visual.layout.canvas import (
     CELL,
     HEIGHT,

@@ -15,7 +15,7 @@ from lab.equations.spelling import Speller
 from lab.errors import listing
 from lab.expression import Leaf
 from lab.traces.trace import StepResult, Trace
-from visual.drawing.options import newest, scan_index, step_of
+from visual.choices import newest, scan_index, step_of
 from visual.layout.canvas import MARGIN, Canvas
 from visual.layout.cards import Card, Entry, Look, arrows, key, segments
 from visual.layout.graphviz import Edge, Layout, Node, dot_source, lay_out

@@ -10,7 +10,7 @@ a backward loop moves leftwards.
 from lab.errors import ArgumentError, GraphError
 from lab.tape import Kind
 from lab.traces.trace import ScanTrace, Trace
-from visual.drawing.options import whole_or_none
+from visual.choices import whole_or_none
 from visual.layout.canvas import MARGIN, Canvas, legend, notes, place_columns, touched_columns
 from visual.layout.cells import values_text
 from visual.layout.columns import Timeline, root_of, timeline

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from lab.traces.trace import Trace
-from visual.drawing.options import scan_indices, whole_or_none
+from visual.choices import scan_indices, whole_or_none
 from visual.layout.canvas import HEIGHT, MARGIN, THIN, Canvas, legend, notes
 from visual.layout.cells import cell, thin_cell
 from visual.layout.columns import Gap, with_gaps
