@@ -5,24 +5,30 @@ from typing import Any
 
 from lab.errors import listing
 from lab.reports.breaking.breakage import Truth
-from lab.reports.breaking.rules import BROKEN, broken_rule
+from lab.reports.breaking.rules import broken_rule
 from visual.backends.files import SUFFIXES
-from visual.cli.options import add_choices, check_drawing, chosen, loop_named, write
+from visual.choices import RULE
+from visual.cli.options import (
+    add,
+    add_choices,
+    add_loop,
+    add_out,
+    check_drawing,
+    chosen,
+    loop_named,
+    write,
+)
 from visual.drawing.draw import studied
 from visual.drawing.study import choose
 from visual.pictures.breaking import breaking
 
 
-def add(commands: Any) -> None:
+def add_command(commands: Any) -> None:
     """Add the command to the others."""
     parser = commands.add_parser("break", help="break a rule of the derivative: where it shows")
-    parser.add_argument(
-        "--loop", required=True, metavar="NAME", help="a gallery loop, or module:function"
-    )
-    parser.add_argument("--rule", required=True, metavar="RULE", help=listing(BROKEN))
-    parser.add_argument(
-        "-o", "--out", required=True, metavar="FILE", help=f"{listing(SUFFIXES)}; - is text"
-    )
+    add_loop(parser)
+    add(parser, RULE, required=True)
+    add_out(parser, f"{listing(SUFFIXES)}; - is text")
     add_choices(parser)
     parser.set_defaults(run=_break)
 

@@ -9,11 +9,12 @@ from lab.errors import ArgumentError
 from lab.loops.loop import Loop
 from lab.reports.compare.compare import compare
 from lab.reports.compare.comparison import Comparison
-from visual.cli.options import add_graph, made_by
+from visual.choices import ORDER
+from visual.cli.options import add, add_graph, made_by
 from visual.pages.comparison import save_comparison
 
 
-def add(commands: Any) -> None:
+def add_command(commands: Any) -> None:
     """Add the command to the others."""
     parser = commands.add_parser(
         "compare", help="our pullback of a Scan beside PyTensor's own, and a report of it"
@@ -23,7 +24,7 @@ def add(commands: Any) -> None:
         returns="(cost, wrt), (cost, wrt, given), a Scan node or a lab.Loop",
         out=".py is a script for a maintainer; .html, .txt or a picture",
     )
-    parser.add_argument("--order", type=int, default=1, metavar="N", help="up to this order (1)")
+    add(parser, ORDER, help="up to this order (1)")
     parser.set_defaults(run=_compare)
 
 

@@ -13,12 +13,14 @@ from lab.reports.compile.compiled import Compiled
 from lab.reports.compile.shortening import shortened
 from visual.backends.files import check_path, save, write_whole
 from visual.backends.page import to_page
-from visual.cli.options import add_graph, made_by
+from visual.choices import WRT
+from visual.cli.options import add, add_graph, made_by
+from visual.drawing.kinds import SCAN
 from visual.pictures.compiled import compiled as picture
 from visual.scene.theme import theme_named
 
 
-def add(commands: Any) -> None:
+def add_command(commands: Any) -> None:
     """Add the command to the others."""
     parser = commands.add_parser(
         "compiled", help="which Scans, and which rows of their buffers, a compiled function keeps"
@@ -28,9 +30,9 @@ def add(commands: Any) -> None:
         returns="a variable, several in a list, (cost, wrt) or a compiled function",
         out=".svg, .pdf, .png, .html or .txt",
     )
-    parser.add_argument("--wrt", metavar="NAME", help="of a loop: compile its gradient, too")
+    add(parser, WRT, help="of a loop: compile its gradient, too")
     parser.add_argument("--mode", metavar="NAME", help="a mode of PyTensor, as CVM or NUMBA")
-    parser.add_argument("--scan", type=int, metavar="N", help="only this Scan")
+    add(parser, SCAN, help="only this Scan")
     parser.add_argument(
         "--too-late",
         action="store_true",

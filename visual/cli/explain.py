@@ -6,11 +6,12 @@ from typing import Any
 from lab.errors import ArgumentError
 from lab.loops.loop import Loop
 from lab.reports.explain.explain import explain
-from visual.cli.options import add_graph, made_by
+from visual.cli.options import add, add_graph, made_by
+from visual.drawing.kinds import SCAN
 from visual.pages.explanation import save_explanation
 
 
-def add(commands: Any) -> None:
+def add_command(commands: Any) -> None:
     """Add the command to the others."""
     parser = commands.add_parser(
         "explain", help="explain the Scans of a graph of your own, and the traps they fall into"
@@ -20,7 +21,7 @@ def add(commands: Any) -> None:
         returns="(cost, wrt)",
         out=".html or .txt",
     )
-    parser.add_argument("--scan", type=int, metavar="N", help="only this Scan, on the screen")
+    add(parser, SCAN, help="only this Scan, on the screen")
     parser.set_defaults(run=_explain)
 
 
