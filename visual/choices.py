@@ -254,12 +254,9 @@ def numbers(
     expected: str = "whole numbers, as in -2,-1",
     kind: Callable[[str], Any] = int,
 ) -> tuple[Any, ...]:
-    """Words of the command line as numbers, one at least; `said` is quoted in errors."""
+    """Words of the command line as numbers; `said` is quoted in errors."""
     try:
-        found = tuple(map(kind, listed))
-        if not found:
-            raise ValueError
-        return found
+        return tuple(map(kind, listed))
     except ValueError:
         raise ArgumentError(f"{said}: expected {expected}.") from None
 

@@ -86,4 +86,4 @@ def _pattern(text: str, pattern: str, loop: Loop) -> Iterator[tuple[str, tuple[i
             if not own(loop).taps:
                 raise ArgumentError(f"--taps {text}: this loop has no state; name a sequence.")
             name = loop.states[0].name
-        yield name.strip(), numbers(f"--taps {text}", words(listed), "taps as in -2,-1")
+        yield name.strip(), numbers(f"--taps {text}", words(listed) or [""], "taps as in -2,-1")

@@ -32,10 +32,9 @@ from visual.widgets.module import FORM, joined, style
 from visual.widgets.rerun import made_in_cell, shut
 from visual.widgets.stepper import shown_step
 from visual.widgets.working import Outcome, Work, begin
-from visual.workbench.cell import Bench, cell
-from visual.workbench.changes import changed, opened, with_loop
-from visual.workbench.controls import controls, view_shown, views
-from visual.workbench.state import BenchState
+from visual.workbench.bench import Bench, BenchState, opened, with_loop
+from visual.workbench.cell import cell
+from visual.workbench.controls import changed, controls, view_shown, views
 
 HERE = Path(__file__).parent
 
