@@ -5,9 +5,9 @@ from . import structural as structural
 from .checks import check as check
 from .checks.dot_product import dot_product as dot_product
 from .equations.spelling import spelled as spelled
-from .equations.system import system as system
+from .equations.reading import system as system
 from .errors import LabError as LabError
-from .gradients.derivation import PullbackRule as PullbackRule
+from .gradients.decisions import PullbackRule as PullbackRule
 from .gradients.derivative import Derivative as Derivative
 from .gradients.derivative import derivative as derivative
 from .gradients.pullback import derive as derive
@@ -28,8 +28,8 @@ from .reports.calls.few_steps import few_steps as few_steps
 from .reports.calls.vocabulary import vocabulary as vocabulary
 from .reports.compare.compare import compare as compare
 from .reports.compile.compile import compiled as compiled
-from .reports.compile.shortened import shortened as shortened
-from .reports.explain.explanation import explain as explain
+from .reports.compile.shortening import shortened as shortened
+from .reports.explain.explain import explain as explain
 from .tape import Tape as Tape
 from .traces.record import trace as trace
 from .traces.trace import Trace as Trace

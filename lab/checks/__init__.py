@@ -1,1 +1,4 @@
-"""TODO."""
+"""Whether derivatives are right: finite differences, dot products, and comparisons that can fail.
+
+Start with `check`, which is `lab.check`.
+"""

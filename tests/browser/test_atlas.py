@@ -4,8 +4,7 @@ import json
 from xml.etree import ElementTree
 
 import pytest
-from in_browser import pytestmark  # noqa: F401 (marks)
-from test_exercise_page import Opened
+from in_browser import Opened, pytestmark  # noqa: F401 (marks)
 
 import visual
 from lab.loops import gallery

@@ -1,9 +1,8 @@
 """Eager tapes in a real browser: texts stay in their boxes and apart."""
 
 import pytest
-from eager_pictures import FOLDED, RUNS
+from eager_programs import FOLDED, RUNS, STRANGE, TWO_TAPES
 from in_browser import measured, pytestmark  # noqa: F401 (marks)
-from test_two_tapes import DRAWN, STRANGE
 
 import visual
 from lab.loops.gallery import loops
@@ -15,7 +14,7 @@ def test_no_text_leaves_its_box(page, name):
     assert measured(page, visual.eager(run).svg()) == []
 
 
-@pytest.mark.parametrize(("name", "wrt"), DRAWN)
+@pytest.mark.parametrize(("name", "wrt"), TWO_TAPES)
 def test_two_tapes(page, name, wrt):
     assert measured(page, visual.two_tapes(loops[name], wrt=wrt).svg()) == []
 

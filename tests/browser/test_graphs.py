@@ -2,8 +2,8 @@
 
 import pytest
 from in_browser import measured, pytestmark  # noqa: F401 (marks)
+from pictures import drawings
 from strange_loops import LOOPS, trace_of
-from test_graphs import drawings
 
 from lab.loops import gallery
 

@@ -3,7 +3,7 @@
 import pytest
 from building import build
 from in_browser import CHROMIUM
-from test_lessons import LESSONS, ROOT
+from sites import LESSONS, ROOT
 
 pytestmark = [
     pytest.mark.browser,

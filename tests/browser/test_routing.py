@@ -2,11 +2,12 @@
 
 import pytest
 from in_browser import measured, pytestmark  # noqa: F401 (marks)
-from routing_cases import DRAWN, LARGE
+from routing_pictures import DRAWN, LARGE
 from strange_loops import LOOPS
 
 import lab
 import visual
+from lab.errors import GraphError
 from lab.loops import gallery
 
 EVERY = {**DRAWN, **LARGE}
@@ -34,7 +35,7 @@ def test_transposed(page, name):
         trace = {**gallery.loops, **LOOPS}[name].trace(order=order)
         try:
             scene = visual.transposed(trace, step=0)
-        except lab.errors.GraphError:
+        except GraphError:
             continue
         assert measured(page, scene.svg()) == []
 

@@ -1,10 +1,8 @@
 """In a real browser: the pictures in words keep their texts in their boxes, and apart."""
 
 import pytest
-from derivations import derivations_of, derivative_of
 from in_browser import measured, pytestmark  # noqa: F401 (marks)
-from strange_loops import HOSTILE, LONG, LOOPS
-from test_taps import TAPES
+from strange_loops import HOSTILE, LONG, LOOPS, TAPES, derivations_of, derivative_of
 
 from lab import Tape
 from lab.loops import gallery

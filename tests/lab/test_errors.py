@@ -8,6 +8,7 @@ import pytest
 import lab
 import visual
 from lab import Loop, Parameter, Sequence, State
+from lab.errors import ArgumentError, GradientError
 from lab.loops import gallery
 
 
@@ -217,7 +218,7 @@ def test_bad_input_is_told_in_one_sentence(name):
 
 
 def test_an_undefined_gradient_is_one_readable_sentence():
-    with pytest.raises(lab.errors.GradientError) as caught:
+    with pytest.raises(GradientError) as caught:
         gallery.loops["undefined"].derivative(1, "v")
     assert "wrt = v" in str(caught.value)
 
@@ -225,17 +226,17 @@ def test_an_undefined_gradient_is_one_readable_sentence():
 @pytest.mark.parametrize("suffix", ["", ".jpg", ".svg.gz"])
 def test_an_unknown_suffix_is_refused(tmp_path, suffix):
     scene = visual.tapes(square().trace())
-    with pytest.raises(lab.errors.ArgumentError, match=r"\.svg, \.pdf"):
+    with pytest.raises(ArgumentError, match=r"\.svg, \.pdf"):
         scene.save(tmp_path / f"picture{suffix}")
     assert list(tmp_path.iterdir()) == []
 
 
 def test_an_unwritable_path_leaves_nothing(tmp_path):
     scene = visual.tapes(square().trace())
-    with pytest.raises(lab.errors.ArgumentError, match="no folder"):
+    with pytest.raises(ArgumentError, match="no folder"):
         scene.save(tmp_path / "missing" / "picture.svg")
     (tmp_path / "picture.svg").mkdir()
-    with pytest.raises(lab.errors.ArgumentError, match="cannot be written"):
+    with pytest.raises(ArgumentError, match="cannot be written"):
         scene.save(tmp_path / "picture.svg")
     assert [path.name for path in tmp_path.iterdir()] == ["picture.svg"]
 
@@ -249,7 +250,7 @@ def test_a_failed_save_keeps_the_old_file(tmp_path, monkeypatch):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("pathlib.Path.replace", full)
-    with pytest.raises(lab.errors.ArgumentError, match="No space left"):
+    with pytest.raises(ArgumentError, match="No space left"):
         scene.save(path)
     assert path.read_text() == "old"
     assert [p.name for p in tmp_path.iterdir()] == ["picture.svg"]

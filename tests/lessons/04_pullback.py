@@ -3,7 +3,8 @@ from math import isclose
 import numpy as np
 
 from lab.checks import check
-from lab.gradients.derivation import Verdict
+from lab.errors import GradientError
+from lab.gradients.record import Verdict
 
 
 def neuron_from(h0, inputs, weight, squash=tanh):
@@ -74,7 +75,7 @@ assert outcome_of("walk", "rng") is Verdict.UNTRACED
 told = ""
 try:
     gallery.loops["undefined"].derivative(wrt="v")
-except lab.errors.GradientError as error:
+except GradientError as error:
     told = str(error)
 assert told.startswith("wrt = v: derivative 1 is undefined: PyTensor has no derivative of jv")
 

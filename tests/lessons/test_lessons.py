@@ -6,26 +6,24 @@ exercises, run in its kernel after its hidden solutions.
 
 import json
 import re
-from pathlib import Path
 
 import jupytext
 import nbformat
 import pytest
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
+from sites import LESSONS, ROOT
 from solving import solve
 
 import visual
 
-ROOT = Path(__file__).parents[2]
-LESSONS = sorted((ROOT / "notebooks").glob("[0-9]*.md"))
 CHECKS = ROOT / "tests" / "lessons"
 SOLUTION = re.compile(r"<details>\s*<summary>(.*?)</summary>(.*?)</details>", re.DOTALL)
 FENCED = re.compile(r"```python\n(.*?)```", re.DOTALL)
 START = """\
 %colors nocolor
 import sys, warnings
-sys.path[:0] = ['.', 'tests']
+sys.path[:0] = ['.', 'tests/support']
 warnings.simplefilter('error')"""
 END = """\
 warnings.simplefilter('ignore')

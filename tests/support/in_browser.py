@@ -49,6 +49,33 @@ MEASURE = """svg => {
 }"""
 
 
+class Opened:
+    """A page from a file, without a network, and what it complains about."""
+
+    def __init__(self, browser, path, bypass=False):
+        self.context = browser.new_context(offline=True, bypass_csp=bypass)
+        self.page, self.told, self.asked = self.context.new_page(), [], []
+        self.page.on("console", lambda message: self.told.append(message.text))
+        self.page.on("pageerror", lambda error: self.told.append(str(error)))
+        self.page.on("request", lambda request: self.asked.append(request.url))
+        self.page.goto(path.as_uri())
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.context.close()
+
+    def section(self, number):
+        return self.page.locator(".exercise").nth(number)
+
+    def verdict(self, number):
+        return self.section(number).locator(".verdict").text_content()
+
+    def score(self):
+        return self.page.locator(".score").text_content()
+
+
 def measured(page, svg):
     """What is wrong with the texts of a picture.
 

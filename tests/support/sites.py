@@ -1,4 +1,4 @@
-"""A small site, built once for all tests: one lesson, one of everything, the contents."""
+"""The lessons; and a small site, built once for all tests: one of everything, the contents."""
 
 import shutil
 from functools import cache
@@ -8,7 +8,8 @@ from tempfile import mkdtemp
 from building import build
 
 ROOT = Path(__file__).parents[2]
-LESSONS = sorted((ROOT / "tests" / "site" / "lessons").glob("*.md"))
+LESSONS = sorted((ROOT / "notebooks").glob("[0-9]*.md"))
+SMALL = sorted((ROOT / "tests" / "site" / "lessons").glob("*.md"))
 
 
 @cache
@@ -17,7 +18,7 @@ def small_site():
     folder = Path(mkdtemp(prefix="scantape-site-"))
     lessons = folder / "lessons"
     lessons.mkdir()
-    for path in LESSONS:
+    for path in SMALL:
         shutil.copy(path, lessons)
     build(lessons, folder / "site")
     return folder / "site"

@@ -1,10 +1,17 @@
-"""Loops that strain a layout: long, hostile and Unicode names, odd numbers, many states."""
+"""Loops that strain a layout: long, hostile and Unicode names, odd numbers, many states; and tapes.
+
+Their derivatives, and those of the gallery's loops, are built once.
+"""
+
+from functools import cache
 
 import numpy as np
 import pytensor.tensor as pt
 
 import lab
+from lab import Tape
 from lab.loops import gallery
+from lab.scans.graphs import scan_nodes
 
 LONG = "a_name_of_fifty_characters_which_nobody_should_use"
 HOSTILE = "<script>alert('&\"')</script>"
@@ -55,6 +62,19 @@ LOOPS = {
     ),
 }
 WRT = {"integers": {"wrt": "x", "of": "x"}}
+TAPES = {
+    "one": Tape((-1,), (0,)),
+    "two": Tape((-2, -1), (0,)),
+    "gap": Tape((-3, -1), (0,)),
+    "unsorted": Tape((-1, -3), (0,)),
+    "delay": Tape((-2,), (0,)),
+    "sequence": Tape((0,), ()),
+    "window": Tape((-1, 0, 1), ()),
+    "output": Tape((), (0,)),
+    "by hand": Tape((0, 1), (1,)),
+    "unread": Tape((0,), (1,)),
+    "far": Tape((-1000, -1), (0,)),
+}
 
 
 def strange_trace(name, order):
@@ -68,3 +88,18 @@ def trace_of(name, order):
         if name in gallery.loops
         else strange_trace(name, order)
     )
+
+
+@cache
+def derivative_of(name, order):
+    """The derivative of a gallery loop or of a strange one."""
+    loop = gallery.loops[name] if name in gallery.loops else LOOPS[name]
+    return loop.derivative(order, **WRT.get(name, {}))
+
+
+@cache
+def derivations_of(name, order):
+    """The derivations of all Scans of a derivative, in the order in which they run."""
+    nodes = scan_nodes(list(derivative_of(name, order).values))
+    found = [getattr(node.op, "derivation", None) for node in nodes]
+    return tuple(derivation for derivation in found if derivation is not None)

@@ -4,7 +4,7 @@ import importlib.util
 
 import numpy
 import pytest
-from eager_loops import EAGER
+from eager_programs import EAGER
 
 import lab
 from lab.checks import check

@@ -7,10 +7,10 @@ import tracemalloc
 import numpy
 import pytest
 
-import lab
 from lab.checks import check
 from lab.eager import Node, Recording, Tape, grad, np, recording, steps
 from lab.eager.records import Added, Closed, Opened, PassedOn, Popped, Sent, SetterAdded, Summed
+from lab.errors import ArgumentError
 
 A = numpy.array([1.0, 2.0, 3.0])
 RUNS = {
@@ -69,7 +69,7 @@ def test_a_recording_is_frozen():
 
 
 def test_only_recordings_are_read_back():
-    with pytest.raises(lab.errors.ArgumentError, match="not a stored recording"):
+    with pytest.raises(ArgumentError, match="not a stored recording"):
         Recording.from_json({"is": "Opened", "tape": 0})
 
 

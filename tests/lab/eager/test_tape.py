@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 from scipy import special
 
-import lab
 from lab.checks import check
 from lab.eager import (
     D,
@@ -28,6 +27,7 @@ from lab.eager import (
     zeros_like,
 )
 from lab.eager import tape as tapes
+from lab.errors import ArgumentError, GradientError
 
 A = numpy.array([[0.3, -1.2, 2.0], [0.7, 0.1, -0.4]])
 
@@ -504,151 +504,151 @@ ones = numpy.ones(3)
 BAD = {
     "an integer": (
         lambda: grad(lambda x: x * x)(3),
-        lab.errors.ArgumentError,
+        ArgumentError,
         ["argument 0", "= 3", "integer", "3.0"],
     ),
     "an array of integers": (
         lambda: grad(np.sum)(numpy.arange(3)),
-        lab.errors.ArgumentError,
+        ArgumentError,
         ["argument 0 of sum", "array([0, 1, 2])", "integer", "float array"],
     ),
     "a truth value": (
         lambda: grad(np.sum)(True),
-        lab.errors.ArgumentError,
+        ArgumentError,
         ["True", "real number"],
     ),
-    "a list": (lambda: grad(np.sum)([1.0]), lab.errors.ArgumentError, ["[1.0]", "numpy array"]),
-    "a complex number": (lambda: grad(np.sum)(1j), lab.errors.ArgumentError, ["1j", "real number"]),
+    "a list": (lambda: grad(np.sum)([1.0]), ArgumentError, ["[1.0]", "numpy array"]),
+    "a complex number": (lambda: grad(np.sum)(1j), ArgumentError, ["1j", "real number"]),
     "argnum out of range": (
         lambda: grad(lambda x, y: x, 2)(1.0, 2.0),
-        lab.errors.ArgumentError,
+        ArgumentError,
         ["argnum = 2", "2 arguments", "0 to 1"],
     ),
-    "argnum of nothing": (lambda: grad(lambda: 1.0)(), lab.errors.ArgumentError, ["no arguments"]),
+    "argnum of nothing": (lambda: grad(lambda: 1.0)(), ArgumentError, ["no arguments"]),
     "a negative argnum": (
         lambda: grad(np.sum, -1),
-        lab.errors.ArgumentError,
+        ArgumentError,
         ["argnum = -1", "from 0"],
     ),
-    "half an argnum": (lambda: grad(np.sum, 0.5), lab.errors.ArgumentError, ["argnum = 0.5"]),
+    "half an argnum": (lambda: grad(np.sum, 0.5), ArgumentError, ["argnum = 0.5"]),
     "a vector result": (
         lambda: grad(np.tanh)(ones),
-        lab.errors.ArgumentError,
+        ArgumentError,
         ["f not in R", "tanh returned", "shape (3,)", "one real number"],
     ),
     "a vector from an inner gradient": (
         lambda: grad(grad(np.sum))(ones),
-        lab.errors.ArgumentError,
+        ArgumentError,
         ["f not in R", "grad(sum)", "(3,)"],
     ),
     "a complex result": (
         lambda: grad(lambda x: x * 1j)(1.0),
-        lab.errors.ArgumentError,
+        ArgumentError,
         ["f not in R", "complex128"],
     ),
     "a comparison": (
         lambda: grad(lambda x: x > 0)(1.0),
-        lab.errors.ArgumentError,
+        ArgumentError,
         ["f not in R", "bool"],
     ),
     "no result": (
         lambda: grad(lambda x: None)(1.0),
-        lab.errors.ArgumentError,
+        ArgumentError,
         ["f not in R", "NoneType"],
     ),
     "assignment in place": (
         lambda: grad(lambda a: a.__setitem__(0, 1.0))(ones),
-        lab.errors.GradientError,
+        GradientError,
         ["Node(array([1., 1., 1.]))[0] = …", "in place"],
     ),
     "complex numbers on the way": (
         lambda: grad(lambda x: abs(x * 1j))(2.0),
-        lab.errors.GradientError,
+        GradientError,
         ["<lambda>", "complex numbers"],
     ),
     "adding into an array in place": (
         lambda: grad(lambda x: ones.__iadd__(x))(1.0),
-        lab.errors.GradientError,
+        GradientError,
         ["numpy.add", "in place", "a = a + b"],
     ),
     "making an array with numpy alone": (
         lambda: grad(lambda x: numpy.array([x, x]))(1.0),
-        lab.errors.GradientError,
+        GradientError,
         ["Node(", "lose the gradient", "lab.eager.np"],
     ),
     "an unregistered function of numpy": (
         lambda: grad(lambda a: numpy.fft.fft(a)[0])(ones),
-        lab.errors.GradientError,
+        GradientError,
         ["fft is not registered", "lab.eager.primitive"],
     ),
     "an unregistered ufunc": (
         lambda: grad(lambda a: np.sum(np.cbrt(a)))(ones),
-        lab.errors.GradientError,
+        GradientError,
         ["numpy.cbrt is not registered", "lab.eager.primitive"],
     ),
     "a ufunc of scipy's": (
         lambda: grad(special.erf)(1.0),
-        lab.errors.GradientError,
+        GradientError,
         ["erf is not registered", "lab.eager.primitive"],
     ),
     "nodes in an array of integers": (
         lambda: grad(lambda x: np.sum(np.array([x, 1.0], dtype=int)))(1.0),
-        lab.errors.GradientError,
+        GradientError,
         ["dtype = <class 'int'>", "float64"],
     ),
     "a method of a ufunc": (
         lambda: grad(lambda a: numpy.add.reduce(a))(ones),
-        lab.errors.GradientError,
+        GradientError,
         ["numpy.add.reduce"],
     ),
     "a function of Python's": (
         lambda: grad(math.sin)(1.0),
-        lab.errors.GradientError,
+        GradientError,
         ["Node(np.float64(1.0))", "not registered", "lab.eager.np"],
     ),
     "a node by keyword": (
         lambda: grad(lambda x: np.sum(a=x))(1.0),
-        lab.errors.GradientError,
+        GradientError,
         ["sum: a =", "keyword"],
     ),
     "an argument without a gradient": (
         lambda: grad(primitive(lambda x, k: x * k, lambda y, x, k: [lambda g: g]), 1)(1.0, 2.0),
-        lab.errors.GradientError,
+        GradientError,
         ["<lambda>: argument 1 = Node(", "value_of"],
     ),
     "a gradient maker that returns no list": (
         lambda: grad(primitive(numpy.sin, lambda y, x: lambda g: g))(1.0),
-        lab.errors.ArgumentError,
+        ArgumentError,
         ["gradient_maker of sin", "list"],
     ),
     "a gradient maker that returns too many": (
         lambda: grad(primitive(numpy.sin, lambda y, x: [None, None]))(1.0),
-        lab.errors.ArgumentError,
+        ArgumentError,
         ["gradient_maker of sin", "1 argument"],
     ),
     "a Setter out of range": (
         lambda: mutating_add(numpy.zeros(3), Setter(7, 1.0)),
-        lab.errors.ArgumentError,
+        ArgumentError,
         ["Setter(index=7, value=1.0)", "shape (3,)", "out of bounds"],
     ),
     "repeated indices out of range": (
         lambda: mutating_add(numpy.zeros(3), Setter([0, 0, 7], 1.0)),
-        lab.errors.ArgumentError,
+        ArgumentError,
         ["Setter(index=[0, 0, 7]", "shape (3,)"],
     ),
     "a Setter that does not fit": (
         lambda: mutating_add(numpy.zeros(3), Setter(slice(0, 2), numpy.ones(3))),
-        lab.errors.ArgumentError,
+        ArgumentError,
         ["entries of shape (2,)", "shape (3,)"],
     ),
     "bounds the wrong way round": (
         lambda: grad(lambda x: np.clip(x, 2.0, 1.0))(1.5),
-        lab.errors.ArgumentError,
+        ArgumentError,
         ["lo = 2.0, hi = 1.0"],
     ),
     "dot of stacks": (
         lambda: np.dot(numpy.ones((2, 2, 2)), numpy.ones(2)),
-        lab.errors.ArgumentError,
+        ArgumentError,
         ["(2, 2, 2)", "matmul"],
     ),
 }

@@ -6,15 +6,16 @@ import numpy as np
 import pytensor
 import pytensor.tensor as pt
 import pytest
+from graphs import scan
 from hypothesis import Phase, given, settings
+from oracles import FromTheEnd, Series, equations_of, run_printed
 from random_loops import loops
 from strange_loops import HOSTILE, LOOPS
-from system_reader import FromTheEnd, Series, equations_of, run_printed
-from trap_graphs import scan
 
 import lab
 from lab import records
 from lab.equations.system import Role
+from lab.errors import ArgumentError, GraphError
 from lab.loops import gallery
 from lab.scans.graphs import scan_nodes
 
@@ -241,11 +242,11 @@ def test_a_system_needs_one_scan():
     x0 = pt.dscalar("x0")
     xs = scan(lambda x: x**2, outputs_info=[x0], n_steps=3)
     ys = scan(lambda x, y: x + y, sequences=[xs], outputs_info=[x0])
-    with pytest.raises(lab.errors.GraphError, match="2 Scans"):
+    with pytest.raises(GraphError, match="2 Scans"):
         lab.system(ys)
-    with pytest.raises(lab.errors.GraphError, match="no Scan"):
+    with pytest.raises(GraphError, match="no Scan"):
         lab.system(x0 * 2)
-    with pytest.raises(lab.errors.ArgumentError, match="expected a Scan's node"):
+    with pytest.raises(ArgumentError, match="expected a Scan's node"):
         lab.system(3)
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from oracles import power_derivative, square_tape
 
-import lab
+from lab.gradients.derivative import ManyScansWarning
 from lab.loops import gallery
 
 SQUARE = gallery.loops["square"]
@@ -42,7 +42,7 @@ def test_sixteenth_power(order):
 
 
 def test_sixteenth_power_to_the_sixth_derivative():
-    with pytest.warns(lab.gradients.derivative.ManyScansWarning, match="about 64 Scans"):
+    with pytest.warns(ManyScansWarning, match="about 64 Scans"):
         trace = SQUARE.trace(order=6)
     for order in (5, 6):
         wanted = power_derivative(16, order, 0.95)

@@ -15,12 +15,16 @@ from pytensor.scan.op import Scan
 from random_loops import costs, loops
 
 import lab
+from lab import records
 from lab.checks import check
 from lab.checks.check import value_at
+from lab.errors import ArgumentError, BroadcastError, GradientError, GraphError
+from lab.gradients.decisions import RULE
 from lab.loops import gallery
 from lab.scans.graphs import scan_nodes, with_tapes
-from lab.scans.node import LoopVariable, ScanParts, build_scan
+from lab.scans.node import LoopVariable, ScanParts, build_scan, inner_graph
 from lab.tape import Kind, Tape
+from lab.traces.run import run
 
 X0 = 0.95
 OLD_UNTIL = tuple(map(int, pytensor.__version__.split(".")[:2])) < (3, 1)
@@ -75,7 +79,7 @@ def without_tapes(output):
     """The graph of `output` with PyTensor's own Scan in the place of every TapeScan."""
     (node,) = scan_nodes([output])
     plain = Scan(
-        *lab.scans.node.inner_graph(node.op),
+        *inner_graph(node.op),
         node.op.info,
         name=node.op.name,
         truncate_gradient=node.op.truncate_gradient,
@@ -105,7 +109,7 @@ def checked_to_third_order(rule):
 
 
 def test_the_true_rule_passes():
-    checked_to_third_order(lab.gradients.derivation.RULE)
+    checked_to_third_order(RULE)
 
 
 @pytest.mark.parametrize("name", WRONG)
@@ -155,7 +159,7 @@ def test_a_state_that_forgets_a_length_is_refused():
     y = pytensor.scan(
         lambda x, before: x + before, sequences=x, outputs_info=[start], return_updates=False
     )
-    with pytest.raises(lab.errors.BroadcastError, match="its length is 1"):
+    with pytest.raises(BroadcastError, match="its length is 1"):
         lab.derivative(y.sum(), x, 1)
 
 
@@ -215,7 +219,7 @@ def test_hand_built_mitmots_are_right(name, extra):
 
 def test_writing_below_everything_that_is_read_is_refused():
     buffer, filled = hand_built((0,), (-1,), lambda a: [a**2], 4, 3)
-    with pytest.raises(lab.errors.GradientError, match="below its lowest read tap"):
+    with pytest.raises(GradientError, match="below its lowest read tap"):
         lab.derivative(filled.sum(), buffer, 1)
 
 
@@ -288,7 +292,7 @@ def test_truncated_derivatives_can_be_differentiated(limit):
         backward.op, backward.inputs, backward.outputs, [pt.zeros_like(tape), pt.ones_like(total)]
     )
     sequence = backward.inputs[1]
-    values, _ = lab.traces.run.run(backward.inputs, graph.given, record=False)
+    values, _ = run(backward.inputs, graph.given, record=False)
     given = {v: values[v] for v in backward.inputs}
 
     def at(moved):
@@ -356,7 +360,7 @@ def test_a_buffer_that_is_too_short_is_refused():
     b = pt.dvector("b")
     node = sitsot(b, 4, lambda x: 0.7 * x)
     made = lab.derivative((node.outputs[0] ** 2).sum(), b, 1)
-    with pytest.raises(lab.errors.GraphError, match="fewer rows than its loop touches"):
+    with pytest.raises(GraphError, match="fewer rows than its loop touches"):
         value_at(made.value, {b: np.full(4, 0.3)})
 
 
@@ -369,7 +373,7 @@ def test_memory_that_nobody_wrote_is_not_read():
         return_updates=False,
     )
     assert lab.trace(xs, {b: [0.3, 0.7, 0.1]}).outputs[0].shape == (5,)
-    with pytest.raises(lab.errors.ArgumentError, match="3 initial values are needed"):
+    with pytest.raises(ArgumentError, match="3 initial values are needed"):
         lab.trace(xs, {b: [0.3, 0.7]})
 
 
@@ -406,7 +410,7 @@ def test_a_sequence_that_is_cut_across_its_columns_keeps_its_rows():
 )
 def test_mitmots_that_pytensor_would_misplace_are_refused_when_run(reads, length, says):
     buffer, filled = hand_built(reads, (1,), lambda a, b: [a * b], length, 3)
-    with pytest.raises(lab.errors.ArgumentError, match=says):
+    with pytest.raises(ArgumentError, match=says):
         value_at(filled, {buffer: np.ones(length)})
 
 
@@ -467,7 +471,7 @@ def test_a_gradient_through_an_untraced_state_is_undefined():
         random=(lab.RandomState("rng", 3),),
     )
     for wrt in ("x", "u"):
-        with pytest.raises(lab.errors.GradientError, match="untraced"):
+        with pytest.raises(GradientError, match="untraced"):
             loop.derivative(1, wrt)
 
 
@@ -565,7 +569,7 @@ def test_the_derivation_tells_all_eleven_phases():
     assert "sit-sot (-1) → (0) becomes mit-mot (0, 1) → (1)" in words
     assert "forward result reused" in words
     assert "h[3::-1]" in words
-    assert lab.records.from_json(derivation.to_json()) == record
+    assert records.from_json(derivation.to_json()) == record
 
 
 def test_the_genealogy_of_the_second_derivative():

@@ -8,6 +8,7 @@ import pytest
 
 import lab
 from lab.checks import check
+from lab.errors import ArgumentError, GradientError
 from lab.loops import gallery
 
 NAMES = list(gallery.loops)
@@ -47,9 +48,9 @@ def test_three_orders_against_finite_differences(name, wrt, cost):
 
 
 def test_integer_and_undefined_inputs_say_why():
-    with pytest.raises(lab.errors.ArgumentError, match="only real or complex"):
+    with pytest.raises(ArgumentError, match="only real or complex"):
         gallery.loops["lookup"].derivative(1, "k")
-    with pytest.raises(lab.errors.GradientError, match="jv"):
+    with pytest.raises(GradientError, match="jv"):
         gallery.loops["undefined"].derivative(1, "v")
 
 
@@ -85,5 +86,5 @@ def test_traces_are_frozen():
 
 
 def test_json_cannot_make_anything_else():
-    with pytest.raises(lab.errors.ArgumentError, match="none of the records"):
+    with pytest.raises(ArgumentError, match="none of the records"):
         lab.Trace.from_json({"is": "Popen", "args": ["true"]})

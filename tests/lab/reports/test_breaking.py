@@ -1,12 +1,12 @@
 """Broken rules against simulations in plain Python, closed forms, and finite differences."""
 
 from dataclasses import replace
-from functools import cache
 
 import numpy as np
 import pytensor
 import pytensor.tensor as pt
 import pytest
+from broken_rules import CUT, SQUARE, STEPS, X0, truth_of
 from oracles import power_derivative
 from pytensor.compile.mode import Mode
 from pytensor.graph.fg import FunctionGraph
@@ -16,36 +16,16 @@ import lab
 from lab import records
 from lab.checks.differences import differences
 from lab.errors import ArgumentError
+from lab.gradients.decisions import RULE
 from lab.loops import gallery
-from lab.reports.breaking.breakage import Effect
-from lab.reports.breaking.rules import BROKEN, BrokenRule
+from lab.reports.breaking.breakage import Effect, Truth
+from lab.reports.breaking.rules import BROKEN
 from lab.scans.graphs import scan_nodes
 from lab.tape import Kind
 from lab.traces.parting import contrast
 
-X0, STEPS = 0.95, 5
-SQUARE = gallery.loops["square"].with_steps(STEPS)
-CUT = BrokenRule(
-    "missing-rows",
-    "read from a buffer with missing rows",
-    "Only the last two rows are there.",
-    "All of them are read.",
-    lab.PullbackRule(
-        recalls=lambda part: (
-            part.outer_output if part.kind is Kind.MIT_MOT else part.outer_output[-2:]
-        )
-    ),
-)
-
-
 # Newton's derivatives are below what differences can see; the others take long.
 UNSEEN = ("newton", "undefined", "walk", "logistic")
-
-
-@cache
-def truth_of(name, order, cost="last"):
-    loop = SQUARE if name == "square" else gallery.loops[name]
-    return lab.truth(loop, order, cost=cost)
 
 
 # --- the numbers -------------------------------------------------------------------------
@@ -162,16 +142,14 @@ def test_wrong_in_one_place_does_not_touch_the_true_engine():
     assert lab.truth(SQUARE, 2).trace == before
     assert before.verify() < 1e-12
     graph = SQUARE.build()
-    made = lab.derivative(
-        SQUARE.cost(graph), graph.inputs["x"], 2, rule=lab.gradients.derivation.RULE
-    )
+    made = lab.derivative(SQUARE.cost(graph), graph.inputs["x"], 2, rule=RULE)
     assert lab.trace(made.values, graph.given, names=made.names) == before
 
 
 def test_a_graph_of_ones_own():
     x0 = pt.dscalar("x0")
     xs = pytensor.scan(lambda x: pt.sin(x), outputs_info=[x0], n_steps=3, return_updates=False)
-    truth = lab.reports.breaking.breakage.Truth(lab.derivative(xs.sum(), x0, 2), {x0: 0.5})
+    truth = Truth(lab.derivative(xs.sum(), x0, 2), {x0: 0.5})
     breakage = truth.broken_by("never-accumulate")
     a, b = np.sin(0.5), np.sin(np.sin(0.5))
     chain = [np.cos(0.5), np.cos(0.5) * np.cos(a), np.cos(0.5) * np.cos(a) * np.cos(b)]
@@ -215,7 +193,7 @@ def test_what_cannot_be_asked():
     with pytest.raises(ArgumentError, match="from order 1"):
         lab.break_rule(SQUARE, "swapped-taps", order=0)
     with pytest.raises(ArgumentError, match="no value for x"):
-        lab.reports.breaking.breakage.Truth(SQUARE.derivative(1), {})
+        Truth(SQUARE.derivative(1), {})
 
 
 # --- where they part ---------------------------------------------------------------------

@@ -4,20 +4,22 @@ import numpy as np
 import pytensor
 import pytensor.tensor as pt
 import pytest
+from graphs import scan
 from hypothesis import Phase, given, settings
 from random_loops import loops
-from trap_graphs import scan
 from twins import assert_twin
 
 import lab
 import visual
 from lab import records
+from lab.errors import ArgumentError
 from lab.loops import gallery
 from lab.loops.scan_call import scan_call
 from lab.scans.graphs import scan_nodes
 from lab.scans.node import outer_inputs, read_scan
 from lab.scans.slices import cut_of
 from lab.tape import Kind
+from lab.traces.run import run
 from visual.scene.shapes import Arrow, Group
 
 
@@ -93,12 +95,12 @@ def test_what_is_told_of_the_arguments_is_what_the_scan_has(name):
     sequences = [item for item in found.inputs if item.kind is Kind.SEQUENCE]
     values = {v.name: np.asarray(x) for v, x in given_.items() if hasattr(v.type, "dtype")}
     for item, variable in zip(sequences, node.inputs[1:], strict=False):
-        compiled = lab.traces.run.run([variable], dict_of(node, values))[0][variable]
+        compiled = run([variable], dict_of(node, values))[0][variable]
         plain = eval(item.outer.replace("[:n]", f"[:{loop.steps}]"), dict(values))
         assert np.array_equal(plain, compiled)
     for out, variable in zip(found.outputs, node.outputs, strict=True):
         if out.kind is not Kind.UNTRACED and name != "newton":
-            rows = len(lab.traces.run.run([variable], dict_of(node, values, loop))[0][variable])
+            rows = len(run([variable], dict_of(node, values, loop))[0][variable])
             assert out.rows in (f"{rows} rows", *symbolic(rows - loop.steps))
 
 
@@ -160,9 +162,7 @@ def test_the_picture_of_two_taps():
 def test_the_picture_of_a_loop_is_that_of_its_call_and_others_are_refused():
     loop = gallery.loops["window"]
     assert visual.canonical(loop).svg() == visual.canonical(lab.canonical(loop)).svg()
-    with pytest.raises(
-        lab.errors.ArgumentError, match=r"subject = 3: expected what lab\.canonical found"
-    ):
+    with pytest.raises(ArgumentError, match=r"subject = 3: expected what lab\.canonical found"):
         visual.canonical(3)
 
 
@@ -187,13 +187,13 @@ def test_no_scan_for_one_step():
 
 def test_what_pytensor_refuses():
     x0 = pt.dscalar("x0")
-    with pytest.raises(lab.errors.ArgumentError, match="refused this"):
+    with pytest.raises(ArgumentError, match="refused this"):
         lab.canonical(lambda x: x, outputs_info=[x0])
-    with pytest.raises(lab.errors.ArgumentError, match="dtype float32"):
+    with pytest.raises(ArgumentError, match="dtype float32"):
         lab.canonical(lambda x: x * x0, outputs_info=[pt.fscalar("f")], n_steps=3)
-    with pytest.raises(lab.errors.ArgumentError, match="expected a Loop"):
+    with pytest.raises(ArgumentError, match="expected a Loop"):
         lab.canonical(3)
-    with pytest.raises(lab.errors.ArgumentError, match="n_steps"):
+    with pytest.raises(ArgumentError, match="n_steps"):
         lab.canonical(gallery.loops["square"], n_steps=3)
 
 
@@ -298,18 +298,18 @@ def test_one_step_of_a_sequence_and_by_a_parameter():
 
 
 def test_few_steps_are_refused():
-    with pytest.raises(lab.errors.ArgumentError, match="stops by itself"):
+    with pytest.raises(ArgumentError, match="stops by itself"):
         lab.few_steps(gallery.loops["newton"])
-    with pytest.raises(lab.errors.ArgumentError, match="wrt = 'q'"):
+    with pytest.raises(ArgumentError, match="wrt = 'q'"):
         lab.few_steps(gallery.loops["square"], wrt="q")
     short = gallery.loops["sequence"].with_steps(1).with_values({"y": [0.5]})
-    with pytest.raises(lab.errors.ArgumentError, match="1 step only"):
+    with pytest.raises(ArgumentError, match="1 step only"):
         lab.few_steps(short)
 
 
 @pytest.mark.parametrize(("steps", "told"), [(0, "every result is empty"), (-2, "backwards")])
 def test_a_loop_says_why_it_makes_a_step(steps, told):
-    with pytest.raises(lab.errors.ArgumentError, match=told):
+    with pytest.raises(ArgumentError, match=told):
         gallery.loops["square"].with_steps(steps)
 
 

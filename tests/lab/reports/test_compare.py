@@ -5,15 +5,16 @@ from functools import cache
 from threading import Event, Thread
 from unittest.mock import patch
 
-import known_mistakes
 import numpy as np
 import pytensor
 import pytensor.tensor as pt
 import pytest
+from broken_rules import following
+from graphs import known_mistakes
+from graphs.to_explain import new_draws
 from pytensor import config
 from pytensor.gradient import grad
 from pytensor.scan.op import Scan
-from trap_graphs import new_draws
 
 import lab
 from lab.checks.differences import along
@@ -161,16 +162,6 @@ def test_a_truncated_loop_is_judged_by_nobody():
 
 
 # --- wrong pullbacks are found -----------------------------------------------------------
-
-
-def following(rule):
-    """A pullback by a broken rule, in the place of PyTensor's."""
-
-    def pullback(op, inputs, outputs, output_gradients):
-        made = lab.derive(op, inputs, outputs, output_gradients, BROKEN[rule].rule)
-        return list(made.gradients)
-
-    return patch.object(Scan, "pullback", pullback)
 
 
 @pytest.mark.parametrize(

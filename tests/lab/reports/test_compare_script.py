@@ -7,12 +7,12 @@ from contextlib import redirect_stdout
 from dataclasses import replace
 from io import StringIO
 
-import known_mistakes
 import numpy as np
 import pytensor
 import pytensor.tensor as pt
 import pytest
-from pytensor.graph.op import Op
+from graphs import known_mistakes
+from graphs.hostile import EVIL, hostile_graph, strange
 from strange_loops import HOSTILE
 
 import lab
@@ -20,8 +20,6 @@ from lab.loops import gallery
 from lab.reports.compare.as_python import CannotWriteError, PythonWriter
 from visual.cli.compare import compared
 from visual.cli.main import main
-
-EVIL = "x'; open('pwned', 'w')\nopen('pwned', 'w') #\\\"\u2028\x0c"
 
 
 def run_here(script):
@@ -152,14 +150,6 @@ def test_reports_of_agreement_find_no_difference(graph, words):
     assert words in told
 
 
-def hostile_graph(name):
-    x = pt.TensorType("float64", shape=())(name)
-    xs = pytensor.scan(lambda x: x**2, outputs_info=[x], n_steps=3, return_updates=False, name=name)
-    cost = xs[-1]
-    cost.name = name
-    return cost, x
-
-
 @pytest.mark.parametrize("name", [EVIL, HOSTILE, "__import__", "print"])
 def test_names_become_texts(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
@@ -168,27 +158,6 @@ def test_names_become_texts(name, tmp_path, monkeypatch):
     assert script.isascii()
     assert run_here(script)[0] == 0
     assert list(tmp_path.iterdir()) == []
-
-
-class Strange(Op):
-    """An operation that no report knows."""
-
-    __props__ = ()
-
-    def make_node(self, x):
-        return pytensor.graph.basic.Apply(self, [x], [x.type(name=EVIL)])
-
-    def perform(self, node, inputs, outputs):
-        outputs[0][0] = np.asarray(inputs[0] * 3.0)
-
-    def pullback(self, inputs, outputs, gradients):
-        return [2 * gradients[0]]
-
-
-def strange():
-    """`(cost, wrt, given)` with a wrong gradient, and of an operation of one's own."""
-    cost, x = hostile_graph(EVIL)
-    return Strange()(cost), x, {x: 0.9}
 
 
 def test_what_cannot_be_written_is_shown(tmp_path, monkeypatch):
@@ -208,30 +177,17 @@ def test_what_cannot_be_written_is_shown(tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == []
 
 
-def strange_without_values():
-    """`(cost, wrt)`: values of a known shape are made up."""
-    cost, x, _ = strange()
-    return cost, x
-
-
-def strange_and_shared():
-    """`(cost, wrt)` with a gradient by a shared variable."""
-    x = pytensor.shared(0.9, name="x")
-    xs = pytensor.scan(lambda x: x**2, outputs_info=[x], n_steps=3, return_updates=False)
-    return Strange()(xs[-1]), x
-
-
 @pytest.mark.parametrize("name", ["strange_without_values", "strange_and_shared"])
 def test_reports_of_what_is_imported_have_all_values(name):
-    status, told = run_here(compared(f"test_comparison_report:{name}", 1).report())
+    status, told = run_here(compared(f"graphs.hostile:{name}", 1).report())
     assert (status, "DIFFERENT" in told) in ((1, True), (0, False))
     assert ("DIFFERENT" in told) == (name == "strange_without_values")
 
 
 def test_what_cannot_be_written_is_imported(tmp_path, monkeypatch, capsys):
-    found = compared("test_comparison_report:strange", 1)
+    found = compared("graphs.hostile:strange", 1)
     script = found.report()
-    assert "getattr(importlib.import_module('test_comparison_report'), 'strange')()" in script
+    assert "getattr(importlib.import_module('graphs.hostile'), 'strange')()" in script
     status, told = run_here(script)
     assert (status, "DIFFERENT" in told) == (1, True)
     evil = replace(found, subject=replace(found.subject, origin=(EVIL, EVIL)))
@@ -245,7 +201,7 @@ def test_the_command(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     assert main(["compare", "square"]) == 0
     assert "Both pullbacks give the same gradients, order 1." in capsys.readouterr().out
-    mine = "known_mistakes:undefined_twice"
+    mine = "graphs.known_mistakes:undefined_twice"
     for name in ("report.py", "page.html", "picture.svg", "words.txt"):
         assert main(["compare", mine, "-o", name]) == 0
         assert name in capsys.readouterr().out
@@ -262,9 +218,9 @@ def test_the_command(tmp_path, monkeypatch, capsys):
     ("words", "told"),
     [
         (["nothing"], "write module:function"),
-        (["known_mistakes:scan"], "NAME known_mistakes:scan"),
-        (["trap_graphs:of_input", "--order", "0"], "order = 0"),
-        (["known_mistakes:STOPS"], "expected (cost, wrt)"),
+        (["graphs.known_mistakes:scan"], "NAME graphs.known_mistakes:scan"),
+        (["graphs.to_explain:of_input", "--order", "0"], "order = 0"),
+        (["graphs.known_mistakes:STOPS"], "expected (cost, wrt)"),
         (["square", "-o", "x.doc"], "a comparison can be .py"),
         (["square", "-o", "nowhere/x.py"], "there is no folder"),
         (["square", "-o", "x.html", "--theme", "none"], "theme"),

@@ -3,11 +3,11 @@
 import inspect
 from time import process_time
 
-import compiled_graphs
 import pytensor
 import pytensor.tensor as pt
 import pytest
-from compiled_graphs import GIVEN
+from graphs import scan, to_compile
+from graphs.to_compile import GIVEN
 from pytensor.compile import FunctionMaker, In, Mode, get_mode
 from pytensor.compile.io import Out
 from pytensor.compile.mode import optdb
@@ -21,6 +21,7 @@ import lab
 import visual
 from lab.errors import ArgumentError, GradientError, GraphError
 from lab.loops import gallery
+from lab.reports.breaking.breakage import Effect
 from lab.reports.compile.buffers import Kept
 from lab.reports.compile.compiled import Fate
 from lab.reports.compile.rewriting import History, rewritten
@@ -77,7 +78,7 @@ def rows_and_kept(found):
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("name", CASES)
 def test_fates_and_rows(name, mode):
-    outputs = getattr(compiled_graphs, name)()
+    outputs = getattr(to_compile, name)()
     found = lab.compiled(outputs, mode=mode, given=given_for(outputs))
     fates, buffers = CASES[name]
     assert [scan.fate for scan in found.before] == fates
@@ -90,8 +91,8 @@ def test_fates_and_rows(name, mode):
 def test_every_graph_is_in_the_table():
     graphs = [
         name
-        for name, made in inspect.getmembers(compiled_graphs, inspect.isfunction)
-        if made.__module__ == "compiled_graphs" and not inspect.signature(made).parameters
+        for name, made in inspect.getmembers(to_compile, inspect.isfunction)
+        if made.__module__ == to_compile.__name__ and not inspect.signature(made).parameters
     ]
     assert set(graphs) - {"garch", "autoregressive"} == set(CASES)
 
@@ -111,7 +112,7 @@ def assert_as_in_a_real_function(found, outputs, mode):
 
 
 def test_another_function_is_told_apart():
-    outputs = compiled_graphs.last()
+    outputs = to_compile.last()
     with pytest.raises(AssertionError):
         assert_as_in_a_real_function(lab.compiled(outputs, mode="CVM"), outputs, "NUMBA")
 
@@ -123,7 +124,7 @@ def shapes(nodes):
 @pytest.mark.parametrize("mode", MODES)
 def test_a_compiled_function(mode):
     """Without a compiler: the rewrites of the mode, and PyTensor's own way of running them."""
-    (cost,) = compiled_graphs.last_two()
+    (cost,) = to_compile.last_two()
     inputs = inputs_of([cost])
     rewrites = Mode("py", get_mode(mode).provided_optimizer)
     function = pytensor.function(inputs, cost, mode=rewrites)
@@ -139,22 +140,22 @@ def test_a_compiled_function(mode):
 
 
 def test_buffers_are_found_again_by_the_rewrites_that_touched_them():
-    outputs = compiled_graphs.two_loops()
+    outputs = to_compile.two_loops()
     found = lab.compiled(outputs, mode="CVM")
     (scan,) = found.after
     assert scan.sources == (1, 2)
     assert {b.name for b in scan.buffers} == {"x0", "y0"}
     assert {b.evidence for b in scan.buffers} == {"followed through the rewrites"}
-    hidden = lab.compiled(compiled_graphs.hidden_state(), mode="NUMBA").buffers
+    hidden = lab.compiled(to_compile.hidden_state(), mode="NUMBA").buffers
     evidence = {b.name: b.evidence.split()[0] for b in hidden}
     assert evidence == {"x0": "followed", "y0": "found"}
 
 
 def test_what_was_pushed_out_is_named():
-    (scan,) = lab.compiled(compiled_graphs.constant_inside(), mode="CVM").before
+    (scan,) = lab.compiled(to_compile.constant_inside(), mode="CVM").before
     moved = {change.rewrite: change.moved for change in scan.changes if change.moved}
     assert moved["scan_push_out_non_seq"] == ("Exp",)
-    (gone,) = lab.compiled(compiled_graphs.a_map(), mode="CVM").before
+    (gone,) = lab.compiled(to_compile.a_map(), mode="CVM").before
     assert gone.instead == ("Mul",)
 
 
@@ -173,7 +174,7 @@ def test_the_gradient_keeps_all_rows(name):
 
 
 def test_the_graph_is_not_altered():
-    (cost,) = compiled_graphs.two_loops()
+    (cost,) = to_compile.two_loops()
     x0 = next(v for v in inputs_of([cost]) if v.name == "x0")
     before = pytensor.dprint(cost, file="str")
     nodes = list(scan_nodes([cost]))
@@ -189,7 +190,7 @@ def test_the_graph_is_not_altered():
 
 
 def test_a_garch_likelihood():
-    (logp,), theta = compiled_graphs.garch()
+    (logp,), theta = to_compile.garch()
     found = lab.compiled(logp, theta, given=given_for([logp]))
     loops = {b.name: b for s in found.after for b in s.buffers if "volatility" in s.name}
     kept = [b for b in loops.values() if b.kind is Kind.SIT_SOT and b.was is Kind.SIT_SOT]
@@ -199,19 +200,19 @@ def test_a_garch_likelihood():
 
 @pytest.mark.parametrize("mode", MODES)
 def test_the_last_forecast_of_an_autoregressive_model(mode):
-    (last,), theta = compiled_graphs.autoregressive()
+    (last,), theta = to_compile.autoregressive()
     given = given_for([last])
     alone = lab.compiled(last, mode=mode, given=given)
     (buffer,) = alone.buffers
     assert buffer.after.number == {"CVM": 3, "NUMBA": 2}[mode]
     late = lab.shortened(last, theta, given, mode)
-    assert late.effect is lab.reports.breaking.breakage.Effect.WRONG
+    assert late.effect is Effect.WRONG
     assert late.differences.admits(late.right)
     assert late.gone
 
 
 def test_fifty_scans_are_summarised():
-    outputs = compiled_graphs.many()
+    outputs = to_compile.many()
     start = process_time()
     found = lab.compiled(outputs, mode="NUMBA", given={inputs_of(outputs)[0]: 0.5})
     taken = process_time() - start
@@ -232,7 +233,7 @@ def test_fifty_scans_are_summarised():
 def test_names_move_no_cursor():
     name = "\x1b[2J</script>\n\u202ex"
     x = pt.dscalar(name)
-    xs = compiled_graphs.scan(lambda v: v**2, outputs_info=[x], n_steps=3, name=name)
+    xs = scan(lambda v: v**2, outputs_info=[x], n_steps=3, name=name)
     cost, given = xs[-1], {x: 0.5}
     cost.name = name
     made = lab.compiled(cost, x, "CVM", given)
@@ -250,7 +251,7 @@ def test_what_no_xml_can_hold_is_left_out():
 
 def test_two_inputs_of_a_function_that_are_called_alike_are_not_confused():
     n, m = pt.lscalar("n"), pt.lscalar("n")
-    xs = compiled_graphs.scan(lambda v: v * 2, outputs_info=[pt.dscalar("x0")], n_steps=n)
+    xs = scan(lambda v: v * 2, outputs_info=[pt.dscalar("x0")], n_steps=n)
     x0 = next(v for v in ancestors([xs]) if v.name == "x0")
     mode = Mode("py", "fast_run")
     function = pytensor.function([n, m, x0], xs[-1] + m, mode=mode)
@@ -262,14 +263,14 @@ def test_two_inputs_of_a_function_that_are_called_alike_are_not_confused():
 
 def test_hostile_names_are_text():
     x = pt.dscalar(HOSTILE)
-    xs = compiled_graphs.scan(lambda v: v * 2, outputs_info=[x], n_steps=3, name=HOSTILE)
+    xs = scan(lambda v: v * 2, outputs_info=[x], n_steps=3, name=HOSTILE)
     found = lab.compiled(xs[-2:], mode="CVM", given={x: 1.0})
     assert HOSTILE in str(found)
     assert "<script" not in visual.compiled(found).svg()
 
 
 def test_graphs_without_names_get_readable_ones():
-    found = lab.compiled(compiled_graphs.unnamed(), mode="CVM")
+    found = lab.compiled(to_compile.unnamed(), mode="CVM")
     assert str(found).startswith("the result, rewritten")
     assert found.buffers[0].name == "v"
 
@@ -278,7 +279,7 @@ def test_graphs_without_names_get_readable_ones():
 
 
 def test_mistakes_are_told():
-    (cost,) = compiled_graphs.last()
+    (cost,) = to_compile.last()
     x0 = inputs_of([cost])[0]
     with pytest.raises(ArgumentError, match="no such mode"):
         lab.compiled(cost, mode="FASTEST")
@@ -297,7 +298,7 @@ def test_mistakes_are_told():
     with pytest.raises(GraphError, match="does not depend"):
         lab.compiled(cost, pt.dscalar("z"))
     z = pt.zscalar("z")
-    complex_cost = abs(compiled_graphs.scan(lambda v: v * x0, outputs_info=[z], n_steps=3)[-1])
+    complex_cost = abs(scan(lambda v: v * x0, outputs_info=[z], n_steps=3)[-1])
     with pytest.raises(GradientError, match="wrt = x0: there is no gradient"):
         lab.compiled(complex_cost, x0)
     with pytest.raises(ArgumentError, match="given = 3: expected a dict"):
@@ -328,7 +329,7 @@ def test_what_is_used_of_pytensors_internals():
     assert {"input_specs", "output_specs", "force_clone"} <= set(
         inspect.signature(FunctionMaker.create_fgraph).parameters
     ), "rewritten in lab/reports/compile/rewriting.py"
-    made = rewritten(compiled_graphs.last(), "CVM")
+    made = rewritten(to_compile.last(), "CVM")
     assert made.history.replacements, (
         "no replacement was heard of: History in lab/reports/compile/rewriting.py"
     )
@@ -346,7 +347,7 @@ def test_a_deaf_listener_would_be_noticed(monkeypatch):
 
 def test_a_listener_never_fails():
     """A rewrite whose listener fails is left out with no more than a word in the log."""
-    (cost,) = compiled_graphs.two_loops()
+    (cost,) = to_compile.two_loops()
     made = rewritten([cost], "NUMBA")
     assert [set(n.op.name.split("&")) for n in made.after] == [{"squares", "products"}]
 
@@ -385,7 +386,7 @@ def test_a_gradient_names_what_it_costs():
 
 
 def test_unknown_numbers_are_said_to_be_unknown():
-    (cost,) = compiled_graphs.last_two()
+    (cost,) = to_compile.last_two()
     found = lab.compiled(cost, mode="CVM")
     assert found == lab.compiled(cost, mode="CVM")
     assert found.buffers[0].after.number is None
@@ -420,7 +421,7 @@ def test_the_command(suffix, parts, tmp_path, capsys):
         (["compiled", "gap", "--wrt", "z"], "'z'"),
         (["compiled", "gap", "--too-late"], "--wrt"),
         (["compiled", "gap", "--theme", "pink"], "pink"),
-        (["compiled", "compiled_graphs:two_loops", "--wrt", "x"], "--wrt x"),
+        (["compiled", "graphs.to_compile:two_loops", "--wrt", "x"], "--wrt x"),
         (["compiled", "math:pi"], "subject"),
     ],
 )
@@ -436,7 +437,7 @@ def test_mistakes_on_the_command_line(arguments, says, capsys):
     [("two_loops", "merged with others into one"), ("stops", "it may stop early")],
 )
 def test_graphs_of_ones_own_on_the_command_line(name, says, capsys):
-    assert main(["compiled", f"compiled_graphs:{name}", "--mode", "CVM"]) == 0
+    assert main(["compiled", f"graphs.to_compile:{name}", "--mode", "CVM"]) == 0
     assert says in capsys.readouterr().out
 
 

@@ -4,7 +4,8 @@ import numpy as np
 import pytensor
 import pytensor.tensor as pt
 import pytest
-from compiled_graphs import counting, scan
+from graphs import scan
+from graphs.to_compile import counting
 from pytensor.compile import Mode, get_mode
 from pytensor.graph.basic import Apply
 from pytensor.graph.op import Op

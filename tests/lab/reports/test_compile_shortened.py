@@ -2,12 +2,12 @@
 
 from dataclasses import replace
 
-import compiled_graphs
 import numpy as np
 import pytensor
 import pytensor.tensor as pt
 import pytest
-from compiled_graphs import GIVEN
+from graphs import scan, to_compile
+from graphs.to_compile import GIVEN
 from pytensor.compile import Mode
 from pytensor.graph.basic import Constant
 from pytensor.graph.traversal import ancestors
@@ -15,9 +15,11 @@ from pytensor.graph.traversal import ancestors
 import lab
 from lab.errors import ArgumentError
 from lab.loops import gallery
+from lab.loops.scan_call import scan_call
 from lab.reports.breaking.breakage import Effect
 from lab.reports.compile.rewriting import rewritten
-from lab.reports.compile.shortened import LINKED, Shortened
+from lab.reports.compile.shortened import Shortened
+from lab.reports.compile.shortening import LINKED
 
 MODES = ["CVM", "NUMBA"]
 LOOPS = [(name, "CVM") for name in ("square", "gap", "coupled", "extra", "newton")]
@@ -26,7 +28,7 @@ LOOPS += [(name, "NUMBA") for name in ("gap", "fibonacci", "newton")]
 
 def late_by_pytensor(loop, wrt, mode):
     """What a person gets who does it: rewritten by PyTensor, differentiated and run by PyTensor."""
-    call = lab.loops.scan_call.scan_call(loop)
+    call = scan_call(loop)
     cost = next(iter(call.results().values()))[-1]
     cost = cost if not cost.type.ndim else cost.sum()
     made = rewritten([cost], mode, LINKED)
@@ -110,7 +112,7 @@ def test_what_a_reader_of_the_slots_would_find():
 @pytest.mark.parametrize("mode", MODES)
 def test_where_nothing_is_shortened_nothing_is_lost(mode):
     """The sum over all steps keeps its rows, and may be differentiated at any time."""
-    (cost,) = compiled_graphs.summed()
+    (cost,) = to_compile.summed()
     x0 = next(v for v in ancestors([cost]) if v.name == "x0")
     found = lab.shortened(cost, x0, {x0: 0.95}, mode)
     assert found.effect is Effect.RIGHT
@@ -128,7 +130,7 @@ def test_a_state_that_a_gradient_needs_no_value_of_is_asked_for_nothing():
 @pytest.mark.parametrize("mode", MODES)
 def test_steps_that_nobody_needs_are_not_missed(mode):
     """xs[2] of ten steps: three are made, and their values all kept, so it is never too late."""
-    (cost,) = compiled_graphs.third_of_ten()
+    (cost,) = to_compile.third_of_ten()
     x0 = next(v for v in ancestors([cost]) if v.name == "x0")
     found = lab.shortened(cost, x0, {x0: 0.95}, mode)
     assert found.right == pytest.approx(8 * 0.95**7)
@@ -140,7 +142,7 @@ def test_steps_that_nobody_needs_are_not_missed(mode):
 
 def test_an_infinite_gradient_is_not_right_all_the_same():
     x0 = pt.dscalar("x0")
-    xs = compiled_graphs.scan(lambda x: x**8, outputs_info=[x0], n_steps=5)
+    xs = scan(lambda x: x**8, outputs_info=[x0], n_steps=5)
     found = lab.shortened(xs[-1], x0, {x0: 1e9}, "NUMBA")
     assert (found.right, found.too_late, found.effect) == (np.inf, 1.0, Effect.WRONG)
 
@@ -149,7 +151,7 @@ def test_rewriting_after_the_gradient_is_right():
     """The right order of events, in PyTensor itself."""
     loop = gallery.loops["gap"]
     found = lab.shortened(loop, "x", mode="CVM")
-    call = lab.loops.scan_call.scan_call(loop)
+    call = scan_call(loop)
     cost = call.results()["x"][-1]
     rewrites = Mode("py", "fast_run").excluding("inplace")
     in_time = pytensor.function(
@@ -159,7 +161,7 @@ def test_rewriting_after_the_gradient_is_right():
 
 
 def test_garch_keeps_what_it_needs():
-    (logp,), theta = compiled_graphs.garch()
+    (logp,), theta = to_compile.garch()
     roots = [v for v in ancestors([logp]) if v.owner is None and not isinstance(v, Constant)]
     found = lab.shortened(logp, theta, {v: GIVEN[v.name] for v in roots}, "CVM")
     assert found.effect is Effect.RIGHT
@@ -184,8 +186,8 @@ def test_text():
     [
         (gallery.loops["square"], "z", None, "this loop has x"),
         ("square", "x", None, "subject"),
-        (compiled_graphs.last()[0], "x", None, "wrt"),
-        (compiled_graphs.whole()[0], "x", None, "subject"),
+        (to_compile.last()[0], "x", None, "wrt"),
+        (to_compile.whole()[0], "x", None, "subject"),
     ],
 )
 def test_mistakes_are_told(subject, wrt, given, says):
@@ -195,7 +197,7 @@ def test_mistakes_are_told(subject, wrt, given, says):
 
 def test_what_is_computed_is_no_input():
     middle = pt.dscalar("x0") * 2
-    cost = compiled_graphs.scan(lambda x: x**2, outputs_info=[middle], n_steps=3)[-1]
+    cost = scan(lambda x: x**2, outputs_info=[middle], n_steps=3)[-1]
     with pytest.raises(ArgumentError, match="expected an input"):
         lab.shortened(cost, middle, {middle: 0.5})
 

@@ -7,10 +7,11 @@ import numpy as np
 import pytensor
 import pytensor.tensor as pt
 import pytest
-import trap_graphs
+from graphs import to_explain
 from strange_loops import HOSTILE
 
 import lab
+from lab.errors import ArgumentError
 from lab.gradients.status import Connected, Disconnected, Undefined
 from lab.loops import gallery
 from lab.reports.explain.traps import (
@@ -58,15 +59,15 @@ CASES = {
 }
 GRAPHS = [
     name
-    for name, made in inspect.getmembers(trap_graphs, inspect.isfunction)
-    if made.__module__ == "trap_graphs"
+    for name, made in inspect.getmembers(to_explain, inspect.isfunction)
+    if made.__module__ == to_explain.__name__
     and name not in ("scan", "draw_from")
     and not name.startswith("_")
 ]
 
 
 def found_in(name):
-    cost, wrt = getattr(trap_graphs, name)()
+    cost, wrt = getattr(to_explain, name)()
     return [trap for node in scan_nodes([cost]) for trap in traps(node, wrt)]
 
 
@@ -84,12 +85,12 @@ def test_traps(name):
 
 @pytest.mark.parametrize("name", [n for n in CASES if n not in ("on_one_side", "backwards")])
 def test_the_report_tells_of_the_trap(name):
-    explanation = lab.explain(*getattr(trap_graphs, name)())
+    explanation = lab.explain(*getattr(to_explain, name)())
     found = [] if CASES[name] is None else [CASES[name]]
     assert list(explanation.traps) == found
     printed = str(explanation)
     assert ("⚠" in printed) == bool(found)
-    assert explanation == lab.explain(*getattr(trap_graphs, name)())
+    assert explanation == lab.explain(*getattr(to_explain, name)())
 
 
 @pytest.mark.parametrize(("version", "falls"), [("3.0.7", True), ("3.1.0", True), ("3.1.1", False)])
@@ -102,7 +103,7 @@ def test_the_version_that_matters_for_until(version, falls, monkeypatch):
 
 @pytest.mark.parametrize(("name", "wrong"), [("stops_on_a_sequence", OLD), ("stops", False)])
 def test_pytensors_own_gradient_is_wrong_where_the_trap_says(name, wrong):
-    cost, wrt = getattr(trap_graphs, name)()
+    cost, wrt = getattr(to_explain, name)()
     inputs = [v for v in pytensor.graph.traversal.ancestors([cost]) if v.name in ("u", "x0")]
     given = {v: np.array([2.0, 3, 4, 5]) if v.name == "u" else 1.5 for v in inputs}
     right = lab.trace(lab.derivative(cost, wrt).value, given).outputs[0]
@@ -114,7 +115,7 @@ def test_pytensors_own_gradient_is_wrong_where_the_trap_says(name, wrong):
 
 
 def test_a_gradient_wrt_an_output_is_not_the_chain():
-    cost, wrt = trap_graphs.of_output()
+    cost, wrt = to_explain.of_output()
     (x0,) = (v for v in pytensor.graph.traversal.ancestors([cost]) if v.name == "x0")
     found = lab.trace(lab.derivative(cost, wrt).value, {x0: 0.9}).outputs[0]
     assert found.tolist() == [0, 0, 0, 1]
@@ -124,28 +125,28 @@ def test_a_gradient_wrt_an_output_is_not_the_chain():
     ("name", "expected"), [("truncated", 0.0), ("truncated_late", 16 * 0.9**15)]
 )
 def test_a_truncated_gradient_is_zero(name, expected):
-    cost, x0 = getattr(trap_graphs, name)()
+    cost, x0 = getattr(to_explain, name)()
     found = lab.trace(lab.derivative(cost, x0).value, {x0: 0.9}).outputs[0]
     assert found == pytest.approx(expected)
 
 
 @pytest.mark.parametrize(("name", "same"), [("same_draws", True), ("new_draws", False)])
 def test_draws_are_the_same_or_new(name, same):
-    cost, x0 = getattr(trap_graphs, name)()
+    cost, x0 = getattr(to_explain, name)()
     xs = lab.trace(cost, {x0: 0.5}).scans[0].tapes[0].final
     draws = xs[1:] - 0.9 * xs[:-1]
     assert np.allclose(draws, draws[0]) == same
 
 
 def test_small_whole_numbers_overflow():
-    cost, w = trap_graphs.small_number()
+    cost, w = to_explain.small_number()
     found = lab.trace(cost, {w: 1.0}).scans[0].tapes[0].final
     assert found.dtype == "int8"
     assert found.tolist() == [1, 3, 9, 27, 81, -13, -39]
 
 
 def test_zero_steps_give_nothing():
-    cost, x0 = trap_graphs.never()
+    cost, x0 = to_explain.never()
     f = pytensor.function([x0], [cost, cost.owner.inputs[0][-1:]], mode="FAST_COMPILE")
     value, last = f(0.9)
     assert value == 0
@@ -210,7 +211,7 @@ def explained(loop):
 
 @pytest.mark.parametrize("name", ["of_input", "of_what_went_in", "oldest_first", "now_first"])
 def test_orders_hold_as_many_scans_as_are_told(name):
-    cost, wrt = getattr(trap_graphs, name)()
+    cost, wrt = getattr(to_explain, name)()
     told = lab.explain(cost, wrt).orders
     assert told[0] == len(scan_nodes(list(lab.derivative(cost, wrt).values)))
     for order in (2, 3):
@@ -222,7 +223,7 @@ def test_orders_hold_as_many_scans_as_are_told(name):
 
 
 def test_no_scan_is_explained():
-    cost, x0 = trap_graphs.once()
+    cost, x0 = to_explain.once()
     explanation = lab.explain(cost, x0)
     assert explanation.scans == ()
     assert explanation.status == Connected()
@@ -231,7 +232,7 @@ def test_no_scan_is_explained():
 
 
 def test_no_gradient_is_explained():
-    cost, _ = trap_graphs.of_input()
+    cost, _ = to_explain.of_input()
     explanation = lab.explain(cost, pt.dscalar("other"))
     assert isinstance(explanation.status, Disconnected)
     assert explanation.orders == ()
@@ -247,7 +248,7 @@ def test_no_gradient_is_explained():
 def test_a_scan_that_cannot_be_differentiated_is_explained():
     """Its state forgets that one of its lengths is 1, which no pullback can put up with."""
     x, start = pt.dtensor3("x"), pt.constant(np.zeros((1, 10)))
-    xs = trap_graphs.scan(lambda x, before: x + before, sequences=[x], outputs_info=[start])
+    xs = to_explain.scan(lambda x, before: x + before, sequences=[x], outputs_info=[start])
     explanation = lab.explain(xs.sum(), x)
     assert isinstance(explanation.status, Undefined)
     assert "its length is 1" in str(explanation).replace("\n", " ")
@@ -257,12 +258,12 @@ def test_a_scan_that_cannot_be_differentiated_is_explained():
 
 def test_arguments_are_checked():
     x0 = pt.dscalar("x0")
-    with pytest.raises(lab.errors.ArgumentError, match="cost = 3"):
+    with pytest.raises(ArgumentError, match="cost = 3"):
         lab.explain(3, x0)
-    with pytest.raises(lab.errors.ArgumentError, match="wrt = None"):
+    with pytest.raises(ArgumentError, match="wrt = None"):
         lab.explain(x0, None)
-    xs = trap_graphs.scan(lambda x: x**2, outputs_info=[x0], n_steps=3)
-    with pytest.raises(lab.errors.ArgumentError, match="starts from a scalar"):
+    xs = to_explain.scan(lambda x: x**2, outputs_info=[x0], n_steps=3)
+    with pytest.raises(ArgumentError, match="starts from a scalar"):
         lab.explain(xs, x0)
 
 
@@ -275,7 +276,7 @@ def garch():
     rho, omega, alpha, beta = (pt.dscalar(n) for n in ("rho", "omega", "alpha", "beta"))
     mean = scan_of_means(y, rho)
     residuals = y[2:] - mean
-    variance = trap_graphs.scan(
+    variance = to_explain.scan(
         lambda before, variance, omega, alpha, beta: omega + alpha * before**2 + beta * variance,
         sequences=[residuals[:-1]],
         outputs_info=[omega / (1 - alpha - beta)],
@@ -287,7 +288,7 @@ def garch():
 
 
 def scan_of_means(y, rho):
-    return trap_graphs.scan(
+    return to_explain.scan(
         lambda older, newer, rho: rho * newer - 0.2 * older,
         sequences=[{"input": y[:-1], "taps": [-1, 0]}],
         non_sequences=[rho],
@@ -310,9 +311,9 @@ def test_a_model_with_two_scans():
 def chained(count):
     x = x0 = pt.dscalar("x")
     for number in range(count):
-        x = trap_graphs.scan(
-            lambda x: pt.sin(x), outputs_info=[x], n_steps=3, name=f"part{number}"
-        )[-1]
+        x = to_explain.scan(lambda x: pt.sin(x), outputs_info=[x], n_steps=3, name=f"part{number}")[
+            -1
+        ]
     return x, x0
 
 
@@ -331,9 +332,9 @@ def test_a_scan_inside_a_scan_is_found():
     x0 = pt.dscalar("x0")
 
     def outer(x):
-        return trap_graphs.scan(lambda y: y**2, outputs_info=[x], n_steps=2, name="inner")[-1]
+        return to_explain.scan(lambda y: y**2, outputs_info=[x], n_steps=2, name="inner")[-1]
 
-    xs = trap_graphs.scan(outer, outputs_info=[x0], n_steps=3, name="outer")
+    xs = to_explain.scan(outer, outputs_info=[x0], n_steps=3, name="outer")
     explanation = lab.explain(xs[-1], x0)
     assert [(s.name, s.inside) for s in explanation.scans] == [("outer", ""), ("inner", "outer")]
     assert "inside the step of outer" in str(explanation)
@@ -343,12 +344,12 @@ def test_a_scan_inside_a_scan_is_found():
 
 
 def test_the_command_explains(capsys, tmp_path):
-    assert main(["explain", "trap_graphs:newest_first"]) == 0
+    assert main(["explain", "graphs.to_explain:newest_first"]) == 0
     assert "not in ascending" in capsys.readouterr().out
     page = tmp_path / "x.html"
     assert main(["explain", "coupled", "-o", str(page), "--theme", "dark"]) == 0
     assert "prey[t] = " in page.read_text(encoding="utf-8")
-    assert main(["explain", "trap_graphs:of_what_went_in", "--scan", "2"]) == 0
+    assert main(["explain", "graphs.to_explain:of_what_went_in", "--scan", "2"]) == 0
     printed = capsys.readouterr().out
     assert "Scan 2" in printed
     assert "Scan 1" not in printed
@@ -358,11 +359,11 @@ def test_the_command_explains(capsys, tmp_path):
     ("arguments", "told"),
     [
         (["nothing"], "the gallery has"),
-        (["trap_graphs:nothing"], "no attribute"),
-        (["trap_graphs:GRAPHS"], "no attribute"),
+        (["graphs.to_explain:nothing"], "no attribute"),
+        (["graphs.to_explain:GRAPHS"], "no attribute"),
         (["inspect:getmembers"], "missing 1 required"),
-        (["trap_graphs:newest_first", "--scan", "7"], "there are 1 Scans"),
-        (["trap_graphs:newest_first", "-o", "x.svg"], ".html or .txt"),
+        (["graphs.to_explain:newest_first", "--scan", "7"], "there are 1 Scans"),
+        (["graphs.to_explain:newest_first", "-o", "x.svg"], ".html or .txt"),
         (["math:pi"], "expected .cost, wrt."),
     ],
 )
@@ -373,7 +374,7 @@ def test_the_command_refuses(arguments, told, capsys):
 
 def test_hostile_names_do_not_leave_the_page():
     x0 = pt.dscalar(HOSTILE)
-    xs = trap_graphs.scan(lambda x: x**2, outputs_info=[x0], n_steps=3, name=HOSTILE)
+    xs = to_explain.scan(lambda x: x**2, outputs_info=[x0], n_steps=3, name=HOSTILE)
     page = explanation_page(lab.explain(xs[-1], x0))
     assert "<script" not in page
     assert "&lt;script&gt;" in page
@@ -381,10 +382,10 @@ def test_hostile_names_do_not_leave_the_page():
 
 
 def test_a_page_is_written_or_refused(tmp_path):
-    explanation = lab.explain(*trap_graphs.truncated())
+    explanation = lab.explain(*to_explain.truncated())
     written = save_explanation(explanation, tmp_path / "x.txt").read_text(encoding="utf-8")
     assert written == f"{explanation}\n"
-    with pytest.raises(lab.errors.ArgumentError, match="no folder"):
+    with pytest.raises(ArgumentError, match="no folder"):
         save_explanation(explanation, tmp_path / "missing" / "x.html")
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytensor.tensor as pt
 import pytest
-from scipy.special import jv
+from oracles import NUMPY, Remembering, add_at, as_python
 
 import lab
 from lab.equations.spelling import Speller
@@ -67,52 +67,6 @@ def test_equations_agree_with_the_indices_of_the_cells():
 
 
 # Every formula is read back as Python and computed from the values that its step read.
-
-RAISED = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
-
-
-def prod_without_zeros(values):
-    return np.prod(np.where(values == 0, 1, values))
-
-
-NUMPY = {
-    "prodwithoutzeros": prod_without_zeros,
-    "zeros": lambda n: np.zeros(int(n)).view(Remembering),
-    **{n: getattr(np, n) for n in ("sin", "cos", "tanh", "exp", "where", "outer", "sum", "prod")},
-    "abs": np.abs,
-    "jv": jv,
-    "max": np.maximum,
-    "int64": np.int64,
-    "log1p": np.log1p,
-    "inv": np.linalg.inv,
-    "matrixinverse": np.linalg.inv,
-    "svd": np.linalg.svd,
-    "switch": np.where,
-    "sign": np.sign,
-    "sqrt": np.sqrt,
-}
-
-
-class Remembering(np.ndarray):
-    """An array of which a part knows what it is a part of, so that one can add there."""
-
-    def __getitem__(self, index):
-        part = np.asarray(super().__getitem__(index)).view(Remembering)
-        part.whole, part.index = np.asarray(self), index
-        return part
-
-
-def add_at(part, value):
-    result = part.whole.copy()
-    result[part.index] += value
-    return result
-
-
-def as_python(written):
-    code = re.sub("[⁰¹²³⁴⁵⁶⁷⁸⁹]+", lambda m: f"**{m.group().translate(RAISED)}", written)
-    for sign, operator in {"·": "*", "−": "-", "^": "**", "ᵀ": ".T", " = ": " == "}.items():
-        code = code.replace(sign, operator)
-    return code.replace("≥", ">=").replace("≤", "<=").replace("≠", "!=")
 
 
 def recomputed(scan, formula, step):

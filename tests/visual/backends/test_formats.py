@@ -22,6 +22,7 @@ from strange_loops import HOSTILE, LOOPS, strange_trace, trace_of
 
 import lab
 import visual
+from lab.errors import ArgumentError
 from lab.loops import gallery
 from visual.backends import mpl, svg
 from visual.backends.page import document, to_page
@@ -255,7 +256,8 @@ def test_what_a_person_set_in_matplotlib_changes_nothing():
 
 def test_the_same_input_gives_the_same_bytes():
     code = (
-        "import hashlib, visual; from lab import gallery; from visual.pictures.values.plot import values\n"
+        "import hashlib, visual; from lab import gallery\n"
+        "from visual.pictures.values.plot import values\n"
         "trace = gallery.loops['rnn'].trace(order=1)\n"
         "from visual.backends.page import to_page\n"
         "for p in (visual.tapes(trace), values(trace)):\n"
@@ -289,9 +291,7 @@ def test_a_picture_is_saved_in_the_format_of_its_suffix(tmp_path, make, suffix):
 def test_dot_is_saved_where_there_is_one(tmp_path):
     assert DOT.save(tmp_path / "a.dot").read_text() == DOT.dot
     check_path(tmp_path / "a.dot")
-    with pytest.raises(
-        lab.errors.ArgumentError, match=r"b\.dot.*\.svg, \.pdf.*step graph and the genea"
-    ):
+    with pytest.raises(ArgumentError, match=r"b\.dot.*\.svg, \.pdf.*step graph and the genea"):
         visual.tapes(gallery.loops["square"].trace()).save(tmp_path / "b.dot")
     assert not (tmp_path / "b.dot").exists()
 
@@ -315,7 +315,7 @@ def test_dot_is_saved_where_there_is_one(tmp_path):
 @pytest.mark.parametrize("make", [visual.tapes, values])
 def test_impossible_scales(tmp_path, scale, says, make):
     picture = make(gallery.loops["coupled"].trace())
-    with pytest.raises(lab.errors.ArgumentError, match=says):
+    with pytest.raises(ArgumentError, match=says):
         picture.save(tmp_path / "picture.png", scale=scale)
     assert list(tmp_path.iterdir()) == []
 
@@ -323,7 +323,7 @@ def test_impossible_scales(tmp_path, scale, says, make):
 def test_the_scale_that_an_error_offers_is_possible(tmp_path):
     from visual.backends.files import check_scale
 
-    with pytest.raises(lab.errors.ArgumentError) as found:
+    with pytest.raises(ArgumentError) as found:
         check_scale(1000, 300, 70)
     check_scale(float(re.search(r"up to ([\d.]+),", str(found.value))[1]), 300, 70)
 
@@ -339,14 +339,14 @@ def test_the_scale_that_an_error_offers_is_possible(tmp_path):
 )
 def test_impossible_paths(tmp_path, path, says):
     (tmp_path / "folder.pdf").mkdir()
-    with pytest.raises(lab.errors.ArgumentError, match=f"path = .*{says}"):
+    with pytest.raises(ArgumentError, match=f"path = .*{says}"):
         DOT.save(tmp_path / path)
     assert [p.name for p in tmp_path.iterdir()] == ["folder.pdf"]
 
 
 @pytest.mark.parametrize("path", [None, 3, b"tape.svg"])
 def test_what_is_no_path(path):
-    with pytest.raises(lab.errors.ArgumentError, match=r"path = .*expected the name of a file"):
+    with pytest.raises(ArgumentError, match=r"path = .*expected the name of a file"):
         DOT.save(path)
 
 
@@ -358,7 +358,7 @@ def test_a_failed_save_leaves_the_old_file(tmp_path, monkeypatch):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(Path, "replace", fail)
-    with pytest.raises(lab.errors.ArgumentError, match="No space left"):
+    with pytest.raises(ArgumentError, match="No space left"):
         DOT.save(path)
     assert path.read_text() == "old"
     assert list(tmp_path.iterdir()) == [path]

@@ -2,7 +2,7 @@
 
 import pytensor.tensor as pt
 import pytest
-from arrows import ambiguous, arrows, boxes, through_boxes
+from pictures import ambiguous, arrows, boxes, through_boxes
 from strange_loops import LOOPS, WRT
 
 import lab

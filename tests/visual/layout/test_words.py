@@ -11,6 +11,7 @@ from strange_loops import LOOPS
 
 import lab
 import visual
+from lab.equations.spelling import Speller
 from lab.gradients.status import Undefined, status_of
 from lab.loops import gallery
 from visual.layout.canvas import ARRAYS, FOLDS
@@ -71,7 +72,7 @@ def test_parts_that_are_added_are_not_called_forward_values():
 def test_the_rolled_picture_has_every_equation_whole(name):
     loop = gallery.loops[name]
     trace = loop.trace(1)
-    spell = lab.equations.spelling.Speller(trace.scans[0])
+    spell = Speller(trace.scans[0])
     scene = visual.rolled(trace)
     written = "".join(t.content for t in scene.walk() if isinstance(t, Text) and t.mono)
     for formula in trace.scans[0].formulas:

@@ -4,10 +4,10 @@ from dataclasses import replace
 from functools import cache
 
 import pytest
+from broken_rules import CUT, SQUARE, truth_of
 from in_browser import CHROMIUM, measured
+from pictures import stands_alone, wrong_cells
 from strange_loops import HOSTILE, LOOPS, WRT
-from test_all_pictures import stands_alone
-from test_breaking import CUT, SQUARE, truth_of
 from twins import assert_twin
 
 import lab
@@ -17,26 +17,7 @@ from lab.reports.breaking.breakage import Effect
 from lab.reports.breaking.rules import BROKEN
 from visual.cli.main import main
 from visual.pictures.breaking import breaking
-from visual.scene.shapes import Box, Group, Text, walk
-from visual.scene.theme import THEMES, Role
-
-
-def groups(shapes):
-    for shape in shapes:
-        if isinstance(shape, Group):
-            yield shape
-            yield from groups(shape.shapes)
-
-
-def wrong_cells(scene):
-    """The keys of all cells that are marked as wrong, with the texts in them."""
-    found = {}
-    for group in groups(scene.shapes):
-        boxes = [s for s in group.shapes if isinstance(s, Box) and s.role is Role.WRONG]
-        if boxes and group.cell:
-            found[group.cell] = [t.content for t in walk(group.shapes) if isinstance(t, Text)]
-    return found
-
+from visual.scene.theme import THEMES
 
 DRAWN = {
     "square": (SQUARE, "accumulate-overwritten", 3, {}),

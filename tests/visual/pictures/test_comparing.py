@@ -3,13 +3,12 @@
 from dataclasses import replace
 from functools import cache
 
-import known_mistakes
 import pytest
+from broken_rules import following
+from graphs import known_mistakes
 from in_browser import CHROMIUM, measured
+from pictures import stands_alone, wrong_cells
 from strange_loops import HOSTILE, LOOPS
-from test_all_pictures import stands_alone
-from test_breaking_picture import wrong_cells
-from test_comparison import following
 from twins import assert_twin
 
 import lab

@@ -4,15 +4,16 @@ from xml.etree import ElementTree
 
 import pytensor.tensor as pt
 import pytest
-from derivations import cells, derivations_of, derivative_of
+from pictures import cells
 from pytensor.gradient import DisconnectedType, NullType, disconnected_type
 from pytensor.scan.op import Scan
-from strange_loops import HOSTILE, LOOPS
+from strange_loops import HOSTILE, LOOPS, derivations_of, derivative_of
 from twins import assert_twin
 
 import lab
 from lab import records
-from lab.gradients.derivation import Verdict
+from lab.errors import GradientError
+from lab.gradients.record import Verdict
 from lab.loops import gallery
 from lab.tape import Kind
 from visual.pictures.connections import connections
@@ -55,7 +56,7 @@ def test_the_outcomes_are_pytensors_own(name):
 
 
 def test_an_undefined_sequence_is_shown_although_its_derivative_is_refused():
-    with pytest.raises(lab.errors.GradientError):
+    with pytest.raises(GradientError):
         gallery.loops["undefined"].derivative(1, "v")
     found = {key: (words, title) for key, _, words, title, _ in cells(undefined())}
     words, title = found["1 · undefined:v:order 1"]

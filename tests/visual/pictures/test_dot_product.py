@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from pictures import stands_alone
 from strange_loops import LOOPS
-from test_all_pictures import stands_alone
 from twins import assert_twin
 
 import lab

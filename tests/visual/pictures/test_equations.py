@@ -4,11 +4,12 @@ import re
 
 import numpy as np
 import pytest
-from test_formula import NUMPY, add_at, as_python
+from oracles import NUMPY, add_at, as_python
 from twins import assert_twin
 
 import lab
 import visual
+from lab.errors import ArgumentError
 from lab.loops import gallery
 from lab.scans.graphs import scan_nodes
 from visual.pictures.equations import SIGN
@@ -114,9 +115,9 @@ def test_long_loops_and_long_equations_keep_their_size():
 
 
 def test_what_is_refused():
-    with pytest.raises(lab.errors.ArgumentError, match="scan = 7"):
+    with pytest.raises(ArgumentError, match="scan = 7"):
         drawn("square", scan=7)
-    with pytest.raises(lab.errors.ArgumentError, match="step = 9"):
+    with pytest.raises(ArgumentError, match="step = 9"):
         drawn("square", step=9)
 
 

@@ -5,6 +5,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from pictures import SVG, stands_alone
 from strange_loops import HOSTILE, LOOPS, WRT
 
 import lab
@@ -16,8 +17,6 @@ from visual.drawing.kinds import PICTURES
 from visual.drawing.study import choose
 from visual.scene.shapes import Text
 
-SVG = "{http://www.w3.org/2000/svg}"
-TAGS = {f"{SVG}{tag}" for tag in ("svg", "title", "desc", "g", "rect", "text", "path")}
 EVERY = {**gallery.loops, **LOOPS}
 OPTIONS = [
     ("unrolled", {"all_direct": True}),
@@ -31,23 +30,6 @@ DRAWN = [(name, {}) for name in PICTURES] + OPTIONS
 
 def drawn(name, picture, order, **options):
     return visual.draw(EVERY[name], picture, order=order, **WRT.get(name, {}), **options)
-
-
-def stands_alone(written):
-    """What a strict XML parser and a sanitiser of SVGs would find wrong."""
-    root = ElementTree.fromstring(written)
-    wrong = []
-    if root.get("role") != "img" or not root.get("viewBox"):
-        wrong.append("no role or viewBox")
-    if [child.tag for child in root][:2] != [f"{SVG}title", f"{SVG}desc"]:
-        wrong.append("no title or description")
-    for element in root.iter():
-        if element.tag not in TAGS:
-            wrong.append(element.tag)
-        wrong += [a for a in element.attrib if a.startswith("on") or "href" in a or a == "style"]
-    bare = re.sub(r"<(title|text|desc)\b.*?</\1>", "", written)
-    wrong += [word for word in ("var(", "url(", "<!", "nan") if word in bare]
-    return wrong
 
 
 @pytest.mark.parametrize(("picture", "options"), DRAWN, ids=str)

@@ -8,6 +8,7 @@ import numpy as np
 import pytensor
 import pytensor.tensor as pt
 import pytest
+from pictures import drawings
 from pytensor.compile.mode import Mode
 from pytensor.graph.basic import Constant
 from pytensor.graph.op import io_connection_pattern
@@ -19,13 +20,12 @@ from twins import assert_twin, printed_with_two_seeds
 import lab
 from lab.equations.spelling import number_text
 from lab.expression import Leaf, Number
-from lab.gradients.derivation import ReadingGroup
+from lab.gradients.decisions import ReadingGroup
 from lab.loops import gallery
 from lab.scans.graphs import scan_nodes
 from lab.scans.node import outer_inputs, read_scan
 from lab.tape import Kind
-from visual.layout.canvas import graphviz
-from visual.layout.graphviz import Edge, Node, lay_out, quoted
+from visual.layout.graphviz import Edge, Node, dot_source, lay_out, quoted
 from visual.pictures.genealogy import computed_by, explanation, genealogy, through
 from visual.pictures.stepgraph.nodes import MOST_OPERATIONS, Part, StepNodes, value_at
 from visual.pictures.stepgraph.stepgraph import stepgraph
@@ -55,14 +55,6 @@ FORMULA_EDGES = {  # written down from the formula buf[1] ← buf[0]·2·x[3] + 
 def test_text_twins(name):
     draw, loop, order, options = TWINS[name]
     assert_twin(name, draw(gallery.loops[loop].trace(order=order), **options))
-
-
-def drawings(trace):
-    """All graph pictures of a trace, the step graphs at the last step."""
-    yield genealogy(trace)
-    for number, scan in enumerate(trace.scans):
-        if scan.steps:
-            yield stepgraph(trace, number + 1, scan.steps - 1)
 
 
 def matched(trace):
@@ -550,7 +542,7 @@ def test_a_layout_is_as_asked():
     for x, y in layout.corners.values():
         assert -0.01 <= x <= layout.width
         assert -0.01 <= y <= layout.height
-    assert graphviz.dot_source(nodes, edges).count("->") == 3
+    assert dot_source(nodes, edges).count("->") == 3
 
 
 def test_loops_that_feed_one_another():

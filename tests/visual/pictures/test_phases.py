@@ -3,13 +3,14 @@
 from xml.etree import ElementTree
 
 import pytest
-from derivations import cells, derivations_of
-from strange_loops import LOOPS
+from pictures import cells
+from strange_loops import LOOPS, derivations_of
 from twins import assert_twin
 
 import lab
 from lab import records
-from lab.gradients.derivation import Verdict
+from lab.errors import ArgumentError
+from lab.gradients.record import Verdict
 from lab.loops import gallery
 from lab.scans.graphs import scan_nodes
 from visual.pictures.connections import LOOKS, WORDS
@@ -195,7 +196,7 @@ def test_some_of_the_phases_alone():
     ],
 )
 def test_a_stored_status_that_does_not_exist_is_refused(data, says):
-    with pytest.raises(lab.errors.ArgumentError) as caught:
+    with pytest.raises(ArgumentError) as caught:
         records.from_json(data)
     for part in says:
         assert part in str(caught.value)
@@ -212,7 +213,7 @@ def test_a_stored_status_that_does_not_exist_is_refused(data, says):
     ],
 )
 def test_bad_input_is_told(wrong, says):
-    with pytest.raises(lab.errors.ArgumentError, match=says):
+    with pytest.raises(ArgumentError, match=says):
         wrong()
 
 

@@ -7,32 +7,19 @@ import numpy as np
 import pytensor
 import pytensor.tensor as pt
 import pytest
-from derivations import cells, derivations_of
-from strange_loops import HOSTILE, LONG, LOOPS
+from pictures import cells
+from strange_loops import HOSTILE, LONG, LOOPS, TAPES, derivations_of
 from twins import assert_twin
 
-import lab
 from lab import Tape
+from lab.errors import ArgumentError
 from lab.loops import gallery
 from lab.scans.node import is_scan
 from lab.tape import Kind
 from visual.pictures.taps import conversions, reverse, taps
 from visual.scene.theme import THEMES, Role
 
-SIT = Tape((-1,), (0,))
-TAPES = {
-    "one": SIT,
-    "two": Tape((-2, -1), (0,)),
-    "gap": Tape((-3, -1), (0,)),
-    "unsorted": Tape((-1, -3), (0,)),
-    "delay": Tape((-2,), (0,)),
-    "sequence": Tape((0,), ()),
-    "window": Tape((-1, 0, 1), ()),
-    "output": Tape((), (0,)),
-    "by hand": Tape((0, 1), (1,)),
-    "unread": Tape((0,), (1,)),
-    "far": Tape((-1000, -1), (0,)),
-}
+SIT = TAPES["one"]
 # The table of "How Scan.L_op Works": reads, writes of a tape and of its reverse; overwritten there.
 DOCUMENT = [
     ((-1,), (0,), {0, 1}, {1}, {1}),
@@ -243,7 +230,7 @@ def test_names_end_as_harmless_text(name, theme):
     ],
 )
 def test_bad_input_is_told(wrong, says):
-    with pytest.raises(lab.errors.ArgumentError) as caught:
+    with pytest.raises(ArgumentError) as caught:
         wrong()
     for part in says:
         assert part in str(caught.value)

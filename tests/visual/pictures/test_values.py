@@ -8,6 +8,7 @@ import pytest
 from strange_loops import HOSTILE, LOOPS, strange_trace, trace_of
 
 import lab
+from lab.errors import ArgumentError
 from lab.loops import gallery
 from visual.pictures.values.panels import Kind, edges
 from visual.pictures.values.plot import values
@@ -219,7 +220,7 @@ def test_lines_stand_out_from_their_page(theme):
 
 
 def test_an_unknown_theme_is_refused():
-    with pytest.raises(lab.errors.ArgumentError, match="theme = 'pink'"):
+    with pytest.raises(ArgumentError, match="theme = 'pink'"):
         values(gallery.loops["square"].trace(), "pink")
 
 

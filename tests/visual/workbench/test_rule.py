@@ -1,7 +1,8 @@
 """Breaking a rule on the workbench: what is shown, told, kept, and computed anew."""
 
 import pytest
-from test_workbench import ask, control, own, rebuilt, sine
+from broken_rules import CUT, SQUARE
+from workbenches import ask, control, own, rebuilt, sine
 
 import lab
 import visual
@@ -11,7 +12,6 @@ from lab.reports.breaking.breakage import Effect, Truth
 from visual.workbench.controls import verdict
 from visual.workbench.workbench import Workbench
 
-SQUARE = gallery.loops["square"].with_steps(5)
 HISTORICAL = "accumulate-overwritten"
 
 
@@ -175,7 +175,5 @@ def test_what_is_told_is_what_was_found(loop, rule, chosen, effect, words):
 
 
 def test_a_refusal_is_told():
-    from test_breaking import CUT, SQUARE
-
     breakage = lab.break_rule(SQUARE, CUT, 2)
     assert f"the first refused one is {breakage.visible}." in verdict(breakage)

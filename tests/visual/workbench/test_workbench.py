@@ -1,52 +1,14 @@
 """The workbench without a browser: states, pictures, messages, and the cell that rebuilds it."""
 
-import json
-
 import numpy as np
-import pytensor
-import pytensor.tensor as pt
 import pytest
+from workbenches import ask, control, own, rebuilt, sine
 
 import lab
 import visual
 from lab.errors import ArgumentError
 from lab.loops import gallery
 from visual.workbench.workbench import Workbench
-
-
-def ask(bench, key, value, number=1):
-    """What the browser would send, and what it is told."""
-    bench.receive(json.loads(json.dumps({"number": number, "key": key, "value": value})))
-    json.dumps(bench.form, allow_nan=False)
-    assert bench.form["answered"] == number
-    return bench.form["problem"]["text"]
-
-
-def control(bench, *key):
-    return next(c for c in bench.form["controls"] if c["key"] == list(key))
-
-
-def rebuilt(bench, **names):
-    """The workbench that the copied cell opens."""
-    held = dict(names)
-    exec(bench.python, held)
-    return held["bench"]
-
-
-def own():
-    return lab.Loop(
-        lambda x, u, w: w * x + u,
-        states=(lab.State("x", 1.0),),
-        sequences=(lab.Sequence("u", [0.1, 0.2, 0.3]),),
-        parameters=(lab.Parameter("w", 0.9),),
-    )
-
-
-def sine():
-    x0 = pt.dscalar("x0")
-    xs = pytensor.scan(lambda x: pt.sin(x), outputs_info=[x0], n_steps=5, return_updates=False)
-    return xs[-1], x0
-
 
 ASKED = [
     ("square", ["order"], "2", {"order": 2}),

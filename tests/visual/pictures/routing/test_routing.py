@@ -6,23 +6,27 @@ import numpy as np
 import pytensor.tensor as pt
 import pytest
 from hypothesis import given
-from routing_cases import DRAWN, LARGE, A, V, expected
-from routing_checks import (
+from pictures import stands_alone
+from routing_pictures import (
+    DRAWN,
+    LARGE,
     ROLES,
+    A,
+    V,
     arrows_of,
     check_arrows,
     check_marks,
     check_numbers,
     drawn,
+    expected,
     panels,
     shown_in,
 )
 from structural_cases import Case, cases
-from test_all_pictures import stands_alone
 from twins import assert_twin
 
-import lab
 import visual
+from lab.errors import ArgumentError
 from visual.scene.shapes import Box, Group, Text, walk
 from visual.scene.theme import Role
 
@@ -70,7 +74,7 @@ def test_many_rows_have_one_arrow_for_each_input():
     many = Case("where", (x, x[:, 0][:, None]), {"condition": mask})
     assert [len(arrows_of(panel)) for panel in panels(drawn(many))] == [16] * 3
     case = Case("cat", (x, x, x[:1], x, x), {"dim": 1})
-    with pytest.raises(lab.errors.ArgumentError):
+    with pytest.raises(ArgumentError):
         drawn(case)
     wide = Case("cat", (x[:, :1],) * 5, {"dim": 1})
     scene = drawn(wide)
@@ -232,7 +236,7 @@ def test_odd_numbers_stand_out():
     ],
 )
 def test_what_cannot_be_drawn_says_why(call, says):
-    with pytest.raises(lab.errors.ArgumentError) as caught:
+    with pytest.raises(ArgumentError) as caught:
         call()
     assert says in str(caught.value)
 

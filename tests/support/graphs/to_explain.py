@@ -10,12 +10,9 @@ import pytensor.tensor as pt
 from pytensor.scan.utils import until
 
 import lab
+from graphs import scan
 from lab.scans.node import LoopVariable, ScanParts, build_scan
 from lab.tape import Kind, Tape
-
-
-def scan(step, **arguments):
-    return pytensor.scan(step, return_updates=False, **arguments)
 
 
 def newest_first():

@@ -4,9 +4,10 @@ Every function returns the outputs; the names of the inputs are those in `GIVEN`
 """
 
 import numpy as np
-import pytensor
 import pytensor.tensor as pt
 from pytensor.scan.utils import until
+
+from graphs import scan
 
 GIVEN = {
     "x0": 0.95,
@@ -17,10 +18,6 @@ GIVEN = {
     "returns": np.array([0.3, -0.2, 0.5, 0.1, -0.4, 0.2]),
     "theta": np.array([0.1, 0.2, 0.6]),
 }
-
-
-def scan(step, **arguments):
-    return pytensor.scan(step, return_updates=False, **arguments)
 
 
 def square(n=5, name="scan_fn"):

@@ -1,112 +1,19 @@
-"""Work that is given up: in the engine, in a thread, and on a workbench."""
+"""Work that is given up: in a thread, and on a workbench."""
 
 import asyncio
-import sys
 import threading
 import time
-import warnings
 
 import pytest
 
-import lab
 import visual
-from lab.errors import GradientError
+from lab.errors import ArgumentError, GradientError
 from lab.loops import gallery
-from lab.progress import Interrupted, Progress, is_watched, pause, quietly, watched
+from lab.progress import is_watched, pause
 from visual.widgets.working import TURNS, Work, begin
 from visual.workbench.workbench import Workbench
 
 PATIENCE = 60
-
-
-def counting(most=None):
-    """A watcher that counts, and interrupts after so many pauses."""
-    counted = []
-
-    def watch():
-        counted.append(None)
-        if most is not None and len(counted) > most:
-            raise Interrupted
-
-    return counted, watch
-
-
-def worked(make):
-    counted, watch = counting()
-    with watched(watch):
-        made = make()
-    return len(counted), made
-
-
-def rnn():
-    """A loop of its own, of which nothing is remembered."""
-    return gallery.loops["rnn"].with_steps(4)
-
-
-WORKS = {
-    "a run": lambda: rnn().trace(order=0),
-    "derivatives": lambda: rnn().derivative(2),
-    "a picture": lambda: visual.draw(rnn(), "tapes", order=1),
-    "a broken rule": lambda: lab.break_rule(gallery.loops["square"], "swapped-taps", 1),
-}
-
-
-@pytest.mark.parametrize("name", WORKS)
-def test_work_can_be_given_up_at_every_pause(name):
-    pauses, _ = worked(WORKS[name])
-    assert pauses > 5
-    for most in (0, pauses // 2, pauses - 1):
-        counted, watch = counting(most)
-        with pytest.raises(Interrupted), watched(watch):
-            WORKS[name]()
-        assert len(counted) == most + 1
-    assert not is_watched()
-
-
-def test_every_step_of_a_long_loop_is_a_pause():
-    loop = gallery.loops["square"]
-    short, long = (worked(lambda n=n: loop.with_steps(n).trace(order=1))[0] for n in (10, 110))
-    assert long - short == 2 * 100  # forwards and backwards
-
-
-def test_what_was_given_up_is_right_when_it_is_asked_for_again():
-    loop, (_, watch) = rnn(), counting(60)
-    with pytest.raises(Interrupted), watched(watch):
-        visual.draw(loop, "tapes", order=2)
-    assert visual.draw(loop, "tapes", order=2).svg() == visual.draw(rnn(), order=2).svg()
-
-
-def test_who_watches_is_not_warned_and_sees_no_bar(capsys, monkeypatch):
-    monkeypatch.setattr(sys.modules["lab.derivative"], "MANY_SCANS", 2)
-    graph = gallery.loops["square"].build()
-    cost = graph.outputs["x"][-1]
-    with pytest.warns(lab.gradients.derivative.ManyScansWarning):
-        lab.derivative(cost, graph.inputs["x"], 1)
-    for watch in (watched(lambda: None), quietly()):
-        with warnings.catch_warnings(), watch:
-            warnings.simplefilter("error")
-            lab.derivative(cost, graph.inputs["x"], 1)
-            bar = Progress(delay=-1.0)
-            assert list(bar.steps("loop", 200)) == list(range(200))
-            bar.close()
-    assert capsys.readouterr().err == ""
-
-
-def test_being_quiet_keeps_the_one_who_watches():
-    counted, watch = counting()
-    with watched(watch), quietly():
-        pause()
-    pause()
-    assert len(counted) == 1
-
-
-def test_one_thread_is_watched_and_not_another():
-    found = []
-    with watched(lambda: None):
-        thread = threading.Thread(target=lambda: found.append(is_watched()))
-        thread.start()
-        thread.join()
-    assert found == [False]
 
 
 # in a thread
@@ -238,7 +145,7 @@ def test_who_let_others_go_first_has_another_turn():
 
 def slow(monkeypatch, order=3):
     """Pictures of an order that never are finished; how often one was begun."""
-    begun, draw = [], visual.drawing.draw
+    begun, draw = [], visual.draw
 
     def drawn(loop, *args, **chosen):
         if chosen.get("order") != order:
@@ -318,7 +225,7 @@ def test_python_comes_first(monkeypatch):
         assert (bench.state.order, dict(bench.state.taps)) == (1, {"x": (-2,)})
         assert bench.form["answered"] == 1
         bench.receive({"number": 2, "key": ["order"], "value": "3"})
-        with pytest.raises(lab.errors.ArgumentError):
+        with pytest.raises(ArgumentError):
             bench.set(order=99)
         assert bench.form["answered"] == 2
 

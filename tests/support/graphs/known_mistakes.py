@@ -5,17 +5,13 @@ tests.  What is right is worked out beside them.
 """
 
 import numpy as np
-import pytensor
 import pytensor.tensor as pt
 from pytensor.gradient import undefined_grad
 from pytensor.scan.utils import until
 
+from graphs import scan
 from lab.scans.node import LoopVariable, ScanParts, build_scan
 from lab.tape import Kind, Tape
-
-
-def scan(step, **arguments):
-    return pytensor.scan(step, return_updates=False, **arguments)
 
 
 def stops():

@@ -7,20 +7,18 @@ from functools import lru_cache
 
 import numpy
 import pytest
-from eager_pictures import (
-    FOLDED,
-    RUNS,
-    A,
+from eager_programs import FOLDED, RUNS, A
+from pictures import (
     at_step,
-    cells,
     crossed_texts,
+    keyed_boxes,
     keyed_values,
     number_of,
+    stands_alone,
     touches,
     without_bookkeeping,
 )
 from strange_loops import HOSTILE
-from test_all_pictures import stands_alone
 from twins import assert_twin
 
 import visual
@@ -39,6 +37,7 @@ from lab.eager.records import (
 )
 from lab.equations.spelling import number_text
 from lab.errors import ArgumentError
+from visual.pictures.eager.words import node_name
 from visual.scene.shapes import Arrow, Box, Group, Text
 from visual.scene.theme import Role
 
@@ -54,7 +53,7 @@ def texts(shapes):
 def boxes(scene):
     """The boxes of nodes, and of their totals, by number."""
     nodes, totals = {}, {}
-    for _, title, box in cells(scene):
+    for _, title, box in keyed_boxes(scene):
         name = title.split(" ")[0]
         if name.startswith("n"):
             nodes[number_of(name)] = box
@@ -126,7 +125,7 @@ def of_appended(run, event, shapes, nodes, totals):
         assert touches(link.points[-1], box)
     for argument in node.arguments:  # what it was made of can be read
         if isinstance(argument, int) and "…" not in texts(shapes)[0]:
-            assert visual.pictures.eager.words.node_name(argument) in texts(shapes)[0]
+            assert node_name(argument) in texts(shapes)[0]
 
 
 def of_seeded(run, event, shapes, nodes, totals):
@@ -273,7 +272,7 @@ def test_equal_keys_have_equal_values(name):
 
 def test_a_node_and_the_outer_node_that_is_its_value_have_one_key():
     run, found = recorded("second order"), {}
-    for key, title, _ in cells(drawn("second order")):
+    for key, title, _ in keyed_boxes(drawn("second order")):
         if title.startswith("n"):
             found[number_of(title.split(" ")[0])] = key
     for node in run.nodes:

@@ -5,40 +5,23 @@ import re
 from functools import lru_cache
 
 import pytest
-from eager_pictures import at_step, cells, crossed_texts, touches, without_bookkeeping
-from strange_loops import HOSTILE, LONG, one
-from test_all_pictures import stands_alone
+from eager_programs import REFUSED, STRANGE, TWO_TAPES
+from pictures import (
+    at_step,
+    crossed_texts,
+    keyed_boxes,
+    stands_alone,
+    touches,
+    without_bookkeeping,
+)
 from twins import assert_twin
 
 import visual
 from lab.eager import grad, recording, unrolled
-from lab.errors import ArgumentError, GradientError
+from lab.errors import ArgumentError
 from lab.loops.gallery import loops
 from visual.scene.shapes import Arrow, Box, Text
 
-CASES = [
-    ("square", "x"),
-    ("sequence", "z"),
-    ("sequence", "y"),
-    ("fibonacci", "x"),
-    ("gap", "x"),
-    ("coupled", "prey"),
-    ("coupled", "birth"),
-    ("logistic", "x"),
-    ("logistic", "r"),
-    ("window", "u"),
-    ("newton", "a"),
-    ("lookup", "table"),
-    ("delay", "x"),
-    ("delay", "u"),
-]
-REFUSED = {
-    "walk": ArgumentError,
-    "gap": GradientError,
-    "extra": GradientError,
-    "rnn": GradientError,
-}
-DRAWN = [case for case in CASES if case[0] not in REFUSED]
 drawn = lru_cache(lambda name, wrt: visual.two_tapes(loops[name], wrt=wrt))
 
 
@@ -61,7 +44,7 @@ def middle(scene):
 def halves(scene):
     """What the cells of each half show, by key."""
     eager, scan = {}, {}
-    for key, title, box in cells(scene):
+    for key, title, box in keyed_boxes(scene):
         half = eager if box.x < middle(scene) else scan
         assert value_of(half.setdefault(key, title)) == value_of(title)
     return eager, scan
@@ -75,7 +58,7 @@ def later(scan, steps):
             yield key
 
 
-@pytest.mark.parametrize(("name", "wrt"), DRAWN)
+@pytest.mark.parametrize(("name", "wrt"), TWO_TAPES)
 def test_a_quantity_has_one_key_and_one_value_on_both_sides(name, wrt):
     eager, scan = halves(drawn(name, wrt))
     shared = eager.keys() & scan.keys()
@@ -89,7 +72,7 @@ def test_a_quantity_has_one_key_and_one_value_on_both_sides(name, wrt):
         assert all(value_of(scan[key]) == [0] for key in later(scan, steps) if key not in eager)
 
 
-@pytest.mark.parametrize(("name", "wrt"), DRAWN)
+@pytest.mark.parametrize(("name", "wrt"), TWO_TAPES)
 def test_every_step_of_the_loop_is_a_moment_on_both_sides(name, wrt):
     scene = drawn(name, wrt)
     steps = loops[name].trace(wrt=wrt).scans[0].steps
@@ -108,7 +91,7 @@ def test_numbers_and_order_of_the_square_loop():
     assert eager.keys() == scan.keys()
     for step in range(4):
         shapes = at_step(scene, step)
-        found = [title for _, title, box in cells(scene) if box in shapes]
+        found = [title for _, title, box in keyed_boxes(scene) if box in shapes]
         x = 0.95 ** (2 ** (step + 1))
         gradient = math.prod(2 * 0.95 ** (2**later) for later in range(step + 1, 4))
         numbers = [number for title in found for number in value_of(title)]
@@ -222,15 +205,7 @@ def test_a_step_of_many_nodes_folds_and_says_so():
     assert texts(scene.walk()).count("⋯ 22 more nodes") == 2
 
 
-STRANGE = {
-    "hostile": one(HOSTILE, 1.0),
-    "long": one(LONG, 0.123456789),
-    "vector": one("v", [1.0, 2.0, 3.0]),
-    "tiny": one("x", -1.234e-300),
-}
-
-
-@pytest.mark.parametrize("case", [*DRAWN, *STRANGE], ids=str)
+@pytest.mark.parametrize("case", [*TWO_TAPES, *STRANGE], ids=str)
 def test_arrows_cross_no_text_and_svgs_stand_alone(case):
     scene = visual.two_tapes(STRANGE[case]) if case in STRANGE else drawn(*case)
     assert crossed_texts(scene) == []

@@ -4,12 +4,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from pictures import stands_alone
 from strange_loops import HOSTILE, LOOPS
-from test_all_pictures import stands_alone
 from twins import assert_twin
 
-import lab
 import visual
+from lab.errors import ArgumentError, GraphError
 from lab.loops import gallery
 from visual.scene.shapes import Group, walk
 from visual.scene.theme import Role
@@ -169,15 +169,13 @@ def groups(shapes):
 
 def test_refusals():
     square = gallery.loops["square"]
-    with pytest.raises(lab.errors.GraphError, match="order = 0"):
+    with pytest.raises(GraphError, match="order = 0"):
         visual.transposed(square.trace(order=0))
-    with pytest.raises(
-        lab.errors.ArgumentError, match="scan = 7: the Scans that are differentiated are"
-    ):
+    with pytest.raises(ArgumentError, match="scan = 7: the Scans that are differentiated are"):
         visual.transposed(square.trace(order=1), scan=7)
-    with pytest.raises(lab.errors.ArgumentError, match="step = 4: square makes 0 to 3"):
+    with pytest.raises(ArgumentError, match="step = 4: square makes 0 to 3"):
         visual.transposed(square.trace(order=1), step=4)
-    with pytest.raises(lab.errors.ArgumentError, match="theme = 'pink'"):
+    with pytest.raises(ArgumentError, match="theme = 'pink'"):
         visual.transposed(square.trace(order=1), theme="pink")
 
 

@@ -1,0 +1,102 @@
+"""Work that is given up in the engine, at every pause that it makes."""
+
+import threading
+import warnings
+
+import pytest
+
+import lab
+import visual
+from lab.gradients.derivative import ManyScansWarning
+from lab.loops import gallery
+from lab.progress import Interrupted, Progress, is_watched, pause, quietly, watched
+
+
+def counting(most=None):
+    """A watcher that counts, and interrupts after so many pauses."""
+    counted = []
+
+    def watch():
+        counted.append(None)
+        if most is not None and len(counted) > most:
+            raise Interrupted
+
+    return counted, watch
+
+
+def worked(make):
+    counted, watch = counting()
+    with watched(watch):
+        made = make()
+    return len(counted), made
+
+
+def rnn():
+    """A loop of its own, of which nothing is remembered."""
+    return gallery.loops["rnn"].with_steps(4)
+
+
+WORKS = {
+    "a run": lambda: rnn().trace(order=0),
+    "derivatives": lambda: rnn().derivative(2),
+    "a picture": lambda: visual.draw(rnn(), "tapes", order=1),
+    "a broken rule": lambda: lab.break_rule(gallery.loops["square"], "swapped-taps", 1),
+}
+
+
+@pytest.mark.parametrize("name", WORKS)
+def test_work_can_be_given_up_at_every_pause(name):
+    pauses, _ = worked(WORKS[name])
+    assert pauses > 5
+    for most in (0, pauses // 2, pauses - 1):
+        counted, watch = counting(most)
+        with pytest.raises(Interrupted), watched(watch):
+            WORKS[name]()
+        assert len(counted) == most + 1
+    assert not is_watched()
+
+
+def test_every_step_of_a_long_loop_is_a_pause():
+    loop = gallery.loops["square"]
+    short, long = (worked(lambda n=n: loop.with_steps(n).trace(order=1))[0] for n in (10, 110))
+    assert long - short == 2 * 100  # forwards and backwards
+
+
+def test_what_was_given_up_is_right_when_it_is_asked_for_again():
+    loop, (_, watch) = rnn(), counting(60)
+    with pytest.raises(Interrupted), watched(watch):
+        visual.draw(loop, "tapes", order=2)
+    assert visual.draw(loop, "tapes", order=2).svg() == visual.draw(rnn(), order=2).svg()
+
+
+def test_who_watches_is_not_warned_and_sees_no_bar(capsys, monkeypatch):
+    monkeypatch.setattr("lab.gradients.derivative.MANY_SCANS", 2)
+    graph = gallery.loops["square"].build()
+    cost = graph.outputs["x"][-1]
+    with pytest.warns(ManyScansWarning):
+        lab.derivative(cost, graph.inputs["x"], 1)
+    for watch in (watched(lambda: None), quietly()):
+        with warnings.catch_warnings(), watch:
+            warnings.simplefilter("error")
+            lab.derivative(cost, graph.inputs["x"], 1)
+            bar = Progress(delay=-1.0)
+            assert list(bar.steps("loop", 200)) == list(range(200))
+            bar.close()
+    assert capsys.readouterr().err == ""
+
+
+def test_being_quiet_keeps_the_one_who_watches():
+    counted, watch = counting()
+    with watched(watch), quietly():
+        pause()
+    pause()
+    assert len(counted) == 1
+
+
+def test_one_thread_is_watched_and_not_another():
+    found = []
+    with watched(lambda: None):
+        thread = threading.Thread(target=lambda: found.append(is_watched()))
+        thread.start()
+        thread.join()
+    assert found == [False]

@@ -1,0 +1,41 @@
+"""Rules of the pullback that are broken on purpose, and the truth beside them."""
+
+from functools import cache
+from unittest.mock import patch
+
+from pytensor.scan.op import Scan
+
+import lab
+from lab.loops import gallery
+from lab.reports.breaking.rules import BROKEN, BrokenRule
+from lab.tape import Kind
+
+X0, STEPS = 0.95, 5
+SQUARE = gallery.loops["square"].with_steps(STEPS)
+CUT = BrokenRule(
+    "missing-rows",
+    "read from a buffer with missing rows",
+    "Only the last two rows are there.",
+    "All of them are read.",
+    lab.PullbackRule(
+        recalls=lambda part: (
+            part.outer_output if part.kind is Kind.MIT_MOT else part.outer_output[-2:]
+        )
+    ),
+)
+
+
+@cache
+def truth_of(name, order, cost="last"):
+    loop = SQUARE if name == "square" else gallery.loops[name]
+    return lab.truth(loop, order, cost=cost)
+
+
+def following(rule):
+    """A pullback by a broken rule, in the place of PyTensor's."""
+
+    def pullback(op, inputs, outputs, output_gradients):
+        made = lab.derive(op, inputs, outputs, output_gradients, BROKEN[rule].rule)
+        return list(made.gradients)
+
+    return patch.object(Scan, "pullback", pullback)

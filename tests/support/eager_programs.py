@@ -1,0 +1,220 @@
+"""Programs for the eager tape: the gallery's loops as plain Python, and what is drawn in tests."""
+
+import numpy
+from scipy import special
+from strange_loops import HOSTILE, LONG, one
+
+from lab.eager import grad, np, primitive, recording, steps, unrolled
+from lab.errors import ArgumentError, GradientError
+from lab.loops.gallery import loops
+
+# The gallery's loops: the last value of each.
+
+#: J_v(x); its derivative by x is (J_{v-1} - J_{v+1}) / 2, in which it stays within itself.
+bessel = primitive(
+    special.jv,
+    lambda y, v, x: [None, lambda g: g * (bessel(v - 1, x) - bessel(v + 1, x)) / 2],
+    "jv",
+)
+
+
+def square(x):
+    for _ in range(4):
+        x = x**2
+    return x
+
+
+def sequence(z, y):
+    for t in range(4):
+        z = 2 * y[t] * z
+    return z
+
+
+def fibonacci(x):
+    older, newer = x
+    for _ in range(6):
+        older, newer = newer, older + newer
+    return newer
+
+
+def gap(x):
+    values = [x[0], x[1], x[2]]
+    for _ in range(5):
+        values.append(np.sin(values[-3]) + values[-1] * values[-3])
+    return values[-1]
+
+
+def coupled(prey, hunters, birth):
+    for _ in range(3):
+        caught = prey * hunters
+        prey, hunters = prey + 0.1 * (birth * prey - caught), hunters + 0.1 * (caught - hunters)
+    return prey
+
+
+def logistic(x, r):
+    for _ in range(6):
+        x = r * x * (1 - x)
+    return x
+
+
+def rnn(h, x, W, U):  # noqa: N803 (matrices)
+    for t in range(4):
+        h = np.tanh(W @ h + U @ x[t])
+    return np.sum(h)
+
+
+def window(x, u):
+    for t in range(4):
+        x = x + u[t + 1] * (u[t] + u[t + 2])
+    return x
+
+
+def extra(x, w):
+    for _ in range(4):
+        x = np.exp(w * x)
+    return x
+
+
+def newton(x, a):
+    for _ in range(20):
+        before, x = x, (x + a / x) / 2
+        if abs(x - before) < 1e-9:
+            break
+    return x
+
+
+def walk(x):
+    rng = numpy.random.default_rng(1)
+    for _ in range(5):
+        x = x * 0.9 + rng.normal(0, 1)
+    return x
+
+
+def lookup(x, k, table):
+    for t in range(4):
+        x = x * table[k[t]]
+    return x
+
+
+def undefined(x, v):
+    for t in range(3):
+        x = bessel(v[t], x)
+    return x
+
+
+def delay(x, u):
+    values = [x[0], x[1], x[2]]
+    for t in range(5):
+        values.append(values[-3] * u[t])
+    return values[-1]
+
+
+EAGER = {
+    f.__name__: f
+    for f in (
+        *(square, sequence, fibonacci, gap, coupled, logistic, rnn, window, extra),
+        *(newton, walk, lookup, undefined, delay),
+    )
+}
+
+
+# Programs whose tapes are drawn.
+
+A = numpy.array([1.0, 2.0, 3.0])
+squares = unrolled(loops["square"])
+strange = primitive(lambda x, y: x * y, lambda z, x, y: [lambda g: g * y, lambda g: g * x], HOSTILE)
+long_name = primitive(lambda x: x, lambda z, x: [lambda g: g], LONG)
+
+
+def program(x):
+    y = x * x
+    z = np.sin(y) + x
+    return z * y + np.exp(x)
+
+
+def gather(a):
+    return np.sum(a[[0, 0]] ** 2) + a[:2][1] * 6
+
+
+def double(x):
+    return x * x
+
+
+def fan(w):
+    s = w
+    for _ in range(9):
+        s = s * w
+    return s
+
+
+def long(x):
+    for _ in steps(1000):
+        x = np.sin(x) * 0.999
+    return x
+
+
+def many_tapes(x):
+    for _ in range(40):
+        x = x + grad(lambda y, x=x: y * y * x)(0.01)
+    return x
+
+
+def hostile(x):
+    return strange(long_name(strange(x, 1e-300)), -1.23456789e300)
+
+
+hostile.__name__ = HOSTILE
+
+RUNS = {
+    "square": lambda: recording(grad(squares), 0.95),
+    "second order": lambda: recording(grad(grad(squares)), 0.95),
+    "program": lambda: recording(grad(program), 0.7),
+    "setters": lambda: recording(grad(gather), A),
+    "second order, setters": lambda: recording(grad(lambda a: np.sum(grad(gather)(a) ** 2)), A),
+    "closure": lambda: recording(grad(lambda x: x * grad(lambda y: x * y)(2.0)), 3.0),
+    "third order": lambda: recording(grad(grad(grad(lambda x: x * x))), 2.0),
+    "independent": lambda: recording(grad(lambda a: 1.0), A),
+    "fan": lambda: recording(grad(fan), 1.1),
+    "matrices": lambda: recording(grad(lambda w: np.sum(np.tanh(w @ A[:2]))), A[:, None] * A[:2]),
+    "not finite": lambda: recording(grad(lambda x: x * numpy.inf + x * numpy.nan), 1.0),
+    "hostile": lambda: recording(grad(hostile), 1.0),
+    "two inner runs": lambda: recording(grad(lambda x: grad(double)(x) + grad(np.sin)(x)), 0.9),
+    "nothing": lambda: recording(lambda: 1.0),
+}
+FOLDED = {
+    "long": lambda: recording(grad(long), 0.5),
+    "many tapes": lambda: recording(grad(many_tapes), 0.5),
+}
+
+
+# Loops whose eager tape is drawn beside the tapes of their Scan.
+
+BESIDE = [
+    ("square", "x"),
+    ("sequence", "z"),
+    ("sequence", "y"),
+    ("fibonacci", "x"),
+    ("gap", "x"),
+    ("coupled", "prey"),
+    ("coupled", "birth"),
+    ("logistic", "x"),
+    ("logistic", "r"),
+    ("window", "u"),
+    ("newton", "a"),
+    ("lookup", "table"),
+    ("delay", "x"),
+    ("delay", "u"),
+]
+REFUSED = {
+    "walk": ArgumentError,
+    "gap": GradientError,
+    "extra": GradientError,
+    "rnn": GradientError,
+}
+TWO_TAPES = [case for case in BESIDE if case[0] not in REFUSED]
+STRANGE = {
+    "hostile": one(HOSTILE, 1.0),
+    "long": one(LONG, 0.123456789),
+    "vector": one("v", [1.0, 2.0, 3.0]),
+    "tiny": one("x", -1.234e-300),
+}

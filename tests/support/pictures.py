@@ -1,0 +1,264 @@
+"""What is read off a picture: its cells, its arrows, and whether its SVG stands alone."""
+
+import re
+from dataclasses import replace
+from itertools import combinations, pairwise
+from xml.etree import ElementTree
+
+from visual.pictures.genealogy import genealogy
+from visual.pictures.stepgraph.stepgraph import stepgraph
+from visual.scene.shapes import Arrow, Box, Group, Text, walk
+from visual.scene.theme import Role
+
+SVG = "{http://www.w3.org/2000/svg}"
+TAGS = {f"{SVG}{tag}" for tag in ("svg", "title", "desc", "g", "rect", "text", "path")}
+NEAR = 3.5  # how far an arrow may end from its box
+
+
+def stands_alone(written):
+    """What a strict XML parser and a sanitiser of SVGs would find wrong."""
+    root = ElementTree.fromstring(written)
+    wrong = []
+    if root.get("role") != "img" or not root.get("viewBox"):
+        wrong.append("no role or viewBox")
+    if [child.tag for child in root][:2] != [f"{SVG}title", f"{SVG}desc"]:
+        wrong.append("no title or description")
+    for element in root.iter():
+        if element.tag not in TAGS:
+            wrong.append(element.tag)
+        wrong += [a for a in element.attrib if a.startswith("on") or "href" in a or a == "style"]
+    bare = re.sub(r"<(title|text|desc)\b.*?</\1>", "", written)
+    wrong += [word for word in ("var(", "url(", "<!", "nan") if word in bare]
+    return wrong
+
+
+def drawings(trace):
+    """All graph pictures of a trace, the step graphs at the last step."""
+    yield genealogy(trace)
+    for number, scan in enumerate(trace.scans):
+        if scan.steps:
+            yield stepgraph(trace, number + 1, scan.steps - 1)
+
+
+# Cells and shapes.
+
+
+def cells(scene):
+    """(key, role, words, tooltip, step) of every cell of a picture."""
+
+    def walk(shapes, step=None):
+        for shape in shapes:
+            if isinstance(shape, Group):
+                inside = step if shape.step is None else shape.step
+                if shape.cell:
+                    box = next(s for s in shape.shapes if isinstance(s, Box))
+                    words = [s.content for s in shape.shapes if isinstance(s, Text)]
+                    yield shape.cell, box.role, words, shape.title, inside
+                else:
+                    yield from walk(shape.shapes, inside)
+
+    return list(walk(scene.shapes))
+
+
+def number_of(name):
+    """3 for n₃."""
+    digits = re.fullmatch(r"n([₀-₉]+)", name).group(1)
+    return int("".join(str("₀₁₂₃₄₅₆₇₈₉".index(digit)) for digit in digits))
+
+
+def at_step(scene, step):
+    """All shapes that belong to a step, groups taken apart."""
+    found = []
+
+    def take(shapes, inside):
+        for shape in shapes:
+            if isinstance(shape, Group):
+                take(shape.shapes, inside or shape.step == step)
+            elif inside:
+                found.append(shape)
+
+    take(scene.shapes, False)
+    return found
+
+
+def keyed_boxes(scene):
+    """Every cell with a key: the key, what its tooltip says, and its box."""
+    for group in scene.groups():
+        if group.cell:
+            box = next(shape for shape in group.shapes if isinstance(shape, Box))
+            yield group.cell, group.title, box
+
+
+def without_bookkeeping(shape):
+    """The same shapes with bytes of bookkeeping masked, which differ from Python to Python."""
+    if isinstance(shape, Text):
+        masked = re.sub(r"[\d,]+ of bookkeeping", "some of bookkeeping", shape.content)
+        return replace(shape, content=masked)
+    if isinstance(shape, Box | Arrow):
+        return shape
+    return replace(shape, shapes=tuple(map(without_bookkeeping, shape.shapes)))
+
+
+def keyed_values(scene):
+    """key -> the values (as in tooltips, without the name) of all cells that have it."""
+    found = {}
+    for element in ElementTree.fromstring(scene.svg()).iter(f"{SVG}g"):
+        key, title = element.get("data-cell"), element.find(f"{SVG}title")
+        if key:
+            value = title.text.rpartition(" = ")[2].partition("; entries")[0]
+            found.setdefault(key, []).append(value)
+    return found
+
+
+def groups(shapes):
+    for shape in shapes:
+        if isinstance(shape, Group):
+            yield shape
+            yield from groups(shape.shapes)
+
+
+def wrong_cells(scene):
+    """The keys of all cells that are marked as wrong, with the texts in them."""
+    found = {}
+    for group in groups(scene.shapes):
+        boxes = [s for s in group.shapes if isinstance(s, Box) and s.role is Role.WRONG]
+        if boxes and group.cell:
+            found[group.cell] = [t.content for t in walk(group.shapes) if isinstance(t, Text)]
+    return found
+
+
+# What arrows meet on their way: boxes that are not theirs, other arrows, and texts.
+
+
+def boxes(scene):
+    """The boxes of all cells."""
+    cells = [group for group in scene.groups() if group.cell]
+    found = [next(s for s in group.shapes if isinstance(s, Box)) for group in cells]
+    assert len(found) > 1
+    return found
+
+
+def arrows(scene):
+    return [shape for shape in scene.walk() if isinstance(shape, Arrow)]
+
+
+def pieces(arrow):
+    """Straight pieces from the start of an arrow to its end; a curve has many."""
+    points = arrow.points
+    if arrow.is_curve:
+        points = [points[0]]
+        for first in range(0, len(arrow.points) - 1, 3):
+            a, b, c, d = arrow.points[first : first + 4]
+            for n in range(1, 17):
+                t = n / 16
+                weights = ((1 - t) ** 3, 3 * t * (1 - t) ** 2, 3 * t * t * (1 - t), t**3)
+                points.append(
+                    tuple(
+                        sum(w * p[i] for w, p in zip(weights, (a, b, c, d), strict=True))
+                        for i in (0, 1)
+                    )
+                )
+    return list(pairwise(points))
+
+
+def meets(piece, box, spare=1.5):
+    """Whether a piece runs through the inside of a box (Liang and Barsky's clipping)."""
+    (x0, y0), (x1, y1) = piece
+    low, high = 0.0, 1.0
+    for start, step, least, most in (
+        (x0, x1 - x0, box.x + spare, box.x + box.width - spare),
+        (y0, y1 - y0, box.y + spare, box.y + box.height - spare),
+    ):
+        if not step:
+            if not least < start < most:
+                return False
+            continue
+        a, b = sorted(((least - start) / step, (most - start) / step))
+        low, high = max(low, a), min(high, b)
+    return low < high
+
+
+def through_boxes(scene):
+    """Pairs of an arrow and a box that it runs through."""
+    around, found = boxes(scene), []
+    for arrow in arrows(scene):
+        heights = [y for _, y in arrow.points]
+        near = [b for b in around if b.y <= max(heights) and b.y + b.height >= min(heights)]
+        way = pieces(arrow)
+        found += [(arrow, box) for box in near if any(meets(piece, box) for piece in way)]
+    return found
+
+
+def box_at(point, around):
+    """The box at which an arrow begins or ends."""
+    x, y = point
+    found = [
+        box
+        for box in around
+        if box.x - NEAR <= x <= box.x + box.width + NEAR
+        and box.y - NEAR <= y <= box.y + box.height + NEAR
+    ]
+    assert len(found) == 1, (point, found)
+    return found[0]
+
+
+def together(first, second):
+    """How far two straight pieces run along one another."""
+    for i, j in ((0, 1), (1, 0)):
+        (a, b), (c, d) = first, second
+        if a[i] == b[i] and c[i] == d[i] and abs(a[i] - c[i]) < 1:
+            low = max(min(a[j], b[j]), min(c[j], d[j]))
+            return min(max(a[j], b[j]), max(c[j], d[j])) - low
+    return 0.0
+
+
+def ambiguous(scene):
+    """Pairs of arrows that share a stretch, though neither their start nor their end."""
+    around = boxes(scene)
+    straight = [arrow for arrow in arrows(scene) if not arrow.is_curve]
+    ends = [(box_at(a.points[0], around), box_at(a.points[-1], around), a) for a in straight]
+    return [
+        (a, b)
+        for (source, target, a), (other, to, b) in combinations(ends, 2)
+        if source is not other
+        and target is not to
+        and any(together(p, q) > 2 for p in pairwise(a.points) for q in pairwise(b.points))
+    ]
+
+
+def touches(point, box, slack=0.1):
+    """Whether a point lies on the edge of a box."""
+    x, y = point
+    inside = (
+        box.x - slack <= x <= box.x + box.width + slack
+        and box.y - slack <= y <= box.y + box.height + slack
+    )
+    deep = (
+        box.x + slack < x < box.x + box.width - slack
+        and box.y + slack < y < box.y + box.height - slack
+    )
+    return inside and not deep
+
+
+def crossed_texts(scene):
+    """The texts that an arrow runs through, and boxes other than panels."""
+    shapes = list(scene.walk())
+    arrows = [shape for shape in shapes if isinstance(shape, Arrow)]
+    texts = [
+        (s.left, s.y - 0.75 * s.size, s.left + s.width, s.y + 0.2 * s.size, s.content)
+        for s in shapes
+        if isinstance(s, Text)
+    ]
+    texts += [
+        (b.x + 1, b.y + 1, b.x + b.width - 1, b.y + b.height - 1, b.role)
+        for b in shapes
+        if isinstance(b, Box) and b.role is not Role.PANEL
+    ]
+    found = []
+    for arrow in arrows:
+        for (x0, y0), (x1, y1) in zip(arrow.points, arrow.points[1:], strict=False):
+            for left, top, right, bottom, words in texts:
+                across = max(x0, x1) > left and min(x0, x1) < right
+                if across and max(y0, y1) > top and min(y0, y1) < bottom:
+                    found.append(words)
+    return found

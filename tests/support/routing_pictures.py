@@ -1,0 +1,258 @@
+"""Calls of primitives that are drawn, what numpy alone says about every cell, and what is drawn.
+
+Pictures are read back, and compared cell by cell and arrow by arrow.
+"""
+
+import re
+
+import numpy as np
+import pytest
+from structural_cases import Case, reference, reference_tangent
+
+import visual
+from visual.scene.shapes import Arrow, Group
+from visual.scene.theme import Role
+
+A = np.arange(6.0).reshape(2, 3)
+MIXED = np.array([[True, False, True], [False, False, True]])
+V = np.array([1.5, -2.0, 3.0, 4.0])
+CUBE = np.arange(12.0).reshape(2, 3, 2)
+
+DRAWN = {
+    "where, vectors": Case("where", (V, 10 * V), {"condition": V > 1.7}),
+    "where, a number against a matrix": Case("where", (A, np.array(7.0)), {"condition": MIXED}),
+    "where, a matrix against a number": Case("where", (np.array(7.0), A), {"condition": MIXED}),
+    "where, a row": Case("where", (A, A[0]), {"condition": MIXED}),
+    "where, a column": Case("where", (A, A[:, :1]), {"condition": MIXED[:, :1]}),
+    "where, a number against a vector": Case("where", (np.array(2.0), V), {"condition": V > 1.7}),
+    "where, numbers": Case("where", (np.array(1.0), np.array(2.0)), {"condition": np.array(True)}),
+    "where, only the condition is large": Case(
+        "where", (np.array(1.0), np.array(2.0)), {"condition": MIXED}
+    ),
+    "cat, vectors": Case("cat", (V[:2], V, V[:1]), {"dim": 0}),
+    "cat, a negative axis": Case("cat", (A[:, :1], A, A[:, :2]), {"dim": -1}),
+    "cat, rows": Case("cat", (A, A[:1]), {"dim": -2}),
+    "cat, an interior axis": Case("cat", (CUBE, CUBE[:, :1]), {"dim": 1}),
+    "cat, one": Case("cat", (A,), {"dim": 0}),
+    "cat, one that is empty": Case("cat", (A[:0], A), {"dim": 0}),
+    "cat, complex": Case("cat", (1j * V[:2], 1 + V[:1] * 1j), {"dim": 0}),
+    "narrow, a vector": Case("narrow", (V,), {"dim": 0, "start": 1, "length": 2}),
+    "narrow, columns": Case("narrow", (A,), {"dim": -1, "start": 1, "length": 2}),
+    "narrow, rows": Case("narrow", (A,), {"dim": 0, "start": 1, "length": 1}),
+    "narrow, nothing": Case("narrow", (A,), {"dim": 0, "start": 2, "length": 0}),
+    "clamp, numbers": Case("clamp", (V, np.array(0.0), np.array(3.0))),
+    "clamp, single precision": Case(
+        "clamp", (V.astype("float32"), np.float32(0.1) * np.ones(1, "float32"), np.float32(3.3))
+    ),
+    "clamp, bounds that broadcast": Case(
+        "clamp", (A, np.array([0.5, 1.5, 1.5]), np.array([[2.0], [4.5]]))
+    ),
+    "clamp, no room": Case("clamp", (A, np.array(2.0), np.array(2.0))),
+}
+LARGE = {
+    "narrow, 1000": Case("narrow", (np.arange(1000.0),), {"dim": 0, "start": 400, "length": 100}),
+    "where, 60 by 80": Case(
+        "where",
+        (np.sin(np.arange(4_800.0)).reshape(60, 80), np.array(7.0)),
+        {"condition": np.arange(80) % 3 == 0},
+    ),
+    "clamp, 200": Case("clamp", (np.arange(200.0), np.array(50.0), np.array(150.0))),
+    "cat, 40 inputs": Case("cat", tuple(np.arange(3.0) + n for n in range(40)), {"dim": 0}),
+    "cat, wide": Case("cat", (np.ones((3, 30)), np.zeros((3, 70))), {"dim": 1}),
+}
+
+
+def names(case):
+    """What the inputs are called in a picture."""
+    if case.name == "cat":
+        return [f"x{n}" for n in range(1, len(case.inputs) + 1)]
+    return {"where": ["x", "y"], "narrow": ["a"], "clamp": ["x", "lo", "hi"]}[case.name]
+
+
+def indexed(name, index):
+    return f"{name}[{','.join(map(str, index))}]" if index else name
+
+
+def numbered(case):
+    """Tangents and a cotangent in which every entry has another number."""
+    count, tangents = 0, []
+    for value in case.inputs:
+        numbers = np.arange(count + 1, count + 1 + np.size(value)) / 10
+        tangents.append(numbers.reshape(np.shape(value)).astype(np.asarray(value).dtype))
+        count += np.size(value)
+    z = reference(case)
+    cotangent = 10.0 * np.arange(1, z.size + 1).reshape(z.shape)
+    return tangents, cotangent.astype(z.dtype)
+
+
+def came_from(case):
+    """For every index of the output the name of the entry that it takes: by moving names."""
+    labels = [
+        np.array(
+            [indexed(name, index) for index in np.ndindex(np.shape(value))], dtype=object
+        ).reshape(np.shape(value))
+        for name, value in zip(names(case), case.inputs, strict=True)
+    ]
+    if case.name == "clamp":
+        x, lo, hi = (np.asarray(value) for value in case.inputs)
+        found = np.where(x > hi, labels[2], np.where(x < lo, labels[1], labels[0]))
+    else:
+        found = reference(case, labels)
+    return {index: found[index] for index in np.ndindex(found.shape)}
+
+
+def expected(case):
+    """For every step what every cell holds, by its name: from numpy, and sums of what arrives."""
+    tangents, cotangent = numbered(case)
+    z, dz = reference(case), reference_tangent(case, tangents)
+    sources = came_from(case)
+    steps = [{}, {}, {}]
+    for name, value, tangent in zip(names(case), case.inputs, tangents, strict=True):
+        for index in np.ndindex(np.shape(value)):
+            steps[0][indexed(name, index)] = np.asarray(value)[index]
+            steps[1][indexed(f"d{name}", index)] = tangent[index]
+            steps[2][indexed(f"g{name}", index)] = z.dtype.type(0)
+    for index, source in sources.items():
+        steps[0][indexed("z", index)] = z[index]
+        steps[1][indexed("dz", index)] = dz[index]
+        steps[2][indexed("gz", index)] = cotangent[index]
+        steps[2][f"g{source}"] = steps[2][f"g{source}"] + cotangent[index]
+    return steps
+
+
+def kinks(case):
+    """The indices of a clamp's output at which x is on a bound."""
+    if case.name != "clamp":
+        return set()
+    x, lo, hi = np.broadcast_arrays(*case.inputs)
+    return {index for index in np.ndindex(x.shape) if x[index] in (lo[index], hi[index])}
+
+
+# What is read back.
+
+TITLE = re.compile(r"(\S+) = (\S+); (.*)", re.DOTALL)
+ROLES = (Role.FIRST, Role.SECOND, Role.THIRD)
+
+
+def drawn(case, **options):
+    return visual.routing(case.name, case.inputs, **options, **case.metadata)
+
+
+def panels(scene):
+    found = [shape for shape in scene.shapes if isinstance(shape, Group)]
+    assert [panel.step for panel in found] == [0, 1, 2]
+    return found
+
+
+def shown_in(panel):
+    """name -> (value, what the tooltip says, its box, its texts, its key)."""
+    found = {}
+    for group in panel.shapes:
+        if isinstance(group, Group) and group.cell.startswith("routing:"):
+            name, value, says = TITLE.fullmatch(group.title).groups()
+            box, *texts = group.shapes
+            assert name not in found
+            written = [text.content for text in texts]
+            found[name] = (complex(value), says, box, written, group.cell)
+    return found
+
+
+def check_numbers(case, scene):
+    """Every cell that is shown holds what numpy says."""
+    for panel, known in zip(panels(scene), expected(case), strict=True):
+        shown = shown_in(panel)
+        assert shown.keys() <= known.keys()
+        for name, (value, _, _, (label, written, _), _) in shown.items():
+            assert label == name
+            np.testing.assert_allclose(value, known[name], rtol=1e-6)
+            assert complex(written.replace("⚠ ", "")) == pytest.approx(value, rel=1e-2)
+
+
+def role_of(case, source):
+    return ROLES[names(case).index(source.partition("[")[0]) % 3]
+
+
+def check_marks(case, scene):
+    """Who goes where, and what is on a bound: the look, the note and the tooltip of every cell."""
+    sources, bound = came_from(case), kinks(case)
+    readers = {}
+    for index, source in sources.items():
+        place = f"[{','.join(map(str, index))}]" if index else ""
+        readers.setdefault(source, []).append((place, index))
+    for step, panel in enumerate(panels(scene)):
+        prefix = ("", "d", "g")[step]
+        for name, (_, says, box, (*_, note), key) in shown_in(panel).items():
+            own = name.removeprefix(prefix)
+            assert key == f"routing:{own}"
+            if own.partition("[")[0] == "z":
+                index = tuple(map(int, re.findall(r"\d+", own)))
+                source = sources[index]
+                assert f"{prefix}{source}" in says.split(";")[0].split()
+                assert note.endswith(f"{'→' if step == 2 else '←'} {prefix}{source}")
+                assert note.startswith("kink ") == (index in bound)
+                assert box.role is (Role.UNDEFINED if index in bound else role_of(case, source))
+                continue
+            mine = readers.get(own, [])
+            for place, _ in mine[:6]:
+                assert f"{prefix}z{place}" in re.split(r"[ ,;]+(?![^\[]*\])", says), says
+            odd = step == 2 and box.role is Role.UNDEFINED
+            if odd:
+                assert case.name == "clamp"
+                assert bound
+            else:
+                assert box.role is (role_of(case, own) if mine else Role.UNNEEDED)
+            assert (note in ("→ nowhere", "← nothing")) == (not mine)
+            if step < 2 and len(mine) > 1:
+                assert f"{len(mine):,}" in note
+            if step == 2 and len(mine) > 1 and note[:6] != "sum of":
+                assert note.count("+") >= len(mine) - 1
+            elif step == 2 and len(mine) > 1:
+                assert note == f"sum of {len(mine):,}"
+
+
+def arrows_of(panel):
+    return [shape for shape in panel.shapes if isinstance(shape, Arrow)]
+
+
+def row_at(found, y, right, prefix):
+    """The names of the cells of the row, on one side, beside which an arrow ends."""
+    return {
+        name.removeprefix(prefix)
+        for name, (_, _, box, *_) in found.items()
+        if box.y < y < box.y + box.height
+        and (name.removeprefix(prefix).partition("[")[0] == "z") == right
+    }
+
+
+def check_arrows(case, scene):
+    """Arrows join exactly those rows between which something goes, through the lane only."""
+    sources = came_from(case)
+    for step, panel in enumerate(panels(scene)):
+        prefix, found = ("", "d", "g")[step], shown_in(panel)
+        pairs = set()
+        left = max((b.x + b.width for n, (_, _, b, *_) in found.items() if "z" not in n), default=0)
+        right = min((b.x for n, (_, _, b, *_) in found.items() if "z" in n), default=0)
+        for arrow in arrows_of(panel):
+            start, end = reversed(arrow.points) if step == 2 else arrow.points
+            assert left <= start[0] < end[0] <= right
+            pairs.add(
+                (
+                    frozenset(row_at(found, start[1], False, prefix)),
+                    frozenset(row_at(found, end[1], True, prefix)),
+                )
+            )
+        shown = {name.removeprefix(prefix) for name in found}
+        wanted = set()
+        for index, source in sources.items():
+            target = f"z[{','.join(map(str, index))}]" if index else "z"
+            if target in shown and source in shown:
+                _, _, a, *_ = found[prefix + source]
+                _, _, b, *_ = found[prefix + target]
+                wanted.add(
+                    (
+                        frozenset(row_at(found, a.y + 5, False, prefix)),
+                        frozenset(row_at(found, b.y + 5, True, prefix)),
+                    )
+                )
+        assert pairs == wanted
+        assert len(arrows_of(panel)) == len(pairs)
