@@ -13,7 +13,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from operator import index
-from typing import Any
+from typing import Any, ClassVar
 
 from lab.errors import ArgumentError, listing
 from lab.loops.build import as_weights
@@ -38,6 +38,7 @@ class Choice:
     _: KW_ONLY
     metavar: str = "NAME"
     default: Any = None
+    read_as: ClassVar[Mapping[str, Any]] = {}  # by argparse
 
     @property
     def option(self) -> str:
@@ -47,7 +48,7 @@ class Choice:
     @property
     def argument(self) -> dict[str, Any]:
         """What `argparse` is to know about the option."""
-        return {"default": self.default, "metavar": self.metavar, "help": self.help}
+        return {"help": self.help, "metavar": self.metavar, "default": self.default, **self.read_as}
 
     def check(self, value: Any) -> Any:
         """The value as it is kept; ArgumentError for what can be none."""
@@ -94,11 +95,7 @@ class Whole(Choice):
     metavar: str = "N"
     least: int = 0
     most: int | None = None
-
-    @property
-    def argument(self) -> dict[str, Any]:
-        """Which `argparse` reads as a number."""
-        return {**super().argument, "type": int}
+    read_as = {"type": int}  # noqa: RUF012 (see `Choice`)
 
     def check(self, value: Any) -> int | None:
         """The number; None stands for what is not chosen."""
@@ -191,10 +188,7 @@ class Cost(Choice):
 class ByName(Choice):
     """A value for each of several variables; on the command line, one with every option."""
 
-    @property
-    def argument(self) -> dict[str, Any]:
-        """An option that can be given several times."""
-        return {**super().argument, "action": "append", "default": []}
+    read_as = {"action": "append", "default": []}  # noqa: RUF012 (see `Choice`)
 
     def check(self, value: Any) -> Mapping[str, Any]:
         """Values by the names of variables."""

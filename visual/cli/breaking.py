@@ -8,16 +8,7 @@ from lab.reports.breaking.breakage import Truth
 from lab.reports.breaking.rules import broken_rule
 from visual.backends.files import SUFFIXES
 from visual.choices import RULE
-from visual.cli.options import (
-    add,
-    add_choices,
-    add_loop,
-    add_out,
-    check_drawing,
-    chosen,
-    loop_named,
-    write,
-)
+from visual.cli.options import add, add_drawing, check_drawing, chosen, loop_named, write
 from visual.drawing.draw import studied
 from visual.drawing.study import choose
 from visual.pictures.breaking import breaking
@@ -26,10 +17,8 @@ from visual.pictures.breaking import breaking
 def add_command(commands: Any) -> None:
     """Add the command to the others."""
     parser = commands.add_parser("break", help="break a rule of the derivative: where it shows")
-    add_loop(parser)
     add(parser, RULE, required=True)
-    add_out(parser, f"{listing(SUFFIXES)}; - is text")
-    add_choices(parser)
+    add_drawing(parser, f"{listing(SUFFIXES)}; - is text")
     parser.set_defaults(run=_break)
 
 

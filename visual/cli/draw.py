@@ -5,16 +5,7 @@ from typing import Any
 
 from lab.errors import ArgumentError, listing
 from visual.backends.files import SUFFIXES
-from visual.cli.options import (
-    add,
-    add_choices,
-    add_loop,
-    add_out,
-    check_drawing,
-    chosen,
-    loop_named,
-    write,
-)
+from visual.cli.options import add, add_drawing, check_drawing, chosen, loop_named, write
 from visual.drawing.draw import draw
 from visual.drawing.figures import figure
 from visual.drawing.kinds import OPTIONS, PICTURES, Picture, picture_named
@@ -38,17 +29,14 @@ def add_command(commands: Any) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("picture", metavar="PICTURE", help=f"{listing(PICTURES)}")
-    add_loop(parser, required=False)
     parser.add_argument(
         "--figure",
         type=int,
         metavar="N",
         help="instead of a loop: figure 1 to 8 of the square loop, unrolled",
     )
-    add_out(
-        parser, f"where to write: {listing(SUFFIXES)} tells the format; - is text on the screen"
-    )
-    add_choices(parser)
+    out = f"where to write: {listing(SUFFIXES)} tells the format; - is text on the screen"
+    add_drawing(parser, out, needs_loop=False)
     add(parser.add_argument_group("options of some pictures"), *OPTIONS)
     parser.set_defaults(run=_draw)
 
@@ -70,6 +58,6 @@ def _picture(options: argparse.Namespace) -> Picture:
     own = {
         option.name: option.read(value, loop)
         for option in OPTIONS
-        if (value := getattr(options, option.name)) not in (None, False, "")
+        if (value := getattr(options, option.name)) not in (option.default, "")
     }
     return draw(loop, options.picture, options.theme, **own, **chosen(options, loop))

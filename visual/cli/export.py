@@ -4,19 +4,17 @@ import argparse
 from typing import Any
 
 from lab.errors import listing
-from visual.cli.options import add_choices, add_loop, add_out, chosen, loop_named
+from visual.cli.options import add_drawing, chosen, loop_named
 from visual.drawing.export import FORMATS, export
 
 
 def add_command(commands: Any) -> None:
     """Add the command to the others."""
     parser = commands.add_parser("export", help="write all pictures, with an index page")
-    add_loop(parser)
-    add_out(parser, "where to write", "FOLDER")
+    add_drawing(parser, "where to write", "FOLDER")
     parser.add_argument(
         "--formats", default="svg", metavar="F,F", help=f"some of {listing(FORMATS)} (svg)"
     )
-    add_choices(parser)
     parser.set_defaults(run=_export)
 
 

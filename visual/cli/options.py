@@ -1,6 +1,6 @@
 """What several commands share: options, and what a person names on the command line.
 
-Start with `add_choices`: whatever can be chosen is declared in `visual.choices`, and becomes
+Start with `add_drawing`: whatever can be chosen is declared in `visual.choices`, and becomes
 options by `add`.  `loop_named` and `made_by` find a gallery loop, or ``module:function``.
 """
 
@@ -25,11 +25,6 @@ def add(parser: Any, *choices: Choice, **otherwise: Any) -> None:
         parser.add_argument(choice.option, **{**choice.argument, **otherwise})
 
 
-def add_out(parser: argparse.ArgumentParser, help: str, metavar: str = "FILE") -> None:
-    """Where the result goes, which has to be said."""
-    parser.add_argument("-o", "--out", required=True, metavar=metavar, help=help)
-
-
 def add_graph(parser: argparse.ArgumentParser, returns: str, out: str) -> None:
     """A graph of a person's own, which a function `returns`, and where the result goes."""
     parser.add_argument(
@@ -43,15 +38,12 @@ def add_graph(parser: argparse.ArgumentParser, returns: str, out: str) -> None:
     add(parser, THEME)
 
 
-def add_loop(parser: argparse.ArgumentParser, required: bool = True) -> None:
-    """The loop of which pictures are drawn."""
+def add_drawing(parser: Any, out: str, metavar: str = "FILE", needs_loop: bool = True) -> None:
+    """A loop, what can be said about its derivative and its pictures, and where they go."""
     parser.add_argument(
-        "--loop", required=required, metavar="NAME", help="a gallery loop, or module:function"
+        "--loop", required=needs_loop, metavar="NAME", help="a gallery loop, or module:function"
     )
-
-
-def add_choices(parser: argparse.ArgumentParser) -> None:
-    """What can be said about a loop's derivative, and how it is drawn."""
+    parser.add_argument("-o", "--out", required=True, metavar=metavar, help=out)
     add(parser, *DERIVATIVE.values(), THEME)
     parser.add_argument("--scale", type=float, default=1.0, metavar="S", help="scale of a PNG (1)")
 

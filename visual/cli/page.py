@@ -9,7 +9,7 @@ from lab.loops.loop import Loop
 from visual.atlas.atlas import Atlas
 from visual.atlas.grid import CHOICES, LOOPS, TITLE, own
 from visual.choices import numbers, words
-from visual.cli.options import add, add_out, loop_named
+from visual.cli.options import add, loop_named
 
 EXAMPLES = """\
 examples:
@@ -32,7 +32,9 @@ def add_command(commands: Any) -> None:
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    add_out(parser, "where to write; ends in .html")
+    parser.add_argument(
+        "-o", "--out", required=True, metavar="FILE", help="where to write; ends in .html"
+    )
     parser.add_argument(
         "--loops", metavar="NAME,…", help=f"of the gallery, or module:function ({','.join(LOOPS)})"
     )

@@ -15,7 +15,6 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
-from lab.loops.written import WrittenStep
 from pytensor.graph.basic import Variable
 
 from lab.errors import ArgumentError, listing
@@ -23,6 +22,7 @@ from lab.gradients.derivative import Derivative, derivative
 from lab.loops import gallery
 from lab.loops.loop import Loop
 from lab.loops.variables import as_value
+from lab.loops.written import WrittenStep
 from lab.records import cached_property
 from lab.reports.breaking.breakage import Breakage, Truth
 from visual.choices import DERIVATIVE, RULE, THEME, TRUNCATE, ByName
@@ -135,21 +135,17 @@ class Bench(ABC):
 
     state: BenchState
     usual: BenchState
-
-    @property
-    @abstractmethod
-    def name(self) -> str:
-        """What it is called."""
+    name: str
 
     @property
     @abstractmethod
     def values(self) -> dict[str, np.ndarray]:
         """The values of its variables, as chosen, by name."""
 
-    @property
-    @abstractmethod
+    @cached_property
     def usual_values(self) -> dict[str, np.ndarray]:
         """The values that it came with."""
+        return replace(self, state=self.usual).values
 
     @abstractmethod
     def changed(self, **changes: Any) -> "Bench":
@@ -204,22 +200,12 @@ class LoopBench(Bench):
         known = gallery.loops.get(loop.name) is loop
         other = WRITTEN if isinstance(loop.step, WrittenStep) else OWN
         state = BenchState(loop.name if known else other, truncate=loop.truncate_gradient)
-        return cls(state, state, loop)
-
-    @property
-    def name(self) -> str:
-        """The name of the loop."""
-        return self.loop.name
+        return cls(state, state, loop.name, loop)
 
     @property
     def values(self) -> dict[str, np.ndarray]:
         """The values of the chosen loop."""
         return {name: value_of(one) for name, one in valued(self.chosen).items()}
-
-    @property
-    def usual_values(self) -> dict[str, np.ndarray]:
-        """The values that the loop was declared with."""
-        return {name: value_of(one) for name, one in valued(self.loop).items()}
 
     def changed(self, **changes: Any) -> "LoopBench":
         """The same loop with other choices; values last for other taps as those of a loop do."""
@@ -246,9 +232,9 @@ class LoopBench(Bench):
     @cached_property
     def _at(self) -> dict[str, np.ndarray]:
         """The chosen values, each with the dtype of its variable; others the loop will refuse."""
-        usual = self.usual_values
+        usual = {name: value_of(variable).dtype for name, variable in valued(self.loop).items()}
         return {
-            name: cast(name, value, usual[name].dtype) if name in usual else np.asarray(value)
+            name: cast(name, value, usual[name]) if name in usual else np.asarray(value)
             for name, value in self.state.at.items()
         }
 
@@ -296,14 +282,9 @@ class GraphBench(Bench):
                 "{x0: 0.5}."
             )
         state = BenchState(GRAPH, order=order)
-        bench = cls(state, state, cost, wrt, dict(given))
+        bench = cls(state, state, cost.name or GRAPH, cost, wrt, dict(given))
         named = replace(state, wrt=bench.names.get(wrt))
         return replace(bench, usual=named, state=named)
-
-    @property
-    def name(self) -> str:
-        """The name of the cost."""
-        return self.cost.name or GRAPH
 
     @cached_property
     def names(self) -> Mapping[Variable, str]:
@@ -318,11 +299,6 @@ class GraphBench(Bench):
     def inputs(self) -> Mapping[str, Variable]:
         """The inputs by their names."""
         return {name: variable for variable, name in self.names.items()}
-
-    @property
-    def usual_values(self) -> dict[str, np.ndarray]:
-        """The values of the inputs that were given, by name."""
-        return replace(self, state=self.usual).values
 
     @property
     def values(self) -> dict[str, np.ndarray]:
