@@ -4,7 +4,6 @@ import ast
 import subprocess
 import sys
 from contextlib import redirect_stdout
-from dataclasses import replace
 from io import StringIO
 
 import numpy as np
@@ -190,7 +189,7 @@ def test_what_cannot_be_written_is_imported(tmp_path, monkeypatch, capsys):
     assert "getattr(importlib.import_module('graphs.hostile'), 'strange')()" in script
     status, told = run_here(script)
     assert (status, "DIFFERENT" in told) == (1, True)
-    evil = replace(found, subject=replace(found.subject, origin=(EVIL, EVIL)))
+    evil = lab.compare(*strange(), origin=(EVIL, EVIL))
     monkeypatch.chdir(tmp_path)
     with pytest.raises(ModuleNotFoundError):
         run_here(evil.report())

@@ -426,7 +426,7 @@ def test_a_page_runs_its_own_module_only(page, tmp_path):
 
 def test_formats_load_matplotlib_only_when_they_are_asked_for():
     code = (
-        "import sys, visual, visual.plots; from lab import gallery\n"
+        "import sys, visual, visual.pictures.values.plot; from lab import gallery\n"
         "trace = gallery.loops['square'].trace()\n"
         "visual.tapes(trace).svg(); print('matplotlib' in sys.modules)\n"
         "visual.tapes(trace).png(); print('matplotlib.pyplot' in sys.modules)"

@@ -218,6 +218,8 @@ def test_bad_input_is_told(wrong, says):
 
 
 def test_two_records_of_one_name_are_refused():
-    with pytest.raises(TypeError, match=r"Verdict: lab\.derivation has a record of this name"):
+    with pytest.raises(
+        TypeError, match=r"Verdict: lab\.gradients\.record has a record of this name"
+    ):
         records.record(type("Verdict", (), {}))
     assert records.from_json({"is": "Verdict", "value": "noted"}) is Verdict.NOTED
