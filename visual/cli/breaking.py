@@ -25,6 +25,6 @@ def add_command(commands: Any) -> None:
 def _break(options: argparse.Namespace) -> None:
     rule, loop = broken_rule(options.rule), loop_named(options.loop)
     check_drawing(options)
-    found = studied(loop, choose(**chosen(options, loop)))
-    breakage = Truth(found.derivative, found.given).broken_by(rule)
+    study = studied(loop, choose(**chosen(options, loop)))
+    breakage = Truth(study.derivative, study.given).broken_by(rule)
     write(breaking(breakage, options.theme), options)

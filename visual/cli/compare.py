@@ -29,22 +29,22 @@ def add_command(commands: Any) -> None:
 
 
 def _compare(options: argparse.Namespace) -> None:
-    found = compared(options.graph, options.order)
+    comparison = compared(options.graph, options.order)
     if options.out == "-":
-        print(found)
+        print(comparison)
     else:
-        print(save_comparison(found, options.out, options.theme))
+        print(save_comparison(comparison, options.out, options.theme))
 
 
 def compared(name: str, order: int) -> Comparison:
     """The comparison of what a person names on the command line."""
-    made = made_by("NAME", name)
-    if isinstance(made, Loop | Apply):
-        return compare(made, order=order)
-    if not isinstance(made, tuple) or len(made) not in (2, 3):
+    subject = made_by("NAME", name)
+    if isinstance(subject, Loop | Apply):
+        return compare(subject, order=order)
+    if not isinstance(subject, tuple) or len(subject) not in (2, 3):
         raise ArgumentError(
-            f"{name}: expected (cost, wrt) or (cost, wrt, given), not {made!r:.60}."
+            f"{name}: expected (cost, wrt) or (cost, wrt, given), not {subject!r:.60}."
         )
-    cost, wrt, given = (*made, None)[:3]
+    cost, wrt, given = (*subject, None)[:3]
     module, _, function = name.partition(":")
     return compare(cost, wrt, given, order, origin=(module, function))

@@ -26,24 +26,24 @@ def add_command(commands: Any) -> None:
 
 
 def _explain(options: argparse.Namespace) -> None:
-    found = explain(*_graph(options.graph))
+    explanation = explain(*_graph(options.graph))
     if options.scan is not None:
-        if options.scan not in range(1, len(found.scans) + 1):
-            raise ArgumentError(f"--scan {options.scan}: there are {len(found.scans)} Scans.")
+        if options.scan not in range(1, len(explanation.scans) + 1):
+            raise ArgumentError(f"--scan {options.scan}: there are {len(explanation.scans)} Scans.")
         if options.out != "-":
             raise ArgumentError(f"--out {options.out}: a single Scan is shown on the screen.")
     if options.out == "-":
-        print(found if options.scan is None else found.scans[options.scan - 1])
+        print(explanation if options.scan is None else explanation.scans[options.scan - 1])
     else:
-        print(save_explanation(found, options.out, options.theme))
+        print(save_explanation(explanation, options.out, options.theme))
 
 
 def _graph(name: str) -> tuple[Any, Any]:
     """A cost and what to differentiate it by."""
-    made = made_by("NAME", name)
-    if isinstance(made, Loop):
-        graph = made.build()
-        return made.cost(graph), next(iter(graph.inputs[v] for v in made.variables))
-    if not isinstance(made, tuple) or len(made) != 2:
-        raise ArgumentError(f"{name}: expected (cost, wrt), two variables, not {made!r:.60}.")
-    return made
+    subject = made_by("NAME", name)
+    if isinstance(subject, Loop):
+        graph = subject.build()
+        return subject.cost(graph), next(iter(graph.inputs[v] for v in subject.variables))
+    if not isinstance(subject, tuple) or len(subject) != 2:
+        raise ArgumentError(f"{name}: expected (cost, wrt), two variables, not {subject!r:.60}.")
+    return subject

@@ -89,8 +89,8 @@ def made_by(option: str, name: str) -> Any:
         )
     sys.path.insert(0, "")
     try:
-        found = getattr(importlib.import_module(module), function)
-        return found() if callable(found) else found
+        named = getattr(importlib.import_module(module), function)
+        return named() if callable(named) else named
     except LabError:
         raise
     except Exception as error:  # whatever a person's own module does

@@ -73,11 +73,11 @@ def _taps(text: str, loops: list[Loop]) -> tuple[str, list[dict[str, tuple[int, 
         if len(loops) > 1:
             raise ArgumentError(f"--taps {text}: of which loop? Write it as in square=-2,-1.")
         name = loops[0].name
-    found = [loop for loop in loops if loop.name == name.strip()]
-    if not found:
+    named = [loop for loop in loops if loop.name == name.strip()]
+    if not named:
         known = listing(loop.name for loop in loops)
         raise ArgumentError(f"--taps {text}: the loops of this page are {known}.")
-    return found[0].name, [dict(_pattern(text, one, found[0])) for one in patterns.split("/")]
+    return named[0].name, [dict(_pattern(text, one, named[0])) for one in patterns.split("/")]
 
 
 def _pattern(text: str, pattern: str, loop: Loop) -> Iterator[tuple[str, tuple[int, ...]]]:

@@ -112,9 +112,9 @@ def _derivative(bench: LoopBench) -> Iterator[Control]:
     variables = list(valued(bench.loop))
     yield _control(group, ORDER, state.order)
     yield _control(group, WRT, state.wrt or variables[0], variables)
-    named = isinstance(state.cost, str)
-    yield _control(group, COST, state.cost if named else WEIGHTS, (*COST.known, WEIGHTS))
-    if not named:
+    cost = state.cost if isinstance(state.cost, str) else WEIGHTS
+    yield _control(group, COST, cost, (*COST.known, WEIGHTS))
+    if not isinstance(state.cost, str):
         weights = " ".join(map(short, state.cost))
         text = {"kind": "text", "label": "weights of the steps", "value": weights}
         yield {"key": [WEIGHTS], "group": group, **text}

@@ -175,7 +175,7 @@ class Workbench(anywidget.AnyWidget):
         try:
             asked = Asked(Work(), changed(bench, key, value))
         except Exception as error:
-            self._tell(key, told_of(error))
+            self._tell(key, words_of(error))
             if not isinstance(error, LabError):
                 raise
             return
@@ -188,7 +188,7 @@ class Workbench(anywidget.AnyWidget):
                 try:
                     self._show(outcome.get())
                 except BaseException as error:
-                    self._tell(key, told_of(error))
+                    self._tell(key, words_of(error))
                     if not isinstance(error, LabError):
                         raise
 
@@ -216,15 +216,14 @@ class Workbench(anywidget.AnyWidget):
 
     def _send_file(self, suffix: str) -> None:
         try:
-            made = Work().do(lambda: file_of(self.picture, self._bench.title, suffix))
+            name, content = Work().do(lambda: file_of(self.picture, self._bench.title, suffix))
         except LabError as error:
             self._tell(["save"], str(error))
             return
-        name, content = made
         self.send({"file": name}, buffers=[content])
 
 
-def told_of(error: BaseException) -> str:
+def words_of(error: BaseException) -> str:
     """What is told of an error: of one that is none of ours also its kind."""
     return str(error) if isinstance(error, LabError) else first_line(error)
 
