@@ -170,11 +170,16 @@ def _patterns(loop: Loop, given: Any) -> tuple[Pattern, ...]:
 
 @dataclass(frozen=True)
 class Several(Choice):
-    """Several of what can be chosen, of which a page offers one at a time."""
+    """Several of what can be chosen, of which a page offers one at a time.
+
+    `check_one` checks one of them, and `listed` are those of a text of the command line.
+    """
 
     _: KW_ONLY
-    one: Choice
+    of: Choice
     usual: tuple[Any, ...]
+    check_one: Callable[[Any], Any]
+    listed: Callable[[str], Iterable[Any]] = words
 
     @property
     def argument(self) -> dict[str, Any]:
@@ -186,84 +191,80 @@ class Several(Choice):
         """All that were given, or else what is usual."""
         return several(self.name, value, self.usual, self.check_one)
 
-    def check_one(self, value: Any) -> Any:
-        """One of them."""
-        return self.one.check(value)
-
     def read(self, text: Any, loop: Any) -> Any:
-        """What stands between commas; None for nothing."""
-        return words(text) or None
+        """What a text lists; None for nothing."""
+        return [*self.listed(text or "")] or None
 
 
-class Orders(Several):
-    """Orders of the derivative, however high."""
-
-    def check_one(self, value: Any) -> int:
-        """A whole number, 0 at least."""
-        order = whole(self.name, value)
-        if order < ORDER.least:
-            raise ArgumentError(
-                f"{self.name}: {order} is no order of a derivative; expected 0, 1, 2, …"
-            )
-        return order
-
-    def read(self, text: Any, loop: Any) -> Any:
-        """Numbers."""
-        said = f"{self.option} {text}"
-        return numbers(said, words(text), "whole numbers, as in 1,2") if words(text) else None
+def _order(value: Any) -> int:
+    order = whole("orders", value)
+    if order < ORDER.least:
+        raise ArgumentError(f"orders: {order} is no order of a derivative; expected 0, 1, 2, …")
+    return order
 
 
-class Costs(Several):
-    """Costs; weights are one of them, and go together."""
-
-    def check_one(self, value: Any) -> Cost:
-        """The name of a cost, or the weights of the steps."""
-        if value in COST.known if isinstance(value, str) else isinstance(value, Iterable):
-            return COST.check(value)
-        raise ArgumentError(
-            f"{self.name}: {value!r:.60} is no cost; expected {listing(COST.known)}, or one weight "
-            "for each step, as in ['last', (0, 0, 1, 0.5)]."
-        )
-
-    def read(self, text: Any, loop: Any) -> Any:
-        """``last,sum`` or ``last/0,0,1``: weights go together between the slashes."""
-        return list(self._costs(text or "")) or None
-
-    def _costs(self, text: str) -> Iterator[Any]:
-        expected = f"{', '.join(COST.known)}, or weights as in 0,0,1,0.5"
-        for part in text.split("/"):
-            listed = words(part)
-            if all(word in COST.known for word in listed):
-                yield from listed
-            else:
-                yield numbers(f"{self.option} {part}", listed, expected, float)
+def _orders(text: str) -> Iterable[int]:
+    return numbers(f"--orders {text}", words(text), "whole numbers, as in 1,2")
 
 
-ORDERS = Orders(
-    "orders",
-    "of the derivative",
-    f"{ORDER.label} of the derivative",
-    metavar=ORDER.metavar,
-    one=ORDER,
-    usual=(1, 2),
+def _cost(value: Any) -> Cost:
+    """The name of a cost, or the weights of the steps."""
+    if value in COST.known if isinstance(value, str) else isinstance(value, Iterable):
+        return COST.check(value)
+    raise ArgumentError(
+        f"costs: {value!r:.60} is no cost; expected {listing(COST.known)}, or one weight for each "
+        "step, as in ['last', (0, 0, 1, 0.5)]."
+    )
+
+
+def _costs(text: str) -> Iterator[Any]:
+    """``last,sum`` or ``last/0,0,1``: weights go together between the slashes."""
+    for part in text.split("/"):
+        if all(word in COST.known for word in words(part)):
+            yield from words(part)
+        else:
+            expected = f"{', '.join(COST.known)}, or weights as in 0,0,1,0.5"
+            yield numbers(f"--costs {part}", words(part), expected, float)
+
+
+CHOICES = (
+    Several(
+        "orders",
+        "of the derivative",
+        f"{ORDER.label} of the derivative",
+        metavar=ORDER.metavar,
+        of=ORDER,
+        usual=(1, 2),
+        check_one=_order,
+        listed=_orders,
+    ),
+    Several(
+        "costs",
+        "last, sum, or a weight for each step",
+        COST.label,
+        metavar=COST.metavar,
+        of=COST,
+        usual=COST.known,
+        check_one=_cost,
+        listed=_costs,
+    ),
+    Several(
+        "views",
+        VIEW.help,
+        VIEW.label,
+        of=VIEW,
+        usual=("unrolled", "tapes", "taps", "phases", "genealogy", "stepgraph"),
+        check_one=VIEW.check,
+    ),
+    Several(
+        "themes",
+        "light, dark, print",
+        THEME.label,
+        of=THEME,
+        usual=("light", "dark"),
+        check_one=THEME.check,
+    ),
 )
-COSTS = Costs(
-    "costs",
-    "last, sum, or a weight for each step",
-    COST.label,
-    metavar=COST.metavar,
-    one=COST,
-    usual=COST.known,
-)
-VIEWS = Several(
-    "views",
-    VIEW.help,
-    VIEW.label,
-    one=VIEW,
-    usual=("unrolled", "tapes", "taps", "phases", "genealogy", "stepgraph"),
-)
-THEMES = Several("themes", "light, dark, print", THEME.label, one=THEME, usual=("light", "dark"))
-CHOICES = (ORDERS, COSTS, VIEWS, THEMES)
 
 
 @dataclass(frozen=True)
