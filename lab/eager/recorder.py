@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from lab.eager import records
+from lab.eager.checks import check_function
 from lab.eager.footprint import footprint
 from lab.eager.records import Event, Held, NodeRecord, Recording, SparseValue, TapeRecord
 from lab.eager.tape import Node, Setter, Tape, new_tape, value_of
@@ -23,6 +24,7 @@ def recording(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Record
 
     >>> recording(grad(lambda x: x**2), 0.95).result
     """
+    check_function("function", function)
     recorder = Recorder()
     tapes, current = new_tape.set(recorder.new_tape), _CURRENT.set(recorder)
     try:

@@ -1,7 +1,8 @@
 """Derivatives of any order through loops, and which Scan came from which."""
 
 import warnings
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from itertools import pairwise
 from operator import index as whole
 
@@ -13,6 +14,7 @@ from pytensor.graph.traversal import ancestors
 from lab.errors import ArgumentError, GradientError, GraphError, LabError
 from lab.gradients.decisions import PullbackRule, decisions_of
 from lab.gradients.status import is_continuous
+from lab.gradients.verify import Run, verify
 from lab.progress import is_watched, pause
 from lab.scans.backtraces import without_backtraces
 from lab.scans.graphs import require_scan, scan_nodes, with_tapes
@@ -42,10 +44,14 @@ class Descent:
 
 @dataclass(frozen=True, eq=False)
 class Derivative:
-    """The derivatives of a cost up to an order: ``values[k]`` is the k-th."""
+    """The derivatives of a cost up to an order: ``values[k]`` is the k-th.
+
+    `given` has values of inputs of the graph, where they are known, as those of a loop.
+    """
 
     values: tuple[Variable, ...]
     wrt: Variable
+    given: Mapping[Variable, object] = field(default_factory=dict, repr=False)
 
     @property
     def order(self) -> int:
@@ -63,6 +69,15 @@ class Derivative:
     def value(self) -> Variable:
         """The derivative of the highest order."""
         return self.values[-1]
+
+    def verify(self, trace: Run, mode: str = "FAST_COMPILE") -> float:
+        """The largest difference of a trace of `values` to the same graph, compiled by PyTensor.
+
+        Differences are absolute, and relative where values exceed 1.  `mode` is a PyTensor
+        compilation mode.  Raises ArgumentError for a trace of another graph, and LabError
+        where PyTensor fails to compile or run this one.
+        """
+        return verify(self.values, trace, mode)
 
     @property
     def genealogy(self) -> tuple[Descent, ...]:

@@ -7,7 +7,7 @@ What a loop is declared by is in `lab.loops.declaration`.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -83,7 +83,8 @@ class Loop(Declaration):
             raise ArgumentError(
                 f"wrt = {wrt!r}: this loop can be differentiated by {listing(names)}."
             )
-        return derivative(self.cost(graph, cost, of), graph.inputs[wrt], order)
+        made = derivative(self.cost(graph, cost, of), graph.inputs[wrt], order)
+        return replace(made, given=graph.given)
 
     def trace(
         self,
@@ -101,7 +102,7 @@ class Loop(Declaration):
         loop = self.with_values(at or {})
         graph = loop.build()
         made = loop.derivative(order, wrt, cost, of, graph)
-        return trace(made.values, graph.given, graph.node.outputs[:1], made.names)
+        return trace(made, also=graph.node.outputs[:1])
 
 
 def _told(initial: np.ndarray) -> str:

@@ -21,7 +21,7 @@ from lab.gradients.derivative import ManyScansWarning
 from lab.records import cached_property
 from visual.atlas import page as pages
 from visual.atlas.grid import Combination, Entry, Grid
-from visual.backends.files import as_path, check_path, write_whole
+from visual.scene.formats import as_path, check_path, write_whole
 
 # What a person can name, and where an entry has it; taps are checked beforehand.
 NAMED: Mapping[str, Callable[[Entry], Any]] = MappingProxyType(

@@ -11,13 +11,13 @@ from lab.loops.loop import Loop
 from lab.reports.compile.compile import compiled
 from lab.reports.compile.compiled import Compiled
 from lab.reports.compile.shortening import shortened
-from visual.backends.files import check_path, save, write_whole
-from visual.backends.page import to_page
 from visual.choices import WRT
 from visual.cli.options import add, add_graph, made_by
 from visual.drawing.kinds import SCAN
 from visual.pictures.compiled import compiled as picture
+from visual.scene.formats import check_path, save, write_whole
 from visual.scene.theme import theme_named
+from visual.widgets.page import to_page
 
 
 def add_command(commands: Any) -> None:
