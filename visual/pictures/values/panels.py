@@ -201,13 +201,13 @@ def _number_ticks(axes: Axes) -> None:
         largest = max(high - base, base - low)
     digits = max(4, math.ceil(math.log10(largest / (high - low))) + 3)
 
-    def written(value: float, _: int | None) -> str:
+    def tick(value: float, _: int | None) -> str:
         value -= base
         value = 0.0 if abs(value) < 1e-9 * largest else value
         mantissa, e, exponent = f"{value:.{digits}g}".replace("-", "−").partition("e")
         return f"{mantissa}e{exponent[:1].strip('+')}{exponent[1:].lstrip('0')}" if e else mantissa
 
-    axes.yaxis.set_major_formatter(FuncFormatter(written))
+    axes.yaxis.set_major_formatter(FuncFormatter(tick))
 
 
 def _power(value: float, _: int | None) -> str:
