@@ -106,7 +106,7 @@ def memory(processes, kind):
 def measure(lesson=LESSON, times=TIMES):
     """Medians, as a record of names and numbers."""
     sys.path.append(str(ROOT / "tests" / "support"))
-    from jupyter_lab import jupyter_lab
+    from in_browser.jupyter_lab import jupyter_lab
 
     cells = [cell.source for cell in jupytext.read(lesson).cells if cell.cell_type == "code"]
     with tempfile.TemporaryDirectory() as folder, jupyter_lab(Path(folder), x={}) as addresses:

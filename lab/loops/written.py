@@ -6,19 +6,28 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
+import numpy.typing as npt
 from pytensor.scan.utils import until
+from pytensor.tensor.variable import TensorVariable
 
 from lab.errors import ArgumentError, listing
 from lab.loops.text.grammar import Names, read_step
 from lab.loops.text.terms import Line, Read, compute, reads_of
 from lab.loops.variables import Parameter, Sequence, State, as_value
 
-States = Mapping[str, Any] | Iterable[State]
-Sequences = Mapping[str, Any] | Iterable[Sequence]
-Parameters = Mapping[str, Any] | Iterable[Parameter]
+States = Mapping[str, npt.ArrayLike] | Iterable[State]
+Sequences = Mapping[str, npt.ArrayLike] | Iterable[Sequence]
+Parameters = Mapping[str, npt.ArrayLike] | Iterable[Parameter]
+Declared = TypeVar("Declared", State, Sequence, Parameter)
+
+KINDS: Mapping[str, type[State | Sequence | Parameter]] = {
+    "states": State,
+    "sequences": Sequence,
+    "parameters": Parameter,
+}
 
 
 @dataclass(frozen=True)
@@ -32,11 +41,13 @@ class WrittenStep:
     results: tuple[str, ...]
     taps: tuple[tuple[str, tuple[int, ...]], ...]
 
-    def __call__(self, **values: Any) -> list[Any]:
+    def __call__(
+        self, **values: TensorVariable | list[TensorVariable]
+    ) -> list[TensorVariable | until]:
         """What the step makes of what it receives: states, outputs, then ``until``."""
-        taps, made = dict(self.taps), dict[str, Any]()
+        taps, assigned = dict(self.taps), dict[str, TensorVariable]()
 
-        def read(wanted: Read) -> Any:
+        def read(wanted: Read) -> TensorVariable:
             value, known = values[wanted.name], taps.get(wanted.name, ())
             if not isinstance(value, list):
                 return value
@@ -45,12 +56,12 @@ class WrittenStep:
 
         stop = []
         for line in self.lines:
-            value = compute(line.node, read, made)
+            value = compute(line.node, read, assigned)
             if line.is_until:
                 stop.append(until(value))
             else:
-                made[line.target] = value
-        return [made[name] for name in self.results] + stop
+                assigned[line.target] = value
+        return [assigned[name] for name in self.results] + stop
 
     def __str__(self) -> str:
         return "\n".join(
@@ -66,7 +77,13 @@ def default_tap(is_state: bool) -> int:
 
 def written_loop(
     text: str, states: States, sequences: Sequences, parameters: Parameters
-) -> dict[str, Any]:
+) -> tuple[
+    WrittenStep,
+    tuple[State, ...],
+    tuple[Sequence, ...],
+    tuple[Parameter, ...],
+    tuple[str, ...],
+]:
     """The step, variables and outputs of a loop whose step is `text`; see `Loop.from_text`."""
     groups = {"states": states, "sequences": sequences, "parameters": parameters}
     names = Names(**{group: _names(group, given) for group, given in groups.items()})
@@ -79,38 +96,36 @@ def written_loop(
             f"line, as '{missing[0]} = …'."
         )
     outputs = tuple(name for name in targets if name not in names.states)
-    found = {name: _taps(name, lines, name in names.states) for name in names.all}
-    named = {name: taps for name, taps in found.items() if taps}
+    taps = {name: _taps(name, lines, name in names.states) for name in names.all}
+    named = {name: at for name, at in taps.items() if at}
     step = WrittenStep(lines, (*names.states, *outputs), tuple(named.items()))
-    return {
-        "step": step,
-        "states": tuple(_state(item, named) for item in _items(states)),
-        "sequences": tuple(_sequence(item, named) for item in _items(sequences)),
-        "parameters": tuple(
-            item if isinstance(item, Parameter) else Parameter(*item) for item in _items(parameters)
-        ),
-        "outputs": outputs,
-    }
+    return (
+        step,
+        tuple(_state(item, named) for item in _items(states)),
+        tuple(_sequence(item, named) for item in _items(sequences)),
+        tuple(p if isinstance(p, Parameter) else Parameter(*p) for p in _items(parameters)),
+        outputs,
+    )
 
 
-def _items(given: Any) -> tuple[Any, ...]:
+def _items(
+    given: Mapping[str, npt.ArrayLike] | Iterable[Declared],
+) -> tuple[Declared | tuple[str, npt.ArrayLike], ...]:
     """Variables, or pairs of a name and a value."""
     return tuple(given.items()) if isinstance(given, Mapping) else tuple(given)
 
 
-def _names(group: str, given: Any) -> tuple[str, ...]:
-    kind = {"states": State, "sequences": Sequence, "parameters": Parameter}[group]
+def _names(group: str, given: object) -> tuple[str, ...]:
+    kind = KINDS[group]
     if isinstance(given, Mapping):
         return tuple(given)
-    try:
-        items = tuple(given)
-    except TypeError:
-        items = (None,)
-    if isinstance(given, str) or not all(isinstance(item, kind) for item in items):
+    items = tuple(given) if isinstance(given, Iterable) else (None,)
+    names = tuple(item.name for item in items if isinstance(item, kind))
+    if isinstance(given, str) or len(names) < len(items):
         raise ArgumentError(
             f"{group} = {given!r:.60}: expected values by name, or a tuple of {kind.__name__}."
         )
-    return tuple(item.name for item in items)
+    return names
 
 
 def _targeted(lines: tuple[Line, ...], names: Names) -> tuple[Line, ...]:
@@ -141,7 +156,7 @@ def _taps(name: str, lines: Iterable[Line], is_state: bool) -> tuple[int, ...]:
     return tuple(sorted({default_tap(is_state) if tap is None else tap for tap in reads}))
 
 
-def _state(item: Any, named: Mapping[str, tuple[int, ...]]) -> State:
+def _state(item: State | tuple[str, npt.ArrayLike], named: Mapping[str, tuple[int, ...]]) -> State:
     if isinstance(item, State):
         taps = named.get(item.name)
         _check_agreement("state", item.name, item.taps, taps)
@@ -154,7 +169,9 @@ def _state(item: Any, named: Mapping[str, tuple[int, ...]]) -> State:
     return State(name, initial, taps, named.get(name, 1))
 
 
-def _sequence(item: Any, named: Mapping[str, tuple[int, ...]]) -> Sequence:
+def _sequence(
+    item: Sequence | tuple[str, npt.ArrayLike], named: Mapping[str, tuple[int, ...]]
+) -> Sequence:
     if isinstance(item, Sequence):
         taps = named.get(item.name)
         _check_agreement("sequence", item.name, item.taps, taps)

@@ -4,7 +4,7 @@ import json
 from xml.etree import ElementTree
 
 import pytest
-from in_browser import Opened, pytestmark  # noqa: F401 (marks)
+from in_browser.chromium import Opened, pytestmark  # noqa: F401 (marks)
 
 import visual
 from lab.loops import gallery

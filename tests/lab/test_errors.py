@@ -200,7 +200,10 @@ BAD = {
         ).trace(order=0),
         ["scan_fn", "in its step", "IndexError"],
     ),
-    "half a stored trace": (lambda: lab.Trace.from_json({"is": "Trace"}), ["Trace", "complete"]),
+    "half a stored trace": (
+        lambda: lab.Trace.from_json({"is": "Trace", "version": 2}),
+        ["Trace", "complete"],
+    ),
     "an unknown theme": (
         lambda: visual.tapes(square().trace(), theme="pink"),
         ["theme = 'pink'", "light", "dark", "print"],

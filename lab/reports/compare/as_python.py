@@ -22,7 +22,8 @@ from pytensor.tensor.type import TensorType
 
 from lab.errors import LabError
 from lab.scans.node import inner_graph, is_scan, settings_text
-from lab.scans.operations import PRODUCTS, index_parts
+from lab.scans.operations import PRODUCTS
+from lab.scans.slices import index_parts
 
 TAKEN = {"np", "pt", "ps", "pytensor", "Scan", "ScanInfo", "sys", "step", "inf", "nan"}
 TAKEN |= {"until", "Mode", "MODE", "NullType", "grad", "given", "wrt", "cost", "results", "build"}

@@ -71,7 +71,7 @@ def test_verify_refuses_a_trace_of_another_graph():
     derivative = gallery.loops["square"].derivative(order=1)
     with pytest.raises(ArgumentError, match="3 values computed from x, but this graph has 2"):
         derivative.verify(gallery.loops["square"].trace(order=2))
-    with pytest.raises(ArgumentError, match="from x and r"):
+    with pytest.raises(ArgumentError, match="from r and x"):
         derivative.verify(gallery.loops["logistic"].trace(order=1))
 
 

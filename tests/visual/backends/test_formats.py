@@ -16,7 +16,7 @@ import matplotlib
 import numpy as np
 import pypdfium2
 import pytest
-from in_browser import CHROMIUM, measured
+from in_browser.chromium import CHROMIUM, measured
 from PIL import Image
 from strange_loops import HOSTILE, LOOPS, strange_trace, trace_of
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytensor
 import pytensor.tensor as pt
 import pytest
-from in_browser import CHROMIUM
+from in_browser.chromium import CHROMIUM
 from strange_loops import HOSTILE, LOOPS
 
 import lab
