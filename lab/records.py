@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, Union, get_args, get_or
 
 import numpy as np
 
-from lab.errors import ArgumentError, listing, quoted
+from lab.errors import LONGEST, ArgumentError, listing, quoted
 
 if TYPE_CHECKING:
     from cattrs import Converter
@@ -98,17 +98,18 @@ def from_json(data: object) -> Any:
 
     try:
         return _converter().structure(inner, _RECORDS[name])
-    except RecursionError:
-        raise ArgumentError(f"from_json: this {name} is nested too deeply.") from None
     except Exception as error:  # a group of whatever did not fit, each with its place
         first = transform_error(error, path=name, format_exception=_told)[0]
         what, _, place = first.rpartition(" @ ")
         where = place.removeprefix(name).removeprefix(".") or "it"
+        where = where if len(where) <= LONGEST else f"{where[:LONGEST]}…"
         raise ArgumentError(f"from_json: {name}, {where}: {what}.") from None
 
 
 def _told(error: BaseException, _: object) -> str:
     """What did not fit, without its place."""
+    if isinstance(error, RecursionError):
+        return "nested too deeply"
     if isinstance(error, KeyError):
         return f"it is not complete: {error.args[0]} is missing"
     return f"{error}".rstrip(".") or type(error).__name__

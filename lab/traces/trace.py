@@ -145,6 +145,7 @@ class ParameterTrace:
     __eq__ = same
 
 
+HIGHEST = 64  # order of a stored Scan; as a derivative doubles the Scans, none comes near it
 ALGORITHMS = ("MT19937", "PCG64", "PCG64DXSM", "Philox", "SFC64")  # of numpy's generators
 Source = int | Leaf | Number  # another value of the step by its number, an argument, a constant
 
@@ -259,10 +260,10 @@ class ScanTrace:
         """Whether a step reads what `leaf` stands for: a variable of this name and number."""
         variable = self.variable(leaf)
         if variable is None:
-            return leaf.variable in self.untraced
+            return leaf.variable in self.untraced and leaf.tap is None
         if variable.name != leaf.variable:
             return False
-        taps = variable.tape.taps if isinstance(variable, TapeTrace) else (None,)
+        taps = variable.tape.taps if isinstance(variable, TapeTrace) else (None, 0)
         return leaf.tap in taps
 
 
@@ -388,9 +389,11 @@ def _feed_faults(
 
 
 def _scan_faults(scan: ScanTrace, number: int, scans: Sequence[ScanTrace]) -> Iterator[Fault]:
-    if scan.steps < 0 or scan.order < 0:
+    if scan.steps < 0:
         yield "steps", "it cannot be below 0"
         return
+    if not 0 <= scan.order <= HIGHEST:
+        yield "order", f"expected 0 to {HIGHEST}"
     if scan.parent is not None and not 0 <= scan.parent < number:
         yield "parent", f"{scan.parent} is no Scan before this one"
         return
@@ -408,7 +411,14 @@ def _scan_faults(scan: ScanTrace, number: int, scans: Sequence[ScanTrace]) -> It
             )
             if tape.gradient_of is not None and not of_parent:
                 yield f"{group}[{index}].gradient_of", "the parent has no such variable"
+        known = {v.name for earlier in scans[: number + 1] for v in earlier.variables}
+        for index, tape in enumerate(tapes):
+            names = known if tape.gradient_of is not None else {tape.name}
+            if tape.axis is not None and tape.axis.variable not in names:
+                yield f"{group}[{index}].axis.variable", f"it stands for {listing(sorted(names))}"
     for index, sequence in enumerate(scan.sequences):
+        if sequence.axis.variable not in known:
+            yield f"sequences[{index}].axis.variable", "no variable is called so"
         for place, what in _sequence_faults(sequence, scan.steps, parent, scans[:number]):
             yield f"sequences[{index}].{place}", what
     before = scans[:number]
@@ -450,8 +460,9 @@ def _tape_faults(tape: TapeTrace, steps: int, is_state: bool) -> Iterator[Fault]
             continue
         for index, access in enumerate(accesses):
             first = tape.tape.row(0, access.tap)
-            expected = (np.arange(steps) + first) % max(1, length)
-            if access.rows.shape != (steps,) or not np.array_equal(access.rows, expected):
+            fits = access.rows.shape == (steps,)
+            expected = (np.arange(steps) + first) % max(1, length) if fits else None
+            if expected is None or not np.array_equal(access.rows, expected):
                 yield f"{name}[{index}].rows", "these are not the rows of its tap"
             held = [access.values] if name == "reads" else [access.values, access.before]
             if any(v is None or (steps and v.shape != (steps, *row)) for v in held):
@@ -473,7 +484,7 @@ def _sequence_faults(
     if not _counts(sequence.axis.index, steps):
         yield "axis.index", f"expected {steps} whole numbers"
     source, taken = sequence.source, sequence.taken
-    if source is not None and (parent is None or parent.variable(source) is None):
+    if source is not None and (parent is None or not parent.reads(source)):
         yield "source", "the parent has no such variable"
     if (source is None) is not (sequence.group is None):
         yield "group", "it goes with source"
