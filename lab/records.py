@@ -209,7 +209,8 @@ def _converter() -> "Converter":
             return allowed[value]
         raise TypeError(f"{quoted(value)} is no {kind.__name__}; there are {listing(allowed)}")
 
-    converter.register_structure_hook(Enum, to_enum)
+    for kind in (cls for cls in _RECORDS.values() if issubclass(cls, Enum)):
+        converter.register_structure_hook(kind, to_enum)  # else cattrs takes its own for them
     converter.register_structure_hook(np.ndarray, lambda value, _: array_from_json(value))
     converter.register_unstructure_hook(np.ndarray, array_to_json)
     return converter

@@ -8,6 +8,7 @@ from numpy import linalg
 from lab.eager.elementwise import absolute, multiply, power, square
 from lab.eager.products import matmul
 from lab.eager.reductions import max, min, root
+from lab.eager.routing import array
 from lab.eager.rules import composed, rule
 from lab.eager.shaping import (
     Axis,
@@ -71,6 +72,7 @@ def norm(x: Any, ord: Any = None, axis: Axis = None, keepdims: bool = False) -> 
 
     Where x is 0 there is no derivative; 0 is chosen.
     """
+    x = array(x)
     if axis is None and ord is None:
         axis = tuple(range(len(shape_of(x))))
     elif axis is None and len(shape_of(x)) == 1:

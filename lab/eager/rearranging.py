@@ -14,12 +14,11 @@ from lab.eager.shaping import ravel, reshape, shape_of, sum, swapaxes
 from lab.eager.tape import Function, value_of
 
 
-def _moving(name: str) -> Function:
+def _moving(theirs: Function) -> Function:
     """A function of numpy that moves entries, repeats them, leaves some out, puts zeros between.
 
     It is asked where they go by an array of their numbers, from 1, so that 0 stands for zero.
     """
-    theirs = getattr(numpy, name)
 
     @composed(theirs)
     def moved(a: Any, *args: Any, **kwargs: Any) -> Any:
@@ -40,14 +39,15 @@ def _entries(a: Any, numbers: numpy.ndarray) -> Any:
     return where(lacking, 0.0, found) if lacking.any() else found
 
 
-flip = _moving("flip")
-diagonal = _moving("diagonal")
-repeat = _moving("repeat")
-for _name in (
-    *("tile", "roll", "rot90", "fliplr", "flipud", "moveaxis", "rollaxis", "copy"),
-    *("diag", "tril", "triu", "split", "array_split", "vsplit", "hsplit", "dsplit"),
+flip = _moving(numpy.flip)
+diagonal = _moving(numpy.diagonal)
+for _theirs in (
+    *(numpy.repeat, numpy.tile, numpy.roll, numpy.rot90, numpy.fliplr, numpy.flipud, numpy.copy),
+    *(numpy.moveaxis, numpy.rollaxis, numpy.diag, numpy.tril, numpy.triu),
+    *(numpy.split, numpy.array_split, numpy.vsplit, numpy.hsplit, numpy.dsplit),
+    *(numpy.fft.fftshift, numpy.fft.ifftshift),
 ):
-    _moving(_name)
+    _moving(_theirs)
 
 
 @composed(numpy.trace)

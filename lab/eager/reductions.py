@@ -10,7 +10,7 @@ from typing import Any
 import numpy
 
 from lab.eager.elementwise import divide, multiply, sqrt, square, subtract
-from lab.eager.routing import concatenate, where
+from lab.eager.routing import array, concatenate, where
 from lab.eager.rules import composed, rule
 from lab.eager.shaping import Axis, kept_shape, reshape, shape_of, sum, transpose, unbroadcast
 from lab.eager.tape import value_of
@@ -26,12 +26,14 @@ def _entries(a: Any, axis: Axis) -> int:
 @composed(numpy.mean)
 def mean(a: Any, axis: Axis = None, dtype: Any = None, *, keepdims: bool = False) -> Any:
     """The sum over `axis`, divided by how many entries it has."""
+    a = array(a)
     return divide(sum(a, axis, dtype, keepdims=keepdims), _entries(a, axis))
 
 
 @composed(numpy.var)
 def var(a: Any, axis: Axis = None, *, ddof: int = 0, keepdims: bool = False) -> Any:
     """The mean square distance from the mean; ddof is taken off the number of entries."""
+    a = array(a)
     away = square(subtract(a, mean(a, axis, keepdims=True)))
     return divide(sum(away, axis, keepdims=keepdims), _entries(a, axis) - ddof)
 
@@ -91,6 +93,7 @@ rule(numpy.amin, _extreme_gradient)
 @composed(numpy.prod)
 def prod(a: Any, axis: Axis = None, *, keepdims: bool = False) -> Any:
     """The product over `axis`: by halves, so that entries may be zero."""
+    a = array(a)
     value: Any = numpy.asarray(value_of(a))
     whole = value.prod(axis, keepdims=keepdims)
     if not value.size:

@@ -135,7 +135,7 @@ def column_stack(arrays: Sequence[Any]) -> Any:
 @composed(numpy.append)
 def append(arr: Any, values: Any, axis: int | None = None) -> Any:
     """`values` after `arr`, along `axis`; all entries in a row for None."""
-    return concatenate([arr, values], axis)
+    return concatenate([array(arr), array(values)], axis)
 
 
 def array(entries: Any, dtype: Any = None) -> Any:

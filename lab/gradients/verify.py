@@ -52,8 +52,8 @@ def verify(outputs: Sequence[Variable], run: Run, mode: str = "FAST_COMPILE") ->
     names = [v.name or "" for v in inputs], [g.name for g in given[: len(inputs)]]
     if len(outputs) != len(run.outputs) or names[0] != names[1]:
         raise ArgumentError(
-            f"trace: it has {len(run.outputs)} values computed from {listing(g.name for g in given)}, "
-            f"but this graph has {len(outputs)}, from {listing(names[0])}; trace this one."
+            f"trace: it has {len(run.outputs)} values computed from "
+            f"{listing(g.name for g in given)}, but this graph has {len(outputs)}, from {listing(names[0])}; trace this one."
         )
     try:
         compiled = function(inputs, list(outputs), mode=mode, on_unused_input="ignore")

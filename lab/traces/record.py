@@ -1,9 +1,4 @@
-"""From a graph and its inputs to a `Trace`: run it, and give what happened its names.
-
-Which Scan's results a value is made of, with no other Scan in between.
-
-Only numbers count: a Scan whose result merely tells how long a buffer must be feeds nothing.
-"""
+"""From a graph and its inputs to a `Trace`: run it, and give what happened its names."""
 
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -54,17 +49,16 @@ def trace(
     """Run the graph of `outputs` uncompiled and note what its Scans read and write.
 
     `outputs` may be a `Derivative`, whose values and names are meant.  `given` has a value for
-    every input that the derivative of a loop does not know already; `also` are further variables to run, whose Scans
-    shall be in the trace, `names` what the values are to be called.  A run of more than a
-    second shows its progress and can be interrupted.  Raises GraphError if there is no Scan,
-    ArgumentError if a value is missing or of the wrong type, or a sequence is too short.
+    every input that the derivative of a loop does not know already; `also` are further variables
+    to run, whose Scans shall be in the trace, `names` what the values are to be called.  A run of
+    more than a second shows its progress and can be interrupted.  Raises GraphError if there is no
+    Scan, ArgumentError if a value is missing or of the wrong type, or a sequence is too short.
     """
     if isinstance(outputs, Derivative):
         names = outputs.names if names is None else names
         known, outputs = outputs.given, outputs.values
-        given = (
-            known if given is None else {**known, **given} if isinstance(given, Mapping) else given
-        )
+        if given is None or isinstance(given, Mapping):
+            given = {**known, **(given or {})}
     asked: list[Variable] = list(outputs) if isinstance(outputs, list | tuple) else [outputs]
     extra = list(also)
     for variable in (*asked, *extra):
@@ -301,8 +295,9 @@ NUMBERS = {
 def feeds(
     made: Iterable[tuple[int, Variable]], filled: Mapping[Variable, tuple[int, int]]
 ) -> tuple[Feed, ...]:
-    """What the numbered variables `made` are computed from.
+    """What the numbered variables `made` are computed from, with no other Scan in between.
 
+    Only numbers count: a Scan whose result merely tells how long a buffer must be feeds nothing.
     `filled` has, for the outputs of Scans, the number of the Scan and of its variable.
     """
     found = (
