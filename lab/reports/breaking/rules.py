@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 import pytensor.tensor as pt
-from pytensor.graph.basic import Variable
+from pytensor.tensor.variable import TensorVariable
 
 from lab.errors import ArgumentError, listing
 from lab.gradients.decisions import PullbackRule
@@ -35,7 +35,7 @@ class BrokenRule:
     rule: PullbackRule
 
 
-def shortened(part: LoopVariable) -> Variable:
+def shortened(part: LoopVariable) -> TensorVariable:
     """The buffer of a state or output as it looks where only its last rows are kept.
 
     `scan_save_mem` leaves a state as many rows as it has initial values, and one more, which
@@ -46,8 +46,8 @@ def shortened(part: LoopVariable) -> Variable:
     shortened.
     """
     if part.kind is Kind.MIT_MOT:
-        return part.outer_output
-    filled, kept = part.outer_output, part.tape.origin + 1
+        return part.filled
+    filled, kept = part.filled, part.tape.origin + 1
     last = filled.shape[0] - 1
     return filled[last - (last - pt.arange(filled.shape[0])) % kept]
 

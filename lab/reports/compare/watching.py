@@ -142,7 +142,7 @@ def _reading(
     """What a sequence brings, and the tap at which the forward step had read or written it."""
     tap = 0
     if group not in (ReadingGroup.NIT_SOT_GRADIENT, ReadingGroup.SEQUENCE):
-        before = before_end(variable.outer_input, source.outer_output)
+        before = before_end(variable.outer_input, source.filled)
         tap = max(source.tape.taps) + (before or 0)
         if tap in source.tape.writes and tap not in source.tape.reads:
             group = ReadingGroup.RESULT

@@ -20,6 +20,7 @@ import pytensor.tensor as pt
 from pytensor.gradient import grad
 from pytensor.graph.basic import Apply, Variable
 from pytensor.graph.traversal import ancestors
+from pytensor.tensor.variable import TensorVariable
 
 from lab.checks.check import value_at
 from lab.checks.differences import MOST_ENTRIES, Estimate, differences, remembered
@@ -211,12 +212,12 @@ def looked_up(
         )
         lengths[found.name] = known
 
-    def recalled(part: LoopVariable) -> Variable:
+    def recalled(part: LoopVariable) -> TensorVariable:
         length = lengths.get(part.name)
         if part.kind is Kind.MIT_MOT or length is None:
-            return part.outer_output
-        last = part.outer_output.shape[0] - 1
-        return part.outer_output[last - (last - pt.arange(last + 1)) % length]
+            return part.filled
+        last = part.filled.shape[0] - 1
+        return part.filled[last - (last - pt.arange(last + 1)) % length]
 
     rule = replace(BROKEN["shortened-buffer"].rule, recalls=recalled)
     try:
