@@ -20,7 +20,7 @@ from lab.gradients.derivative import Derivative, derivative, prime
 from lab.loops.loop import Loop
 from lab.progress import quietly
 from lab.records import cached_property, same
-from lab.reports.breaking.rules import BrokenRule, broken_rule
+from lab.reports.breaking.rules import BrokenRule, Mistake, broken_rule
 from lab.traces.parting import Contrast, contrast, far
 from lab.traces.record import trace
 from lab.traces.trace import Trace
@@ -93,7 +93,7 @@ class Breakage:
     was refused; `contrast` tells where they part.
     """
 
-    rule: BrokenRule
+    rule: Mistake
     wrt: str
     rows: tuple[Row, ...]
     true: Trace
@@ -124,7 +124,7 @@ class Breakage:
 class Truth:
     """The derivatives of a cost by the true rule, with which broken ones are compared.
 
-    `given` has a value for every input of the graph.  Everything is computed when it is first
+    This is no record: it has the graph, to follow a broken rule through it.  `given` has a value for every input of the graph.  Everything is computed when it is first
     asked for, and once.
     """
 
@@ -174,7 +174,7 @@ class Truth:
         )
         name = self.derivative.wrt.name or "the input"
         held = self.trace if len(found) > self.derivative.order else self._up_to(len(found) - 1)
-        return Breakage(rule, name, rows, held, run, contrast(held, run))
+        return Breakage(rule.mistake, name, rows, held, run, contrast(held, run))
 
     def _up_to(self, order: int) -> Trace:
         """The run of the derivatives up to an order."""

@@ -21,8 +21,8 @@ from lab.tape import Kind, Tape
 
 
 @dataclass(frozen=True)
-class BrokenRule:
-    """A decision of the pullback that can be got wrong, and the recipe in which it is.
+class Mistake:
+    """A decision of the pullback that can be got wrong, in words.
 
     `name` is short, for a command line; `title` says what a step does by the broken rule,
     `change` how that differs, and `reason` why the true rule is as it is.
@@ -32,7 +32,18 @@ class BrokenRule:
     title: str
     change: str
     reason: str
+
+
+@dataclass(frozen=True)
+class BrokenRule(Mistake):
+    """A mistake, and the recipe in which it is made."""
+
     rule: PullbackRule
+
+    @property
+    def mistake(self) -> Mistake:
+        """The words alone, for a record."""
+        return Mistake(self.name, self.title, self.change, self.reason)
 
 
 def shortened(part: LoopVariable) -> Variable:

@@ -9,7 +9,7 @@ every state a buffer with its initial values in front; what was not said is fill
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import pytensor
@@ -98,13 +98,6 @@ class Canonical:
     inputs: tuple[Input, ...]
     outputs: tuple[Output, ...]
     ours: tuple[Input, ...] = ()
-    results: tuple[Variable, ...] = field(default=(), repr=False, compare=False)
-
-    @property
-    def node(self) -> Apply | None:
-        """The Scan, or None where there is none."""
-        nodes = scan_nodes(list(self.results))
-        return nodes[-1] if nodes else None
 
     def __str__(self) -> str:
         lines = ["given to pytensor.scan"]
@@ -154,20 +147,16 @@ def canonical(subject: Loop | Callable[..., Any], **arguments: Any) -> Canonical
         made = pytensor.scan(step, **{"return_updates": False, **arguments, "return_list": True})
     except Exception as error:  # whatever PyTensor, or the step, finds wrong
         raise ArgumentError(f"pytensor.scan refused this: {first_line(error)}") from error
-    results = tuple(v for v in made if isinstance(v, Variable))
-    nodes = scan_nodes(list(results))
+    nodes = scan_nodes([v for v in made if isinstance(v, Variable)])
     with_names = received[0] if received else ()
     if not nodes:
-        return Canonical(said, len(received), with_names, (), (), results=results)
+        return Canonical(said, len(received), with_names, (), ())
     node = nodes[-1]
     parts = read_scan(node.op, node.inputs, node.outputs)
-    found = tuple(_inputs(node, _variables(arguments.get("non_sequences"))))
-    ours: tuple[Input, ...] = ()
-    if isinstance(subject, Loop):
-        ours = tuple(_inputs(subject.build().node, None))
-    return Canonical(
-        said, len(received), with_names, found, tuple(_outputs(parts, node)), ours, results
-    )
+    inputs = tuple(_inputs(node, _variables(arguments.get("non_sequences"))))
+    ours = tuple(_inputs(subject.build().node, None)) if isinstance(subject, Loop) else ()
+    outputs = tuple(_outputs(parts, node))
+    return Canonical(said, len(received), with_names, inputs, outputs, ours)
 
 
 def _plain(value: Variable) -> str:

@@ -57,8 +57,7 @@ def compare(
         raise ArgumentError(f"order = {order!r}: expected 1, 2, 3, …")
     asked = replace(subject_of(subject, wrt, given, cotangents, cost, of), origin=origin)
     with without_backtraces():
-        found = _compared(asked, order)
-        return replace(found, script=script(found, asked))
+        return _compared(asked, order)
 
 
 def _compared(asked: Subject, order: int) -> Comparison:
@@ -73,22 +72,23 @@ def _compared(asked: Subject, order: int) -> Comparison:
         summed = both.summed[number - 2] if number > 1 else ()
         rows += _rows(number, first, second, summed, moved)
         checks += _checks(number, first, second, summed, moved)
-    told = Contrast(None, 0, 0)
+    where = Contrast(None, 0, 0)
     if ours.trace is not None and theirs.trace is not None:
-        told = contrast(ours.trace, theirs.trace, SIDES)
-    return Comparison(
+        where = contrast(ours.trace, theirs.trace, SIDES)
+    comparison = Comparison(
         cost=asked.cost.name or "the cost",
         order=order,
         version=pytensor.__version__,
         rows=tuple(rows),
         checks=tuple(checks),
         pairs=_pairs(ours, theirs),
-        contrast=told,
+        contrast=where,
         summed=both.summed,
         ours=ours.trace,
         theirs=theirs.trace,
         truncated=asked.truncated,
     )
+    return replace(comparison, script=script(comparison, asked))
 
 
 def _rows(

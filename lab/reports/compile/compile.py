@@ -136,7 +136,7 @@ def _compiled(
     )
     told = called(wrt, "the variable") if isinstance(wrt, Variable) else ""
     names = (*_names(outputs[:1]), "its gradient") if told else _names(outputs)
-    return Compiled(names, told, mode_words(mode), pytensor.__version__, before, after, alone, made)
+    return Compiled(names, told, mode_words(mode), pytensor.__version__, before, after, alone)
 
 
 def _names(outputs: Sequence[Variable]) -> tuple[str, ...]:

@@ -4,7 +4,6 @@ import ast
 import subprocess
 import sys
 from contextlib import redirect_stdout
-from dataclasses import replace
 from io import StringIO
 
 import numpy as np
@@ -185,12 +184,11 @@ def test_reports_of_what_is_imported_have_all_values(name):
 
 
 def test_what_cannot_be_written_is_imported(tmp_path, monkeypatch, capsys):
-    found = compared("graphs.hostile:strange", 1)
-    script = found.report()
+    script = compared("graphs.hostile:strange", 1).report()
     assert "getattr(importlib.import_module('graphs.hostile'), 'strange')()" in script
     status, told = run_here(script)
     assert (status, "DIFFERENT" in told) == (1, True)
-    evil = replace(found, subject=replace(found.subject, origin=(EVIL, EVIL)))
+    evil = lab.compare(*strange(), origin=(EVIL, EVIL))
     monkeypatch.chdir(tmp_path)
     with pytest.raises(ModuleNotFoundError):
         run_here(evil.report())
