@@ -124,8 +124,8 @@ class Breakage:
 class Truth:
     """The derivatives of a cost by the true rule, with which broken ones are compared.
 
-    This is no record: it has the graph, to follow a broken rule through it.  `given` has a value for every input of the graph.  Everything is computed when it is first
-    asked for, and once.
+    This is no record: it has the graph, to follow broken rules through it.  `given` has a value
+    for every input of the graph.  Everything is computed when it is first asked for, and once.
     """
 
     derivative: Derivative

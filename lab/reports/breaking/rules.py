@@ -4,7 +4,7 @@
     >>> print(lab.break_rule(loop, "accumulate-overwritten"))
 
 The pullback follows a `lab.PullbackRule` and knows nothing of right and wrong; a broken one
-is made of the same decisions, taken differently.  What comes of it is `lab.reports.breaking.breakage`'s.
+is made of the same decisions, taken differently.  What comes of it is told by `breakage`.
 """
 
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""The record of a graph before and after PyTensor's rewrites: what became of its Scans; its words."""
+"""The record of a graph before and after rewriting: what became of its Scans; and its words."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator

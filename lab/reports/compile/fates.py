@@ -1,7 +1,7 @@
 """What became of every Scan of a rewritten graph, and of its buffers.
 
-The listener of `lab.reports.compile.rewriting` has noted who took whose place.  A buffer that nobody outside of
-the loop reads leaves no trace there; it is found by its place among those of its kind and taps.
+The listener of `rewriting` has noted who took whose place.  A buffer that nobody outside of the
+loop reads leaves no trace there; it is found by its place among those of its kind and taps.
 """
 
 from collections import Counter

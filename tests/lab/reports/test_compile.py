@@ -126,12 +126,12 @@ def test_another_function_is_told_apart():
 def assert_told_of(found, nodes):
     """What is told of every Scan that is left is what it is."""
     parts = [read_scan(node.op, node.inputs, node.outputs) for node in nodes]
-    for scan, node, of_node in zip(found.after, nodes, parts, strict=True):
-        assert scan.in_place == bool(destroys(node))
-        assert scan.stops_early == (of_node.until is not None)
+    for told, node, of_node in zip(found.after, nodes, parts, strict=True):
+        assert told.in_place == bool(destroys(node))
+        assert told.stops_early == (of_node.until is not None)
         made = [v for v in of_node.variables if v.outer_output is not None]
-        told = [(buffer.kind, buffer.tape) for buffer in scan.buffers]
-        assert told == [(variable.kind, variable.tape) for variable in made]
+        kinds = [(buffer.kind, buffer.tape) for buffer in told.buffers]
+        assert kinds == [(variable.kind, variable.tape) for variable in made]
 
 
 def shapes(nodes):
@@ -334,7 +334,7 @@ def test_mistakes_are_told():
 def test_what_is_used_of_pytensors_internals():
     names = set(optdb.__db__)
     assert any("scan_reduce_trace" in n or "scan_save_mem" in n for n in names), (
-        "the rewrite that shortens buffers has another name: WORDS in lab/reports/compile/compiled.py"
+        "the rewrite that shortens buffers has another name: WORDS in reports/compile/compiled.py"
     )
     assert "scan_make_inplace" in names, (
         "WORDS in lab/reports/compile/compiled.py, LINKED in lab/reports/compile/shortening.py"
