@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 from pytensor.scan.utils import until
 from pytensor.tensor.variable import TensorVariable
 
@@ -17,9 +18,9 @@ from lab.loops.text.grammar import Names, read_step
 from lab.loops.text.terms import Line, Read, compute, reads_of
 from lab.loops.variables import Parameter, Sequence, State, as_value
 
-States = Mapping[str, Any] | Iterable[State]
-Sequences = Mapping[str, Any] | Iterable[Sequence]
-Parameters = Mapping[str, Any] | Iterable[Parameter]
+States = Mapping[str, ArrayLike] | Iterable[State]
+Sequences = Mapping[str, ArrayLike] | Iterable[Sequence]
+Parameters = Mapping[str, ArrayLike] | Iterable[Parameter]
 Result = TensorVariable | until
 Tapped = TypeVar("Tapped", State, Sequence)
 GROUPS = {"states": State, "sequences": Sequence, "parameters": Parameter}
@@ -95,7 +96,7 @@ def written_loop(
     }
 
 
-def _pairs(group: str, given: Any) -> tuple[tuple[str, Any], ...]:
+def _pairs(group: str, given: object) -> tuple[tuple[str, object], ...]:
     """Names with values, or with the variables that were declared."""
     if isinstance(given, Mapping):
         return tuple(given.items())
@@ -141,7 +142,7 @@ def _taps(lines: Iterable[Line], names: Names) -> dict[str, tuple[int, ...]]:
     return taps
 
 
-def _state(name: str, item: Any, named: Mapping[str, tuple[int, ...]]) -> State:
+def _state(name: str, item: object, named: Mapping[str, tuple[int, ...]]) -> State:
     if isinstance(item, State):
         return _agreeing("state", item, named)
     taps = named.get(name, (-1,))
@@ -151,7 +152,7 @@ def _state(name: str, item: Any, named: Mapping[str, tuple[int, ...]]) -> State:
     return State(name, initial, taps, named.get(name, 1))
 
 
-def _sequence(name: str, item: Any, named: Mapping[str, tuple[int, ...]]) -> Sequence:
+def _sequence(name: str, item: object, named: Mapping[str, tuple[int, ...]]) -> Sequence:
     if isinstance(item, Sequence):
         return _agreeing("sequence", item, named)
     return Sequence(name, item, named.get(name, (0,)), named.get(name, 1))

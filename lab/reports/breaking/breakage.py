@@ -11,6 +11,7 @@ from enum import StrEnum
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from pytensor.graph.basic import Variable
 
 from lab.checks.check import value_at
@@ -50,7 +51,7 @@ def relative_error(true: np.ndarray, other: np.ndarray) -> float:
 
 
 def differences_by(
-    cost: Variable, wrt: Variable, given: Mapping[Variable, Any], orders: Iterable[int] = (1,)
+    cost: Variable, wrt: Variable, given: Mapping[Variable, object], orders: Iterable[int] = (1,)
 ) -> tuple[Estimate | None, ...]:
     """Finite differences of a cost by one input, of each order; None of too many entries."""
     at = np.asarray(given[wrt])
@@ -152,7 +153,7 @@ class Truth:
     """
 
     derivative: Derivative
-    given: Mapping[Variable, Any]
+    given: Mapping[Variable, object]
 
     def __post_init__(self) -> None:
         if self.derivative.order < 1:
@@ -208,9 +209,9 @@ def truth(
     loop: Loop,
     order: int = 3,
     wrt: str | None = None,
-    cost: Any = "last",
+    cost: str | ArrayLike = "last",
     of: str | None = None,
-    at: Mapping[str, Any] | None = None,
+    at: Mapping[str, object] | None = None,
 ) -> Truth:
     """The derivatives up to `order` of a cost of a loop; the arguments are those of `Loop.trace`.
 

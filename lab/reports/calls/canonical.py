@@ -27,7 +27,7 @@ from lab.scans.graphs import scan_nodes
 from lab.scans.node import LoopVariable, ScanParts, outer_inputs, outer_outputs, read_scan
 from lab.scans.operations import index_parts, plain_name
 from lab.scans.slices import cut_of, initial_of
-from lab.tape import Kind
+from lab.tape import Kind, signed
 
 DEFAULTS = {"go_backwards": False, "truncate_gradient": -1, "strict": False, "name": None}
 GIVEN = ("sequences", "outputs_info", "non_sequences", "n_steps", *DEFAULTS)
@@ -164,7 +164,7 @@ def _plain(value: Variable) -> str:
     return str(value.name or "an unnamed value").replace("-", "−")
 
 
-def _given(arguments: Mapping[str, Any]) -> tuple[Given, ...]:
+def _given(arguments: Mapping[str, object]) -> tuple[Given, ...]:
     """What was said, argument by argument, and what was filled in."""
     found = []
     for name in GIVEN:
@@ -181,7 +181,7 @@ def _given(arguments: Mapping[str, Any]) -> tuple[Given, ...]:
     return tuple(found)
 
 
-def _entry(name: str, entry: Any) -> Given:
+def _entry(name: str, entry: object) -> Given:
     """One sequence, state or parameter of the call."""
     if entry is None:
         return Given(name, "None: an output that feeds nothing back")
@@ -190,9 +190,8 @@ def _entry(name: str, entry: Any) -> Given:
         variable, taps = entry.get("input", entry.get("initial")), entry.get("taps")
     called = _named(variable) if isinstance(variable, Variable) else str(variable)
     if taps is not None:
-        listed = ", ".join(str(tap).replace("-", "−") for tap in taps)
         word = "tap" if len(taps) == 1 else "taps"
-        return Given(name, f"{called}, {word} {listed}", variable=called)
+        return Given(name, f"{called}, {word} {signed(*taps)}", variable=called)
     is_numeric = hasattr(getattr(variable, "type", None), "dtype")
     default = {"sequences": ", tap 0", "outputs_info": ", tap −1"}.get(name, "")
     tap = default if is_numeric or not isinstance(variable, Variable) else ""
@@ -203,7 +202,7 @@ def _named(variable: Variable) -> str:
     return str(variable.name) if variable.name else written(variable)
 
 
-def _variables(entries: Any) -> set[Variable]:
+def _variables(entries: object) -> set[Variable]:
     listed = entries if isinstance(entries, list | tuple) else [entries]
     return {entry for entry in listed if isinstance(entry, Variable)}
 
@@ -278,7 +277,7 @@ def written(variable: Variable, n: Variable | None = None) -> str:
     return text(formulas([variable], {})[0], lambda leaf: leaf.variable)
 
 
-def index_text(index: Any, n: Variable | None = None) -> str:
+def index_text(index: Variable | slice, n: Variable | None = None) -> str:
     """An index of a Subtensor: a number, or a slice as ``1:-2``."""
     if not isinstance(index, slice):
         return written(index, n)

@@ -10,8 +10,7 @@ from pytensor.compile import Function, Mode
 from pytensor.gradient import NullType, grad
 from pytensor.graph.basic import Variable
 
-MODE = Mode(linker="vm", optimizer=None)  # the graph as it was built, without rewriting
-LENIENT = {"disconnected_inputs": "ignore", "null_gradients": "return"}
+MODE = Mode(linker="vm", optimizer="None")  # the graph as it was built, without rewriting
 STEPS = (0.04, 0.02, 0.01, 0.005, 0.0025)
 MOST_ENTRIES = 24
 
@@ -123,7 +122,8 @@ class Check:
         target, last = self.cost, max((order for _, order in asked), default=0)
         for order in range(1, last + 1):
             try:
-                gradients = grad(target, self.wrt, **LENIENT)
+                gradients = grad(target, self.wrt, None, "ignore", null_gradients="return")
+                assert isinstance(gradients, list)
             except Exception as error:
                 self.fails(f"order {order}", error)
                 break

@@ -18,6 +18,7 @@ from pytensor.graph.traversal import toposort
 from pytensor.tensor.blockwise import Blockwise
 from pytensor.tensor.elemwise import CAReduce, DimShuffle, Elemwise
 from pytensor.tensor.random.type import RandomGeneratorType
+from pytensor.tensor.subtensor import IncSubtensor, Subtensor
 from pytensor.tensor.type import TensorType
 
 from lab.errors import LabError
@@ -168,9 +169,9 @@ def operation(node: Apply, inputs: Sequence[str], use: Callable[[Variable], str]
         return f"pt.{REDUCTIONS[kind]}({inputs[0]}{axis})"
     if kind in PRODUCTS:
         return f"pt.{'matmul' if kind == 'MatMul' else 'dot'}({', '.join(inputs)})"
-    if kind == "Subtensor" and core is op:
+    if isinstance(op, Subtensor):
         return f"{inputs[0]}[{_indices(node, use)}]"
-    if kind == "IncSubtensor" and core is op:
+    if isinstance(op, IncSubtensor):
         change = "set_subtensor" if op.set_instead_of_inc else "inc_subtensor"
         return f"pt.{change}({inputs[0]}[{_indices(node, use)}], {inputs[1]})"
     plain = PLAIN.get(kind)

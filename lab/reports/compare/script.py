@@ -49,7 +49,7 @@ def script(comparison: Comparison, subject: Subject) -> str:
     asked = [(subject.names.index(row.wrt), row.order) for row in worth]
     summed = [list(places) for places in comparison.summed]
     run = (
-        "# Inputs, by number, whose gradients are summed up after each order; which are looked at.\n"
+        "# The inputs whose gradients are summed up after each order, and what is looked at.\n"
         f"check = Check(cost, given, wrt, {summed!r}, truncated={comparison.truncated})\n"
         f"sys.exit(check.run({asked!r}))\n"
     )

@@ -76,14 +76,14 @@ def watched(kind: type[Scan]) -> Iterator[list[Pullback]]:
 
     with _ONE_AT_A_TIME:
         original, is_own = kind.pullback, "pullback" in vars(kind)
-        kind.pullback = pullback
+        type.__setattr__(kind, "pullback", pullback)
         try:
             yield calls
         finally:
             if is_own:
-                kind.pullback = original
+                type.__setattr__(kind, "pullback", original)
             else:
-                del kind.pullback
+                type.__delattr__(kind, "pullback")
 
 
 def identify(call: Pullback, order: int) -> Derivation | None:

@@ -13,12 +13,10 @@ its slot.
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import pytensor
 import pytensor.tensor as pt
-from pytensor.gradient import grad
 from pytensor.graph.basic import Apply, Variable
 from pytensor.graph.traversal import ancestors
 
@@ -28,15 +26,16 @@ from lab.equations.spelling import number_text
 from lab.errors import ArgumentError, LabError, first_line, listing, printable
 from lab.gradients.decisions import ReadingGroup, decisions_of
 from lab.gradients.derivative import derivative
+from lab.gradients.status import pytensor_gradient
 from lab.loops.loop import Loop
 from lab.loops.scan_call import scan_call
 from lab.records import same
 from lab.reports.breaking.breakage import Effect, differences_by
 from lab.reports.breaking.rules import BROKEN
 from lab.reports.compile.buffers import Buffer, Ring
-from lab.reports.compile.compile import compiled_as, values_of
+from lab.reports.compile.compile import rewritten_scans, values_of
 from lab.reports.compile.compiled import Compiled
-from lab.reports.compile.rewriting import mode_words, rewritten
+from lab.reports.compile.rewriting import PytensorMode, mode_words, rewritten
 from lab.reports.explain.explanation import paragraph
 from lab.reports.explain.traps import called
 from lab.scans.graphs import scan_nodes
@@ -198,8 +197,8 @@ def _shown(value: np.ndarray) -> str:
 def shortened(
     subject: Variable | Loop,
     wrt: Variable | str,
-    given: Mapping[Variable, Any] | None = None,
-    mode: Any = None,
+    given: Mapping[Variable, object] | None = None,
+    mode: PytensorMode = None,
 ) -> Shortened:
     """Differentiate a scalar cost in time, and once more after its buffers were shortened.
 
@@ -216,10 +215,11 @@ def shortened(
     known = {copy: values[v] for v, copy in late.inputs if v in values}
     copies = dict(late.inputs)
     result, refusal, steps = _too_late(late.graph.outputs[0], copies[by], known)
-    what = compiled_as([cost], mode, values, LINKED)
+    what = rewritten_scans([cost], mode, values, without=LINKED)
     buffers = tuple(_lost(cost, by, what))
     needed = [
-        (rec.parts.name, _worth(rec, what)) for rec in _backward(cost, grad(cost, by), values)
+        (rec.parts.name, _worth(rec, what))
+        for rec in _backward(cost, pytensor_gradient(cost, by), values)
     ]
     late_steps = steps if len(steps) == len(needed) else [None] * len(needed)
     return Shortened(
@@ -238,14 +238,14 @@ def shortened(
 
 
 def _subject(
-    subject: Any, wrt: Any, given: dict[Variable, Any]
-) -> tuple[Variable, Variable, dict[Variable, Any]]:
+    subject: Variable | Loop, wrt: Variable | str, given: dict[Variable, object]
+) -> tuple[Variable, Variable, dict[Variable, object]]:
     """The cost, what to differentiate by, and values of all inputs."""
     if isinstance(subject, Loop):
         call = scan_call(subject)
         if not isinstance(wrt, str) or wrt not in call.inputs:
             raise ArgumentError(f"wrt = {wrt!r}: this loop has {listing(call.inputs)}.")
-        last = next(iter(call.results().values()))[-1]
+        last = pt.as_tensor_variable(next(iter(call.results().values())))[-1]
         return last if not last.type.ndim else last.sum(), call.inputs[wrt], {**call.given, **given}
     if not isinstance(subject, Variable) or getattr(subject.type, "ndim", None) != 0:
         raise ArgumentError(f"subject = {subject!r:.60}: expected a scalar variable or a Loop.")
@@ -257,11 +257,11 @@ def _subject(
 
 
 def _too_late(
-    cost: Variable, wrt: Variable, given: Mapping[Variable, Any]
+    cost: Variable, wrt: Variable, given: Mapping[Variable, object]
 ) -> tuple[np.ndarray | None, str, list[int]]:
     """PyTensor's gradient of a graph that is rewritten already, or why there is none."""
     try:
-        found = grad(cost, wrt)
+        found = pytensor_gradient(cost, wrt)
         values, recordings = run([found], given)
     except Exception as error:  # whatever PyTensor, or the run, stumbles over
         return None, first_line(error), []
@@ -270,7 +270,9 @@ def _too_late(
     return np.asarray(values[found]), "", steps
 
 
-def _backward(cost: Variable, gradient: Variable, given: Mapping[Variable, Any]) -> list[Recording]:
+def _backward(
+    cost: Variable, gradient: Variable, given: Mapping[Variable, object]
+) -> list[Recording]:
     before = set(scan_nodes([cost]))
     return [rec for rec in run([gradient], given)[1] if rec.node not in before]
 
@@ -335,7 +337,7 @@ def _asked(ring: Ring, taps: list[int]) -> Iterator[Asked]:
 
 
 def looked_up(
-    cost: Variable, wrt: Variable, what: Compiled, given: Mapping[Variable, Any]
+    cost: Variable, wrt: Variable, what: Compiled, given: Mapping[Variable, object]
 ) -> np.ndarray | None:
     """The gradient that takes for every row whatever stands in its slot."""
     if _makes_fewer_steps(what) and what.shortened:
