@@ -148,15 +148,15 @@ def changes():
 def pages():
     """A page of 60 combinations, and the same pictures drawn and written one by one."""
     import visual
-    from visual.drawing.draw import draw
+    from visual.drawing import draw as drawing
 
     taps = {"square": [(-1,), (-2, -1), (-3, -1), (-2,)], "coupled": [{}]}
     loops = ["square", "fibonacci", "gap", "coupled", "logistic", "rnn"]
     views = ["unrolled", "tapes", "taps"]
 
     def timed(work):
-        draw.studied.cache_clear()
-        draw._drawn.cache_clear()
+        drawing.studied.cache_clear()
+        drawing._drawn.cache_clear()
         start = time.perf_counter()
         made = work()
         return time.perf_counter() - start, made

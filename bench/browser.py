@@ -81,7 +81,7 @@ def walking(playwright, launch):
 
 def changing(playwright, launch):
     """In JupyterLab: from the control's event to the frame that shows the new picture."""
-    from jupyter_lab import jupyter_lab, notebook
+    from in_browser.jupyter_lab import jupyter_lab, notebook
 
     with (
         tempfile.TemporaryDirectory() as folder,
@@ -104,7 +104,7 @@ def changing(playwright, launch):
 def browsing():
     """All figures; a line tells what is missing where there is no browser."""
     try:
-        from in_browser import CHROMIUM, FLAGS
+        from in_browser.chromium import CHROMIUM, FLAGS
         from playwright.sync_api import sync_playwright
     except ImportError as error:
         print(f"in a browser: {error.name} is not installed")

@@ -1,6 +1,6 @@
 """What one user of a Binder or a JupyterHub costs: memory, and the time to the first picture.
 
-    python tests/bench_hosting.py [lesson.md]
+    python bench/hosting.py [lesson.md]
 
 A JupyterLab server is started, and a kernel in it, which runs all cells of a lesson.  Memory is
 the proportional set size (PSS) of the server and its kernel, in which pages that several
@@ -20,10 +20,10 @@ from pathlib import Path
 import jupytext
 import psutil
 from jupyter_client import BlockingKernelClient
-from jupyter_lab import jupyter_lab
 
 FIRST = "import visual; from lab import gallery; visual.tapes(gallery.loops['square'].trace())"
-LESSON = sorted((Path(__file__).parent.parent / "notebooks").glob("01_*.md"))[0]
+ROOT = Path(__file__).parent.parent
+LESSON = sorted((ROOT / "notebooks").glob("01_*.md"))[0]
 TIMES = 3
 
 
@@ -105,6 +105,9 @@ def memory(processes, kind):
 
 def measure(lesson=LESSON, times=TIMES):
     """Medians, as a record of names and numbers."""
+    sys.path.append(str(ROOT / "tests" / "support"))
+    from in_browser.jupyter_lab import jupyter_lab
+
     cells = [cell.source for cell in jupytext.read(lesson).cells if cell.cell_type == "code"]
     with tempfile.TemporaryDirectory() as folder, jupyter_lab(Path(folder), x={}) as addresses:
         os.environ.pop("PYTHONPATH", None)

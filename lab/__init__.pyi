@@ -4,8 +4,8 @@ from . import eager as eager
 from . import structural as structural
 from .checks import check as check
 from .checks.dot_product import dot_product as dot_product
-from .equations.spelling import spelled as spelled
 from .equations.reading import system as system
+from .equations.spelling import spelled as spelled
 from .errors import LabError as LabError
 from .gradients.decisions import PullbackRule as PullbackRule
 from .gradients.derivative import Derivative as Derivative

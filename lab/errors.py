@@ -5,7 +5,13 @@ them derive from `LabError`, so ``except lab.LabError`` catches what a person ca
 and lets real bugs through.
 """
 
+import reprlib
 from collections.abc import Iterable
+
+LONGEST = 80  # characters of a value that an error quotes
+_SHORT = reprlib.Repr()
+_SHORT.maxstring = _SHORT.maxother = LONGEST
+_SHORT.maxlist = _SHORT.maxtuple = 12
 
 
 class LabError(Exception):
@@ -32,6 +38,15 @@ def first_line(error: BaseException) -> str:
     """The first line of what an exception says, and of what kind it is."""
     lines = str(error).strip().splitlines()
     return f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__
+
+
+def quoted(value: object) -> str:
+    """A value as an error quotes it: in one line, shortened, whatever its ``repr`` does."""
+    try:
+        told = _SHORT.repr(value)
+    except Exception:  # an object may refuse even that
+        told = f"a {type(value).__name__}"
+    return printable(told if len(told) <= LONGEST else f"{told[: LONGEST - 1]}…")
 
 
 def listing(items: Iterable[object]) -> str:

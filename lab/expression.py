@@ -10,7 +10,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from lab.records import record
 
+
+@record
 @dataclass(frozen=True)
 class Leaf:
     """An argument of the step: `variable` read at `tap` (None for what has no tape)."""
@@ -20,6 +23,7 @@ class Leaf:
     argument: int
 
 
+@record
 @dataclass(frozen=True)
 class Number:
     """A constant, as it is written."""
@@ -27,6 +31,7 @@ class Number:
     written: str
 
 
+@record
 @dataclass(frozen=True)
 class Call:
     """An operation applied to expressions, by its name: an operator of `Style`, or a function."""
@@ -34,7 +39,13 @@ class Call:
     name: str
     arguments: tuple["Expression", ...]
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether it has as many arguments as its operator takes."""
+        return len(self.arguments) == ARITY.get(self.name, max(1, len(self.arguments)))
 
+
+@record
 @dataclass(frozen=True)
 class Slice:
     """An index ``start:stop:step``; stands only among the indices of an ``at``."""
@@ -128,6 +139,20 @@ def leaves_of(expression: Expression | None) -> list[Leaf]:
     elif isinstance(expression, Slice):
         parts = (expression.start, expression.stop, expression.step)
     return [leaf for part in parts for leaf in leaves_of(part)]
+
+
+# Operators that take exactly so many arguments; others take one or more.
+ARITY = {"Sub": 2, "TrueDiv": 2, "IntDiv": 2, "Mod": 2, "Pow": 2, "Neg": 1, "transpose": 1}
+
+
+def calls_of(expression: Expression | None) -> list[Call]:
+    """All operations of an expression, each before those of its arguments."""
+    if isinstance(expression, Call):
+        return [expression, *(c for argument in expression.arguments for c in calls_of(argument))]
+    if isinstance(expression, Slice):
+        parts = (expression.start, expression.stop, expression.step)
+        return [call for part in parts for call in calls_of(part)]
+    return []
 
 
 def text(expression: Expression, leaf: Callable[[Leaf], str], style: Style = PLAIN) -> str:

@@ -13,7 +13,10 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tqdm import tqdm
 
 _watching: ContextVar[Callable[[], None] | None] = ContextVar("watching", default=None)
 
@@ -64,7 +67,7 @@ class Progress:
 
     def __init__(self, delay: float = 1.0) -> None:
         self.started, self.delay = time.monotonic(), delay
-        self.bar: Any = None
+        self.bar: tqdm | None = None
 
     def steps(self, name: str, total: int) -> Iterator[int]:
         """0 … total-1, shown as they pass."""

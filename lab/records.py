@@ -1,15 +1,9 @@
-"""Records as plain JSON, and back.
+"""Records: frozen dataclasses that can be compared, kept in memory, and stored as plain JSON.
 
-Every record becomes a dict with its class name under ``"is"``.  Only classes that were
-marked with `record` are ever made from JSON, and nothing is evaluated.
-
-Frozen arrays: comparing records that hold them, and arrays as plain JSON.
-
-Properties that are computed when they are first asked for, and kept.
-
-`functools.cached_property`, but without the lock that it has before Python 3.12: that one is
-shared by all instances and held while a value is computed, so that two threads, each of which
-lets the other go first (see `lab.progress`), would wait for each other forever.
+A stored record is a dict with its class name under ``"is"``; an outermost one has the
+``"version"`` of the form as well.  What is read is checked, field by field, by cattrs, which
+tells the place of what does not fit; only classes that were marked with `record` are ever made,
+and nothing is evaluated.
 """
 
 import functools
@@ -18,83 +12,30 @@ import sys
 from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
 from enum import Enum
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from types import UnionType
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
-from lab.errors import ArgumentError, listing
-from lab.expression import Call, Leaf, Number, Slice
-from lab.tape import Kind, Tape
+from lab.errors import ArgumentError, listing, quoted
 
-Record = TypeVar("Record", bound=type)
+if TYPE_CHECKING:
+    from cattrs import Converter
 
+VERSION = 2  # of the stored form; version 1 did not tell
+NUMERIC = "biufc"  # kinds of arrays that are stored
+
+Class = TypeVar("Class", bound=type)
 _RECORDS: dict[str, type] = {}
 
 
-def record(cls: Record) -> Record:
+def record(cls: Class) -> Class:
     """Class decorator: instances, or members of an enumeration, can be stored and read back."""
     taken = _RECORDS.setdefault(cls.__name__, cls)
     if taken.__module__ != cls.__module__:  # what is stored is told apart by its name alone
         raise TypeError(f"{cls.__name__}: {taken.__module__} has a record of this name.")
     _RECORDS[cls.__name__] = cls
     return cls
-
-
-for _plain in (Kind, Tape, Leaf, Number, Call, Slice):
-    record(_plain)
-
-
-def to_json(value: Any) -> Any:
-    """`value`, a record or what records hold, as dicts, lists, strings and numbers."""
-    if isinstance(value, np.ndarray):
-        return {"is": "array", **array_to_json(value)}
-    if isinstance(value, Enum):
-        return {"is": type(value).__name__, "value": value.value}
-    if isinstance(value, tuple | list):
-        return [to_json(item) for item in value]
-    if value is None or isinstance(value, bool | int | float | str):
-        return value
-    stored = {f.name: to_json(getattr(value, f.name)) for f in fields(value) if f.name != "live"}
-    if hasattr(value, "formulas"):
-        stored["formulas"] = to_json(value.formulas)
-    return {"is": type(value).__name__, **stored}
-
-
-def from_json(data: Any) -> Any:
-    """The inverse of `to_json`."""
-    if isinstance(data, list):
-        return tuple(from_json(item) for item in data)
-    if not isinstance(data, Mapping):
-        return data
-    name = data.get("is")
-    if name == "array":
-        return array_from_json(data)
-    if name not in _RECORDS:
-        raise ArgumentError(f"from_json: {name!r} is none of the records that Scantape stores.")
-    if issubclass(_RECORDS[name], Enum):
-        return _member(_RECORDS[name], data.get("value"))
-    values = {key: from_json(item) for key, item in data.items() if key != "is"}
-    found = values.pop("formulas", None)
-    try:
-        made = _RECORDS[name](**values)
-    except TypeError as error:
-        raise ArgumentError(f"from_json: this {name} is not complete: {error}.") from error
-    if found is not None:
-        object.__setattr__(made, "live", lambda: found)
-    return made
-
-
-def _member(members: type[Enum], value: Any) -> Enum:
-    try:
-        return members(value)
-    except ValueError as error:
-        allowed = listing(member.value for member in members)
-        raise ArgumentError(
-            f"from_json: {value!r} is no {members.__name__}; there are {allowed}."
-        ) from error
-
-
-_WORDS = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 
 
 def freeze(array: np.ndarray) -> np.ndarray:
@@ -104,7 +45,7 @@ def freeze(array: np.ndarray) -> np.ndarray:
     return array
 
 
-def same(first: Any, second: Any) -> bool:
+def same(first: object, second: object) -> bool:
     """Whether two records are equal, arrays included; nan equals nan."""
     if isinstance(first, np.ndarray) or isinstance(second, np.ndarray):
         return (
@@ -115,7 +56,7 @@ def same(first: Any, second: Any) -> bool:
         )
     if type(first) is not type(second):
         return False
-    if isinstance(first, tuple):
+    if isinstance(first, tuple) and isinstance(second, tuple):
         return len(first) == len(second) and all(map(same, first, second))
     if is_dataclass(first):
         return all(
@@ -126,21 +67,200 @@ def same(first: Any, second: Any) -> bool:
     return bool(first == second)
 
 
+def to_json(value: object) -> dict[str, Any]:
+    """A record as dicts, lists, strings and numbers."""
+    plain = _converter().unstructure(value)
+    return {**plain, "version": VERSION} if isinstance(plain, dict) else plain
+
+
+def from_json(data: object) -> Any:
+    """The inverse of `to_json`.
+
+    Raises ArgumentError for what is none of our records, was stored in another version of the
+    form, or does not fit: the message names the first place that does not, as in
+    ``scans[1].tapes[0].reads``.
+    """
+    if not isinstance(data, Mapping):
+        raise ArgumentError(f"from_json: expected a stored record, a dict, not {quoted(data)}.")
+    name, version = data.get("is"), data.get("version")
+    if not isinstance(name, str) or name not in _RECORDS:
+        raise ArgumentError(
+            f"from_json: {quoted(name)} is none of the records that Scantape stores."
+        )
+    if version != VERSION or isinstance(version, bool):
+        told = "no version, as the first edition left it" if version is None else quoted(version)
+        raise ArgumentError(
+            f"from_json: this {name} has version = {told}; this edition reads version {VERSION}. "
+            "Trace the loop once more."
+        )
+    inner = {key: item for key, item in data.items() if key != "version"}
+    from cattrs import transform_error  # only who reads what was stored waits for its import
+
+    try:
+        return _converter().structure(inner, _RECORDS[name])
+    except RecursionError:
+        raise ArgumentError(f"from_json: this {name} is nested too deeply.") from None
+    except Exception as error:  # a group of whatever did not fit, each with its place
+        first = transform_error(error, path=name, format_exception=_told)[0]
+        what, _, place = first.rpartition(" @ ")
+        where = place.removeprefix(name).removeprefix(".") or "it"
+        raise ArgumentError(f"from_json: {name}, {where}: {what}.") from None
+
+
+def _told(error: BaseException, _: object) -> str:
+    """What did not fit, without its place."""
+    if isinstance(error, KeyError):
+        return f"it is not complete: {error.args[0]} is missing"
+    return f"{error}".rstrip(".") or type(error).__name__
+
+
+@functools.cache
+def _converter() -> "Converter":
+    """What structures and unstructures our records: every type as it is declared, and strictly."""
+    from cattrs import Converter  # a trace that is only drawn does not wait for its import
+    from cattrs.gen import make_dict_structure_fn
+
+    converter = Converter(forbid_extra_keys=True)
+
+    def plainly(kind: type, also: tuple[type, ...] = ()) -> None:
+        def structure(value: object, _: object) -> object:
+            if type(value) is kind or type(value) in also:
+                return value
+            raise TypeError(f"expected {kind.__name__}, not {quoted(value)}")
+
+        converter.register_structure_hook_func(lambda asked: asked is kind, structure)
+
+    for kind in (bool, int, str):
+        plainly(kind)
+    plainly(float, (int,))
+
+    def of_class(cls: type) -> Callable[[Any, object], object]:
+        hints = get_type_hints(cls)
+        for field in fields(cls):  # cattrs takes names of types that come later as they are
+            field.type = hints[field.name]
+        read = make_dict_structure_fn(cls, converter, _cattrs_forbid_extra_keys=True)
+
+        def structure(value: Any, _: object) -> object:
+            if not isinstance(value, Mapping) or value.get("is") != cls.__name__:
+                raise TypeError(f"expected a {cls.__name__}, not {quoted(value)}")
+            return read({key: item for key, item in value.items() if key != "is"}, cls)
+
+        return structure
+
+    def to_class(cls: type) -> Callable[[Any], dict[str, Any]]:
+        names = [field.name for field in fields(cls)]
+        return lambda value: {
+            "is": cls.__name__,
+            **{name: converter.unstructure(getattr(value, name)) for name in names},
+        }
+
+    converter.register_structure_hook_factory(is_dataclass, of_class)
+    converter.register_unstructure_hook_factory(is_dataclass, to_class)
+
+    def of_tuple(kind: Any) -> Callable[[Any, object], tuple[object, ...]]:
+        element, *_ = get_args(kind)
+        items = list[element]  # type: ignore[valid-type]  # a type that is known when it runs
+
+        def structure(value: object, _: object) -> tuple[object, ...]:
+            if not isinstance(value, list | tuple):
+                raise TypeError(f"expected a list, not {quoted(value)}")
+            return tuple(converter.structure(list(value), items))
+
+        return structure
+
+    def is_series(kind: Any) -> bool:
+        return get_origin(kind) is tuple and get_args(kind)[1:] == (Ellipsis,)
+
+    converter.register_structure_hook_factory(is_series, of_tuple)
+    converter.register_unstructure_hook(
+        tuple, lambda items: [converter.unstructure(i) for i in items]
+    )
+
+    def of_union(kind: Any) -> Callable[[Any, object], object]:
+        members = get_args(kind)
+        classes = {m.__name__: m for m in members if is_dataclass(m)}
+        others = {m for m in members if not is_dataclass(m)}
+
+        def structure(value: Any, _: object) -> object:
+            if value is None and type(None) in others:
+                return None
+            named = value.get("is") if isinstance(value, Mapping) else None
+            chosen = classes.get(named) if isinstance(named, str) else None
+            if named == "array" and np.ndarray in others:
+                chosen = np.ndarray
+            if chosen is None and type(value) in others:
+                chosen = type(value)
+            if chosen is None and not classes and len(others - {type(None)}) == 1:
+                (chosen,) = others - {type(None)}  # one type, or None
+            if chosen is None:
+                words = listing(getattr(m, "__name__", str(m)) for m in members)
+                raise TypeError(f"expected one of {words}, not {quoted(value)}")
+            return converter.structure(value, chosen)
+
+        return structure
+
+    converter.register_structure_hook_factory(
+        lambda kind: get_origin(kind) in (Union, UnionType), of_union
+    )
+
+    def to_enum(value: object, kind: type[Enum]) -> Enum:
+        allowed = {member.value: member for member in kind}
+        if isinstance(value, str) and value in allowed:
+            return allowed[value]
+        raise TypeError(f"{quoted(value)} is no {kind.__name__}; there are {listing(allowed)}")
+
+    for kind in (cls for cls in _RECORDS.values() if issubclass(cls, Enum)):
+        converter.register_structure_hook(kind, to_enum)  # else cattrs takes its own for them
+    converter.register_structure_hook(np.ndarray, lambda value, _: array_from_json(value))
+    converter.register_unstructure_hook(np.ndarray, array_to_json)
+    return converter
+
+
+_WORDS = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
+
+
 def array_to_json(array: np.ndarray) -> dict[str, Any]:
     """Shape, dtype and numbers; nan and infinities as words, complex numbers as pairs."""
     flat = array.reshape(-1)
     if array.dtype.kind == "c":
         flat = flat.view(flat.real.dtype)
     numbers = [n if not isinstance(n, float) or math.isfinite(n) else str(n) for n in flat.tolist()]
-    return {"shape": list(array.shape), "dtype": str(array.dtype), "numbers": numbers}
+    return {
+        "is": "array",
+        "shape": list(array.shape),
+        "dtype": str(array.dtype),
+        "numbers": numbers,
+    }
 
 
-def array_from_json(data: Mapping[str, Any]) -> np.ndarray:
-    """The inverse of `array_to_json`."""
-    dtype = np.dtype(data["dtype"])
-    numbers = [_WORDS.get(n, n) if isinstance(n, str) else n for n in data["numbers"]]
-    plain = np.array(numbers, dtype=dtype if dtype.kind != "c" else f"f{dtype.itemsize // 2}")
-    return freeze(plain.view(dtype).reshape(data["shape"]))
+def array_from_json(data: object) -> np.ndarray:
+    """The inverse of `array_to_json`; raises TypeError for what is no stored array."""
+    if not isinstance(data, Mapping) or data.get("is") != "array" or len(data) != 4:
+        raise TypeError(f"expected an array, not {quoted(data)}")
+    shape, name, numbers = data.get("shape"), data.get("dtype"), data.get("numbers")
+    if not isinstance(shape, list) or not all(type(n) is int and n >= 0 for n in shape):
+        raise TypeError(f"shape = {quoted(shape)}: expected a list of lengths")
+    if not isinstance(name, str) or name not in np.sctypeDict or len(shape) > 32:
+        raise TypeError(f"dtype = {quoted(name)}: expected the name of a numeric type")
+    dtype = np.dtype(name)
+    if dtype.kind not in NUMERIC or dtype.name != name:
+        raise TypeError(f"dtype = {quoted(name)}: expected the name of a numeric type")
+    parts = 2 if dtype.kind == "c" else 1
+    if not isinstance(numbers, list) or len(numbers) != math.prod(shape) * parts:
+        raise TypeError(f"expected {math.prod(shape) * parts} numbers for the shape {shape}")
+    plain = np.dtype(f"f{dtype.itemsize // 2}") if dtype.kind == "c" else dtype
+    allowed = {"b": (bool,), "i": (int,), "u": (int,)}.get(dtype.kind, (int, float))
+    values = []
+    for number in numbers:
+        value = _WORDS.get(number) if isinstance(number, str) and plain.kind == "f" else number
+        if type(value) not in allowed:
+            raise TypeError(f"expected numbers of type {name}, not {quoted(number)}")
+        values.append(value)
+    try:
+        filled = np.array(values, dtype=plain)
+    except OverflowError:
+        raise TypeError(f"a number is too large for {name}") from None
+    return freeze(filled.view(dtype).reshape(shape))
 
 
 T = TypeVar("T")
@@ -150,7 +270,12 @@ if TYPE_CHECKING or sys.version_info >= (3, 12):
 else:
 
     class cached_property(Generic[T]):  # noqa: N801 (a property, named as the one it replaces)
-        """A method whose first result stands in the instance's place of the same name."""
+        """A method whose first result stands in the instance's place of the same name.
+
+        `functools.cached_property`, but without the lock that it has before Python 3.12: that one
+        is shared by all instances and held while a value is computed, so that two threads, each
+        of which lets the other go first (see `lab.progress`), would wait for each other forever.
+        """
 
         def __init__(self, make: Callable[[Any], T]) -> None:
             self.make, self.__doc__ = make, make.__doc__

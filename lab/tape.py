@@ -21,10 +21,12 @@ from enum import StrEnum
 from operator import index
 
 from lab.errors import ArgumentError
+from lab.records import record
 
 FARTHEST = 1_000_000  # steps; a state needs an initial value for each of them
 
 
+@record
 class Kind(StrEnum):
     """What PyTensor calls a loop variable."""
 
@@ -67,6 +69,7 @@ def check_taps(taps: Iterable[int], argument: str) -> tuple[int, ...]:
     return taps
 
 
+@record
 @dataclass(frozen=True)
 class Tape:
     """The read taps and write taps of one loop variable, in the step's order of arguments."""

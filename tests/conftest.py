@@ -2,7 +2,7 @@
 
 import pytest
 from hypothesis import settings
-from in_browser import CHROMIUM, FLAGS
+from in_browser.chromium import CHROMIUM, FLAGS
 
 settings.register_profile("suite", deadline=None, derandomize=True, max_examples=30)
 settings.load_profile("suite")

@@ -31,5 +31,8 @@ What they are
 
 import lazy_loader
 
+from visual import backends as backends
+from visual import widgets as widgets
+
 # Each name is imported when it is first asked for; the stub beside this file says from where.
 __getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

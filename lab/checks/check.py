@@ -6,11 +6,12 @@ entry that disagrees most.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import SupportsFloat
 
 import numpy as np
 from pytensor.graph.basic import Variable
 
+from lab.checks.differences import finite_differences
 from lab.errors import ArgumentError, LabError
 from lab.traces.run import Ready, run
 
@@ -19,30 +20,8 @@ class WrongGradientError(LabError, AssertionError):
     """A gradient disagrees with finite differences, or with its adjoint."""
 
 
-def finite_differences(
-    function: Callable[[np.ndarray], Any], at: Any, step: float = 3e-4
-) -> np.ndarray:
-    """The gradient of a scalar `function` at the array `at`, entry by entry.
-
-    Central differences at `step`, twice that, and three times that, combined so that the
-    error falls with step**6 (Fornberg 1988, table 1).
-    """
-    at = np.array(at, dtype="float64")
-    result = np.empty_like(at)
-    weights = ((1, 3 / 4), (2, -3 / 20), (3, 1 / 60))
-    for index in np.ndindex(at.shape):
-        total = 0.0
-        for multiple, weight in weights:
-            for sign in (1, -1):
-                moved = at.copy()
-                moved[index] += sign * multiple * step
-                total += sign * weight * float(function(moved))
-        result[index] = total / step
-    return result
-
-
 def value_at(
-    output: Variable, given: Mapping[Variable, Any], ready: Ready | None = None
+    output: Variable, given: Mapping[Variable, object], ready: Ready | None = None
 ) -> np.ndarray:
     """The value of `output`, uncompiled; see `lab.traces.run.run`."""
     values, _ = run([output], given, record=False, ready=ready)
@@ -53,7 +32,7 @@ def gradient(
     cost: Variable,
     wrt: Variable,
     found: Variable,
-    given: Mapping[Variable, Any],
+    given: Mapping[Variable, object],
     tolerance: float = 1e-6,
     step: float = 3e-4,
 ) -> float:
@@ -75,8 +54,8 @@ def gradient(
 
 
 def eager_gradients(
-    function: Callable[..., Any],
-    *args: Any,
+    function: Callable[..., object],
+    *args: object,
     argnum: int = 0,
     orders: int = 2,
     tolerance: float = 1e-6,
@@ -98,7 +77,7 @@ def eager_gradients(
         function = eager.grad(weighted, argnum)
         found = function(*args)
 
-        def moved(value: np.ndarray, weighted: Callable[..., Any] = weighted) -> float:
+        def moved(value: np.ndarray, weighted: Callable[..., SupportsFloat] = weighted) -> float:
             return float(weighted(*args[:argnum], value[()], *args[argnum + 1 :]))
 
         expected = finite_differences(moved, args[argnum], step)
@@ -107,10 +86,10 @@ def eager_gradients(
     return worst
 
 
-def _weighted(function: Callable[..., Any], seed: int) -> Callable[..., Any]:
+def _weighted(function: Callable[..., object], seed: int) -> Callable[..., SupportsFloat]:
     from lab import eager
 
-    def weighted(*args: Any) -> Any:
+    def weighted(*args: object) -> SupportsFloat:
         result = function(*args)
         shape = np.shape(eager.value_of(result))
         weights = np.random.default_rng(seed).uniform(0.5, 1.5, shape)
@@ -119,7 +98,7 @@ def _weighted(function: Callable[..., Any], seed: int) -> Callable[..., Any]:
     return weighted
 
 
-def compare(found: Any, expected: Any, tolerance: float, what: str = "gradient") -> float:
+def compare(found: object, expected: object, tolerance: float, what: str = "gradient") -> float:
     """The largest relative difference of two arrays; `WrongGradientError` if above `tolerance`."""
     found, expected = np.asarray(found), np.asarray(expected)
     if found.shape != expected.shape:

@@ -12,9 +12,9 @@ would have to be orthogonal to them.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pytensor
 from pytensor.gradient import NullTypeGradError
 from pytensor.graph.basic import Variable
@@ -27,6 +27,7 @@ from lab.gradients.status import is_continuous
 from lab.loops.build import LoopGraph
 from lab.loops.loop import Loop
 from lab.records import freeze
+from lab.scans.buffers import as_tensor
 from lab.scans.graphs import with_tapes
 from lab.traces.record import trace
 from lab.traces.run import run
@@ -61,8 +62,8 @@ def dot_product(
     loop: Loop,
     wrt: Sequence[str] | None = None,
     of: str | None = None,
-    tangents: Mapping[str, Any] | None = None,
-    cotangent: Any = None,
+    tangents: Mapping[str, npt.ArrayLike] | None = None,
+    cotangent: npt.ArrayLike | None = None,
     seed: int = 0,
     tolerance: float | None = None,
     rule: PullbackRule | None = None,
@@ -102,16 +103,16 @@ def dot_product(
     titles = [f"gradient of {name}" for name in moved]
     backward = trace(gradients, {**graph.given, seeded: g}, names=titles)
 
-    found = dict(zip(moved, backward.outputs, strict=True))
+    by_name = dict(zip(moved, backward.outputs, strict=True))
     if tolerance is None:
         tolerance = max(_precision(array) for array in (g, *v.values()))
-    check.adjoint(forward.outputs, [g], list(v.values()), list(found.values()), tolerance)
+    check.adjoint(forward.outputs, [g], list(v.values()), list(by_name.values()), tolerance)
     return DotProduct(
-        of=output.name,
+        of=str(output.name),
         tangents=MappingProxyType(v),
         cotangent=g,
         tangent=forward.outputs[0],
-        gradients=MappingProxyType(found),
+        gradients=MappingProxyType(by_name),
         forward=forward,
         backward=backward,
     )
@@ -137,7 +138,7 @@ def _output(graph: LoopGraph, of: str | None, rule: PullbackRule | None) -> Vari
             f"of = {of!r}: the loop's states and outputs are {listing(graph.outputs)}."
         )
     output = graph.outputs[of]
-    output = with_tapes([output], rule).get(output, output)
+    output = as_tensor(with_tapes([output], rule).get(output, output))
     output.name = of
     return output
 
@@ -145,7 +146,7 @@ def _output(graph: LoopGraph, of: str | None, rule: PullbackRule | None) -> Vari
 def _tangents(
     graph: LoopGraph,
     moved: Mapping[str, Variable],
-    tangents: Mapping[str, Any],
+    tangents: Mapping[str, npt.ArrayLike],
     rng: np.random.Generator,
 ) -> dict[str, np.ndarray]:
     """A tangent for each variable that moves: as given, else random."""
@@ -163,23 +164,25 @@ def _precision(array: np.ndarray) -> float:
     return 1e-12 if np.finfo(array.dtype).bits == 64 else 1e-5
 
 
-def _chosen(name: str, value: Any, like: Any, rng: np.random.Generator) -> np.ndarray:
+def _chosen(name: str, value: object, like: object, rng: np.random.Generator) -> np.ndarray:
     """`value` in the form of `like`, or random numbers in that form."""
-    like = np.asarray(like)
+    form = np.asarray(like)
     if value is None:
-        drawn = rng.normal(size=like.shape)
-        value = drawn + 1j * rng.normal(size=like.shape) if like.dtype.kind == "c" else drawn
-    array = np.array(value, dtype=like.dtype)
-    if array.shape != like.shape:
-        raise ArgumentError(f"{name}: its shape is {array.shape}, but should be {like.shape}.")
+        drawn = rng.normal(size=form.shape)
+        value = drawn + 1j * rng.normal(size=form.shape) if form.dtype.kind == "c" else drawn
+    array = np.array(value, dtype=form.dtype)
+    if array.shape != form.shape:
+        raise ArgumentError(f"{name}: its shape is {array.shape}, but should be {form.shape}.")
     return freeze(array)
 
 
 def _backwards(output: Variable, g: Variable, moved: Mapping[str, Variable]) -> list[Variable]:
     """J* g, by our pullback, which the loop's Scan carries."""
     try:
-        return pytensor.grad(
+        gradients = pytensor.grad(
             None, list(moved.values()), known_grads={output: g}, disconnected_inputs="ignore"
         )
     except NullTypeGradError as error:
         raise GradientError(f"wrt = {listing(moved)}: it is undefined. {error}") from error
+    assert isinstance(gradients, list)  # one for each that moves
+    return gradients

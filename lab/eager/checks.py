@@ -2,6 +2,7 @@
 
 import reprlib
 from collections.abc import Callable, Mapping, Sequence
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -14,35 +15,50 @@ def name_of(function: Any) -> str:
     return getattr(function, "__name__", type(function).__name__)
 
 
-def check_argnum(argnum: Any) -> None:
-    """Raise ArgumentError unless `argnum` can be the number of an argument."""
-    if isinstance(argnum, bool) or not hasattr(argnum, "__index__") or argnum < 0:
-        raise ArgumentError(f"argnum = {argnum!r}: expected the number of an argument, from 0.")
+def check_function(argument: str, function: Any) -> None:
+    """Raise ArgumentError unless `function` can be called."""
+    if not callable(function):
+        raise ArgumentError(f"{argument} = {reprlib.repr(function)}: expected a function.")
 
 
-def check_start(
-    function: Any, args: tuple[Any, ...], argnum: int, value_of: Callable[[Any], Any]
-) -> None:
-    """Raise ArgumentError unless one can differentiate by argument `argnum`."""
+def check_argnum(argnum: Any) -> tuple[int, ...]:
+    """The numbers of arguments that `argnum` names; raises ArgumentError if it cannot name any."""
+    numbers = tuple(argnum) if isinstance(argnum, tuple | list) else (argnum,)
+    for number in numbers:
+        if isinstance(number, bool) or not hasattr(number, "__index__") or number < 0:
+            raise ArgumentError(f"argnum = {argnum!r}: expected the number of an argument, from 0.")
+    if len(set(numbers)) < len(numbers) or not numbers:
+        raise ArgumentError(f"argnum = {argnum!r}: expected numbers of arguments, each once.")
+    return numbers
+
+
+def check_given(function: Any, args: tuple[Any, ...], argnum: int) -> None:
+    """Raise ArgumentError if `function` was given no argument `argnum`."""
     if argnum >= len(args):
         given = {0: "no arguments", 1: "1 argument, number 0"}.get(
             len(args), f"{len(args)} arguments, numbered 0 to {len(args) - 1}"
         )
         raise ArgumentError(f"argnum = {argnum}: {name_of(function)} was given {given}.")
-    value = value_of(args[argnum])
+
+
+def check_start(what: str, value: Any) -> None:
+    """Raise ArgumentError unless one can differentiate by `value`; `what` is the argument."""
     if isinstance(value, float):
         return
     kind = value.dtype.kind if isinstance(value, np.ndarray | np.generic) else ""
     if kind == "f":
         return
-    what = f"argument {argnum} of {name_of(function)} = {reprlib.repr(value)}"
+    what = f"{what} = {reprlib.repr(value)}"
     if (isinstance(value, int) and not isinstance(value, bool)) or (kind and kind in "iu"):
         example = "a float array" if getattr(value, "ndim", 0) else f"{value}.0"
         raise ArgumentError(
             f"{what}: an integer cannot be moved a little, so there is no derivative by it; give "
             f"{example}."
         )
-    raise ArgumentError(f"{what}: expected a real number or a numpy array of real numbers.")
+    raise ArgumentError(
+        f"{what}: expected a real number or a numpy array of real numbers, or a tuple, list or "
+        "dict of them."
+    )
 
 
 def check_real_number(function: Any, value: Any) -> None:
@@ -80,6 +96,19 @@ def check_keywords(operation: str, kwargs: Mapping[str, Any], node: type) -> Non
                 f"{operation}: {name} = {value!r} is a node given by keyword; only arguments given "
                 "by position are differentiated."
             )
+
+
+def check_arguments(
+    operation: str, rule: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]
+) -> None:
+    """Raise GradientError if `rule` does not take these arguments, which numpy's function may."""
+    try:
+        signature(rule).bind(*args, **kwargs)
+    except TypeError as error:
+        raise GradientError(
+            f"{operation}: with nodes, it does not take the arguments given: {error}; write it "
+            "with other functions of lab.eager.np, or give it a rule with lab.eager.primitive."
+        ) from None
 
 
 def check_gradients(

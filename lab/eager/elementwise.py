@@ -9,13 +9,14 @@ from typing import Any
 
 import numpy
 
+from lab.eager import rules
 from lab.eager.shaping import shape_of, unbroadcast
 from lab.eager.tape import Function, Node, primitive, value_of
 
 
 def _unary(name: str, rule: Callable[[Any, Any, Any], Any]) -> Function:
     """A function of one argument: C depends on x by dC/dx = rule(dC/dy, y, x)."""
-    return primitive(getattr(numpy, name), lambda y, x: [lambda g: rule(g, y, x)])
+    return rules.rule(getattr(numpy, name), lambda y, x: [lambda g: rule(g, y, x)])
 
 
 negative = _unary("negative", lambda g, y, x: -g)
@@ -39,6 +40,17 @@ arctan = _unary("arctan", lambda g, y, x: g / (1 + x * x))
 sinh = _unary("sinh", lambda g, y, x: g * cosh(x))
 cosh: Function = _unary("cosh", lambda g, y, x: g * sinh(x))
 tanh = _unary("tanh", lambda g, y, x: g * (1 - y * y))
+arcsinh = _unary("arcsinh", lambda g, y, x: g / sqrt(x * x + 1))
+arccosh = _unary("arccosh", lambda g, y, x: g / sqrt(x * x - 1))
+arctanh = _unary("arctanh", lambda g, y, x: g / (1 - x * x))
+deg2rad = _unary("deg2rad", lambda g, y, x: g * (numpy.pi / 180))
+radians = _unary("radians", lambda g, y, x: g * (numpy.pi / 180))
+rad2deg = _unary("rad2deg", lambda g, y, x: g * (180 / numpy.pi))
+degrees = _unary("degrees", lambda g, y, x: g * (180 / numpy.pi))
+fabs = _unary("fabs", lambda g, y, x: g * numpy.sign(value_of(x)))
+positive = _unary("positive", lambda g, y, x: g)
+conjugate = _unary("conjugate", lambda g, y, x: g)
+real = _unary("real", lambda g, y, x: g)
 
 
 def _add_gradient(z: Any, x: Any, y: Any) -> list:
@@ -114,14 +126,24 @@ def _arctan2_gradient(z: Any, x: Any, y: Any) -> list:
     ]
 
 
-add = primitive(numpy.add, _add_gradient)
-subtract = primitive(numpy.subtract, _subtract_gradient)
-multiply = primitive(numpy.multiply, _multiply_gradient)
-divide = primitive(numpy.divide, _divide_gradient)
-power = primitive(numpy.power, _power_gradient)
-remainder = primitive(numpy.remainder, _remainder_gradient)
-logaddexp = primitive(numpy.logaddexp, _logaddexp_gradient)
-arctan2 = primitive(numpy.arctan2, _arctan2_gradient)
+def _hypot_gradient(z: Any, x: Any, y: Any) -> list:
+    """The gradients: dx = g·x / z, dy = g·y / z."""
+    shapes = shape_of(x), shape_of(y)
+    return [
+        lambda g: unbroadcast(g * (x / z), shapes[0]),
+        lambda g: unbroadcast(g * (y / z), shapes[1]),
+    ]
+
+
+add = rules.rule(numpy.add, _add_gradient)
+subtract = rules.rule(numpy.subtract, _subtract_gradient)
+multiply = rules.rule(numpy.multiply, _multiply_gradient)
+divide = rules.rule(numpy.divide, _divide_gradient)
+power = rules.rule(numpy.power, _power_gradient)
+remainder = rules.rule(numpy.remainder, _remainder_gradient)
+logaddexp = rules.rule(numpy.logaddexp, _logaddexp_gradient)
+arctan2 = rules.rule(numpy.arctan2, _arctan2_gradient)
+hypot = rules.rule(numpy.hypot, _hypot_gradient)
 
 # Python's own signs do the same as the functions above, many times faster on single numbers.
 plus = primitive(operator.add, _add_gradient, "add")

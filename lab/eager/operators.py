@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy
 
-from lab.eager import elementwise, reductions, shaping
+from lab.eager import elementwise, products, shaping
 from lab.eager.checks import name_of
 from lab.eager.indexing import take
+from lab.eager.rules import REGISTERED
 from lab.eager.tape import Function, Node, value_of
 from lab.errors import GradientError
 
@@ -23,11 +24,17 @@ FLAT = {
     *(numpy.argmax, numpy.argmin, numpy.argsort, numpy.searchsorted, numpy.nonzero),
     *(numpy.ceil, numpy.floor, numpy.floor_divide, numpy.rint, numpy.trunc),
     *(numpy.ndim, numpy.shape, numpy.size, numpy.sign, numpy.signbit),
-    *(numpy.ones_like, numpy.zeros_like),
+    *(numpy.ones_like, numpy.zeros_like, numpy.round, numpy.around, numpy.count_nonzero),
+    *(numpy.allclose, numpy.array_equal, numpy.iscomplexobj, numpy.isrealobj),
+    *(
+        numpy.imag,
+        numpy.iscomplex,
+        numpy.isreal,
+        numpy.logical_xor,
+        numpy.flatnonzero,
+        numpy.argwhere,
+    ),
 }
-
-#: The differentiable version of every function of numpy that has one; `lab.eager.np` fills it.
-REGISTERED: dict[Any, Function] = {}
 
 
 def _swapped(operation: Function) -> Function:
@@ -103,6 +110,30 @@ def _property(name: str) -> property:
     return property(lambda self: getattr(numpy.asarray(value_of(self)), name))
 
 
+class NoMethodError(GradientError, AttributeError):
+    """An array has this method or attribute, and a node has not."""
+
+
+def _no_method(self: Node, name: str) -> Any:
+    if not name.startswith("_") and hasattr(numpy.ndarray, name):
+        raise NoMethodError(
+            f"{self!r}.{name} is not registered: a node has no such method; use a function of "
+            "lab.eager.np, or lab.eager.value_of."
+        )
+    raise AttributeError(f"'Node' object has no attribute {name!r}")
+
+
+def _method(name: str) -> Function:
+    """The method of an array that is the function of numpy with its name."""
+    theirs = getattr(numpy, name)
+    return lambda self, *args, **kwargs: _apply(theirs, (self, *args), kwargs)
+
+
+METHODS_OF_NUMPY = (
+    *("sum", "mean", "var", "std", "max", "min", "prod", "cumsum", "dot", "trace", "diagonal"),
+    *("ravel", "squeeze", "swapaxes", "repeat", "clip", "copy", "round", "all", "any"),
+    *("argmax", "argmin", "argsort", "nonzero"),
+)
 METHODS: dict[str, Any] = {
     "__add__": elementwise.plus,
     "__radd__": _swapped(elementwise.plus),
@@ -118,14 +149,17 @@ METHODS: dict[str, Any] = {
     "__rmod__": _swapped(elementwise.remainder),
     "__floordiv__": _of_values(operator.floordiv),
     "__rfloordiv__": _swapped(_of_values(operator.floordiv)),
-    "__matmul__": reductions.at_sign,
-    "__rmatmul__": _swapped(reductions.at_sign),
+    "__divmod__": lambda self, other: (self // other, self % other),
+    "__rdivmod__": lambda self, other: (other // self, other % self),
+    "__matmul__": products.at_sign,
+    "__rmatmul__": _swapped(products.at_sign),
     "__neg__": elementwise.minus_sign,
     "__pos__": lambda self: self,
     "__abs__": elementwise.absolute,
     "__getitem__": take,
     "__setitem__": _set_item,
     "__iter__": _iterate,
+    "__getattr__": _no_method,
     "__len__": lambda self: len(value_of(self)),
     "__bool__": lambda self: bool(value_of(self)),
     "__repr__": _represent,
@@ -141,14 +175,11 @@ METHODS: dict[str, Any] = {
     "size": _property("size"),
     "dtype": _property("dtype"),
     "T": property(shaping.transpose),
-    "sum": shaping.sum,
-    "mean": reductions.mean,
-    "max": reductions.max,
-    "min": reductions.min,
-    "dot": reductions.dot,
-    "ravel": shaping.ravel,
+    "astype": shaping.astype,
+    "flatten": lambda self, order="C": shaping.ravel(self, order),
     "reshape": lambda self, *shape: shaping.reshape(self, _shape_or_axes(shape)),
     "transpose": lambda self, *axes: shaping.transpose(self, _shape_or_axes(axes) or None),
+    **{name: _method(name) for name in METHODS_OF_NUMPY},
     **{
         f"__{name}__": _of_values(getattr(operator, name))
         for name in ("lt", "le", "eq", "ne", "ge", "gt")

@@ -12,9 +12,11 @@ from typing import Any
 import numpy as np
 
 from lab.eager import records
+from lab.eager.checks import check_function
 from lab.eager.footprint import footprint
 from lab.eager.records import Event, Held, NodeRecord, Recording, SparseValue, TapeRecord
 from lab.eager.tape import Node, Setter, Tape, new_tape, value_of
+from lab.errors import ArgumentError
 from lab.records import freeze
 
 
@@ -23,6 +25,7 @@ def recording(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Record
 
     >>> recording(grad(lambda x: x**2), 0.95).result
     """
+    check_function("function", function)
     recorder = Recorder()
     tapes, current = new_tape.set(recorder.new_tape), _CURRENT.set(recorder)
     try:
@@ -35,6 +38,8 @@ def recording(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Record
 
 def steps(count: int) -> Iterable[int]:
     """``range(count)`` for a loop whose recorded nodes shall know in which step they were made."""
+    if not isinstance(count, int | np.integer):
+        raise ArgumentError(f"count = {reprlib.repr(count)}: expected a whole number of steps.")
     recorder = _CURRENT.get()
     return range(count) if recorder is None else recorder.steps(count)
 

@@ -1,10 +1,10 @@
-"""Operations that only route entries: where, clip and concatenate, and with them stack and array.
+"""Operations that only route entries: where, clip and concatenate, and those made of them.
 
-Their gradients are routed the same way back.  Conditions and axes are metadata and never
-differentiated.  These are the rules of the structural primitives where, clamp and cat, and a
-test holds them beside each other.  They are written again because gradients here must be made
-of nodes, to be differentiated again, and because the checks of `lab.structural` (one dtype, the
-exact form of every cotangent, PyTensor's variables) take two to three times as long as all else.
+Their gradients are routed the same way back, by what `lab.structural` routes with: `kept` and
+`part` take nodes as they take arrays, since numpy's functions do.  Conditions and axes are
+metadata and never differentiated.  The primitives of `lab.structural` themselves are not called:
+their checks (one dtype, the exact form of every cotangent, PyTensor's variables) take two to three
+times as long as all else.  A test holds both beside each other.
 """
 
 from collections.abc import Sequence
@@ -12,20 +12,33 @@ from typing import Any
 
 import numpy
 
-from lab.eager.indexing import take
-from lab.eager.shaping import expand_dims, ravel, shape_of, unbroadcast
+from lab.eager.rules import REGISTERED, composed, holds_node
+from lab.eager.shaping import (
+    atleast_1d,
+    atleast_2d,
+    atleast_3d,
+    expand_dims,
+    ravel,
+    shape_of,
+    transpose,
+    unbroadcast,
+)
 from lab.eager.tape import Node, primitive, value_of
 from lab.errors import ArgumentError, GradientError
+from lab.structural.arrays import kept, part
 
 
 def _where_gradient(z: Any, condition: Any, x: Any, y: Any) -> list:
     """The gradients: dx = g where the condition holds, dy = g elsewhere."""
-    shapes = shape_of(x), shape_of(y)
+    x_shape, y_shape = shape_of(x), shape_of(y)
     return [
         None,
-        lambda g: unbroadcast(_where(condition, g, 0.0), shapes[0]),
-        lambda g: unbroadcast(_where(condition, 0.0, g), shapes[1]),
+        lambda g: unbroadcast(kept(condition, g), x_shape),
+        lambda g: unbroadcast(kept(~condition, g), y_shape),
     ]
+
+
+_where = primitive(numpy.where, _where_gradient)
 
 
 def _clip_gradient(z: Any, x: Any, lo: Any, hi: Any) -> list:
@@ -34,45 +47,44 @@ def _clip_gradient(z: Any, x: Any, lo: Any, hi: Any) -> list:
     On a bound itself there is no derivative; the gradient goes to x.
     """
     shapes = shape_of(x), shape_of(lo), shape_of(hi)
-    below, above = value_of(x) < value_of(lo), value_of(x) > value_of(hi)
+    below, above = numpy.less(value_of(x), value_of(lo)), numpy.greater(value_of(x), value_of(hi))
     return [
-        lambda g: unbroadcast(_where(below | above, 0.0, g), shapes[0]),
-        lambda g: unbroadcast(_where(below, g, 0.0), shapes[1]),
-        lambda g: unbroadcast(_where(above, g, 0.0), shapes[2]),
+        lambda g: unbroadcast(kept(~(below | above), g), shapes[0]),
+        lambda g: unbroadcast(kept(below, g), shapes[1]),
+        lambda g: unbroadcast(kept(above, g), shapes[2]),
     ]
 
 
-def _concatenate(axis: int, *arrays: Any) -> Any:
-    return numpy.concatenate(arrays, axis)
+_clip = primitive(numpy.clip, _clip_gradient)
 
 
 def _concatenate_gradient(y: Any, axis: int, *arrays: Any) -> list:
+    """The gradients: of each array, its own part of g."""
     axis %= len(shape_of(y))
-
-    def part(stop: int, length: int) -> Any:
-        index = (slice(None),) * axis + (slice(stop - length, stop),)
-        return lambda g: take(g, index)
-
     lengths = [shape_of(array)[axis] for array in arrays]
-    stops = numpy.cumsum(lengths).tolist()
-    return [None, *map(part, stops, lengths)]
+    starts = numpy.cumsum([0, *lengths[:-1]]).tolist()
+    places = zip(starts, lengths, strict=True)
+    return [None, *(lambda g, s=s, n=n: part(g, axis, s, n) for s, n in places)]
 
 
-_where = primitive(numpy.where, _where_gradient)
-_clip = primitive(numpy.clip, _clip_gradient)
-_concatenated = primitive(_concatenate, _concatenate_gradient, "concatenate")
+_concatenated = primitive(
+    lambda axis, *arrays: numpy.concatenate(arrays, axis), _concatenate_gradient, "concatenate"
+)
 
 
-def where(condition: Any, x: Any, y: Any) -> Any:
-    """`x` where the condition holds, `y` elsewhere, broadcast."""
-    return _where(value_of(condition), x, y)
+def where(condition: Any, x: Any = None, y: Any = None) -> Any:
+    """`x` where the condition holds, `y` elsewhere, broadcast; the places alone without them."""
+    if x is None or y is None:
+        return numpy.where(value_of(condition))
+    return _where(numpy.asarray(value_of(condition), bool), x, y)
 
 
-def clip(x: Any, lo: Any = None, hi: Any = None) -> Any:
-    """`x`, but at least `lo` and at most `hi`; None is no bound.
+def clip(x: Any, lo: Any = None, hi: Any = None, a_min: Any = None, a_max: Any = None) -> Any:
+    """`x`, but at least `lo` and at most `hi`, which numpy calls a_min and a_max; None is no bound.
 
     Raises ArgumentError if lo > hi, which leaves nothing between them.
     """
+    lo, hi = (a_min if lo is None else lo), (a_max if hi is None else hi)
     lo = -numpy.inf if lo is None else lo
     hi = numpy.inf if hi is None else hi
     if numpy.any(value_of(lo) > value_of(hi)):
@@ -80,6 +92,7 @@ def clip(x: Any, lo: Any = None, hi: Any = None) -> Any:
     return _clip(x, lo, hi)
 
 
+@composed(numpy.concatenate)
 def concatenate(arrays: Sequence[Any], axis: int | None = 0) -> Any:
     """The arrays one after the other along `axis`; all their entries in a row for None."""
     if axis is None:
@@ -87,9 +100,42 @@ def concatenate(arrays: Sequence[Any], axis: int | None = 0) -> Any:
     return _concatenated(axis, *arrays)
 
 
+@composed(numpy.stack)
 def stack(arrays: Sequence[Any], axis: int = 0) -> Any:
     """Arrays of one shape, side by side along a new axis."""
     return _concatenated(axis, *(expand_dims(array, axis) for array in arrays))
+
+
+@composed(numpy.vstack)
+def vstack(arrays: Sequence[Any]) -> Any:
+    """The arrays, each at least a row, one below the other."""
+    return _concatenated(0, *map(atleast_2d, arrays))
+
+
+@composed(numpy.hstack)
+def hstack(arrays: Sequence[Any]) -> Any:
+    """The arrays side by side: numbers and rows in one row."""
+    found = [*map(atleast_1d, arrays)]
+    return _concatenated(0 if len(shape_of(found[0])) == 1 else 1, *found)
+
+
+@composed(numpy.dstack)
+def dstack(arrays: Sequence[Any]) -> Any:
+    """The arrays one behind the other along the third axis."""
+    return _concatenated(2, *map(atleast_3d, arrays))
+
+
+@composed(numpy.column_stack)
+def column_stack(arrays: Sequence[Any]) -> Any:
+    """The arrays side by side: numbers and rows as columns."""
+    flat = (atleast_2d(a) if len(shape_of(a)) < 2 else transpose(a) for a in arrays)
+    return transpose(_concatenated(0, *flat))
+
+
+@composed(numpy.append)
+def append(arr: Any, values: Any, axis: int | None = None) -> Any:
+    """`values` after `arr`, along `axis`; all entries in a row for None."""
+    return concatenate([array(arr), array(values)], axis)
 
 
 def array(entries: Any, dtype: Any = None) -> Any:
@@ -97,7 +143,7 @@ def array(entries: Any, dtype: Any = None) -> Any:
 
     Raises GradientError if nodes would have to be cast to another dtype.
     """
-    if not _holds_node(entries):
+    if not holds_node(entries):
         return numpy.array(entries, dtype)
     made = entries if isinstance(entries, Node) else stack([array(entry) for entry in entries])
     if dtype is not None and value_of(made).dtype != dtype:
@@ -105,7 +151,4 @@ def array(entries: Any, dtype: Any = None) -> Any:
     return made
 
 
-def _holds_node(entries: Any) -> bool:
-    if isinstance(entries, list | tuple):
-        return any(map(_holds_node, entries))
-    return isinstance(entries, Node)
+REGISTERED.update({numpy.where: where, numpy.clip: clip, numpy.array: array})

@@ -1,8 +1,7 @@
 """Sums, copies and rearrangements of entries: linear, and one another's gradients.
 
 What one operand's entry was broadcast to, its gradient is summed over: `broadcast_to` and
-`unbroadcast` (with `sum` in it) are a pair.  The others move entries, and their gradients
-move them back.
+`unbroadcast` (with `sum` in it) are a pair.  The others keep the entries in another shape.
 """
 
 from collections.abc import Sequence
@@ -10,7 +9,9 @@ from typing import Any
 
 import numpy
 
+from lab.eager.rules import composed, rule
 from lab.eager.tape import Function, primitive, value_of
+from lab.errors import GradientError
 
 Shape = tuple[int, ...]
 Axis = Any  # the number of an axis, several in a tuple, or None for all
@@ -43,10 +44,6 @@ def kept_shape(shape: Shape, axis: Axis) -> Shape:
     return tuple(1 if a in reduced else length for a, length in enumerate(shape))
 
 
-def _reshape(a: Any, shape: Any) -> Any:
-    return numpy.reshape(a, shape)
-
-
 def _reshape_gradient(y: Any, a: Any, shape: Any) -> list:
     old = shape_of(a)
     return [lambda g: reshape(g, old)]
@@ -57,11 +54,9 @@ def _broadcast_to_gradient(y: Any, a: Any, shape: Any) -> list:
     return [lambda g: unbroadcast(g, old)]
 
 
-def _sum(a: Any, axis: Axis = None, keepdims: Any = False) -> Any:
-    return numpy.sum(a, axis=axis, keepdims=keepdims)
-
-
-def _sum_gradient(y: Any, a: Any, axis: Axis = None, keepdims: bool = False) -> list:
+def _sum_gradient(
+    y: Any, a: Any, axis: Axis = None, dtype: Any = None, *, keepdims: Any = False, initial: Any = 0
+) -> list:
     shape = shape_of(a)
     if axis is None:
         return [lambda g: broadcast_to(g, shape)]
@@ -75,25 +70,61 @@ def _transpose_gradient(y: Any, a: Any, axes: Any = None) -> list:
     return [lambda g: transpose(g, back)]
 
 
-reshape = primitive(_reshape, _reshape_gradient, "reshape")
-broadcast_to = primitive(numpy.broadcast_to, _broadcast_to_gradient)
-sum = primitive(_sum, _sum_gradient, "sum")
-transpose = primitive(numpy.transpose, _transpose_gradient)
-swapaxes: Function = primitive(
-    numpy.swapaxes, lambda y, a, first, second: [lambda g: swapaxes(g, first, second)]
+reshape = rule(numpy.reshape, _reshape_gradient)
+broadcast_to = rule(numpy.broadcast_to, _broadcast_to_gradient)
+sum = rule(numpy.sum, _sum_gradient)
+transpose = rule(numpy.transpose, _transpose_gradient)
+swapaxes: Function = rule(
+    numpy.swapaxes, lambda y, a, axis1, axis2: [lambda g: swapaxes(g, axis1, axis2)]
 )
 
 
-def ravel(a: Any) -> Any:
-    """All entries in one row, the last axis fastest."""
-    return reshape(a, (-1,))
+def _cast_gradient(y: Any, a: Any, dtype: Any) -> list:
+    old = value_of(a).dtype
+    return [lambda g: _cast(g, old)]
 
 
-def expand_dims(a: Any, axis: int) -> Any:
+_cast: Function = primitive(lambda a, dtype: a.astype(dtype), _cast_gradient, "astype")
+
+
+def astype(a: Any, dtype: Any) -> Any:
+    """`a` in another dtype; whole numbers and truth values are constants.
+
+    Raises GradientError for complex numbers.
+    """
+    kind = numpy.dtype(dtype).kind
+    if kind == "c":
+        raise GradientError(f"dtype = {dtype}: the rules here hold for real numbers only.")
+    return _cast(a, dtype) if kind == "f" else value_of(a).astype(dtype)
+
+
+@composed(numpy.ravel)
+def ravel(a: Any, order: str = "C") -> Any:
+    """All entries in one row, the last axis fastest, or with order "F" the first."""
+    return reshape(a if order == "C" else transpose(a), (-1,))
+
+
+@composed(numpy.expand_dims)
+def expand_dims(a: Any, axis: Any) -> Any:
     """`a` with a new axis of length 1, which is `axis` of the result."""
     return reshape(a, numpy.expand_dims(value_of(a), axis).shape)
 
 
+@composed(numpy.squeeze)
 def squeeze(a: Any, axis: Axis = None) -> Any:
     """`a` without its axes of length 1, or without those named."""
     return reshape(a, numpy.squeeze(value_of(a), axis).shape)
+
+
+def _at_least(theirs: Function) -> Function:
+    @composed(theirs)
+    def reshaped(*arrays: Any) -> Any:
+        found = [reshape(a, theirs(value_of(a)).shape) for a in arrays]
+        return found if len(found) > 1 else found[0]
+
+    return reshaped
+
+
+atleast_1d = _at_least(numpy.atleast_1d)
+atleast_2d = _at_least(numpy.atleast_2d)
+atleast_3d = _at_least(numpy.atleast_3d)

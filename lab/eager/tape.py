@@ -23,6 +23,9 @@ import numpy as np
 
 from lab.eager.checks import (
     check_argnum,
+    check_arguments,
+    check_function,
+    check_given,
     check_gradients,
     check_keywords,
     check_real_gradient,
@@ -151,7 +154,7 @@ def zeros_like(x: Any) -> Any:
 
 def D(  # noqa: N802 (its name in the mathematics)
     function: Function,
-    forward_pass: Callable[..., tuple[Any, Sequence[Gradient]]],
+    forward_pass: Callable[..., tuple[Any, Sequence[Gradient | None]]],
     name: str | None = None,
 ) -> Function:
     """The differentiable version of `function`, which takes nodes wherever it takes numbers.
@@ -161,6 +164,8 @@ def D(  # noqa: N802 (its name in the mathematics)
     further out, for which it calls the differentiable version again.  `name` is what to call
     the operation, if not by the name of the function.
     """
+    check_function("function", function)
+    check_function("forward_pass", forward_pass)
     operation = name or name_of(function)
 
     @wraps(function)
@@ -191,7 +196,7 @@ def D(  # noqa: N802 (its name in the mathematics)
 
 def primitive(
     function: Function,
-    gradient_maker: Callable[..., Sequence[Gradient]],
+    gradient_maker: Callable[..., Sequence[Gradient | None]],
     name: str | None = None,
 ) -> Function:
     """`function`, made differentiable by its gradient maker.
@@ -203,32 +208,47 @@ def primitive(
 
         >>> cube = primitive(lambda x: x**3, lambda y, x: [lambda g: g * 3 * x**2])
     """
+    check_function("gradient_maker", gradient_maker)
 
-    def forward_pass(*args: Any, **kwargs: Any) -> tuple[Any, Sequence[Gradient]]:
+    def forward_pass(*args: Any, **kwargs: Any) -> tuple[Any, Sequence[Gradient | None]]:
         result = lifted(*args, **kwargs)
-        return result, gradient_maker(result, *args, **kwargs)
+        try:
+            return result, gradient_maker(result, *args, **kwargs)
+        except TypeError:
+            check_arguments(lifted.__name__, gradient_maker, (result, *args), kwargs)
+            raise
 
     lifted = D(function, forward_pass, name)
     return lifted
 
 
-def grad(function: Function, argnum: int = 0) -> Function:
+def grad(function: Function, argnum: int | Sequence[int] = 0) -> Function:
     """The function that returns the gradient of `function` by its argument `argnum`.
 
-    `function` returns one real number.  The gradient has the shape of the argument, which
-    is a real number or an array of them; it is zero if the result does not depend on it.
+    `function` returns one real number.  The argument is a real number, an array of them, or a
+    tuple, list or dict of such arguments; the gradient has its form, and is zero where the
+    result does not depend on it.  For several numbers of arguments there is a tuple of
+    gradients.
 
     Raises ArgumentError if there is no such argument, if it is not real (an integer cannot
     be moved a little), or if the result is not one real number.
     """
-    check_argnum(argnum)
+    check_function("function", function)
+    numbers = check_argnum(argnum)
+    several = isinstance(argnum, Sequence)
 
     @wraps(function)
     def gradient(*args: Any, **kwargs: Any) -> Any:
-        check_start(function, args, argnum, value_of)
+        for number in numbers:
+            check_given(function, args, number)
+            what = f"argument {number} of {name_of(function)}"
+            map_leaves(lambda x, place: check_start(place, value_of(x)), args[number], what)
         with new_tape.get()(name_of(function)) as tape:
-            start = tape.node(args[argnum], tape)
-            end = function(*args[:argnum], start, *args[argnum + 1 :], **kwargs)
+            starts = {
+                number: map_leaves(lambda x, _: tape.node(x, tape), args[number])
+                for number in numbers
+            }
+            end = function(*(starts.get(n, x) for n, x in enumerate(args)), **kwargs)
             check_real_number(function, value_of(end))
             if isinstance(end, Node) and end.tape is tape:
                 end.outgrads.append(np.ones_like(value_of(end))[()])
@@ -236,10 +256,26 @@ def grad(function: Function, argnum: int = 0) -> Function:
                     node = tape.pop()
                     node.send_upstream()
                     node.leave()
-            return _handed_over(start.sum_outgrads(), function)
+            found = tuple(
+                map_leaves(lambda x, _: _handed_over(x.sum_outgrads(), function), start)
+                for start in starts.values()
+            )
+            return found if several else found[0]
 
     gradient.__name__ = f"grad({name_of(function)})"
     return gradient
+
+
+def map_leaves(function: Callable[[Any, str], Any], tree: Any, place: str = "") -> Any:
+    """`tree` with ``function(x, place)`` for every x that is no tuple, list or dict."""
+    if isinstance(tree, dict):
+        return {k: map_leaves(function, x, f"{place}[{k!r}]") for k, x in tree.items()}
+    if not isinstance(tree, tuple | list):
+        return function(tree, place)
+    parts = [map_leaves(function, x, f"{place}[{n}]") for n, x in enumerate(tree)]
+    if isinstance(tree, list):
+        return parts
+    return type(tree)(*parts) if hasattr(tree, "_fields") else tuple(parts)
 
 
 def _handed_over(gradient: Any, function: Function) -> Any:

@@ -4,6 +4,7 @@
 >>> recording(grad(unrolled(loop)), 0.95), loop.trace(order=1)
 """
 
+import reprlib
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -40,6 +41,8 @@ def unrolled(loop: "Loop") -> Callable[..., Any]:
     Raises ArgumentError for loops with random states, and for those whose gradient is
     truncated.
     """
+    if not hasattr(loop, "truncate_gradient"):
+        raise ArgumentError(f"loop = {reprlib.repr(loop)}: expected a lab.Loop.")
     if loop.random or loop.truncate_gradient != -1:
         what = "random" if loop.random else "truncate_gradient"
         raise ArgumentError(f"{what} = {getattr(loop, what)}: unrolled loops have none.")

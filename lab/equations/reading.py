@@ -1,7 +1,6 @@
 """A Scan read as a system of equations: `lab.system`."""
 
 from collections.abc import Mapping
-from typing import Any
 
 from pytensor.graph.basic import Apply, Variable
 from pytensor.graph.traversal import toposort
@@ -71,7 +70,7 @@ def system(
     )
 
 
-def the_scan(subject: Any) -> Apply:
+def the_scan(subject: object) -> Apply:
     """The only Scan that `subject` is, or depends on; GraphError if there is another number."""
     if isinstance(subject, Apply) and is_scan(subject):
         return subject

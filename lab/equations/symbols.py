@@ -1,12 +1,11 @@
 """What the arguments of a Scan are called: after the arrays that they were cut from."""
 
 from dataclasses import replace
-from typing import Any
 
 from pytensor.graph.basic import Apply, Variable
 
 from lab.gradients.decisions import decisions_of
-from lab.scans.buffers import constant_value
+from lab.scans.buffers import initial_of
 from lab.scans.names import unique_names
 from lab.scans.node import (
     LoopVariable,
@@ -16,7 +15,7 @@ from lab.scans.node import (
     read_scan,
     stops_by_itself,
 )
-from lab.scans.slices import Cut, cut_of, initial_of
+from lab.scans.slices import Cut, constant_value, cut_of
 from lab.tape import Kind
 
 LETTERS = {Kind.SEQUENCE: "s", Kind.PARAMETER: "p"}  # for what was computed before the loop
@@ -41,7 +40,7 @@ def cuts_of(parts: ScanParts, variables: list[LoopVariable], node: Apply) -> lis
         if source.kind is Kind.SEQUENCE:
             cut, length = known[source]
         else:
-            cut = Cut(source.outer_output, source.tape.row(0, reading.tap))
+            cut = Cut(source.filled, source.tape.row(0, reading.tap))
         turned = _turned(cut, length, made)
         found.append((Cut(part.outer_input), "") if turned is None else turned)
     return found
@@ -90,25 +89,26 @@ def argument_name(part: LoopVariable, base: Variable, node: Apply) -> str:
     maker = maker_of(base)
     if maker is not None and part.kind is Kind.SEQUENCE:
         return maker[1].name
-    own = bool(base.name) and "[" not in base.name  # not one that PyTensor made up for a cut
+    name = base.name or ""
+    own = name != "" and "[" not in name  # not one that PyTensor made up for a cut
     plain = base.owner is None or own or is_scan(base.owner)
     if decisions_of(node.op) is not None or part.kind not in LETTERS:
         return part.name
     if not plain:
         return LETTERS[part.kind]
-    return base.name if base.owner is None and base.name else part.name
+    return name if base.owner is None and name else part.name
 
 
 def symbols_of(variables: list[LoopVariable], named: list[str], bases: list[Variable]) -> list[str]:
     """One symbol for every argument: the same for what was cut from the same array, else unlike."""
-    owners: dict[Any, str] = {}
+    owners: dict[object, str] = {}
     for part, name, base in zip(variables, named, bases, strict=True):
         owners.setdefault(_key(part, base), name)
     unique = dict(zip(owners, unique_names(list(owners.values())), strict=True))
     return [unique[_key(part, base)] for part, base in zip(variables, bases, strict=True)]
 
 
-def _key(part: LoopVariable, base: Variable) -> Any:
+def _key(part: LoopVariable, base: Variable) -> object:
     return (Kind.SEQUENCE, base) if part.kind is Kind.SEQUENCE else part
 
 

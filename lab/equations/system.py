@@ -15,7 +15,6 @@ The words are those of PyTensor's "Internal documentation of the scan op".
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
 
 from lab import records
 from lab.equations.spelling import indexed
@@ -97,7 +96,7 @@ class System:
     def _repr_latex_(self) -> str:
         return f"$\\displaystyle {self.latex()}$"
 
-    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
         return {"text/latex": self._repr_latex_(), "text/plain": str(self)}
 
 

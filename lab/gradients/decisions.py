@@ -12,10 +12,11 @@ from enum import StrEnum
 from pytensor.graph.basic import Apply, Variable
 from pytensor.graph.op import Op
 from pytensor.scan.op import Scan
+from pytensor.tensor.variable import TensorVariable
 
 from lab import records
 from lab.gradients.status import Status, Undefined
-from lab.scans.node import LoopVariable, ScanParts
+from lab.scans.node import LoopVariable, ScanParts, labels_of
 from lab.tape import Tape
 
 
@@ -36,7 +37,7 @@ class PullbackRule:
     accumulates: Callable[[Tape], tuple[int, ...]] = lambda tape: tape.preserved
     reverses: bool = True
     replays: bool = True
-    recalls: Callable[[LoopVariable], Variable] = lambda part: part.outer_output
+    recalls: Callable[[LoopVariable], TensorVariable] = lambda part: part.filled
     binds: Callable[[Tape], tuple[int, ...]] = lambda tape: tape.reads
 
 
@@ -58,8 +59,8 @@ class ReadingGroup(StrEnum):
 class StepCount:
     """Phase 1: the steps that the loop made, and those that the gradient goes back through."""
 
-    made: Variable
-    reversed: Variable
+    made: TensorVariable
+    reversed: TensorVariable
     source: str
 
 
@@ -101,7 +102,7 @@ class StepGradients:
     became of every argument's gradient after all steps.
     """
 
-    signals: dict[tuple[LoopVariable, int], Variable]
+    signals: dict[tuple[LoopVariable, int], TensorVariable]
     gradients: dict[Variable, Variable]
     reused: dict[Variable, Variable]
     statuses: dict[Variable, Status]
@@ -163,8 +164,8 @@ class Decisions:
     @property
     def parent(self) -> Apply:
         """The node that was differentiated."""
-        found = (v.outer_output.owner for v in self.forward.variables if v.outer_output is not None)
-        return next(found)
+        outputs = (v.outer_output for v in self.forward.variables)
+        return next(output.owner for output in outputs if output is not None)
 
     @property
     def sources(self) -> dict[LoopVariable, LoopVariable]:
@@ -176,8 +177,8 @@ class Decisions:
 
 def decisions_of(op: Op) -> Decisions | None:
     """What was decided to build the Scan `op`; None for one that is no derivative."""
-    found = getattr(op, "derivation", None)
-    return found if isinstance(found, Decisions) else None
+    decisions = labels_of(op).derivation
+    return decisions if isinstance(decisions, Decisions) else None
 
 
 def symbol(order: int, name: str) -> str:

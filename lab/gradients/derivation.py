@@ -1,7 +1,6 @@
 """A `Derivation`: one reverse derivative of one Scan, with its graph and its record."""
 
 from dataclasses import dataclass
-from typing import Any
 
 from pytensor.graph.basic import Apply
 
@@ -11,6 +10,7 @@ from lab.gradients.outcomes import outcomes
 from lab.gradients.phases import record
 from lab.gradients.record import DerivationRecord, Outcome
 from lab.records import cached_property
+from lab.scans.node import labels_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,7 +27,7 @@ class Derivation(Decisions):
         """The eleven phases as plain data."""
         return record(self, self.outcomes)
 
-    def to_json(self) -> Any:
+    def to_json(self) -> object:
         """`record` as plain dicts, lists, strings and numbers; `lab.records.from_json` reads it."""
         return records.to_json(self.record)
 
@@ -37,5 +37,5 @@ class Derivation(Decisions):
 
 def derivation_of(node: Apply) -> Derivation | None:
     """The derivation that built a Scan; None for a Scan that is no derivative."""
-    found = getattr(node.op, "derivation", None)
-    return found if isinstance(found, Derivation) else None
+    derivation = labels_of(node.op).derivation
+    return derivation if isinstance(derivation, Derivation) else None

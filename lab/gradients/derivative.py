@@ -1,25 +1,29 @@
 """Derivatives of any order through loops, and which Scan came from which."""
 
 import warnings
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from itertools import pairwise
 from operator import index as whole
+from typing import Literal
 
 import pytensor.tensor as pt
-from pytensor.gradient import DisconnectedInputError, NullTypeGradError, grad
+from pytensor.gradient import DisconnectedInputError, grad
 from pytensor.graph.basic import Apply, Variable
 from pytensor.graph.traversal import ancestors
+from pytensor.tensor.variable import TensorVariable
 
 from lab.errors import ArgumentError, GradientError, GraphError, LabError
 from lab.gradients.decisions import PullbackRule, decisions_of
-from lab.gradients.status import is_continuous
+from lab.gradients.status import ThroughUntraced, Undefined, is_continuous, status_of
+from lab.gradients.verify import Run, verify
 from lab.progress import is_watched, pause
 from lab.scans.backtraces import without_backtraces
+from lab.scans.buffers import as_tensor
 from lab.scans.graphs import require_scan, scan_nodes, with_tapes
 from lab.scans.node import outer_outputs
 
 MANY_SCANS = 32
-NAN = "`grad` encountered a NaN. "  # so PyTensor begins to tell of any undefined gradient
 
 
 class ManyScansWarning(UserWarning):
@@ -42,10 +46,14 @@ class Descent:
 
 @dataclass(frozen=True, eq=False)
 class Derivative:
-    """The derivatives of a cost up to an order: ``values[k]`` is the k-th."""
+    """The derivatives of a cost up to an order: ``values[k]`` is the k-th.
 
-    values: tuple[Variable, ...]
+    `given` has values of inputs of the graph, where they are known, as those of a loop.
+    """
+
+    values: tuple[TensorVariable, ...]
     wrt: Variable
+    given: Mapping[Variable, object] = field(default_factory=dict, repr=False)
 
     @property
     def order(self) -> int:
@@ -60,9 +68,18 @@ class Derivative:
         return (names[0], *(f"{new} = d{old}/d{by}" for old, new in pairwise(names)))
 
     @property
-    def value(self) -> Variable:
+    def value(self) -> TensorVariable:
         """The derivative of the highest order."""
         return self.values[-1]
+
+    def verify(self, trace: Run, mode: str = "FAST_COMPILE") -> float:
+        """The largest difference of a trace of `values` to the same graph, compiled by PyTensor.
+
+        Differences are absolute, and relative where values exceed 1.  `mode` is a PyTensor
+        compilation mode.  Raises ArgumentError for a trace of another graph, and LabError
+        where PyTensor fails to compile or run this one.
+        """
+        return verify(self.values, trace, mode)
 
     @property
     def genealogy(self) -> tuple[Descent, ...]:
@@ -81,7 +98,7 @@ def derivative(
     cost: Variable,
     wrt: Variable,
     order: int = 1,
-    direction: Variable | None = None,
+    direction: TensorVariable | None = None,
     rule: PullbackRule | None = None,
 ) -> Derivative:
     """The derivatives of a scalar `cost` with regard to `wrt`, up to `order`, by our pullback.
@@ -98,7 +115,7 @@ def derivative(
     if isinstance(order, bool) or not hasattr(order, "__index__") or whole(order) < 0:
         raise ArgumentError(f"order = {order!r}: expected 0, 1, 2, …")
     order = whole(order)
-    if not isinstance(cost, Variable) or getattr(cost.type, "ndim", None) != 0:
+    if not isinstance(cost, TensorVariable) or cost.type.ndim != 0:
         kind = getattr(cost, "type", type(cost).__name__)
         raise ArgumentError(f"cost = {cost} ({kind}): a derivative starts from a scalar.")
     if not isinstance(wrt, Variable):
@@ -117,7 +134,7 @@ def derivative(
     with without_backtraces():
         copies = with_tapes([cost], rule)
         wrt = copies.get(wrt, wrt)
-        values = [copies.get(cost, cost)]
+        values = [as_tensor(copies.get(cost, cost))]
         for number in range(1, order + 1):
             pause()
             target = values[-1]
@@ -133,21 +150,25 @@ def scans_expected(cost: Variable, order: int) -> int:
     return require_scan([cost]) * 2**order
 
 
-def _grad(target: Variable, wrt: Variable, number: int) -> Variable:
+def _grad(target: Variable, wrt: Variable, number: int) -> TensorVariable:
+    # A first derivative that does not exist is a mistake; a later one is zero.
+    missing: Literal["raise", "ignore"] = "raise" if number == 1 else "ignore"
     try:
-        # A first derivative that does not exist is a mistake; a later one is zero.
-        return grad(target, wrt, disconnected_inputs="raise" if number == 1 else "ignore")
+        gradient = grad(target, wrt, disconnected_inputs=missing, null_gradients="return")
     except DisconnectedInputError as error:
         raise GraphError(f"wrt = {wrt}: the cost does not depend on it.") from error
-    except NullTypeGradError as error:
-        reason = str(error).removeprefix(NAN).removeprefix("undefined: ")
-        raise GradientError(f"wrt = {wrt}: derivative {number} is undefined: {reason}") from error
+    except LabError:
+        raise
     except TypeError as error:
-        if isinstance(error, LabError):
-            raise
         raise GradientError(
             f"wrt = {wrt}: PyTensor could not build derivative {number}. {error}"
         ) from error
+    assert isinstance(gradient, Variable)
+    status = status_of(gradient)
+    if isinstance(status, Undefined):
+        reason = status if isinstance(status, ThroughUntraced) else status.reason
+        raise GradientError(f"wrt = {wrt}: derivative {number} is undefined: {reason}")
+    return as_tensor(gradient)
 
 
 def _descent(node: Apply, used: set[Variable]) -> Descent:

@@ -1,21 +1,20 @@
-"""What the variables of a derivation are called where two would be called alike.
-
-A derivative reads one variable at several taps through as many sequences, and has a gradient
-for each: x[-2] and x[-1], d2x[-2] and d2x[-1], by the taps at which the loop itself reads.
-What a loop reads of one sequence is told apart by what step 0 reads: u[0], u[1] and u[2].
-
-What became of the gradient of every outer input of a Scan, and why.
+"""What became of the gradient of every outer input of a Scan, why, and what all this is called.
 
 `outcomes` reads it off a derivation: a number, and where it is found; zero; or none, since
 the cost does not depend on the input, since no derivative exists, or since no record is kept
 of the values that it would need.
+
+`PartNames` tells variables apart that would be called alike.  A derivative reads one variable
+at several taps through as many sequences, and has a gradient for each: x[-2] and x[-1], d2x[-2]
+and d2x[-1], by the taps at which the loop itself reads.  What a loop reads of one sequence is
+told apart by what step 0 reads: u[0], u[1] and u[2].
 """
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from pytensor.graph.basic import Constant, Variable
+from pytensor.graph.basic import Variable
 
 from lab.gradients.decisions import Decisions, decisions_of
 from lab.gradients.record import Outcome, Verdict
@@ -28,7 +27,7 @@ from lab.gradients.status import (
     status_of,
 )
 from lab.scans.node import LoopVariable, outer_inputs
-from lab.scans.operations import index_parts
+from lab.scans.slices import constant_value, links
 from lab.tape import Kind
 
 Names = dict[LoopVariable, str]
@@ -62,12 +61,12 @@ class PartNames:
 
 def _forward(d: Decisions) -> Names:
     """The variables of the loop that was differentiated, itself a derivative perhaps."""
-    parts, made = outer_inputs(d.forward), decisions_of(d.parent.op)
-    if made is None:
+    parts, own = outer_inputs(d.forward), decisions_of(d.parent.op)
+    if own is None:
         full = {part: f"{part.name}[{_start(part.outer_input)}]" for part in parts}
         return _told_apart(parts, full)
-    known = _backward(made)
-    names = [known[part] for part in outer_inputs(made.backward)]
+    known = _backward(own)
+    names = [known[part] for part in outer_inputs(own.backward)]
     return dict(zip(parts, names, strict=True))
 
 
@@ -85,13 +84,8 @@ def _backward(d: Decisions) -> Names:
 
 def _start(sequence: Variable) -> int:
     """The index of what step 0 reads, in the array that a sequence was cut from."""
-    node, start = sequence.owner, 0
-    while node is not None and type(node.op).__name__ == "Subtensor":
-        base, _, (rows, *_) = index_parts(node)
-        if isinstance(rows, slice) and isinstance(rows.start, Constant):
-            start += int(rows.start.data)
-        node = base.owner
-    return start
+    cuts = (link.rows for link in links(sequence))
+    return sum(constant_value(rows.start) or 0 for rows in cuts if rows is not None)
 
 
 def _told_apart(parts: Sequence[LoopVariable], full: Names) -> Names:
@@ -107,7 +101,7 @@ def _told_apart(parts: Sequence[LoopVariable], full: Names) -> Names:
 
 
 _WHOLE = "it holds whole numbers, which cannot change a little"
-_FOUND: Mapping[Kind, str] = {
+_WHAT: Mapping[Kind, str] = {
     Kind.SEQUENCE: "one at every step, back in the order of time",
     Kind.PARAMETER: "summed up over all steps",
     **dict.fromkeys(
@@ -118,8 +112,9 @@ _FOUND: Mapping[Kind, str] = {
 
 def outcomes(d: Decisions) -> tuple[Outcome, ...]:
     """What became of the gradient of every outer input but the number of steps."""
-    found, names = zip(outer_inputs(d.forward), d.gradients[1:], strict=True), PartNames.of(d)
-    return tuple(_outcome(d, part, gradient, names) for part, gradient in found)
+    names = PartNames.of(d)
+    parts = zip(outer_inputs(d.forward), d.gradients[1:], strict=True)
+    return tuple(_outcome(d, part, gradient, names) for part, gradient in parts)
 
 
 def _outcome(d: Decisions, part: LoopVariable, gradient: Variable, names: PartNames) -> Outcome:
@@ -138,17 +133,13 @@ def _outcome(d: Decisions, part: LoopVariable, gradient: Variable, names: PartNa
     if isinstance(status, Disconnected):
         reason = _WHOLE if discrete else status.reason
         return Outcome(name, part.kind, Verdict.DISCONNECTED, reason)
-    made = next((v for v, source in _made(d) if source is part), None)
-    if made is None:
+    holders = [(s.variable, s.state) for s in d.states] + [(t.variable, t.source) for t in d.totals]
+    holder = next((variable for variable, source in holders if source is part), None)
+    if holder is None:
         reason = _WHOLE if discrete else "no result of a step depends on it"
         return Outcome(name, part.kind, Verdict.ZERO, reason)
     last = "[-1]" if part.kind is Kind.PARAMETER else "[::-1]"
-    return Outcome(name, part.kind, Verdict.CONNECTED, _FOUND[part.kind], names.parts[made] + last)
-
-
-def _made(d: Decisions) -> list[tuple[LoopVariable, LoopVariable]]:
-    """Pairs of a variable that holds a gradient, and what it is the gradient of."""
-    return [(s.variable, s.state) for s in d.states] + [(t.variable, t.source) for t in d.totals]
+    return Outcome(name, part.kind, Verdict.CONNECTED, _WHAT[part.kind], names.parts[holder] + last)
 
 
 def verdict_of(status: Status) -> Verdict:

@@ -22,6 +22,7 @@ from pytensor.graph.basic import Apply, Variable
 from pytensor.graph.traversal import ancestors
 from pytensor.scan.op import Scan
 from pytensor.tensor.type import TensorType
+from pytensor.tensor.variable import TensorVariable
 
 from lab.errors import GradientError
 from lab.gradients import rows
@@ -48,16 +49,19 @@ from lab.gradients.status import (
 from lab.gradients.step import classify, differentiate_step
 from lab.gradients.tapes import remaining_outputs, reverse_state
 from lab.progress import pause
-from lab.scans.buffers import constant_value, is_freshly_allocated
+from lab.scans.buffers import as_tensor, is_freshly_allocated
 from lab.scans.node import (
     LoopVariable,
     ScanParts,
     TapeScan,
     build_scan,
+    label,
+    labels_of,
     outer_inputs,
     outer_outputs,
     read_scan,
 )
+from lab.scans.slices import constant_value
 from lab.tape import Kind
 
 
@@ -101,7 +105,7 @@ def derive(
         given={v: fit(g, v) for v, g in zip(outputs, output_gradients, strict=True)},
         steps=_count_steps(forward),  # phase 1
         order=_order(op, output_gradients),
-        rule=rule or getattr(op, "rule", None) or RULE,
+        rule=rule or _rule_of(op),
     )
     classes = classify(forward, task.given)  # phase 2
     step = differentiate_step(forward, classes)  # phases 3, 4 and 5
@@ -121,15 +125,20 @@ def derive(
     node = build_scan(backward, rule=task.rule) if states or totals else None  # phase 10
     derivation = replace(derivation, node=node, gradients=_reorder(task, derivation, node))  # 11
     if node is not None:
-        node.op.derivation = derivation
+        label(node.op, replace(labels_of(node.op), derivation=derivation))
     return derivation
+
+
+def _rule_of(op: Scan) -> PullbackRule:
+    rule = op.rule if isinstance(op, TapeScan) else None
+    return rule if isinstance(rule, PullbackRule) else RULE
 
 
 def _order(op: Scan, output_gradients: Sequence[Variable]) -> int:
     """Which derivative this is: one more than `op`'s, and no less than what it builds on."""
     own = decisions_of(op)
     owners = (v.owner for v in ancestors(output_gradients) if v.owner is not None)
-    before = [found.order for owner in owners if (found := decisions_of(owner.op)) is not None]
+    before = [made.order for owner in owners if (made := decisions_of(owner.op)) is not None]
     return max([own.order + 1 if own else 1, *before])
 
 
@@ -147,16 +156,16 @@ def _count_steps(forward: ScanParts) -> StepCount:
     return StepCount(made, count, f"{source}, but at most truncate_gradient = {limit}")
 
 
-def _steps_made(forward: ScanParts) -> tuple[Variable, str]:
+def _steps_made(forward: ScanParts) -> tuple[TensorVariable, str]:
     """An until loop cuts its outputs off where it stopped: the rows that are left tell where."""
     for part in forward.of_kind(Kind.NIT_SOT):
         if part.outer_input is forward.n_steps:
-            return part.outer_output.shape[0], f"the rows of the output {part.name}"
+            return part.filled.shape[0], f"the rows of the output {part.name}"
     for part in forward.of_kind(Kind.SIT_SOT, Kind.MIT_SOT):
         source = f"the rows of the state {part.name}, less its initial values"
         if is_freshly_allocated(part.outer_input, forward.n_steps, part.tape.origin):
-            return part.outer_output.shape[0] - part.tape.origin, source
-        cut_off = part.outer_input.shape[0] - part.outer_output.shape[0]
+            return part.filled.shape[0] - part.tape.origin, source
+        cut_off = as_tensor(part.outer_input).shape[0] - part.filled.shape[0]
         return forward.n_steps - cut_off, source
     raise GradientError(
         f"{forward.name}: the loop stops on a condition, and none of its outputs tells after "
@@ -197,13 +206,12 @@ def _reorder(task: Task, derivation: Derivation, node: Apply | None) -> tuple[Va
     filled = outer_outputs(derivation.backward, node) if node is not None else {}
     produced: dict[LoopVariable, Variable] = {}
     for reverse in derivation.states:
-        state, tape = reverse.state, filled[reverse.variable][::-1]
-        given = task.given[state.outer_output]
+        state, tape = reverse.state, as_tensor(filled[reverse.variable])[::-1]
         produced[state] = rows.initial_gradient(
-            tape, given, state, forward, steps, rows.fits(task, state)
+            tape, task.given[state.filled], state, forward, steps, rows.fits(task, state)
         )
     for total in derivation.totals:
-        part, series = total.source, filled[total.variable]
+        part, series = total.source, as_tensor(filled[total.variable])
         produced[part] = (
             series[-1]
             if part.kind is Kind.PARAMETER

@@ -75,8 +75,8 @@ def _push(
     for node in toposort(outputs, blockers=set(tangents)):
         if not any(v in moving for v in node.inputs):
             continue
-        found = _scan_tangents(node, moving) if is_scan(node) else _node_tangents(node, moving)
-        for output, tangent in found.items():
+        tangents_of = _scan_tangents if is_scan(node) else _node_tangents
+        for output, tangent in tangents_of(node, moving).items():
             if output not in moving and is_continuous(output):
                 moving[output] = output.type.filter_variable(cast_like(tangent, output))
     return moving
@@ -87,19 +87,18 @@ def _node_tangents(node: Apply, moving: Mapping[Variable, Variable]) -> dict[Var
     given = [moving[v] if v in moving else _at_rest(node, v) for v in node.inputs]
     try:
         try:
-            found = node.op.pushforward(node.inputs, node.outputs, given)
+            pushed = node.op.pushforward(node.inputs, node.outputs, given)
         except NotImplementedError:
-            found = _pulled_back_twice(node, moving)
+            pushed = _pulled_back_twice(node, moving)
     except (gradient.NullTypeGradError, NotImplementedError, TypeError) as error:
         # PyTensor's marker for an undefined derivative cannot be multiplied: a TypeError
         moved = listing(str(v) for v in node.inputs if v in moving)
         raise GradientError(
             f"wrt: the derivative of {node.op} by {moved} is undefined ({first_line(error)})."
         ) from error
-    tangents = dict(zip(node.outputs, found, strict=True))
     return {
         output: tangent
-        for output, tangent in tangents.items()
+        for output, tangent in zip(node.outputs, pushed, strict=True)
         if tangent is not None and not isinstance(tangent.type, DisconnectedType | NullType)
     }
 
@@ -113,11 +112,15 @@ def _at_rest(node: Apply, variable: Variable) -> Variable:
     return pt.zeros_like(variable)
 
 
-def _pulled_back_twice(node: Apply, moving: Mapping[Variable, Variable]) -> list[Variable]:
+def _pulled_back_twice(
+    node: Apply, moving: Mapping[Variable, Variable]
+) -> Sequence[Variable | None]:
     """J v as the pullback of the pullback, which is linear in the cotangent it starts from."""
     wrt = [v for v in node.inputs if v in moving]
     tangents = [moving[v] for v in wrt]
-    return gradient.pushforward(node.outputs, wrt, tangents, use_op_pushforward=False)
+    pushed = gradient.pushforward(node.outputs, wrt, tangents, use_op_pushforward=False)
+    assert isinstance(pushed, list | tuple)  # one for each output
+    return pushed
 
 
 def _scan_tangents(node: Apply, moving: Mapping[Variable, Variable]) -> dict[Variable, Variable]:
@@ -130,7 +133,7 @@ def _scan_tangents(node: Apply, moving: Mapping[Variable, Variable]) -> dict[Var
         variables=(*parts.variables, *twins.values()),
     )
     filled = outer_outputs(made, build_scan(made))
-    return {part.outer_output: filled[twin] for part, twin in twins.items() if twin in filled}
+    return {part.filled: filled[twin] for part, twin in twins.items() if twin in filled}
 
 
 def _twins(

@@ -11,6 +11,7 @@ import pytensor.tensor as pt
 from pytensor.graph.basic import Variable
 from pytensor.graph.traversal import ancestors
 from pytensor.raise_op import Assert
+from pytensor.tensor.variable import TensorVariable
 
 from lab.gradients.decisions import (
     PullbackRule,
@@ -24,8 +25,9 @@ from lab.gradients.decisions import (
     symbol,
 )
 from lab.gradients.status import Disconnected, cast_like, gradient_dtype, status_of
-from lab.scans.buffers import constant_value, is_cut_to, is_freshly_allocated
+from lab.scans.buffers import as_tensor, is_cut_to, is_freshly_allocated
 from lab.scans.node import LoopVariable, ScanParts, build_scan, outer_outputs
+from lab.scans.slices import constant_value
 from lab.tape import Kind, Tape
 
 
@@ -39,7 +41,7 @@ def reverse_sequences(
     forward, group = task.forward, ReadingGroup
     needed = set(ancestors([v for item in built for v in item.variable.inner_outputs]))
     lost = _lost_values(forward, needed) if task.rule.replays else {}
-    candidates = [
+    candidates: list[tuple[ReadingGroup, LoopVariable, int, Variable, Variable]] = [
         (group.SEQUENCE, part, tap, argument, part.outer_input)
         for part in forward.of_kind(Kind.SEQUENCE)
         for tap, argument in part.reads
@@ -56,7 +58,7 @@ def reverse_sequences(
         for tap, argument in part.reads
     ]
     candidates += [
-        (group.NIT_SOT_GRADIENT, part, tap, signal, task.given[part.outer_output])
+        (group.NIT_SOT_GRADIENT, part, tap, signal, task.given[part.filled])
         for (part, tap), signal in step.signals.items()
         if part.kind is Kind.NIT_SOT
     ]
@@ -71,7 +73,7 @@ def reverse_sequences(
         if argument not in needed:
             continue
         array, first = lost.get(argument, (array, part.tape.row(0, tap)))
-        values, slices = reversed_rows(array, first, task.steps, task.rule)
+        values, slices = reversed_rows(as_tensor(array), first, task.steps, task.rule)
         name = symbol(task.order, part.name) if kind is group.NIT_SOT_GRADIENT else part.name
         variable = LoopVariable(Kind.SEQUENCE, name, Tape((0,), ()), values, (argument,))
         readings.append(Reading(kind, part, tap, variable, slices))
@@ -100,13 +102,13 @@ def _lost_values(forward: ScanParts, needed: set[Variable]) -> dict[Variable, tu
     replay = replace(
         forward, name=f"replay_of_{forward.name}", variables=(*forward.variables, *records)
     )
-    found = outer_outputs(replay, build_scan(replay))
-    return {v: (found[record], 0) for v, record in zip(lost, records, strict=True)}
+    filled = outer_outputs(replay, build_scan(replay))
+    return {v: (filled[record], 0) for v, record in zip(lost, records, strict=True)}
 
 
 def reversed_rows(
-    array: Variable, first: int, steps: StepCount, rule: PullbackRule
-) -> tuple[Variable, str]:
+    array: TensorVariable, first: int, steps: StepCount, rule: PullbackRule
+) -> tuple[TensorVariable, str]:
     """The rows of `array` for the steps that are reversed, row `first` being step 0's.
 
     Returns them last step first, and the slices as text.
@@ -129,13 +131,13 @@ def reversed_rows(
 
 def reversed_gradient(
     gradient: Variable, state: LoopVariable, steps: StepCount, fits: bool
-) -> Variable:
+) -> TensorVariable:
     """The external gradients of a state's buffer, last slot first: a tape's initial values."""
     if isinstance(status_of(gradient), Disconnected):
-        gradient = pt.zeros_like(state.outer_output)
+        gradient = pt.zeros_like(state.filled)
     if not fits:
-        gradient = _long_enough(gradient, state, steps)[: _touched(state, steps)]
-    return cast_like(gradient, state.outer_output)[::-1]
+        gradient = _long_enough(as_tensor(gradient), state, steps)[: _touched(state, steps)]
+    return cast_like(gradient, state.filled)[::-1]
 
 
 def fits(task: Task, state: LoopVariable) -> bool:
@@ -151,40 +153,45 @@ def fits(task: Task, state: LoopVariable) -> bool:
 
 
 def initial_gradient(
-    rows: Variable,
+    rows: TensorVariable,
     gradient: Variable,
     state: LoopVariable,
     forward: ScanParts,
     steps: StepCount,
     fits: bool,
-) -> Variable:
+) -> TensorVariable:
     """The gradient of the buffer that `state` started from; `rows` is its tape, in time order."""
     if fits and forward.until is None:
         return rows
     if fits:
-        return _padded(rows, state.outer_input)
+        return _padded(rows, as_tensor(state.outer_input))
     buffer = pt.zeros_like(state.outer_input, dtype=rows.type.dtype)
     if state.kind is not Kind.MIT_MOT:
         # Every row but the first ones is replaced before anybody reads it.
         origin = state.tape.origin
         return pt.set_subtensor(buffer[:origin], rows[:origin])
     if not isinstance(status_of(gradient), Disconnected):
-        buffer = gradient
+        buffer = as_tensor(gradient)
     return pt.set_subtensor(buffer[: _touched(state, steps)], rows)
 
 
 def sequence_gradient(
-    rows: Variable, sequence: LoopVariable, forward: ScanParts, steps: StepCount, made_here: bool
-) -> Variable:
+    rows: TensorVariable,
+    sequence: LoopVariable,
+    forward: ScanParts,
+    steps: StepCount,
+    made_here: bool,
+) -> TensorVariable:
     """The gradient of a sequence from `rows`, one for each step, in time order."""
+    whole = as_tensor(sequence.outer_input)
     if rows.type.ndim > 1 and constant_value(steps.made) is None:
         # Without steps, Scan does not know the width of its outputs.
-        rows = rows.reshape((rows.shape[0], *sequence.outer_input.shape[1:]))
-    whole = made_here or is_cut_to(sequence.outer_input, forward.n_steps)
-    return rows if whole and forward.until is None else _padded(rows, sequence.outer_input)
+        rows = rows.reshape((rows.shape[0], *whole.shape[1:]))
+    fits = made_here or is_cut_to(whole, forward.n_steps)
+    return rows if fits and forward.until is None else _padded(rows, whole)
 
 
-def running_total(like: Variable, argument: Variable, steps: StepCount) -> Variable:
+def running_total(like: TensorVariable, argument: Variable, steps: StepCount) -> TensorVariable:
     """Zeros for the initial value of a parameter's gradient and for its value after each step."""
     known = constant_value(steps.reversed)
     count = steps.reversed + 1 if known is None else known + 1
@@ -194,20 +201,20 @@ def running_total(like: Variable, argument: Variable, steps: StepCount) -> Varia
     return pt.zeros((count, *shape), dtype=gradient_dtype(argument))
 
 
-def _long_enough(gradient: Variable, state: LoopVariable, steps: StepCount) -> Variable:
+def _long_enough(gradient: TensorVariable, state: LoopVariable, steps: StepCount) -> TensorVariable:
     """`gradient`, checked when it is run: in a shorter buffer, values were overwritten."""
     message = (
         f"the buffer of {state.name} has fewer rows than its loop touches, so that values which "
         "the gradient needs were overwritten"
     )
-    return Assert(message)(gradient, pt.ge(gradient.shape[0], _touched(state, steps)))
+    return as_tensor(Assert(message)(gradient, pt.ge(gradient.shape[0], _touched(state, steps))))
 
 
-def _touched(state: LoopVariable, steps: StepCount) -> Variable:
+def _touched(state: LoopVariable, steps: StepCount) -> TensorVariable:
     return state.tape.origin + max(state.tape.taps) + steps.made
 
 
-def _padded(rows: Variable, like: Variable) -> Variable:
+def _padded(rows: TensorVariable, like: TensorVariable) -> TensorVariable:
     """`rows`, and zeros behind them up to the length of `like`."""
     missing = like.shape[0] - rows.shape[0]
     tail = pt.zeros((missing, *(rows.shape[axis] for axis in range(1, rows.type.ndim))))

@@ -9,14 +9,21 @@ through an untraced state (a random generator, say) is undefined for that reason
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import cast
+from typing import TypeVar, cast
 
 import pytensor.tensor as pt
 from pytensor.configdefaults import config
 from pytensor.gradient import DisconnectedType, NullType, disconnected_type, grad
 from pytensor.graph.basic import Variable
 from pytensor.tensor.type import TensorType, continuous_dtypes
+from pytensor.tensor.variable import TensorVariable
 
+from lab.scans.buffers import as_tensor
+
+AnyVariable = TypeVar("AnyVariable", bound=Variable)
+
+# PyTensor hands over why there is no gradient as text alone, from `grad_undefined` and
+# `grad_not_implemented`; what does not match is told as it is.
 NO_GRADIENT = re.compile(
     r"the grad method for input (\d+) \(.*?\) of the (\S+) op is "
     r"(not implemented|mathematically undefined)\.?(.*)",
@@ -64,22 +71,31 @@ class ThroughUntraced(Undefined):
 Status = Connected | Disconnected | Undefined
 
 
+class NoGradient(NullType):
+    """PyTensor's type of an undefined gradient, with our reason; PyTensor keeps only words."""
+
+    def __init__(self, status: Undefined) -> None:
+        super().__init__(str(status))
+        self.status = status
+
+
 def status_of(gradient: Variable | None) -> Status:
     """The status of a gradient as PyTensor hands it around."""
     if gradient is None or isinstance(gradient.type, DisconnectedType):
         return Disconnected()
     if isinstance(gradient.type, NullType):
-        told = Undefined(_reason(gradient.type.why_null.removeprefix(PREAMBLE).strip()))
-        return getattr(gradient.type, "status", told)
+        if isinstance(gradient.type, NoGradient):
+            return gradient.type.status
+        return Undefined(_reason(gradient.type.why_null.removeprefix(PREAMBLE).strip()))
     return Connected()
 
 
-def _reason(told: str) -> str:
+def _reason(why_null: str) -> str:
     """PyTensor's reason in a sentence that counts arguments as people do."""
-    found = NO_GRADIENT.match(told)
-    if found is None:
-        return told
-    number, name, why, more = found.groups()
+    match = NO_GRADIENT.match(why_null)
+    if match is None:
+        return why_null
+    number, name, why, more = match.groups()
     place = {1: "1st", 2: "2nd", 3: "3rd"}.get(int(number) + 1, f"{int(number) + 1}th")
     lacks = "There is no" if why == "mathematically undefined" else "PyTensor has no"
     return f"{lacks} derivative of {name} with regard to its {place} argument{more}"
@@ -89,9 +105,7 @@ def marker(status: Disconnected | Undefined) -> Variable:
     """The variable by which PyTensor knows a gradient that is not a number."""
     if isinstance(status, Disconnected):
         return disconnected_type()
-    kind = NullType(str(status))
-    kind.status = status  # for `status_of`; PyTensor itself keeps only the words
-    return kind()
+    return NoGradient(status)()
 
 
 def pytensor_gradient(cost: Variable, wrt: Variable) -> Variable:
@@ -122,16 +136,15 @@ def gradient_dtype(variable: Variable) -> str:
     return str(variable.type.dtype) if is_continuous(variable) else str(config.floatX)
 
 
-def placeholder(like: Variable, name: str) -> Variable:
+def placeholder(like: AnyVariable, name: str) -> AnyVariable:
     """A fresh variable of the type of `like`."""
     return like.type(name=name)
 
 
-def cast_like(variable: Variable, like: Variable) -> Variable:
+def cast_like(variable: Variable, like: Variable) -> TensorVariable:
     """`variable` with the dtype of `like`."""
-    return (
-        variable if variable.type.dtype == like.type.dtype else pt.cast(variable, like.type.dtype)
-    )
+    same = variable.type.dtype == like.type.dtype
+    return as_tensor(variable if same else pt.cast(variable, like.type.dtype))
 
 
 def fit(gradient: Variable, output: Variable) -> Variable:

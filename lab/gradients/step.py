@@ -1,15 +1,8 @@
 """The derivative of one step of a loop: phases 2 to 5 of a pullback.
 
 The step's own derivative comes from PyTensor's `grad`; what is decided here is which
-results have a gradient, which arguments receive one, which forward results need not be
-computed again, and where a gradient does not exist.
-
-Reusing results of the forward loop that a derivative would compute again.
-
-The derivative of ``y = tanh(x)`` is ``1 - tanh(x)**2``.  The loop has kept y, so that the
-backward loop may read it.  PyTensor's rules often build ``tanh(x)`` anew instead of using
-the variable y; this finds such copies by their structure.  What is computed in another
-way (``exp(x + 0)`` for ``exp(x)``) is not found and will be computed again.
+results have a gradient, which arguments receive one, where a gradient does not exist, and which
+forward results need not be computed again (`reuse`).
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,6 +11,7 @@ from pytensor.gradient import grad
 from pytensor.graph.basic import Constant, Variable
 from pytensor.graph.replace import clone_replace
 from pytensor.graph.traversal import ancestors, toposort
+from pytensor.tensor.variable import TensorVariable
 
 from lab.gradients.decisions import Classification, StepGradients
 from lab.gradients.status import (
@@ -30,6 +24,7 @@ from lab.gradients.status import (
     placeholder,
     status_of,
 )
+from lab.scans.buffers import as_tensor
 from lab.scans.node import LoopVariable, ScanParts, inner_connections
 from lab.tape import Kind
 
@@ -43,7 +38,8 @@ def classify(forward: ScanParts, given: dict[Variable, Variable]) -> Classificat
     connections = inner_connections(forward)
     reached: dict[LoopVariable, Status] = {}
     for part in forward.variables:
-        status = status_of(given.get(part.outer_output))
+        output = part.outer_output
+        status = Disconnected() if output is None else status_of(given.get(output))
         if _is_differentiable(part) and not isinstance(status, Disconnected):
             reached[part] = status
     while True:
@@ -70,13 +66,13 @@ def differentiate_step(forward: ScanParts, classes: Classification) -> StepGradi
     mit-mots, whose slots may have been written since.
     """
     signals = {
-        (part, tap): placeholder(result, f"d{part.name}[{tap}]")
+        (part, tap): placeholder(as_tensor(result), f"d{part.name}[{tap}]")
         for part in classes.reached
         for tap, result in part.writes
     }
-    known: dict[Variable, Variable] = {}
+    known: dict[TensorVariable, TensorVariable] = {}
     for (part, tap), signal in signals.items():
-        result = dict(part.writes)[tap]
+        result = as_tensor(dict(part.writes)[tap])
         if not isinstance(result, Constant):
             # One expression may be returned as two results: their gradients add up.
             known[result] = known[result] + signal if result in known else signal
@@ -87,7 +83,7 @@ def differentiate_step(forward: ScanParts, classes: Classification) -> StepGradi
         for argument in part.inner_inputs
         if argument in classes.arguments and is_continuous(argument)
     ]
-    found = _grad_of(known, wrt)
+    direct = _grad_of(known, wrt)
 
     recorded = {
         result: placeholder(result, f"{part.name}[{tap}]")
@@ -95,8 +91,8 @@ def differentiate_step(forward: ScanParts, classes: Classification) -> StepGradi
         for tap, result in part.writes
         if result.owner is not None
     }
-    expressions, reused = reuse(list(found.values()), recorded)
-    gradients = dict(zip(found, expressions, strict=True))
+    expressions, reused = reuse(list(direct.values()), recorded)
+    gradients = dict(zip(direct, expressions, strict=True))
     return StepGradients(
         signals=signals,
         gradients=gradients,
@@ -109,7 +105,9 @@ def _is_differentiable(part: LoopVariable) -> bool:
     return part.kind is not Kind.UNTRACED and all(map(is_continuous, part.inner_outputs))
 
 
-def _grad_of(known: dict[Variable, Variable], wrt: list[Variable]) -> dict[Variable, Variable]:
+def _grad_of(
+    known: dict[TensorVariable, TensorVariable], wrt: list[Variable]
+) -> dict[Variable, Variable]:
     """The gradients of `wrt` that are connected, given those of the results `known`.
 
     `grad` takes a given gradient for the whole gradient of that variable.  A result that is
@@ -118,11 +116,11 @@ def _grad_of(known: dict[Variable, Variable], wrt: list[Variable]) -> dict[Varia
     if not known or not wrt:
         return {}
     inside = {v for result in known for v in ancestors([result]) if v is not result}
-    copies = {
+    copies: dict[Variable, Variable] = {
         result.copy() if result in inside or result.owner is None else result: gradient
         for result, gradient in known.items()
     }
-    found = grad(
+    gradients = grad(
         cost=None,
         known_grads=copies,
         wrt=wrt,
@@ -130,13 +128,14 @@ def _grad_of(known: dict[Variable, Variable], wrt: list[Variable]) -> dict[Varia
         return_disconnected="none",
         null_gradients="return",
     )
-    return {v: gradient for v, gradient in zip(wrt, found, strict=True) if gradient is not None}
+    assert isinstance(gradients, list)  # one for each of `wrt`
+    return {v: gradient for v, gradient in zip(wrt, gradients, strict=True) if gradient is not None}
 
 
 def _settle(
     forward: ScanParts,
     classes: Classification,
-    signals: dict[tuple[LoopVariable, int], Variable],
+    signals: dict[tuple[LoopVariable, int], TensorVariable],
     gradients: dict[Variable, Variable],
 ) -> dict[Variable, Status]:
     """What becomes of every argument's gradient after all steps.
@@ -181,6 +180,11 @@ def reuse(
 ) -> tuple[list[Variable], set[Variable]]:
     """`expressions` with every copy of a key of `replacements` replaced by its value.
 
+    The derivative of ``y = tanh(x)`` is ``1 - tanh(x)**2``.  The loop has kept y, so that the
+    backward loop may read it.  PyTensor's rules often build ``tanh(x)`` anew instead of using
+    the variable y; this finds such copies by their structure.  What is computed in another
+    way (``exp(x + 0)`` for ``exp(x)``) is not found and will be computed again.
+
     Returns the new expressions and the keys that were found in them.
     """
     expressions, kept = list(expressions), list(replacements)
@@ -194,19 +198,19 @@ def reuse(
 
     def number_of(variable: Variable) -> int:
         if variable not in numbers:
-            constant = isinstance(variable, Constant)
-            numbers[variable] = number(variable.signature() if constant else variable)
+            key = variable.signature() if isinstance(variable, Constant) else variable
+            numbers[variable] = number(key)
         return numbers[variable]
 
     def learn(roots: Sequence[Variable]) -> list[Variable]:
         """Number every variable below `roots`: the same number for the same computation."""
-        found = []
+        below = []
         for node in toposort(roots):
             inputs = tuple(number_of(v) for v in node.inputs)
             for index, output in enumerate(node.outputs):
                 numbers[output] = number((node.op, inputs, index))
-                found.append(output)
-        return found
+                below.append(output)
+        return below
 
     learn(kept)
     targets = {number_of(result): result for result in reversed(kept)}

@@ -10,6 +10,7 @@ from lab.errors import BroadcastError, GradientError
 from lab.gradients import rows
 from lab.gradients.decisions import ReverseState, StepGradients, Task, Total, symbol
 from lab.gradients.status import Connected, cast_like, placeholder
+from lab.scans.buffers import as_tensor
 from lab.scans.node import LoopVariable
 from lab.tape import Kind, Tape
 
@@ -35,16 +36,14 @@ def reverse_state(task: Task, step: StepGradients, state: LoopVariable) -> Rever
     for tap, argument in state.reads:
         share = step.gradients.get(argument)
         before = arguments[-tap] if tap in accumulated else None
-        terms = [term for term in (share, before) if term is not None]
+        terms = [as_tensor(term) for term in (share, before) if term is not None]
         results.append(sum(terms[1:], start=terms[0]) if terms else pt.zeros_like(like))
     results += [pt.zeros_like(like) for _ in cleared]
     variable = LoopVariable(
         Kind.MIT_MOT,
         name,
         tape,
-        rows.reversed_gradient(
-            task.given[state.outer_output], state, task.steps, rows.fits(task, state)
-        ),
+        rows.reversed_gradient(task.given[state.filled], state, task.steps, rows.fits(task, state)),
         tuple(arguments[tap] for tap in task.rule.binds(tape)),
         tuple(cast_like(result, like) for result in results),
     )
@@ -96,12 +95,12 @@ def remaining_outputs(task: Task, step: StepGradients) -> tuple[Total, ...]:
                 Kind.NIT_SOT, name, Tape((), (0,)), task.steps.made, inner_outputs=(share,)
             )
         else:
-            before = placeholder(argument, name)
+            before = placeholder(as_tensor(argument), name)
             variable = LoopVariable(
                 Kind.SIT_SOT,
                 name,
                 Tape((-1,), (0,)),
-                rows.running_total(part.outer_input, argument, task.steps),
+                rows.running_total(as_tensor(part.outer_input), argument, task.steps),
                 (before,),
                 (cast_like(before + share, argument),),
             )

@@ -3,21 +3,24 @@
 import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pytensor.tensor as pt
 from pytensor.graph.basic import Apply, Variable
 from pytensor.scan.utils import until
 from pytensor.tensor.random.type import random_generator_type
 from pytensor.tensor.type import TensorType
+from pytensor.tensor.variable import TensorVariable
 
 from lab.errors import ArgumentError, LabError, first_line, listing
 from lab.loops.declaration import Declaration
 from lab.loops.variables import Parameter, State
-from lab.scans.buffers import fresh_buffer
+from lab.scans.buffers import as_tensor, fresh_buffer
 from lab.scans.node import LoopVariable, ScanParts, build_scan, outer_outputs
 from lab.tape import Kind, Tape
+
+Result = Variable | np.ndarray | float  # what a step may return for a variable of its loop
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,27 +34,27 @@ class LoopGraph:
 
     node: Apply
     inputs: Mapping[str, Variable]
-    given: Mapping[Variable, Any]
+    given: Mapping[Variable, object]
     buffers: Mapping[str, Variable]
-    outputs: Mapping[str, Variable]
+    outputs: Mapping[str, TensorVariable]
     stops_early: bool
 
 
 def build_loop(loop: Declaration) -> LoopGraph:
     """The loop as a PyTensor graph with one Scan in it, also for a single step."""
     inputs: dict[str, Variable] = {}
-    given: dict[Variable, Any] = {}
+    given: dict[Variable, object] = {}
 
-    def declare(name: str, value: np.ndarray) -> Variable:
-        inputs[name] = TensorType(value.dtype, shape=value.shape)(name)
-        given[inputs[name]] = value
-        return inputs[name]
+    def declare(name: str, value: np.ndarray) -> TensorVariable:
+        variable = as_tensor(TensorType(value.dtype, shape=value.shape)(name))
+        inputs[name], given[variable] = variable, value
+        return variable
 
     steps: int | Variable = loop.steps
     if isinstance(loop.n_steps, Parameter):
         steps = declare(loop.n_steps.name, np.asarray(loop.steps, dtype="int64"))
 
-    arguments: dict[str, Any] = {}
+    arguments: dict[str, Variable | list[Variable]] = {}
     parts: list[LoopVariable] = []
     for sequence in loop.sequences:
         outer = declare(sequence.name, sequence.values)
@@ -83,15 +86,15 @@ def build_loop(loop: Declaration) -> LoopGraph:
 
     results, condition = _call_step(loop, arguments)
     parts = _with_results(loop, parts, results, steps)
-    made = ScanParts(
+    scan = ScanParts(
         name=loop.name,
         n_steps=pt.as_tensor_variable(np.int64(steps) if isinstance(steps, int) else steps),
         variables=tuple(parts),
         until=condition,
         truncate_gradient=loop.truncate_gradient,
     )
-    node = build_scan(made)
-    filled = {part.name: rows for part, rows in outer_outputs(made, node).items()}
+    node = build_scan(scan)
+    filled = {part.name: rows for part, rows in outer_outputs(scan, node).items()}
     reach = {state.name: state.reach for state in loop.states}
     names = [*reach, *loop.outputs]
     return LoopGraph(
@@ -99,20 +102,20 @@ def build_loop(loop: Declaration) -> LoopGraph:
         inputs=inputs,
         given=given,
         buffers=filled,
-        outputs={name: filled[name][reach.get(name, 0) :] for name in names},
+        outputs={name: as_tensor(filled[name])[reach.get(name, 0) :] for name in names},
         stops_early=condition is not None,
     )
 
 
-def _buffer(initial: Variable, state: State, steps: int | Variable) -> Variable:
+def _buffer(initial: TensorVariable, state: State, steps: int | Variable) -> TensorVariable:
     """Room for the initial values and one value for each step, the former filled in."""
     rows = initial[None] if state.reach == 1 else initial
     return fresh_buffer(rows, steps)
 
 
 def _call_step(
-    loop: Declaration, arguments: dict[str, Any]
-) -> tuple[list[Variable], Variable | None]:
+    loop: Declaration, arguments: dict[str, Variable | list[Variable]]
+) -> tuple[list[Result], Variable | None]:
     """Call the step once, with what it takes; its results, and its until condition."""
     try:
         signature = inspect.signature(loop.step).parameters.values()
@@ -152,10 +155,13 @@ def _call_step(
 
 
 def _with_results(
-    loop: Declaration, parts: list[LoopVariable], results: list[Any], steps: int | Variable
+    loop: Declaration,
+    parts: list[LoopVariable],
+    results: list[Result],
+    steps: int | Variable,
 ) -> list[LoopVariable]:
     """The variables with what the step returned for them."""
-    names = [v.name for v in (*loop.states,)] + [*loop.outputs] + [r.name for r in loop.random]
+    names = [*(s.name for s in loop.states), *loop.outputs, *(r.name for r in loop.random)]
     if len(results) != len(names):
         raise ArgumentError(
             f"step: it must return {len(names)} {'value' if len(names) == 1 else 'values'}, "
@@ -165,13 +171,14 @@ def _with_results(
     finished = []
     for part in parts:
         if part.kind.is_state:
-            result = _state_result(part, by_name[part.name])
+            result: Variable = _state_result(part, by_name[part.name])
         elif part.kind is Kind.UNTRACED:
-            result = by_name[part.name]
-            if getattr(result, "type", None) != part.outer_input.type:
+            returned = by_name[part.name]
+            if not isinstance(returned, Variable) or returned.type != part.outer_input.type:
                 raise ArgumentError(
-                    f"step: for {part.name} it must return the next generator, not {result}."
+                    f"step: for {part.name} it must return the next generator, not {returned}."
                 )
+            result = returned
         else:
             finished.append(part)
             continue
@@ -190,7 +197,7 @@ def _with_results(
     return finished
 
 
-def _as_tensor(name: str, value: Any) -> Variable:
+def _as_tensor(name: str, value: Result) -> TensorVariable:
     try:
         return pt.as_tensor_variable(value)
     except (TypeError, ValueError, NotImplementedError) as error:
@@ -199,7 +206,7 @@ def _as_tensor(name: str, value: Any) -> Variable:
         ) from error
 
 
-def _state_result(part: LoopVariable, value: Any) -> Variable:
+def _state_result(part: LoopVariable, value: Result) -> TensorVariable:
     like = part.inner_inputs[0]
     result = _as_tensor(part.name, value)
     if result.type.dtype != like.type.dtype:
@@ -217,7 +224,9 @@ def _state_result(part: LoopVariable, value: Any) -> Variable:
     return result
 
 
-def scalar_cost(graph: LoopGraph, cost: Any, of: str | None, steps: int) -> Variable:
+def scalar_cost(
+    graph: LoopGraph, cost: npt.ArrayLike, of: str | None, steps: int
+) -> TensorVariable:
     """A scalar cost of the state or output `of` of a loop of `steps` steps; see `Loop.cost`."""
     names = list(graph.outputs)
     of = names[0] if of is None else of
@@ -226,7 +235,7 @@ def scalar_cost(graph: LoopGraph, cost: Any, of: str | None, steps: int) -> Vari
     if isinstance(cost, str):
         if cost not in ("last", "sum"):
             raise ArgumentError(f"cost = {cost!r}: expected 'last', 'sum', or a weight per step.")
-        chosen = graph.buffers[of][-1] if cost == "last" else graph.outputs[of]
+        chosen = as_tensor(graph.buffers[of])[-1] if cost == "last" else graph.outputs[of]
         return chosen if chosen.type.ndim == 0 else chosen.sum()
     weights = as_weights(cost)
     if len(weights) != steps:
@@ -240,7 +249,7 @@ def scalar_cost(graph: LoopGraph, cost: Any, of: str | None, steps: int) -> Vari
     return (values * weights).sum()
 
 
-def as_weights(cost: Any) -> np.ndarray:
+def as_weights(cost: object) -> np.ndarray:
     """`cost` as an array of weights."""
     try:
         weights = np.asarray(cost, dtype="float64")

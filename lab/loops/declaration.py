@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
+import numpy.typing as npt
 
 from lab.errors import ArgumentError, listing
 from lab.loops.variables import Parameter, RandomState, Sequence, State
@@ -29,7 +30,7 @@ GROUPS: dict[str, type] = {
 class Declaration:
     """A loop as it is declared.  `n_steps` is a number, a `Parameter`, or left to the sequences."""
 
-    step: Callable[..., Any]
+    step: Callable[..., Any]  # takes and returns what the variables below say
     states: tuple[State, ...] = ()
     sequences: tuple[Sequence, ...] = ()
     parameters: tuple[Parameter, ...] = ()
@@ -93,11 +94,11 @@ class Declaration:
             if value.ndim or value != np.round(value):
                 raise ArgumentError(f"n_steps = {value}: expected one whole number of steps.")
         if self.n_steps is not None and self.steps < 1:
-            told = "of 0 steps every result is empty, and there is nothing to differentiate"
+            why = "of 0 steps every result is empty, and there is nothing to differentiate"
             if self.steps < 0:
-                told = "once that meant to go backwards; reverse the sequences instead"
+                why = "once that meant to go backwards; reverse the sequences instead"
             raise ArgumentError(
-                f"n_steps = {self.steps}: a loop makes at least 1 step; {told}. "
+                f"n_steps = {self.steps}: a loop makes at least 1 step; {why}. "
                 "lab.few_steps shows what PyTensor does."
             )
         limit = self.truncate_gradient
@@ -133,21 +134,24 @@ class Declaration:
     def with_steps(self, n_steps: int) -> Self:
         """The same loop with another number of steps."""
         if isinstance(self.n_steps, Parameter):
-            return replace(self, n_steps=replace(self.n_steps, value=np.int64(n_steps)))
+            return replace(self, n_steps=self.n_steps.with_value(np.int64(n_steps)))
         return replace(self, n_steps=n_steps)
 
-    def with_values(self, values: Mapping[str, Any]) -> Self:
+    def with_values(self, values: Mapping[str, npt.ArrayLike]) -> Self:
         """The same loop with other values for the named variables."""
-        steps = self.n_steps.name if isinstance(self.n_steps, Parameter) else ""
+        counted = self.n_steps if isinstance(self.n_steps, Parameter) else None
+        known = {name for name, v in self.variables.items() if not isinstance(v, RandomState)}
         for name in values:
-            old = self.variables.get(name)
-            if name != steps and (old is None or isinstance(old, RandomState)):
+            if name not in known and (counted is None or name != counted.name):
                 raise ArgumentError(
                     f"value for {name!r}: the loop's variables are {listing(self.variables)}."
                 )
-        loop = self.with_steps(values[steps]) if steps in values else self
+        n_steps: int | Parameter | None = self.n_steps
+        if counted is not None and counted.name in values:
+            n_steps = counted.with_value(np.asarray(values[counted.name], dtype="int64"))
         return replace(
-            loop,
+            self,
+            n_steps=n_steps,
             states=tuple(s.with_value(values.get(s.name, s.initial)) for s in self.states),
             sequences=tuple(s.with_value(values.get(s.name, s.values)) for s in self.sequences),
             parameters=tuple(p.with_value(values.get(p.name, p.value)) for p in self.parameters),

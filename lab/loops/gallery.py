@@ -8,69 +8,77 @@ from dataclasses import replace
 from functools import reduce
 from operator import mul
 from types import MappingProxyType
-from typing import Any
 
 import numpy as np
 import pytensor.tensor as pt
+from pytensor.graph.basic import Variable
 from pytensor.scan.utils import until
+from pytensor.tensor.variable import TensorVariable
 
 from lab.loops.loop import Loop
 from lab.loops.variables import Parameter, RandomState, Sequence, State
 
 
-def _square(x: Any) -> Any:
+def _square(x: TensorVariable | list[TensorVariable]) -> TensorVariable:
     """The square of a single value, the product of several."""
     return reduce(mul, x) if isinstance(x, list) else x**2
 
 
-def _product(z: Any, y: Any) -> Any:
+def _product(z: TensorVariable, y: TensorVariable) -> TensorVariable:
     return 2 * y * z
 
 
-def _fibonacci(x: Any) -> Any:
+def _fibonacci(x: list[TensorVariable]) -> TensorVariable:
     older, newer = x
     return older + newer
 
 
-def _gap(x: Any) -> Any:
+def _gap(x: list[TensorVariable]) -> TensorVariable:
     oldest, newest = x
     return pt.sin(oldest) + newest * oldest
 
 
-def _predator(prey: Any, hunters: Any, birth: Any) -> Any:
+def _predator(
+    prey: TensorVariable, hunters: TensorVariable, birth: TensorVariable
+) -> tuple[TensorVariable, TensorVariable]:
     caught = prey * hunters
     return prey + 0.1 * (birth * prey - caught), hunters + 0.1 * (caught - hunters)
 
 
-def _recurrent(h: Any, x: Any, W: Any, U: Any) -> Any:  # noqa: N803 (matrices)
+def _recurrent(
+    h: TensorVariable,
+    x: TensorVariable,
+    W: TensorVariable,  # noqa: N803 (matrices)
+    U: TensorVariable,  # noqa: N803
+) -> TensorVariable:
     return pt.tanh(W @ h + U @ x)
 
 
-def _window(x: Any, u: Any) -> Any:
+def _window(x: TensorVariable, u: list[TensorVariable]) -> TensorVariable:
     before, now, after = u
     return x + now * (before + after)
 
 
-def _extra(x: Any, w: Any) -> Any:
+def _extra(x: TensorVariable, w: TensorVariable) -> tuple[TensorVariable, TensorVariable]:
     x = pt.exp(w * x)
     return x, x**3
 
 
-def _newton(x: Any, a: Any) -> Any:
+def _newton(x: TensorVariable, a: TensorVariable) -> tuple[TensorVariable, until]:
     better = (x + a / x) / 2
     return better, until(abs(better - x) < 1e-9)
 
 
-def _walk(x: Any, rng: Any) -> Any:
+def _walk(x: TensorVariable, rng: Variable) -> tuple[TensorVariable, Variable]:
     next_rng, draw = pt.random.normal(0, 1, rng=rng, return_next_rng=True)
     return x * 0.9 + draw, next_rng
 
 
-def _lookup(x: Any, k: Any, table: Any) -> Any:
+def _lookup(x: TensorVariable, k: TensorVariable, table: TensorVariable) -> TensorVariable:
     return x * table[k]
 
 
-def _bessel(x: Any, v: Any) -> Any:
+def _bessel(x: TensorVariable, v: TensorVariable) -> TensorVariable:
     return pt.jv(v, x)
 
 

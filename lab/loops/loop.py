@@ -7,11 +7,12 @@ What a loop is declared by is in `lab.loops.declaration`.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from pytensor.graph.basic import Variable
+import numpy.typing as npt
+from pytensor.tensor.variable import TensorVariable
 
 from lab.equations.reading import system
 from lab.equations.system import System
@@ -37,7 +38,7 @@ class Loop(Declaration):
         states: States = (),
         sequences: Sequences = (),
         parameters: Parameters = (),
-        **others: Any,
+        **others: Any,  # the values of other fields
     ) -> "Loop":
         """A loop whose step is written as text, in the grammar of `lab.loops.text.grammar`.
 
@@ -48,7 +49,7 @@ class Loop(Declaration):
 
             >>> Loop.from_text("x = sin(x1)*u + x2", {"x": [0.1, 0.2]}, {"u": [1.0, 2.0, 3.0]})
         """
-        return cls(**written_loop(text, states, sequences, parameters), **others)
+        return cls(*written_loop(text, states, sequences, parameters), **others)
 
     def build(self) -> LoopGraph:
         """The loop as a PyTensor graph with one Scan in it, also for a single step."""
@@ -56,10 +57,12 @@ class Loop(Declaration):
 
     def system(self) -> System:
         """The loop as a system of equations: print it, or let Jupyter show it as LaTeX."""
-        given = {state.name: Number(_told(state.initial)) for state in self.states}
+        given = {state.name: Number(_in_a_word(state.initial)) for state in self.states}
         return system(self.build().node, given)
 
-    def cost(self, graph: LoopGraph, cost: Any = "last", of: str | None = None) -> Variable:
+    def cost(
+        self, graph: LoopGraph, cost: npt.ArrayLike = "last", of: str | None = None
+    ) -> TensorVariable:
         """A scalar cost of the state or output `of` (the first one unless given).
 
         ``sum_t weight[t] * sum(value[t])`` over the values that the loop computes, where the
@@ -71,7 +74,7 @@ class Loop(Declaration):
         self,
         order: int = 1,
         wrt: str | None = None,
-        cost: Any = "last",
+        cost: npt.ArrayLike = "last",
         of: str | None = None,
         graph: LoopGraph | None = None,
     ) -> Derivative:
@@ -83,15 +86,16 @@ class Loop(Declaration):
             raise ArgumentError(
                 f"wrt = {wrt!r}: this loop can be differentiated by {listing(names)}."
             )
-        return derivative(self.cost(graph, cost, of), graph.inputs[wrt], order)
+        made = derivative(self.cost(graph, cost, of), graph.inputs[wrt], order)
+        return replace(made, given=graph.given)
 
     def trace(
         self,
         order: int = 1,
         wrt: str | None = None,
-        cost: Any = "last",
+        cost: npt.ArrayLike = "last",
         of: str | None = None,
-        at: Mapping[str, Any] | None = None,
+        at: Mapping[str, npt.ArrayLike] | None = None,
     ) -> Trace:
         """The trace of the derivatives up to `order` of a cost of this loop.
 
@@ -100,11 +104,11 @@ class Loop(Declaration):
         """
         loop = self.with_values(at or {})
         graph = loop.build()
-        made = loop.derivative(order, wrt, cost, of, graph)
-        return trace(made.values, graph.given, graph.node.outputs[:1], made.names)
+        derived = loop.derivative(order, wrt, cost, of, graph)
+        return trace(derived, also=graph.node.outputs[:1])
 
 
-def _told(initial: np.ndarray) -> str:
+def _in_a_word(initial: np.ndarray) -> str:
     """Initial values in a word: a number, a few numbers, or the shape of an array."""
     if initial.size < 5 and initial.ndim < 2:
         numbers = [f"{value:.10g}" for value in initial.reshape(-1)]

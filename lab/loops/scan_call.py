@@ -6,9 +6,9 @@
 `Loop.build` makes the Scan itself; this is what a person would have written instead.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytensor
@@ -18,10 +18,8 @@ from pytensor.scan.utils import until
 from pytensor.tensor.random.type import random_generator_type
 from pytensor.tensor.type import TensorType
 
+from lab.loops.declaration import Declaration
 from lab.loops.variables import Parameter
-
-if TYPE_CHECKING:
-    from lab.loops.loop import Loop
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,23 +30,22 @@ class ScanCall:
     returns, in its order.
     """
 
-    arguments: Mapping[str, Any]
+    arguments: Mapping[str, Any]  # of the most different kinds, as `scan` takes them
     inputs: Mapping[str, Variable]
-    given: Mapping[Variable, Any]
+    given: Mapping[Variable, object]
     names: tuple[str, ...]
 
     def results(self) -> dict[str, Variable]:
         """What ``pytensor.scan`` makes of them, by name."""
-        made = pytensor.scan(**self.arguments)
-        return dict(zip(self.names, made, strict=True))
+        return dict(zip(self.names, pytensor.scan(**self.arguments), strict=True))
 
 
-def scan_call(loop: "Loop") -> ScanCall:
+def scan_call(loop: Declaration) -> ScanCall:
     """The arguments with which a person would call ``pytensor.scan`` for `loop`."""
     inputs: dict[str, Variable] = {}
-    given: dict[Variable, Any] = {}
+    given: dict[Variable, object] = {}
 
-    def declare(name: str, value: Any) -> Variable:
+    def declare(name: str, value: object) -> Variable:
         if isinstance(value, np.ndarray):
             inputs[name] = TensorType(value.dtype, shape=(None,) * value.ndim)(name)
         else:
@@ -57,14 +54,14 @@ def scan_call(loop: "Loop") -> ScanCall:
         return inputs[name]
 
     sequences = [{"input": declare(s.name, s.values), "taps": list(s.taps)} for s in loop.sequences]
-    states: list[Any] = [
-        {"initial": declare(s.name, s.initial), "taps": list(s.taps)} for s in loop.states
-    ]
+    states = [{"initial": declare(s.name, s.initial), "taps": list(s.taps)} for s in loop.states]
     generators = [declare(r.name, np.random.default_rng(r.seed)) for r in loop.random]
     parameters = [declare(p.name, p.value) for p in loop.parameters]
-    steps: Any = loop.n_steps
-    if isinstance(steps, Parameter):
-        steps = declare(steps.name, np.asarray(loop.steps, dtype="int64"))
+    steps: int | Variable | None
+    if isinstance(loop.n_steps, Parameter):
+        steps = declare(loop.n_steps.name, np.asarray(loop.steps, dtype="int64"))
+    else:
+        steps = loop.n_steps
     arguments = {
         "fn": _positional(loop),
         "sequences": sequences,
@@ -80,14 +77,14 @@ def scan_call(loop: "Loop") -> ScanCall:
     return ScanCall(arguments, inputs, given, tuple(names))
 
 
-def _positional(loop: "Loop") -> Any:
+def _positional(loop: Declaration) -> Callable[..., object]:
     """The step as ``pytensor.scan`` calls it: with its arguments by their places."""
     taken = {sequence.name: len(sequence.taps) for sequence in loop.sequences}
     taken |= {state.name: len(state.taps) for state in loop.states}
     taken |= {random.name: 1 for random in loop.random}
     taken |= {parameter.name: 1 for parameter in loop.parameters}
 
-    def step(*values: Variable) -> Any:
+    def step(*values: Variable) -> object:
         rest, arguments = list(values), {}
         for name, count in taken.items():
             read, rest = rest[:count], rest[count:]

@@ -12,7 +12,7 @@ from lab.errors import ArgumentError
 from lab.tape import check_taps
 
 
-def as_value(value: Any, argument: str) -> np.ndarray:
+def as_value(value: object, argument: str) -> np.ndarray:
     """`value` as an array: Python numbers become floats, arrays keep their dtype."""
     try:
         array = np.asarray(value)
@@ -52,7 +52,7 @@ class State:
     """
 
     name: str
-    initial: Any
+    initial: Any  # given as whatever numpy makes an array of, kept as that array
     taps: tuple[int, ...] = (-1,)
     takes: Takes = None
 
@@ -86,7 +86,7 @@ class State:
         """The initial values, one row each."""
         return self.initial[None] if self.reach == 1 else self.initial
 
-    def with_value(self, value: Any) -> "State":
+    def with_value(self, value: object) -> "State":
         """The same state with other initial values."""
         return replace(self, initial=value)
 
@@ -112,7 +112,7 @@ class Sequence:
     """
 
     name: str
-    values: Any
+    values: Any  # as the `initial` of a State
     taps: tuple[int, ...] = (0,)
     takes: Takes = None
 
@@ -127,7 +127,7 @@ class Sequence:
         object.__setattr__(self, "taps", taps)
         object.__setattr__(self, "values", values)
 
-    def with_value(self, value: Any) -> "Sequence":
+    def with_value(self, value: object) -> "Sequence":
         """The same sequence with other values."""
         return replace(self, values=value)
 
@@ -150,12 +150,12 @@ class Parameter:
     """A quantity that is the same at every step; PyTensor calls it a non-sequence."""
 
     name: str
-    value: Any
+    value: Any  # as the `initial` of a State
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "value", as_value(self.value, f"value of parameter {self.name}"))
 
-    def with_value(self, value: Any) -> "Parameter":
+    def with_value(self, value: object) -> "Parameter":
         """The same parameter with another value."""
         return replace(self, value=value)
 

@@ -6,7 +6,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -67,9 +67,18 @@ def default_tap(is_state: bool) -> int:
     return -1 if is_state else 0
 
 
+WrittenLoop = tuple[
+    WrittenStep,
+    tuple[State, ...],
+    tuple[Sequence, ...],
+    tuple[Parameter, ...],
+    tuple[str, ...],
+]
+
+
 def written_loop(
     text: str, states: States, sequences: Sequences, parameters: Parameters
-) -> dict[str, Any]:
+) -> WrittenLoop:
     """The step, variables and outputs of a loop whose step is `text`; see `Loop.from_text`."""
     groups = {"states": states, "sequences": sequences, "parameters": parameters}
     declared = {group: _pairs(group, given) for group, given in groups.items()}
@@ -84,16 +93,16 @@ def written_loop(
         )
     outputs = tuple(name for name in targets if name not in names.states)
     taps = _taps(lines, names)
-    return {
-        "step": WrittenStep(lines, (*names.states, *outputs), tuple(taps.items())),
-        "states": tuple(_state(*pair, taps) for pair in declared["states"]),
-        "sequences": tuple(_sequence(*pair, taps) for pair in declared["sequences"]),
-        "parameters": tuple(
+    return (
+        WrittenStep(lines, (*names.states, *outputs), tuple(taps.items())),
+        tuple(_state(*pair, taps) for pair in declared["states"]),
+        tuple(_sequence(*pair, taps) for pair in declared["sequences"]),
+        tuple(
             item if isinstance(item, Parameter) else Parameter(name, item)
             for name, item in declared["parameters"]
         ),
-        "outputs": outputs,
-    }
+        outputs,
+    )
 
 
 def _pairs(group: str, given: object) -> tuple[tuple[str, object], ...]:

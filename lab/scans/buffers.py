@@ -1,37 +1,40 @@
-"""Buffers as PyTensor allocates, fills and cuts them: how many rows an array is known to have.
+"""Buffers as PyTensor allocates, fills and cuts them: how many rows they have, and which.
 
 The buffer of a state is ``set_subtensor(empty(n_steps + k)[:k], initial)``, k initial values and
-room for one value a step.  This file makes such buffers, and knows them when it sees them.
-
-Which rows of an array a part of it is, and which nobody has written, by the values of a run.
+room for one value a step.  The first half of this file makes such buffers, and knows them when it
+sees them, by the graph alone.  The second half asks the values of a run which rows nobody has
+written, and which rows of an array a part of it is.
 """
 
-from collections.abc import Container, Mapping, Sequence
-from typing import Any
+from collections.abc import Container, Mapping
 
 import numpy as np
-from pytensor.graph.basic import Apply, Constant, Variable
-from pytensor.tensor.basic import Alloc, AllocEmpty, ScalarFromTensor
+from pytensor.graph.basic import Apply, Variable
+from pytensor.tensor.basic import Alloc, AllocEmpty
 from pytensor.tensor.subtensor import IncSubtensor, Subtensor
+from pytensor.tensor.variable import TensorVariable
+
+from lab.scans.slices import constant_value, index_parts, links, unwrapped
 
 
-def constant_value(variable: Variable) -> int | None:
-    """The number that an integer `variable` is known to be, or None."""
-    if isinstance(variable, Constant):
-        return int(variable.data)
-    return None
+def as_tensor(variable: object) -> TensorVariable:
+    """`variable`, which is known to be a tensor."""
+    assert isinstance(variable, TensorVariable), f"{variable} is no tensor"
+    return variable
 
 
-def fresh_buffer(initial: Variable, n_steps: int | Variable) -> Variable:
+def fresh_buffer(initial: Variable, n_steps: int | Variable) -> TensorVariable:
     """`initial`, one row for each initial value, and room for one row a step behind it.
 
     That is ``set_subtensor(empty(n_steps + k)[:k], initial)`` for k initial values, without
     the read that it would contain.
     """
     reach, *shape = initial.type.shape
-    empty = AllocEmpty(initial.type.dtype)(n_steps + reach, *shape)
+    rows = (n_steps if isinstance(n_steps, int) else as_tensor(n_steps)) + reach
+    empty = AllocEmpty(initial.type.dtype)(rows, *shape)
     first = [slice(None, 0, None)]
-    return IncSubtensor(first, set_instead_of_inc=True)(empty, initial, np.int64(reach))
+    made = IncSubtensor(first, set_instead_of_inc=True)(empty, initial, np.int64(reach))
+    return as_tensor(made)
 
 
 def is_freshly_allocated(buffer: Variable, n_steps: Variable, reach: int) -> bool:
@@ -42,17 +45,27 @@ def is_freshly_allocated(buffer: Variable, n_steps: Variable, reach: int) -> boo
     node = buffer.owner
     if node is None or not isinstance(node.op, IncSubtensor) or not node.op.set_instead_of_inc:
         return False
-    empty, initial, *bounds = node.inputs
-    if empty.owner is None or not isinstance(empty.owner.op, AllocEmpty):
+    empty, initial, _ = index_parts(node)
+    stop = _cut_off_at(node)
+    if empty.owner is None or not isinstance(empty.owner.op, AllocEmpty) or stop is None:
         return False
-    if not _cuts_off(node.op.idx_list) or len(bounds) != 1 or not _has_rows(initial, reach):
+    if initial is None or not _has_rows(initial, reach):
         return False
     size = empty.owner.inputs[0]
     known, steps = constant_value(size), constant_value(n_steps)
     if known is not None and steps is not None:
         return known == steps + reach
     terms = size.owner.inputs if size.owner is not None else []
-    return len(terms) == 2 and _same(terms[0], n_steps) and _same(terms[1], bounds[0])
+    return len(terms) == 2 and _same(terms[0], n_steps) and _same(terms[1], stop)
+
+
+def initial_of(buffer: Variable) -> Variable:
+    """The initial values that were written to `buffer`, or the buffer as it is."""
+    node = buffer.owner
+    if node is None or not isinstance(node.op, IncSubtensor):
+        return buffer
+    empty = node.inputs[0].owner
+    return node.inputs[1] if empty is not None and isinstance(empty.op, AllocEmpty) else buffer
 
 
 def is_cut_to(sequence: Variable, n_steps: Variable) -> bool:
@@ -60,10 +73,11 @@ def is_cut_to(sequence: Variable, n_steps: Variable) -> bool:
     steps, rows = constant_value(n_steps), sequence.type.shape[0]
     if steps is not None and rows is not None:
         return steps == rows
-    node = sequence.owner
-    if node is None or not isinstance(node.op, Subtensor) or not _cuts_off(node.op.idx_list[:1]):
+    link = next(links(sequence), None)
+    if link is None or link.rows is None or link.rows.start is not None:
         return False
-    return _same(node.inputs[1], n_steps)  # as in u[:n_steps]
+    stop, step = link.rows.stop, link.rows.step
+    return stop is not None and step is None and _same(stop, n_steps)  # as in u[:n_steps]
 
 
 def rows_of_buffer(buffer: Variable) -> int | Variable | None:
@@ -78,19 +92,14 @@ def rows_of_buffer(buffer: Variable) -> int | Variable | None:
         return None
     if isinstance(node.op, IncSubtensor):
         return rows_of_buffer(node.inputs[0])
-    if isinstance(node.op, AllocEmpty):
-        return _number_or_self(node.inputs[0])
-    if isinstance(node.op, Alloc):
-        return _number_or_self(node.inputs[1])
-    if isinstance(node.op, Subtensor) and _cuts_off(node.op.idx_list):
-        cut, whole = constant_value(_unwrapped(node.inputs[1])), rows_of_buffer(node.inputs[0])
+    if isinstance(node.op, AllocEmpty | Alloc):
+        size = node.inputs[0 if isinstance(node.op, AllocEmpty) else 1]
+        known = constant_value(size)
+        return size if known is None else known
+    if isinstance(node.op, Subtensor) and (stop := _cut_off_at(node)) is not None:
+        cut, whole = constant_value(stop), rows_of_buffer(node.inputs[0])
         return min(cut, whole) if cut is not None and isinstance(whole, int) else cut
     return None
-
-
-def _number_or_self(size: Variable) -> int | Variable:
-    known = constant_value(size)
-    return size if known is None else known
 
 
 def destroys(node: Apply) -> set[int]:
@@ -98,17 +107,13 @@ def destroys(node: Apply) -> set[int]:
     return set(getattr(node.op, "destroy_map", {}))
 
 
-def index_entries(node: Apply) -> tuple[Any, ...]:
-    """The indices of a Subtensor or IncSubtensor: None in a slice is open, all else is an input."""
-    return tuple(node.op.idx_list)
-
-
-def _cuts_off(indices: Sequence[Any]) -> bool:
-    """Whether the indices of a Subtensor are ``[:stop]`` and no more."""
-    (index,) = indices if len(indices) == 1 else (None,)
-    if not isinstance(index, slice) or index.stop is None:
-        return False
-    return index.start is None and index.step is None
+def _cut_off_at(node: Apply) -> Variable | None:
+    """The `stop` of a Subtensor or IncSubtensor whose indices are ``[:stop]`` and no more."""
+    *_, indices = index_parts(node)
+    match indices:
+        case [slice(start=None, step=None, stop=stop)]:
+            return stop
+    return None
 
 
 def _has_rows(initial: Variable, count: int) -> bool:
@@ -118,28 +123,22 @@ def _has_rows(initial: Variable, count: int) -> bool:
     if initial.type.shape[0] is not None:
         return initial.type.shape[0] == count
     node = initial.owner
-    cut = node is not None and isinstance(node.op, Subtensor) and _cuts_off(node.op.idx_list)
-    return cut and constant_value(_unwrapped(node.inputs[1])) == count
+    cut = node is not None and isinstance(node.op, Subtensor)
+    return cut and constant_value(_cut_off_at(node)) == count
 
 
 def _same(first: Variable, second: Variable) -> bool:
     """Whether two integers are the same variable, or the same number."""
-    first, second = _unwrapped(first), _unwrapped(second)
     known = constant_value(first)
-    return first is second or (known is not None and known == constant_value(second))
+    same = unwrapped(first) is unwrapped(second)
+    return same or (known is not None and known == constant_value(second))
 
 
-def _unwrapped(bound: Variable) -> Variable:
-    """The tensor that the bound of a slice was made from."""
-    wrapped = bound.owner is not None and isinstance(bound.owner.op, ScalarFromTensor)
-    return bound.owner.inputs[0] if wrapped else bound
-
-
-def unwritten_rows(buffer: Variable, values: Mapping[Variable, Any]) -> np.ndarray:
+def unwritten_rows(buffer: Variable, values: Mapping[Variable, object]) -> np.ndarray:
     """Which rows of `buffer` nobody has written: memory that was allocated empty."""
     node = buffer.owner
     if node is not None and isinstance(node.op, AllocEmpty):
-        return np.ones(len(values[buffer]), dtype=bool)
+        return np.ones(_length(buffer, values), dtype=bool)
     if node is not None and isinstance(node.op, IncSubtensor) and node.op.set_instead_of_inc:
         mask = unwritten_rows(node.inputs[0], values)
         if mask.any():
@@ -147,38 +146,35 @@ def unwritten_rows(buffer: Variable, values: Mapping[Variable, Any]) -> np.ndarr
             marked = _index_with(node, np.arange(len(mask)), values)
             mask[marked] = False
         return mask
-    return np.zeros(len(values[buffer]), dtype=bool)
+    return np.zeros(_length(buffer, values), dtype=bool)
 
 
 def rows_of(
-    variable: Variable, values: Mapping[Variable, Any], known: Container[Variable] = ()
+    variable: Variable, values: Mapping[Variable, object], known: Container[Variable] = ()
 ) -> tuple[Variable, np.ndarray]:
     """The array that `variable` was cut from by slices, and which of its rows it holds.
 
     The search stops at the first array that is among the `known` ones.
     """
-    asked, chain = variable, []
-    while variable not in known and _is_cut(variable):
-        chain.append(variable.owner)
-        variable = variable.owner.inputs[0]
-    rows = np.arange(len(values[variable]))
-    for node in reversed(chain):
+    chain = list(links(variable, known))
+    base = chain[-1].base if chain else variable
+    rows = np.arange(_length(base, values))
+    for link in reversed(chain):
         try:
-            rows = _index_with(node, rows, values)
+            rows = _index_with(link.node, rows, values)
         except IndexError:  # the cut goes across columns, too
-            return asked, np.arange(len(values[asked]))
-    return variable, rows
+            return variable, np.arange(_length(variable, values))
+    return base, rows
 
 
-def _is_cut(variable: Variable) -> bool:
-    """Whether `variable` is a part of another, chosen by an index."""
-    return variable.owner is not None and isinstance(variable.owner.op, Subtensor)
+def _length(array: Variable, values: Mapping[Variable, object]) -> int:
+    return len(np.asarray(values[array]))
 
 
-def _index_with(node: Apply, rows: np.ndarray, values: Mapping[Variable, Any]) -> np.ndarray:
+def _index_with(node: Apply, rows: np.ndarray, values: Mapping[Variable, object]) -> np.ndarray:
     """What the indices of `node`, a read or a write of a part, select from `rows`."""
     first = 1 if isinstance(node.op, Subtensor) else 2
-    reader = Subtensor(index_entries(node))
-    cell: list[Any] = [None]
+    reader = Subtensor(node.op.idx_list)
+    cell: list[np.ndarray | None] = [None]
     reader.perform(node, [rows, *(values[v] for v in node.inputs[first:])], [cell])
-    return np.atleast_1d(cell[0])
+    return np.atleast_1d(np.asarray(cell[0]))

@@ -5,7 +5,6 @@ which `lab.expression` writes as plain text or LaTeX.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 from pytensor.graph.basic import Apply, Constant, Variable
@@ -15,7 +14,8 @@ from pytensor.graph.rewriting.utils import rewrite_graph
 from lab.expression import STRENGTH, Call, Expression, Leaf, Number, Slice, leaves_of
 from lab.progress import pause
 from lab.scans.backtraces import without_backtraces
-from lab.scans.operations import FUNCTIONS, TRANSPARENT, describe, index_parts, is_lossy, reshaped
+from lab.scans.operations import FUNCTIONS, TRANSPARENT, describe, is_lossy, reshaped
+from lab.scans.slices import index_parts
 
 # Rewrites that move the adding of an axis into every factor, which is harder to read.
 SPREADING = ("local_dimshuffle_lift", "local_dot_to_mul")
@@ -26,9 +26,10 @@ def simplify(results: Sequence[Variable]) -> list[Variable]:
     if all(result.owner is None for result in results):
         return list(results)
     pause()
-    chosen = {"include": ("canonicalize",), "exclude": SPREADING}
     with without_backtraces():
-        return list(rewrite_graph(list(results), clone=True, **chosen))
+        simple = rewrite_graph(list(results), ("canonicalize",), clone=True, exclude=SPREADING)
+    assert isinstance(simple, list)  # as many as were given
+    return simple
 
 
 def formulas(
@@ -146,7 +147,7 @@ def _product(arguments: tuple[Expression, ...]) -> Expression:
     return Call("Mul", tuple(sorted(factors, key=rank)))
 
 
-def written(data: Any) -> str:
+def written(data: object) -> str:
     """A constant with as many digits as it needs, up to six; small arrays in full."""
     array = np.asarray(data)
     if array.size != 1:

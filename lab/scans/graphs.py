@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from pytensor.compile.builders import OpFromGraph
 from pytensor.graph.basic import Apply, Variable
@@ -15,7 +14,7 @@ from lab.errors import GraphError
 from lab.scans.node import ScanParts, TapeScan, build_scan, inner_graph, is_scan, read_scan
 
 
-def with_tapes(outputs: Sequence[Variable], rule: Any = None) -> dict[Variable, Variable]:
+def with_tapes(outputs: Sequence[Variable], rule: object | None = None) -> dict[Variable, Variable]:
     """Copy the graph of `outputs` with a `TapeScan` in the place of every plain Scan.
 
     Returns the copy of every variable that had to change; the others are used as they are,
@@ -39,7 +38,7 @@ class _Copying:
 
     kind: type[Scan]
     wanted: Callable[[Scan], bool]
-    rule: Any = None
+    rule: object | None = None
 
     def of(self, outputs: Sequence[Variable]) -> dict[Variable, Variable]:
         """The copy of every variable that had to change."""
@@ -115,7 +114,7 @@ def _scans_in(node: Apply) -> int:
     return sum(_scans_in(inner) for inner in toposort(inner_graph(node.op)[1]))
 
 
-def _is_to_be_copied(op: Scan, rule: Any) -> bool:
+def _is_to_be_copied(op: Scan, rule: object | None) -> bool:
     """Whether `op` is PyTensor's own, or a loop of ours that shall follow another rule."""
     if not isinstance(op, TapeScan):
         return True

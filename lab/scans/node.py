@@ -11,15 +11,19 @@ which remember the `Derivation` that made them.
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import ClassVar
+from weakref import finalize
 
+from pytensor.compile.mode import Mode
 from pytensor.graph.basic import Apply, Variable
-from pytensor.graph.op import HasInnerGraph, io_connection_pattern
+from pytensor.graph.op import HasInnerGraph, Op, io_connection_pattern
 from pytensor.graph.replace import clone_replace
 from pytensor.scan.op import Scan, ScanInfo
+from pytensor.tensor.variable import TensorVariable
 
 from lab.errors import GraphError
 from lab.scans.backtraces import without_backtraces
+from lab.scans.buffers import as_tensor
 from lab.scans.names import found_names
 from lab.tape import Kind, Tape
 
@@ -54,7 +58,12 @@ class LoopVariable:
     outer_input: Variable
     inner_inputs: tuple[Variable, ...] = ()
     inner_outputs: tuple[Variable, ...] = ()
-    outer_output: Any = None
+    outer_output: Variable | None = None
+
+    @property
+    def filled(self) -> TensorVariable:
+        """The outer output of a variable that has one: a buffer that the loop has filled."""
+        return as_tensor(self.outer_output)
 
     @property
     def reads(self) -> tuple[tuple[int, Variable], ...]:
@@ -72,11 +81,11 @@ class ScanParts:
     """A Scan node, taken apart."""
 
     name: str
-    n_steps: Variable
+    n_steps: TensorVariable
     variables: tuple[LoopVariable, ...]
     until: Variable | None = None
     truncate_gradient: int = -1
-    mode: Any = None
+    mode: Mode | None = None
 
     def of_kind(self, *kinds: Kind) -> tuple[LoopVariable, ...]:
         """The variables of the given kinds, in the order of the node."""
@@ -111,23 +120,37 @@ Pullback = Callable[
 ]
 
 
+@dataclass(frozen=True, eq=False)
+class Labels:
+    """What is known of a Scan beside what it computes.
+
+    `names` are those of its loop variables in the order of `OUTER_INPUTS`, `derivation` is the
+    `lab.Derivation` that built it; None for a loop that is no derivative.
+    """
+
+    names: tuple[str, ...] = ()
+    derivation: object | None = None
+
+
 class TapeScan(Scan):
     """A Scan whose reverse derivative is built by `lab.pullback`; otherwise PyTensor's own.
 
-    `variable_names` are the names of its loop variables in the order of `OUTER_INPUTS`,
-    `derivation` is the `lab.Derivation` that built it (None for a loop that is no
-    derivative), `rule` the `lab.PullbackRule` that its own derivative will follow.
+    `rule` is the `lab.PullbackRule` that its own derivative will follow.
     """
 
     _pullback: ClassVar[Pullback]
-    variable_names: tuple[str, ...] = ()
-    derivation: object | None = None
+    labels: Labels = Labels()
     rule: object | None = None
+
+    @property
+    def derivation(self) -> object | None:
+        """The `lab.Derivation` that built it; None for a loop that is no derivative."""
+        return self.labels.derivation
 
     @classmethod
     def differentiated_by(cls, pullback: Pullback) -> Pullback:
         """Decorator: the function that builds the reverse derivative of these Scans."""
-        cls._pullback = staticmethod(pullback)
+        cls._pullback = pullback
         return pullback
 
     def pullback(
@@ -137,7 +160,7 @@ class TapeScan(Scan):
         output_gradients: Sequence[Variable],
     ) -> list[Variable]:
         """The gradients of all inputs; see `lab.pullback`."""
-        return self._pullback(self, inputs, outputs, output_gradients)
+        return self._pullback(inputs, outputs, output_gradients)
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
         """Which input reaches which output, initial values included.
@@ -150,6 +173,26 @@ class TapeScan(Scan):
         for index in range(states):
             pattern[1 + self.info.n_seqs + index][index] = True
         return pattern
+
+
+# PyTensor's own Scans have no room for labels.  They are told apart by identity, since two that
+# are equal may stand for different loops.
+_LABELS: dict[int, Labels] = {}
+
+
+def label(op: Scan, labels: Labels) -> None:
+    """Note what is known of `op`, whoever has made it."""
+    if isinstance(op, TapeScan):
+        op.labels = labels
+        return
+    if id(op) not in _LABELS:
+        finalize(op, _LABELS.pop, id(op))
+    _LABELS[id(op)] = labels
+
+
+def labels_of(op: Op) -> Labels:
+    """What is known of `op`, which may be nothing."""
+    return op.labels if isinstance(op, TapeScan) else _LABELS.get(id(op), Labels())
 
 
 def read_scan(op: Scan, inputs: Sequence[Variable], outputs: Sequence[Variable]) -> ScanParts:
@@ -169,8 +212,7 @@ def read_scan(op: Scan, inputs: Sequence[Variable], outputs: Sequence[Variable])
         Kind.PARAMETER: [Tape((0,), ())] * info.n_non_seqs,
     }
     kinds = [kind for kind in OUTER_INPUTS for _ in tapes[kind]]
-    # given by us, also to a Scan that PyTensor built, or found out
-    names = iter(getattr(op, "variable_names", ()) or found_names(kinds, inputs[1:]))
+    names = iter(labels_of(op).names or found_names(kinds, inputs[1:]))
     outer = iter(inputs[1:])
     variables = {
         kind: [LoopVariable(kind, next(names), tape, next(outer)) for tape in tapes[kind]]
@@ -201,7 +243,7 @@ def read_scan(op: Scan, inputs: Sequence[Variable], outputs: Sequence[Variable])
 
     return ScanParts(
         name=op.name or "scan_fn",
-        n_steps=inputs[0],
+        n_steps=as_tensor(inputs[0]),
         variables=tuple(v for kind in OUTER_INPUTS for v in variables[kind]),
         until=next(inner) if info.as_while else None,
         truncate_gradient=op.truncate_gradient,
@@ -209,16 +251,8 @@ def read_scan(op: Scan, inputs: Sequence[Variable], outputs: Sequence[Variable])
     )
 
 
-def build_scan(
-    parts: ScanParts,
-    derivation: object | None = None,
-    rule: object | None = None,
-    kind: type[Scan] | None = None,
-) -> Apply:
-    """The `TapeScan` node for `parts`, whose outer outputs need not be given.
-
-    With `kind` another class of Scan, PyTensor's own for example.
-    """
+def build_scan(parts: ScanParts, rule: object | None = None, kind: type[Scan] = TapeScan) -> Apply:
+    """The node for `parts`, whose outer outputs need not be given; of PyTensor's `kind` or ours."""
     ordered = outer_inputs(parts)
     tapes = {kind: [v.tape for v in ordered if v.kind is kind] for kind in OUTER_INPUTS}
     for variable in parts.of_kind(Kind.MIT_MOT):
@@ -235,7 +269,7 @@ def build_scan(
         n_non_seqs=len(tapes[Kind.PARAMETER]),
         as_while=parts.until is not None,
     )
-    op = (kind or TapeScan)(
+    op = kind(
         parts.inner_inputs,
         parts.inner_outputs,
         info,
@@ -243,9 +277,9 @@ def build_scan(
         truncate_gradient=parts.truncate_gradient,
         name=parts.name,
     )
-    op.variable_names = tuple(v.name for v in ordered)
-    op.derivation = derivation
-    op.rule = rule
+    label(op, Labels(tuple(v.name for v in ordered)))
+    if isinstance(op, TapeScan):
+        op.rule = rule
     return op.make_node(*parts.outer_inputs)
 
 

@@ -1,14 +1,13 @@
-"""What PyTensor's operations are called, and what they index: the names behind `lab.scans.formula`."""
-
-from typing import Any
+"""What PyTensor's operations are called, and what they index: names for `lab.scans.formula`."""
 
 from pytensor.graph.basic import Apply, Constant, Variable
 from pytensor.tensor.blockwise import Blockwise
 from pytensor.tensor.elemwise import CAReduce, DimShuffle, Elemwise
+from pytensor.tensor.subtensor import IncSubtensor, Subtensor
 
 from lab.expression import STRENGTH
-from lab.scans.buffers import index_entries
 from lab.scans.node import is_scan
+from lab.scans.slices import index_parts
 
 PRODUCTS = ("Dot", "MatMul", "Dot22", "BatchedDot")
 # Operations that leave the numbers as they are.
@@ -77,41 +76,20 @@ def describe(node: Apply, output: Variable) -> tuple[str, tuple[int, ...] | None
     if isinstance(op, DimShuffle):
         return "DimShuffle", None, None
     if isinstance(op, CAReduce):
-        everything = op.axis is None or len(op.axis) == node.inputs[0].type.ndim
-        return type(op).__name__, None if everything else tuple(op.axis), None
+        partial = op.axis is not None and len(op.axis) < node.inputs[0].type.ndim
+        return type(op).__name__, op.axis if partial else None, None
     core = op.core_op if isinstance(op, Blockwise) else op
     name = type(core).__name__
     if name in PRODUCTS:
         first, second = (v.type.shape for v in node.inputs)
         outer = output.type.ndim == 2 and first[-1] == 1 and second[0] == 1
         return ("outer" if outer else "Dot"), None, None
-    if name == "Subtensor":
+    if isinstance(core, Subtensor):
         return "at", None, None
-    if name == "IncSubtensor":
+    if isinstance(core, IncSubtensor):
         return ("set_at" if core.set_instead_of_inc else "add_at"), None, None
     several = len(node.outputs) > 1 and not name.endswith("RV")
     return name, None, node.outputs.index(output) if several else None
-
-
-def index_parts(node: Apply) -> tuple[Variable, Variable | None, list[Any]]:
-    """What a Subtensor or IncSubtensor indexes, what it puts there, and the indices.
-
-    An index is a variable, or a `slice` of variables.
-    """
-    base, *rest = node.inputs
-    value = None if type(node.op).__name__ == "Subtensor" else rest.pop(0)
-    given = iter(rest)
-
-    def bound(entry: Any) -> Variable | None:
-        return None if entry is None else next(given)
-
-    indices = [
-        slice(bound(entry.start), bound(entry.stop), bound(entry.step))
-        if isinstance(entry, slice)
-        else bound(entry)
-        for entry in index_entries(node)
-    ]
-    return base, value, indices
 
 
 def reshaped(node: Apply) -> tuple[bool, list[str]]:

@@ -1,18 +1,96 @@
-"""What an argument of a Scan was made of: the array that it was cut from, and which rows.
+"""Cuts: which rows of which array a variable is, as the graph tells it.
 
-A sequence that is read at several taps comes to the Scan as several arrays, cut from one;
-a state comes as a buffer into which its initial values were written.
-
-How an argument of a Scan was cut out of an array, as Python would write it.
+A sequence that is read at several taps comes to a Scan as several arrays, cut from one by
+``u[start:][:n]``; a backward loop reads what the forward loop left by ``x[:-1][::-1]``.  `links`
+walks such a chain of Subtensors; all else here asks something of it: where step 0 begins
+(`cut_of`), whether PyTensor cut it for a tap (`is_cut_by_tap`), how Python would write it
+(`sliced`), how far from the end a reversal begins (`before_end`).
 """
 
-from collections.abc import Container
+from collections.abc import Container, Iterator
 from dataclasses import dataclass
-from typing import Any
 
-from pytensor.graph.basic import Constant, Variable
+from pytensor.graph.basic import Apply, Constant, Variable
+from pytensor.graph.op import Op
+from pytensor.tensor.basic import ScalarFromTensor, TensorFromScalar
+from pytensor.tensor.elemwise import DimShuffle
+from pytensor.tensor.shape import Reshape, SpecifyShape
+from pytensor.tensor.subtensor import IncSubtensor, Subtensor
 
-from lab.scans.operations import index_parts, plain_name
+SHAPING = (DimShuffle, Reshape, SpecifyShape)  # these leave the numbers as they are
+
+
+def unwrapped(bound: Variable) -> Variable:
+    """The tensor that the bound of a slice was made from."""
+    while bound.owner is not None and isinstance(
+        bound.owner.op, ScalarFromTensor | TensorFromScalar
+    ):
+        (bound,) = bound.owner.inputs
+    return bound
+
+
+def constant_value(variable: Variable | None) -> int | None:
+    """The number that an integer `variable` is known to be, or None."""
+    variable = None if variable is None else unwrapped(variable)
+    return int(variable.data) if isinstance(variable, Constant) else None
+
+
+def index_parts(node: Apply) -> tuple[Variable, Variable | None, list[Variable | slice]]:
+    """What a Subtensor or IncSubtensor indexes, what it puts there, and the indices.
+
+    An index is a variable, or a `slice` of variables.
+    """
+    base, *rest = node.inputs
+    value = rest.pop(0) if isinstance(node.op, IncSubtensor) else None
+    given = iter(rest)
+
+    def bound(entry: object) -> Variable | None:
+        return None if entry is None else next(given)  # in a slice, None is open
+
+    indices = [
+        slice(bound(entry.start), bound(entry.stop), bound(entry.step))
+        if isinstance(entry, slice)
+        else next(given)
+        for entry in node.op.idx_list
+    ]
+    return base, value, indices
+
+
+@dataclass(frozen=True, eq=False)
+class Link:
+    """One Subtensor of a chain: the array `base`, of which `node` takes a part by `indices`."""
+
+    node: Apply
+    base: Variable
+    indices: list[Variable | slice]
+
+    @property
+    def rows(self) -> slice | None:
+        """The slice that chooses the rows; None if a number, or nothing, does."""
+        first = self.indices[0] if self.indices else None
+        return first if isinstance(first, slice) else None
+
+    @property
+    def only_rows(self) -> slice | None:
+        """The slice that chooses the rows, if it is the only index."""
+        return self.rows if len(self.indices) == 1 else None
+
+
+def links(
+    array: Variable, known: Container[Variable] = (), through: tuple[type[Op], ...] = ()
+) -> Iterator[Link]:
+    """The cuts by which `array` was made, the last one first.
+
+    The walk ends at the first array that is among the `known` ones, or was not cut; operations
+    of the classes `through` are passed over.
+    """
+    while array not in known and (node := array.owner) is not None:
+        if isinstance(node.op, Subtensor):
+            base, _, indices = index_parts(node)
+            yield Link(node, base, indices)
+        elif not isinstance(node.op, through):
+            return
+        array = node.inputs[0]
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,29 +111,24 @@ def is_cut_by_tap(array: Variable) -> bool:
     That is ``u[start:]`` or ``u[start:stop]`` with the start written down even where it is 0,
     then perhaps reversed, and cut to the number of steps.
     """
-    node = array.owner
-    while node is not None and plain_name(node) == "Subtensor":
-        base, _, indices = index_parts(node)
-        (index,) = indices if len(indices) == 1 else (None,)
-        if not isinstance(index, slice):
+    for link in links(array):
+        rows = link.only_rows
+        if rows is None:
             return False
-        if index.step is None and index.start is not None:
-            return base.owner is None or plain_name(base.owner) != "Subtensor"
-        array, node = base, base.owner
+        if rows.step is None and rows.start is not None:
+            return next(links(link.base), None) is None
     return False
 
 
 def cut_of(array: Variable) -> Cut:
     """The array that `array` was cut from, as far as the rows can be told without numbers."""
-    node = array.owner
-    if node is None or plain_name(node) != "Subtensor" or (array.name and "[" not in array.name):
+    link = next(links(array), None)
+    rows = None if link is None else link.only_rows
+    if link is None or rows is None or (array.name and "[" not in array.name):
         return Cut(array)
-    base, _, indices = index_parts(node)
-    (index,) = indices if len(indices) == 1 else (None,)
-    if not isinstance(index, slice):
-        return Cut(array)
-    step = 1 if index.step is None else _known(index.step)
-    start = _start(base, index, step)
+    base = link.base
+    step = 1 if rows.step is None else constant_value(rows.step)
+    start = _start(base, rows, step)
     if step is None or start is None:
         return Cut(array)
     below = cut_of(base)
@@ -67,57 +140,34 @@ def cut_of(array: Variable) -> Cut:
     return Cut(below.base, first, way)
 
 
-def _start(base: Variable, index: slice, step: int | None) -> int | None:
+def _start(base: Variable, rows: slice, step: int | None) -> int | None:
     """The row at which a slice begins, below 0 if counted from the end; None if unknown."""
     if step is None or step == 0:
         return None
-    if index.start is None:
+    if rows.start is None:
         return 0 if step > 0 else -1
-    start = _known(index.start)
+    start = constant_value(rows.start)
     if start is None or start < 0:
         return None  # a slice that begins before its array begins is cut off
-    rows = base.type.shape[0]
-    if step < 0 and (rows is None or start >= rows):
+    length = base.type.shape[0]
+    if step < 0 and (length is None or start >= length):
         return None
     return start
 
 
 def _from_behind(base: Variable, step: int) -> Cut | None:
     """The reverse of what was cut off at a known number of rows before the end, or nowhere."""
-    node = base.owner
-    if node is None or step != -1:
+    link = next(links(base), None)
+    rows = None if link is None else link.rows
+    if link is None or rows is None or step != -1:
         return None
-    array, _, (index, *_) = index_parts(node)
-    if index.step is not None and _known(index.step) != 1:
+    if rows.step is not None and constant_value(rows.step) != 1:
         return None
-    stop = 0 if index.stop is None else _known(index.stop)
-    if stop is None or stop > 0 or (stop == 0 and index.stop is not None):
+    stop = 0 if rows.stop is None else constant_value(rows.stop)
+    if stop is None or stop > 0 or (stop == 0 and rows.stop is not None):
         return None
-    below = cut_of(array)
-    return Cut(array, stop - 1, -1) if below.base is array else None
-
-
-def _known(bound: Variable) -> int | None:
-    """The number that the bound of a slice is known to be."""
-    while bound.owner is not None and plain_name(bound.owner) in (
-        "ScalarFromTensor",
-        "TensorFromScalar",
-    ):
-        (bound,) = bound.owner.inputs
-    return int(bound.data) if isinstance(bound, Constant) else None
-
-
-def initial_of(buffer: Variable) -> Variable:
-    """The initial values that were written to `buffer`, or the buffer as it is."""
-    node = buffer.owner
-    if node is None or plain_name(node) != "IncSubtensor":
-        return buffer
-    empty = node.inputs[0].owner
-    is_fresh = empty is not None and plain_name(empty) == "AllocEmpty"
-    return node.inputs[1] if is_fresh else buffer
-
-
-WRAPPED = ("ScalarFromTensor", "TensorFromScalar")
+    below = cut_of(link.base)
+    return Cut(link.base, stop - 1, -1) if below.base is link.base else None
 
 
 def sliced(variable: Variable, known: Container[Variable] = ()) -> str:
@@ -126,46 +176,11 @@ def sliced(variable: Variable, known: Container[Variable] = ()) -> str:
     The search for the array ends at the first of the `known` ones.  A bound that only a run
     can tell is written as …; whatever else is done to the array is not told.
     """
-    cuts: list[str] = []
-    while variable not in known and variable.owner is not None:
-        name = plain_name(variable.owner)
-        if name == "Subtensor":
-            base, _, indices = index_parts(variable.owner)
-            cut = f"[{', '.join(map(_index, indices))}]"
-            cuts += [cut] if cut != "[:]" else []
-        elif name in ("DimShuffle", "Reshape", "SpecifyShape"):
-            base = variable.owner.inputs[0]
-        else:
-            break
-        variable = base
-    return "".join(reversed(cuts))
+    cuts = [f"[{', '.join(map(_index, link.indices))}]" for link in links(variable, known, SHAPING)]
+    return "".join(cut for cut in reversed(cuts) if cut != "[:]")
 
 
-def before_end(variable: Variable, array: Variable) -> int | None:
-    """How many rows before the last one of `array` a reversed cut of it begins; None if unknown.
-
-    That is 0 for ``array[::-1]`` and -1 for ``array[:-1][::-1]``.
-    """
-    cuts: list[slice] = []
-    while variable is not array:
-        if variable.owner is None or plain_name(variable.owner) != "Subtensor":
-            return None
-        variable, _, indices = index_parts(variable.owner)
-        if not indices or not isinstance(indices[0], slice):
-            return None
-        cuts.append(indices[0])
-    found = 0
-    for cut in reversed(cuts):
-        if _bound(cut.step) == "-1":
-            return found if cut.start is None else None
-        stop = _bound(cut.stop)
-        if stop and not stop.startswith("-"):
-            return None
-        found += int(stop or 0)
-    return None
-
-
-def _index(index: Any) -> str:
+def _index(index: Variable | slice) -> str:
     if not isinstance(index, slice):
         return _bound(index)
     step = "" if index.step is None or _bound(index.step) == "1" else f":{_bound(index.step)}"
@@ -174,8 +189,27 @@ def _index(index: Any) -> str:
 
 
 def _bound(bound: Variable | None) -> str:
-    while bound is not None and bound.owner is not None and plain_name(bound.owner) in WRAPPED:
-        (bound,) = bound.owner.inputs
     if bound is None:
         return ""
-    return str(int(bound.data)) if isinstance(bound, Constant) else "…"
+    known = constant_value(bound)
+    return "…" if known is None else str(known)
+
+
+def before_end(variable: Variable, array: Variable) -> int | None:
+    """How many rows before the last one of `array` a reversed cut of it begins; None if unknown.
+
+    That is 0 for ``array[::-1]`` and -1 for ``array[:-1][::-1]``.
+    """
+    chain = list(links(variable, (array,)))
+    cuts = [link.rows for link in chain if link.rows is not None]
+    if not chain or chain[-1].base is not array or len(cuts) < len(chain):
+        return None
+    end = 0
+    for rows in reversed(cuts):
+        if constant_value(rows.step) == -1:
+            return end if rows.start is None else None
+        stop = constant_value(rows.stop)
+        if rows.stop is not None and (stop is None or stop >= 0):
+            return None
+        end += stop or 0
+    return None

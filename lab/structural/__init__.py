@@ -14,11 +14,21 @@ lengths are metadata, which is not differentiated.  Arrays that come out are rea
 some share memory with what went in.  After "Structural AD Notes".
 """
 
-from lab.structural.chain import Chain, ChainLinearization, jvp, record, vjp
+from lab.structural.chain import (
+    Chain,
+    ChainLinearization,
+    Equation,
+    cat,
+    clamp,
+    jvp,
+    narrow,
+    record,
+    vjp,
+    where,
+)
 from lab.structural.overwriting import set_subtensor, tape_step
 from lab.structural.primitive import Adjoint, Linearization, Primitive
-from lab.structural.recording import Equation
-from lab.structural.registry import cat, clamp, narrow, primitives, where
+from lab.structural.primitives import primitives
 from lab.structural.sources import Sources, sources
 
 __all__ = [

@@ -1,23 +1,171 @@
-"""Chains of primitives, and their derivatives by the chain rule.
+"""Functions made of the four primitives, chains of them, and their derivatives by the chain rule.
 
     >>> output, pullback = vjp(lambda x, y: cat([narrow(x, 0, 0, 2), clamp(y, 0, 1)], 0), [x, y])
     >>> pullback(cotangent)
 
-Forwards, tangents go from equation to equation; backwards, cotangents do, last equation
-first, and add up where a value was used more than once: the transpose of a fan-out is a sum.
+While such a function runs, what it applies to its arguments is noted as equations.  Forwards,
+tangents go from equation to equation; backwards, cotangents do, last equation first, and add up
+where a value was used more than once: the transpose of a fan-out is a sum.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NoReturn
 
 from lab.errors import ArgumentError, listing
-from lab.structural.backends import Array, backend_of
+from lab.structural.arrays import Array, library, sealed
 from lab.structural.operands import COMPLEX, REAL, operands, quoted
 from lab.structural.primitive import Adjoint, Linearization
-from lab.structural.recording import Equation, Recorded, Recorder
-from lab.structural.registry import primitives
+from lab.structural.primitives import primitives
+
+
+@dataclass(frozen=True, eq=False)
+class Equation:
+    """One application of a primitive: ``result = primitive(arguments; metadata)``.
+
+    Results and arguments are names.
+    """
+
+    result: str
+    primitive: str
+    arguments: tuple[str, ...]
+    metadata: Mapping[str, Any]
+
+    def __str__(self) -> str:
+        fixed = ", ".join(f"{name}={value}" for name, value in self.metadata.items())
+        listed = ", ".join(self.arguments) + (f"; {fixed}" if fixed else "")
+        return f"{self.result} = {self.primitive}({listed})"
+
+
+@dataclass(eq=False)
+class Recorder:
+    """What has been noted so far: equations, and the constants that they use."""
+
+    equations: list[Equation] = field(default_factory=list)
+    constants: dict[str, object] = field(default_factory=dict)
+
+    def name(self, value: object) -> str:
+        """The name of a value: a constant's is new."""
+        if isinstance(value, Recorded):
+            return value.name
+        name = f"c{len(self.constants) + 1}"
+        self.constants[name] = value
+        return name
+
+
+@dataclass(frozen=True, eq=False)
+class Recorded:
+    """A value on its way through a chain.  Its number is `value`, for use in conditions."""
+
+    name: str
+    value: Any
+    recorder: Recorder
+
+    def __array__(self, *_: object, **__: object) -> NoReturn:
+        raise ArgumentError(
+            f"{self.name}: a chain is made of where, cat, narrow and clamp only; in a condition, "
+            "take the value itself, as in x.value > 0."
+        )
+
+    # numpy shall not try its own operations, entry by entry
+    __array_ufunc__ = None
+
+
+def where(condition: object, x: object, y: object) -> Array:
+    """The entries of x where a condition m holds, of y elsewhere; broadcasting as numpy does.
+
+    ::
+
+        forward     z  = x where m, y elsewhere
+        linearize   J(dx, dy) = m dx + (1 - m) dy
+        jvp         z, J(dx, dy)
+        transpose   g ↦ gx = sum(m g), gy = sum((1 - m) g)
+        vjp_jax     z, g ↦ (gx, gy)
+        vjp_torch   {condition: None, x: gx, y: gy}
+
+    Sums run over the axes along which x or y was repeated.  The condition is metadata; that
+    it may have been computed from x does not matter.
+    """
+    return _apply("where", (x, y), condition=condition)
+
+
+def cat(inputs: object, dim: object) -> Array:
+    """The inputs x1, …, xn, one behind the other along the axis dim = d.
+
+    ::
+
+        forward     z  = cat(x1, …, xn; d)
+        linearize   J(dx1, …, dxn) = cat(dx1, …, dxn; d)
+        jvp         z, J(dx1, …, dxn)
+        transpose   g ↦ gxi = narrow(g; d, si, li)
+        vjp_jax     z, g ↦ (gx1, …, gxn)
+        vjp_torch   {inputs: [gx1, …, gxn], dim: None}
+
+    where li is the length of xi along d, and si = l1 + … + l(i-1).  The cotangents of arrays
+    are views of g.
+    """
+    if not isinstance(inputs, tuple | list):
+        raise ArgumentError(f"cat: inputs = {quoted(inputs)}: expected a tuple or a list.")
+    return _apply("cat", inputs, dim=dim)
+
+
+def narrow(a: object, dim: object, start: object, length: object) -> Array:
+    """The part of a of some length l from a start s on, along the axis dim = d.
+
+    ::
+
+        forward     z  = a[…, s : s + l, …]
+        linearize   J(da) = narrow(da; d, s, l)
+        jvp         z, J(da)
+        transpose   g ↦ ga = scatter(g; d, s, l): g in that part, zero outside it
+        vjp_jax     z, g ↦ (ga,)
+        vjp_torch   {a: ga, dim: None, start: None, length: None}
+
+    A start counts from 0, never from the end.  On PyTensor variables start and length may be
+    variables, too; what cannot be known before is then checked when the graph runs.  The part
+    of an array is a view of it.
+    """
+    return _apply("narrow", (a,), dim=dim, start=start, length=length)
+
+
+def clamp(x: object, lo: object, hi: object) -> Array:
+    """The number nearest to x between lo and hi; real, broadcasting as numpy does.
+
+    ::
+
+        forward     z  = lo where x < lo, hi where x > hi, x between
+        linearize   J(dx, dlo, dhi) = dlo where x < lo, dhi where x > hi, dx between
+        jvp         z, J(dx, dlo, dhi)
+        transpose   g ↦ gx = sum(g between), glo = sum(g where x < lo), ghi = sum(g where x > hi)
+        vjp_jax     z, g ↦ (gx, glo, ghi)
+        vjp_torch   {x: gx, lo: glo, hi: ghi}
+
+    Where x = lo or x = hi there is no derivative.  The choice made there is that of the region
+    between: tangent and cotangent are those of x, all of them, so that the cotangent still goes
+    to one input and none is lost.  PyTensor and PyTorch choose the same; JAX's clip gives one
+    half to x and one to the bound.  The linearization marks these entries as `nonsmooth`.
+    Elsewhere, second derivatives are zero.
+
+    lo > hi, or a bound that is nan, is refused: at once for arrays and constants, by the graph
+    when it runs otherwise.
+    """
+    return _apply("clamp", (x, lo, hi))
+
+
+def _apply(name: str, inputs: Sequence[object], **metadata: object) -> Any:
+    """The primitive `name`, run, and noted in the chain that is being recorded, if any."""
+    recorders = {value.recorder for value in inputs if isinstance(value, Recorded)}
+    if len(recorders) > 1:
+        raise ArgumentError("inputs: they belong to two chains; one chain cannot use another's.")
+    values = [value.value if isinstance(value, Recorded) else value for value in inputs]
+    output = primitives[name].forward(*values, **metadata)
+    for recorder in recorders:
+        names = tuple(map(recorder.name, inputs))
+        result = f"z{len(recorder.equations) + 1}"
+        recorder.equations.append(Equation(result, name, names, MappingProxyType(metadata)))
+        return Recorded(result, output, recorder)
+    return output
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,7 +176,7 @@ class Chain:
     """
 
     inputs: tuple[str, ...]
-    constants: Mapping[str, Any]
+    constants: Mapping[str, object]
     equations: tuple[Equation, ...]
     output: str
 
@@ -49,11 +197,11 @@ class Chain:
         if self.output not in known:
             raise ArgumentError(f"output = {self.output!r}: the chain has {listing(known)}.")
 
-    def __call__(self, *inputs: Any) -> Array:
+    def __call__(self, *inputs: object) -> Array:
         """The output."""
         return self.linearize(inputs).output
 
-    def linearize(self, inputs: Sequence[Any]) -> "ChainLinearization":
+    def linearize(self, inputs: Sequence[object]) -> "ChainLinearization":
         """The derivative at the inputs: a linear map with an adjoint."""
         if len(inputs) != len(self.inputs):
             raise ArgumentError(
@@ -62,13 +210,11 @@ class Chain:
         values = {**self.constants, **dict(zip(self.inputs, inputs, strict=True))}
         links = []
         for equation in self.equations:
-            primitive = primitives[equation.primitive]
             arguments = [values[name] for name in equation.arguments]
-            output, adjoint = primitive.vjp_jax(arguments, **equation.metadata)
-            values[equation.result] = output
-            links.append((equation, adjoint.T))
-        given = tuple(values[name] for name in self.inputs)
-        return ChainLinearization(self, given, tuple(links), values[self.output])
+            linear = primitives[equation.primitive].linearize(arguments, **equation.metadata)
+            values[equation.result] = linear.output
+            links.append((equation, linear))
+        return ChainLinearization(self, tuple(inputs), tuple(links), values[self.output])
 
     def __str__(self) -> str:
         lines = [f"{', '.join(self.inputs)} ↦ {self.output}", *map(str, self.equations)]
@@ -80,11 +226,11 @@ class ChainLinearization:
     """The linear map of a chain: that of every equation, in order."""
 
     chain: Chain
-    inputs: tuple[Any, ...]
+    inputs: tuple[object, ...]
     links: tuple[tuple[Equation, Linearization], ...]
     output: Array
 
-    def __call__(self, *tangents: Any) -> Array:
+    def __call__(self, *tangents: object) -> Array:
         """J v: the tangent of the output, for a tangent of every input."""
         if len(tangents) != len(self.inputs):
             raise ArgumentError(
@@ -93,30 +239,25 @@ class ChainLinearization:
             )
         known = dict(zip(self.chain.inputs, tangents, strict=True))
         for equation, linear in self.links:
+            pairs = zip(equation.arguments, linear.values, strict=True)
             known[equation.result] = linear(
-                *(
-                    known[name] if name in known else linear.call.backend.zeros_like(value)
-                    for name, value in zip(equation.arguments, linear.call.values, strict=True)
-                )
+                *(known[name] if name in known else _zeros_like(value) for name, value in pairs)
             )
         return known[self.chain.output]
 
-    def transpose(self, cotangent: Any) -> tuple[Array, ...]:
+    def transpose(self, cotangent: object) -> tuple[Array, ...]:
         """J* g: a cotangent for every input; zeros for one that is not used."""
         total: dict[str, Array] = {self.chain.output: cotangent}
         for equation, linear in reversed(self.links):
-            if equation.result not in total:
-                continue
-            for name, part in zip(
-                equation.arguments, linear.transpose(total.pop(equation.result)), strict=True
-            ):
-                total[name] = total[name] + part if name in total else part
-        return tuple(
-            backend_of(total[name]).sealed(total[name])
-            if name in total
-            else _zeros_like(name, value)
-            for name, value in zip(self.chain.inputs, self.inputs, strict=True)
-        )
+            if equation.result in total:
+                parts = linear.transpose(total.pop(equation.result))
+                for name, part in zip(equation.arguments, parts, strict=True):
+                    total[name] = total[name] + part if name in total else part
+        for name, value in zip(self.chain.inputs, self.inputs, strict=True):
+            if name not in total:
+                ((array,), _) = operands("vjp", [name], [value], REAL + COMPLEX)
+                total[name] = _zeros_like(array)
+        return tuple(sealed(total[name]) for name in self.chain.inputs)
 
     @property
     def T(self) -> Adjoint:  # noqa: N802 (as everybody writes the transpose)
@@ -129,7 +270,7 @@ class ChainLinearization:
         return MappingProxyType({equation.result: map_.nonsmooth for equation, map_ in self.links})
 
 
-def record(function: Callable[..., Any], inputs: Sequence[Any]) -> Chain:
+def record(function: Callable[..., object], inputs: Sequence[object]) -> Chain:
     """The chain of primitives that `function` applies to its arguments, here to `inputs`.
 
     Whatever else the function uses is a constant of the chain.
@@ -142,33 +283,25 @@ def record(function: Callable[..., Any], inputs: Sequence[Any]) -> Chain:
             f"function: it returned {quoted(result)}; expected what where, cat, narrow or clamp "
             "make of its arguments."
         )
-    return Chain(
-        inputs=tuple(value.name for value in given),
-        constants=MappingProxyType(recorder.constants),
-        equations=tuple(recorder.equations),
-        output=result.name,
-    )
+    names = tuple(value.name for value in given)
+    constants, equations = MappingProxyType(recorder.constants), tuple(recorder.equations)
+    return Chain(names, constants, equations, result.name)
 
 
 def jvp(
-    function: Callable[..., Any], inputs: Sequence[Any], tangents: Sequence[Any]
+    function: Callable[..., object], inputs: Sequence[object], tangents: Sequence[object]
 ) -> tuple[Array, Array]:
     """(f(inputs), J v), for a chain or a function made of primitives."""
-    linear = _chain(function, inputs).linearize(inputs)
-    return linear.output, linear(*tangents)
+    output, adjoint = vjp(function, inputs)
+    return output, adjoint.T(*tangents)
 
 
-def vjp(function: Callable[..., Any], inputs: Sequence[Any]) -> tuple[Array, Adjoint]:
+def vjp(function: Callable[..., object], inputs: Sequence[object]) -> tuple[Array, Adjoint]:
     """(f(inputs), J.T), for a chain or a function made of primitives."""
-    linear = _chain(function, inputs).linearize(inputs)
+    chain = function if isinstance(function, Chain) else record(function, inputs)
+    linear = chain.linearize(inputs)
     return linear.output, linear.T
 
 
-def _zeros_like(name: str, value: Any) -> Array:
-    """The cotangent of an input that the chain does not use."""
-    (array,), _, backend = operands("vjp", [name], [value], REAL + COMPLEX)
-    return backend.zeros_like(array)
-
-
-def _chain(function: Callable[..., Any], inputs: Sequence[Any]) -> Chain:
-    return function if isinstance(function, Chain) else record(function, inputs)
+def _zeros_like(value: Array) -> Array:
+    return library(value).zeros_like(value)

@@ -4,7 +4,7 @@ Shapes are checked as far as they are known: always for arrays, and for PyTensor
 far as their types tell.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from operator import index as whole
 from typing import Any
@@ -14,7 +14,7 @@ import pytensor.tensor as pt
 from pytensor.graph.basic import Constant, Variable
 
 from lab.errors import ArgumentError, listing
-from lab.structural.backends import SYMBOLIC, Array, Backend, backend_of
+from lab.structural.arrays import Array, is_symbolic
 
 REAL = ("float32", "float64")
 COMPLEX = ("complex64", "complex128")
@@ -38,25 +38,13 @@ class Form:
         return f"{self.name} has shape {written(self.shape)}"
 
 
-@dataclass(frozen=True, eq=False)
-class Call:
-    """The checked arguments of a primitive: arrays or variables of one dtype, and metadata."""
-
-    primitive: str
-    values: tuple[Array, ...]
-    forms: tuple[Form, ...]
-    output: Form
-    metadata: Mapping[str, Any]
-    backend: Backend
-
-
 def written(shape: Shape) -> str:
     """A shape as numpy writes it, with ? for lengths that are not known."""
     lengths = ["?" if length is None else str(length) for length in shape]
     return f"({lengths[0]},)" if len(lengths) == 1 else f"({', '.join(lengths)})"
 
 
-def quoted(value: Any) -> str:
+def quoted(value: object) -> str:
     """`value` in an error message: in full if it is short."""
     if isinstance(value, Variable):
         return f"{value} ({value.type})"
@@ -66,60 +54,30 @@ def quoted(value: Any) -> str:
     return text if len(text) <= 60 else f"{text[:59]}…"
 
 
+def refused(primitive: str, name: str, value: object, why: str) -> ArgumentError:
+    """The error for an argument, which is quoted."""
+    return ArgumentError(f"{primitive}: {name} = {quoted(value)}: {why}.")
+
+
 def form(name: str, value: Array) -> Form:
     """The form of an array or a variable."""
-    if isinstance(value, Variable):
-        return Form(name, tuple(value.type.shape), value.type.dtype)
-    return Form(name, value.shape, str(value.dtype))
+    known = value.type if isinstance(value, Variable) else value
+    return Form(name, tuple(known.shape), str(known.dtype))
 
 
 def operands(
-    primitive: str,
-    names: Sequence[str],
-    values: Sequence[Any],
-    kinds: Sequence[str],
-    metadata: Sequence[Any] = (),
-) -> tuple[tuple[Array, ...], tuple[Form, ...], Backend]:
+    primitive: str, names: Sequence[str], values: Sequence[object], kinds: Sequence[str]
+) -> tuple[tuple[Array, ...], tuple[Form, ...]]:
     """The values as arrays, or as variables if one of them is one, all of one dtype.
 
     Python numbers, and lists of them, have no dtype and take that of the others (float64 or
     complex128 among themselves).
     """
-    backend = backend_of(*values, *metadata)
     arrays = [_array(primitive, name, v) for name, v in zip(names, values, strict=True)]
-    dtype = _common_dtype(primitive, names, values, arrays, kinds)
-    found = tuple(a if isinstance(a, Variable) else np.asarray(a, dtype) for a in arrays)
-    if backend is SYMBOLIC:
-        found = tuple(pt.as_tensor_variable(a) for a in found)
-    return found, tuple(form(n, a) for n, a in zip(names, found, strict=True)), backend
-
-
-def _array(primitive: str, name: str, value: Any) -> Array:
-    if isinstance(value, Variable):
-        if not hasattr(value.type, "shape") or not hasattr(value.type, "dtype"):
-            raise ArgumentError(f"{primitive}: {name} = {quoted(value)}: expected a tensor.")
-        return value
-    try:
-        array = np.asarray(value)
-    except ValueError as error:
-        raise ArgumentError(f"{primitive}: {name} = {quoted(value)}: its rows differ.") from error
-    if array.dtype.kind not in "iufc" or isinstance(value, bool):
-        raise ArgumentError(f"{primitive}: {name} = {quoted(value)}: expected numbers.")
-    return array
-
-
-def _common_dtype(
-    primitive: str,
-    names: Sequence[str],
-    values: Sequence[Any],
-    arrays: Sequence[Array],
-    kinds: Sequence[str],
-) -> str:
-    """The dtype of the arrays among the values; numbers and lists have none of their own."""
-    named = list(zip(names, values, arrays, strict=True))
-    typed = {n: form(n, a).dtype for n, v, a in named if not _is_plain(v)}
-    plain = {n: a.dtype.kind for n, v, a in named if _is_plain(v)}
-    default = "complex128" if "c" in plain.values() and "complex128" in kinds else "float64"
+    given = list(zip(names, values, arrays, strict=True))
+    typed = {name: str(a.dtype) for name, value, a in given if not _is_plain(value)}
+    complex_ones = [(n, v) for n, v, a in given if _is_plain(v) and a.dtype.kind == "c"]
+    default = "complex128" if complex_ones and "complex128" in kinds else "float64"
     dtype = next(iter(typed.values()), default)
     for name, other in typed.items():
         if other not in kinds:
@@ -129,36 +87,49 @@ def _common_dtype(
                 f"{primitive}: {listing(f'{n} is {d}' for n, d in typed.items())}; all must have "
                 "one dtype, so cast them first."
             )
-    for name, kind in plain.items():
-        if kind == "c" and dtype not in COMPLEX:
-            value = dict(zip(names, values, strict=True))[name]
-            raise ArgumentError(
-                f"{primitive}: {name} = {quoted(value)} is complex, but {dtype} is expected."
-            )
-    return dtype
+    if complex_ones and dtype not in COMPLEX:
+        name, value = complex_ones[0]
+        raise ArgumentError(
+            f"{primitive}: {name} = {quoted(value)} is complex, but {dtype} is expected."
+        )
+    found = tuple(a if is_symbolic(a) else np.asarray(a, dtype) for a in arrays)
+    if is_symbolic(*found):
+        found = tuple(map(pt.as_tensor_variable, found))
+    return found, tuple(form(n, a) for n, a in zip(names, found, strict=True))
 
 
-def _is_plain(value: Any) -> bool:
+def _array(primitive: str, name: str, value: object) -> Array:
+    if isinstance(value, Variable):
+        if not hasattr(value.type, "shape") or not hasattr(value.type, "dtype"):
+            raise refused(primitive, name, value, "expected a tensor")
+        return value
+    try:
+        array = np.asarray(value)
+    except ValueError as error:
+        raise refused(primitive, name, value, "its rows differ") from error
+    if array.dtype.kind not in "iufc" or isinstance(value, bool):
+        raise refused(primitive, name, value, "expected numbers")
+    return array
+
+
+def _is_plain(value: object) -> bool:
     """Whether `value` is a Python number or a list, which has no dtype."""
     return not isinstance(value, np.ndarray | np.generic | Variable)
 
 
-def mask(primitive: str, name: str, value: Any) -> Array:
+def mask(primitive: str, name: str, value: object) -> Array:
     """`value` as an array, or a variable, of booleans."""
     found = value if isinstance(value, Variable) else np.asarray(value)
-    dtype = str(found.type.dtype if isinstance(found, Variable) else found.dtype)
+    dtype = form(name, found).dtype
     if dtype != "bool":
-        raise ArgumentError(
-            f"{primitive}: {name} = {quoted(value)}: expected booleans, not {dtype}."
-        )
+        raise refused(primitive, name, value, f"expected booleans, not {dtype}")
     return found
 
 
 def broadcast(primitive: str, forms: Sequence[Form]) -> Shape:
     """The shape that the forms have together, by numpy's rule."""
-    ndim = max(f.ndim for f in forms)
     shape: list[int | None] = []
-    for axis in range(-ndim, 0):
+    for axis in range(-max(f.ndim for f in forms), 0):
         lengths = [f.shape[axis] for f in forms if f.ndim >= -axis]
         long = list(dict.fromkeys(n for n in lengths if n is not None and n != 1))
         if len(long) > 1:
@@ -170,18 +141,16 @@ def broadcast(primitive: str, forms: Sequence[Form]) -> Shape:
     return tuple(shape)
 
 
-def summed_axes(part: Form, output: Form) -> tuple[int, ...]:
-    """The axes of the output along which `part` was repeated."""
-    extra = output.ndim - part.ndim
-    repeated = (
-        extra + axis
-        for axis, (ours, all_) in enumerate(zip(part.shape, output.shape[extra:], strict=True))
-        if ours == 1 and all_ != 1
-    )
-    return (*range(extra), *repeated)
+def unbroadcast(value: Array, part: Form, whole: Form) -> Array:
+    """`value`, in the form of the whole, summed over the axes along which `part` was repeated."""
+    extra = tuple(range(whole.ndim - part.ndim))
+    pairs = zip(part.shape, whole.shape[len(extra) :], strict=True)
+    repeated = (len(extra) + n for n, (mine, all_) in enumerate(pairs) if mine == 1 != all_)
+    axes = (*extra, *repeated)
+    return value.sum(axis=axes, keepdims=True).squeeze(axis=extra) if axes else value
 
 
-def axis_of(primitive: str, dim: Any, ndim: int, what: str) -> int:
+def axis_of(primitive: str, dim: object, ndim: int, what: str) -> int:
     """`dim` as an axis that counts from the front."""
     number = whole_number(primitive, "dim", dim)
     if ndim == 0:
@@ -196,39 +165,34 @@ def axis_of(primitive: str, dim: Any, ndim: int, what: str) -> int:
 
 def whole_number(primitive: str, name: str, value: Any) -> int:
     """`value` as an int."""
-    if isinstance(value, bool | np.bool_) or not hasattr(value, "__index__"):
-        raise ArgumentError(f"{primitive}: {name} = {quoted(value)}: expected a whole number.")
     try:
-        return whole(value)
+        if not isinstance(value, bool | np.bool_):
+            return whole(value)
     except TypeError:
-        raise ArgumentError(
-            f"{primitive}: {name} = {quoted(value)}: expected a whole number."
-        ) from None
+        pass
+    raise refused(primitive, name, value, "expected a whole number")
 
 
-def count(primitive: str, name: str, value: Any) -> Any:
+def count(primitive: str, name: str, value: object) -> Any:
     """`value` as an int, or as a variable that holds one."""
     if isinstance(value, Constant):
         value = value.data
     if not isinstance(value, Variable):
         return whole_number(primitive, name, value)
     if value.type.ndim or value.type.dtype[0] not in "iu":
-        raise ArgumentError(f"{primitive}: {name} = {quoted(value)}: expected a whole number.")
+        raise refused(primitive, name, value, "expected a whole number")
     return value
 
 
-def fitting(primitive: str, name: str, value: Any, like: Form) -> Array:
+def fitting(primitive: str, name: str, value: object, like: Form) -> Array:
     """`value`, a tangent or a cotangent, which must have the form of `like`."""
-    plain = _is_plain(value)
     found = _array(primitive, name, value)
-    if plain and not (found.dtype.kind == "c" and like.dtype not in COMPLEX):
+    if _is_plain(value) and not (found.dtype.kind == "c" and like.dtype not in COMPLEX):
         found = np.asarray(found, like.dtype)
-    found_form = form(name, found)
-    if found_form.dtype != like.dtype:
-        raise ArgumentError(
-            f"{primitive}: {name} is {found_form.dtype}, but {like.name} is {like.dtype}."
-        )
-    pairs = zip(found_form.shape, like.shape, strict=False)
-    if found_form.ndim != like.ndim or any(a != b and None not in (a, b) for a, b in pairs):
-        raise ArgumentError(f"{primitive}: {found_form}, but {like}.")
+    its = form(name, found)
+    if its.dtype != like.dtype:
+        raise ArgumentError(f"{primitive}: {name} is {its.dtype}, but {like.name} is {like.dtype}.")
+    pairs = zip(its.shape, like.shape, strict=False)
+    if its.ndim != like.ndim or any(a != b and None not in (a, b) for a, b in pairs):
+        raise ArgumentError(f"{primitive}: {its}, but {like}.")
     return found

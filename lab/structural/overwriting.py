@@ -14,10 +14,9 @@ from typing import Any
 from pytensor.graph.basic import Variable
 
 from lab.errors import ArgumentError
-from lab.structural.backends import Array
+from lab.structural.arrays import Array
+from lab.structural.chain import Recorded, cat, narrow
 from lab.structural.operands import count
-from lab.structural.recording import Recorded
-from lab.structural.registry import cat, narrow
 from lab.tape import Tape
 
 

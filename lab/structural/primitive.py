@@ -9,58 +9,85 @@ the metadata held fixed, its `Linearization` J at the inputs is a linear map of 
 Everything else that a primitive offers is made of these two.  After "Structural AD Notes".
 """
 
-from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
+import pytensor.tensor as pt
 
 from lab.errors import ArgumentError, listing
-from lab.structural.backends import EAGER, Array, Backend, backend_of
-from lab.structural.operands import Call, fitting, summed_axes
+from lab.structural.arrays import Array, is_symbolic, sealed
+from lab.structural.operands import Form, fitting, unbroadcast
 
 
 @dataclass(frozen=True, eq=False)
-class Linearization(ABC):
+class Adjoint:
+    """The adjoint of a linear map: from a cotangent of the output to those of the inputs."""
+
+    T: Any
+
+    def __call__(self, cotangent: object) -> tuple[Array, ...]:
+        """J* g: a cotangent for each input."""
+        return self.T.transpose(cotangent)
+
+    @property
+    def nonsmooth(self) -> Any:
+        """Which entries of the output have no derivative; see `Linearization`."""
+        return self.T.nonsmooth
+
+
+@dataclass(frozen=True, eq=False)
+class Linearization:
     """The linear map J of tangents to the tangent of the output: ``J(*tangents)``.
 
     Masks, axes, starts and lengths are held fixed in it, even if the arrays that they came
-    from change.  `broadcasts` tells that inputs were repeated to the shape of the output.
+    from change.  `values` and `forms` are those of the inputs, checked, and `whole` is the form
+    of the output.  `push` is J v and `pull` is J* g, of what was checked; where inputs were
+    repeated to the shape of the output (`broadcasts`), what `pull` gives them is yet to be
+    summed.  `value` computes f, where that is not J of the inputs themselves.
     """
 
-    broadcasts: ClassVar[bool] = False
+    primitive: str
+    values: tuple[Array, ...]
+    forms: tuple[Form, ...]
+    whole: Form
+    metadata: Mapping[str, Any]
+    push: Callable[..., Array]
+    pull: Callable[[Array], Sequence[Array]]
+    value: Callable[..., Array] | None = None
+    broadcasts: bool = False
+    kinks: Array | None = None
 
-    call: Call
-
-    def __call__(self, *tangents: Any) -> Array:
+    def __call__(self, *tangents: object) -> Array:
         """J v: the tangent of the output, for one tangent in the form of each input."""
-        forms = self.call.forms
-        if len(tangents) != len(forms):
+        if len(tangents) != len(self.forms):
             raise ArgumentError(
-                f"{self.call.primitive}: tangents: there are {len(tangents)} for "
-                f"{len(forms)} inputs; expected one for each."
+                f"{self.primitive}: tangents: there are {len(tangents)} for {len(self.forms)} "
+                "inputs; expected one for each."
             )
-        given = [
-            fitting(self.call.primitive, f"the tangent of {f.name}", tangent, f)
-            for f, tangent in zip(forms, tangents, strict=True)
-        ]
-        backend = self._backend(given)
-        return backend.sealed(self.push(backend, given))
+        pairs = zip(tangents, self.forms, strict=True)
+        return sealed(self.push(*(self._given(f"the tangent of {f.name}", v, f) for v, f in pairs)))
 
-    def transpose(self, cotangent: Any) -> tuple[Array, ...]:
+    def transpose(self, cotangent: object) -> tuple[Array, ...]:
         """J* g: a cotangent for each input, for one in the form of the output."""
-        given = fitting(self.call.primitive, "the cotangent", cotangent, self.call.output)
-        backend = self._backend([given])
+        parts = self.pull(self._given("the cotangent", cotangent, self.whole))
         return tuple(
-            backend.sealed(backend.total(g, form.shape, summed_axes(form, self.call.output)))
-            if self.broadcasts
-            else backend.sealed(g)
-            for form, g in zip(self.call.forms, self.pull(backend, given), strict=True)
+            sealed(unbroadcast(part, form, self.whole) if self.broadcasts else part)
+            for form, part in zip(self.forms, parts, strict=True)
         )
 
+    def _given(self, name: str, value: object, like: Form) -> Array:
+        found = fitting(self.primitive, name, value, like)
+        return pt.as_tensor_variable(found) if is_symbolic(*self.values) else found
+
     @property
-    def T(self) -> "Adjoint":  # noqa: N802 (as everybody writes the transpose)
+    def output(self) -> Array:
+        """f(inputs; metadata), of what the inputs hold when it is asked for."""
+        return sealed((self.value or self.push)(*self.values))
+
+    @property
+    def T(self) -> Adjoint:  # noqa: N802 (as everybody writes the transpose)
         """The adjoint map, ``J.T(g)``."""
         return Adjoint(self)
 
@@ -70,85 +97,31 @@ class Linearization(ABC):
 
         There the linearization is a choice, which the primitive documents.
         """
-        known = [length for length in self.call.output.shape if length is not None]
-        return np.broadcast_to(np.False_, known if self.call.backend is EAGER else ())
-
-    @abstractmethod
-    def push(self, backend: Backend, tangents: Sequence[Array]) -> Array:
-        """J v, for checked tangents."""
-
-    @abstractmethod
-    def pull(self, backend: Backend, cotangent: Array) -> Sequence[Array]:
-        """J* g, for a checked cotangent, before anything that broadcast is summed."""
-
-    def _backend(self, given: Sequence[Array]) -> Backend:
-        return backend_of(*given, *self.call.values, *self.call.metadata.values())
+        known = [length for length in self.whole.shape if length is not None]
+        nowhere = np.broadcast_to(np.False_, () if is_symbolic(*self.values) else known)
+        return nowhere if self.kinks is None else self.kinks
 
 
-@dataclass(frozen=True, eq=False)
-class Adjoint:
-    """The adjoint of a linear map: from a cotangent of the output to those of the inputs."""
-
-    T: Any
-
-    def __call__(self, cotangent: Any) -> tuple[Array, ...]:
-        """J* g: a cotangent for each input."""
-        return self.T.transpose(cotangent)
-
-    @property
-    def nonsmooth(self) -> Array:
-        """Which entries of the output have no derivative; see `Linearization`."""
-        return self.T.nonsmooth
-
-
-class Primitive(ABC):
+@dataclass(frozen=True)
+class Primitive:
     """A function of inputs and metadata, with its derivatives; see the module.
 
-    `arguments` are those of the function, in PyTorch's order; `metadata` those among them
-    that are not differentiated.
+    `arguments` are those of the function, in PyTorch's order; `metadata` those among them that
+    are not differentiated.  A lone argument `inputs` stands for any number of them.  The rule
+    takes names, inputs and metadata, checks them, and returns the linearization there.
     """
 
-    name: ClassVar[str]
-    arguments: ClassVar[tuple[str, ...]]
-    metadata: ClassVar[tuple[str, ...]]
+    name: str
+    arguments: tuple[str, ...]
+    metadata: tuple[str, ...]
+    rule: Callable[..., Linearization]
 
-    def forward(self, *inputs: Any, **metadata: Any) -> Array:
+    def forward(self, *inputs: object, **metadata: object) -> Array:
         """f(inputs; metadata): an array (read-only) or a PyTensor variable."""
-        return self._output(self._call(inputs, metadata))
+        return self.linearize(inputs, **metadata).output
 
-    def linearize(self, inputs: Sequence[Any], **metadata: Any) -> Linearization:
+    def linearize(self, inputs: Sequence[object], **metadata: object) -> Linearization:
         """J, the derivative at the inputs, as a linear map with an adjoint."""
-        return self._linearization(self._call(inputs, metadata))
-
-    def jvp(self, inputs: Sequence[Any], tangents: Sequence[Any], **metadata: Any) -> Any:
-        """(f(inputs), J v): the output, and its tangent for the tangents v of the inputs."""
-        call = self._call(inputs, metadata)
-        return self._output(call), self._linearization(call)(*tangents)
-
-    def transpose(
-        self, cotangent: Any, inputs: Sequence[Any], **metadata: Any
-    ) -> tuple[Array, ...]:
-        """J* g: a cotangent for each of the inputs, in its shape, for that of the output."""
-        return self._linearization(self._call(inputs, metadata)).transpose(cotangent)
-
-    def vjp_jax(self, inputs: Sequence[Any], **metadata: Any) -> tuple[Array, Adjoint]:
-        """(f(inputs), J.T), as in JAX: the output, and a function of its cotangent.
-
-        That function returns a cotangent for each input; metadata is not among them.
-        """
-        call = self._call(inputs, metadata)
-        return self._output(call), self._linearization(call).T
-
-    def vjp_torch(self, cotangent: Any, inputs: Sequence[Any], **metadata: Any) -> dict[str, Any]:
-        """J* g as in PyTorch: a gradient for every argument by name, None for metadata."""
-        found = self._by_name(self.transpose(cotangent, inputs, **metadata))
-        return {name: found.get(name) for name in self.arguments}
-
-    def _by_name(self, gradients: Sequence[Array]) -> dict[str, Any]:
-        names = [name for name in self.arguments if name not in self.metadata]
-        return dict(zip(names, gradients, strict=True))
-
-    def _call(self, inputs: Sequence[Any], metadata: dict[str, Any]) -> Call:
         if set(metadata) != set(self.metadata):
             raise ArgumentError(
                 f"{self.name}: metadata = {listing(metadata)}: expected {listing(self.metadata)}, "
@@ -158,24 +131,41 @@ class Primitive(ABC):
             raise ArgumentError(
                 f"{self.name}: inputs: expected a tuple or a list, not {type(inputs).__name__}."
             )
-        names = self._names(inputs)
+        names = [name for name in self.arguments if name not in self.metadata]
+        if names == ["inputs"]:
+            names = [f"inputs[{number}]" for number in range(len(inputs))]
         if len(inputs) != len(names):
             raise ArgumentError(
                 f"{self.name}: inputs: there are {len(inputs)}; expected {listing(names)}."
             )
-        return self._checked(tuple(inputs), names, **metadata)
+        return self.rule(names, inputs, **metadata)
 
-    def _names(self, inputs: Sequence[Any]) -> tuple[str, ...]:
-        return tuple(name for name in self.arguments if name not in self.metadata)
+    def jvp(
+        self, inputs: Sequence[object], tangents: Sequence[object], **metadata: object
+    ) -> tuple[Array, Array]:
+        """(f(inputs), J v): the output, and its tangent for the tangents v of the inputs."""
+        linear = self.linearize(inputs, **metadata)
+        return linear.output, linear(*tangents)
 
-    @abstractmethod
-    def _checked(self, inputs: tuple[Any, ...], names: Sequence[str], **metadata: Any) -> Call:
-        """The arguments, checked."""
+    def transpose(
+        self, cotangent: object, inputs: Sequence[object], **metadata: object
+    ) -> tuple[Array, ...]:
+        """J* g: a cotangent for each of the inputs, in its shape, for that of the output."""
+        return self.linearize(inputs, **metadata).transpose(cotangent)
 
-    @abstractmethod
-    def _output(self, call: Call) -> Array:
-        """What f is."""
+    def vjp_jax(self, inputs: Sequence[object], **metadata: object) -> tuple[Array, Adjoint]:
+        """(f(inputs), J.T), as in JAX: the output, and a function of its cotangent.
 
-    @abstractmethod
-    def _linearization(self, call: Call) -> Linearization:
-        """What J is."""
+        That function returns a cotangent for each input; metadata is not among them.
+        """
+        linear = self.linearize(inputs, **metadata)
+        return linear.output, linear.T
+
+    def vjp_torch(
+        self, cotangent: object, inputs: Sequence[object], **metadata: object
+    ) -> dict[str, Any]:
+        """J* g as in PyTorch: a gradient for every argument by name, None for metadata."""
+        found = self.transpose(cotangent, inputs, **metadata)
+        names = [name for name in self.arguments if name not in self.metadata]
+        parts = [list(found)] if names == ["inputs"] else found
+        return dict.fromkeys(self.arguments) | dict(zip(names, parts, strict=True))

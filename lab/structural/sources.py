@@ -6,12 +6,10 @@ tangents that are the numbers of the entries.
 """
 
 from dataclasses import dataclass
-from itertools import accumulate
 
 import numpy as np
 
 from lab.records import cached_property
-from lab.structural.backends import EAGER
 from lab.structural.primitive import Linearization
 
 
@@ -42,21 +40,17 @@ class Sources:
         for number, size in enumerate(self.sizes):
             places = np.flatnonzero(self.input == number)
             entries = self.entry.reshape(-1)[places]
-            in_order = bool(np.all(entries[:-1] <= entries[1:]))  # as mostly
-            order = places if in_order else places[np.argsort(entries, kind="stable")]
-            counts = np.bincount(entries, minlength=size)
-            found.append((order, np.concatenate([[0], np.cumsum(counts)]).astype(int)))
+            starts = np.concatenate([[0], np.cumsum(np.bincount(entries, minlength=size))])
+            found.append((places[np.argsort(entries, kind="stable")], starts.astype(int)))
         return found
 
 
 def sources(linear: Linearization) -> Sources:
     """Who goes where in a linearization at arrays."""
-    sizes = tuple(value.size for value in linear.call.values)
-    starts = list(accumulate(sizes, initial=0))
-    codes = [
-        np.arange(start, start + value.size).reshape(value.shape)
-        for start, value in zip(starts, linear.call.values, strict=False)
-    ]
-    found = np.asarray(linear.push(EAGER, codes))
-    numbers = np.searchsorted(np.array(starts[1:]), found, side="right")
-    return Sources(numbers, found - np.array(starts)[numbers], sizes)
+    sizes = tuple(value.size for value in linear.values)
+    starts = np.cumsum([0, *sizes])
+    codes = np.split(np.arange(starts[-1]), starts[1:-1])
+    parts = (c.reshape(value.shape) for c, value in zip(codes, linear.values, strict=True))
+    found = np.asarray(linear.push(*parts))
+    numbers = np.searchsorted(starts[1:], found, side="right")
+    return Sources(numbers, found - starts[numbers], sizes)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from lab import records
-from lab.records import same
+from lab.records import freeze, same
 from lab.traces.trace import Access, ScanTrace, TapeTrace, Trace
 
 Path = tuple[str | int, ...]
@@ -152,8 +152,8 @@ def _first(compared: Iterable[_Pair], scan: int, other: int) -> Parting | None:
         other_tape=pair.twin.argument,
         tap=pair.true.tap,
         row=int(pair.true.rows[pair.step]),
-        true=pair.true.values[pair.step],
-        broken=pair.broken.values[pair.step],
+        true=freeze(pair.true.values[pair.step]),
+        broken=freeze(pair.broken.values[pair.step]),
     )
 
 

@@ -1,9 +1,4 @@
-"""From a graph and its inputs to a `Trace`: run it, and give what happened its names.
-
-Which Scan's results a value is made of, with no other Scan in between.
-
-Only numbers count: a Scan whose result merely tells how long a buffer must be feeds nothing.
-"""
+"""From a graph and its inputs to a `Trace`: run it, and give what happened its names."""
 
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -11,11 +6,12 @@ from typing import Any
 
 import numpy as np
 from pytensor.graph.basic import Apply, Variable
-from pytensor.graph.traversal import ancestors
+from pytensor.graph.traversal import ancestors, explicit_graph_inputs
 
 from lab.errors import ArgumentError
 from lab.expression import Leaf
 from lab.gradients.decisions import Decisions, ReadingGroup, decisions_of
+from lab.gradients.derivative import Derivative
 from lab.progress import pause
 from lab.records import freeze
 from lab.scans.buffers import rows_of
@@ -33,6 +29,8 @@ from lab.traces.trace import (
     Axis,
     Feed,
     Formula,
+    Generator,
+    Input,
     ParameterTrace,
     ScanTrace,
     SequenceTrace,
@@ -43,18 +41,24 @@ from lab.traces.trace import (
 
 
 def trace(
-    outputs: Variable | Sequence[Variable],
-    given: Mapping[Variable, Any],
+    outputs: Derivative | Variable | Sequence[Variable],
+    given: Mapping[Variable, Any] | None = None,
     also: Iterable[Variable] = (),
     names: Sequence[str] | None = None,
 ) -> Trace:
     """Run the graph of `outputs` uncompiled and note what its Scans read and write.
 
-    `given` has a value for every input; `also` are further variables to run, whose Scans
-    shall be in the trace, `names` what the values are to be called.  A run of more than a
-    second shows its progress and can be interrupted.  Raises GraphError if there is no Scan,
-    ArgumentError if a value is missing or of the wrong type, or a sequence is too short.
+    `outputs` may be a `Derivative`, whose values and names are meant.  `given` has a value for
+    every input that the derivative of a loop does not know already; `also` are further variables
+    to run, whose Scans shall be in the trace, `names` what the values are to be called.  A run of
+    more than a second shows its progress and can be interrupted.  Raises GraphError if there is no
+    Scan, ArgumentError if a value is missing or of the wrong type, or a sequence is too short.
     """
+    if isinstance(outputs, Derivative):
+        names = outputs.names if names is None else names
+        known, outputs = outputs.given, outputs.values
+        if given is None or isinstance(given, Mapping):
+            given = {**known, **(given or {})}
     asked: list[Variable] = list(outputs) if isinstance(outputs, list | tuple) else [outputs]
     extra = list(also)
     for variable in (*asked, *extra):
@@ -82,8 +86,18 @@ def trace(
         filled |= {v.outer_output: (number, i) for i, v in variables if v.outer_output is not None}
     results = tuple(freeze(np.array(values[v])) for v in asked)
     called = tuple(names) if names is not None else tuple(v.name or "" for v in asked)
-    live = (asked, dict(given))
-    return Trace(results, tuple(scans), called, feeds(enumerate(asked), filled), live=live)
+    inputs = tuple(_inputs([*asked, *extra], values))
+    return Trace(results, tuple(scans), called, feeds(enumerate(asked), filled), inputs)
+
+
+def _inputs(outputs: Sequence[Variable], given: Mapping[Variable, Any]) -> Iterator[Input]:
+    """What the inputs of a graph were given, in the order in which the graph has them."""
+    for variable in explicit_graph_inputs(outputs):
+        value = given.get(variable)
+        if isinstance(value, np.random.Generator):
+            yield Input(variable.name or "", Generator.of(value))
+        elif variable in given:
+            yield Input(variable.name or "", freeze(np.array(value)))
 
 
 def _scan_trace(
@@ -144,7 +158,7 @@ def _scan_trace(
         untraced=tuple(part.name for part in parts.of_kind(Kind.UNTRACED)),
         inside=(),
         stopped_early=recording.steps < int(values[parts.n_steps]),
-        live=lambda: _formulas(parts),
+        formulas=_formulas(parts),
     )
 
 
@@ -280,8 +294,9 @@ NUMBERS = {
 def feeds(
     made: Iterable[tuple[int, Variable]], filled: Mapping[Variable, tuple[int, int]]
 ) -> tuple[Feed, ...]:
-    """What the numbered variables `made` are computed from.
+    """What the numbered variables `made` are computed from, with no other Scan in between.
 
+    Only numbers count: a Scan whose result merely tells how long a buffer must be feeds nothing.
     `filled` has, for the outputs of Scans, the number of the Scan and of its variable.
     """
     found = (

@@ -12,7 +12,7 @@ from running import run
 from showing import Showing
 
 from visual.atlas.page import module as atlases
-from visual.backends.files import write_whole
+from visual.scene.formats import write_whole
 from visual.backends.svg import text
 from visual.exercises.page import SCORE, inline
 

@@ -14,13 +14,13 @@ FOLDER, HERE = "api", Path(__file__).parent / "reference"
 # What lessons use.  Functions of lab.eager.np are numpy's, and so are their docstrings.
 MODULES = (
     "lab",
-    "lab.check",
+    "lab.checks.check",
     "lab.eager",
     "lab.errors",
-    "lab.gallery",
+    "lab.loops.gallery",
     "lab.structural",
     "lab.tape",
-    "lab.trace",
+    "lab.traces.trace",
     "visual",
 )
 

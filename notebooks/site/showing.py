@@ -8,11 +8,11 @@ import prose
 from running import Output, Printed
 
 from visual.atlas.atlas import Atlas
-from visual.backends.files import Picture
 from visual.backends.svg import text
 from visual.exercises.exercise import Asked, Exercises
 from visual.exercises.page import answer_data, section
 from visual.pictures.values.plot import Plot
+from visual.scene.formats import Picture
 from visual.scene.shapes import Scene
 from visual.scene.theme import DARK
 from visual.widgets.stepper import Stepper
@@ -93,7 +93,7 @@ class Showing:
         made = []
         for exercise in exercises:
             self.answers.append(answer_data(exercise.task.answer))
-            made.append(section(exercise, f"Question {len(self.answers)}", "p"))
+            made.append(section(exercise.task, f"Question {len(self.answers)}", "p"))
         return f'<div class="wide">{"".join(made)}</div>\n'
 
     def _atlas(self, atlas: Atlas) -> str:

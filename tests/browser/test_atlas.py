@@ -4,7 +4,7 @@ import json
 from xml.etree import ElementTree
 
 import pytest
-from in_browser import Opened, pytestmark  # noqa: F401 (marks)
+from in_browser.chromium import Opened, pytestmark  # noqa: F401 (marks)
 
 import visual
 from lab.loops import gallery
@@ -140,7 +140,7 @@ def test_many_live_on_one_page(browser, tmp_path):
     exercise = visual.Exercise(gallery.loops["square"].trace(), "scans")
     body = (
         f'<div id="walk" class="scantape" data-scantape><div class="picture">{tapes.svg()}</div>'
-        f'</div>{ATLAS.content}{ATLAS.content}<div id="ask">{content([exercise])}</div>'
+        f'</div>{ATLAS.content}{ATLAS.content}<div id="ask">{content([exercise.task])}</div>'
     )
     stepping = (HERE / "stepper.js").read_text(encoding="utf-8")
     answer = json.dumps(answer_data(exercise.task.answer))

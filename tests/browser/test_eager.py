@@ -2,7 +2,7 @@
 
 import pytest
 from eager_programs import FOLDED, RUNS, STRANGE, TWO_TAPES
-from in_browser import measured, pytestmark  # noqa: F401 (marks)
+from in_browser.chromium import measured, pytestmark  # noqa: F401 (marks)
 
 import visual
 from lab.loops.gallery import loops

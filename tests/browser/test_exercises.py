@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from in_browser import CHROMIUM, Opened, measured
+from in_browser.chromium import CHROMIUM, Opened, measured
 from strange_loops import LOOPS
 
 import visual

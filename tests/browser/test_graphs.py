@@ -1,7 +1,7 @@
 """Step graphs and genealogies in a real browser: texts stay in their boxes and apart."""
 
 import pytest
-from in_browser import measured, pytestmark  # noqa: F401 (marks)
+from in_browser.chromium import measured, pytestmark  # noqa: F401 (marks)
 from pictures import drawings
 from strange_loops import LOOPS, trace_of
 

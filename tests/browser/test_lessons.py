@@ -2,7 +2,7 @@
 
 import pytest
 from building import build
-from in_browser import CHROMIUM
+from in_browser.chromium import CHROMIUM
 from sites import LESSONS, ROOT
 
 pytestmark = [

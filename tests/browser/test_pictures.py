@@ -1,7 +1,7 @@
 """In a real browser: no text leaves its box, no two texts overlap, nothing leaves the picture."""
 
 import pytest
-from in_browser import measured, pytestmark  # noqa: F401 (marks)
+from in_browser.chromium import measured, pytestmark  # noqa: F401 (marks)
 from strange_loops import LOOPS, WRT
 
 import visual

@@ -1,7 +1,7 @@
 """Routing pictures in a real browser: texts stay in their boxes and apart."""
 
 import pytest
-from in_browser import measured, pytestmark  # noqa: F401 (marks)
+from in_browser.chromium import measured, pytestmark  # noqa: F401 (marks)
 from routing_pictures import DRAWN, LARGE
 from strange_loops import LOOPS
 

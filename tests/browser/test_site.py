@@ -4,7 +4,7 @@ import re
 
 import colours
 import pytest
-from in_browser import CHROMIUM
+from in_browser.chromium import CHROMIUM
 from sites import small_site
 
 import visual

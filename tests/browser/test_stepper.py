@@ -3,7 +3,7 @@
 from xml.etree import ElementTree
 
 import pytest
-from in_browser import pytestmark  # noqa: F401 (marks)
+from in_browser.chromium import pytestmark  # noqa: F401 (marks)
 
 import visual
 from lab.errors import ArgumentError

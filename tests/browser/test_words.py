@@ -1,7 +1,7 @@
 """In a real browser: the pictures in words keep their texts in their boxes, and apart."""
 
 import pytest
-from in_browser import measured, pytestmark  # noqa: F401 (marks)
+from in_browser.chromium import measured, pytestmark  # noqa: F401 (marks)
 from strange_loops import HOSTILE, LONG, LOOPS, TAPES, derivations_of, derivative_of
 
 from lab import Tape

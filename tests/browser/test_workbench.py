@@ -4,8 +4,8 @@ import re
 from xml.etree import ElementTree
 
 import pytest
-from in_browser import CHROMIUM
-from jupyter_lab import jupyter_lab, notebook
+from in_browser.chromium import CHROMIUM
+from in_browser.jupyter_lab import jupyter_lab, notebook
 
 import lab
 import visual

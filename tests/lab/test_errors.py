@@ -187,7 +187,10 @@ BAD = {
         lambda: lab.spelled(square().trace().scans[0], 99),
         ["step = 99", "0 to 3"],
     ),
-    "an unknown mode": (lambda: square().trace().verify(mode="NOPE"), ["mode = 'NOPE'"]),
+    "an unknown mode": (
+        lambda: square().derivative().verify(square().trace(), mode="NOPE"),
+        ["mode = 'NOPE'"],
+    ),
     "an index that does not exist": (
         lambda: Loop(
             lambda x, k, table: x * table[k],
@@ -197,7 +200,10 @@ BAD = {
         ).trace(order=0),
         ["scan_fn", "in its step", "IndexError"],
     ),
-    "half a stored trace": (lambda: lab.Trace.from_json({"is": "Trace"}), ["Trace", "complete"]),
+    "half a stored trace": (
+        lambda: lab.Trace.from_json({"is": "Trace", "version": 2}),
+        ["Trace", "complete"],
+    ),
     "an unknown theme": (
         lambda: visual.tapes(square().trace(), theme="pink"),
         ["theme = 'pink'", "light", "dark", "print"],

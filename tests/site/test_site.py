@@ -149,14 +149,14 @@ def test_prose_is_what_markdown_says(pages):
 
 
 def test_the_same_lessons_give_the_same_bytes(tmp_path):
-    lessons = written(tmp_path, first=code("import visual, lab.gallery\nvisual.figure(1)"))
+    lessons = written(tmp_path, first=code("import visual, lab.loops.gallery\nvisual.figure(1)"))
     pages = [build(lessons, tmp_path / name) for name in ("a", "b")]
     first, second = ([path.read_bytes() for path in found] for found in pages)
     assert first == second
 
 
 def test_long_lines_are_broken_and_only_pictures_of_moderate_width_are_fitted(tmp_path):
-    small = code("import visual, lab.gallery\nprint('x' * 108)\nvisual.figure(1)")
+    small = code("import visual, lab.loops.gallery\nprint('x' * 108)\nvisual.figure(1)")
     large = "visual.tapes(lab.gallery.loops['fibonacci'].with_steps(40).trace())"
     wide = code(f"print('y' * 109)\n{large}")
     build(written(tmp_path, first=f"{small}\n\n{wide}"), tmp_path / "site")
@@ -254,14 +254,14 @@ def test_the_command_names_what_is_wrong(tmp_path, capsys):
 
 
 def test_the_reference_has_what_lessons_use(tmp_path):
-    where = build_reference(tmp_path, ("lab.check",))
+    where = build_reference(tmp_path, ("lab.checks.check",))
     assert {path.name for path in (tmp_path / "api").rglob("*.html")} == {
         "index.html",
         "check.html",
     }
-    page = Page(tmp_path / "api" / "lab" / "check.html")
+    page = Page(tmp_path / "api" / "lab" / "checks" / "check.html")
     assert " ".join(lab.check.compare.__doc__.split())[:40] in " ".join(page.text.split())
-    assert "../../index.html" in page.all("href")
+    assert "../../../index.html" in page.all("href")
     assert where == "api/index.html"
     build(written(tmp_path, first="Text."), tmp_path, where)
     assert where in Page(tmp_path / "first.html").all("href")

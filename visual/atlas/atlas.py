@@ -22,9 +22,9 @@ from lab.gradients.derivative import ManyScansWarning
 from lab.loops.loop import Loop
 from lab.records import cached_property
 from visual.atlas.choices import COSTS, Cost, Pattern, cost_of, loops_of, order_of, several, taps_of
-from visual.backends.files import as_path, check_path, write_whole
 from visual.drawing.draw import draw
 from visual.drawing.kinds import Picture, picture_named
+from visual.scene.formats import as_path, check_path, write_whole
 from visual.scene.theme import theme_named
 
 if TYPE_CHECKING:

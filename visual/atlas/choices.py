@@ -12,7 +12,7 @@ from lab.errors import ArgumentError, listing
 from lab.loops import gallery
 from lab.loops.loop import Loop
 from lab.loops.variables import State, Takes
-from visual.drawing.options import whole
+from visual.choices import whole
 from visual.drawing.study import choose
 from visual.layout.names import signed
 

@@ -4,9 +4,8 @@ A pixel of the scene is a CSS pixel, 1/96 inch.  Letters are those of DejaVu, wh
 matplotlib brings along, and what a person wrote is never taken for mathematics.  The same
 scene gives the same bytes.  Tooltips have no place in these formats.
 
-How matplotlib is set up while it draws for us: by its own defaults and ours.
-
-What a person has changed in matplotlib's settings stays untouched and changes no picture.
+Matplotlib draws by its own defaults and `OURS`: what a person has changed in its settings stays
+untouched and changes no picture.
 """
 
 import io
@@ -28,7 +27,7 @@ from matplotlib.transforms import Affine2D, Transform
 
 from visual.backends.svg import heat_colour
 from visual.scene.shapes import Arrow, Box, Group, Scene, Shape, Text
-from visual.scene.theme import Line, Look, Theme, mixed
+from visual.scene.theme import Line, Theme
 
 INCH = 96
 LONGEST_PAGE = 200  # inches: what a PDF reader must accept
@@ -37,6 +36,22 @@ ANCHORS: dict[str, Any] = {"start": "left", "middle": "center", "end": "right"}
 DASHES = {Line.DASHED: (5.0, 3.0), Line.DOTTED: (1.5, 3.0)}
 STRIKE, STRIKE_WIDTH = 0.259, 0.049  # DejaVu's own: above the baseline, in em
 ROUND = 0.5523  # how far the controls of a Bézier quarter of a circle stand out
+INVISIBLE: dict[int, str | None] = {
+    **dict.fromkeys((*range(32), 127)),
+    **dict.fromkeys((9, 10, 13), " "),  # a line stays a line
+}
+GROUPS = (
+    "agg. axes. figure. font. grid. hatch. image. legend. lines. markers. mathtext. patch. path. "
+    "pdf. savefig. svg. text. xaxis. xtick. yaxis. ytick."
+)
+OURS: dict[str, Any] = {
+    "font.family": ["DejaVu Sans"],
+    "pdf.fonttype": 42,  # letters as TrueType, whole, to be selected and searched
+    "svg.fonttype": "none",  # letters as letters
+    "svg.hashsalt": "scantape",
+    "text.hinting": "none",  # letters as wide as in SVG
+    "text.parse_math": False,
+}
 
 
 def to_pdf(scene: Scene) -> bytes:
@@ -68,25 +83,6 @@ def draw(scene: Scene, inch: float, width: float, height: float) -> Figure:
     for shape in scene.shapes:
         pencil.shape(shape)
     return figure
-
-
-def look_of(box: Box, theme: Theme) -> Look:
-    """The colours and the line of a box."""
-    return theme.look(box.role, box.faded)
-
-
-def colour_of(text: Text, theme: Theme) -> str:
-    """The colour of a text."""
-    if text.role is not None:
-        return theme.look(text.role, text.faded).text
-    return theme.muted if text.muted else theme.text
-
-
-def colour_of_arrow(arrow: Arrow, theme: Theme) -> str:
-    """The colour of an arrow."""
-    if arrow.faded:
-        return mixed(theme.text, theme.background, 0.7)
-    return theme.arrow if arrow.accent else theme.muted if arrow.faint else theme.text
 
 
 class Pencil:
@@ -123,7 +119,7 @@ class Pencil:
         if box.heat is not None:
             self._path(rounded(box, 0, 0), heat_colour(box.heat, self.theme), "none", 0)
             return
-        look = look_of(box, self.theme)
+        look = self.theme.look(box.role, box.faded)
         width = 2.4 if look.line is Line.HEAVY else 1.3
         dashes = tuple(length / width for length in DASHES.get(look.line, ()))
         line = {"linestyle": (0, dashes)} if dashes else {}
@@ -132,7 +128,7 @@ class Pencil:
             self._path(rounded(box, 3, 3), "none", look.stroke, 0.9)
 
     def _text(self, text: Text) -> None:
-        colour = colour_of(text, self.theme)
+        colour = text.colour(self.theme)
         font = FontProperties(
             family=MONO if text.mono else SANS,
             weight="bold" if text.bold else "normal",
@@ -164,23 +160,11 @@ class Pencil:
         self._path(line, "none", colour, STRIKE_WIDTH * text.size)
 
     def _arrow(self, arrow: Arrow) -> None:
-        colour = colour_of_arrow(arrow, self.theme)
+        colour = arrow.colour(self.theme)
         step = Path.CURVE4 if arrow.is_curve else Path.LINETO
         codes = [Path.MOVETO, *[step] * (len(arrow.points) - 1)]
         self._path(Path(arrow.points, codes), "none", colour, 1.4)
-        (x0, y0), (x1, y1) = arrow.points[-2:]
-        angle = math.atan2(y1 - y0, x1 - x0)
-        sides = [
-            (x1 - 8 * math.cos(angle + turn), y1 - 8 * math.sin(angle + turn))
-            for turn in (0.42, -0.42)
-        ]
-        self._path(Path([(x1, y1), *sides, (x1, y1)], closed=True), colour, "none", 0)
-
-
-INVISIBLE: dict[int, str | None] = {
-    **dict.fromkeys((*range(32), 127)),
-    **dict.fromkeys((9, 10, 13), " "),  # a line stays a line
-}
+        self._path(Path([*arrow.head, arrow.head[0]], closed=True), colour, "none", 0)
 
 
 def rounded(box: Box, inset: float, radius: float) -> Path:
@@ -201,20 +185,6 @@ def rounded(box: Box, inset: float, radius: float) -> Path:
         codes += [Path.LINETO, *[Path.CURVE4] * 3]
     codes[0] = Path.MOVETO
     return Path([*points, points[0]], [*codes, Path.CLOSEPOLY])
-
-
-GROUPS = (
-    "agg. axes. figure. font. grid. hatch. image. legend. lines. markers. mathtext. patch. path. "
-    "pdf. savefig. svg. text. xaxis. xtick. yaxis. ytick."
-)
-OURS: dict[str, Any] = {
-    "font.family": ["DejaVu Sans"],
-    "pdf.fonttype": 42,  # letters as TrueType, whole, to be selected and searched
-    "svg.fonttype": "none",  # letters as letters
-    "svg.hashsalt": "scantape",
-    "text.hinting": "none",  # letters as wide as in SVG
-    "text.parse_math": False,
-}
 
 
 @contextmanager

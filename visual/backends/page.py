@@ -1,4 +1,4 @@
-"""A picture as a page: one HTML file that works offline and loads nothing.
+"""A page around HTML: one file that works offline and loads nothing.
 
 The page allows itself no more than its own style, by its hash: whatever came in with a
 name that a person wrote would not run and would not be fetched.
@@ -6,11 +6,8 @@ name that a person wrote would not run and would not be fetched.
 
 from base64 import b64encode
 from collections.abc import Sequence
-from functools import cache
 from hashlib import sha256
-from pathlib import Path
 
-from visual.backends.files import Picture
 from visual.backends.svg import text
 from visual.scene.theme import Theme
 
@@ -34,47 +31,6 @@ body{{padding:0;background:#fff;color:#000}}
 details{{display:none}}
 }}
 """
-
-
-def to_page(*pictures: Picture, words: str = "") -> str:
-    """The page of a picture, or of several that are linked: they show the same moment.
-
-    It has the title, the description, the picture, and its text twin.  Pictures with moments
-    can be walked through.  `words` are a report that stands below the pictures.
-    """
-    first = pictures[0]
-    walked = any('data-moments="' in picture.svg()[:2000] for picture in pictures)
-    sections = "\n".join(_section(picture, number) for number, picture in enumerate(pictures))
-    root = f'<div class="scantape" data-scantape>{sections}</div>' if walked else sections
-    body = f"<h1>{text(first.title)}</h1>\n<p>{text(first.description)}</p>\n{root}\n"
-    if words:
-        body += f'<pre role="region" aria-label="In words" tabindex="0">{text(words)}</pre>\n'
-    body += "\n".join(map(_twin, pictures))
-    if not walked:
-        return document(first.title, first.theme, body)
-    return document(first.title, first.theme, body, _file("stepper.js"), _file("stepper.css"))
-
-
-def _section(picture: Picture, number: int) -> str:
-    """A picture in a frame that scrolls; what scrolls must be reachable by keyboard."""
-    name = text(picture.title) if number else "Picture"
-    return (
-        f'<div class="picture" role="region" aria-label="{name}" tabindex="0">{picture.svg()}</div>'
-    )
-
-
-def _twin(picture: Picture) -> str:
-    title = text(picture.title)
-    return (
-        f"<details><summary>As text: {title}</summary>\n"
-        f'<pre role="region" aria-label="As text: {title}" tabindex="0">{text(picture.text())}'
-        "</pre></details>"
-    )
-
-
-@cache
-def _file(name: str) -> str:
-    return (Path(__file__).parents[1] / "widgets" / name).read_text(encoding="utf-8")
 
 
 def document(

@@ -10,9 +10,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from itertools import groupby
-from math import atan2, cos, sin
 from types import MappingProxyType
 
+from visual.scene.formats import register
 from visual.scene.shapes import Arrow, Box, Group, Scene, Shape, Text, walk
 from visual.scene.theme import Line, Theme, mixed
 
@@ -86,10 +86,7 @@ def _usual(texts: list[Text], theme: Theme) -> Style:
 
 def _style(shape: Text, theme: Theme) -> Style:
     """The attributes of a text that groups can hand down to it."""
-    colour = theme.muted if shape.muted else theme.text
-    if shape.role is not None:
-        colour = theme.look(shape.role, shape.faded).text
-    return _styled(shape.mono, shape.size, shape.bold, shape.anchor, colour)
+    return _styled(shape.mono, shape.size, shape.bold, shape.anchor, shape.colour(theme))
 
 
 @lru_cache(maxsize=256)
@@ -222,18 +219,11 @@ def _text(shape: Text, theme: Theme, inherited: Style) -> str:
 
 
 def _arrow(arrow: Arrow, theme: Theme) -> str:
-    colour = theme.arrow if arrow.accent else theme.muted if arrow.faint else theme.text
-    if arrow.faded:
-        colour = mixed(theme.text, theme.background, 0.7)
+    colour = arrow.colour(theme)
     points = [f"{number(x)},{number(y)}" for x, y in arrow.points]
     curve = f"M{points[0]}C{' '.join(points[1:])}" if arrow.is_curve else f"M{'L'.join(points)}"
     line = f'<path d="{curve}" fill="none" stroke="{colour}"/>'
-    (x0, y0), (x1, y1) = arrow.points[-2:]
-    angle = atan2(y1 - y0, x1 - x0)
-    corners = [(x1, y1)] + [
-        (x1 - 8 * cos(angle + turn), y1 - 8 * sin(angle + turn)) for turn in (0.42, -0.42)
-    ]
-    head = "L".join(f"{number(x)},{number(y)}" for x, y in corners)
+    head = "L".join(f"{number(x)},{number(y)}" for x, y in arrow.head)
     return f'{line}<path d="M{head}Z" fill="{colour}"/>'
 
 
@@ -248,3 +238,6 @@ def heat_colour(value: float, theme: Theme) -> str:
 def _shade(level: int, background: str) -> str:
     """One of 2 · SHADES + 1 colours: no eye tells more, and patches of one colour are one path."""
     return mixed(background, POSITIVE if level > 0 else NEGATIVE, abs(level) / SHADES)
+
+
+register(".svg", to_svg)

@@ -7,6 +7,7 @@ with brackets around what is written in it.
 from collections.abc import Iterable
 
 from lab.errors import printable
+from visual.scene.formats import register
 from visual.scene.shapes import Scene, Text
 from visual.scene.theme import Role
 
@@ -78,3 +79,6 @@ def _written(shape: Text) -> str:
 def _mark(shape: Text) -> Role | None:
     """The role whose brackets a text gets."""
     return Role.UNNEEDED if shape.faded and shape.role is not None else shape.role
+
+
+register(".txt", to_text)

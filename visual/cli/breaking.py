@@ -6,11 +6,11 @@ from typing import Any
 from lab.errors import listing
 from lab.reports.breaking.breakage import Truth
 from lab.reports.breaking.rules import BROKEN, broken_rule
-from visual.backends.files import SUFFIXES
 from visual.cli.options import add_choices, check_drawing, chosen, loop_named, write
 from visual.drawing.draw import studied
 from visual.drawing.study import choose
 from visual.pictures.breaking import breaking
+from visual.scene.formats import SUFFIXES
 
 
 def add(commands: Any) -> None:

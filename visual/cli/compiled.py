@@ -11,11 +11,11 @@ from lab.loops.loop import Loop
 from lab.reports.compile.compile import compiled
 from lab.reports.compile.compiled import Compiled
 from lab.reports.compile.shortening import shortened
-from visual.backends.files import check_path, save, write_whole
-from visual.backends.page import to_page
 from visual.cli.options import add_graph, made_by
 from visual.pictures.compiled import compiled as picture
+from visual.scene.formats import check_path, save, write_whole
 from visual.scene.theme import theme_named
+from visual.widgets.page import to_page
 
 
 def add(commands: Any) -> None:

@@ -4,11 +4,11 @@ import argparse
 from typing import Any
 
 from lab.errors import ArgumentError, listing
-from visual.backends.files import SUFFIXES
 from visual.cli.options import add_choices, check_drawing, chosen, loop_named, numbers, write
 from visual.drawing.draw import draw
 from visual.drawing.figures import figure
 from visual.drawing.kinds import PICTURES, Picture, picture_named
+from visual.scene.formats import SUFFIXES
 
 EXAMPLES = """\
   scantape draw tapes --loop square -o tape.svg          the tape of x**2, four times

@@ -13,8 +13,8 @@ from typing import Any
 from lab.errors import ArgumentError, LabError, first_line, listing
 from lab.loops.gallery import loops
 from lab.loops.loop import Loop
-from visual.backends.files import check_path, check_scale
 from visual.drawing.kinds import Picture
+from visual.scene.formats import check_path, check_scale
 from visual.scene.theme import theme_named
 
 

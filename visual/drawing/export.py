@@ -10,11 +10,11 @@ from pytensor.graph.basic import Variable
 from lab.errors import ArgumentError, LabError, listing
 from lab.gradients.derivative import Derivative
 from lab.loops.loop import Loop
-from visual.backends.files import SUFFIXES, write_whole
 from visual.backends.page import document
 from visual.backends.svg import text
 from visual.drawing.draw import draw
 from visual.drawing.kinds import PICTURES, Kind, Picture
+from visual.scene.formats import SUFFIXES, write_whole
 from visual.scene.theme import theme_named
 
 FORMATS = tuple(suffix.removeprefix(".") for suffix in SUFFIXES)

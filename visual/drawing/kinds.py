@@ -15,7 +15,7 @@ from typing import Any
 from lab.equations.reading import system
 from lab.errors import ArgumentError, GraphError, listing
 from lab.scans.graphs import scan_nodes
-from visual.drawing.options import newest, scan_index, switch, whole_or_none
+from visual.choices import newest, scan_index, switch, whole_or_none
 from visual.drawing.study import Study
 from visual.layout.names import variable_keys
 from visual.pictures.connections import connections

@@ -1,9 +1,10 @@
-"""What a person answers, whether it is right, and why.
+"""What is asked, what a person answers, whether it is right, and why.
 
     >>> answer.check("pos 2")
     Verdict(outcome=<Outcome.WRONG: 'wrong'>, reason='Position 2 is read at tap 0 and kept. …')
 
-An `Answer` is plain data, so that a page without Python can check it in the same way.
+A `Task` is a question with its pictures and its `Answer`, which is plain data, so that a page
+without Python can check it in the same way.
 """
 
 import re
@@ -14,6 +15,7 @@ from numbers import Real
 from typing import Any
 
 from lab.errors import ArgumentError
+from visual.scene.formats import Picture
 
 LONGEST = 120
 MARKS = re.compile(r"\b(?:positions?|pos|slots?|taps?|steps?|buf|and|scans?)\b|[\[\](),;=]", re.I)
@@ -145,6 +147,19 @@ class Answer:
 
     def _explained(self, reason: str, tries: int) -> str:
         return f"{reason} {self.rule if tries < 2 else self.working}"
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """A question, the picture that goes with it, the picture of the answer, and the answer.
+
+    Questions of a lesson's own may have no pictures.
+    """
+
+    question: str
+    shown: Picture | None
+    revealed: Picture | None
+    answer: Answer
 
 
 def read_numbers(given: Any) -> tuple[float, ...]:

@@ -4,7 +4,7 @@ Before the step no colour tells what will be read or written: that is what is as
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -17,16 +17,15 @@ from visual.layout.canvas import (
     THIN,
     Canvas,
     Columns,
-    explained,
     gap_text,
     kind_text,
     place_columns,
 )
 from visual.layout.cells import cell, thin_cell
 from visual.layout.columns import Timeline, column_of, root_of, timeline
-from visual.layout.names import cell_key, indexed, signed, tape_label
+from visual.layout.names import cell_key, indexed, row_key, signed, tape_label
 from visual.scene.shapes import Box, Scene
-from visual.scene.theme import Role, theme_named
+from visual.scene.theme import Role
 
 MOST = 12  # slots of a tape that is shown whole
 BESIDE = 2  # slots that are shown on either side of those which a step touches
@@ -67,8 +66,7 @@ class Moment:
 
     def key(self, row: int) -> str:
         """The key of the cell of a row."""
-        index = int(self.tape.axis.index[row]) if self.tape.axis is not None else None
-        return cell_key(self.trace, self.number, self.tape.name, index, row)
+        return row_key(self.trace, self.number, self.tape, row)
 
     def label(self, row: int) -> str:
         """The name of what a row holds."""
@@ -156,15 +154,11 @@ def _drawn(
     if moment.formula:
         canvas.row_label("formula", canvas.y)
         canvas.y = canvas.formula(LABELS, canvas.y, moment.formula) + 5
-    width = canvas.right + MARGIN
     words_of = {role: role.value for role in Role if role in canvas.roles}
     if Role.INTERMEDIATE in words_of:
         words_of[Role.INTERMEDIATE] = "a slot of the tape"
-    shapes, bottom = explained(words_of, canvas.y, width)
-    canvas.add(*shapes)
-    found = theme_named(theme)
     told = f"The slots of {moment.tape.name} {words}."
-    return Scene(width, bottom + 8, tuple(canvas.shapes), title, told, found)
+    return canvas.finished(words_of, canvas.right + MARGIN, title, told, theme, below=8)
 
 
 def _readings(canvas: Canvas, moment: Moment, columns: Columns, time: Timeline) -> None:
@@ -186,8 +180,3 @@ def _readings(canvas: Canvas, moment: Moment, columns: Columns, time: Timeline) 
     if count:
         canvas.row_label("read", canvas.y + 17)
         canvas.y += count * (THIN + 4) + 8
-
-
-def with_formula(moment: Moment, formula: str) -> Moment:
-    """The same moment, with a formula beneath the tape."""
-    return replace(moment, formula=formula)

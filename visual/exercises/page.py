@@ -3,17 +3,14 @@
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from visual.backends.files import Picture
 from visual.backends.page import document
 from visual.backends.svg import text
-from visual.exercises.answers import Answer
+from visual.exercises.answers import Answer, Task
+from visual.scene.formats import Picture
 from visual.scene.shapes import Scene
 from visual.scene.theme import THEMES
-
-if TYPE_CHECKING:
-    from visual.exercises.exercise import Asked, Exercises
 
 MODULE = Path(__file__).with_name("exercise.js")
 STYLE = """\
@@ -44,19 +41,19 @@ SCORE = (
 )
 
 
-def to_page(exercises: Sequence["Asked"]) -> str:
+def to_page(tasks: Sequence[Task]) -> str:
     """One page of several exercises."""
-    plural = "Exercise" if len(exercises) == 1 else f"{len(exercises)} exercises"
+    plural = "Exercise" if len(tasks) == 1 else f"{len(tasks)} exercises"
     title = f"{plural}: predict, then reveal"
     body = (
         f"<h1>{text(title)}</h1>\n"
         "<p>Say what will happen before you look. A right first answer scores 2 points, a right "
         "second one 1. Cells of the tape can be chosen instead of typing a position.</p>\n"
         f"<noscript><p>This page needs JavaScript to check answers.</p></noscript>\n"
-        f"{content(exercises)}"
+        f"{content(tasks)}"
     )
-    script = inline([answer_data(exercise.task.answer) for exercise in exercises])
-    shown = exercises[0].task.shown
+    script = inline([answer_data(task.answer) for task in tasks])
+    shown = tasks[0].shown
     return document(title, shown.theme if shown else THEMES["light"], body, script, STYLE)
 
 
@@ -67,22 +64,21 @@ def inline(answers: Sequence[Mapping[str, Any]]) -> str:
     return f"{source()}\nstart(document, {made});\n"
 
 
-def content(exercises: Sequence["Asked"]) -> str:
+def content(tasks: Sequence[Task]) -> str:
     """The questions, their pictures and the places for answers, and the score."""
-    count = len(exercises)
+    count = len(tasks)
     sections = "\n".join(
-        section(exercise, f"Question {number} of {count}" if count > 1 else "Predict")
-        for number, exercise in enumerate(exercises, 1)
+        section(task, f"Question {number} of {count}" if count > 1 else "Predict")
+        for number, task in enumerate(tasks, 1)
     )
     return f"{sections}\n{SCORE}"
 
 
-def section(exercise: "Asked", heading: str, tag: str = "h2") -> str:
+def section(task: Task, heading: str, tag: str = "h2") -> str:
     """A question, its pictures and the place for its answer.
 
     No other question of the page has the same `heading`, an element `tag`.
     """
-    task = exercise.task
     return (
         f'<section class="exercise" aria-label="{heading}">\n'
         f'<{tag} class="number">{heading}</{tag}>\n'
@@ -122,26 +118,13 @@ def _field(answer: Answer) -> str:
     return f"<fieldset><legend>Your answer</legend>{radios}</fieldset>"
 
 
-def excerpt(exercise: "Asked", call: str = "exercise.check") -> str:
+def excerpt(task: Task, call: str = "exercise.check") -> str:
     """The question and its picture, for a notebook without widgets."""
-    task = exercise.task
     picture = f'<div style="overflow-x: auto">{task.shown.svg()}</div>' if task.shown else ""
     return (
         f"<p><strong>{text(task.question)}</strong></p>{picture}"
         f"<p>Answer with <code>{call}(…)</code>: {text(task.answer.expected)}.</p>"
     )
-
-
-def sheet(exercises: "Exercises") -> str:
-    """The present question of a series and its score, for a notebook without widgets."""
-    asked = excerpt(exercises.current, "exercises.answer") if exercises.current else ""
-    return f"{asked}<p>{score_text(exercises)}</p>"
-
-
-def score_text(exercises: "Exercises") -> str:
-    """How far a series has come."""
-    done, count = exercises.number, len(exercises.members)
-    return f"{exercises.points} of {exercises.most} points; {done} of {count} answered."
 
 
 def answer_data(answer: Answer) -> dict[str, Any]:

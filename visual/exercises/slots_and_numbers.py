@@ -1,23 +1,102 @@
-"""Questions for a number: what lands in a slot, and when the gradient of the start is there."""
+"""Questions about a tape at a step: its slots, the number written, and where a seed has come to."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from functools import partial
+from types import MappingProxyType
 
 import numpy as np
 
 from lab.equations.spelling import Speller
 from lab.expression import Leaf, leaves_of
+from lab.tape import Tape
 from lab.traces.flow import Value, Write, adds_old, flow
 from lab.traces.trace import Formula, ParameterTrace, SequenceTrace, TapeTrace, Trace
-from visual.exercises.answers import Answer, Form, Mistake
-from visual.exercises.kinds import Candidate, Task, asked_steps, listed, tapes_of, taps_text
-from visual.exercises.moment import Moment, after, before, with_formula
+from visual.exercises.answers import Answer, Form, Mistake, Task
+from visual.exercises.candidates import Candidate, asked_steps, listed, tapes_of, taps_text
+from visual.exercises.moment import Moment, after, before
 from visual.layout.names import signed, wanted_rows
+from visual.pictures.taps import Use, use_of
 from visual.scene.theme import Role
 
 PRECISION = 0.005  # relative: what a person computes from the four digits of the picture
 MOST_SEEDS = 8  # of one tape; every one is followed through the loop
 CANCELLED = 0.02  # a result this much smaller than what it is made of is not asked for
+
+
+def slots(trace: Trace, use: Use) -> Iterator[Candidate]:
+    """Questions for the slots that a step overwrites, or preserves."""
+    for number, tape in tapes_of(trace):
+        if not (tape.tape.overwritten if use is Use.OVERWRITTEN else tape.tape.preserved):
+            continue
+        for step in asked_steps(trace.scans[number].steps):
+            moment = Moment(trace, number, tape, step)
+            yield Candidate(trace.scans[number].order, partial(_slot_task, moment, use))
+
+
+def _slot_task(moment: Moment, use: Use, theme: str) -> Task:
+    tape, step, scan = moment.tape.tape, moment.step, moment.scan
+    chosen = tape.overwritten if use is Use.OVERWRITTEN else tape.preserved
+    right = tape.positions(step, chosen)
+    does = "overwrite" if use is Use.OVERWRITTEN else "read and leave as it is (preserve)"
+    which = "Which slot" if len(right) == 1 else "Which slots"
+    question = f"{which} of {moment.tape.name} will step {step} of {scan.name} {does}?"
+    shown = [moment.tape.position(row) for row in moment.rows]
+    mistakes = tuple(
+        Mistake(position, _slot_reason(moment, position))
+        for position in shown
+        if position not in right
+    )
+    outcome = "both read and written" if use is Use.OVERWRITTEN else "read and not written"
+    rule = (
+        f"At a step, tap t is the slot at position step + t. {use.value.capitalize()} are the "
+        f"slots at those taps that are {outcome}; the line above the tape lists the taps."
+    )
+    ending = (
+        f"the one at {listed(right)} is" if len(right) == 1 else f"those at {listed(right)} are"
+    )
+    working = (
+        f"Step {step} reads at {_places(tape, step, tape.reads)} and writes at "
+        f"{_places(tape, step, tape.writes)}; so {ending} {use.value}."
+    )
+    beside = {
+        key: f"{name} is read from another loop; it is no slot of {moment.tape.name}."
+        for _, name, key in moment.readings()
+    }
+    answer = Answer(
+        Form.SLOTS,
+        tuple(map(float, right)),
+        rule,
+        working,
+        otherwise=f"Step {step} comes nowhere near a slot at that position.",
+        incomplete=f"That is right, but {use.value} slots are missing.",
+        mistakes=mistakes,
+        cells=MappingProxyType({moment.key(r): moment.tape.position(r) for r in moment.rows}),
+        beside=MappingProxyType(
+            {key: words for key, words in beside.items() if key not in map(moment.key, moment.rows)}
+        ),
+    )
+    title = f"{moment.tape.name}, step {step}"
+    return Task(question, before(moment, title, theme), after(moment, title, theme), answer)
+
+
+def _slot_reason(moment: Moment, position: int) -> str:
+    """What a step does with a position, in words."""
+    tap = position - moment.step
+    where = f"Position {signed(position)} is tap {signed(tap)} of this step:"
+    words: Mapping[Use, str] = {
+        Use.OVERWRITTEN: "it is read, and then replaced.",
+        Use.PRESERVED: "it is read, and kept as it is for later steps.",
+        Use.WRITTEN: "it is written, but not read before.",
+        Use.UNTOUCHED: "at that tap, the loop neither reads nor writes.",
+    }
+    return f"{where} {words[use_of(moment.tape.tape, tap)]}"
+
+
+def _places(tape: Tape, step: int, taps: tuple[int, ...]) -> str:
+    """``tap 1 (position 3)``."""
+    word = "position" if len(taps) == 1 else "positions"
+    return f"{taps_text(taps)} ({word} {listed(tape.positions(step, taps))})"
 
 
 def numbers(trace: Trace) -> Iterator[Candidate]:
@@ -92,7 +171,7 @@ def _number_task(moment: Moment, formula: Formula, theme: str) -> Task:
         f"Which number will step {step} of {moment.scan.name} write at position "
         f"{signed(position)} of {moment.tape.name}? Before it, {given}."
     )
-    moment = with_formula(moment, written)
+    moment = replace(moment, formula=written)
     return Task(question, before(moment, title, theme), after(moment, title, theme), answer)
 
 

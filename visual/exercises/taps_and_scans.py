@@ -5,14 +5,14 @@ from functools import partial
 
 from lab.tape import Kind, Tape
 from lab.traces.trace import TapeTrace, Trace
-from visual.exercises.answers import Answer, Form, Mistake
-from visual.exercises.kinds import Candidate, Task, listed, tapes_of
+from visual.exercises.answers import Answer, Form, Mistake, Task
+from visual.exercises.candidates import Candidate, listed, tapes_of
 from visual.layout.canvas import BETWEEN, LABELS, MARGIN, Canvas
 from visual.layout.names import signed
 from visual.pictures.taps import conversions
 from visual.pictures.taps import taps as taps_picture
 from visual.scene.shapes import Box, Group, Scene, Text, shortened
-from visual.scene.theme import Role, theme_named
+from visual.scene.theme import Role
 
 BESIDE = 2
 WIDTH, HEIGHT = 190, 40
@@ -152,5 +152,4 @@ def _family(trace: Trace, shown: Sequence[int], last: int, theme: str) -> Scene:
         canvas.y += HEIGHT + 16
     title = f"The Scans of {trace.scans[0].name}"
     told = f"The Scans of the orders {', '.join(map(str, shown))}."
-    width, height = canvas.right + MARGIN, canvas.y
-    return Scene(width, height, tuple(canvas.shapes), title, told, theme_named(theme))
+    return canvas.finished({}, canvas.right + MARGIN, title, told, theme, below=0)

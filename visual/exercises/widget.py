@@ -1,16 +1,14 @@
 """Exercises as an anywidget: the same module as in the page, in a notebook."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import anywidget
 import traitlets
 
+from visual.exercises.answers import Task
 from visual.exercises.page import MODULE, STYLE, answer_data, content
 from visual.widgets.rerun import made_in_cell
-
-if TYPE_CHECKING:
-    from visual.exercises.exercise import Asked
 
 
 class ExerciseWidget(anywidget.AnyWidget):
@@ -21,7 +19,7 @@ class ExerciseWidget(anywidget.AnyWidget):
     content = traitlets.Unicode("").tag(sync=True)
     answers = traitlets.List().tag(sync=True)
 
-    def __init__(self, exercises: Sequence["Asked"], **others: Any) -> None:
-        made = [answer_data(exercise.task.answer) for exercise in exercises]
-        super().__init__(content=content(exercises), answers=made, **others)
+    def __init__(self, tasks: Sequence[Task], **others: Any) -> None:
+        answers = [answer_data(task.answer) for task in tasks]
+        super().__init__(content=content(tasks), answers=answers, **others)
         made_in_cell(self)

@@ -7,7 +7,7 @@ from textwrap import wrap
 from lab.tape import Kind
 from lab.traces.trace import ScanTrace, TapeTrace
 from visual.layout.columns import Gap, Timeline, column_of, shown_steps, with_gaps
-from visual.layout.names import signed
+from visual.layout.names import listed
 from visual.scene.shapes import (
     MONO_WIDTH,
     Box,
@@ -15,7 +15,7 @@ from visual.scene.shapes import (
     Scene,
     Shape,
     Text,
-    shortened,
+    fitted,
     text_width,
     walk,
 )
@@ -92,11 +92,6 @@ def gap_text(gap: Gap, x: float, y: float) -> Text:
     return Text(x + (GAP - BETWEEN) / 2, y, f"⋯{gap.hidden:,}", 10.5, "middle", muted=True)
 
 
-def legend(roles: Sequence[Role], y: float, width: float) -> tuple[list[Shape], float]:
-    """A line for every role that occurs, in as many columns as fit; and where it ends."""
-    return explained({role: role.value for role in Role if role in set(roles)}, y, width)
-
-
 def explained(words: Mapping[Role, str], y: float, width: float) -> tuple[list[Shape], float]:
     """A legend in words of the picture's own, in as many columns as fit; and where it ends."""
     needed = max((text_width(told, 12) for told in words.values()), default=0) + 60
@@ -111,19 +106,13 @@ def explained(words: Mapping[Role, str], y: float, width: float) -> tuple[list[S
     return shapes, y + lines * 24
 
 
-def notes(shapes: Iterable[Shape], y: float) -> tuple[list[Shape], float]:
+def notes(shapes: Iterable[Shape]) -> list[str]:
     """What is said below the legend of arrays and of what is folded, where there are any."""
     words = [shape.content for shape in walk(shapes) if isinstance(shape, Text)]
-    said = []
-    if any("‖" in content for content in words):
-        said.append(ARRAYS)
+    said = [ARRAYS] if any("‖" in content for content in words) else []
     if any(content.startswith("⋯") and content[1:2].isdigit() for content in words):
         said.append(FOLDS)
-    lines: list[Shape] = []
-    for line in said:
-        lines.append(Text(MARGIN, y + 12, line, 12, muted=True))
-        y += 20
-    return lines, y
+    return said
 
 
 @dataclass
@@ -156,17 +145,37 @@ class Canvas:
                 self.group(start, *moment(item))
 
     def finished(
-        self, words: Mapping[Role, str], width: float, title: str, description: str, theme: str
+        self,
+        words: Mapping[Role, str] | None,
+        width: float,
+        title: str,
+        description: str,
+        theme: str,
+        said: Sequence[str] = (),
+        below: float = 12,
+        dot: str = "",
     ) -> Scene:
-        """The picture: all that is drawn, and below it a legend in `words` of its own."""
+        """The picture: all that is drawn, and below it a legend in `words` of its own.
+
+        Without `words` the roles are called what they are called everywhere, and notes tell what
+        arrays and folds are.  `said` are further lines, `below` is the room beneath the last one.
+        """
+        if words is None:
+            words = {role: role.value for role in Role if role in self.roles}
+            said = [*notes(self.shapes), *said]
         legend, bottom = explained(words, self.y, width)
+        lines = [
+            Text(MARGIN, bottom + 20 * number + 12, line, 12, muted=True)
+            for number, line in enumerate(said)
+        ]
         return Scene(
             width=width,
-            height=bottom + 12,
-            shapes=(*self.shapes, *legend),
+            height=bottom + 20 * len(lines) + below,
+            shapes=(*self.shapes, *legend, *lines),
             title=title,
             description=description,
             theme=theme_named(theme),
+            dot=dot,
         )
 
     def group(self, start: int, step: int, moment: str = "") -> None:
@@ -189,18 +198,17 @@ class Canvas:
         self, x: float, content: str, size: float, bold: bool = False, muted: bool = False
     ) -> None:
         """A line at the present height, shortened to a readable length."""
-        short = shortened(content, 980, size)
-        title = content if short != content else ""
-        shape = Text(x, self.y, short, size, bold=bold, muted=muted, title=title)
-        self.add(shape)
-        self.right = max(self.right, shape.x + shape.width)
+        self.write(fitted(x, self.y, content, 980, size, bold=bold, muted=muted))
+
+    def write(self, text: Text) -> None:
+        """Draw a text, and make the picture as wide as it needs."""
+        self.add(text)
+        self.right = max(self.right, text.x + text.width)
 
     def header(self, x: float, y: float, label: str, position: str) -> None:
         """What a column of a tape holds, in two lines above its cell at `x`."""
-        short = shortened(label, CELL + BETWEEN - 4, 10.5)
-        title = label if short != label else ""
-        middle = x + CELL / 2
-        self.add(Text(middle, y + 14, short, 10.5, "middle", muted=True, title=title))
+        middle, room = x + CELL / 2, CELL + BETWEEN - 4
+        self.add(fitted(middle, y + 14, label, room, 10.5, "middle", muted=True))
         self.add(Text(middle, y + 27, position, 10.5, "middle", muted=True))
 
     def mention(self, start: int, keys: tuple[str, ...]) -> None:
@@ -214,9 +222,14 @@ class Canvas:
     def small_label(self, line: str, y: float) -> None:
         """A smaller line to the left of a row."""
         if line:
-            short = shortened(line, LABELS - MARGIN - 12, 10.5)
-            title = line if short != line else ""
-            self.add(Text(LABELS - 12, y, short, 10.5, "end", muted=True, title=title))
+            room = LABELS - MARGIN - 12
+            self.add(fitted(LABELS - 12, y, line, room, 10.5, "end", muted=True))
+
+    def gap_row(self, gap: Gap, more: str = "") -> None:
+        """A line in the place of the rows of steps that are not shown."""
+        words = f"⋯ {gap.hidden:,} steps are not shown{more}"
+        self.add(Text(LABELS, self.y + 14, words, 12, muted=True))
+        self.y += 36
 
     def formula(self, x: float, y: float, content: str, muted: bool = False) -> float:
         """A formula in as many lines as it needs, up to three; and where the next one starts."""
@@ -233,9 +246,8 @@ class Canvas:
         title = content if lines[-1].endswith("…") else ""
         for line in lines:
             indent = (len(line) - len(line.lstrip())) * size * MONO_WIDTH
-            shape = Text(x + indent, y, line.lstrip(), size, mono=True, muted=muted, title=title)
-            self.add(shape)
-            self.right = max(self.right, shape.x + shape.width)
+            left = x + indent
+            self.write(Text(left, y, line.lstrip(), size, mono=True, muted=muted, title=title))
             y += 17
         return y
 
@@ -246,8 +258,5 @@ def kind_text(tape: TapeTrace) -> str:
         return "running total over the steps"
     if tape.gradient_of is not None and tape.kind is Kind.NIT_SOT:
         return "nit-sot: one value at every step"
-
-    def listed(taps: Sequence[int]) -> str:
-        return ", ".join(map(signed, taps)) or "nothing"
-
-    return f"{tape.kind} · reads {listed(tape.tape.reads)} · writes {listed(tape.tape.writes)}"
+    taps = tape.tape
+    return f"{tape.kind} · reads {listed(taps.reads)} · writes {listed(taps.writes)}"

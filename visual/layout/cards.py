@@ -1,6 +1,6 @@
 """The pieces that step graphs and genealogies are drawn of: boxes with values, curves, a key."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
 
@@ -11,7 +11,7 @@ from lab.records import cached_property
 from visual.layout.canvas import MARGIN
 from visual.layout.cells import SEGMENTS, full_text, strip, value_text
 from visual.layout.graphviz import Edge, Layout
-from visual.scene.shapes import Arrow, Box, Group, Shape, Text, shortened, text_width
+from visual.scene.shapes import Arrow, Box, Group, Shape, Text, fitted, shortened, text_width
 from visual.scene.theme import Role
 
 SIGN, LABEL, VALUE, CAPTION = 17, 12.5, 12, 10.5
@@ -101,10 +101,8 @@ class Card:
         middle, top = x + self.width / 2, box.y
         shapes: list[Shape] = []
         if self.caption:
-            short = shortened(self.caption, WIDEST, CAPTION)
             line = y + (self.box_height + 12 if self.below else 10)
-            title = self.caption if short != self.caption else ""
-            shapes.append(Text(middle, line, short, CAPTION, "middle", muted=True, title=title))
+            shapes.append(fitted(middle, line, self.caption, WIDEST, CAPTION, "middle", muted=True))
         inside: list[Shape] = [box]
         label = shortened(self.label, (self.box_width - 10) / BOLD, LABEL)
         size = SIGN if len(label) == 1 and not label.isalnum() else LABEL
@@ -151,16 +149,3 @@ def arrows(
 
 def _clamped(value: float, start: float, length: float) -> float:
     return min(max(value, start), start + length)
-
-
-def key(entries: Iterable[Entry], y: float, width: float) -> tuple[list[Shape], float]:
-    """A line for every entry, in as many columns as fit; and where it ends."""
-    listed = list(dict.fromkeys(entries))
-    needed = max((text_width(entry.words, 12) for entry in listed), default=0) + 60
-    columns = max(1, int((width - 2 * MARGIN) // needed))
-    shapes: list[Shape] = []
-    for number, entry in enumerate(listed):
-        x, top = MARGIN + (number % columns) * needed, y + (number // columns) * 24
-        shapes.append(Box(x, top, 24, 15, entry.role))
-        shapes.append(Text(x + 32, top + 12, entry.words, 12))
-    return shapes, y + -(-len(listed) // columns) * 24

@@ -4,7 +4,7 @@ Gradients through the whole loop are written with d, and with ∂ those parts of
 come from the cost, or through one reader, directly.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from lab.expression import Leaf, leaves_of
 from lab.gradients.derivative import prime
@@ -27,6 +27,16 @@ def indexed(name: str, index: int | None) -> str:
 def signed(number: int) -> str:
     """A whole number with a proper minus."""
     return str(number).replace("-", "−")
+
+
+def listed(numbers: Iterable[int], nothing: str = "nothing") -> str:
+    """``−1, 0``."""
+    return ", ".join(map(signed, numbers)) or nothing
+
+
+def counted(number: int, word: str) -> str:
+    """``1 step``, ``4 steps``."""
+    return f"{number} {word}{'' if number == 1 else 's'}"
 
 
 def cost_name(order: int) -> str:
@@ -60,6 +70,16 @@ def cell_key(trace: Trace, number: int, name: str, index: int | None, row: int) 
     return f"{root_number(trace, number)}:{name}:{index}"
 
 
+def index_of(tape: TapeTrace, row: int) -> int | None:
+    """The index in time of a row of a tape; None for a tape that has no times."""
+    return int(tape.axis.index[row]) if tape.axis is not None else None
+
+
+def row_key(trace: Trace, number: int, tape: TapeTrace, row: int) -> str:
+    """The key of a row of a tape of Scan `number`."""
+    return cell_key(trace, number, tape.name, index_of(tape, row), row)
+
+
 def leaf_key(trace: Trace, number: int, leaf: Leaf, step: int) -> str:
     """The key of what a leaf of a formula stands for at a step."""
     variable = trace.scans[number].variable(leaf)
@@ -68,10 +88,7 @@ def leaf_key(trace: Trace, number: int, leaf: Leaf, step: int) -> str:
         return cell_key(trace, number, variable.name, index, step)
     if not isinstance(variable, TapeTrace) or leaf.tap is None:
         return cell_key(trace, root_number(trace, number), leaf.variable, None, 0)
-    row = variable.tape.row(step, leaf.tap)
-    if variable.axis is None:
-        return cell_key(trace, number, variable.name, None, row)
-    return cell_key(trace, number, variable.name, int(variable.axis.index[row]), row)
+    return row_key(trace, number, variable, variable.tape.row(step, leaf.tap))
 
 
 def formula_keys(trace: Trace, number: int, formula: Formula, step: int) -> tuple[str, ...]:
@@ -139,7 +156,7 @@ def _given_name(trace: Trace, number: int, sequence: SequenceTrace, index: int |
 
 def tape_label(trace: Trace, scan: ScanTrace, tape: TapeTrace, row: int) -> str:
     """The name of the quantity in one row of a tape."""
-    index = int(tape.axis.index[row]) if tape.axis is not None and not tape.is_total else None
+    index = None if tape.is_total else index_of(tape, row)
     if tape.gradient_of is None:
         return indexed(tape.name, index)
     return gradient_name(trace, scan, tape.gradient_of, index)
@@ -170,14 +187,13 @@ def is_share(trace: Trace, number: int, tape: TapeTrace) -> bool:
     return len(holders) > 1
 
 
-def moment(trace: Trace, number: int, step: int) -> int:
-    """When in the whole run a step of Scan `number` happens: the steps of all Scans, counted."""
-    return sum(scan.steps for scan in trace.scans[:number]) + step
+def moment(trace: Trace, number: int, step: int) -> tuple[int, str]:
+    """When in the whole run a step of Scan `number` happens, and what that moment is called.
 
-
-def moment_name(trace: Trace, number: int, step: int) -> str:
-    """``2 · grad_of_square, step 0``."""
-    return f"{number + 1} · {trace.scans[number].name}, step {step}"
+    The steps of all Scans are counted: ``4, "2 · grad_of_square, step 0"``.
+    """
+    count = sum(scan.steps for scan in trace.scans[:number]) + step
+    return count, f"{number + 1} · {trace.scans[number].name}, step {step}"
 
 
 def is_passed_on(trace: Trace, number: int, tape: TapeTrace) -> bool:

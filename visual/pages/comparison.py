@@ -5,10 +5,10 @@ from pathlib import Path
 
 from lab.errors import ArgumentError, listing
 from lab.reports.compare.comparison import Comparison
-from visual.backends.files import SUFFIXES, as_path, write_whole
 from visual.backends.page import document
 from visual.backends.svg import text
 from visual.pictures.comparing import comparing
+from visual.scene.formats import SUFFIXES, as_path, write_whole
 from visual.scene.theme import theme_named
 
 WRITTEN = (".py", ".html", ".txt")

@@ -16,11 +16,11 @@ from lab.reports.explain.explanation import (
     summary,
 )
 from lab.reports.explain.traps import Trap
-from visual.backends.files import as_path, write_whole
 from visual.backends.page import document
 from visual.backends.svg import text
 from visual.pictures.connections import connections
 from visual.pictures.taps import taps
+from visual.scene.formats import as_path, write_whole
 from visual.scene.shapes import Scene
 from visual.scene.theme import theme_named
 

@@ -24,6 +24,16 @@ ORDER, WIDTH, BETWEEN, HEIGHT, PITCH = 96, 138, 12, 42, 50
 CELLS = MARGIN + ORDER + 14
 LETTERS = 140  # of a line of words under a heading
 COLUMNS = ("true rule", "broken rule", "finite differences", "relative error")
+LOOKS: Mapping[Effect, Role] = {
+    Effect.RIGHT: Role.INTERMEDIATE,
+    Effect.WRONG: Role.WRONG,
+    Effect.REFUSED: Role.UNDEFINED,
+}
+MARKS: Mapping[Effect, str] = {
+    Effect.RIGHT: "= true",
+    Effect.WRONG: "≠ true",
+    Effect.REFUSED: "refused",
+}
 
 
 def breaking(breakage: Breakage, theme: str = "light") -> Scene:
@@ -38,11 +48,10 @@ def breaking(breakage: Breakage, theme: str = "light") -> Scene:
     else:
         canvas.heading(_place(breakage, parting), lines_of(_story(breakage, parting)))
         used |= PartingRows(canvas, *_sides(breakage, parting), parting).draw()
-    width = canvas.right + MARGIN
     words = {r: "refused: no number" if r is Role.UNDEFINED else r.value for r in Role if r in used}
     return canvas.finished(
         words,
-        width=width,
+        width=canvas.right + MARGIN,
         title=f"A broken rule: {rule.title}",
         description=f"{rule.change} {_outcome(breakage)}",
         theme=theme,
@@ -126,9 +135,7 @@ def _words(canvas: Canvas, row: Row, visible: int | None) -> None:
     y = canvas.y + 26 - (len(lines) - 1) * 7.5
     for line in lines:
         title = told if lines[-1].endswith("…") else ""
-        text = Text(x, y, line, 12, title=title, bold=row.effect is Effect.WRONG)
-        canvas.add(text)
-        canvas.right = max(canvas.right, text.x + text.width)
+        canvas.write(Text(x, y, line, 12, title=title, bold=row.effect is Effect.WRONG))
         y += 15
 
 
@@ -215,15 +222,3 @@ def _story(breakage: Breakage, parting: Parting) -> list[str]:
     if breakage.visible is None or breakage.visible > order:
         shown = f"The derivative of order {order} is right all the same. {shown}"
     return [f"{counted} {why}".strip(), shown, *contrast.unlike]
-
-
-LOOKS: Mapping[Effect, Role] = {
-    Effect.RIGHT: Role.INTERMEDIATE,
-    Effect.WRONG: Role.WRONG,
-    Effect.REFUSED: Role.UNDEFINED,
-}
-MARKS: Mapping[Effect, str] = {
-    Effect.RIGHT: "= true",
-    Effect.WRONG: "≠ true",
-    Effect.REFUSED: "refused",
-}

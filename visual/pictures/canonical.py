@@ -57,12 +57,10 @@ def canonical(subject: Canonical | Loop, theme: str = "light") -> Scene:
         told = "no Scan: a constant n_steps of 1"
         canvas.add(Text(MIDDLE[0], top + 24, told, 13, muted=True))
     rows = max(len(found.given), len(found.inputs))
-    used = {role: told for role, told in WORDS.items() if role in canvas.roles}
-    width = RIGHT[0] + RIGHT[1] + MARGIN
     canvas.y = top + rows * PITCH + 10
     return canvas.finished(
-        used,
-        width=width,
+        {role: told for role, told in WORDS.items() if role in canvas.roles},
+        width=RIGHT[0] + RIGHT[1] + MARGIN,
         title="The arguments of pytensor.scan, made canonical",
         description=str(found).replace("\n", " "),
         theme=theme,

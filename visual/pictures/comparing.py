@@ -34,13 +34,17 @@ CELLS = MARGIN + NAME + 14
 MOST_ROWS = 12
 LINE, ASPECT, COLUMN = 19, 170, 300
 COLUMNS = (*NAMES, "finite differences")
+WORDS = {
+    Role.UNDEFINED: "no number",
+    Role.WRONG: "finite differences disagree, or not what our pullback has",
+}
 
 
 def comparing(comparison: Comparison, theme: str = "light") -> Scene:
     """Both pullbacks beside one another: gradients, the step where they part, and their Scans."""
     canvas = Canvas()
-    told = [summary(comparison), *(check for check in checks(comparison))]
-    canvas.heading("Our pullback and PyTensor's", lines_of([heading(comparison), *told]))
+    told = [heading(comparison), summary(comparison), *checks(comparison)]
+    canvas.heading("Our pullback and PyTensor's", lines_of(told))
     used = _table(canvas, comparison)
     used |= _parting(canvas, comparison)
     for pair in comparison.pairs:
@@ -51,21 +55,13 @@ def comparing(comparison: Comparison, theme: str = "light") -> Scene:
             canvas.text(MARGIN, line, 12, muted=True)
             canvas.y += 17
         canvas.y += 8
-    width = canvas.right + MARGIN
-    words = {role: WORDS.get(role, role.value) for role in Role if role in used}
     return canvas.finished(
-        words,
-        width=width,
+        {role: WORDS.get(role, role.value) for role in Role if role in used},
+        width=canvas.right + MARGIN,
         title=heading(comparison),
         description=summary(comparison),
         theme=theme,
     )
-
-
-WORDS = {
-    Role.UNDEFINED: "no number",
-    Role.WRONG: "finite differences disagree, or not what our pullback has",
-}
 
 
 def _table(canvas: Canvas, comparison: Comparison) -> set[Role]:
@@ -115,9 +111,7 @@ def _row(canvas: Canvas, row: Row, truncated: bool) -> set[Role]:
     x = CELLS + len(COLUMNS) * (WIDTH + BETWEEN) + 4
     told = _told(row)
     for place, line in enumerate(told):
-        text = Text(x, y + 18 + 16 * place, line, 12, bold=not place and row.is_found)
-        canvas.add(text)
-        canvas.right = max(canvas.right, text.x + text.width)
+        canvas.write(Text(x, y + 18 + 16 * place, line, 12, bold=not place and row.is_found))
     return set(looks.values())
 
 
@@ -188,7 +182,5 @@ def _facets(canvas: Canvas, facets: Sequence[Facet]) -> None:
         for place, told in enumerate((facet.ours or "none", facet.theirs or "none")):
             short = shortened(told, COLUMN - 12, 11, mono=True)
             x = left + ASPECT + place * COLUMN
-            text = Text(x, canvas.y, short, 11, mono=True, bold=bold, title=told)
-            canvas.add(text)
-            canvas.right = max(canvas.right, text.x + text.width)
+            canvas.write(Text(x, canvas.y, short, 11, mono=True, bold=bold, title=told))
     canvas.y += 34

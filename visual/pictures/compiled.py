@@ -2,9 +2,8 @@
 
 Of every Scan that is left each buffer has a row of cells as it was declared.  Below a shortened
 one stands the circular buffer, a row for every step: what the step reads, the slot that it
-writes, and the value that is gone by it.  More than three Scans get a line each instead.
-
-A circular buffer drawn step by step: a row of slots after every step, and the result last.
+writes, and the value that is gone by it; the result is last.  More than three Scans get a line
+each instead.
 """
 
 from textwrap import wrap
@@ -17,10 +16,11 @@ from lab.tape import Kind
 from visual.layout.canvas import LABELS, MARGIN, Canvas
 from visual.layout.columns import ENDS, Gap, shown_steps, with_gaps
 from visual.layout.names import indexed
-from visual.scene.shapes import Arrow, Box, Group, Scene, Text, shortened
+from visual.scene.shapes import Arrow, Box, Group, Scene, Text, fitted, shortened
 from visual.scene.theme import Role
 
-LETTERS, LINE, MOST_LINES = 132, 26, 60
+WIDE, BETWEEN, HEIGHT, GAP, PITCH = 80, 10, 50, 56, 70
+LETTERS, LINE, MOST_LINES, MOST_SLOTS = 132, 26, 60, 12
 WORDS = {
     Role.INPUT: "given: an initial value",
     Role.INTERMEDIATE: "written by this step, into a free slot",
@@ -32,7 +32,6 @@ WORDS = {
     Role.UNNEEDED: "not kept",
     Role.RESULT: "read when the loop has ended",
 }
-
 OVERVIEW = {
     Role.PRESERVED: "all rows are kept",
     Role.UNNEEDED: "shortened: rows before → rows after",
@@ -59,12 +58,10 @@ def compiled(found: Compiled, theme: str = "light", scan: int | None = None) -> 
         for after in chosen:
             moment = _scan(canvas, after, moment)
     canvas.right = max(canvas.right, 640)
-    width = canvas.right + MARGIN
     words = OVERVIEW if len(chosen) > FEW else WORDS
-    used = {role: told for role, told in words.items() if role in canvas.roles}
     return canvas.finished(
-        used,
-        width=width,
+        {role: told for role, told in words.items() if role in canvas.roles},
+        width=canvas.right + MARGIN,
         title="The Scans and buffers of a compiled graph",
         description=told,
         theme=theme,
@@ -131,9 +128,7 @@ def _rows(canvas: Canvas, buffer: Buffer) -> None:
     canvas.row_label("all rows", y + 28)
     for item in shown:
         if isinstance(item, Gap):
-            canvas.add(
-                Text(x + GAP / 2 - 5, y + 25, f"⋯{item.hidden:,}", 10.5, "middle", muted=True)
-            )
+            canvas.add(_gap(item, x, y + 25))
             x += GAP
             continue
         given = item < buffer.initial
@@ -144,6 +139,10 @@ def _rows(canvas: Canvas, buffer: Buffer) -> None:
         x += WIDE + BETWEEN
     canvas.right = max(canvas.right, x)
     canvas.y += HEIGHT + 14
+
+
+def _gap(gap: Gap, x: float, y: float) -> Text:
+    return Text(x + GAP / 2 - 5, y, f"⋯{gap.hidden:,}", 10.5, "middle", muted=True)
 
 
 def _overview(canvas: Canvas, scans: list[ScanAfter]) -> None:
@@ -174,10 +173,6 @@ def _overview(canvas: Canvas, scans: list[ScanAfter]) -> None:
         canvas.text(MARGIN, f"⋯ and {len(scans) - MOST_LINES} more Scans", 12, muted=True)
         canvas.y += LINE
     canvas.y += 12
-
-
-WIDE, BETWEEN, HEIGHT, GAP, PITCH = 80, 10, 50, 56, 70
-MOST_SLOTS = 12
 
 
 def row_cell(
@@ -316,15 +311,10 @@ class RingRows:
 
     def _note(self, y: float, told: str) -> None:
         """What is said beside a row."""
-        short = shortened(told, 620, 12)
-        text = Text(self.right + 14, y + 30, short, 12, title=told if short != told else "")
-        self.canvas.add(text)
-        self.canvas.right = max(self.canvas.right, text.x + text.width)
+        self.canvas.write(fitted(self.right + 14, y + 30, told, 620, 12))
 
     def _gaps(self, y: float) -> None:
-        for x, gap in self.gaps:
-            told = f"⋯{gap.hidden:,}"
-            self.canvas.add(Text(x + GAP / 2 - 5, y + 30, told, 10.5, "middle", muted=True))
+        self.canvas.add(*(_gap(gap, x, y + 30) for x, gap in self.gaps))
 
     def _result(self) -> None:
         """What is handed over when the loop has ended: turned, the oldest row first."""

@@ -1,9 +1,8 @@
 """The connections picture: which inputs of which Scan get a gradient, which do not, and why.
 
 Every Scan that was differentiated has a table: a row for each of its inputs, a column for each
-order at which its derivative was taken, and beside it the reason in words.
-
-How the decisions of a derivation look, and how a legend explains them.
+order at which its derivative was taken, and beside it the reason in words.  `LOOKS` tells how the
+decisions of a derivation look, here and in the picture of the phases.
 """
 
 from collections import Counter
@@ -20,7 +19,7 @@ from lab.gradients.record import DerivationRecord, Outcome, Verdict
 from lab.reports.explain.explanation import Explanation
 from lab.scans.graphs import scan_nodes
 from visual.layout.canvas import MARGIN, Canvas
-from visual.scene.shapes import Box, Group, Scene, Text, shortened
+from visual.scene.shapes import Box, Group, Scene, Text, fitted, shortened
 from visual.scene.theme import Role
 
 NAME, CELL, BETWEEN, HEIGHT, PITCH = 190, 132, 12, 36, 44
@@ -28,6 +27,38 @@ CELLS = MARGIN + NAME + 20
 REASON, LETTERS, LINE = 12, 76, 15
 STEPS = Outcome(
     "number of steps", None, Verdict.DISCONNECTED, "a count of steps cannot change a little"
+)
+LOOKS: Mapping[Verdict, Role] = MappingProxyType(
+    {
+        Verdict.NOTED: Role.PANEL,
+        Verdict.ABSENT: Role.SPENT,
+        Verdict.READ: Role.READ,
+        Verdict.REUSED: Role.REUSED,
+        Verdict.ACCUMULATED: Role.PRESERVED,
+        Verdict.OVERWRITTEN: Role.OVERWRITTEN,
+        Verdict.CLEARED: Role.SPENT,
+        Verdict.SUMMED: Role.INTERMEDIATE,
+        Verdict.PER_STEP: Role.INTERMEDIATE,
+        Verdict.CONNECTED: Role.INPUT,
+        Verdict.ZERO: Role.SPENT,
+        Verdict.DISCONNECTED: Role.UNNEEDED,
+        Verdict.UNDEFINED: Role.UNDEFINED,
+        Verdict.UNTRACED: Role.UNTRACED,
+    }
+)
+WORDS: Mapping[Verdict, str] = MappingProxyType(
+    {
+        Verdict.READ: "a forward value is read again",
+        Verdict.REUSED: "a forward result is reused",
+        Verdict.ACCUMULATED: "accumulates: added to what is there",
+        Verdict.OVERWRITTEN: "overwritten: nothing is added",
+        Verdict.CLEARED: "cleared",
+        Verdict.ZERO: "zero",
+        Verdict.CONNECTED: "connected: a gradient arrives",
+        Verdict.DISCONNECTED: "disconnected: no gradient",
+        Verdict.UNDEFINED: "undefined: no derivative is known",
+        Verdict.UNTRACED: "untraced: no record to go back through",
+    }
 )
 
 
@@ -143,11 +174,9 @@ def _draw(canvas: Canvas, block: Block, columns: Sequence[str]) -> None:
 def _row(canvas: Canvas, key: str, row: dict[str, Outcome], columns: Sequence[str]) -> float:
     """One input; and where the next row begins."""
     top, first = canvas.y, next(iter(row.values()))
-    name = shortened(first.variable, NAME - 8, 13)
-    title = first.variable if name != first.variable else ""
     right = MARGIN + NAME
     baseline = top + (22 if first.kind is None else 16)
-    canvas.add(Text(right, baseline, name, 13, "end", bold=True, title=title))
+    canvas.add(fitted(right, baseline, first.variable, NAME - 8, 13, "end", bold=True))
     if first.kind is not None:
         canvas.add(Text(right, top + 30, str(first.kind), 10.5, "end", muted=True))
     for number, column in enumerate(columns):
@@ -158,9 +187,7 @@ def _row(canvas: Canvas, key: str, row: dict[str, Outcome], columns: Sequence[st
     lines = list(_reasons(row))
     y = top + 22 - (len(lines) - 1) * LINE / 2
     for line, whole in lines:
-        text = Text(x, y, line, REASON, title=whole)
-        canvas.add(text)
-        canvas.right = max(canvas.right, text.x + text.width)
+        canvas.write(Text(x, y, line, REASON, title=whole))
         y += LINE
     return max(top + PITCH, y + 4)
 
@@ -190,40 +217,6 @@ def _reasons(row: dict[str, Outcome]) -> Iterator[tuple[str, str]]:
         lines = wrap(told, LETTERS, max_lines=2, placeholder=" …")
         for line in lines:
             yield line, told if lines[-1].endswith("…") else ""
-
-
-LOOKS: Mapping[Verdict, Role] = MappingProxyType(
-    {
-        Verdict.NOTED: Role.PANEL,
-        Verdict.ABSENT: Role.SPENT,
-        Verdict.READ: Role.READ,
-        Verdict.REUSED: Role.REUSED,
-        Verdict.ACCUMULATED: Role.PRESERVED,
-        Verdict.OVERWRITTEN: Role.OVERWRITTEN,
-        Verdict.CLEARED: Role.SPENT,
-        Verdict.SUMMED: Role.INTERMEDIATE,
-        Verdict.PER_STEP: Role.INTERMEDIATE,
-        Verdict.CONNECTED: Role.INPUT,
-        Verdict.ZERO: Role.SPENT,
-        Verdict.DISCONNECTED: Role.UNNEEDED,
-        Verdict.UNDEFINED: Role.UNDEFINED,
-        Verdict.UNTRACED: Role.UNTRACED,
-    }
-)
-WORDS: Mapping[Verdict, str] = MappingProxyType(
-    {
-        Verdict.READ: "a forward value is read again",
-        Verdict.REUSED: "a forward result is reused",
-        Verdict.ACCUMULATED: "accumulates: added to what is there",
-        Verdict.OVERWRITTEN: "overwritten: nothing is added",
-        Verdict.CLEARED: "cleared",
-        Verdict.ZERO: "zero",
-        Verdict.CONNECTED: "connected: a gradient arrives",
-        Verdict.DISCONNECTED: "disconnected: no gradient",
-        Verdict.UNDEFINED: "undefined: no derivative is known",
-        Verdict.UNTRACED: "untraced: no record to go back through",
-    }
-)
 
 
 def legend_of(verdicts: Iterable[Verdict]) -> dict[Role, str]:

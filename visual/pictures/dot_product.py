@@ -1,6 +1,4 @@
-"""Who meets whom in the dot-product test of a loop: the products of every step, and their sums.
-
-The dot-product test of a whole loop, step by step: <g, J v> beside <J* g, v>.
+"""The dot-product test of a whole loop, step by step: ⟨g, J v⟩ beside ⟨J* g, v⟩.
 
 On the left the forward derivative of the Scan makes one tangent a step, which meets the
 cotangent of that step.  On the right the pullback goes through the steps backwards, and what
@@ -20,12 +18,60 @@ from lab.traces.trace import SequenceTrace, TapeTrace, Trace
 from visual.layout.canvas import CELL, HEIGHT, LABELS, MARGIN, Canvas
 from visual.layout.cells import cell
 from visual.layout.columns import Gap, shown_steps
-from visual.layout.names import cell_key, indexed
+from visual.layout.names import index_of, indexed, row_key
 from visual.scene.shapes import Box, Scene, Text, shortened
 from visual.scene.theme import Role
 
 if TYPE_CHECKING:  # pictures of loops do not wait for it
     from lab.checks.dot_product import DotProduct
+
+
+ROW, HEAD, APART, BETWEEN = HEIGHT + 14, 34, 60, 10
+WORDS = {
+    Role.INTERMEDIATE: "tangent or gradient on its way",
+    Role.INPUT: "tangent v: given",
+    Role.SEED: "cotangent g: given",
+    Role.RESULT: "gradient that is passed on",
+    Role.PRESERVED: "product",
+    Role.SPENT: "sum of the products so far",
+}
+
+
+def dot_product(test: "DotProduct", theme: str = "light", around: int | None = None) -> Scene:
+    """The picture of a `lab.dot_product`: both derivatives of a loop, and their products.
+
+    Forward step k and backward step k are the group of step k.  Loops of more than 12 steps
+    are folded, as for `tapes`; the sums count what is not shown.
+    """
+    drawing = _Drawing(test)
+    canvas = drawing.canvas
+    canvas.heading(
+        f"⟨g, J v⟩ = ⟨J* g, v⟩: both derivatives of {test.backward.scans[0].name}",
+        [
+            "left: its forward derivative makes tangents, step after step; each meets its g",
+            "right: its pullback carries g back through the steps; what comes out meets v",
+        ],
+    )
+    drawing.headers()
+    for item in shown_steps(len(test.tangent), around):
+        if isinstance(item, Gap):
+            canvas.gap_row(item, "; the sums count them")
+        else:
+            start = len(canvas.shapes)
+            drawing.row(item)
+            canvas.group(start, item, f"step {item}")
+    drawing.end()
+    drawing.sums()
+    return canvas.finished(
+        {role: words for role, words in WORDS.items() if role in canvas.roles},
+        width=canvas.right + MARGIN,
+        title=f"The dot-product test of {test.backward.scans[0].name}",
+        description=(
+            f"⟨g, J v⟩ = {test.products[0]!r} by the forward derivative, ⟨J* g, v⟩ = "
+            f"{test.products[1]!r} by the pullback, with the products of every step."
+        ),
+        theme=theme,
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,59 +157,6 @@ def _part(name: str, gradient: np.ndarray, tangent: np.ndarray, entries: Sequenc
     ends = f"{name}[{entries[0]}…{entries[-1]}]"
     rows = list(entries)
     return Product((f"g{ends}", gradient[rows]), (f"d{ends}", tangent[rows]))
-
-
-if TYPE_CHECKING:  # pictures of loops do not wait for it
-    from lab.checks.dot_product import DotProduct
-
-ROW, HEAD, APART, BETWEEN = HEIGHT + 14, 34, 60, 10
-WORDS = {
-    Role.INTERMEDIATE: "tangent or gradient on its way",
-    Role.INPUT: "tangent v: given",
-    Role.SEED: "cotangent g: given",
-    Role.RESULT: "gradient that is passed on",
-    Role.PRESERVED: "product",
-    Role.SPENT: "sum of the products so far",
-}
-
-
-def dot_product(test: "DotProduct", theme: str = "light", around: int | None = None) -> Scene:
-    """The picture of a `lab.dot_product`: both derivatives of a loop, and their products.
-
-    Forward step k and backward step k are the group of step k.  Loops of more than 12 steps
-    are folded, as for `tapes`; the sums count what is not shown.
-    """
-    drawing = _Drawing(test)
-    canvas = drawing.canvas
-    canvas.heading(
-        f"⟨g, J v⟩ = ⟨J* g, v⟩: both derivatives of {test.backward.scans[0].name}",
-        [
-            "left: its forward derivative makes tangents, step after step; each meets its g",
-            "right: its pullback carries g back through the steps; what comes out meets v",
-        ],
-    )
-    drawing.headers()
-    for item in shown_steps(len(test.tangent), around):
-        if isinstance(item, Gap):
-            words = f"⋯ {item.hidden:,} steps are not shown; the sums count them"
-            canvas.add(Text(LABELS, canvas.y + 14, words, 12, muted=True))
-            canvas.y += 36
-        else:
-            start = len(canvas.shapes)
-            drawing.row(item)
-            canvas.group(start, item, f"step {item}")
-    drawing.end()
-    drawing.sums()
-    return canvas.finished(
-        {role: words for role, words in WORDS.items() if role in canvas.roles},
-        width=canvas.right + MARGIN,
-        title=f"The dot-product test of {test.backward.scans[0].name}",
-        description=(
-            f"⟨g, J v⟩ = {test.products[0]!r} by the forward derivative, ⟨J* g, v⟩ = "
-            f"{test.products[1]!r} by the pullback, with the products of every step."
-        ),
-        theme=theme,
-    )
 
 
 class _Drawing:
@@ -275,11 +268,11 @@ class _Drawing:
         """What a step has written on a tape, at the slot that no later step adds to."""
         access = min(tape.writes, key=lambda access: access.tap)
         row = int(access.rows[step])
-        index = int(tape.axis.index[row]) if tape.axis is not None else None
+        index = index_of(tape, row)
         name = f"g{indexed(tape.gradient_of, index)}" if tape.gradient_of else ""
         name = name or indexed(tape.name, index)
         name = f"{name} so far" if tape.is_total else name
-        key = cell_key(trace, len(trace.scans) - 1, tape.name, index, row)
+        key = row_key(trace, len(trace.scans) - 1, tape, row)
         forward = trace is self.test.forward
         self._cell(x, Role.INTERMEDIATE, name, access.values[step], "" if forward else key)
 

@@ -14,11 +14,19 @@ from lab.equations.system import Role as SystemRole
 from lab.equations.system import System, Writer
 from lab.expression import Leaf, leaves_of, text
 from lab.traces.trace import Formula, ParameterTrace, ScanTrace, SequenceTrace, TapeTrace, Trace
-from visual.drawing.options import scan_index, step_of
+from visual.choices import scan_index, step_of
 from visual.layout.canvas import CELL, HEIGHT, MARGIN, Canvas, gap_text, numbers, place_columns
 from visual.layout.cells import cell
 from visual.layout.columns import shown_steps
-from visual.layout.names import cell_key, indexed, leaf_key, quantity_name, signed, tape_label
+from visual.layout.names import (
+    cell_key,
+    index_of,
+    indexed,
+    leaf_key,
+    quantity_name,
+    signed,
+    tape_label,
+)
 from visual.scene.shapes import Box, Scene, Shape, Text, shortened, text_width
 from visual.scene.theme import Role
 
@@ -60,12 +68,10 @@ def equations(
         _equation(canvas, writer, formula, places)
     for tape in loop.tapes:
         _tape(canvas, writer, tape, places)
-    used = [role for role in WORDS if role in canvas.roles]
-    width = max(canvas.right + MARGIN, 420)
     canvas.y += 4
     return canvas.finished(
-        {role: WORDS[role] for role in used},
-        width=width,
+        {role: told for role, told in WORDS.items() if role in canvas.roles},
+        width=max(canvas.right + MARGIN, 420),
         title=f"Equations of {loop.name}",
         description=" ".join([*map(writer.equation, system.equations), f"for {writer.range}."]),
         theme=theme,
@@ -144,8 +150,7 @@ class _Places:
 
     def key(self, tape: TapeTrace, row: int) -> str:
         """The key of one row of a tape."""
-        in_time = tape.axis is not None and not tape.is_total
-        index = int(tape.axis.index[row]) if in_time and tape.axis is not None else None
+        index = None if tape.is_total else index_of(tape, row)
         return cell_key(self.trace, self.number, tape.name, index, row)
 
     def read_as(self, tape: TapeTrace, tap: int) -> Role:

@@ -4,10 +4,8 @@ A row is an order: the loop on top, the Scans that the first derivative adds bel
 those of the second.  Arrows down say what is differentiated and through which input; arrows
 within a row say whose results are the external gradients of another Scan.
 
-Why a derivative has as many Scans as it has: facts of a trace, put into sentences.
-
-Every Scan that the derivative before is computed by is differentiated once, if that
-derivative's value went through it.
+Above stands in sentences why there are so many Scans: every Scan that the derivative before is
+computed by is differentiated once, if that derivative's value went through it.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -21,12 +19,13 @@ from lab.gradients.decisions import ReadingGroup
 from lab.gradients.derivative import prime
 from lab.tape import Kind
 from lab.traces.trace import Feed, ScanTrace, SequenceTrace, TapeTrace, Trace
-from visual.layout.canvas import MARGIN, Canvas, kind_text
-from visual.layout.cards import BOLD, Entry, Look, arrows, key
+from visual.layout.canvas import MARGIN, Canvas, explained, kind_text
+from visual.layout.cards import BOLD, Entry, Look, arrows
 from visual.layout.cells import values_text
 from visual.layout.graphviz import Edge, Layout, Node, dot_source, lay_out
-from visual.scene.shapes import Box, Group, Scene, Shape, Text, shortened, text_width
-from visual.scene.theme import Role, theme_named
+from visual.layout.names import counted
+from visual.scene.shapes import Box, Group, Scene, Shape, Text, fitted, shortened, text_width
+from visual.scene.theme import Role
 
 TITLE, LINE, LABEL = 13, 11.5, 10.5
 WIDEST, SPACE, LETTERS = 320, 17, 140
@@ -70,11 +69,7 @@ class Sheet:
         shapes: list[Shape] = [Box(x, y, self.width, self.height, role)]
         shapes.append(Text(x + 10, y + 19, short, TITLE, bold=True, role=role))
         for number, line in enumerate(self.lines, start=1):
-            short = shortened(line, room, LINE)
-            title = line if short != line else ""
-            shapes.append(
-                Text(x + 10, y + 19 + SPACE * number, short, LINE, role=role, title=title)
-            )
+            shapes.append(fitted(x + 10, y + 19 + SPACE * number, line, room, LINE, role=role))
         return Group(tuple(shapes), cell=cell, title=self.title)
 
 
@@ -94,7 +89,7 @@ def genealogy(trace: Trace, theme: str = "light") -> Scene:
     canvas = Canvas()
     order = max(scan.order for scan in trace.scans)
     count = len(trace.scans)
-    title = f"{count} {'Scan' if count == 1 else 'Scans'}: where they come from"
+    title = f"{counted(count, 'Scan')}: where they come from"
     lines = [line for sentence in explanation(trace) for line in wrap(sentence, LETTERS)]
     canvas.heading(title, lines)
     canvas.y += 14
@@ -102,19 +97,18 @@ def genealogy(trace: Trace, theme: str = "light") -> Scene:
     layout = lay_out(nodes, edges, between)
     _draw(canvas, layout, sheets, looks)
     width = max(canvas.right, layout.width + MARGIN) + MARGIN
-    entries = dict.fromkeys(sheet.entry for sheet in sheets.values())
-    shapes, bottom = key(entries, canvas.y + layout.height + 28, width)
+    words = {sheet.entry.role: sheet.entry.words for sheet in sheets.values()}
+    shapes, canvas.y = explained(words, canvas.y + layout.height + 28, width)
     canvas.add(*shapes)
     for line in ARROWS if edges else ():
-        bottom += 19
-        canvas.add(Text(MARGIN, bottom - 6, line, 12, muted=True))
-    return Scene(
+        canvas.y += 19
+        canvas.add(Text(MARGIN, canvas.y - 6, line, 12, muted=True))
+    return canvas.finished(
+        {},
         width=width,
-        height=bottom + 12,
-        shapes=tuple(canvas.shapes),
         title=f"Genealogy of the Scans of a derivative of order {order}",
         description=" ".join(explanation(trace)) or "One loop, no derivative.",
-        theme=theme_named(theme),
+        theme=theme,
         dot=dot_source(nodes, edges, between),
     )
 
@@ -132,12 +126,8 @@ def _draw(
         canvas.add(sheet.shapes(x + MARGIN, y + canvas.y, f"scan {number}"))
     for edge, place in zip(edges, layout.labels, strict=True):
         if place is not None:
-            short = shortened(edge.label, edge.room[0] - 6, LABEL)
-            title = edge.label if short != edge.label else ""
-            x, y = place
-            canvas.add(
-                Text(x + MARGIN, y + canvas.y + 4, short, LABEL, "middle", muted=True, title=title)
-            )
+            x, y, room = place[0] + MARGIN, place[1] + canvas.y + 4, edge.room[0] - 6
+            canvas.add(fitted(x, y, edge.label, room, LABEL, "middle", muted=True))
 
 
 def _sheets(trace: Trace) -> dict[str, Sheet]:
@@ -157,7 +147,7 @@ def _sheets(trace: Trace) -> dict[str, Sheet]:
 
 def _lines(trace: Trace, scan: ScanTrace) -> Iterator[str]:
     """What stands in the box of a Scan."""
-    steps = f"{scan.steps} {'step' if scan.steps == 1 else 'steps'}"
+    steps = counted(scan.steps, "step")
     yield steps if scan.parent is None else f"order {scan.order} · {steps}"
     if scan.parent is not None and len(trace.scans) > MOST_LABELS:
         yield f"differentiates {scan.parent + 1}, goes on through {_through(scan)}"
@@ -234,7 +224,9 @@ def _values(trace: Trace) -> Iterator[Edge]:
 
 
 def _through(scan: ScanTrace) -> str:
-    return listing(deduplicated(through(scan)))
+    """The inputs of its parent whose gradients by this Scan go on to the result."""
+    tapes = (*scan.tapes, *scan.outputs)
+    return listing(deduplicated(t.gradient_of for t in tapes if t.used and t.gradient_of))
 
 
 def _variable_name(scan: ScanTrace, argument: int) -> str:
@@ -248,21 +240,6 @@ def _scan_key(number: int) -> str:
 
 def _value_key(number: int) -> str:
     return f"value {number}"
-
-
-def children(trace: Trace, order: int) -> dict[int, list[int]]:
-    """Which Scans of `order` differentiate which: the new ones by the number of the parent."""
-    found: dict[int, list[int]] = {}
-    for number, scan in enumerate(trace.scans):
-        if scan.order == order and scan.parent is not None:
-            found.setdefault(scan.parent, []).append(number)
-    return found
-
-
-def through(scan: ScanTrace) -> tuple[str, ...]:
-    """The inputs of its parent whose gradients by this Scan go on to the result."""
-    tapes = (*scan.tapes, *scan.outputs)
-    return tuple(t.gradient_of for t in tapes if t.used and t.gradient_of is not None)
 
 
 def computed_by(trace: Trace, output: int) -> frozenset[int]:
@@ -318,7 +295,10 @@ def _last_order(trace: Trace) -> int:
 
 def _sentence(trace: Trace, order: int) -> str:
     before = [i for i, scan in enumerate(trace.scans) if scan.order < order]
-    new = children(trace, order)
+    new: dict[int, list[int]] = {}  # by the number of the parent
+    for number, scan in enumerate(trace.scans):
+        if scan.order == order and scan.parent is not None:
+            new.setdefault(scan.parent, []).append(number)
     value, last = f"C{prime(order)}", f"C{prime(order - 1)}"
     if not new:
         return _nothing_new(trace, order, before)

@@ -16,7 +16,7 @@ from lab.traces.trace import ScanTrace, SequenceTrace, TapeTrace, Trace
 from visual.layout.canvas import CELL, HEIGHT, LABELS, THIN, Canvas, place_columns, touched_rows
 from visual.layout.cells import cell, thin_cell
 from visual.layout.columns import column_of, root_of, timeline
-from visual.layout.names import cell_key, indexed, signed, tape_label
+from visual.layout.names import indexed, row_key, signed, tape_label
 from visual.pictures.tapes.lanes import Lane, Slot
 from visual.scene.shapes import Box, Text
 from visual.scene.theme import Role
@@ -119,8 +119,7 @@ class PartingRows:
         role = Role.WRONG if wrong else slot.role
         self.used.add(role)
         label = tape_label(side.trace, side.scan, side.tape, slot.row) or side.tape.name
-        index = int(side.tape.axis.index[slot.row]) if side.tape.axis is not None else None
-        key = cell_key(side.trace, side.number, side.tape.name, index, slot.row)
+        key = row_key(side.trace, side.number, side.tape, slot.row)
         box = Box(slot.x, self.canvas.y, CELL, HEIGHT, role)
         name = f"{label}, {side.name}"
         self.canvas.add(cell(box, slot.value, name, slot.old, None, f"{side.name}:{key}"))

@@ -14,7 +14,7 @@ import numpy as np
 from lab.equations.spelling import Speller
 from lab.expression import Leaf, leaves_of
 from lab.traces.trace import ParameterTrace, ScanTrace, SequenceTrace, TapeTrace, Trace
-from visual.drawing.options import scan_index, step_of
+from visual.choices import scan_index, step_of
 from visual.layout.canvas import HEIGHT, MARGIN, Canvas
 from visual.layout.cells import cell
 from visual.layout.names import leaf_key

@@ -16,7 +16,7 @@ from lab.expression import Leaf, text
 from lab.gradients.derivative import prime
 from lab.traces.flow import Flow, Value, Write, flow
 from lab.traces.trace import SequenceTrace, Trace
-from visual.drawing.options import whole_or_none
+from visual.choices import whole_or_none
 from visual.layout.canvas import (
     CELL,
     HEIGHT,
@@ -24,8 +24,6 @@ from visual.layout.canvas import (
     MARGIN,
     Canvas,
     gap_text,
-    legend,
-    notes,
     place_columns,
     touched_columns,
 )
@@ -34,17 +32,15 @@ from visual.layout.columns import Gap, root_of, shown_steps, timeline
 from visual.layout.detours import Detours
 from visual.layout.headings import block_heading
 from visual.layout.names import (
-    cell_key,
     formula_keys,
     indexed,
     moment,
-    moment_name,
+    row_key,
     signed,
     tape_label,
 )
 from visual.pictures.tapes.lanes import Lane, Slot
 from visual.scene.shapes import Arrow, Box, Scene, Text
-from visual.scene.theme import theme_named
 
 BETWEEN_PANELS, BETWEEN_TAPES, HEADER = 50, 30, 34
 
@@ -67,18 +63,13 @@ def ssa(trace: Trace, theme: str = "light", around: int | None = None) -> Scene:
     letters = _unused_letters(trace)
     for number in numbers:
         _Block(canvas, trace, number, found, around, letters).draw()
-    width = canvas.right + MARGIN
-    shapes, bottom = legend(canvas.roles, canvas.y - 8, width)
-    canvas.add(*shapes)
-    shapes, bottom = notes(canvas.shapes, bottom)
-    canvas.add(*shapes)
-    return Scene(
-        width=width,
-        height=bottom + 12,
-        shapes=tuple(canvas.shapes),
+    canvas.y -= 8
+    return canvas.finished(
+        None,
+        width=canvas.right + MARGIN,
         title=f"Tapes of {trace.scans[0].name}, and their SSA form",
         description="The tape after every step, and each of its values in a box of its own.",
-        theme=theme_named(theme),
+        theme=theme,
     )
 
 
@@ -140,7 +131,7 @@ class _Block:
         self.canvas.y += 30
 
     def _moment(self, step: int) -> tuple[int, str]:
-        return moment(self.trace, self.number, step), moment_name(self.trace, self.number, step)
+        return moment(self.trace, self.number, step)
 
     def _name(self, value: Value) -> str:
         letter = self.letters.get((value.argument, value.row), "…")
@@ -182,9 +173,7 @@ class _Block:
         self.canvas.y = max(self.canvas.y, self._formulas(now, step, top)) + 14
 
     def _gap_row(self, gap: Gap) -> None:
-        words = f"⋯ {gap.hidden:,} steps are not shown"
-        self.canvas.add(Text(LABELS, self.canvas.y + 14, words, 12, muted=True))
-        self.canvas.y += 36
+        self.canvas.gap_row(gap)
         for lane in self.lanes:
             lane.skip()
 
@@ -205,8 +194,7 @@ class _Block:
         """The slot on the left; what was made in it at this step on the right, at height `made`."""
         tape = lane.tape
         label = tape_label(self.trace, self.scan, tape, slot.row) or f"{tape.name} row {slot.row}"
-        index = int(tape.axis.index[slot.row]) if tape.axis is not None else None
-        key = cell_key(self.trace, self.number, tape.name, index, slot.row)
+        key = row_key(self.trace, self.number, tape, slot.row)
         boxes = [Box(slot.x, self.canvas.y, CELL, HEIGHT, slot.role)]
         if made is not None:
             x = slot.x + self.shifts[tape.argument]

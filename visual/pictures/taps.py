@@ -1,13 +1,10 @@
-"""How the taps of a gradient come about, tap by tap, in words.
-
-`conversions` tells for every tap of a tape which tap of its reverse it becomes, and by which
-of four rules.
-
-The taps picture: what becomes of a loop variable's taps, derivative after derivative.
+"""The taps picture: what becomes of a loop variable's taps, derivative after derivative.
 
 A line of slots shows what one step reads and writes; the line below it shows the same for
 the gradient.  A column is one moment, so that a tap and the tap that is made from it stand
 one above the other: a gradient's step moves to the left, and its taps count to the left.
+Between the lines `conversions` tells for every tap which tap of the gradient it becomes, and by
+which of four rules.
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,7 +18,7 @@ from lab.errors import ArgumentError
 from lab.tape import Kind, Tape
 from lab.traces.trace import ScanTrace, Trace
 from visual.layout.canvas import LABELS, MARGIN, Canvas
-from visual.layout.names import signed
+from visual.layout.names import listed, signed
 from visual.scene.shapes import Arrow, Box, Group, Scene, Text, shortened
 from visual.scene.theme import Role
 
@@ -154,12 +151,10 @@ def taps(tapes: Tapes, orders: int = 2, theme: str = "light", name: str = "x") -
     named = _named(tapes, name)
     for tape, names in named.items():
         used |= _Strip(canvas, tape, names).draw(index(orders))
-    width = canvas.right + MARGIN
-    words = {LOOKS[use]: WORDS[use] for use in Use if use in used}
     everything = ", ".join(chain.from_iterable(named.values()))
     return canvas.finished(
-        words,
-        width=width,
+        {LOOKS[use]: WORDS[use] for use in Use if use in used},
+        width=canvas.right + MARGIN,
         title=f"Taps of {everything} and of the gradients up to order {orders}",
         description="; ".join(f"{', '.join(names)}: {tape}" for tape, names in named.items()),
         theme=theme,
@@ -243,9 +238,11 @@ class _Strip:
             told = f"⋯ {hidden:,} ⋯"
             canvas.add(Text(middle, canvas.y + 26, told, 10.5, "middle", muted=True))
         canvas.y += 18
-        canvas.text(self.rules_left, _summary(tape), 12.5, bold=True)
+        told = f"{tape.kind}: reads {listed(tape.reads)} · writes {listed(tape.writes)}"
+        canvas.text(self.rules_left, told, 12.5, bold=True)
         canvas.y += 16
-        canvas.text(self.rules_left, _fates(tape), 12, muted=True)
+        told = f"overwrites {listed(tape.overwritten)} · preserves {listed(tape.preserved)}"
+        canvas.text(self.rules_left, told, 12, muted=True)
         canvas.y += HEIGHT - 34
 
     def _slot(self, tape: Tape, order: int, tap: int, x: float) -> None:
@@ -271,9 +268,7 @@ class _Strip:
         for rule in conversions(tape):
             x = self.left[sign * rule.tap] + SLOT / 2
             short = shortened(rule.signs, PITCH - 12, 10.5, mono=True)
-            signs = Text(x + 8, top + ARROW / 2 + 6, short, 10.5, mono=True, muted=True)
-            canvas.add(signs)
-            canvas.right = max(canvas.right, signs.x + signs.width)
+            canvas.write(Text(x + 8, top + ARROW / 2 + 6, short, 10.5, mono=True, muted=True))
             for line in wrap(rule.words, LINE, subsequent_indent="    "):
                 indent = 14 if line.startswith(" ") else 0
                 canvas.y = y
@@ -285,20 +280,6 @@ class _Strip:
             x = self.left[sign * rule.tap] + SLOT / 2
             canvas.add(Arrow(((x, top + 3), (x, bottom - 3)), accent=rule.accented))
         canvas.y = bottom
-
-
-def _summary(tape: Tape) -> str:
-    reads, writes = (
-        ", ".join(map(signed, found)) or "nothing" for found in (tape.reads, tape.writes)
-    )
-    return f"{tape.kind}: reads {reads} · writes {writes}"
-
-
-def _fates(tape: Tape) -> str:
-    over, kept = (
-        ", ".join(map(signed, found)) or "nothing" for found in (tape.overwritten, tape.preserved)
-    )
-    return f"overwrites {over} · preserves {kept}"
 
 
 def _moments(taps: Sequence[int]) -> list[int]:

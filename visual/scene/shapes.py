@@ -8,13 +8,12 @@ import os
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from math import atan2, cos, sin
 from pathlib import Path
 from typing import Any
 
-from visual.backends.files import check_path as check_path
-from visual.backends.files import save
-from visual.backends.files import write_whole as write_whole
-from visual.scene.theme import LIGHT, Role, Theme
+from visual.scene.formats import content, save
+from visual.scene.theme import LIGHT, Role, Theme, mixed
 
 INDEX = re.compile(r"(\[[^\[\]]*\]|[₀-₉₋]+)\)*$")
 
@@ -61,6 +60,12 @@ class Text:
         """An upper bound of the width when it is drawn."""
         return text_width(self.content, self.size, self.mono, self.bold)
 
+    def colour(self, theme: Theme) -> str:
+        """The colour of its letters."""
+        if self.role is not None:
+            return theme.look(self.role, self.faded).text
+        return theme.muted if self.muted else theme.text
+
     @property
     def left(self) -> float:
         """Where the text begins."""
@@ -84,6 +89,20 @@ class Arrow:
     def is_curve(self) -> bool:
         """Whether the points are a start and, for every piece, two controls and an end."""
         return not self.straight and len(self.points) > 2 and len(self.points) % 3 == 1
+
+    @property
+    def head(self) -> tuple[tuple[float, float], ...]:
+        """The corners of the arrowhead, the tip first."""
+        (x0, y0), (x1, y1) = self.points[-2:]
+        angle = atan2(y1 - y0, x1 - x0)
+        turned = (angle + 0.42, angle - 0.42)
+        return (x1, y1), *((x1 - 8 * cos(turn), y1 - 8 * sin(turn)) for turn in turned)
+
+    def colour(self, theme: Theme) -> str:
+        """The colour of line and head."""
+        if self.faded:
+            return mixed(theme.text, theme.background, 0.7)
+        return theme.arrow if self.accent else theme.muted if self.faint else theme.text
 
 
 @dataclass(frozen=True)
@@ -160,27 +179,19 @@ class Scene:
 
     def svg(self) -> str:
         """The picture as an SVG document that stands alone."""
-        from visual.backends.svg import to_svg
-
-        return to_svg(self)
+        return str(content(".svg", self))
 
     def text(self) -> str:
         """The picture in plain text."""
-        from visual.backends.text import to_text
-
-        return to_text(self)
+        return str(content(".txt", self))
 
     def pdf(self) -> bytes:
         """The picture as a PDF document of one page."""
-        from visual.backends.mpl import to_pdf
-
-        return to_pdf(self)
+        return bytes(content(".pdf", self))
 
     def png(self, scale: float = 1.0) -> bytes:
         """The picture as a PNG image, `scale` pixels for every pixel of the picture."""
-        from visual.backends.mpl import to_png
-
-        return to_png(self, scale)
+        return bytes(content(".png", self, scale))
 
     def save(self, path: str | os.PathLike[str], scale: float = 1.0) -> Path:
         """Write the picture to `path`: .svg, .pdf, .png, .html or .txt, as the suffix says.
@@ -206,6 +217,22 @@ def text_width(content: str, size: float, mono: bool = False, bold: bool = False
         return len(content) * size * MONO_WIDTH
     em = sum(0.42 if c in NARROW else 0.95 if c in WIDE else 0.66 for c in content)
     return em * size * (1.08 if bold else 1.0)
+
+
+def fitted(
+    x: float,
+    y: float,
+    content: str,
+    room: float,
+    size: float,
+    anchor: str = "start",
+    mono: bool = False,
+    **look: Any,
+) -> Text:
+    """`content` as a text no wider than `room`; if it is shortened, the whole is its tooltip."""
+    short = shortened(content, room, size, mono)
+    title = content if short != content else ""
+    return Text(x, y, short, size, anchor, mono, title=title, **look)
 
 
 def shortened(content: str, width: float, size: float, mono: bool = False) -> str:

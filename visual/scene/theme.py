@@ -80,31 +80,30 @@ class Theme:
         return self.faded[role] if faded else self.looks[role]
 
 
-LINES: Mapping[Role, Line] = MappingProxyType(
-    {
-        Role.INPUT: Line.PLAIN,
-        Role.SEED: Line.PLAIN,
-        Role.INTERMEDIATE: Line.PLAIN,
-        Role.UNNEEDED: Line.DOTTED,
-        Role.WAITING: Line.DASHED,
-        Role.PRESERVED: Line.DOUBLE,
-        Role.OVERWRITTEN: Line.HEAVY,
-        Role.SPENT: Line.PLAIN,
-        Role.UNWRITTEN: Line.DOTTED,
-        Role.READ: Line.PLAIN,
-        Role.RESULT: Line.DOUBLE,
-        Role.REUSED: Line.DOUBLE,
-        Role.AGAIN: Line.DASHED,
-        Role.BACKWARD: Line.HEAVY,
-        Role.UNDEFINED: Line.HEAVY,
-        Role.UNTRACED: Line.DOTTED,
-        Role.WRONG: Line.HEAVY,
-        Role.PANEL: Line.PLAIN,
-        Role.FIRST: Line.PLAIN,
-        Role.SECOND: Line.DOUBLE,
-        Role.THIRD: Line.DASHED,
-    }
-)
+# Every role: its line, and its fill, stroke and letters in light, dark and print.
+TABLE = """
+input        plain   #dbeafe #2563eb #1e3a8a  #1e3a8a #60a5fa #dbeafe  #ececec #000000 #000000
+seed         plain   #fee2e2 #dc2626 #7f1d1d  #7f1d1d #f87171 #fee2e2  #d0d0d0 #000000 #000000
+intermediate plain   #ffffff #6b7280 #1f2937  #111827 #9ca3af #f3f4f6  #ffffff #000000 #000000
+unneeded     dotted  #fafafa #b8bec8 #6b7280  #151d2c #4b5563 #9ca3af  #ffffff #aaaaaa #666666
+waiting      dashed  #ffffff #6b7280 #6b7280  #111827 #9ca3af #9ca3af  #ffffff #555555 #555555
+preserved    double  #d1fae5 #047857 #064e3b  #064e3b #34d399 #d1fae5  #ffffff #000000 #000000
+overwritten  heavy   #fed7aa #c2410c #431407  #7c2d12 #fb923c #ffedd5  #dddddd #000000 #000000
+spent        plain   #eef0f3 #9ca3af #4b5563  #1f2937 #4b5563 #b6bcc6  #f4f4f4 #aaaaaa #555555
+unwritten    dotted  #ffffff #b8bec8 #6b7280  #111827 #4b5563 #9ca3af  #ffffff #aaaaaa #666666
+read         plain   #eff6ff #93b4ee #1e3a8a  #172554 #3b6fd1 #dbeafe  #f4f4f4 #777777 #000000
+result       double  #dbeafe #1d4ed8 #1e3a8a  #1e3a8a #93c5fd #dbeafe  #ececec #000000 #000000
+reused       double  #cffafe #0e7490 #164e63  #164e63 #22d3ee #cffafe  #d6d6d6 #000000 #000000
+again        dashed  #fefce8 #a16207 #713f12  #3b2f0b #eab308 #fef9c3  #e4e4e4 #555555 #000000
+backward     heavy   #ecfccb #4d7c0f #365314  #23360b #84cc16 #ecfccb  #f8f8f8 #333333 #000000
+undefined    heavy   #fce7f3 #be185d #831843  #831843 #f472b6 #fce7f3  #b4b4b4 #000000 #000000
+untraced     dotted  #f3e8ff #7e22ce #581c87  #3b0764 #c084fc #f3e8ff  #ffffff #000000 #000000
+wrong        heavy   #7f1d1d #450a0a #ffffff  #fecaca #ef4444 #450a0a  #333333 #000000 #ffffff
+panel        plain   #fbfcfd #d1d5db #1f2937  #151d2c #374151 #e5e7eb  #ffffff #999999 #000000
+first        plain   #e0eaff #1d4ed8 #1e2a78  #1d3470 #7aa7fb #e0eaff  #f0f0f0 #000000 #000000
+second       double  #fef3c7 #b45309 #5c2d0a  #4d3305 #fbbf24 #fef3c7  #cccccc #000000 #000000
+third        dashed  #ede9fe #6d28d9 #4c1d95  #3a2071 #a78bfa #ede9fe  #e8e8e8 #000000 #000000
+"""
 
 
 def contrast(first: str, second: str) -> float:
@@ -119,14 +118,13 @@ def _luminance(colour: str) -> float:
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
 
-def _theme(
-    name: str, background: str, text: str, muted: str, arrow: str, colours: Mapping[Role, str]
-) -> Theme:
-    """A theme from "fill stroke text" for each role."""
+def _theme(name: str, place: int, background: str, text: str, muted: str, arrow: str) -> Theme:
+    """A theme with the colours that stand at its `place` in the table."""
     looks = {}
-    for role in Role:
-        fill, stroke, letters = colours[role].split()
-        looks[role] = Look(fill, stroke, letters, LINES[role])
+    for row in TABLE.strip().splitlines():
+        role, line, *colours = row.split()
+        fill, stroke, letters = colours[3 * place : 3 * place + 3]
+        looks[Role[role.upper()]] = Look(fill, stroke, letters, Line(line))
     faded = {role: _washed(look, background) for role, look in looks.items()}
     return Theme(
         name, background, text, muted, arrow, MappingProxyType(looks), MappingProxyType(faded)
@@ -150,99 +148,9 @@ def mixed(start: str, end: str, share: float) -> str:
     return "#" + "".join(f"{round(a + (b - a) * share):02x}" for a, b in pairs)
 
 
-LIGHT = _theme(
-    "light",
-    background="#ffffff",
-    text="#1f2937",
-    muted="#6b7280",
-    arrow="#9a3412",
-    colours={
-        Role.INPUT: "#dbeafe #2563eb #1e3a8a",
-        Role.SEED: "#fee2e2 #dc2626 #7f1d1d",
-        Role.INTERMEDIATE: "#ffffff #6b7280 #1f2937",
-        Role.UNNEEDED: "#fafafa #b8bec8 #6b7280",
-        Role.WAITING: "#ffffff #6b7280 #6b7280",
-        Role.PRESERVED: "#d1fae5 #047857 #064e3b",
-        Role.OVERWRITTEN: "#fed7aa #c2410c #431407",
-        Role.SPENT: "#eef0f3 #9ca3af #4b5563",
-        Role.UNWRITTEN: "#ffffff #b8bec8 #6b7280",
-        Role.READ: "#eff6ff #93b4ee #1e3a8a",
-        Role.RESULT: "#dbeafe #1d4ed8 #1e3a8a",
-        Role.REUSED: "#cffafe #0e7490 #164e63",
-        Role.AGAIN: "#fefce8 #a16207 #713f12",
-        Role.BACKWARD: "#ecfccb #4d7c0f #365314",
-        Role.UNDEFINED: "#fce7f3 #be185d #831843",
-        Role.UNTRACED: "#f3e8ff #7e22ce #581c87",
-        Role.WRONG: "#7f1d1d #450a0a #ffffff",
-        Role.PANEL: "#fbfcfd #d1d5db #1f2937",
-        Role.FIRST: "#e0eaff #1d4ed8 #1e2a78",
-        Role.SECOND: "#fef3c7 #b45309 #5c2d0a",
-        Role.THIRD: "#ede9fe #6d28d9 #4c1d95",
-    },
-)
-
-DARK = _theme(
-    "dark",
-    background="#111827",
-    text="#e5e7eb",
-    muted="#9ca3af",
-    arrow="#fdba74",
-    colours={
-        Role.INPUT: "#1e3a8a #60a5fa #dbeafe",
-        Role.SEED: "#7f1d1d #f87171 #fee2e2",
-        Role.INTERMEDIATE: "#111827 #9ca3af #f3f4f6",
-        Role.UNNEEDED: "#151d2c #4b5563 #9ca3af",
-        Role.WAITING: "#111827 #9ca3af #9ca3af",
-        Role.PRESERVED: "#064e3b #34d399 #d1fae5",
-        Role.OVERWRITTEN: "#7c2d12 #fb923c #ffedd5",
-        Role.SPENT: "#1f2937 #4b5563 #b6bcc6",
-        Role.UNWRITTEN: "#111827 #4b5563 #9ca3af",
-        Role.READ: "#172554 #3b6fd1 #dbeafe",
-        Role.RESULT: "#1e3a8a #93c5fd #dbeafe",
-        Role.REUSED: "#164e63 #22d3ee #cffafe",
-        Role.AGAIN: "#3b2f0b #eab308 #fef9c3",
-        Role.BACKWARD: "#23360b #84cc16 #ecfccb",
-        Role.UNDEFINED: "#831843 #f472b6 #fce7f3",
-        Role.UNTRACED: "#3b0764 #c084fc #f3e8ff",
-        Role.WRONG: "#fecaca #ef4444 #450a0a",
-        Role.PANEL: "#151d2c #374151 #e5e7eb",
-        Role.FIRST: "#1d3470 #7aa7fb #e0eaff",
-        Role.SECOND: "#4d3305 #fbbf24 #fef3c7",
-        Role.THIRD: "#3a2071 #a78bfa #ede9fe",
-    },
-)
-
-PRINT = _theme(
-    "print",
-    background="#ffffff",
-    text="#000000",
-    muted="#444444",
-    arrow="#000000",
-    colours={
-        Role.INPUT: "#ececec #000000 #000000",
-        Role.SEED: "#d0d0d0 #000000 #000000",
-        Role.INTERMEDIATE: "#ffffff #000000 #000000",
-        Role.UNNEEDED: "#ffffff #aaaaaa #666666",
-        Role.WAITING: "#ffffff #555555 #555555",
-        Role.PRESERVED: "#ffffff #000000 #000000",
-        Role.OVERWRITTEN: "#dddddd #000000 #000000",
-        Role.SPENT: "#f4f4f4 #aaaaaa #555555",
-        Role.UNWRITTEN: "#ffffff #aaaaaa #666666",
-        Role.READ: "#f4f4f4 #777777 #000000",
-        Role.RESULT: "#ececec #000000 #000000",
-        Role.REUSED: "#d6d6d6 #000000 #000000",
-        Role.AGAIN: "#e4e4e4 #555555 #000000",
-        Role.BACKWARD: "#f8f8f8 #333333 #000000",
-        Role.UNDEFINED: "#b4b4b4 #000000 #000000",
-        Role.UNTRACED: "#ffffff #000000 #000000",
-        Role.WRONG: "#333333 #000000 #ffffff",
-        Role.PANEL: "#ffffff #999999 #000000",
-        Role.FIRST: "#f0f0f0 #000000 #000000",
-        Role.SECOND: "#cccccc #000000 #000000",
-        Role.THIRD: "#e8e8e8 #000000 #000000",
-    },
-)
-
+LIGHT = _theme("light", 0, "#ffffff", text="#1f2937", muted="#6b7280", arrow="#9a3412")
+DARK = _theme("dark", 1, "#111827", text="#e5e7eb", muted="#9ca3af", arrow="#fdba74")
+PRINT = _theme("print", 2, "#ffffff", text="#000000", muted="#444444", arrow="#000000")
 THEMES: Mapping[str, Theme] = MappingProxyType({t.name: t for t in (LIGHT, DARK, PRINT)})
 
 

@@ -1,1 +1,8 @@
-"""TODO."""
+"""Pictures that can be walked through, in a notebook and as a page.
+
+Start with `stepper`; `page` is the same without a kernel, and registers what an .html file is.
+`module` joins the stepper's script with those of other widgets, `rerun` closes what a cell made
+before, `working` draws while the kernel listens.
+"""
+
+from visual.widgets import page as page

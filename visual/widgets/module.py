@@ -7,14 +7,14 @@ call the functions of those before.
 from pathlib import Path
 
 HERE = Path(__file__).parent
+STEPPER = (HERE / "stepper.js").read_text(encoding="utf-8")
 FORM = HERE / "form.css"  # the looks of controls, which workbench and atlas share
 EXPORT = "export default { render };\n"
 
 
 def joined(*files: Path) -> str:
     """The module of the stepper with those of other files after it."""
-    stepper = (HERE / "stepper.js").read_text(encoding="utf-8")
-    before, after = stepper.split(EXPORT)
+    before, after = STEPPER.split(EXPORT)
     return before + after + "".join(file.read_text(encoding="utf-8") for file in files)
 
 

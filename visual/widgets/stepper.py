@@ -15,10 +15,9 @@ import anywidget
 import traitlets
 
 from lab.errors import ArgumentError
-from visual.backends.files import as_path, check_path, write_whole
-from visual.backends.page import to_page
-from visual.drawing.kinds import Picture
+from visual.scene.formats import Picture, as_path, check_path, write_whole
 from visual.scene.shapes import Scene
+from visual.widgets.page import to_page
 from visual.widgets.rerun import made_in_cell
 
 HERE = Path(__file__).parent

@@ -15,8 +15,8 @@ from lab.loops import gallery
 from lab.loops.loop import Loop
 from lab.loops.variables import Sequence, State
 from lab.reports.breaking.rules import BROKEN
+from visual.choices import switch
 from visual.drawing.kinds import PICTURES, TYPES
-from visual.drawing.options import switch
 from visual.scene.theme import THEMES
 from visual.workbench.graph import GraphBench
 from visual.workbench.loop import LoopBench, value_of, valued

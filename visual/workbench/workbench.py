@@ -26,9 +26,9 @@ from lab.errors import ArgumentError, LabError, first_line, listing
 from lab.gradients.derivative import Derivative
 from lab.loops.loop import Loop
 from lab.reports.breaking.breakage import Breakage
-from visual.backends.page import to_page
 from visual.drawing.kinds import Picture
 from visual.widgets.module import FORM, joined, style
+from visual.widgets.page import to_page
 from visual.widgets.rerun import made_in_cell, shut
 from visual.widgets.stepper import shown_step
 from visual.widgets.working import Outcome, Work, begin

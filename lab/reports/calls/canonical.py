@@ -21,12 +21,12 @@ from lab.errors import ArgumentError, first_line, listing
 from lab.expression import Leaf, text
 from lab.loops.loop import Loop
 from lab.loops.scan_call import scan_call
-from lab.scans.buffers import constant_value
+from lab.scans.buffers import initial_of
 from lab.scans.formula import formulas
 from lab.scans.graphs import scan_nodes
 from lab.scans.node import LoopVariable, ScanParts, outer_inputs, outer_outputs, read_scan
-from lab.scans.operations import index_parts, plain_name
-from lab.scans.slices import cut_of, initial_of
+from lab.scans.operations import plain_name
+from lab.scans.slices import constant_value, cut_of, index_parts
 from lab.tape import Kind, signed
 
 DEFAULTS = {"go_backwards": False, "truncate_gradient": -1, "strict": False, "name": None}

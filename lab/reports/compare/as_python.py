@@ -23,7 +23,8 @@ from pytensor.tensor.type import TensorType
 
 from lab.errors import LabError
 from lab.scans.node import inner_graph, is_scan, settings_text
-from lab.scans.operations import PRODUCTS, index_parts
+from lab.scans.operations import PRODUCTS
+from lab.scans.slices import index_parts
 
 # What a program that is written here has to import, beside numpy and pytensor themselves.
 IMPORTS = """\

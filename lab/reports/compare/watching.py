@@ -28,7 +28,15 @@ from lab.gradients.decisions import (
     symbol,
 )
 from lab.gradients.derivation import Derivation
-from lab.scans.node import LoopVariable, ScanParts, is_scan, outer_inputs, read_scan
+from lab.scans.node import (
+    Labels,
+    LoopVariable,
+    ScanParts,
+    is_scan,
+    label,
+    outer_inputs,
+    read_scan,
+)
 from lab.scans.slices import before_end, sliced
 from lab.tape import Kind
 from lab.traces.record import sources
@@ -105,7 +113,8 @@ def identify(call: Pullback, order: int) -> Derivation | None:
         for v, (source, group) in reads.items()
     }
     places = {part: place for place, part in enumerate(outer_inputs(backward))}
-    node.op.variable_names = tuple(names.get(part, part.name) for part in places)
+    named_as = tuple(names.get(part, part.name) for part in places)
+    label(node.op, Labels(named_as))
     backward = read_scan(node.op, node.inputs, node.outputs)
     named = dict(zip(places, outer_inputs(backward), strict=True))
     derivation = Derivation(
@@ -123,7 +132,7 @@ def identify(call: Pullback, order: int) -> Derivation | None:
         node=node,
         gradients=call.gradients,
     )
-    node.op.derivation = derivation
+    label(node.op, Labels(named_as, derivation))
     return derivation
 
 

@@ -21,9 +21,10 @@ from pytensor.graph.fg import FunctionGraph
 
 from lab.errors import ArgumentError, LabError
 from lab.reports.calls.canonical import index_text, written
-from lab.scans.buffers import constant_value, destroys, rows_of_buffer
+from lab.scans.buffers import destroys, rows_of_buffer
 from lab.scans.node import LoopVariable, ScanParts, is_scan
-from lab.scans.operations import index_parts, plain_name
+from lab.scans.operations import plain_name
+from lab.scans.slices import constant_value, index_parts
 from lab.tape import Kind, Tape
 from lab.traces.run import run
 

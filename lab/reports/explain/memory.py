@@ -8,8 +8,8 @@ import numpy as np
 from lab import records
 from lab.errors import listing
 from lab.gradients.decisions import Decisions, ReadingGroup
-from lab.scans.buffers import constant_value
 from lab.scans.node import LoopVariable, outer_inputs
+from lab.scans.slices import constant_value
 from lab.tape import Kind
 
 

@@ -16,10 +16,9 @@ from pytensor.graph.traversal import toposort
 from pytensor.tensor.random.op import RandomVariable
 
 from lab import records
-from lab.scans.buffers import constant_value
 from lab.scans.node import ScanParts, is_scan, read_scan
 from lab.scans.operations import TRANSPARENT, plain_name
-from lab.scans.slices import cut_of, is_cut_by_tap
+from lab.scans.slices import constant_value, cut_of, is_cut_by_tap
 from lab.tape import Kind, signed
 
 

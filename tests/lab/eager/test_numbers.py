@@ -4,6 +4,7 @@ import importlib.util
 
 import numpy
 import pytest
+from eager_functions import FUNCTIONS
 from eager_programs import EAGER
 
 import lab
@@ -224,9 +225,10 @@ def test_every_rule_to_second_order(function, args):
 
 
 def test_no_rule_was_forgotten():
-    tried = {name.split(",")[0] for name in RULES}
+    tried = {getattr(np, key.split(",")[0], None) for key in [*RULES, *FUNCTIONS]}
     composed = {"expand_dims", "concatenate", "stack", "array", "squeeze"}
-    assert set(np.__all__) - tried <= composed
+    left = {name for name in np.__all__ if getattr(np, name) not in tried}
+    assert left <= composed | {"amax", "amin"}  # older names of max and min
 
 
 DIRECT = [key for key, (f, _) in RULES.items() if f is getattr(np, key.split(",")[0], None)]

@@ -56,13 +56,23 @@ def test_integer_and_undefined_inputs_say_why():
 
 @pytest.mark.parametrize("name", NAMES)
 def test_compiled_by_pytensor_the_graph_gives_the_same(name):
-    assert gallery.loops[name].trace(order=1).verify() < 1e-12
+    derivative = gallery.loops[name].derivative(order=1)
+    assert derivative.verify(lab.trace(derivative)) < 1e-12
 
 
 def test_verify_notices_a_wrong_number():
-    trace = gallery.loops["square"].trace(order=1)
+    derivative = gallery.loops["square"].derivative(order=1)
+    trace = lab.trace(derivative)
     wrong = replace(trace, outputs=(trace.outputs[0] + 1e-3, trace.outputs[1]))
-    assert wrong.verify() > 1e-4
+    assert derivative.verify(wrong) > 1e-4
+
+
+def test_verify_refuses_a_trace_of_another_graph():
+    derivative = gallery.loops["square"].derivative(order=1)
+    with pytest.raises(ArgumentError, match="3 values computed from x, but this graph has 2"):
+        derivative.verify(gallery.loops["square"].trace(order=2))
+    with pytest.raises(ArgumentError, match="from r and x"):
+        derivative.verify(gallery.loops["logistic"].trace(order=1))
 
 
 @pytest.mark.parametrize("name", NAMES)

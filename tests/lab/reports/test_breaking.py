@@ -140,7 +140,6 @@ def test_wrong_in_one_place_does_not_touch_the_true_engine():
     for rule in BROKEN:
         truth.broken_by(rule)
     assert lab.truth(SQUARE, 2).trace == before
-    assert before.verify() < 1e-12
     graph = SQUARE.build()
     made = lab.derivative(SQUARE.cost(graph), graph.inputs["x"], 2, rule=RULE)
     assert lab.trace(made.values, graph.given, names=made.names) == before

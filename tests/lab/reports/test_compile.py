@@ -358,7 +358,7 @@ def test_what_is_used_of_pytensors_internals():
 
 def test_a_deaf_listener_would_be_noticed(monkeypatch):
     monkeypatch.setattr(History, "on_change_input", lambda *_, **__: None)
-    with pytest.raises(AssertionError, match=r"compile/rewriting\.py"):
+    with pytest.raises(AssertionError, match=r"lab/reports/compile/rewriting\.py"):
         test_what_is_used_of_pytensors_internals()
 
 

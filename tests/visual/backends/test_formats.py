@@ -16,7 +16,7 @@ import matplotlib
 import numpy as np
 import pypdfium2
 import pytest
-from in_browser import CHROMIUM, measured
+from in_browser.chromium import CHROMIUM, measured
 from PIL import Image
 from strange_loops import HOSTILE, LOOPS, strange_trace, trace_of
 
@@ -25,11 +25,13 @@ import visual
 from lab.errors import ArgumentError
 from lab.loops import gallery
 from visual.backends import mpl, svg
-from visual.backends.page import document, to_page
+from visual.backends.page import document
 from visual.pictures.unrolled.unrolled import unrolled
 from visual.pictures.values.plot import values
-from visual.scene.shapes import Arrow, Box, Scene, Text, check_path, walk
+from visual.scene.formats import check_path
+from visual.scene.shapes import Arrow, Box, Scene, Text, walk
 from visual.scene.theme import LIGHT, THEMES, Role
+from visual.widgets.page import to_page
 
 ROOT = Path(__file__).parents[3]
 SVG = "{http://www.w3.org/2000/svg}"
@@ -259,7 +261,7 @@ def test_the_same_input_gives_the_same_bytes():
         "import hashlib, visual; from lab import gallery\n"
         "from visual.pictures.values.plot import values\n"
         "trace = gallery.loops['rnn'].trace(order=1)\n"
-        "from visual.backends.page import to_page\n"
+        "from visual.widgets.page import to_page\n"
         "for p in (visual.tapes(trace), values(trace)):\n"
         "    for made in (p.pdf(), p.png(), p.svg().encode(), to_page(p).encode()):\n"
         "        print(hashlib.sha256(made).hexdigest())"
@@ -321,7 +323,7 @@ def test_impossible_scales(tmp_path, scale, says, make):
 
 
 def test_the_scale_that_an_error_offers_is_possible(tmp_path):
-    from visual.backends.files import check_scale
+    from visual.scene.formats import check_scale
 
     with pytest.raises(ArgumentError) as found:
         check_scale(1000, 300, 70)
@@ -426,7 +428,7 @@ def test_a_page_runs_its_own_module_only(page, tmp_path):
 
 def test_formats_load_matplotlib_only_when_they_are_asked_for():
     code = (
-        "import sys, visual, visual.plots; from lab import gallery\n"
+        "import sys, visual, visual.pictures.values.plot; from lab import gallery\n"
         "trace = gallery.loops['square'].trace()\n"
         "visual.tapes(trace).svg(); print('matplotlib' in sys.modules)\n"
         "visual.tapes(trace).png(); print('matplotlib.pyplot' in sys.modules)"

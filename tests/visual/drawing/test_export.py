@@ -7,15 +7,15 @@ import numpy as np
 import pytensor
 import pytensor.tensor as pt
 import pytest
-from in_browser import CHROMIUM
+from in_browser.chromium import CHROMIUM
 from strange_loops import HOSTILE, LOOPS
 
 import lab
 import visual
 from lab.errors import ArgumentError
 from lab.loops import gallery
-from visual.backends.page import to_page
 from visual.drawing.kinds import PICTURES
+from visual.widgets.page import to_page
 
 ALL = ("svg", "pdf", "png", "html", "txt", "dot")
 GRAPHS = {"genealogy", "stepgraph"}

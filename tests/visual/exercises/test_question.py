@@ -1,7 +1,7 @@
 """Questions of a lesson's own: what is right, what is wrong and why, in Python and in a page."""
 
 import pytest
-from in_browser import CHROMIUM, Opened
+from in_browser.chromium import CHROMIUM, Opened
 
 import lab
 import visual

@@ -5,7 +5,7 @@ from functools import cache
 
 import pytest
 from broken_rules import CUT, SQUARE, truth_of
-from in_browser import CHROMIUM, measured
+from in_browser.chromium import CHROMIUM, measured
 from pictures import stands_alone, wrong_cells
 from strange_loops import HOSTILE, LOOPS, WRT
 from twins import assert_twin

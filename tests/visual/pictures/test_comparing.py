@@ -6,7 +6,7 @@ from functools import cache
 import pytest
 from broken_rules import following
 from graphs import known_mistakes
-from in_browser import CHROMIUM, measured
+from in_browser.chromium import CHROMIUM, measured
 from pictures import stands_alone, wrong_cells
 from strange_loops import HOSTILE, LOOPS
 from twins import assert_twin

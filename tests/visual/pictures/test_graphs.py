@@ -26,7 +26,7 @@ from lab.scans.graphs import scan_nodes
 from lab.scans.node import outer_inputs, read_scan
 from lab.tape import Kind
 from visual.layout.graphviz import Edge, Node, dot_source, lay_out, quoted
-from visual.pictures.genealogy import computed_by, explanation, genealogy, through
+from visual.pictures.genealogy import computed_by, explanation, genealogy
 from visual.pictures.stepgraph.nodes import MOST_OPERATIONS, Part, StepNodes, value_at
 from visual.pictures.stepgraph.stepgraph import stepgraph
 from visual.scene.shapes import Arrow, Box, Group, Text
@@ -57,10 +57,15 @@ def test_text_twins(name):
     assert_twin(name, draw(gallery.loops[loop].trace(order=order), **options))
 
 
-def matched(trace):
+def traced(name, order=1):
+    """The derivative of a gallery loop, and its run, with loops that none of its values needs."""
+    derivative = gallery.loops[name].derivative(order)
+    return derivative, lab.trace(derivative, also=_loops_beside(derivative))
+
+
+def matched(derivative, trace):
     """Pairs of a ScanTrace and its node taken apart once more."""
-    outputs, _ = trace.live
-    nodes = scan_nodes([*outputs, *_loops_beside(trace)])
+    nodes = scan_nodes([*derivative.values, *_loops_beside(derivative)])
     assert [node.op.name or "scan_fn" for node in nodes] == [s.name for s in trace.scans]
     return [
         (scan, read_scan(node.op, node.inputs, node.outputs))
@@ -68,10 +73,10 @@ def matched(trace):
     ]
 
 
-def _loops_beside(trace):
+def _loops_beside(derivative):
     """A loop that no output depends on, since its derivative holds none of its values."""
-    outputs, _ = trace.live
-    derived = [n.op.derivation for n in scan_nodes(outputs) if n.op.derivation is not None]
+    nodes = scan_nodes(list(derivative.values))
+    derived = [n.op.derivation for n in nodes if n.op.derivation is not None]
     return [d.parent.outputs[0] for d in derived]
 
 
@@ -99,8 +104,8 @@ def evaluated(scan, parts, step):
 
 @pytest.mark.parametrize(("name", "order"), EVERY)
 def test_values_edges_and_results_are_those_of_the_graph(name, order):
-    trace = gallery.loops[name].trace(order=order)
-    for number, (_, parts) in enumerate(matched(trace)):
+    derivative, trace = traced(name, order)
+    for number, (_, parts) in enumerate(matched(derivative, trace)):
         check_scan(trace, number, parts)
 
 
@@ -207,8 +212,8 @@ def check_picture(trace, number, step, nodes):
 
 @pytest.mark.parametrize("wrong", ["value", "input", "constant", "result"])
 def test_the_check_sees_what_is_wrong(wrong):
-    trace = gallery.loops["square"].trace()
-    (_, parts) = matched(trace)[1]
+    derivative, trace = traced("square")
+    (_, parts) = matched(derivative, trace)[1]
     check_scan(trace, 1, parts)
     scan = trace.scans[1]
     inside, results = list(scan.inside), scan.results
@@ -317,8 +322,8 @@ def test_repeated_operations_have_the_parents_values(name, order):
 
 @pytest.mark.parametrize(("name", "order"), [*EVERY, ("square", 3), ("coupled", 3)])
 def test_feeds_are_the_connections_of_the_graph(name, order):
-    trace = gallery.loops[name].trace(order=order)
-    pairs = matched(trace)
+    derivative, trace = traced(name, order)
+    pairs = matched(derivative, trace)
     filled = {
         v.outer_output: (i, j)
         for i, (_, parts) in enumerate(pairs)
@@ -338,7 +343,7 @@ def test_feeds_are_the_connections_of_the_graph(name, order):
             if part.kind is not Kind.NIT_SOT:
                 found = {(f.scan, f.variable) for f in scan.feeds if f.into == i}
                 assert found == connected(part.outer_input), (scan.name, part.name)
-    for i, output in enumerate(trace.live[0]):
+    for i, output in enumerate(derivative.values):
         assert {(f.scan, f.variable) for f in trace.feeds if f.into == i} == connected(output)
 
 
@@ -381,16 +386,17 @@ def test_who_differentiates_what_is_what_the_derivative_says(name, order):
     for scan, descent in zip(trace.scans, descents, strict=True):
         assert scan.order == descent.order
         assert scan.parent == (nodes.index(descent.parent) if descent.parent else None)
-        assert through(scan) == descent.through
+        tapes = (*scan.tapes, *scan.outputs)
+        through = [tape.gradient_of for tape in tapes if tape.used and tape.gradient_of]
+        assert tuple(through) == descent.through
 
 
 @pytest.mark.parametrize("name", ["square", "fibonacci", "sequence", "window", "walk", "gap"])
 def test_what_computes_a_derivative_changes_it(name):
     """Every Scan's results are shifted a little: exactly those that matter change the value."""
-    loop = gallery.loops[name]
-    trace = loop.trace(order=2)
-    outputs, given = trace.live
-    nodes = scan_nodes([*outputs, *_loops_beside(trace)])
+    derivative, trace = traced(name, 2)
+    outputs, given = derivative.values, derivative.given
+    nodes = scan_nodes([*outputs, *_loops_beside(derivative)])
     for number, output in enumerate(outputs):
         used = computed_by(trace, number)
         assert used <= set(range(len(nodes)))
@@ -440,8 +446,8 @@ def test_a_trace_from_json_draws_the_same(name):
 def test_the_same_input_gives_the_same_bytes():
     code = (
         "from lab import gallery\n"
-        "from visual.genealogy import genealogy\n"
-        "from visual.stepgraph import stepgraph\n"
+        "from visual.pictures.genealogy import genealogy\n"
+        "from visual.pictures.stepgraph.stepgraph import stepgraph\n"
         "trace = gallery.loops['rnn'].trace(order=2)\n"
         "for scene in (genealogy(trace), stepgraph(trace, 3)): print(scene.svg(), scene.dot)"
     )

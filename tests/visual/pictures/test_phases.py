@@ -191,13 +191,15 @@ def test_some_of_the_phases_alone():
 @pytest.mark.parametrize(
     ("data", "says"),
     [
-        ({"is": "Verdict", "value": "wrong"}, ["'wrong'", "Verdict", "accumulated"]),
-        ({"is": "Kind"}, ["None", "Kind", "sit-sot"]),
+        ({"verdict": "wrong"}, ["outcomes[0].verdict", "'wrong'", "Verdict", "accumulated"]),
+        ({"kind": "tape"}, ["outcomes[0].kind", "'tape'", "Kind", "sit-sot"]),
     ],
 )
 def test_a_stored_status_that_does_not_exist_is_refused(data, says):
+    stored = derivations_of("square", 1)[0].to_json()
+    stored["outcomes"][0] |= data
     with pytest.raises(ArgumentError) as caught:
-        records.from_json(data)
+        records.from_json(stored)
     for part in says:
         assert part in str(caught.value)
 
@@ -218,6 +220,7 @@ def test_bad_input_is_told(wrong, says):
 
 
 def test_two_records_of_one_name_are_refused():
-    with pytest.raises(TypeError, match=r"Verdict: lab\.derivation has a record of this name"):
+    with pytest.raises(
+        TypeError, match=r"Verdict: lab\.gradients\.record has a record of this name"
+    ):
         records.record(type("Verdict", (), {}))
-    assert records.from_json({"is": "Verdict", "value": "noted"}) is Verdict.NOTED

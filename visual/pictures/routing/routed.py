@@ -62,32 +62,31 @@ def routed(
     """The primitive with a name, at arrays; see `visual.routing`."""
     from lab.checks.check import inner
     from lab.structural import primitives
-    from lab.structural.backends import EAGER
+    from lab.structural.arrays import is_symbolic
     from lab.structural.sources import sources
 
     if not isinstance(primitive, str) or primitive not in primitives:
         raise ArgumentError(f"primitive = {primitive!r}: expected {listing(primitives)}.")
     linear = primitives[primitive].linearize(inputs, **metadata)
-    call = linear.call
-    if call.backend is not EAGER:
+    if is_symbolic(*linear.values, *linear.metadata.values()):
         raise ArgumentError(
             f"{primitive}: a picture needs numbers; among the arguments there is a PyTensor "
             "variable."
         )
-    output = np.asarray(primitives[primitive].forward(*inputs, **metadata))
-    v = _counted(call.values) if tangents is None else tuple(tangents)
+    output = np.asarray(linear.output)
+    v = _counted(linear.values) if tangents is None else tuple(tangents)
     g = _tens(output) if cotangent is None else cotangent
     tangent, gradients = np.asarray(linear(*v)), linear.transpose(g)
     v = tuple(np.asarray(t, output.dtype) for t in v)
     g = np.asarray(g, output.dtype)
     nonsmooth = np.broadcast_to(linear.nonsmooth, output.shape)
-    names = [form.name for form in call.forms]
+    names = [form.name for form in linear.forms]
     if primitive == "cat":
         names = [f"x{number}" for number in range(1, len(names) + 1)]
-    parts = zip(names, call.values, v, gradients, _kinks(primitive, call.values), strict=True)
+    parts = zip(names, linear.values, v, gradients, _kinks(primitive, linear.values), strict=True)
     return Routed(
         primitive=primitive,
-        metadata=call.metadata,
+        metadata=linear.metadata,
         operands=tuple(Operand(part[0], n, *part[1:]) for n, part in enumerate(parts)),
         value=output,
         tangent=tangent,

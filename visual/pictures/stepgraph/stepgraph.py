@@ -15,9 +15,9 @@ from lab.equations.spelling import Speller
 from lab.errors import listing
 from lab.expression import Leaf
 from lab.traces.trace import StepResult, Trace
-from visual.drawing.options import newest, scan_index, step_of
+from visual.choices import newest, scan_index, step_of
 from visual.layout.canvas import MARGIN, Canvas
-from visual.layout.cards import Card, Entry, Look, arrows, key, segments
+from visual.layout.cards import Card, Entry, Look, arrows, segments
 from visual.layout.graphviz import Edge, Layout, Node, dot_source, lay_out
 from visual.layout.names import formula_keys, leaf_key
 from visual.pictures.stepgraph.looks import KEY_ORDER, SAVED, Looks
@@ -32,7 +32,6 @@ from visual.pictures.stepgraph.nodes import (
     value_at,
 )
 from visual.scene.shapes import Scene
-from visual.scene.theme import theme_named
 
 MOST_SEGMENTS = 300  # colours of arrays in one picture
 MOST_FORMULAS, LETTERS = 8, 130
@@ -124,19 +123,18 @@ class _StepGraph:
         layout = lay_out(self.nodes, self.edges)
         self._draw(canvas, layout)
         width = max(canvas.right, layout.width + MARGIN) + MARGIN
+        canvas.y += layout.height + 28
         entries = sorted(set(self.entries), key=KEY_ORDER.index)
-        shapes, bottom = key(entries, canvas.y + layout.height + 28, width)
-        canvas.add(*shapes)
         said = "; ".join(
             _shorten(self.spell.at(f, self.step)) for f in self.scan.formulas[:MOST_FORMULAS]
         )
-        return Scene(
+        return canvas.finished(
+            {entry.role: entry.words for entry in entries},
             width=width,
-            height=bottom + 8,
-            shapes=tuple(canvas.shapes),
             title=f"Step {self.step} of {self.scan.name} as a graph of operations",
             description=f"What one step computes from what it reads, with all values: {said}.",
-            theme=theme_named(theme),
+            theme=theme,
+            below=8,
             dot=dot_source(self.nodes, self.edges),
         )
 

@@ -7,7 +7,7 @@ from lab.expression import Call, Expression, Leaf, leaves_of, text
 from lab.traces.trace import Formula, TapeTrace
 from visual.layout.canvas import BETWEEN, CELL
 from visual.layout.detours import Detours
-from visual.scene.shapes import Arrow, Box, Shape, Text, shortened
+from visual.scene.shapes import Arrow, Box, Shape, fitted
 
 Places = dict[tuple[int, int], Box]  # the slots of tapes, by argument and row
 
@@ -77,8 +77,6 @@ def tape_arrow(source: Box, target: Box, label: str, ways: Detours) -> list[Shap
     curve = ((out, bottom + 2), (out, bottom + 22), (into, bottom + 22), (into, bottom + 2))
     shapes: list[Shape] = [Arrow(curve, accent=True)]
     if label:  # under the slot that is written, where no other arrow's label stands
-        short = shortened(label, CELL + BETWEEN - 6, 10.5, mono=True)
-        title = label if short != label else ""
-        x, y = into, bottom + 30
-        shapes.append(Text(x, y, short, 10.5, "middle", mono=True, muted=True, title=title))
+        room = CELL + BETWEEN - 6
+        shapes.append(fitted(into, bottom + 30, label, room, 10.5, "middle", mono=True, muted=True))
     return shapes

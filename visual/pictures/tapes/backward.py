@@ -33,14 +33,16 @@ from visual.layout.names import (
     indexed,
     is_passed_on,
     is_share,
+    listed,
     moment,
-    moment_name,
+    row_key,
     signed,
     tape_label,
+    wanted_rows,
 )
 from visual.pictures.tapes.arrows import Places, step_arrows
 from visual.pictures.tapes.lanes import Lane, Slot
-from visual.scene.shapes import Box, Text, shortened
+from visual.scene.shapes import Box, shortened
 from visual.scene.theme import Role
 
 ARROWS, HEADER = 34, 34
@@ -103,7 +105,7 @@ class BackwardBlock:
         self.canvas.y += 30
 
     def _moment(self, step: int) -> tuple[int, str]:
-        return moment(self.trace, self.number, step), moment_name(self.trace, self.number, step)
+        return moment(self.trace, self.number, step)
 
     def _steps(self) -> list[int | Gap]:
         if self.view.step is not None:
@@ -165,9 +167,7 @@ class BackwardBlock:
         canvas.y = max(canvas.y, self._formulas(step, top + self.reads_height)) + 6
 
     def _gap_row(self, gap: Gap) -> None:
-        words = f"⋯ {gap.hidden:,} steps are not shown"
-        self.canvas.add(Text(LABELS, self.canvas.y + 14, words, 12, muted=True))
-        self.canvas.y += 36
+        self.canvas.gap_row(gap)
         for lane in self.lanes:
             lane.skip()
 
@@ -187,7 +187,7 @@ class BackwardBlock:
             row = len(tape.final) - 1
             self._slot(tape, Slot(row, x, Role.RESULT, tape.final[row]), canvas.y, None)
         for lane in lanes:
-            for slot in lane.result(self.parent):
+            for slot in lane.result(wanted_rows(self.trace, self.number, lane.tape)):
                 self._slot(lane.tape, slot, canvas.y, None)
             self._gaps(lane)
             self._lane_label(lane)
@@ -207,8 +207,7 @@ class BackwardBlock:
         self.canvas.roles.append(slot.role)
         name = tape_label(self.trace, self.scan, tape, slot.row) or f"{tape.name} row {slot.row}"
         box = Box(slot.x, y, CELL, self.height, slot.role)
-        index = int(tape.axis.index[slot.row]) if tape.axis is not None else None
-        key = cell_key(self.trace, self.number, tape.name, index, slot.row)
+        key = row_key(self.trace, self.number, tape, slot.row)
         parts = slot.parts if self.view.contributions else None
         self.canvas.add(cell(box, slot.value, name, slot.old, None, key, parts=parts))
 
@@ -223,31 +222,21 @@ class BackwardBlock:
         key = cell_key(self.trace, self.number, sequence.name, index, step)
         name = indexed(sequence.name, index)
         role = Role.SEED if is_outer_gradient(sequence) else Role.READ
-        self._thin(x, y, name, sequence.values[step], role, step, key)
+        self._thin(x, y, name, sequence.values[step], role, key)
 
     def _output(self, output: TapeTrace, step: int, role: Role) -> None:
         """The gradient of a sequence that a step puts out, in the column of its value."""
         index = int(output.axis.index[step]) if output.axis is not None else step
-        name, key = (
-            indexed(output.name, index),
-            cell_key(self.trace, self.number, output.name, index, step),
-        )
-        x = self._column(output, step)
-        self._thin(x, self.canvas.y, name, output.final[step], role, step, key)
+        name = indexed(output.name, index)
+        key = cell_key(self.trace, self.number, output.name, index, step)
+        self._thin(self._column(output, step), self.canvas.y, name, output.final[step], role, key)
 
     def _column(self, output: TapeTrace, step: int) -> float | None:
         known = self.time.knows(output.axis)
         return self.columns.left.get(column_of(output, step, self.time) if known else step)
 
     def _thin(
-        self,
-        x: float | None,
-        y: float,
-        name: str,
-        value: np.ndarray,
-        role: Role,
-        step: int,
-        key: str,
+        self, x: float | None, y: float, name: str, value: np.ndarray, role: Role, key: str
     ) -> None:
         self.canvas.roles.append(role)
         box = Box(LABELS if x is None else x, y, CELL, THIN, role)
@@ -271,11 +260,9 @@ class BackwardBlock:
     def _positions(self, lane: Lane, step: int) -> str:
         """``pos 0 → 1``: the positions that a step only reads, and those that it writes."""
         tape = lane.tape.tape
-        read, written = (
-            ", ".join(map(signed, tape.positions(step, taps))) or "none"
-            for taps in (tape.preserved or tape.reads, tape.writes)
-        )
-        return f"pos {read} → {written}"
+        read = tape.positions(step, tape.preserved or tape.reads)
+        written = tape.positions(step, tape.writes)
+        return f"pos {listed(read, 'none')} → {listed(written, 'none')}"
 
     def _formulas(self, step: int, y: float) -> float:
         """The formulas of a step, and the same with numbers in; and where they end."""

@@ -22,10 +22,10 @@ from visual.layout.canvas import (
 from visual.layout.cells import cell
 from visual.layout.columns import Timeline
 from visual.layout.detours import Detours
-from visual.layout.names import indexed, is_passed_on, moment, moment_name, root_number
+from visual.layout.names import counted, indexed, is_passed_on, moment, root_number
 from visual.pictures.unrolled.contributions import fed_places
 from visual.pictures.unrolled.quantities import reached_rows
-from visual.scene.shapes import Arrow, Box, Text, shortened
+from visual.scene.shapes import Arrow, Box, fitted
 from visual.scene.theme import Role
 
 LANE = HEIGHT + 34
@@ -77,7 +77,7 @@ class ForwardBlock:
 
     def _heading(self) -> None:
         scan, spell = self.scan, Speller(self.scan)
-        lines = [f"forward · {scan.steps} {'step' if scan.steps == 1 else 'steps'}"]
+        lines = [f"forward · {counted(scan.steps, 'step')}"]
         if scan.stopped_early:
             lines[0] += " until its condition was met"
         lines += [f"{tape.name} · {kind_text(tape)}" for tape in scan.tapes]
@@ -144,14 +144,11 @@ class ForwardBlock:
     def _at(self, start: int, step: int | None) -> None:
         """What was drawn since `start` belongs to a step of the loop."""
         if step is not None and len(self.canvas.shapes) > start:
-            when = (self.trace, self.number, step)
-            self.canvas.group(start, moment(*when), moment_name(*when))
+            self.canvas.group(start, *moment(self.trace, self.number, step))
 
     def _label(self, name: str) -> None:
-        short = shortened(name, LABELS - MARGIN - 14, 13)
-        title = name if short != name else ""
-        y = self.canvas.y + HEIGHT / 2 + 4
-        self.canvas.add(Text(LABELS - 12, y, short, 13, "end", bold=True, title=title))
+        y, room = self.canvas.y + HEIGHT / 2 + 4, LABELS - MARGIN - 14
+        self.canvas.add(fitted(LABELS - 12, y, name, room, 13, "end", bold=True))
 
     def _reads(self, step: int) -> None:
         """An arrow from every value that a step reads to every value that it computes from it."""

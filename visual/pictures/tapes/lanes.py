@@ -1,11 +1,10 @@
 """One tape in a picture: where its slots stand, and what each of them is at every step."""
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
-from lab.tape import Kind
 from lab.traces.flow import adds_old
 from lab.traces.trace import ScanTrace, TapeTrace
 from visual.layout.canvas import Columns, place_columns, touched_rows
@@ -114,9 +113,8 @@ class Lane:
         """Steps follow that are not shown: look up what they leave when it is needed."""
         self.held = {}
 
-    def result(self, parent: ScanTrace | None) -> Iterator[Slot]:
-        """The tape after the last step; results are gradients of what `parent` was given."""
-        wanted = self._wanted(parent)
+    def result(self, wanted: Container[int]) -> Iterator[Slot]:
+        """The tape after the last step; the rows that are `wanted` are results."""
         for row, x in self.shown.items():
             role = Role.RESULT if row in wanted else Role.SPENT
             direct = self._direct(row, self.steps - 1)
@@ -137,10 +135,3 @@ class Lane:
         if self.last[row] <= step:
             return Role.SPENT
         return Role.WAITING if self.first[row] > step else Role.INTERMEDIATE
-
-    def _wanted(self, parent: ScanTrace | None) -> set[int]:
-        size = len(self.tape.final)
-        for source in parent.tapes if parent is not None else ():
-            if source.name == self.tape.gradient_of and source.kind is not Kind.MIT_MOT:
-                return {size - 1 - row for row in range(source.tape.origin)}
-        return set(range(size))

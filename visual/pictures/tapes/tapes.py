@@ -10,14 +10,13 @@ a backward loop moves leftwards.
 from lab.errors import ArgumentError, GraphError
 from lab.tape import Kind
 from lab.traces.trace import ScanTrace, Trace
-from visual.drawing.options import whole_or_none
-from visual.layout.canvas import MARGIN, Canvas, legend, notes, place_columns, touched_columns
+from visual.choices import whole_or_none
+from visual.layout.canvas import MARGIN, Canvas, place_columns, touched_columns
 from visual.layout.cells import values_text
 from visual.layout.columns import Timeline, root_of, timeline
 from visual.pictures.tapes.backward import BackwardBlock, View
 from visual.pictures.tapes.forward import ForwardBlock
-from visual.scene.shapes import Scene, Text
-from visual.scene.theme import theme_named
+from visual.scene.shapes import Scene
 
 PARTS_LINE = "below each value: what came from the cost directly + what came through later steps"
 PARTS_OF_ARRAYS = "; of arrays the norms of both parts, which do not add up"
@@ -65,24 +64,18 @@ def tapes(
         else:
             ForwardBlock(canvas, trace, number, columns, time).draw()
     _results(canvas, trace)
-    width = canvas.right + MARGIN
-    shapes, bottom = legend(canvas.roles, canvas.y - 8, width)
-    canvas.add(*shapes)
-    shapes, bottom = notes(canvas.shapes, bottom)
-    canvas.add(*shapes)
-    if contributions:
-        arrays = any(tape.initial.ndim > 1 for scan in trace.scans for tape in scan.tapes)
-        words = PARTS_LINE + (PARTS_OF_ARRAYS if arrays else "")
-        canvas.add(Text(MARGIN, bottom + 12, words, 12, muted=True))
-        bottom += 20
+    canvas.y -= 8
+    arrays = any(tape.initial.ndim > 1 for scan in trace.scans for tape in scan.tapes)
+    parts = PARTS_LINE + (PARTS_OF_ARRAYS if arrays else "")
     names = ", ".join(f"{scan.name} ({scan.steps} steps)" for scan in trace.scans)
-    return Scene(
-        width=width,
-        height=bottom + 12,
-        shapes=tuple(canvas.shapes),
-        title=f"Tapes of {trace.scans[0].name}, derivative of order {_order(trace)}",
+    order = max(scan.order for scan in trace.scans)
+    return canvas.finished(
+        None,
+        width=canvas.right + MARGIN,
+        title=f"Tapes of {trace.scans[0].name}, derivative of order {order}",
         description=f"What every step reads, overwrites and leaves, in {names}.",
-        theme=theme_named(theme),
+        theme=theme,
+        said=[parts] if contributions else [],
     )
 
 
@@ -101,7 +94,3 @@ def _results(canvas: Canvas, trace: Trace) -> None:
     if lines:
         canvas.heading("Results", lines)
         canvas.y += 12
-
-
-def _order(trace: Trace) -> int:
-    return max(scan.order for scan in trace.scans)

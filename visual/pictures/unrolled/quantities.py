@@ -17,6 +17,7 @@ from lab.traces.trace import ScanTrace, SequenceTrace, TapeTrace, Trace
 from visual.layout.names import (
     cell_key,
     direct_part,
+    index_of,
     is_share,
     quantity_name,
     signed,
@@ -179,7 +180,7 @@ class Quantities:
         step: int | None = None,
         faded: bool = False,
     ) -> Node:
-        index = int(tape.axis.index[row]) if tape.axis is not None else None
+        index = index_of(tape, row)
         label = tape_label(self.trace, self.trace.scans[number], tape, row)
         if is_share(self.trace, number, tape):
             label = direct_part(label)

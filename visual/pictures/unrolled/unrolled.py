@@ -10,17 +10,17 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from lab.traces.trace import Trace
-from visual.drawing.options import scan_indices, whole_or_none
-from visual.layout.canvas import HEIGHT, MARGIN, THIN, Canvas, legend, notes
+from visual.choices import scan_indices, whole_or_none
+from visual.layout.canvas import HEIGHT, MARGIN, THIN, Canvas
 from visual.layout.cells import cell, thin_cell
 from visual.layout.columns import Gap, with_gaps
-from visual.layout.names import cost_name, is_reading, moment, moment_name
+from visual.layout.names import cost_name, counted, is_reading, moment
 from visual.layout.routes import TRACK, Grid, Spot, is_straight, route, tracks
 from visual.pictures.unrolled.graph import Unrolling, unrolling
 from visual.pictures.unrolled.placing import Item, Placing, Row, place
 from visual.pictures.unrolled.quantities import Node
-from visual.scene.shapes import Arrow, Box, Scene, Shape, Text, shortened, text_width
-from visual.scene.theme import Role, theme_named
+from visual.scene.shapes import Arrow, Box, Scene, Shape, Text, fitted, shortened, text_width
+from visual.scene.theme import Role
 
 LEFT, FOLD = 216, 40
 NARROWEST, WIDEST = 84, 150
@@ -45,19 +45,13 @@ def unrolled(
     around = whole_or_none("around", around)
     graph = unrolling(trace, chosen, all_direct)
     canvas = _Picture(trace, chosen, graph, place(trace, chosen, graph, around)).draw()
-    width = canvas.right + MARGIN
-    shapes, bottom = legend(canvas.roles, canvas.y, width)
-    canvas.add(*shapes)
-    shapes, bottom = notes(canvas.shapes, bottom)
-    canvas.add(*shapes)
     names = ", ".join(f"{trace.scans[n].name} ({trace.scans[n].steps} steps)" for n in chosen)
-    return Scene(
-        width=width,
-        height=bottom + 12,
-        shapes=tuple(canvas.shapes),
+    return canvas.finished(
+        None,
+        width=canvas.right + MARGIN,
         title=f"{trace.scans[chosen[0]].name}, unrolled",
         description=f"What every step computes, and from what, in {names}.",
-        theme=theme_named(theme),
+        theme=theme,
     )
 
 
@@ -134,8 +128,7 @@ class _Picture:
         start = len(self.canvas.shapes)
         self.canvas.add(shape)
         if node.step is not None:
-            when = (self.trace, node.place.scan, node.step)
-            self.canvas.group(start, moment(*when), moment_name(*when))
+            self.canvas.group(start, *moment(self.trace, node.place.scan, node.step))
 
     def _gaps(self, grid: Grid) -> None:
         for left, column in zip(grid.lefts, self.columns, strict=True):
@@ -149,7 +142,7 @@ class _Picture:
     def _heading(self, number: int) -> None:
         """What a block is, to the left of all boxes and arrows."""
         scan, canvas = self.trace.scans[number], self.canvas
-        steps = f"{scan.steps} {'step' if scan.steps == 1 else 'steps'}"
+        steps = counted(scan.steps, "step")
         lines = [f"the loop, {steps}"]
         if number != self.chosen[0] and scan.parent is not None:
             lines = [f"backward through {scan.parent + 1}, {steps}"]
@@ -186,11 +179,8 @@ class _Picture:
 
     def _left(self, words: str, x: float, anchor: str, size: float, strong: bool = False) -> None:
         """A line in the left margin, as long as there is room."""
-        short = shortened(words, LEFT - 12 - MARGIN, size)
-        title = words if short != words else ""
-        y = self.canvas.y
-        shape = Text(x, y, short, size, anchor, bold=strong, muted=not strong, title=title)
-        self.canvas.add(shape)
+        look = {"bold": strong, "muted": not strong}
+        self.canvas.add(fitted(x, self.canvas.y, words, LEFT - 12 - MARGIN, size, anchor, **look))
 
 
 def _lefts(columns: Iterable[int | Gap], width: float, between: float) -> tuple[float, ...]:

@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING, Any
 
 from lab.records import cached_property
 from lab.traces.trace import Trace
-from visual.backends.files import save
 from visual.layout.names import cost_name
 from visual.pictures.values.series import Series, growth_of, series_of
 from visual.pictures.values.text import to_text
+from visual.scene.formats import save
 from visual.scene.shapes import shortened
 from visual.scene.theme import LIGHT, Theme, theme_named
 

@@ -1,10 +1,14 @@
-"""Pictures as files: the suffix names the format, and a file appears whole or not at all."""
+"""Pictures as files: the suffix names the format, and a file appears whole or not at all.
+
+What a format looks like is a backend's affair, and every backend registers what it writes.
+"""
 
 import math
 import os
+from collections.abc import Callable
 from numbers import Real
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from lab.errors import ArgumentError, listing
 from visual.scene.theme import Theme
@@ -54,33 +58,44 @@ class Picture(Protocol):
         """As a PNG image."""
 
 
+Writer = Callable[..., str | bytes]
+_WRITERS: dict[str, Writer] = {}
+
+
+def register(suffix: str, write: Writer) -> None:
+    """Have `write` make the content of files with a suffix, from a scene; for .html, a picture.
+
+    The scene does not know its backends: they tell here what they write.
+    """
+    _WRITERS[suffix] = write
+
+
+def content(suffix: str, picture: Any, *options: Any) -> Any:
+    """What stands in a file with this suffix, a text or bytes, as its backend writes it."""
+    return _WRITERS[suffix](picture, *options)
+
+
 def save(picture: Picture, path: str | os.PathLike[str], scale: float = 1.0) -> Path:
     """Write `picture` to `path` in the format that the suffix names; see `Scene.save`."""
     path = as_path(path)
     check_path(path)
     suffix = path.suffix.lower()
     check_scale(scale, *((picture.width, picture.height) if suffix == ".png" else ()))
-    return write_whole(path, _content(picture, suffix, scale, path))
-
-
-def _content(picture: Picture, suffix: str, scale: float, path: Path) -> str | bytes:
-    if suffix == ".pdf":
-        return picture.pdf()
-    if suffix == ".png":
-        return picture.png(scale)
-    if suffix == ".html":
-        from visual.backends.page import to_page
-
-        return to_page(picture)
-    if suffix == ".dot":
-        if not picture.dot:
-            others = listing(s for s in SUFFIXES if s != ".dot")
-            raise ArgumentError(
-                f"path = {str(path)!r}: this picture can be {others}; .dot exists only for "
-                "pictures laid out by Graphviz, the step graph and the genealogy."
-            )
-        return picture.dot
-    return picture.svg() if suffix == ".svg" else picture.text()
+    if suffix == ".dot" and not picture.dot:
+        others = listing(s for s in SUFFIXES if s != ".dot")
+        raise ArgumentError(
+            f"path = {str(path)!r}: this picture can be {others}; .dot exists only for "
+            "pictures laid out by Graphviz, the step graph and the genealogy."
+        )
+    contents: dict[str, Callable[[], str | bytes]] = {
+        ".svg": picture.svg,
+        ".pdf": picture.pdf,
+        ".png": lambda: picture.png(scale),
+        ".html": lambda: content(".html", picture),
+        ".txt": picture.text,
+        ".dot": lambda: picture.dot,
+    }
+    return write_whole(path, contents[suffix]())
 
 
 def as_path(path: str | os.PathLike[str]) -> Path:

@@ -11,7 +11,7 @@ import urllib.request
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 PATIENCE = 60
 QUIET = ("@jupyterlab/apputils-extension:announcements",)  # asks whether it may fetch news
 

@@ -1,0 +1,84 @@
+"""Functions that move entries to other places, which their gradients take back from there.
+
+For nearly all of them it is enough to ask numpy where the entries go (`_moving`).
+"""
+
+from typing import Any
+
+import numpy
+
+from lab.eager.indexing import take
+from lab.eager.routing import where
+from lab.eager.rules import composed, rule
+from lab.eager.shaping import ravel, reshape, shape_of, sum, swapaxes
+from lab.eager.tape import Function, value_of
+
+
+def _moving(theirs: Function) -> Function:
+    """A function of numpy that moves entries, repeats them, leaves some out, puts zeros between.
+
+    It is asked where they go by an array of their numbers, from 1, so that 0 stands for zero.
+    """
+
+    @composed(theirs)
+    def moved(a: Any, *args: Any, **kwargs: Any) -> Any:
+        numbers = numpy.arange(1, numpy.size(value_of(a)) + 1).reshape(shape_of(a))
+        places = theirs(numbers, *args, **kwargs)
+        if isinstance(places, list | tuple):
+            return [_entries(a, part) for part in places]
+        return _entries(a, places)
+
+    return moved
+
+
+def _entries(a: Any, numbers: numpy.ndarray) -> Any:
+    """The entries of `a` with these numbers, from 1; zero for 0."""
+    if not numpy.size(value_of(a)):
+        return numpy.zeros(numbers.shape)
+    found, lacking = take(ravel(a), numpy.maximum(numbers - 1, 0)), numbers == 0
+    return where(lacking, 0.0, found) if lacking.any() else found
+
+
+flip = _moving(numpy.flip)
+diagonal = _moving(numpy.diagonal)
+for _theirs in (
+    *(numpy.repeat, numpy.tile, numpy.roll, numpy.rot90, numpy.fliplr, numpy.flipud, numpy.copy),
+    *(numpy.moveaxis, numpy.rollaxis, numpy.diag, numpy.tril, numpy.triu),
+    *(numpy.split, numpy.array_split, numpy.vsplit, numpy.hsplit, numpy.dsplit),
+    *(numpy.fft.fftshift, numpy.fft.ifftshift),
+):
+    _moving(_theirs)
+
+
+@composed(numpy.trace)
+def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
+    """The sum of a diagonal, in the plane of two axes."""
+    return sum(diagonal(a, offset, axis1, axis2), -1)
+
+
+@composed(numpy.diff)
+def diff(a: Any, n: int = 1, axis: int = -1) -> Any:
+    """Each entry minus the one before it along `axis`, n times over."""
+    for _ in range(n):
+        along = swapaxes(a, axis, 0)
+        a = swapaxes(along[1:] - along[:-1], 0, axis)
+    return a
+
+
+@composed(numpy.sort)
+def sort(a: Any, axis: int | None = -1) -> Any:
+    """The entries in ascending order along `axis`; of all together for None."""
+    if axis is None:
+        return sort(ravel(a), 0)
+    numbers = numpy.arange(1, numpy.size(value_of(a)) + 1).reshape(shape_of(a))
+    order = numpy.argsort(value_of(a), axis, kind="stable")
+    return _entries(a, numpy.take_along_axis(numbers, order, axis))
+
+
+def _cumsum_gradient(y: Any, a: Any, axis: int | None = None) -> list:
+    """The gradient: every entry gets the sum of what came for it and for those after it."""
+    shape, along = shape_of(a), 0 if axis is None else axis
+    return [lambda g: reshape(flip(cumsum(flip(g, along), along), along), shape)]
+
+
+cumsum: Function = rule(numpy.cumsum, _cumsum_gradient)

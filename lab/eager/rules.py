@@ -1,0 +1,51 @@
+"""Which function of numpy has which differentiable version, and how one is given to it.
+
+`rule` gives a function of numpy a gradient maker; `composed` names a function that is written
+with others that have one, and needs none of its own.
+"""
+
+from collections.abc import Callable, Sequence
+from functools import wraps
+from typing import Any
+
+from lab.eager.checks import check_arguments, name_of
+from lab.eager.tape import Function, Gradient, Node, primitive
+
+#: The differentiable version of every function of numpy that has one.
+REGISTERED: dict[Any, Function] = {}
+
+
+def rule(theirs: Function, gradient_maker: Callable[..., Sequence[Gradient | None]]) -> Function:
+    """The differentiable version of a function of numpy, by a gradient maker (see `primitive`)."""
+    REGISTERED[theirs] = primitive(theirs, gradient_maker)
+    return REGISTERED[theirs]
+
+
+def composed(*theirs: Function) -> Callable[[Function], Function]:
+    """A decorator: the differentiable version of functions of numpy, made of such versions.
+
+    Where there are no nodes, numpy's own function is called.
+    """
+
+    def register(function: Function) -> Function:
+        @wraps(function)
+        def lifted(*args: Any, **kwargs: Any) -> Any:
+            if not holds_node(args) and not holds_node([*kwargs.values()]):
+                return theirs[0](*args, **kwargs)
+            try:
+                return function(*args, **kwargs)
+            except TypeError:
+                check_arguments(name_of(theirs[0]), function, args, kwargs)
+                raise
+
+        REGISTERED.update(dict.fromkeys(theirs, lifted))
+        return lifted
+
+    return register
+
+
+def holds_node(entries: Any) -> bool:
+    """Whether there is a node in it: in lists and tuples, however deep."""
+    if isinstance(entries, list | tuple):
+        return any(map(holds_node, entries))
+    return isinstance(entries, Node)

@@ -1,0 +1,74 @@
+"""A run held against what PyTensor computes when it compiles the same graph."""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import numpy as np
+from pytensor import __version__ as version
+from pytensor import function
+from pytensor.compile.mode import get_mode
+from pytensor.graph.basic import Variable
+from pytensor.graph.traversal import explicit_graph_inputs
+
+from lab.errors import ArgumentError, LabError, first_line, listing, quoted
+
+
+class Given(Protocol):
+    """An input of a run, and its value."""
+
+    @property
+    def name(self) -> str:
+        """What it is called; may be empty."""
+
+    @property
+    def value(self) -> object:
+        """What it was given."""
+
+
+class Run(Protocol):
+    """What a `lab.Trace` tells of a run: what went in, in the graph's order, and what came out."""
+
+    @property
+    def inputs(self) -> Sequence[Given]:
+        """The graph's inputs and their values."""
+
+    @property
+    def outputs(self) -> Sequence[np.ndarray]:
+        """The values that were asked for."""
+
+
+def verify(outputs: Sequence[Variable], run: Run, mode: str = "FAST_COMPILE") -> float:
+    """The largest difference between a `run` of `outputs` and what PyTensor computes with `mode`.
+
+    Differences are absolute where the values are below 1, relative where they are above;
+    nan and infinities agree with themselves.  Raises ArgumentError if the run is of another
+    graph, LabError where PyTensor fails.
+    """
+    try:
+        get_mode(mode)
+    except Exception as error:  # whatever it makes of another value
+        raise ArgumentError(f"mode = {quoted(mode)}: PyTensor knows no such mode.") from error
+    inputs, given = list(explicit_graph_inputs(outputs)), run.inputs
+    names = [v.name or "" for v in inputs], [g.name for g in given[: len(inputs)]]
+    if len(outputs) != len(run.outputs) or names[0] != names[1]:
+        raise ArgumentError(
+            f"trace: it has {len(run.outputs)} values computed from "
+            f"{listing(g.name for g in given)}, but this graph has {len(outputs)}, from {listing(names[0])}; trace this one."
+        )
+    try:
+        compiled = function(inputs, list(outputs), mode=mode, on_unused_input="ignore")
+        theirs = compiled(*(g.value for g in given[: len(inputs)]))
+    except Exception as error:  # whatever it stumbles over
+        told = f"PyTensor {version} itself fails to run this graph: {first_line(error)}"
+        raise LabError(f"verify, mode = {mode!r}: {told}") from error
+    return max(map(_difference, run.outputs, theirs), default=0.0)
+
+
+def _difference(first: object, second: object) -> float:
+    a, b = np.asarray(first), np.asarray(second)
+    if a.shape != b.shape:
+        return float("inf")
+    with np.errstate(invalid="ignore"):
+        away = np.abs(a - b) / np.maximum(1.0, np.abs(b))
+    away = np.where((a == b) | (np.isnan(a) & np.isnan(b)), 0.0, away)
+    return float(np.max(np.nan_to_num(away, nan=np.inf), initial=0.0))
