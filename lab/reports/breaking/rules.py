@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 import pytensor.tensor as pt
-from pytensor.graph.basic import Variable
+from pytensor.tensor.variable import TensorVariable
 
 from lab.errors import ArgumentError, listing
 from lab.gradients.decisions import PullbackRule
@@ -46,21 +46,25 @@ class BrokenRule(Mistake):
         return Mistake(self.name, self.title, self.change, self.reason)
 
 
-def shortened(part: LoopVariable) -> Variable:
-    """The buffer of a state or output as it looks where only its last rows are kept.
+def in_turns(filled: TensorVariable, kept: int) -> TensorVariable:
+    """A buffer as it looks where `kept` slots are used in turns, laid out in full length.
 
-    `scan_save_mem` leaves a state as many rows as it has initial values, and one more, which
-    are used in turns: row i shares its place with all rows that are a multiple of that number
-    away, and holds the last of them.  Here the rows are laid out again in full length, so
-    that a reader finds, without a complaint, whatever stands in the place of the row that it
-    asks for; a Scan that is given a buffer with missing rows stops.  A mit-mot is never
-    shortened.
+    Row i shares its slot with all rows that are a multiple of `kept` away, and holds the last of
+    them: a reader finds, without a complaint, whatever stands in the slot of the row that it asks
+    for; a Scan that is given a buffer with missing rows stops.
     """
-    if part.kind is Kind.MIT_MOT:
-        return part.outer_output
-    filled, kept = part.outer_output, part.tape.origin + 1
     last = filled.shape[0] - 1
     return filled[last - (last - pt.arange(filled.shape[0])) % kept]
+
+
+def shortened(part: LoopVariable) -> TensorVariable:
+    """The buffer of a state or output as it looks where only its last rows are kept.
+
+    `scan_save_mem` leaves a state as many rows as it has initial values, and one more.  A mit-mot
+    is never shortened.
+    """
+    is_kept = part.kind is Kind.MIT_MOT
+    return part.filled if is_kept else in_turns(part.filled, part.tape.origin + 1)
 
 
 def _first_two_swapped(tape: Tape) -> tuple[int, ...]:

@@ -142,7 +142,7 @@ def _reading(
     """What a sequence brings, and the tap at which the forward step had read or written it."""
     tap = 0
     if group not in (ReadingGroup.NIT_SOT_GRADIENT, ReadingGroup.SEQUENCE):
-        before = before_end(variable.outer_input, source.outer_output)
+        before = before_end(variable.outer_input, source.filled)
         tap = max(source.tape.taps) + (before or 0)
         if tap in source.tape.writes and tap not in source.tape.reads:
             group = ReadingGroup.RESULT
@@ -180,16 +180,14 @@ def _read(
 ) -> dict[LoopVariable, tuple[LoopVariable, ReadingGroup]]:
     """Which variables of the backward Scan bring values of which variable of the forward."""
     origin: dict[Variable, tuple[LoopVariable, ReadingGroup]] = {}
-    made = [part for part in forward.variables if part.outer_output is not None]
-    by_output = {part.outer_output: part for part in made}
+    by_output = {v: part for part in forward.variables if (v := part.outer_output) is not None}
     for output, gradient in zip(call.outputs, call.given, strict=True):
         if output in by_output:
             origin[gradient] = by_output[output], ReadingGroup.NIT_SOT_GRADIENT
     for part in outer_inputs(forward):
         if part.kind is not Kind.NIT_SOT:
             origin[part.outer_input] = part, ReadingGroup.SEQUENCE
-    for part in made:
-        origin[part.outer_output] = part, GROUPS[part.kind]
+    origin |= {output: (part, GROUPS[part.kind]) for output, part in by_output.items()}
     found = {}
     for variable in backward.of_kind(Kind.SEQUENCE, Kind.PARAMETER):
         source = next(iter(sources(variable.outer_input, origin)), None)

@@ -22,7 +22,7 @@ from pytensor.graph.fg import FunctionGraph
 from lab.errors import ArgumentError, LabError
 from lab.reports.calls.canonical import index_text, written
 from lab.scans.buffers import destroys, rows_of_buffer
-from lab.scans.node import LoopVariable, ScanParts, is_scan
+from lab.scans.node import LoopVariable, ScanParts, is_scan, outer_outputs
 from lab.scans.operations import plain_name
 from lab.scans.slices import constant_value, index_parts
 from lab.tape import Kind, Tape
@@ -264,7 +264,8 @@ def buffer(
     if asked is None and after.number is None:
         made = _value(new.outer_input, given)  # in a way that tells nothing
         after = Rows("?", None if made is None else len(made))
-    who = tuple(dict.fromkeys(readers(graph, new.outer_output)))
+    filled = outer_outputs(parts, node)[new]
+    who = tuple(dict.fromkeys(readers(graph, filled)))
     return Buffer(
         name=(old or new).name,
         was=old.kind if old is not None else None,
@@ -274,21 +275,26 @@ def buffer(
         after=after,
         steps=steps,
         readers=who,
-        kept=_kept(old, new, after, steps, who),
+        kept=_kept(old, new, filled, after, steps, who),
         evidence=evidence,
-        in_place=node.outputs.index(new.outer_output) in destroys(node),
+        in_place=node.outputs.index(filled) in destroys(node),
         stops_early=parts.until is not None,
     )
 
 
 def _kept(
-    old: LoopVariable | None, new: LoopVariable, after: Rows, steps: Rows, who: tuple[Reader, ...]
+    old: LoopVariable | None,
+    new: LoopVariable,
+    filled: Variable,
+    after: Rows,
+    steps: Rows,
+    who: tuple[Reader, ...],
 ) -> Kept:
     """What is kept of a buffer; a shorter one is told by its length, or by how that is computed."""
     if new.kind is Kind.MIT_MOT:
         return Kept.MIT_MOT
     if new.kind is Kind.UNTRACED:
-        numeric = hasattr(new.outer_output.type, "dtype")
+        numeric = hasattr(filled.type, "dtype")
         was_untraced = old is not None and old.kind is Kind.UNTRACED
         if not numeric or was_untraced:
             return Kept.UNTRACED

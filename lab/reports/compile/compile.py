@@ -239,24 +239,25 @@ class Sources:
                 self.numbers.append(number)
                 self.parts.append((copy, read_scan(old.op, old.inputs, old.outputs)))
 
-    def found(self, wanted: Sequence[LoopVariable]) -> dict[LoopVariable, tuple[LoopVariable, str]]:
+    def before(
+        self, wanted: Mapping[LoopVariable, int]
+    ) -> dict[LoopVariable, tuple[LoopVariable, str]]:
         """For buffers of the Scan that is left, what they were before, and by what evidence."""
-        found: dict[LoopVariable, tuple[LoopVariable, str]] = {}
+        known: dict[LoopVariable, tuple[LoopVariable, str]] = {}
         for copy, parts in self.parts:
-            for part in _with_results(parts):
-                place = part.outer_output.owner.outputs.index(part.outer_output)
+            for part, place in _results(parts).items():
                 became = self.made.history.outputs(copy, place)
-                for new in wanted:
-                    if new not in found and (self.node, _place(self.node, new)) in became:
-                        found[new] = (part, BY_HISTORY)
-        taken = {id(old) for old, _ in found.values()}
+                for new, place_now in wanted.items():
+                    if new not in known and (self.node, place_now) in became:
+                        known[new] = (part, BY_HISTORY)
+        taken = {id(old) for old, _ in known.values()}
         for new in wanted:
             for _, parts in self.parts:
-                for part in _with_results(parts):
-                    if new not in found and id(part) not in taken and _alike(part, new):
-                        found[new] = (part, BY_PLACE)
+                for part in _results(parts):
+                    if new not in known and id(part) not in taken and _alike(part, new):
+                        known[new] = (part, BY_PLACE)
                         taken.add(id(part))
-        return found
+        return known
 
     def rows(self, part: LoopVariable) -> Rows:
         """How many rows a buffer had before."""
@@ -273,12 +274,10 @@ class Sources:
         return rows(asked, n, self.given)
 
 
-def _with_results(parts: ScanParts) -> list[LoopVariable]:
-    return [part for part in parts.variables if part.outer_output is not None]
-
-
-def _place(node: Apply, part: LoopVariable) -> int:
-    return node.outputs.index(part.outer_output)
+def _results(parts: ScanParts) -> dict[LoopVariable, int]:
+    """What a Scan gives out, and which of its outputs that is."""
+    filled = {part: v for part in parts.variables if (v := part.outer_output) is not None}
+    return {part: v.owner.outputs.index(v) for part, v in filled.items()}
 
 
 def _alike(old: LoopVariable, new: LoopVariable) -> bool:
@@ -298,8 +297,8 @@ def scan_after(
 ) -> ScanAfter:
     """A Scan that is left, with all its buffers."""
     parts = read_scan(node.op, node.inputs, node.outputs)
-    wanted = _with_results(parts)
-    was = sources.found(wanted) if sources is not None else {}
+    wanted = _results(parts)
+    was = sources.before(wanted) if sources is not None else {}
     found = []
     for new in wanted:
         old, evidence = was.get(new, (None, BY_FUNCTION))

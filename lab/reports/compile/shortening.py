@@ -19,6 +19,7 @@ import pytensor
 import pytensor.tensor as pt
 from pytensor.graph.basic import Apply, Variable
 from pytensor.graph.traversal import ancestors
+from pytensor.tensor.variable import TensorVariable
 
 from lab.checks.check import value_at
 from lab.checks.differences import Estimate
@@ -31,7 +32,7 @@ from lab.loops.loop import Loop
 from lab.loops.scan_call import scan_call
 from lab.records import same
 from lab.reports.breaking.breakage import Effect, differences_by
-from lab.reports.breaking.rules import BROKEN
+from lab.reports.breaking.rules import BROKEN, in_turns
 from lab.reports.compile.buffers import Buffer, Ring
 from lab.reports.compile.compile import rewritten_scans, values_of
 from lab.reports.compile.compiled import Compiled
@@ -346,12 +347,11 @@ def looked_up(
     for kept in what.buffers:
         lengths.setdefault(kept.name, set()).add(kept.after.number if kept.is_shortened else None)
 
-    def recalled(part: LoopVariable) -> Variable:
+    def recalled(part: LoopVariable) -> TensorVariable:
         length, *others = lengths.get(part.name, {None})
         if part.kind is Kind.MIT_MOT or length is None or others:
-            return part.outer_output
-        last = part.outer_output.shape[0] - 1
-        return part.outer_output[last - (last - pt.arange(last + 1)) % length]
+            return part.filled
+        return in_turns(part.filled, length)
 
     rule = replace(BROKEN["shortened-buffer"].rule, recalls=recalled)
     try:
