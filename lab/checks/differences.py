@@ -46,6 +46,10 @@ class Estimate:
             near = np.abs(value - self.value) <= room
         return bool(np.all(near | ~np.isfinite(self.error)))
 
+    def confirms(self, value: np.ndarray) -> bool | None:
+        """Whether it admits `value`; None if an entry of it is unknown, so that it cannot tell."""
+        return self.admits(value) if np.isfinite(self.error).all() else None
+
 
 def differences(function: ScalarFunction, at: npt.ArrayLike, order: int = 1) -> Estimate:
     """The derivative of `order` of a scalar function at `at`, as `lab.derivative` defines it.

@@ -7,12 +7,13 @@ through an untraced state (a random generator, say) is undefined for that reason
 """
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import TypeVar, cast
 
 import pytensor.tensor as pt
 from pytensor.configdefaults import config
-from pytensor.gradient import DisconnectedType, NullType, disconnected_type
+from pytensor.gradient import DisconnectedType, NullType, disconnected_type, grad
 from pytensor.graph.basic import Variable
 from pytensor.tensor.type import TensorType, continuous_dtypes
 from pytensor.tensor.variable import TensorVariable
@@ -105,6 +106,24 @@ def marker(status: Disconnected | Undefined) -> Variable:
     if isinstance(status, Disconnected):
         return disconnected_type()
     return NoGradient(status)()
+
+
+def pytensor_gradient(cost: Variable, wrt: Variable) -> Variable:
+    """PyTensor's own gradient; it raises whatever PyTensor's pullbacks raise."""
+    (gradient,) = cast(Sequence[Variable], grad(cost, [wrt]))
+    return gradient
+
+
+def pytensor_gradients(cost: Variable, wrt: Sequence[Variable]) -> list[Variable]:
+    """PyTensor's own gradients, with markers for `status_of` where there is none."""
+    gradients = grad(
+        cost,
+        list(wrt),
+        disconnected_inputs="ignore",
+        return_disconnected="disconnected",
+        null_gradients="return",
+    )
+    return list(cast(Sequence[Variable], gradients))
 
 
 def is_continuous(variable: Variable) -> bool:

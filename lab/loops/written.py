@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 import numpy as np
-import numpy.typing as npt
+from numpy.typing import ArrayLike
 from pytensor.scan.utils import until
 from pytensor.tensor.variable import TensorVariable
 
@@ -18,16 +18,12 @@ from lab.loops.text.grammar import Names, read_step
 from lab.loops.text.terms import Line, Read, compute, reads_of
 from lab.loops.variables import Parameter, Sequence, State, as_value
 
-States = Mapping[str, npt.ArrayLike] | Iterable[State]
-Sequences = Mapping[str, npt.ArrayLike] | Iterable[Sequence]
-Parameters = Mapping[str, npt.ArrayLike] | Iterable[Parameter]
-Declared = TypeVar("Declared", State, Sequence, Parameter)
-
-KINDS: Mapping[str, type[State | Sequence | Parameter]] = {
-    "states": State,
-    "sequences": Sequence,
-    "parameters": Parameter,
-}
+States = Mapping[str, ArrayLike] | Iterable[State]
+Sequences = Mapping[str, ArrayLike] | Iterable[Sequence]
+Parameters = Mapping[str, ArrayLike] | Iterable[Parameter]
+Result = TensorVariable | until
+Tapped = TypeVar("Tapped", State, Sequence)
+GROUPS = {"states": State, "sequences": Sequence, "parameters": Parameter}
 
 
 @dataclass(frozen=True)
@@ -41,33 +37,29 @@ class WrittenStep:
     results: tuple[str, ...]
     taps: tuple[tuple[str, tuple[int, ...]], ...]
 
-    def __call__(
-        self, **values: TensorVariable | list[TensorVariable]
-    ) -> list[TensorVariable | until]:
+    def __call__(self, **values: TensorVariable | list[TensorVariable]) -> list[Result]:
         """What the step makes of what it receives: states, outputs, then ``until``."""
-        taps, assigned = dict(self.taps), dict[str, TensorVariable]()
+        taps, made = dict(self.taps), dict[str, TensorVariable]()
 
         def read(wanted: Read) -> TensorVariable:
-            value, known = values[wanted.name], taps.get(wanted.name, ())
+            if wanted.tap == 0 and wanted.name in made:
+                return made[wanted.name]
+            value = values[wanted.name]
             if not isinstance(value, list):
                 return value
             tap = default_tap(wanted.name in self.results) if wanted.tap is None else wanted.tap
-            return value[known.index(tap)]
+            return value[taps.get(wanted.name, ()).index(tap)]
 
-        stop = []
+        stop: list[Result] = []
         for line in self.lines:
-            value = compute(line.node, read, assigned)
             if line.is_until:
-                stop.append(until(value))
+                stop.append(until(compute(line.node, read)))
             else:
-                assigned[line.target] = value
-        return [assigned[name] for name in self.results] + stop
+                made[line.target] = compute(line.node, read)
+        return [*(made[name] for name in self.results), *stop]
 
     def __str__(self) -> str:
-        return "\n".join(
-            line.written if line.is_until else f"{line.target} = {line.written}"
-            for line in self.lines
-        )
+        return "\n".join(map(str, self.lines))
 
 
 def default_tap(is_state: bool) -> int:
@@ -75,18 +67,22 @@ def default_tap(is_state: bool) -> int:
     return -1 if is_state else 0
 
 
-def written_loop(
-    text: str, states: States, sequences: Sequences, parameters: Parameters
-) -> tuple[
+WrittenLoop = tuple[
     WrittenStep,
     tuple[State, ...],
     tuple[Sequence, ...],
     tuple[Parameter, ...],
     tuple[str, ...],
-]:
+]
+
+
+def written_loop(
+    text: str, states: States, sequences: Sequences, parameters: Parameters
+) -> WrittenLoop:
     """The step, variables and outputs of a loop whose step is `text`; see `Loop.from_text`."""
     groups = {"states": states, "sequences": sequences, "parameters": parameters}
-    names = Names(**{group: _names(group, given) for group, given in groups.items()})
+    declared = {group: _pairs(group, given) for group, given in groups.items()}
+    names = Names(**{group: tuple(name for name, _ in pairs) for group, pairs in declared.items()})
     lines = _targeted(read_step(text, names), names)
     targets = [line.target for line in lines if not line.is_until]
     missing = [name for name in names.states if name not in targets]
@@ -96,36 +92,30 @@ def written_loop(
             f"line, as '{missing[0]} = …'."
         )
     outputs = tuple(name for name in targets if name not in names.states)
-    taps = {name: _taps(name, lines, name in names.states) for name in names.all}
-    named = {name: at for name, at in taps.items() if at}
-    step = WrittenStep(lines, (*names.states, *outputs), tuple(named.items()))
+    taps = _taps(lines, names)
     return (
-        step,
-        tuple(_state(item, named) for item in _items(states)),
-        tuple(_sequence(item, named) for item in _items(sequences)),
-        tuple(p if isinstance(p, Parameter) else Parameter(*p) for p in _items(parameters)),
+        WrittenStep(lines, (*names.states, *outputs), tuple(taps.items())),
+        tuple(_state(*pair, taps) for pair in declared["states"]),
+        tuple(_sequence(*pair, taps) for pair in declared["sequences"]),
+        tuple(
+            item if isinstance(item, Parameter) else Parameter(name, item)
+            for name, item in declared["parameters"]
+        ),
         outputs,
     )
 
 
-def _items(
-    given: Mapping[str, npt.ArrayLike] | Iterable[Declared],
-) -> tuple[Declared | tuple[str, npt.ArrayLike], ...]:
-    """Variables, or pairs of a name and a value."""
-    return tuple(given.items()) if isinstance(given, Mapping) else tuple(given)
-
-
-def _names(group: str, given: object) -> tuple[str, ...]:
-    kind = KINDS[group]
+def _pairs(group: str, given: object) -> tuple[tuple[str, object], ...]:
+    """Names with values, or with the variables that were declared."""
     if isinstance(given, Mapping):
-        return tuple(given)
+        return tuple(given.items())
+    kind = GROUPS[group]
     items = tuple(given) if isinstance(given, Iterable) else (None,)
-    names = tuple(item.name for item in items if isinstance(item, kind))
-    if isinstance(given, str) or len(names) < len(items):
+    if isinstance(given, str) or not all(isinstance(item, kind) for item in items):
         raise ArgumentError(
             f"{group} = {given!r:.60}: expected values by name, or a tuple of {kind.__name__}."
         )
-    return names
+    return tuple((item.name, item) for item in items)
 
 
 def _targeted(lines: tuple[Line, ...], names: Names) -> tuple[Line, ...]:
@@ -148,49 +138,47 @@ def _targeted(lines: tuple[Line, ...], names: Names) -> tuple[Line, ...]:
     return tuple(line if line.is_until else replace(line, target=names.states[0]) for line in lines)
 
 
-def _taps(name: str, lines: Iterable[Line], is_state: bool) -> tuple[int, ...]:
-    """The taps at which a text reads a variable by name; none if by the name alone."""
-    reads = [read.tap for line in lines for read in reads_of(line.node) if read.name == name]
-    if all(tap is None for tap in reads):
-        return ()
-    return tuple(sorted({default_tap(is_state) if tap is None else tap for tap in reads}))
+def _taps(lines: Iterable[Line], names: Names) -> dict[str, tuple[int, ...]]:
+    """The taps at which a text reads variables by name; none of those by their names alone."""
+    reads = [read for line in lines for read in reads_of(line.node)]
+    taps: dict[str, tuple[int, ...]] = {}
+    for name in names.all:
+        is_state = name in names.states  # which at tap 0 is what an earlier line made
+        own = {r.tap for r in reads if r.name == name and not (is_state and r.tap == 0)}
+        if own - {None}:
+            known = {default_tap(is_state) if tap is None else tap for tap in own}
+            taps[name] = tuple(sorted(known))
+    return taps
 
 
-def _state(item: State | tuple[str, npt.ArrayLike], named: Mapping[str, tuple[int, ...]]) -> State:
+def _state(name: str, item: object, named: Mapping[str, tuple[int, ...]]) -> State:
     if isinstance(item, State):
-        taps = named.get(item.name)
-        _check_agreement("state", item.name, item.taps, taps)
-        return State(item.name, item.initial, item.taps, taps or 1)
-    name, value = item
+        return _agreeing("state", item, named)
     taps = named.get(name, (-1,))
-    initial, reach = as_value(value, f"initial of state {name}"), -min(taps)
+    initial, reach = as_value(item, f"initial of state {name}"), -min(taps)
     if reach > 1 and initial.ndim == 0:
         initial = np.repeat(initial[None], reach)
     return State(name, initial, taps, named.get(name, 1))
 
 
-def _sequence(
-    item: Sequence | tuple[str, npt.ArrayLike], named: Mapping[str, tuple[int, ...]]
-) -> Sequence:
+def _sequence(name: str, item: object, named: Mapping[str, tuple[int, ...]]) -> Sequence:
     if isinstance(item, Sequence):
-        taps = named.get(item.name)
-        _check_agreement("sequence", item.name, item.taps, taps)
-        return Sequence(item.name, item.values, item.taps, taps or 1)
-    name, values = item
-    return Sequence(name, values, named.get(name, (0,)), named.get(name, 1))
+        return _agreeing("sequence", item, named)
+    return Sequence(name, item, named.get(name, (0,)), named.get(name, 1))
 
 
-def _check_agreement(
-    kind: str, name: str, given: tuple[int, ...], read: tuple[int, ...] | None
-) -> None:
-    if read is None and len(given) > 1:
-        steps = listing(f"{name}[t{tap:+d}]" if tap else f"{name}[t]" for tap in given)
+def _agreeing(kind: str, item: Tapped, named: Mapping[str, tuple[int, ...]]) -> Tapped:
+    """A variable as it was declared, if the text reads it at the same taps."""
+    name, taps, read = item.name, item.taps, named.get(item.name)
+    if read is None and len(taps) > 1:
+        steps = listing(f"{name}[t{tap:+d}]" if tap else f"{name}[t]" for tap in taps)
         raise ArgumentError(
-            f"taps of {kind} {name} = {list(given)}: the step reads {name!r} alone, which means "
+            f"taps of {kind} {name} = {list(taps)}: the step reads {name!r} alone, which means "
             f"one tap; name the taps as {steps}."
         )
-    if read is not None and given != read:
+    if read is not None and taps != read:
         raise ArgumentError(
-            f"taps of {kind} {name} = {list(given)}: the step reads it at {list(read)}; give these "
+            f"taps of {kind} {name} = {list(taps)}: the step reads it at {list(read)}; give these "
             "taps, or none, or change the text."
         )
+    return replace(item, takes=read or 1)

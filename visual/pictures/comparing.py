@@ -16,7 +16,6 @@ from lab.reports.compare.comparison import (
     Row,
     checks,
     heading,
-    is_truncated,
     parted,
     rounded,
     sign,
@@ -74,7 +73,7 @@ def _table(canvas: Canvas, comparison: Comparison) -> set[Role]:
     rows = sorted(comparison.rows, key=lambda row: not row.is_found)[:MOST_ROWS]
     used = set[Role]()
     for row in rows:
-        used |= _row(canvas, row, is_truncated(comparison))
+        used |= _row(canvas, row, comparison.truncated)
         canvas.y += PITCH
     hidden = len(comparison.rows) - len(rows)
     if hidden:

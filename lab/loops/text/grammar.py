@@ -21,11 +21,11 @@ from lab.errors import ArgumentError, listing
 from lab.loops.text.source import DEEPEST, Source, refused, statements
 from lab.loops.text.terms import (
     COMPARISONS,
+    CONNECTIVES,
     CONSTANTS,
     FUNCTIONS,
     OPERATORS,
     Line,
-    Made,
     Node,
     Number,
     Operation,
@@ -85,101 +85,103 @@ class _Reader:
     def __init__(
         self, text: str, start: int, stop: int, names: Names, made: tuple[str, ...]
     ) -> None:
-        self.names, self.made, self.target = names, made, ""
-        found = TARGET.match(text, start, stop)
-        self.source = Source(text, found.end() if found else start, stop)
-        if found:
-            self.target = found.group(1)
-            place = found.span(1)
-            if self.target in (*names.sequences, *names.parameters, *RESERVED):
-                raise refused(text, *place, "cannot be assigned to; states and outputs can.")
-            if self.target in made:
-                raise refused(text, *place, "is assigned twice; one line for each is enough.")
+        assigned = TARGET.match(text, start, stop)
+        self.source = Source(text, assigned.end() if assigned else start, stop)
+        self.names, self.made, self.target = names, made, assigned.group(1) if assigned else ""
+        self.tapped = (*names.states, *names.sequences)
+        if assigned and self.target in (*names.sequences, *names.parameters, *RESERVED):
+            why = "cannot be assigned to; states and outputs can."
+            raise refused(text, *assigned.span(1), why)
+        if assigned and self.target in made:
+            raise refused(
+                text, *assigned.span(1), "is assigned twice; one line for each is enough."
+            )
 
     def line(self) -> Line:
         """The line, which must be a formula or ``until(…)``."""
         tree = self.source.parsed()
         if not self.target and isinstance(tree, ast.Call) and _name(tree.func) == "until":
-            self._arguments(tree, 1, 1)
-            condition = self._condition(tree.args[0], 1)
-            return Line("", ast.unparse(tree), condition, is_until=True)
-        node = self._number(tree, 1)
-        return Line(self.target, ast.unparse(tree), node)
+            self._check_arguments(tree, 1, 1)
+            self._check_depth(tree.args[0])
+            return Line("", ast.unparse(tree), self._condition(tree.args[0]), is_until=True)
+        self._check_depth(tree)
+        return Line(self.target, ast.unparse(tree), self._number(tree))
 
     def _refused(self, node: ast.expr, why: str) -> ArgumentError:
         return self.source.refused(node, why)
 
+    def _check_depth(self, tree: ast.expr) -> None:
+        """Look at the tree once, without recursion, before anything walks through it."""
+        waiting = [(tree, 1)]
+        while waiting:
+            node, depth = waiting.pop()
+            if depth > DEEPEST:
+                raise self._refused(node, f"is nested deeper than {DEEPEST} levels.")
+            if not isinstance(node, ast.Subscript):
+                inner = [n for n in ast.iter_child_nodes(node) if isinstance(n, ast.expr)]
+                waiting += [(child, depth + 1) for child in reversed(inner)]
+
     # numbers and conditions
 
-    def _number(self, node: ast.expr, depth: int) -> Node:
-        self._check_depth(node, depth)
-        if isinstance(node, ast.Constant):
-            return self._literal(node, LARGEST)
-        if isinstance(node, ast.Name):
-            return self._named(node)
-        if isinstance(node, ast.Subscript):
-            return self._indexed(node)
-        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-            return Operation("-", (self._number(node.operand, depth + 1),))
-        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.UAdd):
-            return self._number(node.operand, depth + 1)
-        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow):
-            return self._power(node, depth)
-        if isinstance(node, ast.BinOp) and type(node.op) in OPERATORS:
-            sides = (self._number(side, depth + 1) for side in (node.left, node.right))
-            return Operation(OPERATORS[type(node.op)], tuple(sides))
-        if isinstance(node, ast.Call):
-            return self._call(node, depth)
-        if isinstance(node, ast.Compare | ast.BoolOp):
-            raise self._refused(node, "is a condition; it can stand in where(…) and until(…) only.")
-        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitXor):
-            raise self._refused(node, "has a ^; a power is written x**2.")
-        if isinstance(node, ast.IfExp):
-            raise self._refused(node, "chooses; a choice is written where(condition, a, b).")
-        if isinstance(node, ast.Tuple):
-            raise self._refused(
-                node, "is more than one formula; write one line 'x = …' for each state and output."
-            )
-        raise self._refused(
-            node,
-            "is not part of the grammar; allowed are names, numbers, + - * / ** @, brackets and "
-            f"the functions {listing(FUNCTIONS)}.",
-        )
+    def _number(self, node: ast.expr) -> Node:
+        match node:
+            case ast.Constant():
+                return self._literal(node, LARGEST)
+            case ast.Name():
+                return self._named(node)
+            case ast.Subscript():
+                return self._indexed(node)
+            case ast.Call():
+                return self._call(node)
+            case ast.UnaryOp(op=ast.UAdd()):
+                return self._number(node.operand)
+            case ast.UnaryOp(op=ast.USub()):
+                return self._operation("-", node.operand)
+            case ast.BinOp(op=ast.Pow()):
+                return self._power(node)
+            case ast.BinOp() if type(node.op) in OPERATORS:
+                return self._operation(OPERATORS[type(node.op)], node.left, node.right)
+            case ast.Compare() | ast.BoolOp():
+                why = "is a condition; it can stand in where(…) and until(…) only."
+            case ast.BinOp(op=ast.BitXor()):
+                why = "has a ^; a power is written x**2."
+            case ast.IfExp():
+                why = "chooses; a choice is written where(condition, a, b)."
+            case ast.Tuple():
+                why = "is more than one formula; write one line 'x = …' for each state and output."
+            case _:
+                why = (
+                    "is not part of the grammar; allowed are names, numbers, + - * / ** @, "
+                    f"brackets and the functions {listing(FUNCTIONS)}."
+                )
+        raise self._refused(node, why)
 
-    def _condition(self, node: ast.expr, depth: int) -> Node:
-        self._check_depth(node, depth)
-        if isinstance(node, ast.BoolOp):
-            word = "and" if isinstance(node.op, ast.And) else "or"
-            return Operation(word, tuple(self._condition(v, depth + 1) for v in node.values))
-        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
-            return Operation("not", (self._condition(node.operand, depth + 1),))
-        if (
-            isinstance(node, ast.Compare)
-            and len(node.ops) == 1
-            and type(node.ops[0]) in COMPARISONS
-        ):
-            sides = (self._number(s, depth + 1) for s in (node.left, *node.comparators))
-            return Operation(COMPARISONS[type(node.ops[0])], tuple(sides))
+    def _operation(self, name: str, *arguments: ast.expr) -> Operation:
+        return Operation(name, tuple(map(self._number, arguments)))
+
+    def _condition(self, node: ast.expr) -> Node:
+        match node:
+            case ast.BoolOp():
+                return Operation(
+                    CONNECTIVES[type(node.op)], tuple(map(self._condition, node.values))
+                )
+            case ast.UnaryOp(op=ast.Not()):
+                return Operation("not", (self._condition(node.operand),))
+            case ast.Compare(ops=[sign]) if type(sign) in COMPARISONS:
+                return self._operation(COMPARISONS[type(sign)], node.left, *node.comparators)
         raise self._refused(
             node, f"is no condition; a condition compares with {listing(COMPARISONS.values())}."
         )
 
-    def _check_depth(self, node: ast.expr, depth: int) -> None:
-        if depth > DEEPEST:
-            raise self._refused(node, f"is nested deeper than {DEEPEST} levels.")
-
-    def _power(self, node: ast.BinOp, depth: int) -> Node:
-        base, exponent = self._number(node.left, depth + 1), node.right
-        for inner in ast.walk(exponent):
-            if isinstance(inner, ast.BinOp) and isinstance(inner.op, ast.Pow):
-                raise self._refused(node, "has a power in its exponent; one power is allowed.")
-        sign = 1
+    def _power(self, node: ast.BinOp) -> Node:
+        base, exponent, sign = self._number(node.left), node.right, 1
+        if any(isinstance(inner, ast.Pow) for inner in ast.walk(exponent)):
+            raise self._refused(node, "has a power in its exponent; one power is allowed.")
         while isinstance(exponent, ast.UnaryOp) and isinstance(exponent.op, ast.USub):
             exponent, sign = exponent.operand, -sign
         if isinstance(exponent, ast.Constant):
-            found = self._literal(exponent, HIGHEST)
-            return Operation("**", (base, Number(sign * found.value)))
-        return Operation("**", (base, self._number(node.right, depth + 1)))
+            return Operation("**", (base, Number(sign * self._literal(exponent, HIGHEST).value)))
+        return Operation("**", (base, self._number(node.right)))
 
     def _literal(self, node: ast.Constant, largest: float) -> Number:
         value = node.value
@@ -194,15 +196,13 @@ class _Reader:
 
     def _named(self, node: ast.Name) -> Node:
         name = node.id
-        if name in self.names.parameters:
-            return Read(name, None)
-        if name in (*self.names.states, *self.names.sequences):
+        if name in self.names.all:
             return Read(name, None)
         if name in CONSTANTS:
             return Number(CONSTANTS[name])
-        found = STEPS_BACK.fullmatch(name)
-        if found and found.group(1) in (*self.names.states, *self.names.sequences):
-            base, digits = found.groups()
+        back = STEPS_BACK.fullmatch(name)
+        if back and back.group(1) in self.tapped:
+            base, digits = back.groups()
             if digits.startswith("0") or len(digits) > 3:
                 raise self._refused(
                     node, f"is no number of steps back; they are {base}1, {base}2, {base}3 …"
@@ -214,13 +214,12 @@ class _Reader:
         raise self._refused(node, f"is no name of this loop; its states and inputs are {known}.")
 
     def _indexed(self, node: ast.Subscript) -> Node:
-        name = _name(node.value)
-        declared = (*self.names.states, *self.names.sequences)
-        if name not in (*declared, *self.made):
+        name, tap = _name(node.value), _tap(node.slice)
+        if name not in (*self.tapped, *self.made):
+            allowed = listing(self.tapped)
             raise self._refused(
-                node, f"has steps in [ ]; they belong to states and sequences: {listing(declared)}."
+                node, f"has steps in [ ]; they belong to states and sequences: {allowed}."
             )
-        tap = _tap(node.slice)
         if tap is None:
             raise self._refused(node, f"has no step in [ ]; allowed are {name}[t-1], {name}[t] …")
         if tap == 0 and name not in self.names.sequences:
@@ -228,19 +227,19 @@ class _Reader:
                 raise self._refused(
                     node, f"is not known yet; a line '{name} = …' must stand above this one."
                 )
-            return Made(name)
-        if name not in declared:
+            return Read(name, 0)
+        if name not in self.tapped:
             raise self._refused(node, "is an output, which the step cannot look back at.")
         return self._tapped(node, name, tap)
 
-    def _tapped(self, node: ast.expr, name: str, tap: int) -> Node:
+    def _tapped(self, node: ast.expr, name: str, tap: int) -> Read:
         if abs(tap) > FARTHEST:
             raise self._refused(node, f"is too far away; up to {FARTHEST} steps are allowed.")
         if tap >= 0 and name in self.names.states:
             raise self._refused(node, f"lies ahead; a state looks back, as in {name}[t-1].")
         return Read(name, tap)
 
-    def _call(self, node: ast.Call, depth: int) -> Node:
+    def _call(self, node: ast.Call) -> Node:
         name = _name(node.func)
         if name == "until":
             raise self._refused(node, "stands within a formula; until(…) is a line of its own.")
@@ -248,15 +247,11 @@ class _Reader:
             raise self._refused(
                 node.func, f"is no function of this grammar; they are {listing(FUNCTIONS)}."
             )
-        function = FUNCTIONS[name]
-        self._arguments(node, function.fewest, function.most)
+        self._check_arguments(node, FUNCTIONS[name].fewest, FUNCTIONS[name].most)
         first = self._condition if name == "where" else self._number
-        arguments = [first(node.args[0], depth + 1)]
-        arguments += [self._number(argument, depth + 1) for argument in node.args[1:]]
-        return Operation(name, tuple(arguments))
+        return Operation(name, (first(node.args[0]), *map(self._number, node.args[1:])))
 
-    def _arguments(self, node: ast.Call, fewest: int, most: int) -> None:
-        """Check how many arguments a call has."""
+    def _check_arguments(self, node: ast.Call, fewest: int, most: int) -> None:
         if node.keywords or any(isinstance(a, ast.Starred) for a in node.args):
             raise self._refused(node, "has a named or starred argument; write plain ones.")
         if not fewest <= len(node.args) <= most:
@@ -271,13 +266,10 @@ def _name(node: ast.expr) -> str:
 
 def _tap(node: ast.expr) -> int | None:
     """The tap of ``t``, ``t-2`` or ``t+1``; None for anything else."""
-    if _name(node) == "t":
-        return 0
-    if not isinstance(node, ast.BinOp) or _name(node.left) != "t":
-        return None
-    number = node.right.value if isinstance(node.right, ast.Constant) else None
-    if isinstance(number, bool) or not isinstance(number, int):
-        return None
-    if isinstance(node.op, ast.Sub | ast.Add):
-        return -number if isinstance(node.op, ast.Sub) else number
+    match node:
+        case ast.Name(id="t"):
+            return 0
+        case ast.BinOp(ast.Name(id="t"), ast.Sub() | ast.Add(), ast.Constant(int(number))):
+            is_back = isinstance(node.op, ast.Sub)
+            return None if isinstance(number, bool) else -number if is_back else number
     return None

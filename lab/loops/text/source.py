@@ -52,7 +52,7 @@ class Source:
     stop: int
 
     @property
-    def written(self) -> str:
+    def formula(self) -> str:
         """The formula, in brackets, so that spaces and line ends need no care."""
         return f"({self.text[self.start : self.stop]}\n)"
 
@@ -63,12 +63,9 @@ class Source:
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                return ast.parse(self.written, mode="eval").body
+                return ast.parse(self.formula, mode="eval").body
         except SyntaxError as error:
-            place = self.start
-            if error.lineno is not None and error.offset is not None:
-                rows = self.written.split("\n")[: error.lineno - 1]
-                place += sum(len(row) + 1 for row in rows) + max(0, error.offset - 1) - 1
+            place = self._place(error.lineno or 1, max(1, error.offset or 0) - 1)
             place = min(max(place, self.start), self.stop - 1)
             why = "cannot be read as a formula, such as 'x**2 + 1'."
             raise refused(self.text, place, self.stop, why) from None
@@ -78,12 +75,16 @@ class Source:
 
     def refused(self, node: ast.expr, why: str) -> ArgumentError:
         """An error that quotes a part of the tree."""
-        begin = self._place(node.lineno, node.col_offset)
-        end = self._place(node.end_lineno or node.lineno, node.end_col_offset or 0)
+        begin = self._place(node.lineno, self._letters(node.lineno, node.col_offset))
+        row = node.end_lineno or node.lineno
+        end = self._place(row, self._letters(row, node.end_col_offset or 0))
         return refused(self.text, max(begin, self.start), min(end, self.stop), why)
 
-    def _place(self, row: int, byte: int) -> int:
-        """Where a place of the tree lies in the text; the parser counts bytes."""
-        rows = self.written.split("\n")
-        before = sum(len(line) + 1 for line in rows[: row - 1])
-        return self.start - 1 + before + len(rows[row - 1].encode()[:byte].decode())
+    def _place(self, row: int, column: int) -> int:
+        """Where a place of the formula lies in the text."""
+        rows = self.formula.split("\n")
+        return self.start - 1 + sum(len(line) + 1 for line in rows[: row - 1]) + column
+
+    def _letters(self, row: int, count: int) -> int:
+        """How many letters of a row so many bytes are, which the parser counts."""
+        return len(self.formula.split("\n")[row - 1].encode()[:count].decode())

@@ -6,25 +6,18 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import reduce
 from types import MappingProxyType
-from typing import Any
 
 import pytensor.tensor as pt
 from pytensor.configdefaults import config
+from pytensor.tensor.variable import TensorVariable
 
 
 @dataclass(frozen=True)
 class Read:
-    """A variable as the step receives it: at a tap, or None for its name alone."""
+    """A variable at a tap, or None for its name alone; at tap 0 a state is what was just made."""
 
     name: str
     tap: int | None
-
-
-@dataclass(frozen=True)
-class Made:
-    """What an earlier line of the same step made."""
-
-    name: str
 
 
 @dataclass(frozen=True)
@@ -42,7 +35,7 @@ class Operation:
     arguments: tuple["Node", ...]
 
 
-Node = Read | Made | Number | Operation
+Node = Read | Number | Operation
 
 
 @dataclass(frozen=True)
@@ -54,57 +47,55 @@ class Line:
     node: Node
     is_until: bool = False
 
+    def __str__(self) -> str:
+        return self.written if self.is_until else f"{self.target} = {self.written}"
+
 
 @dataclass(frozen=True)
 class Function:
     """A function of the grammar, and how many arguments it takes."""
 
-    apply: Callable[..., Any]
+    apply: Callable[..., TensorVariable]
     fewest: int = 1
     most: int = 1
 
 
-def _least(*values: Any) -> Any:
-    return reduce(pt.minimum, values)
+def _folded(apply: Callable[..., TensorVariable]) -> Callable[..., TensorVariable]:
+    return lambda *values: reduce(apply, values)
 
 
-def _largest(*values: Any) -> Any:
-    return reduce(pt.maximum, values)
+def _minus(first: TensorVariable, *rest: TensorVariable) -> TensorVariable:
+    return first - rest[0] if rest else -first
 
 
+_TRIGONOMETRY = ("sin", "cos", "tan", "arcsin", "arccos", "arctan", "sinh", "cosh", "tanh")
 FUNCTIONS: Mapping[str, Function] = MappingProxyType(
     {
-        "sin": Function(pt.sin),
-        "cos": Function(pt.cos),
-        "tan": Function(pt.tan),
-        "arcsin": Function(pt.arcsin),
-        "arccos": Function(pt.arccos),
-        "arctan": Function(pt.arctan),
-        "sinh": Function(pt.sinh),
-        "cosh": Function(pt.cosh),
-        "tanh": Function(pt.tanh),
-        "exp": Function(pt.exp),
-        "log": Function(pt.log),
-        "sqrt": Function(pt.sqrt),
-        "sigmoid": Function(pt.sigmoid),
-        "abs": Function(pt.abs),
-        "min": Function(_least, 2, 8),
-        "max": Function(_largest, 2, 8),
+        **{
+            name: Function(getattr(pt, name))
+            for name in (*_TRIGONOMETRY, "exp", "log", "sqrt", "sigmoid", "abs")
+        },
+        "min": Function(_folded(pt.minimum), 2, 8),
+        "max": Function(_folded(pt.maximum), 2, 8),
         "where": Function(pt.switch, 3, 3),
         "dot": Function(pt.dot, 2, 2),
         "sum": Function(pt.sum),
     }
 )
 CONSTANTS: Mapping[str, float] = MappingProxyType({"pi": math.pi})
-OPERATORS: Mapping[type[ast.operator], str] = MappingProxyType(
-    {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.MatMult: "@"}
+OPERATORS: Mapping[type[ast.AST], str] = MappingProxyType(
+    {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.MatMult: "@", ast.USub: "-"}
 )
-COMPARISONS: Mapping[type[ast.cmpop], str] = MappingProxyType(
+CONNECTIVES: Mapping[type[ast.AST], str] = MappingProxyType(
+    {ast.And: "and", ast.Or: "or", ast.Not: "not"}
+)
+COMPARISONS: Mapping[type[ast.AST], str] = MappingProxyType(
     {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!="}
 )
-_APPLIED: Mapping[str, Callable[..., Any]] = MappingProxyType(
+_APPLIED: Mapping[str, Callable[..., TensorVariable]] = MappingProxyType(
     {
         "+": pt.add,
+        "-": _minus,
         "*": pt.mul,
         "/": pt.true_div,
         "**": pt.pow,
@@ -115,30 +106,24 @@ _APPLIED: Mapping[str, Callable[..., Any]] = MappingProxyType(
         ">=": pt.ge,
         "==": pt.eq,
         "!=": pt.neq,
-        "and": lambda *values: reduce(pt.and_, values),
-        "or": lambda *values: reduce(pt.or_, values),
+        "and": _folded(pt.and_),
+        "or": _folded(pt.or_),
         "not": pt.invert,
+        **{name: function.apply for name, function in FUNCTIONS.items()},
     }
 )
 
 
-def compute(node: Node, read: Callable[[Read], Any], made: Mapping[str, Any]) -> Any:
-    """The PyTensor variable of a formula; `read` gives those that the step receives."""
+def compute(node: Node, read: Callable[[Read], TensorVariable]) -> TensorVariable:
+    """The PyTensor variable of a formula; `read` gives those that stand in it."""
     if isinstance(node, Read):
         return read(node)
-    if isinstance(node, Made):
-        return made[node.name]
     if isinstance(node, Number):
         # In floats: small integers would overflow in the types that PyTensor finds for them.
         return pt.constant(float(node.value), dtype=config.floatX)
     if node.name == "**" and isinstance(node.arguments[1], Number):
-        return compute(node.arguments[0], read, made) ** node.arguments[1].value
-    values = [compute(argument, read, made) for argument in node.arguments]
-    if node.name == "-":
-        return -values[0] if len(values) == 1 else values[0] - values[1]
-    if node.name in FUNCTIONS:
-        return FUNCTIONS[node.name].apply(*values)
-    return _APPLIED[node.name](*values)
+        return compute(node.arguments[0], read) ** node.arguments[1].value
+    return _APPLIED[node.name](*(compute(argument, read) for argument in node.arguments))
 
 
 def reads_of(node: Node) -> Iterator[Read]:

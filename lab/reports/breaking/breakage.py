@@ -5,12 +5,13 @@
 >>> print(truth.broken_by("swapped-taps"))  # only the broken side is computed anew
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from pytensor.graph.basic import Variable
 
 from lab.checks.check import value_at
@@ -20,18 +21,49 @@ from lab.gradients.derivative import Derivative, derivative, prime
 from lab.loops.loop import Loop
 from lab.progress import quietly
 from lab.records import cached_property, same
-from lab.reports.breaking.rules import BrokenRule, broken_rule
+from lab.reports.breaking.rules import BrokenRule, Mistake, broken_rule
 from lab.traces.parting import Contrast, contrast, far
 from lab.traces.record import trace
 from lab.traces.trace import Trace
 
 
 class Effect(StrEnum):
-    """What a broken rule made of one derivative."""
+    """What a mistake made of one derivative."""
 
     RIGHT = "right all the same"
     WRONG = "wrong"
     REFUSED = "refused"
+
+    @classmethod
+    def on(cls, true: np.ndarray, other: np.ndarray | None) -> "Effect":
+        """What became of the `true` number; `other` is None where there is none any more."""
+        if other is None:
+            return cls.REFUSED
+        is_wrong = other.shape != true.shape or far(true[None], other[None])[0]
+        return cls.WRONG if is_wrong else cls.RIGHT
+
+
+def relative_error(true: np.ndarray, other: np.ndarray) -> float:
+    """The largest error of an entry, relative to the largest true one; infinite if that is 0."""
+    size = float(np.max(np.abs(true), initial=0.0))
+    away = float(np.max(np.abs(other - true), initial=0.0))
+    return away / size if size else (float("inf") if away else 0.0)
+
+
+def differences_by(
+    cost: Variable, wrt: Variable, given: Mapping[Variable, object], orders: Iterable[int] = (1,)
+) -> tuple[Estimate | None, ...]:
+    """Finite differences of a cost by one input, of each order; None of too many entries."""
+    at = np.asarray(given[wrt])
+    if at.size > MOST_ENTRIES or not wrt.type.dtype.startswith("float"):
+        return tuple(None for _ in orders)
+
+    @remembered
+    def moved(value: np.ndarray) -> float:
+        with np.errstate(all="ignore"):
+            return float(value_at(cost, {**given, wrt: value.astype(wrt.type.dtype)}))
+
+    return tuple(differences(moved, at, order) for order in orders)
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,10 +90,7 @@ class Row:
     @property
     def effect(self) -> Effect:
         """Whether the broken rule gives the number that the true one gives."""
-        if self.broken is None:
-            return Effect.REFUSED
-        wrong = self.broken.shape != self.true.shape or far(self.true[None], self.broken[None])[0]
-        return Effect.WRONG if wrong else Effect.RIGHT
+        return Effect.on(self.true, self.broken)
 
     @property
     def error(self) -> float | None:
@@ -71,18 +100,12 @@ class Row:
         """
         if self.broken is None or self.broken.shape != self.true.shape:
             return None
-        size = float(np.max(np.abs(self.true), initial=0.0))
-        away = float(np.max(np.abs(self.broken - self.true), initial=0.0))
-        if not size:
-            return float("inf") if away else 0.0
-        return away / size
+        return relative_error(self.true, self.broken)
 
     @property
     def confirmed(self) -> bool | None:
         """Whether finite differences agree with the true rule; None if there are none."""
-        if self.differences is None or not np.isfinite(self.differences.error).all():
-            return None
-        return self.differences.admits(self.true)
+        return None if self.differences is None else self.differences.confirms(self.true)
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,7 +116,7 @@ class Breakage:
     was refused; `contrast` tells where they part.
     """
 
-    rule: BrokenRule
+    rule: Mistake
     wrt: str
     rows: tuple[Row, ...]
     true: Trace
@@ -103,15 +126,16 @@ class Breakage:
     @property
     def visible(self) -> int | None:
         """The first order whose derivative is wrong or refused; None if all are right."""
-        found = (row.order for row in self.rows if row.effect is not Effect.RIGHT)
-        return next(found, None)
+        return next((row.order for row in self.rows if row.effect is not Effect.RIGHT), None)
 
     def __str__(self) -> str:
         lines = [f"{self.rule.title}: derivatives by {self.wrt}"]
         for row in self.rows:
-            told = "refused" if row.broken is None else precise(row.broken)
-            checked = "" if row.differences is None else f", differences {_estimate(row)}"
-            lines.append(f"order {row.order}: {precise(row.true)}, broken {told}{checked}")
+            broken, checked = "refused" if row.broken is None else precise(row.broken), ""
+            if row.differences is not None:
+                error = float(row.differences.error.max(initial=0.0))
+                checked = f", differences {precise(row.differences.value)} ± {error:.0e}"
+            lines.append(f"order {row.order}: {precise(row.true)}, broken {broken}{checked}")
         lines.append(
             f"no order up to {len(self.rows)} shows it"
             if self.visible is None
@@ -124,12 +148,12 @@ class Breakage:
 class Truth:
     """The derivatives of a cost by the true rule, with which broken ones are compared.
 
-    `given` has a value for every input of the graph.  Everything is computed when it is first
-    asked for, and once.
+    This is no record: it has the graph, to follow broken rules through it.  `given` has a value
+    for every input of the graph.  Everything is computed when it is first asked for, and once.
     """
 
     derivative: Derivative
-    given: Mapping[Variable, Any]
+    given: Mapping[Variable, object]
 
     def __post_init__(self) -> None:
         if self.derivative.order < 1:
@@ -147,39 +171,26 @@ class Truth:
     @cached_property
     def differences(self) -> tuple[Estimate | None, ...]:
         """Finite differences of the cost, for every order from 1."""
-        cost, wrt = self.derivative.values[0], self.derivative.wrt
-        at = np.asarray(self.given[wrt])
         orders = range(1, self.derivative.order + 1)
-        if at.size > MOST_ENTRIES:
-            return tuple(None for _ in orders)
-
-        @remembered
-        def moved(value: np.ndarray) -> float:
-            asked = value.astype(wrt.type.dtype)
-            with np.errstate(all="ignore"):
-                return float(value_at(cost, {**self.given, wrt: asked}))
-
-        return tuple(differences(moved, at, order) for order in orders)
+        return differences_by(self.derivative.values[0], self.derivative.wrt, self.given, orders)
 
     def broken_by(self, rule: BrokenRule | str) -> Breakage:
         """The same derivatives by a broken rule, or by the one of that name, beside these."""
         rule = broken_rule(rule) if isinstance(rule, str) else rule
         run, refusal = self._followed(rule)
-        found = dict(enumerate(run.outputs))
+        numbers = dict(enumerate(run.outputs))
         rows = tuple(
-            Row(order, true, found.get(order), estimate, "" if order in found else refusal)
+            Row(order, true, numbers.get(order), estimate, "" if order in numbers else refusal)
             for order, (true, estimate) in enumerate(
                 zip(self.trace.outputs[1:], self.differences, strict=True), start=1
             )
         )
         name = self.derivative.wrt.name or "the input"
-        held = self.trace if len(found) > self.derivative.order else self._up_to(len(found) - 1)
-        return Breakage(rule, name, rows, held, run, contrast(held, run))
-
-    def _up_to(self, order: int) -> Trace:
-        """The run of the derivatives up to an order."""
-        values = self.derivative.values[: order + 1]
-        return trace(values, self.given, names=self.derivative.names[: order + 1])
+        true, ended = self.trace, len(numbers)
+        if ended <= self.derivative.order:
+            values, names = self.derivative.values[:ended], self.derivative.names[:ended]
+            true = trace(values, self.given, names=names)
+        return Breakage(rule.mistake, name, rows, true, run, contrast(true, run))
 
     def _followed(self, rule: BrokenRule) -> tuple[Trace, str]:
         """The run by a broken rule up to the highest order that it gives, and what stopped it."""
@@ -198,9 +209,9 @@ def truth(
     loop: Loop,
     order: int = 3,
     wrt: str | None = None,
-    cost: Any = "last",
+    cost: str | ArrayLike = "last",
     of: str | None = None,
-    at: Mapping[str, Any] | None = None,
+    at: Mapping[str, object] | None = None,
 ) -> Truth:
     """The derivatives up to `order` of a cost of a loop; the arguments are those of `Loop.trace`.
 
@@ -219,11 +230,3 @@ def break_rule(loop: Loop, rule: BrokenRule | str, order: int = 3, **chosen: Any
 def precise(value: np.ndarray) -> str:
     """A number with six significant digits, which tells apart what four may not; or an array."""
     return f"{value:.6g}" if value.ndim == 0 else np.array2string(value, precision=6)
-
-
-def _estimate(row: Row) -> str:
-    """Finite differences with their error."""
-    found = row.differences
-    if found is None:
-        return "not taken"
-    return f"{precise(found.value)} ± {float(found.error.max(initial=0.0)):.0e}"

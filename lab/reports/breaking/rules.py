@@ -4,7 +4,7 @@
     >>> print(lab.break_rule(loop, "accumulate-overwritten"))
 
 The pullback follows a `lab.PullbackRule` and knows nothing of right and wrong; a broken one
-is made of the same decisions, taken differently.  What comes of it is `lab.reports.breaking.breakage`'s.
+is made of the same decisions, taken differently.  What comes of it is told by `breakage`.
 """
 
 from collections.abc import Mapping
@@ -21,8 +21,8 @@ from lab.tape import Kind, Tape
 
 
 @dataclass(frozen=True)
-class BrokenRule:
-    """A decision of the pullback that can be got wrong, and the recipe in which it is.
+class Mistake:
+    """A decision of the pullback that can be got wrong, in words.
 
     `name` is short, for a command line; `title` says what a step does by the broken rule,
     `change` how that differs, and `reason` why the true rule is as it is.
@@ -32,24 +32,50 @@ class BrokenRule:
     title: str
     change: str
     reason: str
+
+
+@dataclass(frozen=True)
+class BrokenRule(Mistake):
+    """A mistake, and the recipe in which it is made."""
+
     rule: PullbackRule
+
+    @property
+    def mistake(self) -> Mistake:
+        """The words alone, for a record."""
+        return Mistake(self.name, self.title, self.change, self.reason)
+
+<<<<<<< HEAD
+def shortened(part: LoopVariable) -> TensorVariable:
+    """The buffer of a state or output as it looks where only its last rows are kept.
+=======
+>>>>>>> rp
+
+def in_turns(filled: TensorVariable, kept: int) -> TensorVariable:
+    """A buffer as it looks where `kept` slots are used in turns, laid out in full length.
+
+    Row i shares its slot with all rows that are a multiple of `kept` away, and holds the last of
+    them: a reader finds, without a complaint, whatever stands in the slot of the row that it asks
+    for; a Scan that is given a buffer with missing rows stops.
+    """
+<<<<<<< HEAD
+    if part.kind is Kind.MIT_MOT:
+        return part.filled
+    filled, kept = part.filled, part.tape.origin + 1
+=======
+>>>>>>> rp
+    last = filled.shape[0] - 1
+    return filled[last - (last - pt.arange(filled.shape[0])) % kept]
 
 
 def shortened(part: LoopVariable) -> TensorVariable:
     """The buffer of a state or output as it looks where only its last rows are kept.
 
-    `scan_save_mem` leaves a state as many rows as it has initial values, and one more, which
-    are used in turns: row i shares its place with all rows that are a multiple of that number
-    away, and holds the last of them.  Here the rows are laid out again in full length, so
-    that a reader finds, without a complaint, whatever stands in the place of the row that it
-    asks for; a Scan that is given a buffer with missing rows stops.  A mit-mot is never
-    shortened.
+    `scan_save_mem` leaves a state as many rows as it has initial values, and one more.  A mit-mot
+    is never shortened.
     """
-    if part.kind is Kind.MIT_MOT:
-        return part.filled
-    filled, kept = part.filled, part.tape.origin + 1
-    last = filled.shape[0] - 1
-    return filled[last - (last - pt.arange(filled.shape[0])) % kept]
+    is_kept = part.kind is Kind.MIT_MOT
+    return part.filled if is_kept else in_turns(part.filled, part.tape.origin + 1)
 
 
 def _first_two_swapped(tape: Tape) -> tuple[int, ...]:

@@ -9,7 +9,7 @@ every state a buffer with its initial values in front; what was not said is fill
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import pytensor
@@ -27,7 +27,7 @@ from lab.scans.graphs import scan_nodes
 from lab.scans.node import LoopVariable, ScanParts, outer_inputs, outer_outputs, read_scan
 from lab.scans.operations import plain_name
 from lab.scans.slices import constant_value, cut_of, index_parts
-from lab.tape import Kind
+from lab.tape import Kind, signed
 
 DEFAULTS = {"go_backwards": False, "truncate_gradient": -1, "strict": False, "name": None}
 GIVEN = ("sequences", "outputs_info", "non_sequences", "n_steps", *DEFAULTS)
@@ -98,13 +98,6 @@ class Canonical:
     inputs: tuple[Input, ...]
     outputs: tuple[Output, ...]
     ours: tuple[Input, ...] = ()
-    results: tuple[Variable, ...] = field(default=(), repr=False, compare=False)
-
-    @property
-    def node(self) -> Apply | None:
-        """The Scan, or None where there is none."""
-        nodes = scan_nodes(list(self.results))
-        return nodes[-1] if nodes else None
 
     def __str__(self) -> str:
         lines = ["given to pytensor.scan"]
@@ -154,20 +147,16 @@ def canonical(subject: Loop | Callable[..., Any], **arguments: Any) -> Canonical
         made = pytensor.scan(step, **{"return_updates": False, **arguments, "return_list": True})
     except Exception as error:  # whatever PyTensor, or the step, finds wrong
         raise ArgumentError(f"pytensor.scan refused this: {first_line(error)}") from error
-    results = tuple(v for v in made if isinstance(v, Variable))
-    nodes = scan_nodes(list(results))
+    nodes = scan_nodes([v for v in made if isinstance(v, Variable)])
     with_names = received[0] if received else ()
     if not nodes:
-        return Canonical(said, len(received), with_names, (), (), results=results)
+        return Canonical(said, len(received), with_names, (), ())
     node = nodes[-1]
     parts = read_scan(node.op, node.inputs, node.outputs)
-    found = tuple(_inputs(node, _variables(arguments.get("non_sequences"))))
-    ours: tuple[Input, ...] = ()
-    if isinstance(subject, Loop):
-        ours = tuple(_inputs(subject.build().node, None))
-    return Canonical(
-        said, len(received), with_names, found, tuple(_outputs(parts, node)), ours, results
-    )
+    inputs = tuple(_inputs(node, _variables(arguments.get("non_sequences"))))
+    ours = tuple(_inputs(subject.build().node, None)) if isinstance(subject, Loop) else ()
+    outputs = tuple(_outputs(parts, node))
+    return Canonical(said, len(received), with_names, inputs, outputs, ours)
 
 
 def _plain(value: Variable) -> str:
@@ -175,7 +164,7 @@ def _plain(value: Variable) -> str:
     return str(value.name or "an unnamed value").replace("-", "−")
 
 
-def _given(arguments: Mapping[str, Any]) -> tuple[Given, ...]:
+def _given(arguments: Mapping[str, object]) -> tuple[Given, ...]:
     """What was said, argument by argument, and what was filled in."""
     found = []
     for name in GIVEN:
@@ -192,7 +181,7 @@ def _given(arguments: Mapping[str, Any]) -> tuple[Given, ...]:
     return tuple(found)
 
 
-def _entry(name: str, entry: Any) -> Given:
+def _entry(name: str, entry: object) -> Given:
     """One sequence, state or parameter of the call."""
     if entry is None:
         return Given(name, "None: an output that feeds nothing back")
@@ -201,9 +190,8 @@ def _entry(name: str, entry: Any) -> Given:
         variable, taps = entry.get("input", entry.get("initial")), entry.get("taps")
     called = _named(variable) if isinstance(variable, Variable) else str(variable)
     if taps is not None:
-        listed = ", ".join(str(tap).replace("-", "−") for tap in taps)
         word = "tap" if len(taps) == 1 else "taps"
-        return Given(name, f"{called}, {word} {listed}", variable=called)
+        return Given(name, f"{called}, {word} {signed(*taps)}", variable=called)
     is_numeric = hasattr(getattr(variable, "type", None), "dtype")
     default = {"sequences": ", tap 0", "outputs_info": ", tap −1"}.get(name, "")
     tap = default if is_numeric or not isinstance(variable, Variable) else ""
@@ -214,7 +202,7 @@ def _named(variable: Variable) -> str:
     return str(variable.name) if variable.name else written(variable)
 
 
-def _variables(entries: Any) -> set[Variable]:
+def _variables(entries: object) -> set[Variable]:
     listed = entries if isinstance(entries, list | tuple) else [entries]
     return {entry for entry in listed if isinstance(entry, Variable)}
 
@@ -289,7 +277,7 @@ def written(variable: Variable, n: Variable | None = None) -> str:
     return text(formulas([variable], {})[0], lambda leaf: leaf.variable)
 
 
-def index_text(index: Any, n: Variable | None = None) -> str:
+def index_text(index: Variable | slice, n: Variable | None = None) -> str:
     """An index of a Subtensor: a number, or a slice as ``1:-2``."""
     if not isinstance(index, slice):
         return written(index, n)

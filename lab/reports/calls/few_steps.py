@@ -8,11 +8,9 @@ once meant to go backwards; today it is an error of the run.
 """
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import pytensor
-from pytensor.gradient import grad
 from pytensor.graph.basic import Variable
 
 from lab.equations.reading import system
@@ -21,11 +19,13 @@ from lab.equations.system import System
 from lab.errors import ArgumentError, first_line, listing
 from lab.expression import text
 from lab.gradients.decisions import decisions_of
+from lab.gradients.status import pytensor_gradient
 from lab.loops.loop import Loop
 from lab.loops.scan_call import scan_call
 from lab.loops.variables import RandomState
 from lab.scans.formula import formulas
 from lab.scans.graphs import scan_nodes
+from lab.tape import signed
 from lab.traces.run import run
 
 STEPS = (-1, 0, 1, 2)
@@ -75,14 +75,13 @@ class FewSteps:
         lines = [f"{self.name}: the sum over its steps, and its gradient wrt {self.wrt}", ""]
         lines.append("n_steps  Scans      results   sum       gradient")
         for case in self.cases:
-            steps = str(case.n_steps).replace("-", "−")
+            steps = signed(case.n_steps)
             scans = f"{case.scans[0]} and {case.scans[1]}"
             if case.error:
                 lines.append(f"{steps:>7}  {scans:9}  {case.error}")
             else:
-                found = [_shown(case.value), _shown(case.gradient)]
-                shape = str(case.shape)
-                lines.append(f"{steps:>7}  {scans:9}  {shape:8}  {found[0]:8}  {found[1]}")
+                value, gradient = _shown(case.value), _shown(case.gradient)
+                lines.append(f"{steps:>7}  {scans:9}  {case.shape!s:8}  {value:8}  {gradient}")
         lines += ["", *(f"  {WHY[case.n_steps]}" for case in self.cases), ""]
         lines += [
             "one step in PyTensor",
@@ -118,6 +117,10 @@ def few_steps(loop: Loop, wrt: str | None = None, mode: str = "FAST_COMPILE") ->
     graph = ours.build()
     made = ours.derivative(1, wrt, "sum", graph=graph)
     nodes = scan_nodes([made.value])
+    values = run([plain.cost, plain.gradient], plain.given)[0]
+    theirs = [np.asarray(values[v]) for v in (plain.cost, plain.gradient)]
+    values = run(list(made.values), graph.given)[0]
+    numbers = [np.asarray(values[v]) for v in made.values]
     back = [node for node in nodes if decisions_of(node.op) is not None]
     return FewSteps(
         name=loop.name,
@@ -127,12 +130,7 @@ def few_steps(loop: Loop, wrt: str | None = None, mode: str = "FAST_COMPILE") ->
         step_gradient=_written(plain.gradient),
         scan=system(graph.node),
         scan_gradient=system(back[-1]) if back else None,
-        agrees=_difference(
-            run([plain.cost, plain.gradient], plain.given)[0],
-            (plain.cost, plain.gradient),
-            run(list(made.values), graph.given)[0],
-            made.values,
-        ),
+        agrees=max(map(_difference, theirs, numbers)),
     )
 
 
@@ -143,14 +141,14 @@ class _Summed:
     results: Variable
     cost: Variable
     gradient: Variable
-    given: dict[Variable, Any]
+    given: dict[Variable, object]
 
 
 def _sum(loop: Loop, wrt: str, steps: int) -> _Summed:
     call = scan_call(loop)
     made = pytensor.scan(**{**call.arguments, "n_steps": steps})
     cost = made[0].sum()
-    return _Summed(made[0], cost, grad(cost, call.inputs[wrt]), dict(call.given))
+    return _Summed(made[0], cost, pytensor_gradient(cost, call.inputs[wrt]), dict(call.given))
 
 
 def _case(loop: Loop, wrt: str, steps: int, mode: str) -> StepsCase:
@@ -169,11 +167,8 @@ def _written(variable: Variable) -> str:
     return text(formulas([variable], {})[0], lambda leaf: leaf.variable)
 
 
-def _difference(values: Any, ours: Any, others: Any, theirs: Any) -> float:
-    return max(
-        float(np.max(np.abs(np.asarray(values[a]) - np.asarray(others[b])), initial=0.0))
-        for a, b in zip(ours, theirs, strict=True)
-    )
+def _difference(first: np.ndarray, second: np.ndarray) -> float:
+    return float(np.max(np.abs(first - second), initial=0.0))
 
 
 def _shown(value: np.ndarray | None) -> str:

@@ -18,7 +18,7 @@ from lab.equations.system import Writer
 from lab.expression import Leaf
 from lab.loops.loop import Loop
 from lab.scans.node import LoopVariable, ScanParts, outer_inputs, outer_outputs, read_scan
-from lab.tape import Kind
+from lab.tape import Kind, signed
 
 COLUMNS = ("variable", "word", "slices", "inner", "outer", "gradient")
 NOTHING = "–"
@@ -123,7 +123,7 @@ def _back_in(part: LoopVariable, symbol: str) -> str:
         return f"d{symbol}: nit-sot"
     if part.kind is Kind.PARAMETER:
         return f"d{symbol}: sit-sot, a running total"
-    return f"d{symbol}: mit-mot, writes {_signed(part.tape.reverse().writes)}"
+    return f"d{symbol}: mit-mot, writes {signed(*part.tape.reverse().writes)}"
 
 
 def _back_out(part: LoopVariable, symbol: str) -> str:
@@ -132,11 +132,7 @@ def _back_out(part: LoopVariable, symbol: str) -> str:
         return NOTHING
     if part.kind is Kind.NIT_SOT:
         return f"d{symbol}: sequence, reversed"
-    return f"d{symbol}: mit-mot, reads {_signed(part.tape.reverse().reads)}"
-
-
-def _signed(taps: tuple[int, ...]) -> str:
-    return ", ".join(str(tap).replace("-", "−") for tap in taps)
+    return f"d{symbol}: mit-mot, reads {signed(*part.tape.reverse().reads)}"
 
 
 def _span(found: Iterable[int]) -> str:

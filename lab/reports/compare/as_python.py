@@ -6,18 +6,19 @@ Only operations that are known here are written, by PyTensor's public names; for
 
 import builtins
 import keyword
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
-from typing import Any
 
 import numpy as np
 import pytensor.scalar as ps
 import pytensor.tensor as pt
+from numpy.typing import ArrayLike
 from pytensor.graph.basic import Apply, Constant, Variable
 from pytensor.graph.traversal import toposort
 from pytensor.tensor.blockwise import Blockwise
 from pytensor.tensor.elemwise import CAReduce, DimShuffle, Elemwise
 from pytensor.tensor.random.type import RandomGeneratorType
+from pytensor.tensor.subtensor import IncSubtensor, Subtensor
 from pytensor.tensor.type import TensorType
 
 from lab.errors import LabError
@@ -25,8 +26,17 @@ from lab.scans.node import inner_graph, is_scan, settings_text
 from lab.scans.operations import PRODUCTS
 from lab.scans.slices import index_parts
 
-TAKEN = {"np", "pt", "ps", "pytensor", "Scan", "ScanInfo", "sys", "step", "inf", "nan"}
-TAKEN |= {"until", "Mode", "MODE", "NullType", "grad", "given", "wrt", "cost", "results", "build"}
+# What a program that is written here has to import, beside numpy and pytensor themselves.
+IMPORTS = """\
+import sys
+
+import pytensor.scalar as ps
+import pytensor.tensor as pt
+from numpy import inf, nan
+from pytensor.scan.op import Scan, ScanInfo
+from pytensor.scan.utils import until
+"""
+IMPORTED = {"np", "pytensor", "sys", "ps", "pt", "inf", "nan", "Scan", "ScanInfo", "until"}
 REDUCTIONS = {"Sum": "sum", "Prod": "prod", "Max": "max", "Min": "min", "All": "all", "Any": "any"}
 
 
@@ -35,12 +45,15 @@ class CannotWriteError(LabError):
 
 
 class PythonWriter:
-    """Writes graphs line by line; `names` are those of the variables that are written."""
+    """Writes graphs line by line; `names` are those of the variables that are written.
 
-    def __init__(self) -> None:
+    `taken` are names that stand for something else in the program.
+    """
+
+    def __init__(self, taken: Iterable[str] = ()) -> None:
         self.lines: list[str] = []
         self.names: dict[Variable, str] = {}
-        self.used: set[str] = set(TAKEN)
+        self.used = {*IMPORTED, *taken}
 
     def name(self, variable: Variable) -> str:
         """A new name for a variable in the program: its own, where that is a plain word."""
@@ -80,7 +93,7 @@ class PythonWriter:
             if all(output in self.names for output in node.outputs):
                 continue
             inputs = [self.use(v) if not _is_hidden(v) else "" for v in node.inputs]
-            made = self._scan(node, inputs) if is_scan(node) else written(node, inputs, self.use)
+            made = self._scan(node, inputs) if is_scan(node) else operation(node, inputs, self.use)
             if len(node.outputs) == 1:
                 self.lines.append(f"{self.name(node.outputs[0])} = {made}")
             else:
@@ -131,7 +144,7 @@ def constant(variable: Constant) -> str:
     return f"pt.constant({array(data)})"
 
 
-def array(value: Any) -> str:
+def array(value: ArrayLike) -> str:
     """An array of numbers; `inf` and `nan` are to be imported from numpy."""
     data = np.asarray(value)
     if data.dtype.kind not in "biufc":
@@ -141,15 +154,15 @@ def array(value: Any) -> str:
     return told if data.size else f"np.zeros({data.shape}, dtype={str(data.dtype)!a})"
 
 
-def written(node: Apply, inputs: Sequence[str], use: Any) -> str:
+def operation(node: Apply, inputs: Sequence[str], use: Callable[[Variable], str]) -> str:
     """The expression of one operation."""
     op = node.op
     core = op.core_op if isinstance(op, Blockwise) else op
     kind = type(core).__name__
     if isinstance(op, Elemwise):
-        return _elementwise(node, inputs)
+        return _scalar(node, inputs, "pt")
     if isinstance(op, ps.ScalarOp):
-        return _scalar(node, inputs)
+        return _scalar(node, inputs, "ps")
     if isinstance(op, DimShuffle):
         return f"{inputs[0]}.dimshuffle({', '.join(map(repr, op.new_order))})"
     if isinstance(op, CAReduce) and kind in REDUCTIONS:
@@ -157,22 +170,22 @@ def written(node: Apply, inputs: Sequence[str], use: Any) -> str:
         return f"pt.{REDUCTIONS[kind]}({inputs[0]}{axis})"
     if kind in PRODUCTS:
         return f"pt.{'matmul' if kind == 'MatMul' else 'dot'}({', '.join(inputs)})"
-    if kind == "Subtensor" and core is op:
+    if isinstance(op, Subtensor):
         return f"{inputs[0]}[{_indices(node, use)}]"
-    if kind == "IncSubtensor" and core is op:
+    if isinstance(op, IncSubtensor):
         change = "set_subtensor" if op.set_instead_of_inc else "inc_subtensor"
         return f"pt.{change}({inputs[0]}[{_indices(node, use)}], {inputs[1]})"
     plain = PLAIN.get(kind)
     if plain is None:
         raise CannotWriteError(f"{op}: this operation is not written.")
-    return plain(node, list(inputs))
+    return plain(node, inputs)
 
 
 def _listed(inputs: Sequence[str]) -> str:
     return f"[{', '.join(inputs)}]"
 
 
-PLAIN: dict[str, Any] = {
+PLAIN: dict[str, Callable[[Apply, Sequence[str]], str]] = {
     "Alloc": lambda node, names: f"pt.alloc({', '.join(names)})",
     "AllocEmpty": lambda node, names: f"pt.basic.AllocEmpty({node.op.dtype!a})({', '.join(names)})",
     "MakeVector": lambda node, names: f"pt.stack({_listed(names)})",
@@ -188,56 +201,40 @@ PLAIN: dict[str, Any] = {
 }
 
 
-def _elementwise(node: Apply, inputs: Sequence[str]) -> str:
-    scalar = node.op.scalar_op
-    if type(scalar).__name__ == "Cast":
-        return f"pt.cast({inputs[0]}, {node.outputs[0].type.dtype!a})"
-    return f"{_by_name(type(scalar).__name__, _public())}({', '.join(inputs)})"
-
-
-def _scalar(node: Apply, inputs: Sequence[str]) -> str:
-    if type(node.op).__name__ == "Cast":
-        return f"ps.cast({inputs[0]}, {node.outputs[0].type.dtype!a})"
-    return f"{_by_name(type(node.op).__name__, _public_scalars())}({', '.join(inputs)})"
-
-
-def _by_name(kind: str, known: dict[str, str]) -> str:
-    if kind not in known:
+def _scalar(node: Apply, inputs: Sequence[str], module: str) -> str:
+    """An operation on numbers, or on all entries of arrays, by its public name in `module`."""
+    op = node.op.scalar_op if isinstance(node.op, Elemwise) else node.op
+    kind = type(op).__name__
+    if kind == "Cast":
+        return f"{module}.cast({inputs[0]}, {node.outputs[0].type.dtype!a})"
+    if kind not in _public(module):
         raise CannotWriteError(f"{kind}: this operation is not written.")
-    return known[kind]
+    return f"{module}.{_public(module)[kind]}({', '.join(inputs)})"
 
 
 @cache
-def _public() -> dict[str, str]:
-    """The names of elementwise operations in pytensor.tensor, by what they do to an entry."""
-    found: dict[str, str] = {}
-    for name, op in vars(pt).items():
-        scalar = getattr(op, "scalar_op", None)
-        if isinstance(op, Elemwise) and type(scalar) is not ps.Composite:
-            found.setdefault(type(scalar).__name__, f"pt.{name}")
-    return found
+def _public(module: str) -> dict[str, str]:
+    """The names of the operations of ``ps`` or ``pt``, by what they do to a number."""
+    names: dict[str, str] = {}
+    for name, op in vars({"ps": ps, "pt": pt}[module]).items():
+        scalar = op.scalar_op if isinstance(op, Elemwise) else op
+        if isinstance(scalar, ps.ScalarOp) and type(scalar) is not ps.Composite:
+            names.setdefault(type(scalar).__name__, name)
+    return names
 
 
-@cache
-def _public_scalars() -> dict[str, str]:
-    found: dict[str, str] = {}
-    for name, op in vars(ps).items():
-        if isinstance(op, ps.ScalarOp):
-            found.setdefault(type(op).__name__, f"ps.{name}")
-    return found
-
-
-def _indices(node: Apply, use: Any) -> str:
+def _indices(node: Apply, use: Callable[[Variable], str]) -> str:
     """What stands between the brackets."""
 
-    def told(index: Any) -> str:
+    def bound(index: Variable | None) -> str:
+        if index is None:
+            return "None"
+        return str(int(index.data)) if isinstance(index, Constant) else use(index)
+
+    def entry(index: Variable | slice) -> str:
         if not isinstance(index, slice):
-            return _bound(index)
-        parts = (index.start, index.stop, index.step)
-        return "slice(" + ", ".join("None" if p is None else _bound(p) for p in parts) + ")"
+            return bound(index)
+        return f"slice({', '.join(map(bound, (index.start, index.stop, index.step)))})"
 
-    def _bound(bound: Variable) -> str:
-        return str(int(bound.data)) if isinstance(bound, Constant) else str(use(bound))
-
-    indices = [told(index) for index in index_parts(node)[2]]
-    return ", ".join(indices) + ("," if len(indices) == 1 else "")
+    entries = [entry(index) for index in index_parts(node)[2]]
+    return ", ".join(entries) + ("," if len(entries) == 1 else "")

@@ -10,10 +10,10 @@ Nothing is compiled, and the graph that is compared is not altered.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pytensor
+from numpy.typing import ArrayLike
 from pytensor.graph.basic import Apply, Variable
 
 from lab.checks.differences import along
@@ -34,11 +34,11 @@ ROUNDING = 1e3  # units in the last place of the largest gradient of an order
 
 def compare(
     subject: Loop | Apply | Variable,
-    wrt: Any = None,
-    given: Mapping[Variable, Any] | None = None,
+    wrt: Variable | str | Sequence[Variable | str] | None = None,
+    given: Mapping[Variable, object] | None = None,
     order: int = 1,
-    cotangents: Sequence[Any] | None = None,
-    cost: Any = "last",
+    cotangents: Sequence[ArrayLike] | None = None,
+    cost: str | ArrayLike = "last",
     of: str | None = None,
     origin: tuple[str, str] | None = None,
 ) -> Comparison:
@@ -57,8 +57,7 @@ def compare(
         raise ArgumentError(f"order = {order!r}: expected 1, 2, 3, …")
     asked = replace(subject_of(subject, wrt, given, cotangents, cost, of), origin=origin)
     with without_backtraces():
-        found = _compared(asked, order)
-        return replace(found, script=script(found, asked))
+        return _compared(asked, order)
 
 
 def _compared(asked: Subject, order: int) -> Comparison:
@@ -73,22 +72,23 @@ def _compared(asked: Subject, order: int) -> Comparison:
         summed = both.summed[number - 2] if number > 1 else ()
         rows += _rows(number, first, second, summed, moved)
         checks += _checks(number, first, second, summed, moved)
-    told = Contrast(None, 0, 0)
+    where = Contrast(None, 0, 0)
     if ours.trace is not None and theirs.trace is not None:
-        told = contrast(ours.trace, theirs.trace, SIDES)
-    return Comparison(
+        where = contrast(ours.trace, theirs.trace, SIDES)
+    comparison = Comparison(
         cost=asked.cost.name or "the cost",
         order=order,
         version=pytensor.__version__,
         rows=tuple(rows),
         checks=tuple(checks),
         pairs=_pairs(ours, theirs),
-        contrast=told,
+        contrast=where,
         summed=both.summed,
         ours=ours.trace,
         theirs=theirs.trace,
         truncated=asked.truncated,
     )
+    return replace(comparison, script=script(comparison, asked))
 
 
 def _rows(
@@ -161,10 +161,10 @@ def _pairs(ours: Outcome, theirs: Outcome) -> tuple[Pair, ...]:
     if ours.trace is None or theirs.trace is None:
         return ()
     shared = [p for p in ours.numbers if p in theirs.numbers and len(p) > 1]
-    found = []
+    pairs = []
     for path in sorted(shared, key=lambda path: (max(path[1:]), path)):
         (node, number), (twin, other) = ours.numbers[path], theirs.numbers[path]
         scan, twin_scan = ours.trace.scans[number], theirs.trace.scans[other]
-        told = facets(node, twin, scan, twin_scan)
-        found.append(Pair(scan.name, max(path[1:]), number, other, told))
-    return tuple(found)
+        aspects = facets(node, twin, scan, twin_scan)
+        pairs.append(Pair(scan.name, max(path[1:]), number, other, aspects))
+    return tuple(pairs)

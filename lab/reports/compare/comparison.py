@@ -9,14 +9,17 @@ import numpy as np
 from lab import records
 from lab.checks.differences import Estimate
 from lab.errors import listing, printable
-from lab.records import cached_property, same
+from lab.records import same
+from lab.reports.breaking.breakage import relative_error
 from lab.reports.compare.facets import Aspect, Facet
 from lab.reports.compare.sides import Answer
 from lab.reports.explain.explanation import WIDTH, paragraph
+from lab.tape import signed
 from lab.traces.parting import Contrast, Parting
-from lab.traces.trace import TapeTrace, Trace
+from lab.traces.trace import Trace
 
 COLUMN = 34
+MARKS = {True: "  ✓", False: "  ✗", None: ""}
 
 
 @records.record
@@ -56,9 +59,7 @@ class Row:
         """Whether finite differences agree with one of the answers; None if they cannot tell."""
         if self.differences is None or answer.value is None:
             return None
-        if not np.isfinite(self.differences.error).all():
-            return None
-        return self.differences.admits(answer.value)
+        return self.differences.confirms(answer.value)
 
     @property
     def error(self) -> float | None:
@@ -67,9 +68,7 @@ class Row:
             return None
         if self.ours.value.shape != self.theirs.value.shape:
             return float("inf")
-        size = float(np.max(np.abs(self.ours.value), initial=0.0))
-        away = float(np.max(np.abs(self.ours.value - self.theirs.value), initial=0.0))
-        return away / size if size else (float("inf") if away else 0.0)
+        return relative_error(self.ours.value, self.theirs.value)
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,9 +87,7 @@ class Check:
 
     def admits(self, value: float) -> bool | None:
         """Whether finite differences agree; None if they cannot tell."""
-        if not np.isfinite(self.differences.error).all():
-            return None
-        return self.differences.admits(np.asarray(value))
+        return self.differences.confirms(np.asarray(value))
 
 
 @records.record
@@ -145,12 +142,25 @@ class Comparison:
         """The first order at which they do not; None if they do."""
         return min((row.order for row in self.found), default=None)
 
-    @cached_property
-    def _page(self) -> str:
-        return page(self)
-
     def __str__(self) -> str:
-        return self._page
+        title = heading(self)
+        lines = [title, "─" * min(len(title), WIDTH), *paragraph(summary(self))]
+        for row in self.found:
+            lines += ["", *_row(row, self)]
+        lines += ["", "Where they part"]
+        lines += [line for sentence in parted(self) for line in paragraph(sentence, "  ", "  ")]
+        lines += [line for sentence in checks(self) for line in ("", *paragraph(sentence))]
+        for row in self.rows:
+            if row.verdict is Agreement.NEITHER:
+                why = f"Order {row.order}, {row.wrt}: no number by either, {row.ours.words}."
+                lines += ["", *paragraph(why)]
+        for pair in self.pairs:
+            lines += ["", *_pair(pair)]
+        if self.pairs:
+            lines += ["", *paragraph(SIGNS)]
+        if self.found:
+            lines += ["", "comparison.report() is a script of this for a maintainer."]
+        return "\n".join(map(printable, lines))
 
     def report(self) -> str:
         """A Python script with pytensor and numpy alone, which a maintainer can run.
@@ -159,27 +169,6 @@ class Comparison:
         with status 1 if they differ.  What cannot be written down is imported, or shown.
         """
         return self.script
-
-
-def page(comparison: Comparison) -> str:
-    """The whole comparison."""
-    title = heading(comparison)
-    lines = [title, "─" * min(len(title), WIDTH), *paragraph(summary(comparison))]
-    for row in comparison.found:
-        lines += ["", *_row(row, comparison)]
-    lines += ["", *_parting(comparison)]
-    lines += [line for told in checks(comparison) for line in ("", *paragraph(told))]
-    refused = [row for row in comparison.rows if row.verdict is Agreement.NEITHER]
-    for row in refused:
-        told = f"Order {row.order}, {row.wrt}: no number by either, {row.ours.words}."
-        lines += ["", *paragraph(told)]
-    for pair in comparison.pairs:
-        lines += ["", *_pair(pair)]
-    if comparison.pairs:
-        lines += ["", *paragraph(SIGNS)]
-    if comparison.found:
-        lines += ["", "comparison.report() is a script of this for a maintainer."]
-    return "\n".join(map(printable, lines))
 
 
 SIGNS = (
@@ -201,35 +190,30 @@ def summary(comparison: Comparison) -> str:
     """What came out, in a sentence or two."""
     reached = max((row.order for row in comparison.rows), default=0)
     upto = f"order {reached}" if reached == 1 else f"orders 1 to {reached}"
-    if comparison.agree:
-        numbers = any(row.verdict is Agreement.SAME for row in comparison.rows)
-        told = f"Both pullbacks give the same gradients, {upto}."
-        if not numbers:
-            told = f"Neither pullback gives a number, {upto}."
-    else:
-        names = [f"{row.wrt} ({row.verdict})" for row in comparison.found]
+    if not comparison.agree:
         first = [row for row in comparison.found if row.order == comparison.visible]
-        told = f"They differ from order {comparison.visible}: {listing(_named(first))}."
-        if len(names) > len(first):
-            told += f" Also at higher orders: {len(names) - len(first)} more."
-        told += f" {judged(comparison)}"
+        named = listing(f"the gradient by {row.wrt} is {row.verdict}" for row in first)
+        words = f"They differ from order {comparison.visible}: {named}."
+        if len(comparison.found) > len(first):
+            words += f" Also at higher orders: {len(comparison.found) - len(first)} more."
+        words += f" {judged(comparison)}"
+    elif any(row.verdict is Agreement.SAME for row in comparison.rows):
+        words = f"Both pullbacks give the same gradients, {upto}."
+    else:
+        words = f"Neither pullback gives a number, {upto}."
     if reached < comparison.order:
-        told += f" No gradient is a number by both, so there is no order {reached + 1}."
-    if is_truncated(comparison):
-        told += (
+        words += f" No gradient is a number by both, so there is no order {reached + 1}."
+    if comparison.truncated:
+        words += (
             " A loop has truncate_gradient: its gradients go back so many steps only, finite "
             "differences go back all of them and cannot tell which is right."
         )
-    return told.strip()
-
-
-def _named(rows: list[Row]) -> list[str]:
-    return [f"the gradient by {row.wrt} is {row.verdict}" for row in rows]
+    return words.strip()
 
 
 def judged(comparison: Comparison) -> str:
     """Whom finite differences confirm, at the first order that differs."""
-    if is_truncated(comparison):
+    if comparison.truncated:
         return ""
     rows = [row for row in comparison.found if row.order == comparison.visible]
     ours = [row.confirmed(row.ours) for row in rows]
@@ -243,11 +227,6 @@ def judged(comparison: Comparison) -> str:
     return "Finite differences do not decide it."
 
 
-def is_truncated(comparison: Comparison) -> bool:
-    """Whether a gradient was asked to go back some steps only."""
-    return comparison.truncated
-
-
 def _row(row: Row, comparison: Comparison) -> Iterator[str]:
     error = row.error
     away = f", by up to {error:.3g} times the largest entry" if error and row.is_found else ""
@@ -256,9 +235,7 @@ def _row(row: Row, comparison: Comparison) -> Iterator[str]:
         told = value_text(answer.value) if answer.value is not None else "no number"
         if answer.words:
             told += f" ({answer.words})"
-        mark = {True: "  ✓", False: "  ✗", None: ""}[row.confirmed(answer)]
-        if is_truncated(comparison):
-            mark = ""
+        mark = "" if comparison.truncated else MARKS[row.confirmed(answer)]
         yield from paragraph(f"{name:12}{told}{mark}", "  ", " " * 14)
     if row.differences is not None:
         yield from paragraph(f"{'differences':12}{estimate_text(row.differences)}", "  ", " " * 14)
@@ -284,14 +261,6 @@ def estimate_text(found: Estimate) -> str:
 def rounded(found: Estimate) -> np.ndarray:
     """Finite differences without digits that are noise alone."""
     return np.where(np.abs(found.value) <= found.error, 0.0, found.value)
-
-
-def _parting(comparison: Comparison) -> list[str]:
-    """Where the two runs part, and what only one of them has."""
-    lines = ["Where they part"]
-    for told in parted(comparison):
-        lines += paragraph(told, "  ", "  ")
-    return lines
 
 
 def parted(comparison: Comparison) -> Iterator[str]:
@@ -320,41 +289,30 @@ def place(comparison: Comparison, parting: Parting) -> str:
     ours, theirs = value_text(parting.true), value_text(parting.broken)
     return (
         f"At step {parting.step} of Scan {parting.scan + 1}, {scan.name}, order {scan.order}: "
-        f"{_into(tape, parting)} ours writes {ours}, PyTensor's {theirs}."
+        f"into row {parting.row} of the tape {tape.name}, at tap {signed(parting.tap)}, ours "
+        f"writes {ours}, PyTensor's {theirs}."
     )
-
-
-def _into(tape: TapeTrace, parting: Parting) -> str:
-    tap = str(parting.tap).replace("-", "−")
-    return f"into row {parting.row} of the tape {tape.name}, at tap {tap},"
 
 
 def checks(comparison: Comparison) -> Iterator[str]:
     """All gradients of an order along one direction, beside finite differences."""
     for check in comparison.checks:
+
+        def marked(value: float, check: Check = check) -> str:
+            mark = "" if comparison.truncated else MARKS[check.admits(value)].removeprefix(" ")
+            return f"{value:.10g}{mark}"
+
         if check.ours == check.theirs or np.isclose(check.ours, check.theirs, rtol=1e-9, atol=0):
-            told = f"both give {check.ours:.10g}{_agrees(check, check.ours, comparison)}"
+            given = f"both give {marked(check.ours)}"
         else:
-            told = (
-                f"ours give {check.ours:.10g}{_agrees(check, check.ours, comparison)}, PyTensor's "
-                f"{check.theirs:.10g}{_agrees(check, check.theirs, comparison)}"
-            )
+            given = f"ours give {marked(check.ours)}, PyTensor's {marked(check.theirs)}"
+        estimate, known = check.differences, "give no number"
+        if check.admits(check.ours) is not None:
+            known = f"give {float(estimate.value):.10g} ± {float(estimate.error):.0e}"
         yield (
-            f"Order {check.order}, along one direction through all inputs: {told}; finite "
-            f"differences {_along(check)}."
+            f"Order {check.order}, along one direction through all inputs: {given}; finite "
+            f"differences {known}."
         )
-
-
-def _along(check: Check) -> str:
-    if check.admits(check.ours) is None:
-        return "give no number"
-    return f"give {float(check.differences.value):.10g} ± {float(check.differences.error):.0e}"
-
-
-def _agrees(check: Check, value: float, comparison: Comparison) -> str:
-    if is_truncated(comparison):
-        return ""
-    return {True: " ✓", False: " ✗", None: ""}[check.admits(value)]
 
 
 def _pair(pair: Pair) -> Iterator[str]:

@@ -15,7 +15,7 @@ from lab import records
 from lab.gradients.decisions import decisions_of
 from lab.scans.node import LoopVariable, outer_inputs, read_scan
 from lab.scans.slices import sliced
-from lab.tape import Kind, Tape
+from lab.tape import Kind, Tape, signed
 from lab.traces.trace import ScanTrace, SequenceTrace, TapeTrace
 
 Key = tuple[str | int, ...]
@@ -148,13 +148,9 @@ def _same_taps(tape: TapeTrace | None, twin: TapeTrace | None) -> bool:
 
 def taps_text(kind: Kind, tape: Tape) -> str:
     """``mit-mot, reads 0, 1, writes 1``."""
-
-    def listed(taps: tuple[int, ...]) -> str:
-        return ", ".join(map(str, taps)).replace("-", "−")
-
     if kind is Kind.NIT_SOT:
         return "nit-sot"
-    return f"{kind}, reads {listed(tape.reads)}, writes {listed(tape.writes)}"
+    return f"{kind}, reads {signed(*tape.reads)}, writes {signed(*tape.writes)}"
 
 
 def _sequences(first: _Side, second: _Side) -> Iterator[Facet]:

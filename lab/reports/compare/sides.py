@@ -3,16 +3,14 @@
 Both differentiate copies of the same graph by the same recipe: derivative k+1 is the gradient
 of the sum of all entries of derivative k, with regard to the same inputs.  Only gradients that
 are numbers on both sides go into that sum, so that both always differentiate the same thing.
-
-The cost of a comparison at nearby points, and finite differences of it by every entry.
+`MovedCost` is the judge of both: the cost itself at nearby points, for finite differences.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
-from pytensor.gradient import grad
+import pytensor.tensor as pt
 from pytensor.graph.basic import Apply, Variable
 from pytensor.graph.traversal import toposort
 from pytensor.scan.op import Scan
@@ -20,7 +18,7 @@ from pytensor.scan.op import Scan
 from lab.checks.check import value_at
 from lab.checks.differences import MOST_ENTRIES, Estimate, along, remembered
 from lab.errors import first_line
-from lab.gradients.status import Connected, Disconnected, Status, status_of
+from lab.gradients.status import Connected, Disconnected, Status, pytensor_gradients, status_of
 from lab.records import freeze
 from lab.reports.compare.subject import Subject
 from lab.reports.compare.watching import Pullback, identify, watched
@@ -93,34 +91,21 @@ class Side:
     def sum_of(self, places: Sequence[int]) -> Variable:
         """The sum of all entries of the last gradients at some places."""
         chosen = [self.gradients[-1][place].variable for place in places]
-        parts = [variable.sum() for variable in chosen if variable is not None]
+        parts = [pt.sum(variable) for variable in chosen if variable is not None]
         return sum(parts[1:], start=parts[0])
 
 
 def _gradients(target: Variable, wrt: Sequence[Variable]) -> tuple[Gradient, ...]:
     """The gradient by every input; if they cannot be had together, one by one."""
     try:
-        found = _grad(target, list(wrt))
+        gradients = pytensor_gradients(target, wrt)
     except Exception as error:  # whatever a pullback stumbles over
         if len(wrt) == 1:
             return (Gradient(None, Refused(first_line(error))),)
         return tuple(gradient for one in wrt for gradient in _gradients(target, [one]))
-    statuses = [status_of(gradient) for gradient in found]
     return tuple(
-        Gradient(gradient if isinstance(status, Connected) else None, status)
-        for gradient, status in zip(found, statuses, strict=True)
-    )
-
-
-def _grad(target: Variable, wrt: list[Variable]) -> list[Variable]:
-    return list(
-        grad(
-            target,
-            wrt,
-            disconnected_inputs="ignore",
-            return_disconnected="disconnected",
-            null_gradients="return",
-        )
+        Gradient(made if isinstance(status := status_of(made), Connected) else None, status)
+        for made in gradients
     )
 
 
@@ -187,7 +172,7 @@ class Outcome:
 
 
 def outcome(
-    side: Side, given: Mapping[Variable, Any], shapes: Sequence[tuple[int, ...]]
+    side: Side, given: Mapping[Variable, object], shapes: Sequence[tuple[int, ...]]
 ) -> Outcome:
     """Run all gradients of a side; `shapes` are those of the inputs.
 
@@ -220,7 +205,7 @@ def outcome(
 
 
 def _run(
-    asked: list[Variable], given: Mapping[Variable, Any]
+    asked: list[Variable], given: Mapping[Variable, object]
 ) -> tuple[dict[Variable, np.ndarray], dict[Variable, str], tuple[Trace, list[Apply]] | None]:
     """The values of variables, all at once if possible, and of those that fail, why."""
     try:

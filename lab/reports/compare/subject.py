@@ -1,11 +1,12 @@
 """What is compared: a cost, the inputs to differentiate by, and a value for every input."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytensor.tensor as pt
+from numpy.typing import ArrayLike
 from pytensor.compile.sharedvalue import SharedVariable
 from pytensor.graph.basic import Apply, Constant, Variable
 from pytensor.graph.traversal import ancestors
@@ -22,9 +23,6 @@ from lab.scans.node import LoopVariable, is_scan, outer_inputs, read_scan
 from lab.tape import Kind
 from lab.traces.run import run
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
 
 @dataclass(frozen=True, eq=False)
 class Subject:
@@ -38,7 +36,7 @@ class Subject:
     cost: Variable
     wrt: tuple[Variable, ...]
     names: tuple[str, ...]
-    given: Mapping[Variable, Any]
+    given: Mapping[Variable, object]
     at: tuple[np.ndarray, ...]
     call: ScanCall | None = None
     chosen: int = 0
@@ -58,11 +56,11 @@ class Subject:
 
 
 def subject_of(
-    subject: Any,
-    wrt: Any,
-    given: Mapping[Variable, Any] | None,
-    cotangents: Sequence[Any] | None,
-    cost: Any,
+    subject: object,
+    wrt: object,
+    given: Mapping[Variable, object] | None,
+    cotangents: Sequence[ArrayLike] | None,
+    cost: str | ArrayLike,
     of: str | None,
 ) -> Subject:
     """The subject that the arguments of `lab.compare` ask for."""
@@ -87,17 +85,19 @@ def subject_of(
     return _made(subject, wrt, dict(given or {}))
 
 
-def _of_loop(loop: Loop, wrt: Any, cost: Any, of: str | None) -> Subject:
+def _of_loop(loop: Loop, wrt: object, cost: str | ArrayLike, of: str | None) -> Subject:
     """A loop as a person would write it with ``pytensor.scan``, and a cost of it."""
     call = scan_call(loop)
-    results = {n: v for n, v in call.results().items() if n in [*_states(loop), *loop.outputs]}
+    names = [*(state.name for state in loop.states), *loop.outputs]
+    results = {name: v for name, v in call.results().items() if name in names}
     of = next(iter(results)) if of is None else of
     if not isinstance(of, str) or of not in results:
         raise ArgumentError(f"of = {of!r}: the loop's states and outputs are {listing(results)}.")
-    values = results[of]
-    if isinstance(cost, str) and cost in ("last", "sum"):
-        target = values[-1].sum() if cost == "last" else values.sum()
-        declared = "{values}[-1].sum()" if cost == "last" else "{values}.sum()"
+    values = pt.as_tensor_variable(results[of])
+    if cost == "last":
+        target, declared = pt.sum(values[-1]), "{values}[-1].sum()"
+    elif cost == "sum":
+        target, declared = pt.sum(values), "{values}.sum()"
     else:
         weights = as_weights(cost)
         if len(weights) != loop.steps:
@@ -106,27 +106,23 @@ def _of_loop(loop: Loop, wrt: Any, cost: Any, of: str | None) -> Subject:
                 f"{len(weights)}."
             )
         weights = weights.reshape(-1, *[1] * (values.type.ndim - 1))
-        target = (values * pt.constant(weights)[: values.shape[0]]).sum()
-        told = f"pt.constant(np.array({weights.tolist()!r}))[:{{values}}.shape[0]]"
-        declared = f"({{values}} * {told}).sum()"
-    names = () if wrt is None else _listed(wrt)
+        target = pt.sum(values * pt.constant(weights)[: values.shape[0]])
+        made = f"pt.constant(np.array({weights.tolist()!r}))[:{{values}}.shape[0]]"
+        declared = f"({{values}} * {made}).sum()"
     by_name = {n: v for n, v in call.inputs.items() if _is_real(v)}
-    for name in names:
+    asked = () if wrt is None else _listed(wrt)
+    for name in asked:
         if not isinstance(name, str) or name not in by_name:
             raise ArgumentError(
                 f"wrt = {name!r}: this loop can be differentiated by {listing(by_name)}."
             )
-    chosen = [by_name[name] for name in (names or by_name)]
-    made = _made(target, chosen, dict(call.given))
-    return replace(made, call=call, chosen=call.names.index(of), declared=declared)
-
-
-def _states(loop: Loop) -> list[str]:
-    return [state.name for state in loop.states]
+    chosen = [by_name[str(name)] for name in (asked or by_name)]
+    subject = _made(target, chosen, dict(call.given))
+    return replace(subject, call=call, chosen=call.names.index(of), declared=declared)
 
 
 def _of_node(
-    node: Apply, wrt: Any, given: dict[Variable, Any], cotangents: Sequence[Any] | None
+    node: Apply, wrt: object, given: dict[Variable, object], cotangents: Sequence[ArrayLike] | None
 ) -> Subject:
     """A Scan on inputs of its own, whose values are those that it has in its graph."""
     if not is_scan(node):
@@ -136,7 +132,7 @@ def _of_node(
     parts = outer_inputs(read_scan(node.op, node.inputs, node.outputs))
     names = unique_names(["n_steps", *(part.name for part in parts)])
     count = int(values[node.inputs[0]])
-    at: dict[Variable, Any] = {}
+    at: dict[Variable, object] = {}
     replaced: dict[Variable, Variable] = {}
     arguments: list[Variable] = []
     for old, name, part in zip(node.inputs, names, (None, *parts), strict=True):
@@ -160,7 +156,7 @@ def _of_node(
 
 
 def _weights(
-    cotangents: Any, results: Sequence[Variable], given: Mapping[Variable, Any]
+    cotangents: Sequence[ArrayLike], results: Sequence[Variable], given: Mapping[Variable, object]
 ) -> list[np.ndarray]:
     """A cotangent for each result: a number, or an array of its shape."""
     if not isinstance(cotangents, list | tuple) or len(cotangents) != len(results):
@@ -207,7 +203,7 @@ def _fresh(
     return new, new, value
 
 
-def _made(cost: Variable, wrt: Any, given: dict[Variable, Any]) -> Subject:
+def _made(cost: Variable, wrt: object, given: dict[Variable, object]) -> Subject:
     require_scan([cost])
     inputs = _complete([cost], given)
     chosen = tuple(v for v in inputs if _is_real(v)) if wrt is None else tuple(_listed(wrt))
@@ -230,7 +226,7 @@ def _made(cost: Variable, wrt: Any, given: dict[Variable, Any]) -> Subject:
     return Subject(cost, chosen, names, given, at)
 
 
-def _check_independent(chosen: Sequence[Variable], given: Mapping[Variable, Any]) -> None:
+def _check_independent(chosen: Sequence[Variable], given: Mapping[Variable, object]) -> None:
     """Raise ArgumentError unless each of `chosen` can be moved while the other values stay.
 
     Otherwise finite differences would be those of something else.
@@ -247,11 +243,11 @@ def _check_independent(chosen: Sequence[Variable], given: Mapping[Variable, Any]
             )
 
 
-def _listed(wrt: Any) -> list[Any]:
+def _listed(wrt: object) -> list[Any]:
     return list(wrt) if isinstance(wrt, list | tuple) else [wrt]
 
 
-def _complete(outputs: "Iterable[Variable]", given: dict[Variable, Any]) -> list[Variable]:
+def _complete(outputs: Iterable[Variable], given: dict[Variable, object]) -> list[Variable]:
     """The inputs of a graph; those of a known shape get a value if they have none.
 
     The value is the same in every run, between 0.5 and 1.5.

@@ -84,14 +84,14 @@ def watched(kind: type[Scan]) -> Iterator[list[Pullback]]:
 
     with _ONE_AT_A_TIME:
         original, is_own = kind.pullback, "pullback" in vars(kind)
-        kind.pullback = pullback
+        type.__setattr__(kind, "pullback", pullback)
         try:
             yield calls
         finally:
             if is_own:
-                kind.pullback = original
+                type.__setattr__(kind, "pullback", original)
             else:
-                del kind.pullback
+                type.__delattr__(kind, "pullback")
 
 
 def identify(call: Pullback, order: int) -> Derivation | None:
@@ -180,16 +180,14 @@ def _read(
 ) -> dict[LoopVariable, tuple[LoopVariable, ReadingGroup]]:
     """Which variables of the backward Scan bring values of which variable of the forward."""
     origin: dict[Variable, tuple[LoopVariable, ReadingGroup]] = {}
-    made = [part for part in forward.variables if part.outer_output is not None]
-    by_output = {part.outer_output: part for part in made}
+    by_output = {v: part for part in forward.variables if (v := part.outer_output) is not None}
     for output, gradient in zip(call.outputs, call.given, strict=True):
         if output in by_output:
             origin[gradient] = by_output[output], ReadingGroup.NIT_SOT_GRADIENT
     for part in outer_inputs(forward):
         if part.kind is not Kind.NIT_SOT:
             origin[part.outer_input] = part, ReadingGroup.SEQUENCE
-    for part in made:
-        origin[part.outer_output] = part, GROUPS[part.kind]
+    origin |= {output: (part, GROUPS[part.kind]) for output, part in by_output.items()}
     found = {}
     for variable in backward.of_kind(Kind.SEQUENCE, Kind.PARAMETER):
         source = next(iter(sources(variable.outer_input, origin)), None)

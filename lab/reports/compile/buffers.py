@@ -1,4 +1,4 @@
-"""Circular buffers: which slot of a shortened buffer holds the value of which step.
+"""The buffers of a rewritten Scan: how many rows each had and has, and which slot holds which row.
 
 Counted are the rows of the whole buffer, as on a tape: a state with k initial values has them
 in rows 0 to k−1, and step t writes row t + k.  A buffer of L slots holds row r in slot ::
@@ -8,25 +8,21 @@ in rows 0 to k−1, and step t writes row t + k.  A buffer of L slots holds row 
 so that row r is overwritten when row r + L is written, at step r + L − k.  After the last step
 PyTensor turns the slots until the oldest row comes first.  A buffer with a slot for every row is
 the case in which nothing is overwritten.
-
-The buffers of a rewritten Scan: how many rows each was declared with, and how many it has now.
-
-Rows are counted along time, as on a tape: the initial values, and then one row a step.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
 
+import numpy as np
 from pytensor.graph.basic import Apply, Variable
 from pytensor.graph.fg import FunctionGraph
 
 from lab.errors import ArgumentError, LabError
 from lab.reports.calls.canonical import index_text, written
 from lab.scans.buffers import destroys, rows_of_buffer
-from lab.scans.node import LoopVariable, ScanParts, is_scan
+from lab.scans.node import LoopVariable, ScanParts, is_scan, outer_outputs
 from lab.scans.operations import plain_name
 from lab.scans.slices import constant_value, index_parts
 from lab.tape import Kind, Tape
@@ -196,7 +192,9 @@ class Buffer:
         return self.kept.is_one_value or self.kept in (Kept.LAST, Kept.FEW, Kept.STEP)
 
 
-def rows(asked: int | Variable | None, n: Variable | None, given: Mapping[Variable, Any]) -> Rows:
+def rows(
+    asked: int | Variable | None, n: Variable | None, given: Mapping[Variable, object]
+) -> Rows:
     """A number of rows in words, and in numbers where `given` tells them."""
     if asked is None:
         return Rows("?")
@@ -211,14 +209,19 @@ def rows(asked: int | Variable | None, n: Variable | None, given: Mapping[Variab
     return Rows(re.sub(r"shape_i\(([^()]*)\)", r"len(\1)", told), _number(asked, given))
 
 
-def _number(asked: Variable, given: Mapping[Variable, Any]) -> int | None:
+def _value(asked: Variable, given: Mapping[Variable, object]) -> np.ndarray | None:
     try:
-        return int(run([asked], given, record=False)[0][asked])
+        return np.asarray(run([asked], given, record=False)[0][asked])
     except LabError:  # not all inputs are given
         return None
 
 
-def step_count(n_steps: Variable, given: Mapping[Variable, Any]) -> Rows:
+def _number(asked: Variable, given: Mapping[Variable, object]) -> int | None:
+    value = _value(asked, given)
+    return None if value is None else int(value)
+
+
+def step_count(n_steps: Variable, given: Mapping[Variable, object]) -> Rows:
     """The number of steps of a loop: as it is, or n where it is computed."""
     known = constant_value(n_steps)
     if known is not None:
@@ -236,14 +239,6 @@ def all_rows(part: LoopVariable, steps: Rows) -> Rows:
     return Rows(str(known) if steps.text.isdigit() else told, known)
 
 
-def _length(buffer: Variable, given: Mapping[Variable, Any]) -> int | None:
-    """How many rows a buffer has that was made in a way that tells nothing."""
-    try:
-        return len(run([buffer], given, record=False)[0][buffer])
-    except LabError:
-        return None
-
-
 def rows_asked(part: LoopVariable) -> int | Variable | None:
     """What says how many rows the buffer of a state or output has."""
     if part.kind is Kind.UNTRACED:
@@ -258,7 +253,7 @@ def buffer(
     parts: ScanParts,
     node: Apply,
     graph: FunctionGraph,
-    given: Mapping[Variable, Any],
+    given: Mapping[Variable, object],
     evidence: str,
 ) -> Buffer:
     """The record of one buffer; `old` is what it was before, `new` what it is in `node`."""
@@ -267,8 +262,10 @@ def buffer(
     asked = rows_asked(new)
     after = all_rows(new, steps) if new.kind is Kind.MIT_MOT else rows(asked, n, given)
     if asked is None and after.number is None:
-        after = Rows("?", _length(new.outer_input, given))
-    found = tuple(dict.fromkeys(readers(graph, new.outer_output)))
+        made = _value(new.outer_input, given)  # in a way that tells nothing
+        after = Rows("?", None if made is None else len(made))
+    filled = outer_outputs(parts, node)[new]
+    who = tuple(dict.fromkeys(readers(graph, filled)))
     return Buffer(
         name=(old or new).name,
         was=old.kind if old is not None else None,
@@ -277,33 +274,38 @@ def buffer(
         before=before,
         after=after,
         steps=steps,
-        readers=found,
-        kept=_kept(old, new, after, steps, found),
+        readers=who,
+        kept=_kept(old, new, filled, after, steps, who),
         evidence=evidence,
-        in_place=node.outputs.index(new.outer_output) in destroys(node),
+        in_place=node.outputs.index(filled) in destroys(node),
         stops_early=parts.until is not None,
     )
 
 
 def _kept(
-    old: LoopVariable | None, new: LoopVariable, after: Rows, steps: Rows, found: Iterable[Reader]
+    old: LoopVariable | None,
+    new: LoopVariable,
+    filled: Variable,
+    after: Rows,
+    steps: Rows,
+    who: tuple[Reader, ...],
 ) -> Kept:
     """What is kept of a buffer; a shorter one is told by its length, or by how that is computed."""
     if new.kind is Kind.MIT_MOT:
         return Kept.MIT_MOT
     if new.kind is Kind.UNTRACED:
-        numeric = hasattr(new.outer_output.type, "dtype")
+        numeric = hasattr(filled.type, "dtype")
         was_untraced = old is not None and old.kind is Kind.UNTRACED
         if not numeric or was_untraced:
             return Kept.UNTRACED
-        return Kept.NO_BUFFER if tuple(found) else Kept.STEPS_ONLY
+        return Kept.NO_BUFFER if who else Kept.STEPS_ONLY
     if after.number is not None and steps.number is not None:
         short = after.number < steps.number + new.tape.origin
     else:
         short = after.text not in (f"{new.tape.origin} + {steps.text}", steps.text, "?")
     if not short:
         return Kept.ALL
-    indices = {reader.rows for reader in found}
+    indices = {reader.rows for reader in who}
     if not indices:
         return Kept.STEP
     return Kept.LAST if indices == {"[-1]"} else Kept.FEW

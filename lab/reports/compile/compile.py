@@ -7,33 +7,43 @@
 The rewrites of the compilation mode are applied to a copy of the graph; nothing is linked, so
 that it costs tenths of a second.  Two rewrites are left out, which change no Scan: the fusion
 of elementwise operations, and with it what would make the numbers of rows unreadable.
+
+The listener of `rewriting` has noted who took whose place.  A buffer that nobody outside of the
+loop reads leaves no trace there; it is found by its place among those of its kind and taps.
 """
 
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any
 
 import pytensor
 from pytensor.compile import Function
-from pytensor.gradient import DisconnectedInputError, grad
-from pytensor.graph.basic import Variable
+from pytensor.gradient import DisconnectedInputError
+from pytensor.graph.basic import Apply, Variable
+from pytensor.graph.fg import FunctionGraph
+from pytensor.graph.traversal import toposort
 
 from lab.errors import ArgumentError, GradientError, GraphError, first_line
+from lab.gradients.status import pytensor_gradient
 from lab.loops.loop import Loop
-from lab.reports.compile.compiled import Compiled
-from lab.reports.compile.fates import Sources, scan_after, scan_before
-from lab.reports.compile.rewriting import mode_words, rewritten
+from lab.reports.compile.buffers import Rows, all_rows, buffer, rows, rows_asked, step_count
+from lab.reports.compile.compiled import Change, Compiled, Fate, ScanAfter, ScanBefore
+from lab.reports.compile.rewriting import REVERT, PytensorMode, Rewriting, mode_words, rewritten
 from lab.reports.explain.traps import called
+from lab.scans.buffers import destroys, is_freshly_allocated
 from lab.scans.graphs import scan_nodes
+from lab.scans.node import LoopVariable, ScanParts, inner_graph, is_scan, read_scan
+from lab.scans.operations import plain_name
+from lab.tape import Kind
 from lab.traces.run import checked
 
 FUSION = ("fusion",)
 
 
 def compiled(
-    subject: Variable | Sequence[Variable] | Loop | Any,
+    subject: Variable | Sequence[Variable] | Loop | Function,
     wrt: Variable | str | None = None,
-    mode: Any = None,
-    given: Mapping[Variable, Any] | None = None,
+    mode: PytensorMode = None,
+    given: Mapping[Variable, object] | None = None,
 ) -> Compiled:
     """What is left of the Scans in a graph when a function is compiled of it.
 
@@ -54,15 +64,15 @@ def compiled(
         outputs, wrt, known = _of_loop(subject, wrt)
         values = {**known, **values}
     else:
-        outputs = [subject] if isinstance(subject, Variable) else list(_listed(subject))
+        outputs = [subject] if isinstance(subject, Variable) else _listed(subject)
     if wrt is None:
-        return _compiled(outputs, None, mode, values)
-    gradient = _gradient(outputs, wrt)
-    alone = _compiled(outputs, None, mode, values)
-    return _compiled([*outputs, gradient], wrt, mode, values, alone)
+        return rewritten_scans(outputs, mode, values)
+    by, gradient = _gradient(outputs, wrt)
+    alone = rewritten_scans(outputs, mode, values)
+    return rewritten_scans([*outputs, gradient], mode, values, by, alone)
 
 
-def values_of(given: Any) -> dict[Variable, Any]:
+def values_of(given: Mapping[Variable, object] | None) -> dict[Variable, object]:
     """Values of inputs, each as its input holds it; ArgumentError for what is none."""
     if given is not None and not isinstance(given, Mapping):
         raise ArgumentError(f"given = {given!r:.60}: expected a dict of variables and values.")
@@ -72,20 +82,11 @@ def values_of(given: Any) -> dict[Variable, Any]:
     return {variable: checked(variable, value) for variable, value in (given or {}).items()}
 
 
-def compiled_as(
-    outputs: list[Variable], mode: Any, given: Mapping[Variable, Any], without: tuple[str, ...]
-) -> Compiled:
-    """`compiled`, with some more rewrites left out, by name or tag."""
-    return _compiled(outputs, None, mode, dict(given), None, without)
-
-
-def _listed(subject: Any) -> Sequence[Variable]:
-    if (
-        isinstance(subject, list | tuple)
-        and subject
-        and all(isinstance(item, Variable) for item in subject)
-    ):
-        return subject
+def _listed(subject: object) -> list[Variable]:
+    items = subject if isinstance(subject, list | tuple) else ()
+    variables = [item for item in items if isinstance(item, Variable)]
+    if variables and len(variables) == len(items):
+        return variables
     raise ArgumentError(
         f"subject = {subject!r:.60}: expected a variable, several, a Loop or a function."
     )
@@ -93,7 +94,7 @@ def _listed(subject: Any) -> Sequence[Variable]:
 
 def _of_loop(
     loop: Loop, wrt: Variable | str | None
-) -> tuple[list[Variable], Variable | None, Mapping[Variable, Any]]:
+) -> tuple[list[Variable], Variable | None, Mapping[Variable, object]]:
     graph = loop.build()
     if wrt is not None and (not isinstance(wrt, str) or wrt not in graph.inputs):
         raise ArgumentError(f"wrt = {wrt!r}: this loop has {', '.join(graph.inputs)}.")
@@ -101,28 +102,32 @@ def _of_loop(
     return [loop.cost(graph)], by, graph.given
 
 
-def _gradient(outputs: list[Variable], wrt: Any) -> Variable:
+def _gradient(outputs: Sequence[Variable], wrt: object) -> tuple[Variable, Variable]:
+    """What to differentiate by, and the gradient."""
     if not isinstance(wrt, Variable):
         raise ArgumentError(f"wrt = {wrt!r}: expected a PyTensor variable.")
     if len(outputs) != 1 or outputs[0].type.ndim:
         raise ArgumentError(f"subject = {outputs}: a gradient is taken of one scalar.")
     try:
-        return grad(outputs[0], wrt)
+        return wrt, pytensor_gradient(outputs[0], wrt)
     except DisconnectedInputError as error:
         raise GraphError(f"wrt = {wrt}: the cost does not depend on it.") from error
     except Exception as error:  # whatever a pullback stumbles over
         raise GradientError(f"wrt = {wrt}: there is no gradient. {first_line(error)}") from error
 
 
-def _compiled(
-    outputs: list[Variable],
-    wrt: Any,
-    mode: Any,
-    given: dict[Variable, Any],
+def rewritten_scans(
+    outputs: Sequence[Variable],
+    mode: PytensorMode,
+    given: Mapping[Variable, object],
+    wrt: Variable | None = None,
     alone: Compiled | None = None,
     without: tuple[str, ...] = FUSION,
 ) -> Compiled:
-    """What is left of the Scans that `outputs` depend on."""
+    """What is left of the Scans that `outputs` depend on; the last one is a gradient, if by `wrt`.
+
+    `without` are rewrites that are left out, by name or tag.
+    """
     made = rewritten(outputs, mode, without)
     known = {copy: given[v] for v, copy in made.inputs if v in given}
     numbers = {node: number for number, node in enumerate(made.after, start=1)}
@@ -134,9 +139,9 @@ def _compiled(
         scan_after(numbers[node], node, made.graph, Sources(made, node, given), known)
         for node in made.after
     )
-    told = called(wrt, "the variable") if isinstance(wrt, Variable) else ""
-    names = (*_names(outputs[:1]), "its gradient") if told else _names(outputs)
-    return Compiled(names, told, mode_words(mode), pytensor.__version__, before, after, alone, made)
+    by = "" if wrt is None else called(wrt, "the variable")
+    names = (*_names(outputs[:1]), "its gradient") if by else _names(outputs)
+    return Compiled(names, by, mode_words(mode), pytensor.__version__, before, after, alone)
 
 
 def _names(outputs: Sequence[Variable]) -> tuple[str, ...]:
@@ -146,7 +151,7 @@ def _names(outputs: Sequence[Variable]) -> tuple[str, ...]:
     return tuple(str(v.name or f"result {number}") for number, v in enumerate(outputs, start=1))
 
 
-def _of_function(function: Function, given: dict[Variable, Any]) -> Compiled:
+def _of_function(function: Function, given: dict[Variable, object]) -> Compiled:
     """The Scans of a function; of what they were before it keeps no record."""
     graph = function.maker.fgraph
     inputs, known = _by_name(graph.inputs), _by_name(given)
@@ -163,3 +168,148 @@ def _by_name(variables: Collection[Variable]) -> dict[str, Variable]:
     """Variables by their names, without those that have none, or one that others have."""
     names = [variable.name for variable in variables]
     return {v.name: v for v in variables if v.name and names.count(v.name) == 1}
+
+
+BY_HISTORY = "followed through the rewrites"
+BY_PLACE = "found by its place, kind and taps"
+BY_FUNCTION = "as it stands in the function"
+
+
+def scan_before(
+    number: int,
+    node: Apply,
+    copy: Apply,
+    made: Rewriting,
+    numbers: Mapping[Apply, int],
+    given: Mapping[Variable, object],
+) -> ScanBefore:
+    """What became of a Scan."""
+    stood = made.history.successors(copy)
+    into = [last for last in numbers if last in stood]
+    path = [change for last in into for change in made.history.path(copy, last)]
+    if not into:
+        path = [change for change in made.history.replacements if change.old in stood]
+    changes = []
+    for change in path:
+        if change.reason != REVERT and is_scan(change.new):
+            changes.append(Change(change.reason, _moved(change.old, change.new)))
+    gone = [c.reason for c in path if c.reason == REVERT]
+    if gone:  # tried, and taken back
+        changes = [c for c in changes if "inplace" not in c.rewrite]
+    changes = list(dict.fromkeys(changes))
+    instead = tuple(sorted({plain_name(n) for n in stood if not is_scan(n)}))
+    fate = Fate.CHANGED if changes else Fate.KEPT
+    if not into:
+        fate = Fate.REPLACED if instead else Fate.REMOVED
+    elif any(_sources(made, last) > 1 for last in into):
+        fate = Fate.MERGED
+    return ScanBefore(
+        number,
+        node.op.name or "scan_fn",
+        step_count(node.inputs[0], given),
+        fate,
+        tuple(numbers[last] for last in into),
+        () if into else instead,
+        tuple(changes),
+    )
+
+
+def _sources(made: Rewriting, last: Apply) -> int:
+    """How many Scans became `last`."""
+    return sum(last in made.history.successors(copy) for copy in made.copies)
+
+
+def _moved(old: Apply, new: Apply) -> tuple[str, ...]:
+    """The operations that the step of `old` has and that of `new` has not."""
+
+    def operations(node: Apply) -> Counter[str]:
+        return Counter(plain_name(n) for n in toposort(inner_graph(node.op)[1]))
+
+    return tuple(sorted((operations(old) - operations(new)).elements()))
+
+
+class Sources:
+    """The buffers of the Scans that became one, to be found again by what became of them."""
+
+    def __init__(self, made: Rewriting, node: Apply, given: Mapping[Variable, object]) -> None:
+        self.made, self.node, self.given = made, node, given
+        self.numbers, self.parts = [], []
+        for number, (old, copy) in enumerate(zip(made.before, made.copies, strict=True), start=1):
+            if node in made.history.successors(copy):
+                self.numbers.append(number)
+                self.parts.append((copy, read_scan(old.op, old.inputs, old.outputs)))
+
+    def before(
+        self, wanted: Mapping[LoopVariable, int]
+    ) -> dict[LoopVariable, tuple[LoopVariable, str]]:
+        """For buffers of the Scan that is left, what they were before, and by what evidence."""
+        known: dict[LoopVariable, tuple[LoopVariable, str]] = {}
+        for copy, parts in self.parts:
+            for part, place in _results(parts).items():
+                became = self.made.history.outputs(copy, place)
+                for new, place_now in wanted.items():
+                    if new not in known and (self.node, place_now) in became:
+                        known[new] = (part, BY_HISTORY)
+        taken = {id(old) for old, _ in known.values()}
+        for new in wanted:
+            for _, parts in self.parts:
+                for part in _results(parts):
+                    if new not in known and id(part) not in taken and _alike(part, new):
+                        known[new] = (part, BY_PLACE)
+                        taken.add(id(part))
+        return known
+
+    def rows(self, part: LoopVariable) -> Rows:
+        """How many rows a buffer had before."""
+        parts = next(parts for _, parts in self.parts if part in parts.variables)
+        steps = step_count(parts.n_steps, self.given)
+        asked = rows_asked(part)
+        if (
+            asked is None
+            or part.kind in (Kind.MIT_MOT, Kind.NIT_SOT)
+            or is_freshly_allocated(part.outer_input, parts.n_steps, part.tape.origin)
+        ):
+            return all_rows(part, steps)
+        n = parts.n_steps if parts.n_steps.owner is not None else None
+        return rows(asked, n, self.given)
+
+
+def _results(parts: ScanParts) -> dict[LoopVariable, int]:
+    """What a Scan gives out, and which of its outputs that is."""
+    filled = {part: v for part in parts.variables if (v := part.outer_output) is not None}
+    return {part: v.owner.outputs.index(v) for part, v in filled.items()}
+
+
+def _alike(old: LoopVariable, new: LoopVariable) -> bool:
+    """Whether a buffer may have become another; a state may lose its buffer on the way."""
+    kinds = (old.kind, new.kind)
+    same = old.kind is new.kind or kinds == (Kind.SIT_SOT, Kind.UNTRACED)
+    types = [part.inner_outputs[0].type for part in (old, new)]
+    return same and old.tape == new.tape and types[0].is_super(types[1])
+
+
+def scan_after(
+    number: int,
+    node: Apply,
+    graph: FunctionGraph,
+    sources: Sources | None,
+    given: Mapping[Variable, object],
+) -> ScanAfter:
+    """A Scan that is left, with all its buffers."""
+    parts = read_scan(node.op, node.inputs, node.outputs)
+    wanted = _results(parts)
+    was = sources.before(wanted) if sources is not None else {}
+    found = []
+    for new in wanted:
+        old, evidence = was.get(new, (None, BY_FUNCTION))
+        before = sources.rows(old) if sources is not None and old is not None else None
+        found.append(buffer(old, new, before, parts, node, graph, given, evidence))
+    return ScanAfter(
+        number,
+        node.op.name or "scan_fn",
+        step_count(parts.n_steps, given),
+        tuple(sources.numbers) if sources is not None else (),
+        tuple(found),
+        bool(destroys(node)),
+        parts.until is not None,
+    )

@@ -1,13 +1,12 @@
-"""A graph before and after PyTensor's rewrites, what became of its Scans: the record, its words."""
+"""The record of a graph before and after rewriting: what became of its Scans; and its words."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 
 from lab.errors import listing, printable
 from lab.reports.compile.buffers import Buffer, Kept, Rows
-from lab.reports.compile.rewriting import Rewriting
 from lab.reports.explain.explanation import FEW, WIDTH, paragraph
 from lab.tape import Kind
 
@@ -79,7 +78,6 @@ class Compiled:
     before: tuple[ScanBefore, ...]
     after: tuple[ScanAfter, ...]
     alone: "Compiled | None" = None
-    rewriting: Rewriting | None = field(default=None, repr=False, compare=False)
 
     @property
     def buffers(self) -> tuple[Buffer, ...]:

@@ -11,7 +11,6 @@ which rewrite.  Only public interfaces are used: the rewrites of a mode, and the
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from threading import RLock
-from typing import Any
 
 from pytensor import config
 from pytensor.compile import FunctionMaker, In, Mode, get_mode
@@ -27,6 +26,7 @@ from lab.scans.graphs import scan_nodes
 from lab.scans.names import VIEWS
 from lab.scans.node import is_scan
 
+PytensorMode = Mode | str | None
 REVERT = "Revert"
 _ONE_AT_A_TIME = RLock()  # the mode that is set is one for all threads
 
@@ -58,7 +58,13 @@ class History(Feature):
         return History()
 
     def on_change_input(
-        self, fgraph: Any, node: Any, i: int, var: Variable, new_var: Variable, reason: Any = None
+        self,
+        fgraph: FunctionGraph,
+        node: Apply,
+        i: int,
+        var: Variable,
+        new_var: Variable,
+        reason: object = None,
     ) -> None:
         """Note what `node` reads from now on, if it has read from a Scan so far."""
         old, new = _scan_behind(var), _scan_behind(new_var)
@@ -130,14 +136,14 @@ class Rewriting:
 
 
 def rewritten(
-    outputs: Sequence[Variable], mode: Any = None, without: Sequence[str] = ()
+    outputs: Sequence[Variable], mode: PytensorMode = None, without: Sequence[str] = ()
 ) -> Rewriting:
     """The graph of `outputs` as `mode` rewrites it for a function; the graph is not altered.
 
     `without` are tags or names of rewrites that are left out.  Raises ArgumentError for a mode
     that PyTensor does not know, GraphError if a rewrite fails.
     """
-    mode = mode_named(mode).excluding(*without)
+    chosen = mode_named(mode).excluding(*without)
     inputs = [v for v in ancestors(outputs) if v.owner is None and not isinstance(v, Constant)]
     before = tuple(scan_nodes(outputs))
     graph, _ = FunctionMaker.create_fgraph(
@@ -148,16 +154,16 @@ def rewritten(
     graph.attach_feature(history)
     try:
         # Steps are rewritten by the mode that is set.
-        with _ONE_AT_A_TIME, config.change_flags(mode=mode):
-            mode.optimizer.rewrite(graph)
+        with _ONE_AT_A_TIME, config.change_flags(mode=chosen):
+            chosen.optimizer.rewrite(graph)
     except Exception as error:  # whatever a rewrite stumbles over
         raise GraphError(
-            f"mode = {mode_words(mode)}: rewriting failed. {first_line(error)}"
+            f"mode = {mode_words(chosen)}: rewriting failed. {first_line(error)}"
         ) from error
     return Rewriting(before, copies, graph, history, tuple(zip(inputs, graph.inputs, strict=True)))
 
 
-def mode_named(mode: Any) -> Any:
+def mode_named(mode: PytensorMode) -> Mode:
     """A mode of PyTensor by its name, or as it is; None is the default."""
     try:
         found = get_mode(mode)
@@ -168,7 +174,7 @@ def mode_named(mode: Any) -> Any:
     return found
 
 
-def mode_words(mode: Any) -> str:
+def mode_words(mode: PytensorMode) -> str:
     """``numba``, ``cvm``: the linker of a mode, on which its rewrites depend."""
     mode = mode_named(mode)
     linker = type(mode.linker).__name__.removesuffix("Linker").lower()

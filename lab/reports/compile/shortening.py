@@ -7,34 +7,37 @@ buffers, most of them are overwritten; PyTensor's gradient then counts the rows 
 goes back through as many steps, and gives a wrong number without a warning.  Nobody does this
 on purpose: it happens to who differentiates a graph taken out of a compiled function.
 
-What a backward loop would give that takes for every value whatever stands in its slot.
+Beside both stands what a backward loop would give that takes for every value whatever stands in
+its slot.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
-from typing import Any
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytensor
 import pytensor.tensor as pt
-from pytensor.gradient import grad
 from pytensor.graph.basic import Apply, Variable
 from pytensor.graph.traversal import ancestors
 from pytensor.tensor.variable import TensorVariable
 
 from lab.checks.check import value_at
-from lab.checks.differences import MOST_ENTRIES, Estimate, differences, remembered
-from lab.errors import ArgumentError, LabError, first_line, listing
+from lab.checks.differences import Estimate
+from lab.equations.spelling import number_text
+from lab.errors import ArgumentError, LabError, first_line, listing, printable
 from lab.gradients.decisions import ReadingGroup, decisions_of
 from lab.gradients.derivative import derivative
+from lab.gradients.status import pytensor_gradient
 from lab.loops.loop import Loop
 from lab.loops.scan_call import scan_call
-from lab.reports.breaking.rules import BROKEN
+from lab.records import same
+from lab.reports.breaking.breakage import Effect, differences_by
+from lab.reports.breaking.rules import BROKEN, in_turns
 from lab.reports.compile.buffers import Buffer, Ring
-from lab.reports.compile.compile import compiled_as, values_of
+from lab.reports.compile.compile import rewritten_scans, values_of
 from lab.reports.compile.compiled import Compiled
-from lab.reports.compile.rewriting import mode_words, rewritten
-from lab.reports.compile.shortened import Asked, Backward, Lost, Shortened
+from lab.reports.compile.rewriting import PytensorMode, mode_words, rewritten
+from lab.reports.explain.explanation import paragraph
 from lab.reports.explain.traps import called
 from lab.scans.graphs import scan_nodes
 from lab.scans.node import LoopVariable, ScanParts, outer_outputs
@@ -44,13 +47,159 @@ from lab.traces.run import run
 
 # What only a linked function has: after these rewrites nothing is left to be differentiated.
 LINKED = ("fusion", "inplace", "scan_inner_graph", "scan_sit_sot_to_untraced")
+MOST = 12  # so many values that are asked for are told one by one
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One value that the backward loop asks for, and what stands in its place.
+
+    Backward step `step` undoes step `undoes`, for which it needs `row`; that was in `slot`, which
+    `holds` another row when the loop has ended, or still the same.
+    """
+
+    step: int
+    undoes: int
+    row: int
+    slot: int
+    holds: int | None
+
+    @property
+    def is_gone(self) -> bool:
+        """Whether a later step has taken the place."""
+        return self.row != self.holds
+
+
+@dataclass(frozen=True)
+class Lost:
+    """What the backward loop asks of one buffer."""
+
+    scan: str
+    name: str
+    ring: Ring
+    asked: tuple[Asked, ...]
+
+    @property
+    def gone(self) -> tuple[Asked, ...]:
+        """The values that are asked for and are no longer there."""
+        return tuple(asked for asked in self.asked if asked.is_gone)
+
+
+@dataclass(frozen=True)
+class Backward:
+    """A backward loop: how many steps it makes, and how many after shortening."""
+
+    name: str
+    steps: int
+    too_late: int | None
+
+
+@dataclass(frozen=True, eq=False)
+class Shortened:
+    """A gradient that was taken in time, and too late.
+
+    `right` is the gradient of the graph as it was built, `too_late` PyTensor's gradient of the
+    graph whose buffers are shortened (None if it is refused, for the reason in `refusal`).
+    `looked_up` is what a backward loop would give that makes all its steps and takes what stands
+    in the slots.  `differences` are finite ones, None of too many entries.
+    """
+
+    cost: str
+    wrt: str
+    linker: str
+    version: str
+    right: np.ndarray
+    too_late: np.ndarray | None
+    refusal: str
+    looked_up: np.ndarray | None
+    differences: Estimate | None
+    loops: tuple[Backward, ...]
+    buffers: tuple[Lost, ...]
+
+    __eq__ = same
+
+    @property
+    def effect(self) -> Effect:
+        """Whether it was refused, wrong, or right all the same."""
+        return Effect.on(self.right, self.too_late)
+
+    @property
+    def gone(self) -> tuple[Asked, ...]:
+        """All values that are asked for and are no longer there."""
+        return tuple(asked for lost in self.buffers for asked in lost.gone)
+
+    def __str__(self) -> str:
+        head = f"The gradient of {self.cost} wrt {self.wrt}, in time and too late"
+        lines = [head, "─" * len(head), *_numbers(self), ""]
+        for sentence in _words(self):
+            lines += [*paragraph(sentence), ""]
+        for lost in self.buffers:
+            lines += [*_table(lost), ""]
+        return "\n".join(map(printable, lines)).rstrip()
+
+
+def _numbers(late: Shortened) -> Iterator[str]:
+    """The numbers, one under the other."""
+    yield f"in time             {_shown(late.right)}   differentiated, then rewritten"
+    if late.differences is not None:
+        yield f"finite differences  {_shown(late.differences.value)}"
+    then = late.refusal if late.too_late is None else _shown(late.too_late)
+    yield f"too late            {then}   rewritten, then differentiated: {late.effect}"
+    if late.looked_up is not None:
+        why = "if all steps were made, each with what is in the slots"
+        yield f"looked up           {_shown(late.looked_up)}   {why}"
+
+
+def _words(late: Shortened) -> Iterator[str]:
+    """What went wrong."""
+    who = f"PyTensor {late.version} with the rewrites of the linker {late.linker}"
+    if late.effect is Effect.WRONG:
+        yield f"{who} gives the wrong number without an error or a warning."
+    elif late.effect is Effect.REFUSED:
+        yield f"{who} refuses."
+    elif any(loop.too_late != loop.steps for loop in late.loops):
+        yield f"{who} gives the right number by luck: a backward loop makes too few steps."
+    else:
+        yield f"{who} gives the right number: nothing that the gradient needs was lost."
+    for loop in late.loops:
+        if loop.too_late is not None and loop.too_late != loop.steps:
+            yield (
+                f"{loop.name} makes {loop.too_late} of {loop.steps} steps: a backward loop counts "
+                "the rows of the forward buffer, and these are all that it finds."
+            )
+
+
+def _table(lost: Lost) -> Iterator[str]:
+    """Which values the backward loop asks of a buffer, and what stands in their place."""
+    gone, asked = len(lost.gone), len(lost.asked)
+    slots = "1 slot" if lost.ring.length == 1 else f"{lost.ring.length} slots"
+    yield (
+        f"{lost.name} of {lost.scan} has {slots} for {lost.ring.rows} rows; of the {asked} values "
+        f"that the gradient asks for {gone or 'none'} {'is' if gone == 1 else 'are'} gone"
+    )
+    width = max(8, len(f"{lost.name}[{lost.ring.rows}]"))
+    yield f"  backward step   undoes   {'asks for':>{width}}   slot   which holds"
+    for ask in lost.asked[:MOST]:
+        there = "still the same" if not ask.is_gone else f"{lost.name}[{ask.holds}]: gone"
+        row = f"{lost.name}[{ask.row}]"
+        yield f"  {ask.step:>13}   {ask.undoes:>6}   {row:>{width}}   {ask.slot:>4}   {there}"
+    if asked > MOST:
+        yield f"  and {asked - MOST} more"
+
+
+def _shown(value: np.ndarray) -> str:
+    """A number, or the first entries of an array."""
+    if not value.ndim:
+        return f"{number_text(value):>8}"
+    entries = ", ".join(map(number_text, value.ravel()[:6]))
+    return f"[{entries}{', …' if value.size > 6 else ''}]"
 
 
 def shortened(
     subject: Variable | Loop,
     wrt: Variable | str,
-    given: Mapping[Variable, Any] | None = None,
-    mode: Any = None,
+    given: Mapping[Variable, object] | None = None,
+    mode: PytensorMode = None,
 ) -> Shortened:
     """Differentiate a scalar cost in time, and once more after its buffers were shortened.
 
@@ -67,10 +216,11 @@ def shortened(
     known = {copy: values[v] for v, copy in late.inputs if v in values}
     copies = dict(late.inputs)
     result, refusal, steps = _too_late(late.graph.outputs[0], copies[by], known)
-    what = compiled_as([cost], mode, values, LINKED)
+    what = rewritten_scans([cost], mode, values, without=LINKED)
     buffers = tuple(_lost(cost, by, what))
     needed = [
-        (rec.parts.name, _worth(rec, what)) for rec in _backward(cost, grad(cost, by), values)
+        (rec.parts.name, _worth(rec, what))
+        for rec in _backward(cost, pytensor_gradient(cost, by), values)
     ]
     late_steps = steps if len(steps) == len(needed) else [None] * len(needed)
     return Shortened(
@@ -82,21 +232,21 @@ def shortened(
         too_late=result,
         refusal=refusal,
         looked_up=looked_up(cost, by, what, values),
-        differences=_differences(cost, by, values),
+        differences=differences_by(cost, by, values)[0],
         loops=tuple(Backward(n, s, t) for (n, s), t in zip(needed, late_steps, strict=True)),
         buffers=buffers,
     )
 
 
 def _subject(
-    subject: Any, wrt: Any, given: dict[Variable, Any]
-) -> tuple[Variable, Variable, dict[Variable, Any]]:
+    subject: Variable | Loop, wrt: Variable | str, given: dict[Variable, object]
+) -> tuple[Variable, Variable, dict[Variable, object]]:
     """The cost, what to differentiate by, and values of all inputs."""
     if isinstance(subject, Loop):
         call = scan_call(subject)
         if not isinstance(wrt, str) or wrt not in call.inputs:
             raise ArgumentError(f"wrt = {wrt!r}: this loop has {listing(call.inputs)}.")
-        last = next(iter(call.results().values()))[-1]
+        last = pt.as_tensor_variable(next(iter(call.results().values())))[-1]
         return last if not last.type.ndim else last.sum(), call.inputs[wrt], {**call.given, **given}
     if not isinstance(subject, Variable) or getattr(subject.type, "ndim", None) != 0:
         raise ArgumentError(f"subject = {subject!r:.60}: expected a scalar variable or a Loop.")
@@ -108,11 +258,11 @@ def _subject(
 
 
 def _too_late(
-    cost: Variable, wrt: Variable, given: Mapping[Variable, Any]
+    cost: Variable, wrt: Variable, given: Mapping[Variable, object]
 ) -> tuple[np.ndarray | None, str, list[int]]:
     """PyTensor's gradient of a graph that is rewritten already, or why there is none."""
     try:
-        found = grad(cost, wrt)
+        found = pytensor_gradient(cost, wrt)
         values, recordings = run([found], given)
     except Exception as error:  # whatever PyTensor, or the run, stumbles over
         return None, first_line(error), []
@@ -121,7 +271,9 @@ def _too_late(
     return np.asarray(values[found]), "", steps
 
 
-def _backward(cost: Variable, gradient: Variable, given: Mapping[Variable, Any]) -> list[Recording]:
+def _backward(
+    cost: Variable, gradient: Variable, given: Mapping[Variable, object]
+) -> list[Recording]:
     before = set(scan_nodes([cost]))
     return [rec for rec in run([gradient], given)[1] if rec.node not in before]
 
@@ -185,39 +337,29 @@ def _asked(ring: Ring, taps: list[int]) -> Iterator[Asked]:
             yield Asked(step, undoes, row, ring.slot(row), held[ring.slot(row)])
 
 
-def _differences(cost: Variable, wrt: Variable, given: Mapping[Variable, Any]) -> Estimate | None:
-    at = np.asarray(given[wrt])
-    if at.size > MOST_ENTRIES or at.dtype.kind != "f":
-        return None
-
-    def moved(value: np.ndarray) -> float:
-        return float(value_at(cost, {**given, wrt: value.astype(wrt.type.dtype)}))
-
-    return differences(remembered(moved), at)
-
-
 def looked_up(
-    cost: Variable, wrt: Variable, what: Compiled, given: Mapping[Variable, Any]
+    cost: Variable, wrt: Variable, what: Compiled, given: Mapping[Variable, object]
 ) -> np.ndarray | None:
     """The gradient that takes for every row whatever stands in its slot."""
     if _makes_fewer_steps(what) and what.shortened:
         return None  # what is in the slots then, the whole loop does not tell
-    lengths: dict[str, int | None] = {}
-    for found in what.buffers:
-        if not found.is_shortened:
-            lengths[found.name] = None
-            continue
-        known = (
-            found.after.number if lengths.get(found.name, -1) in (-1, found.after.number) else None
-        )
-        lengths[found.name] = known
+    lengths: dict[str, set[int | None]] = {}  # of several buffers of one name all
+    for kept in what.buffers:
+        lengths.setdefault(kept.name, set()).add(kept.after.number if kept.is_shortened else None)
 
     def recalled(part: LoopVariable) -> TensorVariable:
+<<<<<<< HEAD
         length = lengths.get(part.name)
         if part.kind is Kind.MIT_MOT or length is None:
             return part.filled
         last = part.filled.shape[0] - 1
         return part.filled[last - (last - pt.arange(last + 1)) % length]
+=======
+        length, *others = lengths.get(part.name, {None})
+        if part.kind is Kind.MIT_MOT or length is None or others:
+            return part.filled
+        return in_turns(part.filled, length)
+>>>>>>> rp
 
     rule = replace(BROKEN["shortened-buffer"].rule, recalls=recalled)
     try:

@@ -8,7 +8,8 @@ The report is frozen data; nothing is run, and the graph is not altered.
 import warnings
 from collections.abc import Iterator, Mapping
 
-from pytensor.gradient import DisconnectedInputError, disconnected_type, grad
+import pytensor.tensor as pt
+from pytensor.gradient import DisconnectedInputError, disconnected_type
 from pytensor.graph.basic import Apply, Variable
 from pytensor.graph.op import HasInnerGraph
 from pytensor.graph.traversal import toposort
@@ -24,6 +25,7 @@ from lab.gradients.status import (
     Status,
     Undefined,
     is_continuous,
+    pytensor_gradients,
     status_of,
 )
 from lab.reports.explain.explanation import ORDERS, Explanation, ScanReport
@@ -47,7 +49,8 @@ def explain(cost: Variable, wrt: Variable) -> Explanation:
     try:
         require_scan([cost])
     except GraphError:
-        return Explanation(*names, _plain_status(cost, wrt), (), ())
+        (gradient,) = pytensor_gradients(cost, [wrt])
+        return Explanation(*names, status_of(gradient), (), ())
     made, status = _differentiated(cost, wrt)
     root = cost if made is None else made.values[0]
     derivations = _derivations(made)
@@ -70,18 +73,6 @@ def _differentiated(cost: Variable, wrt: Variable) -> tuple[Derivative | None, S
         if isinstance(error.__cause__, DisconnectedInputError):
             return None, Disconnected()
         return None, Undefined(str(error))
-
-
-def _plain_status(cost: Variable, wrt: Variable) -> Status:
-    """Whether a cost without Scans depends on `wrt`."""
-    found = grad(
-        cost,
-        wrt,
-        disconnected_inputs="ignore",
-        return_disconnected="disconnected",
-        null_gradients="return",
-    )
-    return status_of(found)
 
 
 def _derivations(made: Derivative | None) -> dict[Apply, Derivation]:
@@ -129,7 +120,7 @@ def _report(
 
 def _derived(node: Apply) -> Derivation | None:
     """The derivative of a Scan, were there a gradient of all its results."""
-    given = [v.zeros_like() if is_continuous(v) else disconnected_type() for v in node.outputs]
+    given = [pt.zeros_like(v) if is_continuous(v) else disconnected_type() for v in node.outputs]
     try:
         return derive(node.op, node.inputs, node.outputs, given)
     except LabError:

@@ -8,14 +8,10 @@ from lab.equations.system import Quantity, Role, System, Writer
 from lab.errors import listing, printable
 from lab.expression import Leaf
 from lab.gradients.record import Outcome
-from lab.gradients.status import (
-    Connected,
-    Disconnected,
-    Status,
-)
+from lab.gradients.status import Connected, Disconnected, Status
 from lab.reports.explain.memory import Stored
 from lab.reports.explain.traps import Trap
-from lab.tape import Kind
+from lab.tape import Kind, signed
 
 ORDERS = (1, 2, 3, 4)
 
@@ -148,12 +144,12 @@ def _kind(quantity: Quantity) -> str:
     back = tape.reverse()
     told = f"a {kind}: every step reads tap {reads} and writes tap {writes}. "
     told += f"Its gradient is a mit-mot that reads {_taps(back.reads)}, writes {_taps(back.writes)}"
-    told += f", overwrites {_taps(back.overwritten) or 'nothing'}"
-    return f"{told} and preserves {_taps(back.preserved) or 'nothing'}."
+    told += f", overwrites {_taps(back.overwritten)}"
+    return f"{told} and preserves {_taps(back.preserved)}."
 
 
 def _taps(taps: tuple[int, ...]) -> str:
-    return listing(str(tap).replace("-", "−") for tap in taps) if taps else ""
+    return listing(map(signed, taps)) if taps else "nothing"
 
 
 def fates(scan: ScanReport) -> Iterator[str]:

@@ -1,9 +1,4 @@
-"""The traps of Scan: a record for each, with what it is about, and the warning in words.
-
-None of them is an error; PyTensor builds and runs these graphs and gives numbers.
-`lab.reports.explain.traps` finds them in a graph.
-
-What people fall into with Scan, each trap as a type of its own, found in a real graph.
+"""What people fall into with Scan, each trap as a type of its own, found in a real graph.
 
     >>> for trap in traps(node): print(trap)
 
@@ -24,7 +19,7 @@ from lab import records
 from lab.scans.node import ScanParts, is_scan, read_scan
 from lab.scans.operations import TRANSPARENT, plain_name
 from lab.scans.slices import constant_value, cut_of, is_cut_by_tap
-from lab.tape import Kind
+from lab.tape import Kind, signed
 
 
 @dataclass(frozen=True)
@@ -43,11 +38,11 @@ class TapsOutOfOrder(Trap):
     taps: tuple[int, ...]
 
     def __str__(self) -> str:
-        listed = ", ".join(map(_signed, self.taps))
         return (
-            f"{self.scan}: the taps of {self.variable} are given as {listed}, not in ascending "
-            "order, and so are the step's arguments: the first one is not the oldest value. "
-            "A step that expects them in the order of time computes something else, silently."
+            f"{self.scan}: the taps of {self.variable} are given as {signed(*self.taps)}, not in "
+            "ascending order, and so are the step's arguments: the first one is not the oldest "
+            "value. A step that expects them in the order of time computes something else, "
+            "silently."
         )
 
 
@@ -150,7 +145,7 @@ class MixedTaps(Trap):
     def __str__(self) -> str:
         return (
             f"{self.scan}: the mit-mot {self.variable} has taps on both sides of 0, "
-            f"{', '.join(map(_signed, self.taps))}. Backends of PyTensor have gone wrong there "
+            f"{signed(*self.taps)}. Backends of PyTensor have gone wrong there "
             "(pymc-devs/pytensor #1740); hold its compiled numbers against Trace.verify."
         )
 
@@ -165,7 +160,7 @@ class NoSteps(Trap):
     def __str__(self) -> str:
         if self.steps < 0:
             return (
-                f"{self.scan}: n_steps = {_signed(self.steps)}. Once that meant to go backwards; "
+                f"{self.scan}: n_steps = {signed(self.steps)}. Once that meant to go backwards; "
                 "today PyTensor builds the graph and fails when it runs. To read sequences from "
                 "their end, use go_backwards=True."
             )
@@ -174,10 +169,6 @@ class NoSteps(Trap):
             "an output that feeds nothing back also forgets how wide its rows are; "
             "gradients are 0."
         )
-
-
-def _signed(tap: int) -> str:
-    return str(tap).replace("-", "−")
 
 
 MENDED = (3, 1, 1)  # the PyTensor that differentiates until loops rightly

@@ -184,8 +184,7 @@ def test_reports_of_what_is_imported_have_all_values(name):
 
 
 def test_what_cannot_be_written_is_imported(tmp_path, monkeypatch, capsys):
-    found = compared("graphs.hostile:strange", 1)
-    script = found.report()
+    script = compared("graphs.hostile:strange", 1).report()
     assert "getattr(importlib.import_module('graphs.hostile'), 'strange')()" in script
     status, told = run_here(script)
     assert (status, "DIFFERENT" in told) == (1, True)

@@ -23,10 +23,12 @@ from lab.errors import ArgumentError, GradientError, GraphError
 from lab.loops import gallery
 from lab.reports.breaking.breakage import Effect
 from lab.reports.compile.buffers import Kept
+from lab.reports.compile.compile import FUSION
 from lab.reports.compile.compiled import Fate
 from lab.reports.compile.rewriting import History, rewritten
 from lab.scans.buffers import destroys
 from lab.scans.graphs import scan_nodes
+from lab.scans.node import read_scan
 from lab.tape import Kind
 from visual.backends.svg import text
 from visual.cli.main import main
@@ -85,7 +87,9 @@ def test_fates_and_rows(name, mode):
     expected = buffers[mode] if isinstance(buffers, dict) else buffers
     assert sorted(rows_and_kept(found)) == sorted(expected)
     assert found.linker in str(found)
-    assert_as_in_a_real_function(found, outputs, mode)
+    ours = rewritten(outputs, mode, FUSION)
+    assert_as_in_a_real_function(ours.after, outputs, mode)
+    assert_told_of(found, ours.after)
 
 
 def test_every_graph_is_in_the_table():
@@ -97,7 +101,7 @@ def test_every_graph_is_in_the_table():
     assert set(graphs) - {"garch", "autoregressive"} == set(CASES)
 
 
-def assert_as_in_a_real_function(found, outputs, mode):
+def assert_as_in_a_real_function(ours, outputs, mode):
     """PyTensor prepares a function of the same graph; only compiling it is left out."""
     maker = FunctionMaker(
         [In(v) for v in inputs_of(outputs)],
@@ -105,7 +109,7 @@ def assert_as_in_a_real_function(found, outputs, mode):
         mode=get_mode(mode),
         on_unused_input="ignore",
     )
-    ours, theirs = found.rewriting.after, scan_nodes(maker.fgraph.outputs)
+    theirs = scan_nodes(maker.fgraph.outputs)
     assert [node.op.info for node in ours] == [node.op.info for node in theirs]
     assert [destroys(node) for node in ours] == [destroys(node) for node in theirs]
     assert shapes(ours) == shapes(theirs)
@@ -114,7 +118,20 @@ def assert_as_in_a_real_function(found, outputs, mode):
 def test_another_function_is_told_apart():
     outputs = to_compile.last()
     with pytest.raises(AssertionError):
-        assert_as_in_a_real_function(lab.compiled(outputs, mode="CVM"), outputs, "NUMBA")
+        assert_as_in_a_real_function(rewritten(outputs, "CVM", FUSION).after, outputs, "NUMBA")
+    with pytest.raises(AssertionError):
+        assert_told_of(lab.compiled(outputs, mode="CVM"), rewritten(outputs, "NUMBA", FUSION).after)
+
+
+def assert_told_of(found, nodes):
+    """What is told of every Scan that is left is what it is."""
+    parts = [read_scan(node.op, node.inputs, node.outputs) for node in nodes]
+    for told, node, of_node in zip(found.after, nodes, parts, strict=True):
+        assert told.in_place == bool(destroys(node))
+        assert told.stops_early == (of_node.until is not None)
+        made = [v for v in of_node.variables if v.outer_output is not None]
+        kinds = [(buffer.kind, buffer.tape) for buffer in told.buffers]
+        assert kinds == [(variable.kind, variable.tape) for variable in made]
 
 
 def shapes(nodes):
@@ -317,12 +334,12 @@ def test_mistakes_are_told():
 def test_what_is_used_of_pytensors_internals():
     names = set(optdb.__db__)
     assert any("scan_reduce_trace" in n or "scan_save_mem" in n for n in names), (
-        "the rewrite that shortens buffers has another name: WORDS in lab/reports/compile/text.py"
+        "the rewrite that shortens buffers has another name: WORDS in reports/compile/compiled.py"
     )
     assert "scan_make_inplace" in names, (
-        "WORDS in lab/reports/compile/text.py, LINKED in lab/reports/compile/shortened.py"
+        "WORDS in lab/reports/compile/compiled.py, LINKED in lab/reports/compile/shortening.py"
     )
-    assert "scan_sit_sot_to_untraced" in names, "LINKED in lab/reports/compile/shortened.py"
+    assert "scan_sit_sot_to_untraced" in names, "LINKED in lab/reports/compile/shortening.py"
     own = inspect.signature(History.on_change_input).parameters
     theirs = inspect.signature(Feature.on_change_input).parameters
     assert list(own) == list(theirs), "History in lab/reports/compile/rewriting.py listens in vain"

@@ -18,8 +18,7 @@ from lab.loops import gallery
 from lab.loops.scan_call import scan_call
 from lab.reports.breaking.breakage import Effect
 from lab.reports.compile.rewriting import rewritten
-from lab.reports.compile.shortened import Shortened
-from lab.reports.compile.shortening import LINKED
+from lab.reports.compile.shortening import LINKED, Shortened
 
 MODES = ["CVM", "NUMBA"]
 LOOPS = [(name, "CVM") for name in ("square", "gap", "coupled", "extra", "newton")]
