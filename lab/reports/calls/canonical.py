@@ -166,19 +166,19 @@ def _plain(value: Variable) -> str:
 
 def _given(arguments: Mapping[str, object]) -> tuple[Given, ...]:
     """What was said, argument by argument, and what was filled in."""
-    found = []
+    said = []
     for name in GIVEN:
         value = arguments.get(name)
         if name in ("sequences", "outputs_info", "non_sequences"):
             entries = value if isinstance(value, list | tuple) else [] if value is None else [value]
-            found += [_entry(name, entry) for entry in entries]
+            said += [_entry(name, entry) for entry in entries]
         elif name == "n_steps":
-            told = "as many as the shortest sequence" if value is None else str(value)
-            found.append(Given(name, told, value is None))
+            steps = "as many as the shortest sequence" if value is None else str(value)
+            said.append(Given(name, steps, value is None))
         else:
             default = DEFAULTS[name]
-            found.append(Given(name, str(arguments.get(name, default)), name not in arguments))
-    return tuple(found)
+            said.append(Given(name, str(arguments.get(name, default)), name not in arguments))
+    return tuple(said)
 
 
 def _entry(name: str, entry: object) -> Given:

@@ -77,14 +77,14 @@ class PythonWriter:
         label = ascii(variable.name) if variable.name else ""
         name = self.name(variable)
         if isinstance(kind, TensorType):
-            made = f"pt.TensorType({kind.dtype!a}, shape={kind.shape})({label})"
+            text = f"pt.TensorType({kind.dtype!a}, shape={kind.shape})({label})"
         elif isinstance(kind, RandomGeneratorType):
-            made = f"pt.random.type.random_generator_type({variable.name or ''!a})"
+            text = f"pt.random.type.random_generator_type({variable.name or ''!a})"
         elif isinstance(kind, ps.ScalarType):
-            made = f"ps.ScalarType({kind.dtype!a})({variable.name or ''!a})"
+            text = f"ps.ScalarType({kind.dtype!a})({variable.name or ''!a})"
         else:
             raise CannotWriteError(f"{variable}: an input of type {kind} is not written.")
-        self.lines.append(f"{name} = {made}")
+        self.lines.append(f"{name} = {text}")
         return name
 
     def write(self, outputs: Iterable[Variable]) -> None:
@@ -93,12 +93,12 @@ class PythonWriter:
             if all(output in self.names for output in node.outputs):
                 continue
             inputs = [self.use(v) if not _is_hidden(v) else "" for v in node.inputs]
-            made = self._scan(node, inputs) if is_scan(node) else operation(node, inputs, self.use)
+            text = self._scan(node, inputs) if is_scan(node) else operation(node, inputs, self.use)
             if len(node.outputs) == 1:
-                self.lines.append(f"{self.name(node.outputs[0])} = {made}")
+                self.lines.append(f"{self.name(node.outputs[0])} = {text}")
             else:
                 names = ", ".join(map(self.name, node.outputs))
-                self.lines.append(f"{names} = {made}")
+                self.lines.append(f"{names} = {text}")
 
     def use(self, variable: Variable) -> str:
         """What stands for a variable in the program."""
@@ -150,8 +150,8 @@ def array(value: ArrayLike) -> str:
     if data.dtype.kind not in "biufc":
         raise CannotWriteError(f"{value!r:.40}: values of type {data.dtype} are not written.")
     entries = data.tolist() if data.size else []
-    told = f"np.array({entries!r}, dtype={str(data.dtype)!a})"
-    return told if data.size else f"np.zeros({data.shape}, dtype={str(data.dtype)!a})"
+    text = f"np.array({entries!r}, dtype={str(data.dtype)!a})"
+    return text if data.size else f"np.zeros({data.shape}, dtype={str(data.dtype)!a})"
 
 
 def operation(node: Apply, inputs: Sequence[str], use: Callable[[Variable], str]) -> str:

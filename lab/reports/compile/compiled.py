@@ -82,12 +82,12 @@ class Compiled:
     @property
     def buffers(self) -> tuple[Buffer, ...]:
         """The buffers of all Scans that are left."""
-        return tuple(found for scan in self.after for found in scan.buffers)
+        return tuple(buffer for scan in self.after for buffer in scan.buffers)
 
     @property
     def shortened(self) -> tuple[Buffer, ...]:
         """Those that have fewer rows than their loop writes."""
-        return tuple(found for found in self.buffers if found.is_shortened)
+        return tuple(buffer for buffer in self.buffers if buffer.is_shortened)
 
     def __str__(self) -> str:
         return page(self)
@@ -142,8 +142,8 @@ def page(compiled: Compiled) -> str:
         lines += ["To read about one of them: print(compiled.after[0])", ""]
     if compiled.shortened and len(compiled.after) <= FEW:
         lines += [*paragraph(CLOCK), ""]
-    for told in gradient(compiled):
-        lines += [*paragraph(told), ""]
+    for sentence in gradient(compiled):
+        lines += [*paragraph(sentence), ""]
     return "\n".join(map(printable, lines)).rstrip()
 
 
@@ -152,18 +152,18 @@ def summary(compiled: Compiled) -> str:
     what = listing(compiled.outputs)
     if compiled.wrt:
         what = f"{compiled.outputs[0]} and its gradient wrt {compiled.wrt}"
-    told = f"{what}, rewritten by PyTensor {compiled.version} for the linker {compiled.linker}. "
+    words = f"{what}, rewritten by PyTensor {compiled.version} for the linker {compiled.linker}. "
     left = len(compiled.after)
     if compiled.before:
-        told += f"Of {_count(len(compiled.before), 'Scan')} {left or 'none'} {_are(left)} left. "
+        words += f"Of {_count(len(compiled.before), 'Scan')} {left or 'none'} {_are(left)} left. "
     else:
-        told += f"{_count(left, 'Scan')} {_are(left)} in this function. "
-        told += "What the graph was before, a compiled function does not remember. "
+        words += f"{_count(left, 'Scan')} {_are(left)} in this function. "
+        words += "What the graph was before, a compiled function does not remember. "
     buffers = [b for b in compiled.buffers if b.kept is not Kept.UNTRACED]
     if buffers:
         short = len(compiled.shortened)
-        told += f"Of {_count(len(buffers), 'buffer')} {short or 'none'} {_are(short)} shortened."
-    return told.rstrip()
+        words += f"Of {_count(len(buffers), 'buffer')} {short or 'none'} {_are(short)} shortened."
+    return words.rstrip()
 
 
 def tally(compiled: Compiled) -> str:
@@ -174,35 +174,35 @@ def tally(compiled: Compiled) -> str:
 
 def fate(scan: ScanBefore, compiled: Compiled) -> str:
     """What became of one Scan, in a sentence."""
-    told = f"{scan.number} {scan.name}, {scan.steps} steps  →  {scan.fate}"
+    words = f"{scan.number} {scan.name}, {scan.steps} steps  →  {scan.fate}"
     if scan.fate is Fate.REPLACED:
-        told += f": {listing(scan.instead)} outside of any loop"
+        words += f": {listing(scan.instead)} outside of any loop"
     elif scan.into:
-        told += f", Scan {listing(scan.into)}"
+        words += f", Scan {listing(scan.into)}"
     if scan.fate is Fate.REMOVED:
-        return f"{told}."
+        return f"{words}."
     buffers = [b for after in compiled.after if after.number in scan.into for b in after.buffers]
-    is_shorter = any(found.is_shortened for found in buffers)
-    changes = [change(made) for made in scan.changes if is_shorter or not _shortens(made)]
+    is_shorter = any(buffer.is_shortened for buffer in buffers)
+    changes = [change(changed) for changed in scan.changes if is_shorter or not _shortens(changed)]
     listed = dict.fromkeys(text for text in changes if text)
-    return f"{told}: {'; '.join(listed)}." if listed else f"{told}."
+    return f"{words}: {'; '.join(listed)}." if listed else f"{words}."
 
 
-def _shortens(made: Change) -> bool:
+def _shortens(changed: Change) -> bool:
     """Whether a rewrite shortens buffers; it may also allocate one anew, as long as before."""
-    return "reduce_trace" in made.rewrite or "save_mem" in made.rewrite
+    return "reduce_trace" in changed.rewrite or "save_mem" in changed.rewrite
 
 
-def change(made: Change) -> str:
+def change(changed: Change) -> str:
     """What a rewrite did, and its name."""
     for part, words in WORDS.items():
-        if part in made.rewrite:
-            if "{moved}" in words and not made.moved:
+        if part in changed.rewrite:
+            if "{moved}" in words and not changed.moved:
                 return ""  # nothing left the step: the rewrite only tidied up
-            moved = listing(dict.fromkeys(made.moved))
-            name = made.rewrite if "(" not in made.rewrite else part
+            moved = listing(dict.fromkeys(changed.moved))
+            name = changed.rewrite if "(" not in changed.rewrite else part
             return f"{words.format(moved=moved)} ({name})"
-    return f"changed by {made.rewrite}"
+    return f"changed by {changed.rewrite}"
 
 
 def scan_page(scan: ScanAfter) -> str:
@@ -211,56 +211,60 @@ def scan_page(scan: ScanAfter) -> str:
     if scan.stops_early:
         title += " at most; it may stop early"
     lines = [title, "─" * min(len(title), WIDTH)]
-    for found in scan.buffers:
-        for told in buffer_lines(found):
-            indented = told.startswith("  ")
-            lines += [told] if indented and len(told) <= WIDTH else paragraph(told, "", "    ")
+    for buffer in scan.buffers:
+        for line in buffer_lines(buffer):
+            indented = line.startswith("  ")
+            lines += [line] if indented and len(line) <= WIDTH else paragraph(line, "", "    ")
     if not scan.buffers:
         lines.append("no buffers")
     return "\n".join(map(printable, lines))
 
 
-def buffer_lines(found: Buffer) -> Iterator[str]:
+def buffer_lines(buffer: Buffer) -> Iterator[str]:
     """What there is to say of one buffer."""
-    kind = str(found.kind) if found.was in (None, found.kind) else f"{found.was}, now {found.kind}"
-    if found.kept is Kept.UNTRACED:
-        yield f"{found.name} ({kind}): {found.kept}"
+    kind = (
+        str(buffer.kind)
+        if buffer.was in (None, buffer.kind)
+        else f"{buffer.was}, now {buffer.kind}"
+    )
+    if buffer.kept is Kept.UNTRACED:
+        yield f"{buffer.name} ({kind}): {buffer.kept}"
         return
-    before = f"{rows_word(found.before)} → " if found.before is not None else ""
-    after = "1 value" if found.kept.is_one_value else rows_word(found.after)
-    yield f"{found.name} ({kind}): {before}{after}; {found.kept}"
-    if found.readers:
-        yield f"  {'; '.join(map(str, found.readers[:FEW]))}{_more(len(found.readers))}"
-    yield from slots(found)
+    before = f"{rows_word(buffer.before)} → " if buffer.before is not None else ""
+    after = "1 value" if buffer.kept.is_one_value else rows_word(buffer.after)
+    yield f"{buffer.name} ({kind}): {before}{after}; {buffer.kept}"
+    if buffer.readers:
+        yield f"  {'; '.join(map(str, buffer.readers[:FEW]))}{_more(len(buffer.readers))}"
+    yield from slots(buffer)
 
 
-def slots(found: Buffer) -> Iterator[str]:
+def slots(buffer: Buffer) -> Iterator[str]:
     """Which slot holds which row, at every step of a short loop and after the last."""
-    ring = found.ring
-    if found.stops_early and found.is_shortened:
+    ring = buffer.ring
+    if buffer.stops_early and buffer.is_shortened:
         yield "  it may stop early, so that only a run can tell which slot holds which row"
     if ring is None or not ring.is_circular:
         return
     if ring.length == 1:
-        last = name(found, ring.rows - 1)
+        last = name(buffer, ring.rows - 1)
         yield f"  its one slot is written at every step, and holds {last} in the end"
         return
-    width = 2 + max(len(name(found, ring.rows)), 4)
+    width = 2 + max(len(name(buffer, ring.rows)), 4)
     if ring.length <= WIDEST and ring.steps <= WIDEST:
         yield f"  slot       {_cells(range(ring.length), width)}"
         for done in range(ring.steps + 1):
             when = f"step {done - 1}" if done else "given"
             old = ring.replaced(done - 1) if done else None
-            gone = f"  {name(found, old)} is gone" if old is not None else ""
-            held = _cells((name(found, row) for row in ring.held(done)), width)
+            gone = f"  {name(buffer, old)} is gone" if old is not None else ""
+            held = _cells((name(buffer, row) for row in ring.held(done)), width)
             yield f"  {when:9}  {held}{gone}"
-    given_back = _cells((name(found, row) for row in ring.returned()[:WIDEST]), width)
+    given_back = _cells((name(buffer, row) for row in ring.returned()[:WIDEST]), width)
     yield f"  result     {given_back}{' …' if ring.length > WIDEST else ''}"
 
 
-def name(found: Buffer, row: int | None) -> str:
+def name(buffer: Buffer, row: int | None) -> str:
     """``x[3]``: one row of a buffer."""
-    return "—" if row is None else f"{found.name}[{row}]"
+    return "—" if row is None else f"{buffer.name}[{row}]"
 
 
 def _cells(items: Iterable[object], width: int) -> str:
@@ -270,7 +274,7 @@ def _cells(items: Iterable[object], width: int) -> str:
 def table(compiled: Compiled) -> Iterator[str]:
     """The Scans that are left in a line each."""
     for scan in compiled.after:
-        short = sum(found.is_shortened for found in scan.buffers)
+        short = sum(buffer.is_shortened for buffer in scan.buffers)
         of = f", made of {len(scan.sources)} Scans" if len(scan.sources) > 1 else ""
         yield (
             f"{scan.number:>3}  {scan.name}: {scan.steps} steps, "
@@ -281,7 +285,7 @@ def table(compiled: Compiled) -> Iterator[str]:
 def gradient(compiled: Compiled) -> Iterator[str]:
     """What the gradient changes, where it was compiled along; and why it comes first."""
     yield from gradient_rows(compiled)
-    if any(found.kind is not Kind.MIT_MOT for found in compiled.shortened) or compiled.alone:
+    if any(buffer.kind is not Kind.MIT_MOT for buffer in compiled.shortened) or compiled.alone:
         yield WHY
 
 
@@ -289,21 +293,23 @@ def gradient_rows(compiled: Compiled) -> Iterator[str]:
     """How many rows the gradient keeps that would not be kept without it; none if none."""
     if compiled.alone is None:
         return
-    with_it = {(number, found.name): found for number, found in _numbered(compiled)}
-    told = []
-    for number, found in _numbered(compiled.alone):
-        other = with_it.get((number, found.name))
-        if other is not None and found.is_shortened and not other.is_shortened:
-            told.append(f"{found.name}: {found.after} without the gradient, {other.after} with it")
-    if told:
-        yield f"What the gradient costs in rows: {'; '.join(told)}."
+    with_it = {(number, buffer.name): buffer for number, buffer in _numbered(compiled)}
+    costs = []
+    for number, buffer in _numbered(compiled.alone):
+        other = with_it.get((number, buffer.name))
+        if other is not None and buffer.is_shortened and not other.is_shortened:
+            costs.append(
+                f"{buffer.name}: {buffer.after} without the gradient, {other.after} with it"
+            )
+    if costs:
+        yield f"What the gradient costs in rows: {'; '.join(costs)}."
 
 
 def _numbered(compiled: Compiled) -> Iterator[tuple[int, Buffer]]:
     """The buffers with the number of the first Scan, before rewriting, that they are of."""
     for scan in compiled.after:
-        for found in scan.buffers:
-            yield (scan.sources[0] if scan.sources else 0), found
+        for buffer in scan.buffers:
+            yield (scan.sources[0] if scan.sources else 0), buffer
 
 
 def rows_word(rows: Rows) -> str:

@@ -262,13 +262,13 @@ def _too_late(
 ) -> tuple[np.ndarray | None, str, list[int]]:
     """PyTensor's gradient of a graph that is rewritten already, or why there is none."""
     try:
-        found = pytensor_gradient(cost, wrt)
-        values, recordings = run([found], given)
+        gradient = pytensor_gradient(cost, wrt)
+        values, recordings = run([gradient], given)
     except Exception as error:  # whatever PyTensor, or the run, stumbles over
         return None, first_line(error), []
     before = set(scan_nodes([cost]))
     steps = [recording.steps for recording in recordings if recording.node not in before]
-    return np.asarray(values[found]), "", steps
+    return np.asarray(values[gradient]), "", steps
 
 
 def _backward(
@@ -288,16 +288,16 @@ def _worth(rec: Recording, what: Compiled) -> int:
 
 def _lost(cost: Variable, wrt: Variable, what: Compiled) -> Iterator[Lost]:
     """What the gradient asks of every buffer of the graph, as `what` says it was shortened."""
-    made = derivative(cost, wrt)
-    loops = scan_nodes([made.values[0]])
-    for node in scan_nodes([made.value]):
-        found = decisions_of(node.op)
-        if found is None or found.parent not in loops:
+    derived = derivative(cost, wrt)
+    loops = scan_nodes([derived.values[0]])
+    for node in scan_nodes([derived.value]):
+        decisions = decisions_of(node.op)
+        if decisions is None or decisions.parent not in loops:
             continue
-        kept = _buffers(what, loops.index(found.parent) + 1)
-        needed = _needed(node, found.backward, made.value)
+        kept = _buffers(what, loops.index(decisions.parent) + 1)
+        needed = _needed(node, decisions.backward, derived.value)
         asked: dict[str, list[int]] = {}
-        for reading in found.readings:
+        for reading in decisions.readings:
             part = reading.source
             if part.kind is Kind.SEQUENCE or reading.group is ReadingGroup.NIT_SOT_GRADIENT:
                 continue
@@ -307,7 +307,7 @@ def _lost(cost: Variable, wrt: Variable, what: Compiled) -> Iterator[Lost]:
         for name, taps in asked.items():
             ring = kept[name].ring if name in kept else None
             if ring is not None and taps:
-                yield Lost(found.forward.name, name, ring, tuple(_asked(ring, taps)))
+                yield Lost(decisions.forward.name, name, ring, tuple(_asked(ring, taps)))
 
 
 def _needed(node: Apply, parts: ScanParts, result: Variable) -> set[str]:
@@ -315,12 +315,12 @@ def _needed(node: Apply, parts: ScanParts, result: Variable) -> set[str]:
     used = set(ancestors([result]))
     rows = outer_outputs(parts, node)
     needed = {part for part, filled in rows.items() if filled in used}
-    found: set[LoopVariable] = set()
-    while needed - found:
-        found |= needed
-        inside = set(ancestors([result for part in found for result in part.inner_outputs]))
-        needed = {p for p in parts.variables if not inside.isdisjoint(p.inner_inputs)} | found
-    return {part.name for part in found}
+    reached: set[LoopVariable] = set()
+    while needed - reached:
+        reached |= needed
+        inside = set(ancestors([result for part in reached for result in part.inner_outputs]))
+        needed = {p for p in parts.variables if not inside.isdisjoint(p.inner_inputs)} | reached
+    return {part.name for part in reached}
 
 
 def _buffers(what: Compiled, number: int) -> dict[str, Buffer]:
