@@ -2,7 +2,8 @@
 
 What you can do, and the name for it:
 
-- differentiate, to any order: `grad`, of functions written with `np`
+- differentiate, to any order: `grad`, of functions written with `np`, by numbers, arrays, and
+  tuples, lists and dicts of them
 - teach it a function: `primitive`, with a gradient maker; `D`, with a forward pass
 - take a declared loop along: `unrolled`
 - watch its tapes fill and empty: `recording`; mark the steps of a loop: `steps`
@@ -13,6 +14,13 @@ It is the counterpart of a Scan's tapes, which are laid out before the loop runs
 
 One simplification: a tape keeps the arrays that an operation was given, not copies of them.
 Do not change an array in place after it was used and before the gradient is there.
+
+Start reading in `tape`: it is the whole algorithm.  The rules stand below the functions that they
+belong to, in `elementwise`, `shaping`, `routing`, `reductions`, `rearranging`, `products` and
+`linalg`; `rules` is how a function of numpy gets one, `np` collects them, and `operators` makes
+signs and methods of them.  `setter` and `indexing` are the gradients of single entries.  A run is
+watched by `recorder`, as the frozen data of `records`, with the memory that `footprint` counts.
+`checks` is what is refused.
 """
 
 from lab.eager import np

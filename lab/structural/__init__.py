@@ -12,6 +12,12 @@ What you can do, and the name for it:
 The inner product is the real Frobenius one, Re sum(conj(a) * b).  Conditions, axes, starts and
 lengths are metadata, which is not differentiated.  Arrays that come out are read-only, since
 some share memory with what went in.  After "Structural AD Notes".
+
+Start reading in `primitives`: each rule is one function, which returns its tangent and cotangent
+maps.  `primitive` says what follows from those, and `chain` composes them: what each function
+computes is written there, at `where`, `cat`, `narrow` and `clamp`.  `operands` is what they accept
+and how they refuse, `arrays` the operations that numpy and PyTensor share (`lab.eager` routes with
+them, too), `sources` who goes where, and `overwriting` what a tape does with them.
 """
 
 from lab.structural.chain import (

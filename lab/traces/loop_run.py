@@ -174,7 +174,7 @@ class LoopRun:
         first = part.tape.origin + tap if part.kind is not Kind.NIT_SOT else 0
         access.rows = (np.arange(self.n_steps) + first) % max(1, length)
         listed = access.rows.tolist()
-        dtype = part.outer_output.type.dtype
+        dtype = part.filled.type.dtype
 
         before = np.empty(0)
 
@@ -213,7 +213,7 @@ class LoopRun:
     def _cut(self, part: LoopVariable, done: int) -> np.ndarray:
         buffer = self.buffers.get(part)
         if buffer is None:  # no step was made, so that not even the shape is known
-            return np.empty((0,) * part.outer_output.type.ndim, dtype=part.outer_output.type.dtype)
+            return np.empty((0,) * part.filled.type.ndim, dtype=part.filled.type.dtype)
         used = part.tape.origin + done
         if used > len(buffer):  # a shortened buffer: the oldest row first
             return np.roll(buffer, -(used % len(buffer)), axis=0)

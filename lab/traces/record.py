@@ -142,7 +142,7 @@ def _scan_trace(
         tape = _tape_trace(recording, part, position, source, used)
         found = _tape_axis(part, tape, source, axes)
         if found is not None:
-            axes[part.outer_output] = found
+            axes[part.filled] = found
             tape = replace(tape, axis=found)
         (outputs if part.kind is Kind.NIT_SOT else tapes).append(tape)
 
@@ -225,7 +225,8 @@ def _sequence_axis(
         return Axis(part.name, freeze(rows if array.owner is None else np.arange(len(rows))))
     known = axes.get(array)
     if known is None:  # the gradient of an output, row by row
-        known = axes.get(source.outer_output)
+        output = source.outer_output
+        known = None if output is None else axes.get(output)
         if known is None or len(known.index) < len(values[array]):
             return Axis(source.name, freeze(rows))
     return Axis(known.variable, freeze(known.index[rows]))
@@ -265,7 +266,7 @@ def _tape_axis(
         return Axis(part.name, freeze(np.arange(rows)))
     if source.kind is Kind.PARAMETER:
         return None
-    known = axes.get(source.outer_output if source.kind.is_state else source.outer_input)
+    known = axes.get(source.filled if source.kind.is_state else source.outer_input)
     if known is None or len(known.index) < rows:
         return None
     return Axis(known.variable, freeze(known.index[:rows][::-1]))

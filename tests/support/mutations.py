@@ -33,7 +33,7 @@ def altered(data, random):
     elif way == "twice" and isinstance(holder, list):
         holder.insert(key, copy.deepcopy(holder[key]))
     elif way == "number" and isinstance(holder[key], int | float):
-        holder[key] = holder[key] + random.choice((-1, 1, 2, 1000, -0.5))
+        holder[key] = holder[key] + random.choice((-1, 1, 2, 1000, 10**6, 10**12, -0.5))
     elif way == "swapped":
         other = random.choice(list(holder) if isinstance(holder, dict) else range(len(holder)))
         holder[key], holder[other] = holder[other], holder[key]

@@ -7,6 +7,7 @@ import tracemalloc
 import numpy
 import pytest
 
+from lab import records
 from lab.checks import check
 from lab.eager import Node, Recording, Tape, grad, np, recording, steps
 from lab.eager.records import Added, Closed, Opened, PassedOn, Popped, Sent, SetterAdded, Summed
@@ -69,8 +70,9 @@ def test_a_recording_is_frozen():
 
 
 def test_only_recordings_are_read_back():
+    opened, *_ = record("first order").events
     with pytest.raises(ArgumentError, match="not a stored recording"):
-        Recording.from_json({"is": "Opened", "tape": 0})
+        Recording.from_json(records.to_json(opened))
 
 
 def test_the_story_of_three_squares():

@@ -256,6 +256,19 @@ def test_lengths_that_are_unknown_are_not_refused():
         structural.where([True, False], x, 1.0)
 
 
+@pytest.mark.parametrize("name", ["nope", "", 5, None, "x" * 1000])
+def test_a_primitive_that_is_not_there(name):
+    """Refused as Python refuses a key, in one short sentence."""
+    with pytest.raises(KeyError) as caught:
+        primitives[name]
+    assert isinstance(caught.value, ArgumentError)
+    message = str(caught.value)
+    assert message.startswith("primitives[")
+    assert message.endswith("the primitives are where, cat, narrow and clamp.")
+    assert len(message) < 150
+    assert name not in primitives
+
+
 def test_two_recordings_do_not_mix():
     kept = []
     structural.vjp(lambda x: kept.append(x) or structural.narrow(x, 0, 0, 1), [V])
