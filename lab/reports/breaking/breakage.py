@@ -198,8 +198,8 @@ class Truth:
         for order in range(self.derivative.order, -1, -1):
             try:
                 with np.errstate(all="ignore"), quietly():  # the true side has warned
-                    derived = derivative(cost, wrt, order, rule=rule.rule)
-                    return trace(derived.values, self.given, names=derived.names), refusal
+                    made = derivative(cost, wrt, order, rule=rule.rule)
+                    return trace(made.values, self.given, names=made.names), refusal
             except LabError as error:
                 refusal = str(error)
         raise LabError(f"rule = {rule.name!r}: not even the cost can be computed. {refusal}")

@@ -166,19 +166,19 @@ def _plain(value: Variable) -> str:
 
 def _given(arguments: Mapping[str, object]) -> tuple[Given, ...]:
     """What was said, argument by argument, and what was filled in."""
-    said = []
+    found = []
     for name in GIVEN:
         value = arguments.get(name)
         if name in ("sequences", "outputs_info", "non_sequences"):
             entries = value if isinstance(value, list | tuple) else [] if value is None else [value]
-            said += [_entry(name, entry) for entry in entries]
+            found += [_entry(name, entry) for entry in entries]
         elif name == "n_steps":
-            steps = "as many as the shortest sequence" if value is None else str(value)
-            said.append(Given(name, steps, value is None))
+            told = "as many as the shortest sequence" if value is None else str(value)
+            found.append(Given(name, told, value is None))
         else:
             default = DEFAULTS[name]
-            said.append(Given(name, str(arguments.get(name, default)), name not in arguments))
-    return tuple(said)
+            found.append(Given(name, str(arguments.get(name, default)), name not in arguments))
+    return tuple(found)
 
 
 def _entry(name: str, entry: object) -> Given:

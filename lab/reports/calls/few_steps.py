@@ -115,12 +115,12 @@ def few_steps(loop: Loop, wrt: str | None = None, mode: str = "FAST_COMPILE") ->
     plain = _sum(loop, wrt, 1)
     ours = replace(loop, n_steps=1)
     graph = ours.build()
-    derived = ours.derivative(1, wrt, "sum", graph=graph)
-    nodes = scan_nodes([derived.value])
+    made = ours.derivative(1, wrt, "sum", graph=graph)
+    nodes = scan_nodes([made.value])
     values = run([plain.cost, plain.gradient], plain.given)[0]
     theirs = [np.asarray(values[v]) for v in (plain.cost, plain.gradient)]
-    values = run(list(derived.values), graph.given)[0]
-    numbers = [np.asarray(values[v]) for v in derived.values]
+    values = run(list(made.values), graph.given)[0]
+    numbers = [np.asarray(values[v]) for v in made.values]
     back = [node for node in nodes if decisions_of(node.op) is not None]
     return FewSteps(
         name=loop.name,
@@ -146,18 +146,18 @@ class _Summed:
 
 def _sum(loop: Loop, wrt: str, steps: int) -> _Summed:
     call = scan_call(loop)
-    results = pytensor.scan(**{**call.arguments, "n_steps": steps})
-    cost = results[0].sum()
-    return _Summed(results[0], cost, pytensor_gradient(cost, call.inputs[wrt]), dict(call.given))
+    made = pytensor.scan(**{**call.arguments, "n_steps": steps})
+    cost = made[0].sum()
+    return _Summed(made[0], cost, pytensor_gradient(cost, call.inputs[wrt]), dict(call.given))
 
 
 def _case(loop: Loop, wrt: str, steps: int, mode: str) -> StepsCase:
-    summed = _sum(loop, wrt, steps)
-    scans = (len(scan_nodes([summed.cost])), len(scan_nodes([summed.gradient])))
-    outputs = [summed.results, summed.cost, summed.gradient]
+    found = _sum(loop, wrt, steps)
+    scans = (len(scan_nodes([found.cost])), len(scan_nodes([found.gradient])))
+    outputs = [found.results, found.cost, found.gradient]
     try:
-        run_ = pytensor.function(list(summed.given), outputs, mode=mode, on_unused_input="ignore")
-        results, value, gradient = run_(*summed.given.values())
+        run_ = pytensor.function(list(found.given), outputs, mode=mode, on_unused_input="ignore")
+        results, value, gradient = run_(*found.given.values())
     except (IndexError, ValueError) as error:
         return StepsCase(steps, scans, None, None, None, first_line(error))
     return StepsCase(steps, scans, np.shape(results), np.asarray(value), np.asarray(gradient))

@@ -89,8 +89,8 @@ def _entries(parts: ScanParts, node: Apply, writer: Writer) -> Iterator[Entry]:
             word, back = WORDS[part.kind][0], _back_in(part, symbol)
             yield Entry(symbol, word, slices, inner, f"input {number}", back)
         if part in results:
-            returned = [Leaf(symbol, tap, number - 1) for tap in part.tape.writes]
-            slices = ", ".join(map(writer.term, returned))
+            made = [Leaf(symbol, tap, number - 1) for tap in part.tape.writes]
+            slices = ", ".join(map(writer.term, made))
             if part.kind is Kind.UNTRACED:
                 slices = f"{symbol}[t]"
             inner = f"result {_span(made_by[part])}"
@@ -135,7 +135,7 @@ def _back_out(part: LoopVariable, symbol: str) -> str:
     return f"d{symbol}: mit-mot, reads {signed(*part.tape.reverse().reads)}"
 
 
-def _span(places: Iterable[int]) -> str:
+def _span(found: Iterable[int]) -> str:
     """``3``, or ``3 to 5``."""
-    numbers = list(places)
+    numbers = list(found)
     return f"{numbers[0]} to {numbers[-1]}" if len(numbers) > 1 else str(numbers[0])

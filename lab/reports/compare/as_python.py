@@ -77,14 +77,14 @@ class PythonWriter:
         label = ascii(variable.name) if variable.name else ""
         name = self.name(variable)
         if isinstance(kind, TensorType):
-            text = f"pt.TensorType({kind.dtype!a}, shape={kind.shape})({label})"
+            made = f"pt.TensorType({kind.dtype!a}, shape={kind.shape})({label})"
         elif isinstance(kind, RandomGeneratorType):
-            text = f"pt.random.type.random_generator_type({variable.name or ''!a})"
+            made = f"pt.random.type.random_generator_type({variable.name or ''!a})"
         elif isinstance(kind, ps.ScalarType):
-            text = f"ps.ScalarType({kind.dtype!a})({variable.name or ''!a})"
+            made = f"ps.ScalarType({kind.dtype!a})({variable.name or ''!a})"
         else:
             raise CannotWriteError(f"{variable}: an input of type {kind} is not written.")
-        self.lines.append(f"{name} = {text}")
+        self.lines.append(f"{name} = {made}")
         return name
 
     def write(self, outputs: Iterable[Variable]) -> None:
@@ -93,12 +93,12 @@ class PythonWriter:
             if all(output in self.names for output in node.outputs):
                 continue
             inputs = [self.use(v) if not _is_hidden(v) else "" for v in node.inputs]
-            text = self._scan(node, inputs) if is_scan(node) else operation(node, inputs, self.use)
+            made = self._scan(node, inputs) if is_scan(node) else operation(node, inputs, self.use)
             if len(node.outputs) == 1:
-                self.lines.append(f"{self.name(node.outputs[0])} = {text}")
+                self.lines.append(f"{self.name(node.outputs[0])} = {made}")
             else:
                 names = ", ".join(map(self.name, node.outputs))
-                self.lines.append(f"{names} = {text}")
+                self.lines.append(f"{names} = {made}")
 
     def use(self, variable: Variable) -> str:
         """What stands for a variable in the program."""
@@ -150,8 +150,8 @@ def array(value: ArrayLike) -> str:
     if data.dtype.kind not in "biufc":
         raise CannotWriteError(f"{value!r:.40}: values of type {data.dtype} are not written.")
     entries = data.tolist() if data.size else []
-    text = f"np.array({entries!r}, dtype={str(data.dtype)!a})"
-    return text if data.size else f"np.zeros({data.shape}, dtype={str(data.dtype)!a})"
+    told = f"np.array({entries!r}, dtype={str(data.dtype)!a})"
+    return told if data.size else f"np.zeros({data.shape}, dtype={str(data.dtype)!a})"
 
 
 def operation(node: Apply, inputs: Sequence[str], use: Callable[[Variable], str]) -> str:

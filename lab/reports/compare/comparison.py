@@ -232,11 +232,11 @@ def _row(row: Row, comparison: Comparison) -> Iterator[str]:
     away = f", by up to {error:.3g} times the largest entry" if error and row.is_found else ""
     yield f"Order {row.order}, {row.wrt}: {row.verdict}{away}"
     for name, answer in (("ours", row.ours), ("PyTensor's", row.theirs)):
-        number = value_text(answer.value) if answer.value is not None else "no number"
+        told = value_text(answer.value) if answer.value is not None else "no number"
         if answer.words:
-            number += f" ({answer.words})"
+            told += f" ({answer.words})"
         mark = "" if comparison.truncated else MARKS[row.confirmed(answer)]
-        yield from paragraph(f"{name:12}{number}{mark}", "  ", " " * 14)
+        yield from paragraph(f"{name:12}{told}{mark}", "  ", " " * 14)
     if row.differences is not None:
         yield from paragraph(f"{'differences':12}{estimate_text(row.differences)}", "  ", " " * 14)
 
@@ -247,20 +247,20 @@ def value_text(value: np.ndarray | None) -> str:
         return "no number"
     if not value.ndim:
         return f"{value:.6g}"
-    text = np.array2string(value, precision=6, threshold=24, separator=", ", max_line_width=9999)
-    return " ".join(text.split())
+    told = np.array2string(value, precision=6, threshold=24, separator=", ", max_line_width=9999)
+    return " ".join(told.split())
 
 
-def estimate_text(estimate: Estimate) -> str:
+def estimate_text(found: Estimate) -> str:
     """Finite differences, and how far they may be off."""
-    if not np.isfinite(estimate.error).all():
+    if not np.isfinite(found.error).all():
         return "no number near it"
-    return f"{value_text(rounded(estimate))} ± {float(np.max(estimate.error, initial=0.0)):.0e}"
+    return f"{value_text(rounded(found))} ± {float(np.max(found.error, initial=0.0)):.0e}"
 
 
-def rounded(estimate: Estimate) -> np.ndarray:
+def rounded(found: Estimate) -> np.ndarray:
     """Finite differences without digits that are noise alone."""
-    return np.where(np.abs(estimate.value) <= estimate.error, 0.0, estimate.value)
+    return np.where(np.abs(found.value) <= found.error, 0.0, found.value)
 
 
 def parted(comparison: Comparison) -> Iterator[str]:

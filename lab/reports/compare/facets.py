@@ -71,10 +71,10 @@ class _Side:
 
     def sequences(self) -> dict[Key, list[SequenceTrace]]:
         """The sequences by what they bring."""
-        by_key: dict[Key, list[SequenceTrace]] = {}
+        found: dict[Key, list[SequenceTrace]] = {}
         for sequence in self.scan.sequences:
-            by_key.setdefault(self.keys[sequence.argument], []).append(sequence)
-        return by_key
+            found.setdefault(self.keys[sequence.argument], []).append(sequence)
+        return found
 
     def parameters(self) -> dict[Key, LoopVariable]:
         """The parameters by what they are."""
@@ -100,18 +100,18 @@ def _keys(node: Apply) -> list[Key]:
     held = {r.variable: r.state for r in d.states} | {t.variable: t.source for t in d.totals}
     read = {r.variable: (r.group, r.source) for r in d.readings}
     outer = {part.outer_input: key for part, key in forward}
-    keys: list[Key] = []
+    found: list[Key] = []
     for place, part in enumerate(outer_inputs(d.backward)):
         if part in held:
-            keys.append(("gradient", *known[held[part]]))
+            found.append(("gradient", *known[held[part]]))
         elif part in read:
             group, source = read[part]
-            keys.append(("given" if "gradient" in group else "value", *known[source]))
+            found.append(("given" if "gradient" in group else "value", *known[source]))
         elif part.outer_input in outer:
-            keys.append(("value", *outer[part.outer_input]))
+            found.append(("value", *outer[part.outer_input]))
         else:
-            keys.append(("alone", place, len(node.inputs)))
-    return keys
+            found.append(("alone", place, len(node.inputs)))
+    return found
 
 
 def facets(
@@ -119,11 +119,11 @@ def facets(
 ) -> tuple[Facet, ...]:
     """All aspects of two backward Scans that differentiate the same."""
     first, second = _Side.of(ours, our_scan), _Side.of(theirs, their_scan)
-    aspects = [Facet("", Aspect.STEPS, str(our_scan.steps), str(their_scan.steps))]
-    aspects += _tapes(first, second)
-    aspects += _sequences(first, second)
-    aspects += _parameters(first, second)
-    return tuple(aspects)
+    found = [Facet("", Aspect.STEPS, str(our_scan.steps), str(their_scan.steps))]
+    found += _tapes(first, second)
+    found += _sequences(first, second)
+    found += _parameters(first, second)
+    return tuple(found)
 
 
 def _tapes(first: _Side, second: _Side) -> Iterator[Facet]:
@@ -161,9 +161,9 @@ def _sequences(first: _Side, second: _Side) -> Iterator[Facet]:
             twin = _partner(sequence, waiting)
             if twin is not None:
                 waiting.remove(twin)
-            cuts = _cut(first, sequence), "" if twin is None else _cut(second, twin)
+            told = _cut(first, sequence), "" if twin is None else _cut(second, twin)
             same = twin is not None and _same_values(sequence, twin)
-            yield Facet(sequence.name, Aspect.READS, *cuts, harmless=same)
+            yield Facet(sequence.name, Aspect.READS, *told, harmless=same)
             if twin is not None:
                 dtypes = first.dtype(sequence.argument), second.dtype(twin.argument)
                 yield Facet(sequence.name, Aspect.DTYPE, *dtypes)

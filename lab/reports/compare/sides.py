@@ -74,15 +74,15 @@ class Side:
         """One order more: the gradient of `target` with regard to all inputs."""
         order = len(self.gradients) + 1
         with watched(self.kind) as calls:
-            gradients = _gradients(target, self.wrt)
-        self.gradients.append(gradients)
-        nodes = set(scan_nodes([g.variable for g in gradients if g.variable is not None]))
+            found = _gradients(target, self.wrt)
+        self.gradients.append(found)
+        made = set(scan_nodes([g.variable for g in found if g.variable is not None]))
         for call in calls:
-            self._note(call, nodes, order)
+            self._note(call, made, order)
 
-    def _note(self, call: Pullback, nodes: set[Apply], order: int) -> None:
+    def _note(self, call: Pullback, made: set[Apply], order: int) -> None:
         path, node = self.paths.get(call.parent), call.backward()
-        if path is None or node is None or node not in nodes or node in self.paths:
+        if path is None or node is None or node not in made or node in self.paths:
             return  # the step of a Scan was differentiated, or nothing came of the call
         self.paths[node] = (*path, order)
         if not isinstance(node.op, TapeScan):
@@ -199,9 +199,9 @@ def outcome(
         run_of_all = _run(rest, given)[2] if rest else None
     if run_of_all is None or not _tells_apart(*run_of_all):
         return Outcome(rows, None, {})
-    traced, nodes = run_of_all
+    found, nodes = run_of_all
     places = {side.paths[n]: (n, i) for i, n in enumerate(nodes) if n in side.paths}
-    return Outcome(rows, _named(traced, nodes, side), places)
+    return Outcome(rows, _named(found, nodes, side), places)
 
 
 def _run(
@@ -209,18 +209,18 @@ def _run(
 ) -> tuple[dict[Variable, np.ndarray], dict[Variable, str], tuple[Trace, list[Apply]] | None]:
     """The values of variables, all at once if possible, and of those that fail, why."""
     try:
-        traced = trace(asked, given)
+        found = trace(asked, given)
         # in the order in which they run, to which what is given belongs
         nodes = [node for node in toposort(asked, blockers=set(given)) if is_scan(node)]
-        return dict(zip(asked, traced.outputs, strict=True)), {}, (traced, nodes)
+        return dict(zip(asked, found.outputs, strict=True)), {}, (found, nodes)
     except Exception as error:
-        why = first_line(error)
+        told = first_line(error)
     if len(asked) == 1:
         try:  # a gradient with which no Scan has to do
             value = freeze(np.array(value_at(asked[0], given)))
             return {asked[0]: value}, {}, None
         except Exception as error:
-            return {}, {asked[0]: first_line(error) or why}, None
+            return {}, {asked[0]: first_line(error) or told}, None
     values: dict[Variable, np.ndarray] = {}
     failed: dict[Variable, str] = {}
     for variable in asked:
@@ -230,20 +230,20 @@ def _run(
     return values, failed, None
 
 
-def _tells_apart(traced: Trace, nodes: list[Apply]) -> bool:
+def _tells_apart(found: Trace, nodes: list[Apply]) -> bool:
     """Whether the Scans of a run are those of the graph, and none inside other operations."""
-    return [node.op.name or "scan_fn" for node in nodes] == [scan.name for scan in traced.scans]
+    return [node.op.name or "scan_fn" for node in nodes] == [scan.name for scan in found.scans]
 
 
-def _named(traced: Trace, nodes: list[Apply], side: Side) -> Trace:
+def _named(found: Trace, nodes: list[Apply], side: Side) -> Trace:
     """The run, with those Scans of the cost that are called alike numbered."""
     own = [node for node, path in side.paths.items() if len(path) == 1]
     names = dict(zip(own, unique_names([n.op.name or "scan_fn" for n in own]), strict=True))
     scans = tuple(
         replace(scan, name=names.get(node, scan.name))
-        for node, scan in zip(nodes, traced.scans, strict=True)
+        for node, scan in zip(nodes, found.scans, strict=True)
     )
-    return replace(traced, scans=scans)
+    return replace(found, scans=scans)
 
 
 class MovedCost:
@@ -272,21 +272,21 @@ class MovedCost:
 
     def through(self, places: Sequence[int]) -> np.ndarray:
         """Ones for all entries of some inputs, zeros for the others."""
-        ones = np.zeros_like(self.at)
+        found = np.zeros_like(self.at)
         for place in places:
-            ones[self.part(place)] = 1.0
-        return ones
+            found[self.part(place)] = 1.0
+        return found
 
     def entries(self, place: int, order: int, summed: Sequence[int]) -> Estimate | None:
         """The derivative of an order by every entry of one input; None if they are too many."""
         shape = np.shape(self.asked.at[place])
         if np.prod(shape, dtype=int) > MOST_ENTRIES:
             return None
-        estimates = []
+        found = []
         for entry in range(*self.part(place).indices(len(self.at))):
             unit = np.zeros_like(self.at)
             unit[entry] = 1.0
-            estimates.append(along(self.cost, self.at, unit, order, self.through(summed)))
-        value = np.array([float(e.value) for e in estimates]).reshape(shape)
-        error = np.array([float(e.error) for e in estimates]).reshape(shape)
+            found.append(along(self.cost, self.at, unit, order, self.through(summed)))
+        value = np.array([float(e.value) for e in found]).reshape(shape)
+        error = np.array([float(e.error) for e in found]).reshape(shape)
         return Estimate(value, error)

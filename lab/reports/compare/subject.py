@@ -82,7 +82,7 @@ def subject_of(
         raise ArgumentError(
             f"subject = {subject!r:.60} ({kind}): expected a scalar cost, a Scan node, or a loop."
         )
-    return _subject(subject, wrt, dict(given or {}))
+    return _made(subject, wrt, dict(given or {}))
 
 
 def _of_loop(loop: Loop, wrt: object, cost: str | ArrayLike, of: str | None) -> Subject:
@@ -117,7 +117,7 @@ def _of_loop(loop: Loop, wrt: object, cost: str | ArrayLike, of: str | None) -> 
                 f"wrt = {name!r}: this loop can be differentiated by {listing(by_name)}."
             )
     chosen = [by_name[str(name)] for name in (asked or by_name)]
-    subject = _subject(target, chosen, dict(call.given))
+    subject = _made(target, chosen, dict(call.given))
     return replace(subject, call=call, chosen=call.names.index(of), declared=declared)
 
 
@@ -152,7 +152,7 @@ def _of_node(
         if variable not in replaced and variable not in at:
             raise ArgumentError(f"wrt = {variable}: expected inputs of the node itself.")
     chosen = None if wrt is None else [replaced.get(v, v) for v in _listed(wrt)]
-    return _subject(sum(terms[1:], start=terms[0]), chosen, at)
+    return _made(sum(terms[1:], start=terms[0]), chosen, at)
 
 
 def _weights(
@@ -165,15 +165,15 @@ def _weights(
             "as many, in a list."
         )
     values, _ = run(results, given, record=False)
-    arrays = [np.asarray(cotangent) for cotangent in cotangents]
-    for weight, result in zip(arrays, results, strict=True):
+    found = [np.asarray(cotangent) for cotangent in cotangents]
+    for weight, result in zip(found, results, strict=True):
         shape = np.shape(values[result])
         if weight.dtype.kind not in "biuf" or weight.shape not in ((), shape):
             raise ArgumentError(
                 f"cotangents: {weight!r:.60} is none of a result of shape {shape}; expected a "
                 "number, or as many as that."
             )
-    return arrays
+    return found
 
 
 def _fresh(
@@ -203,15 +203,15 @@ def _fresh(
     return new, new, value
 
 
-def _subject(cost: Variable, wrt: object, given: dict[Variable, object]) -> Subject:
+def _made(cost: Variable, wrt: object, given: dict[Variable, object]) -> Subject:
     require_scan([cost])
     inputs = _complete([cost], given)
     chosen = tuple(v for v in inputs if _is_real(v)) if wrt is None else tuple(_listed(wrt))
     if not chosen:
-        lacking = "expected one input at least"
+        told = "expected one input at least"
         if wrt is None:
-            lacking = "none of the graph's inputs is real"
-        raise ArgumentError(f"wrt = {wrt!r}: {lacking}.")
+            told = "none of the graph's inputs is real"
+        raise ArgumentError(f"wrt = {wrt!r}: {told}.")
     for variable in chosen:
         if not isinstance(variable, Variable):
             raise ArgumentError(f"wrt: {variable!r:.60} is not a PyTensor variable.")
@@ -255,12 +255,12 @@ def _complete(outputs: Iterable[Variable], given: dict[Variable, object]) -> lis
     for variable in given:
         if not isinstance(variable, Variable):
             raise ArgumentError(f"given: {variable!r:.60} is not a PyTensor variable.")
-    roots = [
+    found = [
         v
         for v in ancestors(list(outputs), blockers=set(given))
         if (v.owner is None or v in given) and not isinstance(v, Constant)
     ]
-    inputs = list(dict.fromkeys(roots))
+    inputs = list(dict.fromkeys(found))
     for number, variable in enumerate(inputs):
         if variable in given or isinstance(variable, SharedVariable):
             continue
@@ -270,8 +270,8 @@ def _complete(outputs: Iterable[Variable], given: dict[Variable, object]) -> lis
                 f"given: there is no value for {variable} ({kind}), and only that of a real "
                 "variable of known shape can be made up."
             )
-        value = np.random.default_rng(number).uniform(0.5, 1.5, kind.shape)
-        given[variable] = value.astype(kind.dtype)
+        made = np.random.default_rng(number).uniform(0.5, 1.5, kind.shape)
+        given[variable] = made.astype(kind.dtype)
     return inputs
 
 

@@ -61,8 +61,8 @@ class Pullback:
     def backward(self) -> Apply | None:
         """The Scan that computes the gradients; None where none had to be computed."""
         known = {*self.inputs, *self.outputs, *self.given}
-        scans = [node for node in toposort(self.gradients, blockers=known) if is_scan(node)]
-        return scans[-1] if scans else None
+        made = [node for node in toposort(self.gradients, blockers=known) if is_scan(node)]
+        return made[-1] if made else None
 
 
 @contextmanager
@@ -161,18 +161,18 @@ def _held(
     A tape from which no gradient is taken is known by the gradient that it starts with.
     """
     filled = {v.outer_output: v for v in backward.variables if v.outer_output is not None}
-    holds: dict[LoopVariable, LoopVariable] = {}
+    found: dict[LoopVariable, LoopVariable] = {}
     for part, gradient in zip(outer_inputs(forward), call.gradients[1:], strict=True):
         for source in sources(gradient, filled):
-            holds.setdefault(filled[source], part)
-    by_output = {part.outer_output: part for part in forward.states}
+            found.setdefault(filled[source], part)
+    made = {part.outer_output: part for part in forward.states}
     pairs = zip(call.outputs, call.given, strict=True)
-    starts = {gradient: by_output[output] for output, gradient in pairs if output in by_output}
+    starts = {gradient: made[output] for output, gradient in pairs if output in made}
     for tape in backward.of_kind(Kind.MIT_MOT):
         start = next(iter(sources(tape.outer_input, starts)), None)
-        if tape not in holds and start is not None and starts[start] not in holds.values():
-            holds[tape] = starts[start]
-    return holds
+        if tape not in found and start is not None and starts[start] not in found.values():
+            found[tape] = starts[start]
+    return found
 
 
 def _read(
@@ -188,12 +188,12 @@ def _read(
         if part.kind is not Kind.NIT_SOT:
             origin[part.outer_input] = part, ReadingGroup.SEQUENCE
     origin |= {output: (part, GROUPS[part.kind]) for output, part in by_output.items()}
-    reads = {}
+    found = {}
     for variable in backward.of_kind(Kind.SEQUENCE, Kind.PARAMETER):
         source = next(iter(sources(variable.outer_input, origin)), None)
         if source is not None:
-            reads[variable] = origin[source]
-    return reads
+            found[variable] = origin[source]
+    return found
 
 
 GROUPS = {

@@ -203,10 +203,10 @@ def rows(
     known = constant_value(asked)
     if known is not None:
         return Rows(str(known), known)
-    text = written(asked, n)
+    told = written(asked, n)
     if n is not None:  # the same number may be computed twice
-        text = text.replace(written(n), "n")
-    return Rows(re.sub(r"shape_i\(([^()]*)\)", r"len(\1)", text), _number(asked, given))
+        told = told.replace(written(n), "n")
+    return Rows(re.sub(r"shape_i\(([^()]*)\)", r"len(\1)", told), _number(asked, given))
 
 
 def _value(asked: Variable, given: Mapping[Variable, object]) -> np.ndarray | None:
@@ -232,11 +232,11 @@ def step_count(n_steps: Variable, given: Mapping[Variable, object]) -> Rows:
 def all_rows(part: LoopVariable, steps: Rows) -> Rows:
     """How many rows a loop of so many steps reads or writes of a variable."""
     more = part.tape.rows(1) - 1
-    text = f"{steps.text} + {more}" if more else steps.text
+    told = f"{steps.text} + {more}" if more else steps.text
     if steps.number is None:
-        return Rows(text)
+        return Rows(told)
     known = steps.number + more
-    return Rows(str(known) if steps.text.isdigit() else text, known)
+    return Rows(str(known) if steps.text.isdigit() else told, known)
 
 
 def rows_asked(part: LoopVariable) -> int | Variable | None:
@@ -262,8 +262,8 @@ def buffer(
     asked = rows_asked(new)
     after = all_rows(new, steps) if new.kind is Kind.MIT_MOT else rows(asked, n, given)
     if asked is None and after.number is None:
-        value = _value(new.outer_input, given)  # in a way that tells nothing
-        after = Rows("?", None if value is None else len(value))
+        made = _value(new.outer_input, given)  # in a way that tells nothing
+        after = Rows("?", None if made is None else len(made))
     filled = outer_outputs(parts, node)[new]
     who = tuple(dict.fromkeys(readers(graph, filled)))
     return Buffer(

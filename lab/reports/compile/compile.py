@@ -128,18 +128,16 @@ def rewritten_scans(
 
     `without` are rewrites that are left out, by name or tag.
     """
-    rewriting = rewritten(outputs, mode, without)
-    known = {copy: given[v] for v, copy in rewriting.inputs if v in given}
-    numbers = {node: number for number, node in enumerate(rewriting.after, start=1)}
+    made = rewritten(outputs, mode, without)
+    known = {copy: given[v] for v, copy in made.inputs if v in given}
+    numbers = {node: number for number, node in enumerate(made.after, start=1)}
     before = tuple(
-        scan_before(number, node, copy, rewriting, numbers, given)
-        for number, (node, copy) in enumerate(
-            zip(rewriting.before, rewriting.copies, strict=True), start=1
-        )
+        scan_before(number, node, copy, made, numbers, given)
+        for number, (node, copy) in enumerate(zip(made.before, made.copies, strict=True), start=1)
     )
     after = tuple(
-        scan_after(numbers[node], node, rewriting.graph, Sources(rewriting, node, given), known)
-        for node in rewriting.after
+        scan_after(numbers[node], node, made.graph, Sources(made, node, given), known)
+        for node in made.after
     )
     by = "" if wrt is None else called(wrt, "the variable")
     names = (*_names(outputs[:1]), "its gradient") if by else _names(outputs)
@@ -181,16 +179,16 @@ def scan_before(
     number: int,
     node: Apply,
     copy: Apply,
-    rewriting: Rewriting,
+    made: Rewriting,
     numbers: Mapping[Apply, int],
     given: Mapping[Variable, object],
 ) -> ScanBefore:
     """What became of a Scan."""
-    stood = rewriting.history.successors(copy)
+    stood = made.history.successors(copy)
     into = [last for last in numbers if last in stood]
-    path = [change for last in into for change in rewriting.history.path(copy, last)]
+    path = [change for last in into for change in made.history.path(copy, last)]
     if not into:
-        path = [change for change in rewriting.history.replacements if change.old in stood]
+        path = [change for change in made.history.replacements if change.old in stood]
     changes = []
     for change in path:
         if change.reason != REVERT and is_scan(change.new):
@@ -203,7 +201,7 @@ def scan_before(
     fate = Fate.CHANGED if changes else Fate.KEPT
     if not into:
         fate = Fate.REPLACED if instead else Fate.REMOVED
-    elif any(_sources(rewriting, last) > 1 for last in into):
+    elif any(_sources(made, last) > 1 for last in into):
         fate = Fate.MERGED
     return ScanBefore(
         number,
@@ -216,9 +214,9 @@ def scan_before(
     )
 
 
-def _sources(rewriting: Rewriting, last: Apply) -> int:
+def _sources(made: Rewriting, last: Apply) -> int:
     """How many Scans became `last`."""
-    return sum(last in rewriting.history.successors(copy) for copy in rewriting.copies)
+    return sum(last in made.history.successors(copy) for copy in made.copies)
 
 
 def _moved(old: Apply, new: Apply) -> tuple[str, ...]:
@@ -233,13 +231,11 @@ def _moved(old: Apply, new: Apply) -> tuple[str, ...]:
 class Sources:
     """The buffers of the Scans that became one, to be found again by what became of them."""
 
-    def __init__(self, rewriting: Rewriting, node: Apply, given: Mapping[Variable, object]) -> None:
-        self.rewriting, self.node, self.given = rewriting, node, given
+    def __init__(self, made: Rewriting, node: Apply, given: Mapping[Variable, object]) -> None:
+        self.made, self.node, self.given = made, node, given
         self.numbers, self.parts = [], []
-        for number, (old, copy) in enumerate(
-            zip(rewriting.before, rewriting.copies, strict=True), start=1
-        ):
-            if node in rewriting.history.successors(copy):
+        for number, (old, copy) in enumerate(zip(made.before, made.copies, strict=True), start=1):
+            if node in made.history.successors(copy):
                 self.numbers.append(number)
                 self.parts.append((copy, read_scan(old.op, old.inputs, old.outputs)))
 
@@ -250,7 +246,7 @@ class Sources:
         known: dict[LoopVariable, tuple[LoopVariable, str]] = {}
         for copy, parts in self.parts:
             for part, place in _results(parts).items():
-                became = self.rewriting.history.outputs(copy, place)
+                became = self.made.history.outputs(copy, place)
                 for new, place_now in wanted.items():
                     if new not in known and (self.node, place_now) in became:
                         known[new] = (part, BY_HISTORY)
@@ -303,17 +299,17 @@ def scan_after(
     parts = read_scan(node.op, node.inputs, node.outputs)
     wanted = _results(parts)
     was = sources.before(wanted) if sources is not None else {}
-    buffers = []
+    found = []
     for new in wanted:
         old, evidence = was.get(new, (None, BY_FUNCTION))
         before = sources.rows(old) if sources is not None and old is not None else None
-        buffers.append(buffer(old, new, before, parts, node, graph, given, evidence))
+        found.append(buffer(old, new, before, parts, node, graph, given, evidence))
     return ScanAfter(
         number,
         node.op.name or "scan_fn",
         step_count(parts.n_steps, given),
         tuple(sources.numbers) if sources is not None else (),
-        tuple(buffers),
+        tuple(found),
         bool(destroys(node)),
         parts.until is not None,
     )

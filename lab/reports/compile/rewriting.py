@@ -70,29 +70,29 @@ class History(Feature):
         old, new = _scan_behind(var), _scan_behind(new_var)
         if old is None or new_var.owner is None or (new is not None and new.owner is old.owner):
             return
-        now = new if new is not None else new_var
-        name = reason if isinstance(reason, str) else getattr(reason, "name", None)
+        made = new if new is not None else new_var
+        told = reason if isinstance(reason, str) else getattr(reason, "name", None)
         if isinstance(reason, tuple):
-            name = REVERT
-        replacement = Replacement(
+            told = REVERT
+        found = Replacement(
             old.owner,
             old.owner.outputs.index(old),
-            now.owner,
-            now.owner.outputs.index(now),
-            str(name or reason),
+            made.owner,
+            made.owner.outputs.index(made),
+            str(told or reason),
         )
-        self.replacements.append(replacement)
-        self.changes.setdefault(replacement.old, []).append(replacement)
+        self.replacements.append(found)
+        self.changes.setdefault(found.old, []).append(found)
 
     def successors(self, node: Apply) -> set[Apply]:
         """A Scan, and all that ever stood in its place."""
-        reached, waiting = {node}, [node]
+        found, waiting = {node}, [node]
         while waiting:
             for change in self.changes.get(waiting.pop(), ()):
-                if change.new not in reached:
-                    reached.add(change.new)
+                if change.new not in found:
+                    found.add(change.new)
                     waiting.append(change.new)
-        return reached
+        return found
 
     def path(self, first: Apply, last: Apply) -> list[Replacement]:
         """The replacements on all ways from one Scan to another."""
@@ -107,16 +107,16 @@ class History(Feature):
 
     def outputs(self, first: Apply, output: int) -> set[tuple[Apply, int]]:
         """An output of a Scan, and all that ever stood in its place."""
-        reached = {(first, output)}
-        waiting = list(reached)
+        found = {(first, output)}
+        waiting = list(found)
         while waiting:
             node, number = waiting.pop()
             for change in self.changes.get(node, ()):
                 new = (change.new, change.into)
-                if change.output == number and new not in reached:
-                    reached.add(new)
+                if change.output == number and new not in found:
+                    found.add(new)
                     waiting.append(new)
-        return reached
+        return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,12 +166,12 @@ def rewritten(
 def mode_named(mode: PytensorMode) -> Mode:
     """A mode of PyTensor by its name, or as it is; None is the default."""
     try:
-        known = get_mode(mode)
+        found = get_mode(mode)
     except Exception as error:
         raise ArgumentError(f"mode = {mode!r}: PyTensor knows no such mode.") from error
-    if not isinstance(known, Mode):
+    if not isinstance(found, Mode):
         raise ArgumentError(f"mode = {mode!r}: expected a mode of PyTensor, or its name.")
-    return known
+    return found
 
 
 def mode_words(mode: PytensorMode) -> str:

@@ -75,14 +75,14 @@ def _differentiated(cost: Variable, wrt: Variable) -> tuple[Derivative | None, S
         return None, Undefined(str(error))
 
 
-def _derivations(first: Derivative | None) -> dict[Apply, Derivation]:
+def _derivations(made: Derivative | None) -> dict[Apply, Derivation]:
     """Which Scan was differentiated how, leaving out what the cost itself had differentiated."""
-    if first is None:
+    if made is None:
         return {}
-    before = set(scan_nodes([first.values[0]]))
-    nodes = [node for node in scan_nodes([first.value]) if node not in before]
-    derivations = (derivation_of(node) for node in nodes)
-    return {d.parent: d for d in derivations if d is not None}
+    before = set(scan_nodes([made.values[0]]))
+    nodes = [node for node in scan_nodes([made.value]) if node not in before]
+    found = (derivation_of(node) for node in nodes)
+    return {d.parent: d for d in found if d is not None}
 
 
 def _all_scans(outputs: list[Variable], inside: str = "") -> Iterator[tuple[Apply, str]]:
@@ -102,15 +102,15 @@ def _report(
     derivations: Mapping[Apply, Derivation],
     wrt: Variable,
 ) -> ScanReport:
-    equations = system(node)
+    found = system(node)
     derivation = derivations.get(node)
     if not derivations and not inside:  # there is no gradient; what would it need of this Scan?
         derivation = _derived(node)
-    symbols = [quantity.symbol for quantity in equations.quantities]
+    symbols = [quantity.symbol for quantity in found.quantities]
     return ScanReport(
         number=number,
-        name=equations.name,
-        system=equations,
+        name=found.name,
+        system=found,
         inside=inside,
         outcomes=derivation.outcomes if derivation is not None else (),
         stored=stored(derivation, symbols) if derivation is not None else (),

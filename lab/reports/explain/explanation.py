@@ -72,34 +72,34 @@ def page(explanation: Explanation) -> str:
     else:
         lines += [*_table(explanation), ""]
         lines += [*_trap_lines(explanation.traps), ""] if explanation.traps else []
-    for sentence in costs(explanation):
-        lines += paragraph(sentence)
+    for told in costs(explanation):
+        lines += paragraph(told)
     return "\n".join(map(printable, "\n".join(lines).splitlines())).rstrip()
 
 
 def summary(explanation: Explanation) -> str:
     """In a few sentences what there is, and whether it can be differentiated."""
     cost, wrt, scans = explanation.cost, explanation.wrt, explanation.scans
-    words = f"The gradient of {cost} wrt {wrt}. "
+    told = f"The gradient of {cost} wrt {wrt}. "
     if not scans:
-        words += (
+        told += (
             "There is no Scan in this graph. If you called pytensor.scan, its n_steps was a "
             "constant 1: then the step stands in the graph as it is, once, and its gradient is "
             "like that of any other graph. A lab.Loop always builds a Scan. "
         )
     else:
         loops = "one Scan" if len(scans) == 1 else f"{len(scans)} Scans"
-        words += f"The graph holds {loops}: {listing(scan.name for scan in scans[:6])}"
-        words += " and others. " if len(scans) > 6 else ". "
+        told += f"The graph holds {loops}: {listing(scan.name for scan in scans[:6])}"
+        told += " and others. " if len(scans) > 6 else ". "
     if isinstance(explanation.status, Connected):
-        words += "There is a gradient. "
+        told += "There is a gradient. "
     elif isinstance(explanation.status, Disconnected):
-        words += f"There is no gradient: the cost does not depend on {wrt}. "
+        told += f"There is no gradient: the cost does not depend on {wrt}. "
     else:
-        words += f"There is no gradient: {explanation.status.reason} "
+        told += f"There is no gradient: {explanation.status.reason} "
     count = len(explanation.traps)
-    caught = f"{count} {'trap' if count == 1 else 'traps'}" if count else "No known trap"
-    return f"{words}{caught} found."
+    found = f"{count} {'trap' if count == 1 else 'traps'}" if count else "No known trap"
+    return f"{told}{found} found."
 
 
 def scan_page(scan: ScanReport) -> str:
@@ -142,12 +142,10 @@ def _kind(quantity: Quantity) -> str:
     if quantity.dtype[0] not in "fc":
         return f"a {kind} of whole numbers, through which no gradient goes."
     back = tape.reverse()
-    words = f"a {kind}: every step reads tap {reads} and writes tap {writes}. "
-    words += (
-        f"Its gradient is a mit-mot that reads {_taps(back.reads)}, writes {_taps(back.writes)}"
-    )
-    words += f", overwrites {_taps(back.overwritten)}"
-    return f"{words} and preserves {_taps(back.preserved)}."
+    told = f"a {kind}: every step reads tap {reads} and writes tap {writes}. "
+    told += f"Its gradient is a mit-mot that reads {_taps(back.reads)}, writes {_taps(back.writes)}"
+    told += f", overwrites {_taps(back.overwritten)}"
+    return f"{told} and preserves {_taps(back.preserved)}."
 
 
 def _taps(taps: tuple[int, ...]) -> str:
@@ -194,10 +192,10 @@ def costs(explanation: Explanation) -> list[str]:
     ]
 
 
-def paragraph(text: str, first: str = "", rest: str = "") -> list[str]:
-    """`text` in lines of a readable length."""
+def paragraph(told: str, first: str = "", rest: str = "") -> list[str]:
+    """`told` in lines of a readable length."""
     return wrap(
-        text,
+        told,
         WIDTH,
         initial_indent=first,
         subsequent_indent=rest,

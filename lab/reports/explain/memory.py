@@ -50,9 +50,9 @@ class Stored:
 
     def __str__(self) -> str:
         sizes = [self.rows, *("?" if size is None else f"{size:,}" for size in self.shape)]
-        total = f" = {_readable(self.bytes)}" if self.bytes is not None else ""
+        told = f" = {_readable(self.bytes)}" if self.bytes is not None else ""
         item = np.dtype(self.dtype).itemsize
-        return f"{self.name}: {' × '.join(sizes)} × {item} bytes{total}; {self.why}"
+        return f"{self.name}: {' × '.join(sizes)} × {item} bytes{told}; {self.why}"
 
 
 def stored(derivation: Decisions, symbols: Sequence[str]) -> tuple[Stored, ...]:
@@ -60,33 +60,33 @@ def stored(derivation: Decisions, symbols: Sequence[str]) -> tuple[Stored, ...]:
 
     `symbols` are what the arguments of the forward Scan are called, in their order.
     """
-    steps = constant_value(derivation.steps.made)
+    made = constant_value(derivation.steps.made)
     names = dict(zip(outer_inputs(derivation.forward), symbols, strict=True))
     kept: dict[LoopVariable, list[int]] = {}
-    arrays = []
+    found = []
     for reading in derivation.readings:
         part = reading.source
         if reading.group is ReadingGroup.NIT_SOT_GRADIENT:
             why = "one a step"
-            arrays.append(_array(f"gradient of {names[part]}", why, steps, 0, part))
+            found.append(_array(f"gradient of {names[part]}", why, made, 0, part))
         elif part.kind is not Kind.SEQUENCE:
             kept.setdefault(part, []).append(reading.tap)
     for part, taps in kept.items():
         read = listing(f"{names[part]}[{_moment(tap)}]" for tap in dict.fromkeys(taps))
         why = f"every backward step reads {read} of the loop"
-        arrays.append(_array(names[part], why, steps, _more(part), part))
+        found.append(_array(names[part], why, made, _more(part), part))
     for reverse in derivation.states:
         part = reverse.state
         why = "its tape"
-        arrays.append(_array(f"gradient of {names[part]}", why, steps, _more(part), part))
+        found.append(_array(f"gradient of {names[part]}", why, made, _more(part), part))
     for total in derivation.totals:
         part, name = total.source, f"gradient of {names[total.source]}"
         if part.kind is Kind.SEQUENCE:
-            arrays.append(_array(name, "one a step", steps, 0, part))
+            found.append(_array(name, "one a step", made, 0, part))
         else:
             why = "a running total over the steps, of which compiled code keeps less"
-            arrays.append(_array(name, why, steps, 1, part))
-    return tuple(arrays)
+            found.append(_array(name, why, made, 1, part))
+    return tuple(found)
 
 
 def _more(part: LoopVariable) -> int:
@@ -94,9 +94,9 @@ def _more(part: LoopVariable) -> int:
     return part.tape.origin + max(part.tape.taps) if part.kind.is_state else 0
 
 
-def _array(name: str, why: str, steps: int | None, more: int, part: LoopVariable) -> Stored:
+def _array(name: str, why: str, made: int | None, more: int, part: LoopVariable) -> Stored:
     row = (part.inner_outputs or part.inner_inputs)[0].type
-    return Stored(name, why, steps, more, tuple(row.shape), str(row.dtype))
+    return Stored(name, why, made, more, tuple(row.shape), str(row.dtype))
 
 
 def _moment(tap: int) -> str:
