@@ -11,6 +11,7 @@ from lab.checks import check
 from lab.eager import Node, Recording, Tape, grad, np, recording, steps
 from lab.eager.records import Added, Closed, Opened, PassedOn, Popped, Sent, SetterAdded, Summed
 from lab.errors import ArgumentError
+from lab.records import to_json
 
 A = numpy.array([1.0, 2.0, 3.0])
 RUNS = {
@@ -70,7 +71,7 @@ def test_a_recording_is_frozen():
 
 def test_only_recordings_are_read_back():
     with pytest.raises(ArgumentError, match="not a stored recording"):
-        Recording.from_json({"is": "Opened", "tape": 0})
+        Recording.from_json(to_json(Opened(0)))
 
 
 def test_the_story_of_three_squares():
