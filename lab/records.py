@@ -9,7 +9,7 @@ and nothing is evaluated.
 import functools
 import math
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields, is_dataclass
 from enum import Enum
 from types import UnionType
@@ -26,7 +26,9 @@ VERSION = 2  # of the stored form; version 1 did not tell
 NUMERIC = "biufc"  # kinds of arrays that are stored
 
 Class = TypeVar("Class", bound=type)
+Faults = Callable[[Any], Iterable[tuple[str, str]]]
 _RECORDS: dict[str, type] = {}
+_FAULTS: dict[type, Faults] = {}
 
 
 def record(cls: Class) -> Class:
@@ -36,6 +38,16 @@ def record(cls: Class) -> Class:
         raise TypeError(f"{cls.__name__}: {taken.__module__} has a record of this name.")
     _RECORDS[cls.__name__] = cls
     return cls
+
+
+def faults_of(cls: type) -> Callable[[Faults], Faults]:
+    """Decorator: the function that tells what does not fit in a stored `cls`, and where."""
+
+    def register(faults: Faults) -> Faults:
+        _FAULTS[cls] = faults
+        return faults
+
+    return register
 
 
 def freeze(array: np.ndarray) -> np.ndarray:
@@ -97,13 +109,16 @@ def from_json(data: object) -> Any:
     from cattrs import transform_error  # only who reads what was stored waits for its import
 
     try:
-        return _converter().structure(inner, _RECORDS[name])
+        made = _converter().structure(inner, _RECORDS[name])
     except Exception as error:  # a group of whatever did not fit, each with its place
         first = transform_error(error, path=name, format_exception=_told)[0]
         what, _, place = first.rpartition(" @ ")
         where = place.removeprefix(name).removeprefix(".") or "it"
         where = where if len(where) <= LONGEST else f"{where[:LONGEST]}…"
         raise ArgumentError(f"from_json: {name}, {where}: {what}.") from None
+    for where, what in _FAULTS.get(type(made), lambda _: ())(made):
+        raise ArgumentError(f"from_json: {name}, {where}: {what}.")
+    return made
 
 
 def _told(error: BaseException, _: object) -> str:

@@ -1,15 +1,300 @@
-"""Numbers that a person chooses: of Scans, as the pictures' headings count them, and of steps.
+"""What a person can choose, each said once: what it is called, what it may be, what it means.
+
+A `Choice` feeds all that offers it: Python checks a value by `check`, the command line has its
+option from `argument` and reads what was typed by `read`, and a form has its control from `control`
+and reads what was handed in by `typed`.  Here are the choices about a derivative, which every
+picture has; a picture's own stand beside its name in `visual.drawing.kinds`.
 
 Scans count from 1, as in ``2 · grad_of_square``; that one is ``trace.scans[1]``.  Steps count
 from 0, as in ``step 0``.
 """
 
-from collections.abc import Iterable, Sequence
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
 from operator import index
-from typing import Any
+from typing import Any, ClassVar
 
 from lab.errors import ArgumentError, listing
+from lab.loops.build import as_weights
+from lab.loops.loop import Loop
+from lab.reports.breaking.rules import BROKEN, broken_rule
 from lab.traces.trace import ScanTrace, Trace
+from visual.scene.theme import THEMES, theme_named
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Something that can be chosen: here the name of something, below what else there is.
+
+    `name` is the argument in Python, and the option of the command line, where `help` explains it
+    and `metavar` stands for a value.  `label` stands beside its control on a form; what has none
+    is not on it.  What is not chosen is `default`.
+    """
+
+    name: str
+    help: str
+    label: str = ""
+    _: KW_ONLY
+    metavar: str = "NAME"
+    default: Any = None
+    read_as: ClassVar[Mapping[str, Any]] = {}  # by argparse
+
+    @property
+    def option(self) -> str:
+        """The option of the command line."""
+        return f"--{self.name.replace('_', '-')}"
+
+    @property
+    def argument(self) -> dict[str, Any]:
+        """What `argparse` is to know about the option."""
+        return {"help": self.help, "metavar": self.metavar, "default": self.default, **self.read_as}
+
+    def check(self, value: Any) -> Any:
+        """The value as it is kept; ArgumentError for what can be none."""
+        return None if value is None else str(value)
+
+    def read(self, text: Any, loop: Loop) -> Any:
+        """The value that the command line, read by `argparse`, names about a loop."""
+        return text
+
+    def control(self, value: Any, names: Iterable[str] = ()) -> dict[str, Any]:
+        """The control that shows a value: a list of `names`, or what fits the kind."""
+        return self._control("select", value, options=[[name, name] for name in names])
+
+    def _control(self, kind: str, value: Any, **more: Any) -> dict[str, Any]:
+        return {"kind": kind, "label": self.label, "value": value, **more}
+
+    def typed(self, written: Any) -> Any:
+        """The value that was handed in on a form."""
+        return written
+
+
+@dataclass(frozen=True)
+class OneOf(Choice):
+    """One of several by its name; `find` gives it, or refuses the name."""
+
+    _: KW_ONLY
+    known: Mapping[str, Any]
+    find: Callable[[Any], Any]
+
+    def check(self, value: Any) -> Any:
+        """The name."""
+        return None if value is None and self.default is None else self.find(value).name
+
+    def control(self, value: Any, names: Iterable[str] = ()) -> dict[str, Any]:
+        """A list of all."""
+        return super().control(value, names or self.known)
+
+
+@dataclass(frozen=True)
+class Whole(Choice):
+    """A whole number from `least` to `most`; without `most`, only a trace or a loop knows."""
+
+    _: KW_ONLY
+    metavar: str = "N"
+    least: int = 0
+    most: int | None = None
+    read_as = {"type": int}  # noqa: RUF012 (see `Choice`)
+
+    def check(self, value: Any) -> int | None:
+        """The number; None stands for what is not chosen."""
+        if self.most is None:
+            return whole_or_none(self.name, value)
+        if value is None:
+            return self.default
+        if not isinstance(value, bool) and hasattr(value, "__index__"):
+            number = index(value)
+            if number == self.default or self.least <= number <= self.most:
+                return number
+        raise ArgumentError(
+            f"{self.name} = {value!r:.60}: expected a whole number, {self.least} to {self.most}."
+        )
+
+    def control(self, value: Any, names: Iterable[str] = ()) -> dict[str, Any]:
+        """A field for a number, empty where none is chosen."""
+        shown = "" if value is None or (value == self.default and self._may_be_empty) else value
+        return self._control("number", shown, min=self.least, max=self.most or MOST)
+
+    def typed(self, written: Any) -> Any:
+        """The number; what is none is kept, to be refused, and an empty field is no choice."""
+        text = str(written).strip()
+        if not text and self._may_be_empty:
+            return None
+        return int(text) if text.removeprefix("-").isdecimal() else text
+
+    @property
+    def _may_be_empty(self) -> bool:
+        """Whether nothing is another choice than every number that can be typed."""
+        return self.default is None or self.default < self.least
+
+
+@dataclass(frozen=True)
+class Wholes(Choice):
+    """Several whole numbers."""
+
+    _: KW_ONLY
+    metavar: str = "N,N"
+
+    def check(self, value: Any) -> Any:
+        """Whatever is given: a trace knows which numbers there are."""
+        return value
+
+    def read(self, text: Any, loop: Loop) -> tuple[int, ...]:
+        """Numbers between commas."""
+        return numbers(f"{self.option} {text}", words(text))
+
+
+@dataclass(frozen=True)
+class Switch(Choice):
+    """True or False."""
+
+    _: KW_ONLY
+    default: bool = False
+
+    @property
+    def argument(self) -> dict[str, Any]:
+        """A flag."""
+        return {"action": "store_true", "help": self.help}
+
+    def check(self, value: Any) -> bool:
+        """True or False, and nothing like it."""
+        return switch(self.name, value)
+
+    def control(self, value: Any, names: Iterable[str] = ()) -> dict[str, Any]:
+        """A box to tick."""
+        return self._control("check", bool(value))
+
+
+@dataclass(frozen=True)
+class Cost(Choice):
+    """What a loop is differentiated of: a word, or a weight for each step."""
+
+    _: KW_ONLY
+    known: tuple[str, ...]
+
+    def check(self, value: Any) -> str | tuple[float, ...]:
+        """A word, of which the loop knows whether it has such a cost, or weights."""
+        return value if isinstance(value, str) else tuple(as_weights(value).tolist())
+
+    def read(self, text: Any, loop: Loop) -> Any:
+        """A word, or weights between commas."""
+        expected = f"{', '.join(self.known)}, or a weight for each step, as in 0,0,1,0.5"
+        said = f"{self.option} {text}"
+        return text if text in self.known else list(numbers(said, text.split(","), expected, float))
+
+
+@dataclass(frozen=True)
+class ByName(Choice):
+    """A value for each of several variables; on the command line, one with every option."""
+
+    read_as = {"action": "append", "default": []}  # noqa: RUF012 (see `Choice`)
+
+    def check(self, value: Any) -> Mapping[str, Any]:
+        """Values by the names of variables."""
+        if not isinstance(value, Mapping):
+            raise ArgumentError(
+                f"{self.name} = {value!r:.60}: expected a dictionary, such as {{'x': …}}."
+            )
+        return value
+
+    def read(self, text: Any, loop: Loop) -> dict[str, Any]:
+        """``x=0.95`` or ``x=[1,2]``."""
+        return dict(map(self._named, text))
+
+    def _named(self, text: str) -> tuple[str, Any]:
+        name, equals, value = text.partition("=")
+        try:
+            if not equals:
+                raise ValueError
+            return name.strip(), json.loads(value)
+        except ValueError as error:
+            raise ArgumentError(
+                f"{self.option} {text}: expected NAME=NUMBER or NAME=[NUMBER,…]."
+            ) from error
+
+
+@dataclass(frozen=True)
+class Taps(ByName):
+    """The taps of states and sequences, by their names."""
+
+    def check(self, value: Any) -> Mapping[str, Any]:
+        """Tuples of taps, of which the loop knows whether it can have them."""
+        given = super().check(value).items()
+        return {name: tuple(t) if isinstance(t, Iterable) else t for name, t in given}
+
+    def read(self, text: Any, loop: Loop) -> dict[str, Any]:
+        """``-2,-1``, which are those of the first state, or ``x:-2,-1``."""
+        return dict(self._taps(one, loop) for one in text)
+
+    def _taps(self, text: str, loop: Loop) -> tuple[str, tuple[int, ...]]:
+        name, colon, taps = text.rpartition(":")
+        said = f"{self.option} {text}"
+        if not colon:
+            if not loop.states:
+                raise ArgumentError(f"{said}: this loop has no state; name a sequence, as u:0,1.")
+            name = loop.states[0].name
+        return name, numbers(said, words(taps))
+
+
+def words(text: str | None) -> list[str]:
+    """What stands between commas."""
+    return [word.strip() for word in (text or "").split(",") if word.strip()]
+
+
+def numbers(
+    said: str,
+    listed: Iterable[str],
+    expected: str = "whole numbers, as in -2,-1",
+    kind: Callable[[str], Any] = int,
+) -> tuple[Any, ...]:
+    """Words of the command line as numbers; `said` is quoted in errors."""
+    try:
+        return tuple(map(kind, listed))
+    except ValueError:
+        raise ArgumentError(f"{said}: expected {expected}.") from None
+
+
+MOST = 10_000  # the greatest number that a form offers
+TAPS = Taps(
+    "taps", "taps of the first state (-2,-1), or of a named one (x:-2,-1)", "taps", metavar="TAPS"
+)
+STEPS = Whole("steps", "number of steps", "steps", least=1, most=MOST)
+ORDER = Whole("order", "derivative order (1)", "order", default=1, most=6)
+WRT = Choice("wrt", "differentiate by this (the first state)", "differentiate by")
+COST = Cost(
+    "cost",
+    "last, sum, or one weight for each step: 0,0,1,0.5",
+    "cost",
+    metavar="COST",
+    default="last",
+    known=("last", "sum"),
+)
+OF = Choice("of", "the state or output that the cost is made of", "cost of")
+AT = ByName(
+    "at", "a value for a variable: x=0.95, or a list: x=[1,2]", "values", metavar="NAME=VALUE"
+)
+# All that can be said about the derivative of a loop; of a graph, it is in the graph.
+DERIVATIVE = {choice.name: choice for choice in (TAPS, ORDER, WRT, OF, STEPS, COST, AT)}
+TRUNCATE = Whole(
+    "truncate",
+    "the gradient goes back so many steps",
+    "truncate after steps",
+    default=-1,
+    least=1,
+    most=MOST,
+)
+THEME = OneOf(
+    "theme", "light, dark or print", "colours", default="light", known=THEMES, find=theme_named
+)
+RULE = OneOf(
+    "rule",
+    listing(BROKEN),
+    "rule of the pullback",
+    metavar="RULE",
+    known=BROKEN,
+    find=lambda name: broken_rule(str(name)),
+)
 
 
 def whole(name: str, value: Any) -> int:

@@ -53,7 +53,8 @@ def verify(outputs: Sequence[Variable], run: Run, mode: str = "FAST_COMPILE") ->
     if len(outputs) != len(run.outputs) or names[0] != names[1]:
         raise ArgumentError(
             f"trace: it has {len(run.outputs)} values computed from "
-            f"{listing(g.name for g in given)}, but this graph has {len(outputs)}, from {listing(names[0])}; trace this one."
+            f"{listing(g.name for g in given)}, but this graph has {len(outputs)}, "
+            f"from {listing(names[0])}; trace this one."
         )
     try:
         compiled = function(inputs, list(outputs), mode=mode, on_unused_input="ignore")

@@ -2,5 +2,7 @@
 
 Start with `record`, whose `trace` makes a `trace.Trace`.  `run` walks a graph and `loop_run`
 steps one Scan; `flow` follows values from step to step, `parting` finds where two runs part,
-`verify` holds a run against the compiled graph.
+`whole` tells whether a stored trace holds together.
 """
+
+from lab.traces import whole as whole  # what a stored trace is checked by

@@ -12,9 +12,9 @@ from running import run
 from showing import Showing
 
 from visual.atlas.page import module as atlases
-from visual.scene.formats import write_whole
 from visual.backends.svg import text
 from visual.exercises.page import SCORE, inline
+from visual.scene.formats import write_whole
 
 HERE = Path(__file__).parent
 HOME = f"{CONTENTS}.html"

@@ -16,7 +16,7 @@ from visual.scene.formats import Picture
 from visual.scene.shapes import Scene
 from visual.scene.theme import DARK
 from visual.widgets.stepper import Stepper
-from visual.workbench.loop import LoopBench
+from visual.workbench.bench import LoopBench
 from visual.workbench.workbench import Workbench
 
 OURS = ("lab", "visual")

@@ -1,7 +1,7 @@
 """Eager tapes in a real browser: texts stay in their boxes and apart."""
 
 import pytest
-from eager_programs import FOLDED, RUNS, STRANGE, TWO_TAPES
+from eager.programs import FOLDED, RUNS, STRANGE, TWO_TAPES
 from in_browser.chromium import measured, pytestmark  # noqa: F401 (marks)
 
 import visual

@@ -57,11 +57,11 @@ class Form {
     const named = data.loops.map(({ value }) => ({ value, label: value }));
     this.state = state;
     this.loop = new List("loop", "loop", named, chosen);
-    this.theme = new List("theme", "colours", data.themes, chosen);
+    this.theme = new List("theme", data.labels.themes, data.themes, chosen);
     this.taps = new Choice("taps", loop.named, loop.taps, chosen);
-    this.order = new Choice("order", "order of the derivative", data.orders, chosen);
-    this.cost = new Choice("cost", "cost", data.costs, chosen);
-    this.view = new Choice("view", "view", data.views, chosen);
+    this.order = new Choice("order", data.labels.orders, data.orders, chosen);
+    this.cost = new Choice("cost", data.labels.costs, data.costs, chosen);
+    this.view = new Choice("view", data.labels.views, data.views, chosen);
     this.about = element("p", { class: "scantape-about" });
     this.seen = element("p", { class: "scantape-about" });
     this.root = element("form", { class: "scantape-form", "aria-label": "what is shown" },

@@ -9,11 +9,12 @@ from lab.errors import ArgumentError
 from lab.loops.loop import Loop
 from lab.reports.compare.compare import compare
 from lab.reports.compare.comparison import Comparison
-from visual.cli.options import add_graph, made_by
+from visual.choices import ORDER
+from visual.cli.options import add, add_graph, made_by
 from visual.pages.comparison import save_comparison
 
 
-def add(commands: Any) -> None:
+def add_command(commands: Any) -> None:
     """Add the command to the others."""
     parser = commands.add_parser(
         "compare", help="our pullback of a Scan beside PyTensor's own, and a report of it"
@@ -23,27 +24,27 @@ def add(commands: Any) -> None:
         returns="(cost, wrt), (cost, wrt, given), a Scan node or a lab.Loop",
         out=".py is a script for a maintainer; .html, .txt or a picture",
     )
-    parser.add_argument("--order", type=int, default=1, metavar="N", help="up to this order (1)")
+    add(parser, ORDER, help="up to this order (1)")
     parser.set_defaults(run=_compare)
 
 
 def _compare(options: argparse.Namespace) -> None:
-    found = compared(options.graph, options.order)
+    comparison = compared(options.graph, options.order)
     if options.out == "-":
-        print(found)
+        print(comparison)
     else:
-        print(save_comparison(found, options.out, options.theme))
+        print(save_comparison(comparison, options.out, options.theme))
 
 
 def compared(name: str, order: int) -> Comparison:
     """The comparison of what a person names on the command line."""
-    made = made_by("NAME", name)
-    if isinstance(made, Loop | Apply):
-        return compare(made, order=order)
-    if not isinstance(made, tuple) or len(made) not in (2, 3):
+    subject = made_by("NAME", name)
+    if isinstance(subject, Loop | Apply):
+        return compare(subject, order=order)
+    if not isinstance(subject, tuple) or len(subject) not in (2, 3):
         raise ArgumentError(
-            f"{name}: expected (cost, wrt) or (cost, wrt, given), not {made!r:.60}."
+            f"{name}: expected (cost, wrt) or (cost, wrt, given), not {subject!r:.60}."
         )
-    cost, wrt, given = (*made, None)[:3]
+    cost, wrt, given = (*subject, None)[:3]
     module, _, function = name.partition(":")
     return compare(cost, wrt, given, order, origin=(module, function))

@@ -4,10 +4,10 @@ import argparse
 from typing import Any
 
 from lab.errors import ArgumentError, listing
-from visual.cli.options import add_choices, check_drawing, chosen, loop_named, numbers, write
+from visual.cli.options import add, add_drawing, check_drawing, chosen, loop_named, write
 from visual.drawing.draw import draw
 from visual.drawing.figures import figure
-from visual.drawing.kinds import PICTURES, Picture, picture_named
+from visual.drawing.kinds import OPTIONS, PICTURES, Picture, picture_named
 from visual.scene.formats import SUFFIXES
 
 EXAMPLES = """\
@@ -20,7 +20,7 @@ EXAMPLES = """\
   scantape draw tapes --loop mymodule:myloop --at x=0.5 -o mine.svg"""
 
 
-def add(commands: Any) -> None:
+def add_command(commands: Any) -> None:
     """Add the command to the others."""
     parser = commands.add_parser(
         "draw",
@@ -29,37 +29,15 @@ def add(commands: Any) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("picture", metavar="PICTURE", help=f"{listing(PICTURES)}")
-    parser.add_argument("--loop", metavar="NAME", help="a gallery loop, or module:function")
     parser.add_argument(
         "--figure",
         type=int,
         metavar="N",
         help="instead of a loop: figure 1 to 8 of the square loop, unrolled",
     )
-    parser.add_argument(
-        "-o",
-        "--out",
-        required=True,
-        metavar="FILE",
-        help=f"where to write: {listing(SUFFIXES)} tells the format; - is text on the screen",
-    )
-    add_choices(parser)
-    options = parser.add_argument_group("options of some pictures")
-    options.add_argument("--around", type=int, metavar="STEP", help="unfold a long loop here")
-    options.add_argument("--step", type=int, metavar="STEP", help="the step to show, from 0")
-    options.add_argument(
-        "--scan", type=int, metavar="N", help="the Scan to show, by its number in the headings"
-    )
-    options.add_argument(
-        "--scans", metavar="N,N", help="the Scans to unroll, by their numbers in the headings"
-    )
-    options.add_argument("--buffer", action="store_true", help="tapes in the buffer's order")
-    options.add_argument(
-        "--contributions", action="store_true", help="in tapes: what came directly, and what later"
-    )
-    options.add_argument(
-        "--all-direct", action="store_true", help="unrolled: every gradient with its direct part"
-    )
+    out = f"where to write: {listing(SUFFIXES)} tells the format; - is text on the screen"
+    add_drawing(parser, out, needs_loop=False)
+    add(parser.add_argument_group("options of some pictures"), *OPTIONS)
     parser.set_defaults(run=_draw)
 
 
@@ -76,9 +54,10 @@ def _picture(options: argparse.Namespace) -> Picture:
         return figure(options.figure, options.theme)
     if options.loop is None:
         raise ArgumentError("--loop: name a loop, or for unrolled a --figure from 1 to 8.")
-    names = ("around", "step", "scan", "buffer", "contributions", "all_direct")
-    asked = {name: getattr(options, name) for name in names}
-    asked["scans"] = numbers("--scans", options.scans) if options.scans else None
-    own = {name: value for name, value in asked.items() if value is not None and value is not False}
     loop = loop_named(options.loop)
+    own = {
+        option.name: option.read(value, loop)
+        for option in OPTIONS
+        if (value := getattr(options, option.name)) not in (option.default, "")
+    }
     return draw(loop, options.picture, options.theme, **own, **chosen(options, loop))

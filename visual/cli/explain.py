@@ -6,11 +6,12 @@ from typing import Any
 from lab.errors import ArgumentError
 from lab.loops.loop import Loop
 from lab.reports.explain.explain import explain
-from visual.cli.options import add_graph, made_by
+from visual.cli.options import add, add_graph, made_by
+from visual.drawing.kinds import SCAN
 from visual.pages.explanation import save_explanation
 
 
-def add(commands: Any) -> None:
+def add_command(commands: Any) -> None:
     """Add the command to the others."""
     parser = commands.add_parser(
         "explain", help="explain the Scans of a graph of your own, and the traps they fall into"
@@ -20,29 +21,29 @@ def add(commands: Any) -> None:
         returns="(cost, wrt)",
         out=".html or .txt",
     )
-    parser.add_argument("--scan", type=int, metavar="N", help="only this Scan, on the screen")
+    add(parser, SCAN, help="only this Scan, on the screen")
     parser.set_defaults(run=_explain)
 
 
 def _explain(options: argparse.Namespace) -> None:
-    found = explain(*_graph(options.graph))
+    explanation = explain(*_graph(options.graph))
     if options.scan is not None:
-        if options.scan not in range(1, len(found.scans) + 1):
-            raise ArgumentError(f"--scan {options.scan}: there are {len(found.scans)} Scans.")
+        if options.scan not in range(1, len(explanation.scans) + 1):
+            raise ArgumentError(f"--scan {options.scan}: there are {len(explanation.scans)} Scans.")
         if options.out != "-":
             raise ArgumentError(f"--out {options.out}: a single Scan is shown on the screen.")
     if options.out == "-":
-        print(found if options.scan is None else found.scans[options.scan - 1])
+        print(explanation if options.scan is None else explanation.scans[options.scan - 1])
     else:
-        print(save_explanation(found, options.out, options.theme))
+        print(save_explanation(explanation, options.out, options.theme))
 
 
 def _graph(name: str) -> tuple[Any, Any]:
     """A cost and what to differentiate it by."""
-    made = made_by("NAME", name)
-    if isinstance(made, Loop):
-        graph = made.build()
-        return made.cost(graph), next(iter(graph.inputs[v] for v in made.variables))
-    if not isinstance(made, tuple) or len(made) != 2:
-        raise ArgumentError(f"{name}: expected (cost, wrt), two variables, not {made!r:.60}.")
-    return made
+    subject = made_by("NAME", name)
+    if isinstance(subject, Loop):
+        graph = subject.build()
+        return subject.cost(graph), next(iter(graph.inputs[v] for v in subject.variables))
+    if not isinstance(subject, tuple) or len(subject) != 2:
+        raise ArgumentError(f"{name}: expected (cost, wrt), two variables, not {subject!r:.60}.")
+    return subject

@@ -4,21 +4,17 @@ import argparse
 from typing import Any
 
 from lab.errors import listing
-from visual.cli.options import add_choices, chosen, loop_named
+from visual.cli.options import add_drawing, chosen, loop_named
 from visual.drawing.export import FORMATS, export
 
 
-def add(commands: Any) -> None:
+def add_command(commands: Any) -> None:
     """Add the command to the others."""
     parser = commands.add_parser("export", help="write all pictures, with an index page")
-    parser.add_argument(
-        "--loop", required=True, metavar="NAME", help="a gallery loop, or module:function"
-    )
-    parser.add_argument("-o", "--out", required=True, metavar="FOLDER", help="where to write")
+    add_drawing(parser, "where to write", "FOLDER")
     parser.add_argument(
         "--formats", default="svg", metavar="F,F", help=f"some of {listing(FORMATS)} (svg)"
     )
-    add_choices(parser)
     parser.set_defaults(run=_export)
 
 

@@ -6,7 +6,7 @@ from typing import Any
 from lab.loops.gallery import loops
 
 
-def add(commands: Any) -> None:
+def add_command(commands: Any) -> None:
     """Add the command to the others."""
     parser = commands.add_parser("loops", help="list the gallery, with the reason for each loop")
     parser.add_argument("--names", action="store_true", help="only the names, one a line")

@@ -11,7 +11,7 @@ from typing import Any
 from lab.errors import LabError, printable
 from visual.cli.draw import EXAMPLES as DRAWING
 
-# Each is in a file of its own, whose `add` adds it to the parser.
+# Each is in a file of its own, whose `add_command` adds it to the parser.
 COMMANDS = {
     "loops": "loops",
     "draw": "draw",
@@ -85,7 +85,7 @@ def _parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
     asked = [name for name in arguments[:1] if name in COMMANDS]
     for name in asked or COMMANDS:
-        import_module(f"visual.cli.{COMMANDS[name]}").add(commands)
+        import_module(f"visual.cli.{COMMANDS[name]}").add_command(commands)
     return parser
 
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from functools import lru_cache
-from inspect import signature
 from typing import Any
 
 from pytensor.graph.basic import Variable
@@ -10,22 +9,22 @@ from pytensor.graph.basic import Variable
 from lab.errors import ArgumentError, listing
 from lab.gradients.derivative import Derivative
 from lab.loops.loop import Loop
+from visual.choices import DERIVATIVE
 from visual.drawing.kinds import Picture, picture_named
-from visual.drawing.study import Choice, Study, choose, study
+from visual.drawing.study import Chosen, Study, choose, study
 
 REMEMBERED = 64
-CHOICES = frozenset(signature(choose).parameters)
 
 
 @lru_cache(maxsize=REMEMBERED)
-def studied(loop: Loop, choice: Choice) -> Study:
+def studied(loop: Loop, choice: Chosen) -> Study:
     """The study of a loop's derivative as chosen; the last 64 are remembered."""
     return study(loop, choice)
 
 
 @lru_cache(maxsize=REMEMBERED)
 def _drawn(
-    loop: Loop, picture: str, theme: str, choice: Choice, options: tuple[tuple[str, Any], ...]
+    loop: Loop, picture: str, theme: str, choice: Chosen, options: tuple[tuple[str, Any], ...]
 ) -> Picture:
     return picture_named(picture).draw(studied(loop, choice), theme, **dict(options))
 
@@ -50,8 +49,8 @@ def draw(
         >>> visual.draw(gallery.loops["square"], taps={"x": (-2, -1)}, order=2)
         >>> visual.draw(lab.derivative(cost, x0, order=2), "unrolled", given={x0: 0.5})
     """
-    choices = {name: chosen[name] for name in chosen if name in CHOICES}
-    options = {name: chosen[name] for name in chosen if name not in CHOICES}
+    choices = {name: chosen[name] for name in chosen if name in DERIVATIVE}
+    options = {name: chosen[name] for name in chosen if name not in DERIVATIVE}
     picture_named(picture).check(options)
     if isinstance(subject, Derivative):
         if choices:

@@ -55,7 +55,7 @@ def export(
         for suffix in formats:
             if suffix != "dot" or picture.dot:
                 picture.save(path / f"{kind.name}.{suffix}", scale)
-    reasons = [found for found in drawn.values() if isinstance(found, LabError)]
+    reasons = [picture for picture in drawn.values() if isinstance(picture, LabError)]
     if len(reasons) == len(drawn):  # it is not the pictures that are wrong
         raise reasons[0]
     return write_whole(path / "index.html", _index(drawn, formats, theme))
@@ -73,27 +73,27 @@ def _folder(folder: str | os.PathLike[str]) -> Path:
 
 def _index(drawn: Mapping[Kind, Picture | LabError], formats: Iterable[str], theme: str) -> str:
     """The page: a table of contents, then picture by picture."""
-    first = next(found for found in drawn.values() if not isinstance(found, LabError))
+    first = next(picture for picture in drawn.values() if not isinstance(picture, LabError))
     title = f"Pictures of {first.title.split(',')[0]}"
     contents = "".join(
         f'<li><a href="#{kind.name}">{kind.name}</a>: {text(kind.about)}</li>' for kind in drawn
     )
-    sections = "".join(_section(kind, found, formats) for kind, found in drawn.items())
+    sections = "".join(_section(kind, picture, formats) for kind, picture in drawn.items())
     body = f"<h1>{text(title)}</h1>\n<nav><ul>{contents}</ul></nav>\n{sections}"
     return document(title, theme_named(theme), body)
 
 
-def _section(kind: Kind, found: Picture | LabError, formats: Iterable[str]) -> str:
+def _section(kind: Kind, picture: Picture | LabError, formats: Iterable[str]) -> str:
     head = f'<section id="{kind.name}"><h2>{kind.name}</h2>\n'
-    if isinstance(found, LabError):
-        return f"{head}<p>Not drawn: {text(str(found))}</p></section>\n"
+    if isinstance(picture, LabError):
+        return f"{head}<p>Not drawn: {text(str(picture))}</p></section>\n"
     links = ", ".join(
         f'<a href="{kind.name}.{suffix}">{suffix}</a>'
         for suffix in formats
-        if suffix != "dot" or found.dot
+        if suffix != "dot" or picture.dot
     )
     region = f'role="region" aria-label="Picture: {kind.name}" tabindex="0"'
     return (
-        f"{head}<p>{text(found.description)} Files: {links}.</p>\n"
-        f'<div class="picture" {region}>{found.svg()}</div></section>\n'
+        f"{head}<p>{text(picture.description)} Files: {links}.</p>\n"
+        f'<div class="picture" {region}>{picture.svg()}</div></section>\n'
     )

@@ -1,21 +1,19 @@
-"""All pictures by their names, each drawn from a `Study`.
+"""All pictures by their names, each drawn from a `Study`, and what can be chosen about each.
 
     >>> PICTURES["unrolled"].draw(study, "light", around=50)
 
-The signature of a picture's function tells which options it has.  Scans are chosen by the numbers
-in the headings, from 1, steps from 0.
+Scans are chosen by the numbers in the headings, from 1, steps from 0.  Whatever is declared here
+is an option of `visual.draw`, of the command and of the workbench.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from inspect import signature
 from types import MappingProxyType
 from typing import Any
 
 from lab.equations.reading import system
 from lab.errors import ArgumentError, GraphError, listing
-from lab.scans.graphs import scan_nodes
-from visual.choices import newest, scan_index, switch, whole_or_none
+from visual.choices import Choice, OneOf, Switch, Whole, Wholes, newest, scan_index
 from visual.drawing.study import Study
 from visual.layout.names import variable_keys
 from visual.pictures.connections import connections
@@ -32,24 +30,16 @@ from visual.pictures.values.plot import Plot, values
 from visual.scene.shapes import Scene
 
 Picture = Scene | Plot
-TYPES: Mapping[str, Callable[[str, Any], Any]] = MappingProxyType(
-    dict.fromkeys(("around", "scan", "step"), whole_or_none)
-    | dict.fromkeys(("buffer", "contributions", "all_direct"), switch)
-)
 
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of picture: its name, what it shows, and the function that draws it."""
+    """A kind of picture: its name, what it shows, the function that draws it, and its options."""
 
     name: str
     about: str
     make: Callable[..., Picture]
-
-    @property
-    def options(self) -> tuple[str, ...]:
-        """The names of its options."""
-        return tuple(signature(self.make).parameters)[2:]
+    options: tuple[Choice, ...] = ()
 
     def draw(self, study: Study, theme: str = "light", **options: Any) -> Picture:
         """The picture of a study; ArgumentError for an option that it does not have."""
@@ -58,62 +48,33 @@ class Kind:
 
     def check(self, options: Mapping[str, Any]) -> None:
         """ArgumentError for an option that the picture does not have, or of the wrong type."""
+        own = {choice.name: choice for choice in self.options}
         for name, value in options.items():
-            if name not in self.options:
-                known = listing(self.options) if self.options else "none"
-                raise ArgumentError(f"{name}: the options of the picture {self.name} are {known}.")
-            if name in TYPES:
-                TYPES[name](name, value)
+            if name not in own:
+                raise ArgumentError(
+                    f"{name}: the options of the picture {self.name} are {listing(own)}."
+                )
+            own[name].check(value)
 
 
 def _equations(study: Study, theme: str, scan: int = 1, step: int = 0) -> Scene:
-    nodes = scan_nodes([*study.derivative.values, *study.also])
-    found = system(nodes[scan_index(study.trace, scan)])
-    return equations(study.trace, found, theme, scan, step)
+    node = study.scans[scan_index(study.trace, scan)]
+    return equations(study.trace, system(node), theme, scan, step)
 
 
 def _unrolled(
-    study: Study,
-    theme: str,
-    around: int | None = None,
-    scans: Sequence[int] | None = None,
-    all_direct: bool = False,
+    study: Study, theme: str, scans: Sequence[int] | None = None, **options: Any
 ) -> Scene:
     trace = study.trace_of_cost
     if not study.order and scans is None:
         scans = [number for number, scan in enumerate(trace.scans, start=1) if not scan.order]
-    return unrolled(trace, theme, around, scans, all_direct)
-
-
-def _rolled(
-    study: Study, theme: str, around: int | None = None, scan: int = 1, step: int = 0
-) -> Scene:
-    return rolled(study.trace_of_cost, theme, around, scan, step)
-
-
-def _tapes(
-    study: Study,
-    theme: str,
-    around: int | None = None,
-    step: int | None = None,
-    buffer: bool = False,
-    contributions: bool = False,
-) -> Scene:
-    return tapes(study.trace, theme, around, step, buffer, contributions)
-
-
-def _ssa(study: Study, theme: str, around: int | None = None) -> Scene:
-    return ssa(study.trace, theme, around)
-
-
-def _taps(study: Study, theme: str) -> Scene:
-    return taps(study.trace_of_cost, max(1, study.order), theme)
+    return unrolled(trace, theme, scans=scans, **options)
 
 
 def _phases(study: Study, theme: str, scan: int | None = None) -> Scene:
     derivations = {
         number: node.op.derivation
-        for number, node in enumerate(scan_nodes([*study.derivative.values, *study.also]), start=1)
+        for number, node in enumerate(study.scans, start=1)
         if getattr(node.op, "derivation", None) is not None
     }
     if not derivations:
@@ -126,40 +87,70 @@ def _phases(study: Study, theme: str, scan: int | None = None) -> Scene:
     return phases(derivations[number], theme, variable_keys(study.trace, number - 1))
 
 
-def _genealogy(study: Study, theme: str) -> Scene:
-    return genealogy(study.trace, theme)
-
-
-def _stepgraph(study: Study, theme: str, scan: int | None = None, step: int = 0) -> Scene:
-    return stepgraph(study.trace, scan, step, theme)
-
-
-def _values(study: Study, theme: str) -> Plot:
-    return values(study.trace, theme)
-
-
-def _connections(study: Study, theme: str) -> Scene:
-    return connections(study.derivative, theme)
-
-
-PICTURES: Mapping[str, Kind] = MappingProxyType(
-    {
-        kind.name: kind
-        for kind in (
-            Kind("equations", "the loop as a system, with its values at a step", _equations),
-            Kind("unrolled", "what every step computes, and from what", _unrolled),
-            Kind("rolled", "the loop as one box with its taps", _rolled),
-            Kind("tapes", "what every backward step reads, overwrites and leaves", _tapes),
-            Kind("ssa", "the tapes, and each of their values by itself", _ssa),
-            Kind("taps", "which taps the backward loops have, and by what rule", _taps),
-            Kind("phases", "how a derivative is built, in eleven phases", _phases),
-            Kind("genealogy", "which Scan differentiates which", _genealogy),
-            Kind("stepgraph", "the operations of one step, with their values", _stepgraph),
-            Kind("values", "states, gradients and tapes over the steps", _values),
-            Kind("connections", "which inputs get a gradient, and why others do not", _connections),
-        )
-    }
+AROUND = Whole("around", "unfold a long loop here", "unfold around step", metavar="STEP")
+STEP = Whole("step", "the step to show, from 0", "step of the Scan", metavar="STEP")
+SCAN = Whole(
+    "scan", "the Scan to show, by its number in the headings", "Scan, by its number", least=1
 )
+SCANS = Wholes("scans", "the Scans to unroll, by their numbers in the headings")
+BUFFER = Switch("buffer", "tapes in the buffer's order", "in the buffer's order")
+CONTRIBUTIONS = Switch(
+    "contributions", "in tapes: what came directly, and what later", "with every contribution"
+)
+ALL_DIRECT = Switch(
+    "all_direct",
+    "unrolled: every gradient with its direct part",
+    "with all uses of the inputs",
+)
+
+
+def _of_trace(draw: Callable[..., Picture]) -> Callable[..., Picture]:
+    return lambda study, theme, **options: draw(study.trace, theme=theme, **options)
+
+
+_KINDS = (
+    Kind("equations", "the loop as a system, with its values at a step", _equations, (SCAN, STEP)),
+    Kind(
+        "unrolled",
+        "what every step computes, and from what",
+        _unrolled,
+        (AROUND, SCANS, ALL_DIRECT),
+    ),
+    Kind(
+        "rolled",
+        "the loop as one box with its taps",
+        lambda study, theme, **options: rolled(study.trace_of_cost, theme, **options),
+        (AROUND, SCAN, STEP),
+    ),
+    Kind(
+        "tapes",
+        "what every backward step reads, overwrites and leaves",
+        _of_trace(tapes),
+        (AROUND, STEP, BUFFER, CONTRIBUTIONS),
+    ),
+    Kind("ssa", "the tapes, and each of their values by itself", _of_trace(ssa), (AROUND,)),
+    Kind(
+        "taps",
+        "which taps the backward loops have, and by what rule",
+        lambda study, theme: taps(study.trace_of_cost, max(1, study.order), theme),
+    ),
+    Kind("phases", "how a derivative is built, in eleven phases", _phases, (SCAN,)),
+    Kind("genealogy", "which Scan differentiates which", _of_trace(genealogy)),
+    Kind(
+        "stepgraph",
+        "the operations of one step, with their values",
+        _of_trace(stepgraph),
+        (SCAN, STEP),
+    ),
+    Kind("values", "states, gradients and tapes over the steps", _of_trace(values)),
+    Kind(
+        "connections",
+        "which inputs get a gradient, and why others do not",
+        lambda study, theme: connections(study.derivative, theme),
+    ),
+)
+PICTURES: Mapping[str, Kind] = MappingProxyType({kind.name: kind for kind in _KINDS})
+OPTIONS = tuple(dict.fromkeys(option for kind in _KINDS for option in kind.options))
 
 
 def picture_named(name: str) -> Kind:
@@ -167,3 +158,8 @@ def picture_named(name: str) -> Kind:
     if name not in PICTURES:
         raise ArgumentError(f"picture = {name!r}: expected {listing(PICTURES)}.")
     return PICTURES[name]
+
+
+VIEW = OneOf(
+    "view", listing(PICTURES), "view", default="unrolled", known=PICTURES, find=picture_named
+)

@@ -3,21 +3,22 @@
 All pictures are drawn from a `Study`.  It builds and runs when it is first asked, and once.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from pytensor.graph.basic import Variable
+from pytensor.graph.basic import Apply, Variable
 
 from lab.errors import LabError
 from lab.gradients.derivative import Derivative, derivative
-from lab.loops.build import as_weights
 from lab.loops.loop import Loop
 from lab.loops.variables import as_value
 from lab.records import cached_property
+from lab.scans.graphs import scan_nodes
 from lab.traces.record import trace
 from lab.traces.trace import Trace
+from visual.choices import AT, COST, OF, ORDER, STEPS, TAPS, WRT
 
 
 @dataclass(frozen=True)
@@ -44,36 +45,25 @@ class Frozen:
 
 
 @dataclass(frozen=True)
-class Choice:
-    """What can be chosen about a loop's derivative, in a form that can be looked up."""
+class Chosen:
+    """What was chosen about a loop's derivative, in a form that can be looked up."""
 
     taps: tuple[tuple[str, tuple[int, ...]], ...] = ()
-    steps: int | None = None
-    order: int = 1
-    wrt: str | None = None
-    cost: str | tuple[float, ...] = "last"
-    of: str | None = None
+    steps: int | None = STEPS.default
+    order: int = ORDER.default
+    wrt: str | None = WRT.default
+    cost: str | tuple[float, ...] = COST.default
+    of: str | None = OF.default
     at: tuple[tuple[str, Frozen], ...] = ()
 
 
-def choose(
-    taps: Mapping[str, Iterable[int]] | None = None,
-    steps: int | None = None,
-    order: int = 1,
-    wrt: str | None = None,
-    cost: Any = "last",
-    of: str | None = None,
-    at: Mapping[str, Any] | None = None,
-) -> Choice:
-    """What a person says about a loop's derivative, as a `Choice`; see `lab.Loop.trace`."""
-    return Choice(
-        taps=tuple((name, tuple(chosen)) for name, chosen in (taps or {}).items()),
-        steps=steps,
-        order=order,
-        wrt=wrt,
-        cost=cost if isinstance(cost, str) else tuple(as_weights(cost).tolist()),
-        of=of,
-        at=tuple((name, Frozen.of(name, value)) for name, value in (at or {}).items()),
+def choose(taps: Any = None, cost: Any = COST.default, at: Any = None, **others: Any) -> Chosen:
+    """What a person says about a loop's derivative; see `visual.choices.DERIVATIVE`."""
+    return Chosen(
+        tuple(TAPS.check(taps or {}).items()),
+        cost=COST.check(cost),
+        at=tuple((name, Frozen.of(name, value)) for name, value in AT.check(at or {}).items()),
+        **others,
     )
 
 
@@ -109,12 +99,17 @@ class Study:
         except LabError:  # there is no derivative, and nothing to tell
             return self.trace
 
-    def _run(self, found: Derivative) -> Trace:
-        return trace(found.values, self.given, self.also, found.names)
+    @property
+    def scans(self) -> list[Apply]:
+        """The Scans in the order of ``trace.scans``."""
+        return scan_nodes([*self.derivative.values, *self.also])
+
+    def _run(self, derived: Derivative) -> Trace:
+        return trace(derived.values, self.given, self.also, derived.names)
 
 
 def study(
-    subject: Loop | Derivative, choice: Choice, given: Mapping[Variable, Any] | None = None
+    subject: Loop | Derivative, choice: Chosen, given: Mapping[Variable, Any] | None = None
 ) -> Study:
     """A loop with what was chosen about it, or the derivative of a graph with its inputs."""
     if isinstance(subject, Derivative):

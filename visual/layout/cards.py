@@ -59,7 +59,7 @@ class Card:
         return self.strips and segments(self.value) > 0
 
     @cached_property
-    def written(self) -> str:
+    def value_line(self) -> str:
         """The value in a line."""
         if self.value is None:
             return ""
@@ -71,7 +71,7 @@ class Card:
     def box_width(self) -> float:
         """The width of the box."""
         label = text_width(self.label, LABEL, bold=True)
-        value = text_width(self.written, VALUE, mono=True)
+        value = text_width(self.value_line, VALUE, mono=True)
         return min(max(label + 16, value + 14, NARROWEST), self.widest)
 
     @cached_property
@@ -82,7 +82,7 @@ class Card:
     @property
     def box_height(self) -> float:
         """The height of the box."""
-        return 9 + LINE * (1 + bool(self.written)) + (STRIP if self.shows_strip else 0)
+        return 9 + LINE * (1 + bool(self.value_line)) + (STRIP if self.shows_strip else 0)
 
     @property
     def height(self) -> float:
@@ -110,8 +110,8 @@ class Card:
         if self.shows_strip and self.value is not None:
             room = Box(box.x + 4, top + 17, box.width - 8, STRIP + 24, self.role)
             inside += strip(room, self.value, 0)
-        if self.written:
-            value = shortened(self.written, self.box_width - 6, VALUE, mono=True)
+        if self.value_line:
+            value = shortened(self.value_line, self.box_width - 6, VALUE, mono=True)
             bottom = top + self.box_height - 8
             inside.append(Text(middle, bottom, value, VALUE, "middle", mono=True, role=self.role))
         title = self.title or self.label

@@ -16,7 +16,7 @@ from lab.reports.breaking.breakage import Breakage, Effect, Row, precise
 from lab.traces.parting import Parting
 from visual.layout.canvas import MARGIN, Canvas
 from visual.layout.cells import cell, full_text
-from visual.pictures.parting import PartingRows, Side, cause, sides
+from visual.pictures.parting import PartingRows, cause, sides
 from visual.scene.shapes import Box, Group, Scene, Text, shortened
 from visual.scene.theme import Role
 
@@ -47,7 +47,7 @@ def breaking(breakage: Breakage, theme: str = "light") -> Scene:
         canvas.heading("The numbers do not part", lines_of(_same(breakage)))
     else:
         canvas.heading(_place(breakage, parting), lines_of(_story(breakage, parting)))
-        used |= PartingRows(canvas, *_sides(breakage, parting), parting).draw()
+        used |= PartingRows(canvas, *sides(breakage.true, breakage.broken, parting), parting).draw()
     words = {r: "refused: no number" if r is Role.UNDEFINED else r.value for r in Role if r in used}
     return canvas.finished(
         words,
@@ -56,10 +56,6 @@ def breaking(breakage: Breakage, theme: str = "light") -> Scene:
         description=f"{rule.change} {_outcome(breakage)}",
         theme=theme,
     )
-
-
-def _sides(breakage: Breakage, parting: Parting) -> tuple[Side, Side]:
-    return sides(breakage.true, breakage.broken, parting)
 
 
 def lines_of(sentences: Sequence[str]) -> list[str]:
@@ -217,7 +213,7 @@ def _story(breakage: Breakage, parting: Parting) -> list[str]:
         f"Up to there both rules write the same; of all {contrast.written} values written, "
         f"{contrast.differing} differ."
     )
-    why = cause(*_sides(breakage, parting), parting.step)
+    why = cause(*sides(breakage.true, breakage.broken, parting), parting.step)
     shown = _outcome(breakage)
     if breakage.visible is None or breakage.visible > order:
         shown = f"The derivative of order {order} is right all the same. {shown}"

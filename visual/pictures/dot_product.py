@@ -6,7 +6,7 @@ it makes of sequences meets their tangents; at its end stand the states' initial
 parameters.  No product on the left is one on the right, and both sums are the same.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import TYPE_CHECKING
@@ -135,18 +135,14 @@ def halves(test: "DotProduct") -> Halves:
 def _first_reads(sequences: Sequence[SequenceTrace], name: str) -> dict[int, list[int]]:
     """For every step of the loop the entries of a sequence that it is the first to read."""
     first: dict[int, int] = {}
-    for step, entry in sorted(_reads(sequences, name)):
-        first.setdefault(entry, step)
+    for sequence in sequences:
+        for step, entry in enumerate(sequence.axis.index.tolist()):
+            if sequence.axis.variable == name:
+                first[entry] = min(step, first.get(entry, step))
     found: dict[int, list[int]] = {}
     for entry, step in sorted(first.items()):
         found.setdefault(step, []).append(entry)
     return found
-
-
-def _reads(sequences: Sequence[SequenceTrace], name: str) -> Iterator[tuple[int, int]]:
-    for sequence in sequences:
-        if sequence.axis.variable == name:
-            yield from enumerate(sequence.axis.index.tolist())
 
 
 def _part(name: str, gradient: np.ndarray, tangent: np.ndarray, entries: Sequence[int]) -> Product:

@@ -224,9 +224,13 @@ def _values(trace: Trace) -> Iterator[Edge]:
 
 
 def _through(scan: ScanTrace) -> str:
+    return listing(deduplicated(through(scan)))
+
+
+def through(scan: ScanTrace) -> tuple[str, ...]:
     """The inputs of its parent whose gradients by this Scan go on to the result."""
     tapes = (*scan.tapes, *scan.outputs)
-    return listing(deduplicated(t.gradient_of for t in tapes if t.used and t.gradient_of))
+    return tuple(t.gradient_of for t in tapes if t.used and t.gradient_of is not None)
 
 
 def _variable_name(scan: ScanTrace, argument: int) -> str:

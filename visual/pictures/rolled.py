@@ -60,7 +60,7 @@ def rolled(
     loop = trace.scans[number]
     step = step_of(loop, step)
     canvas = Canvas()
-    canvas.heading(f"{scan} · {loop.name}, rolled up", [_moment(loop, step)])
+    canvas.heading(f"{scan} · {loop.name}, rolled up", [_shown_step(loop, step)])
     _machine(canvas, trace, number, step)
     below = unrolled(trace, theme, around, scans=(scan,))
     canvas.add(*(moved(shape, 0, canvas.y) for shape in below.shapes))
@@ -74,7 +74,7 @@ def rolled(
     )
 
 
-def _moment(loop: ScanTrace, step: int) -> str:
+def _shown_step(loop: ScanTrace, step: int) -> str:
     """Which step is shown, and what t is in the formulas at this step."""
     start = Speller(loop).base if loop.parent is None else 0
     return f"step {step} (of 0 to {loop.steps - 1}), at which t = {start + step}"

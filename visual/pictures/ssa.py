@@ -7,6 +7,7 @@ column that nothing else stands in: the tapes of several states stand side by si
 """
 
 from collections.abc import Iterator, Mapping
+from functools import partial
 from itertools import count
 from string import ascii_lowercase
 
@@ -125,13 +126,10 @@ class _Block:
         self.canvas.y += 20
         self.canvas.right = max(self.canvas.right, self.right)
         self._initial_row()
-        self.canvas.rows(
-            shown_steps(self.scan.steps, self.around), self._step_row, self._gap_row, self._moment
-        )
+        when = partial(moment, self.trace, self.number)
+        steps = shown_steps(self.scan.steps, self.around)
+        self.canvas.rows(steps, self._step_row, self._gap_row, when)
         self.canvas.y += 30
-
-    def _moment(self, step: int) -> tuple[int, str]:
-        return moment(self.trace, self.number, step)
 
     def _name(self, value: Value) -> str:
         letter = self.letters.get((value.argument, value.row), "…")

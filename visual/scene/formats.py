@@ -98,6 +98,14 @@ def save(picture: Picture, path: str | os.PathLike[str], scale: float = 1.0) -> 
     return write_whole(path, contents[suffix]())
 
 
+def shown(picture: Picture) -> dict[str, str]:
+    """What a notebook shows of a picture."""
+    svg = picture.svg()
+    # As HTML a wide picture scrolls instead of being cut off, and its tooltips show.
+    page = f'<div style="overflow-x: auto">{svg}</div>'
+    return {"text/html": page, "image/svg+xml": svg, "text/plain": picture.text()}
+
+
 def as_path(path: str | os.PathLike[str]) -> Path:
     """`path` as a Path; ArgumentError if it is none."""
     if not isinstance(path, str | os.PathLike):

@@ -12,7 +12,7 @@ from math import atan2, cos, sin
 from pathlib import Path
 from typing import Any
 
-from visual.scene.formats import content, save
+from visual.scene.formats import content, save, shown
 from visual.scene.theme import LIGHT, Role, Theme, mixed
 
 INDEX = re.compile(r"(\[[^\[\]]*\]|[₀-₉₋]+)\)*$")
@@ -205,10 +205,7 @@ class Scene:
         return save(self, path, scale)
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
-        svg = self.svg()
-        # As HTML a wide picture scrolls instead of being cut off, and its tooltips show.
-        page = f'<div style="overflow-x: auto">{svg}</div>'
-        return {"text/html": page, "image/svg+xml": svg, "text/plain": self.text()}
+        return shown(self)
 
 
 def text_width(content: str, size: float, mono: bool = False, bold: bool = False) -> float:

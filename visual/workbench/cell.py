@@ -10,10 +10,8 @@ from lab.loops import gallery
 from lab.loops.loop import Loop
 from lab.loops.variables import Sequence, State
 from lab.loops.written import WrittenStep, default_tap
-from visual.workbench.graph import GraphBench
-from visual.workbench.loop import LoopBench, value_of
-
-Bench = LoopBench | GraphBench
+from visual.workbench.bench import Bench, GraphBench, LoopBench
+from visual.workbench.written import value_of
 
 
 def cell(bench: Bench, step: int = -1) -> str:
@@ -50,6 +48,7 @@ def _subject(bench: Bench) -> tuple[str, list[str]]:
     """Lines that come before, and the arguments that say what the workbench shows."""
     if isinstance(bench, GraphBench):
         return _graph(bench)
+    assert isinstance(bench, LoopBench)
     loop = bench.loop
     if gallery.loops.get(loop.name) is loop:
         return "", [f"lab.gallery.loops[{loop.name!r}]"]

@@ -1,7 +1,8 @@
-"""The controls of a workbench as plain records, of which `form.js` makes a form.
+"""The controls of a workbench as plain records, of which `form.js` makes a form, and their effect.
 
 A control has a key, which tells what it changes: ``["order"]``, ``["taps", "x"]``, or
-``["at", "u", 2]`` for one of several values.
+``["at", "u", 2]`` for one of several values.  Start with `controls` and `changed`; what a control
+is called, and from where to where it goes, is declared in `visual.choices`.
 """
 
 from collections.abc import Iterator, Mapping
@@ -12,55 +13,57 @@ import numpy as np
 
 from lab.errors import ArgumentError
 from lab.loops import gallery
-from lab.loops.loop import Loop
 from lab.loops.variables import Sequence, State
+from lab.reports.breaking.breakage import Breakage, Effect, precise
 from lab.reports.breaking.rules import BROKEN
-from visual.choices import switch
-from visual.drawing.kinds import PICTURES, TYPES
-from visual.scene.theme import THEMES
-from visual.workbench.graph import GraphBench
-from visual.workbench.loop import LoopBench, value_of, valued
-from visual.workbench.rule import BROKEN_RULE, TRUE, rules, told
-from visual.workbench.state import HIGHEST_ORDER, OWN, WRITTEN, BenchState, numbers
-from visual.workbench.written import short, text_of
+from visual.choices import (
+    AT,
+    COST,
+    OF,
+    ORDER,
+    RULE,
+    STEPS,
+    TAPS,
+    THEME,
+    TRUNCATE,
+    WRT,
+    ByName,
+    Choice,
+)
+from visual.drawing.kinds import PICTURES
+from visual.workbench.bench import (
+    CHOICES,
+    OWN,
+    Bench,
+    BenchState,
+    GraphBench,
+    LoopBench,
+    numbers,
+    rewritten,
+    with_loop,
+)
+from visual.workbench.written import WRITTEN, short, text_of, valued
 
-Bench = LoopBench | GraphBench
-Arrays = Mapping[str, np.ndarray]
 Control = dict[str, Any]
+TRUE = "true"
+BROKEN_RULE = "broken rule"  # the tab that shows what a broken rule does
+WEIGHTS = "weights"
 BACK, MOST_ENTRIES = 4, 12
 WRITING = (
     "x1 or x[t-1] is x one step back, x2 two, u[t+1] the next value of u. Of what is not assigned, "
     "one value is a parameter, several are a sequence. until(x > 2) stops the loop."
 )
-OPTIONS = {
-    "scan": "Scan, by its number",
-    "step": "step of the Scan",
-    "around": "unfold around step",
-    "buffer": "in the buffer's order",
-    "contributions": "with every contribution",
-    "all_direct": "with all uses of the inputs",
-}
-COSTS = ("last", "sum", "weights")
 
 
 def controls(bench: Bench) -> list[Control]:
     """All controls, with the present values."""
-    if isinstance(bench, GraphBench):
-        return [
-            *_graph(bench),
-            *_rule(bench),
-            *_options(bench.state),
-            *_entries(bench.values, bench.usual_values),
-        ]
-    return [
-        *_loop(bench),
-        *_written(bench),
-        *_derivative(bench),
-        *_rule(bench),
-        *_taps(bench),
-        *_options(bench.state),
-        *_entries(_values(bench.chosen), _values(bench.loop)),
-    ]
+    entries = _entries(bench.values, bench.usual_values)
+    if isinstance(bench, LoopBench):
+        own = [*_loop(bench), *_written(bench), *_derivative(bench), *_rule(bench), *_taps(bench)]
+    else:
+        assert isinstance(bench, GraphBench)
+        own = [*_graph(bench), *_rule(bench)]
+    return [*own, *_options(bench.state), *entries]
 
 
 def views() -> list[Control]:
@@ -74,67 +77,70 @@ def view_shown(state: BenchState) -> str:
     return state.view if state.rule is None else BROKEN_RULE
 
 
-def _control(key: list[Any], kind: str, label: str, value: Any, group: str, **more: Any) -> Control:
-    return {"key": key, "kind": kind, "label": label, "value": value, "group": group, **more}
+def _control(group: str, choice: Choice, value: Any, names: Any = (), **more: Any) -> Control:
+    """The control of a choice; `more` is what it has in this place."""
+    return {"key": [choice.name], "group": group, **choice.control(value, names), **more}
 
 
 def _loop(bench: LoopBench) -> Iterator[Control]:
     state = bench.state
-    names = [*gallery.loops, WRITTEN]
-    names += [state.loop] if state.loop not in names else []
+    names = dict.fromkeys([*gallery.loops, WRITTEN, state.loop])
     options = [[name, bench.loop.name if name == OWN else name] for name in names]
-    about = bench.loop.reason
-    yield _control(["loop"], "select", "loop", state.loop, "loop", options=options, about=about)
-    yield _control(["steps"], "number", "steps", bench.chosen.steps, "loop", min=1, max=10_000)
-    yield _control(["theme"], "select", "colours", state.theme, "loop", options=_same(THEMES))
+    loop = Choice("loop", "", "loop")
+    yield _control("loop", loop, state.loop, options=options, about=bench.loop.reason)
+    yield _control("loop", STEPS, bench.chosen.steps)
+    yield _control("loop", THEME, state.theme)
 
 
 def _written(bench: LoopBench) -> Iterator[Control]:
     texts = text_of(bench.chosen)
     if texts is not None:
-        yield _control(["written"], "written", "step", list(texts), "written", about=WRITING)
+        step = {"kind": "written", "label": "step", "value": list(texts)}
+        yield {"key": ["written"], "group": "written", **step, "about": WRITING}
 
 
 def _graph(bench: GraphBench) -> Iterator[Control]:
-    state, inputs = bench.state, list(bench.inputs)
-    inputs += [state.wrt] if state.wrt and state.wrt not in inputs else []
-    group = "derivative"
-    yield _control(["order"], "number", "order", state.order, group, min=0, max=HIGHEST_ORDER)
+    state, group = bench.state, "derivative"
+    yield _control(group, ORDER, state.order)
     if state.wrt:
-        options = _same(inputs)
-        yield _control(["wrt"], "select", "differentiate by", state.wrt, group, options=options)
-    yield _control(["theme"], "select", "colours", state.theme, group, options=_same(THEMES))
-
-
-def _same(names: Any) -> list[list[str]]:
-    return [[name, name] for name in names]
+        yield _control(group, WRT, state.wrt, dict.fromkeys([*bench.inputs, state.wrt]))
+    yield _control(group, THEME, state.theme)
 
 
 def _derivative(bench: LoopBench) -> Iterator[Control]:
     state, group = bench.state, "derivative"
     variables = list(valued(bench.loop))
-    yield _control(["order"], "number", "order", state.order, group, min=0, max=HIGHEST_ORDER)
-    wrt = state.wrt or variables[0]
-    yield _control(["wrt"], "select", "differentiate by", wrt, group, options=_same(variables))
-    cost = state.cost if isinstance(state.cost, str) else "weights"
-    yield _control(["cost"], "select", "cost", cost, group, options=_same(COSTS))
+    yield _control(group, ORDER, state.order)
+    yield _control(group, WRT, state.wrt or variables[0], variables)
+    cost = state.cost if isinstance(state.cost, str) else WEIGHTS
+    yield _control(group, COST, cost, (*COST.known, WEIGHTS))
     if not isinstance(state.cost, str):
-        written = " ".join(map(short, state.cost))
-        yield _control(["weights"], "text", "weights of the steps", written, group)
+        weights = " ".join(map(short, state.cost))
+        text = {"kind": "text", "label": "weights of the steps", "value": weights}
+        yield {"key": [WEIGHTS], "group": group, **text}
     results = [*(state.name for state in bench.loop.states), *bench.loop.outputs]
     if len(results) > 1:
-        of = state.of or results[0]
-        yield _control(["of"], "select", "cost of", of, group, options=_same(results))
-    limit = "" if state.truncate == -1 else state.truncate
-    yield _control(["truncate"], "number", "truncate after steps", limit, group, min=1, max=10_000)
+        yield _control(group, OF, state.of or results[0], results)
+    yield _control(group, TRUNCATE, state.truncate)
 
 
 def _rule(bench: Bench) -> Iterator[Control]:
-    chosen, about = bench.state.rule or TRUE, ""
-    if bench.breakage is not None:
-        about = told(bench.breakage)
-    label = "rule of the pullback"
-    yield _control(["rule"], "select", label, chosen, "rule", options=rules(), about=about)
+    options = [[TRUE, "the true one"], *([name, rule.title] for name, rule in BROKEN.items())]
+    about = verdict(bench.breakage) if bench.breakage else ""
+    yield _control("rule", RULE, bench.state.rule or TRUE, options=options, about=about)
+
+
+def verdict(breakage: Breakage) -> str:
+    """What a broken rule does, and which derivatives are wrong by it, in two sentences."""
+    visible, orders = breakage.visible, f"orders 1 to {breakage.rows[-1].order}"
+    if visible is None:
+        return f"{breakage.rule.change} All {orders} are right all the same."
+    row = breakage.rows[visible - 1]
+    kind = "refused" if row.effect is Effect.REFUSED else "wrong"
+    first = f"Of the {orders}, the first {kind} one is {visible}"
+    if row.broken is not None and not row.true.ndim and not row.broken.ndim:
+        first = f"{first}: {precise(row.broken)} instead of {precise(row.true)}"
+    return f"{breakage.rule.change} {first}."
 
 
 def _taps(bench: LoopBench) -> Iterator[Control]:
@@ -143,28 +149,17 @@ def _taps(bench: LoopBench) -> Iterator[Control]:
             kind = "state" if isinstance(variable, State) else "sequence"
             offered = range(-BACK, 0) if kind == "state" else range(-2, 3)
             taps = sorted({*offered, *variable.taps})
-            label, chosen = f"taps of {kind} {variable.name}", list(variable.taps)
-            key = ["taps", variable.name]
-            yield _control(key, "checks", label, chosen, "taps", options=taps)
+            about = {"kind": "checks", "label": f"{TAPS.label} of {kind} {variable.name}"}
+            chosen = {"value": list(variable.taps), "options": taps}
+            yield {"key": [TAPS.name, variable.name], "group": "taps", **about, **chosen}
 
 
 def _options(state: BenchState) -> Iterator[Control]:
     """What only the view that is shown has."""
-    for name in PICTURES[state.view].options if state.rule is None else ():
-        label = OPTIONS.get(name)
-        if label is None:
-            continue
-        value = state.options.get(name)
-        if TYPES[name] is switch:
-            yield _control(["options", name], "check", label, bool(value), "options")
-        else:
-            least, shown = int(name == "scan"), "" if value is None else value
-            key = ["options", name]
-            yield _control(key, "number", label, shown, "options", min=least, max=10_000)
-
-
-def _values(loop: Loop) -> dict[str, np.ndarray]:
-    return {name: value_of(variable) for name, variable in valued(loop).items()}
+    for option in PICTURES[state.view].options if state.rule is None else ():
+        if option.label:
+            value = state.options.get(option.name)
+            yield _control("options", option, value, key=["options", option.name])
 
 
 def _entries(
@@ -174,14 +169,16 @@ def _entries(
     for name, value in values.items():
         if value.size > MOST_ENTRIES or value.dtype.kind not in "iuf":
             shape = " × ".join(map(str, value.shape))
-            yield _control(["at", name], "note", f"{name}: {shape} values", "", "values")
+            note = {"kind": "note", "label": f"{name}: {shape} values", "value": ""}
+            yield {"key": [AT.name, name], "group": "values", **note}
             continue
         for place, entry in enumerate(value.ravel().tolist()):
             start = usual[name].ravel()[place] if place < usual[name].size else entry
             whole = value.dtype.kind != "f"
             label = name if value.size == 1 else f"{name}[{', '.join(_index(value, place))}]"
-            bounds = _bounds(float(start), whole)
-            yield _control(["at", name, place], "range", label, repr(entry), "values", **bounds)
+            slider = {"kind": "range", "label": label, "value": repr(entry)}
+            key = [AT.name, name, place]
+            yield {"key": key, "group": "values", **slider, **_bounds(float(start), whole)}
 
 
 def _index(value: np.ndarray, place: int) -> list[str]:
@@ -200,27 +197,38 @@ def _bounds(start: float, whole: bool) -> Mapping[str, float]:
     return {"min": round(start - reach, digits), "max": round(start + reach, digits), "step": step}
 
 
-def change(bench: Bench, key: list[Any], value: Any) -> dict[str, Any]:
-    """What a control asks for, as arguments of `BenchState.changed`."""
+def changed(bench: Bench, key: list[Any], value: Any) -> Bench:
+    """What a bench becomes by what a control asks for."""
+    match key:
+        case ["loop"]:
+            return with_loop(bench, value)
+        case ["written"]:
+            return rewritten(bench, *map(str, value))
+    return bench.changed(**_change(bench, key, value))
+
+
+def _change(bench: Bench, key: list[Any], value: Any) -> dict[str, Any]:
+    """What a control asks for, as arguments of `Bench.changed`."""
     match key:
         case ["at", name, place]:
-            return {"at": {name: _with_entry(bench, name, place, value)}}
+            values = bench.values[name].astype(float)
+            values.ravel()[place] = _float(name, value)
+            return {"at": {name: numbers(values)}}
         case ["weights"] if isinstance(bench, LoopBench):
-            return {"cost": [_float("weights", part) for part in str(value).split()]}
-        case ["cost"] if value == "weights" and isinstance(bench, LoopBench):
+            return {"cost": [_float(WEIGHTS, part) for part in str(value).split()]}
+        case ["cost"] if value == WEIGHTS and isinstance(bench, LoopBench):
             return {"cost": _weights(bench.state, bench.chosen.steps)}
         case ["options", name]:
-            return {"options": {name: value if isinstance(value, bool) else _whole(name, value)}}
-        case [("taps" | "at") as field, name]:
+            own = {option.name: option for option in PICTURES[bench.state.view].options}
+            return {"options": {name: own[name].typed(value) if name in own else value}}
+        case ["taps" | "at" as field, name]:
             return {field: {name: value}}
-        case ["order" | "steps" | "truncate" as field]:
-            return {field: _whole(field, value)}
         case ["rule"]:
             return {"rule": None if value == TRUE else value}
         case ["view"] if value == BROKEN_RULE:
             return {"rule": bench.state.rule or next(iter(BROKEN))}
-        case ["wrt" | "cost" | "of" | "theme" | "view" as field]:
-            return {field: value}
+        case [str(field)] if field in CHOICES and not isinstance(CHOICES[field], ByName):
+            return {field: CHOICES[field].typed(value)}
     raise ArgumentError(f"key = {key!r:.60}: there is no such control.")
 
 
@@ -231,22 +239,8 @@ def _weights(state: BenchState, steps: int) -> list[float]:
     return [1.0] * steps if state.cost == "sum" else [0.0] * (steps - 1) + [1.0]
 
 
-def _with_entry(bench: Bench, name: str, place: int, written: Any) -> Any:
-    values = bench.values if isinstance(bench, GraphBench) else _values(bench.chosen)
-    changed = values[name].astype(float)
-    changed.ravel()[place] = _float(name, written)
-    return numbers(changed)
-
-
 def _float(name: str, written: Any) -> float:
     try:
         return float(written)
     except ValueError:
         raise ArgumentError(f"{name} = {written!r:.60}: expected a number.") from None
-
-
-def _whole(name: str, written: Any) -> Any:
-    text = str(written).strip()
-    if not text and name != "order":
-        return None
-    return int(text) if text.removeprefix("-").isdecimal() else text

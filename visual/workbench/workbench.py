@@ -32,10 +32,9 @@ from visual.widgets.page import to_page
 from visual.widgets.rerun import made_in_cell, shut
 from visual.widgets.stepper import shown_step
 from visual.widgets.working import Outcome, Work, begin
-from visual.workbench.cell import Bench, cell
-from visual.workbench.changes import changed, opened, with_loop
-from visual.workbench.controls import controls, view_shown, views
-from visual.workbench.state import BenchState
+from visual.workbench.bench import Bench, BenchState, opened, with_loop
+from visual.workbench.cell import cell
+from visual.workbench.controls import changed, controls, view_shown, views
 
 HERE = Path(__file__).parent
 
@@ -176,7 +175,7 @@ class Workbench(anywidget.AnyWidget):
         try:
             asked = Asked(Work(), changed(bench, key, value))
         except Exception as error:
-            self._tell(key, told_of(error))
+            self._tell(key, words_of(error))
             if not isinstance(error, LabError):
                 raise
             return
@@ -189,7 +188,7 @@ class Workbench(anywidget.AnyWidget):
                 try:
                     self._show(outcome.get())
                 except BaseException as error:
-                    self._tell(key, told_of(error))
+                    self._tell(key, words_of(error))
                     if not isinstance(error, LabError):
                         raise
 
@@ -217,15 +216,14 @@ class Workbench(anywidget.AnyWidget):
 
     def _send_file(self, suffix: str) -> None:
         try:
-            made = Work().do(lambda: file_of(self.picture, self._bench.title, suffix))
+            name, content = Work().do(lambda: file_of(self.picture, self._bench.title, suffix))
         except LabError as error:
             self._tell(["save"], str(error))
             return
-        name, content = made
         self.send({"file": name}, buffers=[content])
 
 
-def told_of(error: BaseException) -> str:
+def words_of(error: BaseException) -> str:
     """What is told of an error: of one that is none of ours also its kind."""
     return str(error) if isinstance(error, LabError) else first_line(error)
 

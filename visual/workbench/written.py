@@ -8,21 +8,21 @@ comes first.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 
 from lab.errors import ArgumentError
 from lab.loops.loop import Loop
 from lab.loops.text.grammar import TARGET
-from lab.loops.variables import Parameter, Sequence, State
+from lab.loops.variables import Parameter, RandomState, Sequence, State
 from lab.loops.written import WrittenStep
-from visual.workbench.loop import value_of, valued
-from visual.workbench.state import WRITTEN
 
+WRITTEN = "written"  # what a loop is called that is written here
 PAIR = re.compile(r"\s*([^\W\d]\w*)\s*=\s*(.*?)\s*", re.DOTALL)
 START = ("x**2", "x = 0.95")
 STEPS = 4
+Variable = State | Sequence | Parameter
 
 
 def written(text: str, values: str, steps: int = STEPS, name: str = WRITTEN) -> Loop:
@@ -69,7 +69,7 @@ def text_of(loop: Loop) -> tuple[str, str] | None:
     return str(loop.step), "; ".join(parts)
 
 
-def _fits(variable: State | Sequence | Parameter, value: np.ndarray) -> bool:
+def _fits(variable: Variable, value: np.ndarray) -> bool:
     if value.dtype != np.dtype("float64") or value.ndim > 1:
         return False
     if isinstance(variable, State):
@@ -80,3 +80,15 @@ def _fits(variable: State | Sequence | Parameter, value: np.ndarray) -> bool:
 def short(number: float) -> str:
     """A number with all its digits, without an idle ``.0``."""
     return repr(number).removesuffix(".0")
+
+
+def valued(loop: Loop) -> Mapping[str, Variable]:
+    """The variables of a loop that have a value; one can differentiate by them."""
+    return {n: one for n, one in loop.variables.items() if not isinstance(one, RandomState)}
+
+
+def value_of(variable: Variable) -> np.ndarray:
+    """The value that a variable was declared with."""
+    if isinstance(variable, State):
+        return variable.initial
+    return variable.values if isinstance(variable, Sequence) else variable.value

@@ -1,4 +1,4 @@
-"""The record of a graph before and after PyTensor's rewrites: what became of its Scans; its words."""
+"""A graph before and after PyTensor's rewrites, what became of its Scans: the record, its words."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator

@@ -4,7 +4,7 @@ from collections import namedtuple
 
 import numpy
 import pytest
-from eager_functions import ALONE, FUNCTIONS, LINALG, A, V
+from eager.functions import ALONE, FUNCTIONS, LINALG, A, V
 
 from lab.checks import check
 from lab.eager import grad, np, recording, rules

@@ -4,8 +4,8 @@ import importlib.util
 
 import numpy
 import pytest
-from eager_functions import FUNCTIONS
-from eager_programs import EAGER
+from eager.functions import FUNCTIONS
+from eager.programs import EAGER
 
 import lab
 from lab.checks import check

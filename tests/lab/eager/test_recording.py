@@ -7,11 +7,11 @@ import tracemalloc
 import numpy
 import pytest
 
+from lab import records
 from lab.checks import check
 from lab.eager import Node, Recording, Tape, grad, np, recording, steps
 from lab.eager.records import Added, Closed, Opened, PassedOn, Popped, Sent, SetterAdded, Summed
 from lab.errors import ArgumentError
-from lab.records import to_json
 
 A = numpy.array([1.0, 2.0, 3.0])
 RUNS = {
@@ -70,8 +70,9 @@ def test_a_recording_is_frozen():
 
 
 def test_only_recordings_are_read_back():
+    opened, *_ = record("first order").events
     with pytest.raises(ArgumentError, match="not a stored recording"):
-        Recording.from_json(to_json(Opened(0)))
+        Recording.from_json(records.to_json(opened))
 
 
 def test_the_story_of_three_squares():

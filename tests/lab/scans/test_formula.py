@@ -141,7 +141,7 @@ def test_the_reader_of_formulas_notices_a_wrong_one():
     scan = gallery.loops["gap"].trace(order=0).scans[0]
     (formula,) = scan.formulas
     wrong = replace(formula, expression=formula.expression.arguments[0])
-    assert list(disagreements(replace(scan, live=lambda: (wrong,))))
+    assert list(disagreements(replace(scan, formulas=(wrong,))))
 
 
 @pytest.mark.parametrize("name", [n for n in gallery.loops if n != "walk"])

@@ -14,7 +14,7 @@ import visual
 from lab import Loop, Parameter, Sequence, State
 from lab.errors import ArgumentError, GraphError, LabError
 from lab.loops import gallery
-from visual.atlas.choices import offered, pattern
+from visual.atlas.grid import offered, pattern
 from visual.atlas.page import pack
 from visual.cli.main import main
 
@@ -308,7 +308,7 @@ def test_an_interrupt_leaves_no_file(tmp_path, monkeypatch, capsys):
     def interrupt(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("visual.atlas.atlas.draw", interrupt)
+    monkeypatch.setattr("visual.atlas.grid.draw", interrupt)
     assert main(["page", "--out", str(tmp_path / "x.html")]) == 130
     assert capsys.readouterr().err == "scantape: stopped.\n"
     assert not list(tmp_path.iterdir())

@@ -164,7 +164,7 @@ def test_options_of_pictures_change_them(capsys):
         return capsys.readouterr().out
 
     cases = {
-        "tapes": [[], ["--step", "1"], ["--buffer"], ["--contributions"]],
+        "tapes": [[], ["--step", "0"], ["--step", "1"], ["--buffer"], ["--contributions"]],
         "unrolled": [[], ["--scans", "1,2"], ["--all-direct"]],
         "rolled": [[], ["--step", "1"], ["--scan", "2"]],
         "stepgraph": [[], ["--step", "1"], ["--scan", "2"]],

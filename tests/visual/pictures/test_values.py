@@ -10,9 +10,17 @@ from strange_loops import HOSTILE, LOOPS, strange_trace, trace_of
 import lab
 from lab.errors import ArgumentError
 from lab.loops import gallery
-from visual.pictures.values.panels import Kind, edges
+from visual.pictures.values.panels import edges
 from visual.pictures.values.plot import values
-from visual.pictures.values.series import Series, growth_of, pooled, series_of, stretches, thinned
+from visual.pictures.values.series import (
+    Kind,
+    Series,
+    growth_of,
+    pooled,
+    series_of,
+    stretches,
+    thinned,
+)
 from visual.scene.theme import THEMES, contrast
 
 SVG = "{http://www.w3.org/2000/svg}"

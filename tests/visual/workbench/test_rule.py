@@ -9,7 +9,7 @@ import visual
 from lab.errors import ArgumentError
 from lab.loops import gallery
 from lab.reports.breaking.breakage import Effect, Truth
-from visual.workbench.rule import told
+from visual.workbench.controls import verdict
 from visual.workbench.workbench import Workbench
 
 HISTORICAL = "accumulate-overwritten"
@@ -18,7 +18,7 @@ HISTORICAL = "accumulate-overwritten"
 @pytest.fixture
 def quick(monkeypatch):
     """As few orders as are asked for."""
-    monkeypatch.setattr("visual.workbench.rule.LEAST", 1)
+    monkeypatch.setattr("visual.workbench.bench.LEAST", 1)
 
 
 def shown(loop, rule, order=1, theme="light", **chosen):
@@ -168,12 +168,12 @@ TOLD = [
 @pytest.mark.parametrize(("loop", "rule", "chosen", "effect", "words"), TOLD, ids=str)
 def test_what_is_told_is_what_was_found(loop, rule, chosen, effect, words):
     breakage = lab.break_rule(gallery.loops[loop], rule, 2, **chosen)
-    assert words in told(breakage)
-    assert told(breakage).startswith(lab.BROKEN[rule].change)
+    assert words in verdict(breakage)
+    assert verdict(breakage).startswith(lab.BROKEN[rule].change)
     if effect is not None:
         assert breakage.rows[breakage.visible - 1].effect is effect
 
 
 def test_a_refusal_is_told():
     breakage = lab.break_rule(SQUARE, CUT, 2)
-    assert f"the first refused one is {breakage.visible}." in told(breakage)
+    assert f"the first refused one is {breakage.visible}." in verdict(breakage)

@@ -80,7 +80,7 @@ class _StepGraph:
         ]
         nodes = self.model.every
         self.nodes = [
-            Node(n.key, c.width, c.height, f"{c.label}\n{c.written}", ordered=n.ordered)
+            Node(n.key, c.width, c.height, f"{c.label}\n{c.value_line}", ordered=n.ordered)
             for n, c in ((n, self.cards[n.key]) for n in nodes)
         ]
         self._add_savings()

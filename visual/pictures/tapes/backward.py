@@ -6,6 +6,7 @@ running totals of the parameters' gradients, and the formulas.
 """
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -100,17 +101,13 @@ class BackwardBlock:
             lines.append("in the order of the buffer, which is that of the steps")
         self.canvas.heading(title, lines)
         self._initial_row()
-        self.canvas.rows(self._steps(), self._step_row, self._gap_row, self._moment)
+        steps = shown_steps(self.scan.steps, self.view.around)
+        if self.view.step is not None:
+            steps = only_step(self.scan.steps, self.view.step)
+        when = partial(moment, self.trace, self.number)
+        self.canvas.rows(steps, self._step_row, self._gap_row, when)
         self._result_row()
         self.canvas.y += 30
-
-    def _moment(self, step: int) -> tuple[int, str]:
-        return moment(self.trace, self.number, step)
-
-    def _steps(self) -> list[int | Gap]:
-        if self.view.step is not None:
-            return only_step(self.scan.steps, self.view.step)
-        return shown_steps(self.scan.steps, self.view.around)
 
     # rows
 

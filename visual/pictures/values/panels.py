@@ -1,20 +1,16 @@
-"""The panels of a plot: lines over an index, gradients on a log axis, vectors as heat maps.
+"""The panels of a plot on axes: lines over an index, gradients on a log axis, vectors as heat maps.
 
 Lines differ by colour, dash and marker.  Long ones are thinned as `series.thinned` says;
 what a line cannot show, zeros on a log axis and values that are not finite, is marked at
 the edge of the panel.
 
-A vector over an index as a heat map: orange is positive, blue negative, as in other pictures.
-
-Cells carry their number where there is room, or the sign of a negative one: colour alone
-tells neither in black and white.
+In heat maps orange is positive and blue negative, as in other pictures.  Cells carry their number
+where there is room, or the sign of a negative one: colour alone tells neither in black and white.
 """
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from enum import StrEnum
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -27,11 +23,18 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 from lab.equations.spelling import number_text
 from visual.backends.svg import NEGATIVE, POSITIVE
 from visual.layout.names import signed
-from visual.pictures.values.series import Series, pooled, stretches, thinned
+from visual.pictures.values.series import (
+    AREA,
+    HIGH,
+    Panel,
+    Series,
+    pooled,
+    stretches,
+    thinned,
+)
 from visual.scene.shapes import shortened, text_width
 from visual.scene.theme import Role, Theme, contrast, mixed
 
-AREA, HIGH = 350.0, 170.0  # of the axes, in pixels
 POINT = 0.75  # a CSS pixel in points
 SMALL = 11 * POINT
 BUCKETS = 175  # stretches of a thinned line: one for two pixels
@@ -43,57 +46,9 @@ STROKES = (Role.INPUT, Role.OVERWRITTEN, Role.PRESERVED, Role.SEED)
 TICKS = (1, 1.5, 2, 3, 5, 7)  # on a log axis of less than two decades
 SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 UNLABELLED = "line"  # matplotlib would leave out labels that begin with _
-
-
-@dataclass(frozen=True)
-class Mark:
-    """A marker at the edge of a panel, for values that have no place on its axis."""
-
-    words: str
-    marker: str
-    height: float
-    where: Callable[[np.ndarray], np.ndarray]
-
-
-ZERO = Mark("zero", "v", 0.05, lambda values: values == 0)
-ODD = Mark("not finite", "x", 0.95, lambda values: ~np.isfinite(values))
-
-
-class Kind(StrEnum):
-    """How the series of a panel are drawn."""
-
-    LINES = "over the index"
-    GROWTH = "on a log axis"
-    HEAT = "as a heat map"
-
-
-@dataclass(frozen=True, eq=False)
-class Panel:
-    """Series that are drawn together; all of them count the same."""
-
-    title: str
-    kind: Kind
-    series: tuple[Series, ...]
-
-    @property
-    def legend_columns(self) -> int:
-        """How many entries of the legend stand side by side."""
-        widest = max((text_width(s.name, 11) for s in self.series), default=0) + 44
-        return max(1, min(len(self.series), int(AREA // widest)))
-
-    @property
-    def head(self) -> float:
-        """The height of the title and the legend above the axes."""
-        lines = 2 if self.kind is Kind.HEAT else -(-len(self.series) // self.legend_columns)
-        return 22.0 + 17 * (lines + bool(self.marks))
-
-    @property
-    def marks(self) -> tuple[Mark, ...]:
-        """What occurs in it that a line cannot show."""
-        if self.kind is Kind.HEAT:
-            return ()
-        kinds = (ZERO, ODD) if self.kind is Kind.GROWTH else (ODD,)
-        return tuple(m for m in kinds if any(m.where(s.values).any() for s in self.series))
+MOST_COLUMNS, MOST_ROWS = 48, 16
+SHADES = 24  # on either side
+LETTERS, SIGN = 9.0, 9.0  # pixels: the smallest that can be read
 
 
 def draw_lines(axes: Axes, panel: Panel, theme: Theme) -> None:
@@ -246,22 +201,17 @@ def _number_ticks(axes: Axes) -> None:
         largest = max(high - base, base - low)
     digits = max(4, math.ceil(math.log10(largest / (high - low))) + 3)
 
-    def written(value: float, _: int | None) -> str:
+    def tick(value: float, _: int | None) -> str:
         value -= base
         value = 0.0 if abs(value) < 1e-9 * largest else value
         mantissa, e, exponent = f"{value:.{digits}g}".replace("-", "−").partition("e")
         return f"{mantissa}e{exponent[:1].strip('+')}{exponent[1:].lstrip('0')}" if e else mantissa
 
-    axes.yaxis.set_major_formatter(FuncFormatter(written))
+    axes.yaxis.set_major_formatter(FuncFormatter(tick))
 
 
 def _power(value: float, _: int | None) -> str:
     return "10" + str(round(value)).translate(SUPERSCRIPTS)
-
-
-MOST_COLUMNS, MOST_ROWS = 48, 16
-SHADES = 24  # on either side
-LETTERS, SIGN = 9.0, 9.0  # pixels: the smallest that can be read
 
 
 def draw_heat(axes: Axes, panel: Panel, theme: Theme) -> None:

@@ -19,16 +19,14 @@ from typing import TYPE_CHECKING, Any
 from lab.records import cached_property
 from lab.traces.trace import Trace
 from visual.layout.names import cost_name
-from visual.pictures.values.series import Series, growth_of, series_of
+from visual.pictures.values.series import AREA, HIGH, Kind, Panel, growth_of, series_of
 from visual.pictures.values.text import to_text
-from visual.scene.formats import save
+from visual.scene.formats import save, shown
 from visual.scene.shapes import shortened
 from visual.scene.theme import LIGHT, Theme, theme_named
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-    from visual.pictures.values.panels import Panel
 
 INCH, MARGIN, LEFT, BELOW = 96, 20.0, 64.0, 58.0
 ACROSS = 2
@@ -38,29 +36,25 @@ ACROSS = 2
 class Plot:
     """A picture that matplotlib draws: panels, two side by side; otherwise like a Scene."""
 
-    panels: "tuple[Panel, ...]"
+    panels: tuple[Panel, ...]
     title: str
     description: str
     theme: Theme = LIGHT
     dot: str = ""
 
     @cached_property
-    def rows(self) -> "tuple[tuple[Panel, ...], ...]":
+    def rows(self) -> tuple[tuple[Panel, ...], ...]:
         """The panels that stand side by side."""
         return tuple(self.panels[i : i + ACROSS] for i in range(0, len(self.panels), ACROSS))
 
     @property
     def width(self) -> float:
         """In CSS pixels."""
-        from visual.pictures.values.panels import AREA
-
         return ACROSS * (MARGIN + LEFT + AREA) + MARGIN
 
     @property
     def height(self) -> float:
         """In CSS pixels."""
-        from visual.pictures.values.panels import HIGH
-
         heads = sum(max(panel.head for panel in row) for row in self.rows)
         return MARGIN + heads + len(self.rows) * (HIGH + BELOW)
 
@@ -69,7 +63,6 @@ class Plot:
         from matplotlib.figure import Figure
 
         from visual.backends.mpl import settings
-        from visual.pictures.values.panels import HIGH
 
         width, height = width or self.width, height or self.height
         with settings():
@@ -84,25 +77,10 @@ class Plot:
         return figure
 
     def _panel(
-        self,
-        figure: "Figure",
-        panel: "Panel",
-        number: int,
-        top: float,
-        width: float,
-        height: float,
+        self, figure: "Figure", panel: Panel, number: int, top: float, width: float, height: float
     ) -> None:
         """Draw a panel whose axes begin at `top`, in a figure of `width` by `height` pixels."""
-        from visual.pictures.values.panels import (
-            AREA,
-            HIGH,
-            POINT,
-            Kind,
-            caption,
-            draw_growth,
-            draw_heat,
-            draw_lines,
-        )
+        from visual.pictures.values.panels import POINT, caption, draw_growth, draw_heat, draw_lines
 
         left = MARGIN + LEFT + number * (MARGIN + LEFT + AREA)
         place = (left / width, 1 - (top + HIGH) / height, AREA / width, HIGH / height)
@@ -158,9 +136,7 @@ class Plot:
         return save(self, path, scale)
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
-        svg = self.svg()
-        page = f'<div style="overflow-x: auto">{svg}</div>'
-        return {"text/html": page, "image/svg+xml": svg, "text/plain": self.text()}
+        return shown(self)
 
 
 def values(trace: Trace, theme: str = "light") -> Plot:
@@ -191,9 +167,7 @@ def values(trace: Trace, theme: str = "light") -> Plot:
     )
 
 
-def _panels(trace: Trace) -> "Iterator[Panel]":
-    from visual.pictures.values.panels import Kind, Panel
-
+def _panels(trace: Trace) -> Iterator[Panel]:
     for number, scan in enumerate(trace.scans):
         title = f"{number + 1} · {scan.name}"
         if scan.parent is not None:
@@ -208,11 +182,8 @@ def _panels(trace: Trace) -> "Iterator[Panel]":
                 name = f"{number + 1} · {scan.name}: {series.name}"
                 yield Panel(name, Kind.HEAT, (series,))
     for number, scan in enumerate(trace.scans):
-        grown = growth_of(trace, number) if scan.parent is None else ()
-        if any(series.values.size for series in grown):
+        sizes = growth_of(trace, number) if scan.parent is None else ()
+        grown = tuple(series for series in sizes if series.values.size)
+        if grown:
             title = f"Size of the gradients of {number + 1} · {scan.name}"
-            yield Panel(title, Kind.GROWTH, _not_empty(grown))
-
-
-def _not_empty(found: tuple[Series, ...]) -> tuple[Series, ...]:
-    return tuple(series for series in found if series.values.size)
+            yield Panel(title, Kind.GROWTH, grown)

@@ -1,13 +1,17 @@
-"""What a trace holds over its steps and indices, as columns of numbers that can be plotted."""
+"""What a trace holds over its steps and indices: columns of numbers, and the panels they fill."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from enum import StrEnum
 from itertools import pairwise
 
 import numpy as np
 
 from lab.traces.trace import ScanTrace, TapeTrace, Trace
 from visual.layout.names import gradient_name, is_share
+from visual.scene.shapes import text_width
+
+AREA, HIGH = 350.0, 170.0  # of the axes, in pixels
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,6 +35,57 @@ class Series:
     def table(self) -> np.ndarray:
         """Index by entry: matrices are flattened, row by row."""
         return self.values.reshape(len(self.values), -1)
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A marker at the edge of a panel, for values that have no place on its axis."""
+
+    words: str
+    marker: str
+    height: float
+    where: Callable[[np.ndarray], np.ndarray]
+
+
+ZERO = Mark("zero", "v", 0.05, lambda values: values == 0)
+ODD = Mark("not finite", "x", 0.95, lambda values: ~np.isfinite(values))
+
+
+class Kind(StrEnum):
+    """How the series of a panel are drawn."""
+
+    LINES = "over the index"
+    GROWTH = "on a log axis"
+    HEAT = "as a heat map"
+
+
+@dataclass(frozen=True, eq=False)
+class Panel:
+    """Series that are drawn together; all of them count the same."""
+
+    title: str
+    kind: Kind
+    series: tuple[Series, ...]
+
+    @property
+    def legend_columns(self) -> int:
+        """How many entries of the legend stand side by side."""
+        widest = max((text_width(s.name, 11) for s in self.series), default=0) + 44
+        return max(1, min(len(self.series), int(AREA // widest)))
+
+    @property
+    def head(self) -> float:
+        """The height of the title and the legend above the axes."""
+        lines = 2 if self.kind is Kind.HEAT else -(-len(self.series) // self.legend_columns)
+        return 22.0 + 17 * (lines + bool(self.marks))
+
+    @property
+    def marks(self) -> tuple[Mark, ...]:
+        """What occurs in it that a line cannot show."""
+        if self.kind is Kind.HEAT:
+            return ()
+        kinds = (ZERO, ODD) if self.kind is Kind.GROWTH else (ODD,)
+        return tuple(m for m in kinds if any(m.where(s.values).any() for s in self.series))
 
 
 def series_of(trace: Trace, number: int) -> tuple[Series, ...]:

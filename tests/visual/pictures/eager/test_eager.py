@@ -7,7 +7,7 @@ from functools import lru_cache
 
 import numpy
 import pytest
-from eager_programs import FOLDED, RUNS, A
+from eager.programs import FOLDED, RUNS, A
 from pictures import (
     at_step,
     crossed_texts,

@@ -5,7 +5,7 @@ import re
 from functools import lru_cache
 
 import pytest
-from eager_programs import REFUSED, STRANGE, TWO_TAPES
+from eager.programs import REFUSED, STRANGE, TWO_TAPES
 from pictures import (
     at_step,
     crossed_texts,

@@ -1,0 +1,165 @@
+"""Whatever can be chosen is declared once: what offers it says nothing of its own about it."""
+
+import argparse
+import json
+from dataclasses import fields, replace
+from importlib import import_module
+from inspect import signature
+
+import pytest
+from workbenches import sine
+
+import visual
+from lab import Loop
+from lab.loops import gallery
+from visual.atlas.grid import CHOICES as OF_AN_ATLAS
+from visual.choices import DERIVATIVE, RULE, STEPS, THEME, Whole
+from visual.cli.main import COMMANDS
+from visual.drawing.kinds import OPTIONS, PICTURES, Kind
+from visual.drawing.study import Chosen
+from visual.workbench.bench import CHOICES as OF_A_WORKBENCH
+from visual.workbench.bench import BenchState
+from visual.workbench.workbench import Workbench
+
+DECLARED = {c.name: c for c in (*DERIVATIVE.values(), *OPTIONS, THEME, RULE, *OF_AN_ATLAS)}
+# What is no choice about a picture, but about the work: what is drawn, and where it goes.
+OF_A_COMMAND = {
+    *("help", "loop", "loops", "figure", "picture", "graph", "names"),
+    *("out", "formats", "scale", "title", "mode", "too_late"),
+}
+# What belongs to the thing on the workbench, and the weights, which are a cost.
+OF_A_BENCH = {"loop", "written", "weights"}
+
+
+def parser_of(command):
+    parser = argparse.ArgumentParser()
+    commands = parser.add_subparsers()
+    import_module(f"visual.cli.{COMMANDS[command]}").add_command(commands)
+    return commands.choices[command]
+
+
+def own_words(parser):
+    """The options of a parser that are not declared, or not as they are there."""
+    for action in parser._actions:
+        declared = DECLARED.get(action.dest)
+        if declared is None or action.metavar == "TAPS/…":  # of an atlas: patterns, by loops
+            if action.dest not in OF_A_COMMAND | {"taps"}:
+                yield action.dest
+            continue
+        told = argparse.ArgumentParser().add_argument(declared.option, **declared.argument)
+        for what in ("option_strings", "type", "default", "metavar", "nargs", "const"):
+            if getattr(action, what) != getattr(told, what):
+                yield f"{action.dest}: {what}"
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_the_command_line_offers_what_is_declared(command):
+    assert list(own_words(parser_of(command))) == []
+
+
+def test_the_checker_sees_an_option_of_its_own():
+    parser = parser_of("explain")
+    parser.add_argument("--colour")
+    parser.add_argument("--order", type=float, default=2, metavar="N")
+    assert list(own_words(parser)) == ["colour", "order: type", "order: default"]
+
+
+def test_what_is_declared_for_pictures_can_be_typed():
+    typed = {action.dest for action in parser_of("draw")._actions}
+    assert {choice.name for choice in (*DERIVATIVE.values(), *OPTIONS, THEME)} <= typed
+
+
+def own_controls(form):
+    """The controls of a workbench that are not declared, or not as they are there."""
+    options = {choice.name: choice for choice in OPTIONS}
+    for control in form["controls"]:
+        name, *rest = control["key"]
+        choice = options.get(rest[0]) if name == "options" else OF_A_WORKBENCH.get(name)
+        if choice is None:
+            if name not in OF_A_BENCH:
+                yield name
+            continue
+        if name in ("taps", "at"):  # one for each variable
+            continue
+        told = choice.control(None)
+        for what in ("kind", "label", "min", "max"):
+            if control.get(what) != told.get(what):
+                yield f"{choice.name}: {what}"
+
+
+@pytest.mark.parametrize("view", PICTURES)
+def test_the_workbench_offers_what_is_declared(view):
+    bench = Workbench(gallery.loops["coupled"], view=view, cost=[1, 0, 2])
+    assert list(own_controls(bench.form)) == []
+    shown = [c["key"][1] for c in bench.form["controls"] if c["key"][0] == "options"]
+    assert shown == [option.name for option in PICTURES[view].options if option.label]
+
+
+def test_so_does_that_of_a_graph():
+    cost, x0 = sine()
+    assert list(own_controls(Workbench(cost, x0, {x0: 0.5}).form)) == []
+
+
+def test_the_checker_sees_a_control_of_its_own():
+    form = json.loads(json.dumps(Workbench(view="tapes").form))
+    form["controls"].append({"key": ["colour"], "kind": "select", "label": "colour"})
+    form["controls"].append({"key": ["options", "frame"], "kind": "check", "label": "frame"})
+    for control in form["controls"]:
+        if control["key"] == ["steps"]:
+            control["max"] = 9
+        if control["key"] == ["options", "buffer"]:
+            control["label"] = "buffer"
+    assert list(own_controls(form)) == ["steps: max", "buffer: label", "colour", "options"]
+
+
+def test_an_atlas_offers_what_is_declared():
+    data = json.loads(visual.Atlas("square", orders=1, costs="sum", views="taps").data)
+    assert data["labels"] == {choice.name: choice.label for choice in OF_AN_ATLAS}
+    assert set(data) == {"labels", "loops", "tree", "pictures", *data["labels"]}
+    assert {choice.of.name for choice in OF_AN_ATLAS} <= set(OF_A_WORKBENCH)
+
+
+NO_OPTIONS = {
+    *("trace", "theme", "system"),
+    *("derivation", "keys", "only"),  # of phases, which are found by a Scan's number
+    *("tapes", "orders", "name"),  # of taps, whose orders are those of the derivative
+    "source",
+}
+
+
+def undeclared(kind):
+    """The parameters of a picture's function that are not declared, and the other way round."""
+    declared = {option.name for option in kind.options}
+    return (set(signature(getattr(visual, kind.name)).parameters) - NO_OPTIONS) ^ declared
+
+
+@pytest.mark.parametrize("name", PICTURES)
+def test_the_options_of_a_picture_are_those_of_its_function(name):
+    assert undeclared(PICTURES[name]) == ({"scan"} if name == "phases" else set())
+    for option in PICTURES[name].options:
+        value = {"scan": 2, "scans": (1, 2)}.get(
+            option.name, int(isinstance(option, Whole)) or True
+        )
+        visual.draw(gallery.loops["square"], name, **{option.name: value})
+
+
+def test_the_checker_sees_an_option_that_is_not_declared():
+    tapes = PICTURES["tapes"]
+    assert undeclared(replace(tapes, options=tapes.options[1:])) == {"around"}
+    assert undeclared(Kind("taps", "", visual.taps, (STEPS,))) == {"steps"}
+
+
+def test_python_can_choose_what_is_declared():
+    of_a_loop = set(signature(Loop.trace).parameters) - {"self"}
+    assert (
+        set(DERIVATIVE)
+        == {field.name for field in fields(Chosen)}
+        == of_a_loop
+        | {
+            "taps",
+            "steps",
+        }
+    )
+    assert set(OF_A_WORKBENCH) == {field.name for field in fields(BenchState)} - {"loop"}
+    for name, default in ((f.name, f.default) for f in fields(Chosen)):
+        assert default in (DERIVATIVE[name].default, ())

@@ -1,0 +1,349 @@
+"""The grid of an atlas: which loops, taps, orders and costs a page offers, each of them checked.
+
+Start with `Grid`.  One place in it is a `Combination`, and a view of that an `Entry`, with its
+packed picture or why there is none.  A loop's taps are a `Pattern`; what is chosen besides is
+declared in `CHOICES`, each as several of what `visual.choices` declares.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import KW_ONLY, dataclass, field
+from itertools import product
+from types import MappingProxyType
+from typing import Any
+
+from lab.errors import ArgumentError, LabError, listing
+from lab.loops import gallery
+from lab.loops.loop import Loop
+from lab.loops.variables import State, Takes
+from visual.choices import COST, ORDER, THEME, Choice, numbers, whole, words
+from visual.drawing.draw import draw
+from visual.drawing.kinds import VIEW, Picture
+from visual.layout.names import signed
+
+# For steps that take any number of taps, and for those that take one or two.
+ANY = ((-1,), (-2, -1), (-3, -1), (-2,))
+ONE = ((-1,), (-2,))
+TWO = ((-2, -1), (-3, -1), (-3, -2))
+LOOPS = ("square", "fibonacci", "gap", "coupled", "logistic", "rnn")
+TITLE = "Loops, their derivatives, and their tapes"
+Cost = str | tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Pattern:
+    """The taps of states and sequences, by name."""
+
+    taps: tuple[tuple[str, tuple[int, ...]], ...]
+
+    @property
+    def chosen(self) -> dict[str, tuple[int, ...]]:
+        """As `visual.draw` takes them."""
+        return dict(self.taps)
+
+    @property
+    def key(self) -> str:
+        """As in ``x:-2,-1``; several are parted by a semicolon."""
+        return ";".join(f"{name}:{','.join(map(str, taps))}" for name, taps in self.taps)
+
+    @property
+    def names(self) -> str:
+        """Whose taps they are, for a reader."""
+        return f"taps of {listing(name for name, _ in self.taps)}" if self.taps else "taps"
+
+    @property
+    def words(self) -> str:
+        """For a reader; a single variable needs no name."""
+        if len(self.taps) == 1:
+            return _written(self.taps[0][1])
+        return " · ".join(f"{name} {_written(taps)}" for name, taps in self.taps) or "none"
+
+
+def _written(taps: tuple[int, ...]) -> str:
+    return ", ".join(map(signed, taps))
+
+
+def own(loop: Loop) -> Pattern:
+    """The pattern that a loop was declared with."""
+    return Pattern(tuple((state.name, state.taps) for state in loop.states))
+
+
+def pattern(loop: Loop, given: Any, names: Iterable[str] = ()) -> Pattern:
+    """A pattern as a person gives it: taps of the first state, or taps by name.
+
+    It has the taps of all states, and of the variables that are in `names` besides.
+    ArgumentError if the loop cannot have them.
+    """
+    if not isinstance(given, Mapping):
+        if not loop.states:
+            raise ArgumentError(f"taps of loop {loop.name} = {given!r:.60}: it has no state.")
+        given = {loop.states[0].name: given}
+    chosen = loop.with_taps(given).variables
+    all_names = dict.fromkeys([*own(loop).chosen, *names, *given])
+    return Pattern(
+        tuple((name, chosen[name].taps) for name in all_names)  # type: ignore[union-attr]
+    )
+
+
+def offered(loop: Loop) -> tuple[Pattern, ...]:
+    """A loop's own taps, and others that its step can take, one state at a time."""
+    return tuple(dict.fromkeys(_offered(loop)))
+
+
+def _offered(loop: Loop) -> Iterator[Pattern]:
+    yield own(loop)
+    for state in loop.states:
+        for taps in _fitting(state):
+            yield pattern(loop, {state.name: taps})
+
+
+def _fitting(state: State) -> tuple[tuple[int, ...], ...]:
+    counted: Mapping[Takes, tuple[tuple[int, ...], ...]] = {None: ANY, 1: ONE, 2: TWO}
+    return counted.get(state.takes, ())
+
+
+def several(
+    name: str, given: Any, usual: tuple[Any, ...], made: Callable[[Any], Any]
+) -> tuple[Any, ...]:
+    """What is `made` of all that was given, or else of what is usual; every one once."""
+    if given is None:
+        given = usual
+    single = isinstance(given, str | Loop) or not isinstance(given, Iterable)
+    found = tuple(dict.fromkeys(map(made, (given,) if single else given)))
+    if not found:
+        raise ArgumentError(f"{name} = {given!r:.60}: expected one at least.")
+    return found
+
+
+def loops_of(given: Any, usual: tuple[str, ...]) -> tuple[Loop, ...]:
+    """Loops, by name or themselves, whose names differ."""
+    found = several("loops", given, usual, _loop)
+    names = [loop.name for loop in found]
+    for name in names:
+        if names.count(name) > 1:
+            raise ArgumentError(
+                f"loops: two are called {name!r}; on a page every loop has a name of its own, as "
+                "in lab.Loop(…, name='decay')."
+            )
+    return found
+
+
+def _loop(given: Any) -> Loop:
+    if isinstance(given, Loop):
+        return given
+    if not isinstance(given, str) or given not in gallery.loops:
+        raise ArgumentError(
+            f"loops: {given!r:.60} is no lab.Loop, and the gallery has {listing(gallery.loops)}."
+        )
+    return gallery.loops[given]
+
+
+def taps_of(loops: tuple[Loop, ...], given: Any) -> Mapping[str, tuple[Pattern, ...]]:
+    """The patterns of every loop."""
+    if not isinstance(given, Mapping):
+        raise ArgumentError(f"taps = {given!r:.60}: expected patterns by the names of loops.")
+    names = [loop.name for loop in loops]
+    for name in given:
+        if name not in names:
+            raise ArgumentError(
+                f"taps of {name!r:.60}: the loops of this page are {listing(names)}."
+            )
+    return MappingProxyType({loop.name: _patterns(loop, given.get(loop.name)) for loop in loops})
+
+
+def _patterns(loop: Loop, given: Any) -> tuple[Pattern, ...]:
+    """The patterns of a loop; each of them tells of all variables that one of them names."""
+    if given is None:
+        return offered(loop)
+    several_given = isinstance(given, Iterable) and not isinstance(given, str | Mapping)
+    listed = tuple(given) if several_given else (given,)
+    if not several_given or not all(isinstance(one, Iterable) for one in listed):
+        raise ArgumentError(
+            f"taps of loop {loop.name} = {given!r:.60}: expected several patterns, as in "
+            "[(-1,), (-2, -1)]."
+        )
+    found = [pattern(loop, one) for one in listed]
+    names = dict.fromkeys(name for one in found for name in one.chosen)
+    return several(
+        f"taps of loop {loop.name}", found, (), lambda one: pattern(loop, one.chosen, names)
+    )
+
+
+@dataclass(frozen=True)
+class Several(Choice):
+    """Several of what can be chosen, of which a page offers one at a time.
+
+    `check_one` checks one of them, and `listed` are those of a text of the command line.
+    """
+
+    _: KW_ONLY
+    of: Choice
+    usual: tuple[Any, ...]
+    check_one: Callable[[Any], Any]
+    listed: Callable[[str], Iterable[Any]] = words
+
+    @property
+    def argument(self) -> dict[str, Any]:
+        """An option whose help ends with what is usual."""
+        usual = ",".join(map(str, self.usual))
+        return {"metavar": f"{self.metavar},…", "help": f"{self.help} ({usual})"}
+
+    def check(self, value: Any) -> tuple[Any, ...]:
+        """All that were given, or else what is usual."""
+        return several(self.name, value, self.usual, self.check_one)
+
+    def read(self, text: Any, loop: Any) -> Any:
+        """What a text lists; None for nothing."""
+        return [*self.listed(text or "")] or None
+
+
+def _order(value: Any) -> int:
+    order = whole("orders", value)
+    if order < ORDER.least:
+        raise ArgumentError(f"orders: {order} is no order of a derivative; expected 0, 1, 2, …")
+    return order
+
+
+def _orders(text: str) -> Iterable[int]:
+    return numbers(f"--orders {text}", words(text), "whole numbers, as in 1,2")
+
+
+def _cost(value: Any) -> Cost:
+    """The name of a cost, or the weights of the steps."""
+    if value in COST.known if isinstance(value, str) else isinstance(value, Iterable):
+        return COST.check(value)
+    raise ArgumentError(
+        f"costs: {value!r:.60} is no cost; expected {listing(COST.known)}, or one weight for each "
+        "step, as in ['last', (0, 0, 1, 0.5)]."
+    )
+
+
+def _costs(text: str) -> Iterator[Any]:
+    """``last,sum`` or ``last/0,0,1``: weights go together between the slashes."""
+    for part in text.split("/"):
+        if all(word in COST.known for word in words(part)):
+            yield from words(part)
+        else:
+            expected = f"{', '.join(COST.known)}, or weights as in 0,0,1,0.5"
+            yield numbers(f"--costs {part}", words(part), expected, float)
+
+
+CHOICES = (
+    Several(
+        "orders",
+        "of the derivative",
+        f"{ORDER.label} of the derivative",
+        metavar=ORDER.metavar,
+        of=ORDER,
+        usual=(1, 2),
+        check_one=_order,
+        listed=_orders,
+    ),
+    Several(
+        "costs",
+        "last, sum, or a weight for each step",
+        COST.label,
+        metavar=COST.metavar,
+        of=COST,
+        usual=COST.known,
+        check_one=_cost,
+        listed=_costs,
+    ),
+    Several(
+        "views",
+        VIEW.help,
+        VIEW.label,
+        of=VIEW,
+        usual=("unrolled", "tapes", "taps", "phases", "genealogy", "stepgraph"),
+        check_one=VIEW.check,
+    ),
+    Several(
+        "themes",
+        "light, dark, print",
+        THEME.label,
+        of=THEME,
+        usual=("light", "dark"),
+        check_one=THEME.check,
+    ),
+)
+
+
+@dataclass(frozen=True)
+class Combination:
+    """A loop, its taps, the order of its derivative, and the cost."""
+
+    loop: Loop
+    taps: Pattern
+    order: int
+    cost: Cost
+
+    def picture(self, view: str, theme: str) -> Picture:
+        """A picture of it; LabError if there is none."""
+        taps = self.taps.chosen
+        return draw(self.loop, view, theme, taps=taps, order=self.order, cost=self.cost)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A view of a combination: its packed picture, or why there is none."""
+
+    at: Combination
+    view: str
+    found: str | LabError
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """Where it is found in the page's data."""
+        at = self.at
+        return (at.loop.name, at.taps.key, str(at.order), self.cost, self.view)
+
+    @property
+    def cost(self) -> str:
+        """The cost, as it is named on the page."""
+        return key_of(self.at.cost)
+
+    @property
+    def words(self) -> str:
+        """Where it is found, for a reader."""
+        at = self.at
+        return f"{at.loop.name}, taps {at.taps.words}, order {at.order}, cost {self.cost}"
+
+
+def key_of(chosen: Any) -> str:
+    """What is chosen as a page's data have it: a name, a number, or weights."""
+    if isinstance(chosen, tuple):
+        return ",".join(repr(weight).removesuffix(".0") for weight in chosen)
+    return str(chosen)
+
+
+@dataclass(frozen=True)
+class Grid:
+    """All that a page offers, in the order in which it does; see `visual.atlas.atlas.Atlas`."""
+
+    loops: Any = None
+    taps: Any = field(default=None, hash=False)
+    orders: Any = None
+    costs: Any = None
+    views: Any = None
+    themes: Any = None
+    title: str = TITLE
+    named: frozenset[str] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        put = object.__setattr__
+        given = ("loops", *(choice.name for choice in CHOICES))
+        put(self, "named", frozenset(name for name in given if getattr(self, name) is not None))
+        put(self, "loops", loops_of(self.loops, LOOPS))
+        put(self, "taps", taps_of(self.loops, {} if self.taps is None else self.taps))
+        for choice in CHOICES:
+            put(self, choice.name, choice.check(getattr(self, choice.name)))
+        if not isinstance(self.title, str) or not self.title.strip():
+            raise ArgumentError(f"title = {self.title!r:.60}: expected a text, not empty.")
+
+    @property
+    def combinations(self) -> tuple[Combination, ...]:
+        """Every loop with each of its taps, orders and costs."""
+        return tuple(
+            Combination(loop, taps, order, cost)
+            for loop in self.loops
+            for taps, order, cost in product(self.taps[loop.name], self.orders, self.costs)
+        )

@@ -1,0 +1,400 @@
+"""What is on a workbench: a loop or a graph of PyTensor's, and all that is chosen about it.
+
+    >>> opened(gallery.loops["square"]).changed(order=2, taps={"x": (-2, -1)}).picture.save("x.svg")
+
+Start with `Bench`: its `state` holds only plain numbers, texts and tuples, `changed` gives another
+bench, and `picture` is what it shows.  Of a broken rule the truth is computed once for every
+subject and choice, and every rule is held against it.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from functools import lru_cache
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from pytensor.graph.basic import Variable
+
+from lab.errors import ArgumentError, listing
+from lab.gradients.derivative import Derivative, derivative
+from lab.loops import gallery
+from lab.loops.loop import Loop
+from lab.loops.variables import as_value
+from lab.loops.written import WrittenStep
+from lab.records import cached_property
+from lab.reports.breaking.breakage import Breakage, Truth
+from visual.choices import DERIVATIVE, RULE, THEME, TRUNCATE, ByName
+from visual.drawing.draw import draw, studied
+from visual.drawing.kinds import VIEW, Picture
+from visual.drawing.study import Chosen, Frozen, choose
+from visual.pictures.breaking import breaking
+from visual.workbench.written import START, STEPS, WRITTEN, value_of, valued, written
+
+OWN = "own"  # a loop that is not of the gallery, but was handed over
+GRAPH = "graph"  # no loop, but a graph of PyTensor's
+LEAST = 3  # orders of which a broken rule is told in any case: one mistake shows from the third on
+REMEMBERED = 16
+OPTIONS = ByName("options", "what only the picture has that is shown")
+CHOICES = {
+    **DERIVATIVE,
+    **{choice.name: choice for choice in (TRUNCATE, VIEW, OPTIONS, THEME, RULE)},
+}
+# A number, or numbers in rows, as they are written: what an array holds.
+Numbers = Any
+
+
+def _nothing() -> Mapping[str, Any]:
+    return MappingProxyType({})
+
+
+@dataclass(frozen=True)
+class BenchState:
+    """All choices of a workbench.
+
+    `loop` is the name of a loop of the gallery, "written" for one whose step is a text, "own",
+    or "graph" for a graph of PyTensor's.
+    `taps`, `steps`, `order`, `wrt`, `cost`, `of` and `at` are those of `visual.draw`; None and
+    what is missing stand for what the loop itself says.  `truncate` is the number of steps that a
+    gradient goes back, or -1.  `view` is the picture that is shown, `options` are those that only
+    it has, and `theme` its colours.  `rule` is the name of a rule of `lab.BROKEN`: then what it
+    breaks is shown instead of the view.
+    """
+
+    loop: str
+    taps: Mapping[str, tuple[int, ...]] = field(default_factory=_nothing)
+    steps: int | None = None
+    order: int = DERIVATIVE["order"].default
+    wrt: str | None = None
+    cost: str | tuple[float, ...] = DERIVATIVE["cost"].default
+    of: str | None = None
+    at: Mapping[str, Numbers] = field(default_factory=_nothing)
+    truncate: int = TRUNCATE.default
+    view: str = VIEW.default
+    options: Mapping[str, Any] = field(default_factory=_nothing)
+    theme: str = THEME.default
+    rule: str | None = None
+
+    def changed(self, **changes: Any) -> "BenchState":
+        """The state with other choices; of `taps`, `at` and `options` what is not named stays.
+
+        With another view, the options of the one before are forgotten; and whoever chooses a view
+        and no rule wants to see it by the true one.
+
+        ArgumentError for a choice that there is not, or that can be no choice of any loop.
+        """
+        known = [one.name for one in fields(self) if one.name != "loop"]
+        for name in changes:
+            if name not in known:
+                raise ArgumentError(f"{name}: a workbench has the choices {listing(known)}.")
+        checked = {name: CHOICES[name].check(value) for name, value in changes.items()}
+        if "at" in checked:
+            at = checked["at"].items()
+            checked["at"] = {n: numbers(as_value(value, f"value of {n}")) for n, value in at}
+        old = self
+        if checked.get("view", self.view) != self.view:
+            old = replace(self, options=_nothing())
+        if "view" in checked:
+            checked = {"rule": None, **checked}
+        for name in checked.keys() & {"taps", "at", "options"}:
+            both = {**getattr(old, name), **checked[name]}
+            checked[name] = MappingProxyType({n: v for n, v in both.items() if v is not None})
+        return replace(old, **checked)
+
+    def beside(self, usual: "BenchState") -> dict[str, Any]:
+        """What is chosen otherwise than in a `usual` state, by name."""
+        chosen = {one.name: getattr(self, one.name) for one in fields(self)}
+        return {
+            name: dict(value) if isinstance(value, Mapping) else value
+            for name, value in chosen.items()
+            if value != getattr(usual, name)
+        }
+
+
+def numbers(value: Any) -> Numbers:
+    """An array as a number, or as numbers in tuples."""
+    return _tuples(np.asarray(value).tolist())
+
+
+def cast(name: str, value: Numbers, dtype: np.dtype) -> np.ndarray:
+    """Numbers as an array of a dtype; ArgumentError if it cannot hold them."""
+    array = np.asarray(value)
+    if dtype.kind in "iub" and not np.array_equal(array, np.round(array.real)):
+        raise ArgumentError(f"value of {name} = {value!r:.60}: expected whole numbers.")
+    return array.astype(dtype)
+
+
+def _tuples(value: Any) -> Numbers:
+    return tuple(map(_tuples, value)) if isinstance(value, list) else value
+
+
+@dataclass(frozen=True, eq=False)
+class Bench(ABC):
+    """Something on the workbench, what is chosen about it, and what is if nobody chooses."""
+
+    state: BenchState
+    usual: BenchState
+    name: str
+
+    @property
+    @abstractmethod
+    def values(self) -> dict[str, np.ndarray]:
+        """The values of its variables, as chosen, by name."""
+
+    @cached_property
+    def usual_values(self) -> dict[str, np.ndarray]:
+        """The values that it came with."""
+        return replace(self, state=self.usual).values
+
+    @abstractmethod
+    def changed(self, **changes: Any) -> "Bench":
+        """The same with other choices; LabError for what it cannot have."""
+
+    @abstractmethod
+    def _draw(self, view: str, theme: str, **options: Any) -> Picture: ...
+
+    @abstractmethod
+    def _truth(self, order: int) -> Truth: ...
+
+    @property
+    def choices(self) -> dict[str, Any]:
+        """What is chosen, by name."""
+        return self.state.beside(self.usual)
+
+    @property
+    def title(self) -> str:
+        """A few words, as for the name of a file."""
+        return f"{self.name} {self.state.rule or self.state.view} {self.state.order}"
+
+    @cached_property
+    def breakage(self) -> Breakage | None:
+        """What the broken rule does to the derivatives, if one is chosen."""
+        if self.state.rule is None:
+            return None
+        return _broken(self._truth(max(self.state.order, LEAST)), self.state.rule)
+
+    @cached_property
+    def picture(self) -> Picture:
+        """The picture of the view, or of what the broken rule does; LabError if there is none."""
+        state = self.state
+        if self.breakage is not None:
+            return breaking(self.breakage, state.theme)
+        return self._draw(state.view, state.theme, **state.options)
+
+
+@lru_cache(maxsize=REMEMBERED)
+def _broken(truth: Truth, rule: str) -> Breakage:
+    return truth.broken_by(rule)
+
+
+@dataclass(frozen=True, eq=False)
+class LoopBench(Bench):
+    """A loop, and the state of the workbench that shows it."""
+
+    loop: Loop
+
+    @classmethod
+    def of(cls, loop: Loop) -> "LoopBench":
+        """A loop on which nothing is chosen yet."""
+        known = gallery.loops.get(loop.name) is loop
+        other = WRITTEN if isinstance(loop.step, WrittenStep) else OWN
+        state = BenchState(loop.name if known else other, truncate=loop.truncate_gradient)
+        return cls(state, state, loop.name, loop)
+
+    @property
+    def values(self) -> dict[str, np.ndarray]:
+        """The values of the chosen loop."""
+        return {name: value_of(one) for name, one in valued(self.chosen).items()}
+
+    def changed(self, **changes: Any) -> "LoopBench":
+        """The same loop with other choices; values last for other taps as those of a loop do."""
+        state = self.state.changed(**changes)
+        kept = {name: taps for name, taps in state.taps.items() if name in self.state.at}
+        if "taps" in changes and kept:
+            variables = valued(self.chosen.with_taps(kept))
+            fitting = {name: value_of(variables[name]) for name in kept}
+            state = state.changed(at={**fitting, **changes.get("at", {})})
+        return replace(self, state=state)
+
+    @cached_property
+    def chosen(self) -> Loop:
+        """The loop with the chosen taps, steps and values; ArgumentError if it is none."""
+        loop = self._truncated
+        loop = loop.with_taps(self.state.taps) if self.state.taps else loop
+        loop = loop if self.state.steps is None else loop.with_steps(self.state.steps)
+        return loop.with_values(self._at)
+
+    @property
+    def _truncated(self) -> Loop:
+        return _truncated(self.loop, self.state.truncate)
+
+    @cached_property
+    def _at(self) -> dict[str, np.ndarray]:
+        """The chosen values, each with the dtype of its variable; others the loop will refuse."""
+        usual = {name: value_of(variable).dtype for name, variable in valued(self.loop).items()}
+        return {
+            name: cast(name, value, usual[name]) if name in usual else np.asarray(value)
+            for name, value in self.state.at.items()
+        }
+
+    def _about(self, **others: Any) -> dict[str, Any]:
+        """What is chosen about the derivative, and what else."""
+        about = {name: getattr(self.state, name) for name in DERIVATIVE}
+        return {**about, "at": self._at, **others}
+
+    def _draw(self, view: str, theme: str, **options: Any) -> Picture:
+        return draw(self._truncated, view, theme, **self._about(**options))
+
+    def _truth(self, order: int) -> Truth:
+        return _truth_of_loop(self._truncated, choose(**self._about(order=order)))
+
+
+@lru_cache(maxsize=64)
+def _truncated(loop: Loop, steps: int) -> Loop:
+    """The same loop, whose gradient goes back so many steps; the same object for the same call."""
+    return loop if steps == loop.truncate_gradient else replace(loop, truncate_gradient=steps)
+
+
+@lru_cache(maxsize=REMEMBERED)
+def _truth_of_loop(loop: Loop, chosen: Chosen) -> Truth:
+    study = studied(loop, chosen)
+    return Truth(study.derivative, study.given)
+
+
+OF_A_GRAPH = ("order", "wrt", "at", "view", "options", "theme", "rule")
+
+
+@dataclass(frozen=True, eq=False)
+class GraphBench(Bench):
+    """A cost, its inputs with their values, and the state of the workbench that shows them."""
+
+    cost: Variable
+    by: Variable
+    given: Mapping[Variable, Any]
+
+    @classmethod
+    def of(cls, cost: Variable, wrt: Variable, given: Any, order: int = 1) -> "GraphBench":
+        """A cost to differentiate by `wrt`, with a value for every input in `given`."""
+        if not isinstance(given, Mapping) or not all(isinstance(v, Variable) for v in given):
+            raise ArgumentError(
+                f"given = {given!r:.60}: expected the values of the graph's inputs, as in "
+                "{x0: 0.5}."
+            )
+        state = BenchState(GRAPH, order=order)
+        bench = cls(state, state, cost.name or GRAPH, cost, wrt, dict(given))
+        named = replace(state, wrt=bench.names.get(wrt))
+        return replace(bench, usual=named, state=named)
+
+    @cached_property
+    def names(self) -> Mapping[Variable, str]:
+        """A name for every input: its own, or its number if it has none to itself."""
+        own = [variable.name for variable in self.given]
+        return {
+            variable: name if name and own.count(name) == 1 else f"input {number}"
+            for number, (variable, name) in enumerate(zip(self.given, own, strict=True), start=1)
+        }
+
+    @cached_property
+    def inputs(self) -> Mapping[str, Variable]:
+        """The inputs by their names."""
+        return {name: variable for variable, name in self.names.items()}
+
+    @property
+    def values(self) -> dict[str, np.ndarray]:
+        """The values of the inputs, as chosen, by name."""
+        return {
+            name: self._value(name, as_value(self.given[variable], f"value of {name}"))
+            for name, variable in self.inputs.items()
+        }
+
+    def _value(self, name: str, usual: np.ndarray) -> np.ndarray:
+        chosen = self.state.at.get(name)
+        return usual if chosen is None else cast(name, chosen, usual.dtype)
+
+    def changed(self, **changes: Any) -> "GraphBench":
+        """The same graph with other choices."""
+        for name in changes:
+            if name not in OF_A_GRAPH:
+                raise ArgumentError(
+                    f"{name}: of a graph {listing(OF_A_GRAPH)} can be chosen; all else is in "
+                    "the graph."
+                )
+        bench = replace(self, state=self.state.changed(**changes))
+        for name in bench.state.at:
+            self._check("at", name)
+        if bench.state.wrt != self.usual.wrt:
+            self._check("wrt", bench.state.wrt)
+        return bench
+
+    def _check(self, argument: str, name: str | None) -> None:
+        if name not in self.inputs:
+            raise ArgumentError(
+                f"{argument} = {name!r:.60}: the inputs of this graph are {listing(self.inputs)}."
+            )
+
+    @property
+    def _wrt(self) -> Variable:
+        return self.inputs.get(self.state.wrt or "", self.by)
+
+    @property
+    def _given(self) -> dict[Variable, Any]:
+        return {variable: self.values[name] for name, variable in self.inputs.items()}
+
+    def _draw(self, view: str, theme: str, **options: Any) -> Picture:
+        derived = _derived(self.cost, self._wrt, self.state.order)
+        return draw(derived, view, theme, self._given, **options)
+
+    def _truth(self, order: int) -> Truth:
+        values = tuple((v, Frozen.of(v.name or "", value)) for v, value in self._given.items())
+        return _truth_of_graph(_derived(self.cost, self._wrt, order), values)
+
+
+_derived = lru_cache(maxsize=REMEMBERED)(derivative)
+
+
+@lru_cache(maxsize=REMEMBERED)
+def _truth_of_graph(derived: Derivative, values: tuple[tuple[Variable, Frozen], ...]) -> Truth:
+    return Truth(derived, {variable: frozen.value for variable, frozen in values})
+
+
+def opened(subject: Any, *about: Any) -> Bench:
+    """What a workbench is opened with."""
+    match subject, *about:
+        case [Derivative(), given]:
+            return GraphBench.of(subject.values[0], subject.wrt, given, subject.order)
+        case [Variable(), Variable() as wrt, given]:
+            return GraphBench.of(subject, wrt, given)
+        case [None | Loop()]:
+            return LoopBench.of(subject or gallery.loops["square"])
+    raise ArgumentError(
+        f"subject = {subject!r:.60} and {len(about)} more: expected a lab.Loop alone, a "
+        "lab.Derivative and the values of its inputs, or a cost, what to differentiate by, and "
+        "the values."
+    )
+
+
+def with_loop(bench: Bench, loop: Loop | str) -> LoopBench:
+    """Another loop, seen in the same way: its taps and values are its own."""
+    if isinstance(loop, str):
+        loop = _loop_named(loop)
+    if not isinstance(loop, Loop):
+        raise ArgumentError(f"loop = {loop!r:.60}: expected a lab.Loop.")
+    kept = {name: getattr(bench.state, name) for name in ("order", "view", "theme", "rule")}
+    return LoopBench.of(loop).changed(**kept)
+
+
+def _loop_named(name: str) -> Loop:
+    if name == WRITTEN:
+        return written(*START)
+    if name not in gallery.loops:
+        raise ArgumentError(f"loop = {name!r:.60}: the gallery has {listing(gallery.loops)}.")
+    return gallery.loops[name]
+
+
+def rewritten(bench: Bench, text: str, values: str) -> LoopBench:
+    """The loop that is written, seen in the same way."""
+    steps, name = STEPS, WRITTEN
+    if isinstance(bench, LoopBench) and bench.state.loop == WRITTEN:
+        steps, name = bench.chosen.steps, bench.loop.name
+    return with_loop(bench, written(text, values, steps, name))
