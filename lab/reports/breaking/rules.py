@@ -45,11 +45,6 @@ class BrokenRule(Mistake):
         """The words alone, for a record."""
         return Mistake(self.name, self.title, self.change, self.reason)
 
-<<<<<<< HEAD
-def shortened(part: LoopVariable) -> TensorVariable:
-    """The buffer of a state or output as it looks where only its last rows are kept.
-=======
->>>>>>> rp
 
 def in_turns(filled: TensorVariable, kept: int) -> TensorVariable:
     """A buffer as it looks where `kept` slots are used in turns, laid out in full length.
@@ -58,12 +53,6 @@ def in_turns(filled: TensorVariable, kept: int) -> TensorVariable:
     them: a reader finds, without a complaint, whatever stands in the slot of the row that it asks
     for; a Scan that is given a buffer with missing rows stops.
     """
-<<<<<<< HEAD
-    if part.kind is Kind.MIT_MOT:
-        return part.filled
-    filled, kept = part.filled, part.tape.origin + 1
-=======
->>>>>>> rp
     last = filled.shape[0] - 1
     return filled[last - (last - pt.arange(filled.shape[0])) % kept]
 

@@ -348,18 +348,10 @@ def looked_up(
         lengths.setdefault(kept.name, set()).add(kept.after.number if kept.is_shortened else None)
 
     def recalled(part: LoopVariable) -> TensorVariable:
-<<<<<<< HEAD
-        length = lengths.get(part.name)
-        if part.kind is Kind.MIT_MOT or length is None:
-            return part.filled
-        last = part.filled.shape[0] - 1
-        return part.filled[last - (last - pt.arange(last + 1)) % length]
-=======
         length, *others = lengths.get(part.name, {None})
         if part.kind is Kind.MIT_MOT or length is None or others:
             return part.filled
         return in_turns(part.filled, length)
->>>>>>> rp
 
     rule = replace(BROKEN["shortened-buffer"].rule, recalls=recalled)
     try:
