@@ -1,7 +1,7 @@
 """Another pullback of Scan in the place of PyTensor's own, for a while, and in one thread.
 
-    >>> with lab.our_pullback():
-    ...     gradient = pytensor.grad(cost, wrt)  # of any graph
+>>> with lab.our_pullback():
+...     gradient = pytensor.grad(cost, wrt)  # of any graph
 """
 
 from collections import Counter

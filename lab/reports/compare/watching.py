@@ -28,7 +28,6 @@ from lab.gradients.decisions import (
 )
 from lab.gradients.derivation import Derivation
 from lab.gradients.exchange import Exchange, exchanged
-from lab.scans.node import Pullback as Differentiation
 from lab.scans.node import (
     Labels,
     LoopVariable,
@@ -38,6 +37,7 @@ from lab.scans.node import (
     outer_inputs,
     read_scan,
 )
+from lab.scans.node import Pullback as Differentiation
 from lab.scans.slices import before_end, sliced
 from lab.tape import Kind
 from lab.traces.record import sources

@@ -15,7 +15,14 @@ from pytensor.graph.op import HasInnerGraph
 from pytensor.graph.traversal import toposort
 
 from lab.equations.reading import system
-from lab.errors import ArgumentError, BroadcastError, GradientError, GraphError, LabError, first_line
+from lab.errors import (
+    ArgumentError,
+    BroadcastError,
+    GradientError,
+    GraphError,
+    LabError,
+    first_line,
+)
 from lab.gradients.derivation import Derivation, derivation_of
 from lab.gradients.derivative import (
     Derivative,

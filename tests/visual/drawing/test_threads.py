@@ -30,9 +30,7 @@ def test_threads_draw_the_same_bytes(number, tmp_path):
     before = dict(matplotlib.rcParams)
     themes = ("light", "dark", "print", "light")
     kinds = [*PICTURES, *["values"] * 5]
-    tasks = [
-        (("square", "coupled")[i % 2], kind, themes[i % 4], i) for i, kind in enumerate(kinds)
-    ]
+    tasks = [(("square", "coupled")[i % 2], kind, themes[i % 4], i) for i, kind in enumerate(kinds)]
     alone = [drawn(task, tmp_path) for task in tasks]
     with ThreadPoolExecutor(8) as pool:
         together = list(pool.map(lambda task: drawn(task, tmp_path), tasks))
