@@ -40,6 +40,8 @@ from lab.traces.trace import (
     Trace,
 )
 
+from lab.traces.untaken import untaken
+
 
 def trace(
     outputs: Derivative | Variable | Sequence[Variable],
@@ -98,7 +100,8 @@ def trace(
         filled |= {v.outer_output: (number, i) for i, v in variables if v.outer_output is not None}
     results = tuple(freeze(np.array(values[v])) for v in asked)
     known = tuple(_inputs(inputs, values))
-    return Trace(results, tuple(scans), called, feeds(enumerate(asked), filled), known)
+    fed = feeds(enumerate(asked), filled)
+    return Trace(results, tuple(scans), called, fed, known, untaken(scans))
 
 
 def _inputs(inputs: Sequence[Variable], given: Mapping[Variable, Any]) -> Iterator[Input]:

@@ -191,7 +191,7 @@ def rounded(box: Box, inset: float, radius: float) -> Path:
 
 @contextmanager
 def settings() -> Iterator[None]:
-    """Matplotlib's defaults and ours, for as long as something is drawn, by one thread at a time."""
+    """Matplotlib's defaults and ours, while something is drawn: by one thread at a time."""
     groups = tuple(GROUPS.split())
     defaults = {k: v for k, v in matplotlib.rcParamsDefault.items() if k.startswith(groups)}
     with _ONE_AT_A_TIME, warnings.catch_warnings():
