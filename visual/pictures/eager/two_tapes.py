@@ -15,6 +15,7 @@ from lab.eager import grad, recording, unrolled
 from lab.eager.recorder import RecordedNode
 from lab.eager.records import Recording
 from lab.loops.loop import Loop
+from lab.loops.text.source import identifier
 from lab.loops.variables import Parameter, RandomState, Sequence, State
 from lab.traces.trace import SequenceTrace, Trace
 from visual.layout.canvas import MARGIN, Canvas, numbers
@@ -92,7 +93,7 @@ def _recorded(loop: Loop, trace: Trace, wrt: str | None) -> tuple[Recording, dic
         return returned
 
     variables = loop.variables
-    wrt = next(iter(variables)) if wrt is None else wrt
+    wrt = next(iter(variables)) if wrt is None else identifier(wrt)
     function = unrolled(replace(loop, step=step))
     values = [_value(variable) for variable in variables.values()]
     recorded = recording(grad(function, list(variables).index(wrt)), *values)
