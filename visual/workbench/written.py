@@ -14,8 +14,8 @@ import numpy as np
 
 from lab.errors import ArgumentError
 from lab.loops.loop import Loop
-from lab.loops.text.source import by_name, identifier
 from lab.loops.text.grammar import TARGET
+from lab.loops.text.source import by_name, identifier
 from lab.loops.variables import Parameter, RandomState, Sequence, State
 from lab.loops.written import WrittenStep
 

@@ -21,8 +21,8 @@ from lab.expression import text
 from lab.gradients.decisions import decisions_of
 from lab.gradients.status import pytensor_gradient
 from lab.loops.loop import Loop
-from lab.loops.text.source import identifier
 from lab.loops.scan_call import scan_call
+from lab.loops.text.source import identifier
 from lab.loops.variables import RandomState
 from lab.scans.formula import formulas
 from lab.scans.graphs import scan_nodes

@@ -15,8 +15,8 @@ from pytensor.tensor.type import TensorType
 from lab.errors import ArgumentError, listing
 from lab.loops.build import as_weights
 from lab.loops.loop import Loop
-from lab.loops.text.source import identifier
 from lab.loops.scan_call import ScanCall, scan_call, traced_step
+from lab.loops.text.source import identifier
 from lab.scans.buffers import fresh_buffer, unwritten_rows
 from lab.scans.graphs import require_scan, scan_nodes
 from lab.scans.names import unique_names

@@ -29,8 +29,8 @@ from lab.gradients.decisions import ReadingGroup, decisions_of
 from lab.gradients.derivative import derivative
 from lab.gradients.status import pytensor_gradient
 from lab.loops.loop import Loop
-from lab.loops.text.source import identifier
 from lab.loops.scan_call import scan_call
+from lab.loops.text.source import identifier
 from lab.records import same
 from lab.reports.breaking.breakage import Effect, differences_by
 from lab.reports.breaking.rules import BROKEN, in_turns
