@@ -155,7 +155,9 @@ def _converter() -> "Converter":
         hints = get_type_hints(cls)
         for field in fields(cls):  # cattrs takes names of types that come later as they are
             field.type = hints[field.name]
-        read = make_dict_structure_fn(cls, converter, _cattrs_forbid_extra_keys=True)
+        read: Callable[..., object] = make_dict_structure_fn(
+            cls, converter, _cattrs_forbid_extra_keys=True
+        )
 
         def structure(value: object, _: type) -> object:
             if not isinstance(value, Mapping) or value.get("is") != cls.__name__:
