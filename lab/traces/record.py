@@ -2,7 +2,6 @@
 
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 from pytensor.graph.basic import Apply, Variable
@@ -22,7 +21,7 @@ from lab.scans.operations import plain_name
 from lab.tape import Kind
 from lab.traces import loop_run
 from lab.traces.loop_run import Recording
-from lab.traces.run import run
+from lab.traces.run import Values, run
 from lab.traces.step_values import StepValues, argument_leaves, targets
 from lab.traces.trace import (
     Access,
@@ -42,7 +41,7 @@ from lab.traces.trace import (
 
 def trace(
     outputs: Derivative | Variable | Sequence[Variable],
-    given: Mapping[Variable, Any] | None = None,
+    given: Mapping[Variable, object] | None = None,
     also: Iterable[Variable] = (),
     names: Sequence[str] | None = None,
 ) -> Trace:
@@ -56,10 +55,10 @@ def trace(
     """
     if isinstance(outputs, Derivative):
         names = outputs.names if names is None else names
-        known, outputs = outputs.given, outputs.values
         if given is None or isinstance(given, Mapping):
-            given = {**known, **(given or {})}
-    asked: list[Variable] = list(outputs) if isinstance(outputs, list | tuple) else [outputs]
+            given = {**outputs.given, **(given or {})}
+        outputs = outputs.values
+    asked = [outputs] if isinstance(outputs, Variable) else list(outputs)
     extra = list(also)
     for variable in (*asked, *extra):
         if not isinstance(variable, Variable):
@@ -90,7 +89,7 @@ def trace(
     return Trace(results, tuple(scans), called, feeds(enumerate(asked), filled), inputs)
 
 
-def _inputs(outputs: Sequence[Variable], given: Mapping[Variable, Any]) -> Iterator[Input]:
+def _inputs(outputs: Sequence[Variable], given: Values) -> Iterator[Input]:
     """What the inputs of a graph were given, in the order in which the graph has them."""
     for variable in explicit_graph_inputs(outputs):
         value = given.get(variable)
@@ -102,7 +101,7 @@ def _inputs(outputs: Sequence[Variable], given: Mapping[Variable, Any]) -> Itera
 
 def _scan_trace(
     recording: Recording,
-    values: Mapping[Variable, Any],
+    values: Values,
     index: Mapping[Apply, int],
     axes: dict[Variable, Axis],
     used: set[Variable],
@@ -216,7 +215,7 @@ def _tape_trace(
 def _sequence_axis(
     part: LoopVariable,
     source: LoopVariable | None,
-    values: Mapping[Variable, Any],
+    values: Values,
     axes: Mapping[Variable, Axis],
 ) -> Axis:
     """Of which quantity the sequence was cut, and at which of its indices."""
@@ -235,7 +234,7 @@ def _sequence_axis(
 def _taken(
     part: LoopVariable,
     read: np.ndarray,
-    values: Mapping[Variable, Any],
+    values: Values,
     filled: Mapping[Variable, tuple[int, int]],
 ) -> Taken | None:
     """Which rows of another Scan's result a loop's sequence is cut from, if it is."""

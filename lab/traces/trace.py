@@ -10,7 +10,6 @@ needs the graph is asked of the `Derivative` that has it, as `Derivative.verify`
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -341,12 +340,12 @@ class Trace:
 
     __eq__ = same
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """Plain dicts, lists, strings and numbers."""
         return records.to_json(self)
 
     @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> "Trace":
+    def from_json(cls, data: Mapping[str, object]) -> "Trace":
         """The inverse of `to_json`.
 
         Raises ArgumentError for what is no stored trace, and for one that does not hold
