@@ -2,7 +2,6 @@
 
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 from pytensor.graph.basic import Apply, Variable
@@ -23,7 +22,7 @@ from lab.tape import Kind
 from lab.traces import loop_run
 from lab.traces.loop_run import Recording
 from lab.traces.rewritten import rewritten as rewritten_graph
-from lab.traces.run import run
+from lab.traces.run import Values, run
 from lab.traces.step_values import StepValues, argument_leaves, targets
 from lab.traces.trace import (
     Access,
@@ -39,13 +38,12 @@ from lab.traces.trace import (
     TapeTrace,
     Trace,
 )
-
 from lab.traces.untaken import untaken
 
 
 def trace(
     outputs: Derivative | Variable | Sequence[Variable],
-    given: Mapping[Variable, Any] | None = None,
+    given: Mapping[Variable, object] | None = None,
     also: Iterable[Variable] = (),
     names: Sequence[str] | None = None,
     rewritten: bool = False,
@@ -56,16 +54,16 @@ def trace(
     every input that the derivative of a loop does not know already; `also` are further variables
     to run, whose Scans shall be in the trace, `names` what the values are to be called.  What runs
     is the graph as it stands, or with `rewritten` what PyTensor's canonicalising and stabilising
-    rewrites make of it, whose numbers are those of the compiled function.  A run of more than a
+    rewrites make of it, as in the mode FAST_COMPILE; FAST_RUN goes further.  A run of more than a
     second shows its progress and can be interrupted.  Raises GraphError if there is no
     Scan, ArgumentError if a value is missing or of the wrong type, or a sequence is too short.
     """
     if isinstance(outputs, Derivative):
         names = outputs.names if names is None else names
-        known, outputs = outputs.given, outputs.values
         if given is None or isinstance(given, Mapping):
-            given = {**known, **(given or {})}
-    asked: list[Variable] = list(outputs) if isinstance(outputs, list | tuple) else [outputs]
+            given = {**outputs.given, **(given or {})}
+        outputs = outputs.values
+    asked = [outputs] if isinstance(outputs, Variable) else list(outputs)
     extra = list(also)
     for variable in (*asked, *extra):
         if not isinstance(variable, Variable):
@@ -77,7 +75,7 @@ def trace(
             raise ArgumentError(f"given: {variable!r} is not a PyTensor variable.")
     require_scan([*asked, *extra])
     called = tuple(names) if names is not None else tuple(v.name or "" for v in asked)
-    inputs = list(explicit_graph_inputs([*asked, *extra]))
+    known = list(explicit_graph_inputs([*asked, *extra]))
     if rewritten:
         everything, origins = rewritten_graph([*asked, *extra])
         asked, extra = everything[: len(asked)], everything[len(asked) :]
@@ -99,12 +97,12 @@ def trace(
         scans.append(replace(scan, **inside.of(recording), feeds=feeds(made, filled)))
         filled |= {v.outer_output: (number, i) for i, v in variables if v.outer_output is not None}
     results = tuple(freeze(np.array(values[v])) for v in asked)
-    known = tuple(_inputs(inputs, values))
+    inputs = tuple(_inputs(known, values))
     fed = feeds(enumerate(asked), filled)
-    return Trace(results, tuple(scans), called, fed, known, untaken(scans))
+    return Trace(results, tuple(scans), called, fed, inputs, untaken(scans))
 
 
-def _inputs(inputs: Sequence[Variable], given: Mapping[Variable, Any]) -> Iterator[Input]:
+def _inputs(inputs: Iterable[Variable], given: Values) -> Iterator[Input]:
     """What the `inputs` of a graph were given."""
     for variable in inputs:
         value = given.get(variable)
@@ -116,7 +114,7 @@ def _inputs(inputs: Sequence[Variable], given: Mapping[Variable, Any]) -> Iterat
 
 def _scan_trace(
     recording: Recording,
-    values: Mapping[Variable, Any],
+    values: Values,
     index: Mapping[Apply, int],
     axes: dict[Variable, Axis],
     used: set[Variable],
@@ -231,7 +229,7 @@ def _tape_trace(
 def _sequence_axis(
     part: LoopVariable,
     source: LoopVariable | None,
-    values: Mapping[Variable, Any],
+    values: Values,
     axes: Mapping[Variable, Axis],
 ) -> Axis:
     """Of which quantity the sequence was cut, and at which of its indices."""
@@ -250,7 +248,7 @@ def _sequence_axis(
 def _taken(
     part: LoopVariable,
     read: np.ndarray,
-    values: Mapping[Variable, Any],
+    values: Values,
     filled: Mapping[Variable, tuple[int, int]],
 ) -> Taken | None:
     """Which rows of another Scan's result a loop's sequence is cut from, if it is."""

@@ -37,13 +37,10 @@ def trace_faults(trace: Trace) -> Iterator[Fault]:
             yield f"scans[{number}].{place}", what
     yield from _feed_faults(trace.feeds, range(len(trace.outputs)), trace.scans)
     for number, one in enumerate(trace.untaken):
-        places = [(one.scan, one.step)]
-        places += [(one.forward, one.forward_step)] if one.forward is not None else []
-        if not all(
-            0 <= scan < len(trace.scans) and step in range(trace.scans[scan].steps)
-            for scan, step in places
-        ):
-            yield f"untaken[{number}]", "there is no such step"
+        for place, step in ((one.scan, one.step), (one.forward, one.forward_step)):
+            known = place is None or place in range(len(trace.scans))
+            if not known or (place is not None and step not in range(trace.scans[place].steps)):
+                yield f"untaken[{number}]", "there is no such step"
     for number, source in enumerate(trace.inputs):
         if isinstance(source.given, Generator) and not source.given.is_known:
             yield f"inputs[{number}].given", "numpy has no such generator"

@@ -64,7 +64,6 @@ def test_it_is_told_by_the_step_the_operation_and_the_branch(name):
 def test_rewritten_it_is_what_the_compiled_function_gives(name):
     step, at, *_ = TRAPS[name]
     derived, given = made(step, at)
-    (wrt,) = given
     compiled = derived.value.eval(given, mode=COMPILED)
     trace = lab.trace(derived, given, rewritten=True)
     assert np.isfinite(compiled).all()

@@ -112,7 +112,7 @@ def _known(loop: Loop, trace: Trace, wrt: str, calls: Iterable[_Call]) -> dict[i
     """The nodes that hold what a slot of the Scan holds; of several slots the first one."""
     known: dict[int, Keys] = {}
     forward, started = trace.scans[0], loop.variables[wrt]
-    tapes = {tape.name: tape for tape in (*forward.tapes, *forward.outputs)}
+    tapes = {tape.name: tape for tape in forward.held}
     if isinstance(started, State) and started.reach == 1:
         known[0] = slot_keys(trace, tapes[wrt], 0)
     elif isinstance(started, Parameter):
