@@ -37,9 +37,9 @@ def trace_faults(trace: Trace) -> Iterator[Fault]:
             yield f"scans[{number}].{place}", what
     yield from _feed_faults(trace.feeds, range(len(trace.outputs)), trace.scans)
     for number, one in enumerate(trace.untaken):
-        for place, step in ((one.scan, one.step), (one.forward, one.forward_step)):
-            known = place is None or place in range(len(trace.scans))
-            if not known or (place is not None and step not in range(trace.scans[place].steps)):
+        for at, step in ((one.scan, one.step), (one.forward, one.forward_step)):
+            known = at is None or at in range(len(trace.scans))
+            if not known or (at is not None and step not in range(trace.scans[at].steps)):
                 yield f"untaken[{number}]", "there is no such step"
     for number, source in enumerate(trace.inputs):
         if isinstance(source.given, Generator) and not source.given.is_known:
