@@ -14,7 +14,7 @@ from pytensor.tensor.basic import Alloc, AllocEmpty
 from pytensor.tensor.subtensor import IncSubtensor, Subtensor
 from pytensor.tensor.variable import TensorVariable
 
-from lab.scans.slices import constant_value, index_parts, links, unwrapped
+from lab.scans.slices import constant_value, index_parts, links, reader_of, unwrapped
 
 
 def as_tensor(variable: object) -> TensorVariable:
@@ -174,7 +174,6 @@ def _length(array: Variable, values: Mapping[Variable, object]) -> int:
 def _index_with(node: Apply, rows: np.ndarray, values: Mapping[Variable, object]) -> np.ndarray:
     """What the indices of `node`, a read or a write of a part, select from `rows`."""
     first = 1 if isinstance(node.op, Subtensor) else 2
-    reader = Subtensor(node.op.idx_list)
     cell: list[np.ndarray | None] = [None]
-    reader.perform(node, [rows, *(values[v] for v in node.inputs[first:])], [cell])
+    reader_of(node).perform(node, [rows, *(values[v] for v in node.inputs[first:])], [cell])
     return np.atleast_1d(np.asarray(cell[0]))

@@ -56,6 +56,11 @@ def index_parts(node: Apply) -> tuple[Variable, Variable | None, list[Variable |
     return base, value, indices
 
 
+def reader_of(node: Apply) -> Subtensor:
+    """The operation that reads the part which `node` reads or writes."""
+    return Subtensor(node.op.idx_list)
+
+
 @dataclass(frozen=True, eq=False)
 class Link:
     """One Subtensor of a chain: the array `base`, of which `node` takes a part by `indices`."""
