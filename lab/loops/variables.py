@@ -23,7 +23,7 @@ def as_value(value: object, argument: str) -> np.ndarray:
         array = np.asarray(None)
     if array.dtype.kind == "c":
         raise ArgumentError(
-            f"{argument} = {quoted(value)}: loops take real numbers only; give the real and the "
+            f"{argument} = {quoted(value)}: loops take real numbers only; give the real and "
             "imaginary parts as variables of their own."
         )
     if array.dtype.kind not in "biuf":

@@ -75,7 +75,7 @@ def trace(
             raise ArgumentError(f"given: {variable!r} is not a PyTensor variable.")
     require_scan([*asked, *extra])
     called = tuple(names) if names is not None else tuple(v.name or "" for v in asked)
-    known = list(explicit_graph_inputs([*asked, *extra]))
+    inputs = list(explicit_graph_inputs([*asked, *extra]))
     if rewritten:
         everything, origins = rewritten_graph([*asked, *extra])
         asked, extra = everything[: len(asked)], everything[len(asked) :]
@@ -97,12 +97,12 @@ def trace(
         scans.append(replace(scan, **inside.of(recording), feeds=feeds(made, filled)))
         filled |= {v.outer_output: (number, i) for i, v in variables if v.outer_output is not None}
     results = tuple(freeze(np.array(values[v])) for v in asked)
-    inputs = tuple(_inputs(known, values))
+    told = tuple(_inputs(inputs, values))
     fed = feeds(enumerate(asked), filled)
-    return Trace(results, tuple(scans), called, fed, inputs, untaken(scans))
+    return Trace(results, tuple(scans), called, fed, told, untaken(scans))
 
 
-def _inputs(inputs: Iterable[Variable], given: Values) -> Iterator[Input]:
+def _inputs(inputs: Sequence[Variable], given: Values) -> Iterator[Input]:
     """What the `inputs` of a graph were given."""
     for variable in inputs:
         value = given.get(variable)

@@ -23,6 +23,7 @@ from lab.scans.graphs import require_scan, scan_nodes
 from lab.scans.names import unique_names
 from lab.scans.node import LoopVariable, is_scan, outer_inputs, read_scan
 from lab.tape import Kind
+from lab.traces.loop_run import Computed
 from lab.traces.run import run
 
 
@@ -185,8 +186,8 @@ def _fresh(
     part: LoopVariable | None,
     steps: Variable | None,
     count: int,
-    values: Mapping[Variable, Any],
-) -> tuple[Variable, Variable, Any]:
+    values: Mapping[Variable, Computed],
+) -> tuple[Variable, Variable, Computed]:
     """An input in the place of `old`, what is made of it for the Scan, and its value.
 
     For the buffer of a state these are its initial values: what else lies in it is no input.
@@ -246,7 +247,7 @@ def _check_independent(chosen: Sequence[Variable], given: Mapping[Variable, obje
             )
 
 
-def _listed(wrt: object) -> list[Any]:
+def _listed(wrt: Any) -> list[Any]:
     return list(wrt) if isinstance(wrt, list | tuple) else [wrt]
 
 

@@ -182,9 +182,9 @@ class UntakenBranch(Trap):
         return (
             f"{self.scan}: a where keeps {self.operation} from being taken where it, or its "
             "derivative, is not finite; but it is computed all the same, and its gradient is 0 "
-            "times its derivative: 0·∞, which is nan. PyTensor's rewrites often avoid that, "
-            "in a compiled function and in lab.trace(…, rewritten=True). A where inside as well, "
-            "as in where(c, f(where(c, x, 1)), 0), always does."
+            "times its derivative: 0·∞, which is nan. PyTensor's rewrites often avoid that "
+            "product, in a compiled function and in lab.trace(…, rewritten=True). A where inside "
+            "as well, as in where(c, f(where(c, x, 1)), 0), always does."
         )
 
 
