@@ -63,7 +63,7 @@ def trace(
         if given is None or isinstance(given, Mapping):
             given = {**outputs.given, **(given or {})}
         outputs = outputs.values
-    asked = [outputs] if isinstance(outputs, Variable) else list(outputs)
+    asked = list(outputs) if isinstance(outputs, Sequence) else [outputs]
     extra = list(also)
     for variable in (*asked, *extra):
         if not isinstance(variable, Variable):
