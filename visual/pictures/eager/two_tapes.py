@@ -9,7 +9,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import wraps
 from itertools import groupby
-from typing import Any
+
+import numpy as np
 
 from lab.eager import grad, recording, unrolled
 from lab.eager.recorder import RecordedNode
@@ -69,7 +70,7 @@ def two_tapes(
     canvas.heading(title, lines)
     Table(canvas, sides, steps, around).draw()
     across = canvas.right + MARGIN
-    words = {role: told for role, told in WORDS.items() if role in set(canvas.roles)}
+    words = {role: text for role, text in WORDS.items() if role in set(canvas.roles)}
     return canvas.finished(
         words,
         width=across,
@@ -84,7 +85,7 @@ def _recorded(loop: Loop, trace: Trace, wrt: str | None) -> tuple[Recording, dic
     calls: list[_Call] = []
 
     @wraps(loop.step)
-    def step(*args: Any, **kwargs: Any) -> Any:
+    def step(*args: object, **kwargs: object) -> object:
         returned = loop.step(*args, **kwargs)
         calls.append(
             _Call(kwargs, list(returned) if isinstance(returned, list | tuple) else [returned])
@@ -103,8 +104,8 @@ def _recorded(loop: Loop, trace: Trace, wrt: str | None) -> tuple[Recording, dic
 class _Call:
     """What a step of the loop was given, by name, and what it returned."""
 
-    given: Mapping[str, Any]
-    returned: Iterable[Any]
+    given: Mapping[str, object]
+    returned: Iterable[object]
 
 
 def _known(loop: Loop, trace: Trace, wrt: str, calls: Iterable[_Call]) -> dict[int, Keys]:
@@ -129,15 +130,15 @@ def _known(loop: Loop, trace: Trace, wrt: str, calls: Iterable[_Call]) -> dict[i
 
 
 def _reads(
-    sequences: Iterable[SequenceTrace], given: Mapping[str, Any]
-) -> Iterator[tuple[SequenceTrace, Any]]:
+    sequences: Iterable[SequenceTrace], given: Mapping[str, object]
+) -> Iterator[tuple[SequenceTrace, object]]:
     """What a step read of every sequence, tap by tap."""
     for name, taps in groupby(sequences, lambda sequence: sequence.name):
         several, read = list(taps), given[name]
-        yield from zip(several, read if len(several) > 1 else [read], strict=True)
+        yield from zip(several, read if isinstance(read, list) else [read], strict=True)
 
 
-def _value(variable: State | Sequence | Parameter | RandomState) -> Any:
+def _value(variable: State | Sequence | Parameter | RandomState) -> np.ndarray:
     """The value of a variable; of a single number the number."""
     if isinstance(variable, State):
         return variable.initial[()]

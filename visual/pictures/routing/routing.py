@@ -7,9 +7,9 @@ comes from; the look of a cell of the output is that of the input that it takes.
 
 from collections.abc import Sequence
 from textwrap import wrap
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from visual.layout.canvas import MARGIN, Canvas, explained
 from visual.layout.grid import CELL, CellGrid
@@ -40,11 +40,11 @@ ADJOINT = "the transpose is the adjoint"
 
 def routing(
     primitive: str,
-    inputs: Sequence[Any],
-    cotangent: Any = None,
-    tangents: Sequence[Any] | None = None,
+    inputs: Sequence[ArrayLike],
+    cotangent: ArrayLike | None = None,
+    tangents: Sequence[ArrayLike] | None = None,
     theme: str = "light",
-    **metadata: Any,
+    **metadata: np.ndarray | int,
 ) -> Scene:
     """The picture of a structural primitive at arrays: values, tangents and cotangents.
 
@@ -155,7 +155,7 @@ def _mask(canvas: Canvas, found: Routed, grid: CellGrid, right: float, step: Ste
     _block(canvas, grid, corner)
     for entry, left, down in grid.places():
         box = Box(corner[0] + left, corner[1] + down, CELL, MASK_HIGH, Role.FIRST)
-        canvas.add(mask_cell(box, found.metadata["condition"], entry))
+        canvas.add(mask_cell(box, np.asarray(found.metadata["condition"]), entry))
     canvas.y += grid.depth + BELOW
 
 
