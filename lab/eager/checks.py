@@ -11,12 +11,12 @@ from lab.errors import ArgumentError, GradientError, listing
 from lab.records import refuse_masked
 
 
-def name_of(function: Any) -> str:
+def name_of(function: object) -> str:
     """What to call a function in an error message."""
     return getattr(function, "__name__", type(function).__name__)
 
 
-def check_function(argument: str, function: Any) -> None:
+def check_function(argument: str, function: object) -> None:
     """Raise ArgumentError unless `function` can be called."""
     if not callable(function):
         raise ArgumentError(f"{argument} = {reprlib.repr(function)}: expected a function.")
@@ -33,7 +33,7 @@ def check_argnum(argnum: Any) -> tuple[int, ...]:
     return numbers
 
 
-def check_given(function: Any, args: tuple[Any, ...], argnum: int) -> None:
+def check_given(function: object, args: tuple[object, ...], argnum: int) -> None:
     """Raise ArgumentError if `function` was given no argument `argnum`."""
     if argnum >= len(args):
         given = {0: "no arguments", 1: "1 argument, number 0"}.get(
@@ -42,7 +42,7 @@ def check_given(function: Any, args: tuple[Any, ...], argnum: int) -> None:
         raise ArgumentError(f"argnum = {argnum}: {name_of(function)} was given {given}.")
 
 
-def check_start(what: str, value: Any) -> None:
+def check_start(what: str, value: object) -> None:
     """Raise ArgumentError unless one can differentiate by `value`; `what` is the argument."""
     if isinstance(value, float):
         return
@@ -63,7 +63,7 @@ def check_start(what: str, value: Any) -> None:
     )
 
 
-def check_real_number(function: Any, value: Any) -> None:
+def check_real_number(function: object, value: object) -> None:
     """Raise ArgumentError unless `value` is in R."""
     if isinstance(value, float):
         return
@@ -81,7 +81,7 @@ def check_real_number(function: Any, value: Any) -> None:
     )
 
 
-def check_real_gradient(function: Any, value: Any) -> None:
+def check_real_gradient(function: object, value: object) -> None:
     """Raise GradientError if a function was real, but went through complex numbers."""
     if getattr(value, "dtype", np.dtype(float)).kind == "c":
         raise GradientError(
@@ -90,7 +90,7 @@ def check_real_gradient(function: Any, value: Any) -> None:
         )
 
 
-def check_keywords(operation: str, kwargs: Mapping[str, Any], node: type) -> None:
+def check_keywords(operation: str, kwargs: Mapping[str, object], node: type) -> None:
     """Raise GradientError if a node was given by keyword, where no gradient can reach it."""
     for name, value in kwargs.items():
         if isinstance(value, node):
@@ -101,7 +101,10 @@ def check_keywords(operation: str, kwargs: Mapping[str, Any], node: type) -> Non
 
 
 def check_arguments(
-    operation: str, rule: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]
+    operation: str,
+    rule: Callable[..., object],
+    args: tuple[object, ...],
+    kwargs: Mapping[str, object],
 ) -> None:
     """Raise GradientError if `rule` does not take these arguments, which numpy's function may."""
     try:
@@ -114,8 +117,8 @@ def check_arguments(
 
 
 def check_gradients(
-    operation: str, gradients: Any, args: tuple[Any, ...], on_top: Sequence[bool]
-) -> list[Any]:
+    operation: str, gradients: object, args: tuple[object, ...], on_top: Sequence[bool]
+) -> list:
     """One gradient function for each argument, None where none is needed.
 
     Raises ArgumentError if they are no list or too many, GradientError if a node has none.

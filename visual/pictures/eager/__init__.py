@@ -1,4 +1,6 @@
-"""Recordings of `lab.eager` as pictures; and a loop on both kinds of tapes, side by side.
+"""The eager picture: what a recorded program put on its tapes, and how each was emptied.
 
-Start with `eager`; `two_tapes` is the other picture, whose halves are in `sides` and `scan_side`.
+Start with `eager`: `story` tells it what happened, `geometry` where that stands, `words` what to
+call it.  `two_tapes` puts a loop's recording (`sides`) beside the tapes
+of its Scan (`scan_side`), in the rows of a `table`.
 """

@@ -1,4 +1,5 @@
-"""Where, cat, narrow and clamp at a person's arrays, and a step of a tape in these terms.
+"""The pictures of routing: where every entry of where, cat, narrow and clamp goes and comes from.
 
-Start with `routing`; `transposed` is the other picture.
+Start with `routing`, which draws what `routed` computes as the cells of a `layout`; `transposed`
+shows a narrowed loop's transposed step, from `transposed_step`.
 """

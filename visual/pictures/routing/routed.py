@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from lab.errors import ArgumentError, listing
 
@@ -41,7 +42,7 @@ class Routed:
     """
 
     primitive: str
-    metadata: Mapping[str, object]
+    metadata: Mapping[str, np.ndarray | int]
     operands: tuple[Operand, ...]
     value: np.ndarray
     tangent: np.ndarray
@@ -54,10 +55,10 @@ class Routed:
 
 def routed(
     primitive: str,
-    inputs: Sequence[object],
-    cotangent: object,
-    tangents: Sequence[object] | None,
-    metadata: Mapping[str, object],
+    inputs: Sequence[ArrayLike],
+    cotangent: ArrayLike | None,
+    tangents: Sequence[ArrayLike] | None,
+    metadata: Mapping[str, np.ndarray | int],
 ) -> Routed:
     """The primitive with a name, at arrays; see `visual.routing`."""
     from lab.checks.check import inner
@@ -101,12 +102,12 @@ def routed(
 
 def _counted(values: Sequence[np.ndarray]) -> tuple[np.ndarray, ...]:
     """0.1, 0.2, 0.3 … through all inputs: every entry has a number of its own."""
-    found, start = [], 1
+    counted, start = [], 1
     for value in values:
         numbers = np.arange(start, start + value.size) / 10
-        found.append(numbers.reshape(value.shape).astype(value.dtype))
+        counted.append(numbers.reshape(value.shape).astype(value.dtype))
         start += value.size
-    return tuple(found)
+    return tuple(counted)
 
 
 def _tens(output: np.ndarray) -> np.ndarray:
