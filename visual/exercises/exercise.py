@@ -18,13 +18,15 @@ from lab.errors import ArgumentError, GraphError, LabError, listing
 from lab.traces.trace import Trace
 from visual.exercises.answers import Form, Task, Verdict, check_tries
 from visual.exercises.kinds import CANDIDATES, Ask
-from visual.exercises.page import excerpt, to_page
+from visual.exercises.page import fragment, to_page
 from visual.scene.formats import Picture, as_path, write_whole
-from visual.widgets.rerun import in_notebook
+from visual.widgets.rerun import bundle
 
 
 class Sheet:
     """One question or several, to be answered in a notebook, or in a page without Python."""
+
+    call = "exercise.check"  # how it is answered where no script runs
 
     @property
     def tasks(self) -> tuple[Task, ...]:
@@ -33,11 +35,6 @@ class Sheet:
 
     def text(self) -> str:
         """What is asked now, as plain text."""
-        raise NotImplementedError
-
-    @property
-    def excerpt(self) -> str:
-        """The same as HTML, for a notebook without widgets."""
         raise NotImplementedError
 
     def widget(self) -> Any:
@@ -62,11 +59,8 @@ class Sheet:
         return write_whole(path, self.page())
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
-        live: dict[str, Any] = {}
-        if in_notebook():
-            bundle = self.widget()._repr_mimebundle_()
-            live = dict(bundle[0] if isinstance(bundle, tuple) else bundle)
-        return live | {"text/html": self.excerpt, "text/plain": self.text()}
+        html = fragment(self.tasks, self.call)
+        return bundle(lambda: self.widget()._repr_mimebundle_(), html, self.text())
 
 
 class Asked(Sheet):
@@ -103,10 +97,6 @@ class Asked(Sheet):
         picture = f"\n\n{task.shown.text()}" if task.shown else ""
         return f"{task.question}\n({task.answer.expected})" + picture
 
-    @property
-    def excerpt(self) -> str:
-        """The question and its picture as HTML, for a notebook without widgets."""
-        return excerpt(self.task)
 
 
 @dataclass(frozen=True)
@@ -175,6 +165,7 @@ class Exercises(Sheet):
         >>> exercises, verdict = exercises.answer("2")
     """
 
+    call = "exercises.answer"
     members: tuple[Asked, ...]
     number: int = 0
     tries: int = 0
@@ -246,9 +237,3 @@ class Exercises(Sheet):
     def text(self) -> str:
         """The present question and the score as plain text."""
         return f"{self.current.text()}\n{self.score}" if self.current else self.score
-
-    @property
-    def excerpt(self) -> str:
-        """The present question and the score as HTML, for a notebook without widgets."""
-        question = excerpt(self.current.task, "exercises.answer") if self.current else ""
-        return f"{question}<p>{self.score}</p>"
