@@ -18,6 +18,7 @@ from typing import Any, ClassVar
 from lab.errors import ArgumentError, listing
 from lab.loops.build import as_weights
 from lab.loops.loop import Loop
+from lab.loops.text.source import by_name, identifier
 from lab.reports.breaking.rules import BROKEN, broken_rule
 from lab.traces.trace import ScanTrace, Trace
 from visual.scene.theme import THEMES, theme_named
@@ -52,7 +53,7 @@ class Choice:
 
     def check(self, value: Any) -> Any:
         """The value as it is kept; ArgumentError for what can be none."""
-        return None if value is None else str(value)
+        return None if value is None else identifier(str(value))
 
     def read(self, text: Any, loop: Loop) -> Any:
         """The value that the command line, read by `argparse`, names about a loop."""
@@ -196,7 +197,7 @@ class ByName(Choice):
             raise ArgumentError(
                 f"{self.name} = {value!r:.60}: expected a dictionary, such as {{'x': …}}."
             )
-        return value
+        return by_name(self.name, value.items())
 
     def read(self, text: Any, loop: Loop) -> dict[str, Any]:
         """``x=0.95`` or ``x=[1,2]``."""

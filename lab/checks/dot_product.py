@@ -26,6 +26,7 @@ from lab.gradients.pushforward import pushforward
 from lab.gradients.status import is_continuous
 from lab.loops.build import LoopGraph
 from lab.loops.loop import Loop
+from lab.loops.text.source import by_name, identifier
 from lab.records import freeze
 from lab.scans.buffers import as_tensor
 from lab.scans.graphs import with_tapes
@@ -120,19 +121,20 @@ def dot_product(
 
 def _names(graph: LoopGraph, wrt: Sequence[str] | None) -> list[str]:
     possible = [name for name, variable in graph.inputs.items() if is_continuous(variable)]
-    if isinstance(wrt, str):
-        wrt = [wrt]
-    for name in wrt or ():
+    if wrt is None:
+        return possible
+    asked = list(map(identifier, [wrt] if isinstance(wrt, str) else wrt))
+    for name in asked:
         if name not in possible:
             raise ArgumentError(
                 f"wrt = {name!r}: this loop can be differentiated by {listing(possible)}."
             )
-    return possible if wrt is None else list(wrt)
+    return asked
 
 
 def _output(graph: LoopGraph, of: str | None, rule: PullbackRule | None) -> Variable:
     """All values of the state or output `of`, named after it, from a Scan that follows `rule`."""
-    of = next(iter(graph.outputs)) if of is None else of
+    of = next(iter(graph.outputs)) if of is None else identifier(of)
     if of not in graph.outputs:
         raise ArgumentError(
             f"of = {of!r}: the loop's states and outputs are {listing(graph.outputs)}."
@@ -150,6 +152,7 @@ def _tangents(
     rng: np.random.Generator,
 ) -> dict[str, np.ndarray]:
     """A tangent for each variable that moves: as given, else random."""
+    tangents = by_name("tangents", tangents.items())
     for name in tangents:
         if name not in moved:
             raise ArgumentError(f"tangents[{name!r}]: what moves is {listing(moved)}.")

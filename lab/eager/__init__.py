@@ -16,17 +16,15 @@ One simplification: a tape keeps the arrays that an operation was given, not cop
 Do not change an array in place after it was used and before the gradient is there.
 
 Start reading in `tape`: it is the whole algorithm.  The rules stand below the functions that they
-belong to, in `elementwise`, `shaping`, `routing`, `reductions`, `rearranging`, `products` and
-`linalg`; `rules` is how a function of numpy gets one, `np` collects them, and `operators` makes
-signs and methods of them.  `setter` and `indexing` are the gradients of single entries.  A run is
-watched by `recorder`, as the frozen data of `records`, with the memory that `footprint` counts.
-`checks` is what is refused.
+belong to, in `elementwise`, `shaping`, `routing`, `reductions`, `rearranging` and `linalg`; `rules`
+is how a function of numpy gets one, `np` collects them, and `operators` makes signs and methods of
+them.  A run is watched by `recorder`, as the frozen data of `records`; `checks` is what is refused.
 """
 
 from lab.eager import np
-from lab.eager.indexing import take, untake
 from lab.eager.recorder import recording, steps
 from lab.eager.records import Recording
+from lab.eager.shaping import take, untake
 from lab.eager.tape import (
     D,
     Node,

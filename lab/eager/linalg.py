@@ -1,17 +1,26 @@
-"""numpy.linalg for nodes: solve, inv, det, slogdet and norm; all else is numpy's own."""
+"""Products of vectors, matrices and tensors, and numpy.linalg for nodes.
 
+With C = A·B and the gradient G of C, the gradient of A is G·Bᵀ and that of B is Aᵀ·G.  A
+single row to the left or column to the right, which numpy writes with one axis, is a matrix
+here while its gradient is formed; stacks of matrices that were broadcast are summed back.
+
+As ``np.linalg`` this module has solve, inv, det, slogdet and norm; all else is numpy's own.
+"""
+
+import operator
+from string import ascii_letters
 from typing import Any
 
 import numpy
 from numpy import linalg
 
 from lab.eager.elementwise import absolute, multiply, power, square
-from lab.eager.products import matmul
 from lab.eager.reductions import max, min, root
 from lab.eager.routing import array
-from lab.eager.rules import composed, rule
+from lab.eager.rules import REGISTERED, composed, rule
 from lab.eager.shaping import (
     Axis,
+    broadcast_to,
     expand_dims,
     reshape,
     shape_of,
@@ -20,7 +29,172 @@ from lab.eager.shaping import (
     unbroadcast,
 )
 from lab.eager.tape import Function, primitive, value_of
-from lab.errors import GradientError
+from lab.errors import ArgumentError, GradientError
+
+
+def _matmul_gradient(c: Any, a: Any, b: Any) -> list:
+    """The gradients: dA = G·Bᵀ, dB = Aᵀ·G."""
+    a_shape, b_shape = shape_of(a), shape_of(b)
+    row, column = len(a_shape) == 1, len(b_shape) == 1
+    rows = (1, *a_shape) if row else a_shape
+    columns = (*b_shape, 1) if column else b_shape
+
+    def matrix(g: Any) -> Any:
+        shape = (*shape_of(g), 1) if column else shape_of(g)
+        return _as(g, (*shape[:-1], 1, shape[-1]) if row else shape)
+
+    def a_gradient(g: Any) -> Any:
+        # a column times a row is every product of their entries
+        times = multiply if column else matmul
+        whole = times(matrix(g), swapaxes(_as(b, columns), -1, -2))
+        return _as(unbroadcast(whole, rows), a_shape)
+
+    def b_gradient(g: Any) -> Any:
+        times = multiply if row else matmul
+        whole = times(swapaxes(_as(a, rows), -1, -2), matrix(g))
+        return _as(unbroadcast(whole, columns), b_shape)
+
+    return [a_gradient, b_gradient]
+
+
+def _as(x: Any, shape: tuple[int, ...]) -> Any:
+    return x if shape_of(x) == shape else reshape(x, shape)
+
+
+matmul = rule(numpy.matmul, _matmul_gradient)
+at_sign = primitive(operator.matmul, _matmul_gradient, "matmul")
+
+
+def dot(a: Any, b: Any) -> Any:
+    """The product of two matrices or vectors, or by a number.
+
+    Raises ArgumentError for arrays of more than two axes, for which `matmul` is clearer.
+    """
+    axes = len(shape_of(a)), len(shape_of(b))
+    if 0 in axes:
+        return multiply(a, b)
+    if numpy.max(axes) > 2:
+        raise ArgumentError(
+            f"dot: arrays of shapes {shape_of(a)} and {shape_of(b)}; expected at most two axes "
+            "each, use matmul for stacks of matrices."
+        )
+    return matmul(a, b)
+
+
+REGISTERED[numpy.dot] = dot
+
+
+@composed(numpy.outer)
+def outer(a: Any, b: Any) -> Any:
+    """All products of an entry of `a` with an entry of `b`."""
+    return multiply(reshape(a, (-1, 1)), reshape(b, (1, -1)))
+
+
+@composed(numpy.inner)
+def inner(a: Any, b: Any) -> Any:
+    """The sum of products over the last axis of each."""
+    return tensordot(a, b, (-1, -1)) if shape_of(a) and shape_of(b) else multiply(a, b)
+
+
+@composed(numpy.kron)
+def kron(a: Any, b: Any) -> Any:
+    """All products of an entry of `a` with an entry of `b`, as blocks of `b`."""
+    ndim = numpy.maximum(len(shape_of(a)), len(shape_of(b)))
+    first, second = ((1,) * (ndim - len(shape_of(x))) + shape_of(x) for x in (a, b))
+    blocks = [n for length in first for n in (length, 1)], [n for m in second for n in (1, m)]
+    whole = tuple(m * n for m, n in zip(first, second, strict=True))
+    return reshape(multiply(reshape(a, blocks[0]), reshape(b, blocks[1])), whole)
+
+
+@composed(numpy.tensordot)
+def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
+    """The sum of products over pairs of axes: as many as `axes`, or those that it lists."""
+    left, right = len(shape_of(a)), len(shape_of(b))
+    if isinstance(axes, int):
+        axes = range(left - axes, left), range(axes)
+    pairs = zip(*(numpy.atleast_1d(numpy.array(side, int)) for side in axes), strict=True)
+    firsts, seconds = [*ascii_letters[:left]], [*ascii_letters[left : left + right]]
+    for first, second in pairs:
+        seconds[second] = firsts[first]
+    kept = "".join(n for n in firsts + seconds if (n in firsts) != (n in seconds))
+    return einsum(f"{''.join(firsts)},{''.join(seconds)}->{kept}", a, b)
+
+
+@composed(numpy.einsum)
+def einsum(subscripts: Any, *operands: Any, optimize: Any = True) -> Any:
+    """The sum of products over the axes that `subscripts` name, as numpy's."""
+    if not isinstance(subscripts, str):  # arrays, each followed by the numbers of its axes
+        *pairs, last = (
+            (subscripts, *operands) if len(operands) % 2 == 0 else (subscripts, *operands, None)
+        )
+        operands = tuple(pairs[::2])
+        words = ["".join("..." if n is ... else ascii_letters[n] for n in w) for w in pairs[1::2]]
+        subscripts = ",".join(words)
+        if last is not None:
+            subscripts += "->" + "".join("..." if n is ... else ascii_letters[n] for n in last)
+    return _einsum(_explicit(subscripts, *map(shape_of, operands)), *operands)
+
+
+def _explicit(subscripts: str, *shapes: tuple[int, ...]) -> str:
+    """The same with an output, and with letters for what dots leave open."""
+    words, arrow, output = subscripts.replace(" ", "").partition("->")
+    inputs = words.split(",")
+    if len(inputs) != len(shapes):
+        raise ArgumentError(
+            f"einsum: subscripts = {subscripts!r}: they name {len(inputs)} arrays, and there are "
+            f"{len(shapes)}."
+        )
+    if not arrow:
+        letters = words.replace(",", "").replace(".", "")
+        once = "".join(sorted(n for n in set(letters) if letters.count(n) == 1))
+        output = ("..." if "." in words else "") + once
+    pairs = zip(inputs, shapes, strict=True)
+    open_ = [len(s) - len(w.replace(".", "")) if "." in w else 0 for w, s in pairs]
+    free = [n for n in ascii_letters if n not in words]
+    names = free[: numpy.max([0, *open_])]
+    filled = [
+        w.replace("...", "".join(names[len(names) - n :]))
+        for w, n in zip(inputs, open_, strict=True)
+    ]
+    return ",".join(filled) + "->" + output.replace("...", "".join(names))
+
+
+def _einsum_gradient(y: Any, subscripts: str, *operands: Any) -> list:
+    """The gradients: of one operand, the product of g with all others."""
+    words, _, output = subscripts.partition("->")
+    inputs = words.split(",")
+    free = [n for n in ascii_letters if n not in words]
+
+    def by(number: int) -> Function:
+        shape = shape_of(operands[number])
+        # a letter that comes twice is a diagonal: the second is another one, tied to it by a unit
+        mine, units = "", list[tuple[str, numpy.ndarray]]()
+        for letter, length in zip(inputs[number], shape, strict=True):
+            if letter in mine:
+                units.append((letter + free[len(units)], numpy.eye(length)))
+            mine += units[-1][0][1] if letter in mine else letter
+        others = [pair for n, pair in enumerate(zip(inputs, operands, strict=True)) if n != number]
+        labels, arrays = zip(*others, *units, strict=True) if others or units else ((), ())
+        # what was summed within the operand alone gets the same everywhere
+        reached = "".join(n for n in mine if n in output + "".join(labels))
+
+        def gradient(g: Any) -> Any:
+            found = _einsum(",".join((output, *labels)) + "->" + reached, g, *arrays)
+            lengths = dict(zip(reached, shape_of(found), strict=True))
+            spread = reshape(found, tuple(lengths.get(n, 1) for n in mine))
+            whole = numpy.broadcast_shapes(shape_of(spread), shape)
+            return unbroadcast(broadcast_to(spread, whole), shape)
+
+        return gradient
+
+    return [None, *map(by, range(len(operands)))]
+
+
+def _product(subscripts: str, *operands: Any) -> Any:
+    return numpy.einsum(subscripts, *operands, optimize=len(operands) > 1)
+
+
+_einsum: Function = primitive(_product, _einsum_gradient, "einsum")
 
 
 def _turned(a: Any) -> Any:

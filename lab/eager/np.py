@@ -15,7 +15,6 @@ from lab.eager import (
     elementwise,
     linalg,
     operators,
-    products,
     rearranging,
     reductions,
     routing,
@@ -24,7 +23,7 @@ from lab.eager import (
 from lab.eager.rules import REGISTERED
 
 # each registers its functions of numpy, and the last what one can write with a node
-_MODULES = elementwise, linalg, products, rearranging, reductions, routing, shaping, operators
+_MODULES = elementwise, linalg, rearranging, reductions, routing, shaping, operators
 _OURS = {
     name: REGISTERED[theirs]
     for name, theirs in vars(numpy).items()

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy
 
-from lab.eager import elementwise, products, shaping
+from lab.eager import elementwise, linalg, shaping
 from lab.eager.checks import name_of
-from lab.eager.indexing import take
 from lab.eager.rules import REGISTERED
+from lab.eager.shaping import take
 from lab.eager.tape import Function, Node, value_of
 from lab.errors import GradientError
 
@@ -151,8 +151,8 @@ METHODS: dict[str, Any] = {
     "__rfloordiv__": _swapped(_of_values(operator.floordiv)),
     "__divmod__": lambda self, other: (self // other, self % other),
     "__rdivmod__": lambda self, other: (other // self, other % self),
-    "__matmul__": products.at_sign,
-    "__rmatmul__": _swapped(products.at_sign),
+    "__matmul__": linalg.at_sign,
+    "__rmatmul__": _swapped(linalg.at_sign),
     "__neg__": elementwise.minus_sign,
     "__pos__": lambda self: self,
     "__abs__": elementwise.absolute,

@@ -7,10 +7,9 @@ from typing import Any
 
 import numpy
 
-from lab.eager.indexing import take
 from lab.eager.routing import where
 from lab.eager.rules import composed, rule
-from lab.eager.shaping import ravel, reshape, shape_of, sum, swapaxes
+from lab.eager.shaping import ravel, reshape, shape_of, sum, swapaxes, take
 from lab.eager.tape import Function, value_of
 
 

@@ -2,6 +2,7 @@
 
 What one operand's entry was broadcast to, its gradient is summed over: `broadcast_to` and
 `unbroadcast` (with `sum` in it) are a pair.  The others keep the entries in another shape.
+``take`` and ``untake`` are each the gradient of the other.
 """
 
 from collections.abc import Sequence
@@ -10,7 +11,7 @@ from typing import Any
 import numpy
 
 from lab.eager.rules import composed, rule
-from lab.eager.tape import Function, primitive, value_of
+from lab.eager.tape import Function, Setter, primitive, value_of
 from lab.errors import GradientError
 
 Shape = tuple[int, ...]
@@ -77,6 +78,21 @@ transpose = rule(numpy.transpose, _transpose_gradient)
 swapaxes: Function = rule(
     numpy.swapaxes, lambda y, a, axis1, axis2: [lambda g: swapaxes(g, axis1, axis2)]
 )
+
+
+def _take(a: Any, index: Any) -> Any:
+    return a[index]
+
+
+def _untake(x: Any, index: Any) -> Setter:
+    return Setter(index, x)
+
+
+#: ``a[index]``; its gradient is a `Setter`, which is nothing but in the entries taken.
+take: Function = primitive(_take, lambda y, a, index: [lambda g: untake(g, index)], "take")
+
+#: The gradient `x` for the entries at `index`, and zero elsewhere, without the zeros.
+untake: Function = primitive(_untake, lambda y, x, index: [lambda g: take(g, index)], "untake")
 
 
 def _cast_gradient(y: Any, a: Any, dtype: Any) -> list:

@@ -89,5 +89,6 @@ def _results(returned: Any) -> tuple[list[Any], bool]:
     """What a step computed, and whether its until condition holds."""
     results = list(returned) if isinstance(returned, list | tuple) else [returned]
     if results and isinstance(results[-1], until):
-        return results[:-1], bool(results[-1].condition.data)
+        condition: Any = results[-1].condition  # a constant: the loop runs on numbers
+        return results[:-1], bool(condition.data)
     return results, False

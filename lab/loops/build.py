@@ -15,6 +15,7 @@ from pytensor.tensor.variable import TensorVariable
 
 from lab.errors import ArgumentError, LabError, first_line, listing
 from lab.loops.declaration import Declaration
+from lab.loops.text.source import identifier
 from lab.loops.variables import Parameter, State
 from lab.scans.buffers import as_tensor, fresh_buffer
 from lab.scans.node import LoopVariable, ScanParts, build_scan, outer_outputs
@@ -229,7 +230,7 @@ def scalar_cost(
 ) -> TensorVariable:
     """A scalar cost of the state or output `of` of a loop of `steps` steps; see `Loop.cost`."""
     names = list(graph.outputs)
-    of = names[0] if of is None else of
+    of = names[0] if of is None else identifier(of)
     if of not in names:
         raise ArgumentError(f"of = {of!r}: the loop's states and outputs are {listing(names)}.")
     if isinstance(cost, str):

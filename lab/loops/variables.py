@@ -9,6 +9,7 @@ from pytensor.configdefaults import config
 from pytensor.scan.utils import until as until  # part of what a step is written with
 
 from lab.errors import ArgumentError
+from lab.loops.text.source import identifier
 from lab.tape import check_taps
 
 
@@ -57,6 +58,7 @@ class State:
     takes: Takes = None
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "name", identifier(self.name))
         taps = check_taps(self.taps, f"taps of state {self.name}")
         if not taps:
             raise ArgumentError(f"taps of state {self.name} = []: a state needs at least one tap.")
@@ -117,6 +119,7 @@ class Sequence:
     takes: Takes = None
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "name", identifier(self.name))
         taps = check_taps(self.taps, f"taps of sequence {self.name}")
         if not taps:
             raise ArgumentError(f"taps of sequence {self.name} = []: it needs at least one tap.")
@@ -153,6 +156,7 @@ class Parameter:
     value: Any  # as the `initial` of a State
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "name", identifier(self.name))
         object.__setattr__(self, "value", as_value(self.value, f"value of parameter {self.name}"))
 
     def with_value(self, value: object) -> "Parameter":
@@ -168,6 +172,7 @@ class RandomState:
     seed: int = 0
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "name", identifier(self.name))
         if isinstance(self.seed, bool) or not isinstance(self.seed, int) or self.seed < 0:
             raise ArgumentError(
                 f"seed of random state {self.name} = {self.seed!r}: expected 0, 1, 2, …"

@@ -128,9 +128,14 @@ class SequenceTrace:
     axis: Axis
     source: Leaf | None = None
     group: ReadingGroup | None = None
-    taken: "Taken | None" = None
+    taken: Taken | None = None
 
     __eq__ = same
+
+    @property
+    def is_outer_gradient(self) -> bool:
+        """Whether it is the gradient of an output, which a derivative gets from outside."""
+        return self.group is ReadingGroup.NIT_SOT_GRADIENT
 
 
 @records.record
@@ -235,19 +240,23 @@ class ScanTrace:
     __eq__ = same
 
     @property
-    def variables(self) -> "Iterator[TapeTrace | SequenceTrace | ParameterTrace]":
+    def variables(self) -> Iterator[TapeTrace | SequenceTrace | ParameterTrace]:
         """All variables that have values: sequences, tapes, outputs, parameters."""
         for group in (self.sequences, self.tapes, self.outputs, self.parameters):
             yield from group
 
-    def variable(self, leaf: Leaf) -> "TapeTrace | SequenceTrace | ParameterTrace | None":
+    def variable(self, leaf: Leaf) -> TapeTrace | SequenceTrace | ParameterTrace | None:
         """The variable that a leaf of a formula reads or writes."""
         return next((v for v in self.variables if v.argument == leaf.argument), None)
 
     @property
-    def held(self) -> "tuple[TapeTrace, ...]":
+    def held(self) -> tuple[TapeTrace, ...]:
         """All that the steps write: tapes and outputs, in the order of the arguments."""
         return tuple(sorted((*self.tapes, *self.outputs), key=lambda tape: tape.argument))
+
+    def is_reading(self, argument: int) -> bool:
+        """Whether an argument brings values to read, as opposed to gradients to add to."""
+        return any(s.argument == argument and not s.is_outer_gradient for s in self.sequences)
 
     @property
     def targets(self) -> list[Leaf]:

@@ -15,7 +15,7 @@ from lab.equations.reading import system
 from lab.errors import ArgumentError, GraphError, listing
 from visual.choices import Choice, OneOf, Switch, Whole, Wholes, newest, scan_index
 from visual.drawing.study import Study
-from visual.layout.names import variable_keys
+from visual.layout.names import NamedScan
 from visual.pictures.connections import connections
 from visual.pictures.equations import equations
 from visual.pictures.genealogy import genealogy
@@ -84,7 +84,7 @@ def _phases(study: Study, theme: str, scan: int | None = None) -> Scene:
     if number not in derivations:
         known = listing(f"{n} · {found.backward.name}" for n, found in derivations.items())
         raise ArgumentError(f"scan = {scan!r}: the Scans of derivatives are {known}.")
-    return phases(derivations[number], theme, variable_keys(study.trace, number - 1))
+    return phases(derivations[number], theme, NamedScan(study.trace, number - 1).variable_keys())
 
 
 AROUND = Whole("around", "unfold a long loop here", "unfold around step", metavar="STEP")

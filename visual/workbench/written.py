@@ -15,6 +15,7 @@ import numpy as np
 from lab.errors import ArgumentError
 from lab.loops.loop import Loop
 from lab.loops.text.grammar import TARGET
+from lab.loops.text.source import by_name, identifier
 from lab.loops.variables import Parameter, RandomState, Sequence, State
 from lab.loops.written import WrittenStep
 
@@ -27,9 +28,9 @@ Variable = State | Sequence | Parameter
 
 def written(text: str, values: str, steps: int = STEPS, name: str = WRITTEN) -> Loop:
     """The loop; `steps` are used if it has no sequence.  ArgumentError for what is no loop."""
-    given = dict(_given(values))
+    given = by_name("values", _given(values))
     lines = [line for part in text.splitlines() for line in part.split(";")]
-    assigned = [found.group(1) for line in lines if (found := TARGET.match(line))]
+    assigned = [identifier(found.group(1)) for line in lines if (found := TARGET.match(line))]
     states = [name for name in given if name in assigned] or list(given)[:1]
     others = [name for name in given if name not in states]
     sequences = {name: given[name] for name in others if isinstance(given[name], list)}

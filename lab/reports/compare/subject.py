@@ -16,6 +16,7 @@ from lab.errors import ArgumentError, listing
 from lab.loops.build import as_weights
 from lab.loops.loop import Loop
 from lab.loops.scan_call import ScanCall, scan_call, traced_step
+from lab.loops.text.source import identifier
 from lab.scans.buffers import fresh_buffer, unwritten_rows
 from lab.scans.graphs import require_scan, scan_nodes
 from lab.scans.names import unique_names
@@ -90,7 +91,7 @@ def _of_loop(loop: Loop, wrt: object, cost: str | ArrayLike, of: str | None) -> 
     call = scan_call(loop)
     names = [*(state.name for state in loop.states), *loop.outputs]
     results = {name: v for name, v in call.results().items() if name in names}
-    of = next(iter(results)) if of is None else of
+    of = next(iter(results)) if of is None else identifier(of)
     if not isinstance(of, str) or of not in results:
         raise ArgumentError(f"of = {of!r}: the loop's states and outputs are {listing(results)}.")
     values = pt.as_tensor_variable(results[of])
@@ -110,7 +111,7 @@ def _of_loop(loop: Loop, wrt: object, cost: str | ArrayLike, of: str | None) -> 
         made = f"pt.constant(np.array({weights.tolist()!r}))[:{{values}}.shape[0]]"
         declared = f"({{values}} * {made}).sum()"
     by_name = {n: v for n, v in call.inputs.items() if _is_real(v)}
-    asked = () if wrt is None else _listed(wrt)
+    asked = () if wrt is None else list(map(identifier, _listed(wrt)))
     for name in asked:
         if not isinstance(name, str) or name not in by_name:
             raise ArgumentError(

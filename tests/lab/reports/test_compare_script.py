@@ -16,6 +16,7 @@ from strange_loops import HOSTILE
 
 import lab
 from lab.loops import gallery
+from lab.reports.compare import against_differences
 from lab.reports.compare.as_python import CannotWriteError, PythonWriter
 from visual.cli.compare import compared
 from visual.cli.main import main
@@ -227,3 +228,16 @@ def test_the_command(tmp_path, monkeypatch, capsys):
 def test_what_the_command_refuses(words, told, capsys):
     assert main(["compare", *words]) == 2
     assert told in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("factor", "status"), [(1.0, 0), (1.001, 1)])
+def test_what_every_report_holds_compares_by_itself(factor, status, monkeypatch, capsys):
+    """The same file as a module, with a gradient that is a thousandth too large."""
+    x = pt.dscalar("x")
+    true = against_differences.grad
+    monkeypatch.setattr(
+        against_differences, "grad", lambda *a, **k: [g * factor for g in true(*a, **k)]
+    )
+    check = against_differences.Check(pt.sin(x), {x: np.array(0.5)}, [x], [[0]], truncated=False)
+    assert check.run([(0, 1), (0, 2)]) == status
+    assert ("DIFFERENT" in capsys.readouterr().out) == bool(status)

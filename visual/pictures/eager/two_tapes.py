@@ -15,6 +15,7 @@ from lab.eager import grad, recording, unrolled
 from lab.eager.recorder import RecordedNode
 from lab.eager.records import Recording
 from lab.loops.loop import Loop
+from lab.loops.text.source import identifier
 from lab.loops.variables import Parameter, RandomState, Sequence, State
 from lab.traces.trace import SequenceTrace, Trace
 from visual.layout.canvas import MARGIN, Canvas, numbers
@@ -92,7 +93,7 @@ def _recorded(loop: Loop, trace: Trace, wrt: str | None) -> tuple[Recording, dic
         return returned
 
     variables = loop.variables
-    wrt = next(iter(variables)) if wrt is None else wrt
+    wrt = next(iter(variables)) if wrt is None else identifier(wrt)
     function = unrolled(replace(loop, step=step))
     values = [_value(variable) for variable in variables.values()]
     recorded = recording(grad(function, list(variables).index(wrt)), *values)
@@ -111,7 +112,7 @@ def _known(loop: Loop, trace: Trace, wrt: str, calls: Iterable[_Call]) -> dict[i
     """The nodes that hold what a slot of the Scan holds; of several slots the first one."""
     known: dict[int, Keys] = {}
     forward, started = trace.scans[0], loop.variables[wrt]
-    tapes = {tape.name: tape for tape in (*forward.tapes, *forward.outputs)}
+    tapes = {tape.name: tape for tape in forward.held}
     if isinstance(started, State) and started.reach == 1:
         known[0] = slot_keys(trace, tapes[wrt], 0)
     elif isinstance(started, Parameter):

@@ -13,7 +13,8 @@ from lab.traces.trace import ScanTrace, Trace
 from visual.choices import whole_or_none
 from visual.layout.canvas import MARGIN, Canvas, place_columns, touched_columns
 from visual.layout.cells import values_text
-from visual.layout.columns import Timeline, root_of, timeline
+from visual.layout.columns import Timeline, timeline
+from visual.layout.names import NamedScan
 from visual.pictures.tapes.backward import BackwardBlock, View
 from visual.pictures.tapes.forward import ForwardBlock
 from visual.scene.shapes import Scene
@@ -51,18 +52,16 @@ def tapes(
         raise ArgumentError(f"step = {step!r}: the loops of this trace make 0 to {last}.")
     view = View(step if around is None else around, step, buffer, contributions)
     canvas = Canvas()
-    for number, scan in enumerate(trace.scans):
-        root = root_of(trace, scan)
-        time = timeline(root)
-        family = [other for other in trace.scans if root_of(trace, other) is root]
-        touched = {c for other in family for c in touched_columns(other, time, view.around)}
+    for named in NamedScan.each(trace):
+        time = timeline(named.root.scan)
+        touched = {c for scan in named.family for c in touched_columns(scan, time, view.around)}
         columns = place_columns(touched)
         canvas.right = max(canvas.right, columns.right)
-        if has_tape(scan):
+        if has_tape(named.scan):
             known = Timeline({}) if buffer else time
-            BackwardBlock(canvas, trace, number, columns, known, view).draw()
+            BackwardBlock(canvas, named, columns, known, view).draw()
         else:
-            ForwardBlock(canvas, trace, number, columns, time).draw()
+            ForwardBlock(canvas, named, columns, time).draw()
     _results(canvas, trace)
     canvas.y -= 8
     arrays = any(tape.initial.ndim > 1 for scan in trace.scans for tape in scan.tapes)

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from lab.records import cached_property
 from lab.traces.trace import Trace
-from visual.layout.names import cost_name
+from visual.layout.names import NamedScan, cost_name
 from visual.pictures.values.series import AREA, HIGH, Kind, Panel, growth_of, series_of
 from visual.pictures.values.text import to_text
 from visual.scene.formats import save, shown
@@ -168,22 +168,23 @@ def values(trace: Trace, theme: str = "light") -> Plot:
 
 
 def _panels(trace: Trace) -> Iterator[Panel]:
-    for number, scan in enumerate(trace.scans):
-        title = f"{number + 1} · {scan.name}"
+    for named in NamedScan.each(trace):
+        scan = named.scan
+        title = f"{named.number + 1} · {scan.name}"
         if scan.parent is not None:
             title += f": gradients of {cost_name(scan.order)}"
-        everything = [series for series in series_of(trace, number) if series.values.size]
+        everything = [series for series in series_of(named) if series.values.size]
         flat = [series for series in everything if series.is_scalar]
         for across in dict.fromkeys(series.across for series in flat):
             together = tuple(series for series in flat if series.across == across)
             yield Panel(title, Kind.LINES, together)
         for series in everything:
             if not series.is_scalar:
-                name = f"{number + 1} · {scan.name}: {series.name}"
+                name = f"{named.number + 1} · {scan.name}: {series.name}"
                 yield Panel(name, Kind.HEAT, (series,))
-    for number, scan in enumerate(trace.scans):
-        sizes = growth_of(trace, number) if scan.parent is None else ()
+    for named in NamedScan.each(trace):
+        sizes = growth_of(named) if named.parent is None else ()
         grown = tuple(series for series in sizes if series.values.size)
         if grown:
-            title = f"Size of the gradients of {number + 1} · {scan.name}"
+            title = f"Size of the gradients of {named.number + 1} · {named.scan.name}"
             yield Panel(title, Kind.GROWTH, grown)
