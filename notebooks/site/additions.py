@@ -2,7 +2,6 @@
 
 import re
 from base64 import b64encode
-from collections.abc import Iterator
 from hashlib import sha256
 from html.parser import HTMLParser
 from pathlib import Path
@@ -15,12 +14,16 @@ from docutils.utils.math.latex2mathml import tex2mathml
 from sphinx.application import Sphinx
 from sphinx.util import logging
 
-from visual.exercises.page import STYLE
+from visual.atlas.page import module as atlas_module
+from visual.exercises.page import STYLE, source
 from visual.widgets.module import STEPPER, style
 
 HERE = Path(__file__).parent
+UNSEARCHED = "no-search"
+OURS = (STEPPER, atlas_module(), source(), "\n      document.body.dataset.theme")  # and the theme's
 LARGEST = 3_000_000
 LOADING = ("src", "srcset", "data", "poster", "action", "formaction", "background", "href")
+LANDMARKS = {"sidebar-drawer": "Site", "toc-drawer": "On this page"}  # the theme has two alike
 POLICY = (
     "default-src 'none'; style-src 'self' file: 'unsafe-inline'; img-src 'self' file: data:; "
     "script-src 'self' file: {}; base-uri 'none'; form-action 'self' file:"
@@ -34,6 +37,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.add_html_math_renderer("mathml", (formula, None), (formula, None))
     app.connect("source-read", adapt)
     app.connect("doctree-read", check_errors)
+    app.connect("doctree-read", keep_secrets)
     app.connect("autodoc-process-signature", shorten)
     app.connect("html-page-context", enliven)
     app.connect("build-finished", finish)
@@ -63,7 +67,7 @@ def formula(translator: Any, node: nodes.Element) -> None:
 
 
 def check_errors(_: Sphinx, document: nodes.document) -> None:
-    """Warn of a cell that fails, or of one that should and does not."""
+    """Warn of a cell that fails, or of one that should and does not; hide hidden code from search."""
     for cell in document.findall(nodes.container):
         if cell.get("nb_element") != "cell_code":
             continue
@@ -73,11 +77,23 @@ def check_errors(_: Sphinx, document: nodes.document) -> None:
             told = errors[0].astext().strip().splitlines()[-1] if errors else "no error"
             about = f"cell {cell['cell_index'] + 1}: {told}\n\n{cell.children[0].astext()}"
             log.warning(about, location=cell)
+        if cell.get("hide_mode"):
+            cell.children[0]["classes"].append(UNSEARCHED)
+
+
+def keep_secrets(_: Sphinx, document: nodes.document) -> None:
+    """Solutions, in <details>, cannot be searched for."""
+    inside = False
+    for part in document.findall(nodes.Element):
+        if isinstance(part, nodes.raw):
+            inside = "<details" in part.astext() and "</details" not in part.astext()
+        elif inside:
+            part["classes"].append(UNSEARCHED)
 
 
 def shorten(*about: Any) -> tuple[str | None, ...]:
-    """Signatures without the modules of types."""
-    return tuple(part and re.sub(r"~?(\w+\.)+(?=\w)", "", part) for part in about[-2:])
+    """Signatures as Python that can be read: defaults that are none are left out."""
+    return tuple(part and re.sub(r"<.*?>", "...", part) for part in about[-2:])
 
 
 def enliven(app: Sphinx, _: str, __: str, context: dict[str, Any], ___: Any) -> None:
@@ -95,36 +111,40 @@ def finish(app: Sphinx, error: Exception | None) -> None:
     (Path(app.outdir) / "_static" / "scantape.css").write_text(sheet, encoding="utf-8")
     for path in sorted(Path(app.outdir).rglob("*.html")):
         page = path.read_text(encoding="utf-8")
-        for wrong in found(page):
-            log.warning("%s: its page %s", path.stem, wrong)
-        path.write_text(guarded(page), encoding="utf-8")
+        scripts = re.findall(r"<script(?: type=.module.)?>(.*?)</script>", page, flags=re.DOTALL)
+        if len(page.encode()) > LARGEST:
+            log.warning("%s: its page has more than %s bytes", path.stem, f"{LARGEST:,}")
+        for wrong in (*Loads(path, page).found, *(s for s in scripts if not s.startswith(OURS))):
+            log.warning("%s: its page would load or do what it may not: %.80s", path.stem, wrong)
+        path.write_text(guarded(page, scripts), encoding="utf-8")
 
 
-def guarded(page: str) -> str:
-    """The page under a policy that allows files beside it, and the scripts that it has now."""
-    scripts = re.findall(r"<script(?: type=.module.)?>(.*?)</script>", page, flags=re.DOTALL)
+def guarded(page: str, scripts: list[str]) -> str:
+    """The page under a policy that allows these scripts, and files beside it."""
     hashes = {b64encode(sha256(script.encode()).digest()).decode() for script in scripts}
     allowed = POLICY.format(" ".join(f"'sha256-{made}'" for made in sorted(hashes)))
     meta = f'<meta http-equiv="Content-Security-Policy" content="{allowed}">'
-    return re.sub(r"<head>", f"<head>\n{meta}", page, count=1)
+    for name, label in LANDMARKS.items():
+        page = page.replace(f'<aside class="{name}', f'<aside aria-label="{label}" class="{name}')
+    return page.replace("<head>", f"<head>\n{meta}", 1)
 
 
-def found(page: str) -> Iterator[str]:
-    """What is wrong with a page: it is too large, or would load or run what is not its own."""
-    if len(page.encode()) > LARGEST:
-        yield f"has {len(page.encode()):,} bytes; {LARGEST:,} are allowed"
-    parser = _Loads()
-    parser.feed(page)
-    yield from parser.found
+class Loads(HTMLParser):
+    """Finds what a page would load that does not lie beside it, and handlers of events."""
 
-
-class _Loads(HTMLParser):
-    def __init__(self) -> None:
+    def __init__(self, path: Path, page: str) -> None:
         super().__init__()
+        self.folder = path.parent
         self.found: list[str] = []
+        self.feed(page)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Look at the attributes of an element."""
         for name, value in attrs:
-            is_foreign = name in LOADING and re.match(r"\w+:|//", value or "")
-            if name.startswith("on") or (is_foreign and tag != "a"):
-                self.found.append(f"would load or do what it may not: {name}= of <{tag}>")
+            is_loaded = name in LOADING and tag != "a"
+            if name.startswith("on") or (is_loaded and not self._is_beside(value or "")):
+                self.found.append(f"{name}={value} of <{tag}>")
+
+    def _is_beside(self, address: str) -> bool:
+        target = re.split(r"[?#]", address)[0]
+        return ":" not in target and (self.folder / target).exists()

@@ -108,9 +108,10 @@ def shown(picture: Picture) -> dict[str, str]:
 
 def framed(picture: Picture) -> str:
     """A picture as HTML; a wide one scrolls instead of being cut off, and its tooltips show."""
+    kind = f"{type(picture).__name__.lower()} {picture.theme.name}"
     size = " vast" if picture.width > LARGEST else ""
     return (
-        f'<div class="picture {picture.theme.name}{size}" role="group" tabindex="0" '
+        f'<div class="picture {kind}{size}" role="group" tabindex="0" '
         f'aria-label="{escape(picture.title)}" style="overflow-x: auto">{picture.svg()}</div>'
     )
 
