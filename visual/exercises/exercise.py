@@ -29,6 +29,11 @@ class Sheet:
     call = "exercise.check"  # how it is answered where no script runs
 
     @property
+    def score(self) -> str:
+        """How far it has come; a single question has no score."""
+        return ""
+
+    @property
     def tasks(self) -> tuple[Task, ...]:
         """The questions, with pictures and answers."""
         raise NotImplementedError
@@ -59,7 +64,7 @@ class Sheet:
         return write_whole(path, self.page())
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
-        html = fragment(self.tasks, self.call)
+        html = fragment(self.tasks, self.call, self.score)
         return bundle(lambda: self.widget()._repr_mimebundle_(), html, self.text())
 
 

@@ -125,7 +125,7 @@ def _field(answer: Answer) -> str:
     return f"<fieldset><legend>Your answer</legend>{radios}</fieldset>"
 
 
-def fragment(tasks: Sequence[Task], call: str) -> str:
+def fragment(tasks: Sequence[Task], call: str, score: str) -> str:
     """The questions for a page that has more on it: checked there, or else by `call` in Python.
 
     The script numbers all questions of the page, and leaves one score, below the last.
@@ -133,7 +133,7 @@ def fragment(tasks: Sequence[Task], call: str) -> str:
     sections = "\n".join(section(task, "Question", "p", call) for task in tasks)
     return (
         f"<style>{STYLE}</style>\n<div data-exercises>{sections}\n"
-        f'<div class="scored">{SCORE}</div>\n<script type="application/json">'
+        f'<p class="call">{score}</p>\n<div class="scored">{SCORE}</div>\n<script type="application/json">'
         f"{_as_json([answer_data(task.answer) for task in tasks])}</script></div>\n"
         f'<script type="module">{source()}</script>\n'
     )

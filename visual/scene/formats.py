@@ -102,8 +102,10 @@ def save(picture: Picture, path: str | os.PathLike[str], scale: float = 1.0) -> 
 
 def shown(picture: Picture) -> dict[str, str]:
     """What a notebook shows of a picture."""
-    page = f'<div class="scantape" data-scantape data-whole>{framed(picture)}</div>'
-    return {"text/html": page, "image/svg+xml": picture.svg(), "text/plain": picture.text()}
+    page, svg = framed(picture), picture.svg()
+    if ' data-moments="' in svg[:2000]:  # a page can have a script that walks through them
+        page = f'<div class="scantape" data-scantape data-whole>{page}</div>'
+    return {"text/html": page, "image/svg+xml": svg, "text/plain": picture.text()}
 
 
 def framed(picture: Picture) -> str:
