@@ -1,20 +1,20 @@
-"""What Sphinx lacks: formulas without scripts, pictures that are walked through, a strict policy."""
+"""What Sphinx lacks: formulas without scripts, pictures walked through, a strict policy."""
 
 import re
 from base64 import b64encode
 from hashlib import sha256
 from html.parser import HTMLParser
 from pathlib import Path
-from typing import Any
 
-import colours
 from docutils import nodes
 from docutils.utils.math import MathError
 from docutils.utils.math.latex2mathml import tex2mathml
 from sphinx.application import Sphinx
 from sphinx.util import logging
+from sphinx.writers.html5 import HTML5Translator
 
 from visual.atlas.page import module as atlas_module
+from visual.backends import dark
 from visual.exercises.page import STYLE, source
 from visual.widgets.module import STEPPER, style
 
@@ -53,7 +53,7 @@ def adapt(app: Sphinx, name: str, source: list[str]) -> None:
     source[0] = text
 
 
-def formula(translator: Any, node: nodes.Element) -> None:
+def formula(translator: HTML5Translator, node: nodes.Element) -> None:
     """LaTeX as MathML, which browsers draw themselves."""
     is_block = isinstance(node, nodes.math_block)
     latex = node.astext().strip().removeprefix(r"\displaystyle").replace(r"\dots", r"\ldots")
@@ -67,12 +67,14 @@ def formula(translator: Any, node: nodes.Element) -> None:
 
 
 def check_errors(_: Sphinx, document: nodes.document) -> None:
-    """Warn of a cell that fails, or of one that should and does not; hide hidden code from search."""
+    """Warn of a cell that fails, or of one that should and does not; hide hidden code."""
     for cell in document.findall(nodes.container):
         if cell.get("nb_element") != "cell_code":
             continue
         may_fail = "raises-exception" in cell["cell_metadata"].get("tags", ())
-        errors = [part for part in cell.findall(nodes.literal_block) if "traceback" in part["classes"]]
+        errors = [
+            part for part in cell.findall(nodes.literal_block) if "traceback" in part["classes"]
+        ]
         if bool(errors) != may_fail:
             told = errors[0].astext().strip().splitlines()[-1] if errors else "no error"
             about = f"cell {cell['cell_index'] + 1}: {told}\n\n{cell.children[0].astext()}"
@@ -91,12 +93,12 @@ def keep_secrets(_: Sphinx, document: nodes.document) -> None:
             part["classes"].append(UNSEARCHED)
 
 
-def shorten(*about: Any) -> tuple[str | None, ...]:
+def shorten(*about: str | None) -> tuple[str | None, ...]:
     """Signatures as Python that can be read: defaults that are none are left out."""
     return tuple(part and re.sub(r"<.*?>", "...", part) for part in about[-2:])
 
 
-def enliven(app: Sphinx, _: str, __: str, context: dict[str, Any], ___: Any) -> None:
+def enliven(app: Sphinx, _: str, __: str, context: dict[str, str], ___: object) -> None:
     """Bring the pictures of a page to life that come without a script."""
     if "data-scantape" in context.get("body", ""):
         context["body"] += f'<script type="module">{STEPPER}</script>'
@@ -107,7 +109,7 @@ def finish(app: Sphinx, error: Exception | None) -> None:
     if error or app.builder.format != "html":
         return
     own = (HERE / "site.css").read_text(encoding="utf-8")
-    sheet = "\n".join((style(), STYLE, own, colours.style()))
+    sheet = "\n".join((style(), STYLE, own, dark.style()))
     (Path(app.outdir) / "_static" / "scantape.css").write_text(sheet, encoding="utf-8")
     for path in sorted(Path(app.outdir).rglob("*.html")):
         page = path.read_text(encoding="utf-8")

@@ -31,7 +31,7 @@ nb_execution_mode = "force"
 nb_execution_in_temp = True
 nb_execution_timeout = 300
 nb_merge_streams = True
-nb_ipywidgets_js = {}  # they would come from the network
+nb_ipywidgets_js: dict[str, dict[str, str]] = {}  # they would come from the network
 nb_code_prompt_show = "The code, with the answer"
 nb_code_prompt_hide = "The code, with the answer"
 nb_mime_priority_overrides = [("html", "text/latex", 25)]
@@ -43,5 +43,5 @@ html_permalinks_icon = "#"
 html_copy_source = html_show_sphinx = html_show_copyright = False
 html_show_search_summary = False  # it would be fetched, which pages from a folder may not
 html_use_index = False
-html_theme_options = {"top_of_page_buttons": []}
+html_theme_options: dict[str, list[str]] = {"top_of_page_buttons": []}
 pygments_style, pygments_dark_style = "xcode", "lightbulb"  # those with enough contrast

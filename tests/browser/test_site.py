@@ -2,13 +2,13 @@
 
 import re
 
-import colours
 import pytest
 from in_browser.chromium import CHROMIUM
 from sites import small_site
 
 import visual
 from lab.loops import gallery
+from visual.backends import dark as dark_colours
 
 pytestmark = [
     pytest.mark.browser,
@@ -114,7 +114,7 @@ def test_a_dark_screen_shows_the_colours_of_the_dark_theme(browser, kind):
     light, dark = (visual.draw(loop, kind, theme).svg() for theme in ("light", "dark"))
     page = browser.new_page(color_scheme="dark")
     page.set_content(
-        f"<style>:root{{color-scheme:light dark}}{colours.style()}</style>"
+        f"<style>:root{{color-scheme:light dark}}{dark_colours.style()}</style>"
         f"<div class='light'>{light}</div><div>{dark}</div>"
     )
     found, wanted = (page.locator("svg").nth(n).evaluate(COLOURS) for n in (0, 1))
@@ -163,6 +163,8 @@ def test_on_paper_the_controls_are_gone_and_pictures_fit(opened):
     controls = ".sidebar-drawer, .scantape-bar, form, .toc-drawer, .related-pages"
     assert page.locator(controls).locator("visible=true").count() == 0
     assert page.locator(".plot svg").is_visible()
-    widths = "[...document.querySelectorAll('article svg')].map(s => s.getBoundingClientRect().right)"
+    widths = (
+        "[...document.querySelectorAll('article svg')].map(s => s.getBoundingClientRect().right)"
+    )
     assert max(page.evaluate(widths)) <= 700
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"

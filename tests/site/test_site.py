@@ -3,13 +3,13 @@
 import re
 from html.parser import HTMLParser
 
-import colours
 import pytest
 from sites import ROOT, STRICT, build, built, code, small_site, written
 
 import lab
 import visual
 from lab.loops import gallery
+from visual.backends import dark as dark_colours
 from visual.backends.svg import text
 from visual.scene.theme import DARK, LEGIBLE, LIGHT, Role, contrast
 from visual.workbench.bench import opened
@@ -243,7 +243,7 @@ def test_the_reference_names_everything_that_is_exported():
 
 
 def test_every_light_colour_of_a_scene_has_a_dark_one():
-    known = {light for _, _, light in colours.darkened()}
+    known = {light for _, _, light in dark_colours.darkened()}
     for name in ("rnn", "coupled", "undefined"):
         for kind in ("tapes", "unrolled", "connections", "taps", "equations"):
             svg = visual.draw(gallery.loops[name], kind).svg()
@@ -251,14 +251,14 @@ def test_every_light_colour_of_a_scene_has_a_dark_one():
 
 
 def test_dark_letters_are_legible_on_dark_boxes():
-    dark = colours.darkened()
+    dark = dark_colours.darkened()
     for role in Role:
         for faded in (False, True):
             look = LIGHT.look(role, faded)
-            letters = dark[colours.LETTERS, "fill", look.text]
+            letters = dark[dark_colours.LETTERS, "fill", look.text]
             own = DARK.look(role, faded)
             wanted = min(LEGIBLE, contrast(own.text, own.fill))
-            assert contrast(letters, dark[colours.BOX, "fill", look.fill]) >= wanted, role
+            assert contrast(letters, dark[dark_colours.BOX, "fill", look.fill]) >= wanted, role
 
 
 def test_titles_of_pictures_are_told(pages):

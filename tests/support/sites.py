@@ -46,10 +46,13 @@ def written(folder, **cells):
     return folder
 
 
-HEAD = "\n".join(
-    ["---", "jupytext:", "  text_representation:", "    extension: .md", "    format_name: myst"]
-    + ["kernelspec:", "  display_name: Python 3", "  name: python3", "---", "", ""]
-)
+HEAD = """\
+---
+jupytext: {text_representation: {extension: .md, format_name: myst}}
+kernelspec: {display_name: Python 3, name: python3}
+---
+
+"""
 
 
 def code(source, tags=""):

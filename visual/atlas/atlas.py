@@ -14,7 +14,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
 
 from lab.errors import ArgumentError, LabError
 from lab.gradients.derivative import ManyScansWarning
@@ -24,7 +23,7 @@ from visual.atlas.grid import Combination, Entry, Grid
 from visual.scene.formats import as_path, check_path, write_whole
 
 # What a person can name, and where an entry has it; taps are checked beforehand.
-NAMED: Mapping[str, Callable[[Entry], Any]] = MappingProxyType(
+NAMED: Mapping[str, Callable[[Entry], object]] = MappingProxyType(
     {
         "loops": lambda entry: entry.at.loop.name,
         "orders": lambda entry: entry.at.order,
@@ -103,7 +102,7 @@ class Atlas(Grid):
         """The style of every atlas of a pages."""
         return pages.style()
 
-    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
         script = f'<script type="module">{self.script}</script>\n'
         html = f"<style>{self.style}</style>\n{self.content}\n{script}"
         return {"text/html": html, "text/plain": repr(self)}

@@ -3,7 +3,6 @@
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from visual.backends.page import document
 from visual.backends.svg import text
@@ -59,12 +58,12 @@ def to_page(tasks: Sequence[Task]) -> str:
     return document(title, shown.theme if shown else THEMES["light"], body, script, STYLE)
 
 
-def inline(answers: Sequence[Mapping[str, Any]]) -> str:
+def inline(answers: Sequence[Mapping[str, object]]) -> str:
     """The module as the script of a page, whose exercises have these answers, in their order."""
     return f"{source()}\nstart(document, {_as_json(answers)});\n"
 
 
-def _as_json(answers: Sequence[Mapping[str, Any]]) -> str:
+def _as_json(answers: Sequence[Mapping[str, object]]) -> str:
     """Answers within a script, where nothing may look like markup."""
     return json.dumps(answers).replace("<", "\\u003c").replace(">", "\\u003e")
 
@@ -133,13 +132,14 @@ def fragment(tasks: Sequence[Task], call: str, score: str) -> str:
     sections = "\n".join(section(task, "Question", "p", call) for task in tasks)
     return (
         f"<style>{STYLE}</style>\n<div data-exercises>{sections}\n"
-        f'<p class="call">{score}</p>\n<div class="scored">{SCORE}</div>\n<script type="application/json">'
+        f'<p class="call">{score}</p>\n<div class="scored">{SCORE}</div>\n'
+        f'<script type="application/json">'
         f"{_as_json([answer_data(task.answer) for task in tasks])}</script></div>\n"
         f'<script type="module">{source()}</script>\n'
     )
 
 
-def answer_data(answer: Answer) -> dict[str, Any]:
+def answer_data(answer: Answer) -> dict[str, object]:
     """An answer as plain JSON, which the module compares with."""
     return {
         "expected": answer.expected,

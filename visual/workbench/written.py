@@ -48,12 +48,13 @@ def _given(values: str) -> Iterator[tuple[str, float | list[float]]]:
     for part in filter(str.strip, re.split(r"[;\n]", values)):
         found = PAIR.fullmatch(part)
         try:
-            entries = [float(entry) for entry in re.split(r"[,\s]+", found.group(2))]  # type: ignore[union-attr]
-        except (AttributeError, ValueError):
+            if found is None:
+                raise ValueError
+            entries = [float(entry) for entry in re.split(r"[,\s]+", found.group(2))]
+        except ValueError:
             raise ArgumentError(
                 f"values: {part.strip()!r:.60}: expected values as in 'x = 0.95; u = 0.1 0.2 0.3'."
             ) from None
-        assert found is not None
         yield found.group(1), entries if len(entries) > 1 else entries[0]
 
 

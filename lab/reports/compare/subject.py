@@ -17,11 +17,13 @@ from lab.loops.build import as_weights
 from lab.loops.loop import Loop
 from lab.loops.scan_call import ScanCall, scan_call, traced_step
 from lab.loops.text.source import identifier
+from lab.records import refuse_masked
 from lab.scans.buffers import fresh_buffer, unwritten_rows
 from lab.scans.graphs import require_scan, scan_nodes
 from lab.scans.names import unique_names
 from lab.scans.node import LoopVariable, is_scan, outer_inputs, read_scan
 from lab.tape import Kind
+from lab.traces.loop_run import Computed
 from lab.traces.run import run
 
 
@@ -166,6 +168,7 @@ def _weights(
             "as many, in a list."
         )
     values, _ = run(results, given, record=False)
+    refuse_masked("cotangents", cotangents)
     found = [np.asarray(cotangent) for cotangent in cotangents]
     for weight, result in zip(found, results, strict=True):
         shape = np.shape(values[result])
@@ -183,8 +186,8 @@ def _fresh(
     part: LoopVariable | None,
     steps: Variable | None,
     count: int,
-    values: Mapping[Variable, Any],
-) -> tuple[Variable, Variable, Any]:
+    values: Mapping[Variable, Computed],
+) -> tuple[Variable, Variable, Computed]:
     """An input in the place of `old`, what is made of it for the Scan, and its value.
 
     For the buffer of a state these are its initial values: what else lies in it is no input.
@@ -244,7 +247,7 @@ def _check_independent(chosen: Sequence[Variable], given: Mapping[Variable, obje
             )
 
 
-def _listed(wrt: object) -> list[Any]:
+def _listed(wrt: Any) -> list[Any]:
     return list(wrt) if isinstance(wrt, list | tuple) else [wrt]
 
 

@@ -9,7 +9,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import wraps
 from itertools import groupby
-from typing import Any
+
+import numpy as np
 
 from lab.eager import grad, recording, unrolled
 from lab.eager.recorder import RecordedNode
@@ -85,7 +86,7 @@ def _recorded(loop: Loop, trace: Trace, wrt: str | None) -> tuple[Recording, dic
     calls: list[_Call] = []
 
     @wraps(loop.step)
-    def step(*args: Any, **kwargs: Any) -> Any:
+    def step(*args: object, **kwargs: object) -> object:
         returned = loop.step(*args, **kwargs)
         calls.append(
             _Call(kwargs, list(returned) if isinstance(returned, list | tuple) else [returned])
@@ -104,8 +105,8 @@ def _recorded(loop: Loop, trace: Trace, wrt: str | None) -> tuple[Recording, dic
 class _Call:
     """What a step of the loop was given, by name, and what it returned."""
 
-    given: Mapping[str, Any]
-    returned: Iterable[Any]
+    given: Mapping[str, object]
+    returned: Iterable[object]
 
 
 def _known(loop: Loop, trace: Trace, wrt: str, calls: Iterable[_Call]) -> dict[int, Keys]:
@@ -130,15 +131,16 @@ def _known(loop: Loop, trace: Trace, wrt: str, calls: Iterable[_Call]) -> dict[i
 
 
 def _reads(
-    sequences: Iterable[SequenceTrace], given: Mapping[str, Any]
-) -> Iterator[tuple[SequenceTrace, Any]]:
+    sequences: Iterable[SequenceTrace], given: Mapping[str, object]
+) -> Iterator[tuple[SequenceTrace, object]]:
     """What a step read of every sequence, tap by tap."""
     for name, taps in groupby(sequences, lambda sequence: sequence.name):
         several, read = list(taps), given[name]
-        yield from zip(several, read if len(several) > 1 else [read], strict=True)
+        values = read if len(several) > 1 and isinstance(read, list | tuple) else [read]
+        yield from zip(several, values, strict=True)
 
 
-def _value(variable: State | Sequence | Parameter | RandomState) -> Any:
+def _value(variable: State | Sequence | Parameter | RandomState) -> np.ndarray:
     """The value of a variable; of a single number the number."""
     if isinstance(variable, State):
         return variable.initial[()]

@@ -179,8 +179,8 @@ class _Picture:
 
     def _left(self, words: str, x: float, anchor: str, size: float, strong: bool = False) -> None:
         """A line in the left margin, as long as there is room."""
-        look = {"bold": strong, "muted": not strong}
-        self.canvas.add(fitted(x, self.canvas.y, words, LEFT - 12 - MARGIN, size, anchor, **look))
+        y, room = self.canvas.y, LEFT - 12 - MARGIN
+        self.canvas.add(fitted(x, y, words, room, size, anchor, bold=strong, muted=not strong))
 
 
 def _lefts(columns: Iterable[int | Gap], width: float, between: float) -> tuple[float, ...]:

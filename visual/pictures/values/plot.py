@@ -11,10 +11,10 @@ stand for; a cell of a heat map shows the largest in size.
 import io
 import math
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from lab.records import cached_property
 from lab.traces.trace import Trace
@@ -92,12 +92,14 @@ class Plot:
         for words, above, size, weight, colour in lines:
             short = shortened(" ".join(words.split()), AREA + LEFT, size)
             x, y = (left - LEFT + 8) / width, 1 - (top - above) / height
-            look: dict[str, Any] = {"color": colour, "fontsize": size * POINT}
-            figure.text(x, y, short, **look, fontweight=weight, parse_math=False)
+            figure.text(
+                x, y, short,
+                color=colour, fontsize=size * POINT, fontweight=weight, parse_math=False,
+            )  # fmt: skip
         kinds = {Kind.LINES: draw_lines, Kind.GROWTH: draw_growth, Kind.HEAT: draw_heat}
         kinds[panel.kind](axes, panel, self.theme)
 
-    def _drawn(self, form: str, scale: float = 1.0, **options: Any) -> bytes:
+    def _drawn(self, form: str, about: Mapping[str, str | None], scale: float = 1.0) -> bytes:
         from visual.backends.mpl import settings
 
         size = (self.width, self.height)
@@ -106,7 +108,7 @@ class Plot:
         file = io.BytesIO()
         figure = self.figure(*(side + 0.001 for side in size) if form == "png" else size)
         with settings():
-            figure.savefig(file, format=form, dpi=INCH * scale, **options)
+            figure.savefig(file, format=form, dpi=INCH * scale, metadata=about)
         return file.getvalue()
 
     def svg(self) -> str:
@@ -114,18 +116,18 @@ class Plot:
         from visual.pictures.values.svg import stand_alone
 
         nothing = dict.fromkeys(("Date", "Creator", "Format", "Type"))
-        drawn = self._drawn("svg", metadata=nothing).decode()
+        drawn = self._drawn("svg", nothing).decode()
         return stand_alone(drawn, self.title, self.description, self.width, self.height)
 
     def pdf(self) -> bytes:
         """The plot as a PDF document of one page."""
         from visual.backends.mpl import metadata
 
-        return self._drawn("pdf", metadata=metadata(self.title, self.description))
+        return self._drawn("pdf", metadata(self.title, self.description))
 
     def png(self, scale: float = 1.0) -> bytes:
         """The plot as a PNG image, `scale` pixels for every CSS pixel."""
-        return self._drawn("png", scale, metadata={"Software": None})
+        return self._drawn("png", {"Software": None}, scale)
 
     def text(self) -> str:
         """The plot as tables of its numbers; long ones are folded."""
@@ -135,7 +137,7 @@ class Plot:
         """Write the plot to `path`: .svg, .pdf, .png, .html or .txt; see `Scene.save`."""
         return save(self, path, scale)
 
-    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
         return shown(self)
 
 

@@ -17,7 +17,8 @@ def style() -> str:
     """The style sheet; its selectors begin at the frame of a light picture."""
     # The root has the usual colour of letters; what has no colour of its own has that.
     return "\n".join(
-        f'.light:not(.plot) {element}[{attribute}="{light}"]{{{attribute}:light-dark({light},{dark})}}'
+        f'.light:not(.plot) {element}[{attribute}="{light}"]'
+        f"{{{attribute}:light-dark({light},{dark})}}"
         for (element, attribute, light), dark in darkened().items()
     )
 
