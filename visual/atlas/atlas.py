@@ -102,6 +102,11 @@ class Atlas(Grid):
         """The style of every atlas of a pages."""
         return pages.style()
 
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
+        script = f'<script type="module">{self.script}</script>\n'
+        html = f"<style>{self.style}</style>\n{self.content}\n{script}"
+        return {"text/html": html, "text/plain": repr(self)}
+
     def page(self) -> str:
         """The page: one HTML file that loads nothing."""
         return pages.to_page(self, self.entries)

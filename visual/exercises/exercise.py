@@ -18,9 +18,9 @@ from lab.errors import ArgumentError, GraphError, LabError, listing
 from lab.traces.trace import Trace
 from visual.exercises.answers import Form, Task, Verdict, check_tries
 from visual.exercises.kinds import CANDIDATES, Ask
-from visual.exercises.page import excerpt, to_page
+from visual.exercises.page import fragment, to_page
 from visual.scene.formats import Picture, as_path, write_whole
-from visual.widgets.rerun import in_notebook
+from visual.widgets.rerun import bundle
 
 if TYPE_CHECKING:
     from visual.exercises.widget import ExerciseWidget
@@ -29,6 +29,13 @@ if TYPE_CHECKING:
 class Sheet:
     """One question or several, to be answered in a notebook, or in a page without Python."""
 
+    call = "exercise.check"  # how it is answered where no script runs
+
+    @property
+    def score(self) -> str:
+        """How far it has come; a single question has no score."""
+        return ""
+
     @property
     def tasks(self) -> tuple[Task, ...]:
         """The questions, with pictures and answers."""
@@ -36,11 +43,6 @@ class Sheet:
 
     def text(self) -> str:
         """What is asked now, as plain text."""
-        raise NotImplementedError
-
-    @property
-    def excerpt(self) -> str:
-        """The same as HTML, for a notebook without widgets."""
         raise NotImplementedError
 
     def widget(self) -> "ExerciseWidget":
@@ -67,11 +69,8 @@ class Sheet:
     def _repr_mimebundle_(
         self, include: object = None, exclude: object = None
     ) -> dict[str, object]:
-        live: dict[str, object] = {}
-        if in_notebook():
-            bundle = self.widget()._repr_mimebundle_()
-            live = dict(bundle[0] if isinstance(bundle, tuple) else bundle)
-        return live | {"text/html": self.excerpt, "text/plain": self.text()}
+        html = fragment(self.tasks, self.call, self.score)
+        return bundle(lambda: self.widget()._repr_mimebundle_(), html, self.text())
 
 
 class Asked(Sheet):
@@ -107,11 +106,6 @@ class Asked(Sheet):
         task = self.task
         picture = f"\n\n{task.shown.text()}" if task.shown else ""
         return f"{task.question}\n({task.answer.expected})" + picture
-
-    @property
-    def excerpt(self) -> str:
-        """The question and its picture as HTML, for a notebook without widgets."""
-        return excerpt(self.task)
 
 
 @dataclass(frozen=True)
@@ -180,6 +174,7 @@ class Exercises(Sheet):
         >>> exercises, verdict = exercises.answer("2")
     """
 
+    call = "exercises.answer"
     members: tuple[Asked, ...]
     number: int = 0
     tries: int = 0
@@ -251,9 +246,3 @@ class Exercises(Sheet):
     def text(self) -> str:
         """The present question and the score as plain text."""
         return f"{self.current.text()}\n{self.score}" if self.current else self.score
-
-    @property
-    def excerpt(self) -> str:
-        """The present question and the score as HTML, for a notebook without widgets."""
-        question = excerpt(self.current.task, "exercises.answer") if self.current else ""
-        return f"{question}<p>{self.score}</p>"

@@ -6,6 +6,7 @@ What a format looks like is a backend's affair, and every backend registers what
 import math
 import os
 from collections.abc import Callable
+from html import escape
 from numbers import Real
 from pathlib import Path
 from typing import Any, Protocol
@@ -16,6 +17,7 @@ from visual.scene.theme import Theme
 SUFFIXES = (".svg", ".pdf", ".png", ".html", ".txt", ".dot")
 MOST_PIXELS, LONGEST_SIDE = 100_000_000, 65_000  # beyond, memory and matplotlib give out
 SMALLEST_SCALE = 0.05  # beneath, no letter is left
+LARGEST = 1500  # a wider picture is never fitted to a page: its words would be too small
 
 
 class Picture(Protocol):
@@ -100,10 +102,20 @@ def save(picture: Picture, path: str | os.PathLike[str], scale: float = 1.0) -> 
 
 def shown(picture: Picture) -> dict[str, str]:
     """What a notebook shows of a picture."""
-    svg = picture.svg()
-    # As HTML a wide picture scrolls instead of being cut off, and its tooltips show.
-    page = f'<div style="overflow-x: auto">{svg}</div>'
+    page, svg = framed(picture), picture.svg()
+    if ' data-moments="' in svg[:2000]:  # a page can have a script that walks through them
+        page = f'<div class="scantape" data-scantape data-whole>{page}</div>'
     return {"text/html": page, "image/svg+xml": svg, "text/plain": picture.text()}
+
+
+def framed(picture: Picture) -> str:
+    """A picture as HTML; a wide one scrolls instead of being cut off, and its tooltips show."""
+    kind = f"{type(picture).__name__.lower()} {picture.theme.name}"
+    size = " vast" if picture.width > LARGEST else ""
+    return (
+        f'<div class="picture {kind}{size}" role="group" tabindex="0" '
+        f'aria-label="{escape(picture.title)}" style="overflow-x: auto">{picture.svg()}</div>'
+    )
 
 
 def as_path(path: str | os.PathLike[str]) -> Path:

@@ -16,8 +16,8 @@ import traitlets
 from lab.errors import ArgumentError
 from visual.scene.formats import Picture, as_path, check_path, write_whole
 from visual.scene.shapes import Scene
-from visual.widgets.page import to_page
-from visual.widgets.rerun import made_in_cell
+from visual.widgets.page import fragment, to_page
+from visual.widgets.rerun import bundle, made_in_cell
 
 HERE = Path(__file__).parent
 
@@ -47,6 +47,11 @@ class Stepper(anywidget.AnyWidget):
         with self.hold_sync():
             self.pictures = [scene.svg() for scene in scenes]
             self.step = step
+
+    def _repr_mimebundle_(self, **_: object) -> dict[str, object]:
+        html = fragment(*self.scenes, step=self.step)
+        words = "\n".join(scene.text() for scene in self.scenes)
+        return bundle(super()._repr_mimebundle_, html, words)
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write the pictures, linked, as one page that needs no kernel and no network."""

@@ -28,13 +28,14 @@ from lab.loops.loop import Loop
 from lab.reports.breaking.breakage import Breakage
 from visual.drawing.kinds import Picture
 from visual.widgets.module import FORM, joined, style
-from visual.widgets.page import to_page
-from visual.widgets.rerun import made_in_cell, shut
+from visual.widgets.page import fragment, to_page
+from visual.widgets.rerun import bundle, in_notebook, made_in_cell, shut
 from visual.widgets.stepper import shown_step
 from visual.widgets.working import Outcome, Work, begin
 from visual.workbench.bench import Bench, BenchState, opened, with_loop
 from visual.workbench.cell import cell
 from visual.workbench.controls import Key, changed, controls, view_shown, views
+from visual.workbench.still import still
 
 HERE = Path(__file__).parent
 
@@ -105,6 +106,10 @@ class Workbench(anywidget.AnyWidget):
             raise
         made_in_cell(self)
         self.on_msg(lambda _, message, __: self.receive(message))
+
+    def _repr_mimebundle_(self, **_: object) -> dict[str, object]:
+        html = fragment(self.picture, step=self.step) if in_notebook() else still(self._bench)
+        return bundle(super()._repr_mimebundle_, html, self.picture.text())
 
     @property
     def state(self) -> BenchState:

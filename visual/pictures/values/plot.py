@@ -147,7 +147,7 @@ def values(trace: Trace, theme: str = "light") -> Plot:
     Of a loop its states and outputs, of a backward Scan the gradients on its tapes after the
     last step, by the index of the forward variable, and the running totals of parameters by
     the number of steps.  Numbers are lines; vectors and matrices heat maps.  At the end
-    |dC/dx|, |dC′/dx| …, for vectors the norm, on a log axis, where zeros and values that are
+    `|dC/dx|`, `|dC′/dx|` …, for vectors the norm, on a log axis, where zeros and values that are
     not finite are marked at the edges.
 
     A line of more than 527 points is thinned: of each of 175 stretches, the smallest and the
