@@ -22,7 +22,7 @@ DEEPEST = 5  # of a formula, in operations; more is an ellipsis
 
 def untaken(scans: Sequence[ScanTrace]) -> tuple[Untaken, ...]:
     """All branches of `scans` whose gradients are 0·∞, each once, by the first step that has it."""
-    found: dict[tuple[int, Expression], Untaken] = {}
+    found: dict[tuple[int, Term], Untaken] = {}
     for number, scan in enumerate(scans):
         for one in _met(scans, number, scan):
             found.setdefault((one.scan if one.forward is None else one.forward, one.branch), one)

@@ -42,7 +42,7 @@ class Routed:
     """
 
     primitive: str
-    metadata: Mapping[str, np.ndarray | int]
+    metadata: Mapping[str, object]
     operands: tuple[Operand, ...]
     value: np.ndarray
     tangent: np.ndarray
@@ -58,7 +58,7 @@ def routed(
     inputs: Sequence[ArrayLike],
     cotangent: ArrayLike | None,
     tangents: Sequence[ArrayLike] | None,
-    metadata: Mapping[str, np.ndarray | int],
+    metadata: Mapping[str, object],
 ) -> Routed:
     """The primitive with a name, at arrays; see `visual.routing`."""
     from lab.checks.check import inner

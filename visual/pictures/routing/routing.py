@@ -44,7 +44,7 @@ def routing(
     cotangent: ArrayLike | None = None,
     tangents: Sequence[ArrayLike] | None = None,
     theme: str = "light",
-    **metadata: np.ndarray | int,
+    **metadata: object,
 ) -> Scene:
     """The picture of a structural primitive at arrays: values, tangents and cotangents.
 
