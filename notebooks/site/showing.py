@@ -89,11 +89,11 @@ class Showing:
 
     def _exercises(self, exercises: Sequence[Asked]) -> str:
         """Questions that the page checks by itself, numbered over the whole page."""
-        made = []
+        sections = []
         for exercise in exercises:
             self.answers.append(answer_data(exercise.task.answer))
-            made.append(section(exercise.task, f"Question {len(self.answers)}", "p"))
-        return f'<div class="wide">{"".join(made)}</div>\n'
+            sections.append(section(exercise.task, f"Question {len(self.answers)}", "p"))
+        return f'<div class="wide">{"".join(sections)}</div>\n'
 
     def _atlas(self, atlas: Atlas) -> str:
         self.chosen = True
