@@ -58,6 +58,21 @@ def freeze(array: np.ndarray) -> np.ndarray:
     return array
 
 
+def refuse_masked(argument: str, value: object) -> None:
+    """Raise ArgumentError if entries of `value` are masked; numpy takes what lies below them."""
+    waiting, seen = [value], set[int]()
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, list | tuple) and id(part) not in seen:  # one may hold itself
+            seen.add(id(part))
+            waiting += part
+        elif isinstance(part, np.ma.MaskedArray) and np.ma.is_masked(part):
+            raise ArgumentError(
+                f"{argument} = {quoted(value)}: what is masked is no number; fill it, as by "
+                "value.filled(0.0)."
+            )
+
+
 def same(first: object, second: object) -> bool:
     """Whether two records are equal, arrays included; nan equals nan."""
     if isinstance(first, np.ndarray) or isinstance(second, np.ndarray):

@@ -27,6 +27,7 @@ from lab.gradients.status import is_continuous
 from lab.loops.build import LoopGraph
 from lab.loops.loop import Loop
 from lab.loops.text.source import by_name, identifier
+from lab.loops.variables import as_value
 from lab.records import freeze
 from lab.scans.buffers import as_tensor
 from lab.scans.graphs import with_tapes
@@ -71,7 +72,7 @@ def dot_product(
 ) -> DotProduct:
     """Derive a loop forwards and backwards, and compare.
 
-    `wrt` names the variables that move, all real and complex ones unless given; `of` the state
+    `wrt` names the variables that move, all real ones unless given; `of` the state
     or output that is looked at, the first unless given.  Tangents and the cotangent, one for
     every value of `of`, are drawn with `seed` where they are not given.  `rule` puts a wrong
     rule of the pullback to the test.
@@ -170,10 +171,8 @@ def _precision(array: np.ndarray) -> float:
 def _chosen(name: str, value: object, like: object, rng: np.random.Generator) -> np.ndarray:
     """`value` in the form of `like`, or random numbers in that form."""
     form = np.asarray(like)
-    if value is None:
-        drawn = rng.normal(size=form.shape)
-        value = drawn + 1j * rng.normal(size=form.shape) if form.dtype.kind == "c" else drawn
-    array = np.array(value, dtype=form.dtype)
+    given = rng.normal(size=form.shape) if value is None else as_value(value, name)
+    array = np.array(given, dtype=form.dtype)
     if array.shape != form.shape:
         raise ArgumentError(f"{name}: its shape is {array.shape}, but should be {form.shape}.")
     return freeze(array)

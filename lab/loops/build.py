@@ -17,6 +17,7 @@ from lab.errors import ArgumentError, LabError, first_line, listing
 from lab.loops.declaration import Declaration
 from lab.loops.text.source import identifier
 from lab.loops.variables import Parameter, State
+from lab.records import refuse_masked
 from lab.scans.buffers import as_tensor, fresh_buffer
 from lab.scans.node import LoopVariable, ScanParts, build_scan, outer_outputs
 from lab.tape import Kind, Tape
@@ -252,6 +253,7 @@ def scalar_cost(
 
 def as_weights(cost: object) -> np.ndarray:
     """`cost` as an array of weights."""
+    refuse_masked("cost", cost)
     try:
         weights = np.asarray(cost, dtype="float64")
     except (TypeError, ValueError) as error:

@@ -8,19 +8,28 @@ import numpy as np
 from pytensor.configdefaults import config
 from pytensor.scan.utils import until as until  # part of what a step is written with
 
-from lab.errors import ArgumentError
+from lab.errors import ArgumentError, quoted
 from lab.loops.text.source import identifier
+from lab.records import refuse_masked
 from lab.tape import check_taps
 
 
 def as_value(value: object, argument: str) -> np.ndarray:
     """`value` as an array: Python numbers become floats, arrays keep their dtype."""
+    refuse_masked(argument, value)
     try:
         array = np.asarray(value)
     except ValueError:  # lists of different lengths
         array = np.asarray(None)
-    if array.dtype.kind not in "biufc":
-        raise ArgumentError(f"{argument} = {value!r}: expected a number or an array of numbers.")
+    if array.dtype.kind == "c":
+        raise ArgumentError(
+            f"{argument} = {quoted(value)}: loops take real numbers only; give the real and "
+            "imaginary parts as variables of their own."
+        )
+    if array.dtype.kind not in "biuf":
+        raise ArgumentError(
+            f"{argument} = {quoted(value)}: expected a number or an array of numbers."
+        )
     return array if isinstance(value, np.ndarray | np.generic) else array.astype(config.floatX)
 
 

@@ -14,6 +14,7 @@ import pytensor.tensor as pt
 from pytensor.graph.basic import Constant, Variable
 
 from lab.errors import ArgumentError, listing
+from lab.records import refuse_masked
 from lab.structural.arrays import Array, is_symbolic
 
 REAL = ("float32", "float64")
@@ -103,6 +104,7 @@ def _array(primitive: str, name: str, value: object) -> Array:
         if not hasattr(value.type, "shape") or not hasattr(value.type, "dtype"):
             raise refused(primitive, name, value, "expected a tensor")
         return value
+    refuse_masked(f"{primitive}: {name}", value)
     try:
         array = np.asarray(value)
     except ValueError as error:

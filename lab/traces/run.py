@@ -16,6 +16,7 @@ from pytensor.graph.traversal import toposort
 
 from lab.errors import ArgumentError, GraphError, first_line
 from lab.progress import Progress, pause
+from lab.records import refuse_masked
 from lab.scans.backtraces import without_backtraces
 from lab.scans.buffers import unwritten_rows
 from lab.scans.node import ScanParts, inner_graph, is_scan, read_scan
@@ -89,6 +90,7 @@ def checked(variable: Variable, value: object) -> Computed:
     """`value` as what `variable` holds; generators are copied, since a run advances them."""
     if not hasattr(variable.type, "dtype"):
         return deepcopy(value)
+    refuse_masked(f"given: {variable}", value)
     array = np.asarray(value)
     whole_numbers = variable.type.dtype[0] in "iu" and array.dtype.kind in "fc"
     try:

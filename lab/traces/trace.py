@@ -15,7 +15,7 @@ import numpy as np
 
 from lab import records
 from lab.errors import ArgumentError
-from lab.expression import Expression, Leaf, Number
+from lab.expression import Call, Expression, Leaf, Number
 from lab.gradients.decisions import ReadingGroup
 from lab.records import cached_property, same
 from lab.tape import Kind, Tape
@@ -246,7 +246,11 @@ class ScanTrace:
 
     def variable(self, leaf: Leaf) -> TapeTrace | SequenceTrace | ParameterTrace | None:
         """The variable that a leaf of a formula reads or writes."""
-        return next((v for v in self.variables if v.argument == leaf.argument), None)
+        return self._by_argument.get(leaf.argument)
+
+    @cached_property
+    def _by_argument(self) -> "Mapping[int, TapeTrace | SequenceTrace | ParameterTrace]":
+        return {v.argument: v for v in reversed(list(self.variables))}
 
     @property
     def held(self) -> tuple[TapeTrace, ...]:
@@ -324,12 +328,35 @@ class Input:
 
 
 @records.record
+@dataclass(frozen=True)
+class Untaken:
+    """A branch that a `where` did not take, and whose gradient is nan all the same, as 0·∞ is.
+
+    Step `step` of Scan `scan` is the first that computes such a `product`, for the gradient of
+    `branch`.  That is what step `forward_step` of Scan `forward` did not take, where it is known.
+    """
+
+    scan: int
+    step: int
+    product: Expression
+    branch: Expression
+    forward: int | None = None
+    forward_step: int | None = None
+
+    @property
+    def operation(self) -> str:
+        """The name of the operation that made nan of a zero."""
+        return self.product.name if isinstance(self.product, Call) else ""
+
+
+@records.record
 @dataclass(frozen=True, eq=False)
 class Trace:
     """The run of a graph: the values asked for, and every Scan in the order in which they ran.
 
     `names` are those of `outputs`, empty where a value has none; `feeds` tells from which
-    Scans they are computed, `inputs` from which values of the graph's inputs, in their order.
+    Scans they are computed, `inputs` from which values of the graph's inputs, in their order;
+    `untaken` are the branches that were not taken and yet made nan of gradients.
     """
 
     outputs: tuple[np.ndarray, ...]
@@ -337,6 +364,7 @@ class Trace:
     names: tuple[str, ...] = ()
     feeds: tuple[Feed, ...] = ()
     inputs: tuple[Input, ...] = ()
+    untaken: tuple[Untaken, ...] = ()
 
     __eq__ = same
 

@@ -13,6 +13,7 @@ import math
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from threading import RLock
 from typing import Literal
 
 import matplotlib
@@ -48,6 +49,7 @@ GROUPS = (
     "agg. axes. figure. font. grid. hatch. image. legend. lines. markers. mathtext. patch. path. "
     "pdf. savefig. svg. text. xaxis. xtick. yaxis. ytick."
 )
+_ONE_AT_A_TIME = RLock()  # settings, warnings and fonts are the same for all threads
 OURS: dict[str, object] = {
     "font.family": ["DejaVu Sans"],
     "pdf.fonttype": 42,  # letters as TrueType, whole, to be selected and searched
@@ -193,10 +195,10 @@ def rounded(box: Box, inset: float, radius: float) -> Path:
 
 @contextmanager
 def settings() -> Iterator[None]:
-    """Matplotlib's defaults and ours, for as long as something is drawn."""
+    """Matplotlib's defaults and ours, while something is drawn: by one thread at a time."""
     groups = tuple(GROUPS.split())
     defaults = {k: v for k, v in matplotlib.rcParamsDefault.items() if k.startswith(groups)}
-    with warnings.catch_warnings():
+    with _ONE_AT_A_TIME, warnings.catch_warnings():
         # Among the defaults are settings that a later matplotlib will no longer have.
         warnings.simplefilter("ignore", matplotlib.MatplotlibDeprecationWarning)
         # A letter that no font has is drawn as a box with its number, as in a browser.

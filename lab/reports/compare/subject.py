@@ -17,6 +17,7 @@ from lab.loops.build import as_weights
 from lab.loops.loop import Loop
 from lab.loops.scan_call import ScanCall, scan_call, traced_step
 from lab.loops.text.source import identifier
+from lab.records import refuse_masked
 from lab.scans.buffers import fresh_buffer, unwritten_rows
 from lab.scans.graphs import require_scan, scan_nodes
 from lab.scans.names import unique_names
@@ -167,6 +168,7 @@ def _weights(
             "as many, in a list."
         )
     values, _ = run(results, given, record=False)
+    refuse_masked("cotangents", cotangents)
     found = [np.asarray(cotangent) for cotangent in cotangents]
     for weight, result in zip(found, results, strict=True):
         shape = np.shape(values[result])

@@ -11,7 +11,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from lab.equations.spelling import Speller
+from lab.equations.spelling import Speller, untaken_words
 from lab.errors import listing
 from lab.expression import Leaf
 from lab.traces.trace import StepResult, Trace
@@ -191,6 +191,8 @@ class _StepGraph:
             )
         used = {card.label.partition("(")[0] for card in self.cards.values()}
         lines += [f"{name}: {words}" for name, words in GLOSSARY.items() if name in used]
+        met = zip(self.named.trace.untaken, untaken_words(self.named.trace), strict=True)
+        lines += [words for one, words in met if self.named.number in (one.scan, one.forward)]
         left_out = self._left_out()
         if left_out:
             lines.append(f"not drawn: {listing(left_out)}")
