@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from lab.expression import Call, Expression, Leaf, Number
+from lab.expression import Call, Expression, Leaf, Number, Term
 from lab.traces.trace import ScanTrace, Source, TapeTrace, Untaken
 
 HANDS_ON = {
@@ -114,7 +114,7 @@ def _told(scans: Sequence[ScanTrace], number: int, where: int, place: int, step:
     return Untaken(number, step, made, _written(scan, where))
 
 
-def _written(scan: ScanTrace, source: Source, depth: int = 0) -> Expression:
+def _written(scan: ScanTrace, source: Source, depth: int = 0) -> Term:
     """A value of a step as a formula."""
     if not isinstance(source, int):
         return source
