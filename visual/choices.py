@@ -359,8 +359,8 @@ def step_of(scan: ScanTrace, step: object) -> int:
     """The number of a step that a Scan makes."""
     number = whole("step", step)
     if number not in range(scan.steps):
-        made = f"the steps 0 to {scan.steps - 1}" if scan.steps else "no step that could be drawn"
-        raise ArgumentError(f"step = {step!r}: {scan.name} makes {made}.")
+        steps = f"the steps 0 to {scan.steps - 1}" if scan.steps else "no step that could be drawn"
+        raise ArgumentError(f"step = {step!r}: {scan.name} makes {steps}.")
     return number
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from lab.expression import Call, Leaf, Number, Term
+from lab.expression import Call, Expression, Leaf, Number, Term
 from lab.traces.trace import ScanTrace, Source, TapeTrace, Untaken
 
 HANDS_ON = {
@@ -22,7 +22,7 @@ DEEPEST = 5  # of a formula, in operations; more is an ellipsis
 
 def untaken(scans: Sequence[ScanTrace]) -> tuple[Untaken, ...]:
     """All branches of `scans` whose gradients are 0·∞, each once, by the first step that has it."""
-    found: dict[tuple[int, Term], Untaken] = {}
+    found: dict[tuple[int, Expression], Untaken] = {}
     for number, scan in enumerate(scans):
         for one in _met(scans, number, scan):
             found.setdefault((one.scan if one.forward is None else one.forward, one.branch), one)

@@ -117,15 +117,15 @@ def several(
 
 def loops_of(given: object, usual: tuple[str, ...]) -> tuple[Loop, ...]:
     """Loops, by name or themselves, whose names differ."""
-    found = several("loops", given, usual, _loop)
-    names = [loop.name for loop in found]
+    loops = several("loops", given, usual, _loop)
+    names = [loop.name for loop in loops]
     for name in names:
         if names.count(name) > 1:
             raise ArgumentError(
                 f"loops: two are called {name!r}; on a page every loop has a name of its own, as "
                 "in lab.Loop(…, name='decay')."
             )
-    return found
+    return loops
 
 
 def _loop(given: object) -> Loop:
@@ -162,10 +162,10 @@ def _patterns(loop: Loop, given: object) -> tuple[Pattern, ...]:
             f"taps of loop {loop.name} = {given!r:.60}: expected several patterns, as in "
             "[(-1,), (-2, -1)]."
         )
-    found = [pattern(loop, one) for one in listed]
-    names = dict.fromkeys(name for one in found for name in one.chosen)
+    patterns = [pattern(loop, one) for one in listed]
+    names = dict.fromkeys(name for one in patterns for name in one.chosen)
     return several(
-        f"taps of loop {loop.name}", found, (), lambda one: pattern(loop, one.chosen, names)
+        f"taps of loop {loop.name}", patterns, (), lambda one: pattern(loop, one.chosen, names)
     )
 
 

@@ -81,20 +81,20 @@ def _scan(scan: ScanReport, theme: str, folded: bool) -> Iterator[str]:
 
 
 def _traps(traps: Iterable[Trap], heading: str) -> Iterator[str]:
-    told = [str(trap) for trap in traps]
-    if told:
-        yield from _list("Traps", (f"⚠ {trap}" for trap in told), heading)
+    warnings = [str(trap) for trap in traps]
+    if warnings:
+        yield from _list("Traps", (f"⚠ {trap}" for trap in warnings), heading)
 
 
 def _list(title: str, items: Iterable[str], heading: str = "h3") -> Iterator[str]:
-    told = list(items)
-    if told:
+    entries = list(items)
+    if entries:
         yield f"<{heading}>{text(title)}</{heading}>"
-        yield f"<ul>{''.join(f'<li>{text(item)}</li>' for item in told)}</ul>"
+        yield f"<ul>{''.join(f'<li>{text(item)}</li>' for item in entries)}</ul>"
 
 
-def _paragraph(told: str) -> str:
-    return f"<p>{text(told)}</p>"
+def _paragraph(words: str) -> str:
+    return f"<p>{text(words)}</p>"
 
 
 def _picture(scene: Scene, name: str) -> str:

@@ -31,7 +31,7 @@ class _Run:
     """A run of a cell, and the widgets that were made in it."""
 
     message: str
-    made: list[Widget] = field(default_factory=list)
+    widgets: list[Widget] = field(default_factory=list)
 
 
 _runs: dict[str, _Run] = {}
@@ -44,10 +44,10 @@ def made_in_cell(widget: Widget) -> None:
         return
     last = _runs.get(cell)
     if last is None or last.message != message:
-        for old in last.made if last else ():
+        for old in last.widgets if last else ():
             shut(old)
         _runs[cell] = _Run(message)
-    _runs[cell].made.append(widget)
+    _runs[cell].widgets.append(widget)
 
 
 def shut(widget: Widget) -> None:

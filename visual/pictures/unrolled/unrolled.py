@@ -173,8 +173,8 @@ class _Picture:
 
     def _is_part(self, row: Row) -> bool:
         """Whether what is repeated is no forward value, but part of a gradient."""
-        scan, made = self.trace.scans[self.chosen[row.block]], row.place
-        feeds = [f for f in scan.feeds if (f.scan, f.variable) == (made.scan, made.argument)]
+        scan, place = self.trace.scans[self.chosen[row.block]], row.place
+        feeds = [f for f in scan.feeds if (f.scan, f.variable) == (place.scan, place.argument)]
         return bool(feeds) and not any(scan.is_reading(feed.into) for feed in feeds)
 
     def _left(self, words: str, x: float, anchor: str, size: float, strong: bool = False) -> None:
@@ -186,8 +186,8 @@ class _Picture:
 def _lefts(columns: Iterable[int | Gap], width: float, between: float) -> tuple[float, ...]:
     """The left edges of columns; a gap is narrower."""
     x: float = LEFT
-    found = []
+    lefts = []
     for column in columns:
-        found.append(x)
+        lefts.append(x)
         x += (FOLD if isinstance(column, Gap) else width) + between
-    return tuple(found)
+    return tuple(lefts)
