@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lab.errors import ArgumentError, listing
+from lab.loops.text.source import by_name, identifier
 from lab.loops.variables import Parameter, RandomState, Sequence, State
 
 TAPPED = (State, Sequence)
@@ -53,7 +54,7 @@ class Declaration:
                     f"{group} = {members!r}: expected a tuple of {kind.__name__}, as in "
                     f"({kind.__name__}(…),)."
                 )
-            object.__setattr__(self, group, tuple(members))
+            object.__setattr__(self, group, tuple(map(identifier, members)))
         groups = (self.states, self.sequences, self.parameters, self.random)
         names = [variable.name for group in groups for variable in group] + [*self.outputs]
         if isinstance(self.n_steps, Parameter):
@@ -91,7 +92,7 @@ class Declaration:
             raise ArgumentError(f"n_steps = {self.n_steps!r}: expected a whole number of steps.")
         if isinstance(self.n_steps, Parameter):
             value = self.n_steps.value
-            if value.ndim or value != np.round(value):
+            if value.ndim or not np.isfinite(value) or value != np.round(value):
                 raise ArgumentError(f"n_steps = {value}: expected one whole number of steps.")
         if self.n_steps is not None and self.steps < 1:
             why = "of 0 steps every result is empty, and there is nothing to differentiate"
@@ -117,6 +118,7 @@ class Declaration:
 
     def with_taps(self, taps: Mapping[str, Iterable[int]]) -> Self:
         """The same loop with other taps for the named states and sequences."""
+        taps = by_name("taps", taps.items())
         for name in taps:
             if not isinstance(self.variables.get(name), TAPPED):
                 raise ArgumentError(
@@ -139,6 +141,7 @@ class Declaration:
 
     def with_values(self, values: Mapping[str, npt.ArrayLike]) -> Self:
         """The same loop with other values for the named variables."""
+        values = by_name("at", values.items())
         counted = self.n_steps if isinstance(self.n_steps, Parameter) else None
         known = {name for name, v in self.variables.items() if not isinstance(v, RandomState)}
         for name in values:
@@ -148,7 +151,7 @@ class Declaration:
                 )
         n_steps: int | Parameter | None = self.n_steps
         if counted is not None and counted.name in values:
-            n_steps = counted.with_value(np.asarray(values[counted.name], dtype="int64"))
+            n_steps = counted.with_value(values[counted.name])
         return replace(
             self,
             n_steps=n_steps,

@@ -163,16 +163,20 @@ class TapeScan(Scan):
         return self._pullback(inputs, outputs, output_gradients)
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
-        """Which input reaches which output, initial values included.
+        """Which input reaches which output, initial values included."""
+        return with_initial_values(self, super().connection_pattern(node))
 
-        PyTensor's own pattern leaves out that a buffer holds its initial values, and so
-        loses derivatives with regard to the start of a delay line.
-        """
-        pattern = super().connection_pattern(node)
-        states = self.info.n_mit_mot + self.info.n_mit_sot + self.info.n_sit_sot
-        for index in range(states):
-            pattern[1 + self.info.n_seqs + index][index] = True
-        return pattern
+
+def with_initial_values(op: Scan, pattern: list[list[bool]]) -> list[list[bool]]:
+    """The connection pattern of a Scan, with what PyTensor's own leaves out.
+
+    A buffer holds its initial values; without them, derivatives with regard to the start of a
+    delay line are lost.  PyTensor remembers its pattern, so this is another one.
+    """
+    pattern = [list(row) for row in pattern]
+    for index in range(op.info.n_mit_mot + op.info.n_mit_sot + op.info.n_sit_sot):
+        pattern[1 + op.info.n_seqs + index][index] = True
+    return pattern
 
 
 # PyTensor's own Scans have no room for labels.  They are told apart by identity, since two that

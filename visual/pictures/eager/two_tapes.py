@@ -16,6 +16,7 @@ from lab.eager import grad, recording, unrolled
 from lab.eager.recorder import RecordedNode
 from lab.eager.records import Recording
 from lab.loops.loop import Loop
+from lab.loops.text.source import identifier
 from lab.loops.variables import Parameter, RandomState, Sequence, State
 from lab.traces.trace import SequenceTrace, Trace
 from visual.layout.canvas import MARGIN, Canvas, numbers
@@ -70,7 +71,7 @@ def two_tapes(
     canvas.heading(title, lines)
     Table(canvas, sides, steps, around).draw()
     across = canvas.right + MARGIN
-    words = {role: text for role, text in WORDS.items() if role in set(canvas.roles)}
+    words = {role: told for role, told in WORDS.items() if role in set(canvas.roles)}
     return canvas.finished(
         words,
         width=across,
@@ -93,7 +94,7 @@ def _recorded(loop: Loop, trace: Trace, wrt: str | None) -> tuple[Recording, dic
         return returned
 
     variables = loop.variables
-    wrt = next(iter(variables)) if wrt is None else wrt
+    wrt = next(iter(variables)) if wrt is None else identifier(wrt)
     function = unrolled(replace(loop, step=step))
     values = [_value(variable) for variable in variables.values()]
     recorded = recording(grad(function, list(variables).index(wrt)), *values)
@@ -112,7 +113,7 @@ def _known(loop: Loop, trace: Trace, wrt: str, calls: Iterable[_Call]) -> dict[i
     """The nodes that hold what a slot of the Scan holds; of several slots the first one."""
     known: dict[int, Keys] = {}
     forward, started = trace.scans[0], loop.variables[wrt]
-    tapes = {tape.name: tape for tape in (*forward.tapes, *forward.outputs)}
+    tapes = {tape.name: tape for tape in forward.held}
     if isinstance(started, State) and started.reach == 1:
         known[0] = slot_keys(trace, tapes[wrt], 0)
     elif isinstance(started, Parameter):
@@ -135,7 +136,8 @@ def _reads(
     """What a step read of every sequence, tap by tap."""
     for name, taps in groupby(sequences, lambda sequence: sequence.name):
         several, read = list(taps), given[name]
-        yield from zip(several, read if isinstance(read, list) else [read], strict=True)
+        values = read if len(several) > 1 and isinstance(read, list | tuple) else [read]
+        yield from zip(several, values, strict=True)
 
 
 def _value(variable: State | Sequence | Parameter | RandomState) -> np.ndarray:

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from lab.errors import ArgumentError, listing
 
@@ -42,7 +41,7 @@ class Routed:
     """
 
     primitive: str
-    metadata: Mapping[str, np.ndarray | int]
+    metadata: Mapping[str, object]
     operands: tuple[Operand, ...]
     value: np.ndarray
     tangent: np.ndarray
@@ -55,10 +54,10 @@ class Routed:
 
 def routed(
     primitive: str,
-    inputs: Sequence[ArrayLike],
-    cotangent: ArrayLike | None,
-    tangents: Sequence[ArrayLike] | None,
-    metadata: Mapping[str, np.ndarray | int],
+    inputs: Sequence[object],
+    cotangent: object,
+    tangents: Sequence[object] | None,
+    metadata: Mapping[str, object],
 ) -> Routed:
     """The primitive with a name, at arrays; see `visual.routing`."""
     from lab.checks.check import inner
@@ -75,11 +74,12 @@ def routed(
             "variable."
         )
     output = np.asarray(linear.output)
-    v = _counted(linear.values) if tangents is None else tuple(tangents)
-    g = _tens(output) if cotangent is None else cotangent
-    tangent, gradients = np.asarray(linear(*v)), linear.transpose(g)
-    v = tuple(np.asarray(t, output.dtype) for t in v)
-    g = np.asarray(g, output.dtype)
+    given = _counted(linear.values) if tangents is None else tuple(tangents)
+    if cotangent is None:
+        cotangent = _tens(output)
+    tangent, gradients = np.asarray(linear(*given)), linear.transpose(cotangent)
+    v = tuple(np.asarray(t, output.dtype) for t in given)
+    g = np.asarray(cotangent, output.dtype)
     nonsmooth = np.broadcast_to(linear.nonsmooth, output.shape)
     names = [form.name for form in linear.forms]
     if primitive == "cat":
@@ -101,12 +101,12 @@ def routed(
 
 def _counted(values: Sequence[np.ndarray]) -> tuple[np.ndarray, ...]:
     """0.1, 0.2, 0.3 … through all inputs: every entry has a number of its own."""
-    counted, start = [], 1
+    found, start = [], 1
     for value in values:
         numbers = np.arange(start, start + value.size) / 10
-        counted.append(numbers.reshape(value.shape).astype(value.dtype))
+        found.append(numbers.reshape(value.shape).astype(value.dtype))
         start += value.size
-    return tuple(counted)
+    return tuple(found)
 
 
 def _tens(output: np.ndarray) -> np.ndarray:
