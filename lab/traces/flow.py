@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from lab.expression import Call, Leaf, leaves_of
+from lab.expression import Leaf, leaves_of, summands_of
 from lab.traces.scan_of import ScanOf
 from lab.traces.trace import Formula, ScanTrace, SequenceTrace, TapeTrace, Trace
 
@@ -101,7 +101,7 @@ def _step(scan: ScanTrace, step: int, readers: Mapping[Leaf, Reader]) -> Iterato
 
 
 def _distinct(formula: Formula) -> tuple[Leaf, ...]:
-    return tuple(dict.fromkeys(leaves_of(formula.expression)))
+    return tuple(leaves_of(formula.expression))
 
 
 def _reader(of: ScanOf, leaf: Leaf, versions: Versions) -> Reader:
@@ -131,12 +131,10 @@ def _values_read(of: ScanOf, sequence: SequenceTrace, versions: Versions) -> lis
 
 def adds_old(formula: Formula) -> bool:
     """Whether a write keeps what stood in its slot, as it is or as a term of a sum."""
-    target, expression = formula.target, formula.expression
-    added = isinstance(expression, Call) and expression.name == "Add"
-    terms = expression.arguments if isinstance(expression, Call) and added else (expression,)
+    target = formula.target
     return any(
         isinstance(term, Leaf) and (term.argument, term.tap) == (target.argument, target.tap)
-        for term in terms
+        for term in summands_of(formula.expression)
     )
 
 

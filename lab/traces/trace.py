@@ -246,7 +246,11 @@ class ScanTrace:
 
     def variable(self, leaf: Leaf) -> TapeTrace | SequenceTrace | ParameterTrace | None:
         """The variable that a leaf of a formula reads or writes."""
-        return next((v for v in self.variables if v.argument == leaf.argument), None)
+        return self._by_argument.get(leaf.argument)
+
+    @cached_property
+    def _by_argument(self) -> "Mapping[int, TapeTrace | SequenceTrace | ParameterTrace]":
+        return {v.argument: v for v in reversed(list(self.variables))}
 
     @property
     def held(self) -> tuple[TapeTrace, ...]:

@@ -127,7 +127,7 @@ def _can_be_computed(moment: Moment, formula: Formula) -> bool:
 def _used(moment: Moment, formula: Formula) -> list[tuple[Leaf, np.ndarray | None]]:
     """What a formula reads, each once, with its value at the step."""
     found = []
-    for leaf in dict.fromkeys(leaves_of(formula.expression)):
+    for leaf in leaves_of(formula.expression):
         variable, value = moment.scan.variable(leaf), None
         if isinstance(variable, TapeTrace):
             value = next((a.values[moment.step] for a in variable.reads if a.tap == leaf.tap), None)

@@ -158,7 +158,7 @@ class _Places:
 
 def _equation(canvas: Canvas, writer: Writer, formula: Formula, places: _Places) -> None:
     """One equation: its terms as cells, and the signs between them; on more lines if it is long."""
-    leaves = list(dict.fromkeys(leaves_of(formula.expression)))
+    leaves = leaves_of(formula.expression)
     signs = {leaf: chr(0xE000 + number) for number, leaf in enumerate(leaves)}
     by_sign = {sign: leaf for leaf, sign in signs.items()}
     right = text(formula.expression, signs.__getitem__, writer.style)

@@ -7,6 +7,7 @@ the unrolled loop below are the same quantities.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from textwrap import wrap
 
 import numpy as np
@@ -84,8 +85,9 @@ def _machine(canvas: Canvas, named: NamedScan, step: int) -> None:
     """The step with its ports, from left to right, and the ways back below it."""
     scan = named.scan
     leaves = [leaf for formula in scan.formulas for leaf in leaves_of(formula.expression)]
-    reads = [_port(named, leaf, step, False) for leaf in sorted(set(leaves), key=_order)]
-    makes = [_port(named, formula.target, step, True) for formula in scan.formulas]
+    port = partial(_port, named, step, Speller(scan))
+    reads = [port(leaf, False) for leaf in sorted(set(leaves), key=_order)]
+    makes = [port(formula.target, True) for formula in scan.formulas]
     ways = _ways(scan)
     left = MARGIN + TRACK * (len(ways) + 1)
     box = _step_box(canvas, scan, left + PORT + ARM, max(len(reads), len(makes)))
@@ -108,9 +110,9 @@ def _order(leaf: Leaf) -> tuple[int, int]:
     return leaf.argument, leaf.tap or 0
 
 
-def _port(named: NamedScan, leaf: Leaf, step: int, made: bool) -> Port:
-    scan, key = named.scan, named.leaf_key(leaf, step)
-    variable, label = scan.variable(leaf), Speller(scan).general(leaf)
+def _port(named: NamedScan, step: int, spell: Speller, leaf: Leaf, made: bool) -> Port:
+    key = named.leaf_key(leaf, step)
+    variable, label = spell.scan.variable(leaf), spell.general(leaf)
     if isinstance(variable, ParameterTrace):
         return Port(leaf, label, variable.value, key, Role.INPUT)
     if isinstance(variable, SequenceTrace):
@@ -129,11 +131,12 @@ def _port(named: NamedScan, leaf: Leaf, step: int, made: bool) -> Port:
 
 def _ways(scan: ScanTrace) -> list[Way]:
     """How what a step makes comes back to later steps."""
-    read = {leaf for formula in scan.formulas for leaf in leaves_of(formula.expression)}
+    found = {leaf for formula in scan.formulas for leaf in leaves_of(formula.expression)}
+    read = sorted(found, key=_order)
     return [
         Way(formula.target, leaf, formula.target.tap - leaf.tap)
         for formula in scan.formulas
-        for leaf in sorted(read, key=_order)
+        for leaf in read
         if leaf.argument == formula.target.argument
         and leaf.tap is not None
         and formula.target.tap is not None

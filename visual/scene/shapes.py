@@ -17,6 +17,7 @@ from visual.scene.theme import LIGHT, Role, Theme, mixed
 INDEX = re.compile(r"(\[[^\[\]]*\]|[₀-₉₋]+)\)*$")
 
 # Advance widths in em, on the wide side of the fonts that browsers fall back to.
+LEAST_WIDTH = 0.42  # of a letter
 MONO_WIDTH = 0.615
 NARROW, WIDE = set("iljtfr.,:;|!'()[] ·"), set("mwMWQO@%→←∂Σ″′")
 
@@ -211,7 +212,7 @@ def text_width(content: str, size: float, mono: bool = False, bold: bool = False
     """An upper bound of the width of `content` in pixels."""
     if mono:
         return len(content) * size * MONO_WIDTH
-    em = sum(0.42 if c in NARROW else 0.95 if c in WIDE else 0.66 for c in content)
+    em = sum(LEAST_WIDTH if c in NARROW else 0.95 if c in WIDE else 0.66 for c in content)
     return em * size * (1.08 if bold else 1.0)
 
 
@@ -240,11 +241,12 @@ def shortened(content: str, width: float, size: float, mono: bool = False) -> st
     """
     if text_width(content, size, mono) <= width:
         return content
-    found = INDEX.search(content)
+    most = int(width / (LEAST_WIDTH * size)) + 2  # letters, however narrow; so that none is in vain
+    found = INDEX.search(content[-most:])
     tail = found.group() if found else ""
     if text_width(f"m…{tail}", size, mono) > width:
         tail = ""
-    head = content.removesuffix(tail) if tail else content
+    head = content.removesuffix(tail)[:most]
     while head and text_width(f"{head}…{tail}", size, mono) > width:
         head = head[:-1]
     return f"{head.rstrip()}…{tail}"

@@ -11,7 +11,7 @@ from enum import Enum, auto
 
 import numpy as np
 
-from lab.expression import PLAIN, Call, Expression, Leaf, Number, text
+from lab.expression import PLAIN, Call, Leaf, Number, Term, text
 from lab.gradients.decisions import ReadingGroup
 from lab.records import cached_property
 from lab.scans.formula import written
@@ -195,7 +195,7 @@ def operation_label(operation: str, inputs: "list[Source]") -> str:
         return PLAIN.operators[operation].strip()
     if len(inputs) == 1 and operation not in UNARY:
         return operation
-    arguments: list[Expression] = [
+    arguments: list[Term] = [
         source if isinstance(source, Number) else Leaf(SLOT, None, -1)
         for source in inputs
         if not (isinstance(source, Number) and source.written in EMPTY)
