@@ -29,7 +29,7 @@ from lab.eager.shaping import (
     swapaxes,
     unbroadcast,
 )
-from lab.eager.tape import Function, Gradients, Operand, Value, primitive, value_of
+from lab.eager.tape import Function, Gradients, Operand, Plain, Value, primitive, value_of
 from lab.errors import ArgumentError, GradientError
 
 
@@ -269,5 +269,5 @@ def norm(x: object, ord: Operand = None, axis: Axis = None, keepdims: bool = Fal
     return multiply(~nothing, power(total + nothing, 1 / ord))
 
 
-def __getattr__(name: str) -> Value:
+def __getattr__(name: str) -> Plain:
     return getattr(linalg, name)

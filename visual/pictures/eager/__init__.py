@@ -1,6 +1,4 @@
-"""The eager picture: what a recorded program put on its tapes, and how each was emptied.
+"""Recordings of `lab.eager` as pictures; and a loop on both kinds of tapes, side by side.
 
-Start with `eager`: `story` tells it what happened, `geometry` where that stands, `words` what to
-call it.  `two_tapes` puts a loop's recording (`sides`) beside the tapes
-of its Scan (`scan_side`), in the rows of a `table`.
+Start with `eager`; `two_tapes` is the other picture, whose halves are in `sides` and `scan_side`.
 """

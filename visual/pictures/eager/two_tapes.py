@@ -71,7 +71,7 @@ def two_tapes(
     canvas.heading(title, lines)
     Table(canvas, sides, steps, around).draw()
     across = canvas.right + MARGIN
-    words = {role: text for role, text in WORDS.items() if role in set(canvas.roles)}
+    words = {role: told for role, told in WORDS.items() if role in set(canvas.roles)}
     return canvas.finished(
         words,
         width=across,
@@ -136,7 +136,8 @@ def _reads(
     """What a step read of every sequence, tap by tap."""
     for name, taps in groupby(sequences, lambda sequence: sequence.name):
         several, read = list(taps), given[name]
-        yield from zip(several, read if isinstance(read, list) else [read], strict=True)
+        values = read if len(several) > 1 and isinstance(read, list | tuple) else [read]
+        yield from zip(several, values, strict=True)
 
 
 def _value(variable: State | Sequence | Parameter | RandomState) -> np.ndarray:

@@ -1,5 +1,4 @@
-"""The pictures of routing: where every entry of where, cat, narrow and clamp goes and comes from.
+"""Where, cat, narrow and clamp at a person's arrays, and a step of a tape in these terms.
 
-Start with `routing`, which draws what `routed` computes as the cells of a `layout`; `transposed`
-shows a narrowed loop's transposed step, from `transposed_step`.
+Start with `routing`; `transposed` is the other picture.
 """

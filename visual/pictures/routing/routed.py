@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from lab.errors import ArgumentError, listing
 
@@ -55,9 +54,9 @@ class Routed:
 
 def routed(
     primitive: str,
-    inputs: Sequence[ArrayLike],
-    cotangent: ArrayLike | None,
-    tangents: Sequence[ArrayLike] | None,
+    inputs: Sequence[object],
+    cotangent: object,
+    tangents: Sequence[object] | None,
     metadata: Mapping[str, object],
 ) -> Routed:
     """The primitive with a name, at arrays; see `visual.routing`."""
@@ -102,12 +101,12 @@ def routed(
 
 def _counted(values: Sequence[np.ndarray]) -> tuple[np.ndarray, ...]:
     """0.1, 0.2, 0.3 … through all inputs: every entry has a number of its own."""
-    counted, start = [], 1
+    found, start = [], 1
     for value in values:
         numbers = np.arange(start, start + value.size) / 10
-        counted.append(numbers.reshape(value.shape).astype(value.dtype))
+        found.append(numbers.reshape(value.shape).astype(value.dtype))
         start += value.size
-    return tuple(counted)
+    return tuple(found)
 
 
 def _tens(output: np.ndarray) -> np.ndarray:

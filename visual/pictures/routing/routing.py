@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from textwrap import wrap
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from visual.layout.canvas import MARGIN, Canvas, explained
 from visual.layout.grid import CELL, CellGrid
@@ -40,9 +39,9 @@ ADJOINT = "the transpose is the adjoint"
 
 def routing(
     primitive: str,
-    inputs: Sequence[ArrayLike],
-    cotangent: ArrayLike | None = None,
-    tangents: Sequence[ArrayLike] | None = None,
+    inputs: Sequence[object],
+    cotangent: object = None,
+    tangents: Sequence[object] | None = None,
     theme: str = "light",
     **metadata: object,
 ) -> Scene:
