@@ -13,9 +13,11 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from lab.errors import ArgumentError, listing
+from lab.errors import ArgumentError, listing, quoted
 from lab.loops.variables import Parameter, RandomState, Sequence, State
 
+MOST_BYTES = 4_000_000_000  # of all values that the steps of a loop read and write
+COPIES = 4  # of a state's value that a trace holds: in the tape, as read, written and replaced
 TAPPED = (State, Sequence)
 GROUPS: dict[str, type] = {
     "states": State,
@@ -91,7 +93,7 @@ class Declaration:
             raise ArgumentError(f"n_steps = {self.n_steps!r}: expected a whole number of steps.")
         if isinstance(self.n_steps, Parameter):
             value = self.n_steps.value
-            if value.ndim or value != np.round(value):
+            if value.ndim or not np.isfinite(value) or value != np.round(value):
                 raise ArgumentError(f"n_steps = {value}: expected one whole number of steps.")
         if self.n_steps is not None and self.steps < 1:
             why = "of 0 steps every result is empty, and there is nothing to differentiate"
@@ -100,6 +102,13 @@ class Declaration:
             raise ArgumentError(
                 f"n_steps = {self.steps}: a loop makes at least 1 step; {why}. "
                 "lab.few_steps shows what PyTensor does."
+            )
+        rows = [state.initial.nbytes // state.reach for state in self.states]
+        needed = self.steps * (COPIES * sum(rows) + 8 * len(self.outputs))
+        if needed > MOST_BYTES:
+            raise ArgumentError(
+                f"n_steps = {quoted(self.steps)}: the values of so many steps take about "
+                f"{needed / 1e9:,.4g} GB; a loop may keep {MOST_BYTES / 1e9:g} GB."
             )
         limit = self.truncate_gradient
         if isinstance(limit, bool) or not isinstance(limit, int) or limit == 0 or limit < -1:
@@ -148,7 +157,9 @@ class Declaration:
                 )
         n_steps: int | Parameter | None = self.n_steps
         if counted is not None and counted.name in values:
-            n_steps = counted.with_value(np.asarray(values[counted.name], dtype="int64"))
+            number = np.asarray(values[counted.name])
+            is_small = number.dtype.kind in "biuf" and np.all(abs(number) <= MOST_BYTES)
+            n_steps = counted.with_value(number.astype("int64") if is_small else number)
         return replace(
             self,
             n_steps=n_steps,

@@ -23,7 +23,9 @@ from lab.scans.node import ScanParts, inner_graph, is_scan, read_scan
 from lab.traces.loop_run import LoopRun, Recording, refuse_unwritten
 
 # What the operations of a graph raise when their inputs do not fit.
-FAILURES = (AssertionError, IndexError, TypeError, ValueError, np.linalg.LinAlgError)
+FAILURES = (
+    AssertionError, IndexError, MemoryError, TypeError, ValueError, np.linalg.LinAlgError,
+)  # fmt: skip
 
 Cell = list[Any]  # with one entry, as PyTensor's thunks have it
 
@@ -120,6 +122,7 @@ def _run_nodes(
             values[variable] = variable.get_value(borrow=False)
         else:
             raise ArgumentError(f"given: there is no value for {variable} ({variable.type}).")
+    progress.expect(sum(map(is_scan, nodes)))
     for node in nodes:
         pause()
         if all(v in values for v in node.outputs):
@@ -243,7 +246,7 @@ def _run_scan(
     loop = LoopRun(node, parts, dict(zip(node.inputs, inputs, strict=True)))
     if recordings is not None:
         loop.blank({part: unwritten_rows(part.outer_input, values) for part in parts.states})
-    numbers = progress.steps(parts.name, loop.n_steps)
+    numbers = progress.steps(loop.n_steps)
     recording = loop.run(step, numbers, keep=recordings is not None)
     if recordings is not None:
         refuse_unwritten(recording)
