@@ -62,6 +62,9 @@ def _nothing() -> None:
     """Nobody watches."""
 
 
+NAME = 24  # letters of a loop's name
+
+
 class Progress:
     """One bar on standard error for all loops of a run that nobody watches, past a second.
 
@@ -77,7 +80,7 @@ class Progress:
         """There will be so many loops more."""
         self.total += loops if not self.inside else 0
 
-    def steps(self, total: int) -> Iterator[int]:
+    def steps(self, name: str, total: int) -> Iterator[int]:
         """0 … total-1, shown as they pass."""
         watcher = _watching.get()
         self.inside += 1
@@ -86,19 +89,20 @@ class Progress:
                 if watcher is not None:
                     watcher()
                 elif step % 64 == 0 and time.monotonic() - self.started > self.delay:
-                    self._show(step / total if self.inside == 1 else 0)
+                    self._show(name, step / total if self.inside == 1 else 0)
                 yield step
         finally:
             self.inside -= 1
         self.done += not self.inside
 
-    def _show(self, part: float) -> None:
+    def _show(self, name: str, part: float) -> None:
         from tqdm import tqdm  # only a run that takes long pays for the import
 
         if self.bar is None:
             looks = "{desc}: {percentage:3.0f}%|{bar}| {elapsed}<{remaining}"
-            self.bar = tqdm(total=self.total, desc="run", leave=False, bar_format=looks)
+            self.bar = tqdm(desc=name[:NAME], total=self.total, leave=False, bar_format=looks)
         self.bar.total = self.total
+        self.bar.set_description_str(name[:NAME], refresh=False)
         self.bar.update(max(0, min(self.done + part, self.total) - self.bar.n))
 
     def close(self) -> None:

@@ -15,7 +15,9 @@ from pytensor.tensor.variable import TensorVariable
 
 from lab.errors import ArgumentError, LabError, first_line, listing
 from lab.loops.declaration import Declaration
+from lab.loops.text.source import identifier
 from lab.loops.variables import Parameter, State
+from lab.records import refuse_masked
 from lab.scans.buffers import as_tensor, fresh_buffer
 from lab.scans.node import LoopVariable, ScanParts, build_scan, outer_outputs
 from lab.tape import Kind, Tape
@@ -229,7 +231,7 @@ def scalar_cost(
 ) -> TensorVariable:
     """A scalar cost of the state or output `of` of a loop of `steps` steps; see `Loop.cost`."""
     names = list(graph.outputs)
-    of = names[0] if of is None else of
+    of = names[0] if of is None else identifier(of)
     if of not in names:
         raise ArgumentError(f"of = {of!r}: the loop's states and outputs are {listing(names)}.")
     if isinstance(cost, str):
@@ -251,6 +253,7 @@ def scalar_cost(
 
 def as_weights(cost: object) -> np.ndarray:
     """`cost` as an array of weights."""
+    refuse_masked("cost", cost)
     try:
         weights = np.asarray(cost, dtype="float64")
     except (TypeError, ValueError) as error:

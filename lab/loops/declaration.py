@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lab.errors import ArgumentError, listing, quoted
+from lab.loops.text.source import by_name, identifier
 from lab.loops.variables import Parameter, RandomState, Sequence, State
 
 MOST_BYTES = 4_000_000_000  # of all values that the steps of a loop read and write
@@ -55,7 +56,7 @@ class Declaration:
                     f"{group} = {members!r}: expected a tuple of {kind.__name__}, as in "
                     f"({kind.__name__}(…),)."
                 )
-            object.__setattr__(self, group, tuple(members))
+            object.__setattr__(self, group, tuple(map(identifier, members)))
         groups = (self.states, self.sequences, self.parameters, self.random)
         names = [variable.name for group in groups for variable in group] + [*self.outputs]
         if isinstance(self.n_steps, Parameter):
@@ -126,6 +127,7 @@ class Declaration:
 
     def with_taps(self, taps: Mapping[str, Iterable[int]]) -> Self:
         """The same loop with other taps for the named states and sequences."""
+        taps = by_name("taps", taps.items())
         for name in taps:
             if not isinstance(self.variables.get(name), TAPPED):
                 raise ArgumentError(
@@ -143,11 +145,12 @@ class Declaration:
     def with_steps(self, n_steps: int) -> Self:
         """The same loop with another number of steps."""
         if isinstance(self.n_steps, Parameter):
-            return replace(self, n_steps=self.n_steps.with_value(np.int64(n_steps)))
+            return replace(self, n_steps=self.n_steps.with_value(np.asarray(n_steps)))
         return replace(self, n_steps=n_steps)
 
     def with_values(self, values: Mapping[str, npt.ArrayLike]) -> Self:
         """The same loop with other values for the named variables."""
+        values = by_name("at", values.items())
         counted = self.n_steps if isinstance(self.n_steps, Parameter) else None
         known = {name for name, v in self.variables.items() if not isinstance(v, RandomState)}
         for name in values:
@@ -157,9 +160,7 @@ class Declaration:
                 )
         n_steps: int | Parameter | None = self.n_steps
         if counted is not None and counted.name in values:
-            number = np.asarray(values[counted.name])
-            is_small = number.dtype.kind in "biuf" and np.all(abs(number) <= MOST_BYTES)
-            n_steps = counted.with_value(number.astype("int64") if is_small else number)
+            n_steps = counted.with_value(values[counted.name])
         return replace(
             self,
             n_steps=n_steps,

@@ -8,18 +8,28 @@ import numpy as np
 from pytensor.configdefaults import config
 from pytensor.scan.utils import until as until  # part of what a step is written with
 
-from lab.errors import ArgumentError
+from lab.errors import ArgumentError, quoted
+from lab.loops.text.source import identifier
+from lab.records import refuse_masked
 from lab.tape import check_taps
 
 
 def as_value(value: object, argument: str) -> np.ndarray:
     """`value` as an array: Python numbers become floats, arrays keep their dtype."""
+    refuse_masked(argument, value)
     try:
         array = np.asarray(value)
     except ValueError:  # lists of different lengths
         array = np.asarray(None)
-    if array.dtype.kind not in "biufc":
-        raise ArgumentError(f"{argument} = {value!r}: expected a number or an array of numbers.")
+    if array.dtype.kind == "c":
+        raise ArgumentError(
+            f"{argument} = {quoted(value)}: loops take real numbers only; give the real and "
+            "imaginary parts as variables of their own."
+        )
+    if array.dtype.kind not in "biuf":
+        raise ArgumentError(
+            f"{argument} = {quoted(value)}: expected a number or an array of numbers."
+        )
     return array if isinstance(value, np.ndarray | np.generic) else array.astype(config.floatX)
 
 
@@ -57,6 +67,7 @@ class State:
     takes: Takes = None
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "name", identifier(self.name))
         taps = check_taps(self.taps, f"taps of state {self.name}")
         if not taps:
             raise ArgumentError(f"taps of state {self.name} = []: a state needs at least one tap.")
@@ -117,6 +128,7 @@ class Sequence:
     takes: Takes = None
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "name", identifier(self.name))
         taps = check_taps(self.taps, f"taps of sequence {self.name}")
         if not taps:
             raise ArgumentError(f"taps of sequence {self.name} = []: it needs at least one tap.")
@@ -153,6 +165,7 @@ class Parameter:
     value: Any  # as the `initial` of a State
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "name", identifier(self.name))
         object.__setattr__(self, "value", as_value(self.value, f"value of parameter {self.name}"))
 
     def with_value(self, value: object) -> "Parameter":
@@ -168,6 +181,7 @@ class RandomState:
     seed: int = 0
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "name", identifier(self.name))
         if isinstance(self.seed, bool) or not isinstance(self.seed, int) or self.seed < 0:
             raise ArgumentError(
                 f"seed of random state {self.name} = {self.seed!r}: expected 0, 1, 2, …"

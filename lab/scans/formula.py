@@ -31,7 +31,6 @@ def simplify(results: Sequence[Variable]) -> list[Variable]:
     """`results` after PyTensor's canonicalization; the graph that was given stays as it is."""
     if all(result.owner is None for result in results):
         return list(results)
-    pause()
     with without_backtraces():
         simple = rewrite_graph(list(results), ("canonicalize",), clone=True, exclude=SPREADING)
     assert isinstance(simple, list)  # as many as were given
@@ -42,6 +41,11 @@ def formulas(
     results: Sequence[Variable], leaves: Mapping[Variable, Leaf]
 ) -> tuple[Expression, ...]:
     """The expressions of `results`, simplified, in terms of the arguments `leaves` of the step."""
+    pause()
+    return _found(results, leaves)
+
+
+def _found(results: Sequence[Variable], leaves: Mapping[Variable, Leaf]) -> tuple[Expression, ...]:
     found: dict[Variable, Term] = dict(leaves)
     simple = simplify(results)
     for node in toposort(simple, blockers=leaves):  # so that no step is too deep
@@ -67,7 +71,7 @@ def _of_step(
 ) -> tuple[Expression, ...]:
     """As `step_formulas`; `names` are those of the loops inside, by which graphs do not differ."""
     arguments, results = fresh_graph(graph)
-    return formulas(results, dict(zip(arguments, leaves, strict=True)))
+    return _found(results, dict(zip(arguments, leaves, strict=True)))
 
 
 def _expression(variable: Variable, found: dict[Variable, Term]) -> Term:

@@ -196,6 +196,18 @@ class TapeScan(Scan):
         ]
 
 
+def with_initial_values(op: Scan, pattern: list[list[bool]]) -> list[list[bool]]:
+    """The connection pattern of a Scan, with what PyTensor's own leaves out.
+
+    A buffer holds its initial values; without them, derivatives with regard to the start of a
+    delay line are lost.  PyTensor remembers its pattern, so this is another one.
+    """
+    pattern = [list(row) for row in pattern]
+    for index in range(op.info.n_mit_mot + op.info.n_mit_sot + op.info.n_sit_sot):
+        pattern[1 + op.info.n_seqs + index][index] = True
+    return pattern
+
+
 def _reached(result: int, read: Sequence[int], states: Mapping[int, int]) -> int:
     """The arguments, as bits, that reach a result in any number of steps; `states` by argument."""
     found, waiting = 0, [result]

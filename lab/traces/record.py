@@ -2,7 +2,6 @@
 
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 from pytensor.graph.basic import Apply, Variable
@@ -16,12 +15,13 @@ from lab.progress import pause
 from lab.records import freeze
 from lab.scans.buffers import rows_of
 from lab.scans.graphs import require_scan
-from lab.scans.node import LoopVariable, outer_inputs
+from lab.scans.node import LoopVariable, outer_inputs, outer_outputs
 from lab.scans.operations import plain_name
 from lab.tape import Kind
 from lab.traces import loop_run
 from lab.traces.loop_run import Recording
-from lab.traces.run import run
+from lab.traces.rewritten import rewritten as rewritten_graph
+from lab.traces.run import Values, run
 from lab.traces.step_values import StepValues, step_equations
 from lab.traces.trace import (
     Access,
@@ -36,28 +36,32 @@ from lab.traces.trace import (
     TapeTrace,
     Trace,
 )
+from lab.traces.untaken import untaken
 
 
 def trace(
     outputs: Derivative | Variable | Sequence[Variable],
-    given: Mapping[Variable, Any] | None = None,
+    given: Mapping[Variable, object] | None = None,
     also: Iterable[Variable] = (),
     names: Sequence[str] | None = None,
+    rewritten: bool = False,
 ) -> Trace:
     """Run the graph of `outputs` uncompiled and note what its Scans read and write.
 
     `outputs` may be a `Derivative`, whose values and names are meant.  `given` has a value for
     every input that the derivative of a loop does not know already; `also` are further variables
-    to run, whose Scans shall be in the trace, `names` what the values are to be called.  A run of
-    more than a second shows its progress and can be interrupted.  Raises GraphError if there is no
+    to run, whose Scans shall be in the trace, `names` what the values are to be called.  What runs
+    is the graph as it stands, or with `rewritten` what PyTensor's canonicalising and stabilising
+    rewrites make of it, whose numbers are those of the compiled function.  A run of more than a
+    second shows its progress and can be interrupted.  Raises GraphError if there is no
     Scan, ArgumentError if a value is missing or of the wrong type, or a sequence is too short.
     """
     if isinstance(outputs, Derivative):
         names = outputs.names if names is None else names
-        known, outputs = outputs.given, outputs.values
         if given is None or isinstance(given, Mapping):
-            given = {**known, **(given or {})}
-    asked: list[Variable] = list(outputs) if isinstance(outputs, list | tuple) else [outputs]
+            given = {**outputs.given, **(given or {})}
+        outputs = outputs.values
+    asked = [outputs] if isinstance(outputs, Variable) else list(outputs)
     extra = list(also)
     for variable in (*asked, *extra):
         if not isinstance(variable, Variable):
@@ -68,7 +72,15 @@ def trace(
         if not isinstance(variable, Variable):
             raise ArgumentError(f"given: {variable!r} is not a PyTensor variable.")
     require_scan([*asked, *extra])
+    called = tuple(names) if names is not None else tuple(v.name or "" for v in asked)
+    inputs = list(explicit_graph_inputs([*asked, *extra]))
+    if rewritten:
+        everything, origins = rewritten_graph([*asked, *extra])
+        asked, extra = everything[: len(asked)], everything[len(asked) :]
     values, recordings = run([*asked, *extra], given)
+    if rewritten:
+        for recording in recordings:
+            recording.node = origins.get(recording.node, recording.node)
     index = {recording.node: number for number, recording in enumerate(recordings)}
     used = set(ancestors(asked))
     scans: list[ScanTrace] = []
@@ -83,14 +95,14 @@ def trace(
         scans.append(replace(scan, **inside.of(recording), feeds=feeds(made, filled)))
         filled |= {v.outer_output: (number, i) for i, v in variables if v.outer_output is not None}
     results = tuple(freeze(np.array(values[v])) for v in asked)
-    called = tuple(names) if names is not None else tuple(v.name or "" for v in asked)
-    inputs = tuple(_inputs([*asked, *extra], values))
-    return Trace(results, tuple(scans), called, feeds(enumerate(asked), filled), inputs)
+    known = tuple(_inputs(inputs, values))
+    fed = feeds(enumerate(asked), filled)
+    return Trace(results, tuple(scans), called, fed, known, untaken(scans))
 
 
-def _inputs(outputs: Sequence[Variable], given: Mapping[Variable, Any]) -> Iterator[Input]:
-    """What the inputs of a graph were given, in the order in which the graph has them."""
-    for variable in explicit_graph_inputs(outputs):
+def _inputs(inputs: Sequence[Variable], given: Values) -> Iterator[Input]:
+    """What the `inputs` of a graph were given."""
+    for variable in inputs:
         value = given.get(variable)
         if isinstance(value, np.random.Generator):
             yield Input(variable.name or "", Generator.of(value))
@@ -100,13 +112,14 @@ def _inputs(outputs: Sequence[Variable], given: Mapping[Variable, Any]) -> Itera
 
 def _scan_trace(
     recording: Recording,
-    values: Mapping[Variable, Any],
+    values: Values,
     index: Mapping[Apply, int],
     axes: dict[Variable, Axis],
     used: set[Variable],
     filled: Mapping[Variable, tuple[int, int]],
 ) -> ScanTrace:
-    parts, node = recording.parts, recording.node
+    parts, node = recording.parts, recording.node  # which may be the one that was rewritten
+    filled_by = outer_outputs(parts, node)
     derivation = decisions_of(node.op)
     sources: dict[int, LoopVariable] = {}
     origins: dict[int, tuple[Leaf, ReadingGroup]] = {}
@@ -124,7 +137,7 @@ def _scan_trace(
         if part.kind is Kind.SEQUENCE:
             (read,) = recording.reads[part]
             axis = _sequence_axis(part, sources.get(position), values, axes)
-            axes[part.outer_input] = axis
+            axes[part.outer_input] = axes[node.inputs[position + 1]] = axis
             shown = _cut(axis, read.rows)
             origin, group = origins.get(position, (None, None))
             taken = _taken(part, read.rows, values, filled) if derivation is None else None
@@ -140,7 +153,7 @@ def _scan_trace(
         tape = _tape_trace(recording, part, position, source, used)
         found = _tape_axis(part, tape, source, axes)
         if found is not None:
-            axes[part.filled] = found
+            axes[part.filled] = axes[filled_by[part]] = found
             tape = replace(tape, axis=found)
         (outputs if part.kind is Kind.NIT_SOT else tapes).append(tape)
 
@@ -214,7 +227,7 @@ def _tape_trace(
 def _sequence_axis(
     part: LoopVariable,
     source: LoopVariable | None,
-    values: Mapping[Variable, Any],
+    values: Values,
     axes: Mapping[Variable, Axis],
 ) -> Axis:
     """Of which quantity the sequence was cut, and at which of its indices."""
@@ -233,7 +246,7 @@ def _sequence_axis(
 def _taken(
     part: LoopVariable,
     read: np.ndarray,
-    values: Mapping[Variable, Any],
+    values: Values,
     filled: Mapping[Variable, tuple[int, int]],
 ) -> Taken | None:
     """Which rows of another Scan's result a loop's sequence is cut from, if it is."""

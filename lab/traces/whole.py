@@ -47,6 +47,14 @@ def trace_faults(trace: Trace) -> Iterator[Fault]:
         for place, what in _scan_faults(scan, number, trace.scans):
             yield f"scans[{number}].{place}", what
     yield from _feed_faults(trace.feeds, range(len(trace.outputs)), trace.scans)
+    for number, one in enumerate(trace.untaken):
+        places = [(one.scan, one.step)]
+        places += [] if one.forward is None else [(one.forward, one.forward_step or 0)]
+        if not all(
+            0 <= scan < len(trace.scans) and step in range(trace.scans[scan].steps)
+            for scan, step in places
+        ):
+            yield f"untaken[{number}]", "there is no such step"
     for number, source in enumerate(trace.inputs):
         if isinstance(source.given, Generator) and not source.given.is_known:
             yield f"inputs[{number}].given", "numpy has no such generator"

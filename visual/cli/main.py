@@ -6,7 +6,6 @@ import sys
 import warnings
 from collections.abc import Sequence
 from importlib import import_module
-from typing import Any
 
 from lab.errors import LabError, printable
 from visual.cli.draw import EXAMPLES as DRAWING
@@ -69,7 +68,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _show_warning(message: Warning | str, *_: Any) -> None:
+def _show_warning(message: Warning | str, *_: object) -> None:
     print(f"scantape: {message}", file=sys.stderr)
 
 

@@ -5,7 +5,6 @@ All pictures are drawn from a `Study`.  It builds and runs when it is first aske
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from pytensor.graph.basic import Apply, Variable
@@ -18,7 +17,7 @@ from lab.records import cached_property
 from lab.scans.graphs import scan_nodes
 from lab.traces.record import trace
 from lab.traces.trace import Trace
-from visual.choices import AT, COST, OF, ORDER, STEPS, TAPS, WRT
+from visual.choices import AT, COST, OF, ORDER, STEPS, TAPS, WRT, Value
 
 
 @dataclass(frozen=True)
@@ -30,7 +29,7 @@ class Frozen:
     entries: bytes
 
     @classmethod
-    def of(cls, name: str, value: Any) -> "Frozen":
+    def of(cls, name: str, value: object) -> "Frozen":
         """The `value` of the variable `name`; of what is no array, the dtype is left open."""
         array = as_value(value, f"value of {name}")
         dtype = str(array.dtype) if isinstance(value, np.ndarray | np.generic) else None
@@ -38,7 +37,7 @@ class Frozen:
         return cls(array.shape, dtype, plain.tobytes())
 
     @property
-    def value(self) -> Any:
+    def value(self) -> object:
         """What was frozen: an array, or plain numbers."""
         array = np.frombuffer(self.entries, dtype=self.dtype or "float64").reshape(self.shape)
         return array if self.dtype else array.tolist()
@@ -57,7 +56,9 @@ class Chosen:
     at: tuple[tuple[str, Frozen], ...] = ()
 
 
-def choose(taps: Any = None, cost: Any = COST.default, at: Any = None, **others: Any) -> Chosen:
+def choose(
+    taps: object = None, cost: object = COST.default, at: object = None, **others: Value
+) -> Chosen:
     """What a person says about a loop's derivative; see `visual.choices.DERIVATIVE`."""
     return Chosen(
         tuple(TAPS.check(taps or {}).items()),
@@ -76,7 +77,7 @@ class Study:
 
     differentiate: Callable[[int], Derivative]
     order: int
-    given: Mapping[Variable, Any]
+    given: Mapping[Variable, object]
     also: tuple[Variable, ...] = ()
 
     @cached_property
@@ -109,7 +110,7 @@ class Study:
 
 
 def study(
-    subject: Loop | Derivative, choice: Chosen, given: Mapping[Variable, Any] | None = None
+    subject: Loop | Derivative, choice: Chosen, given: Mapping[Variable, object] | None = None
 ) -> Study:
     """A loop with what was chosen about it, or the derivative of a graph with its inputs."""
     if isinstance(subject, Derivative):

@@ -10,7 +10,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from math import atan2, cos, sin
 from pathlib import Path
-from typing import Any
 
 from visual.scene.formats import content, save, shown
 from visual.scene.theme import LIGHT, Role, Theme, mixed
@@ -205,7 +204,7 @@ class Scene:
         """
         return save(self, path, scale)
 
-    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
         return shown(self)
 
 
@@ -225,12 +224,14 @@ def fitted(
     size: float,
     anchor: str = "start",
     mono: bool = False,
-    **look: Any,
+    bold: bool = False,
+    muted: bool = False,
+    role: Role | None = None,
 ) -> Text:
     """`content` as a text no wider than `room`; if it is shortened, the whole is its tooltip."""
     short = shortened(content, room, size, mono)
     title = content if short != content else ""
-    return Text(x, y, short, size, anchor, mono, title=title, **look)
+    return Text(x, y, short, size, anchor, mono, bold, muted, role=role, title=title)
 
 
 def shortened(content: str, width: float, size: float, mono: bool = False) -> str:

@@ -9,7 +9,6 @@ same ES module, ``stepper.js``, runs in both homes; anywidget is needed only in 
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import anywidget
 import traitlets
@@ -36,7 +35,7 @@ class Stepper(anywidget.AnyWidget):
     pictures = traitlets.List(traitlets.Unicode()).tag(sync=True)
     step = traitlets.Int(-1).tag(sync=True)
 
-    def __init__(self, *scenes: Scene, step: int | None = None, **traits: Any) -> None:
+    def __init__(self, *scenes: Scene, step: int | None = None, **traits: object) -> None:
         super().__init__(**traits)
         self.show(*scenes, step=step)
         made_in_cell(self)

@@ -12,11 +12,11 @@ What a workbench hands to the browser as a file.
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from threading import RLock
-from typing import Any
+from typing import TypedDict
 
 import anywidget
 import traitlets
@@ -34,7 +34,7 @@ from visual.widgets.stepper import shown_step
 from visual.widgets.working import Outcome, Work, begin
 from visual.workbench.bench import Bench, BenchState, opened, with_loop
 from visual.workbench.cell import cell
-from visual.workbench.controls import changed, controls, view_shown, views
+from visual.workbench.controls import Key, changed, controls, view_shown, views
 
 HERE = Path(__file__).parent
 
@@ -60,6 +60,16 @@ class Asked:
     bench: Bench
 
 
+class Message(TypedDict, total=False):
+    """What the browser sends."""
+
+    number: int
+    key: Key
+    value: object
+    cancel: bool
+    save: str
+
+
 class Workbench(anywidget.AnyWidget):
     """A loop, or a graph of PyTensor's, with controls for all that can be chosen about it.
 
@@ -81,9 +91,9 @@ class Workbench(anywidget.AnyWidget):
     def __init__(
         self,
         subject: Loop | Derivative | Variable | None = None,
-        *about: Any,
+        *about: object,
         step: int | None = None,
-        **choices: Any,
+        **choices: object,
     ) -> None:
         self._lock = RLock()  # what is shown is changed by one thread at a time
         bench = opened(subject, *about).changed(**choices)
@@ -111,7 +121,7 @@ class Workbench(anywidget.AnyWidget):
         """What the broken rule does to the derivatives, if one is chosen."""
         return self._bench.breakage
 
-    def set(self, *, step: int | None = None, **choices: Any) -> None:
+    def set(self, *, step: int | None = None, **choices: object) -> None:
         """Choose something else, as in ``set(order=2, taps={"x": (-2, -1)})``.
 
         Choices are those of `BenchState`, and `loop`, a `lab.Loop`.  LabError for what is not
@@ -139,11 +149,11 @@ class Workbench(anywidget.AnyWidget):
                 self.python = cell(self._bench, step)
 
     @traitlets.observe("step")
-    def _moved(self, _: Any) -> None:
+    def _moved(self, _: object) -> None:
         if hasattr(self, "_bench"):
             self.python = cell(self._bench, self.step)
 
-    def _tell(self, key: Iterable[Any] = (), problem: str = "") -> None:
+    def _tell(self, key: Iterable[object] = (), problem: str = "") -> None:
         """Show what is chosen, and beside a control what is wrong with it."""
         self.form = {
             "controls": controls(self._bench),
@@ -153,14 +163,14 @@ class Workbench(anywidget.AnyWidget):
             "answered": self._number,
         }
 
-    def receive(self, message: Mapping[str, Any]) -> None:
+    def receive(self, message: Message) -> None:
         """What the browser asks for: a change, or a file; or that it does not wait any more.
 
         ``{"number": 3, "key": ["order"], "value": 2}``, ``{"save": "pdf"}`` or
         ``{"number": 4, "cancel": true}``.
         """
         if "save" in message:
-            self._send_file(str(message["save"]))
+            self._send_file(message["save"])
             return
         with self._lock:
             self._number = message["number"]
@@ -168,9 +178,9 @@ class Workbench(anywidget.AnyWidget):
             if "cancel" in message:
                 self._tell()
             else:
-                self._ask(bench, list(message["key"]), message["value"])
+                self._ask(bench, message["key"], message["value"])
 
-    def _ask(self, bench: Bench, key: list[Any], value: Any) -> None:
+    def _ask(self, bench: Bench, key: Key, value: object) -> None:
         """Begin to draw what `bench` becomes by a change; what is wrong with it is told."""
         try:
             asked = Asked(Work(), changed(bench, key, value))

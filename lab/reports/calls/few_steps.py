@@ -22,6 +22,7 @@ from lab.gradients.decisions import decisions_of
 from lab.gradients.status import pytensor_gradient
 from lab.loops.loop import Loop
 from lab.loops.scan_call import scan_call
+from lab.loops.text.source import identifier
 from lab.loops.variables import RandomState
 from lab.scans.formula import formulas
 from lab.scans.graphs import scan_nodes
@@ -103,7 +104,7 @@ def few_steps(loop: Loop, wrt: str | None = None, mode: str = "FAST_COMPILE") ->
     is not what is asked about, or without enough values for 2 steps.
     """
     names = [name for name, v in loop.variables.items() if not isinstance(v, RandomState)]
-    wrt = names[0] if wrt is None else wrt
+    wrt = names[0] if wrt is None else identifier(wrt)
     if wrt not in names:
         raise ArgumentError(f"wrt = {wrt!r}: this loop can be differentiated by {listing(names)}.")
     for sequence in loop.sequences:

@@ -25,6 +25,7 @@ from pytensor.graph.traversal import toposort
 from lab.errors import ArgumentError, GradientError, GraphError, first_line
 from lab.gradients.status import pytensor_gradient
 from lab.loops.loop import Loop
+from lab.loops.text.source import identifier
 from lab.reports.compile.buffers import Rows, all_rows, buffer, rows, rows_asked, step_count
 from lab.reports.compile.compiled import Change, Compiled, Fate, ScanAfter, ScanBefore
 from lab.reports.compile.rewriting import REVERT, PytensorMode, Rewriting, mode_words, rewritten
@@ -95,7 +96,7 @@ def _listed(subject: object) -> list[Variable]:
 def _of_loop(
     loop: Loop, wrt: Variable | str | None
 ) -> tuple[list[Variable], Variable | None, Mapping[Variable, object]]:
-    graph = loop.build()
+    graph, wrt = loop.build(), identifier(wrt)
     if wrt is not None and (not isinstance(wrt, str) or wrt not in graph.inputs):
         raise ArgumentError(f"wrt = {wrt!r}: this loop has {', '.join(graph.inputs)}.")
     by = None if wrt is None else graph.inputs[wrt]

@@ -30,6 +30,7 @@ from lab.gradients.derivative import derivative
 from lab.gradients.status import pytensor_gradient
 from lab.loops.loop import Loop
 from lab.loops.scan_call import scan_call
+from lab.loops.text.source import identifier
 from lab.records import same
 from lab.reports.breaking.breakage import Effect, differences_by
 from lab.reports.breaking.rules import BROKEN, in_turns
@@ -243,7 +244,7 @@ def _subject(
 ) -> tuple[Variable, Variable, dict[Variable, object]]:
     """The cost, what to differentiate by, and values of all inputs."""
     if isinstance(subject, Loop):
-        call = scan_call(subject)
+        call, wrt = scan_call(subject), identifier(wrt)
         if not isinstance(wrt, str) or wrt not in call.inputs:
             raise ArgumentError(f"wrt = {wrt!r}: this loop has {listing(call.inputs)}.")
         last = pt.as_tensor_variable(next(iter(call.results().values())))[-1]
