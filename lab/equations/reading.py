@@ -14,8 +14,7 @@ from lab.scans.graphs import scan_nodes
 from lab.scans.node import LoopVariable, is_scan, outer_inputs, read_scan
 from lab.scans.slices import Cut
 from lab.tape import Kind
-from lab.traces.step_values import argument_leaves, targets
-from lab.traces.trace import Formula
+from lab.traces.step_values import step_condition, step_equations
 
 ELSEWHERE = Number("…")  # computed at length, or by another Scan
 LONGEST = 30  # operations in what is written out where an argument was computed
@@ -52,21 +51,12 @@ def system(
         _quantity(part, number, symbols[number], cut, length, given or {})
         for number, (part, (cut, length)) in enumerate(zip(variables, cuts, strict=True))
     )
-    leaves = argument_leaves(parts)
-    written = list(targets(parts))
-    asked = [result for _, result in written]
-    if parts.until is not None:
-        asked.append(parts.until)
-    expressions = formulas(asked, leaves)
     return System(
         name=name or parts.name,
         steps=_expression(parts.n_steps) or Leaf("n", None, -1),
         quantities=quantities,
-        equations=tuple(
-            Formula(target, expression)
-            for (target, _), expression in zip(written, expressions, strict=False)
-        ),
-        until=expressions[-1] if parts.until is not None else None,
+        equations=step_equations(node, parts),
+        until=step_condition(node, parts),
     )
 
 

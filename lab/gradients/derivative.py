@@ -1,5 +1,6 @@
 """Derivatives of any order through loops, and which Scan came from which."""
 
+import math
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -13,7 +14,7 @@ from pytensor.graph.basic import Apply, Variable
 from pytensor.graph.traversal import ancestors
 from pytensor.tensor.variable import TensorVariable
 
-from lab.errors import ArgumentError, GradientError, GraphError, LabError
+from lab.errors import ArgumentError, GradientError, GraphError, LabError, quoted
 from lab.gradients.decisions import PullbackRule, decisions_of
 from lab.gradients.status import ThroughUntraced, Undefined, is_continuous, status_of
 from lab.gradients.verify import Run, verify
@@ -23,7 +24,7 @@ from lab.scans.buffers import as_tensor
 from lab.scans.graphs import require_scan, scan_nodes, with_tapes
 from lab.scans.node import outer_outputs
 
-MANY_SCANS = 32
+MANY_SCANS, MOST_SCANS = 32, 16_384
 
 
 class ManyScansWarning(UserWarning):
@@ -117,9 +118,15 @@ def derivative(
     order = whole(order)
     check_differentiable(cost, wrt)
     expected = scans_expected(cost, order)
+    if expected > MOST_SCANS:
+        told = f"about {expected:,.6g}" if math.isfinite(expected) else "beyond 1e300"
+        raise ArgumentError(
+            f"order = {quoted(order)}: every order doubles the number of Scans, which would be "
+            f"{told}; at most {MOST_SCANS:,} are made."
+        )
     if expected >= MANY_SCANS and not is_watched():
         warnings.warn(
-            f"order {order} makes about {expected} Scans: every order doubles their number.",
+            f"order {order} makes about {expected:.0f} Scans: every order doubles their number.",
             ManyScansWarning,
             stacklevel=2,
         )
@@ -152,9 +159,9 @@ def check_differentiable(cost: Variable, wrt: Variable) -> None:
         )
 
 
-def scans_expected(cost: Variable, order: int) -> int:
+def scans_expected(cost: Variable, order: int) -> float:
     """How many Scans the derivative of `order` will hold: each differentiation doubles them."""
-    return require_scan([cost]) * 2**order
+    return require_scan([cost]) * (2.0**order if order < 1000 else math.inf)
 
 
 def _grad(target: Variable, wrt: Variable, number: int) -> TensorVariable:

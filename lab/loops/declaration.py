@@ -13,10 +13,12 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from lab.errors import ArgumentError, listing
+from lab.errors import ArgumentError, listing, quoted
 from lab.loops.text.source import by_name, identifier
 from lab.loops.variables import Parameter, RandomState, Sequence, State
 
+MOST_BYTES = 4_000_000_000  # of all values that the steps of a loop read and write
+COPIES = 4  # of a state's value that a trace holds: in the tape, as read, written and replaced
 TAPPED = (State, Sequence)
 GROUPS: dict[str, type] = {
     "states": State,
@@ -102,6 +104,13 @@ class Declaration:
                 f"n_steps = {self.steps}: a loop makes at least 1 step; {why}. "
                 "lab.few_steps shows what PyTensor does."
             )
+        rows = [state.initial.nbytes // state.reach for state in self.states]
+        needed = self.steps * (COPIES * sum(rows) + 8 * len(self.outputs))
+        if needed > MOST_BYTES:
+            raise ArgumentError(
+                f"n_steps = {quoted(self.steps)}: the values of so many steps take about "
+                f"{needed / 1e9:,.4g} GB; a loop may keep {MOST_BYTES / 1e9:g} GB."
+            )
         limit = self.truncate_gradient
         if isinstance(limit, bool) or not isinstance(limit, int) or limit == 0 or limit < -1:
             raise ArgumentError(
@@ -136,7 +145,7 @@ class Declaration:
     def with_steps(self, n_steps: int) -> Self:
         """The same loop with another number of steps."""
         if isinstance(self.n_steps, Parameter):
-            return replace(self, n_steps=self.n_steps.with_value(np.int64(n_steps)))
+            return replace(self, n_steps=self.n_steps.with_value(np.asarray(n_steps)))
         return replace(self, n_steps=n_steps)
 
     def with_values(self, values: Mapping[str, npt.ArrayLike]) -> Self:

@@ -14,21 +14,19 @@ from lab.gradients.derivative import Derivative
 from lab.progress import pause
 from lab.records import freeze
 from lab.scans.buffers import rows_of
-from lab.scans.formula import formulas
 from lab.scans.graphs import require_scan
-from lab.scans.node import LoopVariable, ScanParts, outer_inputs, outer_outputs
+from lab.scans.node import LoopVariable, outer_inputs, outer_outputs
 from lab.scans.operations import plain_name
 from lab.tape import Kind
 from lab.traces import loop_run
 from lab.traces.loop_run import Recording
 from lab.traces.rewritten import rewritten as rewritten_graph
 from lab.traces.run import Values, run
-from lab.traces.step_values import StepValues, argument_leaves, targets
+from lab.traces.step_values import StepValues, step_equations
 from lab.traces.trace import (
     Access,
     Axis,
     Feed,
-    Formula,
     Generator,
     Input,
     ParameterTrace,
@@ -171,7 +169,7 @@ def _scan_trace(
         untraced=tuple(part.name for part in parts.of_kind(Kind.UNTRACED)),
         inside=(),
         stopped_early=recording.steps < int(values[parts.n_steps]),
-        formulas=_formulas(parts),
+        formulas=step_equations(node, parts),
     )
 
 
@@ -283,16 +281,6 @@ def _tape_axis(
     if known is None or len(known.index) < rows:
         return None
     return Axis(known.variable, freeze(known.index[:rows][::-1]))
-
-
-def _formulas(parts: ScanParts) -> tuple[Formula, ...]:
-    """The formulas of everything that a step writes, simplified."""
-    written = list(targets(parts))
-    expressions = formulas([result for _, result in written], argument_leaves(parts))
-    return tuple(
-        Formula(target, expression)
-        for (target, _), expression in zip(written, expressions, strict=True)
-    )
 
 
 # How many inputs of an operation, from which one on, hold numbers that its result depends on.

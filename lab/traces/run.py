@@ -23,7 +23,9 @@ from lab.scans.node import ScanParts, inner_graph, is_scan, read_scan
 from lab.traces.loop_run import Cell, Computed, LoopRun, Recording, refuse_unwritten
 
 # What the operations of a graph raise when their inputs do not fit.
-FAILURES = (AssertionError, IndexError, TypeError, ValueError, np.linalg.LinAlgError)
+FAILURES = (
+    AssertionError, IndexError, MemoryError, TypeError, ValueError, np.linalg.LinAlgError,
+)  # fmt: skip
 
 Values = Mapping[Variable, Computed]
 Thunk = Callable[[], object]
@@ -122,6 +124,7 @@ def _run_nodes(
             values[variable] = variable.get_value(borrow=False)
         else:
             raise ArgumentError(f"given: there is no value for {variable} ({variable.type}).")
+    progress.expect(sum(map(is_scan, nodes)))
     for node in nodes:
         pause()
         if all(v in values for v in node.outputs):
