@@ -52,7 +52,7 @@ def trace(
     every input that the derivative of a loop does not know already; `also` are further variables
     to run, whose Scans shall be in the trace, `names` what the values are to be called.  What runs
     is the graph as it stands, or with `rewritten` what PyTensor's canonicalising and stabilising
-    rewrites make of it, whose numbers are those of the compiled function.  A run of more than a
+    rewrites make of it, as in the mode FAST_COMPILE; FAST_RUN goes further.  A run of more than a
     second shows its progress and can be interrupted.  Raises GraphError if there is no
     Scan, ArgumentError if a value is missing or of the wrong type, or a sequence is too short.
     """
@@ -61,7 +61,7 @@ def trace(
         if given is None or isinstance(given, Mapping):
             given = {**outputs.given, **(given or {})}
         outputs = outputs.values
-    asked = [outputs] if isinstance(outputs, Variable) else list(outputs)
+    asked = list(outputs) if isinstance(outputs, Sequence) else [outputs]
     extra = list(also)
     for variable in (*asked, *extra):
         if not isinstance(variable, Variable):
@@ -95,9 +95,9 @@ def trace(
         scans.append(replace(scan, **inside.of(recording), feeds=feeds(made, filled)))
         filled |= {v.outer_output: (number, i) for i, v in variables if v.outer_output is not None}
     results = tuple(freeze(np.array(values[v])) for v in asked)
-    known = tuple(_inputs(inputs, values))
+    told = tuple(_inputs(inputs, values))
     fed = feeds(enumerate(asked), filled)
-    return Trace(results, tuple(scans), called, fed, known, untaken(scans))
+    return Trace(results, tuple(scans), called, fed, told, untaken(scans))
 
 
 def _inputs(inputs: Sequence[Variable], given: Values) -> Iterator[Input]:

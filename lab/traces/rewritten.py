@@ -1,8 +1,8 @@
 """Graphs as PyTensor's rewrites leave them, loop by loop, so that each can still be traced.
 
-What is rewritten are the outer graph and every step, for the same numbers in another form, often
-a better one: PyTensor canonicalises and stabilises before it compiles.  Scans are left as they
-are, so that each keeps its tapes, its names and the derivation that made it.
+What is rewritten are the outer graph and every step.  PyTensor canonicalises and stabilises
+before it compiles, and so avoids many a nan; in the mode FAST_RUN it goes on, and may bring one
+back.  Scans stay where they are, so that each keeps its tapes, its names and its derivation.
 """
 
 from collections.abc import Sequence

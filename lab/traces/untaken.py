@@ -12,10 +12,7 @@ import numpy as np
 from lab.expression import Call, Expression, Leaf, Number, Term
 from lab.traces.trace import ScanTrace, Source, TapeTrace, Untaken
 
-HANDS_ON = {
-    "Neg",
-    "second",
-}  # beside products: what leaves a zero of its first input, or last, zero
+HANDS_ON = {"Neg", "second"}  # beside products and views: a zero stays a zero
 MULTIPLIES = {"Mul", "TrueDiv", "Dot"}
 DEEPEST = 5  # of a formula, in operations; more is an ellipsis
 
@@ -107,10 +104,11 @@ def _told(scans: Sequence[ScanTrace], number: int, where: int, place: int, step:
     parent = None if scan.parent is None else scans[scan.parent]
     same = scan.inside[condition].repeats if isinstance(condition, int) else None
     taken = 2 if _is_zero(scan, scan.inside[where].inputs[2]) else 1
-    for value in parent.inside if parent is not None and same is not None else ():
-        if parent is not None and value.operation == "where" and value.inputs[0] == same:
-            branch = _written(parent, value.inputs[3 - taken])
-            return Untaken(number, step, made, branch, scan.parent, parent.steps - 1 - step)
+    if parent is not None and same is not None:
+        for value in parent.inside:
+            if value.operation == "where" and value.inputs[0] == same:
+                branch = _written(parent, value.inputs[3 - taken])
+                return Untaken(number, step, made, branch, scan.parent, parent.steps - 1 - step)
     return Untaken(number, step, made, _written(scan, where))
 
 

@@ -30,6 +30,15 @@ assert [float(pt.grad(pt.maximum(v, 0), v).eval({v: by})) for by in (-1.0, 1.0)]
 assert float(pt.grad(pt.maximum(v, 0), v).eval({v: 0.0})) == 1
 assert float(pt.grad(pt.switch(v > 0, v, 0), v).eval({v: 0.0})) == 0
 
+# d(x₁ + x₂)/dx₀ for x₁ = √x₀ − 0.9 below 0 and x₂ = −0.9: 1/(2√x₀).
+assert np.isnan(trapped.outputs[1])
+(one,) = trapped.untaken
+assert (one.forward, one.forward_step, one.operation) == (0, 1, "TrueDiv")
+assert "where did not take" in visual.tapes(trapped).text()
+check.compare(safe.trace(cost="sum").outputs[1], 0.5**0.5, 1e-12)
+rewritten = lab.trace(rooted.derivative(cost="sum"), rewritten=True)
+check.compare(rewritten.outputs[1], 0.5**0.5, 1e-12)
+
 
 def overwrite(tape, y):
     result = np.array(tape)

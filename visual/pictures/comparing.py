@@ -73,7 +73,7 @@ def _table(canvas: Canvas, comparison: Comparison) -> set[Role]:
     rows = sorted(comparison.rows, key=lambda row: not row.is_found)[:MOST_ROWS]
     used = set[Role]()
     for row in rows:
-        used |= _row(canvas, row, comparison.truncated)
+        used |= _row(canvas, row, comparison.judged)
         canvas.y += PITCH
     hidden = len(comparison.rows) - len(rows)
     if hidden:
@@ -83,7 +83,7 @@ def _table(canvas: Canvas, comparison: Comparison) -> set[Role]:
     return used - {Role.INTERMEDIATE}
 
 
-def _row(canvas: Canvas, row: Row, truncated: bool) -> set[Role]:
+def _row(canvas: Canvas, row: Row, judged: bool) -> set[Role]:
     y, right = canvas.y, MARGIN + NAME
     short = shortened(f"wrt {row.wrt}", NAME, 13)
     canvas.add(Text(right, y + 18, short, 13, "end", bold=True, title=f"wrt {row.wrt}"))
@@ -92,8 +92,8 @@ def _row(canvas: Canvas, row: Row, truncated: bool) -> set[Role]:
     if row.differences is not None and near is not None:
         near = rounded(row.differences)
     looks = {
-        "ours": _look(row, row.ours.value, row.confirmed(row.ours), truncated),
-        "theirs": _look(row, row.theirs.value, row.confirmed(row.theirs), truncated),
+        "ours": _look(row, row.ours.value, row.confirmed(row.ours), judged),
+        "theirs": _look(row, row.theirs.value, row.confirmed(row.theirs), judged),
     }
     contents: Iterable[tuple[str, np.ndarray | None, str, Role]] = (
         (NAMES[0], row.ours.value, "", looks["ours"]),
@@ -115,11 +115,11 @@ def _row(canvas: Canvas, row: Row, truncated: bool) -> set[Role]:
     return set(looks.values())
 
 
-def _look(row: Row, value: np.ndarray | None, confirmed: bool | None, truncated: bool) -> Role:
+def _look(row: Row, value: np.ndarray | None, confirmed: bool | None, judged: bool) -> Role:
     """Dark for what is wrong; without a number where there is none."""
     if value is None:
         return Role.UNDEFINED
-    wrong = row.is_found and confirmed is False and not truncated
+    wrong = row.is_found and confirmed is False and judged
     return Role.WRONG if wrong else Role.INTERMEDIATE
 
 

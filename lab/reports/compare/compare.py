@@ -87,6 +87,7 @@ def _compared(asked: Subject, order: int) -> Comparison:
         ours=ours.trace,
         theirs=theirs.trace,
         truncated=asked.truncated,
+        judged=moved.is_judge,
     )
     return replace(comparison, script=script(comparison, asked))
 

@@ -110,7 +110,8 @@ class Comparison:
     `ours` and `theirs` are the two runs, of which `contrast` tells the first step and tape at
     which they part; they are None if a graph cannot be run, or has Scans inside other
     operations.  ``summed[k]`` are the places of the inputs whose gradients of order k + 1 were
-    differentiated again, since both pullbacks give numbers for them.
+    differentiated again, since both pullbacks give numbers for them.  `judged` tells whether
+    finite differences are those of what was asked for, also of `truncated` loops.
     """
 
     cost: str
@@ -124,6 +125,7 @@ class Comparison:
     ours: Trace | None
     theirs: Trace | None
     truncated: bool = False
+    judged: bool = True
     script: str = field(default="", repr=False, compare=False)
 
     __eq__ = same
@@ -207,16 +209,18 @@ def summary(comparison: Comparison) -> str:
     if reached < comparison.order:
         words += f" No gradient is a number by both, so there is no order {reached + 1}."
     if comparison.truncated:
+        words += " A loop has truncate_gradient: its gradients go back so many steps only, "
         words += (
-            " A loop has truncate_gradient: its gradients go back so many steps only, finite "
-            "differences go back all of them and cannot tell which is right."
+            "and finite differences are those of these steps, with the older ones frozen."
+            if comparison.judged
+            else "finite differences go back all of them and cannot tell which is right."
         )
     return words.strip()
 
 
 def judged(comparison: Comparison) -> str:
     """Whom finite differences confirm, at the first order that differs."""
-    if comparison.truncated:
+    if not comparison.judged:
         return ""
     rows = [row for row in comparison.found if row.order == comparison.visible]
     ours = [row.confirmed(row.ours) for row in rows]
@@ -238,7 +242,7 @@ def _row(row: Row, comparison: Comparison) -> Iterator[str]:
         told = value_text(answer.value) if answer.value is not None else "no number"
         if answer.words:
             told += f" ({answer.words})"
-        mark = "" if comparison.truncated else MARKS[row.confirmed(answer)]
+        mark = "" if not comparison.judged else MARKS[row.confirmed(answer)]
         yield from paragraph(f"{name:12}{told}{mark}", "  ", " " * 14)
     if row.differences is not None:
         yield from paragraph(f"{'differences':12}{estimate_text(row.differences)}", "  ", " " * 14)
@@ -302,7 +306,7 @@ def checks(comparison: Comparison) -> Iterator[str]:
     for check in comparison.checks:
 
         def marked(value: float, check: Check = check) -> str:
-            mark = "" if comparison.truncated else MARKS[check.admits(value)].removeprefix(" ")
+            mark = "" if not comparison.judged else MARKS[check.admits(value)].removeprefix(" ")
             return f"{value:.10g}{mark}"
 
         if check.ours == check.theirs or np.isclose(check.ours, check.theirs, rtol=1e-9, atol=0):

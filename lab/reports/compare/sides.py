@@ -20,6 +20,7 @@ from lab.checks.differences import MOST_ENTRIES, Estimate, along, remembered
 from lab.errors import first_line
 from lab.gradients.status import Connected, Disconnected, Status, pytensor_gradients, status_of
 from lab.records import freeze
+from lab.reports.compare.freezing import frozen
 from lab.reports.compare.subject import Subject
 from lab.reports.compare.watching import Pullback, identify, watched
 from lab.scans.graphs import scan_nodes, with_plain, with_tapes
@@ -247,10 +248,16 @@ def _named(found: Trace, nodes: list[Apply], side: Side) -> Trace:
 
 
 class MovedCost:
-    """The cost as a function of all inputs that are differentiated by, laid out in a row."""
+    """The cost as a function of all inputs that are differentiated by, laid out in a row.
+
+    The older steps of truncated loops stay as they are; `is_judge` tells whether they could be
+    frozen, so that differences are those of what the gradients are asked for.
+    """
 
     def __init__(self, asked: Subject) -> None:
         self.asked = asked
+        still = frozen(asked.cost, asked.given) if asked.truncated else asked.cost
+        self.is_judge, self.function = still is not None, asked.cost if still is None else still
         sizes = [np.size(value) for value in asked.at]
         self.ends = np.cumsum([0, *sizes])
         flat = [np.ravel(np.asarray(value, dtype="float64")) for value in asked.at]
@@ -264,7 +271,7 @@ class MovedCost:
             part = flat[self.part(place)].reshape(np.shape(value))
             given[variable] = part.astype(variable.type.dtype)
         with np.errstate(all="ignore"):
-            return float(value_at(self.asked.cost, given))
+            return float(value_at(self.function, given))
 
     def part(self, place: int) -> slice:
         """Where an input stands in the row."""

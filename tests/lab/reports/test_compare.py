@@ -34,6 +34,7 @@ from lab.traces.parting import contrast, far
 from lab.traces.run import run
 
 OLD = tuple(int(n) for n in pytensor.__version__.split(".")[:3] if n.isdigit()) < (3, 1, 1)
+UNFROZEN = ("newton", "walk")  # it stops by itself; it has a generator
 
 
 @cache
@@ -149,8 +150,8 @@ def test_a_mitmot_beside_a_mitsot():
     assert "by our pullback only" in found.contrast.unlike[-1]
 
 
-def test_a_truncated_loop_is_judged_by_nobody():
-    """Finite differences go back all steps, which nobody asked the pullbacks for."""
+def test_a_truncated_loop_is_judged_with_its_older_steps_frozen():
+    """Finite differences of all steps would be of what nobody asked the pullbacks for."""
     found = of_mistake("truncated")
     row = row_of(found, "w", 1)
     x2 = 0.8 * (0.8 * 0.9**2) ** 2
@@ -159,7 +160,37 @@ def test_a_truncated_loop_is_judged_by_nobody():
     np.testing.assert_allclose(row.ours.value, x3**2 + 2 * 0.8 * x3 * x2**2)
     assert row.verdict is Agreement.SAME
     assert "truncate_gradient" in str(found)
-    assert "✗" not in str(found)
+    assert all(check.admits(check.ours) for check in found.checks)
+    assert found.visible == 2
+    assert "Finite differences agree with ours" in " ".join(str(found).split())
+
+
+@pytest.mark.parametrize(
+    ("name", "cost"),
+    [(name, c) for name in gallery.loops for c in ("last", "sum") if name not in UNFROZEN],
+)
+def test_truncated_gradients_are_those_of_frozen_loops(name, cost):
+    """By both pullbacks, to the second order, by every input, for each cost."""
+    found = compare(replace(gallery.loops[name], truncate_gradient=2), order=2, cost=cost)
+    assert found.judged
+    assert found.truncated
+    assert [check.admits(check.ours) for check in found.checks] != []
+    for check in found.checks:
+        assert check.admits(check.ours) in (True, None)
+
+
+def test_who_differs_on_a_truncated_loop_is_told():
+    with following("unreversed-sequences"):
+        found = compare(replace(gallery.loops["coupled"], truncate_gradient=2), cost="sum")
+    assert not found.agree
+    assert "Finite differences agree with ours" in " ".join(str(found).split())
+
+
+@pytest.mark.parametrize("name", UNFROZEN)
+def test_what_cannot_be_frozen_is_judged_by_nobody(name):
+    found = compare(replace(gallery.loops[name], truncate_gradient=2))
+    assert not found.judged
+    assert "cannot tell which is right" in " ".join(str(found).split())
 
 
 # --- wrong pullbacks are found -----------------------------------------------------------

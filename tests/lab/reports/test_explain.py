@@ -23,6 +23,7 @@ from lab.reports.explain.traps import (
     TapsOutOfOrder,
     Trap,
     TruncatedGradient,
+    UntakenBranch,
     UntilInOldPytensor,
     traps,
 )
@@ -44,6 +45,8 @@ CASES = {
     "of_what_went_in": GradientOfOutput("scan_fn", "the values x0[t] of scan_fn"),
     "of_input": None,
     "truncated": TruncatedGradient("scan_fn", 2, 4),
+    "untaken": UntakenBranch("scan_fn", "sqrt"),
+    "untaken_twice": None,
     "truncated_late": None,
     "same_draws": RandomWithoutUpdates("scan_fn", "rng"),
     "handed_on_unchanged": RandomWithoutUpdates("scan_fn", "rng"),

@@ -210,3 +210,19 @@ def once():
     x0 = pt.dscalar("x0")
     xs = scan(lambda x: x**2, outputs_info=[x0], n_steps=1)
     return xs[-1], x0
+
+
+def untaken():
+    """A where that keeps a root from being taken, but not from being differentiated."""
+    x0 = pt.dscalar("x0")
+    return scan(lambda x: pt.switch(x > 0, pt.sqrt(x), 0.0), outputs_info=[x0], n_steps=4)[-1], x0
+
+
+def untaken_twice():
+    """A where inside as well."""
+    x0 = pt.dscalar("x0")
+
+    def step(x):
+        return pt.switch(x > 0, pt.sqrt(pt.switch(x > 0, x, 1.0)), 0.0)
+
+    return scan(step, outputs_info=[x0], n_steps=4)[-1], x0
