@@ -6,12 +6,16 @@ and lets real bugs through.
 """
 
 import reprlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
+from difflib import get_close_matches
+from typing import TypeVar
 
 LONGEST = 80  # characters of a value that an error quotes
+MOST = 30  # items of a list that an error names
 _SHORT = reprlib.Repr()
 _SHORT.maxstring = _SHORT.maxother = LONGEST
 _SHORT.maxlist = _SHORT.maxtuple = 12
+Thing = TypeVar("Thing")
 
 
 class LabError(Exception):
@@ -20,6 +24,16 @@ class LabError(Exception):
 
 class ArgumentError(LabError, ValueError):
     """An argument has a value that is not allowed."""
+
+
+class KindError(ArgumentError, TypeError):
+    """An argument is of a kind that is not allowed."""
+
+
+class UnknownNameError(ArgumentError, KeyError):
+    """There is nothing of that name."""
+
+    __str__ = Exception.__str__  # a KeyError's own would put the sentence into quotes
 
 
 class GraphError(LabError, ValueError):
@@ -34,10 +48,51 @@ class BroadcastError(LabError, TypeError):
     """A state changes which of its dimensions are known to have length 1."""
 
 
+class Named(Mapping[str, Thing]):
+    """Things by their names; of another name it is told which one was meant, or which there are.
+
+    >>> Named("picture", PICTURES)["tape"]
+    UnknownNameError: picture = 'tape': did you mean 'tapes'?
+    """
+
+    def __init__(self, argument: str, things: Mapping[str, Thing]) -> None:
+        self._argument, self._things = argument, dict(things)
+
+    def __getitem__(self, name: str) -> Thing:
+        if isinstance(name, str) and name in self._things:
+            return self._things[name]
+        raise UnknownNameError(f"{self._argument} = {quoted(name)}: {meant(name, self)}")
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._things)
+
+    def __len__(self) -> int:
+        return len(self._things)
+
+    def __repr__(self) -> str:
+        return repr(self._things)
+
+
+def meant(name: object, known: Iterable[str], otherwise: str = "expected {}.") -> str:
+    """Which of the `known` names was meant; `otherwise` is said of all if none is like it."""
+    known = list(known)
+    like = get_close_matches(name[:LONGEST], known, n=1) if isinstance(name, str) else []
+    return f"did you mean {like[0]!r}?" if like else otherwise.format(listing(known))
+
+
+def expect(argument: str, value: object, kind: type | tuple[type, ...], expected: str) -> None:
+    """Raise KindError unless a value is of a kind; what is `expected` is said in words."""
+    if not isinstance(value, kind):
+        raise KindError(f"{argument} = {quoted(value)}: expected {expected}.")
+
+
 def first_line(error: BaseException) -> str:
     """The first line of what an exception says, and of what kind it is."""
-    lines = str(error).strip().splitlines()
-    return f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__
+    try:
+        lines = str(error).strip().splitlines()
+    except Exception:  # it may refuse even that
+        lines = []
+    return shortened(": ".join([type(error).__name__, *lines[:1]]), 4 * LONGEST)
 
 
 def quoted(value: object) -> str:
@@ -46,14 +101,21 @@ def quoted(value: object) -> str:
         told = _SHORT.repr(value)
     except Exception:  # an object may refuse even that
         told = f"a {type(value).__name__}"
-    return printable(told if len(told) <= LONGEST else f"{told[: LONGEST - 1]}…")
+    return shortened(told)
+
+
+def shortened(told: str, most: int = LONGEST) -> str:
+    """A text as an error quotes it, printable and not longer than `most`."""
+    return printable(told if len(told) <= most else f"{told[: most - 1]}…")
 
 
 def listing(items: Iterable[object]) -> str:
     """``a, b and c``; ``none`` for nothing: for use in error messages."""
-    words = [str(item) for item in items]
+    words = [shortened(str(item), 4 * LONGEST) for item in items]
     if not words:
         return "none"
+    if len(words) > MOST:
+        words = [*words[: MOST - 1], f"{len(words) - MOST + 1} more"]
     return " and ".join([", ".join(words[:-1]), words[-1]] if words[1:] else words)
 
 

@@ -15,7 +15,7 @@ from dataclasses import KW_ONLY, dataclass
 from operator import index
 from typing import Any, ClassVar
 
-from lab.errors import ArgumentError, listing
+from lab.errors import ArgumentError, listing, quoted
 from lab.loops.build import as_weights
 from lab.loops.loop import Loop
 from lab.reports.breaking.rules import BROKEN, broken_rule
@@ -108,7 +108,7 @@ class Whole(Choice):
             if number == self.default or self.least <= number <= self.most:
                 return number
         raise ArgumentError(
-            f"{self.name} = {value!r:.60}: expected a whole number, {self.least} to {self.most}."
+            f"{self.name} = {quoted(value)}: expected a whole number, {self.least} to {self.most}."
         )
 
     def control(self, value: Any, names: Iterable[str] = ()) -> dict[str, Any]:
@@ -194,7 +194,7 @@ class ByName(Choice):
         """Values by the names of variables."""
         if not isinstance(value, Mapping):
             raise ArgumentError(
-                f"{self.name} = {value!r:.60}: expected a dictionary, such as {{'x': …}}."
+                f"{self.name} = {quoted(value)}: expected a dictionary, such as {{'x': …}}."
             )
         return value
 
@@ -300,7 +300,7 @@ RULE = OneOf(
 def whole(name: str, value: Any) -> int:
     """A whole number; ArgumentError for all else, True and False among it."""
     if isinstance(value, bool) or not hasattr(value, "__index__"):
-        raise ArgumentError(f"{name} = {value!r}: expected a whole number.")
+        raise ArgumentError(f"{name} = {quoted(value)}: expected a whole number.")
     return index(value)
 
 
@@ -312,26 +312,26 @@ def whole_or_none(name: str, value: Any) -> int | None:
 def switch(name: str, value: Any) -> bool:
     """True or False; ArgumentError for all else."""
     if not isinstance(value, bool):
-        raise ArgumentError(f"{name} = {value!r}: expected True or False.")
+        raise ArgumentError(f"{name} = {quoted(value)}: expected True or False.")
     return value
 
 
 def scan_index(trace: Trace, scan: Any) -> int:
     """The index in ``trace.scans`` of the Scan with a heading's number."""
     if whole("scan", scan) not in range(1, len(trace.scans) + 1):
-        raise ArgumentError(f"scan = {scan!r}: {_known(trace)}")
+        raise ArgumentError(f"scan = {quoted(scan)}: {_known(trace)}")
     return index(scan) - 1
 
 
 def scan_indices(trace: Trace, scans: Any) -> tuple[int, ...]:
     """The indices in ``trace.scans`` of the Scans with the headings' numbers, in their order."""
     if isinstance(scans, str) or not isinstance(scans, Iterable):
-        raise ArgumentError(f"scans = {scans!r}: expected some numbers, as in (1, 2).")
+        raise ArgumentError(f"scans = {quoted(scans)}: expected some numbers, as in (1, 2).")
     numbers = [whole("scans", number) for number in scans]
     if len(set(numbers)) < len(numbers):
-        raise ArgumentError(f"scans = {scans!r}: a Scan can be drawn only once.")
+        raise ArgumentError(f"scans = {quoted(scans)}: a Scan can be drawn only once.")
     if not numbers or not set(numbers) <= set(range(1, len(trace.scans) + 1)):
-        raise ArgumentError(f"scans = {scans!r}: {_known(trace)}")
+        raise ArgumentError(f"scans = {quoted(scans)}: {_known(trace)}")
     return tuple(number - 1 for number in sorted(numbers))
 
 
@@ -344,7 +344,7 @@ def step_of(scan: ScanTrace, step: Any) -> int:
     """The number of a step that a Scan makes."""
     if whole("step", step) not in range(scan.steps):
         made = f"the steps 0 to {scan.steps - 1}" if scan.steps else "no step that could be drawn"
-        raise ArgumentError(f"step = {step!r}: {scan.name} makes {made}.")
+        raise ArgumentError(f"step = {quoted(step)}: {scan.name} makes {made}.")
     return index(step)
 
 

@@ -20,7 +20,7 @@ from pytensor.gradient import NullTypeGradError
 from pytensor.graph.basic import Variable
 
 from lab.checks import check
-from lab.errors import ArgumentError, GradientError, listing
+from lab.errors import ArgumentError, GradientError, listing, quoted
 from lab.gradients.decisions import PullbackRule
 from lab.gradients.pushforward import pushforward
 from lab.gradients.status import is_continuous
@@ -125,7 +125,7 @@ def _names(graph: LoopGraph, wrt: Sequence[str] | None) -> list[str]:
     for name in wrt or ():
         if name not in possible:
             raise ArgumentError(
-                f"wrt = {name!r}: this loop can be differentiated by {listing(possible)}."
+                f"wrt = {quoted(name)}: this loop can be differentiated by {listing(possible)}."
             )
     return possible if wrt is None else list(wrt)
 
@@ -135,7 +135,7 @@ def _output(graph: LoopGraph, of: str | None, rule: PullbackRule | None) -> Vari
     of = next(iter(graph.outputs)) if of is None else of
     if of not in graph.outputs:
         raise ArgumentError(
-            f"of = {of!r}: the loop's states and outputs are {listing(graph.outputs)}."
+            f"of = {quoted(of)}: the loop's states and outputs are {listing(graph.outputs)}."
         )
     output = graph.outputs[of]
     output = as_tensor(with_tapes([output], rule).get(output, output))
@@ -152,9 +152,9 @@ def _tangents(
     """A tangent for each variable that moves: as given, else random."""
     for name in tangents:
         if name not in moved:
-            raise ArgumentError(f"tangents[{name!r}]: what moves is {listing(moved)}.")
+            raise ArgumentError(f"tangents[{quoted(name)}]: what moves is {listing(moved)}.")
     return {
-        name: _chosen(f"tangents[{name!r}]", tangents.get(name), graph.given[variable], rng)
+        name: _chosen(f"tangents[{quoted(name)}]", tangents.get(name), graph.given[variable], rng)
         for name, variable in moved.items()
     }
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lab.errors import ArgumentError
+from lab.errors import ArgumentError, quoted
 from lab.expression import PLAIN, Leaf, Style, leaves_of, text
 from lab.traces.trace import Formula, ScanTrace, SequenceTrace, TapeTrace
 
@@ -28,7 +28,9 @@ class Spelled:
 def spelled(scan: ScanTrace, step: int, style: Style = PLAIN) -> tuple[Spelled, ...]:
     """Everything that a step writes, as formulas; `style` is `expression.PLAIN` or `LATEX`."""
     if not 0 <= step < scan.steps:
-        raise ArgumentError(f"step = {step!r}: {scan.name} makes the steps 0 to {scan.steps - 1}.")
+        raise ArgumentError(
+            f"step = {quoted(step)}: {scan.name} makes the steps 0 to {scan.steps - 1}."
+        )
     speller = Speller(scan, style)
     return tuple(
         Spelled(speller.at(formula, step), speller.numbers(formula, step))

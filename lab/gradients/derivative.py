@@ -13,7 +13,7 @@ from pytensor.graph.basic import Apply, Variable
 from pytensor.graph.traversal import ancestors
 from pytensor.tensor.variable import TensorVariable
 
-from lab.errors import ArgumentError, GradientError, GraphError, LabError
+from lab.errors import ArgumentError, GradientError, GraphError, LabError, quoted
 from lab.gradients.decisions import PullbackRule, decisions_of
 from lab.gradients.status import ThroughUntraced, Undefined, is_continuous, status_of
 from lab.gradients.verify import Run, verify
@@ -113,13 +113,13 @@ def derivative(
     is watched (`lab.progress`).
     """
     if isinstance(order, bool) or not hasattr(order, "__index__") or whole(order) < 0:
-        raise ArgumentError(f"order = {order!r}: expected 0, 1, 2, …")
+        raise ArgumentError(f"order = {quoted(order)}: expected 0, 1, 2, …")
     order = whole(order)
     if not isinstance(cost, TensorVariable) or cost.type.ndim != 0:
         kind = getattr(cost, "type", type(cost).__name__)
         raise ArgumentError(f"cost = {cost} ({kind}): a derivative starts from a scalar.")
     if not isinstance(wrt, Variable):
-        raise ArgumentError(f"wrt = {wrt!r}: expected a PyTensor variable.")
+        raise ArgumentError(f"wrt = {quoted(wrt)}: expected a PyTensor variable.")
     if not is_continuous(wrt):
         raise ArgumentError(
             f"wrt = {wrt} ({wrt.type}): only real or complex variables can be differentiated by."

@@ -61,7 +61,7 @@ def verify(outputs: Sequence[Variable], run: Run, mode: str = "FAST_COMPILE") ->
         theirs = compiled(*(g.value for g in given[: len(inputs)]))
     except Exception as error:  # whatever it stumbles over
         told = f"PyTensor {version} itself fails to run this graph: {first_line(error)}"
-        raise LabError(f"verify, mode = {mode!r}: {told}") from error
+        raise LabError(f"verify, mode = {quoted(mode)}: {told}") from error
     return max(map(_difference, run.outputs, theirs), default=0.0)
 
 

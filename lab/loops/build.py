@@ -13,7 +13,7 @@ from pytensor.tensor.random.type import random_generator_type
 from pytensor.tensor.type import TensorType
 from pytensor.tensor.variable import TensorVariable
 
-from lab.errors import ArgumentError, LabError, first_line, listing
+from lab.errors import ArgumentError, LabError, first_line, listing, quoted
 from lab.loops.declaration import Declaration
 from lab.loops.variables import Parameter, State
 from lab.scans.buffers import as_tensor, fresh_buffer
@@ -121,14 +121,14 @@ def _call_step(
         signature = inspect.signature(loop.step).parameters.values()
     except ValueError as error:
         raise ArgumentError(
-            f"step = {loop.step!r}: it does not tell what it takes; wrap it in a function."
+            f"step = {quoted(loop.step)}: it does not tell what it takes; wrap it in a function."
         ) from error
     takes_all = any(p.kind is inspect.Parameter.VAR_KEYWORD for p in signature)
     named = [p for p in signature if p.kind is not inspect.Parameter.VAR_KEYWORD]
     for parameter in named:
         if parameter.name not in arguments and parameter.default is inspect.Parameter.empty:
             raise ArgumentError(
-                f"step: it takes {parameter.name!r}, but the loop's variables are "
+                f"step: it takes {quoted(parameter.name)}, but the loop's variables are "
                 f"{listing(arguments)}."
             )
     unused = [name for name in arguments if name not in {p.name for p in named}]
@@ -202,7 +202,7 @@ def _as_tensor(name: str, value: Result) -> TensorVariable:
         return pt.as_tensor_variable(value)
     except (TypeError, ValueError, NotImplementedError) as error:
         raise ArgumentError(
-            f"step: for {name} it returned {value!r}, which is no tensor."
+            f"step: for {name} it returned {quoted(value)}, which is no tensor."
         ) from error
 
 
@@ -231,10 +231,14 @@ def scalar_cost(
     names = list(graph.outputs)
     of = names[0] if of is None else of
     if of not in names:
-        raise ArgumentError(f"of = {of!r}: the loop's states and outputs are {listing(names)}.")
+        raise ArgumentError(
+            f"of = {quoted(of)}: the loop's states and outputs are {listing(names)}."
+        )
     if isinstance(cost, str):
         if cost not in ("last", "sum"):
-            raise ArgumentError(f"cost = {cost!r}: expected 'last', 'sum', or a weight per step.")
+            raise ArgumentError(
+                f"cost = {quoted(cost)}: expected 'last', 'sum', or a weight per step."
+            )
         chosen = as_tensor(graph.buffers[of])[-1] if cost == "last" else graph.outputs[of]
         return chosen if chosen.type.ndim == 0 else chosen.sum()
     weights = as_weights(cost)
@@ -255,8 +259,10 @@ def as_weights(cost: object) -> np.ndarray:
         weights = np.asarray(cost, dtype="float64")
     except (TypeError, ValueError) as error:
         raise ArgumentError(
-            f"cost = {cost!r}: expected 'last', 'sum', or a weight per step."
+            f"cost = {quoted(cost)}: expected 'last', 'sum', or a weight per step."
         ) from error
     if weights.ndim != 1:
-        raise ArgumentError(f"cost = {cost!r}: expected a list of weights, one for each step.")
+        raise ArgumentError(
+            f"cost = {quoted(cost)}: expected a list of weights, one for each step."
+        )
     return weights

@@ -13,7 +13,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from lab.errors import ArgumentError, listing
+from lab.errors import ArgumentError, listing, quoted
 from lab.loops.variables import Parameter, RandomState, Sequence, State
 
 TAPPED = (State, Sequence)
@@ -43,14 +43,14 @@ class Declaration:
 
     def __post_init__(self) -> None:
         if not callable(self.step):
-            raise ArgumentError(f"step = {self.step!r}: expected a function.")
+            raise ArgumentError(f"step = {quoted(self.step)}: expected a function.")
         for group, kind in GROUPS.items():
             members = getattr(self, group)
             if not isinstance(members, list | tuple) or not all(
                 isinstance(member, kind) for member in members
             ):
                 raise ArgumentError(
-                    f"{group} = {members!r}: expected a tuple of {kind.__name__}, as in "
+                    f"{group} = {quoted(members)}: expected a tuple of {kind.__name__}, as in "
                     f"({kind.__name__}(…),)."
                 )
             object.__setattr__(self, group, tuple(members))
@@ -60,9 +60,13 @@ class Declaration:
             names.append(self.n_steps.name)
         for name in names:
             if not isinstance(name, str) or not name:
-                raise ArgumentError(f"name = {name!r}: a variable's name is a text, not empty.")
+                raise ArgumentError(
+                    f"name = {quoted(name)}: a variable's name is a text, not empty."
+                )
             if names.count(name) > 1:
-                raise ArgumentError(f"name = {name!r}: every name may be used only once in a loop.")
+                raise ArgumentError(
+                    f"name = {quoted(name)}: every name may be used only once in a loop."
+                )
         if not self.states and not self.outputs:
             raise ArgumentError("states = [], outputs = []: a loop computes at least one of them.")
         self._check_steps()
@@ -88,7 +92,9 @@ class Declaration:
         if not isinstance(self.n_steps, int | np.integer | Parameter | None) or isinstance(
             self.n_steps, bool
         ):
-            raise ArgumentError(f"n_steps = {self.n_steps!r}: expected a whole number of steps.")
+            raise ArgumentError(
+                f"n_steps = {quoted(self.n_steps)}: expected a whole number of steps."
+            )
         if isinstance(self.n_steps, Parameter):
             value = self.n_steps.value
             if value.ndim or value != np.round(value):
@@ -104,7 +110,8 @@ class Declaration:
         limit = self.truncate_gradient
         if isinstance(limit, bool) or not isinstance(limit, int) or limit == 0 or limit < -1:
             raise ArgumentError(
-                f"truncate_gradient = {limit!r}: expected a number of steps, or -1 for all of them."
+                f"truncate_gradient = {quoted(limit)}: expected a number of steps, or -1 for all "
+                "of them."
             )
         for sequence in self.sequences:
             if sequence.steps < max(1, self.steps):
@@ -120,7 +127,7 @@ class Declaration:
         for name in taps:
             if not isinstance(self.variables.get(name), TAPPED):
                 raise ArgumentError(
-                    f"taps for {name!r}: the loop's states and sequences are "
+                    f"taps for {quoted(name)}: the loop's states and sequences are "
                     f"{listing(n for n, v in self.variables.items() if isinstance(v, TAPPED))}."
                 )
         return replace(
@@ -144,7 +151,7 @@ class Declaration:
         for name in values:
             if name not in known and (counted is None or name != counted.name):
                 raise ArgumentError(
-                    f"value for {name!r}: the loop's variables are {listing(self.variables)}."
+                    f"value for {quoted(name)}: the loop's variables are {listing(self.variables)}."
                 )
         n_steps: int | Parameter | None = self.n_steps
         if counted is not None and counted.name in values:

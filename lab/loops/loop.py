@@ -16,7 +16,7 @@ from pytensor.tensor.variable import TensorVariable
 
 from lab.equations.reading import system
 from lab.equations.system import System
-from lab.errors import ArgumentError, listing
+from lab.errors import ArgumentError, listing, quoted
 from lab.expression import Number
 from lab.gradients.derivative import Derivative, derivative
 from lab.loops.build import LoopGraph, build_loop, scalar_cost
@@ -84,7 +84,7 @@ class Loop(Declaration):
         wrt = names[0] if wrt is None else wrt
         if wrt not in names:
             raise ArgumentError(
-                f"wrt = {wrt!r}: this loop can be differentiated by {listing(names)}."
+                f"wrt = {quoted(wrt)}: this loop can be differentiated by {listing(names)}."
             )
         made = derivative(self.cost(graph, cost, of), graph.inputs[wrt], order)
         return replace(made, given=graph.given)

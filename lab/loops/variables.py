@@ -8,7 +8,7 @@ import numpy as np
 from pytensor.configdefaults import config
 from pytensor.scan.utils import until as until  # part of what a step is written with
 
-from lab.errors import ArgumentError
+from lab.errors import ArgumentError, quoted
 from lab.tape import check_taps
 
 
@@ -19,7 +19,9 @@ def as_value(value: object, argument: str) -> np.ndarray:
     except ValueError:  # lists of different lengths
         array = np.asarray(None)
     if array.dtype.kind not in "biufc":
-        raise ArgumentError(f"{argument} = {value!r}: expected a number or an array of numbers.")
+        raise ArgumentError(
+            f"{argument} = {quoted(value)}: expected a number or an array of numbers."
+        )
     return array if isinstance(value, np.ndarray | np.generic) else array.astype(config.floatX)
 
 
@@ -170,5 +172,5 @@ class RandomState:
     def __post_init__(self) -> None:
         if isinstance(self.seed, bool) or not isinstance(self.seed, int) or self.seed < 0:
             raise ArgumentError(
-                f"seed of random state {self.name} = {self.seed!r}: expected 0, 1, 2, …"
+                f"seed of random state {self.name} = {quoted(self.seed)}: expected 0, 1, 2, …"
             )

@@ -8,7 +8,7 @@ import numpy as np
 from pytensor.graph.basic import Apply, Variable
 from pytensor.graph.traversal import ancestors, explicit_graph_inputs
 
-from lab.errors import ArgumentError
+from lab.errors import ArgumentError, quoted
 from lab.expression import Leaf
 from lab.gradients.decisions import Decisions, ReadingGroup, decisions_of
 from lab.gradients.derivative import Derivative
@@ -63,12 +63,14 @@ def trace(
     extra = list(also)
     for variable in (*asked, *extra):
         if not isinstance(variable, Variable):
-            raise ArgumentError(f"outputs: {variable!r} is not a PyTensor variable.")
+            raise ArgumentError(f"outputs: {quoted(variable)} is not a PyTensor variable.")
     if not isinstance(given, Mapping):
-        raise ArgumentError(f"given = {given!r}: expected a dict of variables and their values.")
+        raise ArgumentError(
+            f"given = {quoted(given)}: expected a dict of variables and their values."
+        )
     for variable in given:
         if not isinstance(variable, Variable):
-            raise ArgumentError(f"given: {variable!r} is not a PyTensor variable.")
+            raise ArgumentError(f"given: {quoted(variable)} is not a PyTensor variable.")
     require_scan([*asked, *extra])
     values, recordings = run([*asked, *extra], given)
     index = {recording.node: number for number, recording in enumerate(recordings)}

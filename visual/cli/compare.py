@@ -5,7 +5,7 @@ from typing import Any
 
 from pytensor.graph.basic import Apply
 
-from lab.errors import ArgumentError
+from lab.errors import ArgumentError, quoted
 from lab.loops.loop import Loop
 from lab.reports.compare.compare import compare
 from lab.reports.compare.comparison import Comparison
@@ -43,7 +43,7 @@ def compared(name: str, order: int) -> Comparison:
         return compare(subject, order=order)
     if not isinstance(subject, tuple) or len(subject) not in (2, 3):
         raise ArgumentError(
-            f"{name}: expected (cost, wrt) or (cost, wrt, given), not {subject!r:.60}."
+            f"{name}: expected (cost, wrt) or (cost, wrt, given), not {quoted(subject)}."
         )
     cost, wrt, given = (*subject, None)[:3]
     module, _, function = name.partition(":")

@@ -3,7 +3,7 @@
 import argparse
 from typing import Any
 
-from lab.errors import ArgumentError
+from lab.errors import ArgumentError, quoted
 from lab.loops.loop import Loop
 from lab.reports.explain.explain import explain
 from visual.cli.options import add, add_graph, made_by
@@ -45,5 +45,5 @@ def _graph(name: str) -> tuple[Any, Any]:
         graph = subject.build()
         return subject.cost(graph), next(iter(graph.inputs[v] for v in subject.variables))
     if not isinstance(subject, tuple) or len(subject) != 2:
-        raise ArgumentError(f"{name}: expected (cost, wrt), two variables, not {subject!r:.60}.")
+        raise ArgumentError(f"{name}: expected (cost, wrt), two variables, not {quoted(subject)}.")
     return subject

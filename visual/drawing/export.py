@@ -7,7 +7,7 @@ from typing import Any
 
 from pytensor.graph.basic import Variable
 
-from lab.errors import ArgumentError, LabError, listing
+from lab.errors import ArgumentError, LabError, listing, quoted
 from lab.gradients.derivative import Derivative
 from lab.loops.loop import Loop
 from visual.backends.page import document
@@ -67,7 +67,7 @@ def _folder(folder: str | os.PathLike[str]) -> Path:
         path.mkdir(exist_ok=True)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
-        raise ArgumentError(f"folder = {str(path)!r} cannot be made: {reason}.") from error
+        raise ArgumentError(f"folder = {quoted(str(path))} cannot be made: {reason}.") from error
     return path
 
 

@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import Any
 
 from lab.equations.reading import system
-from lab.errors import ArgumentError, GraphError, listing
+from lab.errors import ArgumentError, GraphError, listing, quoted
 from visual.choices import Choice, OneOf, Switch, Whole, Wholes, newest, scan_index
 from visual.drawing.study import Study
 from visual.layout.names import variable_keys
@@ -83,7 +83,7 @@ def _phases(study: Study, theme: str, scan: int | None = None) -> Scene:
     number = list(derivations)[first] if scan is None else scan
     if number not in derivations:
         known = listing(f"{n} · {found.backward.name}" for n, found in derivations.items())
-        raise ArgumentError(f"scan = {scan!r}: the Scans of derivatives are {known}.")
+        raise ArgumentError(f"scan = {quoted(scan)}: the Scans of derivatives are {known}.")
     return phases(derivations[number], theme, variable_keys(study.trace, number - 1))
 
 
@@ -156,7 +156,7 @@ OPTIONS = tuple(dict.fromkeys(option for kind in _KINDS for option in kind.optio
 def picture_named(name: str) -> Kind:
     """The kind of picture with a name; ArgumentError for another name."""
     if name not in PICTURES:
-        raise ArgumentError(f"picture = {name!r}: expected {listing(PICTURES)}.")
+        raise ArgumentError(f"picture = {quoted(name)}: expected {listing(PICTURES)}.")
     return PICTURES[name]
 
 

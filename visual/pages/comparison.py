@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from lab.errors import ArgumentError, listing
+from lab.errors import ArgumentError, listing, quoted
 from lab.reports.compare.comparison import Comparison
 from visual.backends.page import document
 from visual.backends.svg import text
@@ -26,9 +26,11 @@ def save_comparison(
     suffix = place.suffix.lower()
     allowed = [*WRITTEN, *(s for s in SUFFIXES if s not in (*WRITTEN, ".dot"))]
     if suffix not in allowed:
-        raise ArgumentError(f"path = {str(place)!r}: a comparison can be {listing(allowed)}.")
+        raise ArgumentError(f"path = {quoted(str(place))}: a comparison can be {listing(allowed)}.")
     if not place.parent.is_dir():
-        raise ArgumentError(f"path = {str(place)!r}: there is no folder {str(place.parent)!r}.")
+        raise ArgumentError(
+            f"path = {quoted(str(place))}: there is no folder {quoted(str(place.parent))}."
+        )
     if suffix == ".py":
         return write_whole(place, comparison.report())
     if suffix == ".txt":

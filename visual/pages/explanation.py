@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from lab.equations.system import Role
-from lab.errors import ArgumentError, LabError
+from lab.errors import ArgumentError, LabError, quoted
 from lab.reports.explain.explanation import (
     FEW,
     Explanation,
@@ -33,9 +33,11 @@ def save_explanation(
     theme_named(theme)
     suffix = place.suffix.lower()
     if suffix not in (".html", ".txt"):
-        raise ArgumentError(f"path = {str(place)!r}: an explanation can be .html or .txt.")
+        raise ArgumentError(f"path = {quoted(str(place))}: an explanation can be .html or .txt.")
     if not place.parent.is_dir():
-        raise ArgumentError(f"path = {str(place)!r}: there is no folder {str(place.parent)!r}.")
+        raise ArgumentError(
+            f"path = {quoted(str(place))}: there is no folder {quoted(str(place.parent))}."
+        )
     return write_whole(
         place, explanation_page(explanation, theme) if suffix == ".html" else f"{explanation}\n"
     )

@@ -8,7 +8,7 @@ each instead.
 
 from textwrap import wrap
 
-from lab.errors import ArgumentError, listing
+from lab.errors import ArgumentError, listing, quoted
 from lab.reports.compile.buffers import Buffer, Kept, Ring
 from lab.reports.compile.compiled import Compiled, ScanAfter, gradient_rows, rows_word, summary
 from lab.reports.explain.explanation import FEW
@@ -46,7 +46,7 @@ def compiled(found: Compiled, theme: str = "light", scan: int | None = None) -> 
     """
     numbers = range(1, len(found.after) + 1)
     if scan is not None and scan not in numbers:
-        raise ArgumentError(f"scan = {scan!r}: there are {len(found.after)} Scans left.")
+        raise ArgumentError(f"scan = {quoted(scan)}: there are {len(found.after)} Scans left.")
     canvas = Canvas()
     told = " ".join([summary(found), *gradient_rows(found)])
     canvas.heading("What is left of the Scans, and of their buffers", lines(told))

@@ -10,7 +10,7 @@ from numbers import Real
 from pathlib import Path
 from typing import Any, Protocol
 
-from lab.errors import ArgumentError, listing
+from lab.errors import ArgumentError, listing, quoted
 from visual.scene.theme import Theme
 
 SUFFIXES = (".svg", ".pdf", ".png", ".html", ".txt", ".dot")
@@ -84,7 +84,7 @@ def save(picture: Picture, path: str | os.PathLike[str], scale: float = 1.0) -> 
     if suffix == ".dot" and not picture.dot:
         others = listing(s for s in SUFFIXES if s != ".dot")
         raise ArgumentError(
-            f"path = {str(path)!r}: this picture can be {others}; .dot exists only for "
+            f"path = {quoted(str(path))}: this picture can be {others}; .dot exists only for "
             "pictures laid out by Graphviz, the step graph and the genealogy."
         )
     contents: dict[str, Callable[[], str | bytes]] = {
@@ -109,7 +109,9 @@ def shown(picture: Picture) -> dict[str, str]:
 def as_path(path: str | os.PathLike[str]) -> Path:
     """`path` as a Path; ArgumentError if it is none."""
     if not isinstance(path, str | os.PathLike):
-        raise ArgumentError(f"path = {path!r}: expected the name of a file, such as 'tape.svg'.")
+        raise ArgumentError(
+            f"path = {quoted(path)}: expected the name of a file, such as 'tape.svg'."
+        )
     return Path(path)
 
 
@@ -117,23 +119,31 @@ def check_path(path: Path) -> None:
     """Raise ArgumentError unless a picture can be written to `path`."""
     if path.suffix.lower() not in SUFFIXES:
         raise ArgumentError(
-            f"path = {str(path)!r}: the suffix tells the format and can be {listing(SUFFIXES)}."
+            f"path = {quoted(str(path))}: the suffix tells the format and can be "
+            f"{listing(SUFFIXES)}."
         )
     if not path.parent.is_dir():
-        raise ArgumentError(f"path = {str(path)!r}: there is no folder {str(path.parent)!r}.")
+        raise ArgumentError(
+            f"path = {quoted(str(path))}: there is no folder {quoted(str(path.parent))}."
+        )
 
 
 def check_scale(scale: float, width: float = 1.0, height: float = 1.0) -> None:
     """Raise ArgumentError unless an image of `width` by `height` can be drawn at `scale`."""
     if not isinstance(scale, Real) or isinstance(scale, bool) or not math.isfinite(scale):
-        raise ArgumentError(f"scale = {scale!r}: expected a number, such as 2 for twice the size.")
+        raise ArgumentError(
+            f"scale = {quoted(scale)}: expected a number, such as 2 for twice the size."
+        )
     if scale < SMALLEST_SCALE:
-        raise ArgumentError(f"scale = {scale!r}: expected a number of {SMALLEST_SCALE} or more.")
+        raise ArgumentError(
+            f"scale = {quoted(scale)}: expected a number of {SMALLEST_SCALE} or more."
+        )
     across, down = math.ceil(width * scale), math.ceil(height * scale)
     if across * down > MOST_PIXELS or max(across, down) > LONGEST_SIDE:
         side = min(LONGEST_SIDE / max(width, height), math.sqrt(MOST_PIXELS / (width * height)))
         raise ArgumentError(
-            f"scale = {scale!r} would make {across:,} by {down:,} pixels; this picture can have a "
+            f"scale = {quoted(scale)} would make {across:,} by {down:,} pixels; this picture can "
+            "have a "
             f"scale of up to {math.floor(side * 100) / 100:g}, or any size as .svg or .pdf."
         )
 
@@ -149,5 +159,5 @@ def write_whole(path: Path, content: str | bytes) -> Path:
             part.unlink(missing_ok=True)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
-        raise ArgumentError(f"path = {str(path)!r} cannot be written: {reason}.") from error
+        raise ArgumentError(f"path = {quoted(str(path))} cannot be written: {reason}.") from error
     return path

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from types import MappingProxyType
 
-from lab.errors import ArgumentError, listing
+from lab.errors import ArgumentError, listing, quoted
 
 
 class Role(StrEnum):
@@ -157,5 +157,5 @@ THEMES: Mapping[str, Theme] = MappingProxyType({t.name: t for t in (LIGHT, DARK,
 def theme_named(name: str) -> Theme:
     """The theme ``light``, ``dark`` or ``print``; ArgumentError for another name."""
     if name not in THEMES:
-        raise ArgumentError(f"theme = {name!r}: expected {listing(THEMES)}.")
+        raise ArgumentError(f"theme = {quoted(name)}: expected {listing(THEMES)}.")
     return THEMES[name]

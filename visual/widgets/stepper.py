@@ -14,7 +14,7 @@ from typing import Any
 import anywidget
 import traitlets
 
-from lab.errors import ArgumentError
+from lab.errors import ArgumentError, quoted
 from visual.scene.formats import Picture, as_path, check_path, write_whole
 from visual.scene.shapes import Scene
 from visual.widgets.page import to_page
@@ -53,7 +53,7 @@ class Stepper(anywidget.AnyWidget):
         """Write the pictures, linked, as one page that needs no kernel and no network."""
         path = as_path(path)
         if path.suffix.lower() != ".html":
-            raise ArgumentError(f"path = {str(path)!r}: linked pictures can be .html.")
+            raise ArgumentError(f"path = {quoted(str(path))}: linked pictures can be .html.")
         check_path(path)
         return write_whole(path, to_page(*self.scenes))
 
@@ -66,7 +66,7 @@ def shown_step(scenes: Sequence[Picture], present: int, wanted: int | None = Non
     moments = sorted({number for scene in scenes for number in _moments(scene)})
     if wanted is not None and wanted not in moments:
         known = f"{moments[0]} to {moments[-1]}" if moments else "none"
-        raise ArgumentError(f"step = {wanted!r}: the moments of these pictures are {known}.")
+        raise ArgumentError(f"step = {quoted(wanted)}: the moments of these pictures are {known}.")
     if (present if wanted is None else wanted) in moments:
         return present if wanted is None else wanted
     return moments[0] if moments else -1

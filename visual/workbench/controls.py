@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from lab.errors import ArgumentError
+from lab.errors import ArgumentError, quoted
 from lab.loops import gallery
 from lab.loops.variables import Sequence, State
 from lab.reports.breaking.breakage import Breakage, Effect, precise
@@ -229,7 +229,7 @@ def _change(bench: Bench, key: list[Any], value: Any) -> dict[str, Any]:
             return {"rule": bench.state.rule or next(iter(BROKEN))}
         case [str(field)] if field in CHOICES and not isinstance(CHOICES[field], ByName):
             return {field: CHOICES[field].typed(value)}
-    raise ArgumentError(f"key = {key!r:.60}: there is no such control.")
+    raise ArgumentError(f"key = {quoted(key)}: there is no such control.")
 
 
 def _weights(state: BenchState, steps: int) -> list[float]:
@@ -243,4 +243,4 @@ def _float(name: str, written: Any) -> float:
     try:
         return float(written)
     except ValueError:
-        raise ArgumentError(f"{name} = {written!r:.60}: expected a number.") from None
+        raise ArgumentError(f"{name} = {quoted(written)}: expected a number.") from None

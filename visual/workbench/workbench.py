@@ -22,7 +22,7 @@ import anywidget
 import traitlets
 from pytensor.graph.basic import Variable
 
-from lab.errors import ArgumentError, LabError, first_line, listing
+from lab.errors import ArgumentError, LabError, first_line, listing, quoted
 from lab.gradients.derivative import Derivative
 from lab.loops.loop import Loop
 from lab.reports.breaking.breakage import Breakage
@@ -236,7 +236,7 @@ LONGEST = 80  # letters of a file's name
 def file_of(picture: Picture, title: str, suffix: str) -> tuple[str, bytes]:
     """The name, made of a title, and the content of a picture as a file."""
     if suffix not in FORMATS:
-        raise ArgumentError(f"save = {suffix!r:.20}: the formats are {listing(FORMATS)}.")
+        raise ArgumentError(f"save = {quoted(suffix)}: the formats are {listing(FORMATS)}.")
     if suffix == "pdf":
         content = picture.pdf()
     elif suffix == "png":

@@ -17,7 +17,7 @@ import ast
 import re
 from dataclasses import dataclass
 
-from lab.errors import ArgumentError, listing
+from lab.errors import ArgumentError, listing, quoted
 from lab.loops.text.source import DEEPEST, Source, refused, statements
 from lab.loops.text.terms import (
     COMPARISONS,
@@ -53,7 +53,7 @@ class Names:
         for name in self.all:
             if not isinstance(name, str) or not name.isidentifier() or name in RESERVED:
                 raise ArgumentError(
-                    f"name = {name!r:.40}: in a step that is written as text, a name consists of "
+                    f"name = {quoted(name)}: in a step that is written as text, a name consists of "
                     f"letters, digits and _, begins with a letter, and is not {listing(RESERVED)}."
                 )
 
@@ -66,7 +66,7 @@ class Names:
 def read_step(text: str, names: Names) -> tuple[Line, ...]:
     """The lines of a step; ArgumentError, with the place, for anything the grammar lacks."""
     if not isinstance(text, str):
-        raise ArgumentError(f"step = {text!r:.40}: expected a text, such as 'x**2'.")
+        raise ArgumentError(f"step = {quoted(text)}: expected a text, such as 'x**2'.")
     if len(text) > LONGEST:
         raise ArgumentError(f"step: {len(text)} characters; at most {LONGEST} are read.")
     text = text.translate(TYPED)

@@ -16,7 +16,7 @@ from pytensor.graph.basic import Variable
 
 from lab.checks.check import value_at
 from lab.checks.differences import MOST_ENTRIES, Estimate, differences, remembered
-from lab.errors import ArgumentError, LabError
+from lab.errors import ArgumentError, LabError, quoted
 from lab.gradients.derivative import Derivative, derivative, prime
 from lab.loops.loop import Loop
 from lab.progress import quietly
@@ -202,7 +202,7 @@ class Truth:
                     return trace(made.values, self.given, names=made.names), refusal
             except LabError as error:
                 refusal = str(error)
-        raise LabError(f"rule = {rule.name!r}: not even the cost can be computed. {refusal}")
+        raise LabError(f"rule = {quoted(rule.name)}: not even the cost can be computed. {refusal}")
 
 
 def truth(

@@ -14,7 +14,7 @@ from types import MappingProxyType
 import pytensor.tensor as pt
 from pytensor.tensor.variable import TensorVariable
 
-from lab.errors import ArgumentError, listing
+from lab.errors import ArgumentError, listing, quoted
 from lab.gradients.decisions import PullbackRule
 from lab.scans.node import LoopVariable
 from lab.tape import Kind, Tape
@@ -123,5 +123,5 @@ BROKEN: Mapping[str, BrokenRule] = MappingProxyType({rule.name: rule for rule in
 def broken_rule(name: str) -> BrokenRule:
     """The broken rule with a name; ArgumentError for another name."""
     if name not in BROKEN:
-        raise ArgumentError(f"rule = {name!r}: expected {listing(BROKEN)}.")
+        raise ArgumentError(f"rule = {quoted(name)}: expected {listing(BROKEN)}.")
     return BROKEN[name]

@@ -16,7 +16,7 @@ from pytensor.graph.basic import Variable
 from lab.equations.reading import system
 from lab.equations.spelling import number_text
 from lab.equations.system import System
-from lab.errors import ArgumentError, first_line, listing
+from lab.errors import ArgumentError, first_line, listing, quoted
 from lab.expression import text
 from lab.gradients.decisions import decisions_of
 from lab.gradients.status import pytensor_gradient
@@ -105,7 +105,9 @@ def few_steps(loop: Loop, wrt: str | None = None, mode: str = "FAST_COMPILE") ->
     names = [name for name, v in loop.variables.items() if not isinstance(v, RandomState)]
     wrt = names[0] if wrt is None else wrt
     if wrt not in names:
-        raise ArgumentError(f"wrt = {wrt!r}: this loop can be differentiated by {listing(names)}.")
+        raise ArgumentError(
+            f"wrt = {quoted(wrt)}: this loop can be differentiated by {listing(names)}."
+        )
     for sequence in loop.sequences:
         if sequence.steps < max(STEPS):
             raise ArgumentError(f"values of sequence {sequence.name}: they last for 1 step only.")

@@ -7,7 +7,7 @@ the same formula in numbers.  Time runs from left to right everywhere, so that t
 a backward loop moves leftwards.
 """
 
-from lab.errors import ArgumentError, GraphError
+from lab.errors import ArgumentError, GraphError, quoted
 from lab.tape import Kind
 from lab.traces.trace import ScanTrace, Trace
 from visual.choices import whole_or_none
@@ -48,7 +48,7 @@ def tapes(
     step, around = whole_or_none("step", step), whole_or_none("around", around)
     if step is not None and step not in range(max(scan.steps for scan in trace.scans)):
         last = max(scan.steps for scan in trace.scans) - 1
-        raise ArgumentError(f"step = {step!r}: the loops of this trace make 0 to {last}.")
+        raise ArgumentError(f"step = {quoted(step)}: the loops of this trace make 0 to {last}.")
     view = View(step if around is None else around, step, buffer, contributions)
     canvas = Canvas()
     for number, scan in enumerate(trace.scans):
