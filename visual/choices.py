@@ -15,12 +15,12 @@ from dataclasses import KW_ONLY, dataclass
 from operator import index
 from typing import Any, ClassVar
 
-from lab.errors import ArgumentError, listing, quoted
+from lab.errors import ArgumentError, Named, listing, quoted
 from lab.loops.build import as_weights
 from lab.loops.loop import Loop
-from lab.reports.breaking.rules import BROKEN, broken_rule
+from lab.reports.breaking.rules import BROKEN
 from lab.traces.trace import ScanTrace, Trace
-from visual.scene.theme import THEMES, theme_named
+from visual.scene.theme import THEMES
 
 
 @dataclass(frozen=True)
@@ -72,15 +72,14 @@ class Choice:
 
 @dataclass(frozen=True)
 class OneOf(Choice):
-    """One of several by its name; `find` gives it, or refuses the name."""
+    """One of several by its name."""
 
     _: KW_ONLY
-    known: Mapping[str, Any]
-    find: Callable[[Any], Any]
+    known: Named[Any]
 
     def check(self, value: Any) -> Any:
         """The name."""
-        return None if value is None and self.default is None else self.find(value).name
+        return None if value is None and self.default is None else self.known[value].name
 
     def control(self, value: Any, names: Iterable[str] = ()) -> dict[str, Any]:
         """A list of all."""
@@ -284,16 +283,13 @@ TRUNCATE = Whole(
     least=1,
     most=MOST,
 )
-THEME = OneOf(
-    "theme", "light, dark or print", "colours", default="light", known=THEMES, find=theme_named
-)
+THEME = OneOf("theme", "light, dark or print", "colours", default="light", known=THEMES)
 RULE = OneOf(
     "rule",
     listing(BROKEN),
     "rule of the pullback",
     metavar="RULE",
     known=BROKEN,
-    find=lambda name: broken_rule(str(name)),
 )
 
 

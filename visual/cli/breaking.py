@@ -5,7 +5,7 @@ from typing import Any
 
 from lab.errors import listing
 from lab.reports.breaking.breakage import Truth
-from lab.reports.breaking.rules import broken_rule
+from lab.reports.breaking.rules import BROKEN
 from visual.choices import RULE
 from visual.cli.options import add, add_drawing, check_drawing, chosen, loop_named, write
 from visual.drawing.draw import studied
@@ -23,7 +23,7 @@ def add_command(commands: Any) -> None:
 
 
 def _break(options: argparse.Namespace) -> None:
-    rule, loop = broken_rule(options.rule), loop_named(options.loop)
+    rule, loop = BROKEN[options.rule], loop_named(options.loop)
     check_drawing(options)
     study = studied(loop, choose(**chosen(options, loop)))
     breakage = Truth(study.derivative, study.given).broken_by(rule)

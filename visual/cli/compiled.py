@@ -16,7 +16,7 @@ from visual.cli.options import add, add_graph, made_by
 from visual.drawing.kinds import SCAN
 from visual.pictures.compiled import compiled as picture
 from visual.scene.formats import check_path, save, write_whole
-from visual.scene.theme import theme_named
+from visual.scene.theme import THEMES
 from visual.widgets.page import to_page
 
 
@@ -42,7 +42,7 @@ def add_command(commands: Any) -> None:
 
 
 def _compiled(options: argparse.Namespace) -> None:
-    theme_named(options.theme)
+    THEMES[options.theme]
     if options.out != "-":
         check_path(Path(options.out))
     subject = made_by("NAME", options.graph)

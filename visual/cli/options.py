@@ -16,7 +16,7 @@ from lab.loops.loop import Loop
 from visual.choices import DERIVATIVE, THEME, Choice
 from visual.drawing.kinds import Picture
 from visual.scene.formats import check_path, check_scale
-from visual.scene.theme import theme_named
+from visual.scene.theme import THEMES
 
 
 def add(parser: Any, *choices: Choice, **otherwise: Any) -> None:
@@ -55,7 +55,7 @@ def chosen(options: argparse.Namespace, loop: Loop) -> dict[str, Any]:
 
 def check_drawing(options: argparse.Namespace) -> None:
     """Raise ArgumentError, before anything is computed, for a picture that cannot be written."""
-    theme_named(options.theme)
+    THEMES[options.theme]
     check_scale(options.scale)
     if options.out != "-":
         check_path(Path(options.out))

@@ -10,7 +10,7 @@ from lab.errors import ArgumentError, listing
 from lab.gradients.derivative import Derivative
 from lab.loops.loop import Loop
 from visual.choices import DERIVATIVE
-from visual.drawing.kinds import Picture, picture_named
+from visual.drawing.kinds import PICTURES, Picture
 from visual.drawing.study import Chosen, Study, choose, study
 
 REMEMBERED = 64
@@ -26,7 +26,7 @@ def studied(loop: Loop, choice: Chosen) -> Study:
 def _drawn(
     loop: Loop, picture: str, theme: str, choice: Chosen, options: tuple[tuple[str, Any], ...]
 ) -> Picture:
-    return picture_named(picture).draw(studied(loop, choice), theme, **dict(options))
+    return PICTURES[picture].draw(studied(loop, choice), theme, **dict(options))
 
 
 def draw(
@@ -51,13 +51,13 @@ def draw(
     """
     choices = {name: chosen[name] for name in chosen if name in DERIVATIVE}
     options = {name: chosen[name] for name in chosen if name not in DERIVATIVE}
-    picture_named(picture).check(options)
+    PICTURES[picture].check(options)
     if isinstance(subject, Derivative):
         if choices:
             raise ArgumentError(
                 f"{listing(choices)}: this is chosen when a derivative is made; of a "
                 "lab.Derivative only its picture can be."
             )
-        return picture_named(picture).draw(study(subject, choose(), given), theme, **options)
+        return PICTURES[picture].draw(study(subject, choose(), given), theme, **options)
     plain = {n: tuple(v) if isinstance(v, list | range) else v for n, v in options.items()}
     return _drawn(subject, picture, theme, choose(**choices), tuple(sorted(plain.items())))

@@ -15,7 +15,7 @@ from visual.backends.svg import text
 from visual.drawing.draw import draw
 from visual.drawing.kinds import PICTURES, Kind, Picture
 from visual.scene.formats import SUFFIXES, write_whole
-from visual.scene.theme import theme_named
+from visual.scene.theme import THEMES
 
 FORMATS = tuple(suffix.removeprefix(".") for suffix in SUFFIXES)
 
@@ -40,7 +40,7 @@ def export(
     unknown = [name for name in formats if name not in FORMATS]
     if unknown or not formats:
         raise ArgumentError(f"formats = {list(formats)}: expected some of {listing(FORMATS)}.")
-    theme_named(theme)
+    THEMES[theme]
     path = _folder(folder)
     from tqdm import tqdm  # only an export pays for the import
 
@@ -80,7 +80,7 @@ def _index(drawn: Mapping[Kind, Picture | LabError], formats: Iterable[str], the
     )
     sections = "".join(_section(kind, picture, formats) for kind, picture in drawn.items())
     body = f"<h1>{text(title)}</h1>\n<nav><ul>{contents}</ul></nav>\n{sections}"
-    return document(title, theme_named(theme), body)
+    return document(title, THEMES[theme], body)
 
 
 def _section(kind: Kind, picture: Picture | LabError, formats: Iterable[str]) -> str:

@@ -8,11 +8,10 @@ is an option of `visual.draw`, of the command and of the workbench.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Any
 
 from lab.equations.reading import system
-from lab.errors import ArgumentError, GraphError, listing, quoted
+from lab.errors import ArgumentError, GraphError, Named, listing, quoted
 from visual.choices import Choice, OneOf, Switch, Whole, Wholes, newest, scan_index
 from visual.drawing.study import Study
 from visual.layout.names import variable_keys
@@ -149,17 +148,6 @@ _KINDS = (
         lambda study, theme: connections(study.derivative, theme),
     ),
 )
-PICTURES: Mapping[str, Kind] = MappingProxyType({kind.name: kind for kind in _KINDS})
+PICTURES = Named("picture", {kind.name: kind for kind in _KINDS})
 OPTIONS = tuple(dict.fromkeys(option for kind in _KINDS for option in kind.options))
-
-
-def picture_named(name: str) -> Kind:
-    """The kind of picture with a name; ArgumentError for another name."""
-    if name not in PICTURES:
-        raise ArgumentError(f"picture = {quoted(name)}: expected {listing(PICTURES)}.")
-    return PICTURES[name]
-
-
-VIEW = OneOf(
-    "view", listing(PICTURES), "view", default="unrolled", known=PICTURES, find=picture_named
-)
+VIEW = OneOf("view", listing(PICTURES), "view", default="unrolled", known=PICTURES)

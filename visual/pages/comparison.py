@@ -9,7 +9,7 @@ from visual.backends.page import document
 from visual.backends.svg import text
 from visual.pictures.comparing import comparing
 from visual.scene.formats import SUFFIXES, as_path, write_whole
-from visual.scene.theme import theme_named
+from visual.scene.theme import THEMES
 
 WRITTEN = (".py", ".html", ".txt")
 
@@ -22,7 +22,7 @@ def save_comparison(
     Raises ArgumentError for another suffix, or a path that cannot be written.
     """
     place = as_path(path)
-    theme_named(theme)
+    THEMES[theme]
     suffix = place.suffix.lower()
     allowed = [*WRITTEN, *(s for s in SUFFIXES if s not in (*WRITTEN, ".dot"))]
     if suffix not in allowed:
@@ -51,7 +51,7 @@ def comparison_page(comparison: Comparison, theme: str = "light") -> str:
         _folded("In words", str(comparison)),
         _folded("As a script for a maintainer", comparison.report()),
     ]
-    return document(scene.title, theme_named(theme), "\n".join(body))
+    return document(scene.title, THEMES[theme], "\n".join(body))
 
 
 def _folded(title: str, told: str) -> str:

@@ -22,7 +22,7 @@ from visual.pictures.connections import connections
 from visual.pictures.taps import taps
 from visual.scene.formats import as_path, write_whole
 from visual.scene.shapes import Scene
-from visual.scene.theme import theme_named
+from visual.scene.theme import THEMES
 
 
 def save_explanation(
@@ -30,7 +30,7 @@ def save_explanation(
 ) -> Path:
     """Write an explanation to `path`, as a page (.html) or as text (.txt)."""
     place = as_path(path)
-    theme_named(theme)
+    THEMES[theme]
     suffix = place.suffix.lower()
     if suffix not in (".html", ".txt"):
         raise ArgumentError(f"path = {quoted(str(place))}: an explanation can be .html or .txt.")
@@ -57,7 +57,7 @@ def explanation_page(explanation: Explanation, theme: str = "light") -> str:
         except LabError:
             pass  # no Scan is differentiated, and there is nothing to draw
     body += map(_paragraph, costs(explanation))
-    return document(title, theme_named(theme), "\n".join(body))
+    return document(title, THEMES[theme], "\n".join(body))
 
 
 def _scan(scan: ScanReport, theme: str, folded: bool) -> Iterator[str]:

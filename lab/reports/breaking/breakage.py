@@ -21,7 +21,7 @@ from lab.gradients.derivative import Derivative, derivative, prime
 from lab.loops.loop import Loop
 from lab.progress import quietly
 from lab.records import cached_property, same
-from lab.reports.breaking.rules import BrokenRule, Mistake, broken_rule
+from lab.reports.breaking.rules import BROKEN, BrokenRule, Mistake
 from lab.traces.parting import Contrast, contrast, far
 from lab.traces.record import trace
 from lab.traces.trace import Trace
@@ -176,7 +176,7 @@ class Truth:
 
     def broken_by(self, rule: BrokenRule | str) -> Breakage:
         """The same derivatives by a broken rule, or by the one of that name, beside these."""
-        rule = broken_rule(rule) if isinstance(rule, str) else rule
+        rule = rule if isinstance(rule, BrokenRule) else BROKEN[rule]
         run, refusal = self._followed(rule)
         numbers = dict(enumerate(run.outputs))
         rows = tuple(

@@ -23,7 +23,7 @@ from visual.pictures.values.series import AREA, HIGH, Kind, Panel, growth_of, se
 from visual.pictures.values.text import to_text
 from visual.scene.formats import save, shown
 from visual.scene.shapes import shortened
-from visual.scene.theme import LIGHT, Theme, theme_named
+from visual.scene.theme import LIGHT, THEMES, Theme
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -154,7 +154,7 @@ def values(trace: Trace, theme: str = "light") -> Plot:
 
     Raises ArgumentError for an unknown theme.
     """
-    chosen = theme_named(theme)
+    chosen = THEMES[theme]
     order = max((scan.order for scan in trace.scans), default=0)
     names = ", ".join(f"{scan.name} ({scan.steps} steps)" for scan in trace.scans)
     about = f", derivative of order {order}" if order else ""
