@@ -59,9 +59,7 @@ class Named(Mapping[str, Thing]):
         self._argument, self._things = argument, dict(things)
 
     def __getitem__(self, name: str) -> Thing:
-        if isinstance(name, str) and name in self._things:
-            return self._things[name]
-        raise UnknownNameError(f"{self._argument} = {quoted(name)}: {meant(name, self)}")
+        return self._things[one_of(self._argument, name, self._things)]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._things)
@@ -73,11 +71,19 @@ class Named(Mapping[str, Thing]):
         return repr(self._things)
 
 
-def meant(name: object, known: Iterable[str], otherwise: str = "expected {}.") -> str:
-    """Which of the `known` names was meant; `otherwise` is said of all if none is like it."""
+def one_of(
+    argument: str, name: object, known: Iterable[str], otherwise: str = "expected {}."
+) -> str:
+    """A name that must be `known`; UnknownNameError, with the one that was meant, if it is not.
+
+    If none is like it, all are told, as `otherwise` says.
+    """
     known = list(known)
+    if isinstance(name, str) and name in known:
+        return name
     like = get_close_matches(name[:LONGEST], known, n=1) if isinstance(name, str) else []
-    return f"did you mean {like[0]!r}?" if like else otherwise.format(listing(known))
+    told = f"did you mean {quoted(like[0])}?" if like else otherwise.replace("{}", listing(known))
+    raise UnknownNameError(f"{argument} = {quoted(name)}: {told}")
 
 
 def expect(argument: str, value: object, kind: type | tuple[type, ...], expected: str) -> None:

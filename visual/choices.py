@@ -15,10 +15,11 @@ from dataclasses import KW_ONLY, dataclass
 from operator import index
 from typing import Any, ClassVar
 
-from lab.errors import ArgumentError, Named, listing, quoted
+from lab.errors import ArgumentError, KindError, Named, expect, listing, quoted
 from lab.loops.build import as_weights
 from lab.loops.loop import Loop
 from lab.reports.breaking.rules import BROKEN
+from lab.tape import check_taps
 from lab.traces.trace import ScanTrace, Trace
 from visual.scene.theme import THEMES
 
@@ -52,7 +53,9 @@ class Choice:
 
     def check(self, value: Any) -> Any:
         """The value as it is kept; ArgumentError for what can be none."""
-        return None if value is None else str(value)
+        if value is not None:
+            expect(self.name, value, str, "a name")
+        return value
 
     def read(self, text: Any, loop: Loop) -> Any:
         """The value that the command line, read by `argparse`, names about a loop."""
@@ -136,8 +139,8 @@ class Wholes(Choice):
     metavar: str = "N,N"
 
     def check(self, value: Any) -> Any:
-        """Whatever is given: a trace knows which numbers there are."""
-        return value
+        """The numbers: a trace knows which there are."""
+        return None if value is None else wholes(self.name, value)
 
     def read(self, text: Any, loop: Loop) -> tuple[int, ...]:
         """Numbers between commas."""
@@ -191,10 +194,7 @@ class ByName(Choice):
 
     def check(self, value: Any) -> Mapping[str, Any]:
         """Values by the names of variables."""
-        if not isinstance(value, Mapping):
-            raise ArgumentError(
-                f"{self.name} = {quoted(value)}: expected a dictionary, such as {{'x': …}}."
-            )
+        expect(self.name, value, Mapping, "a dictionary, such as {'x': …}")
         return value
 
     def read(self, text: Any, loop: Loop) -> dict[str, Any]:
@@ -220,7 +220,7 @@ class Taps(ByName):
     def check(self, value: Any) -> Mapping[str, Any]:
         """Tuples of taps, of which the loop knows whether it can have them."""
         given = super().check(value).items()
-        return {name: tuple(t) if isinstance(t, Iterable) else t for name, t in given}
+        return {n: None if t is None else check_taps(t, f"taps of {n}") for n, t in given}
 
     def read(self, text: Any, loop: Loop) -> dict[str, Any]:
         """``-2,-1``, which are those of the first state, or ``x:-2,-1``."""
@@ -300,6 +300,13 @@ def whole(name: str, value: Any) -> int:
     return index(value)
 
 
+def wholes(name: str, values: Any) -> tuple[int, ...]:
+    """Several whole numbers; ArgumentError for all else."""
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        raise KindError(f"{name} = {quoted(values)}: expected some numbers, as in (1, 2).")
+    return tuple(whole(name, number) for number in values)
+
+
 def whole_or_none(name: str, value: Any) -> int | None:
     """A whole number, or None where none was chosen."""
     return None if value is None else whole(name, value)
@@ -314,6 +321,7 @@ def switch(name: str, value: Any) -> bool:
 
 def scan_index(trace: Trace, scan: Any) -> int:
     """The index in ``trace.scans`` of the Scan with a heading's number."""
+    of_trace(trace)
     if whole("scan", scan) not in range(1, len(trace.scans) + 1):
         raise ArgumentError(f"scan = {quoted(scan)}: {_known(trace)}")
     return index(scan) - 1
@@ -321,14 +329,17 @@ def scan_index(trace: Trace, scan: Any) -> int:
 
 def scan_indices(trace: Trace, scans: Any) -> tuple[int, ...]:
     """The indices in ``trace.scans`` of the Scans with the headings' numbers, in their order."""
-    if isinstance(scans, str) or not isinstance(scans, Iterable):
-        raise ArgumentError(f"scans = {quoted(scans)}: expected some numbers, as in (1, 2).")
-    numbers = [whole("scans", number) for number in scans]
+    numbers = wholes("scans", scans)
     if len(set(numbers)) < len(numbers):
         raise ArgumentError(f"scans = {quoted(scans)}: a Scan can be drawn only once.")
     if not numbers or not set(numbers) <= set(range(1, len(trace.scans) + 1)):
         raise ArgumentError(f"scans = {quoted(scans)}: {_known(trace)}")
     return tuple(number - 1 for number in sorted(numbers))
+
+
+def of_trace(trace: object) -> None:
+    """KindError for a `trace` that is none."""
+    expect("trace", trace, Trace, "a Trace, as lab.trace and Loop.trace give it")
 
 
 def newest(orders: Sequence[int]) -> int:

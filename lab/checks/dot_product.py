@@ -20,11 +20,12 @@ from pytensor.gradient import NullTypeGradError
 from pytensor.graph.basic import Variable
 
 from lab.checks import check
-from lab.errors import ArgumentError, GradientError, listing, quoted
+from lab.errors import ArgumentError, GradientError, expect, listing, one_of, quoted
 from lab.gradients.decisions import PullbackRule
 from lab.gradients.pushforward import pushforward
 from lab.gradients.status import is_continuous
 from lab.loops.build import LoopGraph
+from lab.loops.declaration import BY, OF
 from lab.loops.loop import Loop
 from lab.records import freeze
 from lab.scans.buffers import as_tensor
@@ -79,6 +80,7 @@ def dot_product(
     absolute below 1; 1e-12 unless given, 1e-5 where something is of single precision),
     GradientError where a derivative is undefined.
     """
+    expect("loop", loop, Loop, "a lab.Loop")
     if loop.truncate_gradient != -1:
         raise ArgumentError(
             f"truncate_gradient = {loop.truncate_gradient}: a truncated gradient is not the "
@@ -123,20 +125,13 @@ def _names(graph: LoopGraph, wrt: Sequence[str] | None) -> list[str]:
     if isinstance(wrt, str):
         wrt = [wrt]
     for name in wrt or ():
-        if name not in possible:
-            raise ArgumentError(
-                f"wrt = {quoted(name)}: this loop can be differentiated by {listing(possible)}."
-            )
+        one_of("wrt", name, possible, BY)
     return possible if wrt is None else list(wrt)
 
 
 def _output(graph: LoopGraph, of: str | None, rule: PullbackRule | None) -> Variable:
     """All values of the state or output `of`, named after it, from a Scan that follows `rule`."""
-    of = next(iter(graph.outputs)) if of is None else of
-    if of not in graph.outputs:
-        raise ArgumentError(
-            f"of = {quoted(of)}: the loop's states and outputs are {listing(graph.outputs)}."
-        )
+    of = next(iter(graph.outputs)) if of is None else one_of("of", of, graph.outputs, OF)
     output = graph.outputs[of]
     output = as_tensor(with_tapes([output], rule).get(output, output))
     output.name = of
@@ -151,8 +146,7 @@ def _tangents(
 ) -> dict[str, np.ndarray]:
     """A tangent for each variable that moves: as given, else random."""
     for name in tangents:
-        if name not in moved:
-            raise ArgumentError(f"tangents[{quoted(name)}]: what moves is {listing(moved)}.")
+        one_of("tangents", name, moved, "what moves is {}.")
     return {
         name: _chosen(f"tangents[{quoted(name)}]", tangents.get(name), graph.given[variable], rng)
         for name, variable in moved.items()

@@ -13,9 +13,15 @@ from pytensor.graph.basic import Apply, Variable
 from pytensor.graph.traversal import ancestors
 from pytensor.tensor.variable import TensorVariable
 
-from lab.errors import ArgumentError, GradientError, GraphError, LabError, quoted
+from lab.errors import ArgumentError, GradientError, GraphError, LabError, expect, quoted
 from lab.gradients.decisions import PullbackRule, decisions_of
-from lab.gradients.status import ThroughUntraced, Undefined, is_continuous, status_of
+from lab.gradients.status import (
+    ThroughUntraced,
+    Undefined,
+    is_continuous,
+    refusing_depth,
+    status_of,
+)
 from lab.gradients.verify import Run, verify
 from lab.progress import is_watched, pause
 from lab.scans.backtraces import without_backtraces
@@ -124,6 +130,10 @@ def derivative(
         raise ArgumentError(
             f"wrt = {wrt} ({wrt.type}): only real or complex variables can be differentiated by."
         )
+    if direction is not None:
+        expect("direction", direction, Variable, "a PyTensor variable of the type of wrt")
+    if rule is not None:
+        expect("rule", rule, PullbackRule, "a PullbackRule, such as lab.BROKEN[…].rule")
     expected = scans_expected(cost, order)
     if expected >= MANY_SCANS and not is_watched():
         warnings.warn(
@@ -154,7 +164,8 @@ def _grad(target: Variable, wrt: Variable, number: int) -> TensorVariable:
     # A first derivative that does not exist is a mistake; a later one is zero.
     missing: Literal["raise", "ignore"] = "raise" if number == 1 else "ignore"
     try:
-        gradient = grad(target, wrt, disconnected_inputs=missing, null_gradients="return")
+        with refusing_depth():
+            gradient = grad(target, wrt, disconnected_inputs=missing, null_gradients="return")
     except DisconnectedInputError as error:
         raise GraphError(f"wrt = {wrt}: the cost does not depend on it.") from error
     except LabError:

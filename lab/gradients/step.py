@@ -22,6 +22,7 @@ from lab.gradients.status import (
     Undefined,
     is_continuous,
     placeholder,
+    refusing_depth,
     status_of,
 )
 from lab.scans.buffers import as_tensor
@@ -120,14 +121,15 @@ def _grad_of(
         result.copy() if result in inside or result.owner is None else result: gradient
         for result, gradient in known.items()
     }
-    gradients = grad(
-        cost=None,
-        known_grads=copies,
-        wrt=wrt,
-        disconnected_inputs="ignore",
-        return_disconnected="none",
-        null_gradients="return",
-    )
+    with refusing_depth():
+        gradients = grad(
+            cost=None,
+            known_grads=copies,
+            wrt=wrt,
+            disconnected_inputs="ignore",
+            return_disconnected="none",
+            null_gradients="return",
+        )
     assert isinstance(gradients, list)  # one for each of `wrt`
     return {v: gradient for v, gradient in zip(wrt, gradients, strict=True) if gradient is not None}
 

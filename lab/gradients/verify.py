@@ -10,7 +10,7 @@ from pytensor.compile.mode import get_mode
 from pytensor.graph.basic import Variable
 from pytensor.graph.traversal import explicit_graph_inputs
 
-from lab.errors import ArgumentError, LabError, first_line, listing, quoted
+from lab.errors import ArgumentError, KindError, LabError, first_line, listing, quoted
 
 
 class Given(Protocol):
@@ -44,6 +44,8 @@ def verify(outputs: Sequence[Variable], run: Run, mode: str = "FAST_COMPILE") ->
     nan and infinities agree with themselves.  Raises ArgumentError if the run is of another
     graph, LabError where PyTensor fails.
     """
+    if not hasattr(run, "outputs"):
+        raise KindError(f"trace = {quoted(run)}: expected a Trace of this graph.")
     try:
         get_mode(mode)
     except Exception as error:  # whatever it makes of another value

@@ -7,14 +7,16 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 import pytensor.tensor as pt
-from pytensor.graph.basic import Apply, Variable
+from pytensor.compile.sharedvalue import SharedVariable
+from pytensor.graph.basic import Apply, Constant, Variable
+from pytensor.graph.traversal import graph_inputs
 from pytensor.scan.utils import until
 from pytensor.tensor.random.type import random_generator_type
 from pytensor.tensor.type import TensorType
 from pytensor.tensor.variable import TensorVariable
 
-from lab.errors import ArgumentError, LabError, first_line, listing, quoted
-from lab.loops.declaration import Declaration
+from lab.errors import ArgumentError, LabError, first_line, listing, one_of, quoted, shortened
+from lab.loops.declaration import OF, Declaration
 from lab.loops.variables import Parameter, State
 from lab.scans.buffers import as_tensor, fresh_buffer
 from lab.scans.node import LoopVariable, ScanParts, build_scan, outer_outputs
@@ -151,7 +153,34 @@ def _call_step(
         ) from error
     results = list(returned) if isinstance(returned, tuple | list) else [returned]
     condition = results.pop().condition if results and isinstance(results[-1], until) else None
+    _refuse_strangers([*results, condition], arguments)
     return results, condition
+
+
+def _refuse_strangers(
+    results: list[Result | None], arguments: Mapping[str, Variable | list[Variable]]
+) -> None:
+    """ArgumentError for a step that reads a variable which is none of its arguments."""
+    own = {
+        v for value in arguments.values() for v in (value if isinstance(value, list) else [value])
+    }
+    for variable in graph_inputs([r for r in results if isinstance(r, Variable)], blockers=own):
+        if variable in own or isinstance(variable, Constant):
+            continue
+        name = shortened(variable.name or "w")
+        if isinstance(variable.type, type(random_generator_type)):
+            raise ArgumentError(
+                f"step: it draws from {quoted(variable)}, which is none of its arguments; declare "
+                "random=(lab.RandomState('rng'),), take rng, draw with rng=rng and "
+                "return_next_rng=True, and return the next generator last."
+            )
+        shared = isinstance(variable, SharedVariable)
+        value = f"{name}.get_value()" if shared else "…"
+        raise ArgumentError(
+            f"step: it reads {'the shared variable' if shared else 'the variable'} "
+            f"{quoted(variable)}, which is none of its arguments; declare "
+            f"parameters=(lab.Parameter({name!r}, {value}),) and take {name} as an argument."
+        )
 
 
 def _with_results(
@@ -229,11 +258,7 @@ def scalar_cost(
 ) -> TensorVariable:
     """A scalar cost of the state or output `of` of a loop of `steps` steps; see `Loop.cost`."""
     names = list(graph.outputs)
-    of = names[0] if of is None else of
-    if of not in names:
-        raise ArgumentError(
-            f"of = {quoted(of)}: the loop's states and outputs are {listing(names)}."
-        )
+    of = names[0] if of is None else one_of("of", of, names, OF)
     if isinstance(cost, str):
         if cost not in ("last", "sum"):
             raise ArgumentError(

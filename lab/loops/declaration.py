@@ -13,10 +13,12 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from lab.errors import ArgumentError, listing, quoted
+from lab.errors import ArgumentError, expect, one_of, quoted
 from lab.loops.variables import Parameter, RandomState, Sequence, State
 
 TAPPED = (State, Sequence)
+BY = "this loop can be differentiated by {}."
+OF = "the loop's states and outputs are {}."
 GROUPS: dict[str, type] = {
     "states": State,
     "sequences": Sequence,
@@ -42,6 +44,8 @@ class Declaration:
     reason: str = ""
 
     def __post_init__(self) -> None:
+        expect("name", self.name, str, "a text")
+        expect("reason", self.reason, str, "a text")
         if not callable(self.step):
             raise ArgumentError(f"step = {quoted(self.step)}: expected a function.")
         for group, kind in GROUPS.items():
@@ -124,12 +128,10 @@ class Declaration:
 
     def with_taps(self, taps: Mapping[str, Iterable[int]]) -> Self:
         """The same loop with other taps for the named states and sequences."""
+        expect("taps", taps, Mapping, "taps by name, as in {'x': (-2, -1)}")
+        tapped = [name for name, v in self.variables.items() if isinstance(v, TAPPED)]
         for name in taps:
-            if not isinstance(self.variables.get(name), TAPPED):
-                raise ArgumentError(
-                    f"taps for {quoted(name)}: the loop's states and sequences are "
-                    f"{listing(n for n, v in self.variables.items() if isinstance(v, TAPPED))}."
-                )
+            one_of("taps", name, tapped, "the loop's states and sequences are {}.")
         return replace(
             self,
             states=tuple(s.with_taps(taps[s.name]) if s.name in taps else s for s in self.states),
@@ -144,15 +146,14 @@ class Declaration:
             return replace(self, n_steps=self.n_steps.with_value(np.int64(n_steps)))
         return replace(self, n_steps=n_steps)
 
-    def with_values(self, values: Mapping[str, npt.ArrayLike]) -> Self:
+    def with_values(self, values: Mapping[str, npt.ArrayLike], argument: str = "values") -> Self:
         """The same loop with other values for the named variables."""
+        expect(argument, values, Mapping, "values by name, as in {'x': 0.95}")
         counted = self.n_steps if isinstance(self.n_steps, Parameter) else None
-        known = {name for name, v in self.variables.items() if not isinstance(v, RandomState)}
+        known = [name for name, v in self.variables.items() if not isinstance(v, RandomState)]
         for name in values:
-            if name not in known and (counted is None or name != counted.name):
-                raise ArgumentError(
-                    f"value for {quoted(name)}: the loop's variables are {listing(self.variables)}."
-                )
+            if counted is None or name != counted.name:
+                one_of(argument, name, known, "the loop's variables are {}.")
         n_steps: int | Parameter | None = self.n_steps
         if counted is not None and counted.name in values:
             n_steps = counted.with_value(np.asarray(values[counted.name], dtype="int64"))

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from pytensor.configdefaults import config
 from pytensor.scan.utils import until as until  # part of what a step is written with
+from pytensor.tensor.type import all_dtypes
 
 from lab.errors import ArgumentError, quoted
 from lab.tape import check_taps
@@ -16,9 +17,10 @@ def as_value(value: object, argument: str) -> np.ndarray:
     """`value` as an array: Python numbers become floats, arrays keep their dtype."""
     try:
         array = np.asarray(value)
-    except ValueError:  # lists of different lengths
+    except Exception:  # lists of different lengths, or whatever an object says instead
         array = np.asarray(None)
-    if array.dtype.kind not in "biufc":
+    array = array.astype(array.dtype.newbyteorder("="), copy=False)
+    if array.dtype.name not in all_dtypes:
         raise ArgumentError(
             f"{argument} = {quoted(value)}: expected a number or an array of numbers."
         )

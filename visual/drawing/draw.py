@@ -6,12 +6,13 @@ from typing import Any
 
 from pytensor.graph.basic import Variable
 
-from lab.errors import ArgumentError, listing
+from lab.errors import ArgumentError, expect, listing
 from lab.gradients.derivative import Derivative
 from lab.loops.loop import Loop
 from visual.choices import DERIVATIVE
 from visual.drawing.kinds import PICTURES, Picture
 from visual.drawing.study import Chosen, Study, choose, study
+from visual.scene.theme import THEMES
 
 REMEMBERED = 64
 
@@ -49,9 +50,11 @@ def draw(
         >>> visual.draw(gallery.loops["square"], taps={"x": (-2, -1)}, order=2)
         >>> visual.draw(lab.derivative(cost, x0, order=2), "unrolled", given={x0: 0.5})
     """
+    expect("subject", subject, (Loop, Derivative), "a lab.Loop or a lab.Derivative")
+    THEMES[theme]  # refuses what is none
     choices = {name: chosen[name] for name in chosen if name in DERIVATIVE}
     options = {name: chosen[name] for name in chosen if name not in DERIVATIVE}
-    PICTURES[picture].check(options)
+    options = PICTURES[picture].check(options)
     if isinstance(subject, Derivative):
         if choices:
             raise ArgumentError(
@@ -59,5 +62,4 @@ def draw(
                 "lab.Derivative only its picture can be."
             )
         return PICTURES[picture].draw(study(subject, choose(), given), theme, **options)
-    plain = {n: tuple(v) if isinstance(v, list | range) else v for n, v in options.items()}
-    return _drawn(subject, picture, theme, choose(**choices), tuple(sorted(plain.items())))
+    return _drawn(subject, picture, theme, choose(**choices), tuple(sorted(options.items())))

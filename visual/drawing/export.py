@@ -7,7 +7,7 @@ from typing import Any
 
 from pytensor.graph.basic import Variable
 
-from lab.errors import ArgumentError, LabError, listing, quoted
+from lab.errors import ArgumentError, LabError, expect, listing, one_of, quoted
 from lab.gradients.derivative import Derivative
 from lab.loops.loop import Loop
 from visual.backends.page import document
@@ -36,10 +36,11 @@ def export(
     `chosen` and `given` are those of `draw`.  The page shows every picture, and says of one
     that could not be drawn why.
     """
-    formats = tuple(dict.fromkeys([formats] if isinstance(formats, str) else formats))
-    unknown = [name for name in formats if name not in FORMATS]
-    if unknown or not formats:
-        raise ArgumentError(f"formats = {list(formats)}: expected some of {listing(FORMATS)}.")
+    listed = [formats] if isinstance(formats, str) else formats
+    expect("formats", listed, Iterable, f"some of {listing(FORMATS)}")
+    formats = tuple(dict.fromkeys(one_of("formats", name, FORMATS) for name in listed))
+    if not formats:
+        raise ArgumentError(f"formats = []: expected some of {listing(FORMATS)}.")
     THEMES[theme]
     path = _folder(folder)
     from tqdm import tqdm  # only an export pays for the import

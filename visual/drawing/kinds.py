@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from lab.equations.reading import system
-from lab.errors import ArgumentError, GraphError, Named, listing, quoted
+from lab.errors import ArgumentError, GraphError, Named, listing, one_of, quoted
 from visual.choices import Choice, OneOf, Switch, Whole, Wholes, newest, scan_index
 from visual.drawing.study import Study
 from visual.layout.names import variable_keys
@@ -42,18 +42,13 @@ class Kind:
 
     def draw(self, study: Study, theme: str = "light", **options: Any) -> Picture:
         """The picture of a study; ArgumentError for an option that it does not have."""
-        self.check(options)
-        return self.make(study, theme, **options)
+        return self.make(study, theme, **self.check(options))
 
-    def check(self, options: Mapping[str, Any]) -> None:
-        """ArgumentError for an option that the picture does not have, or of the wrong type."""
+    def check(self, options: Mapping[str, Any]) -> dict[str, Any]:
+        """The options as they are kept; ArgumentError for one that the picture does not have."""
         own = {choice.name: choice for choice in self.options}
-        for name, value in options.items():
-            if name not in own:
-                raise ArgumentError(
-                    f"{name}: the options of the picture {self.name} are {listing(own)}."
-                )
-            own[name].check(value)
+        told = f"the options of the picture {self.name} are {{}}."
+        return {n: own[one_of("option", n, own, told)].check(value) for n, value in options.items()}
 
 
 def _equations(study: Study, theme: str, scan: int = 1, step: int = 0) -> Scene:

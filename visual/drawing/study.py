@@ -5,6 +5,7 @@ All pictures are drawn from a `Study`.  It builds and runs when it is first aske
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,10 @@ from lab.records import cached_property
 from lab.scans.graphs import scan_nodes
 from lab.traces.record import trace
 from lab.traces.trace import Trace
-from visual.choices import AT, COST, OF, ORDER, STEPS, TAPS, WRT
+from visual.choices import AT, COST, DERIVATIVE, OF, ORDER, STEPS, TAPS, WRT, whole, whole_or_none
+
+# What a form offers has an end; Python does not.
+CHECKS = {"order": partial(whole, "order"), "steps": partial(whole_or_none, "steps")}
 
 
 @dataclass(frozen=True)
@@ -59,11 +63,12 @@ class Chosen:
 
 def choose(taps: Any = None, cost: Any = COST.default, at: Any = None, **others: Any) -> Chosen:
     """What a person says about a loop's derivative; see `visual.choices.DERIVATIVE`."""
+    at = AT.check({} if at is None else at)
     return Chosen(
-        tuple(TAPS.check(taps or {}).items()),
+        tuple(TAPS.check({} if taps is None else taps).items()),
         cost=COST.check(cost),
-        at=tuple((name, Frozen.of(name, value)) for name, value in AT.check(at or {}).items()),
-        **others,
+        at=tuple((name, Frozen.of(name, value)) for name, value in at.items()),
+        **{name: CHECKS.get(name, DERIVATIVE[name].check)(value) for name, value in others.items()},
     )
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import anywidget
 import traitlets
 
-from lab.errors import ArgumentError, quoted
+from lab.errors import ArgumentError, KindError, quoted
 from visual.scene.formats import Picture, as_path, check_path, write_whole
 from visual.scene.shapes import Scene
 from visual.widgets.page import to_page
@@ -63,6 +63,9 @@ def shown_step(scenes: Sequence[Picture], present: int, wanted: int | None = Non
 
     ArgumentError if they do not have the one that is wanted; -1 if there are no moments.
     """
+    for scene in scenes:
+        if not hasattr(scene, "svg"):
+            raise KindError(f"scenes: {quoted(scene)} is no picture; expected a Scene, or several.")
     moments = sorted({number for scene in scenes for number in _moments(scene)})
     if wanted is not None and wanted not in moments:
         known = f"{moments[0]} to {moments[-1]}" if moments else "none"

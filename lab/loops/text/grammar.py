@@ -16,6 +16,7 @@ are read.  Nothing is evaluated, no attribute is looked up, and no constants are
 import ast
 import re
 from dataclasses import dataclass
+from difflib import get_close_matches
 
 from lab.errors import ArgumentError, listing, quoted
 from lab.loops.text.source import DEEPEST, Source, refused, statements
@@ -210,8 +211,14 @@ class _Reader:
             return self._tapped(node, base, -int(digits))
         if name in self.made:
             raise self._refused(node, f"is made by this step; what it made is written {name}[t].")
-        known = listing(self.names.all)
-        raise self._refused(node, f"is no name of this loop; its states and inputs are {known}.")
+        like = get_close_matches(name, self.names.all, n=1)
+        if like:
+            raise self._refused(node, f"is no name of this loop; did you mean {like[0]!r}?")
+        raise self._refused(
+            node,
+            "is no name of this loop; give it a value, as in parameters="
+            f"{{{name!r}: 0.5}}, or sequences={{{name!r}: [0.1, 0.2]}} for one at each step.",
+        )
 
     def _indexed(self, node: ast.Subscript) -> Node:
         name, tap = _name(node.value), _tap(node.slice)
@@ -244,9 +251,9 @@ class _Reader:
         if name == "until":
             raise self._refused(node, "stands within a formula; until(…) is a line of its own.")
         if name not in FUNCTIONS:
-            raise self._refused(
-                node.func, f"is no function of this grammar; they are {listing(FUNCTIONS)}."
-            )
+            like = get_close_matches(name, FUNCTIONS, n=1)
+            told = f"did you mean {like[0]}?" if like else f"they are {listing(FUNCTIONS)}."
+            raise self._refused(node.func, f"is no function of this grammar; {told}")
         self._check_arguments(node, FUNCTIONS[name].fewest, FUNCTIONS[name].most)
         first = self._condition if name == "where" else self._number
         return Operation(name, (first(node.args[0]), *map(self._number, node.args[1:])))

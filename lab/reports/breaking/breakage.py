@@ -16,7 +16,7 @@ from pytensor.graph.basic import Variable
 
 from lab.checks.check import value_at
 from lab.checks.differences import MOST_ENTRIES, Estimate, differences, remembered
-from lab.errors import ArgumentError, LabError, quoted
+from lab.errors import ArgumentError, LabError, expect, quoted
 from lab.gradients.derivative import Derivative, derivative, prime
 from lab.loops.loop import Loop
 from lab.progress import quietly
@@ -217,7 +217,8 @@ def truth(
 
     For a graph of your own, ``Truth(lab.derivative(cost, wrt, order), given)``.
     """
-    loop = loop.with_values(at or {})
+    expect("loop", loop, Loop, "a lab.Loop")
+    loop = loop if at is None else loop.with_values(at, "at")
     graph = loop.build()
     return Truth(loop.derivative(order, wrt, cost, of, graph), graph.given)
 

@@ -12,8 +12,9 @@ from pytensor.graph.basic import Apply, Constant, Variable
 from pytensor.graph.traversal import ancestors
 from pytensor.tensor.type import TensorType
 
-from lab.errors import ArgumentError, listing, quoted
+from lab.errors import ArgumentError, one_of, quoted
 from lab.loops.build import as_weights
+from lab.loops.declaration import BY, OF
 from lab.loops.loop import Loop
 from lab.loops.scan_call import ScanCall, scan_call, traced_step
 from lab.scans.buffers import fresh_buffer, unwritten_rows
@@ -92,11 +93,7 @@ def _of_loop(loop: Loop, wrt: object, cost: str | ArrayLike, of: str | None) -> 
     call = scan_call(loop)
     names = [*(state.name for state in loop.states), *loop.outputs]
     results = {name: v for name, v in call.results().items() if name in names}
-    of = next(iter(results)) if of is None else of
-    if not isinstance(of, str) or of not in results:
-        raise ArgumentError(
-            f"of = {quoted(of)}: the loop's states and outputs are {listing(results)}."
-        )
+    of = next(iter(results)) if of is None else one_of("of", of, results, OF)
     values = pt.as_tensor_variable(results[of])
     if cost == "last":
         target, declared = pt.sum(values[-1]), "{values}[-1].sum()"
@@ -116,10 +113,7 @@ def _of_loop(loop: Loop, wrt: object, cost: str | ArrayLike, of: str | None) -> 
     by_name = {n: v for n, v in call.inputs.items() if _is_real(v)}
     asked = () if wrt is None else _listed(wrt)
     for name in asked:
-        if not isinstance(name, str) or name not in by_name:
-            raise ArgumentError(
-                f"wrt = {quoted(name)}: this loop can be differentiated by {listing(by_name)}."
-            )
+        one_of("wrt", name, by_name, BY)
     chosen = [by_name[str(name)] for name in (asked or by_name)]
     subject = _made(target, chosen, dict(call.given))
     return replace(subject, call=call, chosen=call.names.index(of), declared=declared)

@@ -22,7 +22,7 @@ from pytensor.graph.basic import Apply, Variable
 from pytensor.graph.fg import FunctionGraph
 from pytensor.graph.traversal import toposort
 
-from lab.errors import ArgumentError, GradientError, GraphError, first_line, quoted
+from lab.errors import ArgumentError, GradientError, GraphError, first_line, one_of, quoted
 from lab.gradients.status import pytensor_gradient
 from lab.loops.loop import Loop
 from lab.reports.compile.buffers import Rows, all_rows, buffer, rows, rows_asked, step_count
@@ -96,9 +96,9 @@ def _of_loop(
     loop: Loop, wrt: Variable | str | None
 ) -> tuple[list[Variable], Variable | None, Mapping[Variable, object]]:
     graph = loop.build()
-    if wrt is not None and (not isinstance(wrt, str) or wrt not in graph.inputs):
-        raise ArgumentError(f"wrt = {quoted(wrt)}: this loop has {', '.join(graph.inputs)}.")
-    by = None if wrt is None else graph.inputs[wrt]
+    by = None
+    if wrt is not None:
+        by = graph.inputs[one_of("wrt", wrt, graph.inputs, "this loop has {}.")]
     return [loop.cost(graph)], by, graph.given
 
 

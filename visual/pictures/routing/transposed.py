@@ -13,6 +13,7 @@ import numpy as np
 
 from lab.errors import ArgumentError, GraphError, listing, quoted
 from lab.traces.trace import Trace
+from visual.choices import of_trace
 from visual.layout.canvas import BETWEEN, CELL, GAP, HEIGHT, LABELS, MARGIN, Canvas
 from visual.layout.cells import cell
 from visual.layout.columns import Gap
@@ -44,6 +45,7 @@ def transposed(trace: Trace, scan: int | None = None, step: int = 0, theme: str 
     Scan does.  Raises GraphError if nothing is differentiated, ArgumentError for another Scan
     or step.
     """
+    of_trace(trace)
     known = differentiated(trace)
     if not known:
         raise GraphError(

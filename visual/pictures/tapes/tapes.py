@@ -10,7 +10,7 @@ a backward loop moves leftwards.
 from lab.errors import ArgumentError, GraphError, quoted
 from lab.tape import Kind
 from lab.traces.trace import ScanTrace, Trace
-from visual.choices import whole_or_none
+from visual.choices import of_trace, whole_or_none
 from visual.layout.canvas import MARGIN, Canvas, place_columns, touched_columns
 from visual.layout.cells import values_text
 from visual.layout.columns import Timeline, root_of, timeline
@@ -40,6 +40,7 @@ def tapes(
 
     Raises GraphError for a trace of order 0, which has no backward tape.
     """
+    of_trace(trace)
     if not any(map(has_tape, trace.scans)):
         raise GraphError(
             "order = 0: this trace has no backward tape; derivatives have, from order 1. The "

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from lab.records import cached_property
 from lab.traces.trace import Trace
+from visual.choices import of_trace
 from visual.layout.names import cost_name
 from visual.pictures.values.series import AREA, HIGH, Kind, Panel, growth_of, series_of
 from visual.pictures.values.text import to_text
@@ -154,6 +155,7 @@ def values(trace: Trace, theme: str = "light") -> Plot:
 
     Raises ArgumentError for an unknown theme.
     """
+    of_trace(trace)
     chosen = THEMES[theme]
     order = max((scan.order for scan in trace.scans), default=0)
     names = ", ".join(f"{scan.name} ({scan.steps} steps)" for scan in trace.scans)
