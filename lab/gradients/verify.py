@@ -10,7 +10,7 @@ from pytensor.compile.mode import get_mode
 from pytensor.graph.basic import Variable
 from pytensor.graph.traversal import explicit_graph_inputs
 
-from lab.errors import ArgumentError, KindError, LabError, first_line, listing, quoted
+from lab.errors import ArgumentError, KindError, LabError, first_line, listing, printable, quoted
 
 
 class Given(Protocol):
@@ -51,7 +51,7 @@ def verify(outputs: Sequence[Variable], run: Run, mode: str = "FAST_COMPILE") ->
     except Exception as error:  # whatever it makes of another value
         raise ArgumentError(f"mode = {quoted(mode)}: PyTensor knows no such mode.") from error
     inputs, given = list(explicit_graph_inputs(outputs)), run.inputs
-    names = [v.name or "" for v in inputs], [g.name for g in given[: len(inputs)]]
+    names = [printable(v.name or "") for v in inputs], [g.name for g in given[: len(inputs)]]
     if len(outputs) != len(run.outputs) or names[0] != names[1]:
         raise ArgumentError(
             f"trace: it has {len(run.outputs)} values computed from "

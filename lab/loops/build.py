@@ -229,7 +229,7 @@ def _with_results(
 def _as_tensor(name: str, value: Result) -> TensorVariable:
     try:
         return pt.as_tensor_variable(value)
-    except (TypeError, ValueError, NotImplementedError) as error:
+    except Exception as error:  # whatever an object says that is asked for its numbers
         raise ArgumentError(
             f"step: for {name} it returned {quoted(value)}, which is no tensor."
         ) from error

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lab.errors import ArgumentError, expect, one_of, quoted
-from lab.loops.variables import Parameter, RandomState, Sequence, State
+from lab.loops.variables import Parameter, RandomState, Sequence, State, check_name
 
 TAPPED = (State, Sequence)
 BY = "this loop can be differentiated by {}."
@@ -44,7 +44,7 @@ class Declaration:
     reason: str = ""
 
     def __post_init__(self) -> None:
-        expect("name", self.name, str, "a text")
+        check_name(self.name)
         expect("reason", self.reason, str, "a text")
         if not callable(self.step):
             raise ArgumentError(f"step = {quoted(self.step)}: expected a function.")
@@ -63,10 +63,7 @@ class Declaration:
         if isinstance(self.n_steps, Parameter):
             names.append(self.n_steps.name)
         for name in names:
-            if not isinstance(name, str) or not name:
-                raise ArgumentError(
-                    f"name = {quoted(name)}: a variable's name is a text, not empty."
-                )
+            check_name(name)
             if names.count(name) > 1:
                 raise ArgumentError(
                     f"name = {quoted(name)}: every name may be used only once in a loop."

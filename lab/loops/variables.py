@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from types import NoneType
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ from pytensor.configdefaults import config
 from pytensor.scan.utils import until as until  # part of what a step is written with
 from pytensor.tensor.type import all_dtypes
 
-from lab.errors import ArgumentError, quoted
+from lab.errors import ArgumentError, expect, quoted
 from lab.tape import check_taps
 
 
@@ -27,19 +28,28 @@ def as_value(value: object, argument: str) -> np.ndarray:
     return array if isinstance(value, np.ndarray | np.generic) else array.astype(config.floatX)
 
 
+def check_name(name: object) -> None:
+    """ArgumentError for what can be no variable's name."""
+    if not isinstance(name, str) or not name.isprintable() or not name:
+        raise ArgumentError(
+            f"name = {quoted(name)}: a variable's name is a text of printable letters, not empty."
+        )
+
+
 Takes = int | tuple[int, ...] | None
 
 
 def check_takes(taps: tuple[int, ...], takes: Takes, variable: str) -> None:
     """Raise ArgumentError if a step that takes certain taps, or so many, is given others."""
+    expect("takes", takes, (int, tuple, NoneType), "a number of taps, or the taps in a tuple")
     if isinstance(takes, tuple) and taps != takes:
         raise ArgumentError(
-            f"taps of {variable} = {list(taps)}: this loop's step is written for the taps "
-            f"{list(takes)}."
+            f"taps of {variable} = {quoted(list(taps))}: this loop's step is written for the taps "
+            f"{quoted(list(takes))}."
         )
     if isinstance(takes, int) and len(taps) != takes:
         raise ArgumentError(
-            f"taps of {variable} = {list(taps)}: this loop's step takes exactly {takes} "
+            f"taps of {variable} = {quoted(list(taps))}: this loop's step takes exactly {takes} "
             f"{'tap' if takes == 1 else 'taps'}."
         )
 
@@ -61,12 +71,14 @@ class State:
     takes: Takes = None
 
     def __post_init__(self) -> None:
+        check_name(self.name)
         taps = check_taps(self.taps, f"taps of state {self.name}")
         if not taps:
             raise ArgumentError(f"taps of state {self.name} = []: a state needs at least one tap.")
         if max(taps) >= 0:
             raise ArgumentError(
-                f"taps of state {self.name} = {list(taps)}: a state can only look back, so every "
+                f"taps of state {self.name} = {quoted(list(taps))}: a state can only look back, "
+                "so every "
                 "tap must be below 0. Look ahead with a sequence."
             )
         check_takes(taps, self.takes, f"state {self.name}")
@@ -76,7 +88,8 @@ class State:
         if self.reach > 1 and (initial.ndim == 0 or len(initial) != self.reach):
             count = 1 if initial.ndim == 0 else len(initial)
             raise ArgumentError(
-                f"initial of state {self.name}: the taps {list(taps)} reach back {self.reach} "
+                f"initial of state {self.name}: the taps {quoted(list(taps))} reach back "
+                f"{self.reach} "
                 f"steps, so {self.reach} initial values are needed, oldest first, not {count}."
             )
 
@@ -121,6 +134,7 @@ class Sequence:
     takes: Takes = None
 
     def __post_init__(self) -> None:
+        check_name(self.name)
         taps = check_taps(self.taps, f"taps of sequence {self.name}")
         if not taps:
             raise ArgumentError(f"taps of sequence {self.name} = []: it needs at least one tap.")
@@ -157,6 +171,7 @@ class Parameter:
     value: Any  # as the `initial` of a State
 
     def __post_init__(self) -> None:
+        check_name(self.name)
         object.__setattr__(self, "value", as_value(self.value, f"value of parameter {self.name}"))
 
     def with_value(self, value: object) -> "Parameter":
@@ -172,6 +187,7 @@ class RandomState:
     seed: int = 0
 
     def __post_init__(self) -> None:
+        check_name(self.name)
         if isinstance(self.seed, bool) or not isinstance(self.seed, int) or self.seed < 0:
             raise ArgumentError(
                 f"seed of random state {self.name} = {quoted(self.seed)}: expected 0, 1, 2, …"

@@ -173,13 +173,15 @@ def _agreeing(kind: str, item: Tapped, named: Mapping[str, tuple[int, ...]]) -> 
     if read is None and len(taps) > 1:
         steps = listing(f"{name}[t{tap:+d}]" if tap else f"{name}[t]" for tap in taps)
         raise ArgumentError(
-            f"taps of {kind} {name} = {list(taps)}: the step reads {quoted(name)} alone, which "
+            f"taps of {kind} {name} = {quoted(list(taps))}: the step reads {quoted(name)} alone, "
+            "which "
             "means "
             f"one tap; name the taps as {steps}."
         )
     if read is not None and taps != read:
         raise ArgumentError(
-            f"taps of {kind} {name} = {list(taps)}: the step reads it at {list(read)}; give these "
+            f"taps of {kind} {name} = {quoted(list(taps))}: the step reads it at "
+            f"{quoted(list(read))}; give these "
             "taps, or none, or change the text."
         )
     return replace(item, takes=read or 1)

@@ -11,6 +11,7 @@ from pytensor.graph.basic import Apply, Constant, Variable
 from pytensor.graph.op import HasInnerGraph
 from pytensor.graph.rewriting.utils import rewrite_graph
 
+from lab.errors import printable
 from lab.expression import STRENGTH, Call, Expression, Leaf, Number, Slice, leaves_of
 from lab.progress import pause
 from lab.scans.backtraces import without_backtraces
@@ -45,7 +46,7 @@ def _expression(variable: Variable, found: dict[Variable, Expression]) -> Expres
         if isinstance(variable, Constant):
             found[variable] = Number(written(variable.data))
         elif variable.owner is None:
-            found[variable] = Leaf(variable.name or str(variable), None, -1)
+            found[variable] = Leaf(printable(variable.name or str(variable)), None, -1)
         else:
             found[variable] = _operation(variable.owner, variable, found)
     return found[variable]

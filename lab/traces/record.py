@@ -8,7 +8,7 @@ import numpy as np
 from pytensor.graph.basic import Apply, Variable
 from pytensor.graph.traversal import ancestors, explicit_graph_inputs
 
-from lab.errors import ArgumentError, quoted
+from lab.errors import ArgumentError, printable, quoted
 from lab.expression import Leaf
 from lab.gradients.decisions import Decisions, ReadingGroup, decisions_of
 from lab.gradients.derivative import Derivative
@@ -87,7 +87,7 @@ def trace(
         scans.append(replace(scan, **inside.of(recording), feeds=feeds(made, filled)))
         filled |= {v.outer_output: (number, i) for i, v in variables if v.outer_output is not None}
     results = tuple(freeze(np.array(values[v])) for v in asked)
-    called = tuple(names) if names is not None else tuple(v.name or "" for v in asked)
+    called = tuple(names) if names is not None else tuple(printable(v.name or "") for v in asked)
     inputs = tuple(_inputs([*asked, *extra], values))
     return Trace(results, tuple(scans), called, feeds(enumerate(asked), filled), inputs)
 
@@ -95,11 +95,11 @@ def trace(
 def _inputs(outputs: Sequence[Variable], given: Mapping[Variable, Any]) -> Iterator[Input]:
     """What the inputs of a graph were given, in the order in which the graph has them."""
     for variable in explicit_graph_inputs(outputs):
-        value = given.get(variable)
+        value, name = given.get(variable), printable(variable.name or "")
         if isinstance(value, np.random.Generator):
-            yield Input(variable.name or "", Generator.of(value))
+            yield Input(name, Generator.of(value))
         elif variable in given:
-            yield Input(variable.name or "", freeze(np.array(value)))
+            yield Input(name, freeze(np.array(value)))
 
 
 def _scan_trace(

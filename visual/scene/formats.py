@@ -15,7 +15,7 @@ from visual.scene.theme import Theme
 
 SUFFIXES = (".svg", ".pdf", ".png", ".html", ".txt", ".dot")
 MOST_PIXELS, LONGEST_SIDE = 100_000_000, 65_000  # beyond, memory and matplotlib give out
-SMALLEST_SCALE = 0.05  # beneath, no letter is left
+SMALLEST_SCALE = 0.1  # beneath, no letter is left
 
 
 class Picture(Protocol):
@@ -153,7 +153,9 @@ def write_whole(path: Path, content: str | bytes) -> Path:
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         try:
-            part.write_bytes(content.encode() if isinstance(content, str) else content)
+            part.write_bytes(
+                content.encode(errors="replace") if isinstance(content, str) else content
+            )
             part.replace(path)
         finally:
             part.unlink(missing_ok=True)

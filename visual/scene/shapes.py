@@ -199,7 +199,7 @@ class Scene:
         Pictures laid out by Graphviz can be .dot as well.  `scale` is how many pixels of a
         .png one pixel of the picture takes; the other formats have no pixels.  The file
         appears whole or not at all.  Raises ArgumentError for another suffix, a path that
-        cannot be written, or a scale that is no number of 0.05 or more or makes an image of
+        cannot be written, or a scale that is no number of 0.1 or more or makes an image of
         more than 100 megapixels.
         """
         return save(self, path, scale)

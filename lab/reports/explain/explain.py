@@ -15,7 +15,15 @@ from pytensor.graph.op import HasInnerGraph
 from pytensor.graph.traversal import toposort
 
 from lab.equations.reading import system
-from lab.errors import ArgumentError, BroadcastError, GradientError, GraphError, LabError, quoted
+from lab.errors import (
+    ArgumentError,
+    BroadcastError,
+    GradientError,
+    GraphError,
+    LabError,
+    printable,
+    quoted,
+)
 from lab.gradients.derivation import Derivation, derivation_of
 from lab.gradients.derivative import Derivative, ManyScansWarning, derivative
 from lab.gradients.pullback import derive
@@ -45,7 +53,7 @@ def explain(cost: Variable, wrt: Variable) -> Explanation:
     for name, variable in (("cost", cost), ("wrt", wrt)):
         if not isinstance(variable, Variable):
             raise ArgumentError(f"{name} = {quoted(variable)}: expected a PyTensor variable.")
-    names = str(cost.name or "the cost"), called(wrt, "the variable")
+    names = printable(cost.name or "the cost"), called(wrt, "the variable")
     try:
         require_scan([cost])
     except GraphError:

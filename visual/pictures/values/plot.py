@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from lab.records import cached_property
 from lab.traces.trace import Trace
+from visual.backends.mpl import INVISIBLE
 from visual.choices import of_trace
 from visual.layout.names import cost_name
 from visual.pictures.values.series import AREA, HIGH, Kind, Panel, growth_of, series_of
@@ -94,7 +95,9 @@ class Plot:
             short = shortened(" ".join(words.split()), AREA + LEFT, size)
             x, y = (left - LEFT + 8) / width, 1 - (top - above) / height
             look: dict[str, Any] = {"color": colour, "fontsize": size * POINT}
-            figure.text(x, y, short, **look, fontweight=weight, parse_math=False)
+            figure.text(
+                x, y, short.translate(INVISIBLE), **look, fontweight=weight, parse_math=False
+            )
         kinds = {Kind.LINES: draw_lines, Kind.GROWTH: draw_growth, Kind.HEAT: draw_heat}
         kinds[panel.kind](axes, panel, self.theme)
 
