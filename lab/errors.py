@@ -68,7 +68,7 @@ class Named(Mapping[str, Thing]):
         return len(self._things)
 
     def __repr__(self) -> str:
-        return repr(self._things)
+        return f"{type(self).__name__}({self._argument!r}: {listing(self)})"
 
 
 def one_of(
@@ -81,9 +81,16 @@ def one_of(
     known = list(known)
     if isinstance(name, str) and name in known:
         return name
-    like = get_close_matches(name[:LONGEST], known, n=1) if isinstance(name, str) else []
-    told = f"did you mean {quoted(like[0])}?" if like else otherwise.replace("{}", listing(known))
+    like = nearest(name, known)
+    told = f"did you mean {quoted(like)}?" if like else otherwise.replace("{}", listing(known))
     raise UnknownNameError(f"{argument} = {quoted(name)}: {told}")
+
+
+def nearest(name: object, known: Iterable[str]) -> str:
+    """Which of the `known` names may have been meant; empty if none is like it."""
+    if not isinstance(name, str):
+        return ""
+    return next(iter(get_close_matches(name[:LONGEST], list(known), n=1, cutoff=0.7)), "")
 
 
 def expect(argument: str, value: object, kind: type | tuple[type, ...], expected: str) -> None:

@@ -6,8 +6,10 @@ What a format looks like is a backend's affair, and every backend registers what
 import math
 import os
 from collections.abc import Callable
+from errno import EACCES, EINVAL
 from numbers import Real
 from pathlib import Path
+from stat import S_IMODE, S_ISREG
 from typing import Any, Protocol
 
 from lab.errors import ArgumentError, listing, quoted
@@ -80,13 +82,18 @@ def save(picture: Picture, path: str | os.PathLike[str], scale: float = 1.0) -> 
     path = as_path(path)
     check_path(path)
     suffix = path.suffix.lower()
-    check_scale(scale, *((picture.width, picture.height) if suffix == ".png" else ()))
     if suffix == ".dot" and not picture.dot:
         others = listing(s for s in SUFFIXES if s != ".dot")
         raise ArgumentError(
             f"path = {quoted(str(path))}: this picture can be {others}; .dot exists only for "
             "pictures laid out by Graphviz, the step graph and the genealogy."
         )
+    return write_whole(path, rendered(picture, suffix, scale))
+
+
+def rendered(picture: Picture, suffix: str, scale: float = 1.0) -> str | bytes:
+    """What stands in the file of a picture that has this suffix."""
+    check_scale(scale, *((picture.width, picture.height) if suffix == ".png" else ()))
     contents: dict[str, Callable[[], str | bytes]] = {
         ".svg": picture.svg,
         ".pdf": picture.pdf,
@@ -95,7 +102,13 @@ def save(picture: Picture, path: str | os.PathLike[str], scale: float = 1.0) -> 
         ".txt": picture.text,
         ".dot": lambda: picture.dot,
     }
-    return write_whole(path, contents[suffix]())
+    return contents[suffix]()
+
+
+def summary(picture: Picture, parts: str) -> str:
+    """A picture in a line: what it shows, its size, and what it consists of."""
+    size = f"{picture.width:g} by {picture.height:g}"
+    return f"{type(picture).__name__}({quoted(picture.title)}, {size}, {parts})"
 
 
 def shown(picture: Picture) -> dict[str, str]:
@@ -149,14 +162,26 @@ def check_scale(scale: float, width: float = 1.0, height: float = 1.0) -> None:
 
 
 def write_whole(path: Path, content: str | bytes) -> Path:
-    """Write `content` to a file beside `path` and move it there when it is complete."""
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    """Write `content` to a file beside `path` and move it there when it is complete.
+
+    Of a link its target is written.  A file that is there keeps its permissions, and if they
+    forbid to write it, it stays.
+    """
     try:
+        target = Path(os.path.realpath(path))
+        mode = target.stat().st_mode if target.exists() else None
+        if mode is not None and not (mode & 0o222 and os.access(target, os.W_OK)):
+            raise OSError(EACCES, "it is read-only")
+        if mode is not None and not S_ISREG(mode):
+            raise OSError(EINVAL, "it is no plain file")
+        part = target.with_name(f".{target.name[:99]}.{os.getpid()}.part")
         try:
             part.write_bytes(
                 content.encode(errors="replace") if isinstance(content, str) else content
             )
-            part.replace(path)
+            if mode is not None:
+                part.chmod(S_IMODE(mode))
+            part.replace(target)
         finally:
             part.unlink(missing_ok=True)
     except (OSError, ValueError) as error:

@@ -12,7 +12,7 @@ from math import atan2, cos, sin
 from pathlib import Path
 from typing import Any
 
-from visual.scene.formats import content, save, shown
+from visual.scene.formats import content, save, shown, summary
 from visual.scene.theme import LIGHT, Role, Theme, mixed
 
 INDEX = re.compile(r"(\[[^\[\]]*\]|[₀-₉₋]+)\)*$")
@@ -157,6 +157,9 @@ class Scene:
     description: str
     theme: Theme = LIGHT
     dot: str = ""
+
+    def __repr__(self) -> str:
+        return summary(self, f"{len(self.shapes)} shapes")
 
     def walk(self) -> Iterator[Shape]:
         """All shapes that are no groups, in drawing order."""

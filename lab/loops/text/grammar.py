@@ -16,9 +16,8 @@ are read.  Nothing is evaluated, no attribute is looked up, and no constants are
 import ast
 import re
 from dataclasses import dataclass
-from difflib import get_close_matches
 
-from lab.errors import ArgumentError, listing, quoted
+from lab.errors import ArgumentError, listing, nearest, quoted
 from lab.loops.text.source import DEEPEST, Source, refused, statements
 from lab.loops.text.terms import (
     COMPARISONS,
@@ -211,9 +210,8 @@ class _Reader:
             return self._tapped(node, base, -int(digits))
         if name in self.made:
             raise self._refused(node, f"is made by this step; what it made is written {name}[t].")
-        like = get_close_matches(name, self.names.all, n=1)
-        if like:
-            raise self._refused(node, f"is no name of this loop; did you mean {like[0]!r}?")
+        if like := nearest(name, self.names.all):
+            raise self._refused(node, f"is no name of this loop; did you mean {like!r}?")
         raise self._refused(
             node,
             "is no name of this loop; give it a value, as in parameters="
@@ -251,8 +249,8 @@ class _Reader:
         if name == "until":
             raise self._refused(node, "stands within a formula; until(…) is a line of its own.")
         if name not in FUNCTIONS:
-            like = get_close_matches(name, FUNCTIONS, n=1)
-            told = f"did you mean {like[0]}?" if like else f"they are {listing(FUNCTIONS)}."
+            like = nearest(name, FUNCTIONS)
+            told = f"did you mean {like}?" if like else f"they are {listing(FUNCTIONS)}."
             raise self._refused(node.func, f"is no function of this grammar; {told}")
         self._check_arguments(node, FUNCTIONS[name].fewest, FUNCTIONS[name].most)
         first = self._condition if name == "where" else self._number

@@ -18,12 +18,11 @@ from typing import TYPE_CHECKING, Any
 
 from lab.records import cached_property
 from lab.traces.trace import Trace
-from visual.backends.mpl import INVISIBLE
 from visual.choices import of_trace
 from visual.layout.names import cost_name
 from visual.pictures.values.series import AREA, HIGH, Kind, Panel, growth_of, series_of
 from visual.pictures.values.text import to_text
-from visual.scene.formats import save, shown
+from visual.scene.formats import save, shown, summary
 from visual.scene.shapes import shortened
 from visual.scene.theme import LIGHT, THEMES, Theme
 
@@ -43,6 +42,9 @@ class Plot:
     description: str
     theme: Theme = LIGHT
     dot: str = ""
+
+    def __repr__(self) -> str:
+        return summary(self, f"{len(self.panels)} panels")
 
     @cached_property
     def rows(self) -> tuple[tuple[Panel, ...], ...]:
@@ -82,6 +84,7 @@ class Plot:
         self, figure: "Figure", panel: Panel, number: int, top: float, width: float, height: float
     ) -> None:
         """Draw a panel whose axes begin at `top`, in a figure of `width` by `height` pixels."""
+        from visual.backends.mpl import INVISIBLE
         from visual.pictures.values.panels import POINT, caption, draw_growth, draw_heat, draw_lines
 
         left = MARGIN + LEFT + number * (MARGIN + LEFT + AREA)
@@ -92,12 +95,11 @@ class Plot:
             for words, above in zip(caption(panel.series[0]), (24.0, 8.0), strict=True):
                 lines.append((words, above, 11.0, "normal", self.theme.muted))
         for words, above, size, weight, colour in lines:
-            short = shortened(" ".join(words.split()), AREA + LEFT, size)
+            plain = " ".join(words.translate(INVISIBLE).split())
+            short = shortened(plain, AREA + LEFT, size)
             x, y = (left - LEFT + 8) / width, 1 - (top - above) / height
             look: dict[str, Any] = {"color": colour, "fontsize": size * POINT}
-            figure.text(
-                x, y, short.translate(INVISIBLE), **look, fontweight=weight, parse_math=False
-            )
+            figure.text(x, y, short, **look, fontweight=weight, parse_math=False)
         kinds = {Kind.LINES: draw_lines, Kind.GROWTH: draw_growth, Kind.HEAT: draw_heat}
         kinds[panel.kind](axes, panel, self.theme)
 
