@@ -15,7 +15,7 @@ from dataclasses import KW_ONLY, dataclass
 from operator import index
 from typing import Any, ClassVar
 
-from lab.errors import ArgumentError, KindError, Named, expect, listing, quoted
+from lab.errors import ArgumentError, KindError, Named, expect, listing, quoted, shortened
 from lab.loops.build import as_weights
 from lab.loops.loop import Loop
 from lab.reports.breaking.rules import BROKEN
@@ -144,7 +144,7 @@ class Wholes(Choice):
 
     def read(self, text: Any, loop: Loop) -> tuple[int, ...]:
         """Numbers between commas."""
-        return numbers(f"{self.option} {text}", words(text))
+        return numbers(f"{self.option} {shortened(text)}", words(text))
 
 
 @dataclass(frozen=True)
@@ -182,7 +182,7 @@ class Cost(Choice):
     def read(self, text: Any, loop: Loop) -> Any:
         """A word, or weights between commas."""
         expected = f"{', '.join(self.known)}, or a weight for each step, as in 0,0,1,0.5"
-        said = f"{self.option} {text}"
+        said = f"{self.option} {shortened(text)}"
         return text if text in self.known else list(numbers(said, text.split(","), expected, float))
 
 
@@ -207,9 +207,9 @@ class ByName(Choice):
             if not equals:
                 raise ValueError
             return name.strip(), json.loads(value)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise ArgumentError(
-                f"{self.option} {text}: expected NAME=NUMBER or NAME=[NUMBER,…]."
+                f"{self.option} {shortened(text)}: expected NAME=NUMBER or NAME=[NUMBER,…]."
             ) from error
 
 
@@ -228,7 +228,7 @@ class Taps(ByName):
 
     def _taps(self, text: str, loop: Loop) -> tuple[str, tuple[int, ...]]:
         name, colon, taps = text.rpartition(":")
-        said = f"{self.option} {text}"
+        said = f"{self.option} {shortened(text)}"
         if not colon:
             if not loop.states:
                 raise ArgumentError(f"{said}: this loop has no state; name a sequence, as u:0,1.")

@@ -16,6 +16,7 @@ import numpy.typing as npt
 from lab.errors import ArgumentError, expect, one_of, quoted
 from lab.loops.variables import Parameter, RandomState, Sequence, State, check_name
 
+UNNAMED = "scan_fn"  # as PyTensor calls a Scan without a name
 TAPPED = (State, Sequence)
 BY = "this loop can be differentiated by {}."
 OF = "the loop's states and outputs are {}."
@@ -40,7 +41,7 @@ class Declaration:
     random: tuple[RandomState, ...] = ()
     n_steps: int | Parameter | None = None
     truncate_gradient: int = -1
-    name: str = "scan_fn"
+    name: str = UNNAMED
     reason: str = ""
 
     def __post_init__(self) -> None:

@@ -10,7 +10,7 @@ from lab.loops.loop import Loop
 from lab.reports.compare.compare import compare
 from lab.reports.compare.comparison import Comparison
 from visual.choices import ORDER
-from visual.cli.options import add, add_graph, made_by
+from visual.cli.options import add, add_graph, made_by, show
 from visual.pages.comparison import save_comparison
 
 
@@ -31,9 +31,9 @@ def add_command(commands: Any) -> None:
 def _compare(options: argparse.Namespace) -> None:
     comparison = compared(options.graph, options.order)
     if options.out == "-":
-        print(comparison)
+        show(comparison)
     else:
-        print(save_comparison(comparison, options.out, options.theme))
+        show(save_comparison(comparison, options.out, options.theme))
 
 
 def compared(name: str, order: int) -> Comparison:

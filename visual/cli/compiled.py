@@ -12,7 +12,7 @@ from lab.reports.compile.compile import compiled
 from lab.reports.compile.compiled import Compiled
 from lab.reports.compile.shortening import shortened
 from visual.choices import WRT
-from visual.cli.options import add, add_graph, made_by
+from visual.cli.options import add, add_graph, made_by, show
 from visual.drawing.kinds import SCAN
 from visual.pictures.compiled import compiled as picture
 from visual.scene.formats import check_path, save, write_whole
@@ -54,16 +54,16 @@ def _compiled(options: argparse.Namespace) -> None:
         raise ArgumentError(f"--scan {options.scan}: {len(report.after)} Scans are left.")
     words = str(report if options.scan is None else report.after[options.scan - 1])
     if options.out == "-":
-        print(words)
+        show(words)
         return
     path, scene = Path(options.out), picture(report, options.theme, options.scan)
     suffix = path.suffix.lower()
     if suffix == ".txt":
-        print(write_whole(path, f"{words}\n"))
+        show(write_whole(path, f"{words}\n"))
     elif suffix == ".html":
-        print(write_whole(path, to_page(scene, words=words)))
+        show(write_whole(path, to_page(scene, words=words)))
     else:
-        print(save(scene, path, 1.0))
+        show(save(scene, path, 1.0))
 
 
 def _report(subject: Any, options: argparse.Namespace) -> Compiled:
@@ -87,8 +87,8 @@ def _too_late(subject: Any, options: argparse.Namespace) -> None:
         raise ArgumentError("--too-late: expected a loop, which has values, and --wrt.")
     words = str(shortened(subject, options.wrt, mode=options.mode))
     if options.out == "-":
-        print(words)
+        show(words)
     elif Path(options.out).suffix.lower() != ".txt":
         raise ArgumentError(f"--out {options.out}: this report is words, on the screen or .txt.")
     else:
-        print(write_whole(Path(options.out), f"{words}\n"))
+        show(write_whole(Path(options.out), f"{words}\n"))

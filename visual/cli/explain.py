@@ -6,7 +6,7 @@ from typing import Any
 from lab.errors import ArgumentError, quoted
 from lab.loops.loop import Loop
 from lab.reports.explain.explain import explain
-from visual.cli.options import add, add_graph, made_by
+from visual.cli.options import add, add_graph, made_by, show
 from visual.drawing.kinds import SCAN
 from visual.pages.explanation import save_explanation
 
@@ -33,9 +33,9 @@ def _explain(options: argparse.Namespace) -> None:
         if options.out != "-":
             raise ArgumentError(f"--out {options.out}: a single Scan is shown on the screen.")
     if options.out == "-":
-        print(explanation if options.scan is None else explanation.scans[options.scan - 1])
+        show(explanation if options.scan is None else explanation.scans[options.scan - 1])
     else:
-        print(save_explanation(explanation, options.out, options.theme))
+        show(save_explanation(explanation, options.out, options.theme))
 
 
 def _graph(name: str) -> tuple[Any, Any]:

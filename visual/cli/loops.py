@@ -4,6 +4,7 @@ import argparse
 from typing import Any
 
 from lab.loops.gallery import loops
+from visual.cli.options import show
 
 
 def add_command(commands: Any) -> None:
@@ -15,4 +16,4 @@ def add_command(commands: Any) -> None:
 
 def _loops(options: argparse.Namespace) -> None:
     for name, loop in loops.items():
-        print(name if options.names else f"{name:12}{loop.reason}")
+        show(name if options.names else f"{name:12}{loop.reason}")

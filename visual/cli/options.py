@@ -7,10 +7,12 @@ options by `add`.  `loop_named` and `made_by` find a gallery loop, or ``module:f
 import argparse
 import importlib
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from lab.errors import ArgumentError, LabError, first_line, listing
+from lab.errors import ArgumentError, LabError, first_line, listing, nearest, quoted, shortened
+from lab.loops.declaration import UNNAMED
 from lab.loops.gallery import loops
 from lab.loops.loop import Loop
 from visual.choices import DERIVATIVE, THEME, Choice
@@ -61,10 +63,22 @@ def check_drawing(options: argparse.Namespace) -> None:
         check_path(Path(options.out))
 
 
+def show(words: object, end: str = "\n") -> None:
+    """Print on the screen, or where it leads to."""
+    try:
+        print(words, end=end, flush=True)
+    except BrokenPipeError:  # the reader has seen enough
+        raise
+    except OSError as error:
+        raise ArgumentError(
+            f"out = '-': the screen cannot be written: {error.strerror}."
+        ) from error
+
+
 def write(picture: Picture, options: argparse.Namespace) -> None:
     """Print a picture as text, or save it."""
     if options.out == "-":
-        print(picture.text(), end="")
+        show(picture.text(), end="")
     else:
         picture.save(options.out, options.scale)
 
@@ -73,7 +87,7 @@ def loop_named(name: str, option: str = "--loop") -> Loop:
     """A gallery loop, or what ``module:function`` names; the `option` is quoted in errors."""
     loop = made_by(option, name)
     if not isinstance(loop, Loop):
-        raise ArgumentError(f"{option} {name}: expected a lab.Loop, not {type(loop).__name__}.")
+        raise ArgumentError(f"{option} {shortened(name)}: expected a lab.Loop, not {quoted(loop)}.")
     return loop
 
 
@@ -83,15 +97,18 @@ def made_by(option: str, name: str) -> Any:
         return loops[name]
     module, colon, function = name.partition(":")
     if not colon:
+        like = nearest(name, loops)
+        told = f"did you mean {like}?" if like else f"the gallery has {listing(loops)}."
         raise ArgumentError(
-            f"{option} {name}: the gallery has {listing(loops)}; for your own, write "
-            "module:function."
+            f"{option} {shortened(name)}: {told} For your own, write module:function."
         )
     sys.path.insert(0, "")
     try:
         named = getattr(importlib.import_module(module), function)
-        return named() if callable(named) else named
+        made = named() if callable(named) else named
     except LabError:
         raise
-    except Exception as error:  # whatever a person's own module does
-        raise ArgumentError(f"{option} {name}: {first_line(error)}") from error
+    except (Exception, SystemExit) as error:  # whatever a person's own module does
+        raise ArgumentError(f"{option} {shortened(name)}: {first_line(error)}") from error
+    is_unnamed = isinstance(made, Loop) and made.name == UNNAMED
+    return replace(made, name=function) if is_unnamed else made
