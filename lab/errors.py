@@ -55,11 +55,13 @@ class Named(Mapping[str, Thing]):
     UnknownNameError: picture = 'tape': did you mean 'tapes'?
     """
 
-    def __init__(self, argument: str, things: Mapping[str, Thing]) -> None:
-        self._argument, self._things = argument, dict(things)
+    def __init__(
+        self, argument: str, things: Mapping[str, Thing], otherwise: str = "expected {}."
+    ) -> None:
+        self._argument, self._things, self._otherwise = argument, dict(things), otherwise
 
     def __getitem__(self, name: str) -> Thing:
-        return self._things[one_of(self._argument, name, self._things)]
+        return self._things[one_of(self._argument, name, self._things, self._otherwise)]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._things)

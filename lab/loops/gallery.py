@@ -183,4 +183,8 @@ def _gallery() -> dict[str, Loop]:
     }
 
 
-loops = Named("loop", {name: replace(loop, name=name) for name, loop in _gallery().items()})
+loops = Named(
+    "loop",
+    {name: replace(loop, name=name) for name, loop in _gallery().items()},
+    "the gallery has {}.",
+)

@@ -87,7 +87,10 @@ def loop_named(name: str, option: str = "--loop") -> Loop:
     """A gallery loop, or what ``module:function`` names; the `option` is quoted in errors."""
     loop = made_by(option, name)
     if not isinstance(loop, Loop):
-        raise ArgumentError(f"{option} {shortened(name)}: expected a lab.Loop, not {quoted(loop)}.")
+        raise ArgumentError(
+            f"{option} {shortened(name)}: expected a lab.Loop, not {quoted(loop)}, a "
+            f"{type(loop).__name__}."
+        )
     return loop
 
 

@@ -23,7 +23,30 @@ from visual.widgets.rerun import made_in_cell
 HERE = Path(__file__).parent
 
 
-class Stepper(anywidget.AnyWidget):
+class Walked(anywidget.AnyWidget):
+    """A widget whose pictures are walked through: its `step` is one of their moments."""
+
+    step = traitlets.Int(-1).tag(sync=True)
+
+    @property
+    def _shown(self) -> Sequence[Picture]:
+        """The pictures that are shown now."""
+        raise NotImplementedError
+
+    @traitlets.validate("step")
+    def _is_moment(self, proposal: Any) -> int:
+        step = proposal["value"]
+        return shown_step(self._shown, -1, None if step == -1 else step)
+
+    def set_state(self, sync_data: dict[str, Any]) -> None:
+        """What the page sets; a step of a picture that is gone meanwhile comes too late."""
+        step = sync_data.get("step")
+        if step is not None and step not in [n for one in self._shown for n in _moments(one)]:
+            sync_data = {name: value for name, value in sync_data.items() if name != "step"}
+        super().set_state(sync_data)
+
+
+class Stepper(Walked):
     """One or several pictures, walked through together.
 
     `step` is the moment that is shown; it can be set and observed.  Keys: arrows go to the
@@ -34,7 +57,11 @@ class Stepper(anywidget.AnyWidget):
     _esm = HERE / "stepper.js"
     _css = HERE / "stepper.css"
     pictures = traitlets.List(traitlets.Unicode()).tag(sync=True)
-    step = traitlets.Int(-1).tag(sync=True)
+    scenes: Sequence[Picture] = ()
+
+    @property
+    def _shown(self) -> Sequence[Picture]:
+        return self.scenes
 
     def __init__(self, *scenes: Scene, step: int | None = None, **traits: Any) -> None:
         super().__init__(**traits)
@@ -44,7 +71,7 @@ class Stepper(anywidget.AnyWidget):
     def show(self, *scenes: Picture, step: int | None = None) -> None:
         """Show other pictures, at the present step if they have it."""
         step = shown_step(scenes, self.step, step)
-        self.scenes: Sequence[Picture] = scenes
+        self.scenes = scenes
         with self.hold_sync():
             self.pictures = [scene.svg() for scene in scenes]
             self.step = step

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from pytensor.graph.basic import Variable
 
-from lab.errors import ArgumentError, listing, quoted
+from lab.errors import ArgumentError, listing, one_of, quoted
 from lab.gradients.derivative import Derivative, derivative
 from lab.loops import gallery
 from lab.loops.loop import Loop
@@ -86,8 +86,7 @@ class BenchState:
         """
         known = [one.name for one in fields(self) if one.name != "loop"]
         for name in changes:
-            if name not in known:
-                raise ArgumentError(f"{name}: a workbench has the choices {listing(known)}.")
+            one_of("choice", name, known, "a workbench has the choices {}.")
         checked = {name: CHOICES[name].check(value) for name, value in changes.items()}
         if "at" in checked:
             at = checked["at"].items()
@@ -328,10 +327,7 @@ class GraphBench(Bench):
         return bench
 
     def _check(self, argument: str, name: str | None) -> None:
-        if name not in self.inputs:
-            raise ArgumentError(
-                f"{argument} = {quoted(name)}: the inputs of this graph are {listing(self.inputs)}."
-            )
+        one_of(argument, name, self.inputs, "the inputs of this graph are {}.")
 
     @property
     def _wrt(self) -> Variable:
@@ -387,8 +383,6 @@ def with_loop(bench: Bench, loop: Loop | str) -> LoopBench:
 def _loop_named(name: str) -> Loop:
     if name == WRITTEN:
         return written(*START)
-    if name not in gallery.loops:
-        raise ArgumentError(f"loop = {quoted(name)}: the gallery has {listing(gallery.loops)}.")
     return gallery.loops[name]
 
 

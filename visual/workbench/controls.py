@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from lab.errors import ArgumentError, quoted
+from lab.errors import ArgumentError, one_of, quoted
 from lab.loops import gallery
 from lab.loops.variables import Sequence, State
 from lab.reports.breaking.breakage import Breakage, Effect, precise
@@ -203,25 +203,32 @@ def changed(bench: Bench, key: list[Any], value: Any) -> Bench:
         case ["loop"]:
             return with_loop(bench, value)
         case ["written"]:
-            return rewritten(bench, *map(str, value))
+            match value:
+                case [str(text), str(values)]:
+                    return rewritten(bench, text, values)
+            raise ArgumentError(
+                f"written = {quoted(value)}: expected a step and values, two texts."
+            )
     return bench.changed(**_change(bench, key, value))
 
 
 def _change(bench: Bench, key: list[Any], value: Any) -> dict[str, Any]:
     """What a control asks for, as arguments of `Bench.changed`."""
     match key:
-        case ["at", name, place]:
-            values = bench.values[name].astype(float)
+        case ["at", str(name), int(place)]:
+            values = bench.values[one_of("at", name, bench.values)].astype(float)
+            if place not in range(values.size):
+                raise ArgumentError(f"at = {name}[{place}]: it has {values.size} values, from 0.")
             values.ravel()[place] = _float(name, value)
             return {"at": {name: numbers(values)}}
         case ["weights"] if isinstance(bench, LoopBench):
             return {"cost": [_float(WEIGHTS, part) for part in str(value).split()]}
         case ["cost"] if value == WEIGHTS and isinstance(bench, LoopBench):
             return {"cost": _weights(bench.state, bench.chosen.steps)}
-        case ["options", name]:
+        case ["options", str(name)]:
             own = {option.name: option for option in PICTURES[bench.state.view].options}
             return {"options": {name: own[name].typed(value) if name in own else value}}
-        case ["taps" | "at" as field, name]:
+        case ["taps" | "at" as field, str(name)]:
             return {field: {name: value}}
         case ["rule"]:
             return {"rule": None if value == TRUE else value}
@@ -242,5 +249,5 @@ def _weights(state: BenchState, steps: int) -> list[float]:
 def _float(name: str, written: Any) -> float:
     try:
         return float(written)
-    except ValueError:
+    except (TypeError, ValueError, OverflowError):
         raise ArgumentError(f"{name} = {quoted(written)}: expected a number.") from None

@@ -12,13 +12,12 @@ What a workbench hands to the browser as a file.
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from threading import RLock
 from typing import Any
 
-import anywidget
 import traitlets
 from pytensor.graph.basic import Variable
 
@@ -30,7 +29,7 @@ from visual.drawing.kinds import Picture
 from visual.widgets.module import FORM, joined, style
 from visual.widgets.page import to_page
 from visual.widgets.rerun import made_in_cell, shut
-from visual.widgets.stepper import shown_step
+from visual.widgets.stepper import Walked, shown_step
 from visual.widgets.working import Outcome, Work, begin
 from visual.workbench.bench import Bench, BenchState, opened, with_loop
 from visual.workbench.cell import cell
@@ -60,7 +59,7 @@ class Asked:
     bench: Bench
 
 
-class Workbench(anywidget.AnyWidget):
+class Workbench(Walked):
     """A loop, or a graph of PyTensor's, with controls for all that can be chosen about it.
 
     ``Workbench()``, ``Workbench(loop)``, ``Workbench(derivative, given)`` and
@@ -74,7 +73,6 @@ class Workbench(anywidget.AnyWidget):
     form = traitlets.Dict().tag(sync=True)
     svg = traitlets.Unicode("").tag(sync=True)
     python = traitlets.Unicode("").tag(sync=True)
-    step = traitlets.Int(-1).tag(sync=True)
     _asked: Asked | None = None  # what the page waits for
     _number = -1  # of the last thing that the page asked for
 
@@ -95,6 +93,10 @@ class Workbench(anywidget.AnyWidget):
             raise
         made_in_cell(self)
         self.on_msg(lambda _, message, __: self.receive(message))
+
+    @property
+    def _shown(self) -> Sequence[Picture]:
+        return [self._bench.picture] if hasattr(self, "_bench") else []
 
     @property
     def state(self) -> BenchState:
@@ -159,16 +161,23 @@ class Workbench(anywidget.AnyWidget):
         ``{"number": 3, "key": ["order"], "value": 2}``, ``{"save": "pdf"}`` or
         ``{"number": 4, "cancel": true}``.
         """
-        if "save" in message:
-            self._send_file(str(message["save"]))
-            return
-        with self._lock:
-            self._number = message["number"]
-            bench = self._give_up()
-            if "cancel" in message:
-                self._tell()
-            else:
-                self._ask(bench, list(message["key"]), message["value"])
+        match message:
+            case {"save": suffix}:
+                self._send_file(str(suffix))
+            case {"number": int(number), "cancel": _}:
+                with self._lock:
+                    self._number = number
+                    self._give_up()
+                    self._tell()
+            case {"number": int(number), "key": [*key], "value": value}:
+                with self._lock:
+                    self._number = number
+                    self._ask(self._give_up(), key, value)
+            case _:
+                self._tell(
+                    problem=f"message = {quoted(message)}: expected a number, a key and a value; "
+                    "a number and cancel; or save."
+                )
 
     def _ask(self, bench: Bench, key: list[Any], value: Any) -> None:
         """Begin to draw what `bench` becomes by a change; what is wrong with it is told."""
