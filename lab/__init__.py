@@ -10,7 +10,8 @@ Loops
   `vocabulary`; what becomes of one step, of none and of fewer: `few_steps`
 
 Derivatives
-- differentiate backwards, to any order: `derivative`; one Scan alone: `derive`, `pullback`
+- differentiate backwards, to any order: `derivative`; one Scan alone: `derive`, `pullback`;
+  whatever calls ``pytensor.grad``: `our_pullback`
 - differentiate forwards: `pushforward`; hold a loop's two derivatives together: `dot_product`
 - ask what becomes of a tap pattern: `Tape.reverse`
 - see what every step read and wrote: `trace`; as formulas: `spelled`

@@ -10,6 +10,7 @@ from .errors import LabError as LabError
 from .gradients.decisions import PullbackRule as PullbackRule
 from .gradients.derivative import Derivative as Derivative
 from .gradients.derivative import derivative as derivative
+from .gradients.exchange import our_pullback as our_pullback
 from .gradients.pullback import derive as derive
 from .gradients.pullback import pullback as pullback
 from .gradients.pushforward import pushforward as pushforward

@@ -15,7 +15,8 @@ MOST = 30  # items of a list that an error names
 _SHORT = reprlib.Repr()
 _SHORT.maxstring = _SHORT.maxother = LONGEST
 _SHORT.maxlist = _SHORT.maxtuple = 12
-Thing = TypeVar("Thing")
+Kind = TypeVar("Kind")
+Thing = TypeVar("Thing", covariant=True)
 
 
 class LabError(Exception):
@@ -60,7 +61,7 @@ class Named(Mapping[str, Thing]):
     ) -> None:
         self._argument, self._things, self._otherwise = argument, dict(things), otherwise
 
-    def __getitem__(self, name: str) -> Thing:
+    def __getitem__(self, name: object) -> Thing:
         return self._things[one_of(self._argument, name, self._things, self._otherwise)]
 
     def __iter__(self) -> Iterator[str]:
@@ -95,10 +96,13 @@ def nearest(name: object, known: Iterable[str]) -> str:
     return next(iter(get_close_matches(name[:LONGEST], list(known), n=1, cutoff=0.7)), "")
 
 
-def expect(argument: str, value: object, kind: type | tuple[type, ...], expected: str) -> None:
-    """Raise KindError unless a value is of a kind; what is `expected` is said in words."""
-    if not isinstance(value, kind):
-        raise KindError(f"{argument} = {quoted(value)}: expected {expected}.")
+def expect(
+    argument: str, value: object, kind: type[Kind] | tuple[type[Kind], ...], expected: str
+) -> Kind:
+    """A value that must be of a kind, or KindError; what is `expected` is said in words."""
+    if isinstance(value, kind):
+        return value
+    raise KindError(f"{argument} = {quoted(value)}: expected {expected}.")
 
 
 def first_line(error: BaseException) -> str:

@@ -3,14 +3,15 @@
     >>> text(Call("Mul", (Number("2"), Leaf("x", -1, 0))), lambda leaf: leaf.variable)
     '2·x'
 
-What a leaf is called, a position, an index, a name or a number, is the caller's choice.
+What a leaf is called, a position, an index, a name or a number, is the caller's choice.  What an
+expression uses more than once has a name in it and is written behind it: ``a·cos(a); a := …``.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from lab.records import record
+from lab.records import cached_property, record
 
 
 @record
@@ -37,7 +38,7 @@ class Call:
     """An operation applied to expressions, by its name: an operator of `Style`, or a function."""
 
     name: str
-    arguments: tuple["Expression", ...]
+    arguments: tuple["Term", ...]
 
     @property
     def is_whole(self) -> bool:
@@ -50,12 +51,46 @@ class Call:
 class Slice:
     """An index ``start:stop:step``; stands only among the indices of an ``at``."""
 
-    start: "Expression | None"
-    stop: "Expression | None"
-    step: "Expression | None"
+    start: "Term | None"
+    stop: "Term | None"
+    step: "Term | None"
 
 
-Expression = Leaf | Number | Call | Slice
+@record
+@dataclass(frozen=True)
+class Named:
+    """A part of the expression, by the name that a `Let` gives it."""
+
+    name: str
+
+
+Term = Leaf | Number | Call | Slice | Named
+
+
+@record
+@dataclass(frozen=True)
+class Binding:
+    """A part of an expression, and its name."""
+
+    name: str
+    term: Term
+
+
+@record
+@dataclass(frozen=True)
+class Let:
+    """A term whose parts have names, each written once; they use only those that come later."""
+
+    bindings: tuple[Binding, ...]
+    body: Term
+
+    @cached_property
+    def operations(self) -> int:
+        """How many operations there are."""
+        return len(calls_of(self))
+
+
+Expression = Term | Let
 
 
 @dataclass(frozen=True)
@@ -65,6 +100,8 @@ class Style:
     latex: bool
     arrow: str
     minus: str
+    dots: str
+    behind: str
     operators: Mapping[str, str]
 
 
@@ -72,6 +109,8 @@ PLAIN = Style(
     latex=False,
     arrow="←",
     minus="−",
+    dots="…",
+    behind="; ",
     operators=MappingProxyType(
         {
             "Add": " + ",
@@ -96,6 +135,8 @@ LATEX = Style(
     latex=True,
     arrow=r"\leftarrow",
     minus="-",
+    dots=r"\dots",
+    behind=r", \quad ",
     operators=MappingProxyType(
         {
             "Add": " + ",
@@ -125,90 +166,187 @@ STRENGTH = {
     **dict.fromkeys(("Add", "Sub"), SUM),
     "Dot": DOT,
     **dict.fromkeys(("Mul", "TrueDiv", "IntDiv", "Mod"), PRODUCT),
+    "Neg": SUM,
+    "Pow": POWER,
+    "transpose": POWER,
 }
+RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 LATEX_FUNCTIONS = {"exp", "log", "sin", "cos", "tan", "sinh", "cosh", "tanh", "max", "min"}
-
-
-def leaves_of(expression: Expression | None) -> list[Leaf]:
-    """All leaves of an expression, from left to right."""
-    if isinstance(expression, Leaf):
-        return [expression]
-    parts: tuple[Expression | None, ...] = ()
-    if isinstance(expression, Call):
-        parts = expression.arguments
-    elif isinstance(expression, Slice):
-        parts = (expression.start, expression.stop, expression.step)
-    return [leaf for part in parts for leaf in leaves_of(part)]
 
 
 # Operators that take exactly so many arguments; others take one or more.
 ARITY = {"Sub": 2, "TrueDiv": 2, "IntDiv": 2, "Mod": 2, "Pow": 2, "Neg": 1, "transpose": 1}
 
 
+LONGEST = 600  # letters of a formula, beyond which the rest is only counted
+
+
+def body_of(expression: Expression) -> Term:
+    """The expression itself, without what its names stand for."""
+    return expression.body if isinstance(expression, Let) else expression
+
+
+def summands_of(expression: Expression) -> tuple[Term, ...]:
+    """The terms of a sum; anything else is one term."""
+    body = body_of(expression)
+    return body.arguments if isinstance(body, Call) and body.name == "Add" else (body,)
+
+
+def parts_of(expression: Expression | None) -> Iterator[Term]:
+    """Every part, from left to right, before those that it is made of; one used twice only once."""
+    named = {}
+    if isinstance(expression, Let):
+        named = {binding.name: binding.term for binding in expression.bindings}
+        expression = expression.body
+    seen, waiting = set[int](), [expression]
+    while waiting:
+        part = waiting.pop()
+        if part is None or id(part) in seen:
+            continue
+        seen.add(id(part))
+        yield part
+        if isinstance(part, Call):
+            waiting += reversed(part.arguments)
+        elif isinstance(part, Slice):
+            waiting += (part.step, part.stop, part.start)
+        elif isinstance(part, Named):
+            waiting.append(named.get(part.name))
+
+
+def leaves_of(expression: Expression | None) -> list[Leaf]:
+    """The leaves of an expression, each once, as they come from left to right."""
+    return list(dict.fromkeys(part for part in parts_of(expression) if isinstance(part, Leaf)))
+
+
 def calls_of(expression: Expression | None) -> list[Call]:
     """All operations of an expression, each before those of its arguments."""
-    if isinstance(expression, Call):
-        return [expression, *(c for argument in expression.arguments for c in calls_of(argument))]
-    if isinstance(expression, Slice):
-        parts = (expression.start, expression.stop, expression.step)
-        return [call for part in parts for call in calls_of(part)]
-    return []
+    return [part for part in parts_of(expression) if isinstance(part, Call)]
 
 
 def text(expression: Expression, leaf: Callable[[Leaf], str], style: Style = PLAIN) -> str:
-    """`expression` written in `style`, its leaves as `leaf` has them."""
-    return _text(expression, leaf, style)[0]
+    """`expression` written in `style`, its leaves as `leaf` has them.
+
+    One of more than `LONGEST` letters ends in how many operations are not written.
+    """
+    return _Text(leaf, style).of(expression)
 
 
-def _text(expression: Expression, leaf: Callable[[Leaf], str], style: Style) -> tuple[str, int]:
-    """The text, and how strongly its outermost operator binds."""
-    if isinstance(expression, Leaf):
-        return _signed(leaf(expression))
-    if isinstance(expression, Number):
-        return _signed(expression.written)
-    if isinstance(expression, Slice):
-        parts = (expression.start, expression.stop, expression.step)
-        written = [_text(part, leaf, style)[0] if part is not None else "" for part in parts]
-        return ":".join(written if written[2] else written[:2]), ATOM
+class _Text:
+    """One expression that is being written, from left to right, until there is no more room."""
 
-    def part(index: int, needed: int) -> str:
-        """An argument, in parentheses if it binds less than needed."""
-        written, strength = _text(expression.arguments[index], leaf, style)
-        return written if strength >= needed else f"({written})"
+    def __init__(self, leaf: Callable[[Leaf], str], style: Style) -> None:
+        self.leaf, self.style = leaf, style
+        self.pieces: list[str] = []
+        self.room, self.operations = LONGEST, 0
+        self.is_cut = False
 
-    name, count = expression.name, len(expression.arguments)
-    if style.latex and name == "TrueDiv":
-        return rf"\frac{{{part(0, COMPARISON)}}}{{{part(1, COMPARISON)}}}", ATOM
-    if name in STRENGTH:
-        strength = STRENGTH[name]
-        first = {COMPARISON: SUM, DOT: FACTOR}.get(strength, strength)
-        rest = first if name in ("Add", "Mul", "Dot") else first + 1
-        operands = [part(i, rest if i else first) for i in range(count)]
-        return style.operators[name].join(operands), strength
-    if name == "Neg":
-        return style.minus + part(0, PRODUCT), SUM
-    if name == "Pow":
-        return _power(part(0, ATOM), part(1, COMPARISON if style.latex else ATOM), style), POWER
-    if name == "transpose":
-        return f"{part(0, ATOM)}{'^T' if style.latex else 'ᵀ'}", POWER
-    if name == "at":
-        inside = ", ".join(part(i, COMPARISON) for i in range(1, count))
-        return f"{part(0, ATOM)}[{inside}]", ATOM
-    inside = ", ".join(part(i, COMPARISON) for i in range(count))
-    if style.latex:
-        safe = name.replace("_", r"\_")
-        command = f"\\{name}" if name in LATEX_FUNCTIONS else rf"\operatorname{{{safe}}}"
-        return rf"{command}\left({inside}\right)", ATOM
-    return f"{name}({inside})", ATOM
+    def of(self, expression: Expression) -> str:
+        """The text."""
+        self._write(body_of(expression), COMPARISON)
+        for binding in expression.bindings if isinstance(expression, Let) else ():
+            if not self.is_cut:
+                self._add(self.style.behind)
+                if self.room > 0:
+                    self._add(f"{binding.name} := ")
+                self._write(binding.term, COMPARISON)
+        if self.is_cut:
+            self._tell_rest(expression)
+        return "".join(self.pieces)
 
+    def _tell_rest(self, expression: Expression) -> None:
+        known = expression.operations if isinstance(expression, Let) else len(calls_of(expression))
+        more = known - self.operations
+        if more:
+            words = f"({more:,} more operation{'' if more == 1 else 's'})"
+            self._add(rf"\ \text{{{words}}}" if self.style.latex else f" {words}")
 
-def _signed(written: str) -> tuple[str, int]:
-    """A leaf or number; one with a minus binds like a sum."""
-    return written, SUM if written.startswith(("-", "−")) else ATOM
+    def _add(self, piece: str) -> None:
+        self.pieces.append(piece)
+        self.room -= len(piece)
 
+    def _write(self, term: Term, needed: int) -> None:
+        """A term, in parentheses if it binds less than needed."""
+        if self.room <= 0:
+            self.is_cut = True
+            self._add(self.style.dots)
+        elif isinstance(term, Call):
+            self.operations += 1
+            brackets = self._strength(term) < needed
+            self._add("(" if brackets else "")
+            self._call(term)
+            self._add(")" if brackets else "")
+        elif isinstance(term, Slice):
+            ends = (term.start, term.stop, term.step)[: 2 if term.step is None else 3]
+            for number, end in enumerate(ends):
+                self._add(":" if number else "")
+                if end is not None:
+                    self._write(end, COMPARISON)
+        else:
+            self._add(self._atom(term, needed))
 
-def _power(base: str, exponent: str, style: Style) -> str:
-    if style.latex:
-        return f"{base}^{{{exponent}}}"
-    raised = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
-    return f"{base}{exponent.translate(raised)}" if exponent.isdigit() else f"{base}^{exponent}"
+    def _atom(self, term: Leaf | Number | Named, needed: int) -> str:
+        """What is no operation; with a minus it binds like a sum."""
+        if isinstance(term, Leaf):
+            written = self.leaf(term)
+        else:
+            written = term.written if isinstance(term, Number) else term.name
+        return f"({written})" if written.startswith(("-", "−")) and needed > SUM else written
+
+    def _strength(self, call: Call) -> int:
+        """How strongly the outermost operator binds."""
+        if self.style.latex and call.name == "TrueDiv":
+            return ATOM
+        return STRENGTH.get(call.name, ATOM)
+
+    def _list(self, terms: tuple[Term, ...], between: str, first: int, rest: int) -> None:
+        """Terms with an operator or a comma between them, as far as there is room."""
+        for number, term in enumerate(terms):
+            if number and self.is_cut:
+                break
+            self._add(between if number else "")
+            self._write(term, rest if number else first)
+
+    def _call(self, call: Call) -> None:
+        name, arguments, style = call.name, call.arguments, self.style
+        if style.latex and name == "TrueDiv":
+            for opening, argument in zip((r"\frac{", "{"), arguments, strict=True):
+                self._add(opening)
+                self._write(argument, COMPARISON)
+                self._add("}")
+        elif name in style.operators:
+            strength = STRENGTH[name]
+            first = {COMPARISON: SUM, DOT: FACTOR}.get(strength, strength)
+            rest = first if name in ("Add", "Mul", "Dot") else first + 1
+            self._list(arguments, style.operators[name], first, rest)
+        elif name == "Neg":
+            self._add(style.minus)
+            self._write(arguments[0], PRODUCT)
+        elif name == "Pow":
+            self._write(arguments[0], ATOM)
+            self._exponent(arguments[1])
+        elif name == "transpose":
+            self._write(arguments[0], ATOM)
+            self._add("^T" if style.latex else "ᵀ")
+        elif name == "at":
+            self._write(arguments[0], ATOM)
+            self._add("[")
+            self._list(arguments[1:], ", ", COMPARISON, COMPARISON)
+            self._add("]")
+        else:
+            safe = name.replace("_", r"\_")
+            command = f"\\{name}" if name in LATEX_FUNCTIONS else rf"\operatorname{{{safe}}}"
+            self._add(rf"{command}\left(" if style.latex else f"{name}(")
+            self._list(arguments, ", ", COMPARISON, COMPARISON)
+            self._add(r"\right)" if style.latex else ")")
+
+    def _exponent(self, term: Term) -> None:
+        written = self._atom(term, ATOM) if isinstance(term, Leaf | Number) else ""
+        if self.style.latex:
+            self._add("^{")
+            self._write(term, COMPARISON)
+            self._add("}")
+        elif written.isdigit():
+            self._add(written.translate(RAISED))
+        else:
+            self._add("^")
+            self._write(term, ATOM)

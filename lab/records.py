@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields, is_dataclass
 from enum import Enum
 from types import UnionType
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Generic, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
@@ -26,7 +26,8 @@ VERSION = 2  # of the stored form; version 1 did not tell
 NUMERIC = "biufc"  # kinds of arrays that are stored
 
 Class = TypeVar("Class", bound=type)
-Faults = Callable[[Any], Iterable[tuple[str, str]]]
+Faults = Callable[..., Iterable[tuple[str, str]]]  # of an instance: where, and what
+Hook = Callable[[object, type], object]  # makes a value of a type from what was stored
 _RECORDS: dict[str, type] = {}
 _FAULTS: dict[type, Faults] = {}
 
@@ -57,6 +58,21 @@ def freeze(array: np.ndarray) -> np.ndarray:
     return array
 
 
+def refuse_masked(argument: str, value: object) -> None:
+    """Raise ArgumentError if entries of `value` are masked; numpy takes what lies below them."""
+    waiting, seen = [value], set[int]()
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, list | tuple) and id(part) not in seen:  # one may hold itself
+            seen.add(id(part))
+            waiting += part
+        elif isinstance(part, np.ma.MaskedArray) and np.ma.is_masked(part):
+            raise ArgumentError(
+                f"{argument} = {quoted(value)}: what is masked is no number; fill it, as by "
+                "value.filled(0.0)."
+            )
+
+
 def same(first: object, second: object) -> bool:
     """Whether two records are equal, arrays included; nan equals nan."""
     if isinstance(first, np.ndarray) or isinstance(second, np.ndarray):
@@ -79,13 +95,13 @@ def same(first: object, second: object) -> bool:
     return bool(first == second)
 
 
-def to_json(value: object) -> dict[str, Any]:
+def to_json(value: object) -> dict[str, object]:
     """A record as dicts, lists, strings and numbers."""
     plain = _converter().unstructure(value)
     return {**plain, "version": VERSION} if isinstance(plain, dict) else plain
 
 
-def from_json(data: object) -> Any:
+def from_json(data: object) -> object:
     """The inverse of `to_json`.
 
     Raises ArgumentError for what is none of our records, was stored in another version of the
@@ -109,16 +125,16 @@ def from_json(data: object) -> Any:
     from cattrs import transform_error  # only who reads what was stored waits for its import
 
     try:
-        made = _converter().structure(inner, _RECORDS[name])
+        stored: object = _converter().structure(inner, _RECORDS[name])
     except Exception as error:  # a group of whatever did not fit, each with its place
         first = transform_error(error, path=name, format_exception=_told)[0]
         what, _, place = first.rpartition(" @ ")
         where = place.removeprefix(name).removeprefix(".") or "it"
         where = where if len(where) <= LONGEST else f"{where[:LONGEST]}…"
         raise ArgumentError(f"from_json: {name}, {where}: {what}.") from None
-    for where, what in _FAULTS.get(type(made), lambda _: ())(made):
+    for where, what in _FAULTS.get(type(stored), lambda _: ())(stored):
         raise ArgumentError(f"from_json: {name}, {where}: {what}.")
-    return made
+    return stored
 
 
 def _told(error: BaseException, _: object) -> str:
@@ -139,7 +155,7 @@ def _converter() -> "Converter":
     converter = Converter(forbid_extra_keys=True)
 
     def plainly(kind: type, also: tuple[type, ...] = ()) -> None:
-        def structure(value: object, _: object) -> object:
+        def structure(value: object, _: type) -> object:
             if type(value) is kind or type(value) in also:
                 return value
             raise TypeError(f"expected {kind.__name__}, not {quoted(value)}")
@@ -150,20 +166,22 @@ def _converter() -> "Converter":
         plainly(kind)
     plainly(float, (int,))
 
-    def of_class(cls: type) -> Callable[[Any, object], object]:
+    def of_class(cls: type) -> Hook:
         hints = get_type_hints(cls)
         for field in fields(cls):  # cattrs takes names of types that come later as they are
             field.type = hints[field.name]
-        read = make_dict_structure_fn(cls, converter, _cattrs_forbid_extra_keys=True)
+        read: Callable[..., object] = make_dict_structure_fn(
+            cls, converter, _cattrs_forbid_extra_keys=True
+        )
 
-        def structure(value: Any, _: object) -> object:
+        def structure(value: object, _: type) -> object:
             if not isinstance(value, Mapping) or value.get("is") != cls.__name__:
                 raise TypeError(f"expected a {cls.__name__}, not {quoted(value)}")
             return read({key: item for key, item in value.items() if key != "is"}, cls)
 
         return structure
 
-    def to_class(cls: type) -> Callable[[Any], dict[str, Any]]:
+    def to_class(cls: type) -> Callable[[object], dict[str, object]]:
         names = [field.name for field in fields(cls)]
         return lambda value: {
             "is": cls.__name__,
@@ -173,18 +191,18 @@ def _converter() -> "Converter":
     converter.register_structure_hook_factory(is_dataclass, of_class)
     converter.register_unstructure_hook_factory(is_dataclass, to_class)
 
-    def of_tuple(kind: Any) -> Callable[[Any, object], tuple[object, ...]]:
+    def of_tuple(kind: object) -> Hook:
         element, *_ = get_args(kind)
         items = list[element]  # type: ignore[valid-type]  # a type that is known when it runs
 
-        def structure(value: object, _: object) -> tuple[object, ...]:
+        def structure(value: object, _: type) -> object:
             if not isinstance(value, list | tuple):
                 raise TypeError(f"expected a list, not {quoted(value)}")
             return tuple(converter.structure(list(value), items))
 
         return structure
 
-    def is_series(kind: Any) -> bool:
+    def is_series(kind: object) -> bool:
         return get_origin(kind) is tuple and get_args(kind)[1:] == (Ellipsis,)
 
     converter.register_structure_hook_factory(is_series, of_tuple)
@@ -192,16 +210,16 @@ def _converter() -> "Converter":
         tuple, lambda items: [converter.unstructure(i) for i in items]
     )
 
-    def of_union(kind: Any) -> Callable[[Any, object], object]:
+    def of_union(kind: object) -> Hook:
         members = get_args(kind)
-        classes = {m.__name__: m for m in members if is_dataclass(m)}
+        classes = {m.__name__: m for m in members if isinstance(m, type) and is_dataclass(m)}
         others = {m for m in members if not is_dataclass(m)}
 
-        def structure(value: Any, _: object) -> object:
+        def structure(value: object, _: type) -> object:
             if value is None and type(None) in others:
                 return None
             named = value.get("is") if isinstance(value, Mapping) else None
-            chosen = classes.get(named) if isinstance(named, str) else None
+            chosen: type | None = classes.get(named) if isinstance(named, str) else None
             if named == "array" and np.ndarray in others:
                 chosen = np.ndarray
             if chosen is None and type(value) in others:
@@ -225,8 +243,8 @@ def _converter() -> "Converter":
             return allowed[value]
         raise TypeError(f"{quoted(value)} is no {kind.__name__}; there are {listing(allowed)}")
 
-    for kind in (cls for cls in _RECORDS.values() if issubclass(cls, Enum)):
-        converter.register_structure_hook(kind, to_enum)  # else cattrs takes its own for them
+    for choices in (cls for cls in _RECORDS.values() if issubclass(cls, Enum)):
+        converter.register_structure_hook(choices, to_enum)  # else cattrs takes its own for them
     converter.register_structure_hook(np.ndarray, lambda value, _: array_from_json(value))
     converter.register_unstructure_hook(np.ndarray, array_to_json)
     return converter
@@ -235,7 +253,7 @@ def _converter() -> "Converter":
 _WORDS = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 
 
-def array_to_json(array: np.ndarray) -> dict[str, Any]:
+def array_to_json(array: np.ndarray) -> dict[str, object]:
     """Shape, dtype and numbers; nan and infinities as words, complex numbers as pairs."""
     flat = array.reshape(-1)
     if array.dtype.kind == "c":
@@ -293,13 +311,13 @@ else:
         of which lets the other go first (see `lab.progress`), would wait for each other forever.
         """
 
-        def __init__(self, make: Callable[[Any], T]) -> None:
+        def __init__(self, make: Callable[..., T]) -> None:
             self.make, self.__doc__ = make, make.__doc__
 
         def __set_name__(self, owner: type, name: str) -> None:
             self.name = name
 
-        def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        def __get__(self, instance: object, owner: type | None = None) -> object:
             if instance is None:
                 return self
             if self.name not in instance.__dict__:

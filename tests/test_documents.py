@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+import lab
 import visual
 from lab.loops import gallery
 from visual.cli.main import main
@@ -142,13 +143,36 @@ def test_the_map_names_files_that_are_there():
     paths = re.findall(
         r"`((?:lab|visual|tests|notebooks|binder)/[\w./]*)`", "".join(DOCUMENTS.values())
     )
-    assert len(paths) > 30
+    assert len(paths) > 20
     assert [path for path in paths if not (ROOT / path).exists()] == []
+    inits = (
+        path for package in ("lab", "visual") for path in ROOT.glob(f"{package}/*/__init__.py")
+    )
+    rooms = {path.parent.relative_to(ROOT).as_posix() for path in inits}
+    assert rooms - set(paths) == set()
 
 
 def test_the_readme_knows_all_pictures():
     listed = re.findall(r"^\| `(\w+)` \| .* \|$", README, flags=re.MULTILINE)
     assert listed == list(PICTURES)
+
+
+def test_since_when_a_gradient_too_much_is_seen():
+    """README and lesson 5: before the third derivative only where a state has several taps."""
+    assert "with one tap right up to order 2, and three\ntimes too much at order 3" in README
+    several = gallery.loops["square"].with_taps({"x": (-2, -1)})
+    for loop in (*gallery.loops.values(), several):
+        try:
+            breakage = lab.break_rule(loop, "accumulate-overwritten", 3)
+        except lab.LabError:  # it has no derivative
+            continue
+        one = all(len(state.taps) == 1 for state in loop.states)
+        assert breakage.visible is None or breakage.visible == 3 or not one, loop.name
+    assert lab.break_rule(several, "accumulate-overwritten", 3).visible == 2
+    five = lab.break_rule(gallery.loops["square"].with_steps(5), "accumulate-overwritten", 3)
+    third = five.rows[2]
+    assert float(third.broken) == pytest.approx(3 * float(third.true))
+    assert float(third.true) == pytest.approx(32 * 31 * 30 * 0.95**29)
 
 
 def test_the_python_in_the_readme_works(tmp_path, monkeypatch, capsys):

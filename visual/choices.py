@@ -13,15 +13,21 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from operator import index
-from typing import Any, ClassVar
+from typing import Any, ClassVar, SupportsIndex, TypeVar
 
 from lab.errors import ArgumentError, KindError, Named, expect, listing, quoted, shortened
 from lab.loops.build import as_weights
 from lab.loops.loop import Loop
+from lab.loops.text.source import by_name, identifier
 from lab.reports.breaking.rules import BROKEN
 from lab.tape import check_taps
 from lab.traces.trace import ScanTrace, Trace
 from visual.scene.theme import THEMES
+
+Value = Any  # what is chosen: of a number, a text, a mapping, what the choice says
+Argument = Mapping[str, Value]  # what `argparse` is to know about an option, by name
+Control = dict[str, object]  # what a form is to know about a control, as JSON
+Number = TypeVar("Number", int, float)
 
 
 @dataclass(frozen=True)
@@ -38,8 +44,8 @@ class Choice:
     label: str = ""
     _: KW_ONLY
     metavar: str = "NAME"
-    default: Any = None
-    read_as: ClassVar[Mapping[str, Any]] = {}  # by argparse
+    default: Value = None
+    read_as: ClassVar[Argument] = {}  # by argparse
 
     @property
     def option(self) -> str:
@@ -47,28 +53,28 @@ class Choice:
         return f"--{self.name.replace('_', '-')}"
 
     @property
-    def argument(self) -> dict[str, Any]:
+    def argument(self) -> Argument:
         """What `argparse` is to know about the option."""
         return {"help": self.help, "metavar": self.metavar, "default": self.default, **self.read_as}
 
-    def check(self, value: Any) -> Any:
+    def check(self, value: object) -> Value:
         """The value as it is kept; ArgumentError for what can be none."""
         if value is not None:
             expect(self.name, value, str, "a name")
-        return value
+        return identifier(value)
 
-    def read(self, text: Any, loop: Loop) -> Any:
+    def read(self, text: Value, loop: Loop) -> Value:
         """The value that the command line, read by `argparse`, names about a loop."""
         return text
 
-    def control(self, value: Any, names: Iterable[str] = ()) -> dict[str, Any]:
+    def control(self, value: Value, names: Iterable[str] = ()) -> Control:
         """The control that shows a value: a list of `names`, or what fits the kind."""
         return self._control("select", value, options=[[name, name] for name in names])
 
-    def _control(self, kind: str, value: Any, **more: Any) -> dict[str, Any]:
+    def _control(self, kind: str, value: object, **more: object) -> Control:
         return {"kind": kind, "label": self.label, "value": value, **more}
 
-    def typed(self, written: Any) -> Any:
+    def typed(self, written: object) -> object:
         """The value that was handed in on a form."""
         return written
 
@@ -78,13 +84,15 @@ class OneOf(Choice):
     """One of several by its name."""
 
     _: KW_ONLY
-    known: Named[Any]
+    known: Named[object]
 
-    def check(self, value: Any) -> Any:
+    def check(self, value: object) -> Value:
         """The name."""
-        return None if value is None and self.default is None else self.known[value].name
+        if value is not None or self.default is not None:
+            self.known[value]  # refuses what is none
+        return value
 
-    def control(self, value: Any, names: Iterable[str] = ()) -> dict[str, Any]:
+    def control(self, value: object, names: Iterable[str] = ()) -> Control:
         """A list of all."""
         return super().control(value, names or self.known)
 
@@ -99,13 +107,13 @@ class Whole(Choice):
     most: int | None = None
     read_as = {"type": int}  # noqa: RUF012 (see `Choice`)
 
-    def check(self, value: Any) -> int | None:
+    def check(self, value: object) -> int | None:
         """The number; None stands for what is not chosen."""
         if self.most is None:
             return whole_or_none(self.name, value)
         if value is None:
             return self.default
-        if not isinstance(value, bool) and hasattr(value, "__index__"):
+        if not isinstance(value, bool) and isinstance(value, SupportsIndex):
             number = index(value)
             if number == self.default or self.least <= number <= self.most:
                 return number
@@ -113,12 +121,12 @@ class Whole(Choice):
             f"{self.name} = {quoted(value)}: expected a whole number, {self.least} to {self.most}."
         )
 
-    def control(self, value: Any, names: Iterable[str] = ()) -> dict[str, Any]:
+    def control(self, value: object, names: Iterable[str] = ()) -> Control:
         """A field for a number, empty where none is chosen."""
         shown = "" if value is None or (value == self.default and self._may_be_empty) else value
         return self._control("number", shown, min=self.least, max=self.most or MOST)
 
-    def typed(self, written: Any) -> Any:
+    def typed(self, written: object) -> object:
         """The number; what is none is kept, to be refused, and an empty field is no choice."""
         text = str(written).strip()
         if not text and self._may_be_empty:
@@ -138,11 +146,11 @@ class Wholes(Choice):
     _: KW_ONLY
     metavar: str = "N,N"
 
-    def check(self, value: Any) -> Any:
+    def check(self, value: object) -> Value:
         """The numbers: a trace knows which there are."""
         return None if value is None else wholes(self.name, value)
 
-    def read(self, text: Any, loop: Loop) -> tuple[int, ...]:
+    def read(self, text: Value, loop: Loop) -> tuple[int, ...]:
         """Numbers between commas."""
         return numbers(f"{self.option} {shortened(text)}", words(text))
 
@@ -155,15 +163,15 @@ class Switch(Choice):
     default: bool = False
 
     @property
-    def argument(self) -> dict[str, Any]:
+    def argument(self) -> Argument:
         """A flag."""
         return {"action": "store_true", "help": self.help}
 
-    def check(self, value: Any) -> bool:
+    def check(self, value: object) -> bool:
         """True or False, and nothing like it."""
         return switch(self.name, value)
 
-    def control(self, value: Any, names: Iterable[str] = ()) -> dict[str, Any]:
+    def control(self, value: object, names: Iterable[str] = ()) -> Control:
         """A box to tick."""
         return self._control("check", bool(value))
 
@@ -175,11 +183,11 @@ class Cost(Choice):
     _: KW_ONLY
     known: tuple[str, ...]
 
-    def check(self, value: Any) -> str | tuple[float, ...]:
+    def check(self, value: object) -> str | tuple[float, ...]:
         """A word, of which the loop knows whether it has such a cost, or weights."""
         return value if isinstance(value, str) else tuple(as_weights(value).tolist())
 
-    def read(self, text: Any, loop: Loop) -> Any:
+    def read(self, text: Value, loop: Loop) -> Value:
         """A word, or weights between commas."""
         expected = f"{', '.join(self.known)}, or a weight for each step, as in 0,0,1,0.5"
         said = f"{self.option} {shortened(text)}"
@@ -192,16 +200,16 @@ class ByName(Choice):
 
     read_as = {"action": "append", "default": []}  # noqa: RUF012 (see `Choice`)
 
-    def check(self, value: Any) -> Mapping[str, Any]:
+    def check(self, value: object) -> Mapping[str, Value]:
         """Values by the names of variables."""
-        expect(self.name, value, Mapping, "a dictionary, such as {'x': …}")
-        return value
+        given = expect(self.name, value, Mapping, "a dictionary, such as {'x': …}")
+        return by_name(self.name, given.items())
 
-    def read(self, text: Any, loop: Loop) -> dict[str, Any]:
+    def read(self, text: Value, loop: Loop) -> dict[str, Value]:
         """``x=0.95`` or ``x=[1,2]``."""
         return dict(map(self._named, text))
 
-    def _named(self, text: str) -> tuple[str, Any]:
+    def _named(self, text: str) -> tuple[str, object]:
         name, equals, value = text.partition("=")
         try:
             if not equals:
@@ -217,12 +225,12 @@ class ByName(Choice):
 class Taps(ByName):
     """The taps of states and sequences, by their names."""
 
-    def check(self, value: Any) -> Mapping[str, Any]:
+    def check(self, value: object) -> Mapping[str, Value]:
         """Tuples of taps, of which the loop knows whether it can have them."""
         given = super().check(value).items()
         return {n: None if t is None else check_taps(t, f"taps of {n}") for n, t in given}
 
-    def read(self, text: Any, loop: Loop) -> dict[str, Any]:
+    def read(self, text: Value, loop: Loop) -> dict[str, Value]:
         """``-2,-1``, which are those of the first state, or ``x:-2,-1``."""
         return dict(self._taps(one, loop) for one in text)
 
@@ -245,8 +253,8 @@ def numbers(
     said: str,
     listed: Iterable[str],
     expected: str = "whole numbers, as in -2,-1",
-    kind: Callable[[str], Any] = int,
-) -> tuple[Any, ...]:
+    kind: Callable[[str], Number] = int,
+) -> tuple[Number, ...]:
     """Words of the command line as numbers; `said` is quoted in errors."""
     try:
         return tuple(map(kind, listed))
@@ -293,41 +301,42 @@ RULE = OneOf(
 )
 
 
-def whole(name: str, value: Any) -> int:
+def whole(name: str, value: object) -> int:
     """A whole number; ArgumentError for all else, True and False among it."""
-    if isinstance(value, bool) or not hasattr(value, "__index__"):
+    if isinstance(value, bool) or not isinstance(value, SupportsIndex):
         raise ArgumentError(f"{name} = {quoted(value)}: expected a whole number.")
     return index(value)
 
 
-def wholes(name: str, values: Any) -> tuple[int, ...]:
+def wholes(name: str, values: object) -> tuple[int, ...]:
     """Several whole numbers; ArgumentError for all else."""
     if isinstance(values, str) or not isinstance(values, Iterable):
         raise KindError(f"{name} = {quoted(values)}: expected some numbers, as in (1, 2).")
     return tuple(whole(name, number) for number in values)
 
 
-def whole_or_none(name: str, value: Any) -> int | None:
+def whole_or_none(name: str, value: object) -> int | None:
     """A whole number, or None where none was chosen."""
     return None if value is None else whole(name, value)
 
 
-def switch(name: str, value: Any) -> bool:
+def switch(name: str, value: object) -> bool:
     """True or False; ArgumentError for all else."""
     if not isinstance(value, bool):
         raise ArgumentError(f"{name} = {quoted(value)}: expected True or False.")
     return value
 
 
-def scan_index(trace: Trace, scan: Any) -> int:
+def scan_index(trace: Trace, scan: object) -> int:
     """The index in ``trace.scans`` of the Scan with a heading's number."""
     of_trace(trace)
-    if whole("scan", scan) not in range(1, len(trace.scans) + 1):
+    number = whole("scan", scan)
+    if number not in range(1, len(trace.scans) + 1):
         raise ArgumentError(f"scan = {quoted(scan)}: {_known(trace)}")
-    return index(scan) - 1
+    return number - 1
 
 
-def scan_indices(trace: Trace, scans: Any) -> tuple[int, ...]:
+def scan_indices(trace: Trace, scans: object) -> tuple[int, ...]:
     """The indices in ``trace.scans`` of the Scans with the headings' numbers, in their order."""
     numbers = wholes("scans", scans)
     if len(set(numbers)) < len(numbers):
@@ -347,12 +356,13 @@ def newest(orders: Sequence[int]) -> int:
     return orders.index(max(orders))
 
 
-def step_of(scan: ScanTrace, step: Any) -> int:
+def step_of(scan: ScanTrace, step: object) -> int:
     """The number of a step that a Scan makes."""
-    if whole("step", step) not in range(scan.steps):
+    number = whole("step", step)
+    if number not in range(scan.steps):
         made = f"the steps 0 to {scan.steps - 1}" if scan.steps else "no step that could be drawn"
         raise ArgumentError(f"step = {quoted(step)}: {scan.name} makes {made}.")
-    return index(step)
+    return number
 
 
 def _known(trace: Trace) -> str:

@@ -27,6 +27,8 @@ from lab.gradients.status import is_continuous
 from lab.loops.build import LoopGraph
 from lab.loops.declaration import BY, OF
 from lab.loops.loop import Loop
+from lab.loops.text.source import by_name, identifier
+from lab.loops.variables import as_value
 from lab.records import freeze
 from lab.scans.buffers import as_tensor
 from lab.scans.graphs import with_tapes
@@ -71,7 +73,7 @@ def dot_product(
 ) -> DotProduct:
     """Derive a loop forwards and backwards, and compare.
 
-    `wrt` names the variables that move, all real and complex ones unless given; `of` the state
+    `wrt` names the variables that move, all real ones unless given; `of` the state
     or output that is looked at, the first unless given.  Tangents and the cotangent, one for
     every value of `of`, are drawn with `seed` where they are not given.  `rule` puts a wrong
     rule of the pullback to the test.
@@ -122,16 +124,17 @@ def dot_product(
 
 def _names(graph: LoopGraph, wrt: Sequence[str] | None) -> list[str]:
     possible = [name for name, variable in graph.inputs.items() if is_continuous(variable)]
-    if isinstance(wrt, str):
-        wrt = [wrt]
-    for name in wrt or ():
-        one_of("wrt", name, possible, BY)
-    return possible if wrt is None else list(wrt)
+    if wrt is None:
+        return possible
+    asked = map(identifier, [wrt] if isinstance(wrt, str) else wrt)
+    return [one_of("wrt", name, possible, BY) for name in asked]
 
 
 def _output(graph: LoopGraph, of: str | None, rule: PullbackRule | None) -> Variable:
     """All values of the state or output `of`, named after it, from a Scan that follows `rule`."""
-    of = next(iter(graph.outputs)) if of is None else one_of("of", of, graph.outputs, OF)
+    of = (
+        next(iter(graph.outputs)) if of is None else one_of("of", identifier(of), graph.outputs, OF)
+    )
     output = graph.outputs[of]
     output = as_tensor(with_tapes([output], rule).get(output, output))
     output.name = of
@@ -145,6 +148,7 @@ def _tangents(
     rng: np.random.Generator,
 ) -> dict[str, np.ndarray]:
     """A tangent for each variable that moves: as given, else random."""
+    tangents = by_name("tangents", tangents.items())
     for name in tangents:
         one_of("tangents", name, moved, "what moves is {}.")
     return {
@@ -161,10 +165,8 @@ def _precision(array: np.ndarray) -> float:
 def _chosen(name: str, value: object, like: object, rng: np.random.Generator) -> np.ndarray:
     """`value` in the form of `like`, or random numbers in that form."""
     form = np.asarray(like)
-    if value is None:
-        drawn = rng.normal(size=form.shape)
-        value = drawn + 1j * rng.normal(size=form.shape) if form.dtype.kind == "c" else drawn
-    array = np.array(value, dtype=form.dtype)
+    given = rng.normal(size=form.shape) if value is None else as_value(value, name)
+    array = np.array(given, dtype=form.dtype)
     if array.shape != form.shape:
         raise ArgumentError(f"{name}: its shape is {array.shape}, but should be {form.shape}.")
     return freeze(array)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from lab.errors import ArgumentError, GradientError, listing, quoted
+from lab.records import refuse_masked
 
 
 def name_of(function: Any) -> str:
@@ -49,6 +50,7 @@ def check_start(what: str, value: Any) -> None:
         return
     kind = value.dtype.kind if isinstance(value, np.ndarray | np.generic) else ""
     if kind == "f":
+        refuse_masked(what, value)
         return
     what = f"{what} = {reprlib.repr(value)}"
     if (isinstance(value, int) and not isinstance(value, bool)) or (kind and kind in "iu"):

@@ -51,6 +51,8 @@ def root(x: Any) -> Any:
     of the absolute value.
     """
     nothing = value_of(x) == 0
+    if not nothing.any():
+        return sqrt(x)
     return where(nothing, 0.0 * x, sqrt(where(nothing, 1.0, x)))
 
 
@@ -75,7 +77,9 @@ def _extreme_gradient(
     kept = kept_shape(shape_of(a), axis)
     taken = numpy.reshape(value_of(y), kept)
     extreme = value_of(a) == taken
-    ties = numpy.sum(extreme, axis=axis, keepdims=True) + (initial is not None) * (taken == initial)
+    ties = numpy.sum(extreme, axis=axis, keepdims=True)
+    if initial is not None:
+        ties = ties + (taken == initial)
     shares = extreme / ties
     return [lambda g: reshape(g, kept) * shares]
 

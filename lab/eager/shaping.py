@@ -21,6 +21,8 @@ Axis = Any  # the number of an axis, several in a tuple, or None for all
 def shape_of(x: Any) -> Shape:
     """The shape of the value of `x`."""
     value = value_of(x)
+    if type(value) is float:  # a constant, mostly: numpy takes ten times as long to see that
+        return ()
     return value.shape if hasattr(value, "shape") else numpy.shape(value)
 
 

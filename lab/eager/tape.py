@@ -178,15 +178,17 @@ def D(  # noqa: N802 (its name in the mathematics)
             check_keywords(operation, kwargs, Node)
         if top is None:
             return function(*args, **kwargs)
-        on_top = [isinstance(x, Node) and x.tape is top for x in args]
-        values = [x.value if on else x for on, x in zip(on_top, args, strict=True)]
+        values = [x.value if isinstance(x, Node) and x.tape is top else x for x in args]
         result, gradients = forward_pass(*values, **kwargs)
         if top is _SPENT:
             return result
         if type(gradients) is not list or len(gradients) != len(args) or None in gradients:
+            on_top = [isinstance(x, Node) and x.tape is top for x in args]
             gradients = check_gradients(operation, gradients, args, on_top)
         parents = [
-            (gradient, x) for on, gradient, x in zip(on_top, gradients, args, strict=True) if on
+            (gradient, x)
+            for gradient, x in zip(gradients, args, strict=True)
+            if isinstance(x, Node) and x.tape is top
         ]
         return top.node(result, top, parents, operation, args)
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from lab.errors import ArgumentError, expect, quoted
 from lab.expression import PLAIN, Leaf, Style, leaves_of, text
-from lab.traces.trace import Formula, ScanTrace, SequenceTrace, TapeTrace
+from lab.traces.trace import Formula, ScanTrace, SequenceTrace, TapeTrace, Trace, Untaken
 
 
 @dataclass(frozen=True)
@@ -121,6 +121,29 @@ class Speller:
         if isinstance(variable, SequenceTrace):
             return variable.values[step]
         return variable.value if variable is not None else None
+
+
+def untaken_words(trace: Trace) -> tuple[str, ...]:
+    """What the branches that were not taken made of gradients, each in a few sentences."""
+    return tuple(_untaken(trace, one) for one in trace.untaken)
+
+
+def _untaken(trace: Trace, one: Untaken) -> str:
+    scan = trace.scans[one.scan]
+    forward, step = (one.scan, one.step) if one.forward is None else (one.forward, one.forward_step)
+    branch = text(one.branch, Speller(trace.scans[forward]).general)
+    product = text(one.product, Speller(scan).general)
+    return (
+        f"At step {step} of {trace.scans[forward].name}, where did not take {branch}. The gradient "
+        f"of that is 0, but at step {one.step} of {scan.name} the 0 meets what is not finite: "
+        f"{product} is nan. {WAY_OUT}"
+    )
+
+
+WAY_OUT = (
+    "A where inside the branch as well, as in where(c, f(where(c, x, 1)), 0), keeps f away from "
+    "such x; PyTensor's rewrites, as of lab.trace(…, rewritten=True), often avoid the product too."
+)
 
 
 def indexed(name: str, index: str, style: Style) -> str:

@@ -161,7 +161,7 @@ class Writer:
 
     def form(self, formula: Formula) -> str:
         """``x[t] = f(x[t−1], u[t], u[t+4]; w)``: what an equation depends on."""
-        used = list(dict.fromkeys(leaves_of(formula.expression)))
+        used = leaves_of(formula.expression)
         fixed = [leaf for leaf in used if self._role(leaf) is Role.PARAMETER]
         moving = [self.term(leaf) for leaf in used if leaf not in fixed]
         inside = ", ".join(dict.fromkeys(moving))

@@ -121,15 +121,7 @@ def derivative(
     if isinstance(order, bool) or not hasattr(order, "__index__") or whole(order) < 0:
         raise ArgumentError(f"order = {quoted(order)}: expected 0, 1, 2, …")
     order = whole(order)
-    if not isinstance(cost, TensorVariable) or cost.type.ndim != 0:
-        kind = getattr(cost, "type", type(cost).__name__)
-        raise ArgumentError(f"cost = {cost} ({kind}): a derivative starts from a scalar.")
-    if not isinstance(wrt, Variable):
-        raise ArgumentError(f"wrt = {quoted(wrt)}: expected a PyTensor variable.")
-    if not is_continuous(wrt):
-        raise ArgumentError(
-            f"wrt = {wrt} ({wrt.type}): only real or complex variables can be differentiated by."
-        )
+    check_differentiable(cost, wrt)
     if direction is not None:
         expect("direction", direction, Variable, "a PyTensor variable of the type of wrt")
     if rule is not None:
@@ -153,6 +145,21 @@ def derivative(
                 target = (target * along).sum()
             values.append(_grad(target, wrt, number))
     return Derivative(tuple(values), wrt)
+
+
+def check_differentiable(cost: Variable, wrt: Variable) -> None:
+    """Raise ArgumentError unless `cost` is a real scalar, and `wrt` can move a little."""
+    if not isinstance(cost, TensorVariable) or cost.type.ndim != 0:
+        kind = getattr(cost, "type", type(cost).__name__)
+        raise ArgumentError(f"cost = {cost} ({kind}): a derivative starts from a scalar.")
+    if cost.type.dtype.startswith("complex"):
+        raise ArgumentError(f"cost = {cost} ({cost.type}): a derivative starts from a real number.")
+    if not isinstance(wrt, Variable):
+        raise ArgumentError(f"wrt = {quoted(wrt)}: expected a PyTensor variable.")
+    if not is_continuous(wrt):
+        raise ArgumentError(
+            f"wrt = {wrt} ({wrt.type}): only real or complex variables can be differentiated by."
+        )
 
 
 def scans_expected(cost: Variable, order: int) -> int:

@@ -60,6 +60,7 @@ from lab.scans.node import (
     outer_inputs,
     outer_outputs,
     read_scan,
+    with_initial_values,
 )
 from lab.scans.slices import constant_value
 from lab.tape import Kind
@@ -218,6 +219,7 @@ def _reorder(task: Task, derivation: Derivation, node: Apply | None) -> tuple[Va
             else rows.sequence_gradient(series[::-1], part, forward, steps, task.exact)
         )
     pattern = task.op.connection_pattern(next(iter(task.given)).owner)
+    pattern = with_initial_values(task.op, pattern)
     gradients = []
     parts: list[LoopVariable | None] = [None, *outer_inputs(forward)]  # the step count is first
     for target, connections in zip(parts, pattern, strict=True):

@@ -13,6 +13,7 @@ from pytensor.graph.replace import clone_replace
 from pytensor.graph.traversal import ancestors, toposort
 from pytensor.tensor.variable import TensorVariable
 
+from lab.errors import GradientError
 from lab.gradients.decisions import Classification, StepGradients
 from lab.gradients.status import (
     Connected,
@@ -121,7 +122,16 @@ def _grad_of(
         result.copy() if result in inside or result.owner is None else result: gradient
         for result, gradient in known.items()
     }
-    with refusing_depth():
+    try:
+        with refusing_depth():
+            gradients = grad(
+                cost=None,
+                known_grads=copies,
+                wrt=wrt,
+                disconnected_inputs="ignore",
+                return_disconnected="none",
+                null_gradients="return",
+            )
         gradients = grad(
             cost=None,
             known_grads=copies,
@@ -130,6 +140,8 @@ def _grad_of(
             return_disconnected="none",
             null_gradients="return",
         )
+    except TypeError as error:  # as for complex numbers, of which PyTensor has no gradients
+        raise GradientError(f"PyTensor cannot differentiate the step. {error}") from error
     assert isinstance(gradients, list)  # one for each of `wrt`
     return {v: gradient for v, gradient in zip(wrt, gradients, strict=True) if gradient is not None}
 

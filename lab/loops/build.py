@@ -17,7 +17,9 @@ from pytensor.tensor.variable import TensorVariable
 
 from lab.errors import ArgumentError, LabError, first_line, listing, one_of, quoted, shortened
 from lab.loops.declaration import OF, Declaration
+from lab.loops.text.source import identifier
 from lab.loops.variables import Parameter, State
+from lab.records import refuse_masked
 from lab.scans.buffers import as_tensor, fresh_buffer
 from lab.scans.node import LoopVariable, ScanParts, build_scan, outer_outputs
 from lab.tape import Kind, Tape
@@ -258,7 +260,7 @@ def scalar_cost(
 ) -> TensorVariable:
     """A scalar cost of the state or output `of` of a loop of `steps` steps; see `Loop.cost`."""
     names = list(graph.outputs)
-    of = names[0] if of is None else one_of("of", of, names, OF)
+    of = names[0] if of is None else one_of("of", identifier(of), names, OF)
     if isinstance(cost, str):
         if cost not in ("last", "sum"):
             raise ArgumentError(
@@ -280,6 +282,7 @@ def scalar_cost(
 
 def as_weights(cost: object) -> np.ndarray:
     """`cost` as an array of weights."""
+    refuse_masked("cost", cost)
     try:
         weights = np.asarray(cost, dtype="float64")
     except (TypeError, ValueError) as error:

@@ -14,7 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from lab.errors import ArgumentError, expect, one_of, quoted
-from lab.loops.variables import Parameter, RandomState, Sequence, State, check_name
+from lab.loops.text.source import by_name, identifier
+from lab.loops.variables import Parameter, RandomState, Sequence, State, checked_name
 
 UNNAMED = "scan_fn"  # as PyTensor calls a Scan without a name
 TAPPED = (State, Sequence)
@@ -45,7 +46,7 @@ class Declaration:
     reason: str = ""
 
     def __post_init__(self) -> None:
-        check_name(self.name)
+        checked_name(self.name)
         expect("reason", self.reason, str, "a text")
         if not callable(self.step):
             raise ArgumentError(f"step = {quoted(self.step)}: expected a function.")
@@ -58,13 +59,13 @@ class Declaration:
                     f"{group} = {quoted(members)}: expected a tuple of {kind.__name__}, as in "
                     f"({kind.__name__}(…),)."
                 )
-            object.__setattr__(self, group, tuple(members))
+            object.__setattr__(self, group, tuple(map(identifier, members)))
         groups = (self.states, self.sequences, self.parameters, self.random)
         names = [variable.name for group in groups for variable in group] + [*self.outputs]
         if isinstance(self.n_steps, Parameter):
             names.append(self.n_steps.name)
         for name in names:
-            check_name(name)
+            checked_name(name)
             if names.count(name) > 1:
                 raise ArgumentError(
                     f"name = {quoted(name)}: every name may be used only once in a loop."
@@ -99,7 +100,7 @@ class Declaration:
             )
         if isinstance(self.n_steps, Parameter):
             value = self.n_steps.value
-            if value.ndim or value != np.round(value):
+            if value.ndim or not np.isfinite(value) or value != np.round(value):
                 raise ArgumentError(f"n_steps = {value}: expected one whole number of steps.")
         if self.n_steps is not None and self.steps < 1:
             why = "of 0 steps every result is empty, and there is nothing to differentiate"
@@ -127,6 +128,7 @@ class Declaration:
     def with_taps(self, taps: Mapping[str, Iterable[int]]) -> Self:
         """The same loop with other taps for the named states and sequences."""
         expect("taps", taps, Mapping, "taps by name, as in {'x': (-2, -1)}")
+        taps = by_name("taps", taps.items())
         tapped = [name for name, v in self.variables.items() if isinstance(v, TAPPED)]
         for name in taps:
             one_of("taps", name, tapped, "the loop's states and sequences are {}.")
@@ -147,6 +149,7 @@ class Declaration:
     def with_values(self, values: Mapping[str, npt.ArrayLike], argument: str = "values") -> Self:
         """The same loop with other values for the named variables."""
         expect(argument, values, Mapping, "values by name, as in {'x': 0.95}")
+        values = by_name(argument, values.items())
         counted = self.n_steps if isinstance(self.n_steps, Parameter) else None
         known = [name for name, v in self.variables.items() if not isinstance(v, RandomState)]
         for name in values:
@@ -154,7 +157,7 @@ class Declaration:
                 one_of(argument, name, known, "the loop's variables are {}.")
         n_steps: int | Parameter | None = self.n_steps
         if counted is not None and counted.name in values:
-            n_steps = counted.with_value(np.asarray(values[counted.name], dtype="int64"))
+            n_steps = counted.with_value(values[counted.name])
         return replace(
             self,
             n_steps=n_steps,

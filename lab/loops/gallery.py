@@ -166,7 +166,7 @@ def _gallery() -> dict[str, Loop]:
             states=(State("x", 1.0, takes=1),),
             sequences=(Sequence("k", np.array([2, 0, 1, 1]), takes=1),),
             parameters=(Parameter("table", [0.5, 1.5, 2.0]),),
-            reason="an integer sequence: it chooses, and its gradient is zero.",
+            reason="an integer sequence: it chooses, and there is no derivative by it.",
         ),
         "undefined": Loop(
             _bessel,

@@ -21,6 +21,7 @@ from lab.expression import Number
 from lab.gradients.derivative import Derivative, derivative
 from lab.loops.build import LoopGraph, build_loop, scalar_cost
 from lab.loops.declaration import BY, Declaration
+from lab.loops.text.source import identifier
 from lab.loops.variables import RandomState
 from lab.loops.written import Parameters, Sequences, States, written_loop
 from lab.traces.record import trace
@@ -84,7 +85,7 @@ class Loop(Declaration):
         """The derivatives up to `order` of a cost of this loop; see `trace` and `cost`."""
         graph = graph or self.build()
         names = [name for name, v in self.variables.items() if not isinstance(v, RandomState)]
-        wrt = names[0] if wrt is None else one_of("wrt", wrt, names, BY)
+        wrt = names[0] if wrt is None else one_of("wrt", identifier(wrt), names, BY)
         made = derivative(self.cost(graph, cost, of), graph.inputs[wrt], order)
         return replace(made, given=graph.given)
 

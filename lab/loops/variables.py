@@ -11,16 +11,24 @@ from pytensor.scan.utils import until as until  # part of what a step is written
 from pytensor.tensor.type import all_dtypes
 
 from lab.errors import ArgumentError, expect, quoted
+from lab.loops.text.source import identifier
+from lab.records import refuse_masked
 from lab.tape import check_taps
 
 
 def as_value(value: object, argument: str) -> np.ndarray:
     """`value` as an array: Python numbers become floats, arrays keep their dtype."""
+    refuse_masked(argument, value)
     try:
         array = np.asarray(value)
     except Exception:  # lists of different lengths, or whatever an object says instead
         array = np.asarray(None)
     array = array.astype(array.dtype.newbyteorder("="), copy=False)
+    if array.dtype.kind == "c":
+        raise ArgumentError(
+            f"{argument} = {quoted(value)}: loops take real numbers only; give the real and "
+            "imaginary parts as variables of their own."
+        )
     if array.dtype.name not in all_dtypes:
         raise ArgumentError(
             f"{argument} = {quoted(value)}: expected a number or an array of numbers."
@@ -28,12 +36,13 @@ def as_value(value: object, argument: str) -> np.ndarray:
     return array if isinstance(value, np.ndarray | np.generic) else array.astype(config.floatX)
 
 
-def check_name(name: object) -> None:
-    """ArgumentError for what can be no variable's name."""
+def checked_name(name: object) -> str:
+    """A variable's name in its one form; ArgumentError for what can be none."""
     if not isinstance(name, str) or not name.isprintable() or not name:
         raise ArgumentError(
             f"name = {quoted(name)}: a variable's name is a text of printable letters, not empty."
         )
+    return identifier(name)
 
 
 Takes = int | tuple[int, ...] | None
@@ -71,7 +80,7 @@ class State:
     takes: Takes = None
 
     def __post_init__(self) -> None:
-        check_name(self.name)
+        object.__setattr__(self, "name", checked_name(self.name))
         taps = check_taps(self.taps, f"taps of state {self.name}")
         if not taps:
             raise ArgumentError(f"taps of state {self.name} = []: a state needs at least one tap.")
@@ -134,7 +143,7 @@ class Sequence:
     takes: Takes = None
 
     def __post_init__(self) -> None:
-        check_name(self.name)
+        object.__setattr__(self, "name", checked_name(self.name))
         taps = check_taps(self.taps, f"taps of sequence {self.name}")
         if not taps:
             raise ArgumentError(f"taps of sequence {self.name} = []: it needs at least one tap.")
@@ -171,7 +180,7 @@ class Parameter:
     value: Any  # as the `initial` of a State
 
     def __post_init__(self) -> None:
-        check_name(self.name)
+        object.__setattr__(self, "name", checked_name(self.name))
         object.__setattr__(self, "value", as_value(self.value, f"value of parameter {self.name}"))
 
     def with_value(self, value: object) -> "Parameter":
@@ -187,7 +196,7 @@ class RandomState:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        check_name(self.name)
+        object.__setattr__(self, "name", checked_name(self.name))
         if isinstance(self.seed, bool) or not isinstance(self.seed, int) or self.seed < 0:
             raise ArgumentError(
                 f"seed of random state {self.name} = {quoted(self.seed)}: expected 0, 1, 2, …"

@@ -15,6 +15,7 @@ from pytensor.tensor.variable import TensorVariable
 
 from lab.errors import ArgumentError, listing, quoted
 from lab.loops.text.grammar import Names, read_step
+from lab.loops.text.source import by_name
 from lab.loops.text.terms import Line, Read, compute, reads_of
 from lab.loops.variables import Parameter, Sequence, State, as_value
 
@@ -108,7 +109,7 @@ def written_loop(
 def _pairs(group: str, given: object) -> tuple[tuple[str, object], ...]:
     """Names with values, or with the variables that were declared."""
     if isinstance(given, Mapping):
-        return tuple(given.items())
+        return tuple(by_name(group, given.items()).items())
     kind = GROUPS[group]
     items = tuple(given) if isinstance(given, Iterable) else (None,)
     if isinstance(given, str) or not all(isinstance(item, kind) for item in items):

@@ -14,7 +14,7 @@ from pytensor.tensor.basic import Alloc, AllocEmpty
 from pytensor.tensor.subtensor import IncSubtensor, Subtensor
 from pytensor.tensor.variable import TensorVariable
 
-from lab.scans.slices import constant_value, index_parts, links, unwrapped
+from lab.scans.slices import constant_value, index_parts, links, selected, unwrapped
 
 
 def as_tensor(variable: object) -> TensorVariable:
@@ -143,7 +143,7 @@ def unwritten_rows(buffer: Variable, values: Mapping[Variable, object]) -> np.nd
         mask = unwritten_rows(node.inputs[0], values)
         if mask.any():
             # The same write once more, into a list of row numbers, tells what it touched.
-            marked = _index_with(node, np.arange(len(mask)), values)
+            marked = selected(node, np.arange(len(mask)), values)
             mask[marked] = False
         return mask
     return np.zeros(_length(buffer, values), dtype=bool)
@@ -161,7 +161,7 @@ def rows_of(
     rows = np.arange(_length(base, values))
     for link in reversed(chain):
         try:
-            rows = _index_with(link.node, rows, values)
+            rows = selected(link.node, rows, values)
         except IndexError:  # the cut goes across columns, too
             return variable, np.arange(_length(variable, values))
     return base, rows
@@ -169,12 +169,3 @@ def rows_of(
 
 def _length(array: Variable, values: Mapping[Variable, object]) -> int:
     return len(np.asarray(values[array]))
-
-
-def _index_with(node: Apply, rows: np.ndarray, values: Mapping[Variable, object]) -> np.ndarray:
-    """What the indices of `node`, a read or a write of a part, select from `rows`."""
-    first = 1 if isinstance(node.op, Subtensor) else 2
-    reader = Subtensor(node.op.idx_list)
-    cell: list[np.ndarray | None] = [None]
-    reader.perform(node, [rows, *(values[v] for v in node.inputs[first:])], [cell])
-    return np.atleast_1d(np.asarray(cell[0]))

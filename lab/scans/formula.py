@@ -10,15 +10,18 @@ import numpy as np
 from pytensor.graph.basic import Apply, Constant, Variable
 from pytensor.graph.op import HasInnerGraph
 from pytensor.graph.rewriting.utils import rewrite_graph
+from pytensor.graph.traversal import toposort
 
 from lab.errors import printable
-from lab.expression import STRENGTH, Call, Expression, Leaf, Number, Slice, leaves_of
+from lab.expression import STRENGTH, Call, Expression, Leaf, Number, Slice, Term, leaves_of
 from lab.progress import pause
 from lab.scans.backtraces import without_backtraces
+from lab.scans.naming import shared
 from lab.scans.operations import FUNCTIONS, TRANSPARENT, describe, is_lossy, reshaped
 from lab.scans.slices import index_parts
 
 # Rewrites that move the adding of an axis into every factor, which is harder to read.
+FACTORS = 8  # of a product within a product, up to which it becomes one: else each doubles the last
 SPREADING = ("local_dimshuffle_lift", "local_dot_to_mul")
 
 
@@ -37,11 +40,16 @@ def formulas(
     results: Sequence[Variable], leaves: Mapping[Variable, Leaf]
 ) -> tuple[Expression, ...]:
     """The expressions of `results`, simplified, in terms of the arguments `leaves` of the step."""
-    found: dict[Variable, Expression] = dict(leaves)
-    return tuple(_expression(result, found) for result in simplify(results))
+    found: dict[Variable, Term] = dict(leaves)
+    simple = simplify(results)
+    for node in toposort(simple, blockers=leaves):  # so that no step is too deep
+        for output in node.outputs:
+            _expression(output, found)
+    taken = {leaf.variable for leaf in leaves.values()}
+    return tuple(shared(_expression(result, found), taken) for result in simple)
 
 
-def _expression(variable: Variable, found: dict[Variable, Expression]) -> Expression:
+def _expression(variable: Variable, found: dict[Variable, Term]) -> Term:
     if variable not in found:
         if isinstance(variable, Constant):
             found[variable] = Number(written(variable.data))
@@ -52,7 +60,7 @@ def _expression(variable: Variable, found: dict[Variable, Expression]) -> Expres
     return found[variable]
 
 
-def _operation(node: Apply, output: Variable, found: dict[Variable, Expression]) -> Expression:
+def _operation(node: Apply, output: Variable, found: dict[Variable, Term]) -> Term:
     """What `node` computes as its `output`."""
     name, axes, part = describe(node, output)
     if name in ("at", "add_at", "set_at"):
@@ -76,7 +84,7 @@ def _operation(node: Apply, output: Variable, found: dict[Variable, Expression])
         return _product(arguments)
     if name == "outer":
         return Call(name, tuple(map(_flat, arguments)))
-    if name in STRENGTH or name in ("Pow", "Neg"):
+    if name in STRENGTH:
         return Call(name, arguments)
     if isinstance(node.op, HasInnerGraph):  # a loop inside the step: what it is made of
         read = dict.fromkeys(leaf for argument in arguments for leaf in leaves_of(argument))
@@ -89,7 +97,7 @@ def _operation(node: Apply, output: Variable, found: dict[Variable, Expression])
     return Call("at", (call, Number(str(part)))) if part is not None else call
 
 
-def _flat(expression: Expression) -> Expression:
+def _flat(expression: Term) -> Term:
     """A vector that was made a row or a column, as the vector that it was."""
     if isinstance(expression, Call) and expression.name == "transpose":
         return _flat(expression.arguments[0])
@@ -98,7 +106,7 @@ def _flat(expression: Expression) -> Expression:
     return expression
 
 
-def _reshaped(node: Apply, argument: Expression) -> Expression:
+def _reshaped(node: Apply, argument: Term) -> Term:
     """A DimShuffle: a transposition, or an index that adds or drops axes."""
     turned, indices = reshaped(node)
     if turned:
@@ -107,17 +115,17 @@ def _reshaped(node: Apply, argument: Expression) -> Expression:
         return argument
     if isinstance(argument, Call) and argument.name == "Dot":
         first, second = argument.arguments
-        if indices == [":", "0"] and _flat(second) != second:
+        if indices == [":", "0"] and _flat(second) is not second:
             return Call("Dot", (first, _flat(second)))  # a matrix times a vector
         if indices == ["0"]:
             return argument  # a vector times a matrix
     return Call("at", (argument, *map(Number, indices)))
 
 
-def _indexed(node: Apply, name: str, found: dict[Variable, Expression]) -> Expression:
+def _indexed(node: Apply, name: str, found: dict[Variable, Term]) -> Term:
     """``x[1:]``, or what is added or put there."""
 
-    def known(variable: Variable | None) -> Expression | None:
+    def known(variable: Variable | None) -> Term | None:
         return None if variable is None else _expression(variable, found)
 
     base, value, indices = index_parts(node)
@@ -131,16 +139,17 @@ def _indexed(node: Apply, name: str, found: dict[Variable, Expression]) -> Expre
     return place if value is None else Call(name, (place, _expression(value, found)))
 
 
-def _product(arguments: tuple[Expression, ...]) -> Expression:
+def _product(arguments: tuple[Term, ...]) -> Term:
     """Factors that the tape holds come first, then numbers, then the rest."""
-    factors: list[Expression] = []
+    factors: list[Term] = []
     for argument in arguments:
-        if isinstance(argument, Call) and argument.name == "Mul":
-            factors += argument.arguments
+        inside = argument.arguments if isinstance(argument, Call) else ()
+        if isinstance(argument, Call) and argument.name == "Mul" and len(inside) <= FACTORS:
+            factors += inside
         else:
             factors.append(argument)
 
-    def rank(factor: Expression) -> int:
+    def rank(factor: Term) -> int:
         if isinstance(factor, Leaf) and factor.tap is not None:
             return 0
         return 1 if isinstance(factor, Number) else 2 if isinstance(factor, Leaf) else 3

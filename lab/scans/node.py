@@ -9,8 +9,9 @@ The nodes that it builds are `TapeScan`: Scans whose reverse derivative is ours,
 which remember the `Derivation` that made them.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import compress
 from typing import ClassVar
 from weakref import finalize
 
@@ -168,11 +169,54 @@ class TapeScan(Scan):
         PyTensor's own pattern leaves out that a buffer holds its initial values, and so
         loses derivatives with regard to the start of a delay line.
         """
-        pattern = super().connection_pattern(node)
-        states = self.info.n_mit_mot + self.info.n_mit_sot + self.info.n_sit_sot
-        for index in range(states):
-            pattern[1 + self.info.n_seqs + index][index] = True
-        return pattern
+        if not hasattr(node.tag, "connection_pattern"):  # where PyTensor keeps it, too
+            node.tag.connection_pattern = self._connections(node)
+        return node.tag.connection_pattern
+
+    def _connections(self, node: Apply) -> list[list[bool]]:
+        """As in PyTensor's, whose time grows with the cube of the number of states."""
+        inside = io_connection_pattern(self.inner_inputs, self.inner_outputs)
+        places = self.get_oinp_iinp_iout_oout_mappings()
+        read = [0] * len(node.outputs)  # of each result, the arguments that one step reads, as bits
+        argument_of = {i: k for k, rows in places["inner_inp_from_outer_inp"].items() for i in rows}
+        result_of = {i: k for k, made in places["inner_out_from_outer_out"].items() for i in made}
+        for row, connected in enumerate(inside):
+            for column in compress(range(len(connected)), connected):
+                if column in result_of:  # not what the loop stops by
+                    read[result_of[column]] |= 1 << argument_of[row]
+        states = {i: result for result, i in places["outer_inp_from_outer_out"].items() if i >= 0}
+        reached = [_reached(result, read, states) for result in range(len(read))]
+        for index in range(self.info.n_mit_mot + self.info.n_mit_sot + self.info.n_sit_sot):
+            reached[index] |= 1 << (1 + self.info.n_seqs + index)
+        return [
+            [bool(bits >> argument & 1) for bits in reached] for argument in range(len(node.inputs))
+        ]
+
+
+def with_initial_values(op: Scan, pattern: list[list[bool]]) -> list[list[bool]]:
+    """The connection pattern of a Scan, with what PyTensor's own leaves out.
+
+    A buffer holds its initial values; without them, derivatives with regard to the start of a
+    delay line are lost.  PyTensor remembers its pattern, so this is another one.
+    """
+    pattern = [list(row) for row in pattern]
+    for index in range(op.info.n_mit_mot + op.info.n_mit_sot + op.info.n_sit_sot):
+        pattern[1 + op.info.n_seqs + index][index] = True
+    return pattern
+
+
+def _reached(result: int, read: Sequence[int], states: Mapping[int, int]) -> int:
+    """The arguments, as bits, that reach a result in any number of steps; `states` by argument."""
+    found, waiting = 0, [result]
+    while waiting:
+        new = read[waiting.pop()] & ~found
+        found |= new
+        while new:
+            argument = new.bit_length() - 1
+            new ^= 1 << argument
+            if argument in states:
+                waiting.append(states[argument])
+    return found
 
 
 # PyTensor's own Scans have no room for labels.  They are told apart by identity, since two that

@@ -7,9 +7,10 @@ walks such a chain of Subtensors; all else here asks something of it: where step
 (`sliced`), how far from the end a reversal begins (`before_end`).
 """
 
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass
 
+import numpy as np
 from pytensor.graph.basic import Apply, Constant, Variable
 from pytensor.graph.op import Op
 from pytensor.tensor.basic import ScalarFromTensor, TensorFromScalar
@@ -213,3 +214,12 @@ def before_end(variable: Variable, array: Variable) -> int | None:
             return None
         end += stop or 0
     return None
+
+
+def selected(node: Apply, rows: np.ndarray, values: Mapping[Variable, object]) -> np.ndarray:
+    """What the indices of `node`, a read or a write of a part, select from `rows`."""
+    first = 1 if isinstance(node.op, Subtensor) else 2
+    reader = Subtensor(node.op.idx_list)
+    cell: list[np.ndarray | None] = [None]
+    reader.perform(node, [rows, *(values[v] for v in node.inputs[first:])], [cell])
+    return np.atleast_1d(np.asarray(cell[0]))

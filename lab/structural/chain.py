@@ -11,7 +11,7 @@ where a value was used more than once: the transpose of a fan-out is a sum.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from lab.errors import ArgumentError, listing
 from lab.structural.arrays import Array, library, sealed
@@ -30,7 +30,7 @@ class Equation:
     result: str
     primitive: str
     arguments: tuple[str, ...]
-    metadata: Mapping[str, Any]
+    metadata: Mapping[str, object]
 
     def __str__(self) -> str:
         fixed = ", ".join(f"{name}={value}" for name, value in self.metadata.items())
@@ -59,7 +59,7 @@ class Recorded:
     """A value on its way through a chain.  Its number is `value`, for use in conditions."""
 
     name: str
-    value: Any
+    value: Array
     recorder: Recorder
 
     def __array__(self, *_: object, **__: object) -> NoReturn:
@@ -153,7 +153,7 @@ def clamp(x: object, lo: object, hi: object) -> Array:
     return _apply("clamp", (x, lo, hi))
 
 
-def _apply(name: str, inputs: Sequence[object], **metadata: object) -> Any:
+def _apply(name: str, inputs: Sequence[object], **metadata: object) -> Array:
     """The primitive `name`, run, and noted in the chain that is being recorded, if any."""
     recorders = {value.recorder for value in inputs if isinstance(value, Recorded)}
     if len(recorders) > 1:

@@ -7,13 +7,14 @@ far as their types tell.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from operator import index as whole
-from typing import Any
+from typing import SupportsIndex
 
 import numpy as np
 import pytensor.tensor as pt
 from pytensor.graph.basic import Constant, Variable
 
 from lab.errors import ArgumentError, listing
+from lab.records import refuse_masked
 from lab.structural.arrays import Array, is_symbolic
 
 REAL = ("float32", "float64")
@@ -103,6 +104,7 @@ def _array(primitive: str, name: str, value: object) -> Array:
         if not hasattr(value.type, "shape") or not hasattr(value.type, "dtype"):
             raise refused(primitive, name, value, "expected a tensor")
         return value
+    refuse_masked(f"{primitive}: {name}", value)
     try:
         array = np.asarray(value)
     except ValueError as error:
@@ -163,17 +165,17 @@ def axis_of(primitive: str, dim: object, ndim: int, what: str) -> int:
     return number % ndim
 
 
-def whole_number(primitive: str, name: str, value: Any) -> int:
+def whole_number(primitive: str, name: str, value: object) -> int:
     """`value` as an int."""
     try:
-        if not isinstance(value, bool | np.bool_):
+        if isinstance(value, SupportsIndex) and not isinstance(value, bool | np.bool_):
             return whole(value)
     except TypeError:
         pass
     raise refused(primitive, name, value, "expected a whole number")
 
 
-def count(primitive: str, name: str, value: object) -> Any:
+def count(primitive: str, name: str, value: object) -> Array:
     """`value` as an int, or as a variable that holds one."""
     if isinstance(value, Constant):
         value = value.data

@@ -9,7 +9,6 @@ Nothing here has a derivative of its own: the chain rule finds that
 """
 
 from collections.abc import Callable
-from typing import Any
 
 from pytensor.graph.basic import Variable
 
@@ -20,7 +19,7 @@ from lab.structural.operands import count
 from lab.tape import Tape
 
 
-def set_subtensor(x: Any, y: Any, i: Any) -> Array:
+def set_subtensor(x: Array, y: Array, i: object) -> Array:
     """The array x with its rows from i on replaced by those of y: ``x[i : i + len(y)] = y``.
 
     It is ``cat([x before, y, x after])``, so that ``g ↦ (g with zeros there, g there)``
@@ -37,7 +36,7 @@ def set_subtensor(x: Any, y: Any, i: Any) -> Array:
     return cat([narrow(x, 0, 0, start), y, narrow(x, 0, after, rows - after)], 0)
 
 
-def tape_step(tape: Tape, step: int) -> Callable[[Any, Any], Array]:
+def tape_step(tape: Tape, step: int) -> Callable[[Array, Array], Array]:
     """What a loop does at `step` with the buffer of a tape, apart from computing.
 
     The function takes the buffer before the step, and what the step writes, a row for every
@@ -49,7 +48,7 @@ def tape_step(tape: Tape, step: int) -> Callable[[Any, Any], Array]:
     tape (`Tape.reverse`), except that the latter leaves a slot as it is that nobody reads again.
     """
 
-    def move(buffer: Any, written: Any) -> Array:
+    def move(buffer: Array, written: Array) -> Array:
         read = [narrow(buffer, 0, tape.row(step, tap), 1) for tap in tape.reads]
         for number, tap in enumerate(tape.writes):
             buffer = set_subtensor(buffer, narrow(written, 0, number, 1), tape.row(step, tap))
@@ -58,7 +57,7 @@ def tape_step(tape: Tape, step: int) -> Callable[[Any, Any], Array]:
     return move
 
 
-def _length(name: str, value: Any) -> int:
+def _length(name: str, value: object) -> int:
     """How many rows an array or a variable has."""
     held = value.value if isinstance(value, Recorded) else value
     shape = held.type.shape if isinstance(held, Variable) else getattr(held, "shape", ())

@@ -11,7 +11,7 @@ Everything else that a primitive offers is made of these two.  After "Structural
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Protocol
 
 import numpy as np
 import pytensor.tensor as pt
@@ -21,18 +21,32 @@ from lab.structural.arrays import Array, is_symbolic, sealed
 from lab.structural.operands import Form, fitting, unbroadcast
 
 
+class LinearMap(Protocol):
+    """What has an adjoint: a `Linearization`, or that of a chain."""
+
+    def __call__(self, *tangents: object) -> Array:
+        """J v: the tangent of the output."""
+
+    def transpose(self, cotangent: object) -> tuple[Array, ...]:
+        """J* g: a cotangent for each input."""
+
+    @property
+    def nonsmooth(self) -> Array:
+        """Which entries of the output have no derivative."""
+
+
 @dataclass(frozen=True, eq=False)
 class Adjoint:
     """The adjoint of a linear map: from a cotangent of the output to those of the inputs."""
 
-    T: Any
+    T: LinearMap
 
     def __call__(self, cotangent: object) -> tuple[Array, ...]:
         """J* g: a cotangent for each input."""
         return self.T.transpose(cotangent)
 
     @property
-    def nonsmooth(self) -> Any:
+    def nonsmooth(self) -> Array:
         """Which entries of the output have no derivative; see `Linearization`."""
         return self.T.nonsmooth
 
@@ -52,7 +66,7 @@ class Linearization:
     values: tuple[Array, ...]
     forms: tuple[Form, ...]
     whole: Form
-    metadata: Mapping[str, Any]
+    metadata: Mapping[str, object]
     push: Callable[..., Array]
     pull: Callable[[Array], Sequence[Array]]
     value: Callable[..., Array] | None = None
@@ -163,7 +177,7 @@ class Primitive:
 
     def vjp_torch(
         self, cotangent: object, inputs: Sequence[object], **metadata: object
-    ) -> dict[str, Any]:
+    ) -> dict[str, object]:
         """J* g as in PyTorch: a gradient for every argument by name, None for metadata."""
         found = self.transpose(cotangent, inputs, **metadata)
         names = [name for name in self.arguments if name not in self.metadata]

@@ -6,7 +6,6 @@ of them computes is written at the functions of `lab.structural.chain`.
 
 from collections.abc import Sequence
 from itertools import accumulate
-from typing import Any
 
 import numpy as np
 import pytensor.tensor as pt
@@ -126,13 +125,13 @@ def _narrow(
     )
 
 
-def _size(form: Form, value: Array, axis: int) -> Any:
+def _size(form: Form, value: Array, axis: int) -> Array:
     """How many entries there are along an axis: a number where it is known."""
     known = form.shape[axis]
     return value.shape[axis] if known is None else known
 
 
-def _within(start: Any, length: Any, size: Any) -> Array:
+def _within(start: Array, length: Array, size: Array) -> Array:
     """`start`, in a graph that refuses to run if the part reaches beyond `size` entries.
 
     A slice would count a start below 0 from the end.

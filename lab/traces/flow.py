@@ -3,16 +3,16 @@
 A slot of a tape holds several values, one after another.  Here each has a name of its own,
 its slot and a version, and is computed once: the static single assignment form of the run.
 
-    >>> found = flow(trace)
-    >>> found.sources[found.latest(1, tape, row=0)]   # what dC/dx₄ was computed from
+    >>> values = flow(trace)
+    >>> values.writes[values.latest(1, tape, row=0)].sources   # what dC/dx₄ was computed from
 """
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from lab.expression import Call, Leaf, leaves_of
-from lab.gradients.decisions import ReadingGroup
+from lab.expression import Leaf, leaves_of, summands_of
+from lab.traces.scan_of import ScanOf
 from lab.traces.trace import Formula, ScanTrace, SequenceTrace, TapeTrace, Trace
 
 
@@ -75,15 +75,15 @@ def flow(trace: Trace) -> Flow:
     """The dataflow of all Scans of a trace."""
     writes: dict[Value, Write] = {}
     versions: dict[tuple[int, int, int], int] = {}
-    for number, scan in enumerate(trace.scans):
+    for of in ScanOf.each(trace):
+        scan = of.scan
         readers = {
-            leaf: _reader(trace, number, leaf, versions)
+            leaf: _reader(of, leaf, versions)
             for formula in scan.formulas
             for leaf in (formula.target, *_distinct(formula))
         }
         for step in range(scan.steps):
-            made = list(_step(scan, step, readers))
-            for write in made:  # all reads of a step come before its writes
+            for write in list(_step(scan, step, readers)):  # it reads all before it writes
                 old = write.old
                 writes[old._replace(version=old.version + 1)] = write
                 versions[old.scan, old.argument, old.row] = old.version + 1
@@ -91,7 +91,7 @@ def flow(trace: Trace) -> Flow:
 
 
 Reader = Callable[[int], Value]
-Held = tuple[int, TapeTrace | SequenceTrace]
+Versions = Mapping[tuple[int, int, int], int]  # by Scan, argument and row
 
 
 def _step(scan: ScanTrace, step: int, readers: Mapping[Leaf, Reader]) -> Iterator[Write]:
@@ -101,108 +101,48 @@ def _step(scan: ScanTrace, step: int, readers: Mapping[Leaf, Reader]) -> Iterato
 
 
 def _distinct(formula: Formula) -> tuple[Leaf, ...]:
-    return tuple(dict.fromkeys(leaves_of(formula.expression)))
+    return tuple(leaves_of(formula.expression))
 
 
-def _reader(
-    trace: Trace, number: int, leaf: Leaf, versions: Mapping[tuple[int, int, int], int]
-) -> Reader:
+def _reader(of: ScanOf, leaf: Leaf, versions: Versions) -> Reader:
     """A function from a step to the value that a leaf stands for."""
-    variable = trace.scans[number].variable(leaf)
+    variable = of.scan.variable(leaf)
     if isinstance(variable, TapeTrace) and leaf.tap is not None:
         first = variable.tape.row(0, leaf.tap)
 
         def of_tape(step: int) -> Value:
             row = first + step
-            version = versions.get((number, leaf.argument, row), 0)
-            return Value(number, leaf.variable, leaf.argument, row, version)
+            version = versions.get((of.number, leaf.argument, row), 0)
+            return Value(of.number, leaf.variable, leaf.argument, row, version)
 
         return of_tape
     if isinstance(variable, SequenceTrace):
-        return values_read(trace, number, variable, versions).__getitem__
-    parameter = Value(_giver(trace, number, leaf.variable), leaf.variable, -1, 0)
+        return _values_read(of, variable, versions).__getitem__
+    parameter = Value(_giver(of, leaf.variable), leaf.variable, -1, 0)
     return lambda step: parameter
 
 
-def is_outer_gradient(sequence: SequenceTrace) -> bool:
-    """Whether a derivative reads the gradient of an output, which comes in from outside."""
-    return sequence.group is ReadingGroup.NIT_SOT_GRADIENT
-
-
-def first_reader(trace: Trace, number: int, sequence: SequenceTrace) -> Held:
-    """Whose values a sequence of Scan `number` brings: the Scan, and its tape or own sequence.
-
-    A derivative reads what its parent has made, or had read itself.  What was given from
-    outside, or is the gradient of an output, belongs to the first Scan that reads it.
-    """
-    parent = trace.scans[number].parent
-    if parent is None or sequence.source is None or is_outer_gradient(sequence):
-        return number, sequence
-    variable = trace.scans[parent].variable(sequence.source)
-    if isinstance(variable, SequenceTrace):
-        return first_reader(trace, parent, variable)
-    return (parent, variable) if isinstance(variable, TapeTrace) else (number, sequence)
-
-
-def values_read(
-    trace: Trace,
-    number: int,
-    sequence: SequenceTrace,
-    versions: Mapping[tuple[int, int, int], int],
-) -> list[Value]:
-    """What a sequence of Scan `number` brings to every step."""
-    indices = sequence.axis.index.tolist()
-    scan, held = first_reader(trace, number, sequence)
-    found = (slot_at(trace, scan, held, index) for index in indices)
-    return [
-        Value(*place, versions.get((place.scan, place.argument, place.row), 0)) for place in found
-    ]
-
-
-class Slot(NamedTuple):
-    """A row of a tape, or an index of a sequence that was given (then `argument` is -1)."""
-
-    scan: int
-    variable: str
-    argument: int
-    row: int
-
-
-def slot_at(trace: Trace, number: int, held: TapeTrace | SequenceTrace, index: int) -> Slot:
-    """Where the value of a variable of Scan `number` stands that has an index in time."""
-    if isinstance(held, SequenceTrace):
-        scan, first = first_reader(trace, number, held)
-        if not isinstance(first, SequenceTrace):
-            return slot_at(trace, scan, first, index)
-        if first.taken is None:
-            return Slot(scan, first.name, -1, index)
-        made = trace.scans[first.taken.scan].variable(Leaf("", None, first.taken.variable))
-        step = first.axis.rows.get(index)
-        if step is None or not isinstance(made, TapeTrace):
-            return Slot(scan, first.name, -1, index)
-        row = int(first.taken.rows[step])
-        return Slot(first.taken.scan, made.name, made.argument, row)
-    row = held.axis.rows.get(index, index) if held.axis is not None else index
-    return Slot(number, held.name, held.argument, row)
+def _values_read(of: ScanOf, sequence: SequenceTrace, versions: Versions) -> list[Value]:
+    """What a sequence brings to every step."""
+    reader, held = of.first_reader(sequence)
+    slots = (reader.slot_at(held, index) for index in sequence.axis.index.tolist())
+    return [Value(*slot, versions.get((slot.scan, slot.argument, slot.row), 0)) for slot in slots]
 
 
 def adds_old(formula: Formula) -> bool:
     """Whether a write keeps what stood in its slot, as it is or as a term of a sum."""
-    target, expression = formula.target, formula.expression
-    added = isinstance(expression, Call) and expression.name == "Add"
-    terms = expression.arguments if isinstance(expression, Call) and added else (expression,)
+    target = formula.target
     return any(
         isinstance(term, Leaf) and (term.argument, term.tap) == (target.argument, target.tap)
-        for term in terms
+        for term in summands_of(formula.expression)
     )
 
 
-def _giver(trace: Trace, number: int, name: str) -> int:
-    """The first Scan in the line of descent of `number` that has a parameter called `name`."""
-    found, parent = number, trace.scans[number].parent
+def _giver(of: ScanOf, name: str) -> int:
+    """The first Scan in the line of descent of one that has a parameter called `name`."""
+    giver, parent = of.number, of.parent
     while parent is not None:
-        scan = trace.scans[parent]
-        if name in {parameter.name for parameter in scan.parameters}:
-            found = parent
-        parent = scan.parent
-    return found
+        if name in {parameter.name for parameter in parent.scan.parameters}:
+            giver = parent.number
+        parent = parent.parent
+    return giver

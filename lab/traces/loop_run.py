@@ -16,6 +16,9 @@ from lab.errors import ArgumentError
 from lab.scans.node import LoopVariable, ScanParts
 from lab.tape import Kind
 
+# What PyTensor computes: an array, a generator, a number, whatever the type of a variable holds.
+Computed = Any
+Cell = list[Computed]  # with one entry, as PyTensor's thunks have it
 # Values inside a step are kept up to so many bytes for each operation.
 MOST_BYTES = 50_000_000
 
@@ -40,7 +43,7 @@ class Recording:
     initial: dict[LoopVariable, np.ndarray] = field(default_factory=dict)
     reads: dict[LoopVariable, list[Access]] = field(default_factory=dict)
     writes: dict[LoopVariable, list[Access]] = field(default_factory=dict)
-    final: dict[LoopVariable, Any] = field(default_factory=dict)
+    final: dict[LoopVariable, Computed] = field(default_factory=dict)
     unwritten: dict[LoopVariable, np.ndarray] = field(default_factory=dict)
     inside: dict[Variable, np.ndarray] = field(default_factory=dict)
 
@@ -48,7 +51,7 @@ class Recording:
 class Step(Protocol):
     """The step of a Scan: called, it computes its results from its arguments, in `cells`."""
 
-    cells: dict[Variable, list[Any]]
+    cells: dict[Variable, Cell]
 
     def __call__(self) -> None:
         """Compute one step."""
@@ -60,7 +63,7 @@ class Step(Protocol):
 class LoopRun:
     """One run of one Scan: its buffers, its step, and its recording."""
 
-    def __init__(self, node: Apply, parts: ScanParts, outer: Mapping[Variable, Any]) -> None:
+    def __init__(self, node: Apply, parts: ScanParts, outer: Mapping[Variable, Computed]) -> None:
         self.parts, self.outer = parts, outer
         self.n_steps = int(outer[parts.n_steps])
         self.recording = Recording(node, parts, 0)
@@ -227,7 +230,7 @@ class LoopRun:
 class _Column:
     """The values of one variable of a step, over all steps; none if too many or ragged."""
 
-    def __init__(self, n_steps: int, cell: list[Any]) -> None:
+    def __init__(self, n_steps: int, cell: Cell) -> None:
         self.n_steps, self.cell = n_steps, cell
         self.values, self.fits = np.empty((0,)), True
 

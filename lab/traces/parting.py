@@ -65,24 +65,25 @@ def contrast(true: Trace, broken: Trace, sides: tuple[str, str] = RULES) -> Cont
     parting, written, differing = None, 0, 0
     lone = [(true, paths[p], sides[0]) for p in paths if p not in others]
     lone += [(broken, others[p], sides[1]) for p in others if p not in paths]
-    unlike = [f"{_called(run, n)}: {side} only" for run, n, side in lone]
+    unlike = [f"Scan {n + 1}, {run.scans[n].name}: {side} only" for run, n, side in lone]
     for path in (p for p in paths if p in others):
         number, other = paths[path], others[path]
         scan, twin = true.scans[number], broken.scans[other]
+        called = f"Scan {number + 1}, {scan.name}"
         if scan.steps != twin.steps:
             told = f"{scan.steps} steps {sides[0]}, but {twin.steps} {sides[1]}"
-            unlike.append(f"{_called(true, number)}: {told}")
+            unlike.append(f"{called}: {told}")
             continue
         first, second = tapes_by_name(scan), tapes_by_name(twin)
         unlike += [
-            f"{_called(true, number)}: the tape {name[0]} {side} only"
+            f"{called}: the tape {name[0]} {side} only"
             for mine, its, side in ((first, second, sides[0]), (second, first, sides[1]))
             for name in mine
             if name not in its
         ]
         pairs = [(first[name], second[name]) for name in first if name in second]
         unlike += [
-            f"{_called(true, number)}: the tape {tape.name} {differently}"
+            f"{called}: the tape {tape.name} {differently}"
             for tape, other_tape in pairs
             if (differently := _differently(tape, other_tape))
         ]
@@ -112,7 +113,7 @@ class _Pair:
 def tapes_by_name(scan: ScanTrace) -> dict[tuple[str, str | None, int], TapeTrace]:
     """The tapes of a Scan by their names, what they are gradients of, and a count of those."""
     found: dict[tuple[str, str | None, int], TapeTrace] = {}
-    for tape in (*scan.tapes, *scan.outputs):
+    for tape in scan.held:
         count = sum(key[:2] == (tape.name, tape.gradient_of) for key in found)
         found[tape.name, tape.gradient_of, count] = tape
     return found
@@ -192,7 +193,3 @@ def _paths(trace: Trace) -> dict[Path, int]:
         found[path] = number
         ways.append(path)
     return found
-
-
-def _called(trace: Trace, number: int) -> str:
-    return f"Scan {number + 1}, {trace.scans[number].name}"

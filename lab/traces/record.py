@@ -2,13 +2,12 @@
 
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 from pytensor.graph.basic import Apply, Variable
 from pytensor.graph.traversal import ancestors, explicit_graph_inputs
 
-from lab.errors import ArgumentError, printable, quoted
+from lab.errors import ArgumentError, expect, printable, quoted
 from lab.expression import Leaf
 from lab.gradients.decisions import Decisions, ReadingGroup, decisions_of
 from lab.gradients.derivative import Derivative
@@ -17,12 +16,13 @@ from lab.records import freeze
 from lab.scans.buffers import rows_of
 from lab.scans.formula import formulas
 from lab.scans.graphs import require_scan
-from lab.scans.node import LoopVariable, ScanParts, outer_inputs
+from lab.scans.node import LoopVariable, ScanParts, outer_inputs, outer_outputs
 from lab.scans.operations import plain_name
 from lab.tape import Kind
 from lab.traces import loop_run
 from lab.traces.loop_run import Recording
-from lab.traces.run import run
+from lab.traces.rewritten import rewritten as rewritten_graph
+from lab.traces.run import Values, run
 from lab.traces.step_values import StepValues, argument_leaves, targets
 from lab.traces.trace import (
     Access,
@@ -38,28 +38,37 @@ from lab.traces.trace import (
     TapeTrace,
     Trace,
 )
+from lab.traces.untaken import untaken
 
 
 def trace(
     outputs: Derivative | Variable | Sequence[Variable],
-    given: Mapping[Variable, Any] | None = None,
+    given: Mapping[Variable, object] | None = None,
     also: Iterable[Variable] = (),
     names: Sequence[str] | None = None,
+    rewritten: bool = False,
 ) -> Trace:
     """Run the graph of `outputs` uncompiled and note what its Scans read and write.
 
     `outputs` may be a `Derivative`, whose values and names are meant.  `given` has a value for
     every input that the derivative of a loop does not know already; `also` are further variables
-    to run, whose Scans shall be in the trace, `names` what the values are to be called.  A run of
-    more than a second shows its progress and can be interrupted.  Raises GraphError if there is no
+    to run, whose Scans shall be in the trace, `names` what the values are to be called.  What runs
+    is the graph as it stands, or with `rewritten` what PyTensor's canonicalising and stabilising
+    rewrites make of it, whose numbers are those of the compiled function.  A run of more than a
+    second shows its progress and can be interrupted.  Raises GraphError if there is no
     Scan, ArgumentError if a value is missing or of the wrong type, or a sequence is too short.
     """
     if isinstance(outputs, Derivative):
         names = outputs.names if names is None else names
-        known, outputs = outputs.given, outputs.values
         if given is None or isinstance(given, Mapping):
-            given = {**known, **(given or {})}
-    asked: list[Variable] = list(outputs) if isinstance(outputs, list | tuple) else [outputs]
+            given = {**outputs.given, **(given or {})}
+        outputs = outputs.values
+    several = "a Derivative, or PyTensor variables"
+    asked = (
+        [outputs]
+        if isinstance(outputs, Variable)
+        else [*expect("outputs", outputs, Iterable, several)]
+    )
     extra = list(also)
     for variable in (*asked, *extra):
         if not isinstance(variable, Variable):
@@ -72,7 +81,15 @@ def trace(
         if not isinstance(variable, Variable):
             raise ArgumentError(f"given: {quoted(variable)} is not a PyTensor variable.")
     require_scan([*asked, *extra])
+    called = tuple(names) if names is not None else tuple(printable(v.name or "") for v in asked)
+    inputs = list(explicit_graph_inputs([*asked, *extra]))
+    if rewritten:
+        everything, origins = rewritten_graph([*asked, *extra])
+        asked, extra = everything[: len(asked)], everything[len(asked) :]
     values, recordings = run([*asked, *extra], given)
+    if rewritten:
+        for recording in recordings:
+            recording.node = origins.get(recording.node, recording.node)
     index = {recording.node: number for number, recording in enumerate(recordings)}
     used = set(ancestors(asked))
     scans: list[ScanTrace] = []
@@ -87,14 +104,14 @@ def trace(
         scans.append(replace(scan, **inside.of(recording), feeds=feeds(made, filled)))
         filled |= {v.outer_output: (number, i) for i, v in variables if v.outer_output is not None}
     results = tuple(freeze(np.array(values[v])) for v in asked)
-    called = tuple(names) if names is not None else tuple(printable(v.name or "") for v in asked)
-    inputs = tuple(_inputs([*asked, *extra], values))
-    return Trace(results, tuple(scans), called, feeds(enumerate(asked), filled), inputs)
+    known = tuple(_inputs(inputs, values))
+    fed = feeds(enumerate(asked), filled)
+    return Trace(results, tuple(scans), called, fed, known, untaken(scans))
 
 
-def _inputs(outputs: Sequence[Variable], given: Mapping[Variable, Any]) -> Iterator[Input]:
-    """What the inputs of a graph were given, in the order in which the graph has them."""
-    for variable in explicit_graph_inputs(outputs):
+def _inputs(inputs: Sequence[Variable], given: Values) -> Iterator[Input]:
+    """What the `inputs` of a graph were given."""
+    for variable in inputs:
         value, name = given.get(variable), printable(variable.name or "")
         if isinstance(value, np.random.Generator):
             yield Input(name, Generator.of(value))
@@ -104,13 +121,14 @@ def _inputs(outputs: Sequence[Variable], given: Mapping[Variable, Any]) -> Itera
 
 def _scan_trace(
     recording: Recording,
-    values: Mapping[Variable, Any],
+    values: Values,
     index: Mapping[Apply, int],
     axes: dict[Variable, Axis],
     used: set[Variable],
     filled: Mapping[Variable, tuple[int, int]],
 ) -> ScanTrace:
-    parts, node = recording.parts, recording.node
+    parts, node = recording.parts, recording.node  # which may be the one that was rewritten
+    filled_by = outer_outputs(parts, node)
     derivation = decisions_of(node.op)
     sources: dict[int, LoopVariable] = {}
     origins: dict[int, tuple[Leaf, ReadingGroup]] = {}
@@ -128,7 +146,7 @@ def _scan_trace(
         if part.kind is Kind.SEQUENCE:
             (read,) = recording.reads[part]
             axis = _sequence_axis(part, sources.get(position), values, axes)
-            axes[part.outer_input] = axis
+            axes[part.outer_input] = axes[node.inputs[position + 1]] = axis
             shown = _cut(axis, read.rows)
             origin, group = origins.get(position, (None, None))
             taken = _taken(part, read.rows, values, filled) if derivation is None else None
@@ -144,7 +162,7 @@ def _scan_trace(
         tape = _tape_trace(recording, part, position, source, used)
         found = _tape_axis(part, tape, source, axes)
         if found is not None:
-            axes[part.filled] = found
+            axes[part.filled] = axes[filled_by[part]] = found
             tape = replace(tape, axis=found)
         (outputs if part.kind is Kind.NIT_SOT else tapes).append(tape)
 
@@ -218,7 +236,7 @@ def _tape_trace(
 def _sequence_axis(
     part: LoopVariable,
     source: LoopVariable | None,
-    values: Mapping[Variable, Any],
+    values: Values,
     axes: Mapping[Variable, Axis],
 ) -> Axis:
     """Of which quantity the sequence was cut, and at which of its indices."""
@@ -237,7 +255,7 @@ def _sequence_axis(
 def _taken(
     part: LoopVariable,
     read: np.ndarray,
-    values: Mapping[Variable, Any],
+    values: Values,
     filled: Mapping[Variable, tuple[int, int]],
 ) -> Taken | None:
     """Which rows of another Scan's result a loop's sequence is cut from, if it is."""

@@ -7,7 +7,6 @@ it was built, and every intermediate value can be seen.  For each Scan the run l
 
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
-from typing import Any
 
 import numpy as np
 from pytensor.compile.builders import OpFromGraph
@@ -17,15 +16,17 @@ from pytensor.graph.traversal import toposort
 
 from lab.errors import ArgumentError, GraphError, first_line, quoted
 from lab.progress import Progress, pause
+from lab.records import refuse_masked
 from lab.scans.backtraces import without_backtraces
 from lab.scans.buffers import unwritten_rows
 from lab.scans.node import ScanParts, inner_graph, is_scan, read_scan
-from lab.traces.loop_run import LoopRun, Recording, refuse_unwritten
+from lab.traces.loop_run import Cell, Computed, LoopRun, Recording, refuse_unwritten
 
 # What the operations of a graph raise when their inputs do not fit.
 FAILURES = (AssertionError, IndexError, TypeError, ValueError, np.linalg.LinAlgError)
 
-Cell = list[Any]  # with one entry, as PyTensor's thunks have it
+Values = Mapping[Variable, Computed]
+Thunk = Callable[[], object]
 
 
 class Ready:
@@ -34,7 +35,7 @@ class Ready:
     def __init__(self) -> None:
         self.steps: dict[Apply, _Step] = {}
         self.graphs: dict[Apply, tuple[list[Variable], list[Variable]]] = {}
-        self.thunks: dict[Apply, tuple[Callable[[], Any], list[Cell], list[Cell]]] = {}
+        self.thunks: dict[Apply, tuple[Thunk, list[Cell], list[Cell]]] = {}
 
     def step(self, node: Apply) -> "_Step":
         """The step of a Scan."""
@@ -48,7 +49,7 @@ class Ready:
             self.graphs[node] = inner_graph(node.op)
         return self.graphs[node]
 
-    def perform(self, node: Apply, inputs: Sequence[Any]) -> list[Any]:
+    def perform(self, node: Apply, inputs: Sequence[Computed]) -> list[Computed]:
         """What any other node computes from `inputs`."""
         if node not in self.thunks:
             self.thunks[node] = _thunk(node)
@@ -66,10 +67,10 @@ class Ready:
 
 def run(
     outputs: Sequence[Variable],
-    given: Mapping[Variable, Any],
+    given: Mapping[Variable, object],
     record: bool = True,
     ready: Ready | None = None,
-) -> tuple[dict[Variable, Any], list[Recording]]:
+) -> tuple[dict[Variable, Computed], list[Recording]]:
     """The values of all variables that `outputs` depend on, and what happened in the Scans.
 
     Who runs a graph several times saves time with one `Ready` for all of its runs.
@@ -85,10 +86,11 @@ def run(
     return values, recordings
 
 
-def checked(variable: Variable, value: Any) -> Any:
+def checked(variable: Variable, value: object) -> Computed:
     """`value` as what `variable` holds; generators are copied, since a run advances them."""
     if not hasattr(variable.type, "dtype"):
         return deepcopy(value)
+    refuse_masked(f"given: {variable}", value)
     array = np.asarray(value)
     whole_numbers = variable.type.dtype[0] in "iu" and array.dtype.kind in "fc"
     try:
@@ -103,7 +105,7 @@ def checked(variable: Variable, value: Any) -> Any:
 
 def _run_nodes(
     outputs: Sequence[Variable],
-    values: dict[Variable, Any],
+    values: dict[Variable, Computed],
     recordings: list[Recording] | None,
     progress: Progress,
     ready: Ready,
@@ -136,12 +138,12 @@ def _run_nodes(
 
 def _run_inner(
     node: Apply,
-    inputs: list[Any],
+    inputs: list[Computed],
     progress: Progress,
     ready: Ready,
-    outer: dict[Variable, Any] | None = None,
+    outer: dict[Variable, Computed] | None = None,
     recordings: list[Recording] | None = None,
-) -> list[Any]:
+) -> list[Computed]:
     """An OpFromGraph, run in place: it would compile itself.  Its values join `outer`."""
     arguments, results = ready.graph(node)
     values = dict(zip(arguments, inputs, strict=True))
@@ -153,7 +155,7 @@ def _run_inner(
 
 def _thunk(
     node: Apply, storage: dict[Variable, Cell] | None = None
-) -> tuple[Callable[[], Any], list[Cell], list[Cell]]:
+) -> tuple[Thunk, list[Cell], list[Cell]]:
     """A function that runs `node` in Python, and the cells of its inputs and outputs."""
     cells = {} if storage is None else storage
     for variable in (*node.inputs, *node.outputs):
@@ -191,7 +193,7 @@ class _Step:
         for variable in self.shared:
             self.cells[variable][0] = variable.get_value(borrow=False)
 
-    def _call(self, node: Apply) -> Callable[[], Any]:
+    def _call(self, node: Apply) -> Thunk:
         for variable in (*node.inputs, *node.outputs):
             self.cells.setdefault(variable, [None])
         if not is_scan(node) and not isinstance(node.op, OpFromGraph):
@@ -223,19 +225,19 @@ class _Step:
 
 
 def _run_scan_quietly(
-    node: Apply, inputs: list[Any], progress: Progress, ready: Ready
-) -> list[Any]:
+    node: Apply, inputs: list[Computed], progress: Progress, ready: Ready
+) -> list[Computed]:
     return _run_scan(node, inputs, {}, None, progress, ready)
 
 
 def _run_scan(
     node: Apply,
-    inputs: list[Any],
-    values: Mapping[Variable, Any],
+    inputs: list[Computed],
+    values: Values,
     recordings: list[Recording] | None,
     progress: Progress,
     ready: Ready,
-) -> list[Any]:
+) -> list[Computed]:
     """Step through a Scan as PyTensor does, and note what every step reads and writes."""
     step = ready.step(node)
     step.begin(progress)

@@ -10,13 +10,12 @@ needs the graph is asked of the `Derivative` that has it, as `Derivative.verify`
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from lab import records
 from lab.errors import ArgumentError
-from lab.expression import Expression, Leaf, Number
+from lab.expression import Call, Expression, Leaf, Number
 from lab.gradients.decisions import ReadingGroup
 from lab.records import cached_property, same
 from lab.tape import Kind, Tape
@@ -128,9 +127,14 @@ class SequenceTrace:
     axis: Axis
     source: Leaf | None = None
     group: ReadingGroup | None = None
-    taken: "Taken | None" = None
+    taken: Taken | None = None
 
     __eq__ = same
+
+    @property
+    def is_outer_gradient(self) -> bool:
+        """Whether it is the gradient of an output, which a derivative gets from outside."""
+        return self.group is ReadingGroup.NIT_SOT_GRADIENT
 
 
 @records.record
@@ -235,19 +239,27 @@ class ScanTrace:
     __eq__ = same
 
     @property
-    def variables(self) -> "Iterator[TapeTrace | SequenceTrace | ParameterTrace]":
+    def variables(self) -> Iterator[TapeTrace | SequenceTrace | ParameterTrace]:
         """All variables that have values: sequences, tapes, outputs, parameters."""
         for group in (self.sequences, self.tapes, self.outputs, self.parameters):
             yield from group
 
-    def variable(self, leaf: Leaf) -> "TapeTrace | SequenceTrace | ParameterTrace | None":
+    def variable(self, leaf: Leaf) -> TapeTrace | SequenceTrace | ParameterTrace | None:
         """The variable that a leaf of a formula reads or writes."""
-        return next((v for v in self.variables if v.argument == leaf.argument), None)
+        return self._by_argument.get(leaf.argument)
+
+    @cached_property
+    def _by_argument(self) -> "Mapping[int, TapeTrace | SequenceTrace | ParameterTrace]":
+        return {v.argument: v for v in reversed(list(self.variables))}
 
     @property
-    def held(self) -> "tuple[TapeTrace, ...]":
+    def held(self) -> tuple[TapeTrace, ...]:
         """All that the steps write: tapes and outputs, in the order of the arguments."""
         return tuple(sorted((*self.tapes, *self.outputs), key=lambda tape: tape.argument))
+
+    def is_reading(self, argument: int) -> bool:
+        """Whether an argument brings values to read, as opposed to gradients to add to."""
+        return any(s.argument == argument and not s.is_outer_gradient for s in self.sequences)
 
     @property
     def targets(self) -> list[Leaf]:
@@ -316,12 +328,35 @@ class Input:
 
 
 @records.record
+@dataclass(frozen=True)
+class Untaken:
+    """A branch that a `where` did not take, and whose gradient is nan all the same, as 0·∞ is.
+
+    Step `step` of Scan `scan` is the first that computes such a `product`, for the gradient of
+    `branch`.  That is what step `forward_step` of Scan `forward` did not take, where it is known.
+    """
+
+    scan: int
+    step: int
+    product: Expression
+    branch: Expression
+    forward: int | None = None
+    forward_step: int | None = None
+
+    @property
+    def operation(self) -> str:
+        """The name of the operation that made nan of a zero."""
+        return self.product.name if isinstance(self.product, Call) else ""
+
+
+@records.record
 @dataclass(frozen=True, eq=False)
 class Trace:
     """The run of a graph: the values asked for, and every Scan in the order in which they ran.
 
     `names` are those of `outputs`, empty where a value has none; `feeds` tells from which
-    Scans they are computed, `inputs` from which values of the graph's inputs, in their order.
+    Scans they are computed, `inputs` from which values of the graph's inputs, in their order;
+    `untaken` are the branches that were not taken and yet made nan of gradients.
     """
 
     outputs: tuple[np.ndarray, ...]
@@ -329,18 +364,19 @@ class Trace:
     names: tuple[str, ...] = ()
     feeds: tuple[Feed, ...] = ()
     inputs: tuple[Input, ...] = ()
+    untaken: tuple[Untaken, ...] = ()
 
     __eq__ = same
 
     def __repr__(self) -> str:
         return f"Trace({', '.join(f'{scan.name}: {scan.steps} steps' for scan in self.scans)})"
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """Plain dicts, lists, strings and numbers."""
         return records.to_json(self)
 
     @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> "Trace":
+    def from_json(cls, data: Mapping[str, object]) -> "Trace":
         """The inverse of `to_json`.
 
         Raises ArgumentError for what is no stored trace, and for one that does not hold

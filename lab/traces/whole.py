@@ -8,7 +8,18 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from lab.errors import listing
-from lab.expression import Leaf, Number, calls_of, leaves_of
+from lab.expression import (
+    Expression,
+    Leaf,
+    Let,
+    Named,
+    Number,
+    Term,
+    body_of,
+    calls_of,
+    leaves_of,
+    parts_of,
+)
 from lab.records import faults_of
 from lab.tape import Kind
 from lab.traces.trace import (
@@ -36,6 +47,14 @@ def trace_faults(trace: Trace) -> Iterator[Fault]:
         for place, what in _scan_faults(scan, number, trace.scans):
             yield f"scans[{number}].{place}", what
     yield from _feed_faults(trace.feeds, range(len(trace.outputs)), trace.scans)
+    for number, one in enumerate(trace.untaken):
+        places = [(one.scan, one.step)]
+        places += [] if one.forward is None else [(one.forward, one.forward_step or 0)]
+        if not all(
+            0 <= scan < len(trace.scans) and step in range(trace.scans[scan].steps)
+            for scan, step in places
+        ):
+            yield f"untaken[{number}]", "there is no such step"
     for number, source in enumerate(trace.inputs):
         if isinstance(source.given, Generator) and not source.given.is_known:
             yield f"inputs[{number}].given", "numpy has no such generator"
@@ -191,6 +210,26 @@ def _formula_faults(scan: ScanTrace) -> Iterator[Fault]:
             leaf.argument == -1 or scan.reads(leaf) for leaf in leaves_of(formula.expression)
         ):
             yield place, "it reads what the step does not read"
+        if not _is_in_order(formula.expression):
+            yield place, "each name that it uses is explained once, behind all that use it"
         for call in calls_of(formula.expression):
             if not call.is_whole:
                 yield place, f"{call.name} of {len(call.arguments)} arguments"
+
+
+def _is_in_order(expression: Expression) -> bool:
+    """Whether every name is explained once, and behind all that use it."""
+    bindings = expression.bindings if isinstance(expression, Let) else ()
+    used = _names_in(body_of(expression))
+    explained: set[str] = set()
+    for binding in bindings:
+        explained.add(binding.name)
+        inside = _names_in(binding.term)
+        if binding.name not in used or inside & explained:
+            return False
+        used |= inside
+    return used == explained and len(bindings) == len(explained)
+
+
+def _names_in(term: Term) -> set[str]:
+    return {part.name for part in parts_of(term) if isinstance(part, Named)}

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from IPython.core.displayhook import DisplayHook
 from IPython.core.interactiveshell import InteractiveShell
@@ -31,7 +30,7 @@ class Printed:
 class Shown:
     """An object that a cell showed: its last expression, or what `display` was given."""
 
-    value: Any
+    value: object
 
 
 Output = Printed | Shown
@@ -59,10 +58,12 @@ class _Outputs:
     def isatty(self) -> bool:
         return False
 
-    def show(self, *values: Any) -> None:
+    def show(self, *values: object) -> None:
         self.made += map(Shown, values)
 
-    def warned(self, message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
+    def warned(
+        self, message: Warning | str, category: type[Warning], *_: object, **__: object
+    ) -> None:
         if not any(words in str(message) for words in OF_THE_MACHINE):
             self.write(f"{category.__name__}: {message}\n")
 
@@ -78,7 +79,7 @@ def _written_over(text: str) -> str:
 class _Silent(DisplayHook):
     """Keeps the value of the last expression and prints nothing of it."""
 
-    def __call__(self, result: Any = None) -> None:
+    def __call__(self, result: object = None) -> None:
         if result is not None and not self.quiet():
             self.fill_exec_result(result)
 
@@ -86,7 +87,7 @@ class _Silent(DisplayHook):
 class _Shell(InteractiveShell):
     displayhook_class = _Silent
 
-    def showtraceback(self, *_: Any, **__: Any) -> None:
+    def showtraceback(self, *_: object, **__: object) -> None:
         """The error is reported by who runs the cell."""
 
     showsyntaxerror = showtraceback

@@ -1,8 +1,7 @@
 """What a cell showed as HTML: pictures to walk through, exercises to be answered, text."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import prose
 from running import Output, Printed
@@ -38,7 +37,7 @@ class Showing:
     """The shown parts of one page: what is numbered on it, and the answers to its exercises."""
 
     title: str
-    answers: list[dict[str, Any]] = field(default_factory=list)
+    answers: list[dict[str, object]] = field(default_factory=list)
     walked: bool = False
     chosen: bool = False  # whether there is an atlas, to choose from
     _pictures: int = 0
@@ -47,20 +46,20 @@ class Showing:
         """The HTML of an output."""
         if isinstance(output, Printed):
             return _printed(output.text, output.is_error)
-        for kinds, show in self._kinds():
-            if isinstance(output.value, kinds):
-                return show(output.value)
+        match output.value:
+            case Scene() | Plot() as picture:
+                return self._pictures_of([picture], whole=True)
+            case Stepper() as stepper:
+                return self._pictures_of(stepper.scenes, stepper.step)
+            case Workbench() as bench:
+                return self._workbench(bench)
+            case Atlas() as atlas:
+                return self._atlas(atlas)
+            case Asked() as asked:
+                return self._exercises([asked])
+            case Exercises() as exercises:
+                return self._exercises(exercises.members)
         return _other(output.value)
-
-    def _kinds(self) -> Sequence[tuple[Any, Callable[[Any], str]]]:
-        return (
-            ((Scene, Plot), lambda picture: self._pictures_of([picture], whole=True)),
-            (Stepper, lambda made: self._pictures_of(made.scenes, made.step)),
-            (Workbench, self._workbench),
-            (Atlas, self._atlas),
-            (Asked, lambda asked: self._exercises([asked])),
-            (Exercises, lambda made: self._exercises(made.members)),
-        )
 
     def _pictures_of(self, pictures: Sequence[Picture], step: int = -1, whole: bool = False) -> str:
         """Pictures that are walked through together, if they have moments.
@@ -121,14 +120,10 @@ def atlas_of(bench: Workbench) -> Atlas | None:
     return Atlas([opened.loop], orders=ORDERS, costs=[opened.state.cost], views=views)
 
 
-def _is_ours(value: Any) -> bool:
-    return type(value).__module__.split(".")[0] in OURS
-
-
-def _other(value: Any) -> str:
+def _other(value: object) -> str:
     """Formulas and HTML of objects of ours; of all others what they print."""
     bundle = getattr(value, "_repr_mimebundle_", None)
-    shown = bundle() if bundle and _is_ours(value) else {}
+    shown = bundle() if bundle and type(value).__module__.split(".")[0] in OURS else {}
     if "text/html" in shown:
         return f'<div class="wide">{shown["text/html"]}</div>\n'
     if "text/latex" in shown:

@@ -16,7 +16,7 @@ OPTIONS = [
     ("tapes", {"step": 0}),
     ("rolled", {"scan": 2}),
 ]
-DRAWN = [(name, {}) for name in PICTURES if name != "values"] + OPTIONS  # plots: test_plots
+DRAWN = [(name, {}) for name in PICTURES if name != "values"] + OPTIONS  # plots: test_formats
 
 
 @pytest.mark.parametrize("name", EVERY)

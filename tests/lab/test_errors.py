@@ -10,6 +10,7 @@ import visual
 from lab import Loop, Parameter, Sequence, State
 from lab.errors import ArgumentError, GradientError
 from lab.loops import gallery
+from lab.scans.graphs import scan_nodes
 
 
 def square(**changes):
@@ -21,6 +22,19 @@ def user_graph():
     x0 = pt.dscalar("x0")
     xs = pytensor.scan(lambda x: x**2, outputs_info=[x0], n_steps=3, return_updates=False)
     return x0, xs
+
+
+MASKED = np.ma.masked_array([1.0, 2.0, 3.0, 4.0], [False, True, False, False])
+
+
+def complex_graph(ask, through=lambda values: values):
+    z = pt.zscalar("z")
+    values = pytensor.scan(lambda v: v * v, outputs_info=[z], n_steps=3, return_updates=False)
+    return ask(through(values[-1]), z)
+
+
+def derive_all(node):
+    return lab.derive(node.op, node.inputs, node.outputs, [pt.ones_like(v) for v in node.outputs])
 
 
 BAD = {
@@ -58,6 +72,55 @@ BAD = {
         ["sequence u", "2 values", "1 steps", "makes 3", "2 more"],
     ),
     "not a number": (lambda: State("x", "one"), ["state x", "'one'", "number"]),
+    "a complex state": (lambda: State("x", 1 + 2j), ["state x", "(1+2j)", "real"]),
+    "a complex array": (
+        lambda: Sequence("u", np.array([1j, 2])),
+        ["sequence u", "array([0.+1.j, 2.+0.j])", "real"],
+    ),
+    "a complex value": (lambda: square().trace(at={"x": 1j}), ["state x", "1j", "real"]),
+    "a masked state": (lambda: State("x", np.ma.masked), ["state x", "masked", "filled"]),
+    "a masked sequence": (lambda: Sequence("u", MASKED), ["sequence u", "masked_array", "filled"]),
+    "a masked number in a list": (
+        lambda: Parameter("w", [1.0, np.ma.masked]),
+        ["parameter w", "masked", "filled"],
+    ),
+    "masked rows": (lambda: Parameter("w", [MASKED, MASKED]), ["parameter w", "filled"]),
+    "masked weights": (lambda: square().trace(cost=[1, 2, 3, np.ma.masked]), ["cost", "filled"]),
+    "a masked value of a graph": (
+        lambda: (lambda g: lab.trace(g[1][-1], {g[0]: np.ma.masked}))(user_graph()),
+        ["given: x0", "filled"],
+    ),
+    "a masked tangent": (
+        lambda: lab.dot_product(square(), tangents={"x": np.ma.masked}),
+        ["tangents['x']", "filled"],
+    ),
+    "a complex tangent": (
+        lambda: lab.dot_product(square(), tangents={"x": 1j}),
+        ["tangents['x']", "real"],
+    ),
+    "masked cotangents": (
+        lambda: lab.compare(square().build().node, cotangents=[MASKED]),
+        ["cotangents", "filled"],
+    ),
+    "a masked array to route": (
+        lambda: lab.structural.cat([MASKED, MASKED], 0),
+        ["cat: inputs[0]", "filled"],
+    ),
+    "a masked array on the eager tape": (
+        lambda: lab.eager.grad(np.sum)(MASKED),
+        ["masked", "filled"],
+    ),
+    "a complex cost": (lambda: complex_graph(lab.derivative), ["cost", "complex128", "real"]),
+    "a complex cost to explain": (lambda: complex_graph(lab.explain), ["complex128", "real"]),
+    "a complex cost without a loop": (
+        lambda: lab.explain(pt.zscalar("z") * 2, pt.zscalar("z")),
+        ["cost", "real"],
+    ),
+    "a complex loop": (lambda: complex_graph(lab.derivative, abs), ["wrt = z", "complex128"]),
+    "a complex Scan": (
+        lambda: complex_graph(lambda cost, _: derive_all(scan_nodes([cost])[0])),
+        ["step", "complex128"],
+    ),
     "too many results": (
         lambda: Loop(lambda x: (x, x), states=(State("x", 1.0),), n_steps=2).build(),
         ["step", "1 value", "returned 2"],

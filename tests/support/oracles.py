@@ -93,6 +93,15 @@ def as_python(written):
     return code.replace("≥", ">=").replace("≤", "<=").replace("≠", "!=")
 
 
+def computed(written, names):
+    """The value of a formula; what has a name in it stands behind it: ``a·a; a := sin(x)``."""
+    right, *named = written.split("; ")
+    names = {**NUMPY, "add_at": add_at, **names}
+    for name, part in (binding.split(" := ") for binding in reversed(named)):
+        names[name] = eval(as_python(part), names)
+    return eval(as_python(right), names)
+
+
 # Systems of equations.
 
 
@@ -143,11 +152,11 @@ def run_printed(printed, quantities, n=None):
     """Run the equations of `printed` over `quantities`, which are changed; and the steps made."""
     pairs, told = equations_of(printed)
     condition = re.search(", until (.*)", told)
-    names = {"n": n, "add_at": add_at, **NUMPY, **quantities}
+    names = {"n": n, **quantities}
     for t in steps_of(told, n):
         names["t"] = t
-        found = [eval(as_python(right), names) for _, right in pairs]
-        stops = condition is not None and bool(eval(as_python(condition[1]), names))
+        found = [computed(right, names) for _, right in pairs]
+        stops = condition is not None and bool(computed(condition[1], names))
         for (left, _), value in zip(pairs, found, strict=True):
             name, index = re.fullmatch(r"(\w+)\[(.*)\]", left).groups()
             quantities[name][eval(as_python(index), {"t": t})] = value

@@ -14,7 +14,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
 
 from lab.errors import ArgumentError, LabError, quoted
 from lab.gradients.derivative import ManyScansWarning
@@ -24,7 +23,7 @@ from visual.atlas.grid import Combination, Entry, Grid
 from visual.scene.formats import as_path, check_path, write_whole
 
 # What a person can name, and where an entry has it; taps are checked beforehand.
-NAMED: Mapping[str, Callable[[Entry], Any]] = MappingProxyType(
+NAMED: Mapping[str, Callable[[Entry], object]] = MappingProxyType(
     {
         "loops": lambda entry: entry.at.loop.name,
         "orders": lambda entry: entry.at.order,

@@ -9,13 +9,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import KW_ONLY, dataclass, field
 from itertools import product
 from types import MappingProxyType
-from typing import Any
+from typing import TypeVar
 
 from lab.errors import ArgumentError, LabError, listing, quoted
 from lab.loops import gallery
 from lab.loops.loop import Loop
-from lab.loops.variables import State, Takes
-from visual.choices import COST, ORDER, THEME, Choice, numbers, whole, words
+from lab.loops.variables import Sequence, State, Takes
+from visual.choices import COST, ORDER, THEME, Argument, Choice, Value, numbers, whole, words
 from visual.drawing.draw import draw
 from visual.drawing.kinds import VIEW, Picture
 from visual.layout.names import signed
@@ -27,6 +27,7 @@ TWO = ((-2, -1), (-3, -1), (-3, -2))
 LOOPS = ("square", "fibonacci", "gap", "coupled", "logistic", "rnn")
 TITLE = "Loops, their derivatives, and their tapes"
 Cost = str | tuple[float, ...]
+Kept = TypeVar("Kept")
 
 
 @dataclass(frozen=True)
@@ -67,7 +68,7 @@ def own(loop: Loop) -> Pattern:
     return Pattern(tuple((state.name, state.taps) for state in loop.states))
 
 
-def pattern(loop: Loop, given: Any, names: Iterable[str] = ()) -> Pattern:
+def pattern(loop: Loop, given: Value, names: Iterable[str] = ()) -> Pattern:
     """A pattern as a person gives it: taps of the first state, or taps by name.
 
     It has the taps of all states, and of the variables that are in `names` besides.
@@ -77,11 +78,10 @@ def pattern(loop: Loop, given: Any, names: Iterable[str] = ()) -> Pattern:
         if not loop.states:
             raise ArgumentError(f"taps of loop {loop.name} = {quoted(given)}: it has no state.")
         given = {loop.states[0].name: given}
-    chosen = loop.with_taps(given).variables
+    variables = loop.with_taps(given).variables
+    chosen = {n: v.taps for n, v in variables.items() if isinstance(v, State | Sequence)}
     all_names = dict.fromkeys([*own(loop).chosen, *names, *given])
-    return Pattern(
-        tuple((name, chosen[name].taps) for name in all_names)  # type: ignore[union-attr]
-    )
+    return Pattern(tuple((name, chosen[name]) for name in all_names))
 
 
 def offered(loop: Loop) -> tuple[Pattern, ...]:
@@ -102,19 +102,20 @@ def _fitting(state: State) -> tuple[tuple[int, ...], ...]:
 
 
 def several(
-    name: str, given: Any, usual: tuple[Any, ...], made: Callable[[Any], Any]
-) -> tuple[Any, ...]:
-    """What is `made` of all that was given, or else of what is usual; every one once."""
+    name: str, given: object, usual: tuple[object, ...], one_of: Callable[[Value], Kept]
+) -> tuple[Kept, ...]:
+    """What `one_of` makes of all that was given, or else of what is usual; every one once."""
     if given is None:
         given = usual
-    single = isinstance(given, str | Loop) or not isinstance(given, Iterable)
-    found = tuple(dict.fromkeys(map(made, (given,) if single else given)))
-    if not found:
-        raise ArgumentError(f"{name} = {quoted(given)}: expected one at least.")
-    return found
+    if isinstance(given, str | Loop) or not isinstance(given, Iterable):
+        given = (given,)
+    kept = tuple(dict.fromkeys(map(one_of, given)))
+    if not kept:
+        raise ArgumentError(f"{name} = {given!r:.60}: expected one at least.")
+    return kept
 
 
-def loops_of(given: Any, usual: tuple[str, ...]) -> tuple[Loop, ...]:
+def loops_of(given: object, usual: tuple[str, ...]) -> tuple[Loop, ...]:
     """Loops, by name or themselves, whose names differ."""
     found = several("loops", given, usual, _loop)
     names = [loop.name for loop in found]
@@ -128,7 +129,7 @@ def loops_of(given: Any, usual: tuple[str, ...]) -> tuple[Loop, ...]:
     return found
 
 
-def _loop(given: Any) -> Loop:
+def _loop(given: object) -> Loop:
     if isinstance(given, Loop):
         return given
     if not isinstance(given, str) or given not in gallery.loops:
@@ -138,7 +139,7 @@ def _loop(given: Any) -> Loop:
     return gallery.loops[given]
 
 
-def taps_of(loops: tuple[Loop, ...], given: Any) -> Mapping[str, tuple[Pattern, ...]]:
+def taps_of(loops: tuple[Loop, ...], given: object) -> Mapping[str, tuple[Pattern, ...]]:
     """The patterns of every loop."""
     if not isinstance(given, Mapping):
         raise ArgumentError(f"taps = {quoted(given)}: expected patterns by the names of loops.")
@@ -151,12 +152,12 @@ def taps_of(loops: tuple[Loop, ...], given: Any) -> Mapping[str, tuple[Pattern, 
     return MappingProxyType({loop.name: _patterns(loop, given.get(loop.name)) for loop in loops})
 
 
-def _patterns(loop: Loop, given: Any) -> tuple[Pattern, ...]:
+def _patterns(loop: Loop, given: object) -> tuple[Pattern, ...]:
     """The patterns of a loop; each of them tells of all variables that one of them names."""
     if given is None:
         return offered(loop)
     several_given = isinstance(given, Iterable) and not isinstance(given, str | Mapping)
-    listed = tuple(given) if several_given else (given,)
+    listed = tuple(given) if isinstance(given, Iterable) else ()
     if not several_given or not all(isinstance(one, Iterable) for one in listed):
         raise ArgumentError(
             f"taps of loop {loop.name} = {quoted(given)}: expected several patterns, as in "
@@ -178,26 +179,26 @@ class Several(Choice):
 
     _: KW_ONLY
     of: Choice
-    usual: tuple[Any, ...]
-    check_one: Callable[[Any], Any]
-    listed: Callable[[str], Iterable[Any]] = words
+    usual: tuple[object, ...]
+    check_one: Callable[[Value], object]
+    listed: Callable[[str], Iterable[object]] = words
 
     @property
-    def argument(self) -> dict[str, Any]:
+    def argument(self) -> Argument:
         """An option whose help ends with what is usual."""
         usual = ",".join(map(str, self.usual))
         return {"metavar": f"{self.metavar},…", "help": f"{self.help} ({usual})"}
 
-    def check(self, value: Any) -> tuple[Any, ...]:
+    def check(self, value: object) -> tuple[object, ...]:
         """All that were given, or else what is usual."""
         return several(self.name, value, self.usual, self.check_one)
 
-    def read(self, text: Any, loop: Any) -> Any:
+    def read(self, text: Value, loop: object) -> Value:
         """What a text lists; None for nothing."""
         return [*self.listed(text or "")] or None
 
 
-def _order(value: Any) -> int:
+def _order(value: object) -> int:
     order = whole("orders", value)
     if order < ORDER.least:
         raise ArgumentError(f"orders: {order} is no order of a derivative; expected 0, 1, 2, …")
@@ -208,7 +209,7 @@ def _orders(text: str) -> Iterable[int]:
     return numbers(f"--orders {text}", words(text), "whole numbers, as in 1,2")
 
 
-def _cost(value: Any) -> Cost:
+def _cost(value: object) -> Cost:
     """The name of a cost, or the weights of the steps."""
     if value in COST.known if isinstance(value, str) else isinstance(value, Iterable):
         return COST.check(value)
@@ -219,7 +220,7 @@ def _cost(value: Any) -> Cost:
     )
 
 
-def _costs(text: str) -> Iterator[Any]:
+def _costs(text: str) -> Iterator[str | tuple[float, ...]]:
     """``last,sum`` or ``last/0,0,1``: weights go together between the slashes."""
     for part in text.split("/"):
         if all(word in COST.known for word in words(part)):
@@ -310,7 +311,7 @@ class Entry:
         return f"{at.loop.name}, taps {at.taps.words}, order {at.order}, cost {self.cost}"
 
 
-def key_of(chosen: Any) -> str:
+def key_of(chosen: object) -> str:
     """What is chosen as a page's data have it: a name, a number, or weights."""
     if isinstance(chosen, tuple):
         return ",".join(repr(weight).removesuffix(".0") for weight in chosen)
@@ -321,12 +322,12 @@ def key_of(chosen: Any) -> str:
 class Grid:
     """All that a page offers, in the order in which it does; see `visual.atlas.atlas.Atlas`."""
 
-    loops: Any = None
-    taps: Any = field(default=None, hash=False)
-    orders: Any = None
-    costs: Any = None
-    views: Any = None
-    themes: Any = None
+    loops: Value = None
+    taps: Value = field(default=None, hash=False)
+    orders: Value = None
+    costs: Value = None
+    views: Value = None
+    themes: Value = None
     title: str = TITLE
     named: frozenset[str] = field(init=False, repr=False, compare=False)
 

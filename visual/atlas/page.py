@@ -17,12 +17,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from itertools import chain, zip_longest
 from pathlib import Path
-from typing import Any
 
 from lab.errors import LabError, listing
 from visual.atlas.grid import CHOICES, Combination, Entry, Grid, key_of
 from visual.backends.page import document
 from visual.backends.svg import text
+from visual.choices import Value
 from visual.drawing.kinds import PICTURES
 from visual.scene.theme import THEMES
 from visual.widgets import module as modules
@@ -42,7 +42,7 @@ def pack(forms: Sequence[str]) -> str:
 def data(grid: Grid, entries: Iterable[Entry]) -> str:
     """All choices and pictures as JSON that can stand within a script."""
     pictures: dict[str, int] = {}
-    tree: dict[str, Any] = {}
+    tree: dict[str, Value] = {}
     for entry in entries:
         *keys, last = entry.keys
         branch = tree
@@ -56,7 +56,7 @@ def data(grid: Grid, entries: Iterable[Entry]) -> str:
     return json.dumps(everything, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
 
 
-def _choices(grid: Grid) -> dict[str, Any]:
+def _choices(grid: Grid) -> dict[str, object]:
     """Everything that is offered, by name, and what it is called."""
     options = {
         choice.name: [_option(key_of(one)) for one in getattr(grid, choice.name)]

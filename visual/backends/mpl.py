@@ -11,9 +11,10 @@ untouched and changes no picture.
 import io
 import math
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from threading import RLock
+from typing import Literal
 
 import matplotlib
 from matplotlib.artist import Artist
@@ -32,7 +33,11 @@ from visual.scene.theme import Line, Theme
 INCH = 96
 LONGEST_PAGE = 200  # inches: what a PDF reader must accept
 SANS, MONO = ("DejaVu Sans",), ("DejaVu Sans Mono", "DejaVu Sans")
-ANCHORS: dict[str, Any] = {"start": "left", "middle": "center", "end": "right"}
+ANCHORS: Mapping[str, Literal["left", "center", "right"]] = {
+    "start": "left",
+    "middle": "center",
+    "end": "right",
+}
 DASHES = {Line.DASHED: (5.0, 3.0), Line.DOTTED: (1.5, 3.0)}
 STRIKE, STRIKE_WIDTH = 0.259, 0.049  # DejaVu's own: above the baseline, in em
 ROUND = 0.5523  # how far the controls of a Bézier quarter of a circle stand out
@@ -44,7 +49,8 @@ GROUPS = (
     "agg. axes. figure. font. grid. hatch. image. legend. lines. markers. mathtext. patch. path. "
     "pdf. savefig. svg. text. xaxis. xtick. yaxis. ytick."
 )
-OURS: dict[str, Any] = {
+_ONE_AT_A_TIME = RLock()  # settings, warnings and fonts are the same for all threads
+OURS: dict[str, object] = {
     "font.family": ["DejaVu Sans"],
     "pdf.fonttype": 42,  # letters as TrueType, whole, to be selected and searched
     "svg.fonttype": "none",  # letters as letters
@@ -109,7 +115,7 @@ class Pencil:
         artist.set(transform=self.place, zorder=self.drawn)
         self.figure.add_artist(artist)
 
-    def _path(self, path: Path, fill: str, edge: str, width: float, **options: Any) -> None:
+    def _path(self, path: Path, fill: str, edge: str, width: float, **options: object) -> None:
         width *= self.points
         look = {"facecolor": fill, "edgecolor": edge, "linewidth": width, **options}
         # Snapping to whole pixels would move thin lines away from where they stand.
@@ -178,7 +184,7 @@ def rounded(box: Box, inset: float, radius: float) -> Path:
     # Clockwise from the upper left: along which way a side arrives at, and leaves, its corner.
     ways = [((0, 1), (1, 0)), ((-1, 0), (0, 1)), ((0, -1), (-1, 0)), ((1, 0), (0, -1))]
     points: list[tuple[float, float]] = []
-    codes: list[Any] = []
+    codes: list[object] = []
     for (x, y), (into, out) in zip(corners, ways, strict=True):
         for (dx, dy), share in ((into, 1.0), (into, 1 - ROUND), (out, 1 - ROUND), (out, 1.0)):
             points.append((x + dx * rx * share, y + dy * ry * share))
@@ -189,10 +195,10 @@ def rounded(box: Box, inset: float, radius: float) -> Path:
 
 @contextmanager
 def settings() -> Iterator[None]:
-    """Matplotlib's defaults and ours, for as long as something is drawn."""
+    """Matplotlib's defaults and ours, while something is drawn: by one thread at a time."""
     groups = tuple(GROUPS.split())
     defaults = {k: v for k, v in matplotlib.rcParamsDefault.items() if k.startswith(groups)}
-    with warnings.catch_warnings():
+    with _ONE_AT_A_TIME, warnings.catch_warnings():
         # Among the defaults are settings that a later matplotlib will no longer have.
         warnings.simplefilter("ignore", matplotlib.MatplotlibDeprecationWarning)
         # A letter that no font has is drawn as a box with its number, as in a browser.

@@ -1,20 +1,19 @@
 """The command ``scantape break``."""
 
 import argparse
-from typing import Any
 
 from lab.errors import listing
 from lab.reports.breaking.breakage import Truth
 from lab.reports.breaking.rules import BROKEN
 from visual.choices import RULE
-from visual.cli.options import add, add_drawing, check_drawing, chosen, loop_named, write
+from visual.cli.options import Commands, add, add_drawing, check_drawing, chosen, loop_named, write
 from visual.drawing.draw import studied
 from visual.drawing.study import choose
 from visual.pictures.breaking import breaking
 from visual.scene.formats import SUFFIXES
 
 
-def add_command(commands: Any) -> None:
+def add_command(commands: Commands) -> None:
     """Add the command to the others."""
     parser = commands.add_parser("break", help="break a rule of the derivative: where it shows")
     add(parser, RULE, required=True)

@@ -1,7 +1,6 @@
 """The command ``scantape compare``."""
 
 import argparse
-from typing import Any
 
 from pytensor.graph.basic import Apply
 
@@ -10,11 +9,11 @@ from lab.loops.loop import Loop
 from lab.reports.compare.compare import compare
 from lab.reports.compare.comparison import Comparison
 from visual.choices import ORDER
-from visual.cli.options import add, add_graph, made_by, show
+from visual.cli.options import Commands, add, add_graph, made_by, show
 from visual.pages.comparison import save_comparison
 
 
-def add_command(commands: Any) -> None:
+def add_command(commands: Commands) -> None:
     """Add the command to the others."""
     parser = commands.add_parser(
         "compare", help="our pullback of a Scan beside PyTensor's own, and a report of it"

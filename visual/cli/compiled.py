@@ -2,7 +2,6 @@
 
 import argparse
 from pathlib import Path
-from typing import Any
 
 from pytensor.graph.basic import Variable
 
@@ -12,7 +11,7 @@ from lab.reports.compile.compile import compiled
 from lab.reports.compile.compiled import Compiled
 from lab.reports.compile.shortening import shortened
 from visual.choices import WRT
-from visual.cli.options import add, add_graph, made_by, show
+from visual.cli.options import Commands, add, add_graph, made_by, show
 from visual.drawing.kinds import SCAN
 from visual.pictures.compiled import compiled as picture
 from visual.scene.formats import check_path, save, write_whole
@@ -20,7 +19,7 @@ from visual.scene.theme import THEMES
 from visual.widgets.page import to_page
 
 
-def add_command(commands: Any) -> None:
+def add_command(commands: Commands) -> None:
     """Add the command to the others."""
     parser = commands.add_parser(
         "compiled", help="which Scans, and which rows of their buffers, a compiled function keeps"
@@ -66,7 +65,7 @@ def _compiled(options: argparse.Namespace) -> None:
         show(save(scene, path, 1.0))
 
 
-def _report(subject: Any, options: argparse.Namespace) -> Compiled:
+def _report(subject: object, options: argparse.Namespace) -> Compiled:
     """The report on what a name stands for."""
     if isinstance(subject, Loop):
         return compiled(subject, options.wrt, options.mode)
@@ -78,10 +77,10 @@ def _report(subject: Any, options: argparse.Namespace) -> Compiled:
         and all(isinstance(v, Variable) for v in subject)
     ):
         return compiled(*subject, mode=options.mode)
-    return compiled(subject, mode=options.mode)
+    return compiled(subject, mode=options.mode)  # type: ignore[arg-type]  # or it is refused
 
 
-def _too_late(subject: Any, options: argparse.Namespace) -> None:
+def _too_late(subject: object, options: argparse.Namespace) -> None:
     """Print the worked warning."""
     if not isinstance(subject, Loop) or options.wrt is None:
         raise ArgumentError("--too-late: expected a loop, which has values, and --wrt.")

@@ -1,10 +1,9 @@
 """The command ``scantape draw``."""
 
 import argparse
-from typing import Any
 
 from lab.errors import ArgumentError, listing
-from visual.cli.options import add, add_drawing, check_drawing, chosen, loop_named, write
+from visual.cli.options import Commands, add, add_drawing, check_drawing, chosen, loop_named, write
 from visual.drawing.draw import draw
 from visual.drawing.figures import figure
 from visual.drawing.kinds import OPTIONS, PICTURES, Picture
@@ -20,7 +19,7 @@ EXAMPLES = """\
   scantape draw tapes --loop mymodule:myloop --at x=0.5 -o mine.svg"""
 
 
-def add_command(commands: Any) -> None:
+def add_command(commands: Commands) -> None:
     """Add the command to the others."""
     parser = commands.add_parser(
         "draw",

@@ -1,17 +1,18 @@
 """The command ``scantape explain``."""
 
 import argparse
-from typing import Any
+
+from pytensor.graph.basic import Variable
 
 from lab.errors import ArgumentError, quoted
 from lab.loops.loop import Loop
 from lab.reports.explain.explain import explain
-from visual.cli.options import add, add_graph, made_by, show
+from visual.cli.options import Commands, add, add_graph, made_by, show
 from visual.drawing.kinds import SCAN
 from visual.pages.explanation import save_explanation
 
 
-def add_command(commands: Any) -> None:
+def add_command(commands: Commands) -> None:
     """Add the command to the others."""
     parser = commands.add_parser(
         "explain", help="explain the Scans of a graph of your own, and the traps they fall into"
@@ -38,7 +39,7 @@ def _explain(options: argparse.Namespace) -> None:
         show(save_explanation(explanation, options.out, options.theme))
 
 
-def _graph(name: str) -> tuple[Any, Any]:
+def _graph(name: str) -> tuple[Variable, Variable]:
     """A cost and what to differentiate it by."""
     subject = made_by("NAME", name)
     if isinstance(subject, Loop):
@@ -46,4 +47,5 @@ def _graph(name: str) -> tuple[Any, Any]:
         return subject.cost(graph), next(iter(graph.inputs[v] for v in subject.variables))
     if not isinstance(subject, tuple) or len(subject) != 2:
         raise ArgumentError(f"{name}: expected (cost, wrt), two variables, not {quoted(subject)}.")
-    return subject
+    cost, wrt = subject
+    return cost, wrt

@@ -1,14 +1,13 @@
 """The command ``scantape export``."""
 
 import argparse
-from typing import Any
 
 from lab.errors import listing
-from visual.cli.options import add_drawing, chosen, loop_named, show
+from visual.cli.options import Commands, add_drawing, chosen, loop_named, show
 from visual.drawing.export import FORMATS, export
 
 
-def add_command(commands: Any) -> None:
+def add_command(commands: Commands) -> None:
     """Add the command to the others."""
     parser = commands.add_parser("export", help="write all pictures, with an index page")
     add_drawing(parser, "where to write", "FOLDER")

@@ -1,13 +1,12 @@
 """The command ``scantape loops``."""
 
 import argparse
-from typing import Any
 
 from lab.loops.gallery import loops
-from visual.cli.options import show
+from visual.cli.options import Commands, show
 
 
-def add_command(commands: Any) -> None:
+def add_command(commands: Commands) -> None:
     """Add the command to the others."""
     parser = commands.add_parser("loops", help="list the gallery, with the reason for each loop")
     parser.add_argument("--names", action="store_true", help="only the names, one a line")

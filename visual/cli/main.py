@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
 from threading import current_thread, main_thread
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from lab.errors import LabError, one_of, printable, shortened
 from visual.cli.draw import EXAMPLES as DRAWING
@@ -104,7 +104,7 @@ class _Parser(argparse.ArgumentParser):
         self.exit(2, f"scantape: {shortened(message, 500)}\n")
 
 
-def _show_warning(message: Warning | str, *_: Any) -> None:
+def _show_warning(message: Warning | str, *_: object) -> None:
     print(f"scantape: {message}", file=sys.stderr)
 
 

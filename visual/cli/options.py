@@ -9,19 +9,21 @@ import importlib
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TypeAlias
 
 from lab.errors import ArgumentError, LabError, first_line, listing, nearest, quoted, shortened
 from lab.loops.declaration import UNNAMED
 from lab.loops.gallery import loops
 from lab.loops.loop import Loop
-from visual.choices import DERIVATIVE, THEME, Choice
+from visual.choices import DERIVATIVE, THEME, Choice, Value
 from visual.drawing.kinds import Picture
 from visual.scene.formats import check_path, check_scale
 from visual.scene.theme import THEMES
 
+Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 
-def add(parser: Any, *choices: Choice, **otherwise: Any) -> None:
+
+def add(parser: argparse._ActionsContainer, *choices: Choice, **otherwise: str | bool) -> None:
     """Options for what can be chosen; `otherwise` says what the command says in other words."""
     for choice in choices:
         parser.add_argument(choice.option, **{**choice.argument, **otherwise})
@@ -40,7 +42,9 @@ def add_graph(parser: argparse.ArgumentParser, returns: str, out: str) -> None:
     add(parser, THEME)
 
 
-def add_drawing(parser: Any, out: str, metavar: str = "FILE", needs_loop: bool = True) -> None:
+def add_drawing(
+    parser: argparse.ArgumentParser, out: str, metavar: str = "FILE", needs_loop: bool = True
+) -> None:
     """A loop, what can be said about its derivative and its pictures, and where they go."""
     parser.add_argument(
         "--loop", required=needs_loop, metavar="NAME", help="a gallery loop, or module:function"
@@ -50,7 +54,7 @@ def add_drawing(parser: Any, out: str, metavar: str = "FILE", needs_loop: bool =
     parser.add_argument("--scale", type=float, default=1.0, metavar="S", help="scale of a PNG (1)")
 
 
-def chosen(options: argparse.Namespace, loop: Loop) -> dict[str, Any]:
+def chosen(options: argparse.Namespace, loop: Loop) -> dict[str, Value]:
     """What was said about the loop's derivative."""
     return {name: choice.read(getattr(options, name), loop) for name, choice in DERIVATIVE.items()}
 
@@ -94,7 +98,7 @@ def loop_named(name: str, option: str = "--loop") -> Loop:
     return loop
 
 
-def made_by(option: str, name: str) -> Any:
+def made_by(option: str, name: str) -> object:
     """A gallery loop, or what ``module:function`` names or returns."""
     if name in loops:
         return loops[name]

@@ -2,14 +2,13 @@
 
 import argparse
 from collections.abc import Iterator
-from typing import Any
 
 from lab.errors import ArgumentError, LabError, listing, shortened
 from lab.loops.loop import Loop
 from visual.atlas.atlas import Atlas
 from visual.atlas.grid import CHOICES, LOOPS, TITLE, own
 from visual.choices import numbers, words
-from visual.cli.options import add, loop_named, show
+from visual.cli.options import Commands, add, loop_named, show
 
 EXAMPLES = """\
 examples:
@@ -24,7 +23,7 @@ file and needs neither Python nor a network.
 """
 
 
-def add_command(commands: Any) -> None:
+def add_command(commands: Commands) -> None:
     """Add the command to the others."""
     parser = commands.add_parser(
         "page",

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import Any
 
 from pytensor.graph.basic import Variable
 
@@ -25,7 +24,7 @@ def studied(loop: Loop, choice: Chosen) -> Study:
 
 @lru_cache(maxsize=REMEMBERED)
 def _drawn(
-    loop: Loop, picture: str, theme: str, choice: Chosen, options: tuple[tuple[str, Any], ...]
+    loop: Loop, picture: str, theme: str, choice: Chosen, options: tuple[tuple[str, object], ...]
 ) -> Picture:
     return PICTURES[picture].draw(studied(loop, choice), theme, **dict(options))
 
@@ -34,8 +33,8 @@ def draw(
     subject: Loop | Derivative,
     picture: str = "tapes",
     theme: str = "light",
-    given: Mapping[Variable, Any] | None = None,
-    **chosen: Any,
+    given: Mapping[Variable, object] | None = None,
+    **chosen: object,
 ) -> Picture:
     """A picture of a loop's derivative, or of a graph's; the last 64 of loops are remembered.
 

@@ -4,7 +4,6 @@ import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from shutil import rmtree
-from typing import Any
 
 from pytensor.graph.basic import Variable
 
@@ -27,8 +26,8 @@ def export(
     formats: Iterable[str] = ("svg",),
     theme: str = "light",
     scale: float = 1.0,
-    given: Mapping[Variable, Any] | None = None,
-    **chosen: Any,
+    given: Mapping[Variable, object] | None = None,
+    **chosen: object,
 ) -> Path:
     """Write all pictures of a loop, or of a graph's derivative, and return the index page.
 

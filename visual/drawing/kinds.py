@@ -8,13 +8,12 @@ is an option of `visual.draw`, of the command and of the workbench.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from lab.equations.reading import system
 from lab.errors import ArgumentError, GraphError, Named, listing, one_of, quoted
 from visual.choices import Choice, OneOf, Switch, Whole, Wholes, newest, scan_index
 from visual.drawing.study import Study
-from visual.layout.names import variable_keys
+from visual.layout.names import NamedScan
 from visual.pictures.connections import connections
 from visual.pictures.equations import equations
 from visual.pictures.genealogy import genealogy
@@ -40,11 +39,11 @@ class Kind:
     make: Callable[..., Picture]
     options: tuple[Choice, ...] = ()
 
-    def draw(self, study: Study, theme: str = "light", **options: Any) -> Picture:
+    def draw(self, study: Study, theme: str = "light", **options: object) -> Picture:
         """The picture of a study; ArgumentError for an option that it does not have."""
         return self.make(study, theme, **self.check(options))
 
-    def check(self, options: Mapping[str, Any]) -> dict[str, Any]:
+    def check(self, options: Mapping[str, object]) -> dict[str, object]:
         """The options as they are kept; ArgumentError for one that the picture does not have."""
         own = {choice.name: choice for choice in self.options}
         told = f"the options of the picture {self.name} are {{}}."
@@ -57,12 +56,16 @@ def _equations(study: Study, theme: str, scan: int = 1, step: int = 0) -> Scene:
 
 
 def _unrolled(
-    study: Study, theme: str, scans: Sequence[int] | None = None, **options: Any
+    study: Study,
+    theme: str,
+    scans: Sequence[int] | None = None,
+    around: int | None = None,
+    all_direct: bool = False,
 ) -> Scene:
     trace = study.trace_of_cost
     if not study.order and scans is None:
         scans = [number for number, scan in enumerate(trace.scans, start=1) if not scan.order]
-    return unrolled(trace, theme, scans=scans, **options)
+    return unrolled(trace, theme, around, scans=scans, all_direct=all_direct)
 
 
 def _phases(study: Study, theme: str, scan: int | None = None) -> Scene:
@@ -78,7 +81,7 @@ def _phases(study: Study, theme: str, scan: int | None = None) -> Scene:
     if number not in derivations:
         known = listing(f"{n} · {found.backward.name}" for n, found in derivations.items())
         raise ArgumentError(f"scan = {quoted(scan)}: the Scans of derivatives are {known}.")
-    return phases(derivations[number], theme, variable_keys(study.trace, number - 1))
+    return phases(derivations[number], theme, NamedScan(study.trace, number - 1).variable_keys())
 
 
 AROUND = Whole("around", "unfold a long loop here", "unfold around step", metavar="STEP")

@@ -6,7 +6,6 @@ All pictures are drawn from a `Study`.  It builds and runs when it is first aske
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import numpy as np
 from pytensor.graph.basic import Apply, Variable
@@ -19,10 +18,25 @@ from lab.records import cached_property
 from lab.scans.graphs import scan_nodes
 from lab.traces.record import trace
 from lab.traces.trace import Trace
-from visual.choices import AT, COST, DERIVATIVE, OF, ORDER, STEPS, TAPS, WRT, whole, whole_or_none
+from visual.choices import (
+    AT,
+    COST,
+    DERIVATIVE,
+    OF,
+    ORDER,
+    STEPS,
+    TAPS,
+    WRT,
+    Value,
+    whole,
+    whole_or_none,
+)
 
 # What a form offers has an end; Python does not.
-CHECKS = {"order": partial(whole, "order"), "steps": partial(whole_or_none, "steps")}
+CHECKS: Mapping[str, Callable[[object], Value]] = {
+    "order": partial(whole, "order"),
+    "steps": partial(whole_or_none, "steps"),
+}
 
 
 @dataclass(frozen=True)
@@ -34,7 +48,7 @@ class Frozen:
     entries: bytes
 
     @classmethod
-    def of(cls, name: str, value: Any) -> "Frozen":
+    def of(cls, name: str, value: object) -> "Frozen":
         """The `value` of the variable `name`; of what is no array, the dtype is left open."""
         array = as_value(value, f"value of {name}")
         dtype = str(array.dtype) if isinstance(value, np.ndarray | np.generic) else None
@@ -42,7 +56,7 @@ class Frozen:
         return cls(array.shape, dtype, plain.tobytes())
 
     @property
-    def value(self) -> Any:
+    def value(self) -> object:
         """What was frozen: an array, or plain numbers."""
         array = np.frombuffer(self.entries, dtype=self.dtype or "float64").reshape(self.shape)
         return array if self.dtype else array.tolist()
@@ -61,7 +75,9 @@ class Chosen:
     at: tuple[tuple[str, Frozen], ...] = ()
 
 
-def choose(taps: Any = None, cost: Any = COST.default, at: Any = None, **others: Any) -> Chosen:
+def choose(
+    taps: object = None, cost: object = COST.default, at: object = None, **others: Value
+) -> Chosen:
     """What a person says about a loop's derivative; see `visual.choices.DERIVATIVE`."""
     at = AT.check({} if at is None else at)
     return Chosen(
@@ -81,7 +97,7 @@ class Study:
 
     differentiate: Callable[[int], Derivative]
     order: int
-    given: Mapping[Variable, Any]
+    given: Mapping[Variable, object]
     also: tuple[Variable, ...] = ()
 
     @cached_property
@@ -114,7 +130,7 @@ class Study:
 
 
 def study(
-    subject: Loop | Derivative, choice: Chosen, given: Mapping[Variable, Any] | None = None
+    subject: Loop | Derivative, choice: Chosen, given: Mapping[Variable, object] | None = None
 ) -> Study:
     """A loop with what was chosen about it, or the derivative of a graph with its inputs."""
     if isinstance(subject, Derivative):

@@ -12,7 +12,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from numbers import Real
-from typing import Any
 
 from lab.errors import ArgumentError, quoted
 from visual.scene.formats import Picture
@@ -100,7 +99,7 @@ class Answer:
     beside: Mapping[str, str] = field(default_factory=dict)
     choices: tuple[str, ...] = ()
 
-    def check(self, given: Any, tries: int = 1) -> Verdict:
+    def check(self, given: object, tries: int = 1) -> Verdict:
         """The verdict on what a person typed, a number, several, or the key of a cell."""
         if isinstance(given, str) and given in self.beside:
             return Verdict(Outcome.WRONG, self._explained(self.beside[given], tries))
@@ -162,7 +161,7 @@ class Task:
     answer: Answer
 
 
-def read_numbers(given: Any) -> tuple[float, ...]:
+def read_numbers(given: object) -> tuple[float, ...]:
     """All numbers of an answer; none if it holds anything else."""
     if isinstance(given, str):
         if len(given) > LONGEST:
@@ -172,10 +171,11 @@ def read_numbers(given: Any) -> tuple[float, ...]:
             return ()
         return tuple(map(float, words))
     items = tuple(given) if isinstance(given, list | tuple | set | frozenset) else (given,)
-    if len(items) > LONGEST or not all(isinstance(item, Real) for item in items):
+    numbers = [item for item in items if isinstance(item, Real)]
+    if len(items) > LONGEST or len(numbers) < len(items):
         return ()
     try:
-        return tuple(map(float, items))
+        return tuple(map(float, numbers))
     except OverflowError:
         return ()
 

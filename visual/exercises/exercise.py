@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import TYPE_CHECKING
 
 from lab.errors import ArgumentError, GraphError, LabError, listing, quoted
 from lab.traces.trace import Trace
@@ -21,6 +21,9 @@ from visual.exercises.kinds import CANDIDATES, Ask
 from visual.exercises.page import excerpt, to_page
 from visual.scene.formats import Picture, as_path, write_whole
 from visual.widgets.rerun import in_notebook
+
+if TYPE_CHECKING:
+    from visual.exercises.widget import ExerciseWidget
 
 
 class Sheet:
@@ -40,7 +43,7 @@ class Sheet:
         """The same as HTML, for a notebook without widgets."""
         raise NotImplementedError
 
-    def widget(self) -> Any:
+    def widget(self) -> "ExerciseWidget":
         """The questions, to be answered in a notebook one after another; needs anywidget."""
         try:
             from visual.exercises.widget import ExerciseWidget
@@ -61,8 +64,10 @@ class Sheet:
             raise ArgumentError(f"path = {quoted(str(path))}: a page of exercises ends in .html.")
         return write_whole(path, self.page())
 
-    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
-        live: dict[str, Any] = {}
+    def _repr_mimebundle_(
+        self, include: object = None, exclude: object = None
+    ) -> dict[str, object]:
+        live: dict[str, object] = {}
         if in_notebook():
             bundle = self.widget()._repr_mimebundle_()
             live = dict(bundle[0] if isinstance(bundle, tuple) else bundle)
@@ -87,7 +92,7 @@ class Asked(Sheet):
         """The kind of answer that is expected."""
         return self.task.answer.form
 
-    def check(self, answer: Any, tries: int = 1) -> Verdict:
+    def check(self, answer: object, tries: int = 1) -> Verdict:
         """Whether an answer is right, and why.
 
         `answer` is what a person typed, a number, several numbers, or the key of a cell.  The
@@ -224,7 +229,7 @@ class Exercises(Sheet):
         done, count = self.number, len(self.members)
         return f"{self.points} of {self.most} points; {done} of {count} answered."
 
-    def answer(self, given: Any) -> tuple["Exercises", Verdict]:
+    def answer(self, given: object) -> tuple["Exercises", Verdict]:
         """What becomes of the series by an answer, and the verdict on it."""
         if self.current is None:
             raise ArgumentError(f"answer = {quoted(given)}: all exercises are done; see `again`.")

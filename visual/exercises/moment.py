@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lab.traces.trace import ScanTrace, SequenceTrace, TapeTrace, Trace
+from lab.traces.trace import ScanTrace, SequenceTrace, TapeTrace
 from visual.layout.canvas import (
     CELL,
     HEIGHT,
@@ -22,8 +22,8 @@ from visual.layout.canvas import (
     place_columns,
 )
 from visual.layout.cells import cell, thin_cell
-from visual.layout.columns import Timeline, column_of, root_of, timeline
-from visual.layout.names import cell_key, indexed, row_key, signed, tape_label
+from visual.layout.columns import Timeline, column_of, timeline
+from visual.layout.names import NamedScan, indexed, signed
 from visual.scene.shapes import Box, Scene
 from visual.scene.theme import Role
 
@@ -33,14 +33,13 @@ BESIDE = 2  # slots that are shown on either side of those which a step touches
 
 @dataclass(frozen=True, eq=False)
 class Moment:
-    """A tape of Scan number `scan` of a trace, before its step number `step`.
+    """A tape of a Scan, before its step number `step`.
 
     `marks` give roles to rows that the question speaks of; with them the ends of the tape
     and those rows are shown, instead of the slots that the step touches.
     """
 
-    trace: Trace
-    number: int
+    named: NamedScan
     tape: TapeTrace
     step: int
     formula: str = ""
@@ -49,7 +48,7 @@ class Moment:
     @property
     def scan(self) -> ScanTrace:
         """The Scan that makes the step."""
-        return self.trace.scans[self.number]
+        return self.named.scan
 
     @property
     def rows(self) -> list[int]:
@@ -66,11 +65,11 @@ class Moment:
 
     def key(self, row: int) -> str:
         """The key of the cell of a row."""
-        return row_key(self.trace, self.number, self.tape, row)
+        return self.named.row_key(self.tape, row)
 
     def label(self, row: int) -> str:
         """The name of what a row holds."""
-        return tape_label(self.trace, self.scan, self.tape, row) or self.tape.name
+        return self.named.tape_label(self.tape, row) or self.tape.name
 
     def readings(self) -> Iterator[tuple[SequenceTrace, str, str]]:
         """What the step reads besides its tapes, with name and key."""
@@ -79,7 +78,7 @@ class Moment:
             yield (
                 sequence,
                 indexed(sequence.name, index),
-                cell_key(self.trace, self.number, sequence.name, index, self.step),
+                self.named.cell_key(sequence.name, index, self.step),
             )
 
     def is_filled(self, row: int, step: int) -> bool:
@@ -134,7 +133,7 @@ def _drawn(
 ) -> Scene:
     canvas = Canvas()
     canvas.heading(f"{moment.tape.name} {words}", [kind_text(moment.tape)])
-    time, tape = timeline(root_of(moment.trace, moment.scan)), moment.tape
+    time, tape = timeline(moment.named.root.scan), moment.tape
     places = {row: column_of(tape, row, time) for row in moment.rows}
     columns = place_columns(places.values())
     canvas.right = max(canvas.right, columns.right)

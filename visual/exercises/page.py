@@ -3,7 +3,6 @@
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from visual.backends.page import document
 from visual.backends.svg import text
@@ -57,7 +56,7 @@ def to_page(tasks: Sequence[Task]) -> str:
     return document(title, shown.theme if shown else THEMES["light"], body, script, STYLE)
 
 
-def inline(answers: Sequence[Mapping[str, Any]]) -> str:
+def inline(answers: Sequence[Mapping[str, object]]) -> str:
     """The module as the script of a page, whose exercises have these answers, in their order."""
     # Within a script, nothing may look like markup.
     made = json.dumps(answers).replace("<", "\\u003c").replace(">", "\\u003e")
@@ -127,7 +126,7 @@ def excerpt(task: Task, call: str = "exercise.check") -> str:
     )
 
 
-def answer_data(answer: Answer) -> dict[str, Any]:
+def answer_data(answer: Answer) -> dict[str, object]:
     """An answer as plain JSON, which the module compares with."""
     return {
         "expected": answer.expected,

@@ -15,7 +15,7 @@ from lab.traces.trace import Formula, ParameterTrace, SequenceTrace, TapeTrace, 
 from visual.exercises.answers import Answer, Form, Mistake, Task
 from visual.exercises.candidates import Candidate, asked_steps, listed, tapes_of, taps_text
 from visual.exercises.moment import Moment, after, before
-from visual.layout.names import signed, wanted_rows
+from visual.layout.names import NamedScan, signed
 from visual.pictures.taps import Use, use_of
 from visual.scene.theme import Role
 
@@ -30,7 +30,7 @@ def slots(trace: Trace, use: Use) -> Iterator[Candidate]:
         if not (tape.tape.overwritten if use is Use.OVERWRITTEN else tape.tape.preserved):
             continue
         for step in asked_steps(trace.scans[number].steps):
-            moment = Moment(trace, number, tape, step)
+            moment = Moment(NamedScan(trace, number), tape, step)
             yield Candidate(trace.scans[number].order, partial(_slot_task, moment, use))
 
 
@@ -107,7 +107,7 @@ def numbers(trace: Trace) -> Iterator[Candidate]:
             if formula.target.argument != tape.argument:
                 continue
             for step in asked_steps(scan.steps):
-                moment = Moment(trace, number, tape, step)
+                moment = Moment(NamedScan(trace, number), tape, step)
                 if _can_be_computed(moment, formula):
                     yield Candidate(scan.order, partial(_number_task, moment, formula))
 
@@ -127,7 +127,7 @@ def _can_be_computed(moment: Moment, formula: Formula) -> bool:
 def _used(moment: Moment, formula: Formula) -> list[tuple[Leaf, np.ndarray | None]]:
     """What a formula reads, each once, with its value at the step."""
     found = []
-    for leaf in dict.fromkeys(leaves_of(formula.expression)):
+    for leaf in leaves_of(formula.expression):
         variable, value = moment.scan.variable(leaf), None
         if isinstance(variable, TapeTrace):
             value = next((a.values[moment.step] for a in variable.reads if a.tap == leaf.tap), None)
@@ -202,7 +202,7 @@ def arrivals(trace: Trace) -> Iterator[Candidate]:
             continue
         seeds = [r for r, v in enumerate(tape.initial) if np.any(v != 0) and not tape.unwritten[r]]
         seeds = seeds[:MOST_SEEDS]
-        starts = wanted_rows(trace, number, tape)
+        starts = NamedScan(trace, number).wanted_rows(tape)
         found = flow(trace) if found is None else found
         if len(starts) == len(tape.initial):
             continue  # nothing tells the start from the rest
@@ -211,7 +211,7 @@ def arrivals(trace: Trace) -> Iterator[Candidate]:
             for start in sorted(starts):
                 if start in steps and start != seed:
                     marks = ((seed, Role.SEED), (start, Role.RESULT))
-                    moment = Moment(trace, number, tape, 0, marks=marks)
+                    moment = Moment(NamedScan(trace, number), tape, 0, marks=marks)
                     yield Candidate(scan.order, partial(_arrival_task, moment, seed, start, steps))
 
 
@@ -263,7 +263,7 @@ def _arrival_task(moment: Moment, seed: int, start: int, steps: dict[int, int], 
         f"value that the loop started from, at position {goal}?"
     )
     title = f"{tape.name}, from position {at} to {goal}"
-    final = Moment(moment.trace, moment.number, tape, right)
+    final = Moment(moment.named, tape, right)
     return Task(question, before(moment, title, theme), after(final, title, theme), answer)
 
 

@@ -1,7 +1,6 @@
 """Exercises as an anywidget: the same module as in the page, in a notebook."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import anywidget
 import traitlets
@@ -19,7 +18,7 @@ class ExerciseWidget(anywidget.AnyWidget):
     content = traitlets.Unicode("").tag(sync=True)
     answers = traitlets.List().tag(sync=True)
 
-    def __init__(self, tasks: Sequence[Task], **others: Any) -> None:
+    def __init__(self, tasks: Sequence[Task], **others: object) -> None:
         answers = [answer_data(task.answer) for task in tasks]
         super().__init__(content=content(tasks), answers=answers, **others)
         made_in_cell(self)

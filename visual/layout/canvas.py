@@ -60,7 +60,7 @@ def place_columns(columns: Iterable[int]) -> Columns:
 def touched_columns(scan: ScanTrace, time: Timeline, around: int | None) -> set[int]:
     """The columns of all slots that the shown steps of a loop read or write."""
     found: set[int] = set()
-    for tape in (*scan.tapes, *scan.outputs):
+    for tape in scan.held:
         if tape.is_total or not time.knows(tape.axis):
             continue
         found |= {column_of(tape, row, time) for row in touched_rows(scan, tape, around)}

@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 
@@ -48,7 +47,7 @@ def full_text(value: np.ndarray) -> str:
     return f"[{', …, '.join(ends)}] ({shape})"
 
 
-def _entries(values: Any) -> str:
+def _entries(values: object) -> str:
     """Nested lists of numbers with six significant digits."""
     if isinstance(values, list):
         return f"[{', '.join(map(_entries, values))}]"

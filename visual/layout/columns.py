@@ -8,7 +8,7 @@ neighbourhood of a chosen one are shown; between them stands a gap that tells it
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from lab.traces.trace import Axis, ScanTrace, TapeTrace, Trace
+from lab.traces.trace import Axis, ScanTrace, TapeTrace
 
 MOST_STEPS = 12
 ENDS = 3
@@ -70,25 +70,14 @@ class Timeline:
         return axis is not None and axis.variable in self.starts
 
 
-def root_of(trace: Trace, scan: ScanTrace) -> ScanTrace:
-    """The loop that `scan` is a derivative of, or `scan` itself."""
-    while scan.parent is not None:
-        scan = trace.scans[scan.parent]
-    return scan
-
-
 def timeline(root: ScanTrace) -> Timeline:
     """The columns of a loop: what a step reads of sequences stands where its results do.
 
     States with the same number of initial values have the same index in a column.
     """
     origins = {tape.name: tape.tape.origin for tape in root.tapes}
-    return Timeline(dict.fromkeys(_others(root), 0) | origins)
-
-
-def _others(root: ScanTrace) -> list[str]:
-    """The names of the variables that have no initial values."""
-    return [sequence.axis.variable for sequence in root.sequences] + [o.name for o in root.outputs]
+    others = [sequence.axis.variable for sequence in root.sequences]  # without initial values
+    return Timeline(dict.fromkeys([*others, *(o.name for o in root.outputs)], 0) | origins)
 
 
 def column_of(tape: TapeTrace, row: int, time: Timeline) -> int:

@@ -10,7 +10,6 @@ Graphviz comes with the package pygraphviz, which is loaded when the first graph
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from lab.errors import LabError
 
@@ -146,5 +145,5 @@ TABLE = (
 )
 
 
-def _numbers(written: Any) -> tuple[float, ...]:
+def _numbers(written: str) -> tuple[float, ...]:
     return tuple(map(float, written.split(",")))

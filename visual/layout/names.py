@@ -8,9 +8,8 @@ from collections.abc import Iterable, Mapping
 
 from lab.expression import Leaf, leaves_of
 from lab.gradients.derivative import prime
-from lab.tape import Kind
-from lab.traces.flow import first_reader, is_outer_gradient
-from lab.traces.trace import Formula, ParameterTrace, ScanTrace, SequenceTrace, TapeTrace, Trace
+from lab.traces.scan_of import ScanOf
+from lab.traces.trace import Formula, ParameterTrace, SequenceTrace, TapeTrace
 
 _SUBSCRIPTS = str.maketrans("-0123456789", "₋₀₁₂₃₄₅₆₇₈₉")
 
@@ -44,13 +43,6 @@ def cost_name(order: int) -> str:
     return f"C{prime(order - 1)}"
 
 
-def gradient_name(trace: Trace, scan: ScanTrace, variable: str | None, index: int | None) -> str:
-    """``dC/dx₃``: what `scan` holds for a variable of the Scan that it differentiates."""
-    if scan.parent is None or variable is None:
-        return ""
-    return derivative_name(scan.order, quantity_name(trace, scan.parent, variable, index))
-
-
 def derivative_name(order: int, held: str) -> str:
     """``dC′/d(dC/dx₃)``: the derivative of an order with regard to what is `held`."""
     inner = f"({held})" if "/" in held else held
@@ -63,150 +55,97 @@ def direct_part(gradient: str) -> str:
     return f"∂{above[1:]}/∂{below[1:]}" if slash else gradient
 
 
-def cell_key(trace: Trace, number: int, name: str, index: int | None, row: int) -> str:
-    """Which quantity a cell shows: the same wherever it is shown."""
-    if index is None:
-        return f"{number}:{name}:r{row}"
-    return f"{root_number(trace, number)}:{name}:{index}"
-
-
 def index_of(tape: TapeTrace, row: int) -> int | None:
     """The index in time of a row of a tape; None for a tape that has no times."""
     return int(tape.axis.index[row]) if tape.axis is not None else None
 
 
-def row_key(trace: Trace, number: int, tape: TapeTrace, row: int) -> str:
-    """The key of a row of a tape of Scan `number`."""
-    return cell_key(trace, number, tape.name, index_of(tape, row), row)
+class NamedScan(ScanOf):
+    """One Scan of a trace, and what its quantities are called in every picture.
 
-
-def leaf_key(trace: Trace, number: int, leaf: Leaf, step: int) -> str:
-    """The key of what a leaf of a formula stands for at a step."""
-    variable = trace.scans[number].variable(leaf)
-    if isinstance(variable, SequenceTrace):
-        index = int(variable.axis.index[step])
-        return cell_key(trace, number, variable.name, index, step)
-    if not isinstance(variable, TapeTrace) or leaf.tap is None:
-        return cell_key(trace, root_number(trace, number), leaf.variable, None, 0)
-    return row_key(trace, number, variable, variable.tape.row(step, leaf.tap))
-
-
-def formula_keys(trace: Trace, number: int, formula: Formula, step: int) -> tuple[str, ...]:
-    """The keys of what a formula makes and reads at a step, the former first."""
-    leaves = (formula.target, *leaves_of(formula.expression))
-    return tuple(dict.fromkeys(leaf_key(trace, number, leaf, step) for leaf in leaves))
-
-
-def variable_keys(trace: Trace, number: int) -> Mapping[str, tuple[str, ...]]:
-    """The variables of a Scan and of the one that it differentiates: all keys of their values.
-
-    A star stands for all indices, or rows.
+    A key tells which quantity a cell shows: it is the same wherever that one is shown.
     """
-    found: dict[str, tuple[str, ...]] = {}
-    parent = trace.scans[number].parent
-    for each in (number,) if parent is None else (number, parent):
-        scan = trace.scans[each]
-        variables: list[TapeTrace | SequenceTrace | ParameterTrace] = [
-            *scan.tapes,
-            *scan.outputs,
-            *scan.sequences,
-            *scan.parameters,
-        ]
-        for variable in variables:
-            in_time = getattr(variable, "axis", None) is not None
-            own = isinstance(variable, TapeTrace) and not in_time
-            key = f"{each if own else root_number(trace, each)}:{variable.name}:*"
-            found[variable.name] = tuple(dict.fromkeys((*found.get(variable.name, ()), key)))
-    return found
 
+    def gradient_name(self, variable: str | None, index: int | None) -> str:
+        """``dC/dx₃``: what it holds for a variable of the Scan that it differentiates."""
+        if self.parent is None or variable is None:
+            return ""
+        return derivative_name(self.scan.order, self.parent.quantity_name(variable, index))
 
-def quantity_name(trace: Trace, number: int, variable: str, index: int | None) -> str:
-    """The name of a variable of Scan `number`, as the gradient that it is, if it is one."""
-    scan = trace.scans[number]
-    for tape in (*scan.tapes, *scan.outputs):
-        if tape.name == variable:
-            return _tape_name(trace, number, tape, index)
-    for sequence in scan.sequences:
-        if sequence.name == variable:
-            first, held = first_reader(trace, number, sequence)
-            if isinstance(held, TapeTrace):
-                return _tape_name(trace, first, held, index)
-            return _given_name(trace, first, held, index)
-    return indexed(variable, index)
+    def quantity_name(self, variable: str, index: int | None) -> str:
+        """The name of one of its variables, as the gradient that it is, if it is one."""
+        for tape in self.scan.held:
+            if tape.name == variable:
+                return self._held_name(tape, index)
+        for sequence in self.scan.sequences:
+            if sequence.name == variable:
+                reader, held = self.first_reader(sequence)
+                return reader._held_name(held, index)
+        return indexed(variable, index)
 
+    def _held_name(self, held: TapeTrace | SequenceTrace, index: int | None) -> str:
+        """``x₃``, ``dC/dx₃``, ``∂C′/∂x₃`` where it is one part of several, ``dC/dcube₃``."""
+        if isinstance(held, TapeTrace):
+            name = self.gradient_name(held.gradient_of, index)
+            if not name:
+                return indexed(held.name, index)
+            return direct_part(name) if self.is_share(held) else name
+        if held.is_outer_gradient and self.parent is not None and held.source is not None:
+            output = self.parent.scan.variable(held.source)
+            if isinstance(output, TapeTrace):  # whose gradient comes in from outside
+                return derivative_name(self.scan.order, self.parent._held_name(output, index))
+        return indexed(held.axis.variable, index)
 
-def _tape_name(trace: Trace, number: int, tape: TapeTrace, index: int | None) -> str:
-    """``x₃``, ``dC/dx₃``, or ``∂C′/∂x₃`` where it is one part of several."""
-    name = gradient_name(trace, trace.scans[number], tape.gradient_of, index)
-    if not name:
-        return indexed(tape.name, index)
-    return direct_part(name) if is_share(trace, number, tape) else name
+    def tape_label(self, tape: TapeTrace, row: int) -> str:
+        """The name of the quantity in one row of a tape."""
+        index = None if tape.is_total else index_of(tape, row)
+        if tape.gradient_of is None:
+            return indexed(tape.name, index)
+        return self.gradient_name(tape.gradient_of, index)
 
+    def cell_key(self, name: str, index: int | None, row: int) -> str:
+        """The key of a value of a variable, by its index in time, or else by its row."""
+        if index is None:
+            return f"{self.number}:{name}:r{row}"
+        return f"{self.root.number}:{name}:{index}"
 
-def _given_name(trace: Trace, number: int, sequence: SequenceTrace, index: int | None) -> str:
-    """``u₃``, or ``dC/dcube₃``: the gradient of an output, which comes in from outside."""
-    scan = trace.scans[number]
-    if not is_outer_gradient(sequence) or scan.parent is None or sequence.source is None:
-        return indexed(sequence.axis.variable, index)
-    output = trace.scans[scan.parent].variable(sequence.source)
-    if not isinstance(output, TapeTrace):
-        return indexed(sequence.axis.variable, index)
-    return derivative_name(scan.order, _tape_name(trace, scan.parent, output, index))
+    def row_key(self, tape: TapeTrace, row: int) -> str:
+        """The key of a row of a tape."""
+        return self.cell_key(tape.name, index_of(tape, row), row)
 
+    def leaf_key(self, leaf: Leaf, step: int) -> str:
+        """The key of what a leaf of a formula stands for at a step."""
+        variable = self.scan.variable(leaf)
+        if isinstance(variable, SequenceTrace):
+            return self.cell_key(variable.name, int(variable.axis.index[step]), step)
+        if not isinstance(variable, TapeTrace) or leaf.tap is None:
+            return self.root.cell_key(leaf.variable, None, 0)
+        return self.row_key(variable, variable.tape.row(step, leaf.tap))
 
-def tape_label(trace: Trace, scan: ScanTrace, tape: TapeTrace, row: int) -> str:
-    """The name of the quantity in one row of a tape."""
-    index = None if tape.is_total else index_of(tape, row)
-    if tape.gradient_of is None:
-        return indexed(tape.name, index)
-    return gradient_name(trace, scan, tape.gradient_of, index)
+    def formula_keys(self, formula: Formula, step: int) -> tuple[str, ...]:
+        """The keys of what a formula makes and reads at a step, the former first."""
+        leaves = (formula.target, *leaves_of(formula.expression))
+        return tuple(dict.fromkeys(self.leaf_key(leaf, step) for leaf in leaves))
 
+    def variable_keys(self) -> Mapping[str, tuple[str, ...]]:
+        """Its variables and those of the Scan that it differentiates: all keys of their values.
 
-def wanted_rows(trace: Trace, number: int, tape: TapeTrace) -> set[int]:
-    """The rows of a gradient that go on to the result: of a state, those of its initial values."""
-    size, parent = len(tape.final), trace.scans[number].parent
-    for source in trace.scans[parent].tapes if parent is not None else ():
-        if source.name == tape.gradient_of and source.kind is not Kind.MIT_MOT:
-            return {size - 1 - row for row in range(source.tape.origin)}
-    return set(range(size))
+        A star stands for all indices, or rows.
+        """
+        keys: dict[str, tuple[str, ...]] = {}
+        for each in (self,) if self.parent is None else (self, self.parent):
+            scan = each.scan
+            variables: list[TapeTrace | SequenceTrace | ParameterTrace] = [*scan.held]
+            for variable in (*variables, *scan.sequences, *scan.parameters):
+                own = isinstance(variable, TapeTrace) and variable.axis is None
+                key = f"{each.number if own else each.root.number}:{variable.name}:*"
+                keys[variable.name] = tuple(dict.fromkeys((*keys.get(variable.name, ()), key)))
+        return keys
 
+    def moment(self, step: int) -> tuple[int, str]:
+        """When in the whole run a step happens, and what that moment is called.
 
-def root_number(trace: Trace, number: int) -> int:
-    """The number of the loop that Scan `number` is a derivative of, or its own."""
-    parent = trace.scans[number].parent
-    return number if parent is None else root_number(trace, parent)
-
-
-def is_share(trace: Trace, number: int, tape: TapeTrace) -> bool:
-    """Whether a gradient that is put out is one of several that are added up elsewhere."""
-    if not tape.is_total and tape.tape.reads:
-        return False  # a state's tape collects all of them
-    root = root_number(trace, number)
-    family = [s for i, s in enumerate(trace.scans) if root_number(trace, i) == root]
-    holders = [t for scan in family for t in (*scan.tapes, *scan.outputs) if t.name == tape.name]
-    return len(holders) > 1
-
-
-def moment(trace: Trace, number: int, step: int) -> tuple[int, str]:
-    """When in the whole run a step of Scan `number` happens, and what that moment is called.
-
-    The steps of all Scans are counted: ``4, "2 · grad_of_square, step 0"``.
-    """
-    count = sum(scan.steps for scan in trace.scans[:number]) + step
-    return count, f"{number + 1} · {trace.scans[number].name}, step {step}"
-
-
-def is_passed_on(trace: Trace, number: int, tape: TapeTrace) -> bool:
-    """Whether a filled tape is a gradient that was asked for, or a part of one elsewhere."""
-    if any((feed.scan, feed.variable) == (number, tape.argument) for feed in trace.feeds):
-        return True
-    return any(
-        (feed.scan, feed.variable) == (number, tape.argument) and not is_reading(scan, feed.into)
-        for scan in trace.scans
-        for feed in scan.feeds
-    )
-
-
-def is_reading(scan: ScanTrace, argument: int) -> bool:
-    """Whether an argument brings values to read, as opposed to gradients to add to."""
-    return any(s.argument == argument and not is_outer_gradient(s) for s in scan.sequences)
+        The steps of all Scans are counted: ``4, "2 · grad_of_square, step 0"``.
+        """
+        count = sum(scan.steps for scan in self.trace.scans[: self.number]) + step
+        return count, f"{self.number + 1} · {self.scan.name}, step {step}"

@@ -10,7 +10,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from textwrap import wrap
 from types import MappingProxyType
-from typing import Any
 
 from lab.errors import ArgumentError, LabError, quoted
 from lab.gradients.derivation import Derivation, derivation_of
@@ -103,7 +102,7 @@ def connections(
     )
 
 
-def _blocks(source: Any) -> Iterator[Block]:
+def _blocks(source: object) -> Iterator[Block]:
     if isinstance(source, Derivation):
         name = source.forward.name
         yield Block(name, {f"order {source.order}": (STEPS, *source.outcomes)})

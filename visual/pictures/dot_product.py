@@ -19,7 +19,7 @@ from lab.traces.trace import SequenceTrace, TapeTrace, Trace
 from visual.layout.canvas import CELL, HEIGHT, LABELS, MARGIN, Canvas
 from visual.layout.cells import cell
 from visual.layout.columns import Gap, shown_steps
-from visual.layout.names import index_of, indexed, row_key
+from visual.layout.names import NamedScan, index_of, indexed
 from visual.scene.shapes import Box, Scene, Text, shortened
 from visual.scene.theme import Role
 
@@ -164,11 +164,11 @@ class _Drawing:
     def __init__(self, test: "DotProduct") -> None:
         self.test, self.canvas, self.found = test, Canvas(), halves(test)
         self.ahead, self.back = test.forward.scans[0], test.backward.scans[-1]
-        known = {tape.name for tape in (*self.ahead.tapes, *self.ahead.outputs)}
+        known = {tape.name for tape in self.ahead.held}
         own = f"d{test.of}"
         self.moving = [
             tape
-            for tape in (*self.ahead.tapes, *self.ahead.outputs)
+            for tape in self.ahead.held
             if tape.name != own and tape.name[:1] == "d" and tape.name[1:] in known
         ]
         # without anything to go back through, there is no Scan that does it
@@ -271,7 +271,7 @@ class _Drawing:
         name = f"g{indexed(tape.gradient_of, index)}" if tape.gradient_of else ""
         name = name or indexed(tape.name, index)
         name = f"{name} so far" if tape.is_total else name
-        key = row_key(trace, len(trace.scans) - 1, tape, row)
+        key = NamedScan(trace, len(trace.scans) - 1).row_key(tape, row)
         forward = trace is self.test.forward
         self._cell(x, Role.INTERMEDIATE, name, access.values[step], "" if forward else key)
 

@@ -20,13 +20,10 @@ from visual.layout.canvas import CELL, HEIGHT, MARGIN, Canvas, gap_text, numbers
 from visual.layout.cells import cell
 from visual.layout.columns import shown_steps
 from visual.layout.names import (
-    cell_key,
+    NamedScan,
     index_of,
     indexed,
-    leaf_key,
-    quantity_name,
     signed,
-    tape_label,
 )
 from visual.scene.shapes import Box, Scene, Shape, Text, shortened, text_width
 from visual.scene.theme import Role
@@ -65,7 +62,7 @@ def equations(
     step = step_of(loop, step)
     canvas, writer = Canvas(), Writer(system)
     canvas.heading(f"{scan} · {loop.name}: a system of equations", _subtitles(writer, step))
-    places = _Places(trace, number, step)
+    places = _Places(NamedScan(trace, number), step)
     for formula in system.equations:
         _equation(canvas, writer, formula, places)
     for tape in loop.tapes:
@@ -92,23 +89,22 @@ def _subtitles(writer: Writer, step: int) -> list[str]:
 class _Places:
     """Where the quantities of one step are found in a trace."""
 
-    trace: Trace
-    number: int
+    named: NamedScan
     step: int
 
     @property
     def scan(self) -> ScanTrace:
-        return self.trace.scans[self.number]
+        return self.named.scan
 
     def term(self, leaf: Leaf, made: bool) -> Term:
         """What a leaf stands for at the step; `made` for what the step writes."""
         variable = self.scan.variable(leaf)
         if isinstance(variable, ParameterTrace):
-            key = leaf_key(self.trace, self.number, leaf, self.step)
+            key = self.named.leaf_key(leaf, self.step)
             return Term(variable.value, variable.name, key, Role.INPUT)
         if isinstance(variable, SequenceTrace):
             index = int(variable.axis.index[self.step])
-            key = leaf_key(self.trace, self.number, leaf, self.step)
+            key = self.named.leaf_key(leaf, self.step)
             role = Role.INPUT if self.scan.parent is None else Role.READ
             return Term(variable.values[self.step], self.read(variable, index), key, role)
         if not isinstance(variable, TapeTrace) or leaf.tap is None:
@@ -130,12 +126,12 @@ class _Places:
         """What a sequence brings: a value in time, or the gradient of one."""
         if sequence.name == sequence.axis.variable:
             return self.name(sequence.name, index)
-        return quantity_name(self.trace, self.number, sequence.name, index)
+        return self.named.quantity_name(sequence.name, index)
 
     def told(self, tape: TapeTrace, row: int) -> str:
         """A row of a tape, as the equations and as the other pictures call it."""
         here = f"{tape.name}[{signed(tape.position(row))}]"
-        there = tape_label(self.trace, self.scan, tape, row)
+        there = self.named.tape_label(tape, row)
         return f"{here}, elsewhere {there}" if there != here else here
 
     def holds(self, tape: TapeTrace, row: int) -> str:
@@ -147,13 +143,15 @@ class _Places:
 
     def _origin(self, variable: str) -> int:
         """How many initial values stand in front of what a loop computes of a state."""
-        found = (tape for scan in self.trace.scans for tape in scan.tapes if tape.name == variable)
+        found = (
+            tape for scan in self.named.trace.scans for tape in scan.tapes if tape.name == variable
+        )
         return next((tape.tape.origin for tape in found), 0)
 
     def key(self, tape: TapeTrace, row: int) -> str:
         """The key of one row of a tape."""
         index = None if tape.is_total else index_of(tape, row)
-        return cell_key(self.trace, self.number, tape.name, index, row)
+        return self.named.cell_key(tape.name, index, row)
 
     def read_as(self, tape: TapeTrace, tap: int) -> Role:
         """What a step does with a slot that it reads."""
@@ -162,7 +160,7 @@ class _Places:
 
 def _equation(canvas: Canvas, writer: Writer, formula: Formula, places: _Places) -> None:
     """One equation: its terms as cells, and the signs between them; on more lines if it is long."""
-    leaves = list(dict.fromkeys(leaves_of(formula.expression)))
+    leaves = leaves_of(formula.expression)
     signs = {leaf: chr(0xE000 + number) for number, leaf in enumerate(leaves)}
     by_sign = {sign: leaf for leaf, sign in signs.items()}
     right = text(formula.expression, signs.__getitem__, writer.style)

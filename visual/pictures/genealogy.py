@@ -8,14 +8,13 @@ Above stands in sentences why there are so many Scans: every Scan that the deriv
 computed by is differentiated once, if that derivative's value went through it.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from textwrap import wrap
 
 import numpy as np
 
 from lab.errors import listing
-from lab.gradients.decisions import ReadingGroup
 from lab.gradients.derivative import prime
 from lab.tape import Kind
 from lab.traces.trace import Feed, ScanTrace, SequenceTrace, TapeTrace, Trace
@@ -138,7 +137,7 @@ def _sheets(trace: Trace) -> dict[str, Sheet]:
     for number, scan in enumerate(trace.scans):
         entry = LOOP if scan.parent is None else GRADIENT
         title = f"{number + 1} · {scan.name}"
-        found[_scan_key(number)] = Sheet(entry, title, tuple(_lines(trace, scan)), scan.order)
+        found[_scan_key(number)] = Sheet(entry, title, tuple(_lines(scan, trace.scans)), scan.order)
     for number, (name, value) in enumerate(zip(trace.names, trace.outputs, strict=True)):
         feeds = [feed for feed in trace.feeds if feed.into == number]
         if name and feeds:
@@ -147,11 +146,11 @@ def _sheets(trace: Trace) -> dict[str, Sheet]:
     return found
 
 
-def _lines(trace: Trace, scan: ScanTrace) -> Iterator[str]:
+def _lines(scan: ScanTrace, scans: Sequence[ScanTrace]) -> Iterator[str]:
     """What stands in the box of a Scan."""
     steps = counted(scan.steps, "step")
     yield steps if scan.parent is None else f"order {scan.order} · {steps}"
-    if scan.parent is not None and len(trace.scans) > MOST_LABELS:
+    if scan.parent is not None and len(scans) > MOST_LABELS:
         yield f"differentiates {scan.parent + 1}, goes on through {_through(scan)}"
     for tape in scan.tapes:
         if not tape.is_total:
@@ -165,20 +164,20 @@ def _lines(trace: Trace, scan: ScanTrace) -> Iterator[str]:
     ):
         if names:
             yield f"{word} {listing(deduplicated(names))}"
-    read = _fed(trace, scan, gradients=False)
+    read = _fed(scan, scans, gradients=False)
     if read:
         yield f"reads {'; '.join(read)}"
     if scan.parent is not None:
-        given = _fed(trace, scan, gradients=True)
+        given = _fed(scan, scans, gradients=True)
         yield f"external gradients: {'; '.join(given) or 'from the cost alone'}"
 
 
-def _fed(trace: Trace, scan: ScanTrace, gradients: bool) -> list[str]:
+def _fed(scan: ScanTrace, scans: Sequence[ScanTrace], gradients: bool) -> list[str]:
     """What comes from other Scans, external gradients or other values: ``x of 1``."""
     found: dict[str, dict[int, None]] = {}
     for feed in scan.feeds:
         if _is_gradient(scan, feed) is gradients:
-            name = _variable_name(trace.scans[feed.scan], feed.variable)
+            name = _variable_name(scans[feed.scan], feed.variable)
             found.setdefault(name, {})[feed.scan + 1] = None
     return [f"{name} of {listing(numbers)}" for name, numbers in found.items()]
 
@@ -188,9 +187,7 @@ def _is_gradient(scan: ScanTrace, feed: Feed) -> bool:
     for tape in scan.tapes:
         if tape.argument == feed.into:
             return tape.gradient_of is not None
-    return any(
-        s.argument == feed.into and s.group is ReadingGroup.NIT_SOT_GRADIENT for s in scan.sequences
-    )
+    return any(s.argument == feed.into and s.is_outer_gradient for s in scan.sequences)
 
 
 def _descents(trace: Trace) -> Iterator[Edge]:
@@ -231,12 +228,12 @@ def _through(scan: ScanTrace) -> str:
 
 def through(scan: ScanTrace) -> tuple[str, ...]:
     """The inputs of its parent whose gradients by this Scan go on to the result."""
-    tapes = (*scan.tapes, *scan.outputs)
+    tapes = scan.held
     return tuple(t.gradient_of for t in tapes if t.used and t.gradient_of is not None)
 
 
 def _variable_name(scan: ScanTrace, argument: int) -> str:
-    variables: tuple[TapeTrace | SequenceTrace, ...] = (*scan.tapes, *scan.outputs)
+    variables: tuple[TapeTrace | SequenceTrace, ...] = scan.held
     return next((v.name for v in variables if v.argument == argument), str(Kind.UNTRACED))
 
 

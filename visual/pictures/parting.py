@@ -15,8 +15,8 @@ from lab.traces.parting import Parting, far
 from lab.traces.trace import ScanTrace, SequenceTrace, TapeTrace, Trace
 from visual.layout.canvas import CELL, HEIGHT, LABELS, THIN, Canvas, place_columns, touched_rows
 from visual.layout.cells import cell, thin_cell
-from visual.layout.columns import column_of, root_of, timeline
-from visual.layout.names import indexed, row_key, signed, tape_label
+from visual.layout.columns import column_of, timeline
+from visual.layout.names import NamedScan, indexed, signed
 from visual.pictures.tapes.lanes import Lane, Slot
 from visual.scene.shapes import Box, Text
 from visual.scene.theme import Role
@@ -30,31 +30,27 @@ class Side:
     """One of the two runs: what it is called, its Scan, and the tape on which they part."""
 
     name: str
-    trace: Trace
-    number: int
+    named: NamedScan
     tape: TapeTrace
 
     @property
     def scan(self) -> ScanTrace:
         """The Scan in which they part."""
-        return self.trace.scans[self.number]
+        return self.named.scan
 
 
 def sides(
     true: Trace, broken: Trace, parting: Parting, names: tuple[str, str] = RULES
 ) -> tuple[Side, Side]:
     """The two sides of a parting, by what they are called."""
-    named = (
-        (names[0], true, parting.scan, parting.tape),
-        (names[1], broken, parting.other_scan, parting.other_tape),
+
+    def side(name: str, named: NamedScan, argument: int) -> Side:
+        return Side(name, named, next(t for t in named.scan.held if t.argument == argument))
+
+    return (
+        side(names[0], NamedScan(true, parting.scan), parting.tape),
+        side(names[1], NamedScan(broken, parting.other_scan), parting.other_tape),
     )
-
-    def tape(trace: Trace, scan: int, argument: int) -> TapeTrace:
-        tapes = (*trace.scans[scan].tapes, *trace.scans[scan].outputs)
-        return next(tape for tape in tapes if tape.argument == argument)
-
-    first, second = (Side(name, run, scan, tape(run, scan, a)) for name, run, scan, a in named)
-    return first, second
 
 
 class PartingRows:
@@ -63,7 +59,7 @@ class PartingRows:
     def __init__(self, canvas: Canvas, true: Side, broken: Side, parting: Parting) -> None:
         self.canvas, self.parting, self.step = canvas, parting, parting.step
         self.true, self.broken = true, broken
-        self.time = timeline(root_of(self.true.trace, self.true.scan))
+        self.time = timeline(self.true.named.root.scan)
         self.columns = place_columns(self._moments())
         self.used: set[Role] = set()
         # Slots and sequences of the true side, with which those of the broken one are compared.
@@ -97,7 +93,7 @@ class PartingRows:
                 if x in headed:  # a column of both sides belongs to one quantity
                     continue
                 headed.add(x)
-                label = tape_label(side.trace, side.scan, side.tape, row)
+                label = side.named.tape_label(side.tape, row)
                 position = signed(side.tape.position(row))
                 canvas.header(x, canvas.y, label or side.tape.name, f"pos {position}")
         canvas.y += HEADER
@@ -118,8 +114,8 @@ class PartingRows:
     def _slot(self, side: Side, slot: Slot, wrong: bool) -> None:
         role = Role.WRONG if wrong else slot.role
         self.used.add(role)
-        label = tape_label(side.trace, side.scan, side.tape, slot.row) or side.tape.name
-        key = row_key(side.trace, side.number, side.tape, slot.row)
+        label = side.named.tape_label(side.tape, slot.row) or side.tape.name
+        key = side.named.row_key(side.tape, slot.row)
         box = Box(slot.x, self.canvas.y, CELL, HEIGHT, role)
         name = f"{label}, {side.name}"
         self.canvas.add(cell(box, slot.value, name, slot.old, None, f"{side.name}:{key}"))

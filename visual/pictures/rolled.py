@@ -7,6 +7,7 @@ the unrolled loop below are the same quantities.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from textwrap import wrap
 
 import numpy as np
@@ -17,7 +18,7 @@ from lab.traces.trace import ParameterTrace, ScanTrace, SequenceTrace, TapeTrace
 from visual.choices import scan_index, step_of
 from visual.layout.canvas import HEIGHT, MARGIN, Canvas
 from visual.layout.cells import cell
-from visual.layout.names import leaf_key
+from visual.layout.names import NamedScan
 from visual.pictures.unrolled.unrolled import unrolled
 from visual.scene.shapes import MONO_WIDTH, Arrow, Box, Scene, Text, moved, shortened, text_width
 from visual.scene.theme import THEMES, Role
@@ -61,7 +62,7 @@ def rolled(
     step = step_of(loop, step)
     canvas = Canvas()
     canvas.heading(f"{scan} · {loop.name}, rolled up", [_shown_step(loop, step)])
-    _machine(canvas, trace, number, step)
+    _machine(canvas, NamedScan(trace, number), step)
     below = unrolled(trace, theme, around, scans=(scan,))
     canvas.add(*(moved(shape, 0, canvas.y) for shape in below.shapes))
     return Scene(
@@ -80,12 +81,13 @@ def _shown_step(loop: ScanTrace, step: int) -> str:
     return f"step {step} (of 0 to {loop.steps - 1}), at which t = {start + step}"
 
 
-def _machine(canvas: Canvas, trace: Trace, number: int, step: int) -> None:
+def _machine(canvas: Canvas, named: NamedScan, step: int) -> None:
     """The step with its ports, from left to right, and the ways back below it."""
-    scan = trace.scans[number]
+    scan = named.scan
     leaves = [leaf for formula in scan.formulas for leaf in leaves_of(formula.expression)]
-    reads = [_port(trace, number, leaf, step, False) for leaf in sorted(set(leaves), key=_order)]
-    makes = [_port(trace, number, formula.target, step, True) for formula in scan.formulas]
+    port = partial(_port, named, step, Speller(scan))
+    reads = [port(leaf, False) for leaf in sorted(set(leaves), key=_order)]
+    makes = [port(formula.target, True) for formula in scan.formulas]
     ways = _ways(scan)
     left = MARGIN + TRACK * (len(ways) + 1)
     box = _step_box(canvas, scan, left + PORT + ARM, max(len(reads), len(makes)))
@@ -108,9 +110,9 @@ def _order(leaf: Leaf) -> tuple[int, int]:
     return leaf.argument, leaf.tap or 0
 
 
-def _port(trace: Trace, number: int, leaf: Leaf, step: int, made: bool) -> Port:
-    scan, key = trace.scans[number], leaf_key(trace, number, leaf, step)
-    variable, label = scan.variable(leaf), Speller(scan).general(leaf)
+def _port(named: NamedScan, step: int, spell: Speller, leaf: Leaf, made: bool) -> Port:
+    key = named.leaf_key(leaf, step)
+    variable, label = spell.scan.variable(leaf), spell.general(leaf)
     if isinstance(variable, ParameterTrace):
         return Port(leaf, label, variable.value, key, Role.INPUT)
     if isinstance(variable, SequenceTrace):
@@ -129,11 +131,12 @@ def _port(trace: Trace, number: int, leaf: Leaf, step: int, made: bool) -> Port:
 
 def _ways(scan: ScanTrace) -> list[Way]:
     """How what a step makes comes back to later steps."""
-    read = {leaf for formula in scan.formulas for leaf in leaves_of(formula.expression)}
+    found = {leaf for formula in scan.formulas for leaf in leaves_of(formula.expression)}
+    read = sorted(found, key=_order)
     return [
         Way(formula.target, leaf, formula.target.tap - leaf.tap)
         for formula in scan.formulas
-        for leaf in sorted(read, key=_order)
+        for leaf in read
         if leaf.argument == formula.target.argument
         and leaf.tap is not None
         and formula.target.tap is not None

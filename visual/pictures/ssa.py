@@ -7,7 +7,6 @@ column that nothing else stands in: the tapes of several states stand side by si
 """
 
 from collections.abc import Iterator, Mapping
-from functools import partial
 from itertools import count
 from string import ascii_lowercase
 
@@ -29,16 +28,13 @@ from visual.layout.canvas import (
     touched_columns,
 )
 from visual.layout.cells import cell
-from visual.layout.columns import Gap, root_of, shown_steps, timeline
+from visual.layout.columns import Gap, shown_steps, timeline
 from visual.layout.detours import Detours
 from visual.layout.headings import block_heading
 from visual.layout.names import (
-    formula_keys,
+    NamedScan,
     indexed,
-    moment,
-    row_key,
     signed,
-    tape_label,
 )
 from visual.pictures.tapes.lanes import Lane, Slot
 from visual.scene.shapes import Arrow, Box, Scene, Text
@@ -64,7 +60,7 @@ def ssa(trace: Trace, theme: str = "light", around: int | None = None) -> Scene:
         )
     letters = _unused_letters(trace)
     for number in numbers:
-        _Block(canvas, trace, number, found, around, letters).draw()
+        _Block(canvas, NamedScan(trace, number), found, around, letters).draw()
     canvas.y -= 8
     return canvas.finished(
         None,
@@ -77,7 +73,7 @@ def ssa(trace: Trace, theme: str = "light", around: int | None = None) -> Scene:
 
 def _unused_letters(trace: Trace) -> Iterator[str]:
     """Letters, then s26, s27 …, without those that name a variable."""
-    tapes = {t.name for scan in trace.scans for t in (*scan.tapes, *scan.outputs)}
+    tapes = {t.name for scan in trace.scans for t in scan.held}
     read = {v.name for scan in trace.scans for v in scan.sequences}
     names = tapes | read | {v.name for scan in trace.scans for v in scan.parameters}
     letters = (ascii_lowercase[n] if n < len(ascii_lowercase) else f"s{n}" for n in count())
@@ -90,17 +86,15 @@ class _Block:
     def __init__(
         self,
         canvas: Canvas,
-        trace: Trace,
-        number: int,
+        named: NamedScan,
         found: Flow,
         around: int | None,
         letters: Iterator[str],
     ) -> None:
-        self.canvas, self.trace, self.number, self.flow = canvas, trace, number, found
-        self.scan, self.around = trace.scans[number], around
+        self.canvas, self.named, self.flow = canvas, named, found
+        self.scan, self.around = named.scan, around
         self.spell = Speller(self.scan)
-        root = root_of(trace, self.scan)
-        time = timeline(root)
+        time = timeline(named.root.scan)
         columns = place_columns(touched_columns(self.scan, time, around))
         states = [tape for tape in self.scan.tapes if not tape.is_total]
         self.lanes = [Lane(self.scan, tape, columns, time, around) for tape in states]
@@ -117,7 +111,7 @@ class _Block:
 
     def draw(self) -> None:
         """The tapes before the first step, then after every step that is shown."""
-        title, lines = block_heading(self.trace, self.number)
+        title, lines = block_heading(self.named)
         if not self.canvas.shapes:
             lines.append("a letter is a slot; with every value written to it, it gets a prime")
         self.canvas.heading(title, lines)
@@ -127,9 +121,8 @@ class _Block:
         self.canvas.y += 20
         self.canvas.right = max(self.canvas.right, self.right)
         self._initial_row()
-        when = partial(moment, self.trace, self.number)
         steps = shown_steps(self.scan.steps, self.around)
-        self.canvas.rows(steps, self._step_row, self._gap_row, when)
+        self.canvas.rows(steps, self._step_row, self._gap_row, self.named.moment)
         self.canvas.y += 30
 
     def _name(self, value: Value) -> str:
@@ -144,7 +137,7 @@ class _Block:
         for lane in self.lanes:
             self.canvas.y += HEADER
             for slot in lane.before():
-                value = Value(self.number, lane.tape.name, lane.tape.argument, slot.row)
+                value = Value(self.named.number, lane.tape.name, lane.tape.argument, slot.row)
                 self._headers(lane, slot, top - HEADER)
                 self._cells(lane, slot, value, None, top if slot.value is not None else None)
             shift = self.shifts[lane.tape.argument]
@@ -155,7 +148,7 @@ class _Block:
         self.canvas.y += 10
 
     def _step_row(self, step: int) -> None:
-        writes = {v: w for v, w in self.flow.writes.items() if v.scan == self.number}
+        writes = {v: w for v, w in self.flow.writes.items() if v.scan == self.named.number}
         now = {value: write for value, write in writes.items() if write.step == step}
         arrows, top = len(self.canvas.shapes), self.canvas.y
         self.canvas.row_label(f"step {step}", self.canvas.y + 18)
@@ -163,7 +156,7 @@ class _Block:
             held = {(v.argument, v.row): v for v, w in writes.items() if w.step <= step}
             for slot in lane.after(step):
                 place = lane.tape.argument, slot.row
-                first = Value(self.number, lane.tape.name, *place)
+                first = Value(self.named.number, lane.tape.name, *place)
                 value = held.get(place, first)
                 self._cells(lane, slot, value, step, top if value in now else None)
             self.canvas.y += HEIGHT + 14
@@ -181,7 +174,7 @@ class _Block:
     def _headers(self, lane: Lane, slot: Slot, top: float) -> None:
         """What a slot holds, above its first cell on the left and its column on the right."""
         tape, x = lane.tape, slot.x + self.shifts[lane.tape.argument]
-        label = tape_label(self.trace, self.scan, tape, slot.row) or tape.name
+        label = self.named.tape_label(tape, slot.row) or tape.name
         position = f"pos {signed(tape.position(slot.row))}"
         self.canvas.header(slot.x, self.canvas.y - HEADER, label, position)
         letter = self.letters[tape.argument, slot.row]
@@ -192,8 +185,8 @@ class _Block:
     ) -> None:
         """The slot on the left; what was made in it at this step on the right, at height `made`."""
         tape = lane.tape
-        label = tape_label(self.trace, self.scan, tape, slot.row) or f"{tape.name} row {slot.row}"
-        key = row_key(self.trace, self.number, tape, slot.row)
+        label = self.named.tape_label(tape, slot.row) or f"{tape.name} row {slot.row}"
+        key = self.named.row_key(tape, slot.row)
         boxes = [Box(slot.x, self.canvas.y, CELL, HEIGHT, slot.role)]
         if made is not None:
             x = slot.x + self.shifts[tape.argument]
@@ -227,13 +220,13 @@ class _Block:
                 start = len(self.canvas.shapes)
                 y = self.canvas.formula(x, y, self.spell.at(write.formula, step), muted=True)
                 y = self.canvas.formula(x, y, f"{self._name(value)} = {right}") + 6
-                keys = formula_keys(self.trace, self.number, write.formula, step)
+                keys = self.named.formula_keys(write.formula, step)
                 self.canvas.mention(start, keys)
         return y - 12
 
     def _leaf(self, leaf: Leaf, write: Write, step: int) -> str:
         value = write.reads(leaf)
-        if value.scan == self.number and value.argument >= 0:
+        if value.scan == self.named.number and value.argument >= 0:
             return self._name(value)
         variable = self.scan.variable(leaf)
         if isinstance(variable, SequenceTrace):

@@ -174,7 +174,7 @@ def _named(tapes: Tapes, name: str) -> dict[Tape, tuple[str, ...]]:
             if scan.parent is not None and scan is not tapes:
                 continue
             pairs += [(sequence.name, Tape((0,), ())) for sequence in scan.sequences]
-            pairs += [(tape.name, tape.tape) for tape in (*scan.tapes, *scan.outputs)]
+            pairs += [(tape.name, tape.tape) for tape in scan.held]
     if not pairs or not all(isinstance(tape, Tape) for _, tape in pairs):
         raise ArgumentError(f"tapes = {quoted(tapes)}: expected a Tape, Tapes by name, or a Trace.")
     found: dict[Tape, tuple[str, ...]] = {}

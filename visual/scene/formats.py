@@ -72,7 +72,7 @@ def register(suffix: str, write: Writer) -> None:
     _WRITERS[suffix] = write
 
 
-def content(suffix: str, picture: Any, *options: Any) -> Any:
+def content(suffix: str, picture: Picture, *options: object) -> Any:
     """What stands in a file with this suffix, a text or bytes, as its backend writes it."""
     return _WRITERS[suffix](picture, *options)
 

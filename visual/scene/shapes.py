@@ -10,7 +10,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from math import atan2, cos, sin
 from pathlib import Path
-from typing import Any
 
 from visual.scene.formats import content, save, shown, summary
 from visual.scene.theme import LIGHT, Role, Theme, mixed
@@ -18,6 +17,7 @@ from visual.scene.theme import LIGHT, Role, Theme, mixed
 INDEX = re.compile(r"(\[[^\[\]]*\]|[₀-₉₋]+)\)*$")
 
 # Advance widths in em, on the wide side of the fonts that browsers fall back to.
+LEAST_WIDTH = 0.42  # of a letter
 MONO_WIDTH = 0.615
 NARROW, WIDE = set("iljtfr.,:;|!'()[] ·"), set("mwMWQO@%→←∂Σ″′")
 
@@ -207,7 +207,7 @@ class Scene:
         """
         return save(self, path, scale)
 
-    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
         return shown(self)
 
 
@@ -215,7 +215,7 @@ def text_width(content: str, size: float, mono: bool = False, bold: bool = False
     """An upper bound of the width of `content` in pixels."""
     if mono:
         return len(content) * size * MONO_WIDTH
-    em = sum(0.42 if c in NARROW else 0.95 if c in WIDE else 0.66 for c in content)
+    em = sum(LEAST_WIDTH if c in NARROW else 0.95 if c in WIDE else 0.66 for c in content)
     return em * size * (1.08 if bold else 1.0)
 
 
@@ -227,12 +227,14 @@ def fitted(
     size: float,
     anchor: str = "start",
     mono: bool = False,
-    **look: Any,
+    bold: bool = False,
+    muted: bool = False,
+    role: Role | None = None,
 ) -> Text:
     """`content` as a text no wider than `room`; if it is shortened, the whole is its tooltip."""
     short = shortened(content, room, size, mono)
     title = content if short != content else ""
-    return Text(x, y, short, size, anchor, mono, title=title, **look)
+    return Text(x, y, short, size, anchor, mono, bold, muted, role=role, title=title)
 
 
 def shortened(content: str, width: float, size: float, mono: bool = False) -> str:
@@ -242,11 +244,12 @@ def shortened(content: str, width: float, size: float, mono: bool = False) -> st
     """
     if text_width(content, size, mono) <= width:
         return content
-    found = INDEX.search(content)
+    most = int(width / (LEAST_WIDTH * size)) + 2  # letters, however narrow; so that none is in vain
+    found = INDEX.search(content[-most:])
     tail = found.group() if found else ""
     if text_width(f"m…{tail}", size, mono) > width:
         tail = ""
-    head = content.removesuffix(tail) if tail else content
+    head = content.removesuffix(tail)[:most]
     while head and text_width(f"{head}…{tail}", size, mono) > width:
         head = head[:-1]
     return f"{head.rstrip()}…{tail}"

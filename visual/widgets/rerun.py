@@ -6,7 +6,22 @@ earlier run of the same cell stands nowhere any more, so it is closed when the c
 
 import sys
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Protocol
+
+
+class Closing(Protocol):
+    """What can be closed."""
+
+    def close(self) -> None:
+        """Take it off the page, and out of the kernel."""
+
+
+class Widget(Closing, Protocol):
+    """A widget of ipywidgets, which has a layout of its own."""
+
+    @property
+    def layout(self) -> Closing:
+        """How it is laid out: a widget, too."""
 
 
 @dataclass
@@ -14,13 +29,13 @@ class _Run:
     """A run of a cell, and the widgets that were made in it."""
 
     message: str
-    made: list[Any] = field(default_factory=list)
+    made: list[Widget] = field(default_factory=list)
 
 
 _runs: dict[str, _Run] = {}
 
 
-def made_in_cell(widget: Any) -> None:
+def made_in_cell(widget: Widget) -> None:
     """Remember that `widget` was made in the cell that is running, and close those before it."""
     cell, message = _running()
     if not cell:
@@ -33,7 +48,7 @@ def made_in_cell(widget: Any) -> None:
     _runs[cell].made.append(widget)
 
 
-def shut(widget: Any) -> None:
+def shut(widget: Widget) -> None:
     """Close a widget, and the one of ipywidgets' own that holds its layout."""
     layout = widget.layout
     widget.close()

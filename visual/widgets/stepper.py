@@ -7,9 +7,8 @@ same ES module, ``stepper.js``, runs in both homes; anywidget is needed only in 
 """
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import anywidget
 import traitlets
@@ -34,11 +33,11 @@ class Walked(anywidget.AnyWidget):
         raise NotImplementedError
 
     @traitlets.validate("step")
-    def _is_moment(self, proposal: Any) -> int:
+    def _is_moment(self, proposal: Mapping[str, int]) -> int:
         step = proposal["value"]
         return shown_step(self._shown, -1, None if step == -1 else step)
 
-    def set_state(self, sync_data: dict[str, Any]) -> None:
+    def set_state(self, sync_data: dict[str, object]) -> None:
         """What the page sets; a step of a picture that is gone meanwhile comes too late."""
         step = sync_data.get("step")
         if step is not None and step not in [n for one in self._shown for n in _moments(one)]:
@@ -63,7 +62,7 @@ class Stepper(Walked):
     def _shown(self) -> Sequence[Picture]:
         return self.scenes
 
-    def __init__(self, *scenes: Scene, step: int | None = None, **traits: Any) -> None:
+    def __init__(self, *scenes: Scene, step: int | None = None, **traits: object) -> None:
         super().__init__(**traits)
         self.show(*scenes, step=step)
         made_in_cell(self)

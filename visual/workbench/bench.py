@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import lru_cache
 from types import MappingProxyType
-from typing import Any
+from typing import Union
 
 import numpy as np
 from pytensor.graph.basic import Variable
@@ -25,7 +25,7 @@ from lab.loops.variables import as_value
 from lab.loops.written import WrittenStep
 from lab.records import cached_property
 from lab.reports.breaking.breakage import Breakage, Truth
-from visual.choices import DERIVATIVE, RULE, THEME, TRUNCATE, ByName
+from visual.choices import DERIVATIVE, RULE, THEME, TRUNCATE, ByName, Value
 from visual.drawing.draw import draw, studied
 from visual.drawing.kinds import VIEW, Picture
 from visual.drawing.study import Chosen, Frozen, choose
@@ -42,10 +42,10 @@ CHOICES = {
     **{choice.name: choice for choice in (TRUNCATE, VIEW, OPTIONS, THEME, RULE)},
 }
 # A number, or numbers in rows, as they are written: what an array holds.
-Numbers = Any
+Numbers = Union[float, tuple["Numbers", ...]]  # noqa: UP007 (its own name stands in it)
 
 
-def _nothing() -> Mapping[str, Any]:
+def _nothing() -> Mapping[str, Value]:
     return MappingProxyType({})
 
 
@@ -72,11 +72,11 @@ class BenchState:
     at: Mapping[str, Numbers] = field(default_factory=_nothing)
     truncate: int = TRUNCATE.default
     view: str = VIEW.default
-    options: Mapping[str, Any] = field(default_factory=_nothing)
+    options: Mapping[str, Value] = field(default_factory=_nothing)
     theme: str = THEME.default
     rule: str | None = None
 
-    def changed(self, **changes: Any) -> "BenchState":
+    def changed(self, **changes: object) -> "BenchState":
         """The state with other choices; of `taps`, `at` and `options` what is not named stays.
 
         With another view, the options of the one before are forgotten; and whoever chooses a view
@@ -101,7 +101,7 @@ class BenchState:
             checked[name] = MappingProxyType({n: v for n, v in both.items() if v is not None})
         return replace(old, **checked)
 
-    def beside(self, usual: "BenchState") -> dict[str, Any]:
+    def beside(self, usual: "BenchState") -> dict[str, object]:
         """What is chosen otherwise than in a `usual` state, by name."""
         chosen = {one.name: getattr(self, one.name) for one in fields(self)}
         return {
@@ -111,7 +111,7 @@ class BenchState:
         }
 
 
-def numbers(value: Any) -> Numbers:
+def numbers(value: object) -> Numbers:
     """An array as a number, or as numbers in tuples."""
     return _tuples(np.asarray(value).tolist())
 
@@ -124,7 +124,7 @@ def cast(name: str, value: Numbers, dtype: np.dtype) -> np.ndarray:
     return array.astype(dtype)
 
 
-def _tuples(value: Any) -> Numbers:
+def _tuples(value: Value) -> Numbers:
     return tuple(map(_tuples, value)) if isinstance(value, list) else value
 
 
@@ -147,17 +147,17 @@ class Bench(ABC):
         return replace(self, state=self.usual).values
 
     @abstractmethod
-    def changed(self, **changes: Any) -> "Bench":
+    def changed(self, **changes: object) -> "Bench":
         """The same with other choices; LabError for what it cannot have."""
 
     @abstractmethod
-    def _draw(self, view: str, theme: str, **options: Any) -> Picture: ...
+    def _draw(self, view: str, theme: str, **options: object) -> Picture: ...
 
     @abstractmethod
     def _truth(self, order: int) -> Truth: ...
 
     @property
-    def choices(self) -> dict[str, Any]:
+    def choices(self) -> dict[str, object]:
         """What is chosen, by name."""
         return self.state.beside(self.usual)
 
@@ -206,14 +206,16 @@ class LoopBench(Bench):
         """The values of the chosen loop."""
         return {name: value_of(one) for name, one in valued(self.chosen).items()}
 
-    def changed(self, **changes: Any) -> "LoopBench":
+    def changed(self, **changes: object) -> "LoopBench":
         """The same loop with other choices; values last for other taps as those of a loop do."""
         state = self.state.changed(**changes)
         kept = {name: taps for name, taps in state.taps.items() if name in self.state.at}
         if "taps" in changes and kept:
             variables = valued(self.chosen.with_taps(kept))
             fitting = {name: value_of(variables[name]) for name in kept}
-            state = state.changed(at={**fitting, **changes.get("at", {})})
+            given = changes.get("at", {})
+            assert isinstance(given, Mapping)  # as was checked
+            state = state.changed(at={**fitting, **given})
         return replace(self, state=state)
 
     @cached_property
@@ -237,12 +239,12 @@ class LoopBench(Bench):
             for name, value in self.state.at.items()
         }
 
-    def _about(self, **others: Any) -> dict[str, Any]:
+    def _about(self, **others: object) -> dict[str, Value]:
         """What is chosen about the derivative, and what else."""
         about = {name: getattr(self.state, name) for name in DERIVATIVE}
         return {**about, "at": self._at, **others}
 
-    def _draw(self, view: str, theme: str, **options: Any) -> Picture:
+    def _draw(self, view: str, theme: str, **options: object) -> Picture:
         return draw(self._truncated, view, theme, **self._about(**options))
 
     def _truth(self, order: int) -> Truth:
@@ -270,10 +272,10 @@ class GraphBench(Bench):
 
     cost: Variable
     by: Variable
-    given: Mapping[Variable, Any]
+    given: Mapping[Variable, object]
 
     @classmethod
-    def of(cls, cost: Variable, wrt: Variable, given: Any, order: int = 1) -> "GraphBench":
+    def of(cls, cost: Variable, wrt: Variable, given: object, order: int = 1) -> "GraphBench":
         """A cost to differentiate by `wrt`, with a value for every input in `given`."""
         if not isinstance(given, Mapping) or not all(isinstance(v, Variable) for v in given):
             raise ArgumentError(
@@ -311,7 +313,7 @@ class GraphBench(Bench):
         chosen = self.state.at.get(name)
         return usual if chosen is None else cast(name, chosen, usual.dtype)
 
-    def changed(self, **changes: Any) -> "GraphBench":
+    def changed(self, **changes: object) -> "GraphBench":
         """The same graph with other choices."""
         for name in changes:
             if name not in OF_A_GRAPH:
@@ -334,10 +336,10 @@ class GraphBench(Bench):
         return self.inputs.get(self.state.wrt or "", self.by)
 
     @property
-    def _given(self) -> dict[Variable, Any]:
+    def _given(self) -> dict[Variable, np.ndarray]:
         return {variable: self.values[name] for name, variable in self.inputs.items()}
 
-    def _draw(self, view: str, theme: str, **options: Any) -> Picture:
+    def _draw(self, view: str, theme: str, **options: object) -> Picture:
         derived = _derived(self.cost, self._wrt, self.state.order)
         return draw(derived, view, theme, self._given, **options)
 
@@ -354,15 +356,17 @@ def _truth_of_graph(derived: Derivative, values: tuple[tuple[Variable, Frozen], 
     return Truth(derived, {variable: frozen.value for variable, frozen in values})
 
 
-def opened(subject: Any, *about: Any) -> Bench:
+def opened(subject: object, *about: object) -> Bench:
     """What a workbench is opened with."""
     match subject, *about:
-        case [Derivative(), given]:
-            return GraphBench.of(subject.values[0], subject.wrt, given, subject.order)
-        case [Variable(), Variable() as wrt, given]:
-            return GraphBench.of(subject, wrt, given)
-        case [None | Loop()]:
-            return LoopBench.of(subject or gallery.loops["square"])
+        case [Derivative() as derived, given]:
+            return GraphBench.of(derived.values[0], derived.wrt, given, derived.order)
+        case [Variable() as cost, Variable() as wrt, given]:
+            return GraphBench.of(cost, wrt, given)
+        case [None]:
+            return LoopBench.of(gallery.loops["square"])
+        case [Loop() as loop]:
+            return LoopBench.of(loop)
     raise ArgumentError(
         f"subject = {quoted(subject)} and {len(about)} more: expected a lab.Loop alone, a "
         "lab.Derivative and the values of its inputs, or a cost, what to differentiate by, and "
@@ -370,7 +374,7 @@ def opened(subject: Any, *about: Any) -> Bench:
     )
 
 
-def with_loop(bench: Bench, loop: Loop | str) -> LoopBench:
+def with_loop(bench: Bench, loop: object) -> LoopBench:
     """Another loop, seen in the same way: its taps and values are its own."""
     if isinstance(loop, str):
         loop = _loop_named(loop)

@@ -1,14 +1,13 @@
 """The cell that opens a workbench as it is: ``copy as Python``."""
 
 import sys
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping
 
 import numpy as np
 
 from lab.loops import gallery
 from lab.loops.loop import Loop
-from lab.loops.variables import Sequence, State
+from lab.loops.variables import Parameter, Sequence, State
 from lab.loops.written import WrittenStep, default_tap
 from visual.workbench.bench import Bench, GraphBench, LoopBench
 from visual.workbench.written import value_of
@@ -32,7 +31,7 @@ def _joined(arguments: list[str], indent: str = "    ") -> str:
     return "\n" + "".join(f"{indent}{argument},\n" for argument in arguments)
 
 
-def literal(value: Any) -> str:
+def literal(value: object) -> str:
     """A value as Python that gives it again."""
     if isinstance(value, Mapping):
         return f"{{{', '.join(f'{name!r}: {literal(v)}' for name, v in value.items())}}}"
@@ -74,8 +73,12 @@ def _graph(bench: GraphBench) -> tuple[str, list[str]]:
 def _written(loop: Loop) -> Iterator[str]:
     """The arguments of `Loop.from_text`."""
     yield repr(str(loop.step))
-    groups = {"states": loop.states, "sequences": loop.sequences, "parameters": loop.parameters}
-    for name, group in groups.items():
+    groups: tuple[tuple[str, Iterable[State | Sequence | Parameter]], ...] = (
+        ("states", loop.states),
+        ("sequences", loop.sequences),
+        ("parameters", loop.parameters),
+    )
+    for name, group in groups:
         if group:
             yield f"{name}={_variables(loop, group)}"
     if loop.n_steps is not None:
@@ -92,9 +95,10 @@ def _written(loop: Loop) -> Iterator[str]:
         yield f"reason={loop.reason!r}"
 
 
-def _variables(loop: Loop, group: tuple[Any, ...]) -> str:
+def _variables(loop: Loop, group: Iterable[State | Sequence | Parameter]) -> str:
     """Values by name; with their taps if these do not follow from the text."""
-    named = dict(loop.step.taps)  # type: ignore[attr-defined]
+    assert isinstance(loop.step, WrittenStep)
+    named = dict(loop.step.taps)
     plain = all(
         not isinstance(one, State | Sequence)
         or one.taps == named.get(one.name, (default_tap(isinstance(one, State)),))
@@ -105,6 +109,7 @@ def _variables(loop: Loop, group: tuple[Any, ...]) -> str:
     made = (
         f"lab.{type(one).__name__}({one.name!r}, {_array(value_of(one))}, {one.taps!r})"
         for one in group
+        if isinstance(one, State | Sequence)
     )
     return f"({', '.join(made)},)"
 
@@ -119,7 +124,7 @@ def _array(value: np.ndarray) -> str:
     )
 
 
-def known_as(value: Any) -> str:
+def known_as(value: object) -> str:
     """The name that a person gave to an object in the notebook; empty if there is none."""
     if "IPython" not in sys.modules:
         return ""

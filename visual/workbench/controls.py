@@ -5,9 +5,8 @@ A control has a key, which tells what it changes: ``["order"]``, ``["taps", "x"]
 is called, and from where to where it goes, is declared in `visual.choices`.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from math import floor, log10
-from typing import Any
 
 import numpy as np
 
@@ -29,6 +28,7 @@ from visual.choices import (
     WRT,
     ByName,
     Choice,
+    Control,
 )
 from visual.drawing.kinds import PICTURES
 from visual.workbench.bench import (
@@ -44,7 +44,7 @@ from visual.workbench.bench import (
 )
 from visual.workbench.written import WRITTEN, short, text_of, valued
 
-Control = dict[str, Any]
+Key = list[str | int]  # what a control changes
 TRUE = "true"
 BROKEN_RULE = "broken rule"  # the tab that shows what a broken rule does
 WEIGHTS = "weights"
@@ -68,7 +68,9 @@ def controls(bench: Bench) -> list[Control]:
 
 def views() -> list[Control]:
     """The tabs."""
-    pictures = [{"name": kind.name, "about": kind.about} for kind in PICTURES.values()]
+    pictures: list[Control] = [
+        {"name": kind.name, "about": kind.about} for kind in PICTURES.values()
+    ]
     return [*pictures, {"name": BROKEN_RULE, "about": "what goes wrong if a rule is broken"}]
 
 
@@ -77,7 +79,9 @@ def view_shown(state: BenchState) -> str:
     return state.view if state.rule is None else BROKEN_RULE
 
 
-def _control(group: str, choice: Choice, value: Any, names: Any = (), **more: Any) -> Control:
+def _control(
+    group: str, choice: Choice, value: object, names: Iterable[str] = (), **more: object
+) -> Control:
     """The control of a choice; `more` is what it has in this place."""
     return {"key": [choice.name], "group": group, **choice.control(value, names), **more}
 
@@ -185,7 +189,7 @@ def _index(value: np.ndarray, place: int) -> list[str]:
     return [str(number) for number in np.unravel_index(place, value.shape)]
 
 
-def _bounds(start: float, whole: bool) -> Mapping[str, float]:
+def _bounds(start: float, whole: bool) -> Control:
     """From where to where a slider goes: as far again as the value is from zero, but 1 at least."""
     if not np.isfinite(start):
         start = 0.0
@@ -197,7 +201,7 @@ def _bounds(start: float, whole: bool) -> Mapping[str, float]:
     return {"min": round(start - reach, digits), "max": round(start + reach, digits), "step": step}
 
 
-def changed(bench: Bench, key: list[Any], value: Any) -> Bench:
+def changed(bench: Bench, key: Key, value: object) -> Bench:
     """What a bench becomes by what a control asks for."""
     match key:
         case ["loop"]:
@@ -212,7 +216,7 @@ def changed(bench: Bench, key: list[Any], value: Any) -> Bench:
     return bench.changed(**_change(bench, key, value))
 
 
-def _change(bench: Bench, key: list[Any], value: Any) -> dict[str, Any]:
+def _change(bench: Bench, key: Key, value: object) -> dict[str, object]:
     """What a control asks for, as arguments of `Bench.changed`."""
     match key:
         case ["at", str(name), int(place)]:
@@ -246,8 +250,8 @@ def _weights(state: BenchState, steps: int) -> list[float]:
     return [1.0] * steps if state.cost == "sum" else [0.0] * (steps - 1) + [1.0]
 
 
-def _float(name: str, written: Any) -> float:
+def _float(name: str, written: object) -> float:
     try:
-        return float(written)
-    except (TypeError, ValueError, OverflowError):
+        return float(str(written))
+    except ValueError:
         raise ArgumentError(f"{name} = {quoted(written)}: expected a number.") from None

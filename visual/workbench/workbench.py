@@ -12,11 +12,11 @@ What a workbench hands to the browser as a file.
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from threading import RLock
-from typing import Any
+from typing import TypedDict
 
 import traitlets
 from pytensor.graph.basic import Variable
@@ -33,7 +33,7 @@ from visual.widgets.stepper import Walked, shown_step
 from visual.widgets.working import Outcome, Work, begin
 from visual.workbench.bench import Bench, BenchState, opened, with_loop
 from visual.workbench.cell import cell
-from visual.workbench.controls import changed, controls, view_shown, views
+from visual.workbench.controls import Key, changed, controls, view_shown, views
 
 HERE = Path(__file__).parent
 
@@ -59,6 +59,16 @@ class Asked:
     bench: Bench
 
 
+class Message(TypedDict, total=False):
+    """What the browser sends."""
+
+    number: int
+    key: Key
+    value: object
+    cancel: bool
+    save: str
+
+
 class Workbench(Walked):
     """A loop, or a graph of PyTensor's, with controls for all that can be chosen about it.
 
@@ -79,9 +89,9 @@ class Workbench(Walked):
     def __init__(
         self,
         subject: Loop | Derivative | Variable | None = None,
-        *about: Any,
+        *about: object,
         step: int | None = None,
-        **choices: Any,
+        **choices: object,
     ) -> None:
         self._lock = RLock()  # what is shown is changed by one thread at a time
         bench = opened(subject, *about).changed(**choices)
@@ -113,7 +123,7 @@ class Workbench(Walked):
         """What the broken rule does to the derivatives, if one is chosen."""
         return self._bench.breakage
 
-    def set(self, *, step: int | None = None, **choices: Any) -> None:
+    def set(self, *, step: int | None = None, **choices: object) -> None:
         """Choose something else, as in ``set(order=2, taps={"x": (-2, -1)})``.
 
         Choices are those of `BenchState`, and `loop`, a `lab.Loop`.  LabError for what is not
@@ -141,11 +151,11 @@ class Workbench(Walked):
                 self.python = cell(self._bench, step)
 
     @traitlets.observe("step")
-    def _moved(self, _: Any) -> None:
+    def _moved(self, _: object) -> None:
         if hasattr(self, "_bench"):
             self.python = cell(self._bench, self.step)
 
-    def _tell(self, key: Iterable[Any] = (), problem: str = "") -> None:
+    def _tell(self, key: Iterable[object] = (), problem: str = "") -> None:
         """Show what is chosen, and beside a control what is wrong with it."""
         self.form = {
             "controls": controls(self._bench),
@@ -155,7 +165,7 @@ class Workbench(Walked):
             "answered": self._number,
         }
 
-    def receive(self, message: Mapping[str, Any]) -> None:
+    def receive(self, message: Message) -> None:
         """What the browser asks for: a change, or a file; or that it does not wait any more.
 
         ``{"number": 3, "key": ["order"], "value": 2}``, ``{"save": "pdf"}`` or
@@ -179,7 +189,7 @@ class Workbench(Walked):
                     "a number and cancel; or save."
                 )
 
-    def _ask(self, bench: Bench, key: list[Any], value: Any) -> None:
+    def _ask(self, bench: Bench, key: Key, value: object) -> None:
         """Begin to draw what `bench` becomes by a change; what is wrong with it is told."""
         try:
             asked = Asked(Work(), changed(bench, key, value))

@@ -15,6 +15,7 @@ import numpy as np
 from lab.errors import ArgumentError, quoted
 from lab.loops.loop import Loop
 from lab.loops.text.grammar import TARGET
+from lab.loops.text.source import by_name, identifier
 from lab.loops.variables import Parameter, RandomState, Sequence, State
 from lab.loops.written import WrittenStep
 
@@ -27,9 +28,9 @@ Variable = State | Sequence | Parameter
 
 def written(text: str, values: str, steps: int = STEPS, name: str = WRITTEN) -> Loop:
     """The loop; `steps` are used if it has no sequence.  ArgumentError for what is no loop."""
-    given = dict(_given(values))
+    given = by_name("values", _given(values))
     lines = [line for part in text.splitlines() for line in part.split(";")]
-    assigned = [found.group(1) for line in lines if (found := TARGET.match(line))]
+    assigned = [identifier(found.group(1)) for line in lines if (found := TARGET.match(line))]
     states = [name for name in given if name in assigned] or list(given)[:1]
     others = [name for name in given if name not in states]
     sequences = {name: given[name] for name in others if isinstance(given[name], list)}
@@ -47,13 +48,14 @@ def _given(values: str) -> Iterator[tuple[str, float | list[float]]]:
     for part in filter(str.strip, re.split(r"[;\n]", values)):
         found = PAIR.fullmatch(part)
         try:
-            entries = [float(entry) for entry in re.split(r"[,\s]+", found.group(2))]  # type: ignore[union-attr]
-        except (AttributeError, ValueError):
+            if found is None:
+                raise ValueError
+            entries = [float(entry) for entry in re.split(r"[,\s]+", found.group(2))]
+        except ValueError:
             raise ArgumentError(
                 f"values: {quoted(part.strip())}: expected values as in 'x = 0.95; u = 0.1 0.2 "
                 "0.3'."
             ) from None
-        assert found is not None
         yield found.group(1), entries if len(entries) > 1 else entries[0]
 
 

@@ -18,7 +18,7 @@ import re
 from dataclasses import dataclass
 
 from lab.errors import ArgumentError, listing, nearest, quoted
-from lab.loops.text.source import DEEPEST, Source, refused, statements
+from lab.loops.text.source import DEEPEST, Source, identifier, refused, statements
 from lab.loops.text.terms import (
     COMPARISONS,
     CONNECTIVES,
@@ -50,6 +50,8 @@ class Names:
     parameters: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
+        for group in ("states", "sequences", "parameters"):
+            object.__setattr__(self, group, tuple(map(identifier, getattr(self, group))))
         for name in self.all:
             if not isinstance(name, str) or not name.isidentifier() or name in RESERVED:
                 raise ArgumentError(
@@ -87,7 +89,8 @@ class _Reader:
     ) -> None:
         assigned = TARGET.match(text, start, stop)
         self.source = Source(text, assigned.end() if assigned else start, stop)
-        self.names, self.made, self.target = names, made, assigned.group(1) if assigned else ""
+        self.names, self.made = names, made
+        self.target = identifier(assigned.group(1)) if assigned else ""
         self.tapped = (*names.states, *names.sequences)
         if assigned and self.target in (*names.sequences, *names.parameters, *RESERVED):
             why = "cannot be assigned to; states and outputs can."

@@ -1,14 +1,41 @@
 """The lines of a step that was written as text, and errors that tell the place in it."""
 
 import ast
+import unicodedata
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import TypeVar, cast
 
-from lab.errors import ArgumentError
+from lab.errors import ArgumentError, quoted
 
+T = TypeVar("T")
 DEEPEST = 30
 CLOSING = {"(": ")", "[": "]"}
+
+
+def identifier(name: T) -> T:
+    """A name in the one form (NFKC) that Python, too, gives it: µ, the sign, as μ, the letter.
+
+    What is no identifier stays as it is: x₁ and x² are notation, not the names x1 and x2.
+    """
+    if isinstance(name, str) and name.isidentifier():
+        return cast(T, unicodedata.normalize("NFKC", name))
+    return name
+
+
+def by_name(argument: str, given: Iterable[tuple[str, T]]) -> dict[str, T]:
+    """What is given by names, each in its one form; ArgumentError if two are the same."""
+    named: dict[str, T] = {}
+    for name, value in given:
+        own = identifier(name)
+        if own in named:
+            raise ArgumentError(
+                f"{argument}: {quoted(name)} is a second {quoted(own)}; every name may be used "
+                "only once."
+            )
+        named[own] = value
+    return named
 
 
 def refused(text: str, start: int, stop: int, why: str) -> ArgumentError:

@@ -121,7 +121,7 @@ class Canonical:
         return "\n".join(lines)
 
 
-def canonical(subject: Loop | Callable[..., Any], **arguments: Any) -> Canonical:
+def canonical(subject: Loop | Callable[..., object], **arguments: Any) -> Canonical:
     """Call ``pytensor.scan``, and tell what it was given and what its Scan got.
 
     `subject` is a loop, or a step function with the `arguments` of ``pytensor.scan``.  Raises
@@ -138,7 +138,7 @@ def canonical(subject: Loop | Callable[..., Any], **arguments: Any) -> Canonical
         raise ArgumentError(f"subject = {quoted(subject)}: expected a Loop or a step function.")
     received: list[tuple[str, ...]] = []
 
-    def step(*values: Variable) -> Any:
+    def step(*values: Variable) -> object:
         received.append(tuple(_plain(value) for value in values))
         return function(*values)
 

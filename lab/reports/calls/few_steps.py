@@ -23,6 +23,7 @@ from lab.gradients.status import pytensor_gradient
 from lab.loops.declaration import BY
 from lab.loops.loop import Loop
 from lab.loops.scan_call import scan_call
+from lab.loops.text.source import identifier
 from lab.loops.variables import RandomState
 from lab.scans.formula import formulas
 from lab.scans.graphs import scan_nodes
@@ -105,7 +106,7 @@ def few_steps(loop: Loop, wrt: str | None = None, mode: str = "FAST_COMPILE") ->
     """
     expect("loop", loop, Loop, "a lab.Loop")
     names = [name for name, v in loop.variables.items() if not isinstance(v, RandomState)]
-    wrt = names[0] if wrt is None else one_of("wrt", wrt, names, BY)
+    wrt = names[0] if wrt is None else one_of("wrt", identifier(wrt), names, BY)
     for sequence in loop.sequences:
         if sequence.steps < max(STEPS):
             raise ArgumentError(f"values of sequence {sequence.name}: they last for 1 step only.")

@@ -8,6 +8,7 @@ import numpy as np
 
 from lab import records
 from lab.checks.differences import Estimate
+from lab.equations.spelling import untaken_words
 from lab.errors import listing, printable
 from lab.records import same
 from lab.reports.breaking.breakage import relative_error
@@ -150,6 +151,8 @@ class Comparison:
         lines += ["", "Where they part"]
         lines += [line for sentence in parted(self) for line in paragraph(sentence, "  ", "  ")]
         lines += [line for sentence in checks(self) for line in ("", *paragraph(sentence))]
+        met = () if self.ours is None else untaken_words(self.ours)
+        lines += [line for sentence in met for line in ("", *paragraph(sentence))]
         for row in self.rows:
             if row.verdict is Agreement.NEITHER:
                 why = f"Order {row.order}, {row.wrt}: no number by either, {row.ours.words}."
@@ -285,7 +288,7 @@ def place(comparison: Comparison, parting: Parting) -> str:
     """Scan, step, tape and slot."""
     assert comparison.ours is not None  # there would be no parting
     scan = comparison.ours.scans[parting.scan]
-    tape = next(t for t in (*scan.tapes, *scan.outputs) if t.argument == parting.tape)
+    tape = next(t for t in scan.held if t.argument == parting.tape)
     ours, theirs = value_text(parting.true), value_text(parting.broken)
     return (
         f"At step {parting.step} of Scan {parting.scan + 1}, {scan.name}, order {scan.order}: "

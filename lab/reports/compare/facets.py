@@ -67,7 +67,7 @@ class _Side:
 
     def tapes(self) -> dict[Key, TapeTrace]:
         """The tapes by what they hold the gradient of."""
-        return {self.keys[t.argument]: t for t in (*self.scan.tapes, *self.scan.outputs)}
+        return {self.keys[t.argument]: t for t in self.scan.held}
 
     def sequences(self) -> dict[Key, list[SequenceTrace]]:
         """The sequences by what they bring."""

@@ -17,11 +17,14 @@ from lab.loops.build import as_weights
 from lab.loops.declaration import BY, OF
 from lab.loops.loop import Loop
 from lab.loops.scan_call import ScanCall, scan_call, traced_step
+from lab.loops.text.source import identifier
+from lab.records import refuse_masked
 from lab.scans.buffers import fresh_buffer, unwritten_rows
 from lab.scans.graphs import require_scan, scan_nodes
 from lab.scans.names import unique_names
 from lab.scans.node import LoopVariable, is_scan, outer_inputs, read_scan
 from lab.tape import Kind
+from lab.traces.loop_run import Computed
 from lab.traces.run import run
 
 
@@ -93,7 +96,7 @@ def _of_loop(loop: Loop, wrt: object, cost: str | ArrayLike, of: str | None) -> 
     call = scan_call(loop)
     names = [*(state.name for state in loop.states), *loop.outputs]
     results = {name: v for name, v in call.results().items() if name in names}
-    of = next(iter(results)) if of is None else one_of("of", of, results, OF)
+    of = next(iter(results)) if of is None else one_of("of", identifier(of), results, OF)
     values = pt.as_tensor_variable(results[of])
     if cost == "last":
         target, declared = pt.sum(values[-1]), "{values}[-1].sum()"
@@ -111,7 +114,7 @@ def _of_loop(loop: Loop, wrt: object, cost: str | ArrayLike, of: str | None) -> 
         made = f"pt.constant(np.array({weights.tolist()!r}))[:{{values}}.shape[0]]"
         declared = f"({{values}} * {made}).sum()"
     by_name = {n: v for n, v in call.inputs.items() if _is_real(v)}
-    asked = () if wrt is None else _listed(wrt)
+    asked = () if wrt is None else list(map(identifier, _listed(wrt)))
     for name in asked:
         one_of("wrt", name, by_name, BY)
     chosen = [by_name[str(name)] for name in (asked or by_name)]
@@ -164,6 +167,7 @@ def _weights(
             "as many, in a list."
         )
     values, _ = run(results, given, record=False)
+    refuse_masked("cotangents", cotangents)
     found = [np.asarray(cotangent) for cotangent in cotangents]
     for weight, result in zip(found, results, strict=True):
         shape = np.shape(values[result])
@@ -181,8 +185,8 @@ def _fresh(
     part: LoopVariable | None,
     steps: Variable | None,
     count: int,
-    values: Mapping[Variable, Any],
-) -> tuple[Variable, Variable, Any]:
+    values: Mapping[Variable, Computed],
+) -> tuple[Variable, Variable, Computed]:
     """An input in the place of `old`, what is made of it for the Scan, and its value.
 
     For the buffer of a state these are its initial values: what else lies in it is no input.
@@ -242,7 +246,7 @@ def _check_independent(chosen: Sequence[Variable], given: Mapping[Variable, obje
             )
 
 
-def _listed(wrt: object) -> list[Any]:
+def _listed(wrt: Any) -> list[Any]:
     return list(wrt) if isinstance(wrt, list | tuple) else [wrt]
 
 

@@ -11,7 +11,6 @@ it hangs together with what it differentiates, never from where it stands among 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from threading import RLock
 
 from pytensor.graph.basic import Apply, Variable
 from pytensor.graph.traversal import toposort
@@ -28,6 +27,7 @@ from lab.gradients.decisions import (
     symbol,
 )
 from lab.gradients.derivation import Derivation
+from lab.gradients.exchange import Exchange, exchanged
 from lab.scans.node import (
     Labels,
     LoopVariable,
@@ -37,11 +37,10 @@ from lab.scans.node import (
     outer_inputs,
     read_scan,
 )
+from lab.scans.node import Pullback as Differentiation
 from lab.scans.slices import before_end, sliced
 from lab.tape import Kind
 from lab.traces.record import sources
-
-_ONE_AT_A_TIME = RLock()  # a class has one pullback, which is exchanged while it is watched
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,31 +66,24 @@ class Pullback:
 
 @contextmanager
 def watched(kind: type[Scan]) -> Iterator[list[Pullback]]:
-    """While it lasts, every call of the pullback of `kind` is noted in the list."""
+    """While it lasts, this thread's calls of the pullback of `kind` are noted in the list."""
     calls: list[Pullback] = []
 
-    def pullback(
+    def watch(
+        own: Differentiation,
         op: Scan,
         inputs: Sequence[Variable],
         outputs: Sequence[Variable],
         output_gradients: Sequence[Variable],
     ) -> list[Variable]:
-        gradients = original(op, inputs, outputs, output_gradients)
+        gradients = own(op, inputs, outputs, output_gradients)
         calls.append(
             Pullback(tuple(inputs), tuple(outputs), tuple(output_gradients), tuple(gradients))
         )
         return gradients
 
-    with _ONE_AT_A_TIME:
-        original, is_own = kind.pullback, "pullback" in vars(kind)
-        type.__setattr__(kind, "pullback", pullback)
-        try:
-            yield calls
-        finally:
-            if is_own:
-                type.__setattr__(kind, "pullback", original)
-            else:
-                type.__delattr__(kind, "pullback")
+    with exchanged(kind, Exchange(watch)):
+        yield calls
 
 
 def identify(call: Pullback, order: int) -> Derivation | None:

@@ -25,6 +25,7 @@ from pytensor.graph.traversal import toposort
 from lab.errors import ArgumentError, GradientError, GraphError, first_line, one_of, quoted
 from lab.gradients.status import pytensor_gradient
 from lab.loops.loop import Loop
+from lab.loops.text.source import identifier
 from lab.reports.compile.buffers import Rows, all_rows, buffer, rows, rows_asked, step_count
 from lab.reports.compile.compiled import Change, Compiled, Fate, ScanAfter, ScanBefore
 from lab.reports.compile.rewriting import REVERT, PytensorMode, Rewriting, mode_words, rewritten
@@ -95,10 +96,9 @@ def _listed(subject: object) -> list[Variable]:
 def _of_loop(
     loop: Loop, wrt: Variable | str | None
 ) -> tuple[list[Variable], Variable | None, Mapping[Variable, object]]:
-    graph = loop.build()
-    by = None
+    graph, by = loop.build(), None
     if wrt is not None:
-        by = graph.inputs[one_of("wrt", wrt, graph.inputs, "this loop has {}.")]
+        by = graph.inputs[one_of("wrt", identifier(wrt), graph.inputs, "this loop has {}.")]
     return [loop.cost(graph)], by, graph.given
 
 

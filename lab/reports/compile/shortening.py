@@ -30,6 +30,7 @@ from lab.gradients.derivative import derivative
 from lab.gradients.status import pytensor_gradient
 from lab.loops.loop import Loop
 from lab.loops.scan_call import scan_call
+from lab.loops.text.source import identifier
 from lab.records import same
 from lab.reports.breaking.breakage import Effect, differences_by
 from lab.reports.breaking.rules import BROKEN, in_turns
@@ -244,7 +245,7 @@ def _subject(
     """The cost, what to differentiate by, and values of all inputs."""
     if isinstance(subject, Loop):
         call = scan_call(subject)
-        by = call.inputs[one_of("wrt", wrt, call.inputs, "this loop has {}.")]
+        by = call.inputs[one_of("wrt", identifier(wrt), call.inputs, "this loop has {}.")]
         last = pt.as_tensor_variable(next(iter(call.results().values())))[-1]
         return last if not last.type.ndim else last.sum(), by, {**call.given, **given}
     if not isinstance(subject, Variable) or getattr(subject.type, "ndim", None) != 0:

@@ -21,11 +21,17 @@ from lab.errors import (
     GradientError,
     GraphError,
     LabError,
+    first_line,
     printable,
     quoted,
 )
 from lab.gradients.derivation import Derivation, derivation_of
-from lab.gradients.derivative import Derivative, ManyScansWarning, derivative
+from lab.gradients.derivative import (
+    Derivative,
+    ManyScansWarning,
+    check_differentiable,
+    derivative,
+)
 from lab.gradients.pullback import derive
 from lab.gradients.status import (
     Connected,
@@ -57,8 +63,7 @@ def explain(cost: Variable, wrt: Variable) -> Explanation:
     try:
         require_scan([cost])
     except GraphError:
-        (gradient,) = pytensor_gradients(cost, [wrt])
-        return Explanation(*names, status_of(gradient), (), ())
+        return Explanation(*names, _without_scan(cost, wrt), (), ())
     made, status = _differentiated(cost, wrt)
     root = cost if made is None else made.values[0]
     derivations = _derivations(made)
@@ -69,6 +74,16 @@ def explain(cost: Variable, wrt: Variable) -> Explanation:
     reached, all_scans = len(derivations), len(reports)
     orders = tuple(all_scans - reached + reached * 2**order for order in ORDERS) if made else ()
     return Explanation(*names, status, reports, orders)
+
+
+def _without_scan(cost: Variable, wrt: Variable) -> Status:
+    """What PyTensor alone says of the gradient."""
+    check_differentiable(cost, wrt)
+    try:
+        (gradient,) = pytensor_gradients(cost, [wrt])
+    except TypeError as error:  # as of complex numbers on the way
+        return Undefined(first_line(error))
+    return status_of(gradient)
 
 
 def _differentiated(cost: Variable, wrt: Variable) -> tuple[Derivative | None, Status]:

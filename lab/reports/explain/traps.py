@@ -11,13 +11,13 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytensor
-from pytensor.graph.basic import Apply, Variable
+from pytensor.graph.basic import Apply, Constant, Variable, equal_computations
 from pytensor.graph.traversal import toposort
 from pytensor.tensor.random.op import RandomVariable
 
 from lab import records
 from lab.scans.node import ScanParts, is_scan, read_scan
-from lab.scans.operations import TRANSPARENT, plain_name
+from lab.scans.operations import TRANSPARENT, operation_name, plain_name
 from lab.scans.slices import constant_value, cut_of, is_cut_by_tap
 from lab.tape import Kind, signed
 
@@ -171,8 +171,28 @@ class NoSteps(Trap):
         )
 
 
+@records.record
+@dataclass(frozen=True)
+class UntakenBranch(Trap):
+    """A `where` that chooses after what it chooses from was computed, and differentiated."""
+
+    operation: str
+
+    def __str__(self) -> str:
+        return (
+            f"{self.scan}: a where keeps {self.operation} from being taken where it, or its "
+            "derivative, is not finite; but it is computed all the same, and its gradient is 0 "
+            "times its derivative: 0·∞, which is nan. PyTensor's rewrites often avoid that "
+            "product, in a compiled function and in lab.trace(…, rewritten=True). A where inside "
+            "as well, as in where(c, f(where(c, x, 1)), 0), always does."
+        )
+
+
 MENDED = (3, 1, 1)  # the PyTensor that differentiates until loops rightly
 VIEWS = {"Subtensor", "DimShuffle", *TRANSPARENT}
+# Operations with a pole, or a slope that is not finite, and the number of the input that has it.
+STEEP = dict.fromkeys(("sqrt", "log", "log2", "log10", "log1p", "arcsin", "arccos"), 0)
+STEEP |= {"arccosh": 0, "arctanh": 0, "Reciprocal": 0, "TrueDiv": 1, "Pow": 0}
 NARROW = ("int8", "int16", "uint8", "uint16")
 
 
@@ -282,6 +302,27 @@ def mixed_taps(parts: ScanParts) -> Iterator[Trap]:
     for part in parts.of_kind(Kind.MIT_MOT):
         if min(part.tape.taps) < 0 < max(part.tape.taps):
             yield MixedTaps(parts.name, part.name, part.tape.taps)
+
+
+@finder
+def untaken_branch(parts: ScanParts) -> Iterator[Trap]:
+    """A branch of a where that has a pole, or a steep slope, in what the condition compares."""
+    for node in toposort(parts.inner_outputs):
+        if operation_name(node, node.outputs[0]) != "where":
+            continue
+        condition, *branches = node.inputs
+        compared = condition.owner.inputs if condition.owner is not None else ()
+        for inner in toposort(branches, blockers=set(compared)):
+            name = operation_name(inner, inner.outputs[0])
+            if name not in STEEP or (name == "Pow" and _is_smooth(inner.inputs[1])):
+                continue
+            if any(equal_computations([inner.inputs[STEEP[name]]], [v]) for v in compared):
+                yield UntakenBranch(parts.name, {"TrueDiv": "/", "Pow": "a power"}.get(name, name))
+
+
+def _is_smooth(exponent: Variable) -> bool:
+    """Whether a power has a finite slope everywhere."""
+    return isinstance(exponent, Constant) and bool(np.all(exponent.data >= 1))
 
 
 @finder

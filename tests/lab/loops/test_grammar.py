@@ -8,8 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import lab
+import visual
 from lab.errors import ArgumentError
 from lab.loops.text.grammar import Names, read_step
+from visual.workbench.written import written
 
 A, U, W = 0.7, 1.3, -0.4
 
@@ -288,3 +290,70 @@ def test_any_text_is_read_or_refused_in_a_sentence(text):
     except ArgumentError as error:
         said = str(error)
     assert said.startswith("step")
+
+
+ALIKE = [("µ", "μ"), ("ſ", "s"), ("\u212a", "K"), ("ｘ", "x"), ("ﬁ", "fi")]
+
+
+@pytest.mark.parametrize(("sign", "letter"), ALIKE)
+def test_names_that_look_alike_are_one(sign, letter):
+    assert sign != letter
+    loop = lab.Loop.from_text(f"{sign} = {letter}*2", {sign: 1.0}, n_steps=2)
+    assert list(loop.variables) == [letter] == [loop.step.results[0]]
+    declared = lab.Loop(
+        eval(f"lambda {sign}: {sign}*2"),  # Python itself calls it by the letter
+        states=(lab.State(sign, 1.0, taps=(-1,)),),
+        n_steps=2,
+    )
+    for one in (loop, declared):
+        traced = one.trace(wrt=sign, of=sign, at={sign: 3.0})
+        assert [float(value) for value in traced.outputs] == [12.0, 4.0]
+        assert lab.dot_product(one, wrt=sign, of=sign, tangents={sign: 1.0}).of == letter
+        assert lab.compare(one, wrt=sign, of=sign).agree
+        assert one.with_taps({sign: (-1,)}).variables[letter].taps == (-1,)
+        assert visual.draw(one, "taps", wrt=sign, of=sign, at={sign: 3.0}).text()
+
+
+TWICE = {
+    "in a text": lambda a, b: lab.Loop.from_text(f"{a} = {a}*2; {b} = {b}*3", {a: 1.0, b: 10.0}),
+    "of two kinds": lambda a, b: lab.Loop.from_text(f"{a}*2", {a: 1.0}, {b: [1.0]}),
+    "states": lambda a, b: lab.Loop(
+        lambda **x: list(x.values()), states=(lab.State(a, 1.0), lab.State(b, 2.0)), n_steps=1
+    ),
+    "an output": lambda a, b: lab.Loop(
+        lambda **x: 2 * list(x.values()), states=(lab.State(a, 1.0),), outputs=(b,), n_steps=1
+    ),
+    "at": lambda a, b: lab.Loop.from_text(f"{a}*2", {a: 1.0}, n_steps=2).trace(at={a: 1, b: 2}),
+    "taps": lambda a, b: lab.Loop.from_text(f"{a}*2", {a: 1.0}, n_steps=2).with_taps(
+        {a: (-1,), b: (-1,)}
+    ),
+    "on the workbench": lambda a, b: written(f"{a}*2", f"{a} = 1; {b} = 2"),
+}
+
+
+@pytest.mark.parametrize("where", TWICE)
+@pytest.mark.parametrize(("sign", "letter"), ALIKE)
+def test_two_names_that_look_alike_are_refused(where, sign, letter):
+    with pytest.raises(ArgumentError, match=f"{letter}'?:?.* (once|twice)"):
+        TWICE[where](sign, letter)
+
+
+@pytest.mark.parametrize("text", ["x₁*2", "x²"])
+def test_notation_is_no_name(text):
+    with pytest.raises(ArgumentError, match="step, column"):
+        one_step(text)
+    assert lab.State("x²", 1.0).name == "x²"
+
+
+@pytest.mark.parametrize("name", ["", "n", "X"])
+def test_a_value_for_what_has_no_such_name_is_refused(name):
+    with pytest.raises(ArgumentError, match=f"value for '{name}'"):
+        lab.gallery.loops["square"].trace(at={name: 2})
+
+
+def test_a_number_of_steps_that_is_none_is_refused_also_as_another_value():
+    loop = lab.Loop(lambda x: x**2, states=(lab.State("x", 0.9),), n_steps=lab.Parameter("n", 4))
+    assert loop.with_values({"n": 3}).steps == 3
+    for value in (2.7, [2, 3], np.nan, np.inf):
+        with pytest.raises(ArgumentError, match="whole number of steps"):
+            loop.trace(at={"n": value})

@@ -25,6 +25,7 @@ from lab.loops import gallery
 from lab.scans.graphs import scan_nodes
 from lab.scans.node import outer_inputs, read_scan
 from lab.tape import Kind
+from lab.traces.scan_of import ScanOf
 from visual.layout.graphviz import Edge, Node, dot_source, lay_out, quoted
 from visual.pictures.genealogy import computed_by, explanation, genealogy
 from visual.pictures.stepgraph.nodes import MOST_OPERATIONS, Part, StepNodes, value_at
@@ -156,7 +157,7 @@ def is_written(words, data):
 
 def check_drawn(trace, number, step, arrays, values):
     """What is drawn is the graph, but for operations that hand on the same numbers."""
-    nodes = StepNodes(trace, number)
+    nodes = StepNodes(ScanOf(trace, number))
     drawn = {n.place: n for n in nodes.every if n.part is Part.OPERATION}
     scan = trace.scans[number]
     for place, node in drawn.items():
@@ -246,7 +247,7 @@ def test_slices_loops_and_generators_inside_a_step():
         n_steps=3,
     )
     trace = loop.trace()
-    nodes = StepNodes(trace, 0)
+    nodes = StepNodes(ScanOf(trace, 0))
     names = {n.label for n in nodes.every if n.part is Part.OPERATION}
     assert "part(▢, 1)" in names
     words = stepgraph(trace, 1).text()
@@ -260,7 +261,7 @@ def test_slices_loops_and_generators_inside_a_step():
 
 
 def test_the_smallest_step_graph_edge_by_edge():
-    nodes = StepNodes(gallery.loops["square"].trace(), 1)
+    nodes = StepNodes(ScanOf(gallery.loops["square"].trace(), 1))
     scene = stepgraph(gallery.loops["square"].trace())
     groups = [s for s in scene.shapes if isinstance(s, Group) and s.cell]
     labels = {
@@ -272,7 +273,7 @@ def test_the_smallest_step_graph_edge_by_edge():
 
 
 def labels(trace, scan, numbers):
-    nodes = StepNodes(trace, scan)
+    nodes = StepNodes(ScanOf(trace, scan))
     return sorted(nodes.label(number) for number in numbers)
 
 
@@ -290,7 +291,7 @@ def labels(trace, scan, numbers):
 )
 def test_what_the_forced_replacement_saves_and_what_not(name, saved, again):
     trace = gallery.loops[name].trace()
-    nodes = StepNodes(trace, 1)
+    nodes = StepNodes(ScanOf(trace, 1))
     assert [labels(trace, 0, s.operations) for s in nodes.savings] == ([saved] if saved else [])
     assert labels(trace, 0, nodes.repeated) == again
     read = [s.group for s in trace.scans[1].sequences]
@@ -301,7 +302,7 @@ def test_what_is_neither_saved_nor_hidden():
     """exp(x) is part of the result: its derivative needs it, and nobody has recorded it."""
     loop = lab.Loop(lambda x: pt.exp(x) * x, states=(lab.State("x", 0.1),), n_steps=3)
     trace = loop.trace()
-    assert labels(trace, 0, StepNodes(trace, 1).repeated) == ["exp"]
+    assert labels(trace, 0, StepNodes(ScanOf(trace, 1)).repeated) == ["exp"]
     assert "computed again: exp of the forward step" in stepgraph(trace).text()
 
 
@@ -492,7 +493,7 @@ def test_many_operations_are_cut_off_and_counted():
         scene = stepgraph(trace, number)
         assert "operations further from the results" in scene.text()
         assert len(scene.svg()) < 100_000
-        nodes = StepNodes(trace, number - 1)
+        nodes = StepNodes(ScanOf(trace, number - 1))
         drawn = [n for n in nodes.every if n.part is Part.OPERATION]
         assert len(drawn) == MOST_OPERATIONS
         assert f"{nodes.operations - MOST_OPERATIONS} operations" in scene.text()

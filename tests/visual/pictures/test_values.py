@@ -10,6 +10,7 @@ from strange_loops import HOSTILE, LOOPS, strange_trace, trace_of
 import lab
 from lab.errors import ArgumentError
 from lab.loops import gallery
+from visual.layout.names import NamedScan
 from visual.pictures.values.panels import edges
 from visual.pictures.values.plot import values
 from visual.pictures.values.series import (
@@ -78,7 +79,7 @@ def test_growth_is_the_size_of_what_the_tapes_hold():
 
 def test_growth_of_the_logistic_map_is_the_product_of_its_slopes():
     trace = gallery.loops["logistic"].with_steps(200).trace(order=1)
-    (grown,) = growth_of(trace, 0)
+    (grown,) = growth_of(NamedScan(trace, 0))
     x = trace.scans[0].tapes[0].final
     slopes = np.abs(3.7 * (1 - 2 * x[:-1]))
     assert np.allclose(np.log10(grown.values), [np.log10(slopes[i:]).sum() for i in range(201)])
@@ -87,7 +88,7 @@ def test_growth_of_the_logistic_map_is_the_product_of_its_slopes():
 @pytest.mark.parametrize("scale", [1e-300, 1e-160, 1.0, 1e300])
 def test_norms_neither_vanish_nor_overflow(scale):
     trace = gallery.loops["rnn"].trace(order=1)
-    series = series_of(trace, 1)[0]
+    series = series_of(NamedScan(trace, 1))[0]
     large = Series(series.name, series.index, series.values * scale)
     from visual.pictures.values.series import _magnitude
 
@@ -202,7 +203,7 @@ def test_values_beyond_matplotlibs_arithmetic_are_drawn_in_units():
 
 def test_loops_that_stop_early_show_the_steps_that_ran():
     trace = gallery.loops["newton"].trace(order=1)
-    series = series_of(trace, 0)[0]
+    series = series_of(NamedScan(trace, 0))[0]
     assert series.index.tolist() == list(range(trace.scans[0].steps + 1))
 
 

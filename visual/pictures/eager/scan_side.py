@@ -12,13 +12,9 @@ from lab.expression import Leaf, leaves_of
 from lab.traces.trace import ParameterTrace, ScanTrace, SequenceTrace, TapeTrace, Trace
 from visual.layout.headings import block_heading
 from visual.layout.names import (
-    cell_key,
+    NamedScan,
     direct_part,
-    gradient_name,
     indexed,
-    is_share,
-    tape_label,
-    wanted_rows,
 )
 from visual.pictures.eager.sides import START, Entry, Keys, Line, Side
 from visual.pictures.eager.words import counted
@@ -28,10 +24,10 @@ from visual.scene.theme import Role
 def scan_side(trace: Trace, shown: Sequence[int]) -> Side:
     """The tapes of a loop's Scan in the steps `shown`, and those of the Scan that goes back."""
     forward, backward = trace.scans[0], trace.scans[backward_number(trace)]
-    _, notes = block_heading(trace, backward_number(trace))
+    _, notes = block_heading(NamedScan(trace, backward_number(trace)))
     notes = ["a slot for every step, laid out before the loop runs", *notes[1:]]
     side = Side("the tapes of its Scan", tuple(notes))
-    tapes = (*forward.tapes, *forward.outputs)
+    tapes = forward.held
     side.rows[START] = [
         _slot_line(trace, tape, int(row), Role.INPUT) for tape in tapes for row in given_rows(tape)
     ]
@@ -73,13 +69,13 @@ def given_rows(tape: TapeTrace) -> np.ndarray:
 def slot_keys(trace: Trace, tape: TapeTrace, row: int) -> Keys:
     """The keys of the value in a slot of the loop, and of its gradient."""
     index = _index(tape, row)
-    value = cell_key(trace, 0, tape.name, index, row)
+    value = NamedScan(trace, 0).cell_key(tape.name, index, row)
     number = backward_number(trace)
     found = gradient_slot(trace.scans[number], tape, row)
     if found is None:
         return Keys(value, f"gradient of {value}")
     other, there = found
-    return Keys(value, cell_key(trace, number, other.name, _index(other, there), there))
+    return Keys(value, NamedScan(trace, number).cell_key(other.name, _index(other, there), there))
 
 
 def gradient_slot(backward: ScanTrace, tape: TapeTrace, row: int) -> tuple[TapeTrace, int] | None:
@@ -94,14 +90,14 @@ def gradient_slot(backward: ScanTrace, tape: TapeTrace, row: int) -> tuple[TapeT
 
 def _slot_line(trace: Trace, tape: TapeTrace, row: int, role: Role) -> Line:
     keys = slot_keys(trace, tape, row)
-    forward, backward = trace.scans[0], trace.scans[backward_number(trace)]
-    label = tape_label(trace, forward, tape, row)
+    backward = NamedScan(trace, backward_number(trace))
+    label = NamedScan(trace, 0).tape_label(tape, row)
     meaning = f"{label}, slot {row} of {tape.name}"
     value = Entry(Held(np.asarray(tape.final[row])), label, meaning, keys.value, role)
-    found, gradient = gradient_slot(backward, tape, row), None
+    found, gradient = gradient_slot(backward.scan, tape, row), None
     if found is not None:
         other, there = found
-        label = tape_label(trace, backward, other, there)
+        label = backward.tape_label(other, there)
         meaning = f"{label}, slot {there} of {other.name}"
         held, role = Held(np.asarray(other.final[there])), _gradient_role(trace, other, there)
         gradient = Entry(held, label, meaning, keys.gradient, role)
@@ -114,11 +110,11 @@ def _reading_line(trace: Trace, sequence: SequenceTrace, step: int) -> Line | No
     if found is None or not found[0].used:
         return None
     tape, there = found
-    number, index = backward_number(trace), int(sequence.axis.index[step])
+    backward, index = NamedScan(trace, backward_number(trace)), int(sequence.axis.index[step])
     label, keys = indexed(sequence.name, index), reading_keys(trace, sequence, step)
     value = Entry(Held(np.asarray(sequence.values[step])), label, label, keys.value, Role.INPUT)
-    whole = label = tape_label(trace, trace.scans[number], tape, there)
-    if is_share(trace, number, tape):
+    whole = label = backward.tape_label(tape, there)
+    if backward.is_share(tape):
         label = direct_part(whole)
     meaning = label if label == whole else f"{label}, a share of {whole}"
     held = Held(np.asarray(tape.final[there]))
@@ -140,22 +136,22 @@ def reading_gradient(
 def reading_keys(trace: Trace, sequence: SequenceTrace, step: int) -> Keys:
     """The keys of what a step reads of a sequence, and of the gradient by it."""
     index = int(sequence.axis.index[step])
-    value = cell_key(trace, 0, sequence.name, index, step)
+    value = NamedScan(trace, 0).cell_key(sequence.name, index, step)
     found = reading_gradient(trace, sequence, step)
     if found is None:
         return Keys(value, f"gradient of {value}")
-    own = cell_key(trace, backward_number(trace), found[0].name, index, found[1])
+    own = NamedScan(trace, backward_number(trace)).cell_key(found[0].name, index, found[1])
     return Keys(value, f"{own} in step {step}")
 
 
 def _parameter_lines(trace: Trace, parameter: ParameterTrace) -> Iterator[Line]:
     """A parameter, if the gradient by it was asked for: the running total of the steps."""
-    number = backward_number(trace)
-    for tape in trace.scans[number].tapes:
+    backward = NamedScan(trace, backward_number(trace))
+    for tape in backward.scan.tapes:
         if tape.is_total and tape.gradient_of == parameter.name and tape.used:
             name, keys = parameter.name, parameter_keys(trace, parameter.name)
             value = Entry(Held(parameter.value), name, name, keys.value, Role.INPUT)
-            label = gradient_name(trace, trace.scans[number], name, None)
+            label = backward.gradient_name(name, None)
             held = Held(np.asarray(tape.final[-1]))
             meaning = f"{label}, to which every step adds"
             gradient = Entry(held, label, meaning, keys.gradient, Role.RESULT)
@@ -168,7 +164,7 @@ def parameter_keys(trace: Trace, name: str) -> Keys:
 
 
 def _gradient_role(trace: Trace, tape: TapeTrace, row: int) -> Role:
-    if tape.used and row in wanted_rows(trace, backward_number(trace), tape):
+    if tape.used and row in NamedScan(trace, backward_number(trace)).wanted_rows(tape):
         return Role.RESULT
     if any(row in write.rows for write in tape.writes):
         return Role.OVERWRITTEN
@@ -243,4 +239,4 @@ def _spelled(tapes: Iterable[TapeTrace]) -> str:
 
 def _slots(scan: ScanTrace) -> int:
     """The bytes of the slots that a step writes."""
-    return sum(tape.final[0].nbytes for tape in (*scan.tapes, *scan.outputs))
+    return sum(tape.final[0].nbytes for tape in scan.held)

@@ -9,13 +9,15 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import wraps
 from itertools import groupby
-from typing import Any
+
+import numpy as np
 
 from lab.eager import grad, recording, unrolled
 from lab.eager.recorder import RecordedNode
 from lab.eager.records import Recording
 from lab.errors import expect
 from lab.loops.loop import Loop
+from lab.loops.text.source import identifier
 from lab.loops.variables import Parameter, RandomState, Sequence, State
 from lab.traces.trace import SequenceTrace, Trace
 from visual.layout.canvas import MARGIN, Canvas, numbers
@@ -86,7 +88,7 @@ def _recorded(loop: Loop, trace: Trace, wrt: str | None) -> tuple[Recording, dic
     calls: list[_Call] = []
 
     @wraps(loop.step)
-    def step(*args: Any, **kwargs: Any) -> Any:
+    def step(*args: object, **kwargs: object) -> object:
         returned = loop.step(*args, **kwargs)
         calls.append(
             _Call(kwargs, list(returned) if isinstance(returned, list | tuple) else [returned])
@@ -94,7 +96,7 @@ def _recorded(loop: Loop, trace: Trace, wrt: str | None) -> tuple[Recording, dic
         return returned
 
     variables = loop.variables
-    wrt = next(iter(variables)) if wrt is None else wrt
+    wrt = next(iter(variables)) if wrt is None else identifier(wrt)
     function = unrolled(replace(loop, step=step))
     values = [_value(variable) for variable in variables.values()]
     recorded = recording(grad(function, list(variables).index(wrt)), *values)
@@ -105,15 +107,15 @@ def _recorded(loop: Loop, trace: Trace, wrt: str | None) -> tuple[Recording, dic
 class _Call:
     """What a step of the loop was given, by name, and what it returned."""
 
-    given: Mapping[str, Any]
-    returned: Iterable[Any]
+    given: Mapping[str, object]
+    returned: Iterable[object]
 
 
 def _known(loop: Loop, trace: Trace, wrt: str, calls: Iterable[_Call]) -> dict[int, Keys]:
     """The nodes that hold what a slot of the Scan holds; of several slots the first one."""
     known: dict[int, Keys] = {}
     forward, started = trace.scans[0], loop.variables[wrt]
-    tapes = {tape.name: tape for tape in (*forward.tapes, *forward.outputs)}
+    tapes = {tape.name: tape for tape in forward.held}
     if isinstance(started, State) and started.reach == 1:
         known[0] = slot_keys(trace, tapes[wrt], 0)
     elif isinstance(started, Parameter):
@@ -131,15 +133,16 @@ def _known(loop: Loop, trace: Trace, wrt: str, calls: Iterable[_Call]) -> dict[i
 
 
 def _reads(
-    sequences: Iterable[SequenceTrace], given: Mapping[str, Any]
-) -> Iterator[tuple[SequenceTrace, Any]]:
+    sequences: Iterable[SequenceTrace], given: Mapping[str, object]
+) -> Iterator[tuple[SequenceTrace, object]]:
     """What a step read of every sequence, tap by tap."""
     for name, taps in groupby(sequences, lambda sequence: sequence.name):
         several, read = list(taps), given[name]
-        yield from zip(several, read if len(several) > 1 else [read], strict=True)
+        values = read if len(several) > 1 and isinstance(read, list | tuple) else [read]
+        yield from zip(several, values, strict=True)
 
 
-def _value(variable: State | Sequence | Parameter | RandomState) -> Any:
+def _value(variable: State | Sequence | Parameter | RandomState) -> np.ndarray:
     """The value of a variable; of a single number the number."""
     if isinstance(variable, State):
         return variable.initial[()]

@@ -49,7 +49,7 @@ def laid_out(found: Routed) -> Layout:
         blocks.append((operand, cell_grid(operand.value.shape, upright, wanted, HIGH)))
     mask = mask_of = None
     if "condition" in found.metadata:
-        shape = found.metadata["condition"].shape
+        shape = np.shape(found.metadata["condition"])
         size = int(np.prod(shape, dtype=int))
         mask_of = np.broadcast_to(np.arange(size).reshape(shape), found.value.shape).reshape(-1)
         mask = cell_grid(shape, upright, [int(mask_of[e]) for e in shown], MASK_HIGH)

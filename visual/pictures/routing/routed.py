@@ -5,7 +5,7 @@ Everything that its picture shows, before anything is drawn.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -41,7 +41,7 @@ class Routed:
     """
 
     primitive: str
-    metadata: Mapping[str, Any]
+    metadata: Mapping[str, object]
     operands: tuple[Operand, ...]
     value: np.ndarray
     tangent: np.ndarray
@@ -54,10 +54,10 @@ class Routed:
 
 def routed(
     primitive: str,
-    inputs: Sequence[Any],
-    cotangent: Any,
-    tangents: Sequence[Any] | None,
-    metadata: Mapping[str, Any],
+    inputs: Sequence[object],
+    cotangent: object,
+    tangents: Sequence[object] | None,
+    metadata: Mapping[str, object],
 ) -> Routed:
     """The primitive with a name, at arrays; see `visual.routing`."""
     from lab.checks.check import inner
@@ -74,11 +74,12 @@ def routed(
             "variable."
         )
     output = np.asarray(linear.output)
-    v = _counted(linear.values) if tangents is None else tuple(tangents)
-    g = _tens(output) if cotangent is None else cotangent
-    tangent, gradients = np.asarray(linear(*v)), linear.transpose(g)
-    v = tuple(np.asarray(t, output.dtype) for t in v)
-    g = np.asarray(g, output.dtype)
+    given = _counted(linear.values) if tangents is None else tuple(tangents)
+    if cotangent is None:
+        cotangent = _tens(output)
+    tangent, gradients = np.asarray(linear(*given)), linear.transpose(cotangent)
+    v = tuple(np.asarray(t, output.dtype) for t in given)
+    g = np.asarray(cotangent, output.dtype)
     nonsmooth = np.broadcast_to(linear.nonsmooth, output.shape)
     names = [form.name for form in linear.forms]
     if primitive == "cat":

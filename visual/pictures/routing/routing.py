@@ -7,7 +7,6 @@ comes from; the look of a cell of the output is that of the input that it takes.
 
 from collections.abc import Sequence
 from textwrap import wrap
-from typing import Any
 
 import numpy as np
 
@@ -40,11 +39,11 @@ ADJOINT = "the transpose is the adjoint"
 
 def routing(
     primitive: str,
-    inputs: Sequence[Any],
-    cotangent: Any = None,
-    tangents: Sequence[Any] | None = None,
+    inputs: Sequence[object],
+    cotangent: object = None,
+    tangents: Sequence[object] | None = None,
     theme: str = "light",
-    **metadata: Any,
+    **metadata: object,
 ) -> Scene:
     """The picture of a structural primitive at arrays: values, tangents and cotangents.
 
@@ -155,7 +154,7 @@ def _mask(canvas: Canvas, found: Routed, grid: CellGrid, right: float, step: Ste
     _block(canvas, grid, corner)
     for entry, left, down in grid.places():
         box = Box(corner[0] + left, corner[1] + down, CELL, MASK_HIGH, Role.FIRST)
-        canvas.add(mask_cell(box, found.metadata["condition"], entry))
+        canvas.add(mask_cell(box, np.asarray(found.metadata["condition"]), entry))
     canvas.y += grid.depth + BELOW
 
 

@@ -18,7 +18,7 @@ from visual.layout.canvas import BETWEEN, CELL, GAP, HEIGHT, LABELS, MARGIN, Can
 from visual.layout.cells import cell
 from visual.layout.columns import Gap
 from visual.layout.grid import shown
-from visual.layout.names import cell_key, signed, tape_label
+from visual.layout.names import NamedScan, signed
 from visual.pictures.routing.transposed_step import TransposedStep, differentiated, transposed_step
 from visual.scene.shapes import Arrow, Box, Scene, Text
 from visual.scene.theme import Role
@@ -207,8 +207,8 @@ class _Drawing:
         self.canvas.y += 34
 
     def _label(self, row: int) -> str:
-        scan = self.trace.scans[self.number]
-        return tape_label(self.trace, scan, self.found.tape, row) or self.found.tape.name
+        named = NamedScan(self.trace, self.number)
+        return named.tape_label(self.found.tape, row) or self.found.tape.name
 
     def _down(self, rows: Iterable[int]) -> None:
         """Arrows from the cells above to those that follow."""
@@ -268,7 +268,7 @@ class _Drawing:
             number, tape = self.later, self.found.reverse
             row = len(tape.initial) - 1 - row
         index = int(tape.axis.index[row]) if tape.axis is not None else None
-        return cell_key(self.trace, number, tape.name, index, row)
+        return NamedScan(self.trace, number).cell_key(tape.name, index, row)
 
     def _finish(self, label: str, words: str) -> None:
         canvas = self.canvas

@@ -3,9 +3,9 @@
 from lab.equations.spelling import Speller
 from lab.expression import Leaf
 from lab.tape import Kind
-from lab.traces.trace import SequenceTrace, TapeTrace, Trace
+from lab.traces.trace import SequenceTrace, TapeTrace
 from visual.layout.cards import Entry
-from visual.layout.names import tape_label
+from visual.layout.names import NamedScan
 from visual.pictures.stepgraph.nodes import Part, StepNode, StepNodes
 from visual.scene.theme import Role
 
@@ -25,12 +25,10 @@ KEY_ORDER = [
 
 
 class Looks:
-    """The looks of the nodes of one step of Scan `number` of a trace."""
+    """The looks of the nodes of one step of a Scan."""
 
-    def __init__(
-        self, trace: Trace, number: int, step: int, spell: Speller, model: StepNodes
-    ) -> None:
-        self.trace, self.scan, self.step = trace, trace.scans[number], step
+    def __init__(self, named: NamedScan, step: int, spell: Speller, model: StepNodes) -> None:
+        self.named, self.scan, self.step = named, named.scan, step
         self.spell = spell
         self.reused = {saving.argument.argument for saving in model.savings}
 
@@ -74,7 +72,7 @@ class Looks:
             return ""
         if tape.is_total:
             return "total so far" if reads else "new total"
-        return tape_label(self.trace, self.scan, tape, tape.tape.row(self.step, leaf.tap))
+        return self.named.tape_label(tape, tape.tape.row(self.step, leaf.tap))
 
 
 def _is_overwritten(tape: object, leaf: Leaf) -> bool:

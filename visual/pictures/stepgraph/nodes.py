@@ -11,11 +11,12 @@ from enum import Enum, auto
 
 import numpy as np
 
-from lab.expression import PLAIN, Call, Expression, Leaf, Number, text
+from lab.expression import PLAIN, Call, Leaf, Number, Term, text
 from lab.gradients.decisions import ReadingGroup
 from lab.records import cached_property
 from lab.scans.formula import written
-from lab.traces.trace import ScanTrace, Source, StepResult, StepValue, TapeTrace, Trace
+from lab.traces.scan_of import ScanOf
+from lab.traces.trace import ScanTrace, Source, StepResult, StepValue, TapeTrace
 
 MOST_OPERATIONS = 50
 SLOT = "▢"  # stands for an input in the name of an operation
@@ -64,11 +65,11 @@ class Saving:
 
 
 class StepNodes:
-    """The nodes of the step of Scan `number` of a trace."""
+    """The nodes of the step of a Scan, and the `parent` that it differentiates, if it does."""
 
-    def __init__(self, trace: Trace, number: int) -> None:
-        self.trace, self.number, self.scan = trace, number, trace.scans[number]
-        self.parent = trace.scans[self.scan.parent] if self.scan.parent is not None else None
+    def __init__(self, of: ScanOf) -> None:
+        self.scan = of.scan
+        self.parent = of.parent.scan if of.parent is not None else None
         self.fixed = fixed_values(self.scan)
         self.found: dict[str, StepNode] = {}
 
@@ -194,7 +195,7 @@ def operation_label(operation: str, inputs: "list[Source]") -> str:
         return PLAIN.operators[operation].strip()
     if len(inputs) == 1 and operation not in UNARY:
         return operation
-    arguments: list[Expression] = [
+    arguments: list[Term] = [
         source if isinstance(source, Number) else Leaf(SLOT, None, -1)
         for source in inputs
         if not (isinstance(source, Number) and source.written in EMPTY)

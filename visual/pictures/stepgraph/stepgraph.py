@@ -11,7 +11,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from lab.equations.spelling import Speller
+from lab.equations.spelling import Speller, untaken_words
 from lab.errors import listing
 from lab.expression import Leaf
 from lab.traces.trace import StepResult, Trace
@@ -19,7 +19,7 @@ from visual.choices import newest, of_trace, scan_index, step_of
 from visual.layout.canvas import MARGIN, Canvas
 from visual.layout.cards import Card, Entry, Look, arrows, segments
 from visual.layout.graphviz import Edge, Layout, Node, dot_source, lay_out
-from visual.layout.names import formula_keys, leaf_key
+from visual.layout.names import NamedScan
 from visual.pictures.stepgraph.looks import KEY_ORDER, SAVED, Looks
 from visual.pictures.stepgraph.nodes import (
     MOST_OPERATIONS,
@@ -59,18 +59,17 @@ def stepgraph(trace: Trace, scan: int | None = None, step: int = 0, theme: str =
     of_trace(trace)
     orders = [found.order for found in trace.scans]
     number = newest(orders) if scan is None else scan_index(trace, scan)
-    return _StepGraph(trace, number, step_of(trace.scans[number], step)).scene(theme)
+    return _StepGraph(NamedScan(trace, number), step_of(trace.scans[number], step)).scene(theme)
 
 
 class _StepGraph:
     """One step graph: its cards, how they are joined, and what is said about it."""
 
-    def __init__(self, trace: Trace, number: int, step: int) -> None:
-        self.trace, self.number, self.step = trace, number, step
-        self.scan = trace.scans[number]
-        self.model = StepNodes(trace, number)
+    def __init__(self, named: NamedScan, step: int) -> None:
+        self.named, self.scan, self.step = named, named.scan, step
+        self.model = StepNodes(named)
         self.spell = Speller(self.scan)
-        self.looks = Looks(trace, number, step, self.spell, self.model)
+        self.looks = Looks(named, step, self.spell, self.model)
         values = {node.key: value_at(self.scan, node, step) for node in self.model.every}
         self.strips = sum(map(segments, values.values())) <= MOST_SEGMENTS
         self.entries: list[Entry] = []
@@ -95,7 +94,7 @@ class _StepGraph:
             yield f"SAVED:{saving.argument}", self._key(saving.argument)
 
     def _key(self, leaf: Leaf) -> str:
-        return leaf_key(self.trace, self.number, leaf, self.step)
+        return self.named.leaf_key(leaf, self.step)
 
     def _add_savings(self) -> None:
         for saving in self.model.savings:
@@ -148,7 +147,7 @@ class _StepGraph:
             numbers = self.spell.numbers(formula, self.step)
             if numbers:
                 canvas.y = canvas.formula(MARGIN, canvas.y, _shorten(numbers), muted=True)
-            canvas.mention(start, formula_keys(self.trace, self.number, formula, self.step))
+            canvas.mention(start, self.named.formula_keys(formula, self.step))
             canvas.y += 3
         more = len(self.scan.formulas) - MOST_FORMULAS
         if more > 0:
@@ -162,18 +161,20 @@ class _StepGraph:
         canvas.add(*arrows(layout, canvas.y, self.edges, boxes, looks))
         for number, node in enumerate(self.nodes):
             x, y = layout.corners[node.key]
-            place = self.places.get(node.key, f"{self.number}:node {number}")
+            place = self.places.get(node.key, f"{self.named.number}:node {number}")
             canvas.add(*self.cards[node.key].shapes(x + MARGIN, y + canvas.y, place))
 
     def _title(self) -> str:
-        return f"{self.number + 1} · {self.scan.name}: step {self.step} as a graph of operations"
+        return (
+            f"{self.named.number + 1} · {self.scan.name}: step {self.step} as a graph of operations"
+        )
 
     def _lines(self) -> list[str]:
         scan, model = self.scan, self.model
-        if scan.parent is None:
+        if scan.parent is None or model.parent is None:
             lines = [f"forward · step {self.step} of {scan.steps}"]
         else:
-            parent = f"{scan.parent + 1} · {self.trace.scans[scan.parent].name}"
+            parent = f"{scan.parent + 1} · {model.parent.name}"
             lines = [
                 f"order {scan.order}, the gradient of {parent} · step {self.step} of {scan.steps}"
             ]
@@ -191,6 +192,8 @@ class _StepGraph:
             )
         used = {card.label.partition("(")[0] for card in self.cards.values()}
         lines += [f"{name}: {words}" for name, words in GLOSSARY.items() if name in used]
+        met = zip(self.named.trace.untaken, untaken_words(self.named.trace), strict=True)
+        lines += [words for one, words in met if self.named.number in (one.scan, one.forward)]
         left_out = self._left_out()
         if left_out:
             lines.append(f"not drawn: {listing(left_out)}")
@@ -210,13 +213,13 @@ class _StepGraph:
 
     def _names(self, operations: Sequence[int]) -> str:
         """Operations of the parent's step, those on the same operations once."""
-        parent = StepNodes(self.trace, self.scan.parent or 0)
+        parent = StepNodes(self.named.parent or self.named)
         labels = [parent.label(number) for number in operations]
         times = {label: labels.count(label) for label in labels}
         return listing(f"{label} ({n} times)" if n > 1 else label for label, n in times.items())
 
     def _saved_formula(self, saving: Saving) -> str:
-        parent = self.trace.scans[self.scan.parent or 0]
+        parent = self.model.parent or self.scan
         spell = Speller(parent)
         return next(spell.equation(f) for f in parent.formulas if f.target == saving.source)
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 
 from lab.equations.spelling import Speller
-from lab.expression import Call, Expression, Leaf, leaves_of, text
+from lab.expression import Call, Expression, Leaf, Let, leaves_of, summands_of, text
 from lab.traces.trace import Formula, TapeTrace
 from visual.layout.canvas import BETWEEN, CELL
 from visual.layout.detours import Detours
@@ -33,7 +33,7 @@ def _formula_arrows(
     target = place(formula.target)
     if target is None:
         return
-    leaves = list(dict.fromkeys(leaves_of(formula.expression)))
+    leaves = leaves_of(formula.expression)
     slot = (formula.target.argument, formula.target.tap)
     old = next((leaf for leaf in leaves if (leaf.argument, leaf.tap) == slot), None)
     found = [(leaf, place(leaf)) for leaf in leaves if leaf != old]
@@ -49,10 +49,10 @@ def factor_label(
     expression: Expression, read: Leaf, old: Leaf | None, spell: Callable[[Leaf], str]
 ) -> str:
     """What happens to `read` on its way into a slot: ``·2·x[3] + old``; empty if not so simple."""
-    added = isinstance(expression, Call) and expression.name == "Add"
-    terms = expression.arguments if isinstance(expression, Call) and added else (expression,)
+    terms = summands_of(expression)
     own = [term for term in terms if read in leaves_of(term)]
-    if len(own) != 1:
+    named = expression.bindings if isinstance(expression, Let) else ()
+    if len(own) != 1 or any(read in leaves_of(binding.term) for binding in named):
         return ""
     plus = " + old" if old is not None and any(term == old for term in terms) else ""
     (term,) = own

@@ -6,13 +6,11 @@ running totals of the parameters' gradients, and the formulas.
 """
 
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 
 from lab.equations.spelling import Speller
-from lab.traces.flow import is_outer_gradient
-from lab.traces.trace import SequenceTrace, TapeTrace, Trace
+from lab.traces.trace import SequenceTrace, TapeTrace
 from visual.layout.canvas import (
     BETWEEN,
     CELL,
@@ -27,20 +25,7 @@ from visual.layout.canvas import (
 from visual.layout.cells import PARTS, cell, thin_cell
 from visual.layout.columns import Gap, Timeline, column_of, only_step, shown_steps
 from visual.layout.headings import block_heading
-from visual.layout.names import (
-    cell_key,
-    formula_keys,
-    gradient_name,
-    indexed,
-    is_passed_on,
-    is_share,
-    listed,
-    moment,
-    row_key,
-    signed,
-    tape_label,
-    wanted_rows,
-)
+from visual.layout.names import NamedScan, indexed, listed, signed
 from visual.pictures.tapes.arrows import Places, step_arrows
 from visual.pictures.tapes.lanes import Lane, Slot
 from visual.scene.shapes import Box, shortened
@@ -70,17 +55,14 @@ class BackwardBlock:
     def __init__(
         self,
         canvas: Canvas,
-        trace: Trace,
-        number: int,
+        named: NamedScan,
         columns: Columns,
         time: Timeline,
         view: View,
     ) -> None:
-        self.canvas, self.trace, self.number = canvas, trace, number
+        self.canvas, self.named, self.scan = canvas, named, named.scan
         self.columns, self.time, self.view = columns, time, view
         self.height = HEIGHT + (PARTS if view.contributions else 0)
-        self.scan = trace.scans[number]
-        self.parent = trace.scans[self.scan.parent] if self.scan.parent is not None else None
         self.spell = Speller(self.scan)
         tapes = self.scan.tapes
         self.lanes = [
@@ -96,16 +78,15 @@ class BackwardBlock:
 
     def draw(self) -> None:
         """All rows of the block."""
-        title, lines = block_heading(self.trace, self.number)
-        if self.view.buffer and self.parent is not None:
+        title, lines = block_heading(self.named)
+        if self.view.buffer and self.scan.parent is not None:
             lines.append("in the order of the buffer, which is that of the steps")
         self.canvas.heading(title, lines)
         self._initial_row()
         steps = shown_steps(self.scan.steps, self.view.around)
         if self.view.step is not None:
             steps = only_step(self.scan.steps, self.view.step)
-        when = partial(moment, self.trace, self.number)
-        self.canvas.rows(steps, self._step_row, self._gap_row, when)
+        self.canvas.rows(steps, self._step_row, self._gap_row, self.named.moment)
         self._result_row()
         self.canvas.y += 30
 
@@ -115,15 +96,15 @@ class BackwardBlock:
         canvas = self.canvas
         canvas.row_label("initial", canvas.y + HEADER + 18)
         for tape, x in self.totals:
-            label = gradient_name(self.trace, self.scan, tape.gradient_of, None)
-            kind = "share" if is_share(self.trace, self.number, tape) else "total"
+            label = self.named.gradient_name(tape.gradient_of, None)
+            kind = "share" if self.named.is_share(tape) else "total"
             canvas.header(x, canvas.y, label, kind)
             slot = Slot(0, x, Role.INTERMEDIATE, tape.initial[0])
             self._slot(tape, slot, canvas.y + HEADER, None)
         for lane in self.lanes:
             canvas.y += HEADER
             for slot in lane.before():
-                label = tape_label(self.trace, self.scan, lane.tape, slot.row)
+                label = self.named.tape_label(lane.tape, slot.row)
                 position = signed(lane.tape.position(slot.row))
                 canvas.header(slot.x, canvas.y - HEADER, label or lane.tape.name, f"pos {position}")
                 self._slot(lane.tape, slot, canvas.y, None)
@@ -157,7 +138,7 @@ class BackwardBlock:
         if self.totals and not self.lanes:
             canvas.y += self.height + ARROWS
         for output in self.scan.outputs:
-            passed_on = is_passed_on(self.trace, self.number, output)
+            passed_on = self.named.is_passed_on(output)
             self._output(output, step, Role.RESULT if passed_on else Role.UNNEEDED)
             canvas.y += THIN + 6
         self.canvas.add(*step_arrows(self.spell, step, places))
@@ -172,7 +153,7 @@ class BackwardBlock:
         canvas = self.canvas
 
         def passed_on(tape: TapeTrace) -> bool:
-            return self.parent is None or is_passed_on(self.trace, self.number, tape)
+            return self.scan.parent is None or self.named.is_passed_on(tape)
 
         lanes = [lane for lane in self.lanes if passed_on(lane.tape)]
         totals = [(tape, x) for tape, x in self.totals if passed_on(tape)]
@@ -184,7 +165,7 @@ class BackwardBlock:
             row = len(tape.final) - 1
             self._slot(tape, Slot(row, x, Role.RESULT, tape.final[row]), canvas.y, None)
         for lane in lanes:
-            for slot in lane.result(wanted_rows(self.trace, self.number, lane.tape)):
+            for slot in lane.result(self.named.wanted_rows(lane.tape)):
                 self._slot(lane.tape, slot, canvas.y, None)
             self._gaps(lane)
             self._lane_label(lane)
@@ -202,30 +183,30 @@ class BackwardBlock:
     def _slot(self, tape: TapeTrace, slot: Slot, y: float, step: int | None) -> None:
         """A cell of a tape."""
         self.canvas.roles.append(slot.role)
-        name = tape_label(self.trace, self.scan, tape, slot.row) or f"{tape.name} row {slot.row}"
+        name = self.named.tape_label(tape, slot.row) or f"{tape.name} row {slot.row}"
         box = Box(slot.x, y, CELL, self.height, slot.role)
-        key = row_key(self.trace, self.number, tape, slot.row)
+        key = self.named.row_key(tape, slot.row)
         parts = slot.parts if self.view.contributions else None
         self.canvas.add(cell(box, slot.value, name, slot.old, None, key, parts=parts))
 
     def _reading(self, sequence: SequenceTrace, step: int, y: float) -> None:
         """The value that a step reads of a sequence, in the column that it belongs to."""
         index, x = int(sequence.axis.index[step]), None
-        if self.parent is not None and self.time.knows(sequence.axis):
+        if self.scan.parent is not None and self.time.knows(sequence.axis):
             x = self.columns.left.get(self.time.column(sequence.axis.variable, index))
         elif self.lanes:  # no common time: above what the step writes
             tape = self.lanes[0].tape
             x = self.lanes[0].shown.get(int(tape.writes[0].rows[step]))
-        key = cell_key(self.trace, self.number, sequence.name, index, step)
+        key = self.named.cell_key(sequence.name, index, step)
         name = indexed(sequence.name, index)
-        role = Role.SEED if is_outer_gradient(sequence) else Role.READ
+        role = Role.SEED if sequence.is_outer_gradient else Role.READ
         self._thin(x, y, name, sequence.values[step], role, key)
 
     def _output(self, output: TapeTrace, step: int, role: Role) -> None:
         """The gradient of a sequence that a step puts out, in the column of its value."""
         index = int(output.axis.index[step]) if output.axis is not None else step
         name = indexed(output.name, index)
-        key = cell_key(self.trace, self.number, output.name, index, step)
+        key = self.named.cell_key(output.name, index, step)
         self._thin(self._column(output, step), self.canvas.y, name, output.final[step], role, key)
 
     def _column(self, output: TapeTrace, step: int) -> float | None:
@@ -270,7 +251,7 @@ class BackwardBlock:
             numbers = self.spell.numbers(formula, step)
             if numbers:
                 y = self.canvas.formula(self.formula_left, y, numbers, muted=True)
-            self.canvas.mention(start, formula_keys(self.trace, self.number, formula, step))
+            self.canvas.mention(start, self.named.formula_keys(formula, step))
             y += 5
         return y - 10
 

@@ -6,8 +6,8 @@ import numpy as np
 
 from lab.equations.spelling import Speller
 from lab.expression import Leaf, leaves_of
-from lab.traces.flow import first_reader
-from lab.traces.trace import ScanTrace, SequenceTrace, TapeTrace, Trace
+from lab.traces.scan_of import ScanOf
+from lab.traces.trace import ScanTrace, SequenceTrace, TapeTrace
 from visual.layout.canvas import (
     BETWEEN,
     CELL,
@@ -22,7 +22,7 @@ from visual.layout.canvas import (
 from visual.layout.cells import cell
 from visual.layout.columns import Timeline
 from visual.layout.detours import Detours
-from visual.layout.names import counted, indexed, is_passed_on, moment, root_number
+from visual.layout.names import NamedScan, counted, indexed
 from visual.pictures.unrolled.contributions import fed_places
 from visual.pictures.unrolled.quantities import reached_rows
 from visual.scene.shapes import Arrow, Box, fitted
@@ -35,20 +35,17 @@ Slot = tuple[str, int]
 class ForwardBlock:
     """A loop as lanes of cells over time, one for each of its variables."""
 
-    def __init__(
-        self, canvas: Canvas, trace: Trace, number: int, columns: Columns, time: Timeline
-    ) -> None:
-        self.canvas, self.trace, self.number = canvas, trace, number
-        self.scan = trace.scans[number]
+    def __init__(self, canvas: Canvas, named: NamedScan, columns: Columns, time: Timeline) -> None:
+        self.canvas, self.named, self.scan = canvas, named, named.scan
         self.made = {
             (tape.name, int(row)): step
-            for tape in (*self.scan.tapes, *self.scan.outputs)
+            for tape in self.scan.held
             for access in tape.writes
             for step, row in enumerate(access.rows)
         }
         self.columns, self.time = columns, time
-        self.outputs = outputs_reached(trace, number)
-        goals = self.outputs | read_backwards(trace, number)
+        self.outputs = outputs_reached(named)
+        goals = self.outputs | read_backwards(named)
         self.needed = _needed(self.scan, goals) if self.outputs else None
         self.tops: dict[str, float] = {}
         self.ways = Detours([])
@@ -60,7 +57,7 @@ class ForwardBlock:
             name = sequence.axis.variable
             if name not in self.tops:  # one lane, at however many taps it is read
                 self._lane(name, self._sequence_cells(name))
-        for tape in (*self.scan.tapes, *self.scan.outputs):
+        for tape in self.scan.held:
             if any(tap < -1 for tap in tape.tape.reads):
                 self.canvas.y += 22
             self._lane(tape.name, self._state_cells(tape))
@@ -83,7 +80,7 @@ class ForwardBlock:
         lines += [f"{tape.name} · {kind_text(tape)}" for tape in scan.tapes]
         if scan.untraced:
             lines.append(f"{', '.join(scan.untraced)} · untraced: replaced at every step, no tape")
-        title = f"{self.number + 1} · {scan.name}"
+        title = f"{self.named.number + 1} · {scan.name}"
         if len(scan.formulas) == 1:
             title += f": {spell.equation(scan.formulas[0])}"
         else:
@@ -136,7 +133,7 @@ class ForwardBlock:
     ) -> None:
         self.canvas.roles.append(role)
         box = Box(x, self.canvas.y, CELL, HEIGHT, role)
-        key = f"{self.number}:{name}:{place}"
+        key = f"{self.named.number}:{name}:{place}"
         start = len(self.canvas.shapes)
         self.canvas.add(cell(box, value, label, key=key, label=label))
         self._at(start, step)
@@ -144,7 +141,7 @@ class ForwardBlock:
     def _at(self, start: int, step: int | None) -> None:
         """What was drawn since `start` belongs to a step of the loop."""
         if step is not None and len(self.canvas.shapes) > start:
-            self.canvas.group(start, *moment(self.trace, self.number, step))
+            self.canvas.group(start, *self.named.moment(step))
 
     def _label(self, name: str) -> None:
         y, room = self.canvas.y + HEIGHT / 2 + 4, LABELS - MARGIN - 14
@@ -189,34 +186,34 @@ class ForwardBlock:
         self.canvas.y += LANE
 
 
-def outputs_reached(trace: Trace, number: int) -> set[Slot]:
+def outputs_reached(of: ScanOf) -> set[Slot]:
     """The slots of a loop on which the cost acts directly: their first gradient is not 0."""
-    scan, fed = trace.scans[number], fed_places(trace)
+    fed = fed_places(of.trace)
     return {
         (tape.name, int(tape.axis.index[row]))
-        for tape in (*scan.tapes, *scan.outputs)
+        for tape in of.scan.held
         if tape.axis is not None
-        for row in reached_rows(trace, number, tape, fed)
+        for row in reached_rows(of, tape, fed)
     }
 
 
-def read_backwards(trace: Trace, number: int) -> set[Slot]:
+def read_backwards(of: ScanOf) -> set[Slot]:
     """The slots of a loop that its derivatives read for something that is not left alone."""
     return {
         (held.name, index)
-        for later, scan in enumerate(trace.scans)
-        if scan.parent is not None and root_number(trace, later) == number
-        for sequence in _useful_sequences(trace, later)
-        for found, held in [first_reader(trace, later, sequence)]
-        if found == number
+        for later in of.each(of.trace)
+        if later.parent is not None and later.root.number == of.number
+        for sequence in _useful_sequences(later)
+        for reader, held in [later.first_reader(sequence)]
+        if reader.number == of.number
         for index in sequence.axis.index.tolist()
     }
 
 
-def _useful_sequences(trace: Trace, number: int) -> list[SequenceTrace]:
+def _useful_sequences(of: ScanOf) -> list[SequenceTrace]:
     """The sequences of a derivative that its tapes depend on, or outputs that are passed on."""
-    scan = trace.scans[number]
-    idle = {o.argument for o in scan.outputs if not is_passed_on(trace, number, o)}
+    scan = of.scan
+    idle = {output.argument for output in scan.outputs if not of.is_passed_on(output)}
     read = {
         leaf.argument
         for formula in scan.formulas

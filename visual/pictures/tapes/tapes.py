@@ -7,17 +7,22 @@ the same formula in numbers.  Time runs from left to right everywhere, so that t
 a backward loop moves leftwards.
 """
 
+from textwrap import wrap
+
+from lab.equations.spelling import untaken_words
 from lab.errors import ArgumentError, GraphError, quoted
 from lab.tape import Kind
 from lab.traces.trace import ScanTrace, Trace
 from visual.choices import of_trace, whole_or_none
 from visual.layout.canvas import MARGIN, Canvas, place_columns, touched_columns
 from visual.layout.cells import values_text
-from visual.layout.columns import Timeline, root_of, timeline
+from visual.layout.columns import Timeline, timeline
+from visual.layout.names import NamedScan
 from visual.pictures.tapes.backward import BackwardBlock, View
 from visual.pictures.tapes.forward import ForwardBlock
 from visual.scene.shapes import Scene
 
+LETTER = 7  # pixels of a letter of a note, on the safe side
 PARTS_LINE = "below each value: what came from the cost directly + what came through later steps"
 PARTS_OF_ARRAYS = "; of arrays the norms of both parts, which do not add up"
 
@@ -52,31 +57,30 @@ def tapes(
         raise ArgumentError(f"step = {quoted(step)}: the loops of this trace make 0 to {last}.")
     view = View(step if around is None else around, step, buffer, contributions)
     canvas = Canvas()
-    for number, scan in enumerate(trace.scans):
-        root = root_of(trace, scan)
-        time = timeline(root)
-        family = [other for other in trace.scans if root_of(trace, other) is root]
-        touched = {c for other in family for c in touched_columns(other, time, view.around)}
+    for named in NamedScan.each(trace):
+        time = timeline(named.root.scan)
+        touched = {c for scan in named.family for c in touched_columns(scan, time, view.around)}
         columns = place_columns(touched)
         canvas.right = max(canvas.right, columns.right)
-        if has_tape(scan):
+        if has_tape(named.scan):
             known = Timeline({}) if buffer else time
-            BackwardBlock(canvas, trace, number, columns, known, view).draw()
+            BackwardBlock(canvas, named, columns, known, view).draw()
         else:
-            ForwardBlock(canvas, trace, number, columns, time).draw()
+            ForwardBlock(canvas, named, columns, time).draw()
     _results(canvas, trace)
     canvas.y -= 8
     arrays = any(tape.initial.ndim > 1 for scan in trace.scans for tape in scan.tapes)
     parts = PARTS_LINE + (PARTS_OF_ARRAYS if arrays else "")
     names = ", ".join(f"{scan.name} ({scan.steps} steps)" for scan in trace.scans)
     order = max(scan.order for scan in trace.scans)
+    met = [line for told in untaken_words(trace) for line in wrap(told, int(canvas.right / LETTER))]
     return canvas.finished(
         None,
         width=canvas.right + MARGIN,
         title=f"Tapes of {trace.scans[0].name}, derivative of order {order}",
         description=f"What every step reads, overwrites and leaves, in {names}.",
         theme=theme,
-        said=[parts] if contributions else [],
+        said=[*([parts] if contributions else ()), *met],
     )
 
 

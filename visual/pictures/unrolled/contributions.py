@@ -8,8 +8,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from lab.expression import Leaf
-from lab.traces.flow import Flow, Slot, Value, flow, is_outer_gradient, slot_at
-from lab.traces.trace import Feed, ParameterTrace, SequenceTrace, TapeTrace, Trace
+from lab.traces.flow import Flow, Value, flow
+from lab.traces.scan_of import ScanOf, Slot
+from lab.traces.trace import Feed, ParameterTrace, ScanTrace, SequenceTrace, TapeTrace, Trace
 
 Variable = TapeTrace | SequenceTrace | ParameterTrace | None
 
@@ -29,19 +30,14 @@ class Contribution:
         return self.scan, self.into.argument, self.index
 
 
-def variable_of(trace: Trace, scan: int, argument: int) -> Variable:
-    """The variable of a Scan that has a number."""
-    return trace.scans[scan].variable(Leaf("", None, argument))
-
-
 def contributions(trace: Trace, feed: Feed, later: int, flow: Flow) -> Iterator[Contribution]:
     """What a feed of Scan `later` brings, as far as it can be told row by row."""
-    part = variable_of(trace, feed.scan, feed.variable)
-    into = variable_of(trace, later, feed.into)
+    part = _variable(trace.scans[feed.scan], feed.variable)
+    into = _variable(trace.scans[later], feed.into)
     if not isinstance(part, TapeTrace) or part.axis is None or part.gradient_of is None:
         return
     for row, index in enumerate(part.axis.index.tolist()):
-        slot = _slot_of_gradient(trace, feed.scan, part, index)
+        slot = _slot_of_gradient(ScanOf(trace, feed.scan).parent, part, index)
         found = _index_in(trace, later, into, slot) if slot is not None else None
         if found is not None and isinstance(into, TapeTrace | SequenceTrace):
             yield Contribution(flow.latest(feed.scan, part, row), later, into, found)
@@ -49,22 +45,24 @@ def contributions(trace: Trace, feed: Feed, later: int, flow: Flow) -> Iterator[
 
 def is_told(trace: Trace, feed: Feed, later: int) -> bool:
     """Whether a feed is a reading, whose values are known step by step."""
-    into = variable_of(trace, later, feed.into)
-    if not isinstance(into, SequenceTrace) or is_outer_gradient(into):
+    into = _variable(trace.scans[later], feed.into)
+    if not isinstance(into, SequenceTrace) or into.is_outer_gradient:
         return False
     return trace.scans[later].parent is not None or into.taken is not None
 
 
-def _slot_of_gradient(trace: Trace, number: int, part: TapeTrace, index: int) -> Slot | None:
-    """The slot whose gradient a tape of Scan `number` holds for an index."""
-    parent = trace.scans[number].parent
+def _variable(scan: ScanTrace, argument: int) -> Variable:
+    return scan.variable(Leaf("", None, argument))
+
+
+def _slot_of_gradient(parent: ScanOf | None, part: TapeTrace, index: int) -> Slot | None:
+    """The slot of the `parent` of a Scan whose gradient a tape of that Scan holds for an index."""
     if parent is None:
         return None
-    scan = trace.scans[parent]
-    variables: list[TapeTrace | SequenceTrace] = [*scan.tapes, *scan.outputs, *scan.sequences]
+    variables: list[TapeTrace | SequenceTrace] = [*parent.scan.held, *parent.scan.sequences]
     for held in variables:
         if held.name == part.gradient_of and held.axis is not None and index in held.axis.rows:
-            return slot_at(trace, parent, held, index)
+            return parent.slot_at(held, index)
     return None
 
 
@@ -73,12 +71,12 @@ def _index_in(trace: Trace, later: int, into: Variable, slot: Slot) -> int | Non
     parent = trace.scans[later].parent
     if parent is None or parent != slot.scan:
         return None
-    held = variable_of(trace, parent, slot.argument)
+    held = _variable(trace.scans[parent], slot.argument)
     if not isinstance(held, TapeTrace) or held.axis is None:
         return None
     if isinstance(into, TapeTrace) and into.gradient_of == held.name:
         return int(held.axis.index[slot.row])
-    if isinstance(into, SequenceTrace) and is_outer_gradient(into) and into.source is not None:
+    if isinstance(into, SequenceTrace) and into.is_outer_gradient and into.source is not None:
         same = into.source.argument == held.argument
         return int(held.axis.index[slot.row]) if same else None
     return None

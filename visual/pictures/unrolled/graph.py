@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 
 from lab.traces.flow import Flow, Value, flow
 from lab.traces.trace import TapeTrace, Trace
-from visual.layout.names import is_passed_on, wanted_rows
 from visual.pictures.unrolled.contributions import Contribution, contributions, is_told
 from visual.pictures.unrolled.quantities import Node, Quantities
 from visual.scene.theme import Role
@@ -41,7 +40,7 @@ def unrolling(
     found = Quantities(trace, chosen, values, all_direct, fed)
     for number in chosen:
         scan = trace.scans[number]
-        for tape in (*scan.tapes, *scan.outputs):
+        for tape in scan.held:
             found.add_tape(number, tape)
     edges: Edges = dict.fromkeys([*found.parts, *_uses(found), *_joined(found, parts)])
     results = set(_results(found))
@@ -101,10 +100,10 @@ def _joined(found: Quantities, parts: Sequence[Contribution]) -> Iterator[tuple[
 def _results(found: Quantities) -> Iterator[int]:
     """The gradients that are passed on: asked for, or parts of what other Scans collect."""
     for number in found.chosen:
-        scan = found.trace.scans[number]
-        for tape in (*scan.tapes, *scan.outputs) if not found.is_loop(number) else ():
-            if is_passed_on(found.trace, number, tape):
-                yield from _last_nodes(found, number, tape, wanted_rows(found.trace, number, tape))
+        named = found.named(number)
+        for tape in named.scan.held if not found.is_loop(number) else ():
+            if named.is_passed_on(tape):
+                yield from _last_nodes(found, number, tape, named.wanted_rows(tape))
 
 
 def _goals(
@@ -120,7 +119,7 @@ def _goals(
     derived = any(not found.is_loop(number) for number in found.chosen)
     for number in found.chosen if derived else ():
         scan = found.trace.scans[number]
-        for tape in (*scan.tapes, *scan.outputs) if found.is_loop(number) else ():
+        for tape in scan.held if found.is_loop(number) else ():
             if (number, tape.argument) in unknown:
                 goals |= {*_last_nodes(found, number, tape, range(len(tape.final)))}
     if goals:

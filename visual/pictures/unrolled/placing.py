@@ -9,9 +9,10 @@ more on top of its reader's block.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from lab.traces.scan_of import ScanOf
 from lab.traces.trace import Trace
 from visual.layout.canvas import touched_columns
-from visual.layout.columns import root_of, timeline
+from visual.layout.columns import timeline
 from visual.pictures.unrolled.graph import Unrolling
 from visual.pictures.unrolled.quantities import Node, Place
 
@@ -74,8 +75,7 @@ class _Placer:
     ) -> None:
         self.nodes = graph.nodes
         self.blocks = {number: block for block, number in enumerate(chosen)}
-        roots = [root_of(trace, scan) for scan in trace.scans]
-        self.times = [timeline(root) for root in roots]
+        self.times = [timeline(of.root.scan) for of in ScanOf.each(trace)]
         shown = (touched_columns(trace.scans[n], self.times[n], around) for n in chosen)
         self.shown = set().union(*shown)
         self.homes = self._homes()

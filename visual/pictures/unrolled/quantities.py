@@ -12,17 +12,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from lab.expression import Leaf
-from lab.traces.flow import Flow, Value, Write, adds_old, is_outer_gradient
+from lab.traces.flow import Flow, Value, Write, adds_old
+from lab.traces.scan_of import ScanOf
 from lab.traces.trace import ScanTrace, SequenceTrace, TapeTrace, Trace
 from visual.layout.names import (
-    cell_key,
+    NamedScan,
     direct_part,
     index_of,
-    is_share,
-    quantity_name,
     signed,
-    tape_label,
-    wanted_rows,
 )
 from visual.scene.theme import Role
 
@@ -96,6 +93,10 @@ class Quantities:
             if source != write.old
         }
 
+    def named(self, number: int) -> NamedScan:
+        """A Scan of the trace, which gives names and keys."""
+        return NamedScan(self.trace, number)
+
     def is_loop(self, number: int) -> bool:
         """Whether a Scan is drawn as a loop, and not as the derivative of another."""
         return self.trace.scans[number].parent not in self.chosen
@@ -107,7 +108,7 @@ class Quantities:
             return
         loop = self.is_loop(number)
         reached = self._reached(number, tape) if loop else set()
-        self.wanted = wanted_rows(self.trace, number, tape) if tape.axis is not None else set()
+        self.wanted = self.named(number).wanted_rows(tape) if tape.axis is not None else set()
         for row in range(len(tape.initial)):
             role = Role.SEED if row in reached else Role.INTERMEDIATE
             self._slot(number, tape, row, role, Role.INPUT if loop else Role.SEED)
@@ -181,14 +182,15 @@ class Quantities:
         faded: bool = False,
     ) -> Node:
         index = index_of(tape, row)
-        label = tape_label(self.trace, self.trace.scans[number], tape, row)
-        if is_share(self.trace, number, tape):
+        named = self.named(number)
+        label = named.tape_label(tape, row)
+        if named.is_share(tape):
             label = direct_part(label)
         if index is None and not tape.is_total:
             label = f"{label or tape.name} pos {signed(tape.position(row))}"
         if direct:
             label = direct_part(label)
-        key = cell_key(self.trace, number, tape.name, index, row)
+        key = named.cell_key(tape.name, index, row)
         place = Place(number, tape.name, tape.argument, direct, again)
         variable = tape.axis.variable if tape.axis is not None else ""
         return Node(place, variable, index, row, label, value, role, key, step, faded=faded)
@@ -220,7 +222,7 @@ class Quantities:
         """The rows of a tape of the loop on which the cost acts, or may act."""
         if self.all_direct and tape.tape.reads:
             return set(range(tape.tape.origin, len(tape.initial)))
-        return reached_rows(self.trace, number, tape, self.fed)
+        return reached_rows(self.named(number), tape, self.fed)
 
     def source(self, value: Value) -> int | None:
         """The node of a value; what was given from outside gets one when it is first read."""
@@ -230,23 +232,24 @@ class Quantities:
 
     def _input(self, value: Value) -> Node:
         """A node for a value that none of the chosen Scans has made."""
-        scan = self.trace.scans[value.scan]
+        named = self.named(value.scan)
+        scan = named.scan
         place = Place(value.scan, value.variable, value.argument)
         if value.argument >= 0:
-            tape = next(t for t in (*scan.tapes, *scan.outputs) if t.argument == value.argument)
+            tape = next(tape for tape in scan.held if tape.argument == value.argument)
             return self._node(value.scan, tape, value.row, Role.INPUT, tape.final[value.row])
         for parameter in scan.parameters:
             if parameter.name == value.variable:
-                key = cell_key(self.trace, value.scan, value.variable, None, 0)
+                key = named.cell_key(value.variable, None, 0)
                 label = value.variable
                 node = Node(place, "", None, 0, label, parameter.value, Role.INPUT, key)
                 return replace(node, lasting=True)
         sequence, step = _reading(scan, value)
         index = value.row
-        key = cell_key(self.trace, value.scan, value.variable, index, step)
+        key = named.cell_key(value.variable, index, step)
         variable, held = sequence.axis.variable, sequence.values[step]
-        label = quantity_name(self.trace, value.scan, sequence.name, index)
-        if not is_outer_gradient(sequence):
+        label = named.quantity_name(sequence.name, index)
+        if not sequence.is_outer_gradient:
             return Node(place, variable, index, index, label, held, Role.INPUT, key)
         node = Node(place, variable, index, index, label, held, Role.SEED, key)
         fed = (value.scan, sequence.argument, index) in self.fed
@@ -259,16 +262,15 @@ def passes_on(write: Write) -> bool:
 
 
 def reached_rows(
-    trace: Trace, number: int, tape: TapeTrace, fed: Container[tuple[int, int, int]] = ()
+    of: ScanOf, tape: TapeTrace, fed: Container[tuple[int, int, int]] = ()
 ) -> set[int]:
     """The rows of a tape on which the cost acts directly: their gradient does not begin at 0.
 
     Those that are `fed` got it from other Scans.
     """
-    scan = trace.scans[number]
     found: set[tuple[int, int, int]] = set()
-    for later, other in enumerate(trace.scans):
-        if other.parent != number or other.order != scan.order + 1 or tape.axis is None:
+    for later, other in enumerate(of.trace.scans):
+        if other.parent != of.number or other.order != of.scan.order + 1 or tape.axis is None:
             continue
         for gradient in other.tapes:
             if gradient.gradient_of == tape.name and gradient.axis is not None:
@@ -276,7 +278,7 @@ def reached_rows(
                 found |= {(later, gradient.argument, i) for i in acted_on}
         for sequence in other.sequences:
             source = sequence.source
-            if is_outer_gradient(sequence) and source and source.argument == tape.argument:
+            if sequence.is_outer_gradient and source and source.argument == tape.argument:
                 acted_on = _nonzero(sequence.axis.index, sequence.values)
                 found |= {(later, sequence.argument, i) for i in acted_on}
     rows = tape.axis.rows if tape.axis is not None else {}

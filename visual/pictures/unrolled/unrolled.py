@@ -14,7 +14,7 @@ from visual.choices import of_trace, scan_indices, whole_or_none
 from visual.layout.canvas import HEIGHT, MARGIN, THIN, Canvas
 from visual.layout.cells import cell, thin_cell
 from visual.layout.columns import Gap, with_gaps
-from visual.layout.names import cost_name, counted, is_reading, moment
+from visual.layout.names import NamedScan, cost_name, counted
 from visual.layout.routes import TRACK, Grid, Spot, is_straight, route, tracks
 from visual.pictures.unrolled.graph import Unrolling, unrolling
 from visual.pictures.unrolled.placing import Item, Placing, Row, place
@@ -129,7 +129,7 @@ class _Picture:
         start = len(self.canvas.shapes)
         self.canvas.add(shape)
         if node.step is not None:
-            self.canvas.group(start, *moment(self.trace, node.place.scan, node.step))
+            self.canvas.group(start, *NamedScan(self.trace, node.place.scan).moment(node.step))
 
     def _gaps(self, grid: Grid) -> None:
         for left, column in zip(grid.lefts, self.columns, strict=True):
@@ -176,12 +176,12 @@ class _Picture:
         """Whether what is repeated is no forward value, but part of a gradient."""
         scan, made = self.trace.scans[self.chosen[row.block]], row.place
         feeds = [f for f in scan.feeds if (f.scan, f.variable) == (made.scan, made.argument)]
-        return bool(feeds) and not any(is_reading(scan, feed.into) for feed in feeds)
+        return bool(feeds) and not any(scan.is_reading(feed.into) for feed in feeds)
 
     def _left(self, words: str, x: float, anchor: str, size: float, strong: bool = False) -> None:
         """A line in the left margin, as long as there is room."""
-        look = {"bold": strong, "muted": not strong}
-        self.canvas.add(fitted(x, self.canvas.y, words, LEFT - 12 - MARGIN, size, anchor, **look))
+        y, room = self.canvas.y, LEFT - 12 - MARGIN
+        self.canvas.add(fitted(x, y, words, room, size, anchor, bold=strong, muted=not strong))
 
 
 def _lefts(columns: Iterable[int | Gap], width: float, between: float) -> tuple[float, ...]:

@@ -40,7 +40,8 @@ SMALL = 11 * POINT
 BUCKETS = 175  # stretches of a thinned line: one for two pixels
 MARKED = 40  # up to so many points all have a marker
 HUGE, TINY = 1e100, 1e-100  # beyond, matplotlib's arithmetic gives out
-DASHES: tuple[Any, ...] = ("-", (0, (5, 2)), (0, (1, 1.2)), (0, (6, 2, 1, 2)))
+Look = dict[str, Any]  # what matplotlib takes by name
+DASHES: tuple[object, ...] = ("-", (0, (5, 2)), (0, (1, 1.2)), (0, (6, 2, 1, 2)))
 MARKERS = "os^Dv"
 STROKES = (Role.INPUT, Role.OVERWRITTEN, Role.PRESERVED, Role.SEED)
 TICKS = (1, 1.5, 2, 3, 5, 7)  # on a log axis of less than two decades
@@ -124,7 +125,7 @@ def style_axes(axes: Axes, across: str, theme: Theme) -> None:
         spine.set(visible=side in ("left", "bottom"), color=theme.muted, linewidth=0.8)
 
 
-def _look(number: int, theme: Theme) -> dict[str, Any]:
+def _look(number: int, theme: Theme) -> Look:
     """How line `number` looks: no two of the first twenty alike, also in black and white."""
     colours = [theme.looks[role].stroke for role in STROKES]
     return {
@@ -162,7 +163,7 @@ def _edges(axes: Axes, panel: Panel, theme: Theme) -> None:
         axes.plot(places, at, **look, transform=axes.get_xaxis_transform(), clip_on=False)
 
 
-def _mark_look(marker: str, theme: Theme) -> dict[str, Any]:
+def _mark_look(marker: str, theme: Theme) -> Look:
     look = {"marker": marker, "markersize": 6 * POINT, "markerfacecolor": "none"}
     return {**look, "color": theme.text, "linestyle": "none", "markeredgewidth": 1.2 * POINT}
 

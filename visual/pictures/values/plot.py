@@ -11,15 +11,15 @@ stand for; a cell of a heat map shows the largest in size.
 import io
 import math
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from lab.records import cached_property
 from lab.traces.trace import Trace
 from visual.choices import of_trace
-from visual.layout.names import cost_name
+from visual.layout.names import NamedScan, cost_name
 from visual.pictures.values.series import AREA, HIGH, Kind, Panel, growth_of, series_of
 from visual.pictures.values.text import to_text
 from visual.scene.formats import save, shown, summary
@@ -98,12 +98,14 @@ class Plot:
             plain = " ".join(words.translate(INVISIBLE).split())
             short = shortened(plain, AREA + LEFT, size)
             x, y = (left - LEFT + 8) / width, 1 - (top - above) / height
-            look: dict[str, Any] = {"color": colour, "fontsize": size * POINT}
-            figure.text(x, y, short, **look, fontweight=weight, parse_math=False)
+            figure.text(
+                x, y, short,
+                color=colour, fontsize=size * POINT, fontweight=weight, parse_math=False,
+            )  # fmt: skip
         kinds = {Kind.LINES: draw_lines, Kind.GROWTH: draw_growth, Kind.HEAT: draw_heat}
         kinds[panel.kind](axes, panel, self.theme)
 
-    def _drawn(self, form: str, scale: float = 1.0, **options: Any) -> bytes:
+    def _drawn(self, form: str, about: Mapping[str, str | None], scale: float = 1.0) -> bytes:
         from visual.backends.mpl import settings
 
         size = (self.width, self.height)
@@ -112,7 +114,7 @@ class Plot:
         file = io.BytesIO()
         figure = self.figure(*(side + 0.001 for side in size) if form == "png" else size)
         with settings():
-            figure.savefig(file, format=form, dpi=INCH * scale, **options)
+            figure.savefig(file, format=form, dpi=INCH * scale, metadata=about)
         return file.getvalue()
 
     def svg(self) -> str:
@@ -120,18 +122,18 @@ class Plot:
         from visual.pictures.values.svg import stand_alone
 
         nothing = dict.fromkeys(("Date", "Creator", "Format", "Type"))
-        drawn = self._drawn("svg", metadata=nothing).decode()
+        drawn = self._drawn("svg", nothing).decode()
         return stand_alone(drawn, self.title, self.description, self.width, self.height)
 
     def pdf(self) -> bytes:
         """The plot as a PDF document of one page."""
         from visual.backends.mpl import metadata
 
-        return self._drawn("pdf", metadata=metadata(self.title, self.description))
+        return self._drawn("pdf", metadata(self.title, self.description))
 
     def png(self, scale: float = 1.0) -> bytes:
         """The plot as a PNG image, `scale` pixels for every CSS pixel."""
-        return self._drawn("png", scale, metadata={"Software": None})
+        return self._drawn("png", {"Software": None}, scale)
 
     def text(self) -> str:
         """The plot as tables of its numbers; long ones are folded."""
@@ -141,7 +143,7 @@ class Plot:
         """Write the plot to `path`: .svg, .pdf, .png, .html or .txt; see `Scene.save`."""
         return save(self, path, scale)
 
-    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
         return shown(self)
 
 
@@ -175,22 +177,23 @@ def values(trace: Trace, theme: str = "light") -> Plot:
 
 
 def _panels(trace: Trace) -> Iterator[Panel]:
-    for number, scan in enumerate(trace.scans):
-        title = f"{number + 1} · {scan.name}"
+    for named in NamedScan.each(trace):
+        scan = named.scan
+        title = f"{named.number + 1} · {scan.name}"
         if scan.parent is not None:
             title += f": gradients of {cost_name(scan.order)}"
-        everything = [series for series in series_of(trace, number) if series.values.size]
+        everything = [series for series in series_of(named) if series.values.size]
         flat = [series for series in everything if series.is_scalar]
         for across in dict.fromkeys(series.across for series in flat):
             together = tuple(series for series in flat if series.across == across)
             yield Panel(title, Kind.LINES, together)
         for series in everything:
             if not series.is_scalar:
-                name = f"{number + 1} · {scan.name}: {series.name}"
+                name = f"{named.number + 1} · {scan.name}: {series.name}"
                 yield Panel(name, Kind.HEAT, (series,))
-    for number, scan in enumerate(trace.scans):
-        sizes = growth_of(trace, number) if scan.parent is None else ()
+    for named in NamedScan.each(trace):
+        sizes = growth_of(named) if named.parent is None else ()
         grown = tuple(series for series in sizes if series.values.size)
         if grown:
-            title = f"Size of the gradients of {number + 1} · {scan.name}"
+            title = f"Size of the gradients of {named.number + 1} · {named.scan.name}"
             yield Panel(title, Kind.GROWTH, grown)

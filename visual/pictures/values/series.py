@@ -7,8 +7,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from lab.traces.trace import ScanTrace, TapeTrace, Trace
-from visual.layout.names import gradient_name, is_share
+from lab.traces.trace import TapeTrace
+from visual.layout.names import NamedScan
 from visual.scene.shapes import text_width
 
 AREA, HIGH = 350.0, 170.0  # of the axes, in pixels
@@ -88,30 +88,27 @@ class Panel:
         return tuple(m for m in kinds if any(m.where(s.values).any() for s in self.series))
 
 
-def series_of(trace: Trace, number: int) -> tuple[Series, ...]:
+def series_of(named: NamedScan) -> tuple[Series, ...]:
     """The states of a loop, or the gradients on the tapes of a backward Scan, and its outputs.
 
     Tapes are taken as the last step left them, rows that nobody wrote excepted, and the
     running totals of parameters by the number of steps that they sum up.
     """
-    scan = trace.scans[number]
-    return tuple(_series(trace, number, tape) for tape in (*scan.tapes, *scan.outputs))
+    return tuple(_series(named, tape) for tape in named.scan.held)
 
 
-def growth_of(trace: Trace, number: int) -> tuple[Series, ...]:
-    """|dC/dx|, |dC′/dx| … over the index of every state of loop `number`, for every order."""
-    found = []
-    for other, scan in enumerate(trace.scans):
-        if scan.parent == number:
-            for tape in scan.tapes:
-                if tape.gradient_of is not None and not tape.is_total:
-                    series = _series(trace, other, tape)
-                    found.append(_magnitude(series))
-    return tuple(found)
+def growth_of(loop: NamedScan) -> tuple[Series, ...]:
+    """|dC/dx|, |dC′/dx| … over the index of every state of a loop, for every order."""
+    return tuple(
+        _magnitude(_series(named, tape))
+        for named in NamedScan.each(loop.trace)
+        if named.scan.parent == loop.number
+        for tape in named.scan.tapes
+        if tape.gradient_of is not None and not tape.is_total
+    )
 
 
-def _series(trace: Trace, number: int, tape: TapeTrace) -> Series:
-    scan = trace.scans[number]
+def _series(named: NamedScan, tape: TapeTrace) -> Series:
     rows = np.flatnonzero(_filled(tape))
     values = as_numbers(tape.final[rows])
     if tape.axis is not None and len(tape.axis.index) >= len(tape.final):
@@ -120,14 +117,11 @@ def _series(trace: Trace, number: int, tape: TapeTrace) -> Series:
         index, across = rows - tape.tape.origin + 1, "steps summed up"
     else:
         index, across = rows - tape.tape.origin, "position"
+    name = named.gradient_name(tape.gradient_of, None) or tape.name
+    if tape.gradient_of is not None and named.is_share(tape):
+        name = f"share of {name}"
     order = np.argsort(index, kind="stable")
-    return Series(_name(trace, number, scan, tape), index[order], values[order], across)
-
-
-def _name(trace: Trace, number: int, scan: ScanTrace, tape: TapeTrace) -> str:
-    name = gradient_name(trace, scan, tape.gradient_of, None) or tape.name
-    share = tape.gradient_of is not None and is_share(trace, number, tape)
-    return f"share of {name}" if share else name
+    return Series(name, index[order], values[order], across)
 
 
 def _filled(tape: TapeTrace) -> np.ndarray:

@@ -1,0 +1,106 @@
+"""What an expression uses more than once gets a name: a graph of terms as a few small trees.
+
+Operations refer to what they use as objects, so that a result that two of them use is one object
+with two users.  Written as a tree it would stand there twice, and what it is made of four times.
+"""
+
+from collections.abc import Collection, Iterator
+from dataclasses import replace
+from itertools import count
+
+from lab.expression import Binding, Call, Expression, Leaf, Let, Named, Number, Slice, Term
+
+DEEPEST = 24  # operations within operations, beyond which a part is taken out all the same
+MENTION = 8  # letters that a name costs: ``; a := `` and itself
+INDEX = 3  # letters of a usual index
+LETTERS = "abcdfghjkmpqrsuvwxyz"  # without what counts steps, and what would be misread
+
+
+def shared(term: Term, taken: Collection[str] = ()) -> Expression:
+    """`term` with names, none of them `taken`, for what it uses twice and is long to write."""
+    order = list(_upwards(term))
+    uses = dict.fromkeys(map(id, order), 0)
+    for user in order:
+        for part in _parts(user):
+            uses[id(part)] += 1
+    letters: dict[int, int] = {}  # of each part, if what has a name is written as the name
+    levels: dict[int, int] = {}
+    named: list[Term] = []
+    for part in order:
+        inside = _parts(part)
+        length = _own_letters(part) + sum(letters[id(p)] for p in inside)
+        level = 1 + max((levels[id(p)] for p in inside), default=0)
+        many = uses[id(part)] - 1
+        saves = many * (length - 1) > MENTION
+        if isinstance(part, Call) and part is not term and (saves or level > DEEPEST):
+            named.append(part)
+            length, level = 1, 0
+        letters[id(part)], levels[id(part)] = length, level
+    if not named:
+        return term
+    names = dict(zip((id(part) for part in reversed(named)), _names(taken), strict=False))
+    written: dict[int, Term] = {}  # what stands for a part where it is used
+    bound: list[Binding] = []
+    for part in order:
+        tree = _rebuilt(part, written)
+        name = names.get(id(part))
+        if name is not None:
+            bound.append(Binding(name, tree))
+        written[id(part)] = tree if name is None else Named(name)
+    return Let(tuple(reversed(bound)), tree)
+
+
+def _parts(term: Term) -> tuple[Term, ...]:
+    if isinstance(term, Call):
+        return term.arguments
+    if isinstance(term, Slice):
+        return tuple(end for end in (term.start, term.stop, term.step) if end is not None)
+    return ()
+
+
+def _upwards(term: Term) -> Iterator[Term]:
+    """Every object that `term` is made of, once, after its own parts."""
+    seen, done, waiting = set[int](), set[int](), [term]
+    while waiting:
+        part = waiting[-1]
+        if id(part) not in seen:
+            seen.add(id(part))
+            waiting += reversed(_parts(part))
+            continue
+        waiting.pop()
+        if id(part) not in done:
+            done.add(id(part))
+            yield part
+
+
+def _own_letters(term: Term) -> int:
+    """About how many letters a part takes beside those of its own parts."""
+    if isinstance(term, Leaf):
+        return len(term.variable) + INDEX
+    if isinstance(term, Number):
+        return len(term.written)
+    return len(term.name) + 2 * len(term.arguments) if isinstance(term, Call) else 2
+
+
+def _rebuilt(term: Term, written: dict[int, Term]) -> Term:
+    """A part in terms of what stands for its own parts; itself, if these have no names."""
+    inside = tuple(written[id(part)] for part in _parts(term))
+    if all(new is old for new, old in zip(inside, _parts(term), strict=True)):
+        return term
+    if isinstance(term, Call):
+        return replace(term, arguments=inside)
+    assert isinstance(term, Slice)
+    ends = iter(inside)
+    start, stop, step = (
+        None if end is None else next(ends) for end in (term.start, term.stop, term.step)
+    )
+    return Slice(start, stop, step)
+
+
+def _names(taken: Collection[str]) -> Iterator[str]:
+    """``a``, ``b``, …, ``z``, ``a2``, … without those that are taken."""
+    for number in count(1):
+        for letter in LETTERS:
+            name = f"{letter}{number if number > 1 else ''}"
+            if name not in taken:
+                yield name

@@ -1,0 +1,63 @@
+"""Graphs as PyTensor's rewrites leave them, loop by loop, so that each can still be traced.
+
+What is rewritten are the outer graph and every step, for the same numbers in another form, often
+a better one: PyTensor canonicalises and stabilises before it compiles.  Scans are left as they
+are, so that each keeps its tapes, its names and the derivation that made it.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from pytensor.graph.basic import Apply, Variable
+from pytensor.graph.fg import FunctionGraph
+from pytensor.graph.rewriting.utils import rewrite_graph
+from pytensor.graph.traversal import graph_inputs, toposort
+
+from lab.errors import GraphError, first_line
+from lab.scans.node import TapeScan, build_scan, is_scan, label, labels_of, read_scan
+
+PASSES = ("canonicalize", "stabilize")
+LEFT_OUT = ("scan", "inplace", "local_inplace_setsubtensor")
+
+
+def rewritten(outputs: Sequence[Variable]) -> tuple[list[Variable], dict[Apply, Apply]]:
+    """The graph of `outputs` rewritten, and for its Scans those in whose places they stand."""
+    origins: dict[Apply, Apply] = {}
+    copies: dict[Variable, Variable] = {}
+    for node in toposort(outputs):
+        inputs = [copies.get(variable, variable) for variable in node.inputs]
+        if is_scan(node):
+            made = _loop(node, inputs)
+            origins[made] = node
+        else:
+            made = node.clone_with_new_inputs(inputs)
+        copies |= zip(node.outputs, made.outputs, strict=True)
+        for old, new in zip(node.outputs, made.outputs, strict=True):
+            new.name = old.name
+    return _rewritten([copies.get(v, v) for v in outputs]), origins
+
+
+def _rewritten(outputs: Sequence[Variable]) -> list[Variable]:
+    """`outputs` after PyTensor's rewrites; they are altered, their inputs are the same."""
+    graph = FunctionGraph(list(graph_inputs(outputs)), list(outputs), clone=False)
+    try:
+        rewrite_graph(graph, include=PASSES, exclude=LEFT_OUT)
+    except Exception as error:  # whatever a rewrite stumbles over
+        told = f"rewritten = True: PyTensor's rewriting failed: {first_line(error)}"
+        raise GraphError(told) from error
+    return list(graph.outputs)
+
+
+def _loop(node: Apply, inputs: Sequence[Variable]) -> Apply:
+    """The Scan of `node` on other `inputs`, its step rewritten; it is known by the same labels."""
+    parts = read_scan(node.op, inputs, node.outputs)
+    results = dict(zip(parts.inner_outputs, rewritten(parts.inner_outputs)[0], strict=True))
+    until = None if parts.until is None else results[parts.until]
+    variables = tuple(
+        replace(part, inner_outputs=tuple(results[v] for v in part.inner_outputs))
+        for part in parts.variables
+    )
+    rule = node.op.rule if isinstance(node.op, TapeScan) else None
+    made = build_scan(replace(parts, variables=variables, until=until), rule, type(node.op))
+    label(made.op, labels_of(node.op))
+    return made

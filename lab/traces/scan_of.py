@@ -1,0 +1,113 @@
+"""One Scan of a trace beside the others: what it differentiates, reads of them, and passes on.
+
+``ScanOf(trace, 1).root`` is the loop that the second Scan of a trace is a derivative of.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple, Self
+
+from lab.expression import Leaf
+from lab.tape import Kind
+from lab.traces.trace import ScanTrace, SequenceTrace, TapeTrace, Trace
+
+
+class Slot(NamedTuple):
+    """A row of a tape, or an index of a sequence that was given (then `argument` is -1)."""
+
+    scan: int
+    variable: str
+    argument: int
+    row: int
+
+
+@dataclass(frozen=True)
+class ScanOf:
+    """Scan `number` of a trace, with all that can be told of it only beside the others."""
+
+    trace: Trace
+    number: int
+
+    @classmethod
+    def each(cls, trace: Trace) -> Iterator[Self]:
+        """All Scans of a trace, in the order in which they ran."""
+        return (cls(trace, number) for number in range(len(trace.scans)))
+
+    @property
+    def scan(self) -> ScanTrace:
+        """Its variables over all steps."""
+        return self.trace.scans[self.number]
+
+    @property
+    def parent(self) -> Self | None:
+        """The Scan that it differentiates."""
+        number = self.scan.parent
+        return None if number is None else type(self)(self.trace, number)
+
+    @property
+    def root(self) -> Self:
+        """The loop that it is a derivative of, or itself."""
+        parent = self.parent
+        return self if parent is None else parent.root
+
+    @property
+    def family(self) -> list[ScanTrace]:
+        """A loop and all its derivatives, of which it is one."""
+        root = self.root.number
+        return [each.scan for each in self.each(self.trace) if each.root.number == root]
+
+    def first_reader(self, sequence: SequenceTrace) -> tuple[Self, TapeTrace | SequenceTrace]:
+        """Whose values a sequence brings: the Scan, and its tape or own sequence.
+
+        A derivative reads what its parent has made, or had read itself.  What was given from
+        outside, or is the gradient of an output, belongs to the first Scan that reads it.
+        """
+        parent = self.parent
+        if parent is None or sequence.source is None or sequence.is_outer_gradient:
+            return self, sequence
+        variable = parent.scan.variable(sequence.source)
+        if isinstance(variable, SequenceTrace):
+            return parent.first_reader(variable)
+        return (parent, variable) if isinstance(variable, TapeTrace) else (self, sequence)
+
+    def slot_at(self, held: TapeTrace | SequenceTrace, index: int) -> Slot:
+        """Where the value of one of its variables stands that has an index in time."""
+        if isinstance(held, TapeTrace):
+            row = held.axis.rows.get(index, index) if held.axis is not None else index
+            return Slot(self.number, held.name, held.argument, row)
+        reader, first = self.first_reader(held)
+        if not isinstance(first, SequenceTrace):
+            return reader.slot_at(first, index)
+        step = first.axis.rows.get(index)
+        if first.taken is not None and step is not None:
+            giver = self.trace.scans[first.taken.scan]
+            filled = giver.variable(Leaf("", None, first.taken.variable))
+            if isinstance(filled, TapeTrace):
+                row = int(first.taken.rows[step])
+                return Slot(first.taken.scan, filled.name, filled.argument, row)
+        return Slot(reader.number, first.name, -1, index)
+
+    def wanted_rows(self, tape: TapeTrace) -> set[int]:
+        """The rows of a gradient that go on to the result: of a state, of its initial values."""
+        size = len(tape.final)
+        for source in self.parent.scan.tapes if self.parent is not None else ():
+            if source.name == tape.gradient_of and source.kind is not Kind.MIT_MOT:
+                return {size - 1 - row for row in range(source.tape.origin)}
+        return set(range(size))
+
+    def is_share(self, tape: TapeTrace) -> bool:
+        """Whether a gradient that is put out is one of several that are added up elsewhere."""
+        if not tape.is_total and tape.tape.reads:
+            return False  # a state's tape collects all of them
+        return sum(held.name == tape.name for scan in self.family for held in scan.held) > 1
+
+    def is_passed_on(self, tape: TapeTrace) -> bool:
+        """Whether a filled tape is a gradient that was asked for, or a part of one elsewhere."""
+        place = self.number, tape.argument
+        if any((feed.scan, feed.variable) == place for feed in self.trace.feeds):
+            return True
+        return any(
+            (feed.scan, feed.variable) == place and not scan.is_reading(feed.into)
+            for scan in self.trace.scans
+            for feed in scan.feeds
+        )

@@ -1,0 +1,126 @@
+"""Where the gradient of a branch that was not taken is 0·∞: the best-known trap of `where`.
+
+`where` gives the branch that is not taken the gradient 0, which is multiplied by the derivatives
+of whatever made that branch.  One that is not finite makes nan of it.  PyTensor's rewrites often
+avoid that (``lab.trace(…, rewritten=True)``); a `where` inside the branch as well always does.
+"""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from lab.expression import Call, Expression, Leaf, Number
+from lab.traces.trace import ScanTrace, Source, TapeTrace, Untaken
+
+HANDS_ON = {
+    "Neg",
+    "second",
+}  # beside products: what leaves a zero of its first input, or last, zero
+MULTIPLIES = {"Mul", "TrueDiv", "Dot"}
+DEEPEST = 5  # of a formula, in operations; more is an ellipsis
+
+
+def untaken(scans: Sequence[ScanTrace]) -> tuple[Untaken, ...]:
+    """All branches of `scans` whose gradients are 0·∞, each once, by the first step that has it."""
+    found: dict[tuple[int, Expression], Untaken] = {}
+    for number, scan in enumerate(scans):
+        for one in _met(scans, number, scan):
+            found.setdefault((one.scan if one.forward is None else one.forward, one.branch), one)
+    return tuple(found.values())
+
+
+def _met(scans: Sequence[ScanTrace], number: int, scan: ScanTrace) -> Iterator[Untaken]:
+    """What the products of a gradient's step make of the zeros of a `where`."""
+    zeros: dict[int, tuple[int, np.ndarray]] = {}  # of values: the where, and entries that are 0
+    for place, value in enumerate(scan.inside):
+        if not len(value.values) or value.values.dtype.kind != "f":
+            continue
+        if value.operation == "where":
+            mask = _dropped(scan, value.inputs)
+            if mask is not None:
+                zeros[place] = place, np.broadcast_to(_rows(mask, value.values), value.values.shape)
+            continue
+        for source in value.inputs:
+            if source not in zeros:
+                continue
+            origin, mask = zeros[source]
+            is_product = value.operation in MULTIPLIES
+            if not (is_product or value.passes is not None or value.operation in HANDS_ON):
+                continue
+            here = _fitted(mask, value.values)
+            lost = here & ~np.isfinite(value.values)
+            if is_product and lost.any():
+                step = int(np.argmax(lost.reshape(len(lost), -1).any(axis=1)))
+                yield _told(scans, number, origin, place, step)
+            elif (here & (value.values == 0)).any():
+                zeros[place] = origin, here & (value.values == 0)
+
+
+def _dropped(scan: ScanTrace, inputs: tuple[Source, ...]) -> np.ndarray | None:
+    """At which steps, and entries, a `where` takes a constant 0 instead of its other branch."""
+    condition = _values(scan, inputs[0])
+    for branch, taken in ((inputs[1], True), (inputs[2], False)):
+        if condition is not None and _is_zero(scan, branch):
+            return np.asarray(condition, dtype=bool) == taken
+    return None
+
+
+def _is_zero(scan: ScanTrace, source: Source) -> bool:
+    """Whether a value is 0 at every step."""
+    if isinstance(source, Number):
+        return source.written in ("0", "0.0")
+    values = scan.inside[source].values if isinstance(source, int) else None
+    return values is not None and len(values) > 0 and not values.any()
+
+
+def _values(scan: ScanTrace, source: Source) -> np.ndarray | None:
+    """The values of a source over all steps; None where they were not kept."""
+    if isinstance(source, int):
+        values = scan.inside[source].values
+        return values if len(values) else None
+    if isinstance(source, Number):
+        return None
+    variable = scan.variable(source)
+    if isinstance(variable, TapeTrace):
+        return next((a.values for a in variable.reads if a.tap == source.tap), None)
+    return getattr(variable, "values", None)
+
+
+def _rows(mask: np.ndarray, like: np.ndarray) -> np.ndarray:
+    """A mask, a row for each step, with as many dimensions as `like`."""
+    return mask.reshape(len(mask), *[1] * (like.ndim - mask.ndim), *mask.shape[1:])
+
+
+def _fitted(mask: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """A mask in the shape of `values`: entry by entry, or where that fails step by step."""
+    try:
+        return np.broadcast_to(_rows(mask, values), values.shape)
+    except ValueError:
+        every = mask.reshape(len(mask), -1).any(axis=1)
+        return np.broadcast_to(_rows(every, values), values.shape)
+
+
+def _told(scans: Sequence[ScanTrace], number: int, where: int, place: int, step: int) -> Untaken:
+    """The record: in the loop that has the `where`, where that is known."""
+    scan, condition = scans[number], scans[number].inside[where].inputs[0]
+    made = _written(scan, place)
+    parent = None if scan.parent is None else scans[scan.parent]
+    same = scan.inside[condition].repeats if isinstance(condition, int) else None
+    taken = 2 if _is_zero(scan, scan.inside[where].inputs[2]) else 1
+    for value in parent.inside if parent is not None and same is not None else ():
+        if parent is not None and value.operation == "where" and value.inputs[0] == same:
+            branch = _written(parent, value.inputs[3 - taken])
+            return Untaken(number, step, made, branch, scan.parent, parent.steps - 1 - step)
+    return Untaken(number, step, made, _written(scan, where))
+
+
+def _written(scan: ScanTrace, source: Source, depth: int = 0) -> Expression:
+    """A value of a step as a formula."""
+    if not isinstance(source, int):
+        return source
+    value = scan.inside[source]
+    if value.passes is not None:
+        return _written(scan, value.inputs[value.passes], depth)
+    if depth == DEEPEST:
+        return Leaf("…", None, -1)
+    return Call(value.operation, tuple(_written(scan, v, depth + 1) for v in value.inputs))

@@ -1,0 +1,121 @@
+"""Our pullback in the place of PyTensor's: on any graph, in one thread, and put back."""
+
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+
+import numpy as np
+import pytensor
+import pytensor.tensor as pt
+import pytest
+from pytensor import config, scan
+from pytensor.scan.op import Scan
+
+import lab
+from lab.checks.check import value_at
+from lab.checks.differences import differences
+from lab.scans.graphs import scan_nodes
+from lab.scans.node import TapeScan
+
+METHODS = (Scan.pullback, Scan.connection_pattern, TapeScan.pullback, TapeScan.connection_pattern)
+
+
+@pytest.fixture(autouse=True)
+def _restored():
+    yield
+    now = Scan.pullback, Scan.connection_pattern, TapeScan.pullback, TapeScan.connection_pattern
+    assert now == METHODS
+
+
+def square(n_steps=4):
+    x0 = pt.dscalar("x0")
+    return x0, scan(lambda x: x**2, outputs_info=[x0], n_steps=n_steps, return_updates=False)
+
+
+def kinds(gradient):
+    return {type(node.op) for node in scan_nodes([gradient])}
+
+
+def test_grad_of_any_graph_is_ours_to_any_order():
+    x0, xs = square()
+    with lab.our_pullback():
+        first = pytensor.grad(pt.exp(xs[-1]), x0)
+    assert scan_nodes([first])[-1].op.derivation.order == 1
+    second = pytensor.grad(first, x0)  # what was built stays ours
+    backward = [node for node in scan_nodes([second]) if isinstance(node.op, TapeScan)]
+    assert {node.op.derivation.order for node in backward} >= {1, 2}
+    made = lab.derivative(pt.exp(xs[-1]), x0, 2)
+    for mine, ours in zip((first, second), made.values[1:], strict=True):
+        given = {x0: 0.9}
+        assert value_at(mine, given) == pytest.approx(value_at(ours, given), rel=1e-12)
+    trace = lab.trace(first, {x0: 0.9})
+    assert [one.order for one in trace.scans] == [0, 1]
+    assert trace.scans[1].parent == 0
+
+
+def test_the_start_of_a_delay_line_has_its_gradient():
+    x0, u = pt.dvector("x0"), pt.dvector("u")
+    xs = scan(
+        lambda u, x: x * u,
+        sequences=[u],
+        outputs_info=[{"initial": x0, "taps": [-3]}],
+        return_updates=False,
+    )
+    buffer = xs.owner.inputs[0]  # the initial values stand before what the loop makes
+    cost, given = (buffer**2).sum(), {x0: np.array([0.5, 1.5, 2.5]), u: np.array([2.0, 3.0])}
+    with lab.our_pullback():
+        gradient = pytensor.grad(cost, x0)
+    truth = differences(lambda value: value_at(cost, {**given, x0: value}), given[x0])
+    assert truth.admits(value_at(gradient, given))
+    pattern = xs.owner.inputs[0].owner.op.connection_pattern(xs.owner.inputs[0].owner)
+    assert pattern == Scan.connection_pattern(buffer.owner.op, buffer.owner)
+
+
+def test_the_pullback_alone_knows_the_start_of_a_delay_line():
+    x0 = pt.dvector("x0")
+    xs = scan(
+        lambda x: x * 2,
+        outputs_info=[{"initial": x0, "taps": [-3]}],
+        n_steps=2,
+        return_updates=False,
+    )
+    node = scan_nodes([xs])[0]
+    gradients = lab.pullback(node.op, node.inputs, node.outputs, [pt.ones_like(node.outputs[0])])
+    assert value_at(gradients[1], {x0: [1.0, 2.0, 3.0]})[:3].tolist() == [3.0, 3.0, 1.0]
+
+
+def test_it_is_put_back_whatever_happens():
+    x0, xs = square()
+    with pytest.raises(ZeroDivisionError), lab.our_pullback(), lab.our_pullback():
+        _ = 1 / 0
+    assert TapeScan not in kinds(pytensor.grad(xs[-1], x0))
+
+
+def test_compare_and_our_pullback_do_not_disturb_each_other():
+    x0, xs = square()
+    with lab.our_pullback():
+        comparison = lab.compare(xs[-1], x0, {x0: 0.9})
+        assert comparison.agree
+        assert "PyTensor" in str(comparison)
+        assert TapeScan in kinds(pytensor.grad(xs[-1], x0))
+
+
+def test_a_thread_has_its_own_pullback():
+    both, limit = Barrier(8), config.traceback__limit
+
+    def build(number):
+        found = []
+        for _ in range(5):
+            x0, xs = square()
+            both.wait()
+            if number % 2:
+                with lab.our_pullback():
+                    found.append(kinds(pytensor.grad(xs[-1], x0)))
+            else:
+                found.append(kinds(pytensor.grad(xs[-1], x0)))
+        return found
+
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(build, range(8)))
+    assert found[1::2] == [[{Scan, TapeScan}] * 5] * 4
+    assert found[::2] == [[{Scan}] * 5] * 4
+    assert config.traceback__limit == limit

@@ -1,0 +1,140 @@
+"""The gradient of a branch that was not taken: found where it is 0·∞, told, and avoided."""
+
+import numpy as np
+import pytensor.tensor as pt
+import pytest
+from pytensor import scan
+from pytensor.compile.mode import Mode
+
+import lab
+import visual
+from lab import gallery
+from lab.equations.spelling import untaken_words
+from lab.errors import ArgumentError
+from lab.scans.node import TapeScan
+from lab.traces.record import rewritten_graph
+
+COMPILED = Mode("py", "fast_run")
+
+# The step, where it begins, what it should be, the forward step and the branch that is not taken.
+TRAPS = {
+    "a root below 0": (lambda s: pt.switch(s > 0, pt.sqrt(s), 0.0) - 0.9, 0.5, 1, "sqrt(x[t−1])"),
+    "a root at 0": (lambda s: pt.switch(s > 0, pt.sqrt(s), 0.0), 0.0, 1, "sqrt(x[t−1])"),
+    "a quotient": (
+        lambda s: pt.switch(pt.neq(s, 0), pt.sin(s) / s, 1.0) - 1.0, 0.0, 1, "sin(x[t−1])/x[t−1]"
+    ),
+    "the other branch": (
+        lambda s: pt.switch(s <= 0, 0.0, pt.log(s)), 0.0, 1, "log(x[t−1])"
+    ),
+    "some entries": (
+        lambda s: pt.switch(s > 0, pt.sqrt(s), 0.0), np.array([0.0, 0.5]), 1, "sqrt(x[t−1])"
+    ),
+}  # fmt: skip
+
+
+def made(step, at):
+    x = pt.tensor("x", dtype="float64", shape=np.shape(at))
+    xs = scan(step, outputs_info=[x], n_steps=2, return_updates=False)
+    cost = xs.sum()
+    cost.name = "cost"
+    return lab.derivative(cost, x), {x: at}
+
+
+@pytest.mark.parametrize("name", TRAPS)
+def test_it_is_told_by_the_step_the_operation_and_the_branch(name):
+    step, at, when, branch = TRAPS[name]
+    derived, given = made(step, at)
+    trace = lab.trace(derived, given)
+    assert np.isnan(trace.outputs[1]).any()
+    (one,) = trace.untaken
+    assert (one.scan, one.step, one.forward, one.forward_step) == (1, 0, 0, when)
+    assert one.operation in ("TrueDiv", "Mul")
+    (told,) = untaken_words(trace)
+    assert f"step {when} of scan_fn, where did not take {branch}." in told
+    assert lab.Trace.from_json(trace.to_json()) == trace
+    for picture in (visual.tapes(trace), visual.stepgraph(trace), visual.stepgraph(trace, 1)):
+        assert "where did not take" in picture.text()
+    wrt = next(iter(given))
+    assert "where did not take" in " ".join(str(lab.compare(derived.values[0], wrt, given)).split())
+    explained = lab.explain(derived.values[0], wrt)
+    assert [type(trap).__name__ for trap in explained.traps] == ["UntakenBranch"]
+
+
+@pytest.mark.parametrize("name", TRAPS)
+def test_rewritten_it_is_what_the_compiled_function_gives(name):
+    step, at, *_ = TRAPS[name]
+    derived, given = made(step, at)
+    compiled = derived.value.eval(given, mode=COMPILED)
+    trace = lab.trace(derived, given, rewritten=True)
+    assert np.isfinite(compiled).all()
+    np.testing.assert_allclose(trace.outputs[1], compiled, rtol=1e-12)
+    assert trace.untaken == ()
+    assert derived.verify(trace) < 1e-12
+    assert [(one.name, one.order, one.parent) for one in trace.scans] == [
+        ("scan_fn", 0, None),
+        ("grad_of_scan_fn", 1, 0),
+    ]
+    assert visual.tapes(trace).text()
+
+
+def test_a_where_inside_the_branch_as_well_is_the_way_out():
+    derived, given = made(
+        lambda s: pt.switch(s > 0, pt.sqrt(pt.switch(s > 0, s, 1.0)), 0.0) - 0.9, 0.5
+    )
+    trace = lab.trace(derived, given)
+    assert trace.outputs[1] == pytest.approx(0.5**0.5)
+    assert trace.untaken == ()
+    assert lab.explain(derived.values[0], next(iter(given))).traps == ()
+
+
+HARMLESS = {
+    "a pole far away": (lambda s: pt.switch(s > 0, pt.log(s + 2), 0.0), 0.5),
+    "a finite slope": (lambda s: pt.switch(s > 0, s**3, 0.0) - 0.5, 0.5),
+    "a pole that was not met": (lambda s: pt.switch(s > 0, pt.log(s), -s), -0.5),
+    "nan from elsewhere": (lambda s: pt.switch(s > 5, s, 0.0) + s, np.nan),
+}
+
+
+@pytest.mark.parametrize("name", HARMLESS)
+def test_nothing_is_told_where_nothing_is_lost(name):
+    derived, given = made(*HARMLESS[name])
+    assert lab.trace(derived, given).untaken == ()
+
+
+@pytest.mark.parametrize("name", gallery.loops)
+def test_rewritten_loops_have_the_same_tapes(name):
+    derived = gallery.loops[name].derivative(2 if name in ("square", "gap", "coupled") else 1)
+    plain, other = lab.trace(derived), lab.trace(derived, rewritten=True)
+    assert plain.untaken == other.untaken == ()
+    assert derived.verify(other) < 1e-12
+    for one, two in zip(plain.scans, other.scans, strict=True):
+        assert (one.name, one.order, one.parent) == (two.name, two.order, two.parent)
+        for first, second in zip(one.tapes, two.tapes, strict=True):
+            np.testing.assert_allclose(first.final, second.final, rtol=1e-9, atol=1e-12)
+            told = [(t.name, t.tape, t.axis, t.gradient_of, t.used) for t in (first, second)]
+            assert told[0] == told[1]
+            assert np.array_equal(first.unwritten, second.unwritten)
+        assert [s.axis for s in one.sequences] == [s.axis for s in two.sequences]
+    for picture in (visual.tapes, visual.unrolled, visual.ssa, visual.stepgraph, visual.rolled):
+        assert picture(other).text()
+
+
+def test_rewritten_scans_keep_their_kind_and_derivation_and_the_graph_its_own():
+    derived = gallery.loops["gap"].derivative(1)
+    before = str(derived.value.owner)
+    outputs, origins = rewritten_graph(derived.values)
+    assert [type(node.op) for node in origins] == [TapeScan, TapeScan]
+    assert [node.op.derivation for node in origins] == [
+        node.op.derivation for node in origins.values()
+    ]
+    assert len(outputs) == 2
+    assert str(derived.value.owner) == before
+    assert derived.verify(lab.trace(derived)) < 1e-12
+
+
+def test_a_stored_trace_whose_step_is_not_there_is_refused():
+    step, at, *_ = TRAPS["a root at 0"]
+    stored = lab.trace(*made(step, at)).to_json()
+    stored["untaken"][0]["step"] = 2
+    with pytest.raises(ArgumentError, match=r"untaken\[0\]"):
+        lab.Trace.from_json(stored)

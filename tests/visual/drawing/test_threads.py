@@ -1,0 +1,38 @@
+"""Eight threads that draw at once draw what one draws after the other, byte for byte."""
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+
+import matplotlib
+import pytest
+
+import visual
+from lab import gallery
+from visual.drawing.kinds import PICTURES
+
+FORMS = ("svg", "pdf", "png", "html", "txt")
+
+
+def drawn(task, folder):
+    """One picture of a loop of its own, in all formats."""
+    name, kind, theme, number = task
+    picture = visual.draw(replace(gallery.loops[name]), kind, theme, order=1)
+    written = []
+    for form in FORMS if kind == "values" or (kind, name) == ("tapes", "square") else ("svg",):
+        path = folder / f"{name}-{kind}-{theme}-{number}.{form}"
+        picture.save(path)
+        written.append(path.read_bytes())
+    return written
+
+
+@pytest.mark.parametrize("number", range(2))
+def test_threads_draw_the_same_bytes(number, tmp_path):
+    before = dict(matplotlib.rcParams)
+    themes = ("light", "dark", "print", "light")
+    kinds = [*PICTURES, *["values"] * 5]
+    tasks = [(("square", "coupled")[i % 2], kind, themes[i % 4], i) for i, kind in enumerate(kinds)]
+    alone = [drawn(task, tmp_path) for task in tasks]
+    with ThreadPoolExecutor(8) as pool:
+        together = list(pool.map(lambda task: drawn(task, tmp_path), tasks))
+    assert [task for task, a, b in zip(tasks, alone, together, strict=True) if a != b] == []
+    assert dict(matplotlib.rcParams) == before
