@@ -75,7 +75,7 @@ def line(what, ours, theirs, limit):
 
 def fresh_processes(folder):
     out = str(folder / "tape.svg")
-    draw = ("-m", "visual.cli.main", "draw", "tapes", "--loop", "square", "--order", "2", "-o", out)
+    draw = ("-m", "scantape", "draw", "tapes", "--loop", "square", "--order", "2", "-o", out)
 
     def ours():
         return process(sys.executable, *draw)

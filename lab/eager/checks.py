@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from lab.errors import ArgumentError, GradientError, listing
+from lab.errors import ArgumentError, GradientError, listing, quoted
 from lab.records import refuse_masked
 
 
@@ -27,9 +27,11 @@ def check_argnum(argnum: Any) -> tuple[int, ...]:
     numbers = tuple(argnum) if isinstance(argnum, tuple | list) else (argnum,)
     for number in numbers:
         if isinstance(number, bool) or not hasattr(number, "__index__") or number < 0:
-            raise ArgumentError(f"argnum = {argnum!r}: expected the number of an argument, from 0.")
+            raise ArgumentError(
+                f"argnum = {quoted(argnum)}: expected the number of an argument, from 0."
+            )
     if len(set(numbers)) < len(numbers) or not numbers:
-        raise ArgumentError(f"argnum = {argnum!r}: expected numbers of arguments, each once.")
+        raise ArgumentError(f"argnum = {quoted(argnum)}: expected numbers of arguments, each once.")
     return numbers
 
 
@@ -95,7 +97,8 @@ def check_keywords(operation: str, kwargs: Mapping[str, object], node: type) -> 
     for name, value in kwargs.items():
         if isinstance(value, node):
             raise GradientError(
-                f"{operation}: {name} = {value!r} is a node given by keyword; only arguments given "
+                f"{operation}: {name} = {quoted(value)} is a node given by keyword; only "
+                "arguments given "
                 "by position are differentiated."
             )
 

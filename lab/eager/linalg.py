@@ -30,7 +30,7 @@ from lab.eager.shaping import (
     unbroadcast,
 )
 from lab.eager.tape import Function, Gradients, Operand, Plain, Value, primitive, value_of
-from lab.errors import ArgumentError, GradientError
+from lab.errors import ArgumentError, GradientError, quoted
 
 
 def _matmul_gradient(c: Value, a: Value, b: Value) -> Gradients:
@@ -142,7 +142,8 @@ def _explicit(subscripts: str, *shapes: tuple[int, ...]) -> str:
     inputs = words.split(",")
     if len(inputs) != len(shapes):
         raise ArgumentError(
-            f"einsum: subscripts = {subscripts!r}: they name {len(inputs)} arrays, and there are "
+            f"einsum: subscripts = {quoted(subscripts)}: they name {len(inputs)} arrays, and "
+            "there are "
             f"{len(shapes)}."
         )
     if not arrow:
@@ -258,7 +259,8 @@ def norm(x: object, ord: Operand = None, axis: Axis = None, keepdims: bool = Fal
         return root(sum(square(x), axis, keepdims=keepdims))
     if isinstance(axis, tuple) and len(axis) > 1:
         raise GradientError(
-            f"norm: ord = {ord!r}: of matrices, only the root of the squares (None or 'fro') has "
+            f"norm: ord = {quoted(ord)}: of matrices, only the root of the squares (None or "
+            "'fro') has "
             "a gradient rule."
         )
     size = absolute(x)

@@ -7,7 +7,7 @@ from pytensor.graph.traversal import toposort
 
 from lab.equations.symbols import argument_name, cuts_of, maker_of, symbols_of
 from lab.equations.system import Quantity, Role, System
-from lab.errors import ArgumentError, GraphError
+from lab.errors import ArgumentError, GraphError, quoted
 from lab.expression import Expression, Leaf, Number
 from lab.scans.formula import formulas
 from lab.scans.graphs import scan_nodes
@@ -66,7 +66,8 @@ def the_scan(subject: object) -> Apply:
         return subject
     if not isinstance(subject, Variable):
         raise ArgumentError(
-            f"subject = {subject!r:.60}: expected a Scan's node, or a variable that depends on one."
+            f"subject = {quoted(subject)}: expected a Scan's node, or a variable that depends on "
+            "one."
         )
     nodes = scan_nodes([subject])
     if len(nodes) != 1:

@@ -14,6 +14,7 @@ from pytensor.graph.op import HasInnerGraph
 from pytensor.graph.rewriting.utils import rewrite_graph
 from pytensor.graph.traversal import toposort
 
+from lab.errors import printable
 from lab.expression import STRENGTH, Call, Expression, Leaf, Number, Slice, Term, leaves_of
 from lab.progress import pause
 from lab.scans.backtraces import without_backtraces
@@ -79,7 +80,7 @@ def _expression(variable: Variable, found: dict[Variable, Term]) -> Term:
         if isinstance(variable, Constant):
             found[variable] = Number(written(variable.data))
         elif variable.owner is None:
-            found[variable] = Leaf(variable.name or str(variable), None, -1)
+            found[variable] = Leaf(printable(variable.name or str(variable)), None, -1)
         else:
             found[variable] = _operation(variable.owner, variable, found)
     return found[variable]

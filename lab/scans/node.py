@@ -22,7 +22,7 @@ from pytensor.graph.replace import clone_replace
 from pytensor.scan.op import Scan, ScanInfo
 from pytensor.tensor.variable import TensorVariable
 
-from lab.errors import GraphError
+from lab.errors import GraphError, printable
 from lab.scans.backtraces import without_backtraces
 from lab.scans.buffers import as_tensor
 from lab.scans.names import found_names
@@ -289,7 +289,7 @@ def read_scan(op: Scan, inputs: Sequence[Variable], outputs: Sequence[Variable])
                 )
 
     return ScanParts(
-        name=op.name or "scan_fn",
+        name=printable(op.name or "scan_fn"),
         n_steps=as_tensor(inputs[0]),
         variables=tuple(v for kind in OUTER_INPUTS for v in variables[kind]),
         until=next(inner) if info.as_while else None,

@@ -7,7 +7,7 @@ import numpy as np
 from pytensor.graph.basic import Apply, Variable
 from pytensor.graph.traversal import ancestors, explicit_graph_inputs
 
-from lab.errors import ArgumentError
+from lab.errors import ArgumentError, expect, printable, quoted
 from lab.expression import Leaf
 from lab.gradients.decisions import Decisions, ReadingGroup, decisions_of
 from lab.gradients.derivative import Derivative
@@ -61,18 +61,25 @@ def trace(
         if given is None or isinstance(given, Mapping):
             given = {**outputs.given, **(given or {})}
         outputs = outputs.values
-    asked = list(outputs) if isinstance(outputs, Sequence) else [outputs]
+    several = "a Derivative, or PyTensor variables"
+    asked = (
+        [outputs]
+        if isinstance(outputs, Variable)
+        else [*expect("outputs", outputs, Iterable, several)]
+    )
     extra = list(also)
     for variable in (*asked, *extra):
         if not isinstance(variable, Variable):
-            raise ArgumentError(f"outputs: {variable!r} is not a PyTensor variable.")
+            raise ArgumentError(f"outputs: {quoted(variable)} is not a PyTensor variable.")
     if not isinstance(given, Mapping):
-        raise ArgumentError(f"given = {given!r}: expected a dict of variables and their values.")
+        raise ArgumentError(
+            f"given = {quoted(given)}: expected a dict of variables and their values."
+        )
     for variable in given:
         if not isinstance(variable, Variable):
-            raise ArgumentError(f"given: {variable!r} is not a PyTensor variable.")
+            raise ArgumentError(f"given: {quoted(variable)} is not a PyTensor variable.")
     require_scan([*asked, *extra])
-    called = tuple(names) if names is not None else tuple(v.name or "" for v in asked)
+    called = tuple(names) if names is not None else tuple(printable(v.name or "") for v in asked)
     inputs = list(explicit_graph_inputs([*asked, *extra]))
     if rewritten:
         everything, origins = rewritten_graph([*asked, *extra])
@@ -103,11 +110,11 @@ def trace(
 def _inputs(inputs: Sequence[Variable], given: Values) -> Iterator[Input]:
     """What the `inputs` of a graph were given."""
     for variable in inputs:
-        value = given.get(variable)
+        value, name = given.get(variable), printable(variable.name or "")
         if isinstance(value, np.random.Generator):
-            yield Input(variable.name or "", Generator.of(value))
+            yield Input(name, Generator.of(value))
         elif variable in given:
-            yield Input(variable.name or "", freeze(np.array(value)))
+            yield Input(name, freeze(np.array(value)))
 
 
 def _scan_trace(

@@ -14,7 +14,7 @@ from pytensor.compile.sharedvalue import SharedVariable
 from pytensor.graph.basic import Apply, Constant, Variable
 from pytensor.graph.traversal import toposort
 
-from lab.errors import ArgumentError, GraphError, first_line
+from lab.errors import ArgumentError, GraphError, first_line, quoted
 from lab.progress import Progress, pause
 from lab.records import refuse_masked
 from lab.scans.backtraces import without_backtraces
@@ -101,7 +101,7 @@ def checked(variable: Variable, value: object) -> Computed:
         return variable.type.filter(array, strict=False, allow_downcast=True)
     except (TypeError, ValueError) as error:
         raise ArgumentError(
-            f"given: {variable} is of type {variable.type} and cannot be {value!r}."
+            f"given: {variable} is of type {variable.type} and cannot be {quoted(value)}."
         ) from error
 
 

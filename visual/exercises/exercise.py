@@ -14,7 +14,7 @@ from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING
 
-from lab.errors import ArgumentError, GraphError, LabError, listing
+from lab.errors import ArgumentError, GraphError, LabError, listing, quoted
 from lab.traces.trace import Trace
 from visual.exercises.answers import Form, Task, Verdict, check_tries
 from visual.exercises.kinds import CANDIDATES, Ask
@@ -63,7 +63,7 @@ class Sheet:
         """Write the page to `path`, which ends in .html."""
         path = as_path(path)
         if path.suffix.lower() != ".html":
-            raise ArgumentError(f"path = {str(path)!r}: a page of exercises ends in .html.")
+            raise ArgumentError(f"path = {quoted(str(path))}: a page of exercises ends in .html.")
         return write_whole(path, self.page())
 
     def _repr_mimebundle_(
@@ -127,17 +127,17 @@ class Exercise(Asked):
     def __post_init__(self) -> None:
         if not isinstance(self.trace, Trace):
             raise ArgumentError(
-                f"trace = {self.trace!r:.60}: expected a Trace, as of loop.trace()."
+                f"trace = {quoted(self.trace)}: expected a Trace, as of loop.trace()."
             )
         if self.kind not in list(Ask):
-            raise ArgumentError(f"kind = {self.kind!r:.60}: expected {listing(Ask)}.")
+            raise ArgumentError(f"kind = {quoted(self.kind)}: expected {listing(Ask)}.")
         if isinstance(self.seed, bool) or not isinstance(self.seed, int):
-            raise ArgumentError(f"seed = {self.seed!r:.60}: expected a whole number.")
+            raise ArgumentError(f"seed = {quoted(self.seed)}: expected a whole number.")
         candidates = list(CANDIDATES[Ask(self.kind)](self.trace))
         derivatives = [c for c in candidates if c.order] or candidates
         if not candidates:
             raise GraphError(
-                f"kind = {self.kind!r}: this trace allows no such question. The trace of a "
+                f"kind = {quoted(self.kind)}: this trace allows no such question. The trace of a "
                 "derivative of a loop of single numbers allows all."
             )
         chosen = derivatives[Random(f"{self.kind} {self.seed}").randrange(len(derivatives))]
@@ -183,9 +183,9 @@ class Exercises(Sheet):
     def __post_init__(self) -> None:
         members = self.members
         if not isinstance(members, list | tuple) or not members:
-            raise ArgumentError(f"members = {members!r:.60}: expected a tuple of exercises.")
+            raise ArgumentError(f"members = {quoted(members)}: expected a tuple of exercises.")
         if not all(isinstance(member, Asked) for member in members):
-            raise ArgumentError(f"members = {members!r:.60}: expected exercises only.")
+            raise ArgumentError(f"members = {quoted(members)}: expected exercises only.")
         object.__setattr__(self, "members", tuple(members))
 
     @classmethod
@@ -227,7 +227,7 @@ class Exercises(Sheet):
     def answer(self, given: object) -> tuple["Exercises", Verdict]:
         """What becomes of the series by an answer, and the verdict on it."""
         if self.current is None:
-            raise ArgumentError(f"answer = {given!r:.60}: all exercises are done; see `again`.")
+            raise ArgumentError(f"answer = {quoted(given)}: all exercises are done; see `again`.")
         verdict = self.current.check(given, self.tries + 1)
         if verdict.is_right:
             earned = max(0, 2 - self.tries)

@@ -19,7 +19,7 @@ from visual.scene.shapes import (
     text_width,
     walk,
 )
-from visual.scene.theme import Role, theme_named
+from visual.scene.theme import THEMES, Role
 
 MARGIN, LABELS = 24, 150
 FORMULA, LONGEST_FORMULA = 12.5, 64
@@ -174,7 +174,7 @@ class Canvas:
             shapes=(*self.shapes, *legend, *lines),
             title=title,
             description=description,
-            theme=theme_named(theme),
+            theme=THEMES[theme],
             dot=dot,
         )
 

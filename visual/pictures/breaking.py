@@ -12,6 +12,7 @@ import numpy as np
 
 from lab.checks.differences import Estimate
 from lab.equations.spelling import number_text
+from lab.errors import expect
 from lab.reports.breaking.breakage import Breakage, Effect, Row, precise
 from lab.traces.parting import Parting
 from visual.layout.canvas import MARGIN, Canvas
@@ -38,6 +39,7 @@ MARKS: Mapping[Effect, str] = {
 
 def breaking(breakage: Breakage, theme: str = "light") -> Scene:
     """What a broken rule does to the derivatives of a cost, order by order, and where it begins."""
+    expect("breakage", breakage, Breakage, "what lab.break_rule found")
     canvas = Canvas()
     rule = breakage.rule
     canvas.heading(f"A broken rule: {rule.title}", lines_of([rule.change, f"But: {rule.reason}"]))

@@ -7,7 +7,7 @@ their order, and the values that step t gets of them.  What belongs to one varia
 from collections.abc import Iterator
 
 import lab
-from lab.errors import ArgumentError
+from lab.errors import ArgumentError, quoted
 from lab.loops.loop import Loop
 from lab.reports.calls.canonical import Canonical, Given, Input
 from lab.tape import Kind
@@ -32,7 +32,7 @@ def canonical(subject: Canonical | Loop, theme: str = "light") -> Scene:
     """
     if not isinstance(subject, Canonical | Loop):
         raise ArgumentError(
-            f"subject = {subject!r:.60}: expected what lab.canonical found, or a Loop."
+            f"subject = {quoted(subject)}: expected what lab.canonical found, or a Loop."
         )
     call = lab.canonical(subject) if isinstance(subject, Loop) else subject
     canvas = Canvas()

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
+from lab.errors import expect
 from lab.reports.compare.comparison import (
     SIGNS,
     Agreement,
@@ -42,6 +43,7 @@ WORDS = {
 
 def comparing(comparison: Comparison, theme: str = "light") -> Scene:
     """Both pullbacks beside one another: gradients, the step where they part, and their Scans."""
+    expect("comparison", comparison, Comparison, "what lab.compare found")
     canvas = Canvas()
     sentences = [heading(comparison), summary(comparison), *checks(comparison)]
     canvas.heading("Our pullback and PyTensor's", lines_of(sentences))

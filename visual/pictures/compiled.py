@@ -8,7 +8,7 @@ each instead.
 
 from textwrap import wrap
 
-from lab.errors import ArgumentError, listing
+from lab.errors import ArgumentError, expect, listing, quoted
 from lab.reports.compile.buffers import Buffer, Kept, Ring
 from lab.reports.compile.compiled import Compiled, ScanAfter, gradient_rows, rows_word, summary
 from lab.reports.explain.explanation import FEW
@@ -44,9 +44,10 @@ def compiled(report: Compiled, theme: str = "light", scan: int | None = None) ->
     Slots can be drawn where the numbers of rows and steps are known: give values to
     `lab.compiled`.  Raises ArgumentError for a Scan that is not there.
     """
+    expect("report", report, Compiled, "what lab.compiled found")
     numbers = range(1, len(report.after) + 1)
     if scan is not None and scan not in numbers:
-        raise ArgumentError(f"scan = {scan!r}: there are {len(report.after)} Scans left.")
+        raise ArgumentError(f"scan = {quoted(scan)}: there are {len(report.after)} Scans left.")
     canvas = Canvas()
     report_text = " ".join([summary(report), *gradient_rows(report)])
     canvas.heading("What is left of the Scans, and of their buffers", lines(report_text))

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from textwrap import wrap
 from types import MappingProxyType
 
-from lab.errors import ArgumentError, LabError
+from lab.errors import ArgumentError, LabError, quoted
 from lab.gradients.derivation import Derivation, derivation_of
 from lab.gradients.derivative import Derivative
 from lab.gradients.record import DerivationRecord, Outcome, Verdict
@@ -116,7 +116,7 @@ def _blocks(source: object) -> Iterator[Block]:
                 yield Block(f"{scan.number} · {scan.name}", {"order 1": (STEPS, *scan.outcomes)})
     else:
         raise ArgumentError(
-            f"source = {source!r:.60}: expected a Derivative, a Derivation, or its record."
+            f"source = {quoted(source)}: expected a Derivative, a Derivation, or its record."
         )
 
 

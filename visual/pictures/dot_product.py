@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lab.checks.check import inner
+from lab.errors import KindError, quoted
 from lab.traces.trace import SequenceTrace, TapeTrace, Trace
 from visual.layout.canvas import CELL, HEIGHT, LABELS, MARGIN, Canvas
 from visual.layout.cells import cell
@@ -43,6 +44,8 @@ def dot_product(test: "DotProduct", theme: str = "light", around: int | None = N
     Forward step k and backward step k are the group of step k.  Loops of more than 12 steps
     are folded, as for `tapes`; the sums count what is not shown.
     """
+    if not hasattr(test, "products"):
+        raise KindError(f"test = {quoted(test)}: expected what lab.dot_product found.")
     drawing = _Drawing(test)
     canvas = drawing.canvas
     canvas.heading(

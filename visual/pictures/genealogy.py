@@ -18,6 +18,7 @@ from lab.errors import listing
 from lab.gradients.derivative import prime
 from lab.tape import Kind
 from lab.traces.trace import Feed, ScanTrace, SequenceTrace, TapeTrace, Trace
+from visual.choices import of_trace
 from visual.layout.canvas import MARGIN, Canvas, explained, kind_text
 from visual.layout.cards import BOLD, Entry, Look, arrows
 from visual.layout.cells import values_text
@@ -74,6 +75,7 @@ class Sheet:
 
 def genealogy(trace: Trace, theme: str = "light") -> Scene:
     """The Scans of a trace, which of them differentiates which, and what flows between them."""
+    of_trace(trace)
     sheets = _sheets(trace)
     looks = {
         **dict.fromkeys(_descents(trace), Look.ACCENT),

@@ -21,7 +21,7 @@ from visual.layout.cells import cell
 from visual.layout.names import NamedScan
 from visual.pictures.unrolled.unrolled import unrolled
 from visual.scene.shapes import MONO_WIDTH, Arrow, Box, Scene, Text, moved, shortened, text_width
-from visual.scene.theme import Role, theme_named
+from visual.scene.theme import THEMES, Role
 
 PORT, BETWEEN, ARM, LINE, TRACK = 124, 14, 56, 20, 16
 FORMULA, LONGEST, INDENT = 12.5, 520, "    "
@@ -71,7 +71,7 @@ def rolled(
         shapes=tuple(canvas.shapes),
         title=f"{loop.name}, rolled up and unrolled",
         description=f"What a step of {loop.name} reads and makes, and all its steps.",
-        theme=theme_named(theme),
+        theme=THEMES[theme],
     )
 
 

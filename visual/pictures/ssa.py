@@ -16,7 +16,7 @@ from lab.expression import Leaf, text
 from lab.gradients.derivative import prime
 from lab.traces.flow import Flow, Value, Write, flow
 from lab.traces.trace import SequenceTrace, Trace
-from visual.choices import whole_or_none
+from visual.choices import of_trace, whole_or_none
 from visual.layout.canvas import (
     CELL,
     HEIGHT,
@@ -47,6 +47,7 @@ def ssa(trace: Trace, theme: str = "light", around: int | None = None) -> Scene:
 
     Long loops are folded, as for `tapes`.  Raises GraphError for a trace without a derivative.
     """
+    of_trace(trace)
     around = whole_or_none("around", around)
     values, canvas = flow(trace), Canvas()
     numbers = [n for n, s in enumerate(trace.scans) if any(t.tape.overwritten for t in s.tapes)]

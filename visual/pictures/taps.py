@@ -14,7 +14,7 @@ from itertools import chain, pairwise
 from operator import index
 from textwrap import wrap
 
-from lab.errors import ArgumentError
+from lab.errors import ArgumentError, quoted
 from lab.tape import Kind, Tape
 from lab.traces.trace import ScanTrace, Trace
 from visual.layout.canvas import LABELS, MARGIN, Canvas
@@ -143,7 +143,7 @@ def taps(tapes: Tapes, orders: int = 2, theme: str = "light", name: str = "x") -
     loops are taken that are no derivatives.  Variables with the same taps are drawn once.
     """
     if isinstance(orders, bool) or not hasattr(orders, "__index__"):
-        raise ArgumentError(f"orders = {orders!r}: expected a whole number, 0 to {ORDERS}.")
+        raise ArgumentError(f"orders = {quoted(orders)}: expected a whole number, 0 to {ORDERS}.")
     if not 0 <= index(orders) <= ORDERS:
         raise ArgumentError(f"orders = {orders}: expected 0 to {ORDERS}.")
     canvas = Canvas()
@@ -176,7 +176,7 @@ def _named(tapes: Tapes, name: str) -> dict[Tape, tuple[str, ...]]:
             pairs += [(sequence.name, Tape((0,), ())) for sequence in scan.sequences]
             pairs += [(tape.name, tape.tape) for tape in scan.held]
     if not pairs or not all(isinstance(tape, Tape) for _, tape in pairs):
-        raise ArgumentError(f"tapes = {tapes!r:.60}: expected a Tape, Tapes by name, or a Trace.")
+        raise ArgumentError(f"tapes = {quoted(tapes)}: expected a Tape, Tapes by name, or a Trace.")
     names_of: dict[Tape, tuple[str, ...]] = {}
     for called, tape in pairs:
         names = names_of.get(tape, ())

@@ -15,7 +15,7 @@ from lab.equations.spelling import Speller, untaken_words
 from lab.errors import listing
 from lab.expression import Leaf
 from lab.traces.trace import StepResult, Trace
-from visual.choices import newest, scan_index, step_of
+from visual.choices import newest, of_trace, scan_index, step_of
 from visual.layout.canvas import MARGIN, Canvas
 from visual.layout.cards import Card, Entry, Look, arrows, segments
 from visual.layout.graphviz import Edge, Layout, Node, dot_source, lay_out
@@ -56,6 +56,7 @@ def stepgraph(trace: Trace, scan: int | None = None, step: int = 0, theme: str =
     told otherwise it is the first of the highest order.  `step` is the number of its step.
     Raises ArgumentError for a Scan or a step that there is not.
     """
+    of_trace(trace)
     orders = [each.order for each in trace.scans]
     number = newest(orders) if scan is None else scan_index(trace, scan)
     return _StepGraph(NamedScan(trace, number), step_of(trace.scans[number], step)).scene(theme)

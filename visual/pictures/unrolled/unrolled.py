@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from lab.traces.trace import Trace
-from visual.choices import scan_indices, whole_or_none
+from visual.choices import of_trace, scan_indices, whole_or_none
 from visual.layout.canvas import HEIGHT, MARGIN, THIN, Canvas
 from visual.layout.cells import cell, thin_cell
 from visual.layout.columns import Gap, with_gaps
@@ -41,6 +41,7 @@ def unrolled(
     every gradient is drawn with its direct part, also where it is zero.  Loops of more than 12
     steps are folded: the ends are shown, and the steps next to the step `around`.
     """
+    of_trace(trace)
     chosen = tuple(range(len(trace.scans))) if scans is None else scan_indices(trace, scans)
     around = whole_or_none("around", around)
     graph = unrolling(trace, chosen, all_direct)
