@@ -39,7 +39,8 @@ lint: $(VENV)/.test
 	$(BIN)/mypy
 
 site: $(VENV)/.site
-	$(BIN)/python notebooks/site --out $(SITE)
+	$(BIN)/python -m sphinx -q -W -j $(JOBS) -d $(VENV)/.doctrees -E -c notebooks/site notebooks $(SITE)
+	@echo "Open $(SITE)/index.html"
 
 bench: $(VENV)/.test
 	PYTHONPATH=tests/support $(BIN)/python bench

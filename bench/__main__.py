@@ -75,7 +75,7 @@ def line(what, ours, theirs, limit):
 
 def fresh_processes(folder):
     out = str(folder / "tape.svg")
-    draw = ("-m", "visual.cli.main", "draw", "tapes", "--loop", "square", "--order", "2", "-o", out)
+    draw = ("-m", "scantape", "draw", "tapes", "--loop", "square", "--order", "2", "-o", out)
 
     def ours():
         return process(sys.executable, *draw)
@@ -143,6 +143,34 @@ def changes():
     )
     line("  order 2 only", statistics.median(second), theirs, "≤ 100 ms")
     line("  seen before", statistics.median(seen), theirs, "≤ 5 ms")
+
+
+DEEP = """
+import lab, visual, pytensor.tensor as pt
+def step(s):
+    for _ in range({depth}):
+        s = pt.sin(s)*pt.cos(s)
+    return s
+visual.draw(lab.Loop(step, states=[lab.State("s", 0.5)], n_steps=3), "tapes", order=1).svg()
+"""
+WIDE = """
+import lab, visual
+states = [lab.State("x" * {letters} + str(i), 0.5) for i in range({states})]
+loop = lab.Loop(lambda **s: [x**2 for x in s.values()], states=states, n_steps=3)
+visual.draw(loop, "tapes", order=1).svg()
+"""
+
+
+def depth_and_names():
+    """What once grew faster than the step, its names and its states, as fresh processes."""
+    imported = process(sys.executable, "-c", IMPORTS)
+    for depth in (10, 100):
+        seconds = process(sys.executable, "-c", DEEP.format(depth=depth))
+        line(f"tapes of a step {depth} levels deep : import of PyTensor", seconds, imported, "")
+    for letters, states in ((1, 40), (1, 160), (10_000, 1)):
+        seconds = process(sys.executable, "-c", WIDE.format(letters=letters, states=states))
+        what = f"tapes of {states} states, names of {letters:,} letters : import of PyTensor"
+        line(what, seconds, imported, "")
 
 
 def pages():

@@ -3,6 +3,7 @@
 What you can do, and the name for it:
 
 Loops
+
 - declare one: `Loop`, of `State`, `Sequence`, `Parameter`, `RandomState`, `until`; or take one
   from `gallery.loops`
 - read it as equations: `Loop.system`; of a PyTensor graph: `system`
@@ -10,6 +11,7 @@ Loops
   `vocabulary`; what becomes of one step, of none and of fewer: `few_steps`
 
 Derivatives
+
 - differentiate backwards, to any order: `derivative`; one Scan alone: `derive`, `pullback`;
   whatever calls ``pytensor.grad``: `our_pullback`
 - differentiate forwards: `pushforward`; hold a loop's two derivatives together: `dot_product`
@@ -17,17 +19,20 @@ Derivatives
 - see what every step read and wrote: `trace`; as formulas: `spelled`
 
 Whether they are right
+
 - compile the same graph: `Trace.verify`; finite differences and more: `check`
 - hold our pullback against PyTensor's own, and report what differs: `compare`
 - break a rule of the derivative and see where it shows: `BROKEN`, `break_rule`; several beside
   the same true one: `truth`
 
 Graphs of your own
+
 - have one explained, with the traps it falls into: `explain`
 - see which Scans and which rows of their buffers are left in a compiled function: `compiled`;
   what is lost if the gradient is taken after that: `shortened`
 
 Smaller systems
+
 - route gradients by where, cat, narrow and clamp: `structural`
 - differentiate plain Python, with a tape that is written while it runs: `eager`
 

@@ -6,12 +6,17 @@ and lets real bugs through.
 """
 
 import reprlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
+from difflib import get_close_matches
+from typing import TypeVar
 
 LONGEST = 80  # characters of a value that an error quotes
+MOST = 30  # items of a list that an error names
 _SHORT = reprlib.Repr()
 _SHORT.maxstring = _SHORT.maxother = LONGEST
 _SHORT.maxlist = _SHORT.maxtuple = 12
+Kind = TypeVar("Kind")
+Thing = TypeVar("Thing", covariant=True)
 
 
 class LabError(Exception):
@@ -20,6 +25,16 @@ class LabError(Exception):
 
 class ArgumentError(LabError, ValueError):
     """An argument has a value that is not allowed."""
+
+
+class KindError(ArgumentError, TypeError):
+    """An argument is of a kind that is not allowed."""
+
+
+class UnknownNameError(ArgumentError, KeyError):
+    """There is nothing of that name."""
+
+    __str__ = Exception.__str__  # a KeyError's own would put the sentence into quotes
 
 
 class GraphError(LabError, ValueError):
@@ -34,10 +49,69 @@ class BroadcastError(LabError, TypeError):
     """A state changes which of its dimensions are known to have length 1."""
 
 
+class Named(Mapping[str, Thing]):
+    """Things by their names; of another name it is told which one was meant, or which there are.
+
+    >>> Named("picture", PICTURES)["tape"]
+    UnknownNameError: picture = 'tape': did you mean 'tapes'?
+    """
+
+    def __init__(
+        self, argument: str, things: Mapping[str, Thing], otherwise: str = "expected {}."
+    ) -> None:
+        self._argument, self._things, self._otherwise = argument, dict(things), otherwise
+
+    def __getitem__(self, name: object) -> Thing:
+        return self._things[one_of(self._argument, name, self._things, self._otherwise)]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._things)
+
+    def __len__(self) -> int:
+        return len(self._things)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._argument!r}: {listing(self)})"
+
+
+def one_of(
+    argument: str, name: object, known: Iterable[str], otherwise: str = "expected {}."
+) -> str:
+    """A name that must be `known`; UnknownNameError, with the one that was meant, if it is not.
+
+    If none is like it, all are told, as `otherwise` says.
+    """
+    known = list(known)
+    if isinstance(name, str) and name in known:
+        return name
+    like = nearest(name, known)
+    told = f"did you mean {quoted(like)}?" if like else otherwise.replace("{}", listing(known))
+    raise UnknownNameError(f"{argument} = {quoted(name)}: {told}")
+
+
+def nearest(name: object, known: Iterable[str]) -> str:
+    """Which of the `known` names may have been meant; empty if none is like it."""
+    if not isinstance(name, str):
+        return ""
+    return next(iter(get_close_matches(name[:LONGEST], list(known), n=1, cutoff=0.7)), "")
+
+
+def expect(
+    argument: str, value: object, kind: type[Kind] | tuple[type[Kind], ...], expected: str
+) -> Kind:
+    """A value that must be of a kind, or KindError; what is `expected` is said in words."""
+    if isinstance(value, kind):
+        return value
+    raise KindError(f"{argument} = {quoted(value)}: expected {expected}.")
+
+
 def first_line(error: BaseException) -> str:
     """The first line of what an exception says, and of what kind it is."""
-    lines = str(error).strip().splitlines()
-    return f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__
+    try:
+        lines = str(error).strip().splitlines()
+    except Exception:  # it may refuse even that
+        lines = []
+    return shortened(": ".join([type(error).__name__, *lines[:1]]), 4 * LONGEST)
 
 
 def quoted(value: object) -> str:
@@ -46,14 +120,21 @@ def quoted(value: object) -> str:
         told = _SHORT.repr(value)
     except Exception:  # an object may refuse even that
         told = f"a {type(value).__name__}"
-    return printable(told if len(told) <= LONGEST else f"{told[: LONGEST - 1]}…")
+    return shortened(told)
+
+
+def shortened(told: str, most: int = LONGEST) -> str:
+    """A text as an error quotes it, printable and not longer than `most`."""
+    return printable(told if len(told) <= most else f"{told[: most - 1]}…")
 
 
 def listing(items: Iterable[object]) -> str:
     """``a, b and c``; ``none`` for nothing: for use in error messages."""
-    words = [str(item) for item in items]
+    words = [shortened(str(item), 4 * LONGEST) for item in items]
     if not words:
         return "none"
+    if len(words) > MOST:
+        words = [*words[: MOST - 1], f"{len(words) - MOST + 1} more"]
     return " and ".join([", ".join(words[:-1]), words[-1]] if words[1:] else words)
 
 

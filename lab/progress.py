@@ -62,34 +62,48 @@ def _nothing() -> None:
     """Nobody watches."""
 
 
+NAME = 24  # letters of a loop's name
+
+
 class Progress:
-    """A bar on standard error once a run that nobody watches has taken a second."""
+    """One bar on standard error for all loops of a run that nobody watches, past a second.
+
+    Each of the loops is as much of it as any other; what loops inside a step do is theirs.
+    """
 
     def __init__(self, delay: float = 1.0) -> None:
+        self.total, self.done, self.inside = 0, 0, 0
         self.started, self.delay = time.monotonic(), delay
         self.bar: tqdm | None = None
+
+    def expect(self, loops: int) -> None:
+        """There will be so many loops more."""
+        self.total += loops if not self.inside else 0
 
     def steps(self, name: str, total: int) -> Iterator[int]:
         """0 … total-1, shown as they pass."""
         watcher = _watching.get()
-        for step in range(total):
-            if watcher is not None:
-                watcher()
-            elif step % 64 == 0 and time.monotonic() - self.started > self.delay:
-                self._show(name, step, total)
-            yield step
-        if self.bar is not None:
-            self.bar.update(total - self.bar.n)
+        self.inside += 1
+        try:
+            for step in range(total):
+                if watcher is not None:
+                    watcher()
+                elif step % 64 == 0 and time.monotonic() - self.started > self.delay:
+                    self._show(name, step / total if self.inside == 1 else 0)
+                yield step
+        finally:
+            self.inside -= 1
+        self.done += not self.inside
 
-    def _show(self, name: str, step: int, total: int) -> None:
+    def _show(self, name: str, part: float) -> None:
         from tqdm import tqdm  # only a run that takes long pays for the import
 
         if self.bar is None:
-            self.bar = tqdm(total=total, desc=name, unit="step", leave=False)
-        elif self.bar.desc != f"{name}: ":
-            self.bar.reset(total)
-            self.bar.set_description(name)
-        self.bar.update(step - self.bar.n)
+            looks = "{desc}: {percentage:3.0f}%|{bar}| {elapsed}<{remaining}"
+            self.bar = tqdm(desc=name[:NAME], total=self.total, leave=False, bar_format=looks)
+        self.bar.total = self.total
+        self.bar.set_description_str(name[:NAME], refresh=False)
+        self.bar.update(max(0, min(self.done + part, self.total) - self.bar.n))
 
     def close(self) -> None:
         """Take the bar off the screen."""

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from operator import index
 
-from lab.errors import ArgumentError
+from lab.errors import ArgumentError, quoted
 from lab.records import record
 
 FARTHEST = 1_000_000  # steps; a state needs an initial value for each of them
@@ -54,18 +54,21 @@ def check_taps(taps: Iterable[int], argument: str) -> tuple[int, ...]:
     try:
         listed = tuple(taps)
     except TypeError:
-        raise ArgumentError(f"{argument} = {taps!r}: expected several taps, as in (-1,).") from None
+        raise ArgumentError(
+            f"{argument} = {quoted(taps)}: expected several taps, as in (-1,)."
+        ) from None
     for tap in listed:
         if isinstance(tap, bool) or not hasattr(tap, "__index__"):
-            raise ArgumentError(f"{argument}: a tap is a whole number, not {tap!r}.")
+            raise ArgumentError(f"{argument}: a tap is a whole number, not {quoted(tap)}.")
     taps = tuple(map(index, listed))
     if any(abs(tap) > FARTHEST for tap in taps):
         raise ArgumentError(
-            f"{argument} = {list(taps)}: expected taps of at most {FARTHEST:,} steps, for every "
+            f"{argument} = {quoted(list(taps))}: expected taps of at most {FARTHEST:,} steps, "
+            "for every "
             "step between needs a value of its own."
         )
     if len(set(taps)) < len(taps):
-        raise ArgumentError(f"{argument} = {list(taps)}: every tap may occur only once.")
+        raise ArgumentError(f"{argument} = {quoted(list(taps))}: every tap may occur only once.")
     return taps
 
 

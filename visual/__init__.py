@@ -1,10 +1,12 @@
 """The pictures of Scantape: from traces to scenes, from scenes to files.
 
 Any of eleven kinds, by its name
+
 - `draw`: a loop, or the derivative of a graph, and what you choose about it, as a picture
 - `export`: all pictures of it, with an index page
 
 One kind each
+
 - of a trace: `unrolled`, `rolled`, `tapes`, `ssa`, `taps`, `genealogy`, `stepgraph` and `values`;
   of a trace and a system: `equations`
 - of a derivation: `phases`; of a derivative: `connections`
@@ -18,6 +20,7 @@ One kind each
 - the eight figures of the square loop: `figure`
 
 To walk through, to choose from, to answer
+
 - `Stepper`: pictures to walk through, in a notebook or as a page
 - `Workbench`: a loop with controls for all that can be chosen about it, in a notebook
 - `Atlas`: a grid of loops, taps, orders and costs to choose from, as one page without Python
@@ -25,6 +28,7 @@ To walk through, to choose from, to answer
   `Question`: one of your own
 
 What they are
+
 - `Scene`: a picture, and `Plot`: one that is plotted; `save`, `svg` and `text` make a file of it,
   or a text
 """

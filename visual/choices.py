@@ -13,28 +13,21 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from operator import index
-from typing import Any, ClassVar, Protocol, SupportsIndex, TypeVar
+from typing import Any, ClassVar, SupportsIndex, TypeVar
 
-from lab.errors import ArgumentError, listing
+from lab.errors import ArgumentError, KindError, Named, expect, listing, quoted, shortened
 from lab.loops.build import as_weights
 from lab.loops.loop import Loop
 from lab.loops.text.source import by_name, identifier
-from lab.reports.breaking.rules import BROKEN, broken_rule
+from lab.reports.breaking.rules import BROKEN
+from lab.tape import check_taps
 from lab.traces.trace import ScanTrace, Trace
-from visual.scene.theme import THEMES, theme_named
+from visual.scene.theme import THEMES
 
 Value = Any  # what is chosen: of a number, a text, a mapping, what the choice says
 Argument = Mapping[str, Value]  # what `argparse` is to know about an option, by name
 Control = dict[str, object]  # what a form is to know about a control, as JSON
 Number = TypeVar("Number", int, float)
-
-
-class Named(Protocol):
-    """What is chosen by its name."""
-
-    @property
-    def name(self) -> str:
-        """By which it is known."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +59,9 @@ class Choice:
 
     def check(self, value: object) -> Value:
         """The value as it is kept; ArgumentError for what can be none."""
-        return None if value is None else identifier(str(value))
+        if value is not None:
+            expect(self.name, value, str, "a name")
+        return identifier(value)
 
     def read(self, text: Value, loop: Loop) -> Value:
         """The value that the command line, read by `argparse`, names about a loop."""
@@ -86,15 +81,16 @@ class Choice:
 
 @dataclass(frozen=True)
 class OneOf(Choice):
-    """One of several by its name; `find` gives it, or refuses the name."""
+    """One of several by its name."""
 
     _: KW_ONLY
-    known: Mapping[str, object]
-    find: Callable[[Value], Named]
+    known: Named[object]
 
     def check(self, value: object) -> Value:
         """The name."""
-        return None if value is None and self.default is None else self.find(value).name
+        if value is not None or self.default is not None:
+            self.known[value]  # refuses what is none
+        return value
 
     def control(self, value: object, names: Iterable[str] = ()) -> Control:
         """A list of all."""
@@ -122,7 +118,7 @@ class Whole(Choice):
             if number == self.default or self.least <= number <= self.most:
                 return number
         raise ArgumentError(
-            f"{self.name} = {value!r:.60}: expected a whole number, {self.least} to {self.most}."
+            f"{self.name} = {quoted(value)}: expected a whole number, {self.least} to {self.most}."
         )
 
     def control(self, value: object, names: Iterable[str] = ()) -> Control:
@@ -151,12 +147,12 @@ class Wholes(Choice):
     metavar: str = "N,N"
 
     def check(self, value: object) -> Value:
-        """Whatever is given: a trace knows which numbers there are."""
-        return value
+        """The numbers: a trace knows which there are."""
+        return None if value is None else wholes(self.name, value)
 
     def read(self, text: Value, loop: Loop) -> tuple[int, ...]:
         """Numbers between commas."""
-        return numbers(f"{self.option} {text}", words(text))
+        return numbers(f"{self.option} {shortened(text)}", words(text))
 
 
 @dataclass(frozen=True)
@@ -194,7 +190,7 @@ class Cost(Choice):
     def read(self, text: Value, loop: Loop) -> Value:
         """A word, or weights between commas."""
         expected = f"{', '.join(self.known)}, or a weight for each step, as in 0,0,1,0.5"
-        said = f"{self.option} {text}"
+        said = f"{self.option} {shortened(text)}"
         return text if text in self.known else list(numbers(said, text.split(","), expected, float))
 
 
@@ -206,11 +202,8 @@ class ByName(Choice):
 
     def check(self, value: object) -> Mapping[str, Value]:
         """Values by the names of variables."""
-        if not isinstance(value, Mapping):
-            raise ArgumentError(
-                f"{self.name} = {value!r:.60}: expected a dictionary, such as {{'x': …}}."
-            )
-        return by_name(self.name, value.items())
+        given = expect(self.name, value, Mapping, "a dictionary, such as {'x': …}")
+        return by_name(self.name, given.items())
 
     def read(self, text: Value, loop: Loop) -> dict[str, Value]:
         """``x=0.95`` or ``x=[1,2]``."""
@@ -222,9 +215,9 @@ class ByName(Choice):
             if not equals:
                 raise ValueError
             return name.strip(), json.loads(value)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise ArgumentError(
-                f"{self.option} {text}: expected NAME=NUMBER or NAME=[NUMBER,…]."
+                f"{self.option} {shortened(text)}: expected NAME=NUMBER or NAME=[NUMBER,…]."
             ) from error
 
 
@@ -235,7 +228,7 @@ class Taps(ByName):
     def check(self, value: object) -> Mapping[str, Value]:
         """Tuples of taps, of which the loop knows whether it can have them."""
         given = super().check(value).items()
-        return {name: tuple(t) if isinstance(t, Iterable) else t for name, t in given}
+        return {n: None if t is None else check_taps(t, f"taps of {n}") for n, t in given}
 
     def read(self, text: Value, loop: Loop) -> dict[str, Value]:
         """``-2,-1``, which are those of the first state, or ``x:-2,-1``."""
@@ -243,7 +236,7 @@ class Taps(ByName):
 
     def _taps(self, text: str, loop: Loop) -> tuple[str, tuple[int, ...]]:
         name, colon, taps = text.rpartition(":")
-        said = f"{self.option} {text}"
+        said = f"{self.option} {shortened(text)}"
         if not colon:
             if not loop.states:
                 raise ArgumentError(f"{said}: this loop has no state; name a sequence, as u:0,1.")
@@ -298,24 +291,28 @@ TRUNCATE = Whole(
     least=1,
     most=MOST,
 )
-THEME = OneOf(
-    "theme", "light, dark or print", "colours", default="light", known=THEMES, find=theme_named
-)
+THEME = OneOf("theme", "light, dark or print", "colours", default="light", known=THEMES)
 RULE = OneOf(
     "rule",
     listing(BROKEN),
     "rule of the pullback",
     metavar="RULE",
     known=BROKEN,
-    find=lambda name: broken_rule(str(name)),
 )
 
 
 def whole(name: str, value: object) -> int:
     """A whole number; ArgumentError for all else, True and False among it."""
     if isinstance(value, bool) or not isinstance(value, SupportsIndex):
-        raise ArgumentError(f"{name} = {value!r}: expected a whole number.")
+        raise ArgumentError(f"{name} = {quoted(value)}: expected a whole number.")
     return index(value)
+
+
+def wholes(name: str, values: object) -> tuple[int, ...]:
+    """Several whole numbers; ArgumentError for all else."""
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        raise KindError(f"{name} = {quoted(values)}: expected some numbers, as in (1, 2).")
+    return tuple(whole(name, number) for number in values)
 
 
 def whole_or_none(name: str, value: object) -> int | None:
@@ -326,28 +323,32 @@ def whole_or_none(name: str, value: object) -> int | None:
 def switch(name: str, value: object) -> bool:
     """True or False; ArgumentError for all else."""
     if not isinstance(value, bool):
-        raise ArgumentError(f"{name} = {value!r}: expected True or False.")
+        raise ArgumentError(f"{name} = {quoted(value)}: expected True or False.")
     return value
 
 
 def scan_index(trace: Trace, scan: object) -> int:
     """The index in ``trace.scans`` of the Scan with a heading's number."""
+    of_trace(trace)
     number = whole("scan", scan)
     if number not in range(1, len(trace.scans) + 1):
-        raise ArgumentError(f"scan = {scan!r}: {_known(trace)}")
+        raise ArgumentError(f"scan = {quoted(scan)}: {_known(trace)}")
     return number - 1
 
 
 def scan_indices(trace: Trace, scans: object) -> tuple[int, ...]:
     """The indices in ``trace.scans`` of the Scans with the headings' numbers, in their order."""
-    if isinstance(scans, str) or not isinstance(scans, Iterable):
-        raise ArgumentError(f"scans = {scans!r}: expected some numbers, as in (1, 2).")
-    numbers = [whole("scans", number) for number in scans]
+    numbers = wholes("scans", scans)
     if len(set(numbers)) < len(numbers):
-        raise ArgumentError(f"scans = {scans!r}: a Scan can be drawn only once.")
+        raise ArgumentError(f"scans = {quoted(scans)}: a Scan can be drawn only once.")
     if not numbers or not set(numbers) <= set(range(1, len(trace.scans) + 1)):
-        raise ArgumentError(f"scans = {scans!r}: {_known(trace)}")
+        raise ArgumentError(f"scans = {quoted(scans)}: {_known(trace)}")
     return tuple(number - 1 for number in sorted(numbers))
+
+
+def of_trace(trace: object) -> None:
+    """KindError for a `trace` that is none."""
+    expect("trace", trace, Trace, "a Trace, as lab.trace and Loop.trace give it")
 
 
 def newest(orders: Sequence[int]) -> int:
@@ -359,8 +360,8 @@ def step_of(scan: ScanTrace, step: object) -> int:
     """The number of a step that a Scan makes."""
     number = whole("step", step)
     if number not in range(scan.steps):
-        made = f"the steps 0 to {scan.steps - 1}" if scan.steps else "no step that could be drawn"
-        raise ArgumentError(f"step = {step!r}: {scan.name} makes {made}.")
+        steps = f"the steps 0 to {scan.steps - 1}" if scan.steps else "no step that could be drawn"
+        raise ArgumentError(f"step = {quoted(step)}: {scan.name} makes {steps}.")
     return number
 
 

@@ -20,11 +20,12 @@ from pytensor.gradient import NullTypeGradError
 from pytensor.graph.basic import Variable
 
 from lab.checks import check
-from lab.errors import ArgumentError, GradientError, listing
+from lab.errors import ArgumentError, GradientError, expect, listing, one_of, quoted
 from lab.gradients.decisions import PullbackRule
 from lab.gradients.pushforward import pushforward
 from lab.gradients.status import is_continuous
 from lab.loops.build import LoopGraph
+from lab.loops.declaration import BY, OF
 from lab.loops.loop import Loop
 from lab.loops.text.source import by_name, identifier
 from lab.loops.variables import as_value
@@ -81,6 +82,7 @@ def dot_product(
     absolute below 1; 1e-12 unless given, 1e-5 where something is of single precision),
     GradientError where a derivative is undefined.
     """
+    expect("loop", loop, Loop, "a lab.Loop")
     if loop.truncate_gradient != -1:
         raise ArgumentError(
             f"truncate_gradient = {loop.truncate_gradient}: a truncated gradient is not the "
@@ -124,22 +126,15 @@ def _names(graph: LoopGraph, wrt: Sequence[str] | None) -> list[str]:
     possible = [name for name, variable in graph.inputs.items() if is_continuous(variable)]
     if wrt is None:
         return possible
-    asked = list(map(identifier, [wrt] if isinstance(wrt, str) else wrt))
-    for name in asked:
-        if name not in possible:
-            raise ArgumentError(
-                f"wrt = {name!r}: this loop can be differentiated by {listing(possible)}."
-            )
-    return asked
+    asked = map(identifier, [wrt] if isinstance(wrt, str) else wrt)
+    return [one_of("wrt", name, possible, BY) for name in asked]
 
 
 def _output(graph: LoopGraph, of: str | None, rule: PullbackRule | None) -> Variable:
     """All values of the state or output `of`, named after it, from a Scan that follows `rule`."""
-    of = next(iter(graph.outputs)) if of is None else identifier(of)
-    if of not in graph.outputs:
-        raise ArgumentError(
-            f"of = {of!r}: the loop's states and outputs are {listing(graph.outputs)}."
-        )
+    of = (
+        next(iter(graph.outputs)) if of is None else one_of("of", identifier(of), graph.outputs, OF)
+    )
     output = graph.outputs[of]
     output = as_tensor(with_tapes([output], rule).get(output, output))
     output.name = of
@@ -155,10 +150,9 @@ def _tangents(
     """A tangent for each variable that moves: as given, else random."""
     tangents = by_name("tangents", tangents.items())
     for name in tangents:
-        if name not in moved:
-            raise ArgumentError(f"tangents[{name!r}]: what moves is {listing(moved)}.")
+        one_of("tangents", name, moved, "what moves is {}.")
     return {
-        name: _chosen(f"tangents[{name!r}]", tangents.get(name), graph.given[variable], rng)
+        name: _chosen(f"tangents[{quoted(name)}]", tangents.get(name), graph.given[variable], rng)
         for name, variable in moved.items()
     }
 

@@ -7,16 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from lab.errors import ArgumentError, GradientError, listing
+from lab.errors import ArgumentError, GradientError, listing, quoted
 from lab.records import refuse_masked
 
 
-def name_of(function: Any) -> str:
+def name_of(function: object) -> str:
     """What to call a function in an error message."""
     return getattr(function, "__name__", type(function).__name__)
 
 
-def check_function(argument: str, function: Any) -> None:
+def check_function(argument: str, function: object) -> None:
     """Raise ArgumentError unless `function` can be called."""
     if not callable(function):
         raise ArgumentError(f"{argument} = {reprlib.repr(function)}: expected a function.")
@@ -27,13 +27,15 @@ def check_argnum(argnum: Any) -> tuple[int, ...]:
     numbers = tuple(argnum) if isinstance(argnum, tuple | list) else (argnum,)
     for number in numbers:
         if isinstance(number, bool) or not hasattr(number, "__index__") or number < 0:
-            raise ArgumentError(f"argnum = {argnum!r}: expected the number of an argument, from 0.")
+            raise ArgumentError(
+                f"argnum = {quoted(argnum)}: expected the number of an argument, from 0."
+            )
     if len(set(numbers)) < len(numbers) or not numbers:
-        raise ArgumentError(f"argnum = {argnum!r}: expected numbers of arguments, each once.")
+        raise ArgumentError(f"argnum = {quoted(argnum)}: expected numbers of arguments, each once.")
     return numbers
 
 
-def check_given(function: Any, args: tuple[Any, ...], argnum: int) -> None:
+def check_given(function: object, args: tuple[object, ...], argnum: int) -> None:
     """Raise ArgumentError if `function` was given no argument `argnum`."""
     if argnum >= len(args):
         given = {0: "no arguments", 1: "1 argument, number 0"}.get(
@@ -42,7 +44,7 @@ def check_given(function: Any, args: tuple[Any, ...], argnum: int) -> None:
         raise ArgumentError(f"argnum = {argnum}: {name_of(function)} was given {given}.")
 
 
-def check_start(what: str, value: Any) -> None:
+def check_start(what: str, value: object) -> None:
     """Raise ArgumentError unless one can differentiate by `value`; `what` is the argument."""
     if isinstance(value, float):
         return
@@ -63,7 +65,7 @@ def check_start(what: str, value: Any) -> None:
     )
 
 
-def check_real_number(function: Any, value: Any) -> None:
+def check_real_number(function: object, value: object) -> None:
     """Raise ArgumentError unless `value` is in R."""
     if isinstance(value, float):
         return
@@ -81,7 +83,7 @@ def check_real_number(function: Any, value: Any) -> None:
     )
 
 
-def check_real_gradient(function: Any, value: Any) -> None:
+def check_real_gradient(function: object, value: object) -> None:
     """Raise GradientError if a function was real, but went through complex numbers."""
     if getattr(value, "dtype", np.dtype(float)).kind == "c":
         raise GradientError(
@@ -90,18 +92,22 @@ def check_real_gradient(function: Any, value: Any) -> None:
         )
 
 
-def check_keywords(operation: str, kwargs: Mapping[str, Any], node: type) -> None:
+def check_keywords(operation: str, kwargs: Mapping[str, object], node: type) -> None:
     """Raise GradientError if a node was given by keyword, where no gradient can reach it."""
     for name, value in kwargs.items():
         if isinstance(value, node):
             raise GradientError(
-                f"{operation}: {name} = {value!r} is a node given by keyword; only arguments given "
+                f"{operation}: {name} = {quoted(value)} is a node given by keyword; only "
+                "arguments given "
                 "by position are differentiated."
             )
 
 
 def check_arguments(
-    operation: str, rule: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]
+    operation: str,
+    rule: Callable[..., object],
+    args: tuple[object, ...],
+    kwargs: Mapping[str, object],
 ) -> None:
     """Raise GradientError if `rule` does not take these arguments, which numpy's function may."""
     try:
@@ -114,8 +120,8 @@ def check_arguments(
 
 
 def check_gradients(
-    operation: str, gradients: Any, args: tuple[Any, ...], on_top: Sequence[bool]
-) -> list[Any]:
+    operation: str, gradients: object, args: tuple[object, ...], on_top: Sequence[bool]
+) -> list:
     """One gradient function for each argument, None where none is needed.
 
     Raises ArgumentError if they are no list or too many, GradientError if a node has none.

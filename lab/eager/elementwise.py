@@ -5,16 +5,15 @@ A rule is given the gradient g of the result, the result y and the argument x.
 
 import operator
 from collections.abc import Callable
-from typing import Any
 
 import numpy
 
 from lab.eager import rules
 from lab.eager.shaping import shape_of, unbroadcast
-from lab.eager.tape import Function, Node, primitive, value_of
+from lab.eager.tape import Function, Gradients, Node, Value, primitive, value_of
 
 
-def _unary(name: str, rule: Callable[[Any, Any, Any], Any]) -> Function:
+def _unary(name: str, rule: Callable[[Value, Value, Value], Value]) -> Function:
     """A function of one argument: C depends on x by dC/dx = rule(dC/dy, y, x)."""
     return rules.rule(getattr(numpy, name), lambda y, x: [lambda g: rule(g, y, x)])
 
@@ -53,31 +52,31 @@ conjugate = _unary("conjugate", lambda g, y, x: g)
 real = _unary("real", lambda g, y, x: g)
 
 
-def _add_gradient(z: Any, x: Any, y: Any) -> list:
+def _add_gradient(z: Value, x: Value, y: Value) -> Gradients:
     """The gradients: dx = g, dy = g."""
     shapes = shape_of(x), shape_of(y)
     return [lambda g: unbroadcast(g, shapes[0]), lambda g: unbroadcast(g, shapes[1])]
 
 
-def _subtract_gradient(z: Any, x: Any, y: Any) -> list:
+def _subtract_gradient(z: Value, x: Value, y: Value) -> Gradients:
     """The gradients: dx = g, dy = -g."""
     shapes = shape_of(x), shape_of(y)
     return [lambda g: unbroadcast(g, shapes[0]), lambda g: unbroadcast(-g, shapes[1])]
 
 
-def _multiply_gradient(z: Any, x: Any, y: Any) -> list:
+def _multiply_gradient(z: Value, x: Value, y: Value) -> Gradients:
     """The gradients: dx = g·y, dy = g·x."""
     shapes = shape_of(x), shape_of(y)
     return [lambda g: unbroadcast(g * y, shapes[0]), lambda g: unbroadcast(g * x, shapes[1])]
 
 
-def _divide_gradient(z: Any, x: Any, y: Any) -> list:
+def _divide_gradient(z: Value, x: Value, y: Value) -> Gradients:
     """The gradients: dx = g / y, dy = -g·z / y."""
     shapes = shape_of(x), shape_of(y)
     return [lambda g: unbroadcast(g / y, shapes[0]), lambda g: unbroadcast(-g * z / y, shapes[1])]
 
 
-def _power_gradient(z: Any, x: Any, y: Any) -> list:
+def _power_gradient(z: Value, x: Value, y: Value) -> Gradients:
     """The gradients: dx = g·y·x**(y-1), dy = g·z·log x.
 
     At x = 0, a constant power of 0 gives dx = 0, and any power gives dy = 0.
@@ -89,26 +88,26 @@ def _power_gradient(z: Any, x: Any, y: Any) -> list:
     ]
 
 
-def _less_one(y: Any) -> Any:
+def _less_one(y: Value) -> Value | int:
     """The power that is left; where a constant power is 0, any will do."""
     if isinstance(y, Node):
         return minus(y, 1)
     return numpy.where(y == 0, 1, y - 1) if numpy.ndim(y) else (y - 1 if y != 0 else 1)
 
 
-def _log_base(x: Any) -> Any:
+def _log_base(x: object) -> Value:
     """Log x; 0 at 0, where x**y stays 0 when y moves."""
     return log(x + (value_of(x) == 0))
 
 
-def _remainder_gradient(z: Any, x: Any, y: Any) -> list:
+def _remainder_gradient(z: Value, x: Value, y: Value) -> Gradients:
     """Z = x - y·floor(x/y); the gradients: dx = g, dy = -g·floor(x/y)."""
     shapes = shape_of(x), shape_of(y)
     times = numpy.floor_divide(value_of(x), value_of(y))
     return [lambda g: unbroadcast(g, shapes[0]), lambda g: unbroadcast(-g * times, shapes[1])]
 
 
-def _logaddexp_gradient(z: Any, x: Any, y: Any) -> list:
+def _logaddexp_gradient(z: Value, x: Value, y: Value) -> Gradients:
     """The gradients: dx = g·exp(x - z), dy = g·exp(y - z)."""
     shapes = shape_of(x), shape_of(y)
     return [
@@ -117,7 +116,7 @@ def _logaddexp_gradient(z: Any, x: Any, y: Any) -> list:
     ]
 
 
-def _arctan2_gradient(z: Any, x: Any, y: Any) -> list:
+def _arctan2_gradient(z: Value, x: Value, y: Value) -> Gradients:
     """Z is the angle of the point (y, x): dx = g·y / (x² + y²), dy = -g·x / (x² + y²)."""
     shapes = shape_of(x), shape_of(y)
     return [
@@ -126,7 +125,7 @@ def _arctan2_gradient(z: Any, x: Any, y: Any) -> list:
     ]
 
 
-def _hypot_gradient(z: Any, x: Any, y: Any) -> list:
+def _hypot_gradient(z: Value, x: Value, y: Value) -> Gradients:
     """The gradients: dx = g·x / z, dy = g·y / z."""
     shapes = shape_of(x), shape_of(y)
     return [

@@ -8,11 +8,12 @@ As ``np.linalg`` this module has solve, inv, det, slogdet and norm; all else is 
 """
 
 import operator
+from collections.abc import Sequence
 from string import ascii_letters
-from typing import Any
 
 import numpy
 from numpy import linalg
+from numpy.typing import ArrayLike
 
 from lab.eager.elementwise import absolute, multiply, power, square
 from lab.eager.reductions import max, min, root
@@ -28,28 +29,28 @@ from lab.eager.shaping import (
     swapaxes,
     unbroadcast,
 )
-from lab.eager.tape import Function, primitive, value_of
-from lab.errors import ArgumentError, GradientError
+from lab.eager.tape import Function, Gradients, Operand, Plain, Value, primitive, value_of
+from lab.errors import ArgumentError, GradientError, quoted
 
 
-def _matmul_gradient(c: Any, a: Any, b: Any) -> list:
+def _matmul_gradient(c: Value, a: Value, b: Value) -> Gradients:
     """The gradients: dA = G·Bᵀ, dB = Aᵀ·G."""
     a_shape, b_shape = shape_of(a), shape_of(b)
     row, column = len(a_shape) == 1, len(b_shape) == 1
     rows = (1, *a_shape) if row else a_shape
     columns = (*b_shape, 1) if column else b_shape
 
-    def matrix(g: Any) -> Any:
+    def matrix(g: Value) -> Value:
         shape = (*shape_of(g), 1) if column else shape_of(g)
         return _as(g, (*shape[:-1], 1, shape[-1]) if row else shape)
 
-    def a_gradient(g: Any) -> Any:
+    def a_gradient(g: Value) -> Value:
         # a column times a row is every product of their entries
         times = multiply if column else matmul
         whole = times(matrix(g), swapaxes(_as(b, columns), -1, -2))
         return _as(unbroadcast(whole, rows), a_shape)
 
-    def b_gradient(g: Any) -> Any:
+    def b_gradient(g: Value) -> Value:
         times = multiply if row else matmul
         whole = times(swapaxes(_as(a, rows), -1, -2), matrix(g))
         return _as(unbroadcast(whole, columns), b_shape)
@@ -57,7 +58,7 @@ def _matmul_gradient(c: Any, a: Any, b: Any) -> list:
     return [a_gradient, b_gradient]
 
 
-def _as(x: Any, shape: tuple[int, ...]) -> Any:
+def _as(x: Value, shape: tuple[int, ...]) -> Value:
     return x if shape_of(x) == shape else reshape(x, shape)
 
 
@@ -65,7 +66,7 @@ matmul = rule(numpy.matmul, _matmul_gradient)
 at_sign = primitive(operator.matmul, _matmul_gradient, "matmul")
 
 
-def dot(a: Any, b: Any) -> Any:
+def dot(a: object, b: object) -> Value:
     """The product of two matrices or vectors, or by a number.
 
     Raises ArgumentError for arrays of more than two axes, for which `matmul` is clearer.
@@ -85,19 +86,19 @@ REGISTERED[numpy.dot] = dot
 
 
 @composed(numpy.outer)
-def outer(a: Any, b: Any) -> Any:
+def outer(a: object, b: object) -> Value:
     """All products of an entry of `a` with an entry of `b`."""
     return multiply(reshape(a, (-1, 1)), reshape(b, (1, -1)))
 
 
 @composed(numpy.inner)
-def inner(a: Any, b: Any) -> Any:
+def inner(a: object, b: object) -> Value:
     """The sum of products over the last axis of each."""
     return tensordot(a, b, (-1, -1)) if shape_of(a) and shape_of(b) else multiply(a, b)
 
 
 @composed(numpy.kron)
-def kron(a: Any, b: Any) -> Any:
+def kron(a: object, b: object) -> Value:
     """All products of an entry of `a` with an entry of `b`, as blocks of `b`."""
     ndim = numpy.maximum(len(shape_of(a)), len(shape_of(b)))
     first, second = ((1,) * (ndim - len(shape_of(x))) + shape_of(x) for x in (a, b))
@@ -107,7 +108,7 @@ def kron(a: Any, b: Any) -> Any:
 
 
 @composed(numpy.tensordot)
-def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
+def tensordot(a: object, b: object, axes: int | Sequence[ArrayLike] = 2) -> Value:
     """The sum of products over pairs of axes: as many as `axes`, or those that it lists."""
     left, right = len(shape_of(a)), len(shape_of(b))
     if isinstance(axes, int):
@@ -121,7 +122,7 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
 
 
 @composed(numpy.einsum)
-def einsum(subscripts: Any, *operands: Any, optimize: Any = True) -> Any:
+def einsum(subscripts: Operand, *operands: Operand, optimize: object = True) -> Value:
     """The sum of products over the axes that `subscripts` name, as numpy's."""
     if not isinstance(subscripts, str):  # arrays, each followed by the numbers of its axes
         *pairs, last = (
@@ -141,7 +142,8 @@ def _explicit(subscripts: str, *shapes: tuple[int, ...]) -> str:
     inputs = words.split(",")
     if len(inputs) != len(shapes):
         raise ArgumentError(
-            f"einsum: subscripts = {subscripts!r}: they name {len(inputs)} arrays, and there are "
+            f"einsum: subscripts = {quoted(subscripts)}: they name {len(inputs)} arrays, and "
+            "there are "
             f"{len(shapes)}."
         )
     if not arrow:
@@ -159,7 +161,7 @@ def _explicit(subscripts: str, *shapes: tuple[int, ...]) -> str:
     return ",".join(filled) + "->" + output.replace("...", "".join(names))
 
 
-def _einsum_gradient(y: Any, subscripts: str, *operands: Any) -> list:
+def _einsum_gradient(y: Value, subscripts: str, *operands: object) -> Gradients:
     """The gradients: of one operand, the product of g with all others."""
     words, _, output = subscripts.partition("->")
     inputs = words.split(",")
@@ -178,10 +180,10 @@ def _einsum_gradient(y: Any, subscripts: str, *operands: Any) -> list:
         # what was summed within the operand alone gets the same everywhere
         reached = "".join(n for n in mine if n in output + "".join(labels))
 
-        def gradient(g: Any) -> Any:
-            found = _einsum(",".join((output, *labels)) + "->" + reached, g, *arrays)
-            lengths = dict(zip(reached, shape_of(found), strict=True))
-            spread = reshape(found, tuple(lengths.get(n, 1) for n in mine))
+        def gradient(g: Value) -> Value:
+            product = _einsum(",".join((output, *labels)) + "->" + reached, g, *arrays)
+            lengths = dict(zip(reached, shape_of(product), strict=True))
+            spread = reshape(product, tuple(lengths.get(n, 1) for n in mine))
             whole = numpy.broadcast_shapes(shape_of(spread), shape)
             return unbroadcast(broadcast_to(spread, whole), shape)
 
@@ -190,14 +192,14 @@ def _einsum_gradient(y: Any, subscripts: str, *operands: Any) -> list:
     return [None, *map(by, range(len(operands)))]
 
 
-def _product(subscripts: str, *operands: Any) -> Any:
+def _product(subscripts: str, *operands: numpy.ndarray) -> Value:
     return numpy.einsum(subscripts, *operands, optimize=len(operands) > 1)
 
 
 _einsum: Function = primitive(_product, _einsum_gradient, "einsum")
 
 
-def _turned(a: Any) -> Any:
+def _turned(a: object) -> Value:
     return swapaxes(a, -1, -2)
 
 
@@ -215,24 +217,24 @@ _logdet = primitive(
 
 
 @composed(linalg.slogdet)
-def slogdet(a: Any) -> Any:
+def slogdet(a: object) -> tuple[Value, Value]:
     """The sign of the determinant, a constant, and the logarithm of its absolute value."""
     return linalg.slogdet(value_of(a))[0], _logdet(a)
 
 
-def _solve_gradient(x: Any, a: Any, b: Any) -> list:
+def _solve_gradient(x: Value, a: Value, b: Value) -> Gradients:
     """With a·x = b, the gradients: db = a⁻ᵀ·g, da = -db·xᵀ."""
     a_shape, b_shape = shape_of(a), shape_of(b)
     column = len(b_shape) == 1
 
-    def b_gradient(g: Any) -> Any:
+    def b_gradient(g: Value) -> Value:
         return solve(_turned(a), g)
 
-    def a_gradient(g: Any) -> Any:
-        back, found = b_gradient(g), x
+    def a_gradient(g: Value) -> Value:
+        back, solution = b_gradient(g), x
         if column:
-            back, found = expand_dims(back, -1), expand_dims(found, -1)
-        return unbroadcast(-matmul(back, _turned(found)), a_shape)
+            back, solution = expand_dims(back, -1), expand_dims(solution, -1)
+        return unbroadcast(-matmul(back, _turned(solution)), a_shape)
 
     return [a_gradient, lambda g: unbroadcast(b_gradient(g), b_shape)]
 
@@ -241,7 +243,7 @@ solve: Function = rule(linalg.solve, _solve_gradient)
 
 
 @composed(linalg.norm)
-def norm(x: Any, ord: Any = None, axis: Axis = None, keepdims: bool = False) -> Any:
+def norm(x: object, ord: Operand = None, axis: Axis = None, keepdims: bool = False) -> Value:
     """The length of vectors by any order, and of matrices by the root of their squares ("fro").
 
     Where x is 0 there is no derivative; 0 is chosen.
@@ -257,7 +259,8 @@ def norm(x: Any, ord: Any = None, axis: Axis = None, keepdims: bool = False) -> 
         return root(sum(square(x), axis, keepdims=keepdims))
     if isinstance(axis, tuple) and len(axis) > 1:
         raise GradientError(
-            f"norm: ord = {ord!r}: of matrices, only the root of the squares (None or 'fro') has "
+            f"norm: ord = {quoted(ord)}: of matrices, only the root of the squares (None or "
+            "'fro') has "
             "a gradient rule."
         )
     size = absolute(x)
@@ -268,5 +271,5 @@ def norm(x: Any, ord: Any = None, axis: Axis = None, keepdims: bool = False) -> 
     return multiply(~nothing, power(total + nothing, 1 / ord))
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> Plain:
     return getattr(linalg, name)

@@ -4,8 +4,8 @@ Comparisons look at values and return plain booleans, so that ``if`` and ``while
 """
 
 import operator
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Iterator
+from typing import NoReturn
 
 import numpy
 
@@ -13,7 +13,7 @@ from lab.eager import elementwise, linalg, shaping
 from lab.eager.checks import name_of
 from lab.eager.rules import REGISTERED
 from lab.eager.shaping import take
-from lab.eager.tape import Function, Node, value_of
+from lab.eager.tape import Function, Node, Plain, Value, value_of
 from lab.errors import GradientError
 
 #: Functions of numpy whose derivative is zero wherever there is one: they see values alone.
@@ -41,11 +41,11 @@ def _swapped(operation: Function) -> Function:
     return lambda self, other: operation(other, self)
 
 
-def _of_values(operation: Callable[[Any, Any], Any]) -> Function:
+def _of_values(operation: Plain) -> Function:
     return lambda self, other: operation(value_of(self), value_of(other))
 
 
-def _apply(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _apply(function: Plain, args: tuple[object, ...], kwargs: dict[str, object]) -> Value:
     """Apply a function of numpy itself to nodes."""
     if function in REGISTERED:
         return REGISTERED[function](*args, **kwargs)
@@ -57,12 +57,12 @@ def _apply(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     )
 
 
-def _spelled(function: Any) -> str:
+def _spelled(function: object) -> str:
     name = name_of(function)
     return f"numpy.{name}" if getattr(numpy, name, None) is function else name
 
 
-def _ufunc(self: Node, ufunc: Any, method: str, *args: Any, **kwargs: Any) -> Any:
+def _ufunc(self: Node, ufunc: numpy.ufunc, method: str, *args: object, **kwargs: object) -> Value:
     out = kwargs.get("out")
     if out is not None:
         raise GradientError(
@@ -74,11 +74,13 @@ def _ufunc(self: Node, ufunc: Any, method: str, *args: Any, **kwargs: Any) -> An
     return _apply(ufunc, args, kwargs)
 
 
-def _function(self: Node, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+def _function(
+    self: Node, function: Plain, types: object, args: tuple[object, ...], kwargs: dict[str, object]
+) -> Value:
     return _apply(function, args, kwargs)
 
 
-def _plain(self: Node, *_: Any, **__: Any) -> Any:
+def _plain(self: Node, *_: object, **__: object) -> NoReturn:
     raise GradientError(
         f"{self!r} was given to a function that is not registered, which takes plain numbers and "
         "would lose the gradient; use lab.eager.np (np.array for lists of nodes), a "
@@ -86,14 +88,14 @@ def _plain(self: Node, *_: Any, **__: Any) -> Any:
     )
 
 
-def _set_item(self: Node, index: Any, value: Any) -> None:
+def _set_item(self: Node, index: object, value: object) -> NoReturn:
     raise GradientError(
         f"{self!r}[{index!r}] = …: a node's value cannot be assigned in place, since the tape "
         "needs it; make a new one, with lab.eager.np.where or concatenate."
     )
 
 
-def _iterate(self: Node) -> Iterator[Any]:
+def _iterate(self: Node) -> Iterator[Value]:
     return (take(self, index) for index in range(len(value_of(self))))
 
 
@@ -101,7 +103,7 @@ def _represent(self: Node) -> str:
     return f"Node({value_of(self)!r})"
 
 
-def _shape_or_axes(arguments: tuple[Any, ...]) -> Any:
+def _shape_or_axes(arguments: tuple[object, ...]) -> object:
     """``a.reshape(2, 3)`` means ``a.reshape((2, 3))``."""
     return arguments[0] if len(arguments) == 1 else arguments
 
@@ -114,7 +116,7 @@ class NoMethodError(GradientError, AttributeError):
     """An array has this method or attribute, and a node has not."""
 
 
-def _no_method(self: Node, name: str) -> Any:
+def _no_method(self: Node, name: str) -> NoReturn:
     if not name.startswith("_") and hasattr(numpy.ndarray, name):
         raise NoMethodError(
             f"{self!r}.{name} is not registered: a node has no such method; use a function of "
@@ -134,7 +136,7 @@ METHODS_OF_NUMPY = (
     *("ravel", "squeeze", "swapaxes", "repeat", "clip", "copy", "round", "all", "any"),
     *("argmax", "argmin", "argsort", "nonzero"),
 )
-METHODS: dict[str, Any] = {
+METHODS: dict[str, Plain | property] = {
     "__add__": elementwise.plus,
     "__radd__": _swapped(elementwise.plus),
     "__sub__": elementwise.minus,
@@ -187,7 +189,7 @@ METHODS: dict[str, Any] = {
 }
 
 # Set here and not in the class, because these rules are made of nodes, and nodes come first.
-for _name, _method in METHODS.items():
-    setattr(Node, _name, _method)
+for _name, _entry in METHODS.items():
+    setattr(Node, _name, _entry)
 # Nodes compare by value, but sets and dicts hold them by identity, as they hold any object.
 Node.__hash__ = object.__hash__  # type: ignore[method-assign]

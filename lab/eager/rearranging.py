@@ -3,24 +3,22 @@
 For nearly all of them it is enough to ask numpy where the entries go (`_moving`).
 """
 
-from typing import Any
-
 import numpy
 
-from lab.eager.routing import where
+from lab.eager.routing import select
 from lab.eager.rules import composed, rule
 from lab.eager.shaping import ravel, reshape, shape_of, sum, swapaxes, take
-from lab.eager.tape import Function, value_of
+from lab.eager.tape import Function, Gradients, Plain, Value, value_of
 
 
-def _moving(theirs: Function) -> Function:
+def _moving(theirs: Plain) -> Function:
     """A function of numpy that moves entries, repeats them, leaves some out, puts zeros between.
 
     It is asked where they go by an array of their numbers, from 1, so that 0 stands for zero.
     """
 
     @composed(theirs)
-    def moved(a: Any, *args: Any, **kwargs: Any) -> Any:
+    def moved(a: object, *args: object, **kwargs: object) -> Value | list[Value]:
         numbers = numpy.arange(1, numpy.size(value_of(a)) + 1).reshape(shape_of(a))
         places = theirs(numbers, *args, **kwargs)
         if isinstance(places, list | tuple):
@@ -30,12 +28,12 @@ def _moving(theirs: Function) -> Function:
     return moved
 
 
-def _entries(a: Any, numbers: numpy.ndarray) -> Any:
+def _entries(a: object, numbers: numpy.ndarray) -> Value:
     """The entries of `a` with these numbers, from 1; zero for 0."""
     if not numpy.size(value_of(a)):
         return numpy.zeros(numbers.shape)
-    found, lacking = take(ravel(a), numpy.maximum(numbers - 1, 0)), numbers == 0
-    return where(lacking, 0.0, found) if lacking.any() else found
+    entries, lacking = take(ravel(a), numpy.maximum(numbers - 1, 0)), numbers == 0
+    return select(lacking, 0.0, entries) if lacking.any() else entries
 
 
 flip = _moving(numpy.flip)
@@ -50,13 +48,13 @@ for _theirs in (
 
 
 @composed(numpy.trace)
-def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
+def trace(a: object, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Value:
     """The sum of a diagonal, in the plane of two axes."""
     return sum(diagonal(a, offset, axis1, axis2), -1)
 
 
 @composed(numpy.diff)
-def diff(a: Any, n: int = 1, axis: int = -1) -> Any:
+def diff(a: Value, n: int = 1, axis: int = -1) -> Value:
     """Each entry minus the one before it along `axis`, n times over."""
     for _ in range(n):
         along = swapaxes(a, axis, 0)
@@ -65,7 +63,7 @@ def diff(a: Any, n: int = 1, axis: int = -1) -> Any:
 
 
 @composed(numpy.sort)
-def sort(a: Any, axis: int | None = -1) -> Any:
+def sort(a: object, axis: int | None = -1) -> Value:
     """The entries in ascending order along `axis`; of all together for None."""
     if axis is None:
         return sort(ravel(a), 0)
@@ -74,7 +72,7 @@ def sort(a: Any, axis: int | None = -1) -> Any:
     return _entries(a, numpy.take_along_axis(numbers, order, axis))
 
 
-def _cumsum_gradient(y: Any, a: Any, axis: int | None = None) -> list:
+def _cumsum_gradient(y: Value, a: Value, axis: int | None = None) -> Gradients:
     """The gradient: every entry gets the sum of what came for it and for those after it."""
     shape, along = shape_of(a), 0 if axis is None else axis
     return [lambda g: reshape(flip(cumsum(flip(g, along), along), along), shape)]

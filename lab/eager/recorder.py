@@ -5,23 +5,22 @@ decides what its nodes are.
 """
 
 import reprlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextvars import ContextVar
 from sys import getsizeof
 from types import FunctionType
-from typing import Any
 
 import numpy as np
 
 from lab.eager import records
 from lab.eager.checks import check_function
 from lab.eager.records import Event, Held, Memory, NodeRecord, Recording, SparseValue, TapeRecord
-from lab.eager.tape import Node, Setter, Tape, new_tape, value_of
+from lab.eager.tape import Gradient, Node, Operand, Setter, Tape, Value, new_tape, value_of
 from lab.errors import ArgumentError
 from lab.records import freeze
 
 
-def recording(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Recording:
+def recording(function: Callable[..., object], *args: object, **kwargs: object) -> Recording:
     """Run ``function(*args)`` and record every tape that it opens.
 
     >>> recording(grad(lambda x: x**2), 0.95).result
@@ -70,7 +69,7 @@ class Recorder:
         finally:
             self.step = before
 
-    def recording(self, result: Any) -> Recording:
+    def recording(self, result: object) -> Recording:
         """All that was collected."""
         on_tape: list[list[int]] = [[] for _ in self.tapes]
         for node in self.nodes:
@@ -105,14 +104,14 @@ class RecordedTape(Tape):
         self.recorder.events.append(records.Closed(self.number))
 
 
-class Inbox(list[Any]):
+class Inbox(list[Value]):
     """A list of outgoing gradients that reports what arrives, and what is added to the sum."""
 
     def __init__(self, tape: RecordedTape, number: int, shape: tuple[int, ...]) -> None:
         super().__init__()
         self.tape, self.number, self.shape = tape, number, shape
 
-    def append(self, gradient: Any) -> None:
+    def append(self, gradient: Value) -> None:
         """Take a gradient in, and report who sent it."""
         super().append(gradient)
         recorder, sender = self.tape.recorder, self.tape.sender
@@ -123,7 +122,7 @@ class Inbox(list[Any]):
             else records.Sent(sender, self.number, stored)
         )
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[Value]:
         recorder = self.tape.recorder
         for gradient in super().__iter__():
             yield gradient  # and when the next one is asked for, this one has been added
@@ -139,11 +138,11 @@ class RecordedNode(Node):
 
     def __init__(
         self,
-        value: Any,
+        value: object,
         tape: RecordedTape,
-        parent_operations: Any = (),
+        parent_operations: "Sequence[tuple[Gradient, RecordedNode]]" = (),
         operation: str = "",
-        arguments: tuple[Any, ...] = (),
+        arguments: tuple[object, ...] = (),
     ) -> None:
         super().__init__(value, tape, parent_operations, operation)
         self.home, recorder = tape, tape.recorder
@@ -178,7 +177,7 @@ class RecordedNode(Node):
         finally:
             recorder.step, recorder.during = before
 
-    def sum_outgrads(self) -> Any:
+    def sum_outgrads(self) -> Value:
         """Report the sum, or the one gradient that needs none."""
         lone = len(self.outgrads) == 1 and not isinstance(value_of(self.outgrads[0]), Setter)
         total = super().sum_outgrads()
@@ -191,7 +190,7 @@ class RecordedNode(Node):
 RecordedTape.node = RecordedNode
 
 
-def held(x: Any, recorder: Recorder, shape: tuple[int, ...] | None = None) -> Held:
+def held(x: object, recorder: Recorder, shape: tuple[int, ...] | None = None) -> Held:
     """A copy of the value of `x`; a Setter's entries are found in an array of `shape`."""
     value, number = value_of(x), _number(x, recorder)
     if isinstance(value, Setter):
@@ -206,7 +205,7 @@ def held(x: Any, recorder: Recorder, shape: tuple[int, ...] | None = None) -> He
     return Held(stored if stored.dtype.kind in "biufc" else reprlib.repr(value), number)
 
 
-def _places(index: Any, shape: tuple[int, ...] | None) -> np.ndarray | None:
+def _places(index: Operand, shape: tuple[int, ...] | None) -> np.ndarray | None:
     if shape is None:
         return None
     try:
@@ -215,13 +214,12 @@ def _places(index: Any, shape: tuple[int, ...] | None) -> np.ndarray | None:
         return None
 
 
-def _number(x: Any, recorder: Recorder) -> int | None:
+def _number(x: object, recorder: Recorder) -> int | None:
     """The number of a node that this recorder knows; others are constants to it."""
-    known = isinstance(x, RecordedNode) and x.home.recorder is recorder
-    return x.number if known else None
+    return x.number if isinstance(x, RecordedNode) and x.home.recorder is recorder else None
 
 
-def _argument(x: Any, recorder: Recorder) -> int | str:
+def _argument(x: object, recorder: Recorder) -> int | str:
     number = _number(x, recorder)
     if number is not None:
         return number
@@ -231,7 +229,7 @@ def _argument(x: Any, recorder: Recorder) -> int | str:
     return _spelled(value)
 
 
-def _spelled(index: Any) -> str:
+def _spelled(index: object) -> str:
     """An index, or a constant, as one writes it."""
     if isinstance(index, tuple) and not isinstance(index, Setter):
         return ", ".join(map(_spelled, index))
@@ -266,7 +264,7 @@ def footprint(node: Node, counted: set[int]) -> Memory:
     return Memory(numbers, bookkeeping)
 
 
-def _kept(roots: tuple[Any, ...], counted: set[int]) -> Iterator[Any]:
+def _kept(roots: tuple[object, ...], counted: set[int]) -> Iterator[object]:
     """Everything that is kept alive through `roots` and was not counted, each thing once."""
     waiting = list(roots)
     while waiting:
@@ -287,7 +285,7 @@ def _kept(roots: tuple[Any, ...], counted: set[int]) -> Iterator[Any]:
             waiting.append(item.base)
 
 
-def _bytes_of_numbers(item: Any) -> int:
+def _bytes_of_numbers(item: object) -> int:
     if isinstance(item, np.ndarray):
         return item.nbytes if item.base is None else 0
     if isinstance(item, np.generic):

@@ -7,7 +7,6 @@ opened.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -213,14 +212,14 @@ class Recording:
         nodes = self.on(tape)
         return Memory(sum(n.numbers for n in nodes), sum(n.bookkeeping for n in nodes))
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """Plain dicts, lists, strings and numbers."""
         return records.to_json(self)
 
     @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> "Recording":
+    def from_json(cls, data: Mapping[str, object]) -> "Recording":
         """The inverse of `to_json`."""
-        found = records.from_json(data)
-        if not isinstance(found, cls):
+        recording = records.from_json(data)
+        if not isinstance(recording, cls):
             raise ArgumentError("from_json: this is not a stored recording.")
-        return found
+        return recording

@@ -5,18 +5,18 @@ the largest or smallest there is no derivative; they share it equally.
 """
 
 from math import prod as size_of
-from typing import Any
 
 import numpy
+from numpy.typing import DTypeLike
 
 from lab.eager.elementwise import divide, multiply, sqrt, square, subtract
-from lab.eager.routing import array, concatenate, where
+from lab.eager.routing import array, concatenate, select
 from lab.eager.rules import composed, rule
 from lab.eager.shaping import Axis, kept_shape, reshape, shape_of, sum, transpose, unbroadcast
-from lab.eager.tape import value_of
+from lab.eager.tape import Gradients, Operand, Value, value_of
 
 
-def _entries(a: Any, axis: Axis) -> int:
+def _entries(a: object, axis: Axis) -> int:
     """How many entries of `a` each sum over `axis` has."""
     shape = shape_of(a)
     lengths = zip(shape, kept_shape(shape, axis), strict=True)
@@ -24,14 +24,16 @@ def _entries(a: Any, axis: Axis) -> int:
 
 
 @composed(numpy.mean)
-def mean(a: Any, axis: Axis = None, dtype: Any = None, *, keepdims: bool = False) -> Any:
+def mean(
+    a: object, axis: Axis = None, dtype: DTypeLike | None = None, *, keepdims: bool = False
+) -> Value:
     """The sum over `axis`, divided by how many entries it has."""
     a = array(a)
     return divide(sum(a, axis, dtype, keepdims=keepdims), _entries(a, axis))
 
 
 @composed(numpy.var)
-def var(a: Any, axis: Axis = None, *, ddof: int = 0, keepdims: bool = False) -> Any:
+def var(a: object, axis: Axis = None, *, ddof: int = 0, keepdims: bool = False) -> Value:
     """The mean square distance from the mean; ddof is taken off the number of entries."""
     a = array(a)
     away = square(subtract(a, mean(a, axis, keepdims=True)))
@@ -39,12 +41,12 @@ def var(a: Any, axis: Axis = None, *, ddof: int = 0, keepdims: bool = False) -> 
 
 
 @composed(numpy.std)
-def std(a: Any, axis: Axis = None, *, ddof: int = 0, keepdims: bool = False) -> Any:
+def std(a: object, axis: Axis = None, *, ddof: int = 0, keepdims: bool = False) -> Value:
     """The root of `var`; see `root`."""
     return root(var(a, axis, ddof=ddof, keepdims=keepdims))
 
 
-def root(x: Any) -> Any:
+def root(x: Value) -> Value:
     """The square root of a sum of squares: at 0, where it bends, its gradient is 0.
 
     That is right where all squares are 0 whatever the entries are, and else a choice, like that
@@ -53,10 +55,10 @@ def root(x: Any) -> Any:
     nothing = value_of(x) == 0
     if not nothing.any():
         return sqrt(x)
-    return where(nothing, 0.0 * x, sqrt(where(nothing, 1.0, x)))
+    return select(nothing, 0.0 * x, sqrt(select(nothing, 1.0, x)))
 
 
-def _larger_gradient(z: Any, x: Any, y: Any) -> list:
+def _larger_gradient(z: Value, x: Value, y: Value) -> Gradients:
     """The gradients: dx = g where x was taken, dy = g where y was, half each where they tie."""
     shapes = shape_of(x), shape_of(y)
     tie = value_of(x) == value_of(y)
@@ -68,8 +70,8 @@ def _larger_gradient(z: Any, x: Any, y: Any) -> list:
 
 
 def _extreme_gradient(
-    y: Any, a: Any, axis: Axis = None, *, keepdims: bool = False, initial: Any = None
-) -> list:
+    y: Value, a: Value, axis: Axis = None, *, keepdims: bool = False, initial: object = None
+) -> Gradients:
     """The gradient: da = g at the extreme entry; entries that tie get equal shares.
 
     So does `initial`, a constant, which takes part.
@@ -95,10 +97,10 @@ rule(numpy.amin, _extreme_gradient)
 
 
 @composed(numpy.prod)
-def prod(a: Any, axis: Axis = None, *, keepdims: bool = False) -> Any:
+def prod(a: object, axis: Axis = None, *, keepdims: bool = False) -> Value:
     """The product over `axis`: by halves, so that entries may be zero."""
     a = array(a)
-    value: Any = numpy.asarray(value_of(a))
+    value: Operand = numpy.asarray(value_of(a))
     whole = value.prod(axis, keepdims=keepdims)
     if not value.size:
         return whole

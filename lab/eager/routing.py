@@ -8,9 +8,9 @@ times as long as all else.  A test holds both beside each other.
 """
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy
+from numpy.typing import DTypeLike
 
 from lab.eager.rules import REGISTERED, composed, holds_node
 from lab.eager.shaping import (
@@ -23,12 +23,12 @@ from lab.eager.shaping import (
     transpose,
     unbroadcast,
 )
-from lab.eager.tape import Node, primitive, value_of
+from lab.eager.tape import Gradients, Node, Value, primitive, value_of
 from lab.errors import ArgumentError, GradientError
 from lab.structural.arrays import kept, part
 
 
-def _where_gradient(z: Any, condition: Any, x: Any, y: Any) -> list:
+def _where_gradient(z: Value, condition: numpy.ndarray, x: Value, y: Value) -> Gradients:
     """The gradients: dx = g where the condition holds, dy = g elsewhere."""
     x_shape, y_shape = shape_of(x), shape_of(y)
     return [
@@ -38,10 +38,11 @@ def _where_gradient(z: Any, condition: Any, x: Any, y: Any) -> list:
     ]
 
 
-_where = primitive(numpy.where, _where_gradient)
+#: `where` for a condition that is an array of truth values.
+select = primitive(numpy.where, _where_gradient)
 
 
-def _clip_gradient(z: Any, x: Any, lo: Any, hi: Any) -> list:
+def _clip_gradient(z: Value, x: Value, lo: Value, hi: Value) -> Gradients:
     """The gradients: dlo = g where x < lo, dhi = g where x > hi, dx = g elsewhere.
 
     On a bound itself there is no derivative; the gradient goes to x.
@@ -58,7 +59,7 @@ def _clip_gradient(z: Any, x: Any, lo: Any, hi: Any) -> list:
 _clip = primitive(numpy.clip, _clip_gradient)
 
 
-def _concatenate_gradient(y: Any, axis: int, *arrays: Any) -> list:
+def _concatenate_gradient(y: Value, axis: int, *arrays: object) -> Gradients:
     """The gradients: of each array, its own part of g."""
     axis %= len(shape_of(y))
     lengths = [shape_of(array)[axis] for array in arrays]
@@ -72,14 +73,18 @@ _concatenated = primitive(
 )
 
 
-def where(condition: Any, x: Any = None, y: Any = None) -> Any:
+def where(
+    condition: object, x: object = None, y: object = None
+) -> Value | tuple[numpy.ndarray, ...]:
     """`x` where the condition holds, `y` elsewhere, broadcast; the places alone without them."""
     if x is None or y is None:
         return numpy.where(value_of(condition))
-    return _where(numpy.asarray(value_of(condition), bool), x, y)
+    return select(numpy.asarray(value_of(condition), bool), x, y)
 
 
-def clip(x: Any, lo: Any = None, hi: Any = None, a_min: Any = None, a_max: Any = None) -> Any:
+def clip(
+    x: object, lo: object = None, hi: object = None, a_min: object = None, a_max: object = None
+) -> Value:
     """`x`, but at least `lo` and at most `hi`, which numpy calls a_min and a_max; None is no bound.
 
     Raises ArgumentError if lo > hi, which leaves nothing between them.
@@ -93,7 +98,7 @@ def clip(x: Any, lo: Any = None, hi: Any = None, a_min: Any = None, a_max: Any =
 
 
 @composed(numpy.concatenate)
-def concatenate(arrays: Sequence[Any], axis: int | None = 0) -> Any:
+def concatenate(arrays: Sequence[object], axis: int | None = 0) -> Value:
     """The arrays one after the other along `axis`; all their entries in a row for None."""
     if axis is None:
         return _concatenated(0, *map(ravel, arrays))
@@ -101,54 +106,57 @@ def concatenate(arrays: Sequence[Any], axis: int | None = 0) -> Any:
 
 
 @composed(numpy.stack)
-def stack(arrays: Sequence[Any], axis: int = 0) -> Any:
+def stack(arrays: Sequence[object], axis: int = 0) -> Value:
     """Arrays of one shape, side by side along a new axis."""
     return _concatenated(axis, *(expand_dims(array, axis) for array in arrays))
 
 
 @composed(numpy.vstack)
-def vstack(arrays: Sequence[Any]) -> Any:
+def vstack(arrays: Sequence[object]) -> Value:
     """The arrays, each at least a row, one below the other."""
     return _concatenated(0, *map(atleast_2d, arrays))
 
 
 @composed(numpy.hstack)
-def hstack(arrays: Sequence[Any]) -> Any:
+def hstack(arrays: Sequence[object]) -> Value:
     """The arrays side by side: numbers and rows in one row."""
-    found = [*map(atleast_1d, arrays)]
-    return _concatenated(0 if len(shape_of(found[0])) == 1 else 1, *found)
+    rows = [*map(atleast_1d, arrays)]
+    return _concatenated(0 if len(shape_of(rows[0])) == 1 else 1, *rows)
 
 
 @composed(numpy.dstack)
-def dstack(arrays: Sequence[Any]) -> Any:
+def dstack(arrays: Sequence[object]) -> Value:
     """The arrays one behind the other along the third axis."""
     return _concatenated(2, *map(atleast_3d, arrays))
 
 
 @composed(numpy.column_stack)
-def column_stack(arrays: Sequence[Any]) -> Any:
+def column_stack(arrays: Sequence[object]) -> Value:
     """The arrays side by side: numbers and rows as columns."""
     flat = (atleast_2d(a) if len(shape_of(a)) < 2 else transpose(a) for a in arrays)
     return transpose(_concatenated(0, *flat))
 
 
 @composed(numpy.append)
-def append(arr: Any, values: Any, axis: int | None = None) -> Any:
+def append(arr: object, values: object, axis: int | None = None) -> Value:
     """`values` after `arr`, along `axis`; all entries in a row for None."""
     return concatenate([array(arr), array(values)], axis)
 
 
-def array(entries: Any, dtype: Any = None) -> Any:
+def array(entries: object, dtype: DTypeLike | None = None) -> Value:
     """An array of numbers, nodes, or lists of them.
 
     Raises GradientError if nodes would have to be cast to another dtype.
     """
-    if not holds_node(entries):
-        return numpy.array(entries, dtype)
-    made = entries if isinstance(entries, Node) else stack([array(entry) for entry in entries])
-    if dtype is not None and value_of(made).dtype != dtype:
-        raise GradientError(f"dtype = {dtype}: nodes keep theirs, {value_of(made).dtype}.")
-    return made
+    if isinstance(entries, Node):
+        nodes: Value = entries
+    elif isinstance(entries, list | tuple) and holds_node(entries):
+        nodes = stack([array(entry) for entry in entries])
+    else:
+        return numpy.array(value_of(entries), dtype)
+    if dtype is not None and value_of(nodes).dtype != dtype:
+        raise GradientError(f"dtype = {dtype}: nodes keep theirs, {value_of(nodes).dtype}.")
+    return nodes
 
 
 REGISTERED.update({numpy.where: where, numpy.clip: clip, numpy.array: array})

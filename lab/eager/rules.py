@@ -4,32 +4,31 @@
 with others that have one, and needs none of its own.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import wraps
-from typing import Any
 
 from lab.eager.checks import check_arguments, name_of
-from lab.eager.tape import Function, Gradient, Node, primitive
+from lab.eager.tape import Function, GradientMaker, Node, Plain, Value, primitive
 
 #: The differentiable version of every function of numpy that has one.
-REGISTERED: dict[Any, Function] = {}
+REGISTERED: dict[object, Plain] = {}
 
 
-def rule(theirs: Function, gradient_maker: Callable[..., Sequence[Gradient | None]]) -> Function:
+def rule(theirs: Plain, gradient_maker: GradientMaker) -> Function:
     """The differentiable version of a function of numpy, by a gradient maker (see `primitive`)."""
-    REGISTERED[theirs] = primitive(theirs, gradient_maker)
-    return REGISTERED[theirs]
+    REGISTERED[theirs] = ours = primitive(theirs, gradient_maker)
+    return ours
 
 
-def composed(*theirs: Function) -> Callable[[Function], Function]:
+def composed(*theirs: Plain) -> Callable[[Plain], Function]:
     """A decorator: the differentiable version of functions of numpy, made of such versions.
 
     Where there are no nodes, numpy's own function is called.
     """
 
-    def register(function: Function) -> Function:
+    def register(function: Plain) -> Function:
         @wraps(function)
-        def lifted(*args: Any, **kwargs: Any) -> Any:
+        def lifted(*args: object, **kwargs: object) -> Value:
             if not holds_node(args) and not holds_node([*kwargs.values()]):
                 return theirs[0](*args, **kwargs)
             try:
@@ -44,7 +43,7 @@ def composed(*theirs: Function) -> Callable[[Function], Function]:
     return register
 
 
-def holds_node(entries: Any) -> bool:
+def holds_node(entries: object) -> bool:
     """Whether there is a node in it: in lists and tuples, however deep."""
     if isinstance(entries, list | tuple):
         return any(map(holds_node, entries))

@@ -5,20 +5,21 @@ What one operand's entry was broadcast to, its gradient is summed over: `broadca
 ``take`` and ``untake`` are each the gradient of the other.
 """
 
+import operator
 from collections.abc import Sequence
-from typing import Any
 
 import numpy
+from numpy.typing import DTypeLike
 
 from lab.eager.rules import composed, rule
-from lab.eager.tape import Function, Setter, primitive, value_of
+from lab.eager.tape import Function, Gradients, Plain, Setter, Value, primitive, value_of
 from lab.errors import GradientError
 
 Shape = tuple[int, ...]
-Axis = Any  # the number of an axis, several in a tuple, or None for all
+Axis = int | tuple[int, ...] | None  # the number of an axis, several, or None for all
 
 
-def shape_of(x: Any) -> Shape:
+def shape_of(x: object) -> Shape:
     """The shape of the value of `x`."""
     value = value_of(x)
     if type(value) is float:  # a constant, mostly: numpy takes ten times as long to see that
@@ -26,7 +27,7 @@ def shape_of(x: Any) -> Shape:
     return value.shape if hasattr(value, "shape") else numpy.shape(value)
 
 
-def unbroadcast(g: Any, shape: Shape) -> Any:
+def unbroadcast(g: Value, shape: Shape) -> Value:
     """The gradient `g` of a broadcast operand, summed back to the operand's own `shape`."""
     if shape_of(g) == shape:
         return g
@@ -47,26 +48,32 @@ def kept_shape(shape: Shape, axis: Axis) -> Shape:
     return tuple(1 if a in reduced else length for a, length in enumerate(shape))
 
 
-def _reshape_gradient(y: Any, a: Any, shape: Any) -> list:
+def _reshape_gradient(y: Value, a: Value, shape: object) -> Gradients:
     old = shape_of(a)
     return [lambda g: reshape(g, old)]
 
 
-def _broadcast_to_gradient(y: Any, a: Any, shape: Any) -> list:
+def _broadcast_to_gradient(y: Value, a: Value, shape: object) -> Gradients:
     old = shape_of(a)
     return [lambda g: unbroadcast(g, old)]
 
 
 def _sum_gradient(
-    y: Any, a: Any, axis: Axis = None, dtype: Any = None, *, keepdims: Any = False, initial: Any = 0
-) -> list:
+    y: Value,
+    a: Value,
+    axis: Axis = None,
+    dtype: DTypeLike | None = None,
+    *,
+    keepdims: object = False,
+    initial: object = 0,
+) -> Gradients:
     shape = shape_of(a)
     if axis is None:
         return [lambda g: broadcast_to(g, shape)]
     return [lambda g: broadcast_to(reshape(g, kept_shape(shape, axis)), shape)]
 
 
-def _transpose_gradient(y: Any, a: Any, axes: Any = None) -> list:
+def _transpose_gradient(y: Value, a: Value, axes: Sequence[int] | None = None) -> Gradients:
     if axes is None:
         return [transpose]
     back = tuple(numpy.argsort([axis % len(shape_of(a)) for axis in axes]).tolist())
@@ -82,22 +89,18 @@ swapaxes: Function = rule(
 )
 
 
-def _take(a: Any, index: Any) -> Any:
-    return a[index]
-
-
-def _untake(x: Any, index: Any) -> Setter:
-    return Setter(index, x)
-
-
 #: ``a[index]``; its gradient is a `Setter`, which is nothing but in the entries taken.
-take: Function = primitive(_take, lambda y, a, index: [lambda g: untake(g, index)], "take")
+take: Function = primitive(
+    operator.getitem, lambda y, a, index: [lambda g: untake(g, index)], "take"
+)
 
 #: The gradient `x` for the entries at `index`, and zero elsewhere, without the zeros.
-untake: Function = primitive(_untake, lambda y, x, index: [lambda g: take(g, index)], "untake")
+untake: Function = primitive(
+    lambda x, index: Setter(index, x), lambda y, x, index: [lambda g: take(g, index)], "untake"
+)
 
 
-def _cast_gradient(y: Any, a: Any, dtype: Any) -> list:
+def _cast_gradient(y: Value, a: Value, dtype: DTypeLike) -> Gradients:
     old = value_of(a).dtype
     return [lambda g: _cast(g, old)]
 
@@ -105,7 +108,7 @@ def _cast_gradient(y: Any, a: Any, dtype: Any) -> list:
 _cast: Function = primitive(lambda a, dtype: a.astype(dtype), _cast_gradient, "astype")
 
 
-def astype(a: Any, dtype: Any) -> Any:
+def astype(a: object, dtype: DTypeLike) -> Value:
     """`a` in another dtype; whole numbers and truth values are constants.
 
     Raises GradientError for complex numbers.
@@ -117,28 +120,28 @@ def astype(a: Any, dtype: Any) -> Any:
 
 
 @composed(numpy.ravel)
-def ravel(a: Any, order: str = "C") -> Any:
+def ravel(a: object, order: str = "C") -> Value:
     """All entries in one row, the last axis fastest, or with order "F" the first."""
     return reshape(a if order == "C" else transpose(a), (-1,))
 
 
 @composed(numpy.expand_dims)
-def expand_dims(a: Any, axis: Any) -> Any:
+def expand_dims(a: object, axis: int | tuple[int, ...]) -> Value:
     """`a` with a new axis of length 1, which is `axis` of the result."""
     return reshape(a, numpy.expand_dims(value_of(a), axis).shape)
 
 
 @composed(numpy.squeeze)
-def squeeze(a: Any, axis: Axis = None) -> Any:
+def squeeze(a: object, axis: Axis = None) -> Value:
     """`a` without its axes of length 1, or without those named."""
     return reshape(a, numpy.squeeze(value_of(a), axis).shape)
 
 
-def _at_least(theirs: Function) -> Function:
+def _at_least(theirs: Plain) -> Function:
     @composed(theirs)
-    def reshaped(*arrays: Any) -> Any:
-        found = [reshape(a, theirs(value_of(a)).shape) for a in arrays]
-        return found if len(found) > 1 else found[0]
+    def reshaped(*arrays: object) -> Value | list[Value]:
+        several = [reshape(a, theirs(value_of(a)).shape) for a in arrays]
+        return several if len(several) > 1 else several[0]
 
     return reshaped
 

@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from functools import wraps
 from threading import Lock
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Union
 
 import numpy as np
 
@@ -35,8 +35,14 @@ from lab.eager.checks import (
     name_of,
 )
 
-Gradient = Callable[[Any], Any]
-Function = Callable[..., Any]
+#: What a rule computes with: numbers and arrays, and nodes of them where a tape records the rule.
+Value = Union[np.ndarray, "Node"]
+Operand = Any  # the other side of a sign, or an index: whatever this side takes
+Plain = Callable[..., Any]  # a function of numpy, or a user's
+Function = Callable[..., Value]
+Gradient = Callable[[Value], Value]
+Gradients = list[Gradient | None]
+GradientMaker = Callable[..., Sequence[Gradient | None]]
 
 
 class Tape(list["Node"]):
@@ -95,18 +101,18 @@ class Node:
 
     def __init__(
         self,
-        value: Any,
+        value: object,
         tape: Tape,
         parent_operations: "Sequence[tuple[Gradient, Node]]" = (),
         operation: str = "",
-        arguments: tuple[Any, ...] = (),
+        arguments: tuple[object, ...] = (),
     ) -> None:
         # numpy's numbers divide by zero and take roots as arrays do; Python's do not
-        self.value = np.float64(value) if type(value) is float else value
+        self.value: Any = np.float64(value) if type(value) is float else value
         self.tape = tape
         self.parent_operations = parent_operations
         self.operation = operation
-        self.outgrads: list[Any] = []
+        self.outgrads: list[Value] = []
         tape.append(self)
 
     def send_upstream(self) -> None:
@@ -116,7 +122,7 @@ class Node:
             for gradient, parent in self.parent_operations:
                 parent.outgrads.append(gradient(total))
 
-    def sum_outgrads(self) -> Any:
+    def sum_outgrads(self) -> Value:
         """The sum of the gradients that arrived: a lone one as it is, several into zeros."""
         if len(self.outgrads) == 1 and not isinstance(value_of(self.outgrads[0]), Setter):
             return self.outgrads[0]
@@ -130,18 +136,32 @@ class Node:
         self.tape = _SPENT
         self.parent_operations = ()
 
+    if TYPE_CHECKING:  # `lab.eager.operators` sets them, and more
+
+        def __add__(self, other: Operand, /) -> Value: ...
+        def __radd__(self, other: Operand, /) -> Value: ...
+        def __sub__(self, other: Operand, /) -> Value: ...
+        def __rsub__(self, other: Operand, /) -> Value: ...
+        def __mul__(self, other: Operand, /) -> Value: ...
+        def __rmul__(self, other: Operand, /) -> Value: ...
+        def __truediv__(self, other: Operand, /) -> Value: ...
+        def __rtruediv__(self, other: Operand, /) -> Value: ...
+        def __pow__(self, other: Operand, /) -> Value: ...
+        def __neg__(self) -> Value: ...
+        def __getitem__(self, index: Operand, /) -> Value: ...
+
 
 Tape.node = Node
 
 
-def value_of(x: Any) -> Any:
+def value_of(x: object) -> Any:
     """The plain value of a node, through all its tapes; anything else as it is."""
     while isinstance(x, Node):
         x = x.value
     return x
 
 
-def zeros_like(x: Any) -> Any:
+def zeros_like(x: object) -> Value:
     """Zero in the shape and dtype of the value of `x`.
 
     For a `Setter` it is the number 0: gradients of one are whole arrays, which 0 takes on.
@@ -149,12 +169,12 @@ def zeros_like(x: Any) -> Any:
     value = value_of(x)
     if isinstance(value, np.ndarray):
         return np.zeros(value.shape, value.dtype)
-    return getattr(value, "dtype", np.dtype(float)).type(0)
+    return value.dtype.type(0) if hasattr(value, "dtype") else np.zeros(())[()]
 
 
 def D(  # noqa: N802 (its name in the mathematics)
-    function: Function,
-    forward_pass: Callable[..., tuple[Any, Sequence[Gradient | None]]],
+    function: Plain,
+    forward_pass: Callable[..., tuple[Value, Sequence[Gradient | None]]],
     name: str | None = None,
 ) -> Function:
     """The differentiable version of `function`, which takes nodes wherever it takes numbers.
@@ -169,7 +189,7 @@ def D(  # noqa: N802 (its name in the mathematics)
     operation = name or name_of(function)
 
     @wraps(function)
-    def lifted(*args: Any, **kwargs: Any) -> Any:
+    def lifted(*args: object, **kwargs: object) -> Value:
         top = None
         for x in args:
             if isinstance(x, Node) and (top is None or x.tape.priority > top.priority):
@@ -196,11 +216,7 @@ def D(  # noqa: N802 (its name in the mathematics)
     return lifted
 
 
-def primitive(
-    function: Function,
-    gradient_maker: Callable[..., Sequence[Gradient | None]],
-    name: str | None = None,
-) -> Function:
+def primitive(function: Plain, gradient_maker: GradientMaker, name: str | None = None) -> Function:
     """`function`, made differentiable by its gradient maker.
 
     ``gradient_maker(y, *args)``, where ``y = function(*args)``, returns a list with one
@@ -212,7 +228,7 @@ def primitive(
     """
     check_function("gradient_maker", gradient_maker)
 
-    def forward_pass(*args: Any, **kwargs: Any) -> tuple[Any, Sequence[Gradient | None]]:
+    def forward_pass(*args: object, **kwargs: object) -> tuple[Value, Sequence[Gradient | None]]:
         result = lifted(*args, **kwargs)
         try:
             return result, gradient_maker(result, *args, **kwargs)
@@ -224,7 +240,7 @@ def primitive(
     return lifted
 
 
-def grad(function: Function, argnum: int | Sequence[int] = 0) -> Function:
+def grad(function: Plain, argnum: int | Sequence[int] = 0) -> Plain:
     """The function that returns the gradient of `function` by its argument `argnum`.
 
     `function` returns one real number.  The argument is a real number, an array of them, or a
@@ -240,7 +256,7 @@ def grad(function: Function, argnum: int | Sequence[int] = 0) -> Function:
     several = isinstance(argnum, Sequence)
 
     @wraps(function)
-    def gradient(*args: Any, **kwargs: Any) -> Any:
+    def gradient(*args: object, **kwargs: object) -> Value | tuple[Value, ...]:
         for number in numbers:
             check_given(function, args, number)
             what = f"argument {number} of {name_of(function)}"
@@ -258,17 +274,17 @@ def grad(function: Function, argnum: int | Sequence[int] = 0) -> Function:
                     node = tape.pop()
                     node.send_upstream()
                     node.leave()
-            found = tuple(
+            gradients = tuple(
                 map_leaves(lambda x, _: _handed_over(x.sum_outgrads(), function), start)
                 for start in starts.values()
             )
-            return found if several else found[0]
+            return gradients if several else gradients[0]
 
     gradient.__name__ = f"grad({name_of(function)})"
     return gradient
 
 
-def map_leaves(function: Callable[[Any, str], Any], tree: Any, place: str = "") -> Any:
+def map_leaves(function: Callable[[Any, str], object], tree: object, place: str = "") -> Any:
     """`tree` with ``function(x, place)`` for every x that is no tuple, list or dict."""
     if isinstance(tree, dict):
         return {k: map_leaves(function, x, f"{place}[{k!r}]") for k, x in tree.items()}
@@ -280,7 +296,7 @@ def map_leaves(function: Callable[[Any, str], Any], tree: Any, place: str = "") 
     return type(tree)(*parts) if hasattr(tree, "_fields") else tuple(parts)
 
 
-def _handed_over(gradient: Any, function: Function) -> Any:
+def _handed_over(gradient: Value, function: Plain) -> Value:
     """The gradient as its receiver may use it: real, and an array that can be written to."""
     check_real_gradient(function, value_of(gradient))
     if isinstance(gradient, np.ndarray) and not gradient.flags.writeable:
@@ -292,10 +308,10 @@ class Setter(NamedTuple):
     """A gradient that is `value` at ``[index]`` and zero elsewhere."""
 
     index: Any
-    value: Any
+    value: Value
 
 
-def add_into(old: Any, new: Any) -> Any:
+def add_into(old: Value, new: Value | Setter) -> Value:
     """`old` + `new`, in place if `old` is an array; of a `Setter` its entries alone."""
     if isinstance(new, Setter):
         old = old if isinstance(old, np.ndarray) else np.array(old)
@@ -311,7 +327,7 @@ def add_into(old: Any, new: Any) -> Any:
     return old
 
 
-def _may_repeat(index: Any) -> bool:
+def _may_repeat(index: object) -> bool:
     """Whether an index may name an entry twice: a sequence can, unless it is a mask."""
     for part in index if isinstance(index, tuple) else (index,):
         single = part is None or part is Ellipsis or isinstance(part, int | slice)

@@ -5,15 +5,14 @@
 """
 
 import reprlib
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NoReturn
 
 from pytensor.scan.utils import until
 from pytensor.tensor import _as_tensor_variable
 
 from lab.eager.recorder import steps
 from lab.eager.shaping import shape_of, sum
-from lab.eager.tape import Node
+from lab.eager.tape import Function, Node, Operand, Value
 from lab.errors import ArgumentError, GradientError, listing
 from lab.loops.variables import RandomState, State
 
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @_as_tensor_variable.register(Node)
-def _symbolic(x: Node, name: Any, ndim: Any, **_: Any) -> None:
+def _symbolic(x: Node, name: object, ndim: object, **_: object) -> NoReturn:
     """What PyTensor calls when one of its functions is given a node."""
     raise GradientError(
         f"{x!r} was given to a function of PyTensor's, which makes graphs and not numbers; use "
@@ -30,7 +29,7 @@ def _symbolic(x: Node, name: Any, ndim: Any, **_: Any) -> None:
     )
 
 
-def unrolled(loop: "Loop") -> Callable[..., Any]:
+def unrolled(loop: "Loop") -> Function:
     """The loop as a function of its variables, in the order of ``loop.variables``.
 
     It returns the last value of the first state, or of the first output where there is no
@@ -48,7 +47,7 @@ def unrolled(loop: "Loop") -> Callable[..., Any]:
         raise ArgumentError(f"{what} = {getattr(loop, what)}: unrolled loops have none.")
     names = [name for name, v in loop.variables.items() if not isinstance(v, RandomState)]
 
-    def function(*values: Any) -> Any:
+    def function(*values: Value) -> Value:
         if len(values) != len(names):
             raise ArgumentError(
                 f"{loop.name}: expected {len(names)} values, for {listing(names)}, not "
@@ -69,13 +68,13 @@ def unrolled(loop: "Loop") -> Callable[..., Any]:
     return function
 
 
-def _first_values(state: State, initial: Any) -> list[Any]:
+def _first_values(state: State, initial: Value) -> list[Value]:
     return [initial] if state.reach == 1 else [initial[row] for row in range(state.reach)]
 
 
 def _arguments(
-    loop: "Loop", given: dict[str, Any], tapes: dict[str, list[Any]], step: int
-) -> dict[str, Any]:
+    loop: "Loop", given: dict[str, Value], tapes: dict[str, list[Value]], step: int
+) -> dict[str, Value | list[Value]]:
     """What the step takes, by name: a value at a single tap, the list of those at several."""
     read = {state.name: [tapes[state.name][tap] for tap in state.taps] for state in loop.states}
     for sequence in loop.sequences:
@@ -85,10 +84,10 @@ def _arguments(
     return arguments | {parameter.name: given[parameter.name] for parameter in loop.parameters}
 
 
-def _results(returned: Any) -> tuple[list[Any], bool]:
+def _results(returned: Operand) -> tuple[list[Value], bool]:
     """What a step computed, and whether its until condition holds."""
     results = list(returned) if isinstance(returned, list | tuple) else [returned]
     if results and isinstance(results[-1], until):
-        condition: Any = results[-1].condition  # a constant: the loop runs on numbers
+        condition: Operand = results[-1].condition  # a constant: the loop runs on numbers
         return results[:-1], bool(condition.data)
     return results, False

@@ -7,15 +7,14 @@ from pytensor.graph.traversal import toposort
 
 from lab.equations.symbols import argument_name, cuts_of, maker_of, symbols_of
 from lab.equations.system import Quantity, Role, System
-from lab.errors import ArgumentError, GraphError
+from lab.errors import ArgumentError, GraphError, quoted
 from lab.expression import Expression, Leaf, Number
 from lab.scans.formula import formulas
 from lab.scans.graphs import scan_nodes
 from lab.scans.node import LoopVariable, is_scan, outer_inputs, read_scan
 from lab.scans.slices import Cut
 from lab.tape import Kind
-from lab.traces.step_values import argument_leaves, targets
-from lab.traces.trace import Formula
+from lab.traces.step_values import step_condition, step_equations
 
 ELSEWHERE = Number("…")  # computed at length, or by another Scan
 LONGEST = 30  # operations in what is written out where an argument was computed
@@ -52,21 +51,12 @@ def system(
         _quantity(part, number, symbols[number], cut, length, given or {})
         for number, (part, (cut, length)) in enumerate(zip(variables, cuts, strict=True))
     )
-    leaves = argument_leaves(parts)
-    written = list(targets(parts))
-    asked = [result for _, result in written]
-    if parts.until is not None:
-        asked.append(parts.until)
-    expressions = formulas(asked, leaves)
     return System(
         name=name or parts.name,
         steps=_expression(parts.n_steps) or Leaf("n", None, -1),
         quantities=quantities,
-        equations=tuple(
-            Formula(target, expression)
-            for (target, _), expression in zip(written, expressions, strict=False)
-        ),
-        until=expressions[-1] if parts.until is not None else None,
+        equations=step_equations(node, parts),
+        until=step_condition(node, parts),
     )
 
 
@@ -76,7 +66,8 @@ def the_scan(subject: object) -> Apply:
         return subject
     if not isinstance(subject, Variable):
         raise ArgumentError(
-            f"subject = {subject!r:.60}: expected a Scan's node, or a variable that depends on one."
+            f"subject = {quoted(subject)}: expected a Scan's node, or a variable that depends on "
+            "one."
         )
     nodes = scan_nodes([subject])
     if len(nodes) != 1:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lab.errors import ArgumentError
+from lab.errors import ArgumentError, expect, quoted
 from lab.expression import PLAIN, Leaf, Style, leaves_of, text
 from lab.traces.trace import Formula, ScanTrace, SequenceTrace, TapeTrace, Trace, Untaken
 
@@ -27,8 +27,12 @@ class Spelled:
 
 def spelled(scan: ScanTrace, step: int, style: Style = PLAIN) -> tuple[Spelled, ...]:
     """Everything that a step writes, as formulas; `style` is `expression.PLAIN` or `LATEX`."""
+    expect("scan", scan, ScanTrace, "a Scan of a trace, as trace.scans[0]")
+    expect("step", step, (int, np.integer), "a whole number")
     if not 0 <= step < scan.steps:
-        raise ArgumentError(f"step = {step!r}: {scan.name} makes the steps 0 to {scan.steps - 1}.")
+        raise ArgumentError(
+            f"step = {quoted(step)}: {scan.name} makes the steps 0 to {scan.steps - 1}."
+        )
     speller = Speller(scan, style)
     return tuple(
         Spelled(speller.at(formula, step), speller.numbers(formula, step))

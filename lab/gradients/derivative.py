@@ -1,5 +1,6 @@
 """Derivatives of any order through loops, and which Scan came from which."""
 
+import math
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -13,9 +14,15 @@ from pytensor.graph.basic import Apply, Variable
 from pytensor.graph.traversal import ancestors
 from pytensor.tensor.variable import TensorVariable
 
-from lab.errors import ArgumentError, GradientError, GraphError, LabError
+from lab.errors import ArgumentError, GradientError, GraphError, LabError, expect, quoted
 from lab.gradients.decisions import PullbackRule, decisions_of
-from lab.gradients.status import ThroughUntraced, Undefined, is_continuous, status_of
+from lab.gradients.status import (
+    ThroughUntraced,
+    Undefined,
+    is_continuous,
+    refusing_depth,
+    status_of,
+)
 from lab.gradients.verify import Run, verify
 from lab.progress import is_watched, pause
 from lab.scans.backtraces import without_backtraces
@@ -23,7 +30,7 @@ from lab.scans.buffers import as_tensor
 from lab.scans.graphs import require_scan, scan_nodes, with_tapes
 from lab.scans.node import outer_outputs
 
-MANY_SCANS = 32
+MANY_SCANS, MOST_SCANS = 32, 16_384
 
 
 class ManyScansWarning(UserWarning):
@@ -113,13 +120,23 @@ def derivative(
     is watched (`lab.progress`).
     """
     if isinstance(order, bool) or not hasattr(order, "__index__") or whole(order) < 0:
-        raise ArgumentError(f"order = {order!r}: expected 0, 1, 2, …")
+        raise ArgumentError(f"order = {quoted(order)}: expected 0, 1, 2, …")
     order = whole(order)
     check_differentiable(cost, wrt)
+    if direction is not None:
+        expect("direction", direction, Variable, "a PyTensor variable of the type of wrt")
+    if rule is not None:
+        expect("rule", rule, PullbackRule, "a PullbackRule, such as lab.BROKEN[…].rule")
     expected = scans_expected(cost, order)
+    if expected > MOST_SCANS:
+        told = f"about {expected:,.6g}" if math.isfinite(expected) else "beyond 1e300"
+        raise ArgumentError(
+            f"order = {quoted(order)}: every order doubles the number of Scans, which would be "
+            f"{told}; at most {MOST_SCANS:,} are made."
+        )
     if expected >= MANY_SCANS and not is_watched():
         warnings.warn(
-            f"order {order} makes about {expected} Scans: every order doubles their number.",
+            f"order {order} makes about {expected:.0f} Scans: every order doubles their number.",
             ManyScansWarning,
             stacklevel=2,
         )
@@ -145,23 +162,24 @@ def check_differentiable(cost: Variable, wrt: Variable) -> None:
     if cost.type.dtype.startswith("complex"):
         raise ArgumentError(f"cost = {cost} ({cost.type}): a derivative starts from a real number.")
     if not isinstance(wrt, Variable):
-        raise ArgumentError(f"wrt = {wrt!r}: expected a PyTensor variable.")
+        raise ArgumentError(f"wrt = {quoted(wrt)}: expected a PyTensor variable.")
     if not is_continuous(wrt):
         raise ArgumentError(
             f"wrt = {wrt} ({wrt.type}): only real or complex variables can be differentiated by."
         )
 
 
-def scans_expected(cost: Variable, order: int) -> int:
+def scans_expected(cost: Variable, order: int) -> float:
     """How many Scans the derivative of `order` will hold: each differentiation doubles them."""
-    return require_scan([cost]) * 2**order
+    return require_scan([cost]) * (2.0**order if order < 1000 else math.inf)
 
 
 def _grad(target: Variable, wrt: Variable, number: int) -> TensorVariable:
     # A first derivative that does not exist is a mistake; a later one is zero.
     missing: Literal["raise", "ignore"] = "raise" if number == 1 else "ignore"
     try:
-        gradient = grad(target, wrt, disconnected_inputs=missing, null_gradients="return")
+        with refusing_depth():
+            gradient = grad(target, wrt, disconnected_inputs=missing, null_gradients="return")
     except DisconnectedInputError as error:
         raise GraphError(f"wrt = {wrt}: the cost does not depend on it.") from error
     except LabError:

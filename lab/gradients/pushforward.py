@@ -21,7 +21,15 @@ from pytensor.tensor.basic import AllocEmpty
 from pytensor.tensor.elemwise import Elemwise
 from pytensor.tensor.math import Dot
 
-from lab.errors import ArgumentError, GradientError, GraphError, first_line, listing
+from lab.errors import (
+    ArgumentError,
+    GradientError,
+    GraphError,
+    KindError,
+    first_line,
+    listing,
+    quoted,
+)
 from lab.gradients.status import cast_like, is_continuous
 from lab.scans.node import LoopVariable, ScanParts, build_scan, is_scan, outer_outputs, read_scan
 from lab.tape import Kind
@@ -41,6 +49,11 @@ def pushforward(
     Raises GradientError if a derivative is undefined, GraphError if no output depends on any
     of the variables.
     """
+    for name, variables in {"outputs": outputs, "wrt": wrt, "tangents": tangents}.items():
+        if not isinstance(variables, list | tuple) or not all(
+            isinstance(variable, Variable) for variable in variables
+        ):
+            raise KindError(f"{name} = {quoted(variables)}: expected a list of PyTensor variables.")
     if len(wrt) != len(tangents):
         raise ArgumentError(
             f"tangents: there are {len(tangents)} for {len(wrt)} variables; expected one for each."

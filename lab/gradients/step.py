@@ -23,6 +23,7 @@ from lab.gradients.status import (
     Undefined,
     is_continuous,
     placeholder,
+    refusing_depth,
     status_of,
 )
 from lab.scans.buffers import as_tensor
@@ -122,6 +123,15 @@ def _grad_of(
         for result, gradient in known.items()
     }
     try:
+        with refusing_depth():
+            gradients = grad(
+                cost=None,
+                known_grads=copies,
+                wrt=wrt,
+                disconnected_inputs="ignore",
+                return_disconnected="none",
+                null_gradients="return",
+            )
         gradients = grad(
             cost=None,
             known_grads=copies,

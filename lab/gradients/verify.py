@@ -10,7 +10,7 @@ from pytensor.compile.mode import get_mode
 from pytensor.graph.basic import Variable
 from pytensor.graph.traversal import explicit_graph_inputs
 
-from lab.errors import ArgumentError, LabError, first_line, listing, quoted
+from lab.errors import ArgumentError, KindError, LabError, first_line, listing, printable, quoted
 
 
 class Given(Protocol):
@@ -44,12 +44,14 @@ def verify(outputs: Sequence[Variable], run: Run, mode: str = "FAST_COMPILE") ->
     nan and infinities agree with themselves.  Raises ArgumentError if the run is of another
     graph, LabError where PyTensor fails.
     """
+    if not hasattr(run, "outputs"):
+        raise KindError(f"trace = {quoted(run)}: expected a Trace of this graph.")
     try:
         get_mode(mode)
     except Exception as error:  # whatever it makes of another value
         raise ArgumentError(f"mode = {quoted(mode)}: PyTensor knows no such mode.") from error
     inputs, given = list(explicit_graph_inputs(outputs)), run.inputs
-    names = [v.name or "" for v in inputs], [g.name for g in given[: len(inputs)]]
+    names = [printable(v.name or "") for v in inputs], [g.name for g in given[: len(inputs)]]
     if len(outputs) != len(run.outputs) or names[0] != names[1]:
         raise ArgumentError(
             f"trace: it has {len(run.outputs)} values computed from "
@@ -61,7 +63,7 @@ def verify(outputs: Sequence[Variable], run: Run, mode: str = "FAST_COMPILE") ->
         theirs = compiled(*(g.value for g in given[: len(inputs)]))
     except Exception as error:  # whatever it stumbles over
         told = f"PyTensor {version} itself fails to run this graph: {first_line(error)}"
-        raise LabError(f"verify, mode = {mode!r}: {told}") from error
+        raise LabError(f"verify, mode = {quoted(mode)}: {told}") from error
     return max(map(_difference, run.outputs, theirs), default=0.0)
 
 

@@ -7,14 +7,16 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 import pytensor.tensor as pt
-from pytensor.graph.basic import Apply, Variable
+from pytensor.compile.sharedvalue import SharedVariable
+from pytensor.graph.basic import Apply, Constant, Variable
+from pytensor.graph.traversal import graph_inputs
 from pytensor.scan.utils import until
 from pytensor.tensor.random.type import random_generator_type
 from pytensor.tensor.type import TensorType
 from pytensor.tensor.variable import TensorVariable
 
-from lab.errors import ArgumentError, LabError, first_line, listing
-from lab.loops.declaration import Declaration
+from lab.errors import ArgumentError, LabError, first_line, listing, one_of, quoted, shortened
+from lab.loops.declaration import OF, Declaration
 from lab.loops.text.source import identifier
 from lab.loops.variables import Parameter, State
 from lab.records import refuse_masked
@@ -123,14 +125,14 @@ def _call_step(
         signature = inspect.signature(loop.step).parameters.values()
     except ValueError as error:
         raise ArgumentError(
-            f"step = {loop.step!r}: it does not tell what it takes; wrap it in a function."
+            f"step = {quoted(loop.step)}: it does not tell what it takes; wrap it in a function."
         ) from error
     takes_all = any(p.kind is inspect.Parameter.VAR_KEYWORD for p in signature)
     named = [p for p in signature if p.kind is not inspect.Parameter.VAR_KEYWORD]
     for parameter in named:
         if parameter.name not in arguments and parameter.default is inspect.Parameter.empty:
             raise ArgumentError(
-                f"step: it takes {parameter.name!r}, but the loop's variables are "
+                f"step: it takes {quoted(parameter.name)}, but the loop's variables are "
                 f"{listing(arguments)}."
             )
     unused = [name for name in arguments if name not in {p.name for p in named}]
@@ -153,7 +155,34 @@ def _call_step(
         ) from error
     results = list(returned) if isinstance(returned, tuple | list) else [returned]
     condition = results.pop().condition if results and isinstance(results[-1], until) else None
+    _refuse_strangers([*results, condition], arguments)
     return results, condition
+
+
+def _refuse_strangers(
+    results: list[Result | None], arguments: Mapping[str, Variable | list[Variable]]
+) -> None:
+    """ArgumentError for a step that reads a variable which is none of its arguments."""
+    own = {
+        v for value in arguments.values() for v in (value if isinstance(value, list) else [value])
+    }
+    for variable in graph_inputs([r for r in results if isinstance(r, Variable)], blockers=own):
+        if variable in own or isinstance(variable, Constant):
+            continue
+        name = shortened(variable.name or "w")
+        if isinstance(variable.type, type(random_generator_type)):
+            raise ArgumentError(
+                f"step: it draws from {quoted(variable)}, which is none of its arguments; declare "
+                "random=(lab.RandomState('rng'),), take rng, draw with rng=rng and "
+                "return_next_rng=True, and return the next generator last."
+            )
+        shared = isinstance(variable, SharedVariable)
+        value = f"{name}.get_value()" if shared else "…"
+        raise ArgumentError(
+            f"step: it reads {'the shared variable' if shared else 'the variable'} "
+            f"{quoted(variable)}, which is none of its arguments; declare "
+            f"parameters=(lab.Parameter({name!r}, {value}),) and take {name} as an argument."
+        )
 
 
 def _with_results(
@@ -202,9 +231,9 @@ def _with_results(
 def _as_tensor(name: str, value: Result) -> TensorVariable:
     try:
         return pt.as_tensor_variable(value)
-    except (TypeError, ValueError, NotImplementedError) as error:
+    except Exception as error:  # whatever an object says that is asked for its numbers
         raise ArgumentError(
-            f"step: for {name} it returned {value!r}, which is no tensor."
+            f"step: for {name} it returned {quoted(value)}, which is no tensor."
         ) from error
 
 
@@ -231,12 +260,12 @@ def scalar_cost(
 ) -> TensorVariable:
     """A scalar cost of the state or output `of` of a loop of `steps` steps; see `Loop.cost`."""
     names = list(graph.outputs)
-    of = names[0] if of is None else identifier(of)
-    if of not in names:
-        raise ArgumentError(f"of = {of!r}: the loop's states and outputs are {listing(names)}.")
+    of = names[0] if of is None else one_of("of", identifier(of), names, OF)
     if isinstance(cost, str):
         if cost not in ("last", "sum"):
-            raise ArgumentError(f"cost = {cost!r}: expected 'last', 'sum', or a weight per step.")
+            raise ArgumentError(
+                f"cost = {quoted(cost)}: expected 'last', 'sum', or a weight per step."
+            )
         chosen = as_tensor(graph.buffers[of])[-1] if cost == "last" else graph.outputs[of]
         return chosen if chosen.type.ndim == 0 else chosen.sum()
     weights = as_weights(cost)
@@ -258,8 +287,10 @@ def as_weights(cost: object) -> np.ndarray:
         weights = np.asarray(cost, dtype="float64")
     except (TypeError, ValueError) as error:
         raise ArgumentError(
-            f"cost = {cost!r}: expected 'last', 'sum', or a weight per step."
+            f"cost = {quoted(cost)}: expected 'last', 'sum', or a weight per step."
         ) from error
     if weights.ndim != 1:
-        raise ArgumentError(f"cost = {cost!r}: expected a list of weights, one for each step.")
+        raise ArgumentError(
+            f"cost = {quoted(cost)}: expected a list of weights, one for each step."
+        )
     return weights

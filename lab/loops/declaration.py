@@ -13,11 +13,16 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from lab.errors import ArgumentError, listing
+from lab.errors import ArgumentError, expect, one_of, quoted
 from lab.loops.text.source import by_name, identifier
-from lab.loops.variables import Parameter, RandomState, Sequence, State
+from lab.loops.variables import Parameter, RandomState, Sequence, State, checked_name
 
+MOST_BYTES = 4_000_000_000  # of all values that the steps of a loop read and write
+COPIES = 4  # of a state's value that a trace holds: in the tape, as read, written and replaced
+UNNAMED = "scan_fn"  # as PyTensor calls a Scan without a name
 TAPPED = (State, Sequence)
+BY = "this loop can be differentiated by {}."
+OF = "the loop's states and outputs are {}."
 GROUPS: dict[str, type] = {
     "states": State,
     "sequences": Sequence,
@@ -39,19 +44,21 @@ class Declaration:
     random: tuple[RandomState, ...] = ()
     n_steps: int | Parameter | None = None
     truncate_gradient: int = -1
-    name: str = "scan_fn"
+    name: str = UNNAMED
     reason: str = ""
 
     def __post_init__(self) -> None:
+        checked_name(self.name)
+        expect("reason", self.reason, str, "a text")
         if not callable(self.step):
-            raise ArgumentError(f"step = {self.step!r}: expected a function.")
+            raise ArgumentError(f"step = {quoted(self.step)}: expected a function.")
         for group, kind in GROUPS.items():
             members = getattr(self, group)
             if not isinstance(members, list | tuple) or not all(
                 isinstance(member, kind) for member in members
             ):
                 raise ArgumentError(
-                    f"{group} = {members!r}: expected a tuple of {kind.__name__}, as in "
+                    f"{group} = {quoted(members)}: expected a tuple of {kind.__name__}, as in "
                     f"({kind.__name__}(…),)."
                 )
             object.__setattr__(self, group, tuple(map(identifier, members)))
@@ -60,10 +67,11 @@ class Declaration:
         if isinstance(self.n_steps, Parameter):
             names.append(self.n_steps.name)
         for name in names:
-            if not isinstance(name, str) or not name:
-                raise ArgumentError(f"name = {name!r}: a variable's name is a text, not empty.")
+            checked_name(name)
             if names.count(name) > 1:
-                raise ArgumentError(f"name = {name!r}: every name may be used only once in a loop.")
+                raise ArgumentError(
+                    f"name = {quoted(name)}: every name may be used only once in a loop."
+                )
         if not self.states and not self.outputs:
             raise ArgumentError("states = [], outputs = []: a loop computes at least one of them.")
         self._check_steps()
@@ -89,7 +97,9 @@ class Declaration:
         if not isinstance(self.n_steps, int | np.integer | Parameter | None) or isinstance(
             self.n_steps, bool
         ):
-            raise ArgumentError(f"n_steps = {self.n_steps!r}: expected a whole number of steps.")
+            raise ArgumentError(
+                f"n_steps = {quoted(self.n_steps)}: expected a whole number of steps."
+            )
         if isinstance(self.n_steps, Parameter):
             value = self.n_steps.value
             if value.ndim or not np.isfinite(value) or value != np.round(value):
@@ -102,10 +112,18 @@ class Declaration:
                 f"n_steps = {self.steps}: a loop makes at least 1 step; {why}. "
                 "lab.few_steps shows what PyTensor does."
             )
+        rows = [state.initial.nbytes // state.reach for state in self.states]
+        needed = self.steps * (COPIES * sum(rows) + 8 * len(self.outputs))
+        if needed > MOST_BYTES:
+            raise ArgumentError(
+                f"n_steps = {quoted(self.steps)}: the values of so many steps take about "
+                f"{needed / 1e9:,.4g} GB; a loop may keep {MOST_BYTES / 1e9:g} GB."
+            )
         limit = self.truncate_gradient
         if isinstance(limit, bool) or not isinstance(limit, int) or limit == 0 or limit < -1:
             raise ArgumentError(
-                f"truncate_gradient = {limit!r}: expected a number of steps, or -1 for all of them."
+                f"truncate_gradient = {quoted(limit)}: expected a number of steps, or -1 for all "
+                "of them."
             )
         for sequence in self.sequences:
             if sequence.steps < max(1, self.steps):
@@ -118,13 +136,11 @@ class Declaration:
 
     def with_taps(self, taps: Mapping[str, Iterable[int]]) -> Self:
         """The same loop with other taps for the named states and sequences."""
+        expect("taps", taps, Mapping, "taps by name, as in {'x': (-2, -1)}")
         taps = by_name("taps", taps.items())
+        tapped = [name for name, v in self.variables.items() if isinstance(v, TAPPED)]
         for name in taps:
-            if not isinstance(self.variables.get(name), TAPPED):
-                raise ArgumentError(
-                    f"taps for {name!r}: the loop's states and sequences are "
-                    f"{listing(n for n, v in self.variables.items() if isinstance(v, TAPPED))}."
-                )
+            one_of("taps", name, tapped, "the loop's states and sequences are {}.")
         return replace(
             self,
             states=tuple(s.with_taps(taps[s.name]) if s.name in taps else s for s in self.states),
@@ -136,19 +152,18 @@ class Declaration:
     def with_steps(self, n_steps: int) -> Self:
         """The same loop with another number of steps."""
         if isinstance(self.n_steps, Parameter):
-            return replace(self, n_steps=self.n_steps.with_value(np.int64(n_steps)))
+            return replace(self, n_steps=self.n_steps.with_value(np.asarray(n_steps)))
         return replace(self, n_steps=n_steps)
 
-    def with_values(self, values: Mapping[str, npt.ArrayLike]) -> Self:
+    def with_values(self, values: Mapping[str, npt.ArrayLike], argument: str = "values") -> Self:
         """The same loop with other values for the named variables."""
-        values = by_name("at", values.items())
+        expect(argument, values, Mapping, "values by name, as in {'x': 0.95}")
+        values = by_name(argument, values.items())
         counted = self.n_steps if isinstance(self.n_steps, Parameter) else None
-        known = {name for name, v in self.variables.items() if not isinstance(v, RandomState)}
+        known = [name for name, v in self.variables.items() if not isinstance(v, RandomState)]
         for name in values:
-            if name not in known and (counted is None or name != counted.name):
-                raise ArgumentError(
-                    f"value for {name!r}: the loop's variables are {listing(self.variables)}."
-                )
+            if counted is None or name != counted.name:
+                one_of(argument, name, known, "the loop's variables are {}.")
         n_steps: int | Parameter | None = self.n_steps
         if counted is not None and counted.name in values:
             n_steps = counted.with_value(values[counted.name])

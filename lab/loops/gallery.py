@@ -3,11 +3,9 @@
 >>> gallery.loops["square"].trace(order=2)
 """
 
-from collections.abc import Mapping
 from dataclasses import replace
 from functools import reduce
 from operator import mul
-from types import MappingProxyType
 
 import numpy as np
 import pytensor.tensor as pt
@@ -15,6 +13,7 @@ from pytensor.graph.basic import Variable
 from pytensor.scan.utils import until
 from pytensor.tensor.variable import TensorVariable
 
+from lab.errors import Named
 from lab.loops.loop import Loop
 from lab.loops.variables import Parameter, RandomState, Sequence, State
 
@@ -184,6 +183,8 @@ def _gallery() -> dict[str, Loop]:
     }
 
 
-loops: Mapping[str, Loop] = MappingProxyType(
-    {name: replace(loop, name=name) for name, loop in _gallery().items()}
+loops = Named(
+    "loop",
+    {name: replace(loop, name=name) for name, loop in _gallery().items()},
+    "the gallery has {}.",
 )

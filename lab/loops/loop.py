@@ -7,7 +7,7 @@ What a loop is declared by is in `lab.loops.declaration`.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -16,11 +16,11 @@ from pytensor.tensor.variable import TensorVariable
 
 from lab.equations.reading import system
 from lab.equations.system import System
-from lab.errors import ArgumentError, listing
+from lab.errors import one_of
 from lab.expression import Number
 from lab.gradients.derivative import Derivative, derivative
 from lab.loops.build import LoopGraph, build_loop, scalar_cost
-from lab.loops.declaration import Declaration
+from lab.loops.declaration import BY, Declaration
 from lab.loops.text.source import identifier
 from lab.loops.variables import RandomState
 from lab.loops.written import Parameters, Sequences, States, written_loop
@@ -50,6 +50,9 @@ class Loop(Declaration):
 
             >>> Loop.from_text("x = sin(x1)*u + x2", {"x": [0.1, 0.2]}, {"u": [1.0, 2.0, 3.0]})
         """
+        known = [one.name for one in fields(cls)]
+        for name in others:
+            one_of("argument", name, known, "a loop has the fields {}.")
         return cls(*written_loop(text, states, sequences, parameters), **others)
 
     def build(self) -> LoopGraph:
@@ -82,11 +85,7 @@ class Loop(Declaration):
         """The derivatives up to `order` of a cost of this loop; see `trace` and `cost`."""
         graph = graph or self.build()
         names = [name for name, v in self.variables.items() if not isinstance(v, RandomState)]
-        wrt = names[0] if wrt is None else identifier(wrt)
-        if wrt not in names:
-            raise ArgumentError(
-                f"wrt = {wrt!r}: this loop can be differentiated by {listing(names)}."
-            )
+        wrt = names[0] if wrt is None else one_of("wrt", identifier(wrt), names, BY)
         made = derivative(self.cost(graph, cost, of), graph.inputs[wrt], order)
         return replace(made, given=graph.given)
 
@@ -103,7 +102,7 @@ class Loop(Declaration):
         `wrt` names the variable to differentiate by, the first state unless given; `cost` and
         `of` are those of `cost`; `at` gives other values for the loop's variables.
         """
-        loop = self.with_values(at or {})
+        loop = self if at is None else self.with_values(at, "at")
         graph = loop.build()
         derived = loop.derivative(order, wrt, cost, of, graph)
         return trace(derived, also=graph.node.outputs[:1])

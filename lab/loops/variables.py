@@ -2,13 +2,15 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from types import NoneType
 from typing import Any
 
 import numpy as np
 from pytensor.configdefaults import config
 from pytensor.scan.utils import until as until  # part of what a step is written with
+from pytensor.tensor.type import all_dtypes
 
-from lab.errors import ArgumentError, quoted
+from lab.errors import ArgumentError, expect, quoted
 from lab.loops.text.source import identifier
 from lab.records import refuse_masked
 from lab.tape import check_taps
@@ -19,18 +21,28 @@ def as_value(value: object, argument: str) -> np.ndarray:
     refuse_masked(argument, value)
     try:
         array = np.asarray(value)
-    except ValueError:  # lists of different lengths
+    except Exception:  # lists of different lengths, or whatever an object says instead
         array = np.asarray(None)
+    array = array.astype(array.dtype.newbyteorder("="), copy=False)
     if array.dtype.kind == "c":
         raise ArgumentError(
             f"{argument} = {quoted(value)}: loops take real numbers only; give the real and "
             "imaginary parts as variables of their own."
         )
-    if array.dtype.kind not in "biuf":
+    if array.dtype.name not in all_dtypes:
         raise ArgumentError(
             f"{argument} = {quoted(value)}: expected a number or an array of numbers."
         )
     return array if isinstance(value, np.ndarray | np.generic) else array.astype(config.floatX)
+
+
+def checked_name(name: object) -> str:
+    """A variable's name in its one form; ArgumentError for what can be none."""
+    if not isinstance(name, str) or not name.isprintable() or not name:
+        raise ArgumentError(
+            f"name = {quoted(name)}: a variable's name is a text of printable letters, not empty."
+        )
+    return identifier(name)
 
 
 Takes = int | tuple[int, ...] | None
@@ -38,14 +50,15 @@ Takes = int | tuple[int, ...] | None
 
 def check_takes(taps: tuple[int, ...], takes: Takes, variable: str) -> None:
     """Raise ArgumentError if a step that takes certain taps, or so many, is given others."""
+    expect("takes", takes, (int, tuple, NoneType), "a number of taps, or the taps in a tuple")
     if isinstance(takes, tuple) and taps != takes:
         raise ArgumentError(
-            f"taps of {variable} = {list(taps)}: this loop's step is written for the taps "
-            f"{list(takes)}."
+            f"taps of {variable} = {quoted(list(taps))}: this loop's step is written for the taps "
+            f"{quoted(list(takes))}."
         )
     if isinstance(takes, int) and len(taps) != takes:
         raise ArgumentError(
-            f"taps of {variable} = {list(taps)}: this loop's step takes exactly {takes} "
+            f"taps of {variable} = {quoted(list(taps))}: this loop's step takes exactly {takes} "
             f"{'tap' if takes == 1 else 'taps'}."
         )
 
@@ -67,13 +80,14 @@ class State:
     takes: Takes = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "name", identifier(self.name))
+        object.__setattr__(self, "name", checked_name(self.name))
         taps = check_taps(self.taps, f"taps of state {self.name}")
         if not taps:
             raise ArgumentError(f"taps of state {self.name} = []: a state needs at least one tap.")
         if max(taps) >= 0:
             raise ArgumentError(
-                f"taps of state {self.name} = {list(taps)}: a state can only look back, so every "
+                f"taps of state {self.name} = {quoted(list(taps))}: a state can only look back, "
+                "so every "
                 "tap must be below 0. Look ahead with a sequence."
             )
         check_takes(taps, self.takes, f"state {self.name}")
@@ -83,7 +97,8 @@ class State:
         if self.reach > 1 and (initial.ndim == 0 or len(initial) != self.reach):
             count = 1 if initial.ndim == 0 else len(initial)
             raise ArgumentError(
-                f"initial of state {self.name}: the taps {list(taps)} reach back {self.reach} "
+                f"initial of state {self.name}: the taps {quoted(list(taps))} reach back "
+                f"{self.reach} "
                 f"steps, so {self.reach} initial values are needed, oldest first, not {count}."
             )
 
@@ -128,7 +143,7 @@ class Sequence:
     takes: Takes = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "name", identifier(self.name))
+        object.__setattr__(self, "name", checked_name(self.name))
         taps = check_taps(self.taps, f"taps of sequence {self.name}")
         if not taps:
             raise ArgumentError(f"taps of sequence {self.name} = []: it needs at least one tap.")
@@ -165,7 +180,7 @@ class Parameter:
     value: Any  # as the `initial` of a State
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "name", identifier(self.name))
+        object.__setattr__(self, "name", checked_name(self.name))
         object.__setattr__(self, "value", as_value(self.value, f"value of parameter {self.name}"))
 
     def with_value(self, value: object) -> "Parameter":
@@ -181,8 +196,8 @@ class RandomState:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "name", identifier(self.name))
+        object.__setattr__(self, "name", checked_name(self.name))
         if isinstance(self.seed, bool) or not isinstance(self.seed, int) or self.seed < 0:
             raise ArgumentError(
-                f"seed of random state {self.name} = {self.seed!r}: expected 0, 1, 2, …"
+                f"seed of random state {self.name} = {quoted(self.seed)}: expected 0, 1, 2, …"
             )

@@ -5,17 +5,21 @@ which `lab.expression` writes as plain text or LaTeX.
 """
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 
 import numpy as np
 from pytensor.graph.basic import Apply, Constant, Variable
+from pytensor.graph.fg import FunctionGraph
 from pytensor.graph.op import HasInnerGraph
 from pytensor.graph.rewriting.utils import rewrite_graph
 from pytensor.graph.traversal import toposort
 
+from lab.errors import printable
 from lab.expression import STRENGTH, Call, Expression, Leaf, Number, Slice, Term, leaves_of
 from lab.progress import pause
 from lab.scans.backtraces import without_backtraces
 from lab.scans.naming import shared
+from lab.scans.node import fresh_graph
 from lab.scans.operations import FUNCTIONS, TRANSPARENT, describe, is_lossy, reshaped
 from lab.scans.slices import index_parts
 
@@ -28,7 +32,6 @@ def simplify(results: Sequence[Variable]) -> list[Variable]:
     """`results` after PyTensor's canonicalization; the graph that was given stays as it is."""
     if all(result.owner is None for result in results):
         return list(results)
-    pause()
     with without_backtraces():
         simple = rewrite_graph(list(results), ("canonicalize",), clone=True, exclude=SPREADING)
     assert isinstance(simple, list)  # as many as were given
@@ -39,6 +42,11 @@ def formulas(
     results: Sequence[Variable], leaves: Mapping[Variable, Leaf]
 ) -> tuple[Expression, ...]:
     """The expressions of `results`, simplified, in terms of the arguments `leaves` of the step."""
+    pause()
+    return _found(results, leaves)
+
+
+def _found(results: Sequence[Variable], leaves: Mapping[Variable, Leaf]) -> tuple[Expression, ...]:
     found: dict[Variable, Term] = dict(leaves)
     simple = simplify(results)
     for node in toposort(simple, blockers=leaves):  # so that no step is too deep
@@ -48,12 +56,31 @@ def formulas(
     return tuple(shared(_expression(result, found), taken) for result in simple)
 
 
+def step_formulas(graph: FunctionGraph, leaves: Sequence[Leaf]) -> tuple[Expression, ...]:
+    """The expressions of all results of the step `graph`, whose arguments are the `leaves`.
+
+    They are remembered: of an equal step, with arguments of the same names, they are the same.
+    """
+    pause()
+    inner = (n.op for n in graph.toposort() if isinstance(n.op, HasInnerGraph))
+    return _of_step(graph, tuple(leaves), tuple(op.name for op in inner if hasattr(op, "name")))
+
+
+@lru_cache(maxsize=256)
+def _of_step(
+    graph: FunctionGraph, leaves: tuple[Leaf, ...], names: tuple[str, ...]
+) -> tuple[Expression, ...]:
+    """As `step_formulas`; `names` are those of the loops inside, by which graphs do not differ."""
+    arguments, results = fresh_graph(graph)
+    return _found(results, dict(zip(arguments, leaves, strict=True)))
+
+
 def _expression(variable: Variable, found: dict[Variable, Term]) -> Term:
     if variable not in found:
         if isinstance(variable, Constant):
             found[variable] = Number(written(variable.data))
         elif variable.owner is None:
-            found[variable] = Leaf(variable.name or str(variable), None, -1)
+            found[variable] = Leaf(printable(variable.name or str(variable)), None, -1)
         else:
             found[variable] = _operation(variable.owner, variable, found)
     return found[variable]

@@ -9,6 +9,7 @@ from pytensor.tensor.elemwise import DimShuffle
 from pytensor.tensor.shape import Reshape, SpecifyShape
 from pytensor.tensor.subtensor import IncSubtensor, Subtensor
 
+from lab.errors import printable
 from lab.tape import Kind
 
 # What hands values on in another arrangement, so that they keep their name.
@@ -50,7 +51,7 @@ def _readable_name(variable: Variable) -> str | None:
         if isinstance(variable, Constant):
             return None
         if variable.name:
-            return variable.name.split("[")[0] or None
+            return printable(variable.name).split("[")[0] or None
         node = variable.owner
         if node is None or not isinstance(node.op, (Scan, *VIEWS)):
             return None

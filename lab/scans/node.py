@@ -12,7 +12,7 @@ which remember the `Derivation` that made them.
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import compress
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 from weakref import finalize
 
 from pytensor.compile.mode import Mode
@@ -22,11 +22,14 @@ from pytensor.graph.replace import clone_replace
 from pytensor.scan.op import Scan, ScanInfo
 from pytensor.tensor.variable import TensorVariable
 
-from lab.errors import GraphError
+from lab.errors import GraphError, printable
 from lab.scans.backtraces import without_backtraces
 from lab.scans.buffers import as_tensor
 from lab.scans.names import found_names
 from lab.tape import Kind, Tape
+
+if TYPE_CHECKING:
+    from pytensor.graph.fg import AbstractFunctionGraph
 
 # The orders in which a Scan lists its arguments; all else follows from these.
 OUTER_INPUTS: tuple[Kind, ...] = (
@@ -286,7 +289,7 @@ def read_scan(op: Scan, inputs: Sequence[Variable], outputs: Sequence[Variable])
                 )
 
     return ScanParts(
-        name=op.name or "scan_fn",
+        name=printable(op.name or "scan_fn"),
         n_steps=as_tensor(inputs[0]),
         variables=tuple(v for kind in OUTER_INPUTS for v in variables[kind]),
         until=next(inner) if info.as_while else None,
@@ -340,13 +343,18 @@ def outer_outputs(parts: ScanParts, node: Apply) -> dict[LoopVariable, Variable]
 
 def inner_graph(op: HasInnerGraph) -> tuple[list[Variable], list[Variable]]:
     """The graph inside `op`, a Scan's step for example, on fresh arguments of its own."""
+    return fresh_graph(op.fgraph)
+
+
+def fresh_graph(inside: "AbstractFunctionGraph") -> tuple[list[Variable], list[Variable]]:
+    """The arguments and results of a graph like `inside`."""
     with without_backtraces():
-        if hasattr(op.fgraph, "unfreeze"):  # PyTensor 3.1 and later freeze inner graphs
-            graph = op.fgraph.unfreeze()
+        if hasattr(inside, "unfreeze"):  # PyTensor 3.1 and later freeze inner graphs
+            graph = inside.unfreeze()
             return list(graph.inputs), list(graph.outputs)
-        arguments = [variable.type() for variable in op.fgraph.inputs]
-        replacements = dict(zip(op.fgraph.inputs, arguments, strict=True))
-        return arguments, clone_replace(op.fgraph.outputs, replace=replacements)
+        arguments = [variable.type() for variable in inside.inputs]
+        replacements = dict(zip(inside.inputs, arguments, strict=True))
+        return arguments, clone_replace(inside.outputs, replace=replacements)
 
 
 def inner_connections(parts: ScanParts) -> dict[Variable, set[Variable]]:

@@ -185,17 +185,22 @@ class Chain:
         for equation in self.equations:
             if equation.primitive not in primitives:
                 raise ArgumentError(
-                    f"equations: {equation.primitive!r}: the primitives are {listing(primitives)}."
+                    f"equations: {quoted(equation.primitive)}: the primitives are "
+                    f"{listing(primitives)}."
                 )
             missing = [name for name in equation.arguments if name not in known]
             if missing or equation.result in known:
                 raise ArgumentError(
                     f"equations: {equation}: "
-                    + (f"{missing[0]!r} is not known there." if missing else "its result is known.")
+                    + (
+                        f"{quoted(missing[0])} is not known there."
+                        if missing
+                        else "its result is known."
+                    )
                 )
             known.add(equation.result)
         if self.output not in known:
-            raise ArgumentError(f"output = {self.output!r}: the chain has {listing(known)}.")
+            raise ArgumentError(f"output = {quoted(self.output)}: the chain has {listing(known)}.")
 
     def __call__(self, *inputs: object) -> Array:
         """The output."""

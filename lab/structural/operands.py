@@ -93,10 +93,10 @@ def operands(
         raise ArgumentError(
             f"{primitive}: {name} = {quoted(value)} is complex, but {dtype} is expected."
         )
-    found = tuple(a if is_symbolic(a) else np.asarray(a, dtype) for a in arrays)
-    if is_symbolic(*found):
-        found = tuple(map(pt.as_tensor_variable, found))
-    return found, tuple(form(n, a) for n, a in zip(names, found, strict=True))
+    checked = tuple(a if is_symbolic(a) else np.asarray(a, dtype) for a in arrays)
+    if is_symbolic(*checked):
+        checked = tuple(map(pt.as_tensor_variable, checked))
+    return checked, tuple(form(n, a) for n, a in zip(names, checked, strict=True))
 
 
 def _array(primitive: str, name: str, value: object) -> Array:
@@ -121,11 +121,11 @@ def _is_plain(value: object) -> bool:
 
 def mask(primitive: str, name: str, value: object) -> Array:
     """`value` as an array, or a variable, of booleans."""
-    found = value if isinstance(value, Variable) else np.asarray(value)
-    dtype = form(name, found).dtype
+    condition = value if isinstance(value, Variable) else np.asarray(value)
+    dtype = form(name, condition).dtype
     if dtype != "bool":
         raise refused(primitive, name, value, f"expected booleans, not {dtype}")
-    return found
+    return condition
 
 
 def broadcast(primitive: str, forms: Sequence[Form]) -> Shape:
@@ -188,13 +188,13 @@ def count(primitive: str, name: str, value: object) -> Array:
 
 def fitting(primitive: str, name: str, value: object, like: Form) -> Array:
     """`value`, a tangent or a cotangent, which must have the form of `like`."""
-    found = _array(primitive, name, value)
-    if _is_plain(value) and not (found.dtype.kind == "c" and like.dtype not in COMPLEX):
-        found = np.asarray(found, like.dtype)
-    its = form(name, found)
+    array = _array(primitive, name, value)
+    if _is_plain(value) and not (array.dtype.kind == "c" and like.dtype not in COMPLEX):
+        array = np.asarray(array, like.dtype)
+    its = form(name, array)
     if its.dtype != like.dtype:
         raise ArgumentError(f"{primitive}: {name} is {its.dtype}, but {like.name} is {like.dtype}.")
     pairs = zip(its.shape, like.shape, strict=False)
     if its.ndim != like.ndim or any(a != b and None not in (a, b) for a, b in pairs):
         raise ArgumentError(f"{primitive}: {its}, but {like}.")
-    return found
+    return array

@@ -92,8 +92,8 @@ class Linearization:
         )
 
     def _given(self, name: str, value: object, like: Form) -> Array:
-        found = fitting(self.primitive, name, value, like)
-        return pt.as_tensor_variable(found) if is_symbolic(*self.values) else found
+        array = fitting(self.primitive, name, value, like)
+        return pt.as_tensor_variable(array) if is_symbolic(*self.values) else array
 
     @property
     def output(self) -> Array:
@@ -179,7 +179,7 @@ class Primitive:
         self, cotangent: object, inputs: Sequence[object], **metadata: object
     ) -> dict[str, object]:
         """J* g as in PyTorch: a gradient for every argument by name, None for metadata."""
-        found = self.transpose(cotangent, inputs, **metadata)
+        cotangents = self.transpose(cotangent, inputs, **metadata)
         names = [name for name in self.arguments if name not in self.metadata]
-        parts = [list(found)] if names == ["inputs"] else found
+        parts = [list(cotangents)] if names == ["inputs"] else cotangents
         return dict.fromkeys(self.arguments) | dict(zip(names, parts, strict=True))

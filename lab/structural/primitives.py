@@ -4,16 +4,15 @@
 of them computes is written at the functions of `lab.structural.chain`.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import accumulate
-from types import MappingProxyType
 
 import numpy as np
 import pytensor.tensor as pt
 from pytensor.graph.basic import Constant
 from pytensor.raise_op import Assert
 
-from lab.errors import ArgumentError, listing
+from lab.errors import ArgumentError, Named
 from lab.structural.arrays import Array, choose, is_symbolic, kept, library, part, scatter, sealed
 from lab.structural.operands import (
     COMPLEX,
@@ -25,7 +24,6 @@ from lab.structural.operands import (
     form,
     mask,
     operands,
-    quoted,
 )
 from lab.structural.primitive import Linearization, Primitive
 
@@ -182,26 +180,10 @@ def _not_below(lo: Array, hi: Array) -> Array:
     )
 
 
-class UnknownPrimitiveError(ArgumentError, KeyError):
-    """There is no primitive of that name."""
-
-    __str__ = Exception.__str__  # a KeyError's own would put the sentence into quotes
-
-
-class _Primitives(dict[str, Primitive]):
-    def __missing__(self, name: object) -> Primitive:
-        raise UnknownPrimitiveError(
-            f"primitives[{quoted(name)}]: the primitives are {listing(self)}."
-        )
-
-
-primitives: Mapping[str, Primitive] = MappingProxyType(
-    _Primitives(
-        where=Primitive("where", ("condition", "x", "y"), ("condition",), _where),
-        cat=Primitive("cat", ("inputs", "dim"), ("dim",), _cat),
-        narrow=Primitive(
-            "narrow", ("a", "dim", "start", "length"), ("dim", "start", "length"), _narrow
-        ),
-        clamp=Primitive("clamp", ("x", "lo", "hi"), (), _clamp),
-    )
+_PRIMITIVES = (
+    Primitive("where", ("condition", "x", "y"), ("condition",), _where),
+    Primitive("cat", ("inputs", "dim"), ("dim",), _cat),
+    Primitive("narrow", ("a", "dim", "start", "length"), ("dim", "start", "length"), _narrow),
+    Primitive("clamp", ("x", "lo", "hi"), (), _clamp),
 )
+primitives = Named("primitive", {primitive.name: primitive for primitive in _PRIMITIVES})

@@ -36,13 +36,13 @@ class Sources:
     @cached_property
     def _readers(self) -> list[tuple[np.ndarray, np.ndarray]]:
         """For every input the places that read it, entry after entry, and where each begins."""
-        found = []
+        readers = []
         for number, size in enumerate(self.sizes):
             places = np.flatnonzero(self.input == number)
             entries = self.entry.reshape(-1)[places]
             starts = np.concatenate([[0], np.cumsum(np.bincount(entries, minlength=size))])
-            found.append((places[np.argsort(entries, kind="stable")], starts.astype(int)))
-        return found
+            readers.append((places[np.argsort(entries, kind="stable")], starts.astype(int)))
+        return readers
 
 
 def sources(linear: Linearization) -> Sources:
@@ -51,6 +51,6 @@ def sources(linear: Linearization) -> Sources:
     starts = np.cumsum([0, *sizes])
     codes = np.split(np.arange(starts[-1]), starts[1:-1])
     parts = (c.reshape(value.shape) for c, value in zip(codes, linear.values, strict=True))
-    found = np.asarray(linear.push(*parts))
-    numbers = np.searchsorted(starts[1:], found, side="right")
-    return Sources(numbers, found - starts[numbers], sizes)
+    taken = np.asarray(linear.push(*parts))
+    numbers = np.searchsorted(starts[1:], taken, side="right")
+    return Sources(numbers, taken - starts[numbers], sizes)

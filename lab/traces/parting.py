@@ -71,8 +71,8 @@ def contrast(true: Trace, broken: Trace, sides: tuple[str, str] = RULES) -> Cont
         scan, twin = true.scans[number], broken.scans[other]
         called = f"Scan {number + 1}, {scan.name}"
         if scan.steps != twin.steps:
-            told = f"{scan.steps} steps {sides[0]}, but {twin.steps} {sides[1]}"
-            unlike.append(f"{called}: {told}")
+            counts = f"{scan.steps} steps {sides[0]}, but {twin.steps} {sides[1]}"
+            unlike.append(f"{called}: {counts}")
             continue
         first, second = tapes_by_name(scan), tapes_by_name(twin)
         unlike += [
@@ -112,11 +112,11 @@ class _Pair:
 
 def tapes_by_name(scan: ScanTrace) -> dict[tuple[str, str | None, int], TapeTrace]:
     """The tapes of a Scan by their names, what they are gradients of, and a count of those."""
-    found: dict[tuple[str, str | None, int], TapeTrace] = {}
+    tapes: dict[tuple[str, str | None, int], TapeTrace] = {}
     for tape in scan.held:
-        count = sum(key[:2] == (tape.name, tape.gradient_of) for key in found)
-        found[tape.name, tape.gradient_of, count] = tape
-    return found
+        count = sum(key[:2] == (tape.name, tape.gradient_of) for key in tapes)
+        tapes[tape.name, tape.gradient_of, count] = tape
+    return tapes
 
 
 def _differently(tape: TapeTrace, twin: TapeTrace) -> str:
@@ -133,9 +133,9 @@ def _compared(pairs: Iterable[tuple[TapeTrace, TapeTrace]]) -> Iterator[_Pair]:
     for tape, twin in pairs:
         if _differently(tape, twin):
             continue
-        found = {write.tap: write for write in twin.writes}
+        by_tap = {write.tap: write for write in twin.writes}
         for true in tape.writes:
-            broken = found[true.tap]
+            broken = by_tap[true.tap]
             yield _Pair(tape, twin, true, broken, far(true.values, broken.values))
 
 
@@ -182,14 +182,14 @@ def far(first: np.ndarray, second: np.ndarray) -> np.ndarray:
 
 def _paths(trace: Trace) -> dict[Path, int]:
     """Every Scan by the way that leads to it: its loop, and the orders at which it was derived."""
-    found: dict[Path, int] = {}
+    numbers: dict[Path, int] = {}
     ways: list[Path] = []
     for number, scan in enumerate(trace.scans):
         before: Path = (scan.name,) if scan.parent is None else ways[scan.parent]
         path, again = (*before, scan.order), 1
-        while path in found:
+        while path in numbers:
             again += 1
             path = (*before, scan.order, again)
-        found[path] = number
+        numbers[path] = number
         ways.append(path)
-    return found
+    return numbers

@@ -7,28 +7,26 @@ import numpy as np
 from pytensor.graph.basic import Apply, Variable
 from pytensor.graph.traversal import ancestors, explicit_graph_inputs
 
-from lab.errors import ArgumentError
+from lab.errors import ArgumentError, expect, printable, quoted
 from lab.expression import Leaf
 from lab.gradients.decisions import Decisions, ReadingGroup, decisions_of
 from lab.gradients.derivative import Derivative
 from lab.progress import pause
 from lab.records import freeze
 from lab.scans.buffers import rows_of
-from lab.scans.formula import formulas
 from lab.scans.graphs import require_scan
-from lab.scans.node import LoopVariable, ScanParts, outer_inputs, outer_outputs
+from lab.scans.node import LoopVariable, outer_inputs, outer_outputs
 from lab.scans.operations import plain_name
 from lab.tape import Kind
 from lab.traces import loop_run
 from lab.traces.loop_run import Recording
 from lab.traces.rewritten import rewritten as rewritten_graph
 from lab.traces.run import Values, run
-from lab.traces.step_values import StepValues, argument_leaves, targets
+from lab.traces.step_values import StepValues, step_equations
 from lab.traces.trace import (
     Access,
     Axis,
     Feed,
-    Formula,
     Generator,
     Input,
     ParameterTrace,
@@ -63,18 +61,25 @@ def trace(
         if given is None or isinstance(given, Mapping):
             given = {**outputs.given, **(given or {})}
         outputs = outputs.values
-    asked = list(outputs) if isinstance(outputs, Sequence) else [outputs]
+    several = "a Derivative, or PyTensor variables"
+    asked = (
+        [outputs]
+        if isinstance(outputs, Variable)
+        else [*expect("outputs", outputs, Iterable, several)]
+    )
     extra = list(also)
     for variable in (*asked, *extra):
         if not isinstance(variable, Variable):
-            raise ArgumentError(f"outputs: {variable!r} is not a PyTensor variable.")
+            raise ArgumentError(f"outputs: {quoted(variable)} is not a PyTensor variable.")
     if not isinstance(given, Mapping):
-        raise ArgumentError(f"given = {given!r}: expected a dict of variables and their values.")
+        raise ArgumentError(
+            f"given = {quoted(given)}: expected a dict of variables and their values."
+        )
     for variable in given:
         if not isinstance(variable, Variable):
-            raise ArgumentError(f"given: {variable!r} is not a PyTensor variable.")
+            raise ArgumentError(f"given: {quoted(variable)} is not a PyTensor variable.")
     require_scan([*asked, *extra])
-    called = tuple(names) if names is not None else tuple(v.name or "" for v in asked)
+    called = tuple(names) if names is not None else tuple(printable(v.name or "") for v in asked)
     inputs = list(explicit_graph_inputs([*asked, *extra]))
     if rewritten:
         everything, origins = rewritten_graph([*asked, *extra])
@@ -105,11 +110,11 @@ def trace(
 def _inputs(inputs: Sequence[Variable], given: Values) -> Iterator[Input]:
     """What the `inputs` of a graph were given."""
     for variable in inputs:
-        value = given.get(variable)
+        value, name = given.get(variable), printable(variable.name or "")
         if isinstance(value, np.random.Generator):
-            yield Input(variable.name or "", Generator.of(value))
+            yield Input(name, Generator.of(value))
         elif variable in given:
-            yield Input(variable.name or "", freeze(np.array(value)))
+            yield Input(name, freeze(np.array(value)))
 
 
 def _scan_trace(
@@ -171,7 +176,7 @@ def _scan_trace(
         untraced=tuple(part.name for part in parts.of_kind(Kind.UNTRACED)),
         inside=(),
         stopped_early=recording.steps < int(values[parts.n_steps]),
-        formulas=_formulas(parts),
+        formulas=step_equations(node, parts),
     )
 
 
@@ -283,16 +288,6 @@ def _tape_axis(
     if known is None or len(known.index) < rows:
         return None
     return Axis(known.variable, freeze(known.index[:rows][::-1]))
-
-
-def _formulas(parts: ScanParts) -> tuple[Formula, ...]:
-    """The formulas of everything that a step writes, simplified."""
-    written = list(targets(parts))
-    expressions = formulas([result for _, result in written], argument_leaves(parts))
-    return tuple(
-        Formula(target, expression)
-        for (target, _), expression in zip(written, expressions, strict=True)
-    )
 
 
 # How many inputs of an operation, from which one on, hold numbers that its result depends on.

@@ -14,7 +14,7 @@ from pytensor.compile.sharedvalue import SharedVariable
 from pytensor.graph.basic import Apply, Constant, Variable
 from pytensor.graph.traversal import toposort
 
-from lab.errors import ArgumentError, GraphError, first_line
+from lab.errors import ArgumentError, GraphError, first_line, quoted
 from lab.progress import Progress, pause
 from lab.records import refuse_masked
 from lab.scans.backtraces import without_backtraces
@@ -23,7 +23,9 @@ from lab.scans.node import ScanParts, inner_graph, is_scan, read_scan
 from lab.traces.loop_run import Cell, Computed, LoopRun, Recording, refuse_unwritten
 
 # What the operations of a graph raise when their inputs do not fit.
-FAILURES = (AssertionError, IndexError, TypeError, ValueError, np.linalg.LinAlgError)
+FAILURES = (
+    AssertionError, IndexError, MemoryError, TypeError, ValueError, np.linalg.LinAlgError,
+)  # fmt: skip
 
 Values = Mapping[Variable, Computed]
 Thunk = Callable[[], object]
@@ -99,7 +101,7 @@ def checked(variable: Variable, value: object) -> Computed:
         return variable.type.filter(array, strict=False, allow_downcast=True)
     except (TypeError, ValueError) as error:
         raise ArgumentError(
-            f"given: {variable} is of type {variable.type} and cannot be {value!r}."
+            f"given: {variable} is of type {variable.type} and cannot be {quoted(value)}."
         ) from error
 
 
@@ -122,6 +124,7 @@ def _run_nodes(
             values[variable] = variable.get_value(borrow=False)
         else:
             raise ArgumentError(f"given: there is no value for {variable} ({variable.type}).")
+    progress.expect(sum(map(is_scan, nodes)))
     for node in nodes:
         pause()
         if all(v in values for v in node.outputs):

@@ -12,15 +12,15 @@ from typing import TypedDict
 import numpy as np
 from pytensor.graph.basic import Apply, Constant, Variable
 
-from lab.expression import Leaf, Number
+from lab.expression import Expression, Leaf, Number
 from lab.gradients.decisions import Decisions, ReadingGroup, decisions_of
 from lab.records import freeze
-from lab.scans.formula import written
+from lab.scans.formula import step_formulas, written
 from lab.scans.node import LoopVariable, ScanParts, outer_inputs
 from lab.scans.operations import operation_name, passed_on, plain_name
 from lab.tape import Kind
 from lab.traces.loop_run import Recording
-from lab.traces.trace import Source, StepResult, StepValue
+from lab.traces.trace import Formula, Source, StepResult, StepValue
 
 
 class Inside(TypedDict):
@@ -45,6 +45,22 @@ def targets(parts: ScanParts) -> Iterator[tuple[Leaf, Variable]]:
         if part.kind.is_state or part.kind is Kind.NIT_SOT:
             for tap, result in part.writes:
                 yield Leaf(part.name, tap, number), result
+
+
+def step_equations(node: Apply, parts: ScanParts) -> tuple[Formula, ...]:
+    """What the step of a Scan writes, simplified."""
+    by_result = dict(zip(parts.inner_outputs, _expressions(node, parts), strict=True))
+    return tuple(Formula(target, by_result[result]) for target, result in targets(parts))
+
+
+def step_condition(node: Apply, parts: ScanParts) -> Expression | None:
+    """On what a Scan stops, if it does so by itself."""
+    return None if parts.until is None else _expressions(node, parts)[-1]
+
+
+def _expressions(node: Apply, parts: ScanParts) -> tuple[Expression, ...]:
+    leaves = argument_leaves(parts)
+    return step_formulas(node.op.fgraph, [leaves[v] for v in parts.inner_inputs])
 
 
 @dataclass

@@ -368,6 +368,9 @@ class Trace:
 
     __eq__ = same
 
+    def __repr__(self) -> str:
+        return f"Trace({', '.join(f'{scan.name}: {scan.steps} steps' for scan in self.scans)})"
+
     def to_json(self) -> dict[str, object]:
         """Plain dicts, lists, strings and numbers."""
         return records.to_json(self)

@@ -172,13 +172,15 @@ def _sequence_faults(
     if (source is None) is not (sequence.group is None):
         yield "group", "it goes with source"
     if taken is not None:
-        made = _tape(before[taken.scan], taken.variable) if 0 <= taken.scan < len(before) else None
-        if made is None:
+        filled = (
+            _tape(before[taken.scan], taken.variable) if 0 <= taken.scan < len(before) else None
+        )
+        if filled is None:
             yield "taken", f"Scan {taken.scan} has no tape {taken.variable}"
             return
-        inside = (taken.rows >= 0) & (taken.rows < len(made.final))
+        inside = (taken.rows >= 0) & (taken.rows < len(filled.final))
         if not _counts(taken.rows, steps) or not inside.all():
-            yield "taken.rows", f"expected {steps} rows of {made.name}"
+            yield "taken.rows", f"expected {steps} rows of {filled.name}"
 
 
 def _step_faults(scan: ScanTrace, parent: ScanTrace | None) -> Iterator[Fault]:

@@ -10,7 +10,7 @@ import visual
 from lab.loops import gallery
 from visual.backends.page import document
 from visual.exercises.page import answer_data, content, source
-from visual.scene.theme import theme_named
+from visual.scene.theme import THEMES
 from visual.widgets.stepper import HERE
 
 ATLAS = visual.Atlas(
@@ -147,7 +147,7 @@ def test_many_live_on_one_page(browser, tmp_path):
     asking = f"{source()}start(document.getElementById('ask'), [{answer}]);"
     scripts = [stepping, ATLAS.script, asking]
     path = tmp_path / "lesson.html"
-    path.write_text(document("t", theme_named("light"), body, scripts, ATLAS.style))
+    path.write_text(document("t", THEMES["light"], body, scripts, ATLAS.style))
     with Opened(browser, path) as opened:
         page = opened.page
         shown(page, "square", "x:-1", "1", "last", "unrolled")

@@ -100,3 +100,32 @@ def test_one_thread_is_watched_and_not_another():
         thread.start()
         thread.join()
     assert found == [False]
+
+
+def test_one_bar_for_all_loops_of_a_run(monkeypatch):
+    made = []
+    monkeypatch.setattr("tqdm.tqdm", lambda **how: made.append(Bar(**how)) or made[0])
+    progress = Progress(delay=-1.0)
+    progress.expect(3)
+    for name in ("scan", "grad_of_scan", "grad_of_" * 20):
+        for _ in progress.steps(name, 100):
+            assert list(progress.steps("a loop inside the step", 2)) == [0, 1]
+    (bar,) = made
+    assert bar.total == 3
+    assert bar.seen == sorted(bar.seen)
+    assert bar.seen[-1] > 2.5
+    assert max(map(len, bar.names)) <= 24
+
+
+class Bar:
+    """What a bar of tqdm's was told."""
+
+    def __init__(self, desc, total, **how):
+        self.n, self.total, self.seen, self.names = 0, total, [], [desc]
+
+    def update(self, more):
+        self.n += more
+        self.seen.append(self.n)
+
+    def set_description_str(self, name, refresh):
+        self.names.append(name)

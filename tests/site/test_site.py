@@ -1,25 +1,19 @@
 """The site of lessons: what is on its pages, where they link, and what stops the building."""
 
-import importlib
 import re
-import runpy
 from html.parser import HTMLParser
-from pathlib import Path
 
-import colours
 import pytest
-from building import build
-from lesson import SiteError, read
-from reference import MODULES, build_reference
-from running import Printed, run
-from showing import atlas_of
-from sites import ROOT, code, small_site, written
+from sites import ROOT, STRICT, build, built, code, small_site, written
 
 import lab
 import visual
 from lab.loops import gallery
+from visual.backends import dark as dark_colours
 from visual.backends.svg import text
 from visual.scene.theme import DARK, LEGIBLE, LIGHT, Role, contrast
+from visual.workbench.bench import opened
+from visual.workbench.still import atlas_of
 
 
 class Page(HTMLParser):
@@ -39,8 +33,8 @@ class Page(HTMLParser):
         if self._inside not in ("script", "style"):
             self.words.append(data)
 
-    def all(self, name):
-        return [attrs[name] for _, attrs in self.found if name in attrs]
+    def all(self, name, of=""):
+        return [attrs[name] for tag, attrs in self.found if name in attrs and of in ("", tag)]
 
     @property
     def text(self):
@@ -49,28 +43,30 @@ class Page(HTMLParser):
 
 @pytest.fixture(scope="module")
 def pages():
-    return {path.name: Page(path) for path in sorted(small_site().iterdir())}
+    return {path.name: Page(path) for path in sorted(small_site().glob("*.html"))}
 
 
 def test_every_lesson_has_a_page(pages):
-    assert list(pages) == ["01_square.html", "02_second.html", "index.html"]
+    assert list(pages) == ["01_square.html", "02_second.html", "index.html", "search.html"]
     assert all(len(page.source.encode()) < 3_000_000 for page in pages.values())
 
 
 def test_pages_link_to_one_another(pages):
     def way(name, rel):
-        return [a["href"] for tag, a in pages[name].found if tag == "a" and a.get("rel") == rel]
+        links = (attrs for tag, attrs in pages[name].found if tag == "link")
+        return [attrs["href"] for attrs in links if attrs["rel"] == rel]
 
     assert way("01_square.html", "next") == ["02_second.html"]
-    assert way("01_square.html", "prev") == []
+    assert way("01_square.html", "prev") == ["index.html"]
     assert way("02_second.html", "prev") == ["01_square.html"]
-    assert all("index.html" in page.all("href") for page in pages.values())
+    assert "02_second.html" in pages["01_square.html"].all("href", "a")
+    assert all("index.html" in p.all("href", "a") for n, p in pages.items() if n != "index.html")
 
 
 def test_every_link_leads_somewhere(pages):
     inner = 0
     for name, page in pages.items():
-        for href in page.all("href"):
+        for href in page.all("href", "a"):
             if href.startswith("https://"):
                 continue
             target, _, anchor = href.partition("#")
@@ -89,9 +85,10 @@ def test_anchors_are_there_once(pages):
 
 def test_the_contents_list_lessons_and_headings(pages):
     linked = pages["index.html"].all("href")
-    assert "01_square.html#your-turn" in linked
-    assert "02_second.html#a-workbench" in linked
-    assert linked.index("01_square.html") < linked.index("02_second.html#text")
+    assert "01_square.html#the-gradient-of-the-gradient" in linked
+    assert "02_second.html#pictures-that-are-linked" in linked
+    listed = [href for href in linked if re.match(r"\d+_\w+\.html", href)]
+    assert listed.index("01_square.html") < listed.index("02_second.html#text")
 
 
 def test_pictures_are_those_of_the_tool(pages):
@@ -100,27 +97,25 @@ def test_pictures_are_those_of_the_tool(pages):
     loop = gallery.loops["rnn"]
     second = pages["02_second.html"].source
     assert visual.draw(loop, "genealogy", order=2).svg().strip() in second  # of the workbench
-    for theme in ("light", "dark"):
-        assert visual.values(loop.trace(order=1), theme).svg().strip() in second
+    assert visual.values(loop.trace(order=1)).svg().strip() in second
     for kind in ("unrolled", "tapes", "taps"):
         assert visual.draw(loop, kind).svg().strip() in second
 
 
 def test_a_workbench_is_what_can_be_chosen_without_python():
     loop = gallery.loops["square"]
-    atlas = atlas_of(visual.Workbench(loop, view="taps", cost="sum"))
+    atlas = atlas_of(opened(loop).changed(view="taps", cost="sum"))
     assert atlas.loops == (loop,)
     assert (atlas.views[0], atlas.costs, atlas.orders) == ("taps", ("sum",), (1, 2))
     for chosen in ({"order": 2}, {"taps": {"x": (-2,)}}, {"steps": 3}, {"at": {"x": 0.5}}):
-        assert atlas_of(visual.Workbench(loop, **chosen)) is None
+        assert atlas_of(opened(loop).changed(**chosen)) is None
 
 
 def test_the_code_of_a_question_does_not_give_its_answer_away(pages):
     source = pages["02_second.html"].source
-    asked = source.index("Is x**2 at 0.9 smaller than 0.9?")
-    folded = source.index('<details class="spoiler">')
-    assert asked < folded < source.index("0.81 is.")
-    assert "0.81 is" not in pages["index.html"].source  # nor can it be searched for
+    told = source.index("0.81 is.")
+    assert source.rfind("<details", 0, told) > source.rfind("</details>", 0, told)
+    assert "0.81 is" not in pages["index.html"].source
 
 
 def test_what_is_printed_is_escaped_and_in_order(pages):
@@ -140,140 +135,115 @@ def test_the_numbers_that_a_lesson_prints(pages):
 
 def test_prose_is_what_markdown_says(pages):
     source = pages["02_second.html"].source
-    assert re.search(r"<td><code>number</code></td>\s*<td>what is <em>written</em></td>", source)
+    cells = r"<td[^>]*><p><code[^>]*>.*number.*</code></p></td>\s*<td[^>]*><p>what is <em>written"
+    assert re.search(cells, source)
     assert "<details><summary>One solution</summary>" in source
     assert re.search(r'<span class="k">def</span>.*<span class="nf">step</span>', source)
-    assert '<math xmlns="http://www.w3.org/1998/Math/MathML" display="block"><mrow>' in source
-    assert "&amp;" not in re.search(r'class="formula".*?</math>', source, re.DOTALL)[0]
-    assert re.search(r'<section class="footnotes">.*<em>tapestry</em>', source, re.DOTALL)
+    assert '<math xmlns="http://www.w3.org/1998/Math/MathML" display="block">' in source
+    assert source.count("<math") == 3
+    assert re.search(r'<aside class="footnote-list.*<em>tapestry</em>', source, re.DOTALL)
 
 
 def test_the_same_lessons_give_the_same_bytes(tmp_path):
-    lessons = written(tmp_path, first=code("import visual, lab.loops.gallery\nvisual.figure(1)"))
-    pages = [build(lessons, tmp_path / name) for name in ("a", "b")]
-    first, second = ([path.read_bytes() for path in found] for found in pages)
-    assert first == second
+    lessons = written(tmp_path / "lessons", first=code("import visual\nvisual.figure(1)"))
+    for name in ("a", "b"):
+        build(lessons, tmp_path / name)
+    for path in (tmp_path / "a").rglob("*.*"):
+        assert path.read_bytes() == (tmp_path / "b" / path.relative_to(tmp_path / "a")).read_bytes()
 
 
-def test_long_lines_are_broken_and_only_pictures_of_moderate_width_are_fitted(tmp_path):
-    small = code("import visual, lab.loops.gallery\nprint('x' * 108)\nvisual.figure(1)")
-    large = "visual.tapes(lab.gallery.loops['fibonacci'].with_steps(40).trace())"
-    wide = code(f"print('y' * 109)\n{large}")
-    build(written(tmp_path, first=f"{small}\n\n{wide}"), tmp_path / "site")
-    page = Page(tmp_path / "site" / "first.html")
-    kinds = {kind for tag, found in page.found if tag == "pre" and (kind := found["class"])}
-    assert kinds == {"code", "printed", "printed wrapped"}
-    assert re.search('<pre class="printed wrapped"[^>]*>y', page.source)
-    sizes = [found["class"] for _, found in page.found if "picture" in found.get("class", "")]
-    assert sizes == ["picture light", "picture light vast"]
+def test_only_pictures_of_moderate_width_are_fitted():
+    small, large = visual.figure(1), visual.tapes(gallery.loops["fibonacci"].with_steps(40).trace())
+    assert 'class="picture scene light"' in small._repr_mimebundle_()["text/html"]
+    assert 'class="picture scene light vast"' in large._repr_mimebundle_()["text/html"]
 
 
-def test_each_lesson_has_its_own_names(tmp_path):
-    lessons = written(tmp_path, first=code("x = 1"), second=code("x"))
-    with pytest.raises(SiteError, match=r"^second\.md, cell 2: NameError"):
-        build(lessons, tmp_path / "site")
-
-
+TRUSTED = "class A:\n  def _repr_html_(self):\n    return '{}'\nA()"
+LOADS = "its page would load or do what it may not: "
 STOPS = {
-    "an error": (code("1 / 0"), r"cell 2: ZeroDivisionError: division by zero\n\n1 / 0"),
-    "bad syntax": (code("1 +"), "cell 2: SyntaxError"),
-    "no error": (code("1", ":tags: [raises-exception]\n\n"), "cell 2: it should fail"),
-    "link": ("[x](03_nowhere.md)", r"cell 1: the link to '03_nowhere\.md' leads nowhere"),
-    "image": ("![x](https://example.org/x.png)", "cell 1: 'https://example.org/x.png' is no SVG"),
-    "formula": (r"A $\unheardof{x}$ one", "cell 1: the formula .*unheardof"),
-    "raw image": ('<p><img src="x.png"></p>', "<img>"),
-    "raw style": ('<p style="color:red">x</p>', "style= of <p>"),
-    "raw handler": ('<p onclick="f()">x</p>', "onclick= of <p>"),
-    "raw script": ("<script src='x.js'></script>", "src= of <script>"),
-    "html of ours": (
-        code("class A:\n  def _repr_mimebundle_(self):\n    return {'text/html': '<img src=x>'}\n"
-             "A.__module__ = 'lab.a'\nA()"),
-        "<img>",
-    ),
-    "size": (code("print('x' * 3_000_000)"), "3,000,000 are allowed"),
+    "error": (code("1 / 0"), r"cell 2: ZeroDivisionError: division by zero\n\n1 / 0"),
+    "syntax": (code("1 +"), "cell 2: SyntaxError"),
+    "no_error": (code("1", ":tags: [raises-exception]\n\n"), "cell 2: no error\n\n1"),
+    "names": (code("other"), "cell 2: NameError"),
+    "a_link": ("[x](03_nowhere.md)", "target not found: '03_nowhere.md'"),
+    "an_anchor": ("[x](index.md#nowhere)", "'nowhere'"),
+    "image": ("![x](https://example.org/x.png)", LOADS + "src=https://example.org/x.png"),
+    "image_of_none": ("![x](x.png)", "image file not readable: x.png"),
+    "formula": (r"A $\unheardof{x}$ one", "the formula .*unheardof"),
+    "raw_image": ('<p><img src="y.png"></p>', LOADS + "src=y.png of <img>"),
+    "raw_handler": ('<p onclick="f()">x</p>', re.escape(LOADS + "onclick=f() of <p>")),
+    "raw_script": ("<script src='x.js'></script>", LOADS + "src=x.js of <script>"),
+    "raw_code": ("<script>eval(1)</script>", re.escape(LOADS + "eval(1)")),
+    "html_of_cells": (code(TRUSTED.format("<img src=z>")), LOADS + "src=z of <img>"),
+    "size": (code(TRUSTED.format("<p>' + 'x ' * 1_500_000 + '</p>")), "more than 3,000,000 bytes"),
 }  # fmt: skip
 
 
+@pytest.fixture(scope="module")
+def stopped(tmp_path_factory):
+    """What is told of lessons with which something is wrong."""
+    folder = tmp_path_factory.mktemp("wrong")
+    sources = {name: source for name, (source, _) in STOPS.items()}
+    lessons = written(folder / "lessons", aaa=code("other = 1"), **sources)
+    (lessons / "untitled.md").write_text("No title here.\n")
+    done = built(lessons, folder / "site", *STRICT)
+    assert done.returncode == 1
+    return done.stderr
+
+
 @pytest.mark.parametrize("name", STOPS)
-def test_what_stops_the_building(tmp_path, name):
-    source, words = STOPS[name]
-    with pytest.raises(SiteError, match=rf"(?s)^wrong\.md\b.*{words}"):
-        build(written(tmp_path, wrong=source), tmp_path / "site")
-    assert not list((tmp_path / "site").glob("wrong.html"))
+def test_what_stops_the_building(stopped, name):
+    assert re.search(rf"\b{name}(\.md)?:.*{STOPS[name][1]}", stopped)
 
 
-def test_a_draft_may_link_to_what_is_not_written_yet(tmp_path):
-    build(written(tmp_path, first="[later](02_later.md)"), tmp_path / "site", draft=True)
-    assert '<a href="#">later</a>' in (tmp_path / "site" / "first.html").read_text()
+def test_a_lesson_needs_a_title(stopped):
+    assert re.search("document 'untitled' that doesn't have a title", stopped)
+    assert not re.search(r"aaa", stopped)
 
 
-def test_a_lesson_needs_a_title_and_a_folder_a_lesson(tmp_path):
-    (tmp_path / "odd.md").write_text("No title here.\n")
-    with pytest.raises(SiteError, match=r"odd\.md: no cell begins with a title"):
-        build(tmp_path, tmp_path / "site")
-    (tmp_path / "empty").mkdir()
-    with pytest.raises(SiteError, match="there is no lesson"):
-        build(tmp_path / "empty", tmp_path / "site")
-
-
-def test_html_of_others_is_not_trusted(tmp_path):
-    source = (
-        "class A:\n  def _repr_html_(self):\n    return '<b>bold</b>'\n  __repr__ = lambda s: '<A>'"
-    )
-    build(written(tmp_path, first=code(f"{source}\nA()")), tmp_path / "site")
-    page = Page(tmp_path / "site" / "first.html")
-    assert "&lt;A&gt;" in page.source
-    assert "<b>bold" not in page.source
-
-
-def test_lessons_leave_no_files_and_progress_is_not_shown(tmp_path):
-    source = (
+@pytest.fixture(scope="module")
+def draft(tmp_path_factory):
+    """A site that is not finished, so that warnings do not stop it, and has a reference."""
+    folder = tmp_path_factory.mktemp("draft")
+    progress = (
         "import sys, warnings, pathlib\npathlib.Path('x.txt').touch()\nprint('50%', end='\\r')\n"
-        "print('done', file=sys.stderr)\nwarnings.warn('beware')\n3;"
+        "print('done')\nwarnings.warn('beware')\n3;"
     )
-    lesson = read(written(tmp_path, first=code(source)) / "first.md")
-    before = set(Path.cwd().iterdir())
-    (shown,) = run(lesson)[2]
-    assert set(Path.cwd().iterdir()) == before
-    assert isinstance(shown, Printed)
-    assert shown.text.startswith("done\n")
-    assert shown.text.endswith("UserWarning: beware\n")
-    assert "50%" not in shown.text
+    lessons = written(folder / "lessons", first="[later](02_later.md)", progress=code(progress))
+    written(lessons / "reference", index="```{eval-rst}\n.. automodule:: lab.checks.check\n```")
+    assert built(lessons, folder / "site").returncode == 0
+    return folder
 
 
-def test_the_command_names_what_is_wrong(tmp_path, capsys):
-    main = runpy.run_path(str(ROOT / "notebooks" / "site" / "__main__.py"))["main"]
-    out = ["--no-reference", "--out", str(tmp_path / "site"), "--lessons", str(tmp_path)]
-    written(tmp_path, first=code("1 + 1"))
-    assert main(out) == 0
-    assert capsys.readouterr().out.startswith("2 pages in ")
-    written(tmp_path, wrong=code("1 / 0"))
-    assert main(out) == 1
-    told = capsys.readouterr().err
-    assert told.startswith("The site was not built. wrong.md, cell 2: ZeroDivisionError")
+def test_a_draft_may_link_to_what_is_not_written_yet(draft):
+    assert ">later</span>" in (draft / "site" / "first.html").read_text()
 
 
-def test_the_reference_has_what_lessons_use(tmp_path):
-    where = build_reference(tmp_path, ("lab.checks.check",))
-    assert {path.name for path in (tmp_path / "api").rglob("*.html")} == {
-        "index.html",
-        "check.html",
-    }
-    page = Page(tmp_path / "api" / "lab" / "checks" / "check.html")
+def test_lessons_leave_no_files_and_progress_is_not_shown(draft):
+    assert {path.name for path in (draft / "lessons").glob("*.*")} == {
+        "first.md", "index.md", "progress.md",
+    }  # fmt: skip
+    shown = Page(draft / "site" / "progress.html").text.partition("3;")[2]
+    assert re.search(r"^\s*done\n(.*UserWarning: beware\n)", shown, re.DOTALL)
+    assert "50%" not in shown
+
+
+def test_the_reference_has_what_lessons_use(draft):
+    page = Page(draft / "site" / "reference" / "index.html")
     assert " ".join(lab.check.compare.__doc__.split())[:40] in " ".join(page.text.split())
-    assert "../../../index.html" in page.all("href")
-    assert where == "api/index.html"
-    build(written(tmp_path, first="Text."), tmp_path, where)
-    assert where in Page(tmp_path / "first.html").all("href")
+    assert "lab.checks.check.compare" in page.all("id")
+    assert "../index.html" in page.all("href")
+    assert "reference/index.html" in Page(draft / "site" / "index.html").all("href")
 
 
-def test_every_module_of_the_reference_is_there():
-    for name in MODULES:
-        assert importlib.import_module(name).__doc__
+def test_the_reference_names_everything_that_is_exported():
+    told = "".join(path.read_text() for path in (ROOT / "notebooks" / "reference").glob("*.md"))
+    for name in ("lab", "lab.eager", "lab.structural", "lab.checks.check", "lab.errors", "visual"):
+        assert f".. automodule:: {name}\n" in told
 
 
 def test_every_light_colour_of_a_scene_has_a_dark_one():
-    known = {light for _, _, light in colours.darkened()}
+    known = {light for _, _, light in dark_colours.darkened()}
     for name in ("rnn", "coupled", "undefined"):
         for kind in ("tapes", "unrolled", "connections", "taps", "equations"):
             svg = visual.draw(gallery.loops[name], kind).svg()
@@ -281,18 +251,17 @@ def test_every_light_colour_of_a_scene_has_a_dark_one():
 
 
 def test_dark_letters_are_legible_on_dark_boxes():
-    dark = colours.darkened()
+    dark = dark_colours.darkened()
     for role in Role:
         for faded in (False, True):
             look = LIGHT.look(role, faded)
-            letters = dark[colours.LETTERS, "fill", look.text]
+            letters = dark[dark_colours.LETTERS, "fill", look.text]
             own = DARK.look(role, faded)
             wanted = min(LEGIBLE, contrast(own.text, own.fill))
-            assert contrast(letters, dark[colours.BOX, "fill", look.fill]) >= wanted, role
+            assert contrast(letters, dark[dark_colours.BOX, "fill", look.fill]) >= wanted, role
 
 
-def test_titles_of_pictures_are_told_once(pages):
-    labels = [a["aria-label"] for _, a in pages["02_second.html"].found if "aria-label" in a]
-    twice = {label for label in labels if labels.count(label) > 1}
-    assert twice == {"Picture 4: Values of rnn, derivative of order 1"}  # by day, or by night
-    assert text("Picture 3: Genealogy of the Scans of a derivative of order 2") in labels
+def test_titles_of_pictures_are_told(pages):
+    labels = pages["02_second.html"].all("aria-label")
+    assert text("Genealogy of the Scans of a derivative of order 2") in labels
+    assert "Values of rnn, derivative of order 1" in labels

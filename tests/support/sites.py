@@ -1,34 +1,58 @@
 """The lessons; and a small site, built once for all tests: one of everything, the contents."""
 
-import shutil
+import os
+import subprocess
+import sys
 from functools import cache
 from pathlib import Path
 from tempfile import mkdtemp
 
-from building import build
-
 ROOT = Path(__file__).parents[2]
 LESSONS = sorted((ROOT / "notebooks").glob("[0-9]*.md"))
-SMALL = sorted((ROOT / "tests" / "site" / "lessons").glob("*.md"))
+SMALL = ROOT / "tests" / "site" / "lessons"
+STRICT = ("-W", "-j", "2")
+
+
+def built(lessons, out, *options):
+    """Sphinx at work as `make site` has it, in a process of its own: how it ended, what it told."""
+    command = [sys.executable, "-m", "sphinx", "-q", *options, "-d", f"{out}.doctrees"]
+    return subprocess.run(
+        [*command, "-c", ROOT / "notebooks" / "site", lessons, out],
+        env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHON_COLORS": "0", "NO_COLOR": "1"},
+        capture_output=True,
+        text=True,
+    )
+
+
+def build(lessons, out):
+    """Build a site, in which nothing may be wrong."""
+    done = built(lessons, out, *STRICT)
+    assert done.returncode == 0, done.stderr
+    return out
 
 
 @cache
 def small_site():
     """The folder of the site."""
-    folder = Path(mkdtemp(prefix="scantape-site-"))
-    lessons = folder / "lessons"
-    lessons.mkdir()
-    for path in SMALL:
-        shutil.copy(path, lessons)
-    build(lessons, folder / "site")
-    return folder / "site"
+    return build(SMALL, Path(mkdtemp(prefix="scantape-site-")) / "site")
 
 
 def written(folder, **cells):
     """A folder with a lesson of each name: prose, or a cell of code in backticks."""
-    for name, source in cells.items():
-        (folder / f"{name}.md").write_text(f"# A lesson\n\n{source}\n", encoding="utf-8")
+    folder.mkdir(exist_ok=True)
+    for name, source in {"index": "Lessons.", **cells}.items():
+        text = f"{HEAD}# A lesson: {name}\n\n{source}\n"
+        (folder / f"{name}.md").write_text(text, encoding="utf-8")
     return folder
+
+
+HEAD = """\
+---
+jupytext: {text_representation: {extension: .md, format_name: myst}}
+kernelspec: {display_name: Python 3, name: python3}
+---
+
+"""
 
 
 def code(source, tags=""):

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
-from lab.errors import ArgumentError, LabError
+from lab.errors import ArgumentError, LabError, quoted
 from lab.gradients.derivative import ManyScansWarning
 from lab.records import cached_property
 from visual.atlas import page as pages
@@ -79,7 +79,7 @@ class Atlas(Grid):
                 option = NAMED[name](entry)
                 if option not in drawn:
                     raise ArgumentError(
-                        f"{name}: nothing of {option!r:.60} can be drawn. {entry.found}"
+                        f"{name}: nothing of {quoted(option)} can be drawn. {entry.found}"
                     )
 
     @property
@@ -102,6 +102,11 @@ class Atlas(Grid):
         """The style of every atlas of a pages."""
         return pages.style()
 
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
+        script = f'<script type="module">{self.script}</script>\n'
+        html = f"<style>{self.style}</style>\n{self.content}\n{script}"
+        return {"text/html": html, "text/plain": repr(self)}
+
     def page(self) -> str:
         """The page: one HTML file that loads nothing."""
         return pages.to_page(self, self.entries)
@@ -110,6 +115,6 @@ class Atlas(Grid):
         """Write the page to `path`, which ends in .html; it appears whole or not at all."""
         path = as_path(path)
         if path.suffix.lower() != ".html":
-            raise ArgumentError(f"path = {str(path)!r}: a page ends in .html.")
+            raise ArgumentError(f"path = {quoted(str(path))}: a page ends in .html.")
         check_path(path)
         return write_whole(path, self.page())

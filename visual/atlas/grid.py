@@ -11,7 +11,7 @@ from itertools import product
 from types import MappingProxyType
 from typing import TypeVar
 
-from lab.errors import ArgumentError, LabError, listing
+from lab.errors import ArgumentError, LabError, listing, quoted
 from lab.loops import gallery
 from lab.loops.loop import Loop
 from lab.loops.variables import Sequence, State, Takes
@@ -76,7 +76,7 @@ def pattern(loop: Loop, given: Value, names: Iterable[str] = ()) -> Pattern:
     """
     if not isinstance(given, Mapping):
         if not loop.states:
-            raise ArgumentError(f"taps of loop {loop.name} = {given!r:.60}: it has no state.")
+            raise ArgumentError(f"taps of loop {loop.name} = {quoted(given)}: it has no state.")
         given = {loop.states[0].name: given}
     variables = loop.with_taps(given).variables
     chosen = {n: v.taps for n, v in variables.items() if isinstance(v, State | Sequence)}
@@ -117,15 +117,16 @@ def several(
 
 def loops_of(given: object, usual: tuple[str, ...]) -> tuple[Loop, ...]:
     """Loops, by name or themselves, whose names differ."""
-    found = several("loops", given, usual, _loop)
-    names = [loop.name for loop in found]
+    loops = several("loops", given, usual, _loop)
+    names = [loop.name for loop in loops]
     for name in names:
         if names.count(name) > 1:
             raise ArgumentError(
-                f"loops: two are called {name!r}; on a page every loop has a name of its own, as "
+                f"loops: two are called {quoted(name)}; on a page every loop has a name of its "
+                "own, as "
                 "in lab.Loop(…, name='decay')."
             )
-    return found
+    return loops
 
 
 def _loop(given: object) -> Loop:
@@ -133,7 +134,7 @@ def _loop(given: object) -> Loop:
         return given
     if not isinstance(given, str) or given not in gallery.loops:
         raise ArgumentError(
-            f"loops: {given!r:.60} is no lab.Loop, and the gallery has {listing(gallery.loops)}."
+            f"loops: {quoted(given)} is no lab.Loop, and the gallery has {listing(gallery.loops)}."
         )
     return gallery.loops[given]
 
@@ -141,12 +142,12 @@ def _loop(given: object) -> Loop:
 def taps_of(loops: tuple[Loop, ...], given: object) -> Mapping[str, tuple[Pattern, ...]]:
     """The patterns of every loop."""
     if not isinstance(given, Mapping):
-        raise ArgumentError(f"taps = {given!r:.60}: expected patterns by the names of loops.")
+        raise ArgumentError(f"taps = {quoted(given)}: expected patterns by the names of loops.")
     names = [loop.name for loop in loops]
     for name in given:
         if name not in names:
             raise ArgumentError(
-                f"taps of {name!r:.60}: the loops of this page are {listing(names)}."
+                f"taps of {quoted(name)}: the loops of this page are {listing(names)}."
             )
     return MappingProxyType({loop.name: _patterns(loop, given.get(loop.name)) for loop in loops})
 
@@ -159,13 +160,13 @@ def _patterns(loop: Loop, given: object) -> tuple[Pattern, ...]:
     listed = tuple(given) if isinstance(given, Iterable) else ()
     if not several_given or not all(isinstance(one, Iterable) for one in listed):
         raise ArgumentError(
-            f"taps of loop {loop.name} = {given!r:.60}: expected several patterns, as in "
+            f"taps of loop {loop.name} = {quoted(given)}: expected several patterns, as in "
             "[(-1,), (-2, -1)]."
         )
-    found = [pattern(loop, one) for one in listed]
-    names = dict.fromkeys(name for one in found for name in one.chosen)
+    patterns = [pattern(loop, one) for one in listed]
+    names = dict.fromkeys(name for one in patterns for name in one.chosen)
     return several(
-        f"taps of loop {loop.name}", found, (), lambda one: pattern(loop, one.chosen, names)
+        f"taps of loop {loop.name}", patterns, (), lambda one: pattern(loop, one.chosen, names)
     )
 
 
@@ -213,7 +214,8 @@ def _cost(value: object) -> Cost:
     if value in COST.known if isinstance(value, str) else isinstance(value, Iterable):
         return COST.check(value)
     raise ArgumentError(
-        f"costs: {value!r:.60} is no cost; expected {listing(COST.known)}, or one weight for each "
+        f"costs: {quoted(value)} is no cost; expected {listing(COST.known)}, or one weight for "
+        "each "
         "step, as in ['last', (0, 0, 1, 0.5)]."
     )
 
@@ -338,7 +340,7 @@ class Grid:
         for choice in CHOICES:
             put(self, choice.name, choice.check(getattr(self, choice.name)))
         if not isinstance(self.title, str) or not self.title.strip():
-            raise ArgumentError(f"title = {self.title!r:.60}: expected a text, not empty.")
+            raise ArgumentError(f"title = {quoted(self.title)}: expected a text, not empty.")
 
     @property
     def combinations(self) -> tuple[Combination, ...]:

@@ -24,7 +24,7 @@ from visual.backends.page import document
 from visual.backends.svg import text
 from visual.choices import Value
 from visual.drawing.kinds import PICTURES
-from visual.scene.theme import THEMES, theme_named
+from visual.scene.theme import THEMES
 from visual.widgets import module as modules
 
 HERE = Path(__file__).parent
@@ -126,7 +126,7 @@ def to_page(grid: Grid, entries: Sequence[Entry]) -> str:
         "number to find it elsewhere.</p>\n"
         f"{content(grid, entries, page=True)}"
     )
-    theme = theme_named(grid.themes[0])
+    theme = THEMES[grid.themes[0]]
     return document(grid.title, theme, body, module(), style() + "".join(_schemes(grid.themes)))
 
 

@@ -42,7 +42,7 @@ DASHES = {Line.DASHED: (5.0, 3.0), Line.DOTTED: (1.5, 3.0)}
 STRIKE, STRIKE_WIDTH = 0.259, 0.049  # DejaVu's own: above the baseline, in em
 ROUND = 0.5523  # how far the controls of a Bézier quarter of a circle stand out
 INVISIBLE: dict[int, str | None] = {
-    **dict.fromkeys((*range(32), 127)),
+    **dict.fromkeys((*range(32), 127, *range(0xD800, 0xE000), 0xFFFE, 0xFFFF)),
     **dict.fromkeys((9, 10, 13), " "),  # a line stays a line
 }
 GROUPS = (

@@ -4,7 +4,7 @@ import argparse
 
 from lab.errors import listing
 from lab.reports.breaking.breakage import Truth
-from lab.reports.breaking.rules import broken_rule
+from lab.reports.breaking.rules import BROKEN
 from visual.choices import RULE
 from visual.cli.options import Commands, add, add_drawing, check_drawing, chosen, loop_named, write
 from visual.drawing.draw import studied
@@ -22,7 +22,7 @@ def add_command(commands: Commands) -> None:
 
 
 def _break(options: argparse.Namespace) -> None:
-    rule, loop = broken_rule(options.rule), loop_named(options.loop)
+    rule, loop = BROKEN[options.rule], loop_named(options.loop)
     check_drawing(options)
     study = studied(loop, choose(**chosen(options, loop)))
     breakage = Truth(study.derivative, study.given).broken_by(rule)

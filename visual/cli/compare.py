@@ -4,12 +4,12 @@ import argparse
 
 from pytensor.graph.basic import Apply
 
-from lab.errors import ArgumentError
+from lab.errors import ArgumentError, quoted
 from lab.loops.loop import Loop
 from lab.reports.compare.compare import compare
 from lab.reports.compare.comparison import Comparison
 from visual.choices import ORDER
-from visual.cli.options import Commands, add, add_graph, made_by
+from visual.cli.options import Commands, add, add_graph, made_by, show
 from visual.pages.comparison import save_comparison
 
 
@@ -30,9 +30,9 @@ def add_command(commands: Commands) -> None:
 def _compare(options: argparse.Namespace) -> None:
     comparison = compared(options.graph, options.order)
     if options.out == "-":
-        print(comparison)
+        show(comparison)
     else:
-        print(save_comparison(comparison, options.out, options.theme))
+        show(save_comparison(comparison, options.out, options.theme))
 
 
 def compared(name: str, order: int) -> Comparison:
@@ -42,7 +42,7 @@ def compared(name: str, order: int) -> Comparison:
         return compare(subject, order=order)
     if not isinstance(subject, tuple) or len(subject) not in (2, 3):
         raise ArgumentError(
-            f"{name}: expected (cost, wrt) or (cost, wrt, given), not {subject!r:.60}."
+            f"{name}: expected (cost, wrt) or (cost, wrt, given), not {quoted(subject)}."
         )
     cost, wrt, given = (*subject, None)[:3]
     module, _, function = name.partition(":")

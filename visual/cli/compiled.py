@@ -11,11 +11,11 @@ from lab.reports.compile.compile import compiled
 from lab.reports.compile.compiled import Compiled
 from lab.reports.compile.shortening import shortened
 from visual.choices import WRT
-from visual.cli.options import Commands, add, add_graph, made_by
+from visual.cli.options import Commands, add, add_graph, made_by, show
 from visual.drawing.kinds import SCAN
 from visual.pictures.compiled import compiled as picture
 from visual.scene.formats import check_path, save, write_whole
-from visual.scene.theme import theme_named
+from visual.scene.theme import THEMES
 from visual.widgets.page import to_page
 
 
@@ -41,7 +41,7 @@ def add_command(commands: Commands) -> None:
 
 
 def _compiled(options: argparse.Namespace) -> None:
-    theme_named(options.theme)
+    THEMES[options.theme]
     if options.out != "-":
         check_path(Path(options.out))
     subject = made_by("NAME", options.graph)
@@ -53,16 +53,16 @@ def _compiled(options: argparse.Namespace) -> None:
         raise ArgumentError(f"--scan {options.scan}: {len(report.after)} Scans are left.")
     words = str(report if options.scan is None else report.after[options.scan - 1])
     if options.out == "-":
-        print(words)
+        show(words)
         return
     path, scene = Path(options.out), picture(report, options.theme, options.scan)
     suffix = path.suffix.lower()
     if suffix == ".txt":
-        print(write_whole(path, f"{words}\n"))
+        show(write_whole(path, f"{words}\n"))
     elif suffix == ".html":
-        print(write_whole(path, to_page(scene, words=words)))
+        show(write_whole(path, to_page(scene, words=words)))
     else:
-        print(save(scene, path, 1.0))
+        show(save(scene, path, 1.0))
 
 
 def _report(subject: object, options: argparse.Namespace) -> Compiled:
@@ -86,8 +86,8 @@ def _too_late(subject: object, options: argparse.Namespace) -> None:
         raise ArgumentError("--too-late: expected a loop, which has values, and --wrt.")
     words = str(shortened(subject, options.wrt, mode=options.mode))
     if options.out == "-":
-        print(words)
+        show(words)
     elif Path(options.out).suffix.lower() != ".txt":
         raise ArgumentError(f"--out {options.out}: this report is words, on the screen or .txt.")
     else:
-        print(write_whole(Path(options.out), f"{words}\n"))
+        show(write_whole(Path(options.out), f"{words}\n"))

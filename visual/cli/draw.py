@@ -6,7 +6,7 @@ from lab.errors import ArgumentError, listing
 from visual.cli.options import Commands, add, add_drawing, check_drawing, chosen, loop_named, write
 from visual.drawing.draw import draw
 from visual.drawing.figures import figure
-from visual.drawing.kinds import OPTIONS, PICTURES, Picture, picture_named
+from visual.drawing.kinds import OPTIONS, PICTURES, Picture
 from visual.scene.formats import SUFFIXES
 
 EXAMPLES = """\
@@ -41,7 +41,7 @@ def add_command(commands: Commands) -> None:
 
 
 def _draw(options: argparse.Namespace) -> None:
-    picture_named(options.picture)
+    PICTURES[options.picture]
     check_drawing(options)
     write(_picture(options), options)
 

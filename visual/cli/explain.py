@@ -4,10 +4,10 @@ import argparse
 
 from pytensor.graph.basic import Variable
 
-from lab.errors import ArgumentError
+from lab.errors import ArgumentError, quoted
 from lab.loops.loop import Loop
 from lab.reports.explain.explain import explain
-from visual.cli.options import Commands, add, add_graph, made_by
+from visual.cli.options import Commands, add, add_graph, made_by, show
 from visual.drawing.kinds import SCAN
 from visual.pages.explanation import save_explanation
 
@@ -34,9 +34,9 @@ def _explain(options: argparse.Namespace) -> None:
         if options.out != "-":
             raise ArgumentError(f"--out {options.out}: a single Scan is shown on the screen.")
     if options.out == "-":
-        print(explanation if options.scan is None else explanation.scans[options.scan - 1])
+        show(explanation if options.scan is None else explanation.scans[options.scan - 1])
     else:
-        print(save_explanation(explanation, options.out, options.theme))
+        show(save_explanation(explanation, options.out, options.theme))
 
 
 def _graph(name: str) -> tuple[Variable, Variable]:
@@ -46,6 +46,6 @@ def _graph(name: str) -> tuple[Variable, Variable]:
         graph = subject.build()
         return subject.cost(graph), next(iter(graph.inputs[v] for v in subject.variables))
     if not isinstance(subject, tuple) or len(subject) != 2:
-        raise ArgumentError(f"{name}: expected (cost, wrt), two variables, not {subject!r:.60}.")
+        raise ArgumentError(f"{name}: expected (cost, wrt), two variables, not {quoted(subject)}.")
     cost, wrt = subject
     return cost, wrt

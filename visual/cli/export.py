@@ -3,7 +3,7 @@
 import argparse
 
 from lab.errors import listing
-from visual.cli.options import Commands, add_drawing, chosen, loop_named
+from visual.cli.options import Commands, add_drawing, chosen, loop_named, show
 from visual.drawing.export import FORMATS, export
 
 
@@ -21,4 +21,4 @@ def _export(options: argparse.Namespace) -> None:
     loop = loop_named(options.loop)
     formats = [name.strip() for name in options.formats.split(",")]
     about = chosen(options, loop)
-    print(export(loop, options.out, formats, options.theme, options.scale, **about))
+    show(export(loop, options.out, formats, options.theme, options.scale, **about))

@@ -3,7 +3,7 @@
 import argparse
 
 from lab.loops.gallery import loops
-from visual.cli.options import Commands
+from visual.cli.options import Commands, show
 
 
 def add_command(commands: Commands) -> None:
@@ -15,4 +15,4 @@ def add_command(commands: Commands) -> None:
 
 def _loops(options: argparse.Namespace) -> None:
     for name, loop in loops.items():
-        print(name if options.names else f"{name:12}{loop.reason}")
+        show(name if options.names else f"{name:12}{loop.reason}")

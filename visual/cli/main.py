@@ -1,13 +1,17 @@
 """The command ``scantape``, each of whose commands has a file of its own."""
 
 import argparse
-import gc
+import re
+import signal
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from importlib import import_module
+from threading import current_thread, main_thread
+from typing import NoReturn
 
-from lab.errors import LabError, printable
+from lab.errors import LabError, one_of, printable, shortened
 from visual.cli.draw import EXAMPLES as DRAWING
 
 # Each is in a file of its own, whose `add_command` adds it to the parser.
@@ -36,26 +40,21 @@ A loop of your own is a lab.Loop, or a function without arguments that returns o
 """
 
 
-def command() -> None:
-    """Run the command and end the process, which is short: it collects no garbage."""
-    gc.disable()
-    status = main()
-    gc.freeze()
-    sys.exit(status)
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; the exit status is 0, or 2 if something was asked that cannot be."""
     arguments = sys.argv[1:] if arguments is None else list(arguments)
-    parser = _parser(arguments)
-    options = parser.parse_args(arguments)
-    if options.run is None:
-        parser.print_help()
-        return 0
-    warnings.simplefilter("always", UserWarning)
-    warnings.showwarning = _show_warning  # type: ignore[assignment]  # it needs the message only
     try:
-        options.run(options)
+        if arguments and not arguments[0].startswith("-"):
+            one_of("command", arguments[0], COMMANDS)
+        parser = _parser(arguments)
+        options = parser.parse_args(list(_joined(arguments)))
+        if options.run is None:
+            parser.print_help()
+            return 0
+        warnings.simplefilter("always", UserWarning)
+        warnings.showwarning = _show_warning  # type: ignore[assignment]  # only the message counts
+        with _interrupts():
+            options.run(options)
     except LabError as error:
         print(*map(printable, f"scantape: {error}".splitlines()), sep="\n", file=sys.stderr)
         return 2
@@ -68,13 +67,50 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
+@contextmanager
+def _interrupts() -> Iterator[None]:
+    """Let Ctrl-C raise KeyboardInterrupt, once: what is open can be closed.  Then stop at once."""
+    before = signal.getsignal(signal.SIGINT)
+    if before in (None, signal.default_int_handler) or current_thread() is not main_thread():
+        yield
+        return
+
+    def interrupt(*_: object) -> None:
+        signal.signal(signal.SIGINT, before)
+        raise KeyboardInterrupt
+
+    signal.signal(signal.SIGINT, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _joined(arguments: Sequence[str]) -> Iterator[str]:
+    """``--taps -2,-1`` as ``--taps=-2,-1``: argparse takes numbers below 0 for options."""
+    waiting = list(arguments)
+    while waiting:
+        argument = waiting.pop(0)
+        if re.fullmatch(r"--[a-z-]+", argument) and waiting and re.match(r"-\d", waiting[0]):
+            argument = f"{argument}={waiting.pop(0)}"
+        yield argument
+
+
+class _Parser(argparse.ArgumentParser):
+    """A parser that says in one line what it cannot read."""
+
+    def error(self, message: str) -> NoReturn:
+        """End the process with the line."""
+        self.exit(2, f"scantape: {shortened(message, 500)}\n")
+
+
 def _show_warning(message: Warning | str, *_: object) -> None:
     print(f"scantape: {message}", file=sys.stderr)
 
 
 def _parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
     """The parser of the command that is asked for; of all, if none is or it is not known."""
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="scantape",
         description="See the tapes of PyTensor's Scan gradients.",
         epilog=EXAMPLES,
@@ -86,7 +122,3 @@ def _parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
     for name in asked or COMMANDS:
         import_module(f"visual.cli.{COMMANDS[name]}").add_command(commands)
     return parser
-
-
-if __name__ == "__main__":
-    command()

@@ -7,16 +7,18 @@ options by `add`.  `loop_named` and `made_by` find a gallery loop, or ``module:f
 import argparse
 import importlib
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TypeAlias
 
-from lab.errors import ArgumentError, LabError, first_line, listing
+from lab.errors import ArgumentError, LabError, first_line, listing, nearest, quoted, shortened
+from lab.loops.declaration import UNNAMED
 from lab.loops.gallery import loops
 from lab.loops.loop import Loop
 from visual.choices import DERIVATIVE, THEME, Choice, Value
 from visual.drawing.kinds import Picture
 from visual.scene.formats import check_path, check_scale
-from visual.scene.theme import theme_named
+from visual.scene.theme import THEMES
 
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 
@@ -59,16 +61,28 @@ def chosen(options: argparse.Namespace, loop: Loop) -> dict[str, Value]:
 
 def check_drawing(options: argparse.Namespace) -> None:
     """Raise ArgumentError, before anything is computed, for a picture that cannot be written."""
-    theme_named(options.theme)
+    THEMES[options.theme]
     check_scale(options.scale)
     if options.out != "-":
         check_path(Path(options.out))
 
 
+def show(words: object, end: str = "\n") -> None:
+    """Print on the screen, or where it leads to."""
+    try:
+        print(words, end=end, flush=True)
+    except BrokenPipeError:  # the reader has seen enough
+        raise
+    except OSError as error:
+        raise ArgumentError(
+            f"out = '-': the screen cannot be written: {error.strerror}."
+        ) from error
+
+
 def write(picture: Picture, options: argparse.Namespace) -> None:
     """Print a picture as text, or save it."""
     if options.out == "-":
-        print(picture.text(), end="")
+        show(picture.text(), end="")
     else:
         picture.save(options.out, options.scale)
 
@@ -77,7 +91,10 @@ def loop_named(name: str, option: str = "--loop") -> Loop:
     """A gallery loop, or what ``module:function`` names; the `option` is quoted in errors."""
     loop = made_by(option, name)
     if not isinstance(loop, Loop):
-        raise ArgumentError(f"{option} {name}: expected a lab.Loop, not {type(loop).__name__}.")
+        raise ArgumentError(
+            f"{option} {shortened(name)}: expected a lab.Loop, not {quoted(loop)}, a "
+            f"{type(loop).__name__}."
+        )
     return loop
 
 
@@ -87,15 +104,18 @@ def made_by(option: str, name: str) -> object:
         return loops[name]
     module, colon, function = name.partition(":")
     if not colon:
+        like = nearest(name, loops)
+        told = f"did you mean {like}?" if like else f"the gallery has {listing(loops)}."
         raise ArgumentError(
-            f"{option} {name}: the gallery has {listing(loops)}; for your own, write "
-            "module:function."
+            f"{option} {shortened(name)}: {told} For your own, write module:function."
         )
     sys.path.insert(0, "")
     try:
         named = getattr(importlib.import_module(module), function)
-        return named() if callable(named) else named
+        made = named() if callable(named) else named
     except LabError:
         raise
-    except Exception as error:  # whatever a person's own module does
-        raise ArgumentError(f"{option} {name}: {first_line(error)}") from error
+    except (Exception, SystemExit) as error:  # whatever a person's own module does
+        raise ArgumentError(f"{option} {shortened(name)}: {first_line(error)}") from error
+    is_unnamed = isinstance(made, Loop) and made.name == UNNAMED
+    return replace(made, name=function) if is_unnamed else made

@@ -3,12 +3,12 @@
 import argparse
 from collections.abc import Iterator
 
-from lab.errors import ArgumentError, LabError, listing
+from lab.errors import ArgumentError, LabError, listing, shortened
 from lab.loops.loop import Loop
 from visual.atlas.atlas import Atlas
 from visual.atlas.grid import CHOICES, LOOPS, TITLE, own
 from visual.choices import numbers, words
-from visual.cli.options import Commands, add, loop_named
+from visual.cli.options import Commands, add, loop_named, show
 
 EXAMPLES = """\
 examples:
@@ -62,7 +62,7 @@ def _page(options: argparse.Namespace) -> None:
     lacking = sum(isinstance(entry.found, LabError) for entry in atlas.entries)
     count, size = len(atlas.entries) - lacking, path.stat().st_size / 1e6
     more = f"; {lacking} more cannot be drawn" if lacking else ""
-    print(f"{path}: {count} pictures, {size:.1f} MB{more}.")
+    show(f"{path}: {count} pictures, {size:.1f} MB{more}.")
 
 
 def _taps(text: str, loops: list[Loop]) -> tuple[str, list[dict[str, tuple[int, ...]]]]:
@@ -70,12 +70,14 @@ def _taps(text: str, loops: list[Loop]) -> tuple[str, list[dict[str, tuple[int, 
     name, equals, patterns = text.rpartition("=")
     if not equals:
         if len(loops) > 1:
-            raise ArgumentError(f"--taps {text}: of which loop? Write it as in square=-2,-1.")
+            raise ArgumentError(
+                f"--taps {shortened(text)}: of which loop? Write it as in square=-2,-1."
+            )
         name = loops[0].name
     named = [loop for loop in loops if loop.name == name.strip()]
     if not named:
         known = listing(loop.name for loop in loops)
-        raise ArgumentError(f"--taps {text}: the loops of this page are {known}.")
+        raise ArgumentError(f"--taps {shortened(text)}: the loops of this page are {known}.")
     return named[0].name, [dict(_pattern(text, one, named[0])) for one in patterns.split("/")]
 
 
@@ -85,6 +87,11 @@ def _pattern(text: str, pattern: str, loop: Loop) -> Iterator[tuple[str, tuple[i
         name, colon, listed = part.rpartition(":")
         if not colon:
             if not own(loop).taps:
-                raise ArgumentError(f"--taps {text}: this loop has no state; name a sequence.")
+                raise ArgumentError(
+                    f"--taps {shortened(text)}: this loop has no state; name a sequence."
+                )
             name = loop.states[0].name
-        yield name.strip(), numbers(f"--taps {text}", words(listed) or [""], "taps as in -2,-1")
+        yield (
+            name.strip(),
+            numbers(f"--taps {shortened(text)}", words(listed) or [""], "taps as in -2,-1"),
+        )

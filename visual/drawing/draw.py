@@ -5,12 +5,13 @@ from functools import lru_cache
 
 from pytensor.graph.basic import Variable
 
-from lab.errors import ArgumentError, listing
+from lab.errors import ArgumentError, expect, listing
 from lab.gradients.derivative import Derivative
 from lab.loops.loop import Loop
 from visual.choices import DERIVATIVE
-from visual.drawing.kinds import Picture, picture_named
+from visual.drawing.kinds import PICTURES, Picture
 from visual.drawing.study import Chosen, Study, choose, study
+from visual.scene.theme import THEMES
 
 REMEMBERED = 64
 
@@ -25,7 +26,7 @@ def studied(loop: Loop, choice: Chosen) -> Study:
 def _drawn(
     loop: Loop, picture: str, theme: str, choice: Chosen, options: tuple[tuple[str, object], ...]
 ) -> Picture:
-    return picture_named(picture).draw(studied(loop, choice), theme, **dict(options))
+    return PICTURES[picture].draw(studied(loop, choice), theme, **dict(options))
 
 
 def draw(
@@ -48,15 +49,16 @@ def draw(
         >>> visual.draw(gallery.loops["square"], taps={"x": (-2, -1)}, order=2)
         >>> visual.draw(lab.derivative(cost, x0, order=2), "unrolled", given={x0: 0.5})
     """
+    expect("subject", subject, (Loop, Derivative), "a lab.Loop or a lab.Derivative")
+    THEMES[theme]  # refuses what is none
     choices = {name: chosen[name] for name in chosen if name in DERIVATIVE}
     options = {name: chosen[name] for name in chosen if name not in DERIVATIVE}
-    picture_named(picture).check(options)
+    options = PICTURES[picture].check(options)
     if isinstance(subject, Derivative):
         if choices:
             raise ArgumentError(
                 f"{listing(choices)}: this is chosen when a derivative is made; of a "
                 "lab.Derivative only its picture can be."
             )
-        return picture_named(picture).draw(study(subject, choose(), given), theme, **options)
-    plain = {n: tuple(v) if isinstance(v, list | range) else v for n, v in options.items()}
-    return _drawn(subject, picture, theme, choose(**choices), tuple(sorted(plain.items())))
+        return PICTURES[picture].draw(study(subject, choose(), given), theme, **options)
+    return _drawn(subject, picture, theme, choose(**choices), tuple(sorted(options.items())))

@@ -3,18 +3,19 @@
 import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from shutil import rmtree
 
 from pytensor.graph.basic import Variable
 
-from lab.errors import ArgumentError, LabError, listing
+from lab.errors import ArgumentError, LabError, expect, listing, one_of, quoted
 from lab.gradients.derivative import Derivative
 from lab.loops.loop import Loop
 from visual.backends.page import document
 from visual.backends.svg import text
 from visual.drawing.draw import draw
 from visual.drawing.kinds import PICTURES, Kind, Picture
-from visual.scene.formats import SUFFIXES, write_whole
-from visual.scene.theme import theme_named
+from visual.scene.formats import SUFFIXES, rendered, write_whole
+from visual.scene.theme import THEMES
 
 FORMATS = tuple(suffix.removeprefix(".") for suffix in SUFFIXES)
 
@@ -35,15 +36,23 @@ def export(
     `chosen` and `given` are those of `draw`.  The page shows every picture, and says of one
     that could not be drawn why.
     """
-    formats = tuple(dict.fromkeys([formats] if isinstance(formats, str) else formats))
-    unknown = [name for name in formats if name not in FORMATS]
-    if unknown or not formats:
-        raise ArgumentError(f"formats = {list(formats)}: expected some of {listing(FORMATS)}.")
-    theme_named(theme)
-    path = _folder(folder)
+    listed = [formats] if isinstance(formats, str) else formats
+    expect("formats", listed, Iterable, f"some of {listing(FORMATS)}")
+    formats = tuple(dict.fromkeys(one_of("formats", name, FORMATS) for name in listed))
+    if not formats:
+        raise ArgumentError(f"formats = []: expected some of {listing(FORMATS)}.")
+    THEMES[theme]  # refuses what is none
+    expect("folder", folder, (str, os.PathLike), "the name of a folder")
+    path = Path(folder)
+    if (path.exists() and not path.is_dir()) or not path.parent.is_dir():
+        raise ArgumentError(
+            f"folder = {quoted(str(path))} cannot be made: "
+            + ("it is a file." if path.exists() else f"there is no {quoted(str(path.parent))}.")
+        )
     from tqdm import tqdm  # only an export pays for the import
 
     drawn: dict[Kind, Picture | LabError] = {}
+    files: dict[str, str | bytes] = {}
     for kind in tqdm(PICTURES.values(), "export", unit="picture", leave=False, delay=1):
         try:
             picture = draw(subject, kind.name, theme, given, **chosen)
@@ -53,21 +62,28 @@ def export(
         drawn[kind] = picture
         for suffix in formats:
             if suffix != "dot" or picture.dot:
-                picture.save(path / f"{kind.name}.{suffix}", scale)
+                files[f"{kind.name}.{suffix}"] = rendered(picture, f".{suffix}", scale)
     reasons = [picture for picture in drawn.values() if isinstance(picture, LabError)]
     if len(reasons) == len(drawn):  # it is not the pictures that are wrong
         raise reasons[0]
-    return write_whole(path / "index.html", _index(drawn, formats, theme))
+    files["index.html"] = _index(drawn, formats, theme)
+    return _written(path, files)
 
 
-def _folder(folder: str | os.PathLike[str]) -> Path:
-    path = Path(folder)
+def _written(folder: Path, files: Mapping[str, str | bytes]) -> Path:
+    """Write the files, the last of which is the page; a folder that is new goes if that fails."""
+    is_new = not folder.exists()
     try:
-        path.mkdir(exist_ok=True)
+        folder.mkdir(exist_ok=True)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
-        raise ArgumentError(f"folder = {str(path)!r} cannot be made: {reason}.") from error
-    return path
+        raise ArgumentError(f"folder = {quoted(str(folder))} cannot be made: {reason}.") from error
+    try:
+        return [write_whole(folder / name, content) for name, content in files.items()][-1]
+    except BaseException:
+        if is_new:
+            rmtree(folder, ignore_errors=True)
+        raise
 
 
 def _index(drawn: Mapping[Kind, Picture | LabError], formats: Iterable[str], theme: str) -> str:
@@ -79,7 +95,7 @@ def _index(drawn: Mapping[Kind, Picture | LabError], formats: Iterable[str], the
     )
     sections = "".join(_section(kind, picture, formats) for kind, picture in drawn.items())
     body = f"<h1>{text(title)}</h1>\n<nav><ul>{contents}</ul></nav>\n{sections}"
-    return document(title, theme_named(theme), body)
+    return document(title, THEMES[theme], body)
 
 
 def _section(kind: Kind, picture: Picture | LabError, formats: Iterable[str]) -> str:

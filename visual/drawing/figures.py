@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from lab.errors import ArgumentError
+from lab.errors import ArgumentError, quoted
 from lab.loops.gallery import loops
 from visual.pictures.unrolled.unrolled import unrolled
 from visual.scene.shapes import Scene
@@ -45,8 +45,8 @@ FIGURES: Mapping[int, Figure] = MappingProxyType(
 
 def figure(number: int, theme: str = "light") -> Scene:
     """The figure with a number from 1 to 8."""
-    if number not in FIGURES:
-        raise ArgumentError(f"figure = {number!r}: expected 1 to {len(FIGURES)}.")
+    if isinstance(number, bool) or not isinstance(number, int) or number not in FIGURES:
+        raise ArgumentError(f"figure = {quoted(number)}: expected 1 to {len(FIGURES)}.")
     chosen = FIGURES[number]
     trace = loops[chosen.loop].trace(chosen.order, chosen.wrt)
     return unrolled(trace, theme, scans=chosen.scans, all_direct=chosen.all_direct)

@@ -8,10 +8,9 @@ is an option of `visual.draw`, of the command and of the workbench.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 
 from lab.equations.reading import system
-from lab.errors import ArgumentError, GraphError, listing
+from lab.errors import ArgumentError, GraphError, Named, listing, one_of, quoted
 from visual.choices import Choice, OneOf, Switch, Whole, Wholes, newest, scan_index
 from visual.drawing.study import Study
 from visual.layout.names import NamedScan
@@ -42,18 +41,13 @@ class Kind:
 
     def draw(self, study: Study, theme: str = "light", **options: object) -> Picture:
         """The picture of a study; ArgumentError for an option that it does not have."""
-        self.check(options)
-        return self.make(study, theme, **options)
+        return self.make(study, theme, **self.check(options))
 
-    def check(self, options: Mapping[str, object]) -> None:
-        """ArgumentError for an option that the picture does not have, or of the wrong type."""
+    def check(self, options: Mapping[str, object]) -> dict[str, object]:
+        """The options as they are kept; ArgumentError for one that the picture does not have."""
         own = {choice.name: choice for choice in self.options}
-        for name, value in options.items():
-            if name not in own:
-                raise ArgumentError(
-                    f"{name}: the options of the picture {self.name} are {listing(own)}."
-                )
-            own[name].check(value)
+        told = f"the options of the picture {self.name} are {{}}."
+        return {n: own[one_of("option", n, own, told)].check(value) for n, value in options.items()}
 
 
 def _equations(study: Study, theme: str, scan: int = 1, step: int = 0) -> Scene:
@@ -86,7 +80,7 @@ def _phases(study: Study, theme: str, scan: int | None = None) -> Scene:
     number = list(derivations)[first] if scan is None else scan
     if number not in derivations:
         known = listing(f"{n} · {found.backward.name}" for n, found in derivations.items())
-        raise ArgumentError(f"scan = {scan!r}: the Scans of derivatives are {known}.")
+        raise ArgumentError(f"scan = {quoted(scan)}: the Scans of derivatives are {known}.")
     return phases(derivations[number], theme, NamedScan(study.trace, number - 1).variable_keys())
 
 
@@ -152,17 +146,6 @@ _KINDS = (
         lambda study, theme: connections(study.derivative, theme),
     ),
 )
-PICTURES: Mapping[str, Kind] = MappingProxyType({kind.name: kind for kind in _KINDS})
+PICTURES = Named("picture", {kind.name: kind for kind in _KINDS})
 OPTIONS = tuple(dict.fromkeys(option for kind in _KINDS for option in kind.options))
-
-
-def picture_named(name: str) -> Kind:
-    """The kind of picture with a name; ArgumentError for another name."""
-    if name not in PICTURES:
-        raise ArgumentError(f"picture = {name!r}: expected {listing(PICTURES)}.")
-    return PICTURES[name]
-
-
-VIEW = OneOf(
-    "view", listing(PICTURES), "view", default="unrolled", known=PICTURES, find=picture_named
-)
+VIEW = OneOf("view", listing(PICTURES), "view", default="unrolled", known=PICTURES)

@@ -5,6 +5,7 @@ All pictures are drawn from a `Study`.  It builds and runs when it is first aske
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from pytensor.graph.basic import Apply, Variable
@@ -17,7 +18,25 @@ from lab.records import cached_property
 from lab.scans.graphs import scan_nodes
 from lab.traces.record import trace
 from lab.traces.trace import Trace
-from visual.choices import AT, COST, OF, ORDER, STEPS, TAPS, WRT, Value
+from visual.choices import (
+    AT,
+    COST,
+    DERIVATIVE,
+    OF,
+    ORDER,
+    STEPS,
+    TAPS,
+    WRT,
+    Value,
+    whole,
+    whole_or_none,
+)
+
+# What a form offers has an end; Python does not.
+CHECKS: Mapping[str, Callable[[object], Value]] = {
+    "order": partial(whole, "order"),
+    "steps": partial(whole_or_none, "steps"),
+}
 
 
 @dataclass(frozen=True)
@@ -60,11 +79,12 @@ def choose(
     taps: object = None, cost: object = COST.default, at: object = None, **others: Value
 ) -> Chosen:
     """What a person says about a loop's derivative; see `visual.choices.DERIVATIVE`."""
+    at = AT.check({} if at is None else at)
     return Chosen(
-        tuple(TAPS.check(taps or {}).items()),
+        tuple(TAPS.check({} if taps is None else taps).items()),
         cost=COST.check(cost),
-        at=tuple((name, Frozen.of(name, value)) for name, value in AT.check(at or {}).items()),
-        **others,
+        at=tuple((name, Frozen.of(name, value)) for name, value in at.items()),
+        **{name: CHECKS.get(name, DERIVATIVE[name].check)(value) for name, value in others.items()},
     )
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from numbers import Real
 
-from lab.errors import ArgumentError
+from lab.errors import ArgumentError, quoted
 from visual.scene.formats import Picture
 
 LONGEST = 120
@@ -107,13 +107,13 @@ class Answer:
             given = self.cells[given]
         if isinstance(given, str) and given.strip() in self.choices:
             given = self.choices.index(given.strip()) + 1
-        found = read_numbers(given)
-        if not found or (len(found) > 1 and not self.form.is_set):
+        numbers = read_numbers(given)
+        if not numbers or (len(numbers) > 1 and not self.form.is_set):
             return Verdict(Outcome.UNREADABLE, f"Expected {self.expected}.")
-        wrong = next((value for value in found if not self._holds(value)), None)
+        wrong = next((value for value in numbers if not self._holds(value)), None)
         if wrong is not None:
             return Verdict(Outcome.WRONG, self._explained(self._reason(wrong), tries))
-        if not all(any(self._near(value, right) for value in found) for right in self.right):
+        if not all(any(self._near(value, right) for value in numbers) for right in self.right):
             return Verdict(Outcome.WRONG, self._explained(self.incomplete, tries))
         return Verdict(Outcome.RIGHT, self.working)
 
@@ -183,4 +183,4 @@ def read_numbers(given: object) -> tuple[float, ...]:
 def check_tries(tries: int) -> None:
     """Raise ArgumentError unless `tries` counts tries."""
     if isinstance(tries, bool) or not isinstance(tries, int) or tries < 1:
-        raise ArgumentError(f"tries = {tries!r}: expected 1 for the first try, then 2, 3, …")
+        raise ArgumentError(f"tries = {quoted(tries)}: expected 1 for the first try, then 2, 3, …")

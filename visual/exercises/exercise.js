@@ -181,6 +181,20 @@ export function start(root, answers) {
   changed();
 }
 
+// In a page that has more on it, every sheet comes with this module: the first one numbers all
+// questions and keeps their score, below the last.
+const sheets = [...document.querySelectorAll("[data-exercises]:not([data-started])")];
+if (sheets.length) {
+  for (const sheet of sheets) sheet.dataset.started = "";
+  for (const sheet of sheets.slice(0, -1)) sheet.querySelector(".scored").remove();
+  document.querySelectorAll(".exercise").forEach((section, place) => {
+    section.querySelector(".number").textContent += ` ${place + 1}`;
+    for (const part of [section, ...section.querySelectorAll(".picture")])
+      part.setAttribute("aria-label", `${part.getAttribute("aria-label")} ${place + 1}`);
+  });
+  start(document, sheets.flatMap((sheet) => JSON.parse(sheet.querySelector("script").textContent)));
+}
+
 // In a notebook, as an anywidget: its keys are not those of the notebook.
 export default {
   render({ model, el }) {

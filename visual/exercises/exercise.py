@@ -14,13 +14,13 @@ from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING
 
-from lab.errors import ArgumentError, GraphError, LabError, listing
+from lab.errors import ArgumentError, GraphError, LabError, listing, quoted
 from lab.traces.trace import Trace
 from visual.exercises.answers import Form, Task, Verdict, check_tries
 from visual.exercises.kinds import CANDIDATES, Ask
-from visual.exercises.page import excerpt, to_page
+from visual.exercises.page import fragment, to_page
 from visual.scene.formats import Picture, as_path, write_whole
-from visual.widgets.rerun import in_notebook
+from visual.widgets.rerun import bundle
 
 if TYPE_CHECKING:
     from visual.exercises.widget import ExerciseWidget
@@ -29,6 +29,13 @@ if TYPE_CHECKING:
 class Sheet:
     """One question or several, to be answered in a notebook, or in a page without Python."""
 
+    call = "exercise.check"  # how it is answered where no script runs
+
+    @property
+    def score(self) -> str:
+        """How far it has come; a single question has no score."""
+        return ""
+
     @property
     def tasks(self) -> tuple[Task, ...]:
         """The questions, with pictures and answers."""
@@ -36,11 +43,6 @@ class Sheet:
 
     def text(self) -> str:
         """What is asked now, as plain text."""
-        raise NotImplementedError
-
-    @property
-    def excerpt(self) -> str:
-        """The same as HTML, for a notebook without widgets."""
         raise NotImplementedError
 
     def widget(self) -> "ExerciseWidget":
@@ -61,17 +63,14 @@ class Sheet:
         """Write the page to `path`, which ends in .html."""
         path = as_path(path)
         if path.suffix.lower() != ".html":
-            raise ArgumentError(f"path = {str(path)!r}: a page of exercises ends in .html.")
+            raise ArgumentError(f"path = {quoted(str(path))}: a page of exercises ends in .html.")
         return write_whole(path, self.page())
 
     def _repr_mimebundle_(
         self, include: object = None, exclude: object = None
     ) -> dict[str, object]:
-        live: dict[str, object] = {}
-        if in_notebook():
-            bundle = self.widget()._repr_mimebundle_()
-            live = dict(bundle[0] if isinstance(bundle, tuple) else bundle)
-        return live | {"text/html": self.excerpt, "text/plain": self.text()}
+        html = fragment(self.tasks, self.call, self.score)
+        return bundle(lambda: self.widget()._repr_mimebundle_(), html, self.text())
 
 
 class Asked(Sheet):
@@ -108,11 +107,6 @@ class Asked(Sheet):
         picture = f"\n\n{task.shown.text()}" if task.shown else ""
         return f"{task.question}\n({task.answer.expected})" + picture
 
-    @property
-    def excerpt(self) -> str:
-        """The question and its picture as HTML, for a notebook without widgets."""
-        return excerpt(self.task)
-
 
 @dataclass(frozen=True)
 class Exercise(Asked):
@@ -133,17 +127,17 @@ class Exercise(Asked):
     def __post_init__(self) -> None:
         if not isinstance(self.trace, Trace):
             raise ArgumentError(
-                f"trace = {self.trace!r:.60}: expected a Trace, as of loop.trace()."
+                f"trace = {quoted(self.trace)}: expected a Trace, as of loop.trace()."
             )
         if self.kind not in list(Ask):
-            raise ArgumentError(f"kind = {self.kind!r:.60}: expected {listing(Ask)}.")
+            raise ArgumentError(f"kind = {quoted(self.kind)}: expected {listing(Ask)}.")
         if isinstance(self.seed, bool) or not isinstance(self.seed, int):
-            raise ArgumentError(f"seed = {self.seed!r:.60}: expected a whole number.")
+            raise ArgumentError(f"seed = {quoted(self.seed)}: expected a whole number.")
         candidates = list(CANDIDATES[Ask(self.kind)](self.trace))
         derivatives = [c for c in candidates if c.order] or candidates
         if not candidates:
             raise GraphError(
-                f"kind = {self.kind!r}: this trace allows no such question. The trace of a "
+                f"kind = {quoted(self.kind)}: this trace allows no such question. The trace of a "
                 "derivative of a loop of single numbers allows all."
             )
         chosen = derivatives[Random(f"{self.kind} {self.seed}").randrange(len(derivatives))]
@@ -180,6 +174,7 @@ class Exercises(Sheet):
         >>> exercises, verdict = exercises.answer("2")
     """
 
+    call = "exercises.answer"
     members: tuple[Asked, ...]
     number: int = 0
     tries: int = 0
@@ -188,9 +183,9 @@ class Exercises(Sheet):
     def __post_init__(self) -> None:
         members = self.members
         if not isinstance(members, list | tuple) or not members:
-            raise ArgumentError(f"members = {members!r:.60}: expected a tuple of exercises.")
+            raise ArgumentError(f"members = {quoted(members)}: expected a tuple of exercises.")
         if not all(isinstance(member, Asked) for member in members):
-            raise ArgumentError(f"members = {members!r:.60}: expected exercises only.")
+            raise ArgumentError(f"members = {quoted(members)}: expected exercises only.")
         object.__setattr__(self, "members", tuple(members))
 
     @classmethod
@@ -232,7 +227,7 @@ class Exercises(Sheet):
     def answer(self, given: object) -> tuple["Exercises", Verdict]:
         """What becomes of the series by an answer, and the verdict on it."""
         if self.current is None:
-            raise ArgumentError(f"answer = {given!r:.60}: all exercises are done; see `again`.")
+            raise ArgumentError(f"answer = {quoted(given)}: all exercises are done; see `again`.")
         verdict = self.current.check(given, self.tries + 1)
         if verdict.is_right:
             earned = max(0, 2 - self.tries)
@@ -251,9 +246,3 @@ class Exercises(Sheet):
     def text(self) -> str:
         """The present question and the score as plain text."""
         return f"{self.current.text()}\n{self.score}" if self.current else self.score
-
-    @property
-    def excerpt(self) -> str:
-        """The present question and the score as HTML, for a notebook without widgets."""
-        question = excerpt(self.current.task, "exercises.answer") if self.current else ""
-        return f"{question}<p>{self.score}</p>"

@@ -33,6 +33,8 @@ margin:0;padding:.2rem .8rem .5rem;border:1px solid;border-radius:4px}
 .verdict[data-outcome]{border-left:.3rem double;padding-left:.7rem}
 .verdict[data-outcome=right]{border-left-style:solid}
 .score{font-weight:600}
+[data-exercises]:not([data-started]) :is(form,.scored),[data-exercises][data-started] .call{
+display:none}
 """
 SCORE = (
     '<p class="score" role="status"></p>\n'
@@ -58,9 +60,12 @@ def to_page(tasks: Sequence[Task]) -> str:
 
 def inline(answers: Sequence[Mapping[str, object]]) -> str:
     """The module as the script of a page, whose exercises have these answers, in their order."""
-    # Within a script, nothing may look like markup.
-    made = json.dumps(answers).replace("<", "\\u003c").replace(">", "\\u003e")
-    return f"{source()}\nstart(document, {made});\n"
+    return f"{source()}\nstart(document, {_as_json(answers)});\n"
+
+
+def _as_json(answers: Sequence[Mapping[str, object]]) -> str:
+    """Answers within a script, where nothing may look like markup."""
+    return json.dumps(answers).replace("<", "\\u003c").replace(">", "\\u003e")
 
 
 def content(tasks: Sequence[Task]) -> str:
@@ -73,17 +78,19 @@ def content(tasks: Sequence[Task]) -> str:
     return f"{sections}\n{SCORE}"
 
 
-def section(task: Task, heading: str, tag: str = "h2") -> str:
+def section(task: Task, heading: str, tag: str = "h2", call: str = "") -> str:
     """A question, its pictures and the place for its answer.
 
-    No other question of the page has the same `heading`, an element `tag`.
+    No other question of the page has the same `heading`, an element `tag`.  Where no script runs,
+    the answer is given by a `call` in Python.
     """
+    told = f"<p class='call'>Answer with <code>{call}(…)</code>: {text(task.answer.expected)}.</p>"
     return (
         f'<section class="exercise" aria-label="{heading}">\n'
         f'<{tag} class="number">{heading}</{tag}>\n'
         f'<p class="question">{text(task.question)}</p>\n'
         f"{_picture(task.shown, 'shown', f'Picture of {heading}')}"
-        f"<form>{_field(task.answer)}"
+        f"{told if call else ''}<form>{_field(task.answer)}"
         '<button type="submit">Check</button>'
         '<button type="button" class="show">Show the answer</button></form>\n'
         '<p class="verdict" role="status"></p>\n'
@@ -117,12 +124,18 @@ def _field(answer: Answer) -> str:
     return f"<fieldset><legend>Your answer</legend>{radios}</fieldset>"
 
 
-def excerpt(task: Task, call: str = "exercise.check") -> str:
-    """The question and its picture, for a notebook without widgets."""
-    picture = f'<div style="overflow-x: auto">{task.shown.svg()}</div>' if task.shown else ""
+def fragment(tasks: Sequence[Task], call: str, score: str) -> str:
+    """The questions for a page that has more on it: checked there, or else by `call` in Python.
+
+    The script numbers all questions of the page, and leaves one score, below the last.
+    """
+    sections = "\n".join(section(task, "Question", "p", call) for task in tasks)
     return (
-        f"<p><strong>{text(task.question)}</strong></p>{picture}"
-        f"<p>Answer with <code>{call}(…)</code>: {text(task.answer.expected)}.</p>"
+        f"<style>{STYLE}</style>\n<div data-exercises>{sections}\n"
+        f'<p class="call">{score}</p>\n<div class="scored">{SCORE}</div>\n'
+        f'<script type="application/json">'
+        f"{_as_json([answer_data(task.answer) for task in tasks])}</script></div>\n"
+        f'<script type="module">{source()}</script>\n'
     )
 
 

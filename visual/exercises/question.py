@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from math import isfinite
 from numbers import Real
 
-from lab.errors import ArgumentError
+from lab.errors import ArgumentError, quoted
 from visual.exercises.answers import Answer, Form, Mistake, Task
 from visual.exercises.exercise import Asked
 from visual.scene.formats import Picture
@@ -46,7 +46,7 @@ class Question(Asked):
     def __post_init__(self) -> None:
         self._check_words()
         if isinstance(self.choices, str):
-            raise ArgumentError(f"choices = {self.choices!r:.60}: expected several texts.")
+            raise ArgumentError(f"choices = {quoted(self.choices)}: expected several texts.")
         object.__setattr__(self, "choices", tuple(self.choices))
         if self.choices:
             self._check_choices()
@@ -55,37 +55,37 @@ class Question(Asked):
         for number in (*numbers, *self.mistakes):
             if not _is_finite(number):
                 raise ArgumentError(
-                    f"answer = {number!r:.60}: expected a number, or one of the choices."
+                    f"answer = {quoted(number)}: expected a number, or one of the choices."
                 )
         if not numbers:
             raise ArgumentError("answer = (): expected a number at least.")
         if self.tolerance is not None and not (_is_finite(self.tolerance) and self.tolerance >= 0):
-            raise ArgumentError(f"tolerance = {self.tolerance!r:.60}: expected 0 or more.")
+            raise ArgumentError(f"tolerance = {quoted(self.tolerance)}: expected 0 or more.")
 
     def _check_words(self) -> None:
         for name in ("question", "why"):
             words = getattr(self, name)
             if not isinstance(words, str) or not words.strip():
-                raise ArgumentError(f"{name} = {words!r:.60}: expected a text, not empty.")
+                raise ArgumentError(f"{name} = {quoted(words)}: expected a text, not empty.")
         if not isinstance(self.hint, str):
-            raise ArgumentError(f"hint = {self.hint!r:.60}: expected a text.")
+            raise ArgumentError(f"hint = {quoted(self.hint)}: expected a text.")
         if not isinstance(self.mistakes, Mapping):
             raise ArgumentError(
-                f"mistakes = {self.mistakes!r:.60}: expected reasons by wrong answers."
+                f"mistakes = {quoted(self.mistakes)}: expected reasons by wrong answers."
             )
 
     def _check_choices(self) -> None:
         for choice in self.choices:
             if not isinstance(choice, str) or not choice or choice != choice.strip():
                 raise ArgumentError(
-                    f"choices: {choice!r:.60} is none; expected texts without spaces around them."
+                    f"choices: {quoted(choice)} is none; expected texts without spaces around them."
                 )
             if self.choices.count(choice) > 1:
-                raise ArgumentError(f"choices: {choice!r:.60} is there more than once.")
+                raise ArgumentError(f"choices: {quoted(choice)} is there more than once.")
         for answer in (self.answer, *self.mistakes):
             if answer not in self.choices:
                 told = ", ".join(map(repr, self.choices))
-                raise ArgumentError(f"answer = {answer!r:.60}: expected one of {told}.")
+                raise ArgumentError(f"answer = {quoted(answer)}: expected one of {told}.")
 
     @property
     def task(self) -> Task:

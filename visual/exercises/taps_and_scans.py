@@ -45,12 +45,12 @@ def _taps_task(source: TapeTrace, gradient: TapeTrace, reads: bool, theme: str) 
             "Backwards the signs of the taps turn. A gradient is written where the loop read; "
             "where it only wrote, there is nothing to pass on."
         )
-    told = "; ".join(conversion.words for conversion in conversions(tape))
+    rules = "; ".join(conversion.words for conversion in conversions(tape))
     answer = Answer(
         Form.TAPS,
         tuple(map(float, right)),
         rule=rule,
-        working=f"Tap by tap: {told}. So the gradient's step {does}s at {listed(right)}.",
+        working=f"Tap by tap: {rules}. So the gradient's step {does}s at {listed(right)}.",
         otherwise=f"No tap of {source.name} becomes that one.",
         incomplete="That is right, but taps are missing.",
         mistakes=tuple(
@@ -92,7 +92,7 @@ def _scans_task(trace: Trace, order: int, theme: str) -> Task:
     counts = [sum(scan.order == n for scan in trace.scans) for n in range(order + 1)]
     right, before = sum(counts), sum(counts[:order])
     each = ", ".join(f"{count} of order {n}" for n, count in enumerate(counts))
-    found = {
+    reasons = {
         before: "So many there were already before this derivative.",
         counts[order]: "So many are new; those that were there before stay.",
         order: "That is the order, not the number of Scans.",
@@ -107,7 +107,7 @@ def _scans_task(trace: Trace, order: int, theme: str) -> Task:
         ),
         working=f"{each}: {right} in all.",
         otherwise="That is not the number of Scans of this trace.",
-        mistakes=tuple(Mistake(n, words) for n, words in found.items() if n != right),
+        mistakes=tuple(Mistake(n, words) for n, words in reasons.items() if n != right),
     )
     loop = trace.scans[0].name
     nth = {1: "first", 2: "second", 3: "third"}.get(order, f"{order}th")
@@ -151,5 +151,5 @@ def _family(trace: Trace, shown: Sequence[int], last: int, theme: str) -> Scene:
             canvas.right = max(canvas.right, x)
         canvas.y += HEIGHT + 16
     title = f"The Scans of {trace.scans[0].name}"
-    told = f"The Scans of the orders {', '.join(map(str, shown))}."
-    return canvas.finished({}, canvas.right + MARGIN, title, told, theme, below=0)
+    description = f"The Scans of the orders {', '.join(map(str, shown))}."
+    return canvas.finished({}, canvas.right + MARGIN, title, description, theme, below=0)

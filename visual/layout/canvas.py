@@ -19,7 +19,7 @@ from visual.scene.shapes import (
     text_width,
     walk,
 )
-from visual.scene.theme import Role, theme_named
+from visual.scene.theme import THEMES, Role
 
 MARGIN, LABELS = 24, 150
 FORMULA, LONGEST_FORMULA = 12.5, 64
@@ -59,18 +59,18 @@ def place_columns(columns: Iterable[int]) -> Columns:
 
 def touched_columns(scan: ScanTrace, time: Timeline, around: int | None) -> set[int]:
     """The columns of all slots that the shown steps of a loop read or write."""
-    found: set[int] = set()
+    columns: set[int] = set()
     for tape in scan.held:
         if tape.is_total or not time.knows(tape.axis):
             continue
-        found |= {column_of(tape, row, time) for row in touched_rows(scan, tape, around)}
+        columns |= {column_of(tape, row, time) for row in touched_rows(scan, tape, around)}
     for sequence in scan.sequences:
         if time.knows(sequence.axis):
-            found |= {
+            columns |= {
                 time.column(sequence.axis.variable, int(sequence.axis.index[step]))
                 for step in numbers(shown_steps(scan.steps, around))
             }
-    return found
+    return columns
 
 
 def touched_rows(scan: ScanTrace, tape: TapeTrace, around: int | None) -> set[int]:
@@ -94,14 +94,14 @@ def gap_text(gap: Gap, x: float, y: float) -> Text:
 
 def explained(words: Mapping[Role, str], y: float, width: float) -> tuple[list[Shape], float]:
     """A legend in words of the picture's own, in as many columns as fit; and where it ends."""
-    needed = max((text_width(told, 12) for told in words.values()), default=0) + 60
+    needed = max((text_width(meaning, 12) for meaning in words.values()), default=0) + 60
     columns = max(1, int((width - 2 * MARGIN) // needed))
     shapes: list[Shape] = []
-    for number, (role, told) in enumerate(words.items()):
+    for number, (role, meaning) in enumerate(words.items()):
         x = MARGIN + (number % columns) * needed
         top = y + (number // columns) * 24
         shapes.append(Box(x, top, 24, 15, role))
-        shapes.append(Text(x + 32, top + 12, told, 12))
+        shapes.append(Text(x + 32, top + 12, meaning, 12))
     lines = -(-len(words) // columns)
     return shapes, y + lines * 24
 
@@ -174,7 +174,7 @@ class Canvas:
             shapes=(*self.shapes, *legend, *lines),
             title=title,
             description=description,
-            theme=theme_named(theme),
+            theme=THEMES[theme],
             dot=dot,
         )
 

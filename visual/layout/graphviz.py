@@ -76,11 +76,11 @@ def lay_out(nodes: Sequence[Node], edges: Sequence[Edge], between_ranks: float =
     except ImportError as error:
         raise LabError(f"{HOW_TO_INSTALL} ({error})") from error
     source = _source(nodes, edges, between_ranks, labelled=False)
-    found = json.loads(AGraph(string=source).draw(format="json0", prog="dot"))
-    _, _, width, height = _numbers(found["bb"])
-    placed = [item for item in found.get("objects", ()) if "pos" in item]  # rows have none
+    drawn = json.loads(AGraph(string=source).draw(format="json0", prog="dot"))
+    _, _, width, height = _numbers(drawn["bb"])
+    placed = [item for item in drawn.get("objects", ()) if "pos" in item]  # rows have none
     centres = {item["name"]: _numbers(item["pos"]) for item in placed}
-    made = {int(item["id"]): item for item in found.get("edges", ())}
+    arrows = {int(item["id"]): item for item in drawn.get("edges", ())}
     corners = {}
     for number, node in enumerate(nodes):
         x, y = centres[f"n{number}"]
@@ -93,8 +93,10 @@ def lay_out(nodes: Sequence[Node], edges: Sequence[Edge], between_ranks: float =
         width,
         height,
         corners,
-        tuple(flipped(made[i]["pos"].split()) for i in range(len(edges))),
-        tuple(flipped([made[i]["lp"]])[0] if "lp" in made[i] else None for i in range(len(edges))),
+        tuple(flipped(arrows[i]["pos"].split()) for i in range(len(edges))),
+        tuple(
+            flipped([arrows[i]["lp"]])[0] if "lp" in arrows[i] else None for i in range(len(edges))
+        ),
     )
 
 

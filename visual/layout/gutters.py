@@ -16,15 +16,15 @@ def tracks(spans: Mapping[Key, tuple[float, float]]) -> dict[Key, int]:
     Spans on one track neither overlap nor touch.
     """
     taken: list[list[tuple[float, float]]] = []
-    found: dict[Key, int] = {}
+    numbers: dict[Key, int] = {}
     for key, (top, bottom) in sorted(spans.items(), key=lambda item: item[1][1] - item[1][0]):
         free = (n for n, held in enumerate(taken) if not _meets(held, top, bottom))
         number = next(free, len(taken))
         if number == len(taken):
             taken.append([])
         taken[number].append((top, bottom))
-        found[key] = number
-    return found
+        numbers[key] = number
+    return numbers
 
 
 def _meets(held: list[tuple[float, float]], top: float, bottom: float) -> bool:
@@ -36,6 +36,6 @@ def distance(track: int) -> float:
     return FIRST + TRACK * track
 
 
-def width(found: Mapping[Key, int]) -> float:
+def width(tracks_of: Mapping[Key, int]) -> float:
     """The room that tracks need."""
-    return distance(max(found.values())) if found else 0.0
+    return distance(max(tracks_of.values())) if tracks_of else 0.0

@@ -93,21 +93,21 @@ def tracks(edges: Iterable[tuple[Spot, Spot]], taken: frozenset[Spot]) -> Tracks
             reach += (2 * source.column, 2 * target.column + _side(source, target))
     return Tracks(
         of,
-        {lane: _apart(found) for lane, found in below.items()},
-        {lane: _apart(found) for lane, found in over.items()},
+        {lane: _apart(reaches) for lane, reaches in below.items()},
+        {lane: _apart(reaches) for lane, reaches in over.items()},
     )
 
 
 def _apart(reaches: Mapping[Spot, Iterable[int]]) -> dict[Spot, int]:
     """For every source the first track on which its stretch meets no other."""
-    found: dict[Spot, int] = {}
+    numbers: dict[Spot, int] = {}
     ends: list[int] = []  # of what runs along each track
     for source, reach in sorted(reaches.items(), key=lambda pair: min(pair[1])):
         low, high = min(reach), max(reach)
         number = next((n for n, end in enumerate(ends) if end < low), len(ends))
         ends[number : number + 1] = [high]
-        found[source] = number
-    return found
+        numbers[source] = number
+    return numbers
 
 
 def _used(tracks_of: Mapping[int, Mapping[Spot, int]], lane: int) -> int:
@@ -115,7 +115,7 @@ def _used(tracks_of: Mapping[int, Mapping[Spot, int]], lane: int) -> int:
     return max(tracks_of.get(lane, {}).values(), default=-1) + 1
 
 
-def route(source: Spot, target: Spot, grid: Grid, found: Tracks) -> tuple[Point, ...]:
+def route(source: Spot, target: Spot, grid: Grid, tracks: Tracks) -> tuple[Point, ...]:
     """The corners of an arrow from box to box."""
     (x0, y0), (x1, y1) = grid.middle(source), grid.middle(target)
     half = grid.width / 2
@@ -130,19 +130,19 @@ def route(source: Spot, target: Spot, grid: Grid, found: Tracks) -> tuple[Point,
         way = 1 if x1 > x0 else -1
         out, end, top = x0 + way * 12, x1 - way * 12, y0 - above[0]
         # The middle of such a curve is three quarters as high as its controls.
-        high = top - BOW + 2 - TRACK / 0.75 * found.over[source.lane][source]
+        high = top - BOW + 2 - TRACK / 0.75 * tracks.over[source.lane][source]
         return (out, top), (out, high), (end, high), (end, top - 1)
-    number = found.of[source.lane, target.lane]
+    number = tracks.of[source.lane, target.lane]
     side = _side(source, target)
     gap = x1 + side * (half + 8 + TRACK * number)
-    enter = y1 + _offset(number, found.count, above[1], side)
+    enter = y1 + _offset(number, tracks.count, above[1], side)
     into = (x1 + side * (half + 1), enter)
     if _beside(source, target):
-        leave = y0 + _offset(number, found.count, above[0], side)
+        leave = y0 + _offset(number, tracks.count, above[0], side)
         way = 1 if gap > x0 else -1
         return (x0 + way * half, leave), (gap, leave), (gap, enter), into
     lane = _channel(source, target)
-    place = found.below[lane][source]
+    place = tracks.below[lane][source]
     along = grid.tops[lane] + grid.heights[lane] + TRACK * (place + 1)
     way = 1 if along > y0 else -1
     out = x0 + 10 + 4 * place

@@ -3,13 +3,13 @@
 import os
 from pathlib import Path
 
-from lab.errors import ArgumentError, listing
+from lab.errors import ArgumentError, listing, quoted
 from lab.reports.compare.comparison import Comparison
 from visual.backends.page import document
 from visual.backends.svg import text
 from visual.pictures.comparing import comparing
 from visual.scene.formats import SUFFIXES, as_path, write_whole
-from visual.scene.theme import theme_named
+from visual.scene.theme import THEMES
 
 WRITTEN = (".py", ".html", ".txt")
 
@@ -22,13 +22,15 @@ def save_comparison(
     Raises ArgumentError for another suffix, or a path that cannot be written.
     """
     place = as_path(path)
-    theme_named(theme)
+    THEMES[theme]
     suffix = place.suffix.lower()
     allowed = [*WRITTEN, *(s for s in SUFFIXES if s not in (*WRITTEN, ".dot"))]
     if suffix not in allowed:
-        raise ArgumentError(f"path = {str(place)!r}: a comparison can be {listing(allowed)}.")
+        raise ArgumentError(f"path = {quoted(str(place))}: a comparison can be {listing(allowed)}.")
     if not place.parent.is_dir():
-        raise ArgumentError(f"path = {str(place)!r}: there is no folder {str(place.parent)!r}.")
+        raise ArgumentError(
+            f"path = {quoted(str(place))}: there is no folder {quoted(str(place.parent))}."
+        )
     if suffix == ".py":
         return write_whole(place, comparison.report())
     if suffix == ".txt":
@@ -49,7 +51,7 @@ def comparison_page(comparison: Comparison, theme: str = "light") -> str:
         _folded("In words", str(comparison)),
         _folded("As a script for a maintainer", comparison.report()),
     ]
-    return document(scene.title, theme_named(theme), "\n".join(body))
+    return document(scene.title, THEMES[theme], "\n".join(body))
 
 
 def _folded(title: str, told: str) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from lab.equations.system import Role
-from lab.errors import ArgumentError, LabError
+from lab.errors import ArgumentError, LabError, quoted
 from lab.reports.explain.explanation import (
     FEW,
     Explanation,
@@ -22,7 +22,7 @@ from visual.pictures.connections import connections
 from visual.pictures.taps import taps
 from visual.scene.formats import as_path, write_whole
 from visual.scene.shapes import Scene
-from visual.scene.theme import theme_named
+from visual.scene.theme import THEMES
 
 
 def save_explanation(
@@ -30,12 +30,14 @@ def save_explanation(
 ) -> Path:
     """Write an explanation to `path`, as a page (.html) or as text (.txt)."""
     place = as_path(path)
-    theme_named(theme)
+    THEMES[theme]
     suffix = place.suffix.lower()
     if suffix not in (".html", ".txt"):
-        raise ArgumentError(f"path = {str(place)!r}: an explanation can be .html or .txt.")
+        raise ArgumentError(f"path = {quoted(str(place))}: an explanation can be .html or .txt.")
     if not place.parent.is_dir():
-        raise ArgumentError(f"path = {str(place)!r}: there is no folder {str(place.parent)!r}.")
+        raise ArgumentError(
+            f"path = {quoted(str(place))}: there is no folder {quoted(str(place.parent))}."
+        )
     return write_whole(
         place, explanation_page(explanation, theme) if suffix == ".html" else f"{explanation}\n"
     )
@@ -55,7 +57,7 @@ def explanation_page(explanation: Explanation, theme: str = "light") -> str:
         except LabError:
             pass  # no Scan is differentiated, and there is nothing to draw
     body += map(_paragraph, costs(explanation))
-    return document(title, theme_named(theme), "\n".join(body))
+    return document(title, THEMES[theme], "\n".join(body))
 
 
 def _scan(scan: ScanReport, theme: str, folded: bool) -> Iterator[str]:
@@ -81,20 +83,20 @@ def _scan(scan: ScanReport, theme: str, folded: bool) -> Iterator[str]:
 
 
 def _traps(traps: Iterable[Trap], heading: str) -> Iterator[str]:
-    told = [str(trap) for trap in traps]
-    if told:
-        yield from _list("Traps", (f"⚠ {trap}" for trap in told), heading)
+    warnings = [str(trap) for trap in traps]
+    if warnings:
+        yield from _list("Traps", (f"⚠ {trap}" for trap in warnings), heading)
 
 
 def _list(title: str, items: Iterable[str], heading: str = "h3") -> Iterator[str]:
-    told = list(items)
-    if told:
+    entries = list(items)
+    if entries:
         yield f"<{heading}>{text(title)}</{heading}>"
-        yield f"<ul>{''.join(f'<li>{text(item)}</li>' for item in told)}</ul>"
+        yield f"<ul>{''.join(f'<li>{text(item)}</li>' for item in entries)}</ul>"
 
 
-def _paragraph(told: str) -> str:
-    return f"<p>{text(told)}</p>"
+def _paragraph(words: str) -> str:
+    return f"<p>{text(words)}</p>"
 
 
 def _picture(scene: Scene, name: str) -> str:

@@ -12,6 +12,7 @@ import numpy as np
 
 from lab.checks.differences import Estimate
 from lab.equations.spelling import number_text
+from lab.errors import expect
 from lab.reports.breaking.breakage import Breakage, Effect, Row, precise
 from lab.traces.parting import Parting
 from visual.layout.canvas import MARGIN, Canvas
@@ -38,6 +39,7 @@ MARKS: Mapping[Effect, str] = {
 
 def breaking(breakage: Breakage, theme: str = "light") -> Scene:
     """What a broken rule does to the derivatives of a cost, order by order, and where it begins."""
+    expect("breakage", breakage, Breakage, "what lab.break_rule found")
     canvas = Canvas()
     rule = breakage.rule
     canvas.heading(f"A broken rule: {rule.title}", lines_of([rule.change, f"But: {rule.reason}"]))
@@ -68,9 +70,9 @@ def lines_of(sentences: Sequence[str]) -> list[str]:
 
 def _table(canvas: Canvas, breakage: Breakage) -> set[Role]:
     """A row for every order; and the roles that have a meaning in it."""
-    for number, told in enumerate(COLUMNS):
+    for number, column in enumerate(COLUMNS):
         middle = CELLS + number * (WIDTH + BETWEEN) + WIDTH / 2
-        canvas.add(Text(middle, canvas.y + 10, told, 11.5, "middle", bold=True))
+        canvas.add(Text(middle, canvas.y + 10, column, 11.5, "middle", bold=True))
     canvas.y += 20
     used = set()
     for row in breakage.rows:
@@ -102,8 +104,8 @@ def _row(canvas: Canvas, row: Row, visible: int | None) -> Role:
         name = f"{row.name} by the {column}" if "rule" in column else f"{row.name} by {column}"
         canvas.add(result_cell(box, value, below, name, f"order {row.order}:{column}"))
     x = CELLS + len(contents) * (WIDTH + BETWEEN) + WIDTH / 2
-    told = "—" if error is None else "∞" if np.isinf(error) else f"{error:.3g}"
-    canvas.add(Text(x, y + 26, told, 13, "middle", mono=True, bold=row.effect is Effect.WRONG))
+    size = "—" if error is None else "∞" if np.isinf(error) else f"{error:.3g}"
+    canvas.add(Text(x, y + 26, size, 13, "middle", mono=True, bold=row.effect is Effect.WRONG))
     _words(canvas, row, visible)
     return role
 
@@ -112,11 +114,11 @@ def result_cell(box: Box, value: np.ndarray | None, below: str, name: str, key: 
     """A number with a line below it; an array as in all other pictures."""
     if value is not None and value.ndim:
         return cell(box, value, name, key=key, label=below)
-    middle, told = box.x + box.width / 2, "none" if value is None else precise(value)
-    told = shortened(told, box.width - 8, 14, mono=True)
+    middle, number = box.x + box.width / 2, "none" if value is None else precise(value)
+    number = shortened(number, box.width - 8, 14, mono=True)
     bold = box.role is Role.WRONG
     y = box.y + (19 if below else 26)
-    texts = [Text(middle, y, told, 14, "middle", mono=True, bold=bold, role=box.role)]
+    texts = [Text(middle, y, number, 14, "middle", mono=True, bold=bold, role=box.role)]
     if below:
         texts.append(Text(middle, box.y + 34, below, 10.5, "middle", role=box.role))
     title = f"{name}: no number" if value is None else f"{name} = {full_text(value)}"
@@ -126,22 +128,22 @@ def result_cell(box: Box, value: np.ndarray | None, below: str, name: str, key: 
 def _words(canvas: Canvas, row: Row, visible: int | None) -> None:
     """What the row amounts to, beside it."""
     x = CELLS + len(COLUMNS) * (WIDTH + BETWEEN) + 4
-    told = _told(row, visible)
-    lines = wrap(told, 46, max_lines=3, placeholder=" …")
+    verdict = _told(row, visible)
+    lines = wrap(verdict, 46, max_lines=3, placeholder=" …")
     y = canvas.y + 26 - (len(lines) - 1) * 7.5
     for line in lines:
-        title = told if lines[-1].endswith("…") else ""
+        title = verdict if lines[-1].endswith("…") else ""
         canvas.write(Text(x, y, line, 12, title=title, bold=row.effect is Effect.WRONG))
         y += 15
 
 
 def _told(row: Row, visible: int | None) -> str:
-    told = _effect(row)
+    verdict = _effect(row)
     if row.broken is None and visible is not None and row.order > visible:
-        told = "refused: it builds on the order before"
+        verdict = "refused: it builds on the order before"
     if row.confirmed is False:
-        told += "; but finite differences disagree with the true rule as well"
-    return told
+        verdict += "; but finite differences disagree with the true rule as well"
+    return verdict
 
 
 def _effect(row: Row) -> str:
@@ -159,21 +161,21 @@ def _effect(row: Row) -> str:
     return f"wrong: {number_text(row.broken / row.true)} times the true value"
 
 
-def about(found: Estimate | None) -> tuple[np.ndarray | None, str]:
+def about(estimate: Estimate | None) -> tuple[np.ndarray | None, str]:
     """Finite differences, none of whose digits are noise alone, and how far they may be off."""
-    if found is None or not np.isfinite(found.error).all():
+    if estimate is None or not np.isfinite(estimate.error).all():
         return None, ""
-    largest = float(np.max(found.error, initial=0.0))
+    largest = float(np.max(estimate.error, initial=0.0))
     spread = f"± {number_text(float(f'{largest:.0e}'))}"  # of an error one digit is enough
-    return np.where(np.abs(found.value) <= found.error, 0.0, found.value), spread
+    return np.where(np.abs(estimate.value) <= estimate.error, 0.0, estimate.value), spread
 
 
 def _sources(breakage: Breakage) -> str:
     """What the columns are."""
-    told = f"Derivatives by {breakage.wrt}. "
+    start = f"Derivatives by {breakage.wrt}. "
     if all(row.differences is None for row in breakage.rows):
-        return told + "There are too many entries for finite differences."
-    return told + (
+        return start + "There are too many entries for finite differences."
+    return start + (
         "Finite differences are taken of the cost alone, by no rule of the pullback; ± is how far "
         "they may be off."
     )
@@ -194,10 +196,10 @@ def _outcome(breakage: Breakage) -> str:
 
 def _same(breakage: Breakage) -> list[str]:
     """Why there is nothing to see below the table."""
-    told = "By both rules every step of every Scan writes the same numbers"
+    start = "By both rules every step of every Scan writes the same numbers"
     refused = any(row.effect is Effect.REFUSED for row in breakage.rows)
     far = ", as far as the broken one comes" if refused else ""
-    return [f"{told}{far}.", _outcome(breakage), *breakage.contrast.unlike]
+    return [f"{start}{far}.", _outcome(breakage), *breakage.contrast.unlike]
 
 
 def _place(breakage: Breakage, parting: Parting) -> str:

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
+from lab.errors import expect
 from lab.reports.compare.comparison import (
     SIGNS,
     Agreement,
@@ -42,9 +43,10 @@ WORDS = {
 
 def comparing(comparison: Comparison, theme: str = "light") -> Scene:
     """Both pullbacks beside one another: gradients, the step where they part, and their Scans."""
+    expect("comparison", comparison, Comparison, "what lab.compare found")
     canvas = Canvas()
-    told = [heading(comparison), summary(comparison), *checks(comparison)]
-    canvas.heading("Our pullback and PyTensor's", lines_of(told))
+    sentences = [heading(comparison), summary(comparison), *checks(comparison)]
+    canvas.heading("Our pullback and PyTensor's", lines_of(sentences))
     used = _table(canvas, comparison)
     used |= _parting(canvas, comparison)
     for pair in comparison.pairs:
@@ -66,9 +68,9 @@ def comparing(comparison: Comparison, theme: str = "light") -> Scene:
 
 def _table(canvas: Canvas, comparison: Comparison) -> set[Role]:
     """A row for every gradient; those that differ come first, if there are many."""
-    for number, told in enumerate(COLUMNS):
+    for number, column in enumerate(COLUMNS):
         middle = CELLS + number * (WIDTH + BETWEEN) + WIDTH / 2
-        canvas.add(Text(middle, canvas.y + 10, told, 11.5, "middle", bold=True))
+        canvas.add(Text(middle, canvas.y + 10, column, 11.5, "middle", bold=True))
     canvas.y += 20
     rows = sorted(comparison.rows, key=lambda row: not row.is_found)[:MOST_ROWS]
     used = set[Role]()
@@ -109,8 +111,8 @@ def _row(canvas: Canvas, row: Row, judged: bool) -> set[Role]:
         name = f"the gradient by {row.wrt}, order {row.order}: {column}"
         canvas.add(result_cell(box, value, below, name, f"{row.order}:{row.wrt}:{column}"))
     x = CELLS + len(COLUMNS) * (WIDTH + BETWEEN) + 4
-    told = _told(row)
-    for place, line in enumerate(told):
+    notes = _told(row)
+    for place, line in enumerate(notes):
         canvas.write(Text(x, y + 18 + 16 * place, line, 12, bold=not place and row.is_found))
     return set(looks.values())
 
@@ -135,28 +137,30 @@ def _untaken(row: Row) -> str:
 
 def _told(row: Row) -> list[str]:
     error = row.error
-    told = [row.verdict.value]
+    notes = [row.verdict.value]
     if row.verdict is Agreement.DIFFERENT and row.theirs.words:
-        told.append(shortened(f"PyTensor's is {row.theirs.words}", 360, 12))
+        notes.append(shortened(f"PyTensor's is {row.theirs.words}", 360, 12))
     elif row.verdict is Agreement.DIFFERENT and error is not None:
-        told.append(f"by up to {error:.3g} times the largest entry")
+        notes.append(f"by up to {error:.3g} times the largest entry")
     elif row.ours.words and row.ours.value is None:
-        told.append(shortened(row.ours.words, 360, 12))
+        notes.append(shortened(row.ours.words, 360, 12))
     elif row.theirs.words and row.theirs.value is None:
-        told.append(shortened(row.theirs.words, 360, 12))
-    return told
+        notes.append(shortened(row.theirs.words, 360, 12))
+    return notes
 
 
 def _parting(canvas: Canvas, comparison: Comparison) -> set[Role]:
     """The step where the two runs part, drawn twice, if there is one."""
     parting, ours, theirs = comparison.contrast.parting, comparison.ours, comparison.theirs
-    told = list(parted(comparison))
+    sentences = list(parted(comparison))
     if parting is None or ours is None or theirs is None:
-        canvas.heading("The tapes do not part", lines_of(told))
+        canvas.heading("The tapes do not part", lines_of(sentences))
         canvas.y += 12
         return set()
     first, second = sides(ours, theirs, parting, NAMES)
-    canvas.heading("Where the tapes part", lines_of([*told, cause(first, second, parting.step)]))
+    canvas.heading(
+        "Where the tapes part", lines_of([*sentences, cause(first, second, parting.step)])
+    )
     used = PartingRows(canvas, first, second, parting).draw()
     canvas.y += 14
     return used
@@ -165,9 +169,9 @@ def _parting(canvas: Canvas, comparison: Comparison) -> set[Role]:
 def _facets(canvas: Canvas, facets: Sequence[Facet]) -> None:
     """A line for every aspect, with a sign where it differs."""
     left = MARGIN + 22
-    for number, told in enumerate(NAMES):
+    for number, words in enumerate(NAMES):
         x = left + ASPECT + number * COLUMN
-        canvas.add(Text(x, canvas.y + 8, told, 11.5, bold=True))
+        canvas.add(Text(x, canvas.y + 8, words, 11.5, bold=True))
     canvas.y += 12
     for facet in facets:
         if facet.aspect is Aspect.DTYPE and not facet.differs:
@@ -179,8 +183,8 @@ def _facets(canvas: Canvas, facets: Sequence[Facet]) -> None:
         label = f"{facet.subject} {facet.aspect}".strip()
         short = shortened(label, ASPECT - 10, 12)
         canvas.add(Text(left, canvas.y, short, 12, bold=bold, title=label))
-        for place, told in enumerate((facet.ours or "none", facet.theirs or "none")):
-            short = shortened(told, COLUMN - 12, 11, mono=True)
+        for place, words in enumerate((facet.ours or "none", facet.theirs or "none")):
+            short = shortened(words, COLUMN - 12, 11, mono=True)
             x = left + ASPECT + place * COLUMN
-            canvas.write(Text(x, canvas.y, short, 11, mono=True, bold=bold, title=told))
+            canvas.write(Text(x, canvas.y, short, 11, mono=True, bold=bold, title=words))
     canvas.y += 34

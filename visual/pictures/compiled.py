@@ -8,7 +8,7 @@ each instead.
 
 from textwrap import wrap
 
-from lab.errors import ArgumentError, listing
+from lab.errors import ArgumentError, expect, listing, quoted
 from lab.reports.compile.buffers import Buffer, Kept, Ring
 from lab.reports.compile.compiled import Compiled, ScanAfter, gradient_rows, rows_word, summary
 from lab.reports.explain.explanation import FEW
@@ -38,19 +38,20 @@ OVERVIEW = {
 }
 
 
-def compiled(found: Compiled, theme: str = "light", scan: int | None = None) -> Scene:
+def compiled(report: Compiled, theme: str = "light", scan: int | None = None) -> Scene:
     """The buffers of `lab.compiled`, before and after; with `scan`, those of one Scan only.
 
     Slots can be drawn where the numbers of rows and steps are known: give values to
     `lab.compiled`.  Raises ArgumentError for a Scan that is not there.
     """
-    numbers = range(1, len(found.after) + 1)
+    expect("report", report, Compiled, "what lab.compiled found")
+    numbers = range(1, len(report.after) + 1)
     if scan is not None and scan not in numbers:
-        raise ArgumentError(f"scan = {scan!r}: there are {len(found.after)} Scans left.")
+        raise ArgumentError(f"scan = {quoted(scan)}: there are {len(report.after)} Scans left.")
     canvas = Canvas()
-    told = " ".join([summary(found), *gradient_rows(found)])
-    canvas.heading("What is left of the Scans, and of their buffers", lines(told))
-    chosen = [s for s in found.after if scan in (None, s.number)]
+    report_text = " ".join([summary(report), *gradient_rows(report)])
+    canvas.heading("What is left of the Scans, and of their buffers", lines(report_text))
+    chosen = [s for s in report.after if scan in (None, s.number)]
     if len(chosen) > FEW:
         _overview(canvas, chosen)
     else:
@@ -60,26 +61,26 @@ def compiled(found: Compiled, theme: str = "light", scan: int | None = None) -> 
     canvas.right = max(canvas.right, 640)
     words = OVERVIEW if len(chosen) > FEW else WORDS
     return canvas.finished(
-        {role: told for role, told in words.items() if role in canvas.roles},
+        {role: report_text for role, words_of_all in words.items() if role in canvas.roles},
         width=canvas.right + MARGIN,
         title="The Scans and buffers of a compiled graph",
-        description=told,
+        description=report_text,
         theme=theme,
     )
 
 
-def lines(told: str) -> list[str]:
+def lines(text: str) -> list[str]:
     """Words in lines of a readable length."""
-    return wrap(told, LETTERS, break_on_hyphens=False)
+    return wrap(text, LETTERS, break_on_hyphens=False)
 
 
 def _scan(canvas: Canvas, scan: ScanAfter, moment: int) -> int:
     """One Scan with all its buffers; and the number of the moment after its last."""
     canvas.y += 22
     early = ", at most" if scan.stops_early else ""
-    made = f"made of {len(scan.sources)} Scans" if len(scan.sources) > 1 else ""
-    told = [line for line in (f"{scan.steps} steps{early}", made) if line]
-    canvas.heading(f"{scan.number} · {scan.name}", told)
+    sources = f"made of {len(scan.sources)} Scans" if len(scan.sources) > 1 else ""
+    notes = [line for line in (f"{scan.steps} steps{early}", sources) if line]
+    canvas.heading(f"{scan.number} · {scan.name}", notes)
     last = moment
     for buffer in scan.buffers:
         if buffer.kept is Kept.UNTRACED:
@@ -104,12 +105,12 @@ def _title(canvas: Canvas, buffer: Buffer) -> None:
     canvas.text(MARGIN, f"{buffer.name} · {kind} · {before}{after}", 13.5, bold=True)
     canvas.y += 18
     readers = "; ".join(map(str, buffer.readers[:FEW]))
-    told = f"{buffer.kept}: {readers}" if readers else str(buffer.kept)
+    sentence = f"{buffer.kept}: {readers}" if readers else str(buffer.kept)
     if buffer.stops_early:
-        told += "; the loop may stop early, so that only a run can tell what is in the slots"
+        sentence += "; the loop may stop early, so that only a run can tell what is in the slots"
     elif buffer.ring is None and buffer.kept is not Kept.MIT_MOT:
-        told += "; give lab.compiled values, and the slots can be drawn"
-    for line in lines(told):
+        sentence += "; give lab.compiled values, and the slots can be drawn"
+    for line in lines(sentence):
         canvas.text(MARGIN, line, 12, muted=True)
         canvas.y += 17
 
@@ -157,11 +158,11 @@ def _overview(canvas: Canvas, scans: list[ScanAfter]) -> None:
             after = buffer.after if buffer.after.number is None else f"{buffer.after.number:,}"
             known = buffer.before is not None and buffer.before.number is not None
             before = f"{buffer.before.number:,} → " if known and buffer.before else ""
-            told = f"{buffer.name}: {before}{after}"
-            words = shortened(told, 140, 11)
+            rows = f"{buffer.name}: {before}{after}"
+            words = shortened(rows, 140, 11)
             box = Box(x, canvas.y, 150, LINE - 4, role)
             label = Text(x + 75, canvas.y + 15, words, 11, "middle", role=role)
-            canvas.add(Group((box, label), title=f"{told} rows; {buffer.kept}"))
+            canvas.add(Group((box, label), title=f"{rows} rows; {buffer.kept}"))
             canvas.roles.append(role)
             x += 158
         if len(scan.buffers) > 6:
@@ -235,8 +236,8 @@ class RingRows:
         above = 0  # so many steps are made in the row above
         for step in shown_steps(self.ring.steps):
             if isinstance(step, Gap):
-                told = f"⋯ {step.hidden:,} steps"
-                canvas.add(Text(LABELS - 12, canvas.y + 4, told, 11, "end", muted=True))
+                folded = f"⋯ {step.hidden:,} steps"
+                canvas.add(Text(LABELS - 12, canvas.y + 4, folded, 11, "end", muted=True))
                 canvas.y += 26
             else:
                 self._row(f"step {step:,}", step + 1, step, above == step)
@@ -302,16 +303,16 @@ class RingRows:
         ring, name = self.ring, self.buffer.name
         row = ring.written(step)
         old = ring.replaced(step)
-        told = f"reads {listing(indexed(name, r) for r in sorted(reads))}; " if reads else ""
-        told += indexed(name, row)
+        event = f"reads {listing(indexed(name, r) for r in sorted(reads))}; " if reads else ""
+        event += indexed(name, row)
         if ring.length > 1:
-            told += f" goes to slot {row} mod {ring.length} = {ring.slot(row)}"
-            return told if old is None else f"{told}; {indexed(name, old)} is gone"
-        return f"{told} is the first" if old is None else f"{told} takes its place"
+            event += f" goes to slot {row} mod {ring.length} = {ring.slot(row)}"
+            return event if old is None else f"{event}; {indexed(name, old)} is gone"
+        return f"{event} is the first" if old is None else f"{event} takes its place"
 
-    def _note(self, y: float, told: str) -> None:
+    def _note(self, y: float, note: str) -> None:
         """What is said beside a row."""
-        self.canvas.write(fitted(self.right + 14, y + 30, told, 620, 12))
+        self.canvas.write(fitted(self.right + 14, y + 30, note, 620, 12))
 
     def _gaps(self, y: float) -> None:
         self.canvas.add(*(_gap(gap, x, y + 30) for x, gap in self.gaps))
@@ -336,8 +337,8 @@ class RingRows:
             canvas.add(row_cell(box, self.buffer, rows[slot], self._when(rows[slot])))
         self._gaps(y)
         if rows != ring.held(ring.steps):
-            told = f"turned by {ring.slot(ring.rows)}, so that the oldest row comes first"
-            self._note(y, told)
+            turned = f"turned by {ring.slot(ring.rows)}, so that the oldest row comes first"
+            self._note(y, turned)
         number = self.moment + ring.steps + 1
         canvas.group(start, number, f"{self.scan.number} · {self.scan.name}, the result")
         canvas.y += HEIGHT + 14

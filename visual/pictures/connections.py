@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from textwrap import wrap
 from types import MappingProxyType
 
-from lab.errors import ArgumentError, LabError
+from lab.errors import ArgumentError, LabError, quoted
 from lab.gradients.derivation import Derivation, derivation_of
 from lab.gradients.derivative import Derivative
 from lab.gradients.record import DerivationRecord, Outcome, Verdict
@@ -70,8 +70,8 @@ class Block:
 
     def rows(self) -> Iterator[dict[str, Outcome]]:
         """For every input, what became of its gradient, by column."""
-        for found in zip(*self.outcomes.values(), strict=True):
-            yield dict(zip(self.outcomes, found, strict=True))
+        for outcomes in zip(*self.outcomes.values(), strict=True):
+            yield dict(zip(self.outcomes, outcomes, strict=True))
 
 
 def connections(
@@ -116,15 +116,15 @@ def _blocks(source: object) -> Iterator[Block]:
                 yield Block(f"{scan.number} · {scan.name}", {"order 1": (STEPS, *scan.outcomes)})
     else:
         raise ArgumentError(
-            f"source = {source!r:.60}: expected a Derivative, a Derivation, or its record."
+            f"source = {quoted(source)}: expected a Derivative, a Derivation, or its record."
         )
 
 
 def _family(source: Derivative) -> Iterator[Block]:
     """A block for every Scan that was differentiated, in the order in which they run."""
     nodes = scan_nodes(list(source.values))
-    made = [derivation_of(node) for node in nodes]
-    derivations = sorted((d for d in made if d is not None), key=lambda d: d.order)
+    known = [derivation_of(node) for node in nodes]
+    derivations = sorted((d for d in known if d is not None), key=lambda d: d.order)
     for number, node in enumerate(nodes, start=1):
         outcomes: dict[str, tuple[Outcome, ...]] = {}
         for derivation in derivations:
@@ -140,8 +140,8 @@ def _family(source: Derivative) -> Iterator[Block]:
 
 def _columns(blocks: Sequence[Block]) -> list[str]:
     """The columns of all blocks, by order, and those that come again after the first."""
-    found = {column for block in blocks for column in block.outcomes}
-    return sorted(found, key=lambda column: (int(column.split(",")[0].split()[1]), column))
+    columns = {column for block in blocks for column in block.outcomes}
+    return sorted(columns, key=lambda column: (int(column.split(",")[0].split()[1]), column))
 
 
 def _told(block: Block) -> str:
@@ -197,8 +197,8 @@ def _cell(outcome: Outcome, x: float, y: float, key: str) -> Group:
     middle = x + CELL / 2
     words = [Text(middle, y + 15, str(outcome.verdict), 11, "middle", role=role)]
     if outcome.gradient:
-        found = shortened(outcome.gradient, CELL - 12, 12, mono=True)
-        words.append(Text(middle, y + 29, found, 12, "middle", mono=True, bold=True, role=role))
+        short = shortened(outcome.gradient, CELL - 12, 12, mono=True)
+        words.append(Text(middle, y + 29, short, 12, "middle", mono=True, bold=True, role=role))
     else:
         words = [Text(middle, y + 22, str(outcome.verdict), 12, "middle", role=role)]
     title = f"{outcome.variable}: {outcome.verdict}, {outcome.reason}"
@@ -212,17 +212,17 @@ def _reasons(row: dict[str, Outcome]) -> Iterator[tuple[str, str]]:
     for column, outcome in row.items():
         by_reason.setdefault(outcome.reason, []).append(column)
     for reason, columns in by_reason.items():
-        told = reason if len(by_reason) == 1 else f"{', '.join(columns)}: {reason}"
-        lines = wrap(told, LETTERS, max_lines=2, placeholder=" …")
+        sentence = reason if len(by_reason) == 1 else f"{', '.join(columns)}: {reason}"
+        lines = wrap(sentence, LETTERS, max_lines=2, placeholder=" …")
         for line in lines:
-            yield line, told if lines[-1].endswith("…") else ""
+            yield line, sentence if lines[-1].endswith("…") else ""
 
 
 def legend_of(verdicts: Iterable[Verdict]) -> dict[Role, str]:
     """The words for every look that occurs; those that look the same share a line."""
-    used, told = set(verdicts), dict[Role, str]()
+    used, legend = set(verdicts), dict[Role, str]()
     for verdict in Verdict:
         if verdict in used and verdict in WORDS:
             role, words = LOOKS[verdict], WORDS[verdict]
-            told[role] = f"{told[role]}, or {words}" if role in told else words
-    return told
+            legend[role] = f"{legend[role]}, or {words}" if role in legend else words
+    return legend

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lab.checks.check import inner
+from lab.errors import KindError, quoted
 from lab.traces.trace import SequenceTrace, TapeTrace, Trace
 from visual.layout.canvas import CELL, HEIGHT, LABELS, MARGIN, Canvas
 from visual.layout.cells import cell
@@ -43,6 +44,8 @@ def dot_product(test: "DotProduct", theme: str = "light", around: int | None = N
     Forward step k and backward step k are the group of step k.  Loops of more than 12 steps
     are folded, as for `tapes`; the sums count what is not shown.
     """
+    if not hasattr(test, "products"):
+        raise KindError(f"test = {quoted(test)}: expected what lab.dot_product found.")
     drawing = _Drawing(test)
     canvas = drawing.canvas
     canvas.heading(
@@ -139,10 +142,10 @@ def _first_reads(sequences: Sequence[SequenceTrace], name: str) -> dict[int, lis
         for step, entry in enumerate(sequence.axis.index.tolist()):
             if sequence.axis.variable == name:
                 first[entry] = min(step, first.get(entry, step))
-    found: dict[int, list[int]] = {}
+    entries: dict[int, list[int]] = {}
     for entry, step in sorted(first.items()):
-        found.setdefault(step, []).append(entry)
-    return found
+        entries.setdefault(step, []).append(entry)
+    return entries
 
 
 def _part(name: str, gradient: np.ndarray, tangent: np.ndarray, entries: Sequence[int]) -> Product:
@@ -159,7 +162,7 @@ class _Drawing:
     """The two halves, side by side, in rows that are the steps of both loops."""
 
     def __init__(self, test: "DotProduct") -> None:
-        self.test, self.canvas, self.found = test, Canvas(), halves(test)
+        self.test, self.canvas, self.halves = test, Canvas(), halves(test)
         self.ahead, self.back = test.forward.scans[0], test.backward.scans[-1]
         known = {tape.name for tape in self.ahead.held}
         own = f"d{test.of}"
@@ -171,14 +174,14 @@ class _Drawing:
         # without anything to go back through, there is no Scan that does it
         going_back = self.back.order > 0
         self.tapes = [t for t in self.back.tapes if t.writes] if going_back else []
-        self.meeting = max([1, *map(len, self.found.backward)])
+        self.meeting = max([1, *map(len, self.halves.backward)])
         self.left = [LABELS + n * (CELL + BETWEEN) for n in range(len(self.moving) + 4)]
         start = self.left[-1] + CELL + APART
         columns = len(self.tapes) + 2 * self.meeting + 2
         self.right = [start + n * (CELL + BETWEEN) for n in range(columns)]
         self.canvas.right = self.right[-1] + CELL
-        one = [sum(p.value for p in products) for products in self.found.forward]
-        two = [sum(p.value for p in products) for products in self.found.backward]
+        one = [sum(p.value for p in products) for products in self.halves.forward]
+        two = [sum(p.value for p in products) for products in self.halves.backward]
         self.sums_ahead = list(accumulate(one, initial=0.0))[1:]
         self.sums_back = list(accumulate(two, initial=0.0))[1:]
 
@@ -204,20 +207,20 @@ class _Drawing:
 
     def row(self, step: int) -> None:
         """Step `step` of the loop on the left, and of its pullback on the right."""
-        canvas, found = self.canvas, self.found
+        canvas, halves = self.canvas, self.halves
         canvas.row_label(f"step {step}", canvas.y + HEIGHT / 2 + 4)
         *before, tangent, cotangent, product, total = self.left
         for x, tape in zip(before, self.moving, strict=True):
             self._written(x, tape, step, self.test.forward)
-        (pair,) = found.forward[step]
+        (pair,) = halves.forward[step]
         self._cell(tangent, Role.INTERMEDIATE, *pair.right)
         self._cell(cotangent, Role.SEED, *pair.left)
         self._number(product, Role.PRESERVED, _spelled(pair), pair.value)
         self._number(total, Role.SPENT, f"sum up to step {step}", self.sums_ahead[step])
         for x, tape in zip(self.right, self.tapes, strict=False):
             self._written(x, tape, step, self.test.backward)
-        self._meeting(found.backward[step])
-        if found.backward[step]:
+        self._meeting(halves.backward[step])
+        if halves.backward[step]:
             words = f"sum up to step {step}"
             self._number(self.right[-1], Role.SPENT, words, self.sums_back[step])
         canvas.y += ROW
@@ -225,8 +228,8 @@ class _Drawing:
     def end(self) -> None:
         """What meets after the last step: initial values and parameters."""
         total = self.sums_back[-1] if self.sums_back else 0.0
-        for product in self.found.end:
-            if product is self.found.end[0]:
+        for product in self.halves.end:
+            if product is self.halves.end[0]:
                 y = self.canvas.y + HEIGHT / 2 + 4
                 self.canvas.add(Text(self.right[0] - 12, y, "at the end", 12, "end", muted=True))
             self._meeting([product])

@@ -12,6 +12,7 @@ import numpy as np
 
 from lab.equations.system import Role as SystemRole
 from lab.equations.system import System, Writer
+from lab.errors import expect
 from lab.expression import Leaf, leaves_of, text
 from lab.traces.trace import Formula, ParameterTrace, ScanTrace, SequenceTrace, TapeTrace, Trace
 from visual.choices import scan_index, step_of
@@ -55,6 +56,7 @@ def equations(
 
     The number is that of the headings, from 1: number 1 is ``trace.scans[0]``.
     """
+    expect("system", system, System, "what lab.system and Loop.system give")
     number = scan_index(trace, scan)
     loop = trace.scans[number]
     step = step_of(loop, step)

@@ -18,6 +18,7 @@ from lab.errors import listing
 from lab.gradients.derivative import prime
 from lab.tape import Kind
 from lab.traces.trace import Feed, ScanTrace, SequenceTrace, TapeTrace, Trace
+from visual.choices import of_trace
 from visual.layout.canvas import MARGIN, Canvas, explained, kind_text
 from visual.layout.cards import BOLD, Entry, Look, arrows
 from visual.layout.cells import values_text
@@ -74,6 +75,7 @@ class Sheet:
 
 def genealogy(trace: Trace, theme: str = "light") -> Scene:
     """The Scans of a trace, which of them differentiates which, and what flows between them."""
+    of_trace(trace)
     sheets = _sheets(trace)
     looks = {
         **dict.fromkeys(_descents(trace), Look.ACCENT),
@@ -131,17 +133,19 @@ def _draw(
 
 def _sheets(trace: Trace) -> dict[str, Sheet]:
     """The boxes: one for every Scan, one for every value that was asked for."""
-    found = {}
+    sheets = {}
     for number, scan in enumerate(trace.scans):
         entry = LOOP if scan.parent is None else GRADIENT
         title = f"{number + 1} · {scan.name}"
-        found[_scan_key(number)] = Sheet(entry, title, tuple(_lines(scan, trace.scans)), scan.order)
+        sheets[_scan_key(number)] = Sheet(
+            entry, title, tuple(_lines(scan, trace.scans)), scan.order
+        )
     for number, (name, value) in enumerate(zip(trace.names, trace.outputs, strict=True)):
         feeds = [feed for feed in trace.feeds if feed.into == number]
         if name and feeds:
             order = max(trace.scans[feed.scan].order for feed in feeds)
-            found[_value_key(number)] = Sheet(VALUE, name, (values_text(value),), order)
-    return found
+            sheets[_value_key(number)] = Sheet(VALUE, name, (values_text(value),), order)
+    return sheets
 
 
 def _lines(scan: ScanTrace, scans: Sequence[ScanTrace]) -> Iterator[str]:
@@ -172,12 +176,12 @@ def _lines(scan: ScanTrace, scans: Sequence[ScanTrace]) -> Iterator[str]:
 
 def _fed(scan: ScanTrace, scans: Sequence[ScanTrace], gradients: bool) -> list[str]:
     """What comes from other Scans, external gradients or other values: ``x of 1``."""
-    found: dict[str, dict[int, None]] = {}
+    sources: dict[str, dict[int, None]] = {}
     for feed in scan.feeds:
         if _is_gradient(scan, feed) is gradients:
             name = _variable_name(scans[feed.scan], feed.variable)
-            found.setdefault(name, {})[feed.scan + 1] = None
-    return [f"{name} of {listing(numbers)}" for name, numbers in found.items()]
+            sources.setdefault(name, {})[feed.scan + 1] = None
+    return [f"{name} of {listing(numbers)}" for name, numbers in sources.items()]
 
 
 def _is_gradient(scan: ScanTrace, feed: Feed) -> bool:
@@ -262,12 +266,12 @@ def computed_by(trace: Trace, output: int) -> frozenset[int]:
 
 def _arguments(scan: ScanTrace, variable: int) -> set[int]:
     """The arguments of a Scan that its filled `variable` depends on, by way of all steps."""
-    found, waiting = set[int](), [variable]
+    reached, waiting = set[int](), [variable]
     while waiting:
         argument = waiting.pop()
-        if argument in found:
+        if argument in reached:
             continue
-        found.add(argument)
+        reached.add(argument)
         sources = [r.source for r in scan.results if r.target and r.target.argument == argument]
         inner = set[int]()
         while sources:
@@ -278,7 +282,7 @@ def _arguments(scan: ScanTrace, variable: int) -> set[int]:
                     sources += scan.inside[source].inputs
             elif hasattr(source, "argument"):
                 waiting.append(source.argument)
-    return found
+    return reached
 
 
 def explanation(trace: Trace) -> list[str]:
@@ -303,8 +307,8 @@ def _sentence(trace: Trace, order: int) -> str:
     value, last = f"C{prime(order)}", f"C{prime(order - 1)}"
     if not new:
         return _nothing_new(trace, order, before)
-    made = sum(map(len, new.values()))
-    total = f"{len(before)} + {made} = {len(before) + made}"
+    count = sum(map(len, new.values()))
+    total = f"{len(before)} + {count} = {len(before) + count}"
     pairs = listing(
         f"{listing(n + 1 for n in numbers)} from {parent + 1}"
         for parent, numbers in sorted(new.items())

@@ -75,14 +75,14 @@ class PartingRows:
         if not time.knows(tape.axis):
             return set()
         rows = touched_rows(self.true.scan, tape, self.step)
-        found = {column_of(tape, row, time) for row in rows}
+        columns = {column_of(tape, row, time) for row in rows}
         for side in (self.true, self.broken):
-            found |= {
+            columns |= {
                 time.column(s.axis.variable, int(s.axis.index[self.step]))
                 for s in side.scan.sequences
                 if time.knows(s.axis)
             }
-        return found
+        return columns
 
     def draw(self) -> set[Role]:
         """Both rows; and the roles that occur in them."""
@@ -125,12 +125,12 @@ class PartingRows:
         x = lane.shown.get(self.parting.row)
         if x is None:
             return
-        told = "here they part"
+        words = "here they part"
         if side is self.broken:
             away = np.linalg.norm(np.ravel(self.parting.broken - self.parting.true))
-            told = f"▲ first to differ, by {number_text(away)}"
+            words = f"▲ first to differ, by {number_text(away)}"
         y = self.canvas.y + HEIGHT + 14
-        self.canvas.add(Text(x + CELL / 2, y, told, 10.5, "middle", bold=side is self.broken))
+        self.canvas.add(Text(x + CELL / 2, y, words, 10.5, "middle", bold=side is self.broken))
 
     def _reads(self, side: Side) -> float:
         """What the step reads of sequences, above the tape; and how high that stands."""
@@ -171,9 +171,9 @@ def changed_reads(true: Side, broken: Side, step: int) -> set[int]:
 
     They are compared with those that bring the same variable of the parent, at the same tap.
     """
-    found, changed = _reads(true, step), set()
+    first, changed = _reads(true, step), set()
     for key, (argument, value) in _reads(broken, step).items():
-        if key in found and _differ(found[key][1], value):
+        if key in first and _differ(first[key][1], value):
             changed.add(argument)
     return changed
 
@@ -181,13 +181,13 @@ def changed_reads(true: Side, broken: Side, step: int) -> set[int]:
 def _reads(side: Side, step: int) -> dict[tuple[object, ...], tuple[int, np.ndarray]]:
     """What a step reads of sequences, by what they stand for: their numbers and the values."""
     met: Counter[tuple[object, ...]] = Counter()
-    found: dict[tuple[object, ...], tuple[int, np.ndarray]] = {}
+    reads: dict[tuple[object, ...], tuple[int, np.ndarray]] = {}
     for sequence in side.scan.sequences:
         source = sequence.source
         key = (sequence.name, sequence.group, source and (source.variable, source.tap))
         met[key] += 1  # a parent may have several sequences of one name
-        found[(*key, met[key])] = sequence.argument, sequence.values[step]
-    return found
+        reads[(*key, met[key])] = sequence.argument, sequence.values[step]
+    return reads
 
 
 def cause(true: Side, broken: Side, step: int) -> str:

@@ -7,7 +7,7 @@ that make a gradient right or wrong stand out.
 from collections.abc import Iterable, Mapping, Sequence
 from textwrap import wrap
 
-from lab.errors import ArgumentError
+from lab.errors import ArgumentError, quoted
 from lab.gradients.derivation import Derivation
 from lab.gradients.record import DerivationRecord, Item, Phase, Verdict
 from visual.layout.canvas import MARGIN, Canvas
@@ -50,7 +50,7 @@ def phases(
     """
     record = derivation.record if isinstance(derivation, Derivation) else derivation
     if not isinstance(record, DerivationRecord):
-        raise ArgumentError(f"derivation = {record!r:.60}: expected a Derivation or its record.")
+        raise ArgumentError(f"derivation = {quoted(record)}: expected a Derivation or its record.")
     shown = _chosen(record, only)
     canvas = Canvas()
     told = f"how {record.forward} is differentiated, in eleven phases"
@@ -73,11 +73,13 @@ def _chosen(record: DerivationRecord, only: Iterable[int] | None) -> Sequence[Ph
     if only is None:
         return record.phases
     if not isinstance(only, Iterable):
-        raise ArgumentError(f"only = {only!r:.60}: expected numbers of phases, as in range(1, 6).")
+        raise ArgumentError(
+            f"only = {quoted(only)}: expected numbers of phases, as in range(1, 6)."
+        )
     numbers = set(only)
     known = {phase.number for phase in record.phases}
     if not numbers or not numbers <= known:
-        raise ArgumentError(f"only = {sorted(numbers, key=str)!r:.60}: expected some of 1 to 11.")
+        raise ArgumentError(f"only = {quoted(sorted(numbers, key=str))}: expected some of 1 to 11.")
     return [phase for phase in record.phases if phase.number in numbers]
 
 

@@ -21,7 +21,7 @@ from visual.layout.cells import cell
 from visual.layout.names import NamedScan
 from visual.pictures.unrolled.unrolled import unrolled
 from visual.scene.shapes import MONO_WIDTH, Arrow, Box, Scene, Text, moved, shortened, text_width
-from visual.scene.theme import Role, theme_named
+from visual.scene.theme import THEMES, Role
 
 PORT, BETWEEN, ARM, LINE, TRACK = 124, 14, 56, 20, 16
 FORMULA, LONGEST, INDENT = 12.5, 520, "    "
@@ -42,7 +42,7 @@ class Port:
 class Way:
     """What is made at one tap of a tape comes back at another, `later` steps after."""
 
-    made: Leaf
+    written: Leaf
     read: Leaf
     later: int
 
@@ -71,7 +71,7 @@ def rolled(
         shapes=tuple(canvas.shapes),
         title=f"{loop.name}, rolled up and unrolled",
         description=f"What a step of {loop.name} reads and makes, and all its steps.",
-        theme=theme_named(theme),
+        theme=THEMES[theme],
     )
 
 
@@ -92,15 +92,15 @@ def _machine(canvas: Canvas, named: NamedScan, step: int) -> None:
     left = MARGIN + TRACK * (len(ways) + 1)
     box = _step_box(canvas, scan, left + PORT + ARM, max(len(reads), len(makes)))
     read = _ports(canvas, reads, left, box)
-    made = _ports(canvas, makes, box.x + box.width + ARM, box)
+    written = _ports(canvas, makes, box.x + box.width + ARM, box)
     for x, y in read.values():
         canvas.add(Arrow(((x + PORT, y), (box.x - 1, y))))
-    for x, y in made.values():
+    for x, y in written.values():
         canvas.add(Arrow(((box.x + box.width, y), (x - 1, y))))
     canvas.y = box.y + box.height + 10
     for track, way in enumerate(ways, start=1):
         canvas.y += 22
-        _way_back(canvas, way, read, made, track)
+        _way_back(canvas, way, read, written, track)
     right = box.x + box.width + ARM + PORT
     canvas.right = max(canvas.right, right + TRACK * (len(ways) + 1))
     canvas.y += 10
@@ -110,7 +110,7 @@ def _order(leaf: Leaf) -> tuple[int, int]:
     return leaf.argument, leaf.tap or 0
 
 
-def _port(named: NamedScan, step: int, spell: Speller, leaf: Leaf, made: bool) -> Port:
+def _port(named: NamedScan, step: int, spell: Speller, leaf: Leaf, is_written: bool) -> Port:
     key = named.leaf_key(leaf, step)
     variable, label = spell.scan.variable(leaf), spell.general(leaf)
     if isinstance(variable, ParameterTrace):
@@ -120,11 +120,11 @@ def _port(named: NamedScan, step: int, spell: Speller, leaf: Leaf, made: bool) -
     if not isinstance(variable, TapeTrace) or leaf.tap is None:
         raise LookupError(leaf)
     row = variable.tape.row(step, leaf.tap)
-    accesses = variable.writes if made else variable.reads
+    accesses = variable.writes if is_written else variable.reads
     value = next(access.values[step] for access in accesses if access.tap == leaf.tap)
-    if not made and leaf.tap in variable.tape.writes:
+    if not is_written and leaf.tap in variable.tape.writes:
         label = f"{label} before"
-    given = not made and row < variable.tape.origin
+    given = not is_written and row < variable.tape.origin
     role = Role.INPUT if given else Role.INTERMEDIATE
     return Port(leaf, label, value, key, role)
 
@@ -182,9 +182,9 @@ def _ports(canvas: Canvas, ports: Sequence[Port], x: float, box: Box) -> Places:
     return places
 
 
-def _way_back(canvas: Canvas, way: Way, read: Places, made: Places, track: int) -> None:
+def _way_back(canvas: Canvas, way: Way, read: Places, written: Places, track: int) -> None:
     """An arrow from what is made, below the box, to where it is read again."""
-    (x0, y0), (x1, y1) = made[way.made], read[way.read]
+    (x0, y0), (x1, y1) = written[way.written], read[way.read]
     right, left, y = x0 + PORT + TRACK * track, x1 - TRACK * track, canvas.y
     start = (x0 + PORT, y0 + 5 * track - 10)
     end = (x1 - 1, y1 + 5 * track - 10)

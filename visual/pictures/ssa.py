@@ -16,7 +16,7 @@ from lab.expression import Leaf, text
 from lab.gradients.derivative import prime
 from lab.traces.flow import Flow, Value, Write, flow
 from lab.traces.trace import SequenceTrace, Trace
-from visual.choices import whole_or_none
+from visual.choices import of_trace, whole_or_none
 from visual.layout.canvas import (
     CELL,
     HEIGHT,
@@ -47,8 +47,9 @@ def ssa(trace: Trace, theme: str = "light", around: int | None = None) -> Scene:
 
     Long loops are folded, as for `tapes`.  Raises GraphError for a trace without a derivative.
     """
+    of_trace(trace)
     around = whole_or_none("around", around)
-    found, canvas = flow(trace), Canvas()
+    values, canvas = flow(trace), Canvas()
     numbers = [n for n, s in enumerate(trace.scans) if any(t.tape.overwritten for t in s.tapes)]
     if not numbers:
         raise GraphError(
@@ -59,7 +60,7 @@ def ssa(trace: Trace, theme: str = "light", around: int | None = None) -> Scene:
         )
     letters = _unused_letters(trace)
     for number in numbers:
-        _Block(canvas, NamedScan(trace, number), found, around, letters).draw()
+        _Block(canvas, NamedScan(trace, number), values, around, letters).draw()
     canvas.y -= 8
     return canvas.finished(
         None,
@@ -86,11 +87,11 @@ class _Block:
         self,
         canvas: Canvas,
         named: NamedScan,
-        found: Flow,
+        flow: Flow,
         around: int | None,
         letters: Iterator[str],
     ) -> None:
-        self.canvas, self.named, self.flow = canvas, named, found
+        self.canvas, self.named, self.flow = canvas, named, flow
         self.scan, self.around = named.scan, around
         self.spell = Speller(self.scan)
         time = timeline(named.root.scan)
@@ -159,8 +160,8 @@ class _Block:
                 value = held.get(place, first)
                 self._cells(lane, slot, value, step, top if value in now else None)
             self.canvas.y += HEIGHT + 14
-        found = [a for value, write in now.items() for a in self._arrows(value, write)]
-        self.canvas.shapes[arrows:arrows] = found
+        drawn = [a for value, write in now.items() for a in self._arrows(value, write)]
+        self.canvas.shapes[arrows:arrows] = drawn
         self.canvas.y = max(self.canvas.y, self._formulas(now, step, top)) + 14
 
     def _gap_row(self, gap: Gap) -> None:
@@ -180,16 +181,16 @@ class _Block:
         self.canvas.header(x, top, label, f"slot {letter}")
 
     def _cells(
-        self, lane: Lane, slot: Slot, value: Value, step: int | None, made: float | None
+        self, lane: Lane, slot: Slot, value: Value, step: int | None, top: float | None
     ) -> None:
         """The slot on the left; what was made in it at this step on the right, at height `made`."""
         tape = lane.tape
         label = self.named.tape_label(tape, slot.row) or f"{tape.name} row {slot.row}"
         key = self.named.row_key(tape, slot.row)
         boxes = [Box(slot.x, self.canvas.y, CELL, HEIGHT, slot.role)]
-        if made is not None:
+        if top is not None:
             x = slot.x + self.shifts[tape.argument]
-            boxes.append(Box(x, made, CELL, HEIGHT, slot.role))
+            boxes.append(Box(x, top, CELL, HEIGHT, slot.role))
             self.places[value] = boxes[-1]
         for box in boxes:
             self.canvas.roles.append(slot.role)
@@ -200,8 +201,8 @@ class _Block:
         if value not in self.places:
             return []
         target = self.places[value]
-        found = {self.places[s]: None for s in write.sources if s in self.places}
-        sources = sorted(found, key=lambda box: box.x)
+        boxes = {self.places[s]: None for s in write.sources if s in self.places}
+        sources = sorted(boxes, key=lambda box: box.x)
         arrows = []
         for number, source in enumerate(sources, start=1):  # side by side on the target's edge
             start = (source.x + CELL / 2, source.y + HEIGHT)

@@ -14,7 +14,7 @@ from itertools import chain, pairwise
 from operator import index
 from textwrap import wrap
 
-from lab.errors import ArgumentError
+from lab.errors import ArgumentError, quoted
 from lab.tape import Kind, Tape
 from lab.traces.trace import ScanTrace, Trace
 from visual.layout.canvas import LABELS, MARGIN, Canvas
@@ -143,7 +143,7 @@ def taps(tapes: Tapes, orders: int = 2, theme: str = "light", name: str = "x") -
     loops are taken that are no derivatives.  Variables with the same taps are drawn once.
     """
     if isinstance(orders, bool) or not hasattr(orders, "__index__"):
-        raise ArgumentError(f"orders = {orders!r}: expected a whole number, 0 to {ORDERS}.")
+        raise ArgumentError(f"orders = {quoted(orders)}: expected a whole number, 0 to {ORDERS}.")
     if not 0 <= index(orders) <= ORDERS:
         raise ArgumentError(f"orders = {orders}: expected 0 to {ORDERS}.")
     canvas = Canvas()
@@ -176,12 +176,12 @@ def _named(tapes: Tapes, name: str) -> dict[Tape, tuple[str, ...]]:
             pairs += [(sequence.name, Tape((0,), ())) for sequence in scan.sequences]
             pairs += [(tape.name, tape.tape) for tape in scan.held]
     if not pairs or not all(isinstance(tape, Tape) for _, tape in pairs):
-        raise ArgumentError(f"tapes = {tapes!r:.60}: expected a Tape, Tapes by name, or a Trace.")
-    found: dict[Tape, tuple[str, ...]] = {}
+        raise ArgumentError(f"tapes = {quoted(tapes)}: expected a Tape, Tapes by name, or a Trace.")
+    names_of: dict[Tape, tuple[str, ...]] = {}
     for called, tape in pairs:
-        names = found.get(tape, ())
-        found[tape] = names if called in names else (*names, str(called))
-    return found
+        names = names_of.get(tape, ())
+        names_of[tape] = names if called in names else (*names, str(called))
+    return names_of
 
 
 class _Strip:
@@ -235,14 +235,14 @@ class _Strip:
             self._slot(tape, order, sign * moment, x)
         for x, hidden in self.folds:
             middle = x + SLOT / 2
-            told = f"⋯ {hidden:,} ⋯"
-            canvas.add(Text(middle, canvas.y + 26, told, 10.5, "middle", muted=True))
+            words = f"⋯ {hidden:,} ⋯"
+            canvas.add(Text(middle, canvas.y + 26, words, 10.5, "middle", muted=True))
         canvas.y += 18
-        told = f"{tape.kind}: reads {listed(tape.reads)} · writes {listed(tape.writes)}"
-        canvas.text(self.rules_left, told, 12.5, bold=True)
+        words = f"{tape.kind}: reads {listed(tape.reads)} · writes {listed(tape.writes)}"
+        canvas.text(self.rules_left, words, 12.5, bold=True)
         canvas.y += 16
-        told = f"overwrites {listed(tape.overwritten)} · preserves {listed(tape.preserved)}"
-        canvas.text(self.rules_left, told, 12, muted=True)
+        words = f"overwrites {listed(tape.overwritten)} · preserves {listed(tape.preserved)}"
+        canvas.text(self.rules_left, words, 12, muted=True)
         canvas.y += HEIGHT - 34
 
     def _slot(self, tape: Tape, order: int, tap: int, x: float) -> None:

@@ -6,16 +6,20 @@ What a format looks like is a backend's affair, and every backend registers what
 import math
 import os
 from collections.abc import Callable
+from errno import EACCES, EINVAL
+from html import escape
 from numbers import Real
 from pathlib import Path
+from stat import S_IMODE, S_ISREG
 from typing import Any, Protocol
 
-from lab.errors import ArgumentError, listing
+from lab.errors import ArgumentError, listing, quoted
 from visual.scene.theme import Theme
 
 SUFFIXES = (".svg", ".pdf", ".png", ".html", ".txt", ".dot")
 MOST_PIXELS, LONGEST_SIDE = 100_000_000, 65_000  # beyond, memory and matplotlib give out
-SMALLEST_SCALE = 0.05  # beneath, no letter is left
+SMALLEST_SCALE = 0.1  # beneath, no letter is left
+LARGEST = 1500  # a wider picture is never fitted to a page: its words would be too small
 
 
 class Picture(Protocol):
@@ -80,13 +84,18 @@ def save(picture: Picture, path: str | os.PathLike[str], scale: float = 1.0) -> 
     path = as_path(path)
     check_path(path)
     suffix = path.suffix.lower()
-    check_scale(scale, *((picture.width, picture.height) if suffix == ".png" else ()))
     if suffix == ".dot" and not picture.dot:
         others = listing(s for s in SUFFIXES if s != ".dot")
         raise ArgumentError(
-            f"path = {str(path)!r}: this picture can be {others}; .dot exists only for "
+            f"path = {quoted(str(path))}: this picture can be {others}; .dot exists only for "
             "pictures laid out by Graphviz, the step graph and the genealogy."
         )
+    return write_whole(path, rendered(picture, suffix, scale))
+
+
+def rendered(picture: Picture, suffix: str, scale: float = 1.0) -> str | bytes:
+    """What stands in the file of a picture that has this suffix."""
+    check_scale(scale, *((picture.width, picture.height) if suffix == ".png" else ()))
     contents: dict[str, Callable[[], str | bytes]] = {
         ".svg": picture.svg,
         ".pdf": picture.pdf,
@@ -95,21 +104,39 @@ def save(picture: Picture, path: str | os.PathLike[str], scale: float = 1.0) -> 
         ".txt": picture.text,
         ".dot": lambda: picture.dot,
     }
-    return write_whole(path, contents[suffix]())
+    return contents[suffix]()
+
+
+def summary(picture: Picture, parts: str) -> str:
+    """A picture in a line: what it shows, its size, and what it consists of."""
+    size = f"{picture.width:g} by {picture.height:g}"
+    return f"{type(picture).__name__}({quoted(picture.title)}, {size}, {parts})"
 
 
 def shown(picture: Picture) -> dict[str, str]:
     """What a notebook shows of a picture."""
-    svg = picture.svg()
-    # As HTML a wide picture scrolls instead of being cut off, and its tooltips show.
-    page = f'<div style="overflow-x: auto">{svg}</div>'
+    page, svg = framed(picture), picture.svg()
+    if ' data-moments="' in svg[:2000]:  # a page can have a script that walks through them
+        page = f'<div class="scantape" data-scantape data-whole>{page}</div>'
     return {"text/html": page, "image/svg+xml": svg, "text/plain": picture.text()}
+
+
+def framed(picture: Picture) -> str:
+    """A picture as HTML; a wide one scrolls instead of being cut off, and its tooltips show."""
+    kind = f"{type(picture).__name__.lower()} {picture.theme.name}"
+    size = " vast" if picture.width > LARGEST else ""
+    return (
+        f'<div class="picture {kind}{size}" role="group" tabindex="0" '
+        f'aria-label="{escape(picture.title)}" style="overflow-x: auto">{picture.svg()}</div>'
+    )
 
 
 def as_path(path: str | os.PathLike[str]) -> Path:
     """`path` as a Path; ArgumentError if it is none."""
     if not isinstance(path, str | os.PathLike):
-        raise ArgumentError(f"path = {path!r}: expected the name of a file, such as 'tape.svg'.")
+        raise ArgumentError(
+            f"path = {quoted(path)}: expected the name of a file, such as 'tape.svg'."
+        )
     return Path(path)
 
 
@@ -117,37 +144,59 @@ def check_path(path: Path) -> None:
     """Raise ArgumentError unless a picture can be written to `path`."""
     if path.suffix.lower() not in SUFFIXES:
         raise ArgumentError(
-            f"path = {str(path)!r}: the suffix tells the format and can be {listing(SUFFIXES)}."
+            f"path = {quoted(str(path))}: the suffix tells the format and can be "
+            f"{listing(SUFFIXES)}."
         )
     if not path.parent.is_dir():
-        raise ArgumentError(f"path = {str(path)!r}: there is no folder {str(path.parent)!r}.")
+        raise ArgumentError(
+            f"path = {quoted(str(path))}: there is no folder {quoted(str(path.parent))}."
+        )
 
 
 def check_scale(scale: float, width: float = 1.0, height: float = 1.0) -> None:
     """Raise ArgumentError unless an image of `width` by `height` can be drawn at `scale`."""
     if not isinstance(scale, Real) or isinstance(scale, bool) or not math.isfinite(scale):
-        raise ArgumentError(f"scale = {scale!r}: expected a number, such as 2 for twice the size.")
+        raise ArgumentError(
+            f"scale = {quoted(scale)}: expected a number, such as 2 for twice the size."
+        )
     if scale < SMALLEST_SCALE:
-        raise ArgumentError(f"scale = {scale!r}: expected a number of {SMALLEST_SCALE} or more.")
+        raise ArgumentError(
+            f"scale = {quoted(scale)}: expected a number of {SMALLEST_SCALE} or more."
+        )
     across, down = math.ceil(width * scale), math.ceil(height * scale)
     if across * down > MOST_PIXELS or max(across, down) > LONGEST_SIDE:
         side = min(LONGEST_SIDE / max(width, height), math.sqrt(MOST_PIXELS / (width * height)))
         raise ArgumentError(
-            f"scale = {scale!r} would make {across:,} by {down:,} pixels; this picture can have a "
+            f"scale = {quoted(scale)} would make {across:,} by {down:,} pixels; this picture can "
+            "have a "
             f"scale of up to {math.floor(side * 100) / 100:g}, or any size as .svg or .pdf."
         )
 
 
 def write_whole(path: Path, content: str | bytes) -> Path:
-    """Write `content` to a file beside `path` and move it there when it is complete."""
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    """Write `content` to a file beside `path` and move it there when it is complete.
+
+    Of a link its target is written.  A file that is there keeps its permissions, and if they
+    forbid to write it, it stays.
+    """
     try:
+        target = Path(os.path.realpath(path))
+        mode = target.stat().st_mode if target.exists() else None
+        if mode is not None and not (mode & 0o222 and os.access(target, os.W_OK)):
+            raise OSError(EACCES, "it is read-only")
+        if mode is not None and not S_ISREG(mode):
+            raise OSError(EINVAL, "it is no plain file")
+        part = target.with_name(f".{target.name[:99]}.{os.getpid()}.part")
         try:
-            part.write_bytes(content.encode() if isinstance(content, str) else content)
-            part.replace(path)
+            part.write_bytes(
+                content.encode(errors="replace") if isinstance(content, str) else content
+            )
+            if mode is not None:
+                part.chmod(S_IMODE(mode))
+            part.replace(target)
         finally:
             part.unlink(missing_ok=True)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
-        raise ArgumentError(f"path = {str(path)!r} cannot be written: {reason}.") from error
+        raise ArgumentError(f"path = {quoted(str(path))} cannot be written: {reason}.") from error
     return path

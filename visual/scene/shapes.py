@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from math import atan2, cos, sin
 from pathlib import Path
 
-from visual.scene.formats import content, save, shown
+from visual.scene.formats import content, save, shown, summary
 from visual.scene.theme import LIGHT, Role, Theme, mixed
 
 INDEX = re.compile(r"(\[[^\[\]]*\]|[₀-₉₋]+)\)*$")
@@ -158,6 +158,9 @@ class Scene:
     theme: Theme = LIGHT
     dot: str = ""
 
+    def __repr__(self) -> str:
+        return summary(self, f"{len(self.shapes)} shapes")
+
     def walk(self) -> Iterator[Shape]:
         """All shapes that are no groups, in drawing order."""
         return walk(self.shapes)
@@ -199,7 +202,7 @@ class Scene:
         Pictures laid out by Graphviz can be .dot as well.  `scale` is how many pixels of a
         .png one pixel of the picture takes; the other formats have no pixels.  The file
         appears whole or not at all.  Raises ArgumentError for another suffix, a path that
-        cannot be written, or a scale that is no number of 0.05 or more or makes an image of
+        cannot be written, or a scale that is no number of 0.1 or more or makes an image of
         more than 100 megapixels.
         """
         return save(self, path, scale)

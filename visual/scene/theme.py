@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from types import MappingProxyType
 
-from lab.errors import ArgumentError, listing
+from lab.errors import Named
 
 
 class Role(StrEnum):
@@ -151,11 +151,4 @@ def mixed(start: str, end: str, share: float) -> str:
 LIGHT = _theme("light", 0, "#ffffff", text="#1f2937", muted="#6b7280", arrow="#9a3412")
 DARK = _theme("dark", 1, "#111827", text="#e5e7eb", muted="#9ca3af", arrow="#fdba74")
 PRINT = _theme("print", 2, "#ffffff", text="#000000", muted="#444444", arrow="#000000")
-THEMES: Mapping[str, Theme] = MappingProxyType({t.name: t for t in (LIGHT, DARK, PRINT)})
-
-
-def theme_named(name: str) -> Theme:
-    """The theme ``light``, ``dark`` or ``print``; ArgumentError for another name."""
-    if name not in THEMES:
-        raise ArgumentError(f"theme = {name!r}: expected {listing(THEMES)}.")
-    return THEMES[name]
+THEMES = Named("theme", {theme.name: theme for theme in (LIGHT, DARK, PRINT)})

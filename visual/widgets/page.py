@@ -2,7 +2,7 @@
 
 from visual.backends.page import document
 from visual.backends.svg import text
-from visual.scene.formats import Picture, register
+from visual.scene.formats import Picture, framed, register
 from visual.widgets.module import STEPPER, style
 
 
@@ -23,6 +23,15 @@ def to_page(*pictures: Picture, words: str = "") -> str:
     if not walked:
         return document(first.title, first.theme, body)
     return document(first.title, first.theme, body, STEPPER, style())
+
+
+def fragment(*pictures: Picture, step: int | None = None) -> str:
+    """Pictures that are walked through together from `step`, for a page that has more on it."""
+    start = "" if step is None else f' data-at="{step}"'
+    return (
+        f"<style>{style()}</style>\n<div class='scantape' data-scantape data-whole{start}>"
+        f"{''.join(map(framed, pictures))}</div>\n<script type='module'>{STEPPER}</script>\n"
+    )
 
 
 def _section(picture: Picture, number: int) -> str:

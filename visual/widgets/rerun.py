@@ -4,7 +4,9 @@ Widgets stay open until they are closed, in the kernel as well as in the page.  
 earlier run of the same cell stands nowhere any more, so it is closed when the cell makes another.
 """
 
+import os
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -29,7 +31,7 @@ class _Run:
     """A run of a cell, and the widgets that were made in it."""
 
     message: str
-    made: list[Widget] = field(default_factory=list)
+    widgets: list[Widget] = field(default_factory=list)
 
 
 _runs: dict[str, _Run] = {}
@@ -42,10 +44,10 @@ def made_in_cell(widget: Widget) -> None:
         return
     last = _runs.get(cell)
     if last is None or last.message != message:
-        for old in last.made if last else ():
+        for old in last.widgets if last else ():
             shut(old)
         _runs[cell] = _Run(message)
-    _runs[cell].made.append(widget)
+    _runs[cell].widgets.append(widget)
 
 
 def shut(widget: Widget) -> None:
@@ -56,12 +58,23 @@ def shut(widget: Widget) -> None:
 
 
 def in_notebook() -> bool:
-    """Whether the code that runs was sent to a kernel, whose pages can show widgets."""
-    if "IPython" not in sys.modules:
+    """Whether the code that runs was sent to a kernel, whose pages can show widgets.
+
+    SCANTAPE_STATIC=1 says that they cannot: what is shown will be read when the kernel has ended.
+    """
+    if "IPython" not in sys.modules or os.environ.get("SCANTAPE_STATIC") == "1":
         return False
     from IPython import get_ipython
 
     return hasattr(get_ipython(), "kernel")
+
+
+def bundle(live: Callable[[], object], html: str, text: str) -> dict[str, object]:
+    """What is shown of a widget: itself in a notebook; `html` and `text` need no kernel."""
+    made = live() if in_notebook() else {}
+    made = made[0] if isinstance(made, tuple) else made
+    assert isinstance(made, dict)
+    return {**made, "text/html": html, "text/plain": text}
 
 
 def _running() -> tuple[str, str]:

@@ -7,22 +7,45 @@ same ES module, ``stepper.js``, runs in both homes; anywidget is needed only in 
 """
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import anywidget
 import traitlets
 
-from lab.errors import ArgumentError
+from lab.errors import ArgumentError, KindError, quoted
 from visual.scene.formats import Picture, as_path, check_path, write_whole
 from visual.scene.shapes import Scene
-from visual.widgets.page import to_page
-from visual.widgets.rerun import made_in_cell
+from visual.widgets.page import fragment, to_page
+from visual.widgets.rerun import bundle, made_in_cell
 
 HERE = Path(__file__).parent
 
 
-class Stepper(anywidget.AnyWidget):
+class Walked(anywidget.AnyWidget):
+    """A widget whose pictures are walked through: its `step` is one of their moments."""
+
+    step = traitlets.Int(-1).tag(sync=True)
+
+    @property
+    def _shown(self) -> Sequence[Picture]:
+        """The pictures that are shown now."""
+        raise NotImplementedError
+
+    @traitlets.validate("step")
+    def _is_moment(self, proposal: Mapping[str, int]) -> int:
+        step = proposal["value"]
+        return shown_step(self._shown, -1, None if step == -1 else step)
+
+    def set_state(self, sync_data: dict[str, object]) -> None:
+        """What the page sets; a step of a picture that is gone meanwhile comes too late."""
+        step = sync_data.get("step")
+        if step is not None and step not in [n for one in self._shown for n in _moments(one)]:
+            sync_data = {name: value for name, value in sync_data.items() if name != "step"}
+        super().set_state(sync_data)
+
+
+class Stepper(Walked):
     """One or several pictures, walked through together.
 
     `step` is the moment that is shown; it can be set and observed.  Keys: arrows go to the
@@ -33,7 +56,11 @@ class Stepper(anywidget.AnyWidget):
     _esm = HERE / "stepper.js"
     _css = HERE / "stepper.css"
     pictures = traitlets.List(traitlets.Unicode()).tag(sync=True)
-    step = traitlets.Int(-1).tag(sync=True)
+    scenes: Sequence[Picture] = ()
+
+    @property
+    def _shown(self) -> Sequence[Picture]:
+        return self.scenes
 
     def __init__(self, *scenes: Scene, step: int | None = None, **traits: object) -> None:
         super().__init__(**traits)
@@ -43,16 +70,21 @@ class Stepper(anywidget.AnyWidget):
     def show(self, *scenes: Picture, step: int | None = None) -> None:
         """Show other pictures, at the present step if they have it."""
         step = shown_step(scenes, self.step, step)
-        self.scenes: Sequence[Picture] = scenes
+        self.scenes = scenes
         with self.hold_sync():
             self.pictures = [scene.svg() for scene in scenes]
             self.step = step
+
+    def _repr_mimebundle_(self, **_: object) -> dict[str, object]:
+        html = fragment(*self.scenes, step=self.step)
+        words = "\n".join(scene.text() for scene in self.scenes)
+        return bundle(super()._repr_mimebundle_, html, words)
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write the pictures, linked, as one page that needs no kernel and no network."""
         path = as_path(path)
         if path.suffix.lower() != ".html":
-            raise ArgumentError(f"path = {str(path)!r}: linked pictures can be .html.")
+            raise ArgumentError(f"path = {quoted(str(path))}: linked pictures can be .html.")
         check_path(path)
         return write_whole(path, to_page(*self.scenes))
 
@@ -62,10 +94,13 @@ def shown_step(scenes: Sequence[Picture], present: int, wanted: int | None = Non
 
     ArgumentError if they do not have the one that is wanted; -1 if there are no moments.
     """
+    for scene in scenes:
+        if not hasattr(scene, "svg"):
+            raise KindError(f"scenes: {quoted(scene)} is no picture; expected a Scene, or several.")
     moments = sorted({number for scene in scenes for number in _moments(scene)})
     if wanted is not None and wanted not in moments:
         known = f"{moments[0]} to {moments[-1]}" if moments else "none"
-        raise ArgumentError(f"step = {wanted!r}: the moments of these pictures are {known}.")
+        raise ArgumentError(f"step = {quoted(wanted)}: the moments of these pictures are {known}.")
     if (present if wanted is None else wanted) in moments:
         return present if wanted is None else wanted
     return moments[0] if moments else -1

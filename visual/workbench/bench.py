@@ -17,7 +17,7 @@ from typing import Union
 import numpy as np
 from pytensor.graph.basic import Variable
 
-from lab.errors import ArgumentError, listing
+from lab.errors import ArgumentError, listing, one_of, quoted
 from lab.gradients.derivative import Derivative, derivative
 from lab.loops import gallery
 from lab.loops.loop import Loop
@@ -86,8 +86,7 @@ class BenchState:
         """
         known = [one.name for one in fields(self) if one.name != "loop"]
         for name in changes:
-            if name not in known:
-                raise ArgumentError(f"{name}: a workbench has the choices {listing(known)}.")
+            one_of("choice", name, known, "a workbench has the choices {}.")
         checked = {name: CHOICES[name].check(value) for name, value in changes.items()}
         if "at" in checked:
             at = checked["at"].items()
@@ -121,7 +120,7 @@ def cast(name: str, value: Numbers, dtype: np.dtype) -> np.ndarray:
     """Numbers as an array of a dtype; ArgumentError if it cannot hold them."""
     array = np.asarray(value)
     if dtype.kind in "iub" and not np.array_equal(array, np.round(array.real)):
-        raise ArgumentError(f"value of {name} = {value!r:.60}: expected whole numbers.")
+        raise ArgumentError(f"value of {name} = {quoted(value)}: expected whole numbers.")
     return array.astype(dtype)
 
 
@@ -280,7 +279,7 @@ class GraphBench(Bench):
         """A cost to differentiate by `wrt`, with a value for every input in `given`."""
         if not isinstance(given, Mapping) or not all(isinstance(v, Variable) for v in given):
             raise ArgumentError(
-                f"given = {given!r:.60}: expected the values of the graph's inputs, as in "
+                f"given = {quoted(given)}: expected the values of the graph's inputs, as in "
                 "{x0: 0.5}."
             )
         state = BenchState(GRAPH, order=order)
@@ -330,10 +329,7 @@ class GraphBench(Bench):
         return bench
 
     def _check(self, argument: str, name: str | None) -> None:
-        if name not in self.inputs:
-            raise ArgumentError(
-                f"{argument} = {name!r:.60}: the inputs of this graph are {listing(self.inputs)}."
-            )
+        one_of(argument, name, self.inputs, "the inputs of this graph are {}.")
 
     @property
     def _wrt(self) -> Variable:
@@ -372,7 +368,7 @@ def opened(subject: object, *about: object) -> Bench:
         case [Loop() as loop]:
             return LoopBench.of(loop)
     raise ArgumentError(
-        f"subject = {subject!r:.60} and {len(about)} more: expected a lab.Loop alone, a "
+        f"subject = {quoted(subject)} and {len(about)} more: expected a lab.Loop alone, a "
         "lab.Derivative and the values of its inputs, or a cost, what to differentiate by, and "
         "the values."
     )
@@ -383,7 +379,7 @@ def with_loop(bench: Bench, loop: object) -> LoopBench:
     if isinstance(loop, str):
         loop = _loop_named(loop)
     if not isinstance(loop, Loop):
-        raise ArgumentError(f"loop = {loop!r:.60}: expected a lab.Loop.")
+        raise ArgumentError(f"loop = {quoted(loop)}: expected a lab.Loop.")
     kept = {name: getattr(bench.state, name) for name in ("order", "view", "theme", "rule")}
     return LoopBench.of(loop).changed(**kept)
 
@@ -391,8 +387,6 @@ def with_loop(bench: Bench, loop: object) -> LoopBench:
 def _loop_named(name: str) -> Loop:
     if name == WRITTEN:
         return written(*START)
-    if name not in gallery.loops:
-        raise ArgumentError(f"loop = {name!r:.60}: the gallery has {listing(gallery.loops)}.")
     return gallery.loops[name]
 
 

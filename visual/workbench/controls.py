@@ -10,7 +10,7 @@ from math import floor, log10
 
 import numpy as np
 
-from lab.errors import ArgumentError
+from lab.errors import ArgumentError, one_of, quoted
 from lab.loops import gallery
 from lab.loops.variables import Sequence, State
 from lab.reports.breaking.breakage import Breakage, Effect, precise
@@ -206,8 +206,13 @@ def changed(bench: Bench, key: Key, value: object) -> Bench:
     match key:
         case ["loop"]:
             return with_loop(bench, value)
-        case ["written"] if isinstance(value, list | tuple):
-            return rewritten(bench, *map(str, value))
+        case ["written"]:
+            match value:
+                case [str(text), str(values)]:
+                    return rewritten(bench, text, values)
+            raise ArgumentError(
+                f"written = {quoted(value)}: expected a step and values, two texts."
+            )
     return bench.changed(**_change(bench, key, value))
 
 
@@ -215,7 +220,9 @@ def _change(bench: Bench, key: Key, value: object) -> dict[str, object]:
     """What a control asks for, as arguments of `Bench.changed`."""
     match key:
         case ["at", str(name), int(place)]:
-            values = bench.values[name].astype(float)
+            values = bench.values[one_of("at", name, bench.values)].astype(float)
+            if place not in range(values.size):
+                raise ArgumentError(f"at = {name}[{place}]: it has {values.size} values, from 0.")
             values.ravel()[place] = _float(name, value)
             return {"at": {name: numbers(values)}}
         case ["weights"] if isinstance(bench, LoopBench):
@@ -233,7 +240,7 @@ def _change(bench: Bench, key: Key, value: object) -> dict[str, object]:
             return {"rule": bench.state.rule or next(iter(BROKEN))}
         case [str(field)] if field in CHOICES and not isinstance(CHOICES[field], ByName):
             return {field: CHOICES[field].typed(value)}
-    raise ArgumentError(f"key = {key!r:.60}: there is no such control.")
+    raise ArgumentError(f"key = {quoted(key)}: there is no such control.")
 
 
 def _weights(state: BenchState, steps: int) -> list[float]:
@@ -247,4 +254,4 @@ def _float(name: str, written: object) -> float:
     try:
         return float(str(written))
     except ValueError:
-        raise ArgumentError(f"{name} = {written!r:.60}: expected a number.") from None
+        raise ArgumentError(f"{name} = {quoted(written)}: expected a number.") from None

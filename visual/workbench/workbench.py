@@ -12,29 +12,29 @@ What a workbench hands to the browser as a file.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from threading import RLock
 from typing import TypedDict
 
-import anywidget
 import traitlets
 from pytensor.graph.basic import Variable
 
-from lab.errors import ArgumentError, LabError, first_line, listing
+from lab.errors import ArgumentError, LabError, first_line, listing, quoted
 from lab.gradients.derivative import Derivative
 from lab.loops.loop import Loop
 from lab.reports.breaking.breakage import Breakage
 from visual.drawing.kinds import Picture
 from visual.widgets.module import FORM, joined, style
-from visual.widgets.page import to_page
-from visual.widgets.rerun import made_in_cell, shut
-from visual.widgets.stepper import shown_step
+from visual.widgets.page import fragment, to_page
+from visual.widgets.rerun import bundle, in_notebook, made_in_cell, shut
+from visual.widgets.stepper import Walked, shown_step
 from visual.widgets.working import Outcome, Work, begin
 from visual.workbench.bench import Bench, BenchState, opened, with_loop
 from visual.workbench.cell import cell
 from visual.workbench.controls import Key, changed, controls, view_shown, views
+from visual.workbench.still import still
 
 HERE = Path(__file__).parent
 
@@ -70,7 +70,7 @@ class Message(TypedDict, total=False):
     save: str
 
 
-class Workbench(anywidget.AnyWidget):
+class Workbench(Walked):
     """A loop, or a graph of PyTensor's, with controls for all that can be chosen about it.
 
     ``Workbench()``, ``Workbench(loop)``, ``Workbench(derivative, given)`` and
@@ -84,7 +84,6 @@ class Workbench(anywidget.AnyWidget):
     form = traitlets.Dict().tag(sync=True)
     svg = traitlets.Unicode("").tag(sync=True)
     python = traitlets.Unicode("").tag(sync=True)
-    step = traitlets.Int(-1).tag(sync=True)
     _asked: Asked | None = None  # what the page waits for
     _number = -1  # of the last thing that the page asked for
 
@@ -105,6 +104,14 @@ class Workbench(anywidget.AnyWidget):
             raise
         made_in_cell(self)
         self.on_msg(lambda _, message, __: self.receive(message))
+
+    def _repr_mimebundle_(self, **_: object) -> dict[str, object]:
+        html = fragment(self.picture, step=self.step) if in_notebook() else still(self._bench)
+        return bundle(super()._repr_mimebundle_, html, self.picture.text())
+
+    @property
+    def _shown(self) -> Sequence[Picture]:
+        return [self._bench.picture] if hasattr(self, "_bench") else []
 
     @property
     def state(self) -> BenchState:
@@ -169,16 +176,23 @@ class Workbench(anywidget.AnyWidget):
         ``{"number": 3, "key": ["order"], "value": 2}``, ``{"save": "pdf"}`` or
         ``{"number": 4, "cancel": true}``.
         """
-        if "save" in message:
-            self._send_file(message["save"])
-            return
-        with self._lock:
-            self._number = message["number"]
-            bench = self._give_up()
-            if "cancel" in message:
-                self._tell()
-            else:
-                self._ask(bench, message["key"], message["value"])
+        match message:
+            case {"save": suffix}:
+                self._send_file(str(suffix))
+            case {"number": int(number), "cancel": _}:
+                with self._lock:
+                    self._number = number
+                    self._give_up()
+                    self._tell()
+            case {"number": int(number), "key": [*key], "value": value}:
+                with self._lock:
+                    self._number = number
+                    self._ask(self._give_up(), key, value)
+            case _:
+                self._tell(
+                    problem=f"message = {quoted(message)}: expected a number, a key and a value; "
+                    "a number and cancel; or save."
+                )
 
     def _ask(self, bench: Bench, key: Key, value: object) -> None:
         """Begin to draw what `bench` becomes by a change; what is wrong with it is told."""
@@ -246,7 +260,7 @@ LONGEST = 80  # letters of a file's name
 def file_of(picture: Picture, title: str, suffix: str) -> tuple[str, bytes]:
     """The name, made of a title, and the content of a picture as a file."""
     if suffix not in FORMATS:
-        raise ArgumentError(f"save = {suffix!r:.20}: the formats are {listing(FORMATS)}.")
+        raise ArgumentError(f"save = {quoted(suffix)}: the formats are {listing(FORMATS)}.")
     if suffix == "pdf":
         content = picture.pdf()
     elif suffix == "png":

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from lab.errors import ArgumentError
+from lab.errors import ArgumentError, quoted
 from lab.loops.loop import Loop
 from lab.loops.text.grammar import TARGET
 from lab.loops.text.source import by_name, identifier
@@ -30,7 +30,7 @@ def written(text: str, values: str, steps: int = STEPS, name: str = WRITTEN) -> 
     """The loop; `steps` are used if it has no sequence.  ArgumentError for what is no loop."""
     given = by_name("values", _given(values))
     lines = [line for part in text.splitlines() for line in part.split(";")]
-    assigned = [identifier(found.group(1)) for line in lines if (found := TARGET.match(line))]
+    assigned = [identifier(target.group(1)) for line in lines if (target := TARGET.match(line))]
     states = [name for name in given if name in assigned] or list(given)[:1]
     others = [name for name in given if name not in states]
     sequences = {name: given[name] for name in others if isinstance(given[name], list)}
@@ -46,16 +46,17 @@ def written(text: str, values: str, steps: int = STEPS, name: str = WRITTEN) -> 
 
 def _given(values: str) -> Iterator[tuple[str, float | list[float]]]:
     for part in filter(str.strip, re.split(r"[;\n]", values)):
-        found = PAIR.fullmatch(part)
+        pair = PAIR.fullmatch(part)
         try:
-            if found is None:
+            if pair is None:
                 raise ValueError
-            entries = [float(entry) for entry in re.split(r"[,\s]+", found.group(2))]
+            entries = [float(entry) for entry in re.split(r"[,\s]+", pair.group(2))]
         except ValueError:
             raise ArgumentError(
-                f"values: {part.strip()!r:.60}: expected values as in 'x = 0.95; u = 0.1 0.2 0.3'."
+                f"values: {quoted(part.strip())}: expected values as in 'x = 0.95; u = 0.1 0.2 "
+                "0.3'."
             ) from None
-        yield found.group(1), entries if len(entries) > 1 else entries[0]
+        yield pair.group(1), entries if len(entries) > 1 else entries[0]
 
 
 def text_of(loop: Loop) -> tuple[str, str] | None:

@@ -17,7 +17,7 @@ import ast
 import re
 from dataclasses import dataclass
 
-from lab.errors import ArgumentError, listing
+from lab.errors import ArgumentError, listing, nearest, quoted
 from lab.loops.text.source import DEEPEST, Source, identifier, refused, statements
 from lab.loops.text.terms import (
     COMPARISONS,
@@ -55,7 +55,7 @@ class Names:
         for name in self.all:
             if not isinstance(name, str) or not name.isidentifier() or name in RESERVED:
                 raise ArgumentError(
-                    f"name = {name!r:.40}: in a step that is written as text, a name consists of "
+                    f"name = {quoted(name)}: in a step that is written as text, a name consists of "
                     f"letters, digits and _, begins with a letter, and is not {listing(RESERVED)}."
                 )
 
@@ -68,7 +68,7 @@ class Names:
 def read_step(text: str, names: Names) -> tuple[Line, ...]:
     """The lines of a step; ArgumentError, with the place, for anything the grammar lacks."""
     if not isinstance(text, str):
-        raise ArgumentError(f"step = {text!r:.40}: expected a text, such as 'x**2'.")
+        raise ArgumentError(f"step = {quoted(text)}: expected a text, such as 'x**2'.")
     if len(text) > LONGEST:
         raise ArgumentError(f"step: {len(text)} characters; at most {LONGEST} are read.")
     text = text.translate(TYPED)
@@ -213,8 +213,13 @@ class _Reader:
             return self._tapped(node, base, -int(digits))
         if name in self.made:
             raise self._refused(node, f"is made by this step; what it made is written {name}[t].")
-        known = listing(self.names.all)
-        raise self._refused(node, f"is no name of this loop; its states and inputs are {known}.")
+        if like := nearest(name, self.names.all):
+            raise self._refused(node, f"is no name of this loop; did you mean {like!r}?")
+        raise self._refused(
+            node,
+            "is no name of this loop; give it a value, as in parameters="
+            f"{{{name!r}: 0.5}}, or sequences={{{name!r}: [0.1, 0.2]}} for one at each step.",
+        )
 
     def _indexed(self, node: ast.Subscript) -> Node:
         name, tap = _name(node.value), _tap(node.slice)
@@ -247,9 +252,9 @@ class _Reader:
         if name == "until":
             raise self._refused(node, "stands within a formula; until(…) is a line of its own.")
         if name not in FUNCTIONS:
-            raise self._refused(
-                node.func, f"is no function of this grammar; they are {listing(FUNCTIONS)}."
-            )
+            like = nearest(name, FUNCTIONS)
+            told = f"did you mean {like}?" if like else f"they are {listing(FUNCTIONS)}."
+            raise self._refused(node.func, f"is no function of this grammar; {told}")
         self._check_arguments(node, FUNCTIONS[name].fewest, FUNCTIONS[name].most)
         first = self._condition if name == "where" else self._number
         return Operation(name, (first(node.args[0]), *map(self._number, node.args[1:])))

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TypeVar, cast
 
-from lab.errors import ArgumentError
+from lab.errors import ArgumentError, quoted
 
 T = TypeVar("T")
 DEEPEST = 30
@@ -31,7 +31,8 @@ def by_name(argument: str, given: Iterable[tuple[str, T]]) -> dict[str, T]:
         own = identifier(name)
         if own in named:
             raise ArgumentError(
-                f"{argument}: {name!r} is a second {own!r}; every name may be used only once."
+                f"{argument}: {quoted(name)} is a second {quoted(own)}; every name may be used "
+                "only once."
             )
         named[own] = value
     return named

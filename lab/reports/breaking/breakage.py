@@ -16,12 +16,12 @@ from pytensor.graph.basic import Variable
 
 from lab.checks.check import value_at
 from lab.checks.differences import MOST_ENTRIES, Estimate, differences, remembered
-from lab.errors import ArgumentError, LabError
+from lab.errors import ArgumentError, LabError, expect, quoted
 from lab.gradients.derivative import Derivative, derivative, prime
 from lab.loops.loop import Loop
 from lab.progress import quietly
 from lab.records import cached_property, same
-from lab.reports.breaking.rules import BrokenRule, Mistake, broken_rule
+from lab.reports.breaking.rules import BROKEN, BrokenRule, Mistake
 from lab.traces.parting import Contrast, contrast, far
 from lab.traces.record import trace
 from lab.traces.trace import Trace
@@ -176,7 +176,7 @@ class Truth:
 
     def broken_by(self, rule: BrokenRule | str) -> Breakage:
         """The same derivatives by a broken rule, or by the one of that name, beside these."""
-        rule = broken_rule(rule) if isinstance(rule, str) else rule
+        rule = rule if isinstance(rule, BrokenRule) else BROKEN[rule]
         run, refusal = self._followed(rule)
         numbers = dict(enumerate(run.outputs))
         rows = tuple(
@@ -202,7 +202,7 @@ class Truth:
                     return trace(made.values, self.given, names=made.names), refusal
             except LabError as error:
                 refusal = str(error)
-        raise LabError(f"rule = {rule.name!r}: not even the cost can be computed. {refusal}")
+        raise LabError(f"rule = {quoted(rule.name)}: not even the cost can be computed. {refusal}")
 
 
 def truth(
@@ -217,7 +217,8 @@ def truth(
 
     For a graph of your own, ``Truth(lab.derivative(cost, wrt, order), given)``.
     """
-    loop = loop.with_values(at or {})
+    expect("loop", loop, Loop, "a lab.Loop")
+    loop = loop if at is None else loop.with_values(at, "at")
     graph = loop.build()
     return Truth(loop.derivative(order, wrt, cost, of, graph), graph.given)
 

@@ -7,14 +7,12 @@ The pullback follows a `lab.PullbackRule` and knows nothing of right and wrong; 
 is made of the same decisions, taken differently.  What comes of it is told by `breakage`.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 
 import pytensor.tensor as pt
 from pytensor.tensor.variable import TensorVariable
 
-from lab.errors import ArgumentError, listing
+from lab.errors import Named
 from lab.gradients.decisions import PullbackRule
 from lab.scans.node import LoopVariable
 from lab.tape import Kind, Tape
@@ -117,11 +115,4 @@ _BROKEN = (
         PullbackRule(binds=_first_two_swapped, replays=False),
     ),
 )
-BROKEN: Mapping[str, BrokenRule] = MappingProxyType({rule.name: rule for rule in _BROKEN})
-
-
-def broken_rule(name: str) -> BrokenRule:
-    """The broken rule with a name; ArgumentError for another name."""
-    if name not in BROKEN:
-        raise ArgumentError(f"rule = {name!r}: expected {listing(BROKEN)}.")
-    return BROKEN[name]
+BROKEN = Named("rule", {rule.name: rule for rule in _BROKEN})

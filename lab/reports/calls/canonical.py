@@ -17,7 +17,7 @@ from pytensor.graph.basic import Apply, Constant, Variable
 
 from lab.equations.reading import system
 from lab.equations.system import Writer
-from lab.errors import ArgumentError, first_line, listing
+from lab.errors import ArgumentError, first_line, listing, quoted
 from lab.expression import Leaf, text
 from lab.loops.loop import Loop
 from lab.loops.scan_call import scan_call
@@ -135,7 +135,7 @@ def canonical(subject: Loop | Callable[..., object], **arguments: Any) -> Canoni
     elif callable(subject):
         function = subject
     else:
-        raise ArgumentError(f"subject = {subject!r:.60}: expected a Loop or a step function.")
+        raise ArgumentError(f"subject = {quoted(subject)}: expected a Loop or a step function.")
     received: list[tuple[str, ...]] = []
 
     def step(*values: Variable) -> object:

@@ -16,10 +16,11 @@ from pytensor.graph.basic import Variable
 from lab.equations.reading import system
 from lab.equations.spelling import number_text
 from lab.equations.system import System
-from lab.errors import ArgumentError, first_line, listing
+from lab.errors import ArgumentError, expect, first_line, one_of
 from lab.expression import text
 from lab.gradients.decisions import decisions_of
 from lab.gradients.status import pytensor_gradient
+from lab.loops.declaration import BY
 from lab.loops.loop import Loop
 from lab.loops.scan_call import scan_call
 from lab.loops.text.source import identifier
@@ -103,10 +104,9 @@ def few_steps(loop: Loop, wrt: str | None = None, mode: str = "FAST_COMPILE") ->
     unless named.  Raises ArgumentError for a loop that stops by itself, whose number of steps
     is not what is asked about, or without enough values for 2 steps.
     """
+    expect("loop", loop, Loop, "a lab.Loop")
     names = [name for name, v in loop.variables.items() if not isinstance(v, RandomState)]
-    wrt = names[0] if wrt is None else identifier(wrt)
-    if wrt not in names:
-        raise ArgumentError(f"wrt = {wrt!r}: this loop can be differentiated by {listing(names)}.")
+    wrt = names[0] if wrt is None else one_of("wrt", identifier(wrt), names, BY)
     for sequence in loop.sequences:
         if sequence.steps < max(STEPS):
             raise ArgumentError(f"values of sequence {sequence.name}: they last for 1 step only.")

@@ -21,7 +21,7 @@ from pytensor.tensor.random.type import RandomGeneratorType
 from pytensor.tensor.subtensor import IncSubtensor, Subtensor
 from pytensor.tensor.type import TensorType
 
-from lab.errors import LabError
+from lab.errors import LabError, quoted
 from lab.scans.node import inner_graph, is_scan, settings_text
 from lab.scans.operations import PRODUCTS
 from lab.scans.slices import index_parts
@@ -148,7 +148,7 @@ def array(value: ArrayLike) -> str:
     """An array of numbers; `inf` and `nan` are to be imported from numpy."""
     data = np.asarray(value)
     if data.dtype.kind not in "biufc":
-        raise CannotWriteError(f"{value!r:.40}: values of type {data.dtype} are not written.")
+        raise CannotWriteError(f"{quoted(value)}: values of type {data.dtype} are not written.")
     entries = data.tolist() if data.size else []
     told = f"np.array({entries!r}, dtype={str(data.dtype)!a})"
     return told if data.size else f"np.zeros({data.shape}, dtype={str(data.dtype)!a})"

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from pytensor.graph.basic import Apply, Variable
 
 from lab.checks.differences import along
-from lab.errors import ArgumentError
+from lab.errors import ArgumentError, printable, quoted
 from lab.gradients.status import Disconnected
 from lab.loops.loop import Loop
 from lab.reports.compare.comparison import Agreement, Check, Comparison, Pair, Row
@@ -54,7 +54,7 @@ def compare(
     ArgumentError for what cannot be asked, and GraphError if there is no Scan.
     """
     if isinstance(order, bool) or not isinstance(order, int) or order < 1:
-        raise ArgumentError(f"order = {order!r}: expected 1, 2, 3, …")
+        raise ArgumentError(f"order = {quoted(order)}: expected 1, 2, 3, …")
     asked = replace(subject_of(subject, wrt, given, cotangents, cost, of), origin=origin)
     with without_backtraces():
         return _compared(asked, order)
@@ -76,7 +76,7 @@ def _compared(asked: Subject, order: int) -> Comparison:
     if ours.trace is not None and theirs.trace is not None:
         where = contrast(ours.trace, theirs.trace, SIDES)
     comparison = Comparison(
-        cost=asked.cost.name or "the cost",
+        cost=printable(asked.cost.name or "the cost"),
         order=order,
         version=pytensor.__version__,
         rows=tuple(rows),

@@ -12,8 +12,9 @@ from pytensor.graph.basic import Apply, Constant, Variable
 from pytensor.graph.traversal import ancestors
 from pytensor.tensor.type import TensorType
 
-from lab.errors import ArgumentError, listing
+from lab.errors import ArgumentError, one_of, quoted
 from lab.loops.build import as_weights
+from lab.loops.declaration import BY, OF
 from lab.loops.loop import Loop
 from lab.loops.scan_call import ScanCall, scan_call, traced_step
 from lab.loops.text.source import identifier
@@ -68,7 +69,9 @@ def subject_of(
 ) -> Subject:
     """The subject that the arguments of `lab.compare` ask for."""
     if given is not None and not isinstance(given, Mapping):
-        raise ArgumentError(f"given = {given!r}: expected a dict of variables and their values.")
+        raise ArgumentError(
+            f"given = {quoted(given)}: expected a dict of variables and their values."
+        )
     if cotangents is not None and not isinstance(subject, Apply):
         raise ArgumentError("cotangents: these are given for the results of a Scan node.")
     if isinstance(subject, Loop):
@@ -77,13 +80,13 @@ def subject_of(
         return _of_loop(subject, wrt, cost, of)
     for name, value, usual in (("cost", cost, "last"), ("of", of, None)):
         if not (isinstance(value, str | None) and value == usual):
-            raise ArgumentError(f"{name} = {value!r:.60}: only of a loop is a cost made.")
+            raise ArgumentError(f"{name} = {quoted(value)}: only of a loop is a cost made.")
     if isinstance(subject, Apply):
         return _of_node(subject, wrt, dict(given or {}), cotangents)
     if not isinstance(subject, Variable) or getattr(subject.type, "ndim", None) != 0:
         kind = getattr(subject, "type", type(subject).__name__)
         raise ArgumentError(
-            f"subject = {subject!r:.60} ({kind}): expected a scalar cost, a Scan node, or a loop."
+            f"subject = {quoted(subject)} ({kind}): expected a scalar cost, a Scan node, or a loop."
         )
     return _made(subject, wrt, dict(given or {}))
 
@@ -93,9 +96,7 @@ def _of_loop(loop: Loop, wrt: object, cost: str | ArrayLike, of: str | None) -> 
     call = scan_call(loop)
     names = [*(state.name for state in loop.states), *loop.outputs]
     results = {name: v for name, v in call.results().items() if name in names}
-    of = next(iter(results)) if of is None else identifier(of)
-    if not isinstance(of, str) or of not in results:
-        raise ArgumentError(f"of = {of!r}: the loop's states and outputs are {listing(results)}.")
+    of = next(iter(results)) if of is None else one_of("of", identifier(of), results, OF)
     values = pt.as_tensor_variable(results[of])
     if cost == "last":
         target, declared = pt.sum(values[-1]), "{values}[-1].sum()"
@@ -115,10 +116,7 @@ def _of_loop(loop: Loop, wrt: object, cost: str | ArrayLike, of: str | None) -> 
     by_name = {n: v for n, v in call.inputs.items() if _is_real(v)}
     asked = () if wrt is None else list(map(identifier, _listed(wrt)))
     for name in asked:
-        if not isinstance(name, str) or name not in by_name:
-            raise ArgumentError(
-                f"wrt = {name!r}: this loop can be differentiated by {listing(by_name)}."
-            )
+        one_of("wrt", name, by_name, BY)
     chosen = [by_name[str(name)] for name in (asked or by_name)]
     subject = _made(target, chosen, dict(call.given))
     return replace(subject, call=call, chosen=call.names.index(of), declared=declared)
@@ -164,7 +162,8 @@ def _weights(
     """A cotangent for each result: a number, or an array of its shape."""
     if not isinstance(cotangents, list | tuple) or len(cotangents) != len(results):
         raise ArgumentError(
-            f"cotangents = {cotangents!r:.60}: the Scan has {len(results)} real results and takes "
+            f"cotangents = {quoted(cotangents)}: the Scan has {len(results)} real results and "
+            "takes "
             "as many, in a list."
         )
     values, _ = run(results, given, record=False)
@@ -174,7 +173,7 @@ def _weights(
         shape = np.shape(values[result])
         if weight.dtype.kind not in "biuf" or weight.shape not in ((), shape):
             raise ArgumentError(
-                f"cotangents: {weight!r:.60} is none of a result of shape {shape}; expected a "
+                f"cotangents: {quoted(weight)} is none of a result of shape {shape}; expected a "
                 "number, or as many as that."
             )
     return found
@@ -215,10 +214,10 @@ def _made(cost: Variable, wrt: object, given: dict[Variable, object]) -> Subject
         told = "expected one input at least"
         if wrt is None:
             told = "none of the graph's inputs is real"
-        raise ArgumentError(f"wrt = {wrt!r}: {told}.")
+        raise ArgumentError(f"wrt = {quoted(wrt)}: {told}.")
     for variable in chosen:
         if not isinstance(variable, Variable):
-            raise ArgumentError(f"wrt: {variable!r:.60} is not a PyTensor variable.")
+            raise ArgumentError(f"wrt: {quoted(variable)} is not a PyTensor variable.")
         if not _is_real(variable):
             raise ArgumentError(
                 f"wrt = {variable} ({variable.type}): only real variables can be differentiated by."
@@ -258,7 +257,7 @@ def _complete(outputs: Iterable[Variable], given: dict[Variable, object]) -> lis
     """
     for variable in given:
         if not isinstance(variable, Variable):
-            raise ArgumentError(f"given: {variable!r:.60} is not a PyTensor variable.")
+            raise ArgumentError(f"given: {quoted(variable)} is not a PyTensor variable.")
     found = [
         v
         for v in ancestors(list(outputs), blockers=set(given))

@@ -22,7 +22,7 @@ from pytensor.graph.basic import Apply, Variable
 from pytensor.graph.fg import FunctionGraph
 from pytensor.graph.traversal import toposort
 
-from lab.errors import ArgumentError, GradientError, GraphError, first_line
+from lab.errors import ArgumentError, GradientError, GraphError, first_line, one_of, quoted
 from lab.gradients.status import pytensor_gradient
 from lab.loops.loop import Loop
 from lab.loops.text.source import identifier
@@ -76,10 +76,10 @@ def compiled(
 def values_of(given: Mapping[Variable, object] | None) -> dict[Variable, object]:
     """Values of inputs, each as its input holds it; ArgumentError for what is none."""
     if given is not None and not isinstance(given, Mapping):
-        raise ArgumentError(f"given = {given!r:.60}: expected a dict of variables and values.")
+        raise ArgumentError(f"given = {quoted(given)}: expected a dict of variables and values.")
     for variable in given or {}:
         if not isinstance(variable, Variable):
-            raise ArgumentError(f"given: {variable!r:.60} is not a PyTensor variable.")
+            raise ArgumentError(f"given: {quoted(variable)} is not a PyTensor variable.")
     return {variable: checked(variable, value) for variable, value in (given or {}).items()}
 
 
@@ -89,24 +89,23 @@ def _listed(subject: object) -> list[Variable]:
     if variables and len(variables) == len(items):
         return variables
     raise ArgumentError(
-        f"subject = {subject!r:.60}: expected a variable, several, a Loop or a function."
+        f"subject = {quoted(subject)}: expected a variable, several, a Loop or a function."
     )
 
 
 def _of_loop(
     loop: Loop, wrt: Variable | str | None
 ) -> tuple[list[Variable], Variable | None, Mapping[Variable, object]]:
-    graph, wrt = loop.build(), identifier(wrt)
-    if wrt is not None and (not isinstance(wrt, str) or wrt not in graph.inputs):
-        raise ArgumentError(f"wrt = {wrt!r}: this loop has {', '.join(graph.inputs)}.")
-    by = None if wrt is None else graph.inputs[wrt]
+    graph, by = loop.build(), None
+    if wrt is not None:
+        by = graph.inputs[one_of("wrt", identifier(wrt), graph.inputs, "this loop has {}.")]
     return [loop.cost(graph)], by, graph.given
 
 
 def _gradient(outputs: Sequence[Variable], wrt: object) -> tuple[Variable, Variable]:
     """What to differentiate by, and the gradient."""
     if not isinstance(wrt, Variable):
-        raise ArgumentError(f"wrt = {wrt!r}: expected a PyTensor variable.")
+        raise ArgumentError(f"wrt = {quoted(wrt)}: expected a PyTensor variable.")
     if len(outputs) != 1 or outputs[0].type.ndim:
         raise ArgumentError(f"subject = {outputs}: a gradient is taken of one scalar.")
     try:

@@ -21,7 +21,7 @@ from pytensor.graph.fg import FunctionGraph
 from pytensor.graph.traversal import ancestors
 from pytensor.tensor.subtensor import IncSubtensor
 
-from lab.errors import ArgumentError, GraphError, first_line
+from lab.errors import ArgumentError, GraphError, first_line, quoted
 from lab.scans.graphs import scan_nodes
 from lab.scans.names import VIEWS
 from lab.scans.node import is_scan
@@ -168,9 +168,9 @@ def mode_named(mode: PytensorMode) -> Mode:
     try:
         found = get_mode(mode)
     except Exception as error:
-        raise ArgumentError(f"mode = {mode!r}: PyTensor knows no such mode.") from error
+        raise ArgumentError(f"mode = {quoted(mode)}: PyTensor knows no such mode.") from error
     if not isinstance(found, Mode):
-        raise ArgumentError(f"mode = {mode!r}: expected a mode of PyTensor, or its name.")
+        raise ArgumentError(f"mode = {quoted(mode)}: expected a mode of PyTensor, or its name.")
     return found
 
 

@@ -24,7 +24,7 @@ from pytensor.tensor.variable import TensorVariable
 from lab.checks.check import value_at
 from lab.checks.differences import Estimate
 from lab.equations.spelling import number_text
-from lab.errors import ArgumentError, LabError, first_line, listing, printable
+from lab.errors import ArgumentError, LabError, first_line, one_of, printable, quoted
 from lab.gradients.decisions import ReadingGroup, decisions_of
 from lab.gradients.derivative import derivative
 from lab.gradients.status import pytensor_gradient
@@ -244,16 +244,15 @@ def _subject(
 ) -> tuple[Variable, Variable, dict[Variable, object]]:
     """The cost, what to differentiate by, and values of all inputs."""
     if isinstance(subject, Loop):
-        call, wrt = scan_call(subject), identifier(wrt)
-        if not isinstance(wrt, str) or wrt not in call.inputs:
-            raise ArgumentError(f"wrt = {wrt!r}: this loop has {listing(call.inputs)}.")
+        call = scan_call(subject)
+        by = call.inputs[one_of("wrt", identifier(wrt), call.inputs, "this loop has {}.")]
         last = pt.as_tensor_variable(next(iter(call.results().values())))[-1]
-        return last if not last.type.ndim else last.sum(), call.inputs[wrt], {**call.given, **given}
+        return last if not last.type.ndim else last.sum(), by, {**call.given, **given}
     if not isinstance(subject, Variable) or getattr(subject.type, "ndim", None) != 0:
-        raise ArgumentError(f"subject = {subject!r:.60}: expected a scalar variable or a Loop.")
+        raise ArgumentError(f"subject = {quoted(subject)}: expected a scalar variable or a Loop.")
     if not isinstance(wrt, Variable) or wrt not in given or wrt.owner is not None:
         raise ArgumentError(
-            f"wrt = {wrt!r}: expected an input of the graph, with a value in given."
+            f"wrt = {quoted(wrt)}: expected an input of the graph, with a value in given."
         )
     return subject, wrt, given
 

@@ -22,6 +22,8 @@ from lab.errors import (
     GraphError,
     LabError,
     first_line,
+    printable,
+    quoted,
 )
 from lab.gradients.derivation import Derivation, derivation_of
 from lab.gradients.derivative import (
@@ -56,8 +58,8 @@ def explain(cost: Variable, wrt: Variable) -> Explanation:
     """
     for name, variable in (("cost", cost), ("wrt", wrt)):
         if not isinstance(variable, Variable):
-            raise ArgumentError(f"{name} = {variable!r:.60}: expected a PyTensor variable.")
-    names = str(cost.name or "the cost"), called(wrt, "the variable")
+            raise ArgumentError(f"{name} = {quoted(variable)}: expected a PyTensor variable.")
+    names = printable(cost.name or "the cost"), called(wrt, "the variable")
     try:
         require_scan([cost])
     except GraphError:

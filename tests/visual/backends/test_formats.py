@@ -301,7 +301,7 @@ def test_dot_is_saved_where_there_is_one(tmp_path):
 @pytest.mark.parametrize(
     ("scale", "says"),
     [
-        (0, "scale = 0: expected a number of 0.05"),
+        (0, "scale = 0: expected a number of 0.1"),
         (-1.5, "scale = -1.5: expected"),
         (math.nan, "scale = nan: expected a number"),
         (math.inf, "scale = inf: expected a number"),
@@ -309,7 +309,7 @@ def test_dot_is_saved_where_there_is_one(tmp_path):
         ("2", "scale = '2': expected a number"),
         (None, "scale = None: expected"),
         (1j, "scale = 1j: expected"),
-        (1e-9, "scale = 1e-09: expected a number of 0.05"),
+        (1e-9, "scale = 1e-09: expected a number of 0.1"),
         (1e6, r"scale = 1000000.0 would make .* scale of up to \d+"),
         (30, r"scale = 30 would make .* pixels; this picture can have a scale of up to \d+"),
     ],

@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[3]
 
 
 def run(*arguments, **options):
-    command = [sys.executable, "-m", "visual.cli.main", *arguments]
+    command = [sys.executable, "-m", "scantape", *arguments]
     return subprocess.run(command, capture_output=True, text=True, cwd=ROOT, **options)
 
 

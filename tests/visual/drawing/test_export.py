@@ -75,7 +75,7 @@ def test_the_pictures_of_a_graph_of_ones_own(tmp_path):
         ({"formats": ("svg", "jpg")}, "'jpg'"),
         ({"theme": "pink"}, "theme = 'pink'"),
         ({"order": -1}, "order = -1"),
-        ({"taps": {"q": (-1,)}}, "taps for 'q'"),
+        ({"taps": {"q": (-1,)}}, "taps = 'q'"),
         ({"scale": 0, "formats": "png"}, "scale = 0"),
     ],
 )

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from textwrap import wrap
 
 from lab.eager.records import Recording
+from lab.errors import expect
 from visual.layout.canvas import MARGIN, Canvas
 from visual.layout.columns import Gap
 from visual.pictures.eager.geometry import HIGH, LIST, NODE, PAD, SLIP, Geometry, Hidden
@@ -51,6 +52,7 @@ def eager(recording: Recording, theme: str = "light", around: int | None = None)
     than 26 rows the ends are shown, and those next to the node number `around`; a line says how
     many nodes are hidden.  Raises ArgumentError if there is no such node.
     """
+    expect("recording", recording, Recording, "a recording of lab.eager")
     picture = _Picture(recording, around)
     canvas = picture.draw()
     width = canvas.right + MARGIN

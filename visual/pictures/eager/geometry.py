@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from lab.eager.records import NodeRecord, Recording
-from lab.errors import ArgumentError
+from lab.errors import ArgumentError, quoted
 from visual.layout.canvas import MARGIN
 from visual.layout.columns import Gap, with_gaps
 from visual.layout.gutters import distance, tracks, width
@@ -253,7 +253,7 @@ def shown_rows(recording: Recording, around: int | None) -> list[Row | Hidden]:
     of = {node: number for number, row in enumerate(rows) for node in row}
     if around is not None and around not in of:
         raise ArgumentError(
-            f"around = {around!r}: expected the number of a node, 0 to {len(of) - 1}."
+            f"around = {quoted(around)}: expected the number of a node, 0 to {len(of) - 1}."
         )
     if len(rows) <= MOST_ROWS:
         return list(rows)

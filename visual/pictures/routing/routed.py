@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lab.errors import ArgumentError, listing
+from lab.errors import ArgumentError, listing, quoted
 
 if TYPE_CHECKING:  # imported when a picture is asked for: pictures of loops do without
     from lab.structural.primitive import Linearization
@@ -66,7 +66,7 @@ def routed(
     from lab.structural.sources import sources
 
     if not isinstance(primitive, str) or primitive not in primitives:
-        raise ArgumentError(f"primitive = {primitive!r}: expected {listing(primitives)}.")
+        raise ArgumentError(f"primitive = {quoted(primitive)}: expected {listing(primitives)}.")
     linear = primitives[primitive].linearize(inputs, **metadata)
     if is_symbolic(*linear.values, *linear.metadata.values()):
         raise ArgumentError(

@@ -27,7 +27,7 @@ from visual.pictures.routing.layout import ENDS, LINE_SIZE, MOST_INPUTS, Layout,
 from visual.pictures.routing.routed import Routed, routed
 from visual.pictures.routing.words import about, equation, given_line, taken_line, words_of
 from visual.scene.shapes import Arrow, Box, Group, Scene, Text, moved, walk
-from visual.scene.theme import Role, theme_named
+from visual.scene.theme import THEMES, Role
 
 TITLE, BELOW, BESIDE = 36, 16, 28
 LETTERS = 52  # of a line under the heading of a panel that stands beside others
@@ -84,7 +84,7 @@ def routing(
         shapes=tuple(canvas.shapes),
         title=f"How {primitive} routes values, tangents and cotangents",
         description=about(found),
-        theme=theme_named(theme),
+        theme=THEMES[theme],
     )
 
 

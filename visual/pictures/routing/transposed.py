@@ -11,8 +11,9 @@ from collections.abc import Container, Iterable, Mapping
 
 import numpy as np
 
-from lab.errors import ArgumentError, GraphError, listing
+from lab.errors import ArgumentError, GraphError, listing, quoted
 from lab.traces.trace import Trace
+from visual.choices import of_trace
 from visual.layout.canvas import BETWEEN, CELL, GAP, HEIGHT, LABELS, MARGIN, Canvas
 from visual.layout.cells import cell
 from visual.layout.columns import Gap
@@ -44,6 +45,7 @@ def transposed(trace: Trace, scan: int | None = None, step: int = 0, theme: str 
     Scan does.  Raises GraphError if nothing is differentiated, ArgumentError for another Scan
     or step.
     """
+    of_trace(trace)
     known = differentiated(trace)
     if not known:
         raise GraphError(
@@ -53,11 +55,11 @@ def transposed(trace: Trace, scan: int | None = None, step: int = 0, theme: str 
     number = [*overwrite, *known][0] if scan is None else scan
     if number not in known:
         raise ArgumentError(
-            f"scan = {scan!r}: the Scans that are differentiated are {listing(known)}."
+            f"scan = {quoted(scan)}: the Scans that are differentiated are {listing(known)}."
         )
     source = trace.scans[number]
     if step not in range(source.steps):
-        raise ArgumentError(f"step = {step!r}: {source.name} makes 0 to {source.steps - 1}.")
+        raise ArgumentError(f"step = {quoted(step)}: {source.name} makes 0 to {source.steps - 1}.")
     tape, later, reverse = known[number]
     found = transposed_step(source, tape, trace.scans[later], reverse, step)
     drawing = _Drawing(trace, number, later, found)

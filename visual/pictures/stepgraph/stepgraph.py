@@ -15,7 +15,7 @@ from lab.equations.spelling import Speller, untaken_words
 from lab.errors import listing
 from lab.expression import Leaf
 from lab.traces.trace import StepResult, Trace
-from visual.choices import newest, scan_index, step_of
+from visual.choices import newest, of_trace, scan_index, step_of
 from visual.layout.canvas import MARGIN, Canvas
 from visual.layout.cards import Card, Entry, Look, arrows, segments
 from visual.layout.graphviz import Edge, Layout, Node, dot_source, lay_out
@@ -56,7 +56,8 @@ def stepgraph(trace: Trace, scan: int | None = None, step: int = 0, theme: str =
     told otherwise it is the first of the highest order.  `step` is the number of its step.
     Raises ArgumentError for a Scan or a step that there is not.
     """
-    orders = [found.order for found in trace.scans]
+    of_trace(trace)
+    orders = [each.order for each in trace.scans]
     number = newest(orders) if scan is None else scan_index(trace, scan)
     return _StepGraph(NamedScan(trace, number), step_of(trace.scans[number], step)).scene(theme)
 
@@ -200,15 +201,15 @@ class _StepGraph:
 
     def _left_out(self) -> list[str]:
         model = self.model
-        found = []
+        reasons = []
         hidden = model.operations - len(model.shown)
         if hidden:
-            found.append(f"{hidden} operations further from the results ({MOST_OPERATIONS} are)")
+            reasons.append(f"{hidden} operations further from the results ({MOST_OPERATIONS} are)")
         if model.reshaping:
-            found.append(f"{_operations(model.reshaping)} that only change a shape or type")
+            reasons.append(f"{_operations(model.reshaping)} that only change a shape or type")
         if model.constant:
-            found.append(f"{_operations(model.constant)} on constants alone")
-        return found
+            reasons.append(f"{_operations(model.constant)} on constants alone")
+        return reasons
 
     def _names(self, operations: Sequence[int]) -> str:
         """Operations of the parent's step, those on the same operations once."""

@@ -10,10 +10,10 @@ a backward loop moves leftwards.
 from textwrap import wrap
 
 from lab.equations.spelling import untaken_words
-from lab.errors import ArgumentError, GraphError
+from lab.errors import ArgumentError, GraphError, quoted
 from lab.tape import Kind
 from lab.traces.trace import ScanTrace, Trace
-from visual.choices import whole_or_none
+from visual.choices import of_trace, whole_or_none
 from visual.layout.canvas import MARGIN, Canvas, place_columns, touched_columns
 from visual.layout.cells import values_text
 from visual.layout.columns import Timeline, timeline
@@ -45,6 +45,7 @@ def tapes(
 
     Raises GraphError for a trace of order 0, which has no backward tape.
     """
+    of_trace(trace)
     if not any(map(has_tape, trace.scans)):
         raise GraphError(
             "order = 0: this trace has no backward tape; derivatives have, from order 1. The "
@@ -53,7 +54,7 @@ def tapes(
     step, around = whole_or_none("step", step), whole_or_none("around", around)
     if step is not None and step not in range(max(scan.steps for scan in trace.scans)):
         last = max(scan.steps for scan in trace.scans) - 1
-        raise ArgumentError(f"step = {step!r}: the loops of this trace make 0 to {last}.")
+        raise ArgumentError(f"step = {quoted(step)}: the loops of this trace make 0 to {last}.")
     view = View(step if around is None else around, step, buffer, contributions)
     canvas = Canvas()
     for named in NamedScan.each(trace):

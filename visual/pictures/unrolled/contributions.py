@@ -38,9 +38,9 @@ def contributions(trace: Trace, feed: Feed, later: int, flow: Flow) -> Iterator[
         return
     for row, index in enumerate(part.axis.index.tolist()):
         slot = _slot_of_gradient(ScanOf(trace, feed.scan).parent, part, index)
-        found = _index_in(trace, later, into, slot) if slot is not None else None
-        if found is not None and isinstance(into, TapeTrace | SequenceTrace):
-            yield Contribution(flow.latest(feed.scan, part, row), later, into, found)
+        index_there = _index_in(trace, later, into, slot) if slot is not None else None
+        if index_there is not None and isinstance(into, TapeTrace | SequenceTrace):
+            yield Contribution(flow.latest(feed.scan, part, row), later, into, index_there)
 
 
 def is_told(trace: Trace, feed: Feed, later: int) -> bool:

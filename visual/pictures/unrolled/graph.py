@@ -37,18 +37,20 @@ def unrolling(
     values = flow(trace)
     parts, unknown = _gradients(trace, chosen, values)
     fed = frozenset(part.place for part in parts)
-    found = Quantities(trace, chosen, values, all_direct, fed)
+    quantities = Quantities(trace, chosen, values, all_direct, fed)
     for number in chosen:
         scan = trace.scans[number]
         for tape in scan.held:
-            found.add_tape(number, tape)
-    edges: Edges = dict.fromkeys([*found.parts, *_uses(found), *_joined(found, parts)])
-    results = set(_results(found))
+            quantities.add_tape(number, tape)
+    edges: Edges = dict.fromkeys(
+        [*quantities.parts, *_uses(quantities), *_joined(quantities, parts)]
+    )
+    results = set(_results(quantities))
     nodes = [
         replace(node, role=Role.RESULT) if number in results else node
-        for number, node in enumerate(found.nodes)
+        for number, node in enumerate(quantities.nodes)
     ]
-    needed = _leading_to(_goals(found, results, unknown, parts), edges)
+    needed = _leading_to(_goals(quantities, results, unknown, parts), edges)
     washed = (
         node if number in needed else replace(node, faded=True) for number, node in enumerate(nodes)
     )
@@ -64,9 +66,9 @@ def _gradients(
     for later in chosen:
         for feed in trace.scans[later].feeds:
             if feed.scan in chosen and not is_told(trace, feed, later):
-                told = list(contributions(trace, feed, later, values))
-                parts += told
-                if not told:
+                known = list(contributions(trace, feed, later, values))
+                parts += known
+                if not known:
                     unknown.add((feed.scan, feed.variable))
     for feed in trace.feeds:  # into the values asked for, which are derivatives of rising order
         later_order = feed.into > trace.scans[feed.scan].order or len(trace.outputs) == 1
@@ -75,64 +77,64 @@ def _gradients(
     return parts, unknown
 
 
-def _uses(found: Quantities) -> list[tuple[int, int]]:
+def _uses(quantities: Quantities) -> list[tuple[int, int]]:
     """From every quantity that a step reads to what it makes of it."""
     edges = []
-    for value, write in found.flow.writes.items():
-        if value.scan in found.chosen and value in found.of:
-            sources = (found.source(source) for source in write.sources)
-            edges += [(source, found.of[value]) for source in sources if source is not None]
+    for value, write in quantities.flow.writes.items():
+        if value.scan in quantities.chosen and value in quantities.of:
+            sources = (quantities.source(source) for source in write.sources)
+            edges += [(source, quantities.of[value]) for source in sources if source is not None]
     return [(source, target) for source, target in edges if source != target]
 
 
-def _joined(found: Quantities, parts: Sequence[Contribution]) -> Iterator[tuple[int, int]]:
+def _joined(quantities: Quantities, parts: Sequence[Contribution]) -> Iterator[tuple[int, int]]:
     """From what a derivative puts out to the gradient, in a later Scan, that it is a part of."""
     for part in parts:
-        source = found.of.get(part.source)
+        source = quantities.of.get(part.source)
         if isinstance(part.into, TapeTrace):
-            target = found.acted_on.get((part.scan, part.into.gradient_of or "", part.index))
+            target = quantities.acted_on.get((part.scan, part.into.gradient_of or "", part.index))
         else:
-            target = found.of.get(Value(part.scan, part.into.name, -1, part.index))
+            target = quantities.of.get(Value(part.scan, part.into.name, -1, part.index))
         if source is not None and target is not None:
             yield source, target
 
 
-def _results(found: Quantities) -> Iterator[int]:
+def _results(quantities: Quantities) -> Iterator[int]:
     """The gradients that are passed on: asked for, or parts of what other Scans collect."""
-    for number in found.chosen:
-        named = found.named(number)
-        for tape in named.scan.held if not found.is_loop(number) else ():
+    for number in quantities.chosen:
+        named = quantities.named(number)
+        for tape in named.scan.held if not quantities.is_loop(number) else ():
             if named.is_passed_on(tape):
-                yield from _last_nodes(found, number, tape, named.wanted_rows(tape))
+                yield from _last_nodes(quantities, number, tape, named.wanted_rows(tape))
 
 
 def _goals(
-    found: Quantities,
+    quantities: Quantities,
     results: set[int],
     unknown: set[tuple[int, int]],
     parts: Sequence[Contribution],
 ) -> set[int]:
     """What all else is needed for: results that go on to where no edge leads."""
     joined = {(part.source.scan, part.source.argument) for part in parts}
-    places = [(node.place.scan, node.place.argument) for node in found.nodes]
+    places = [(node.place.scan, node.place.argument) for node in quantities.nodes]
     goals = {node for node in results if places[node] in unknown or places[node] not in joined}
-    derived = any(not found.is_loop(number) for number in found.chosen)
-    for number in found.chosen if derived else ():
-        scan = found.trace.scans[number]
-        for tape in scan.held if found.is_loop(number) else ():
+    derived = any(not quantities.is_loop(number) for number in quantities.chosen)
+    for number in quantities.chosen if derived else ():
+        scan = quantities.trace.scans[number]
+        for tape in scan.held if quantities.is_loop(number) else ():
             if (number, tape.argument) in unknown:
-                goals |= {*_last_nodes(found, number, tape, range(len(tape.final)))}
+                goals |= {*_last_nodes(quantities, number, tape, range(len(tape.final)))}
     if goals:
         return goals
-    seeds = {n for n, node in enumerate(found.nodes) if node.role is Role.SEED}
-    return seeds or set(range(len(found.nodes)))  # a loop alone leads to its outputs
+    seeds = {n for n, node in enumerate(quantities.nodes) if node.role is Role.SEED}
+    return seeds or set(range(len(quantities.nodes)))  # a loop alone leads to its outputs
 
 
 def _last_nodes(
-    found: Quantities, number: int, tape: TapeTrace, rows: Iterable[int]
+    quantities: Quantities, number: int, tape: TapeTrace, rows: Iterable[int]
 ) -> Iterator[int]:
     for row in [len(tape.final) - 1] if tape.is_total else rows:
-        node = found.of.get(found.flow.latest(number, tape, row))
+        node = quantities.of.get(quantities.flow.latest(number, tape, row))
         if node is not None:
             yield node
 
@@ -142,9 +144,9 @@ def _leading_to(results: set[int], edges: Edges) -> set[int]:
     sources: dict[int, list[int]] = {}
     for source, target in edges:
         sources.setdefault(target, []).append(source)
-    found, waiting = set(results), list(results)
+    reached, waiting = set(results), list(results)
     while waiting:
-        new = set(sources.get(waiting.pop(), ())) - found
-        found |= new
+        new = set(sources.get(waiting.pop(), ())) - reached
+        reached |= new
         waiting += new
-    return found
+    return reached

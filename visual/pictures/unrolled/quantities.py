@@ -151,14 +151,14 @@ class Quantities:
             write = self.flow.writes[value]
             before = self.of.get(write.old)
             held = before is not None and not self.nodes[before].place.direct
-            made = self._made(tape, write)
+            content = self._made(tape, write)
             if before is not None and (passes_on(write) or (held and adds_old(write.formula))):
                 self.of[value] = before
                 step = self.nodes[before].step if passes_on(write) else write.step
-                self.nodes[before] = replace(self.nodes[before], value=made, step=step)
+                self.nodes[before] = replace(self.nodes[before], value=content, step=step)
                 continue
             again += held
-            node = self._node(number, tape, row, role, made, again=again, step=write.step)
+            node = self._node(number, tape, row, role, content, again=again, step=write.step)
             self._join([value], node)
 
     def _total(self, number: int, tape: TapeTrace) -> None:
@@ -268,21 +268,21 @@ def reached_rows(
 
     Those that are `fed` got it from other Scans.
     """
-    found: set[tuple[int, int, int]] = set()
+    places: set[tuple[int, int, int]] = set()
     for later, other in enumerate(of.trace.scans):
         if other.parent != of.number or other.order != of.scan.order + 1 or tape.axis is None:
             continue
         for gradient in other.tapes:
             if gradient.gradient_of == tape.name and gradient.axis is not None:
                 acted_on = _nonzero(gradient.axis.index, gradient.initial)
-                found |= {(later, gradient.argument, i) for i in acted_on}
+                places |= {(later, gradient.argument, i) for i in acted_on}
         for sequence in other.sequences:
             source = sequence.source
             if sequence.is_outer_gradient and source and source.argument == tape.argument:
                 acted_on = _nonzero(sequence.axis.index, sequence.values)
-                found |= {(later, sequence.argument, i) for i in acted_on}
+                places |= {(later, sequence.argument, i) for i in acted_on}
     rows = tape.axis.rows if tape.axis is not None else {}
-    return {rows[place[2]] for place in found if place not in fed}
+    return {rows[place[2]] for place in places if place not in fed}
 
 
 def _nonzero(index: np.ndarray, values: np.ndarray) -> list[int]:
@@ -290,7 +290,7 @@ def _nonzero(index: np.ndarray, values: np.ndarray) -> list[int]:
     if not values.size:
         return []
     different = np.any(values.reshape(len(values), -1) != 0, axis=1)
-    return [int(i) for i, found in zip(index, different, strict=False) if found]
+    return [int(i) for i, differs in zip(index, different, strict=False) if differs]
 
 
 def _reading(scan: ScanTrace, value: Value) -> tuple[SequenceTrace, int]:

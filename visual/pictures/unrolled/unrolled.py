@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from lab.traces.trace import Trace
-from visual.choices import scan_indices, whole_or_none
+from visual.choices import of_trace, scan_indices, whole_or_none
 from visual.layout.canvas import HEIGHT, MARGIN, THIN, Canvas
 from visual.layout.cells import cell, thin_cell
 from visual.layout.columns import Gap, with_gaps
@@ -41,6 +41,7 @@ def unrolled(
     every gradient is drawn with its direct part, also where it is zero.  Loops of more than 12
     steps are folded: the ends are shown, and the steps next to the step `around`.
     """
+    of_trace(trace)
     chosen = tuple(range(len(trace.scans))) if scans is None else scan_indices(trace, scans)
     around = whole_or_none("around", around)
     graph = unrolling(trace, chosen, all_direct)
@@ -173,8 +174,8 @@ class _Picture:
 
     def _is_part(self, row: Row) -> bool:
         """Whether what is repeated is no forward value, but part of a gradient."""
-        scan, made = self.trace.scans[self.chosen[row.block]], row.place
-        feeds = [f for f in scan.feeds if (f.scan, f.variable) == (made.scan, made.argument)]
+        scan, place = self.trace.scans[self.chosen[row.block]], row.place
+        feeds = [f for f in scan.feeds if (f.scan, f.variable) == (place.scan, place.argument)]
         return bool(feeds) and not any(scan.is_reading(feed.into) for feed in feeds)
 
     def _left(self, words: str, x: float, anchor: str, size: float, strong: bool = False) -> None:
@@ -186,8 +187,8 @@ class _Picture:
 def _lefts(columns: Iterable[int | Gap], width: float, between: float) -> tuple[float, ...]:
     """The left edges of columns; a gap is narrower."""
     x: float = LEFT
-    found = []
+    lefts = []
     for column in columns:
-        found.append(x)
+        lefts.append(x)
         x += (FOLD if isinstance(column, Gap) else width) + between
-    return tuple(found)
+    return tuple(lefts)

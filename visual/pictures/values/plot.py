@@ -18,12 +18,13 @@ from typing import TYPE_CHECKING
 
 from lab.records import cached_property
 from lab.traces.trace import Trace
+from visual.choices import of_trace
 from visual.layout.names import NamedScan, cost_name
 from visual.pictures.values.series import AREA, HIGH, Kind, Panel, growth_of, series_of
 from visual.pictures.values.text import to_text
-from visual.scene.formats import save, shown
+from visual.scene.formats import save, shown, summary
 from visual.scene.shapes import shortened
-from visual.scene.theme import LIGHT, Theme, theme_named
+from visual.scene.theme import LIGHT, THEMES, Theme
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -41,6 +42,9 @@ class Plot:
     description: str
     theme: Theme = LIGHT
     dot: str = ""
+
+    def __repr__(self) -> str:
+        return summary(self, f"{len(self.panels)} panels")
 
     @cached_property
     def rows(self) -> tuple[tuple[Panel, ...], ...]:
@@ -80,6 +84,7 @@ class Plot:
         self, figure: "Figure", panel: Panel, number: int, top: float, width: float, height: float
     ) -> None:
         """Draw a panel whose axes begin at `top`, in a figure of `width` by `height` pixels."""
+        from visual.backends.mpl import INVISIBLE
         from visual.pictures.values.panels import POINT, caption, draw_growth, draw_heat, draw_lines
 
         left = MARGIN + LEFT + number * (MARGIN + LEFT + AREA)
@@ -90,7 +95,8 @@ class Plot:
             for words, above in zip(caption(panel.series[0]), (24.0, 8.0), strict=True):
                 lines.append((words, above, 11.0, "normal", self.theme.muted))
         for words, above, size, weight, colour in lines:
-            short = shortened(" ".join(words.split()), AREA + LEFT, size)
+            plain = " ".join(words.translate(INVISIBLE).split())
+            short = shortened(plain, AREA + LEFT, size)
             x, y = (left - LEFT + 8) / width, 1 - (top - above) / height
             figure.text(
                 x, y, short,
@@ -147,7 +153,7 @@ def values(trace: Trace, theme: str = "light") -> Plot:
     Of a loop its states and outputs, of a backward Scan the gradients on its tapes after the
     last step, by the index of the forward variable, and the running totals of parameters by
     the number of steps.  Numbers are lines; vectors and matrices heat maps.  At the end
-    |dC/dx|, |dC′/dx| …, for vectors the norm, on a log axis, where zeros and values that are
+    `|dC/dx|`, `|dC′/dx|` …, for vectors the norm, on a log axis, where zeros and values that are
     not finite are marked at the edges.
 
     A line of more than 527 points is thinned: of each of 175 stretches, the smallest and the
@@ -156,7 +162,8 @@ def values(trace: Trace, theme: str = "light") -> Plot:
 
     Raises ArgumentError for an unknown theme.
     """
-    chosen = theme_named(theme)
+    of_trace(trace)
+    chosen = THEMES[theme]
     order = max((scan.order for scan in trace.scans), default=0)
     names = ", ".join(f"{scan.name} ({scan.steps} steps)" for scan in trace.scans)
     about = f", derivative of order {order}" if order else ""

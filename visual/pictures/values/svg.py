@@ -68,20 +68,20 @@ def _mark(use: ElementTree.Element, mark: ElementTree.Element) -> str:
 
 def _attributes(element: ElementTree.Element) -> dict[str, str]:
     """The attributes of an element that say how it looks, its style among them."""
-    found = dict(element.attrib)
-    for declaration in found.pop("style", "").split(";"):
+    attributes = dict(element.attrib)
+    for declaration in attributes.pop("style", "").split(";"):
         name, _, value = declaration.partition(":")
-        found[name.strip()] = value.strip()
-    font = FONT.match(found.pop("font", ""))
+        attributes[name.strip()] = value.strip()
+    font = FONT.match(attributes.pop("font", ""))
     if font:
-        found |= {"font-size": font["size"], "font-weight": font["weight"] or ""}
-    found["font-size"] = found.get("font-size", "").removesuffix("px")
-    if element.tag == f"{SVG}text" and "rotate(-0" in found.get("transform", ""):
-        del found["transform"]  # matplotlib turns every text, most of them by nothing
-    found["d"] = " ".join(found.get("d", "").split())
+        attributes |= {"font-size": font["size"], "font-weight": font["weight"] or ""}
+    attributes["font-size"] = attributes.get("font-size", "").removesuffix("px")
+    if element.tag == f"{SVG}text" and "rotate(-0" in attributes.get("transform", ""):
+        del attributes["transform"]  # matplotlib turns every text, most of them by nothing
+    attributes["d"] = " ".join(attributes.get("d", "").split())
     return {
         name: NUMBER.sub(lambda match: number(float(match[0])), value)
-        for name, value in found.items()
+        for name, value in attributes.items()
         if name in KEPT and value
     }
 

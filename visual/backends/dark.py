@@ -1,11 +1,10 @@
-"""Dark pictures on a dark screen: the light colours of a theme, and the dark ones in their place.
+"""Dark pictures on a dark screen: beside every light colour of a scene, the dark one for it.
 
-A page holds every scene once, in light colours; a style sheet puts the dark theme's in their
-place where the reader's screen is dark.  Printing stays light.
+A page holds every scene once, in light colours; `light-dark()` follows the scheme of the page,
+which the reader's screen or the switch of the theme sets.
 """
 
 from collections.abc import Iterator
-from functools import cache
 
 from visual.backends.svg import SHADES, heat_colour
 from visual.scene.theme import DARK, LIGHT, Role, Theme, contrast, mixed
@@ -14,14 +13,14 @@ BOX, LETTERS, LINE = "rect", ":is(svg,g,text)", "path"
 Key = tuple[str, str, str]
 
 
-@cache
 def style() -> str:
-    """The style sheet; its selectors begin at `.light`, the frame of a light picture."""
-    rules: dict[tuple[str, str], list[str]] = {}
-    for (element, attribute, light), dark in darkened().items():
-        rules.setdefault((attribute, dark), []).append(f'.light {element}[{attribute}="{light}"]')
+    """The style sheet; its selectors begin at the frame of a light picture."""
     # The root has the usual colour of letters; what has no colour of its own has that.
-    return "".join(f"{','.join(found)}{{{name}:{dark}}}" for (name, dark), found in rules.items())
+    return "\n".join(
+        f'.light:not(.plot) {element}[{attribute}="{light}"]'
+        f"{{{attribute}:light-dark({light},{dark})}}"
+        for (element, attribute, light), dark in darkened().items()
+    )
 
 
 def darkened() -> dict[Key, str]:

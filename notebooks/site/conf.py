@@ -1,0 +1,47 @@
+"""The site of all lessons by Sphinx: its settings; `additions` has what Sphinx lacks.
+
+    sphinx-build -W -c notebooks/site notebooks site
+
+Every lesson is run in a kernel of its own.  The pages need no kernel, no server and no network.
+"""
+
+import os
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from additions import setup  # noqa: F401
+
+os.environ["SCANTAPE_STATIC"] = "1"
+os.environ["TQDM_DISABLE"] = "1"
+os.environ["PYTHONWARNINGS"] = "ignore:PyTensor could not link to a BLAS:UserWarning"
+
+project = html_title = "Scantape"
+extensions = ["myst_nb", "sphinx.ext.autodoc"]
+exclude_patterns = ["site", "**.ipynb", "**.ipynb_checkpoints"]
+default_role = "code"  # what stands in backticks in docstrings
+autodoc_default_options = {"members": True}
+autodoc_typehints_format = "short"
+
+myst_enable_extensions = ["deflist", "dollarmath", "tasklist"]
+myst_heading_anchors = 4
+
+nb_execution_mode = "force"
+nb_execution_in_temp = True
+nb_execution_timeout = 300
+nb_merge_streams = True
+nb_ipywidgets_js: dict[str, dict[str, str]] = {}  # they would come from the network
+nb_code_prompt_show = "The code, with the answer"
+nb_code_prompt_hide = "The code, with the answer"
+nb_mime_priority_overrides = [("html", "text/latex", 25)]
+
+html_theme = "furo"
+html_css_files = ["scantape.css"]
+html_math_renderer = "mathml"
+html_permalinks_icon = "#"
+html_copy_source = html_show_sphinx = html_show_copyright = False
+html_show_search_summary = False  # it would be fetched, which pages from a folder may not
+html_use_index = False
+html_theme_options: dict[str, list[str]] = {"top_of_page_buttons": []}
+pygments_style, pygments_dark_style = "xcode", "lightbulb"  # those with enough contrast

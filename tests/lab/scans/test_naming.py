@@ -1,0 +1,187 @@
+"""What a formula uses twice is named, and nothing is expanded: counted in visits, not in time."""
+
+import json
+import pickle
+
+import numpy as np
+import pytensor.tensor as pt
+import pytest
+from oracles import computed
+from pytensor.scan.op import Scan
+
+import lab
+from lab import expression
+from lab.equations.spelling import Speller
+from lab.errors import ArgumentError
+from lab.expression import LATEX, LONGEST, Binding, Call, Leaf, Let, Named, Number, leaves_of, text
+from lab.loops import gallery
+from lab.scans.formula import _product
+from lab.scans.graphs import scan_nodes
+from lab.scans.naming import DEEPEST, shared
+from visual.scene.shapes import shortened, text_width
+
+X = Leaf("x", -1, 0)
+
+
+def nested(times, start=X):
+    """``sin(s)·cos(s)`` of itself: as a tree, twice as much every time."""
+    term = start
+    for _ in range(times):
+        term = Call("Mul", (Call("sin", (term,)), Call("cos", (term,))))
+    return term
+
+
+def plainly(term):
+    return text(term, lambda leaf: leaf.variable)
+
+
+def deep(times):
+    def step(s):
+        for _ in range(times):
+            s = pt.sin(s) * pt.cos(s)
+        return s
+
+    return lab.Loop(step, states=[lab.State("s", 0.5)], n_steps=3)
+
+
+def test_what_is_used_twice_stands_behind_and_only_if_that_is_shorter():
+    assert plainly(shared(nested(2))) == "sin(a)·cos(a); a := sin(x)·cos(x)"
+    assert plainly(shared(nested(1))) == "sin(x)·cos(x)"
+    short = Call("exp", (X,))
+    assert isinstance(shared(Call("Add", (short, short))), Call)
+    assert plainly(shared(nested(2), taken={"a", "b"})).startswith("sin(c)·cos(c)")
+    assert text(shared(nested(2)), lambda leaf: leaf.variable, LATEX).count(r":=") == 1
+
+
+def test_it_computes_the_same():
+    value = 0.3
+    for _ in range(6):
+        value = np.sin(value) * np.cos(value)
+    assert computed(plainly(shared(nested(6))), {"x": 0.3}) == pytest.approx(value)
+
+
+@pytest.mark.parametrize("times", [50, 100, 1000])
+def test_every_walk_visits_each_operation_once(times):
+    made = shared(nested(times))
+    assert len(made.bindings) == times - 1
+    assert made.operations == 3 * times == len(expression.calls_of(made))
+    assert leaves_of(made) == [X]
+    asked = []
+    written = text(made, lambda leaf: asked.append(leaf) or leaf.variable)
+    more = int(written.rpartition("(")[2].split()[0].replace(",", ""))
+    assert len(written) < LONGEST + 60
+    assert more + sum(written.count(f) for f in ("sin(", "cos(", "·")) == 3 * times
+    assert len(asked) <= 2
+    assert pickle.loads(pickle.dumps(made)) == made
+    assert hash(made) == hash(shared(nested(times)))
+
+
+def test_a_deep_chain_is_cut_into_pieces():
+    term = X
+    for _ in range(3000):
+        term = Call("sin", (term,))
+    made = shared(term)
+    assert isinstance(made, Let)
+    assert len(made.bindings) == 3000 // (DEEPEST + 1)
+    assert made.operations == 3000
+    assert plainly(made).endswith("more operations)")
+
+
+def test_a_wide_sum_is_bounded_too():
+    wide = Call("Add", tuple(Call("exp", (Leaf(f"x{i}", None, i),)) for i in range(10_000)))
+    written = plainly(wide)
+    assert len(written) < LONGEST + 60
+    assert written.count("exp(") + 10_000 - written.count("exp(") == 10_000
+    assert written.endswith(f"{10_000 - written.count('exp('):,} more operations)")
+
+
+def test_products_of_products_do_not_double():
+    before, product = Leaf("x", -1, 0), Leaf("y", -1, 1)
+    for _ in range(60):
+        before, product = product, _product((before, product))
+    assert shared(product).operations <= 60
+
+
+def test_a_step_of_a_hundred_levels_is_traced_drawn_and_stored():
+    trace = deep(100).trace(order=1)
+    operations = [len(expression.calls_of(scan.formulas[0].expression)) for scan in trace.scans]
+    assert operations[0] == 300
+    assert operations[1] < 1000
+    stored = json.dumps(trace.to_json())
+    assert len(stored) < 1_500_000
+    assert lab.Trace.from_json(json.loads(stored)) == trace
+    for scan in trace.scans:
+        (formula,) = scan.formulas
+        for written in (Speller(scan).equation(formula), Speller(scan).at(formula, 0)):
+            assert len(written) < LONGEST + 100
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        Let((), Named("a")),
+        Named("a"),
+        Let((Binding("a", Number("1")),), Number("2")),
+        Let((Binding("a", Named("b")), Binding("b", Named("a"))), Named("a")),
+        Let((Binding("b", Number("1")), Binding("a", Named("b"))), Named("a")),
+        Let((Binding("a", Number("1")), Binding("a", Number("2"))), Named("a")),
+    ],
+)
+def test_a_stored_formula_explains_its_names(wrong):
+    data = gallery.loops["square"].trace(order=0).to_json()
+    data["scans"][0]["formulas"][0]["expression"] = lab.records.to_json(wrong)
+    data["scans"][0]["formulas"][0]["expression"].pop("version")
+    with pytest.raises(ArgumentError, match="explained once"):
+        lab.Trace.from_json(data)
+
+
+def test_formulas_of_equal_steps_are_computed_once(monkeypatch):
+    loop = gallery.loops["square"]
+    first = loop.derivative(2)
+    lab.trace(first)
+    monkeypatch.setattr("lab.scans.formula.simplify", None)
+    assert lab.trace(first).scans[0].formulas
+
+
+@pytest.mark.parametrize("name", ["gap", "coupled", "lookup", "extra"])
+def test_connections_are_those_of_pytensor(name):
+    for node in scan_nodes(list(gallery.loops[name].derivative(2).values)):
+        vars(node.tag).pop("connection_pattern", None)
+        theirs = Scan.connection_pattern(node.op, node)
+        vars(node.tag).pop("connection_pattern")
+        info = node.op.info
+        for index in range(info.n_mit_mot + info.n_mit_sot + info.n_sit_sot):
+            theirs[1 + info.n_seqs + index][index] = True
+        assert node.op.connection_pattern(node) == theirs
+
+
+def test_a_long_name_is_measured_a_few_times(monkeypatch):
+    measured = []
+
+    def counting(content, *others):
+        measured.append(len(content))
+        return text_width(content, *others)
+
+    monkeypatch.setattr("visual.scene.shapes.text_width", counting)
+    assert shortened("x" * 10_000 + "[3]", 200, 10.5).endswith("…[3]")
+    assert sum(measured) < 20_000
+
+
+@pytest.mark.parametrize("order", [15, 20_000, 10**12])
+def test_an_order_of_too_many_scans_is_refused(order):
+    with pytest.raises(ArgumentError, match=f"^order = {order}: .* at most 16,384 are made"):
+        gallery.loops["square"].trace(order=order)
+
+
+@pytest.mark.parametrize("steps", [20_000_000_000, 10**30])
+def test_a_number_of_steps_that_no_memory_holds_is_refused(steps):
+    with pytest.raises(ArgumentError, match=r"^n_steps = \d+…?.*GB; a loop may keep 4 GB"):
+        gallery.loops["square"].with_steps(steps)
+
+
+def test_a_parameter_that_counts_too_many_steps_is_refused():
+    with pytest.raises(ArgumentError, match=r"^n_steps = 1.*GB"):
+        lab.Loop(lambda x: x * x, states=[lab.State("x", 0.5)], n_steps=lab.Parameter("n", 1e30))
+    loop = lab.Loop(lambda x: x * x, states=[lab.State("x", 0.5)], n_steps=lab.Parameter("n", 3))
+    with pytest.raises(ArgumentError, match=r"^n_steps = 1.*GB"):
+        loop.trace(at={"n": 1e30})

@@ -1,0 +1,58 @@
+"""What is shown where no kernel is: HTML that brings its own script, and plain text."""
+
+import pytest
+
+import visual
+from lab.loops import gallery
+from visual.widgets import rerun
+
+TRACE = gallery.loops["square"].trace()
+LIVE = "application/vnd.jupyter.widget-view+json"
+
+
+class Kernel:
+    kernel = parent_header = None
+
+
+@pytest.fixture
+def kernel(monkeypatch):
+    pytest.importorskip("IPython")
+    monkeypatch.setattr("IPython.get_ipython", Kernel)
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        lambda: visual.Stepper(visual.tapes(TRACE)),
+        lambda: visual.Workbench(view="tapes"),
+        lambda: visual.Exercise(TRACE),
+        lambda: visual.Exercises.of(TRACE, ("taps", "scans")),
+    ],
+)
+def test_a_widget_is_also_a_page_without_a_kernel(kernel, monkeypatch, made):
+    shown = made()
+    assert set(shown._repr_mimebundle_()) == {LIVE, "text/html", "text/plain"}
+    monkeypatch.setenv("SCANTAPE_STATIC", "1")
+    assert not rerun.in_notebook()
+    bundle = shown._repr_mimebundle_()
+    assert set(bundle) == {"text/html", "text/plain"}
+    assert '<script type="module">' in bundle["text/html"].replace("'", '"')
+
+
+def test_a_workbench_without_a_kernel_is_an_atlas_or_its_picture():
+    assert "data-atlas" in visual.Workbench(view="tapes")._repr_mimebundle_()["text/html"]
+    fixed = visual.Workbench(order=2)._repr_mimebundle_()["text/html"]
+    assert "data-atlas" not in fixed
+    assert visual.Workbench(order=2).picture.svg() in fixed
+
+
+def test_where_no_script_runs_an_exercise_says_how_to_answer():
+    told = "Answer with <code>{}(…)</code>"
+    assert told.format("exercise.check") in visual.Exercise(TRACE)._repr_mimebundle_()["text/html"]
+    several = visual.Exercises.of(TRACE, ("taps", "scans"))._repr_mimebundle_()["text/html"]
+    assert several.count(told.format("exercises.answer")) == 2
+
+
+def test_an_atlas_shows_itself():
+    atlas = visual.Atlas(["square"], orders=[1], views=["tapes"])
+    assert atlas.content in atlas._repr_mimebundle_()["text/html"]
