@@ -4,6 +4,7 @@
 # make lint    what must hold of the code as it is written
 # make tests   what must hold when it runs
 # make site    set up, and write all lessons as pages that work offline to site/
+# make fuzz    alter stored traces at random, for longer than the tests do: FUZZ=… times 150
 # make bench   measure speed against what a person would use instead
 #
 # PYTHON=… chooses the interpreter (3.11 or later), VENV=… the folder of the environment,
@@ -19,7 +20,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 JOBS ?= 2
 SITE ?= site
 
-.PHONY: start lessons env test tests lint site bench clean
+.PHONY: start lessons env test tests lint site fuzz bench clean
 
 start: lessons
 	$(BIN)/jupyter lab $(if $(filter none,$(BROWSER)),--no-browser) $(if $(filter 0,$(shell id -u)),--allow-root) \
@@ -41,6 +42,9 @@ lint: $(VENV)/.test
 site: $(VENV)/.site
 	$(BIN)/python -m sphinx -q -W -j $(JOBS) -d $(VENV)/.doctrees -E -c notebooks/site notebooks $(SITE)
 	@echo "Open $(SITE)/index.html"
+
+fuzz: $(VENV)/.test
+	FUZZ=$(or $(FUZZ),100) $(BIN)/python -m pytest -n $(JOBS) tests/visual/drawing/test_plain_traces.py -k altered
 
 bench: $(VENV)/.test
 	PYTHONPATH=tests/support $(BIN)/python bench

@@ -2,6 +2,7 @@
 
 import copy
 import json
+import os
 import pickle
 import random
 from dataclasses import fields, is_dataclass, replace
@@ -82,7 +83,7 @@ def test_copies_draw_the_same(name, order):
             assert drawn(again, picture) == expected
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(int(os.environ.get("FUZZ", "4"))))
 def test_an_altered_trace_draws_or_is_refused_by_its_place(seed):
     """See `make fuzz` for more of them."""
     chance = random.Random(seed)
