@@ -61,7 +61,7 @@ def compiled(report: Compiled, theme: str = "light", scan: int | None = None) ->
     canvas.right = max(canvas.right, 640)
     words = OVERVIEW if len(chosen) > FEW else WORDS
     return canvas.finished(
-        {role: report_text for role, words_of_all in words.items() if role in canvas.roles},
+        {role: meaning for role, meaning in words.items() if role in canvas.roles},
         width=canvas.right + MARGIN,
         title="The Scans and buffers of a compiled graph",
         description=report_text,
