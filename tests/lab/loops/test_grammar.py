@@ -347,7 +347,7 @@ def test_notation_is_no_name(text):
 
 @pytest.mark.parametrize("name", ["", "n", "X"])
 def test_a_value_for_what_has_no_such_name_is_refused(name):
-    with pytest.raises(ArgumentError, match=f"value for '{name}'"):
+    with pytest.raises(ArgumentError, match=f"at = '{name}'"):
         lab.gallery.loops["square"].trace(at={name: 2})
 
 
