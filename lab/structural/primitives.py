@@ -186,4 +186,4 @@ _PRIMITIVES = (
     Primitive("narrow", ("a", "dim", "start", "length"), ("dim", "start", "length"), _narrow),
     Primitive("clamp", ("x", "lo", "hi"), (), _clamp),
 )
-primitives = Named("primitive", {primitive.name: primitive for primitive in _PRIMITIVES})
+primitives = Named("primitive", {one.name: one for one in _PRIMITIVES}, "the primitives are {}.")

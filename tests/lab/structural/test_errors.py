@@ -264,7 +264,7 @@ def test_a_primitive_that_is_not_there(name):
     assert isinstance(caught.value, ArgumentError)
     message = str(caught.value)
     assert message.startswith("primitive = ")
-    assert message.endswith("expected where, cat, narrow and clamp.")
+    assert message.endswith("the primitives are where, cat, narrow and clamp.")
     assert len(message) < 150
     assert name not in primitives
 
