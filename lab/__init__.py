@@ -20,7 +20,7 @@ Derivatives
 
 Whether they are right
 
-- compile the same graph: `Trace.verify`; finite differences and more: `check`
+- compile the same graph: `Derivative.verify`; finite differences and more: `check`
 - hold our pullback against PyTensor's own, and report what differs: `compare`
 - break a rule of the derivative and see where it shows: `BROKEN`, `break_rule`; several beside
   the same true one: `truth`

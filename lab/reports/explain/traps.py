@@ -146,7 +146,7 @@ class MixedTaps(Trap):
         return (
             f"{self.scan}: the mit-mot {self.variable} has taps on both sides of 0, "
             f"{signed(*self.taps)}. Backends of PyTensor have gone wrong there "
-            "(pymc-devs/pytensor #1740); hold its compiled numbers against Trace.verify."
+            "(pymc-devs/pytensor #1740); hold its compiled numbers against Derivative.verify."
         )
 
 
