@@ -24,6 +24,7 @@ from lab.gradients.status import (
     status_of,
 )
 from lab.gradients.verify import Run, verify
+from lab.notation import prime
 from lab.progress import is_watched, pause
 from lab.scans.backtraces import without_backtraces
 from lab.scans.buffers import as_tensor
@@ -94,11 +95,6 @@ class Derivative:
         nodes = scan_nodes([self.value])
         used = set(ancestors([self.value]))
         return tuple(_descent(node, used) for node in nodes)
-
-
-def prime(order: int) -> str:
-    """The primes of a derivative: ′, ″, ‴, then its number."""
-    return ("", "′", "″", "‴")[order] if order < 4 else f"⁽{order}⁾"
 
 
 def derivative(

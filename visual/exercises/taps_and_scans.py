@@ -3,12 +3,12 @@
 from collections.abc import Iterator, Sequence
 from functools import partial
 
+from lab.notation import signed
 from lab.tape import Kind, Tape
 from lab.traces.trace import TapeTrace, Trace
 from visual.exercises.answers import Answer, Form, Mistake, Task
 from visual.exercises.candidates import Candidate, listed, tapes_of
 from visual.layout.canvas import BETWEEN, LABELS, MARGIN, Canvas
-from visual.layout.names import signed
 from visual.pictures.taps import conversions
 from visual.pictures.taps import taps as taps_picture
 from visual.scene.shapes import Box, Group, Scene, Text, shortened

@@ -6,7 +6,7 @@ from enum import Enum, auto
 
 import numpy as np
 
-from lab.equations.spelling import number_text
+from lab.notation import number_text
 from lab.records import cached_property
 from visual.layout.canvas import MARGIN
 from visual.layout.cells import SEGMENTS, full_text, strip, value_text

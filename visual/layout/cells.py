@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from lab.equations.spelling import number_text
+from lab.notation import number_text
 from visual.scene.shapes import Box, Group, Shape, Text, shortened, text_width
 from visual.scene.theme import Role
 

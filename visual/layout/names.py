@@ -6,8 +6,7 @@ come from the cost, or through one reader, directly.
 
 from collections.abc import Iterable, Mapping
 
-from lab.expression import Leaf, leaves_of
-from lab.gradients.derivative import prime
+from lab.notation import Leaf, leaves_of, prime, signed
 from lab.traces.scan_of import ScanOf
 from lab.traces.trace import Formula, ParameterTrace, SequenceTrace, TapeTrace
 
@@ -21,11 +20,6 @@ def indexed(name: str, index: int | None) -> str:
     if name[-1:].isdigit() or len(name) > 3:
         return f"{name}[{index}]"
     return name + str(index).translate(_SUBSCRIPTS)
-
-
-def signed(number: int) -> str:
-    """A whole number with a proper minus."""
-    return str(number).replace("-", "−")
 
 
 def listed(numbers: Iterable[int], nothing: str = "nothing") -> str:

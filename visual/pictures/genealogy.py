@@ -15,7 +15,7 @@ from textwrap import wrap
 import numpy as np
 
 from lab.errors import listing
-from lab.gradients.derivative import prime
+from lab.notation import prime
 from lab.tape import Kind
 from lab.traces.trace import Feed, ScanTrace, SequenceTrace, TapeTrace, Trace
 from visual.choices import of_trace

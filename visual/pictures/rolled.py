@@ -13,7 +13,7 @@ from textwrap import wrap
 import numpy as np
 
 from lab.equations.spelling import Speller
-from lab.expression import Leaf, leaves_of
+from lab.notation import Leaf, leaves_of
 from lab.traces.trace import ParameterTrace, ScanTrace, SequenceTrace, TapeTrace, Trace
 from visual.choices import scan_index, step_of
 from visual.layout.canvas import HEIGHT, MARGIN, Canvas

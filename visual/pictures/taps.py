@@ -15,10 +15,11 @@ from operator import index
 from textwrap import wrap
 
 from lab.errors import ArgumentError, quoted
+from lab.notation import signed
 from lab.tape import Kind, Tape
 from lab.traces.trace import ScanTrace, Trace
 from visual.layout.canvas import LABELS, MARGIN, Canvas
-from visual.layout.names import listed, signed
+from visual.layout.names import listed
 from visual.scene.shapes import Arrow, Box, Group, Scene, Text, shortened
 from visual.scene.theme import Role
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from lab.equations.spelling import number_text
+from lab.notation import number_text
 from visual.layout.cells import full_text
 from visual.layout.grid import CELL, entry_name
 from visual.pictures.routing.routed import Operand, Routed
