@@ -105,7 +105,13 @@ class Style:
     minus: str
     dots: str
     behind: str
+    partial: str
+    about: str
     operators: Mapping[str, str]
+
+    def ratio(self, above: str, under: str) -> str:
+        """One over the other."""
+        return rf"\frac{{{above}}}{{{under}}}" if self.latex else f"{above}/{under}"
 
 
 PLAIN = Style(
@@ -114,6 +120,8 @@ PLAIN = Style(
     minus="−",
     dots="…",
     behind="; ",
+    partial="∂",
+    about="≈",
     operators=MappingProxyType(
         {
             "Add": " + ",
@@ -140,6 +148,8 @@ LATEX = Style(
     minus="-",
     dots=r"\dots",
     behind=r", \quad ",
+    partial=r"\partial ",
+    about=r"\approx",
     operators=MappingProxyType(
         {
             "Add": " + ",
@@ -359,7 +369,7 @@ class _Text:
 # from what the step makes, never by a time: x[t−1].  A position of a buffer is a place, which
 # one value leaves for another: buf[2].
 
-BELOW = str.maketrans("0123456789+-−kn", "₀₁₂₃₄₅₆₇₈₉₊₋₋ₖₙ")  # k is the step, n their number
+BELOW = str.maketrans("0123456789+-−kn", "₀₁₂₃₄₅₆₇₈₉₊₋₋ₖₙ")  # k is a step, n their number
 
 
 def symbol(name: str, style: Style = PLAIN) -> str:
@@ -370,14 +380,18 @@ def symbol(name: str, style: Style = PLAIN) -> str:
     return safe if len(safe) == 1 else rf"\mathrm{{{safe}}}"
 
 
+def below(index: int | str, style: Style = PLAIN) -> str:
+    """An index as a subscript."""
+    written = str(index)
+    return f"_{{{written.replace('−', '-')}}}" if style.latex else written.translate(BELOW)
+
+
 def indexed(name: str, index: int | str | None = None, style: Style = PLAIN) -> str:
     """``x₃``, or ``x₃₋ₖ``: a value of a variable, by its number or by how that follows from k."""
     if index is None:
         return symbol(name, style)
-    if style.latex:
-        return f"{symbol(name, style)}_{{{str(index).replace('−', '-')}}}"
-    parted = f"({name})" if name[-1:] in BELOW.values() else name
-    return parted + str(index).translate(BELOW)
+    parted = f"({name})" if ord(name[-1:] or " ") in BELOW.values() else name
+    return symbol(parted, style) + below(index, style)
 
 
 def tapped(name: str, tap: int, style: Style = PLAIN) -> str:
@@ -391,9 +405,31 @@ def positioned(name: str, position: int, style: Style = PLAIN) -> str:
     return f"{symbol(name, style)}[{str(position).replace('-', style.minus)}]"
 
 
-def prime(order: int) -> str:
-    """The primes of a derivative: ′, ″, ‴, then its number."""
-    return ("", "′", "″", "‴")[order] if order < 4 else f"⁽{order}⁾"
+def following(first: int, way: int = 1, style: Style = PLAIN, length: str = "") -> str:
+    """``k+1``, ``3−k`` or ``n−1−k``: what is `first`, or so much after `length`, at step 0."""
+    distance = "k" if abs(way) == 1 else f"{abs(way)}k"
+    start = length + (f"{style.minus if first < 0 else '+'}{abs(first)}" if first else "")
+    if way < 0:
+        return f"{start if length else str(first).replace('-', style.minus)}{style.minus}{distance}"
+    if length:
+        return f"{start}+{distance}"
+    return distance + start
+
+
+def offsets(starts: Mapping[str, int], style: Style = PLAIN) -> str:
+    """``step k: x[t] is xₖ₊₁, u[t] is uₖ``: which values taps stand for, by where they start."""
+    told = [
+        f"{tapped(name, 0, style)} is {indexed(name, following(start), style)}"
+        for name, start in starts.items()
+    ]
+    return f"step k: {', '.join(told)}" if told else ""
+
+
+def prime(order: int, style: Style = PLAIN) -> str:
+    """The primes of a derivative: ′, ″, ‴, ⁗, then its number in parentheses."""
+    if style.latex:
+        return "'" * order if order < 4 else f"^{{({order})}}"
+    return ("", "′", "″", "‴", "⁗")[order] if order < 5 else f"⁽{str(order).translate(RAISED)}⁾"
 
 
 def signed(*numbers: int) -> str:

@@ -12,7 +12,7 @@ from lab.notation import Expression, Leaf, Number
 from lab.scans.formula import formulas
 from lab.scans.graphs import scan_nodes
 from lab.scans.node import LoopVariable, is_scan, outer_inputs, read_scan
-from lab.scans.slices import Cut
+from lab.scans.slices import Cut, now_of
 from lab.tape import Kind
 from lab.traces.step_values import step_condition, step_equations
 
@@ -90,9 +90,6 @@ def _quantity(
     row = part.inner_inputs[0] if part.inner_inputs else None
     row = part.inner_outputs[0] if row is None and part.inner_outputs else row
     kind = getattr(row, "type", None)
-    maker = maker_of(cut.base) if part.kind is Kind.SEQUENCE else None
-    # What was cut from a state's buffer is counted as the state is.
-    origin = maker[1].tape.origin if maker is not None and maker[1].kind.is_state else 0
     return Quantity(
         symbol=symbol,
         role=ROLES[part.kind],
@@ -101,9 +98,10 @@ def _quantity(
         tape=part.tape,
         dtype=str(getattr(kind, "dtype", kind)),
         shape=tuple(getattr(kind, "shape", ())),
-        first=cut.first - origin,
+        first=cut.first,
         way=cut.way,
         length=length,
+        now=now_of(cut.base),
         given=given.get(part.name, _given(part, cut, symbol)),
     )
 

@@ -3,11 +3,12 @@
     >>> print(gallery.loops["rnn"].system())
     >>> print(system(xs))                          # of a PyTensor graph with one Scan
 
-States feed back, outputs do not; inputs change with time, parameters do not.  One step t
-computes all values with index t: the state ``x[t]`` is what step t returns, ``x[t−1]`` what
-a step reads at tap −1, and the initial values have the indices below 0.  So ``x[t]`` is row
-t of what ``pytensor.scan`` returns, and row t + 1 (t + k for k initial values) of the Scan's
-own buffer.  An input is indexed as the array that was given: ``u[t+4]`` is row t + 4 of u.
+States feed back, outputs do not; inputs change with time, parameters do not.  One step
+makes all that is written with t: the state ``x[t]`` is what it returns, ``x[t−1]`` what it
+reads at tap −1.  Values are counted from the first that is given, so that step k makes
+``xₖ₊₁`` from the one initial value x₀: row k of what ``pytensor.scan`` returns, and row
+k + 1 of the Scan's own buffer.  What reads an array in another order says how its rows
+follow from the step: ``x₃₋ₖ``.
 
 The words are those of PyTensor's "Internal documentation of the scan op".
 """
@@ -17,9 +18,21 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from lab import records
-from lab.equations.spelling import indexed
 from lab.errors import listing
-from lab.notation import LATEX, PLAIN, Expression, Leaf, Number, Style, leaves_of, text
+from lab.notation import (
+    LATEX,
+    PLAIN,
+    Expression,
+    Leaf,
+    Number,
+    Style,
+    following,
+    indexed,
+    leaves_of,
+    offsets,
+    tapped,
+    text,
+)
 from lab.tape import Kind, Tape
 from lab.traces.trace import Formula
 
@@ -41,9 +54,10 @@ class Quantity:
     """One variable of a system.
 
     `argument` is its number among the Scan's arguments, by which equations refer to it.  At
-    step t an input is row `first` + `way`·t of the array `symbol`, counted from its end if
-    `first` is below 0; `length` is "n" where the number of steps has to be added.  `given`
-    tells what the initial values are, or what an input or a parameter was computed as.
+    step k an input is row `first` + `way`·k of the array `symbol`, counted from its end if
+    `first` is below 0; `length` is "n" where the number of steps has to be added, and `now`
+    the row that step 0 calls its value at t.  `given` tells what the initial values are, or
+    what an input or a parameter was computed as.
     """
 
     symbol: str
@@ -56,6 +70,7 @@ class Quantity:
     first: int = 0
     way: int = 1
     length: str = ""
+    now: int = 0
     given: Expression | None = None
 
 
@@ -113,36 +128,32 @@ class Writer:
     style: Style = PLAIN
 
     def term(self, leaf: Leaf) -> str:
-        """``x[t−1]``, ``u[t+4]``, ``u[n−1−t]`` or ``w``."""
+        """``x[t−1]``, ``u[t+4]``, ``uₙ₋₁₋ₖ`` or ``w``."""
         quantity = self.system.quantity(leaf)
         if quantity is None or quantity.role in (Role.PARAMETER, Role.NON_NUMERIC):
-            return indexed(leaf.variable if quantity is None else quantity.symbol, "", self.style)
-        if quantity.role is Role.INPUT:
-            index = self.moment(quantity.first, quantity.way, quantity.length)
-        else:
-            index = self.moment(leaf.tap or 0)
-        return indexed(quantity.symbol, index, self.style)
+            name = leaf.variable if quantity is None else quantity.symbol
+            return indexed(name, None, self.style)
+        if quantity.role is not Role.INPUT:
+            return tapped(quantity.symbol, leaf.tap or 0, self.style)
+        first, way, length = quantity.first, quantity.way, quantity.length
+        if way == 1 and not length and first >= 0:
+            return tapped(quantity.symbol, first - quantity.now, self.style)
+        return indexed(quantity.symbol, following(first, way, self.style, length), self.style)
 
     def at(self, quantity: Quantity, index: int) -> str:
-        """``x[−1]``: a value by its number."""
-        return indexed(quantity.symbol, self.number(index), self.style)
+        """``x₀``: a value by its number."""
+        return indexed(quantity.symbol, index, self.style)
 
-    def moment(self, first: int, way: int = 1, length: str = "") -> str:
-        """``t−1``, ``4−t`` or ``n−1−t``: `first` at step 0, and from there on by `way`."""
-        minus = self.style.minus
-        distance = "t" if abs(way) == 1 else f"{abs(way)}t"
-        if way < 0:
-            if not first and not length:
-                return f"{minus}{distance}"
-            start = f"{length}{minus if first < 0 else '+'}{abs(first)}" if first else length
-            return f"{start if length else self.number(first)}{minus}{distance}"
-        if not first:
-            return distance
-        return f"{distance}{'+' if first > 0 else minus}{abs(first)}"
-
-    def number(self, value: int) -> str:
-        """A whole number with the style's minus."""
-        return str(value).replace("-", self.style.minus)
+    @property
+    def offsets(self) -> str:
+        """``step k: x[t] is xₖ₊₁``: which values the taps stand for."""
+        starts = {}
+        for quantity in self.system.quantities:
+            if quantity.role in (Role.STATE, Role.OUTPUT) and quantity.kind is not Kind.MIT_MOT:
+                starts[quantity.symbol] = quantity.tape.origin
+            elif quantity.role is Role.INPUT and quantity.way == 1 and quantity.first >= 0:
+                starts.setdefault(quantity.symbol, quantity.now)
+        return offsets(starts, self.style)
 
     def right(self, expression: Expression) -> str:
         """An expression in terms of the system's variables."""
@@ -176,30 +187,27 @@ class Writer:
 
     @property
     def range(self) -> str:
-        """``t = 0, …, 3``; for a number of steps that only a run can tell, up to n−1."""
-        dots = r"\dots" if self.style.latex else "…"
+        """``steps 0 to 3``; for a number of steps that only a run can tell, up to n−1."""
         steps = self.system.steps
         if not isinstance(steps, Number):
-            return f"t = 0, {dots}, n{self.style.minus}1"
+            return f"steps 0 to n{self.style.minus}1"
         count = _count(steps)
-        if count < 1:
-            return "0 steps"
-        shown = range(count) if count < 3 else (0, dots, count - 1)
-        return f"t = {', '.join(map(str, shown))}"
+        if count < 2:
+            return "step 0" if count else "no steps"
+        return f"steps 0 to {count - 1}"
 
     def buffer(self, quantity: Quantity) -> str:
-        """``x[−1], …, x[3]``: the values in the order of the rows of the Scan's buffer."""
-        steps, minus = self.system.steps, self.style.minus
+        """``x₀, …, x₄``: the values in the order of the rows of the Scan's buffer."""
+        steps, more = self.system.steps, quantity.tape.origin
         if not isinstance(steps, Number):
-            last = indexed(quantity.symbol, f"n{minus}1", self.style)
-            return f"{self.at(quantity, -quantity.tape.origin)}, …, {last}"
-        names = [self.at(quantity, i) for i in range(-quantity.tape.origin, _count(steps))]
+            last = "n" if more == 1 else f"n+{more - 1}" if more else f"n{self.style.minus}1"
+            return f"{self.at(quantity, 0)}, …, {indexed(quantity.symbol, last, self.style)}"
+        names = [self.at(quantity, row) for row in range(more + _count(steps))]
         return ", ".join(names if len(names) < 4 else [names[0], "…", names[-1]]) or "nothing"
 
     def initial(self, quantity: Quantity) -> tuple[str, str]:
         """The initial values of a state, and what they are, which may be empty."""
-        reach = quantity.tape.origin
-        names = [self.at(quantity, index) for index in range(-reach, 0)]
+        names = [self.at(quantity, row) for row in range(quantity.tape.origin)]
         dots = r"\dots" if self.style.latex else "…"
         shown = names if len(names) < 4 else [names[0], dots, names[-1]]
         told = text(quantity.given, self.term, self.style) if quantity.given else ""
@@ -222,8 +230,12 @@ def plain(system: System) -> str:
         lines.append(f"  {equation}")
     for quantity in system.of_role(Role.NON_NUMERIC):
         symbol = quantity.symbol
-        lines.append(f"  {symbol}[t] = the generator after the draws of step t from {symbol}[t−1]")
+        lines.append(
+            f"  {symbol}[t] = the generator after the draws of the step from {symbol}[t−1]"
+        )
     lines.append(f"  for {writer.range}{_until(writer)}")
+    if writer.offsets:
+        lines.append(f"  {writer.offsets}")
     lines += ["", *_given(writer), *_roles(writer)]
     return "\n".join(lines).rstrip()
 
@@ -292,7 +304,7 @@ def latex(system: System) -> str:
     for formula in system.equations:
         left, right = writer.term(formula.target), writer.right(formula.expression)
         relation = writer.sign(formula)
-        lines.append(rf"{left} &{relation} {right} && {writer.range}")
+        lines.append(rf"{left} &{relation} {right} && \text{{{writer.range}}}")
     for quantity in system.of_role(Role.STATE):
         names, value = writer.initial(quantity)
         if quantity.kind is not Kind.MIT_MOT:

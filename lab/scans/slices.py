@@ -106,6 +106,16 @@ class Cut:
     way: int = 1
 
 
+def call_now(array: Variable, row: int) -> None:
+    """Remembers which row of an array of values step 0 of a loop calls its value at t."""
+    array.tag.now = row
+
+
+def now_of(array: Variable) -> int:
+    """Which row of an array step 0 calls its value at t; the first, where nobody has told."""
+    return int(getattr(array.tag, "now", 0))
+
+
 def is_cut_by_tap(array: Variable) -> bool:
     """Whether `array` was cut out as PyTensor does it for the tap of a sequence.
 

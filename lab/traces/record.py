@@ -17,6 +17,7 @@ from lab.scans.buffers import rows_of
 from lab.scans.graphs import require_scan
 from lab.scans.node import LoopVariable, outer_inputs, outer_outputs
 from lab.scans.operations import plain_name
+from lab.scans.slices import cut_of, now_of
 from lab.tape import Kind
 from lab.traces import loop_run
 from lab.traces.loop_run import Recording
@@ -149,7 +150,10 @@ def _scan_trace(
             origin, group = origins.get(position, (None, None))
             taken = _taken(part, read.rows, values, filled) if derivation is None else None
             held = freeze(read.values)
-            sequences.append(SequenceTrace(part.name, position, held, shown, origin, group, taken))
+            now = 0 if derivation is not None else now_of(cut_of(part.outer_input).base)
+            sequences.append(
+                SequenceTrace(part.name, position, held, shown, origin, group, taken, now)
+            )
             continue
         if part.kind is Kind.PARAMETER and hasattr(part.outer_input.type, "dtype"):
             value = freeze(np.array(values[part.outer_input]))

@@ -97,9 +97,11 @@ class ScanOf:
 
     def is_share(self, tape: TapeTrace) -> bool:
         """Whether a gradient that is put out is one of several that are added up elsewhere."""
-        if not tape.is_total and tape.tape.reads:
-            return False  # a state's tape collects all of them
-        return sum(held.name == tape.name for scan in self.family for held in scan.held) > 1
+        return self.share(tape) is not None
+
+    def share(self, tape: TapeTrace) -> int | None:
+        """Which of several such parts it is, from 1, or 0 where there is no other."""
+        return self.trace.shares.get((self.number, tape.argument))
 
     def is_passed_on(self, tape: TapeTrace) -> bool:
         """Whether a filled tape is a gradient that was asked for, or a part of one elsewhere."""

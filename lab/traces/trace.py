@@ -118,7 +118,8 @@ class SequenceTrace:
 
     A gradient reads what the loop that it differentiates had read or computed: `source` is
     that variable of the parent and its tap, `group` why it is read.  A loop may read what
-    another loop has computed: `taken` tells from where.
+    another loop has computed: `taken` tells from where.  What a loop calls its value at t is,
+    at step 0, the one with the index `now`.
     """
 
     name: str
@@ -128,6 +129,7 @@ class SequenceTrace:
     source: Leaf | None = None
     group: ReadingGroup | None = None
     taken: Taken | None = None
+    now: int = 0
 
     __eq__ = same
 
@@ -370,6 +372,27 @@ class Trace:
 
     def __repr__(self) -> str:
         return f"Trace({', '.join(f'{scan.name}: {scan.steps} steps' for scan in self.scans)})"
+
+    @cached_property
+    def shares(self) -> Mapping[tuple[int, int], int]:
+        """Which of several parts of one gradient a tape holds, by its Scan and its argument.
+
+        Parts that are added up elsewhere are numbered from 1; the only one beside a state's
+        tape, which collects all, is 0; what is the whole gradient is not there.
+        """
+        roots: list[int] = []
+        held: dict[tuple[int, str], list[tuple[int, TapeTrace]]] = {}
+        for number, scan in enumerate(self.scans):
+            roots.append(number if scan.parent is None else roots[scan.parent])
+            for tape in scan.held if scan.parent is not None else ():
+                held.setdefault((roots[-1], tape.name), []).append((number, tape))
+        found = {}
+        for same_name in held.values():
+            parts = [(n, t.argument) for n, t in same_name if t.is_total or not t.tape.reads]
+            if len(same_name) > 1:
+                several = len(parts) > 1
+                found |= {place: number * several for number, place in enumerate(parts, 1)}
+        return found
 
     def to_json(self) -> dict[str, object]:
         """Plain dicts, lists, strings and numbers."""

@@ -86,11 +86,24 @@ def add_at(part, value):
     return result
 
 
-def as_python(written):
+# The number of the step is no variable, though one may be called k.
+BELOW = {
+    ord(sign): part
+    for sign, part in zip("₀₁₂₃₄₅₆₇₈₉₊₋ₖₙ", [*"0123456789+-", "_k", "n"], strict=True)
+}
+
+
+def unraised(written):
+    """The signs of a formula as those of Python."""
     code = re.sub("[⁰¹²³⁴⁵⁶⁷⁸⁹]+", lambda m: f"**{m.group().translate(RAISED)}", written)
     for sign, operator in {"·": "*", "−": "-", "^": "**", "ᵀ": ".T", " = ": " == "}.items():
         code = code.replace(sign, operator)
     return code.replace("≥", ">=").replace("≤", "<=").replace("≠", "!=")
+
+
+def as_python(written):
+    """``x₃₋ₖ`` is the value x[3-k]; ``x[t−1]`` is left to who knows what t is."""
+    return re.sub("[₀-₉₊₋ₖₙ]+", lambda m: f"[{m.group().translate(BELOW)}]", unraised(written))
 
 
 def computed(written, names):
@@ -106,7 +119,10 @@ def computed(written, names):
 
 
 class Series:
-    """A quantity over time: ``x[-1]`` is what the equations call x[−1]."""
+    """A quantity over time: ``x[3]`` is what the equations call x₃, the first of them x₀.
+
+    Of a tape that a loop changes, ``x[-1]`` is the position −1.
+    """
 
     def __init__(self, rows, first=0):
         self.values = {first + i: np.asarray(row) for i, row in enumerate(rows)}
@@ -130,36 +146,48 @@ class FromTheEnd(Series):
 
 
 def equations_of(printed):
-    """The equations of a printed system, as pairs of text; and the numbers t of its steps."""
-    lines = printed.split("\n\n")[1].splitlines()
-    pairs = []
-    for line in lines[:-1]:
-        if line.endswith(", where") or "the generator after" in line:
-            continue
-        left, right = re.split(" = | ← ", line.strip(), maxsplit=1)
-        pairs.append((left, right))
-    return pairs, lines[-1].strip()
+    """The equations of a printed system, as pairs of text; its steps; and what t is, by name."""
+    pairs, steps, starts = [], "", {}
+    for line in map(str.strip, printed.split("\n\n")[1].splitlines()):
+        if line.startswith("for "):
+            steps = line
+        elif line.startswith("step k: "):
+            told = re.findall(r"([^\s\[]+)\[t\] is ([^,]+)", line)
+            starts = {name: as_python(value.removeprefix(name)).strip("[]") for name, value in told}
+        elif not line.endswith(", where") and "the generator after" not in line:
+            pairs.append(tuple(re.split(" = | ← ", line, maxsplit=1)))
+    return pairs, steps, starts
 
 
 def steps_of(told, n=None):
-    """``for t = 0, …, 3`` as numbers; with n−1 at the end, `n` says how many."""
-    listed = re.sub(", until.*", "", told.removeprefix("for t = "))
-    numbers = listed.replace("n−1", str((n or 0) - 1)).split(", ")
+    """``for steps 0 to 3`` as numbers; with n−1 at the end, `n` says how many."""
+    listed = re.sub(", until.*", "", told.removeprefix("for step").removeprefix("s"))
+    if listed == "for no steps":
+        return range(0)
+    numbers = listed.replace("n−1", str((n or 0) - 1)).split(" to ")
     return range(int(numbers[0]), int(numbers[-1]) + 1)
 
 
 def run_printed(printed, quantities, n=None):
-    """Run the equations of `printed` over `quantities`, which are changed; and the steps made."""
-    pairs, told = equations_of(printed)
+    """Run the equations of `printed` over `quantities`, which are changed; and the steps made.
+
+    Where a line tells what t stands for, as that x[t] is xₖ₊₁, it is that; else x[t] is the
+    position k of a tape.
+    """
+    pairs, told, starts = equations_of(printed)
     condition = re.search(", until (.*)", told)
+
+    def timed(written):
+        return re.sub(r"(\w+)\[t(?=[\]+−])", lambda m: f"{m[1]}[{starts.get(m[1], '_k')}", written)
+
     names = {"n": n, **quantities}
-    for t in steps_of(told, n):
-        names["t"] = t
-        found = [computed(right, names) for _, right in pairs]
-        stops = condition is not None and bool(computed(condition[1], names))
+    for k in steps_of(told, n):
+        names["_k"] = k
+        found = [computed(timed(right), names) for _, right in pairs]
+        stops = condition is not None and bool(computed(timed(condition[1]), names))
         for (left, _), value in zip(pairs, found, strict=True):
-            name, index = re.fullmatch(r"(\w+)\[(.*)\]", left).groups()
-            quantities[name][eval(as_python(index), {"t": t})] = value
+            name, index = re.fullmatch(r"(\w+)\[(.*)\]", timed(left)).groups()
+            quantities[name][eval(as_python(index), {"_k": k})] = value
         if stops:
-            return t + 1
+            return k + 1
     return len(steps_of(told, n))

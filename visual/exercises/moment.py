@@ -24,7 +24,7 @@ from visual.layout.canvas import (
 )
 from visual.layout.cells import cell, thin_cell
 from visual.layout.columns import Timeline, column_of, timeline
-from visual.layout.names import NamedScan, indexed
+from visual.layout.names import NamedScan
 from visual.scene.shapes import Box, Scene
 from visual.scene.theme import Role
 
@@ -70,7 +70,7 @@ class Moment:
 
     def label(self, row: int) -> str:
         """The name of what a row holds."""
-        return self.named.tape_label(self.tape, row) or self.tape.name
+        return self.named.tape_label(self.tape, row)
 
     def readings(self) -> Iterator[tuple[SequenceTrace, str, str]]:
         """What the step reads besides its tapes, with name and key."""
@@ -78,7 +78,7 @@ class Moment:
             index = int(sequence.axis.index[self.step])
             yield (
                 sequence,
-                indexed(sequence.name, index),
+                self.named.sequence_label(sequence, index),
                 self.named.cell_key(sequence.name, index, self.step),
             )
 

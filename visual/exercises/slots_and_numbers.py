@@ -145,7 +145,7 @@ def _written(moment: Moment, formula: Formula) -> np.ndarray:
 
 
 def _number_task(moment: Moment, formula: Formula, theme: str) -> Task:
-    speller, step = Speller(moment.scan), moment.step
+    speller, step = Speller(moment.named), moment.step
     right = float(_written(moment, formula))
     tolerance = max(PRECISION * abs(right), 1e-9)
     given = ", ".join(

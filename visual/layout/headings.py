@@ -1,7 +1,8 @@
 """What stands above the tapes of a backward Scan: what it is, and what each tape holds."""
 
+from lab.equations.quantities import cost_name
 from visual.layout.canvas import kind_text
-from visual.layout.names import NamedScan, cost_name
+from visual.layout.names import NamedScan
 
 
 def block_heading(named: NamedScan) -> tuple[str, list[str]]:
@@ -17,10 +18,10 @@ def block_heading(named: NamedScan) -> tuple[str, list[str]]:
             through += f", its last {scan.steps} of {parent.scan.steps} steps only"
         lines = [f"{through} · gradient of {cost_name(scan.order)}"]
     for tape in scan.held:
-        meaning = named.gradient_name(tape.gradient_of, None)
-        name = f"{tape.name} = {meaning}" if meaning else tape.name
-        if meaning and named.is_share(tape):
-            name = f"{tape.name}: share of {meaning}"
+        meaning = named.tape_label(tape, None)
+        name = f"{tape.name} = {meaning}" if meaning != tape.name else tape.name
+        if named.is_share(tape):
+            name += f", a part of {named.whole_label(tape, None)}"
         line = f"{name} · {kind_text(tape)}"
         if line not in lines:  # one gradient for each tap of a sequence
             lines.append(line)

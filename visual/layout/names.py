@@ -1,30 +1,15 @@
-"""What quantities are called in a picture: x₃, dC/dx₃, buf[1].
-
-Gradients through the whole loop are written with d, and with ∂ those parts of them that
-come from the cost, or through one reader, directly.
-"""
+"""What the cells of a picture show: their names, and the keys by which a page knows them."""
 
 from collections.abc import Iterable, Mapping
 
-from lab.notation import Leaf, leaves_of, prime, signed
-from lab.traces.scan_of import ScanOf
+from lab.equations.quantities import Quantities, index_of
+from lab.notation import Leaf, leaves_of, signed
 from lab.traces.trace import Formula, ParameterTrace, SequenceTrace, TapeTrace
-
-_SUBSCRIPTS = str.maketrans("-0123456789", "₋₀₁₂₃₄₅₆₇₈₉")
-
-
-def indexed(name: str, index: int | None) -> str:
-    """``x₃``; a name that ends in a digit keeps brackets."""
-    if index is None:
-        return name
-    if name[-1:].isdigit() or len(name) > 3:
-        return f"{name}[{index}]"
-    return name + str(index).translate(_SUBSCRIPTS)
 
 
 def listed(numbers: Iterable[int], nothing: str = "nothing") -> str:
     """``−1, 0``."""
-    return ", ".join(map(signed, numbers)) or nothing
+    return signed(*numbers) or nothing
 
 
 def counted(number: int, word: str) -> str:
@@ -32,70 +17,11 @@ def counted(number: int, word: str) -> str:
     return f"{number} {word}{'' if number == 1 else 's'}"
 
 
-def cost_name(order: int) -> str:
-    """C, then its derivatives C′, C″ …: what a derivative of `order` differentiates."""
-    return f"C{prime(order - 1)}"
-
-
-def derivative_name(order: int, held: str) -> str:
-    """``dC′/d(dC/dx₃)``: the derivative of an order with regard to what is `held`."""
-    inner = f"({held})" if "/" in held else held
-    return f"d{cost_name(order)}/d{inner}"
-
-
-def direct_part(gradient: str) -> str:
-    """``∂C/∂x₃``: the part of ``dC/dx₃`` that does not come through later steps."""
-    above, slash, below = gradient.partition("/")
-    return f"∂{above[1:]}/∂{below[1:]}" if slash else gradient
-
-
-def index_of(tape: TapeTrace, row: int) -> int | None:
-    """The index in time of a row of a tape; None for a tape that has no times."""
-    return int(tape.axis.index[row]) if tape.axis is not None else None
-
-
-class NamedScan(ScanOf):
-    """One Scan of a trace, and what its quantities are called in every picture.
+class NamedScan(Quantities):
+    """One Scan of a trace, what its quantities are called, and by which key a page knows them.
 
     A key tells which quantity a cell shows: it is the same wherever that one is shown.
     """
-
-    def gradient_name(self, variable: str | None, index: int | None) -> str:
-        """``dC/dx₃``: what it holds for a variable of the Scan that it differentiates."""
-        if self.parent is None or variable is None:
-            return ""
-        return derivative_name(self.scan.order, self.parent.quantity_name(variable, index))
-
-    def quantity_name(self, variable: str, index: int | None) -> str:
-        """The name of one of its variables, as the gradient that it is, if it is one."""
-        for tape in self.scan.held:
-            if tape.name == variable:
-                return self._held_name(tape, index)
-        for sequence in self.scan.sequences:
-            if sequence.name == variable:
-                reader, held = self.first_reader(sequence)
-                return reader._held_name(held, index)
-        return indexed(variable, index)
-
-    def _held_name(self, held: TapeTrace | SequenceTrace, index: int | None) -> str:
-        """``x₃``, ``dC/dx₃``, ``∂C′/∂x₃`` where it is one part of several, ``dC/dcube₃``."""
-        if isinstance(held, TapeTrace):
-            name = self.gradient_name(held.gradient_of, index)
-            if not name:
-                return indexed(held.name, index)
-            return direct_part(name) if self.is_share(held) else name
-        if held.is_outer_gradient and self.parent is not None and held.source is not None:
-            output = self.parent.scan.variable(held.source)
-            if isinstance(output, TapeTrace):  # whose gradient comes in from outside
-                return derivative_name(self.scan.order, self.parent._held_name(output, index))
-        return indexed(held.axis.variable, index)
-
-    def tape_label(self, tape: TapeTrace, row: int) -> str:
-        """The name of the quantity in one row of a tape."""
-        index = None if tape.is_total else index_of(tape, row)
-        if tape.gradient_of is None:
-            return indexed(tape.name, index)
-        return self.gradient_name(tape.gradient_of, index)
 
     def cell_key(self, name: str, index: int | None, row: int) -> str:
         """The key of a value of a variable, by its index in time, or else by its row."""

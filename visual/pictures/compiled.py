@@ -9,13 +9,13 @@ each instead.
 from textwrap import wrap
 
 from lab.errors import ArgumentError, expect, listing, quoted
+from lab.notation import indexed
 from lab.reports.compile.buffers import Buffer, Kept, Ring
 from lab.reports.compile.compiled import Compiled, ScanAfter, gradient_rows, rows_word, summary
 from lab.reports.explain.explanation import FEW
 from lab.tape import Kind
 from visual.layout.canvas import LABELS, MARGIN, Canvas
 from visual.layout.columns import ENDS, Gap, shown_steps, with_gaps
-from visual.layout.names import indexed
 from visual.scene.shapes import Arrow, Box, Group, Scene, Text, fitted, shortened
 from visual.scene.theme import Role
 

@@ -14,12 +14,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lab.checks.check import inner
+from lab.equations.quantities import index_of
 from lab.errors import KindError, quoted
+from lab.notation import indexed
 from lab.traces.trace import SequenceTrace, TapeTrace, Trace
 from visual.layout.canvas import CELL, HEIGHT, LABELS, MARGIN, Canvas
 from visual.layout.cells import cell
 from visual.layout.columns import Gap, shown_steps
-from visual.layout.names import NamedScan, index_of, indexed
+from visual.layout.names import NamedScan
 from visual.scene.shapes import Box, Scene, Text, shortened
 from visual.scene.theme import Role
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from lab.equations.quantities import index_of
 from lab.equations.system import Role as SystemRole
 from lab.equations.system import System, Writer
 from lab.errors import expect
@@ -19,7 +20,7 @@ from visual.choices import scan_index, step_of
 from visual.layout.canvas import CELL, HEIGHT, MARGIN, Canvas, gap_text, numbers, place_columns
 from visual.layout.cells import cell
 from visual.layout.columns import shown_steps
-from visual.layout.names import NamedScan, index_of, indexed
+from visual.layout.names import NamedScan
 from visual.scene.shapes import Box, Scene, Shape, Text, shortened, text_width
 from visual.scene.theme import Role
 
@@ -73,8 +74,9 @@ def equations(
 
 
 def _subtitles(writer: Writer, step: int) -> list[str]:
-    range_ = writer.range
-    told = [f"for {range_}; the values are those of step t = {step}, the tapes those after it"]
+    told = [f"for {writer.range}; the values are those of step {step}, the tapes those after it"]
+    if writer.offsets:
+        told.append(writer.offsets)
     if writer.system.until is not None:
         told.append(f"until {writer.right(writer.system.until)}")
     return told
@@ -98,50 +100,18 @@ class _Places:
             key = self.named.leaf_key(leaf, self.step)
             return Term(variable.value, variable.name, key, Role.INPUT)
         if isinstance(variable, SequenceTrace):
-            index = int(variable.axis.index[self.step])
+            name = self.named.sequence_label(variable, int(variable.axis.index[self.step]))
             key = self.named.leaf_key(leaf, self.step)
             role = Role.INPUT if self.scan.parent is None else Role.READ
-            return Term(variable.values[self.step], self.read(variable, index), key, role)
+            return Term(variable.values[self.step], name, key, role)
         if not isinstance(variable, TapeTrace) or leaf.tap is None:
             return Term(None, leaf.variable, "", Role.INPUT)
         accesses = variable.writes if made else variable.reads
         access = next(access for access in accesses if access.tap == leaf.tap)
         row = int(access.rows[self.step])
         role = Role.INTERMEDIATE if made else self.read_as(variable, leaf.tap)
-        told = self.told(variable, row)
-        return Term(access.values[self.step], told, self.key(variable, row), role)
-
-    def name(self, variable: str, index: int) -> str:
-        """``x[1], elsewhere x₂``: a value by its number in the equations, and in other pictures."""
-        number = index - self._origin(variable)
-        here, there = f"{variable}[{signed(number)}]", indexed(variable, index)
-        return here if number == index else f"{here}, elsewhere {there}"
-
-    def read(self, sequence: SequenceTrace, index: int) -> str:
-        """What a sequence brings: a value in time, or the gradient of one."""
-        if sequence.name == sequence.axis.variable:
-            return self.name(sequence.name, index)
-        return self.named.quantity_name(sequence.name, index)
-
-    def told(self, tape: TapeTrace, row: int) -> str:
-        """A row of a tape, as the equations and as the other pictures call it."""
-        here = f"{tape.name}[{signed(tape.position(row))}]"
-        there = self.named.tape_label(tape, row)
-        return f"{here}, elsewhere {there}" if there != here else here
-
-    def holds(self, tape: TapeTrace, row: int) -> str:
-        """What a row of a gradient's tape is the gradient of; else its number."""
-        if tape.gradient_of is None or tape.axis is None or tape.is_total:
-            return f"row {row}"
-        of, index = tape.axis.variable, int(tape.axis.index[row])
-        return f"for {of}[{signed(index - self._origin(of))}]"
-
-    def _origin(self, variable: str) -> int:
-        """How many initial values stand in front of what a loop computes of a state."""
-        found = (
-            tape for scan in self.named.trace.scans for tape in scan.tapes if tape.name == variable
-        )
-        return next((tape.tape.origin for tape in found), 0)
+        name = self.named.slot_label(variable, row)
+        return Term(access.values[self.step], name, self.key(variable, row), role)
 
     def key(self, tape: TapeTrace, row: int) -> str:
         """The key of one row of a tape."""
@@ -220,8 +190,8 @@ def _tape(canvas: Canvas, writer: Writer, tape: TapeTrace, places: _Places) -> N
     canvas.row_label(shortened(quantity.symbol, 110, 13), canvas.y + 46)
     canvas.small_label(str(tape.kind), canvas.y + 62)
     for row, x in columns.left.items():
-        header = shortened(writer.at(quantity, tape.position(row)), CELL + 16, 10.5)
-        canvas.header(x, canvas.y, header, places.holds(tape, row))
+        label = shortened(places.named.tape_label(tape, row), CELL + 16, 10.5)
+        canvas.header(x, canvas.y, label, f"pos {signed(tape.position(row))}")
         canvas.add(_slot(canvas, tape, row, x, places))
     for x, gap in columns.gaps:
         canvas.add(gap_text(gap, x, canvas.y + 30 + HEIGHT / 2 + 4))
@@ -255,4 +225,4 @@ def _slot(canvas: Canvas, tape: TapeTrace, row: int, x: float, places: _Places) 
         role = Role.INPUT
     canvas.roles.append(role)
     box = Box(x, canvas.y + 32, CELL, HEIGHT, role)
-    return cell(box, value, places.told(tape, row), old, None, places.key(tape, row))
+    return cell(box, value, places.named.slot_label(tape, row), old, None, places.key(tape, row))

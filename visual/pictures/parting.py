@@ -10,13 +10,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from lab.equations.spelling import Speller
-from lab.notation import number_text, signed, text
+from lab.notation import number_text, signed, tapped, text
 from lab.traces.parting import Parting, far
 from lab.traces.trace import ScanTrace, SequenceTrace, TapeTrace, Trace
 from visual.layout.canvas import CELL, HEIGHT, LABELS, THIN, Canvas, place_columns, touched_rows
 from visual.layout.cells import cell, thin_cell
 from visual.layout.columns import column_of, timeline
-from visual.layout.names import NamedScan, indexed
+from visual.layout.names import NamedScan
 from visual.pictures.tapes.lanes import Lane, Slot
 from visual.scene.shapes import Box, Text
 from visual.scene.theme import Role
@@ -114,7 +114,7 @@ class PartingRows:
     def _slot(self, side: Side, slot: Slot, wrong: bool) -> None:
         role = Role.WRONG if wrong else slot.role
         self.used.add(role)
-        label = side.named.tape_label(side.tape, slot.row) or side.tape.name
+        label = side.named.slot_label(side.tape, slot.row)
         key = side.named.row_key(side.tape, slot.row)
         box = Box(slot.x, self.canvas.y, CELL, HEIGHT, role)
         name = f"{label}, {side.name}"
@@ -142,7 +142,7 @@ class PartingRows:
             index = int(sequence.axis.index[self.step])
             box = Box(self._place(sequence, index), self.canvas.y, CELL, THIN, role)
             key = f"{side.name}:{sequence.argument}:{self.step}"
-            name = indexed(sequence.name, index)
+            name = side.named.sequence_label(sequence, index)
             self.canvas.add(thin_cell(box, value, name, None, key))
             self.canvas.y += THIN + 4
         return self.canvas.y - top
@@ -154,7 +154,7 @@ class PartingRows:
 
     def _formulas(self, side: Side, top: float) -> float:
         """The formulas of the tape, and with numbers in; and where they end."""
-        speller, y = Speller(side.scan), top + 18
+        speller, y = Speller(side.named), top + 18
         for formula in side.scan.formulas:
             if formula.target.argument != side.tape.argument:
                 continue
@@ -204,7 +204,7 @@ def cause(true: Side, broken: Side, step: int) -> str:
 def _shapes(side: Side) -> list[str]:
     """The formulas of the tape, in which numbers of arguments do not count."""
     return [
-        text(f.expression, lambda leaf: f"{leaf.variable}[{leaf.tap}]")
+        text(f.expression, lambda leaf: tapped(leaf.variable, leaf.tap or 0))
         for f in side.scan.formulas
         if f.target.argument == side.tape.argument
     ]

@@ -12,7 +12,7 @@ from textwrap import wrap
 
 import numpy as np
 
-from lab.equations.spelling import Speller
+from lab.equations.spelling import Speller, loop_offsets
 from lab.notation import Leaf, leaves_of
 from lab.traces.trace import ParameterTrace, ScanTrace, SequenceTrace, TapeTrace, Trace
 from visual.choices import scan_index, step_of
@@ -61,8 +61,9 @@ def rolled(
     loop = trace.scans[number]
     step = step_of(loop, step)
     canvas = Canvas()
-    canvas.heading(f"{scan} · {loop.name}, rolled up", [_shown_step(loop, step)])
-    _machine(canvas, NamedScan(trace, number), step)
+    named = NamedScan(trace, number)
+    canvas.heading(f"{scan} · {loop.name}, rolled up", [_shown_step(named, step)])
+    _machine(canvas, named, step)
     below = unrolled(trace, theme, around, scans=(scan,))
     canvas.add(*(moved(shape, 0, canvas.y) for shape in below.shapes))
     return Scene(
@@ -75,22 +76,22 @@ def rolled(
     )
 
 
-def _shown_step(loop: ScanTrace, step: int) -> str:
-    """Which step is shown, and what t is in the formulas at this step."""
-    start = Speller(loop).base if loop.parent is None else 0
-    return f"step {step} (of 0 to {loop.steps - 1}), at which t = {start + step}"
+def _shown_step(named: NamedScan, step: int) -> str:
+    """Which step is shown, and what the taps stand for."""
+    offsets = loop_offsets(named)
+    return f"step {step} (of 0 to {named.scan.steps - 1}){offsets and f' · {offsets}'}"
 
 
 def _machine(canvas: Canvas, named: NamedScan, step: int) -> None:
     """The step with its ports, from left to right, and the ways back below it."""
     scan = named.scan
     leaves = [leaf for formula in scan.formulas for leaf in leaves_of(formula.expression)]
-    port = partial(_port, named, step, Speller(scan))
+    port = partial(_port, named, step, Speller(named))
     reads = [port(leaf, False) for leaf in sorted(set(leaves), key=_order)]
     makes = [port(formula.target, True) for formula in scan.formulas]
     ways = _ways(scan)
     left = MARGIN + TRACK * (len(ways) + 1)
-    box = _step_box(canvas, scan, left + PORT + ARM, max(len(reads), len(makes)))
+    box = _step_box(canvas, named, left + PORT + ARM, max(len(reads), len(makes)))
     read = _ports(canvas, reads, left, box)
     written = _ports(canvas, makes, box.x + box.width + ARM, box)
     for x, y in read.values():
@@ -144,9 +145,9 @@ def _ways(scan: ScanTrace) -> list[Way]:
     ]
 
 
-def _step_box(canvas: Canvas, scan: ScanTrace, left: float, ports: int) -> Box:
+def _step_box(canvas: Canvas, named: NamedScan, left: float, ports: int) -> Box:
     """The box of the step, with its formulas for all steps."""
-    spell, top = Speller(scan), canvas.y + 6
+    scan, spell, top = named.scan, Speller(named), canvas.y + 6
     letters = int(LONGEST / (FORMULA * MONO_WIDTH))
     lines = [
         line

@@ -30,7 +30,7 @@ from visual.layout.cells import cell
 from visual.layout.columns import Gap, shown_steps, timeline
 from visual.layout.detours import Detours
 from visual.layout.headings import block_heading
-from visual.layout.names import NamedScan, indexed
+from visual.layout.names import NamedScan
 from visual.pictures.tapes.lanes import Lane, Slot
 from visual.scene.shapes import Arrow, Box, Scene, Text
 
@@ -88,7 +88,7 @@ class _Block:
     ) -> None:
         self.canvas, self.named, self.flow = canvas, named, flow
         self.scan, self.around = named.scan, around
-        self.spell = Speller(self.scan)
+        self.spell = Speller(self.named)
         time = timeline(named.root.scan)
         columns = place_columns(touched_columns(self.scan, time, around))
         states = [tape for tape in self.scan.tapes if not tape.is_total]
@@ -169,7 +169,7 @@ class _Block:
     def _headers(self, lane: Lane, slot: Slot, top: float) -> None:
         """What a slot holds, above its first cell on the left and its column on the right."""
         tape, x = lane.tape, slot.x + self.shifts[lane.tape.argument]
-        label = self.named.tape_label(tape, slot.row) or tape.name
+        label = self.named.tape_label(tape, slot.row)
         position = f"pos {signed(tape.position(slot.row))}"
         self.canvas.header(slot.x, self.canvas.y - HEADER, label, position)
         letter = self.letters[tape.argument, slot.row]
@@ -180,7 +180,7 @@ class _Block:
     ) -> None:
         """The slot on the left; what was made in it at this step on the right, at height `made`."""
         tape = lane.tape
-        label = self.named.tape_label(tape, slot.row) or f"{tape.name} row {slot.row}"
+        label = self.named.slot_label(tape, slot.row)
         key = self.named.row_key(tape, slot.row)
         boxes = [Box(slot.x, self.canvas.y, CELL, HEIGHT, slot.role)]
         if top is not None:
@@ -225,5 +225,5 @@ class _Block:
             return self._name(value)
         variable = self.scan.variable(leaf)
         if isinstance(variable, SequenceTrace):
-            return indexed(leaf.variable, int(variable.axis.index[step]))
+            return self.named.sequence_label(variable, int(variable.axis.index[step]))
         return leaf.variable

@@ -14,7 +14,7 @@ from pytensor.graph.basic import Apply, Variable
 
 from lab import records
 from lab.equations.reading import system, the_scan
-from lab.equations.system import Writer
+from lab.equations.system import Role, Writer
 from lab.loops.loop import Loop
 from lab.notation import Leaf, signed
 from lab.scans.node import LoopVariable, ScanParts, outer_inputs, outer_outputs, read_scan
@@ -44,6 +44,7 @@ class Vocabulary:
 
     scan: str
     entries: tuple[Entry, ...]
+    rows: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         heads = (
@@ -60,14 +61,23 @@ class Vocabulary:
             "  ".join(f"{word:{width}}" for word, width in zip(row, widths, strict=True)).rstrip()
             for row in rows
         ]
-        return "\n".join([lines[0], "─" * len(lines[0]), *lines[1:]])
+        return "\n".join([lines[0], "─" * len(lines[0]), *lines[1:], *self.rows])
 
 
 def vocabulary(subject: Loop | Variable | Apply) -> Vocabulary:
     """What the variables of a Scan are called; `subject` is a loop, or as for `system`."""
     node = subject.build().node if isinstance(subject, Loop) else the_scan(subject)
     parts = read_scan(node.op, node.inputs, node.outputs)
-    return Vocabulary(parts.name, tuple(_entries(parts, node, Writer(system(node)))))
+    writer = Writer(system(node))
+    return Vocabulary(parts.name, tuple(_entries(parts, node, writer)), tuple(_rows(writer)))
+
+
+def _rows(writer: Writer) -> Iterator[str]:
+    """What the rows of a result are: ``scan`` leaves out what it was given."""
+    quantities = writer.system.of_role(Role.STATE, Role.OUTPUT)
+    for quantity in (q for q in quantities if q.kind is not Kind.MIT_MOT):
+        first, name = writer.at(quantity, quantity.tape.origin), quantity.symbol
+        yield f"{first} is xs[0], if xs is what scan returns for {name}."
 
 
 def _entries(parts: ScanParts, node: Apply, writer: Writer) -> Iterator[Entry]:

@@ -286,7 +286,7 @@ def test_one_step_is_no_scan_and_gives_the_same():
     printed = str(found)
     assert "no Scan" in printed
     assert "x[t] = x[t−1]·r·(1 − x[t−1])" in printed
-    assert "x[−1−t]" in printed
+    assert "x₀₋ₖ" in printed
 
 
 def test_one_step_of_a_sequence_and_by_a_parameter():

@@ -11,6 +11,7 @@ from pytensor.scan.op import Scan
 
 import lab
 from lab import notation
+from lab.equations.quantities import Quantities
 from lab.equations.spelling import Speller
 from lab.errors import ArgumentError
 from lab.loops import gallery
@@ -110,9 +111,9 @@ def test_a_step_of_a_hundred_levels_is_traced_drawn_and_stored():
     stored = json.dumps(trace.to_json())
     assert len(stored) < 1_500_000
     assert lab.Trace.from_json(json.loads(stored)) == trace
-    for scan in trace.scans:
-        (formula,) = scan.formulas
-        for written in (Speller(scan).equation(formula), Speller(scan).at(formula, 0)):
+    for named in Quantities.each(trace):
+        (formula,), spell = named.scan.formulas, Speller(named)
+        for written in (spell.equation(formula), spell.at(formula, 0)):
             assert len(written) < LONGEST + 100
 
 

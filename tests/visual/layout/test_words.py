@@ -11,6 +11,7 @@ from strange_loops import LOOPS
 
 import lab
 import visual
+from lab.equations.quantities import Quantities
 from lab.equations.spelling import Speller
 from lab.gradients.status import Undefined, status_of
 from lab.loops import gallery
@@ -72,17 +73,17 @@ def test_parts_that_are_added_are_not_called_forward_values():
 def test_the_rolled_picture_has_every_equation_whole(name):
     loop = gallery.loops[name]
     trace = loop.trace(1)
-    spell = Speller(trace.scans[0])
+    spell = Speller(Quantities(trace, 0))
     scene = visual.rolled(trace)
     written = "".join(t.content for t in scene.walk() if isinstance(t, Text) and t.mono)
     for formula in trace.scans[0].formulas:
         assert spell.equation(formula).replace(" ", "") in written.replace(" ", "")
 
 
-def test_the_rolled_picture_tells_the_step_and_its_t():
-    """The first step of a loop makes x[1] of x[0], so that t is 1; here x[1] is 0.95 squared."""
+def test_the_rolled_picture_tells_the_step_and_what_it_makes():
+    """The first step of a loop makes x₁ of x₀; here x₁ is 0.95 squared."""
     told = words(visual.draw(gallery.loops["square"], "rolled"))
-    assert "step 0 (of 0 to 3), at which t = 1" in told
+    assert "step 0 (of 0 to 3) · step k: x[t] is xₖ₊₁" in told
     assert "0.9025" in told
 
 

@@ -8,14 +8,10 @@ import numpy as np
 
 from lab.eager.records import Held
 from lab.errors import listing
-from lab.notation import Leaf, leaves_of
+from lab.notation import Leaf, indexed, leaves_of
 from lab.traces.trace import ParameterTrace, ScanTrace, SequenceTrace, TapeTrace, Trace
 from visual.layout.headings import block_heading
-from visual.layout.names import (
-    NamedScan,
-    direct_part,
-    indexed,
-)
+from visual.layout.names import NamedScan
 from visual.pictures.eager.sides import START, Entry, Keys, Line, Side
 from visual.pictures.eager.words import counted
 from visual.scene.theme import Role
@@ -113,9 +109,8 @@ def _reading_line(trace: Trace, sequence: SequenceTrace, step: int) -> Line | No
     backward, index = NamedScan(trace, backward_number(trace)), int(sequence.axis.index[step])
     label, keys = indexed(sequence.name, index), reading_keys(trace, sequence, step)
     value = Entry(Held(np.asarray(sequence.values[step])), label, label, keys.value, Role.INPUT)
-    whole = label = backward.tape_label(tape, there)
-    if backward.is_share(tape):
-        label = direct_part(whole)
+    label = backward.tape_label(tape, there)
+    whole = backward.whole_label(tape, there)
     meaning = label if label == whole else f"{label}, a share of {whole}"
     held = Held(np.asarray(tape.final[there]))
     gradient = Entry(held, label, meaning, keys.gradient, Role.RESULT)
@@ -151,7 +146,7 @@ def _parameter_lines(trace: Trace, parameter: ParameterTrace) -> Iterator[Line]:
         if tape.is_total and tape.gradient_of == parameter.name and tape.used:
             name, keys = parameter.name, parameter_keys(trace, parameter.name)
             value = Entry(Held(parameter.value), name, name, keys.value, Role.INPUT)
-            label = backward.gradient_name(name, None)
+            label = backward.tape_label(tape, None)
             held = Held(np.asarray(tape.final[-1]))
             meaning = f"{label}, to which every step adds"
             gradient = Entry(held, label, meaning, keys.gradient, Role.RESULT)

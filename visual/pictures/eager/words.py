@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from lab.notation import indexed
 from visual.layout.cells import MOST_ENTRIES, full_text, strip, thin_cell, value_text
-from visual.layout.names import indexed
 from visual.scene.shapes import Box, Group, Shape, Text, shortened, text_width
 
 if TYPE_CHECKING:

@@ -68,7 +68,7 @@ class _StepGraph:
     def __init__(self, named: NamedScan, step: int) -> None:
         self.named, self.scan, self.step = named, named.scan, step
         self.model = StepNodes(named)
-        self.spell = Speller(self.scan)
+        self.spell = Speller(self.named)
         self.looks = Looks(named, step, self.spell, self.model)
         values = {node.key: value_at(self.scan, node, step) for node in self.model.every}
         self.strips = sum(map(segments, values.values())) <= MOST_SEGMENTS
@@ -219,9 +219,8 @@ class _StepGraph:
         return listing(f"{label} ({n} times)" if n > 1 else label for label, n in times.items())
 
     def _saved_formula(self, saving: Saving) -> str:
-        parent = self.model.parent or self.scan
-        spell = Speller(parent)
-        return next(spell.equation(f) for f in parent.formulas if f.target == saving.source)
+        spell = Speller(self.named.parent or self.named)
+        return next(spell.equation(f) for f in spell.scan.formulas if f.target == saving.source)
 
     def _card(self, node: StepNode, value: np.ndarray | None) -> Card:
         entry, label, caption = self.looks.of(node)

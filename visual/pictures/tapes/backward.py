@@ -26,7 +26,7 @@ from visual.layout.canvas import (
 from visual.layout.cells import PARTS, cell, thin_cell
 from visual.layout.columns import Gap, Timeline, column_of, only_step, shown_steps
 from visual.layout.headings import block_heading
-from visual.layout.names import NamedScan, indexed, listed
+from visual.layout.names import NamedScan, listed
 from visual.pictures.tapes.arrows import Places, step_arrows
 from visual.pictures.tapes.lanes import Lane, Slot
 from visual.scene.shapes import Box, shortened
@@ -64,7 +64,7 @@ class BackwardBlock:
         self.canvas, self.named, self.scan = canvas, named, named.scan
         self.columns, self.time, self.view = columns, time, view
         self.height = HEIGHT + (PARTS if view.contributions else 0)
-        self.spell = Speller(self.scan)
+        self.spell = Speller(self.named)
         tapes = self.scan.tapes
         self.lanes = [
             Lane(self.scan, t, columns, time, view.around) for t in tapes if not t.is_total
@@ -97,9 +97,7 @@ class BackwardBlock:
         canvas = self.canvas
         canvas.row_label("initial", canvas.y + HEADER + 18)
         for tape, x in self.totals:
-            label = self.named.gradient_name(tape.gradient_of, None)
-            kind = "share" if self.named.is_share(tape) else "total"
-            canvas.header(x, canvas.y, label, kind)
+            canvas.header(x, canvas.y, self.named.tape_label(tape, None), tape.name)
             slot = Slot(0, x, Role.INTERMEDIATE, tape.initial[0])
             self._slot(tape, slot, canvas.y + HEADER, None)
         for lane in self.lanes:
@@ -184,7 +182,7 @@ class BackwardBlock:
     def _slot(self, tape: TapeTrace, slot: Slot, y: float, step: int | None) -> None:
         """A cell of a tape."""
         self.canvas.roles.append(slot.role)
-        name = self.named.tape_label(tape, slot.row) or f"{tape.name} row {slot.row}"
+        name = self.named.slot_label(tape, slot.row)
         box = Box(slot.x, y, CELL, self.height, slot.role)
         key = self.named.row_key(tape, slot.row)
         parts = slot.parts if self.view.contributions else None
@@ -199,14 +197,14 @@ class BackwardBlock:
             tape = self.lanes[0].tape
             x = self.lanes[0].shown.get(int(tape.writes[0].rows[step]))
         key = self.named.cell_key(sequence.name, index, step)
-        name = indexed(sequence.name, index)
+        name = self.named.sequence_label(sequence, index)
         role = Role.SEED if sequence.is_outer_gradient else Role.READ
         self._thin(x, y, name, sequence.values[step], role, key)
 
     def _output(self, output: TapeTrace, step: int, role: Role) -> None:
         """The gradient of a sequence that a step puts out, in the column of its value."""
         index = int(output.axis.index[step]) if output.axis is not None else step
-        name = indexed(output.name, index)
+        name = self.named.tape_label(output, step)
         key = self.named.cell_key(output.name, index, step)
         self._thin(self._column(output, step), self.canvas.y, name, output.final[step], role, key)
 

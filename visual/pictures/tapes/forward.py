@@ -4,8 +4,8 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from lab.equations.spelling import Speller
-from lab.notation import Leaf, leaves_of
+from lab.equations.spelling import Speller, loop_offsets
+from lab.notation import Leaf, indexed, leaves_of
 from lab.traces.scan_of import ScanOf
 from lab.traces.trace import ScanTrace, SequenceTrace, TapeTrace
 from visual.layout.canvas import (
@@ -22,7 +22,7 @@ from visual.layout.canvas import (
 from visual.layout.cells import cell
 from visual.layout.columns import Timeline
 from visual.layout.detours import Detours
-from visual.layout.names import NamedScan, counted, indexed
+from visual.layout.names import NamedScan, counted
 from visual.pictures.unrolled.contributions import fed_places
 from visual.pictures.unrolled.quantities import reached_rows
 from visual.scene.shapes import Arrow, Box, fitted
@@ -73,10 +73,11 @@ class ForwardBlock:
         self.canvas.y += 26
 
     def _heading(self) -> None:
-        scan, spell = self.scan, Speller(self.scan)
+        scan, spell = self.scan, Speller(self.named)
         lines = [f"forward · {counted(scan.steps, 'step')}"]
         if scan.stopped_early:
             lines[0] += " until its condition was met"
+        lines[0] += f" · {loop_offsets(self.named)}"
         lines += [f"{tape.name} · {kind_text(tape)}" for tape in scan.tapes]
         if scan.untraced:
             lines.append(f"{', '.join(scan.untraced)} · untraced: replaced at every step, no tape")

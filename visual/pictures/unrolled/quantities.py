@@ -11,11 +11,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from lab.equations.quantities import index_of
 from lab.notation import Leaf, signed
 from lab.traces.flow import Flow, Value, Write, adds_old
 from lab.traces.scan_of import ScanOf
 from lab.traces.trace import ScanTrace, SequenceTrace, TapeTrace, Trace
-from visual.layout.names import NamedScan, direct_part, index_of
+from visual.layout.names import NamedScan
 from visual.scene.theme import Role
 
 
@@ -178,13 +179,9 @@ class Quantities:
     ) -> Node:
         index = index_of(tape, row)
         named = self.named(number)
-        label = named.tape_label(tape, row)
-        if named.is_share(tape):
-            label = direct_part(label)
+        label = named.direct_label(tape, row) if direct else named.tape_label(tape, row)
         if index is None and not tape.is_total:
-            label = f"{label or tape.name} pos {signed(tape.position(row))}"
-        if direct:
-            label = direct_part(label)
+            label = f"{label} pos {signed(tape.position(row))}"
         key = named.cell_key(tape.name, index, row)
         place = Place(number, tape.name, tape.argument, direct, again)
         variable = tape.axis.variable if tape.axis is not None else ""

@@ -9,12 +9,13 @@ wherever later steps add to it.
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from lab.equations.quantities import cost_name
 from lab.traces.trace import Trace
 from visual.choices import of_trace, scan_indices, whole_or_none
 from visual.layout.canvas import HEIGHT, MARGIN, THIN, Canvas
 from visual.layout.cells import cell, thin_cell
 from visual.layout.columns import Gap, with_gaps
-from visual.layout.names import NamedScan, cost_name, counted
+from visual.layout.names import NamedScan, counted
 from visual.layout.routes import TRACK, Grid, Spot, is_straight, route, tracks
 from visual.pictures.unrolled.graph import Unrolling, unrolling
 from visual.pictures.unrolled.placing import Item, Placing, Row, place

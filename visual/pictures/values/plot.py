@@ -16,10 +16,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from lab.equations.quantities import cost_name
 from lab.records import cached_property
 from lab.traces.trace import Trace
 from visual.choices import of_trace
-from visual.layout.names import NamedScan, cost_name
+from visual.layout.names import NamedScan
 from visual.pictures.values.series import AREA, HIGH, Kind, Panel, growth_of, series_of
 from visual.pictures.values.text import to_text
 from visual.scene.formats import save, shown, summary

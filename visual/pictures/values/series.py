@@ -117,9 +117,7 @@ def _series(named: NamedScan, tape: TapeTrace) -> Series:
         index, across = rows - tape.tape.origin + 1, "steps summed up"
     else:
         index, across = rows - tape.tape.origin, "position"
-    name = named.gradient_name(tape.gradient_of, None) or tape.name
-    if tape.gradient_of is not None and named.is_share(tape):
-        name = f"share of {name}"
+    name = named.tape_label(tape, None)
     order = np.argsort(index, kind="stable")
     return Series(name, index[order], values[order], across)
 

@@ -1,0 +1,138 @@
+"""Equations in numbers that are true as they are printed.
+
+    >>> equation("7.413", "=", …)   # 7.413 = 3.901·2·0.95 + 0 is not: it makes 7.4119
+
+A value has four digits; what it is made of gets as many as the equation needs.
+"""
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+from scipy import special
+
+from lab.notation import (
+    PLAIN,
+    Call,
+    Expression,
+    Leaf,
+    Let,
+    Named,
+    Number,
+    Style,
+    Term,
+    body_of,
+    leaves_of,
+    number_text,
+    text,
+)
+
+DIGITS = (4, 5, 6, 7, 8, 10, 12, 14, 17)  # of the numbers on the right, until it is true
+CLOSE = 0.01  # of the number on the left: how far off an equation with ≈ may be
+
+# Operations that numpy and scipy call otherwise, or that are no function of theirs.
+OPERATIONS: Mapping[str, Callable[..., object]] = {
+    "Add": lambda *terms: sum(terms),
+    "Mul": lambda *factors: np.prod(factors),
+    "Sub": np.subtract,
+    "TrueDiv": np.true_divide,
+    "IntDiv": np.floor_divide,
+    "Mod": np.mod,
+    "Pow": np.power,
+    "Neg": np.negative,
+    "transpose": lambda x: x,
+    "GT": np.greater,
+    "LT": np.less,
+    "GE": np.greater_equal,
+    "LE": np.less_equal,
+    "EQ": np.equal,
+    "NEQ": np.not_equal,
+    "AND": np.bitwise_and,
+    "OR": np.bitwise_or,
+    "where": np.where,
+    "max": np.maximum,
+    "min": np.minimum,
+    "sgn": np.sign,
+    "clip": np.clip,
+    "sigmoid": special.expit,
+    "softplus": lambda x: np.logaddexp(0, x),
+}
+
+
+def value_of(expression: Expression, leaf: Callable[[Leaf], float]) -> float | None:
+    """What an expression of numbers is worth; None where an operation is not known."""
+    named = {b.name: b.term for b in expression.bindings} if isinstance(expression, Let) else {}
+
+    def worth(term: Term) -> float:
+        if isinstance(term, Leaf):
+            return leaf(term)
+        if isinstance(term, Number):
+            return float(term.written)
+        if isinstance(term, Named):
+            return worth(named[term.name])
+        if not isinstance(term, Call):
+            raise ValueError
+        return float(_operation(term.name)(*map(worth, term.arguments)))
+
+    try:
+        with np.errstate(all="ignore"):
+            return worth(body_of(expression))
+    except (ValueError, TypeError, LookupError, RecursionError, OverflowError):
+        return None
+
+
+def _operation(name: str) -> Callable[..., object]:
+    """The function of an operation: LookupError if it is none of numbers."""
+    for module in (np, special):
+        found = getattr(module, name, None)
+        if name not in OPERATIONS and isinstance(found, np.ufunc):
+            return found
+    return OPERATIONS[name]
+
+
+def equation(
+    left: np.ndarray, expression: Expression, used: Mapping[Leaf, np.ndarray], style: Style = PLAIN
+) -> str:
+    """``7.413 = 3.90149·2·0.95 + 0``: true to half a unit of the last digit on the left.
+
+    Where no digits make it so, it says ≈, and is true to a hundredth.  Empty, if it is neither,
+    or holds an operation that numpy does not know, as a random draw.
+    """
+    told = number_text(left)
+    if not np.isfinite(left):
+        return f"{told} = {_right(expression, used, 4, style)}"
+    for digits in DIGITS:
+        if _is_true(told, _worth(expression, used, digits)):
+            return f"{told} = {_right(expression, used, digits, style)}"
+    for digits in DIGITS:
+        worth = _worth(expression, used, digits)
+        if worth is not None and abs(worth - _read(told)) <= CLOSE * abs(_read(told)):
+            return f"{told} {style.about} {_right(expression, used, digits, style)}"
+    return ""
+
+
+def _right(
+    expression: Expression, used: Mapping[Leaf, np.ndarray], digits: int, style: Style
+) -> str:
+    return text(expression, lambda leaf: number_text(used[leaf], digits), style)
+
+
+def _worth(expression: Expression, used: Mapping[Leaf, np.ndarray], digits: int) -> float | None:
+    """What the right side is worth as it is printed."""
+    if not all(np.isfinite(value) for value in used.values()):
+        return None
+    printed = {leaf: _read(number_text(used[leaf], digits)) for leaf in leaves_of(expression)}
+    return value_of(expression, printed.__getitem__)
+
+
+def _read(written: str) -> float:
+    return float(written == "True") if written in ("True", "False") else float(written)
+
+
+def _is_true(told: str, worth: float | None) -> bool:
+    """Whether a number rounds to what is told of it."""
+    if worth is None:
+        return False
+    mantissa, _, exponent = told.partition("e")
+    behind = len(mantissa.partition(".")[2])
+    unit = 10.0 ** (int(exponent or 0) - behind)
+    return abs(worth - _read(told)) <= unit / 2 * (1 + 1e-9)

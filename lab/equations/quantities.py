@@ -1,0 +1,98 @@
+"""What the quantities of a trace are called: x₃, dC/dx₃, ∂C′/∂x₃.
+
+Gradients through the whole loop are written with d, and with ∂ those parts of them that come
+from the cost, or through one reader, directly; several parts of one gradient are numbered.
+"""
+
+from lab.notation import PLAIN, Style, below, indexed, positioned, prime
+from lab.tape import Kind
+from lab.traces.scan_of import ScanOf
+from lab.traces.trace import SequenceTrace, TapeTrace
+
+
+def cost_name(order: int, style: Style = PLAIN) -> str:
+    """C, then its derivatives C′, C″ …: what a derivative of `order` differentiates."""
+    return f"C{prime(order - 1, style)}"
+
+
+def derivative_name(
+    order: int, held: str, style: Style = PLAIN, direct: bool = False, part: int = 0
+) -> str:
+    """``dC′/d(dC/dx₃)``: the derivative of an order with regard to what is `held`.
+
+    Where it is `direct`, it leaves out what comes through later steps: ``∂C/∂x₃``; of several
+    such parts, `part` tells which, from 1: ``∂₂C/∂x₃``.
+    """
+    d = style.partial if direct else "d"
+    above = f"{d}{below(part, style) if part else ''}{cost_name(order, style)}"
+    nested = "/" in held or r"\frac" in held
+    return style.ratio(above, f"{d}({held})" if nested else f"{d}{held}")
+
+
+def index_of(tape: TapeTrace, row: int) -> int | None:
+    """The index in time of a row of a tape; None for a tape that has no times."""
+    return int(tape.axis.index[row]) if tape.axis is not None else None
+
+
+class Quantities(ScanOf):
+    """One Scan of a trace, and what its quantities are called, here and in other Scans."""
+
+    def tape_label(self, tape: TapeTrace, row: int | None, style: Style = PLAIN) -> str:
+        """``x₃``, ``dC/dx₃``: the quantity in one row of a tape; of row None, the tape's own."""
+        index = None if tape.is_total or row is None else index_of(tape, row)
+        return self._of_tape(tape, index, style)
+
+    def place(self, tape: TapeTrace, row: int, style: Style = PLAIN) -> str:
+        """``buf[1]``: a place on a tape that a derivative changes; ``buf_dx[1]`` of several."""
+        several = sum(not other.is_total for other in self.scan.tapes) > 1
+        return positioned(f"buf_{tape.name}" if several else "buf", tape.position(row), style)
+
+    def slot_label(self, tape: TapeTrace, row: int) -> str:
+        """What a slot is: a value, or of a derivative's tape the place, and what it is for."""
+        label = self.tape_label(tape, row)
+        if tape.is_total:
+            return f"for {label}: {tape.name}"
+        return f"for {label}: {self.place(tape, row)}" if tape.kind is Kind.MIT_MOT else label
+
+    def whole_label(self, tape: TapeTrace, row: int | None) -> str:
+        """``dC/dx₃``: the gradient that a tape holds, or holds a part of."""
+        index = None if row is None else index_of(tape, row)
+        held = self.parent.quantity_name(tape.gradient_of, index) if self.parent else ""
+        return derivative_name(self.scan.order, held)
+
+    def direct_label(self, tape: TapeTrace, row: int) -> str:
+        """``∂C/∂x₃``: all that comes to a gradient directly, whatever brings it."""
+        return self._of_tape(tape, index_of(tape, row), PLAIN, direct=True)
+
+    def quantity_name(self, variable: str, index: int | str | None, style: Style = PLAIN) -> str:
+        """The name of one of its variables, as the gradient that it is, if it is one."""
+        for tape in self.scan.held:
+            if tape.name == variable:
+                return self._of_tape(tape, index, style)
+        for sequence in self.scan.sequences:
+            if sequence.name == variable:
+                return self.sequence_label(sequence, index, style)
+        return indexed(variable, index, style)
+
+    def sequence_label(
+        self, sequence: SequenceTrace, index: int | str | None, style: Style = PLAIN
+    ) -> str:
+        """What a sequence brings, by the name that it has where it was made or first read."""
+        reader, held = self.first_reader(sequence)
+        if isinstance(held, TapeTrace):
+            return reader._of_tape(held, index, style)
+        if held.is_outer_gradient and reader.parent is not None and held.source is not None:
+            output = reader.parent.scan.variable(held.source)
+            if isinstance(output, TapeTrace):  # whose gradient comes in from outside
+                name = reader.parent._of_tape(output, index, style)
+                return derivative_name(reader.scan.order, name, style)
+        return indexed(held.axis.variable, index, style)
+
+    def _of_tape(
+        self, tape: TapeTrace, index: int | str | None, style: Style, direct: bool = False
+    ) -> str:
+        if tape.gradient_of is None or self.parent is None:
+            return indexed(tape.name, index, style)
+        held = self.parent.quantity_name(tape.gradient_of, index, style)
+        share = 0 if direct else self.share(tape)
+        return derivative_name(self.scan.order, held, style, share is not None, share or 0)

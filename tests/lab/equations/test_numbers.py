@@ -1,0 +1,126 @@
+"""Equations in numbers are true as they are printed, and one symbol has one value."""
+
+from collections import Counter, defaultdict
+
+import numpy as np
+import pytest
+from hypothesis import Phase, given, settings
+from random_loops import loops
+from symbols import half_a_unit, is_true, symbols_of, values_in
+
+import lab
+from lab.loops import gallery
+from lab.traces.scan_of import ScanOf
+
+CERTAIN = [name for name in gallery.loops if name != "walk"]
+
+
+def lines_of(trace):
+    """Every step of every Scan, as (Scan, step, formula, numbers)."""
+    for number, scan in enumerate(trace.scans):
+        for step in range(scan.steps):
+            for written in lab.spelled(trace, number, step):
+                yield number, step, written.formula, written.numbers
+
+
+def untrue(lines):
+    """Lines that are not true, and how many there are of each kind."""
+    kinds, wrong = Counter(), []
+    for *_, numbers in lines:
+        if numbers:
+            kinds["≈" if " ≈ " in numbers else "="] += 1
+            if not is_true(numbers):
+                wrong.append(numbers)
+    return wrong, kinds
+
+
+def conflicts(lines):
+    """Symbols with a subscript that have two values, and places with two at one step."""
+    known, wrong = defaultdict(list), []
+    for scan, step, formula, numbers in lines:
+        if not numbers:
+            continue
+        for symbol, value in values_in(formula, numbers):
+            key = symbol if "[" not in symbol and symbol[-1] in "₀₁₂₃₄₅₆₇₈₉)" else None
+            if symbol.startswith("buf"):
+                key = (scan, step, symbol)
+            if key is None:
+                continue  # a total has one value before and one after a step
+            for other in known[key]:
+                if not np.isclose(value, other, rtol=1e-3, atol=1e-12):
+                    wrong.append((key, value, other))
+            known[key].append(value)
+        left = next(symbols_of(formula), None)
+        if left is not None and left[1] == 0 and " = " in formula[left[2] :][:3]:
+            value = float(numbers.split(" ")[0])
+            for other in known[left[0]]:
+                if not np.isclose(value, other, rtol=1e-3, atol=1e-12):
+                    wrong.append((left[0], value, other))
+            known[left[0]].append(value)
+    return wrong, known
+
+
+@pytest.mark.parametrize("order", [1, 2, 3])
+@pytest.mark.parametrize("name", CERTAIN)
+def test_what_is_printed_is_true_and_one_symbol_has_one_value(name, order):
+    lines = list(lines_of(gallery.loops[name].trace(order=order)))
+    wrong, kinds = untrue(lines)
+    assert wrong == []
+    assert kinds["≈"] * 20 <= kinds["="]
+    assert conflicts(lines)[0] == []
+
+
+@settings(max_examples=15, deadline=None, phases=(Phase.generate,))
+@given(loop=loops())
+def test_random_loops(loop):
+    lines = list(lines_of(loop.trace(order=2)))
+    assert untrue(lines)[0] == []
+    assert conflicts(lines)[0] == []
+
+
+def test_values_are_those_of_the_run():
+    """What the reader collects of the loop x² is x² by hand."""
+    lines = list(lines_of(gallery.loops["square"].trace(order=2)))
+    known = conflicts(lines)[1]
+    x = [0.95**2**i for i in range(5)]
+    for i, symbol in enumerate(("x₀", "x₁", "x₂", "x₃")):
+        assert known[symbol] == pytest.approx([x[i]] * len(known[symbol]), rel=1e-3)
+    gradient = 2**3 * x[3] * x[2] * x[1]
+    assert known["dC/dx₁"] == pytest.approx([gradient] * len(known["dC/dx₁"]), rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "7.413 = 3.901·2·0.95 + 0",
+        "1.188e-14 = 1·0.5 + 1·(-0.5)·2/(1.414·1.414) + 0",
+        "2.5 = 1·2.4",
+        "1 ≈ 1.02",
+    ],
+)
+def test_the_reader_objects_to_a_line_that_is_not_true(line):
+    assert not is_true(line)
+
+
+def test_the_reader_objects_to_a_symbol_with_two_values():
+    once = (0, 0, "x₁ = x₀·2", "1.9 = 0.95·2")
+    assert conflicts([once])[0] == []
+    assert conflicts([once, (0, 1, "x₂ = x₁·2", "3.6 = 1.8·2")])[0]
+    assert conflicts([once, (0, 1, "x₁ = x₀·2", "3.8 = 0.95·2")])[0]
+    assert conflicts([(1, 0, "buf[1] ← buf[0] + buf[0]", "2 = 1 + 1.1")])[0]
+    assert conflicts([(1, 0, "dC/dx₁ = ∂₁C/∂x₁·dC/dx₁", "2 = 1·1.1")])[0]
+
+
+def test_half_units():
+    assert half_a_unit("7.413") == pytest.approx(0.0005)
+    assert half_a_unit("27.3") == pytest.approx(0.05)
+    assert half_a_unit("1.188e-14") == pytest.approx(5e-18)
+    assert half_a_unit("117") == 0.5
+
+
+def test_parts_of_one_gradient_are_numbered():
+    trace = gallery.loops["window"].trace(order=1)
+    shares = [ScanOf(trace, 1).share(tape) for tape in trace.scans[1].outputs]
+    assert shares == [1, 2, 3]
+    formulas = [f for scan, step, f, _ in lines_of(trace) if (scan, step) == (1, 0)]
+    assert [f.split(" = ")[0] for f in formulas[1:]] == ["∂₁C/∂u₃", "∂₂C/∂u₄", "∂₃C/∂u₅"]
