@@ -42,7 +42,7 @@ TWINS = {
 EVERY = [(name, order) for name in gallery.loops for order in (1, 2)]
 FORMULA_EDGES = {  # written down from the formula buf[1] ← buf[0]·2·x[3] + buf[1]
     ("buf[0]", "▢·2"),
-    ("x[3]", "▢¹"),
+    ("x₃", "▢¹"),
     ("▢·2", "·"),
     ("▢¹", "·"),
     ("·", "+"),
