@@ -26,6 +26,7 @@ from lab.gradients.status import (
     is_continuous,
     status_of,
 )
+from lab.notation import tapped
 from lab.scans.node import LoopVariable, outer_inputs
 from lab.scans.slices import constant_value, links
 from lab.tape import Kind
@@ -63,7 +64,7 @@ def _forward(d: Decisions) -> Names:
     """The variables of the loop that was differentiated, itself a derivative perhaps."""
     parts, own = outer_inputs(d.forward), decisions_of(d.parent.op)
     if own is None:
-        full = {part: f"{part.name}[{_start(part.outer_input)}]" for part in parts}
+        full = {part: tapped(part.name, _start(part.outer_input)) for part in parts}
         return _told_apart(parts, full)
     known = _backward(own)
     names = [known[part] for part in outer_inputs(own.backward)]
@@ -76,7 +77,7 @@ def _backward(d: Decisions) -> Names:
     taps = {r.variable: (forward[r.source], r.tap) for r in d.readings}
     full = {part: part.name for part in parts}
     for part, (name, tap) in taps.items():
-        full[part] = name if name.endswith("]") else f"{name}[{tap}]"
+        full[part] = name if name.endswith("]") else tapped(name, tap)
     for total in d.totals:
         full[total.variable] += forward[total.source].removeprefix(total.source.name)
     return _told_apart(parts, full)

@@ -13,7 +13,7 @@ from lab.gradients.decisions import Decisions, ReadingGroup
 from lab.gradients.outcomes import PartNames, verdict_of
 from lab.gradients.record import DerivationRecord, Item, Outcome, Phase, Verdict
 from lab.gradients.status import Connected, Disconnected, Undefined, status_of
-from lab.notation import Leaf, text
+from lab.notation import Leaf, tapped, text
 from lab.scans.formula import formulas
 from lab.scans.node import LoopVariable, outer_inputs
 from lab.tape import Kind
@@ -121,7 +121,7 @@ def _classes(d: Decisions, names: PartNames) -> list[Item]:
 
 def _rule(d: Decisions, names: PartNames) -> list[Item]:
     inputs = listing(map(names.argument, d.step.gradients))
-    results = listing(f"{part.name}[{tap}]" for part, tap in d.step.signals)
+    results = listing(tapped(part.name, tap) for part, tap in d.step.signals)
     return [
         Item(
             "rule",
@@ -135,7 +135,7 @@ def _rule(d: Decisions, names: PartNames) -> list[Item]:
 
 def _placeholders(d: Decisions, texts: Texts, names: PartNames) -> list[Item]:
     items = [
-        Item(f"{part.name}[{tap}]", "its gradient will come in as", str(signal))
+        Item(tapped(part.name, tap), "its gradient will come in as", str(signal))
         for (part, tap), signal in d.step.signals.items()
     ]
     items += [
@@ -153,7 +153,7 @@ def _placeholders(d: Decisions, texts: Texts, names: PartNames) -> list[Item]:
 def _results(d: Decisions, texts: Texts, names: PartNames) -> list[Item]:
     results: dict[Variable, list[str]] = {}
     for part, tap in d.step.signals:
-        results.setdefault(dict(part.writes)[tap], []).append(f"{part.name}[{tap}]")
+        results.setdefault(dict(part.writes)[tap], []).append(tapped(part.name, tap))
     items = [
         Item(
             listing(names),
@@ -194,10 +194,10 @@ def _accumulation(d: Decisions) -> list[Item]:
                     "nothing is added: the step has replaced the value, so no later step reads it"
                 )
             kind = "overwritten" if overwritten else "preserved"
-            items.append(Item(f"{state.name}[{tap}], {kind}", decision, verdict=verdict))
+            items.append(Item(f"{tapped(state.name, tap)}, {kind}", decision, verdict=verdict))
         items += [
             Item(
-                f"{state.name}[{-tap}]",
+                tapped(state.name, -tap),
                 "written without being read: its gradient is cleared",
                 verdict=Verdict.CLEARED,
             )
@@ -214,7 +214,7 @@ def _sequences(d: Decisions, names: PartNames) -> list[Item]:
             items.append(Item(str(group), "none is needed", verdict=Verdict.ABSENT))
         for reading in members:
             source = names.parts[reading.source]
-            subject = source if source.endswith("]") else f"{source}[{reading.tap}]"
+            subject = source if source.endswith("]") else tapped(source, reading.tap)
             verdict = Verdict.REUSED if group is ReadingGroup.RESULT else Verdict.READ
             whole = source if source.endswith("]") else reading.variable.name
             slices = f"{whole}{reading.slices}"
@@ -237,7 +237,7 @@ def _tapes(d: Decisions, texts: Texts) -> list[Item]:
             )
         )
         items += [
-            Item(f"{variable.name}[{tap}]", "is written", texts[result])
+            Item(tapped(variable.name, tap), "is written", texts[result])
             for tap, result in variable.writes
         ]
     return items

@@ -26,6 +26,7 @@ from lab.gradients.status import (
     refusing_depth,
     status_of,
 )
+from lab.notation import tapped
 from lab.scans.buffers import as_tensor
 from lab.scans.node import LoopVariable, ScanParts, inner_connections
 from lab.tape import Kind
@@ -68,7 +69,7 @@ def differentiate_step(forward: ScanParts, classes: Classification) -> StepGradi
     mit-mots, whose slots may have been written since.
     """
     signals = {
-        (part, tap): placeholder(as_tensor(result), f"d{part.name}[{tap}]")
+        (part, tap): placeholder(as_tensor(result), tapped(f"d{part.name}", tap))
         for part in classes.reached
         for tap, result in part.writes
     }
@@ -88,7 +89,7 @@ def differentiate_step(forward: ScanParts, classes: Classification) -> StepGradi
     direct = _grad_of(known, wrt)
 
     recorded = {
-        result: placeholder(result, f"{part.name}[{tap}]")
+        result: placeholder(result, tapped(part.name, tap))
         for part in forward.of_kind(Kind.MIT_SOT, Kind.SIT_SOT, Kind.NIT_SOT)
         for tap, result in part.writes
         if result.owner is not None

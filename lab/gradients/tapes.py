@@ -10,6 +10,7 @@ from lab.errors import BroadcastError, GradientError
 from lab.gradients import rows
 from lab.gradients.decisions import ReverseState, StepGradients, Task, Total, symbol
 from lab.gradients.status import Connected, cast_like, placeholder
+from lab.notation import tapped
 from lab.scans.buffers import as_tensor
 from lab.scans.node import LoopVariable
 from lab.tape import Kind, Tape
@@ -28,7 +29,7 @@ def reverse_state(task: Task, step: StepGradients, state: LoopVariable) -> Rever
     like, name = state.inner_inputs[0], symbol(task.order, state.name)
     signals = {-tap: step.signals[state, tap] for tap in state.tape.writes}
     arguments = {
-        tap: signals[tap] if tap in signals else placeholder(like, f"{name}[{tap}]")
+        tap: signals[tap] if tap in signals else placeholder(like, tapped(name, tap))
         for tap in tape.reads
     }
     accumulated = task.rule.accumulates(state.tape)

@@ -48,7 +48,7 @@ class Loop(Declaration):
         assigned and is no state is an output.  `others` are fields of the loop, as `n_steps`.
         ``str(loop.step)`` is the text again.
 
-            >>> Loop.from_text("x = sin(x1)*u + x2", {"x": [0.1, 0.2]}, {"u": [1.0, 2.0, 3.0]})
+            >>> Loop.from_text("x[t] = sin(x[t-2])*u[t]", {"x": [0.1, 0.2]}, {"u": [1.0, 2.0]})
         """
         known = [one.name for one in fields(cls)]
         for name in others:

@@ -1,7 +1,7 @@
 """Loops whose step is a text: `Loop.from_text`.
 
 >>> Loop.from_text("x**2", states={"x": 0.95}, n_steps=4)
->>> Loop.from_text("sin(x1)*u + w*x2", {"x": [0.1, 0.2]}, {"u": [1.0, 2.0]}, {"w": 0.5})
+>>> Loop.from_text("sin(x[t-1])*u + w*x[t-2]", {"x": [0.1, 0.2]}, {"u": [1.0, 2.0]}, {"w": 0.5})
 """
 
 from collections.abc import Iterable, Mapping

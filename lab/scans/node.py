@@ -23,6 +23,7 @@ from pytensor.scan.op import Scan, ScanInfo
 from pytensor.tensor.variable import TensorVariable
 
 from lab.errors import GraphError, printable
+from lab.notation import tapped
 from lab.scans.backtraces import without_backtraces
 from lab.scans.buffers import as_tensor
 from lab.scans.names import found_names
@@ -285,7 +286,7 @@ def read_scan(op: Scan, inputs: Sequence[Variable], outputs: Sequence[Variable])
         for variable in variables[kind]:
             for tap, argument in variable.reads:
                 argument.name = (
-                    variable.name if variable.kind in UNINDEXED else f"{variable.name}[{tap}]"
+                    variable.name if variable.kind in UNINDEXED else tapped(variable.name, tap)
                 )
 
     return ScanParts(

@@ -50,7 +50,7 @@ BROKEN_RULE = "broken rule"  # the tab that shows what a broken rule does
 WEIGHTS = "weights"
 BACK, MOST_ENTRIES = 4, 12
 WRITING = (
-    "x1 or x[t-1] is x one step back, x2 two, u[t+1] the next value of u. Of what is not assigned, "
+    "x[t-1] is x one step back, u[t+1] the next value of u. Of what is not assigned, "
     "one value is a parameter, several are a sequence. until(x > 2) stops the loop."
 )
 

@@ -1,10 +1,11 @@
 """The grammar in which a person may write a loop's step, and nothing else.
 
-    >>> read_step("x = sin(x1)*u + w*x2", Names(states=("x",), sequences=("u",), parameters=("w",)))
+    >>> read_step("x[t] = w·x[t−1]² + u[t]", Names(("x",), sequences=("u",), parameters=("w",)))
 
-``x[t-1]``, or shorter ``x1``, is x one step back, ``u[t]`` a sequence at this step, ``u[t+1]`` at
-the next; ``x`` and ``u`` alone are the last value of a state and this step's of a sequence; and
-on the right ``x[t]`` is what an earlier line has just made.  Parameters stand by their names.
+It is what all formulas are printed in, or the same in ASCII: ``x[t-1]`` is x one step back,
+``u[t]`` a sequence at this step, ``u[t+1]`` at the next.  Shorter, ``x`` and ``u`` alone are the
+last value of a state and this step's of a sequence; and on the right ``x[t]`` is what an earlier
+line has just made.  Parameters stand by their names.
 
 A line ``x = …`` says what becomes of a state, or makes an output; ``until(condition)`` stops the
 loop.  Lines end at the end of the line or at ``;``.  A loop of one state needs no ``x =``.
@@ -36,8 +37,9 @@ LONGEST, FARTHEST = 2000, 100
 LARGEST, HIGHEST = 1e12, 64
 TARGET = re.compile(r"\s*([^\W\d]\w*)\s*(?:\[\s*t\s*\]\s*)?=(?!=)")
 STEPS_BACK = re.compile(r"(.*\D)(\d+)")
-# Signs of printed formulas that a person may have copied.
-TYPED = str.maketrans("−·×", "-**")
+# Signs of printed formulas, as Python's parser reads them.
+TYPED = str.maketrans({"−": "-", "·": "*", "×": "*", "^": "**", "≤": "<=", "≥": ">="})
+LOWERED = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
 RESERVED = ("t", "until")
 
 
@@ -71,7 +73,8 @@ def read_step(text: str, names: Names) -> tuple[Line, ...]:
         raise ArgumentError(f"step = {quoted(text)}: expected a text, such as 'x**2'.")
     if len(text) > LONGEST:
         raise ArgumentError(f"step: {len(text)} characters; at most {LONGEST} are read.")
-    text = text.translate(TYPED)
+    raised = re.sub("[⁰¹²³⁴⁵⁶⁷⁸⁹]+", lambda m: f"**{m[0].translate(LOWERED)}", text)
+    text = raised.translate(TYPED)
     lines: list[Line] = []
     for start, stop in statements(text):
         made = tuple(line.target for line in lines if line.target)
@@ -146,8 +149,6 @@ class _Reader:
                 return self._operation(OPERATORS[type(node.op)], node.left, node.right)
             case ast.Compare() | ast.BoolOp():
                 why = "is a condition; it can stand in where(…) and until(…) only."
-            case ast.BinOp(op=ast.BitXor()):
-                why = "has a ^; a power is written x**2."
             case ast.IfExp():
                 why = "chooses; a choice is written where(condition, a, b)."
             case ast.Tuple():
@@ -206,11 +207,10 @@ class _Reader:
         back = STEPS_BACK.fullmatch(name)
         if back and back.group(1) in self.tapped:
             base, digits = back.groups()
-            if digits.startswith("0") or len(digits) > 3:
-                raise self._refused(
-                    node, f"is no number of steps back; they are {base}1, {base}2, {base}3 …"
-                )
-            return self._tapped(node, base, -int(digits))
+            raise self._refused(
+                node,
+                f"is no name of this loop; {base} {digits} back is written {base}[t-{digits}].",
+            )
         if name in self.made:
             raise self._refused(node, f"is made by this step; what it made is written {name}[t].")
         if like := nearest(name, self.names.all):

@@ -48,7 +48,7 @@ def test_no_two_variables_have_one_name(name, order):
 
 
 def test_what_is_read_at_two_taps_is_told_apart():
-    """Of x[-2]·x[-1], in which dx[2] ← dx[0]·x[-1] and dx[1] ← dx[0]·x[-2], by hand."""
+    """Of x[t−2]·x[t−1], in which dx[t+2] ← dx[t]·x[t−1] and dx[t+1] ← dx[t]·x[t−2], by hand."""
     found = gallery.loops["square"].with_taps({"x": (-2, -1)}).derivative(2)
     derivation = next(
         d
@@ -58,21 +58,21 @@ def test_what_is_read_at_two_taps_is_told_apart():
     (phase,) = (p for p in derivation.record.phases if p.number == 5)
     told = {item.subject: item.expression for item in phase.items if item.expression}
     assert told == {
-        "x[-2]": "ddx[1]·dx[0]",
-        "x[-1]": "ddx[2]·dx[0]",
-        "dx[0]": "ddx[2]·x[-1] + ddx[1]·x[-2]",
-        "dx[2]": "ddx[2]",
-        "dx[1]": "ddx[1]",
+        "x[t−2]": "ddx[t+1]·dx[t]",
+        "x[t−1]": "ddx[t+2]·dx[t]",
+        "dx[t]": "ddx[t+2]·x[t−1] + ddx[t+1]·x[t−2]",
+        "dx[t+2]": "ddx[t+2]",
+        "dx[t+1]": "ddx[t+1]",
     }
-    assert [o.gradient for o in derivation.outcomes][:2] == ["d2x[-2][::-1]", "d2x[-1][::-1]"]
+    assert [o.gradient for o in derivation.outcomes][:2] == ["d2x[t−2][::-1]", "d2x[t−1][::-1]"]
 
 
 # What the eleven-phase document works out by hand: phase, subject, verdict.
 DOCUMENT = [
-    (0, 6, {"x[-1], preserved": Verdict.ACCUMULATED}),
-    (0, 7, {"x[-1]": Verdict.READ}),
-    (1, 5, {"x[0]": Verdict.CONNECTED, "dx[0]": Verdict.CONNECTED, "dx[1]": Verdict.CONNECTED}),
-    (1, 6, {"dx[0], preserved": Verdict.ACCUMULATED, "dx[1], overwritten": Verdict.OVERWRITTEN}),
+    (0, 6, {"x[t−1], preserved": Verdict.ACCUMULATED}),
+    (0, 7, {"x[t−1]": Verdict.READ}),
+    (1, 5, {"x[t]": Verdict.CONNECTED, "dx[t]": Verdict.CONNECTED, "dx[t+1]": Verdict.CONNECTED}),
+    (1, 6, {"dx[t], preserved": Verdict.ACCUMULATED, "dx[t+1], overwritten": Verdict.OVERWRITTEN}),
     (1, 9, {"d2x": Verdict.PER_STEP}),
     (1, 11, {"x": Verdict.CONNECTED, "dx": Verdict.CONNECTED}),
 ]
@@ -98,12 +98,12 @@ def test_a_third_derivative_adds_nothing_anywhere():
         ("lookup", 2, "k", Verdict.DISCONNECTED),
         ("lookup", 9, "dtable", Verdict.SUMMED),
         ("lookup", 11, "k", Verdict.DISCONNECTED),
-        ("undefined", 5, "v[0]", Verdict.UNDEFINED),
+        ("undefined", 5, "v[t]", Verdict.UNDEFINED),
         ("undefined", 11, "v", Verdict.UNDEFINED),
         ("walk", 2, "rng", Verdict.UNTRACED),
         ("walk", 11, "rng", Verdict.UNTRACED),
-        ("rnn", 5, "h[0]", Verdict.REUSED),
-        ("extra", 5, "x[0]", Verdict.REUSED),
+        ("rnn", 5, "h[t]", Verdict.REUSED),
+        ("extra", 5, "x[t]", Verdict.REUSED),
     ],
 )
 def test_decisions_of_other_loops(name, number, subject, verdict):
@@ -118,13 +118,13 @@ def test_a_wrong_rule_shows_in_the_picture():
     wrong = lab.PullbackRule(accumulates=lambda tape: tape.reads)
     made = lab.derivative(loop.cost(graph), graph.inputs["x"], 2, rule=wrong)
     records = [d.node.op.derivation for d in made.genealogy if d.order]
-    roles = {key: role for d in records for key, role, *_ in cells(phases(d)) if "dx[1], " in key}
+    roles = {key: role for d in records for key, role, *_ in cells(phases(d)) if "dx[t+1], " in key}
     assert set(roles.values()) == {Role.PRESERVED}
     right = {
         key: role
         for d in derivations_of("square", 2)
         for key, role, *_ in cells(phases(d))
-        if "dx[1], " in key
+        if "dx[t+1], " in key
     }
     assert set(right.values()) == {Role.OVERWRITTEN}
 

@@ -135,7 +135,7 @@ def test_chosen_values_last_for_other_taps():
             "x = 1; u = .1 .2, .3; w = .9",
             ({"x": 1}, {"u": [0.1, 0.2, 0.3]}, {"w": 0.9}),
         ),
-        ("y = sin(x1)*x2; x = y[t] + x", "x = 1 2", ({"x": [1, 2]}, {}, {})),
+        ("y = sin(x[t-1])*x[t-2]; x = y[t] + x", "x = 1 2", ({"x": [1, 2]}, {}, {})),
     ],
 )
 def test_a_step_that_is_written(text, values, like):
