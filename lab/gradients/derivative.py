@@ -31,6 +31,8 @@ from lab.scans.graphs import require_scan, scan_nodes, with_tapes
 from lab.scans.node import outer_outputs
 
 MANY_SCANS, MOST_SCANS = 32, 16_384
+PRIMES = ("", "′", "″", "‴", "⁗")
+RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 class ManyScansWarning(UserWarning):
@@ -97,8 +99,8 @@ class Derivative:
 
 
 def prime(order: int) -> str:
-    """The primes of a derivative: ′, ″, ‴, then its number."""
-    return ("", "′", "″", "‴")[order] if order < 4 else f"⁽{order}⁾"
+    """The primes of a derivative: ′, ″, ‴, ⁗, then its number: ⁽⁵⁾."""
+    return PRIMES[order] if order < len(PRIMES) else f"⁽{order}⁾".translate(RAISED)
 
 
 def derivative(
