@@ -44,11 +44,6 @@ class Kind(StrEnum):
         return self in (Kind.MIT_MOT, Kind.MIT_SOT, Kind.SIT_SOT)
 
 
-def signed(*numbers: int) -> str:
-    """``−1, 0, 2``: taps, steps and rows as they are printed."""
-    return ", ".join(map(str, numbers)).replace("-", "−")
-
-
 def check_taps(taps: Iterable[int], argument: str) -> tuple[int, ...]:
     """`taps` as a tuple of distinct integers; `argument` is named in the error."""
     try:

@@ -20,7 +20,7 @@ ROOMS = (
     "lab.progress",
     "lab.records",
     "lab.tape",
-    "lab.expression",
+    "lab.notation",
     "lab.scans",
     "lab.gradients",
     "lab.traces",

@@ -8,7 +8,7 @@ from pytensor.graph.traversal import toposort
 from lab.equations.symbols import argument_name, cuts_of, maker_of, symbols_of
 from lab.equations.system import Quantity, Role, System
 from lab.errors import ArgumentError, GraphError, quoted
-from lab.expression import Expression, Leaf, Number
+from lab.notation import Expression, Leaf, Number
 from lab.scans.formula import formulas
 from lab.scans.graphs import scan_nodes
 from lab.scans.node import LoopVariable, is_scan, outer_inputs, read_scan

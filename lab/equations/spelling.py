@@ -7,13 +7,12 @@ A tape's slots are called by their positions; what a step reads of other loops, 
 values of a loop that is no derivative, by their indices in time.
 """
 
-import re
 from dataclasses import dataclass
 
 import numpy as np
 
 from lab.errors import ArgumentError, expect, quoted
-from lab.expression import PLAIN, Leaf, Style, leaves_of, text
+from lab.notation import PLAIN, Leaf, Style, leaves_of, number_text, symbol, text
 from lab.traces.trace import Formula, ScanTrace, SequenceTrace, TapeTrace, Trace, Untaken
 
 
@@ -26,7 +25,7 @@ class Spelled:
 
 
 def spelled(scan: ScanTrace, step: int, style: Style = PLAIN) -> tuple[Spelled, ...]:
-    """Everything that a step writes, as formulas; `style` is `expression.PLAIN` or `LATEX`."""
+    """Everything that a step writes, as formulas; `style` is `notation.PLAIN` or `LATEX`."""
     expect("scan", scan, ScanTrace, "a Scan of a trace, as trace.scans[0]")
     expect("step", step, (int, np.integer), "a whole number")
     if not 0 <= step < scan.steps:
@@ -150,23 +149,4 @@ def indexed(name: str, index: str, style: Style) -> str:
     """``x[t−1]``, or without an index the name alone; whatever a person has called it."""
     if not style.latex:
         return f"{name}[{index}]" if index else name
-    safe = re.sub(r"([_%&#$])", r"\\\1", re.sub(r"[\\{}^~]", "", name))
-    symbol = safe if len(safe) == 1 else rf"\mathrm{{{safe}}}"
-    return f"{symbol}_{{{index}}}" if index else symbol
-
-
-def number_text(value: object) -> str:
-    """A number with four significant digits."""
-    array = np.asarray(value)
-    if array.dtype.kind == "b":
-        return str(bool(array))
-    if array.dtype.kind in "iu" and abs(int(array)) < 1e7:
-        return str(int(array))
-    if array.dtype.kind == "c":
-        return f"{array.item():.3g}"
-    if not np.isfinite(array):
-        return f"⚠ {float(array)}"
-    mantissa, e, exponent = f"{float(array):.4g}".partition("e")
-    if mantissa == "-0":
-        return "0"
-    return f"{mantissa}e{int(exponent)}" if e else mantissa
+    return f"{symbol(name, style)}_{{{index}}}" if index else symbol(name, style)

@@ -19,7 +19,7 @@ from enum import StrEnum
 from lab import records
 from lab.equations.spelling import indexed
 from lab.errors import listing
-from lab.expression import LATEX, PLAIN, Expression, Leaf, Number, Style, leaves_of, text
+from lab.notation import LATEX, PLAIN, Expression, Leaf, Number, Style, leaves_of, text
 from lab.tape import Kind, Tape
 from lab.traces.trace import Formula
 
@@ -89,7 +89,7 @@ class System:
         return latex(self)
 
     def lines(self, style: Style = PLAIN) -> tuple[str, ...]:
-        """The equations alone, one a line; `style` is `expression.PLAIN` or `LATEX`."""
+        """The equations alone, one a line; `style` is `notation.PLAIN` or `LATEX`."""
         writer = Writer(self, style)
         return tuple(writer.equation(formula) for formula in self.equations)
 

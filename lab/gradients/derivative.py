@@ -24,6 +24,7 @@ from lab.gradients.status import (
     status_of,
 )
 from lab.gradients.verify import Run, verify
+from lab.notation import prime
 from lab.progress import is_watched, pause
 from lab.scans.backtraces import without_backtraces
 from lab.scans.buffers import as_tensor
@@ -31,8 +32,6 @@ from lab.scans.graphs import require_scan, scan_nodes, with_tapes
 from lab.scans.node import outer_outputs
 
 MANY_SCANS, MOST_SCANS = 32, 16_384
-PRIMES = ("", "′", "″", "‴", "⁗")
-RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 class ManyScansWarning(UserWarning):
@@ -96,11 +95,6 @@ class Derivative:
         nodes = scan_nodes([self.value])
         used = set(ancestors([self.value]))
         return tuple(_descent(node, used) for node in nodes)
-
-
-def prime(order: int) -> str:
-    """The primes of a derivative: ′, ″, ‴, ⁗, then its number: ⁽⁵⁾."""
-    return PRIMES[order] if order < len(PRIMES) else f"⁽{order}⁾".translate(RAISED)
 
 
 def derivative(

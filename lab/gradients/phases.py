@@ -9,11 +9,11 @@ from functools import partial
 from pytensor.graph.basic import Variable
 
 from lab.errors import listing
-from lab.expression import Leaf, text
 from lab.gradients.decisions import Decisions, ReadingGroup
 from lab.gradients.outcomes import PartNames, verdict_of
 from lab.gradients.record import DerivationRecord, Item, Outcome, Phase, Verdict
 from lab.gradients.status import Connected, Disconnected, Undefined, status_of
+from lab.notation import Leaf, text
 from lab.scans.formula import formulas
 from lab.scans.node import LoopVariable, outer_inputs
 from lab.tape import Kind

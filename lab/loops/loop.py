@@ -17,13 +17,13 @@ from pytensor.tensor.variable import TensorVariable
 from lab.equations.reading import system
 from lab.equations.system import System
 from lab.errors import one_of
-from lab.expression import Number
 from lab.gradients.derivative import Derivative, derivative
 from lab.loops.build import LoopGraph, build_loop, scalar_cost
 from lab.loops.declaration import BY, Declaration
 from lab.loops.text.source import identifier
 from lab.loops.variables import RandomState
 from lab.loops.written import Parameters, Sequences, States, written_loop
+from lab.notation import Number
 from lab.traces.record import trace
 from lab.traces.trace import Trace
 

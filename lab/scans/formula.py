@@ -1,7 +1,7 @@
 """The step of a loop as mathematics: ``buf[1] <- buf[0]*2*x[3] + buf[1]``.
 
 `formulas` turns an inner graph, simplified by PyTensor's own rewrites, into expressions,
-which `lab.expression` writes as plain text or LaTeX.
+which `lab.notation` writes as plain text or LaTeX.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,7 +15,7 @@ from pytensor.graph.rewriting.utils import rewrite_graph
 from pytensor.graph.traversal import toposort
 
 from lab.errors import printable
-from lab.expression import STRENGTH, Call, Expression, Leaf, Number, Slice, Term, leaves_of
+from lab.notation import STRENGTH, Call, Expression, Leaf, Number, Slice, Term, leaves_of
 from lab.progress import pause
 from lab.scans.backtraces import without_backtraces
 from lab.scans.naming import shared

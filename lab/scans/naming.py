@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import replace
 from itertools import count
 
-from lab.expression import Binding, Call, Expression, Leaf, Let, Named, Number, Slice, Term
+from lab.notation import Binding, Call, Expression, Leaf, Let, Named, Number, Slice, Term
 
 DEEPEST = 24  # operations within operations, beyond which a part is taken out all the same
 MENTION = 8  # letters that a name costs: ``; a := `` and itself

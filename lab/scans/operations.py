@@ -5,7 +5,7 @@ from pytensor.tensor.blockwise import Blockwise
 from pytensor.tensor.elemwise import CAReduce, DimShuffle, Elemwise
 from pytensor.tensor.subtensor import IncSubtensor, Subtensor
 
-from lab.expression import STRENGTH
+from lab.notation import STRENGTH
 from lab.scans.node import is_scan
 from lab.scans.slices import index_parts
 

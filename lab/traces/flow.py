@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from lab.expression import Leaf, leaves_of, summands_of
+from lab.notation import Leaf, leaves_of, summands_of
 from lab.traces.scan_of import ScanOf
 from lab.traces.trace import Formula, ScanTrace, SequenceTrace, TapeTrace, Trace
 

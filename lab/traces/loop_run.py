@@ -259,5 +259,6 @@ def refuse_unwritten(recording: Recording) -> None:
                 raise ArgumentError(
                     f"{recording.parts.called}: step {early[0]} reads row "
                     f"{access.rows[early[0]]} of {part.name}, which nobody has written; its taps "
-                    f"reach back {part.tape.origin} steps, so {part.tape.origin} initial values are needed."
+                    f"reach back {part.tape.origin} steps, so {part.tape.origin} initial values "
+                    "are needed."
                 )

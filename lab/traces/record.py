@@ -8,9 +8,9 @@ from pytensor.graph.basic import Apply, Variable
 from pytensor.graph.traversal import ancestors, explicit_graph_inputs
 
 from lab.errors import ArgumentError, expect, printable, quoted
-from lab.expression import Leaf
 from lab.gradients.decisions import Decisions, ReadingGroup, decisions_of
 from lab.gradients.derivative import Derivative
+from lab.notation import Leaf
 from lab.progress import pause
 from lab.records import freeze
 from lab.scans.buffers import rows_of

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple, Self
 
-from lab.expression import Leaf
+from lab.notation import Leaf
 from lab.tape import Kind
 from lab.traces.trace import ScanTrace, SequenceTrace, TapeTrace, Trace
 

@@ -12,8 +12,8 @@ from typing import TypedDict
 import numpy as np
 from pytensor.graph.basic import Apply, Constant, Variable
 
-from lab.expression import Expression, Leaf, Number
 from lab.gradients.decisions import Decisions, ReadingGroup, decisions_of
+from lab.notation import Expression, Leaf, Number
 from lab.records import freeze
 from lab.scans.formula import step_formulas, written
 from lab.scans.node import LoopVariable, ScanParts, outer_inputs

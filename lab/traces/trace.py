@@ -15,8 +15,8 @@ import numpy as np
 
 from lab import records
 from lab.errors import ArgumentError
-from lab.expression import Call, Expression, Leaf, Number
 from lab.gradients.decisions import ReadingGroup
+from lab.notation import Call, Expression, Leaf, Number
 from lab.records import cached_property, same
 from lab.tape import Kind, Tape
 

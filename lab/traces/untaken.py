@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from lab.expression import Call, Expression, Leaf, Number, Term
+from lab.notation import Call, Expression, Leaf, Number, Term
 from lab.traces.trace import ScanTrace, Source, TapeTrace, Untaken
 
 HANDS_ON = {"Neg", "second"}  # beside products and views: a zero stays a zero

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from lab.errors import listing
-from lab.expression import (
+from lab.notation import (
     Expression,
     Leaf,
     Let,

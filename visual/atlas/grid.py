@@ -15,10 +15,10 @@ from lab.errors import ArgumentError, LabError, listing, quoted
 from lab.loops import gallery
 from lab.loops.loop import Loop
 from lab.loops.variables import Sequence, State, Takes
+from lab.notation import signed
 from visual.choices import COST, ORDER, THEME, Argument, Choice, Value, numbers, whole, words
 from visual.drawing.draw import draw
 from visual.drawing.kinds import VIEW, Picture
-from visual.layout.names import signed
 
 # For steps that take any number of taps, and for those that take one or two.
 ANY = ((-1,), (-2, -1), (-3, -1), (-2,))

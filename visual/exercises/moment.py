@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from lab.notation import signed
 from lab.traces.trace import ScanTrace, SequenceTrace, TapeTrace
 from visual.layout.canvas import (
     CELL,
@@ -23,7 +24,7 @@ from visual.layout.canvas import (
 )
 from visual.layout.cells import cell, thin_cell
 from visual.layout.columns import Timeline, column_of, timeline
-from visual.layout.names import NamedScan, indexed, signed
+from visual.layout.names import NamedScan, indexed
 from visual.scene.shapes import Box, Scene
 from visual.scene.theme import Role
 

@@ -8,14 +8,14 @@ from types import MappingProxyType
 import numpy as np
 
 from lab.equations.spelling import Speller
-from lab.expression import Leaf, leaves_of
+from lab.notation import Leaf, leaves_of, signed
 from lab.tape import Tape
 from lab.traces.flow import Value, Write, adds_old, flow
 from lab.traces.trace import Formula, ParameterTrace, SequenceTrace, TapeTrace, Trace
 from visual.exercises.answers import Answer, Form, Mistake, Task
 from visual.exercises.candidates import Candidate, asked_steps, listed, tapes_of, taps_text
 from visual.exercises.moment import Moment, after, before
-from visual.layout.names import NamedScan, signed
+from visual.layout.names import NamedScan
 from visual.pictures.taps import Use, use_of
 from visual.scene.theme import Role
 

@@ -3,12 +3,12 @@
 from collections.abc import Iterator, Sequence
 from functools import partial
 
+from lab.notation import signed
 from lab.tape import Kind, Tape
 from lab.traces.trace import TapeTrace, Trace
 from visual.exercises.answers import Answer, Form, Mistake, Task
 from visual.exercises.candidates import Candidate, listed, tapes_of
 from visual.layout.canvas import BETWEEN, LABELS, MARGIN, Canvas
-from visual.layout.names import signed
 from visual.pictures.taps import conversions
 from visual.pictures.taps import taps as taps_picture
 from visual.scene.shapes import Box, Group, Scene, Text, shortened
@@ -140,7 +140,7 @@ def _family(trace: Trace, shown: Sequence[int], last: int, theme: str) -> Scene:
             role = Role.INTERMEDIATE if scan.order else Role.INPUT
             box, middle = Box(x, canvas.y, WIDTH, HEIGHT, role), x + WIDTH / 2
             of = "the loop" if scan.parent is None else f"differentiates {scan.parent + 1}"
-            name = shortened(f"{number + 1} · {scan.name}", WIDTH - 12, 12)
+            name = shortened(f"{number + 1} · {scan.name}", WIDTH - 12, 12, bold=True)
             words = (
                 Text(middle, canvas.y + 16, name, 12, "middle", bold=True, role=role),
                 Text(middle, canvas.y + 32, of, 10.5, "middle", role=role),

@@ -6,8 +6,7 @@ come from the cost, or through one reader, directly.
 
 from collections.abc import Iterable, Mapping
 
-from lab.expression import Leaf, leaves_of
-from lab.gradients.derivative import prime
+from lab.notation import BELOW, Leaf, leaves_of, prime, signed
 from lab.traces.scan_of import ScanOf
 from lab.traces.trace import Formula, ParameterTrace, SequenceTrace, TapeTrace
 
@@ -21,11 +20,6 @@ def indexed(name: str, index: int | None) -> str:
     if name[-1:].isdigit() or len(name) > 3:
         return f"{name}[{index}]"
     return name + str(index).translate(_SUBSCRIPTS)
-
-
-def signed(number: int) -> str:
-    """A whole number with a proper minus."""
-    return str(number).replace("-", "−")
 
 
 def listed(numbers: Iterable[int], nothing: str = "nothing") -> str:
@@ -55,7 +49,7 @@ def direct_part(gradient: str, number: int = 0) -> str:
     Where several tapes bring parts of it they have a `number`: ``∂₂C/∂x₃``.
     """
     above, slash, below = gradient.partition("/")
-    which = str(number).translate(_SUBSCRIPTS) if number else ""
+    which = str(number).translate(BELOW) if number else ""
     return f"∂{which}{above[1:]}/∂{below[1:]}" if slash else gradient
 
 

@@ -11,8 +11,8 @@ from textwrap import wrap
 import numpy as np
 
 from lab.checks.differences import Estimate
-from lab.equations.spelling import number_text
 from lab.errors import expect
+from lab.notation import number_text
 from lab.reports.breaking.breakage import Breakage, Effect, Row, precise
 from lab.traces.parting import Parting
 from visual.layout.canvas import HEADING, MARGIN, Canvas

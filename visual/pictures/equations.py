@@ -13,18 +13,13 @@ import numpy as np
 from lab.equations.system import Role as SystemRole
 from lab.equations.system import System, Writer
 from lab.errors import expect
-from lab.expression import Leaf, leaves_of, text
+from lab.notation import Leaf, leaves_of, signed, text
 from lab.traces.trace import Formula, ParameterTrace, ScanTrace, SequenceTrace, TapeTrace, Trace
 from visual.choices import scan_index, step_of
 from visual.layout.canvas import CELL, HEIGHT, MARGIN, Canvas, gap_text, numbers, place_columns
 from visual.layout.cells import cell
 from visual.layout.columns import shown_steps
-from visual.layout.names import (
-    NamedScan,
-    index_of,
-    indexed,
-    signed,
-)
+from visual.layout.names import NamedScan, index_of, indexed
 from visual.scene.shapes import Box, Scene, Shape, Text, shortened, text_width
 from visual.scene.theme import Role
 

@@ -14,11 +14,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from lab.errors import listing
-from lab.gradients.derivative import prime
+from lab.notation import prime
 from lab.tape import Kind
 from lab.traces.trace import Feed, ScanTrace, SequenceTrace, TapeTrace, Trace
 from visual.choices import of_trace
-from visual.layout.canvas import MARGIN, Canvas, explained, kind_text
+from visual.layout.canvas import MARGIN, Canvas, kind_text
 from visual.layout.cards import Entry, Look, arrows
 from visual.layout.cells import values_text
 from visual.layout.graphviz import Edge, Layout, Node, dot_source, lay_out
@@ -103,17 +103,14 @@ def genealogy(trace: Trace, theme: str = "light") -> Scene:
     _draw(canvas, layout, sheets, looks)
     width = max(canvas.right, layout.width + MARGIN) + MARGIN
     words = {sheet.entry.role: sheet.entry.words for sheet in sheets.values()}
-    shapes, canvas.y = explained(words, canvas.y + layout.height + 28, width)
-    canvas.add(*shapes)
-    for line in ARROWS if edges else ():
-        canvas.y += 19
-        canvas.add(Text(MARGIN, canvas.y - 6, line, 12, muted=True))
+    canvas.y += layout.height + 28
     return canvas.finished(
-        {},
+        words,
         width=width,
         title=f"Genealogy of the Scans of a derivative of order {order}",
         description=" ".join(explanation(trace)) or "One loop, no derivative.",
         theme=theme,
+        said=ARROWS if edges else (),
         dot=dot_source(nodes, edges, between),
     )
 

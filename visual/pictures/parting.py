@@ -9,14 +9,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lab.equations.spelling import Speller, number_text
-from lab.expression import text
+from lab.equations.spelling import Speller
+from lab.notation import number_text, signed, text
 from lab.traces.parting import Parting, far
 from lab.traces.trace import ScanTrace, SequenceTrace, TapeTrace, Trace
 from visual.layout.canvas import CELL, HEIGHT, LABELS, THIN, Canvas, place_columns, touched_rows
 from visual.layout.cells import cell, thin_cell
 from visual.layout.columns import column_of, timeline
-from visual.layout.names import NamedScan, indexed, signed
+from visual.layout.names import NamedScan, indexed
 from visual.pictures.tapes.lanes import Lane, Slot
 from visual.scene.shapes import Box, Text
 from visual.scene.theme import Role

@@ -13,14 +13,15 @@ from textwrap import wrap
 import numpy as np
 
 from lab.equations.spelling import Speller
-from lab.expression import Leaf, leaves_of
+from lab.notation import Leaf, leaves_of
 from lab.traces.trace import ParameterTrace, ScanTrace, SequenceTrace, TapeTrace, Trace
 from visual.choices import scan_index, step_of
 from visual.layout.canvas import HEIGHT, MARGIN, Canvas
 from visual.layout.cells import cell
 from visual.layout.names import NamedScan
 from visual.pictures.unrolled.unrolled import unrolled
-from visual.scene.shapes import MONO_WIDTH, Arrow, Box, Scene, Text, moved, shortened, text_width
+from visual.scene.fonts import MONO_WIDTH
+from visual.scene.shapes import Arrow, Box, Scene, Text, moved, shortened, text_width
 from visual.scene.theme import THEMES, Role
 
 PORT, BETWEEN, ARM, LINE, TRACK = 124, 14, 56, 20, 16

@@ -12,8 +12,7 @@ from string import ascii_lowercase
 
 from lab.equations.spelling import Speller
 from lab.errors import GraphError
-from lab.expression import Leaf, text
-from lab.gradients.derivative import prime
+from lab.notation import Leaf, prime, signed, text
 from lab.traces.flow import Flow, Value, Write, flow
 from lab.traces.trace import SequenceTrace, Trace
 from visual.choices import of_trace, whole_or_none
@@ -31,11 +30,7 @@ from visual.layout.cells import cell
 from visual.layout.columns import Gap, shown_steps, timeline
 from visual.layout.detours import Detours
 from visual.layout.headings import block_heading
-from visual.layout.names import (
-    NamedScan,
-    indexed,
-    signed,
-)
+from visual.layout.names import NamedScan, indexed
 from visual.pictures.tapes.lanes import Lane, Slot
 from visual.scene.shapes import Arrow, Box, Scene, Text
 

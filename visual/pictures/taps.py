@@ -15,10 +15,11 @@ from operator import index
 from textwrap import wrap
 
 from lab.errors import ArgumentError, quoted
+from lab.notation import signed
 from lab.tape import Kind, Tape
 from lab.traces.trace import ScanTrace, Trace
 from visual.layout.canvas import LABELS, MARGIN, Canvas
-from visual.layout.names import listed, signed
+from visual.layout.names import listed
 from visual.scene.shapes import Arrow, Box, Group, Scene, Text, shortened
 from visual.scene.theme import Role
 
@@ -253,7 +254,7 @@ class _Strip:
         box = Box(x, canvas.y, SLOT, HEIGHT, role)
         inside: list[Text] = []
         if use is not Use.UNTOUCHED:
-            number = shortened(signed(tap), SLOT - 10, 14)
+            number = shortened(signed(tap), SLOT - 10, 14, bold=True)
             inside.append(Text(middle, canvas.y + 19, number, 14, "middle", bold=True, role=role))
             inside.append(Text(middle, canvas.y + 35, use.short, 10.5, "middle", role=role))
         title = f"tap {signed(tap)}, order {order}: {WORDS[use]}"

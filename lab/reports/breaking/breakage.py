@@ -17,8 +17,9 @@ from pytensor.graph.basic import Variable
 from lab.checks.check import value_at
 from lab.checks.differences import MOST_ENTRIES, Estimate, differences, remembered
 from lab.errors import ArgumentError, LabError, expect, quoted
-from lab.gradients.derivative import Derivative, derivative, prime
+from lab.gradients.derivative import Derivative, derivative
 from lab.loops.loop import Loop
+from lab.notation import prime
 from lab.progress import quietly
 from lab.records import cached_property, same
 from lab.reports.breaking.rules import BROKEN, BrokenRule, Mistake

@@ -18,16 +18,16 @@ from pytensor.graph.basic import Apply, Constant, Variable
 from lab.equations.reading import system
 from lab.equations.system import Writer
 from lab.errors import ArgumentError, first_line, listing, quoted
-from lab.expression import Leaf, text
 from lab.loops.loop import Loop
 from lab.loops.scan_call import scan_call
+from lab.notation import Leaf, signed, text
 from lab.scans.buffers import initial_of
 from lab.scans.formula import formulas
 from lab.scans.graphs import scan_nodes
 from lab.scans.node import LoopVariable, ScanParts, outer_inputs, outer_outputs, read_scan
 from lab.scans.operations import plain_name
 from lab.scans.slices import constant_value, cut_of, index_parts
-from lab.tape import Kind, signed
+from lab.tape import Kind
 
 DEFAULTS = {"go_backwards": False, "truncate_gradient": -1, "strict": False, "name": None}
 GIVEN = ("sequences", "outputs_info", "non_sequences", "n_steps", *DEFAULTS)

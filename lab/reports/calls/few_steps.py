@@ -14,10 +14,8 @@ import pytensor
 from pytensor.graph.basic import Variable
 
 from lab.equations.reading import system
-from lab.equations.spelling import number_text
 from lab.equations.system import System
 from lab.errors import ArgumentError, expect, first_line, one_of
-from lab.expression import text
 from lab.gradients.decisions import decisions_of
 from lab.gradients.status import pytensor_gradient
 from lab.loops.declaration import BY
@@ -25,9 +23,9 @@ from lab.loops.loop import Loop
 from lab.loops.scan_call import scan_call
 from lab.loops.text.source import identifier
 from lab.loops.variables import RandomState
+from lab.notation import number_text, signed, text
 from lab.scans.formula import formulas
 from lab.scans.graphs import scan_nodes
-from lab.tape import signed
 from lab.traces.run import run
 
 STEPS = (-1, 0, 1, 2)

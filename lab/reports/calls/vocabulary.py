@@ -15,10 +15,10 @@ from pytensor.graph.basic import Apply, Variable
 from lab import records
 from lab.equations.reading import system, the_scan
 from lab.equations.system import Writer
-from lab.expression import Leaf
 from lab.loops.loop import Loop
+from lab.notation import Leaf, signed
 from lab.scans.node import LoopVariable, ScanParts, outer_inputs, outer_outputs, read_scan
-from lab.tape import Kind, signed
+from lab.tape import Kind
 
 COLUMNS = ("variable", "word", "slices", "inner", "outer", "gradient")
 NOTHING = "–"

@@ -10,12 +10,12 @@ from lab import records
 from lab.checks.differences import Estimate
 from lab.equations.spelling import untaken_words
 from lab.errors import listing, printable
+from lab.notation import signed
 from lab.records import same
 from lab.reports.breaking.breakage import relative_error
 from lab.reports.compare.facets import Aspect, Facet
 from lab.reports.compare.sides import Answer
 from lab.reports.explain.explanation import WIDTH, paragraph
-from lab.tape import signed
 from lab.traces.parting import Contrast, Parting
 from lab.traces.trace import Trace
 

@@ -13,9 +13,10 @@ from pytensor.graph.basic import Apply
 
 from lab import records
 from lab.gradients.decisions import decisions_of
+from lab.notation import signed
 from lab.scans.node import LoopVariable, outer_inputs, read_scan
 from lab.scans.slices import sliced
-from lab.tape import Kind, Tape, signed
+from lab.tape import Kind, Tape
 from lab.traces.trace import ScanTrace, SequenceTrace, TapeTrace
 
 Key = tuple[str | int, ...]

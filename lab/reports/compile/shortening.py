@@ -23,7 +23,6 @@ from pytensor.tensor.variable import TensorVariable
 
 from lab.checks.check import value_at
 from lab.checks.differences import Estimate
-from lab.equations.spelling import number_text
 from lab.errors import ArgumentError, LabError, first_line, one_of, printable, quoted
 from lab.gradients.decisions import ReadingGroup, decisions_of
 from lab.gradients.derivative import derivative
@@ -31,6 +30,7 @@ from lab.gradients.status import pytensor_gradient
 from lab.loops.loop import Loop
 from lab.loops.scan_call import scan_call
 from lab.loops.text.source import identifier
+from lab.notation import number_text
 from lab.records import same
 from lab.reports.breaking.breakage import Effect, differences_by
 from lab.reports.breaking.rules import BROKEN, in_turns

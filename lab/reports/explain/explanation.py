@@ -6,12 +6,12 @@ from textwrap import wrap
 
 from lab.equations.system import Quantity, Role, System, Writer
 from lab.errors import listing, printable
-from lab.expression import Leaf
 from lab.gradients.record import Outcome
 from lab.gradients.status import Connected, Disconnected, Status
+from lab.notation import Leaf, signed
 from lab.reports.explain.memory import Stored
 from lab.reports.explain.traps import Trap
-from lab.tape import Kind, signed
+from lab.tape import Kind
 
 ORDERS = (1, 2, 3, 4)
 

@@ -16,10 +16,11 @@ from pytensor.graph.traversal import toposort
 from pytensor.tensor.random.op import RandomVariable
 
 from lab import records
+from lab.notation import signed
 from lab.scans.node import ScanParts, is_scan, read_scan
 from lab.scans.operations import TRANSPARENT, operation_name, plain_name
 from lab.scans.slices import constant_value, cut_of, is_cut_by_tap
-from lab.tape import Kind, signed
+from lab.tape import Kind
 
 
 @dataclass(frozen=True)

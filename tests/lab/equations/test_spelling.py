@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from lab.equations.spelling import number_text
+from lab.notation import number_text
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,8 @@ from oracles import Remembering, computed
 
 import lab
 from lab.equations.spelling import Speller
-from lab.expression import LATEX, text
 from lab.loops import gallery
+from lab.notation import LATEX, text
 
 
 def spelled(name, scan, step, style=None, **options):

@@ -4,8 +4,8 @@ import pytensor.tensor as pt
 import pytest
 
 import lab
-from lab.gradients.derivative import prime
 from lab.loops import gallery
+from lab.notation import prime
 from lab.scans.graphs import scan_nodes
 from lab.scans.names import readable
 

@@ -10,11 +10,11 @@ from oracles import computed
 from pytensor.scan.op import Scan
 
 import lab
-from lab import expression
+from lab import notation
 from lab.equations.spelling import Speller
 from lab.errors import ArgumentError
-from lab.expression import LATEX, LONGEST, Binding, Call, Leaf, Let, Named, Number, leaves_of, text
 from lab.loops import gallery
+from lab.notation import LATEX, LONGEST, Binding, Call, Leaf, Let, Named, Number, leaves_of, text
 from lab.scans.formula import _product
 from lab.scans.graphs import scan_nodes
 from lab.scans.naming import DEEPEST, shared
@@ -64,7 +64,7 @@ def test_it_computes_the_same():
 def test_every_walk_visits_each_operation_once(times):
     made = shared(nested(times))
     assert len(made.bindings) == times - 1
-    assert made.operations == 3 * times == len(expression.calls_of(made))
+    assert made.operations == 3 * times == len(notation.calls_of(made))
     assert leaves_of(made) == [X]
     asked = []
     written = text(made, lambda leaf: asked.append(leaf) or leaf.variable)
@@ -104,7 +104,7 @@ def test_products_of_products_do_not_double():
 
 def test_a_step_of_a_hundred_levels_is_traced_drawn_and_stored():
     trace = deep(100).trace(order=1)
-    operations = [len(expression.calls_of(scan.formulas[0].expression)) for scan in trace.scans]
+    operations = [len(notation.calls_of(scan.formulas[0].expression)) for scan in trace.scans]
     assert operations[0] == 300
     assert operations[1] < 1000
     stored = json.dumps(trace.to_json())

@@ -11,8 +11,8 @@ from strange_loops import HOSTILE, LOOPS, WRT
 from twins import assert_twin
 
 import lab
-from lab.equations.spelling import number_text
 from lab.loops import gallery
+from lab.notation import number_text
 from lab.reports.breaking.breakage import Effect
 from lab.reports.breaking.rules import BROKEN
 from visual.cli.main import main

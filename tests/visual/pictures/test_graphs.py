@@ -18,10 +18,9 @@ from strange_loops import HOSTILE, LOOPS, trace_of
 from twins import assert_twin, printed_with_two_seeds
 
 import lab
-from lab.equations.spelling import number_text
-from lab.expression import Leaf, Number
 from lab.gradients.decisions import ReadingGroup
 from lab.loops import gallery
+from lab.notation import Leaf, Number, number_text
 from lab.scans.graphs import scan_nodes
 from lab.scans.node import outer_inputs, read_scan
 from lab.tape import Kind

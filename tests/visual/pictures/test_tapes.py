@@ -11,8 +11,8 @@ from twins import assert_twin, printed_with_two_seeds
 
 import lab
 import visual
-from lab.equations.spelling import number_text
 from lab.loops import gallery
+from lab.notation import number_text
 from visual.scene.shapes import Box, Group, Text
 from visual.scene.theme import Role
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from lab.eager.records import Held
 from lab.errors import listing
-from lab.expression import Leaf, leaves_of
+from lab.notation import Leaf, leaves_of
 from lab.traces.trace import ParameterTrace, ScanTrace, SequenceTrace, TapeTrace, Trace
 from visual.layout.headings import block_heading
 from visual.layout.names import (

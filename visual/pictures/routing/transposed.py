@@ -12,13 +12,14 @@ from collections.abc import Container, Iterable, Mapping
 import numpy as np
 
 from lab.errors import ArgumentError, GraphError, listing, quoted
+from lab.notation import signed
 from lab.traces.trace import Trace
 from visual.choices import of_trace
 from visual.layout.canvas import BETWEEN, CELL, GAP, HEIGHT, LABELS, MARGIN, Canvas
 from visual.layout.cells import cell
 from visual.layout.columns import Gap
 from visual.layout.grid import shown
-from visual.layout.names import NamedScan, signed
+from visual.layout.names import NamedScan
 from visual.pictures.routing.transposed_step import TransposedStep, differentiated, transposed_step
 from visual.scene.shapes import Arrow, Box, Scene, Text
 from visual.scene.theme import Role

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lab.expression import Leaf
+from lab.notation import Leaf
 from lab.traces.trace import ScanTrace, StepValue, TapeTrace, Trace
 
 

@@ -1,7 +1,7 @@
 """What the nodes of a step graph are called, and which role each of them has."""
 
 from lab.equations.spelling import Speller
-from lab.expression import Leaf
+from lab.notation import Leaf
 from lab.tape import Kind
 from lab.traces.trace import SequenceTrace, TapeTrace
 from visual.layout.cards import Entry

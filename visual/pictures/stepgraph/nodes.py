@@ -11,8 +11,8 @@ from enum import Enum, auto
 
 import numpy as np
 
-from lab.expression import PLAIN, Call, Leaf, Number, Term, text
 from lab.gradients.decisions import ReadingGroup
+from lab.notation import PLAIN, Call, Leaf, Number, Term, text
 from lab.records import cached_property
 from lab.scans.formula import written
 from lab.traces.scan_of import ScanOf

@@ -12,7 +12,7 @@ import numpy as np
 
 from lab.equations.spelling import Speller, untaken_words
 from lab.errors import listing
-from lab.expression import Leaf
+from lab.notation import Leaf
 from lab.traces.trace import StepResult, Trace
 from visual.choices import newest, of_trace, scan_index, step_of
 from visual.layout.canvas import MARGIN, Canvas

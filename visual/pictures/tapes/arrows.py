@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 
 from lab.equations.spelling import Speller
-from lab.expression import Call, Expression, Leaf, Let, leaves_of, summands_of, text
+from lab.notation import Call, Expression, Leaf, Let, leaves_of, summands_of, text
 from lab.traces.trace import Formula, TapeTrace
 from visual.layout.canvas import BETWEEN, CELL
 from visual.layout.detours import Detours

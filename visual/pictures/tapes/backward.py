@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from lab.equations.spelling import Speller
+from lab.notation import signed
 from lab.traces.trace import SequenceTrace, TapeTrace
 from visual.layout.canvas import (
     BETWEEN,
@@ -25,7 +26,7 @@ from visual.layout.canvas import (
 from visual.layout.cells import PARTS, cell, thin_cell
 from visual.layout.columns import Gap, Timeline, column_of, only_step, shown_steps
 from visual.layout.headings import block_heading
-from visual.layout.names import NamedScan, indexed, listed, signed
+from visual.layout.names import NamedScan, indexed, listed
 from visual.pictures.tapes.arrows import Places, step_arrows
 from visual.pictures.tapes.lanes import Lane, Slot
 from visual.scene.shapes import Box, shortened

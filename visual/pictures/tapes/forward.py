@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 
 from lab.equations.spelling import Speller
-from lab.expression import Leaf, leaves_of
+from lab.notation import Leaf, leaves_of
 from lab.traces.scan_of import ScanOf
 from lab.traces.trace import ScanTrace, SequenceTrace, TapeTrace
 from visual.layout.canvas import (

@@ -7,7 +7,7 @@ derivative have put out for the same slot before.
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from lab.expression import Leaf
+from lab.notation import Leaf
 from lab.traces.flow import Flow, Value, flow
 from lab.traces.scan_of import ScanOf, Slot
 from lab.traces.trace import Feed, ParameterTrace, ScanTrace, SequenceTrace, TapeTrace, Trace

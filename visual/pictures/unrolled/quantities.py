@@ -11,16 +11,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from lab.expression import Leaf
+from lab.notation import Leaf, signed
 from lab.traces.flow import Flow, Value, Write, adds_old
 from lab.traces.scan_of import ScanOf
 from lab.traces.trace import ScanTrace, SequenceTrace, TapeTrace, Trace
-from visual.layout.names import (
-    NamedScan,
-    direct_part,
-    index_of,
-    signed,
-)
+from visual.layout.names import NamedScan, direct_part, index_of
 from visual.scene.theme import Role
 
 

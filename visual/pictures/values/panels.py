@@ -20,9 +20,8 @@ from matplotlib.patches import PathPatch
 from matplotlib.path import Path
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-from lab.equations.spelling import number_text
+from lab.notation import number_text, signed
 from visual.backends.svg import NEGATIVE, POSITIVE
-from visual.layout.names import signed
 from visual.pictures.values.series import (
     AREA,
     HIGH,

@@ -4,10 +4,9 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
-from lab.equations.spelling import number_text
+from lab.notation import number_text, signed
 from visual.layout.cells import values_text
 from visual.layout.columns import Gap, shown_steps
-from visual.layout.names import signed
 from visual.pictures.values.series import Series
 
 WIDEST = 28

@@ -35,8 +35,8 @@ from lab.eager.records import (
     SetterAdded,
     Summed,
 )
-from lab.equations.spelling import number_text
 from lab.errors import ArgumentError
+from lab.notation import number_text
 from visual.pictures.eager.words import node_name
 from visual.scene.shapes import Arrow, Box, Group, Text
 from visual.scene.theme import Role

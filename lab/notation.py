@@ -1,15 +1,18 @@
-"""Expressions: small trees that stand for what a step computes, and how they are written.
+"""How mathematics is written: expressions as small trees, and the symbols in them.
 
-    >>> text(Call("Mul", (Number("2"), Leaf("x", -1, 0))), lambda leaf: leaf.variable)
-    '2·x'
+    >>> text(Call("Mul", (Number("2"), Leaf("x", -1, 0))), lambda leaf: indexed(leaf.variable, 3))
+    '2·x₃'
 
-What a leaf is called, a position, an index, a name or a number, is the caller's choice.  What an
+What a leaf is called, a value, a tap, a position or a number, is the caller's choice.  What an
 expression uses more than once has a name in it and is written behind it: ``a·cos(a); a := …``.
 """
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
+
+import numpy as np
 
 from lab.records import cached_property, record
 
@@ -350,3 +353,67 @@ class _Text:
         else:
             self._add("^")
             self._write(term, ATOM)
+
+
+# Symbols.  Values are counted from the first that is given: x₀.  A tap is told by its distance
+# from what the step makes, never by a time: x[t−1].  A position of a buffer is a place, which
+# one value leaves for another: buf[2].
+
+BELOW = str.maketrans("0123456789+-−kn", "₀₁₂₃₄₅₆₇₈₉₊₋₋ₖₙ")  # k is the step, n their number
+
+
+def symbol(name: str, style: Style = PLAIN) -> str:
+    """A name as a symbol; in LaTeX, whatever a person has called it."""
+    if not style.latex:
+        return name
+    safe = re.sub(r"([_%&#$])", r"\\\1", re.sub(r"[\\{}^~]", "", name))
+    return safe if len(safe) == 1 else rf"\mathrm{{{safe}}}"
+
+
+def indexed(name: str, index: int | str | None = None, style: Style = PLAIN) -> str:
+    """``x₃``, or ``x₃₋ₖ``: a value of a variable, by its number or by how that follows from k."""
+    if index is None:
+        return symbol(name, style)
+    if style.latex:
+        return f"{symbol(name, style)}_{{{str(index).replace('−', '-')}}}"
+    parted = f"({name})" if name[-1:] in BELOW.values() else name
+    return parted + str(index).translate(BELOW)
+
+
+def tapped(name: str, tap: int, style: Style = PLAIN) -> str:
+    """``x[t−1]``: what a step reads or makes, relative to what it makes."""
+    distance = f"{'+' if tap > 0 else style.minus}{abs(tap)}" if tap else ""
+    return f"{symbol(name, style)}[t{distance}]"
+
+
+def positioned(name: str, position: int, style: Style = PLAIN) -> str:
+    """``buf[2]``: a place in a buffer."""
+    return f"{symbol(name, style)}[{str(position).replace('-', style.minus)}]"
+
+
+def prime(order: int) -> str:
+    """The primes of a derivative: ′, ″, ‴, ⁗, then its number: ⁽⁵⁾."""
+    primes = ("", "′", "″", "‴", "⁗")
+    return primes[order] if order < len(primes) else f"⁽{str(order).translate(RAISED)}⁾"
+
+
+def signed(*numbers: int) -> str:
+    """``−1, 0, 2``: taps, steps and rows as they are printed."""
+    return ", ".join(map(str, numbers)).replace("-", "−")
+
+
+def number_text(value: object, digits: int = 4) -> str:
+    """A number with so many significant digits."""
+    array = np.asarray(value)
+    if array.dtype.kind == "b":
+        return str(bool(array))
+    if array.dtype.kind in "iu" and abs(int(array)) < 1e7:
+        return str(int(array))
+    if array.dtype.kind == "c":
+        return f"{array.item():.3g}"
+    if not np.isfinite(array):
+        return f"⚠ {float(array)}"
+    mantissa, e, exponent = f"{float(array):.{digits}g}".partition("e")
+    if mantissa == "-0":
+        return "0"
+    return f"{mantissa}e{int(exponent)}" if e else mantissa
