@@ -120,8 +120,8 @@ def is_row(variable: Variable) -> bool:
     if node is None:
         return isinstance(variable, Constant)
     if isinstance(node.op, DimShuffle):
-        first, before = node.op.new_order[:1], node.inputs[0].owner
-        if first == ("x",) or before is None or not isinstance(before.op, DimShuffle):
-            return first == ("x",)
-        return bool(first) and before.op.new_order[first[0]] == "x"  # a column, transposed
+        first, before = next(iter(node.op.new_order), 0), node.inputs[0].owner
+        if first == "x" or before is None or not isinstance(before.op, DimShuffle):
+            return first == "x"
+        return first < len(before.op.new_order) and before.op.new_order[first] == "x"  # a column
     return isinstance(node.op, Elemwise) and all(map(is_row, node.inputs))

@@ -384,8 +384,8 @@ class Trace:
         """
         alike: dict[tuple[int, int, str], list[tuple[int, TapeTrace]]] = {}
         for number, scan in enumerate(self.scans):
-            for tape in scan.held if scan.parent is not None else ():
-                if tape.gradient_of is not None:
+            for tape in scan.held:
+                if scan.parent is not None and tape.gradient_of is not None:
                     key = (scan.order, *self._origin(scan.parent, tape.gradient_of))
                     alike.setdefault(key, []).append((number, tape))
         found: dict[tuple[int, int], int] = {}

@@ -9,7 +9,7 @@ wherever later steps add to it.
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from lab.traces.trace import Trace
+from lab.traces.trace import SequenceTrace, TapeTrace, Trace
 from visual.choices import of_trace, scan_indices, whole_or_none
 from visual.layout.canvas import HEIGHT, MARGIN, THIN, Canvas
 from visual.layout.cells import cell, thin_cell
@@ -187,7 +187,8 @@ class _Picture:
     def _name(self, place: Place) -> str:
         """What all values in a row are: x, dC/dx, ∂C′/∂x."""
         named = NamedScan(self.trace, place.scan)
-        for held in (*named.scan.held, *named.scan.sequences):
+        variables: list[TapeTrace | SequenceTrace] = [*named.scan.held, *named.scan.sequences]
+        for held in variables:
             found = held.argument == place.argument or place.argument < 0
             if found and held.name == place.variable:
                 name = named.row_name(held)
