@@ -6,9 +6,10 @@ A value has four digits; what it is made of gets as many as the equation needs.
 """
 
 from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
-from scipy import special
+from scipy import special  # type: ignore[import-untyped]  # scipy ships no types
 
 from lab.notation import (
     PLAIN,
@@ -30,7 +31,7 @@ DIGITS = (4, 5, 6, 7, 8, 10, 12, 14, 17)  # of the numbers on the right, until i
 CLOSE = 0.01  # of the number on the left: how far off an equation with ≈ may be
 
 # Operations that numpy and scipy call otherwise, or that are no function of theirs.
-OPERATIONS: Mapping[str, Callable[..., object]] = {
+OPERATIONS: Mapping[str, Callable[..., Any]] = {
     "Add": lambda *terms: sum(terms),
     "Mul": lambda *factors: np.prod(factors),
     "Sub": np.subtract,
@@ -80,7 +81,7 @@ def value_of(expression: Expression, leaf: Callable[[Leaf], float]) -> float | N
         return None
 
 
-def _operation(name: str) -> Callable[..., object]:
+def _operation(name: str) -> Callable[..., Any]:  # of numbers, to a number
     """The function of an operation: LookupError if it is none of numbers."""
     for module in (np, special):
         found = getattr(module, name, None)

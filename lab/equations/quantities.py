@@ -51,18 +51,21 @@ class Quantities(ScanOf):
         """What a slot is: a value, or of a derivative's tape the place, and what it is for."""
         label = self.tape_label(tape, row)
         if tape.is_total:
-            return f"for {label}: {tape.name}"
-        return f"for {label}: {self.place(tape, row)}" if tape.kind is Kind.MIT_MOT else label
+            return f"{label}: {tape.name}"
+        return f"{label}: {self.place(tape, row)}" if tape.kind is Kind.MIT_MOT else label
 
     def whole_label(self, tape: TapeTrace, row: int | None) -> str:
         """``dC/dx₃``: the gradient that a tape holds, or holds a part of."""
         index = None if row is None else index_of(tape, row)
-        held = self.parent.quantity_name(tape.gradient_of, index) if self.parent else ""
+        if self.parent is None or tape.gradient_of is None:
+            return ""
+        held = self.parent.quantity_name(tape.gradient_of, index)
         return derivative_name(self.scan.order, held)
 
-    def direct_label(self, tape: TapeTrace, row: int) -> str:
+    def direct_label(self, tape: TapeTrace, row: int | None) -> str:
         """``∂C/∂x₃``: all that comes to a gradient directly, whatever brings it."""
-        return self._of_tape(tape, index_of(tape, row), PLAIN, direct=True)
+        index = None if row is None else index_of(tape, row)
+        return self._of_tape(tape, index, PLAIN, direct=True)
 
     def quantity_name(self, variable: str, index: int | str | None, style: Style = PLAIN) -> str:
         """The name of one of its variables, as the gradient that it is, if it is one."""
@@ -73,6 +76,12 @@ class Quantities(ScanOf):
             if sequence.name == variable:
                 return self.sequence_label(sequence, index, style)
         return indexed(variable, index, style)
+
+    def row_name(self, variable: TapeTrace | SequenceTrace) -> str:
+        """What all values of a variable are: ``x``, ``dC′/dx``, ``∂₂C′/∂x``."""
+        if isinstance(variable, TapeTrace):
+            return self.tape_label(variable, None)
+        return self.sequence_label(variable, None)
 
     def sequence_label(
         self, sequence: SequenceTrace, index: int | str | None, style: Style = PLAIN

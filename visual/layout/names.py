@@ -65,7 +65,7 @@ class NamedScan(Quantities):
     def moment(self, step: int) -> tuple[int, str]:
         """When in the whole run a step happens, and what that moment is called.
 
-        The steps of all Scans are counted: ``4, "2 · grad_of_square, step 0"``.
+        The steps of all Scans are counted: ``4, "2 · gradient of square, step 0"``.
         """
         count = sum(scan.steps for scan in self.trace.scans[: self.number]) + step
         return count, f"{self.number + 1} · {self.scan.name}, step {step}"

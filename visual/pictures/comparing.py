@@ -23,10 +23,10 @@ from lab.reports.compare.comparison import (
     summary,
 )
 from lab.reports.compare.facets import Aspect, Facet
-from visual.layout.canvas import MARGIN, Canvas
-from visual.pictures.breaking import about, lines_of, result_cell
+from visual.layout.canvas import HEADING, MARGIN, Canvas
+from visual.pictures.breaking import about, result_cell
 from visual.pictures.parting import PartingRows, cause, sides
-from visual.scene.shapes import Box, Scene, Text, shortened
+from visual.scene.shapes import Box, Scene, Text, folded, shortened
 from visual.scene.theme import Role
 
 NAMES = ("our pullback", "PyTensor's")
@@ -46,14 +46,14 @@ def comparing(comparison: Comparison, theme: str = "light") -> Scene:
     expect("comparison", comparison, Comparison, "what lab.compare found")
     canvas = Canvas()
     sentences = [heading(comparison), summary(comparison), *checks(comparison)]
-    canvas.heading("Our pullback and PyTensor's", lines_of(sentences))
+    canvas.heading("Our pullback and PyTensor's", sentences)
     used = _table(canvas, comparison)
     used |= _parting(canvas, comparison)
     for pair in comparison.pairs:
         canvas.heading(f"{pair.name}, order {pair.order}: the two backward Scans", [])
         _facets(canvas, pair.facets)
     if comparison.pairs:
-        for line in lines_of([SIGNS]):
+        for line in folded(SIGNS, HEADING, 12):
             canvas.text(MARGIN, line, 12, muted=True)
             canvas.y += 17
         canvas.y += 8
@@ -87,7 +87,7 @@ def _table(canvas: Canvas, comparison: Comparison) -> set[Role]:
 
 def _row(canvas: Canvas, row: Row, judged: bool) -> set[Role]:
     y, right = canvas.y, MARGIN + NAME
-    short = shortened(f"wrt {row.wrt}", NAME, 13)
+    short = shortened(f"wrt {row.wrt}", NAME, 13, bold=True)
     canvas.add(Text(right, y + 18, short, 13, "end", bold=True, title=f"wrt {row.wrt}"))
     canvas.add(Text(right, y + 33, f"order {row.order}", 11.5, "end", muted=True))
     near, spread = about(row.differences)
@@ -154,13 +154,11 @@ def _parting(canvas: Canvas, comparison: Comparison) -> set[Role]:
     parting, ours, theirs = comparison.contrast.parting, comparison.ours, comparison.theirs
     sentences = list(parted(comparison))
     if parting is None or ours is None or theirs is None:
-        canvas.heading("The tapes do not part", lines_of(sentences))
+        canvas.heading("The tapes do not part", sentences)
         canvas.y += 12
         return set()
     first, second = sides(ours, theirs, parting, NAMES)
-    canvas.heading(
-        "Where the tapes part", lines_of([*sentences, cause(first, second, parting.step)])
-    )
+    canvas.heading("Where the tapes part", [*sentences, cause(first, second, parting.step)])
     used = PartingRows(canvas, first, second, parting).draw()
     canvas.y += 14
     return used
@@ -181,7 +179,7 @@ def _facets(canvas: Canvas, facets: Sequence[Facet]) -> None:
         if mark.strip():
             canvas.add(Text(MARGIN + 4, canvas.y, mark, 13, bold=bold))
         label = f"{facet.subject} {facet.aspect}".strip()
-        short = shortened(label, ASPECT - 10, 12)
+        short = shortened(label, ASPECT - 10, 12, bold=bold)
         canvas.add(Text(left, canvas.y, short, 12, bold=bold, title=label))
         for place, words in enumerate((facet.ours or "none", facet.theirs or "none")):
             short = shortened(words, COLUMN - 12, 11, mono=True)

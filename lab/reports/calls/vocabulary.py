@@ -69,7 +69,7 @@ def vocabulary(subject: Loop | Variable | Apply) -> Vocabulary:
     node = subject.build().node if isinstance(subject, Loop) else the_scan(subject)
     parts = read_scan(node.op, node.inputs, node.outputs)
     writer = Writer(system(node))
-    return Vocabulary(parts.name, tuple(_entries(parts, node, writer)), tuple(_rows(writer)))
+    return Vocabulary(parts.called, tuple(_entries(parts, node, writer)), tuple(_rows(writer)))
 
 
 def _rows(writer: Writer) -> Iterator[str]:

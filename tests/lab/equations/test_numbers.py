@@ -5,8 +5,8 @@ from collections import Counter, defaultdict
 import numpy as np
 import pytest
 from hypothesis import Phase, given, settings
+from oracles import half_a_unit, is_true, symbols_of, values_in
 from random_loops import loops
-from symbols import half_a_unit, is_true, symbols_of, values_in
 
 import lab
 from lab.loops import gallery

@@ -104,6 +104,16 @@ def test_every_formula_computes_what_its_step_wrote(name):
         assert list(disagreements(gallery.loops[name].trace(order=order))) == []
 
 
+@pytest.mark.parametrize("wrt", ["W", "U", "x"])
+def test_products_of_matrices_are_written_without_columns(wrt):
+    """By a matrix, PyTensor makes columns of vectors, and transposes what it has transposed."""
+    for named in Quantities.each(gallery.loops["rnn"].trace(order=3, wrt=wrt)):
+        assert list(disagreements_of(named)) == []
+        for equation in map(Speller(named).equation, named.scan.formulas):
+            assert "None" not in equation
+            assert "ᵀ)ᵀ" not in equation
+
+
 M = np.array([[0.5, 0.2], [0.1, 0.7]])
 STEPS = {
     "sum": lambda x: x * x.sum(),
@@ -146,3 +156,24 @@ def test_the_reader_of_formulas_notices_a_wrong_one():
     wrong = replace(formula, expression=formula.expression.arguments[0])
     scan = replace(trace.scans[0], formulas=(wrong,))
     assert list(disagreements(replace(trace, scans=(scan,))))
+    trace = gallery.loops["rnn"].trace()
+    backward = Quantities(trace, 1)  # dh[t+1] ← Wᵀ @ … + dh[t+1]
+    spell = Speller(backward)
+    turned = next(f for f in backward.scan.formulas if "Wᵀ" in spell.equation(f))
+    body = turned.expression.arguments[0]
+    straight = replace(body, arguments=(body.arguments[0].arguments[0], body.arguments[1]))
+    wrong = replace(turned, expression=straight)
+    scans = (trace.scans[0], replace(backward.scan, formulas=(wrong,)))
+    assert list(disagreements(replace(trace, scans=scans)))
+
+
+def test_a_rotation_of_axes_is_no_transposition():
+    loop = lab.Loop(
+        lambda x: x.dimshuffle(1, 2, 0) * 0.5,
+        states=(lab.State("x", np.ones((2, 2, 2))),),
+        n_steps=1,
+    )
+    named = Quantities(loop.trace(order=0), 0)
+    (equation,) = map(Speller(named).equation, named.scan.formulas)
+    assert "dimshuffle(" in equation
+    assert "ᵀ" not in equation

@@ -111,7 +111,7 @@ def _reading_line(trace: Trace, sequence: SequenceTrace, step: int) -> Line | No
     value = Entry(Held(np.asarray(sequence.values[step])), label, label, keys.value, Role.INPUT)
     label = backward.tape_label(tape, there)
     whole = backward.whole_label(tape, there)
-    meaning = label if label == whole else f"{label}, a share of {whole}"
+    meaning = label if label == whole else f"{label}, a part of {whole}"
     held = Held(np.asarray(tape.final[there]))
     gradient = Entry(held, label, meaning, keys.gradient, Role.RESULT)
     return Line(_share(tape, there), value, gradient)
