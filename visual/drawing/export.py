@@ -7,7 +7,7 @@ from shutil import rmtree
 
 from pytensor.graph.basic import Variable
 
-from lab.errors import ArgumentError, LabError, expect, listing, one_of, quoted
+from lab.errors import ArgumentError, LabError, expect, listing, one_of, quoted, several
 from lab.gradients.derivative import Derivative
 from lab.loops.loop import Loop
 from visual.backends.page import document
@@ -37,7 +37,7 @@ def export(
     that could not be drawn why.
     """
     listed = [formats] if isinstance(formats, str) else formats
-    expect("formats", listed, Iterable, f"some of {listing(FORMATS)}")
+    listed = several("formats", listed, f"some of {listing(FORMATS)}")
     formats = tuple(dict.fromkeys(one_of("formats", name, FORMATS) for name in listed))
     if not formats:
         raise ArgumentError(f"formats = []: expected some of {listing(FORMATS)}.")

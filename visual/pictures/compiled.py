@@ -8,7 +8,7 @@ each instead.
 
 from textwrap import wrap
 
-from lab.errors import ArgumentError, expect, listing, quoted
+from lab.errors import ArgumentError, expect, listing, quoted, whole
 from lab.reports.compile.buffers import Buffer, Kept, Ring
 from lab.reports.compile.compiled import Compiled, ScanAfter, gradient_rows, rows_word, summary
 from lab.reports.explain.explanation import FEW
@@ -46,7 +46,7 @@ def compiled(report: Compiled, theme: str = "light", scan: int | None = None) ->
     """
     expect("report", report, Compiled, "what lab.compiled found")
     numbers = range(1, len(report.after) + 1)
-    if scan is not None and scan not in numbers:
+    if scan is not None and whole("scan", scan) not in numbers:
         raise ArgumentError(f"scan = {quoted(scan)}: there are {len(report.after)} Scans left.")
     canvas = Canvas()
     report_text = " ".join([summary(report), *gradient_rows(report)])
