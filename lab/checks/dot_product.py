@@ -11,6 +11,7 @@ would have to be orthogonal to them.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Real
 from types import MappingProxyType
 
 import numpy as np
@@ -93,8 +94,8 @@ def dot_product(
     output = _output(graph, of, rule)
     if whole("seed", seed) < 0:
         raise ArgumentError(f"seed = {quoted(seed)}: expected 0, 1, 2, …")
-    if tolerance is not None and not np.isfinite(as_value(tolerance, "tolerance")).all():
-        raise ArgumentError(f"tolerance = {quoted(tolerance)}: expected a number.")
+    if tolerance is not None:
+        expect("tolerance", tolerance, Real, "a number")
     rng = np.random.default_rng(seed)
     moved = {name: graph.inputs[name] for name in names}
     v = _tangents(graph, moved, {} if tangents is None else tangents, rng)
@@ -131,6 +132,8 @@ def _names(graph: LoopGraph, wrt: Sequence[str] | None) -> list[str]:
     if wrt is None:
         return possible
     given = [wrt] if isinstance(wrt, str) else several("wrt", wrt, "names of variables")
+    if not given:
+        raise ArgumentError(f"wrt = {quoted(wrt)}: expected the name of a variable at least.")
     asked = map(identifier, given)
     return [one_of("wrt", name, possible, BY) for name in asked]
 

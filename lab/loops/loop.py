@@ -83,7 +83,7 @@ class Loop(Declaration):
         graph: LoopGraph | None = None,
     ) -> Derivative:
         """The derivatives up to `order` of a cost of this loop; see `trace` and `cost`."""
-        graph = graph or self.build()
+        graph = self.build() if graph is None else expect("graph", graph, LoopGraph, "a LoopGraph")
         names = [name for name, v in self.variables.items() if not isinstance(v, RandomState)]
         wrt = names[0] if wrt is None else one_of("wrt", identifier(wrt), names, BY)
         made = derivative(self.cost(graph, cost, of), graph.inputs[wrt], order)

@@ -191,8 +191,14 @@ class LoopRun:
                     self.buffers[part] = np.zeros((length, *value.shape), dtype=dtype)
             buffer, row = self.buffers[part], listed[number]
             before[number] = buffer[row]
-            access.values[number] = value
-            buffer[row] = value
+            try:
+                access.values[number] = value
+                buffer[row] = value
+            except ValueError:  # numpy's, which does not tell whose it is
+                raise ArgumentError(
+                    f"{self.parts.name}: step {number} makes {part.name} with the shape "
+                    f"{value.shape}, of which the rows have {buffer.shape[1:]}."
+                ) from None
 
         return write
 

@@ -42,5 +42,5 @@ def tried(makers, seed, times):
         try:
             found["refused" if refusal(call) else "done"] += 1
         except Exception as error:
-            raise AssertionError(f"{type(error).__name__} of {ascii(about)}") from error
+            raise AssertionError(f"{type(error).__name__} of {about!a}") from error
     return found
