@@ -16,7 +16,7 @@ from pytensor.tensor.variable import TensorVariable
 
 from lab.equations.reading import system
 from lab.equations.system import System
-from lab.errors import one_of
+from lab.errors import expect, one_of
 from lab.gradients.derivative import Derivative, derivative
 from lab.loops.build import LoopGraph, build_loop, scalar_cost
 from lab.loops.declaration import BY, Declaration

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lab.errors import ArgumentError, listing, quoted
+from lab.errors import ArgumentError, listing, quoted, several
 
 if TYPE_CHECKING:  # imported when a picture is asked for: pictures of loops do without
     from lab.structural.primitive import Linearization
