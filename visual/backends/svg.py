@@ -12,12 +12,11 @@ from functools import lru_cache
 from itertools import groupby
 from types import MappingProxyType
 
+from visual.scene.fonts import MONO, SANS
 from visual.scene.formats import register
 from visual.scene.shapes import Arrow, Box, Group, Scene, Shape, Text, walk
 from visual.scene.theme import Line, Theme, mixed
 
-SANS = "Helvetica,Arial,'DejaVu Sans',sans-serif"
-MONO = "'DejaVu Sans Mono',Menlo,Consolas,monospace"
 DASHES = {Line.DASHED: "5 3", Line.DOTTED: "1.5 3"}
 WIDTH, HEAVY = 1.3, 2.4
 NEGATIVE, POSITIVE = "#2166ac", "#d95f02"

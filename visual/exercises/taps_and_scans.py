@@ -140,7 +140,7 @@ def _family(trace: Trace, shown: Sequence[int], last: int, theme: str) -> Scene:
             role = Role.INTERMEDIATE if scan.order else Role.INPUT
             box, middle = Box(x, canvas.y, WIDTH, HEIGHT, role), x + WIDTH / 2
             of = "the loop" if scan.parent is None else f"differentiates {scan.parent + 1}"
-            name = shortened(f"{number + 1} · {scan.name}", WIDTH - 12, 12)
+            name = shortened(f"{number + 1} · {scan.name}", WIDTH - 12, 12, bold=True)
             words = (
                 Text(middle, canvas.y + 16, name, 12, "middle", bold=True, role=role),
                 Text(middle, canvas.y + 32, of, 10.5, "middle", role=role),

@@ -8,8 +8,8 @@ from lab.tape import Kind
 from lab.traces.trace import ScanTrace, TapeTrace
 from visual.layout.columns import Gap, Timeline, column_of, shown_steps, with_gaps
 from visual.layout.names import listed
+from visual.scene.fonts import MONO_WIDTH
 from visual.scene.shapes import (
-    MONO_WIDTH,
     Box,
     Group,
     Scene,
@@ -169,7 +169,7 @@ class Canvas:
             for number, line in enumerate(said)
         ]
         return Scene(
-            width=width,
+            width=max([width, *(MARGIN + line.width + MARGIN for line in lines)]),
             height=bottom + 20 * len(lines) + below,
             shapes=(*self.shapes, *legend, *lines),
             title=title,

@@ -18,7 +18,6 @@ SIGN, LABEL, VALUE, CAPTION = 17, 12.5, 12, 10.5
 LINE, ABOVE = 17, 15
 NARROWEST, WIDEST = 58, 190
 STRIP = 20
-BOLD = 1.08  # bold letters are wider by so much
 
 
 class Look(Enum):
@@ -104,7 +103,7 @@ class Card:
             line = y + (self.box_height + 12 if self.below else 10)
             shapes.append(fitted(middle, line, self.caption, WIDEST, CAPTION, "middle", muted=True))
         inside: list[Shape] = [box]
-        label = shortened(self.label, (self.box_width - 10) / BOLD, LABEL)
+        label = shortened(self.label, self.box_width - 10, LABEL, bold=True)
         size = SIGN if len(label) == 1 and not label.isalnum() else LABEL
         inside.append(Text(middle, top + 17, label, size, "middle", bold=True, role=self.role))
         if self.shows_strip and self.value is not None:

@@ -119,7 +119,7 @@ def _above(box: Box, anchor: str, room: float, old: np.ndarray | None, label: st
     middle = anchor == "middle"
     x = box.x + (box.width / 2 if middle else 6)
     if old is None:
-        short = shortened(label, room, 12)
+        short = shortened(label, room, 12, bold=True)
         return Text(x, box.y + 16, short, 12, anchor, bold=True, role=box.role, faded=box.faded)
     size = SMALL_SIZE if middle else 9
     short = shortened(value_text(old), room, size, mono=True)

@@ -87,7 +87,7 @@ def _table(canvas: Canvas, comparison: Comparison) -> set[Role]:
 
 def _row(canvas: Canvas, row: Row, judged: bool) -> set[Role]:
     y, right = canvas.y, MARGIN + NAME
-    short = shortened(f"wrt {row.wrt}", NAME, 13)
+    short = shortened(f"wrt {row.wrt}", NAME, 13, bold=True)
     canvas.add(Text(right, y + 18, short, 13, "end", bold=True, title=f"wrt {row.wrt}"))
     canvas.add(Text(right, y + 33, f"order {row.order}", 11.5, "end", muted=True))
     near, spread = about(row.differences)
@@ -181,7 +181,7 @@ def _facets(canvas: Canvas, facets: Sequence[Facet]) -> None:
         if mark.strip():
             canvas.add(Text(MARGIN + 4, canvas.y, mark, 13, bold=bold))
         label = f"{facet.subject} {facet.aspect}".strip()
-        short = shortened(label, ASPECT - 10, 12)
+        short = shortened(label, ASPECT - 10, 12, bold=bold)
         canvas.add(Text(left, canvas.y, short, 12, bold=bold, title=label))
         for place, words in enumerate((facet.ours or "none", facet.theirs or "none")):
             short = shortened(words, COLUMN - 12, 11, mono=True)

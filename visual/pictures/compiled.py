@@ -184,7 +184,7 @@ def row_cell(
     if row is None:
         text = Text(middle, box.y + 30, "—", 12.5, "middle", role=box.role)
         return Group((box, text), title="nobody has written here")
-    name = shortened(indexed(buffer.name, row), box.width - 6, 13)
+    name = shortened(indexed(buffer.name, row), box.width - 6, 13, bold=True)
     title, top = f"{buffer.name}[{row}], {below}", box.y + (22 if old is None else 29)
     texts = [
         Text(middle, top, name, 13, "middle", bold=True, role=box.role),

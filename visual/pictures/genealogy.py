@@ -19,8 +19,8 @@ from lab.notation import prime
 from lab.tape import Kind
 from lab.traces.trace import Feed, ScanTrace, SequenceTrace, TapeTrace, Trace
 from visual.choices import of_trace
-from visual.layout.canvas import MARGIN, Canvas, explained, kind_text
-from visual.layout.cards import BOLD, Entry, Look, arrows
+from visual.layout.canvas import MARGIN, Canvas, kind_text
+from visual.layout.cards import Entry, Look, arrows
 from visual.layout.cells import values_text
 from visual.layout.graphviz import Edge, Layout, Node, dot_source, lay_out
 from visual.layout.names import counted
@@ -65,7 +65,7 @@ class Sheet:
     def shapes(self, x: float, y: float, cell: str) -> Group:
         """The sheet with its upper left corner at a place."""
         role, room = self.entry.role, self.width - 18
-        short = shortened(self.title, room / BOLD, TITLE)
+        short = shortened(self.title, room, TITLE, bold=True)
         shapes: list[Shape] = [Box(x, y, self.width, self.height, role)]
         shapes.append(Text(x + 10, y + 19, short, TITLE, bold=True, role=role))
         for number, line in enumerate(self.lines, start=1):
@@ -99,17 +99,14 @@ def genealogy(trace: Trace, theme: str = "light") -> Scene:
     _draw(canvas, layout, sheets, looks)
     width = max(canvas.right, layout.width + MARGIN) + MARGIN
     words = {sheet.entry.role: sheet.entry.words for sheet in sheets.values()}
-    shapes, canvas.y = explained(words, canvas.y + layout.height + 28, width)
-    canvas.add(*shapes)
-    for line in ARROWS if edges else ():
-        canvas.y += 19
-        canvas.add(Text(MARGIN, canvas.y - 6, line, 12, muted=True))
+    canvas.y += layout.height + 28
     return canvas.finished(
-        {},
+        words,
         width=width,
         title=f"Genealogy of the Scans of a derivative of order {order}",
         description=" ".join(explanation(trace)) or "One loop, no derivative.",
         theme=theme,
+        said=ARROWS if edges else (),
         dot=dot_source(nodes, edges, between),
     )
 

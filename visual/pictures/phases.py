@@ -12,7 +12,8 @@ from lab.gradients.derivation import Derivation
 from lab.gradients.record import DerivationRecord, Item, Phase, Verdict
 from visual.layout.canvas import MARGIN, Canvas
 from visual.pictures.connections import LOOKS, legend_of
-from visual.scene.shapes import MONO_WIDTH, Box, Group, Scene, Shape, Text, shortened, text_width
+from visual.scene.fonts import MONO_WIDTH
+from visual.scene.shapes import Box, Group, Scene, Shape, Text, shortened, text_width
 from visual.scene.theme import Role
 
 PURPOSES: Mapping[int, str] = {
@@ -152,8 +153,7 @@ def _item(record: DerivationRecord, item: Item, y: float) -> tuple[list[Shape], 
 
 def _fits_beside(item: Item) -> bool:
     """Whether there is room for the expression in its own column, next to the decision."""
-    # The width is an upper bound; plain words need three quarters of it.
-    short = 0.82 * text_width(item.decision, SMALL) <= EXPRESSIONS - DECISIONS
+    short = text_width(item.decision, SMALL) <= EXPRESSIONS - DECISIONS - 8
     return short and text_width(item.expression, MONO, mono=True) <= RIGHT - EXPRESSIONS
 
 

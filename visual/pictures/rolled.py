@@ -20,7 +20,8 @@ from visual.layout.canvas import HEIGHT, MARGIN, Canvas
 from visual.layout.cells import cell
 from visual.layout.names import NamedScan
 from visual.pictures.unrolled.unrolled import unrolled
-from visual.scene.shapes import MONO_WIDTH, Arrow, Box, Scene, Text, moved, shortened, text_width
+from visual.scene.fonts import MONO_WIDTH
+from visual.scene.shapes import Arrow, Box, Scene, Text, moved, shortened, text_width
 from visual.scene.theme import THEMES, Role
 
 PORT, BETWEEN, ARM, LINE, TRACK = 124, 14, 56, 20, 16

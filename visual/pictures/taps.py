@@ -252,7 +252,7 @@ class _Strip:
         box = Box(x, canvas.y, SLOT, HEIGHT, role)
         inside: list[Text] = []
         if use is not Use.UNTOUCHED:
-            number = shortened(signed(tap), SLOT - 10, 14)
+            number = shortened(signed(tap), SLOT - 10, 14, bold=True)
             inside.append(Text(middle, canvas.y + 19, number, 14, "middle", bold=True, role=role))
             inside.append(Text(middle, canvas.y + 35, use.short, 10.5, "middle", role=role))
         title = f"tap {signed(tap)}, order {order}: {WORDS[use]}"

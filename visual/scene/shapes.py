@@ -11,15 +11,12 @@ from dataclasses import dataclass, replace
 from math import atan2, cos, sin
 from pathlib import Path
 
+from visual.scene.fonts import text_width
 from visual.scene.formats import check_scale, content, save, shown, summary
 from visual.scene.theme import LIGHT, Role, Theme, mixed
 
 INDEX = re.compile(r"(\[[^\[\]]*\]|[₀-₉₋]+)\)*$")
-
-# Advance widths in em, on the wide side of the fonts that browsers fall back to.
-LEAST_WIDTH = 0.42  # of a letter
-MONO_WIDTH = 0.615
-NARROW, WIDE = set("iljtfr.,:;|!'()[] ·"), set("mwMWQO@%→←∂Σ″′")
+LEAST_WIDTH = 0.27  # of a letter, in em
 
 
 @dataclass(frozen=True)
@@ -57,7 +54,7 @@ class Text:
 
     @property
     def width(self) -> float:
-        """An upper bound of the width when it is drawn."""
+        """How wide it is drawn."""
         return text_width(self.content, self.size, self.mono, self.bold)
 
     def colour(self, theme: Theme) -> str:
@@ -212,14 +209,6 @@ class Scene:
         return shown(self)
 
 
-def text_width(content: str, size: float, mono: bool = False, bold: bool = False) -> float:
-    """An upper bound of the width of `content` in pixels."""
-    if mono:
-        return len(content) * size * MONO_WIDTH
-    em = sum(LEAST_WIDTH if c in NARROW else 0.95 if c in WIDE else 0.66 for c in content)
-    return em * size * (1.08 if bold else 1.0)
-
-
 def fitted(
     x: float,
     y: float,
@@ -233,24 +222,26 @@ def fitted(
     role: Role | None = None,
 ) -> Text:
     """`content` as a text no wider than `room`; if it is shortened, the whole is its tooltip."""
-    short = shortened(content, room, size, mono)
+    short = shortened(content, room, size, mono, bold)
     title = content if short != content else ""
     return Text(x, y, short, size, anchor, mono, bold, muted, role=role, title=title)
 
 
-def shortened(content: str, width: float, size: float, mono: bool = False) -> str:
+def shortened(
+    content: str, width: float, size: float, mono: bool = False, bold: bool = False
+) -> str:
     """`content`, with an ellipsis in the place of what does not fit into `width`.
 
     An index at the end is kept as long as there is room for it: it tells cells apart.
     """
-    if text_width(content, size, mono) <= width:
+    if text_width(content, size, mono, bold) <= width:
         return content
     most = int(width / (LEAST_WIDTH * size)) + 2  # letters, however narrow; so that none is in vain
     found = INDEX.search(content[-most:])
     tail = found.group() if found else ""
-    if text_width(f"m…{tail}", size, mono) > width:
+    if text_width(f"m…{tail}", size, mono, bold) > width:
         tail = ""
     head = content.removesuffix(tail)[:most]
-    while head and text_width(f"{head}…{tail}", size, mono) > width:
+    while head and text_width(f"{head}…{tail}", size, mono, bold) > width:
         head = head[:-1]
     return f"{head.rstrip()}…{tail}"

@@ -24,10 +24,11 @@ import lab
 import visual
 from lab.errors import ArgumentError
 from lab.loops import gallery
-from visual.backends import mpl, svg
+from visual.backends import mpl
 from visual.backends.page import document
 from visual.pictures.unrolled.unrolled import unrolled
 from visual.pictures.values.plot import values
+from visual.scene import fonts
 from visual.scene.formats import check_path
 from visual.scene.shapes import Arrow, Box, Scene, Text, walk
 from visual.scene.theme import LIGHT, THEMES, Role
@@ -68,7 +69,7 @@ STYLE = "".join(faces())
 
 def in_browser(page, picture):
     """The SVG as Chromium draws it, with the letters of the other formats."""
-    drawn = picture.svg().replace(svg.MONO, "'Our Sans Mono'").replace(svg.SANS, "'Our Sans'")
+    drawn = picture.svg().replace(fonts.MONO, "'Our Sans Mono'").replace(fonts.SANS, "'Our Sans'")
     width, height = math.ceil(picture.width), math.ceil(picture.height)
     page.set_viewport_size({"width": width, "height": height})
     # Letters where they belong, not moved to whole pixels; the page ends amid a pixel.

@@ -99,7 +99,7 @@ def held_in_full(held: "Held") -> str:
 
 def value_cell(box: Box, held: "Held", label: str, key: str) -> Group:
     """A box with a label, and below it a value: of an array a strip of colours and the norm."""
-    name = shortened(label, box.width - 8, 12)
+    name = shortened(label, box.width - 8, 12, bold=True)
     x, y = box.x + box.width / 2, box.y + box.height - 9
     shapes: list[Shape] = [box, _inside(box, x, box.y + 16, name, 12, bold=True)]
     if isinstance(held.value, np.ndarray) and held.value.ndim:
@@ -134,7 +134,7 @@ def slip(box: Box, held: "Held", label: str, meaning: str, key: str) -> Group:
     title = f"{meaning} = {held_in_full(held)}"
     if isinstance(held.value, np.ndarray):
         return replace(thin_cell(box, held.value, label, None, key), title=title)
-    name = shortened(label, 100, 11)
+    name = shortened(label, 100, 11, bold=True)
     room = box.width - 18 - text_width(name, 11, bold=True)
     words = shortened(held_text(held), room, 10.5, mono=True)
     y = box.y + box.height - 8

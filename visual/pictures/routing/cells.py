@@ -152,7 +152,7 @@ def _lines(
         # an index is rather written small than shortened: it tells cells apart
         fits = (s for s in (size, size - 1, 9, 8) if _width(content, s, name) <= room)
         size = min(size, next(fits, 8))
-        content = shortened(content, room, size * (1.08 if name else 1), mono=not name)
+        content = shortened(content, room, size, mono=not name, bold=name)
         text = Text(middle, box.y + depth, content, size, "middle", mono=not name, bold=name)
         texts.append(replace(text, role=role))
     return Box(box.x, box.y, box.width, box.height, role), *texts

@@ -162,7 +162,7 @@ def _title(
     canvas: Canvas, x: float, anchor: str, name: str, shape: tuple[int, ...], lines: Sequence[str]
 ) -> None:
     """The name and shape of an array, and lines about it, above its cells."""
-    form = f"{name} · {'×'.join(map(str, shape))}" if shape else f"{name} · a number"
+    form = f"{name} · {'×'.join(map(str, shape))}" if shape else f"{name} · scalar"
     title = Text(x, canvas.y + 14, form, TITLE_SIZE, anchor, bold=True)
     below = [
         Text(x, canvas.y + 28 + 13 * number, line, LINE_SIZE, anchor, muted=True)

@@ -7,7 +7,8 @@ style becomes attributes.  So several plots can share a page whose policy allows
 import re
 from xml.etree import ElementTree
 
-from visual.backends.svg import SANS, text
+from visual.backends.svg import text
+from visual.scene.fonts import SANS
 
 SVG, LINK = "{http://www.w3.org/2000/svg}", "{http://www.w3.org/1999/xlink}href"
 NUMBER = re.compile(r"-?\d*\.\d+")

@@ -1,0 +1,70 @@
+"""How wide letters are: the advance widths of DejaVu, read from the fonts themselves.
+
+Every backend draws with these fonts: SVGs name them first, and where they are missing name fonts
+that are narrower; PDF and PNG are drawn from the files.  Matplotlib brings them, and is not loaded
+for them.
+"""
+
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+
+SANS = "'DejaVu Sans',Helvetica,Arial,sans-serif"
+MONO = "'DejaVu Sans Mono',Menlo,Consolas,monospace"
+EM = 2048  # DejaVu's units of an em
+MONO_WIDTH = 1233 / EM
+UNKNOWN = EM  # another font has to draw it; ideographs fill an em
+
+
+def folder() -> Path:
+    """Where the files are."""
+    (package,) = find_spec("matplotlib").submodule_search_locations  # type: ignore[union-attr,misc]
+    return Path(package) / "mpl-data" / "fonts" / "ttf"
+
+
+def text_width(content: str, size: float, mono: bool = False, bold: bool = False) -> float:
+    """The width of `content` in pixels, when no pair of letters is drawn closer together."""
+    widths = advances(bold)
+    if mono:
+        known = advances(bold, mono=True)
+        units = sum(known.get(letter) or widths.get(letter, UNKNOWN) for letter in content)
+    else:
+        units = sum(widths.get(letter, UNKNOWN) for letter in content)
+    return units * size / EM
+
+
+@cache
+def advances(bold: bool = False, mono: bool = False) -> dict[str, int]:
+    """The advance width of every letter of a font, from its tables `cmap` and `hmtx`.
+
+    https://learn.microsoft.com/typography/opentype/spec/cmap describes format 4, segments of
+    codes whose glyphs follow one another or stand in a list.
+    """
+    name = f"DejaVuSans{'Mono' if mono else ''}{'-Bold' if bold else ''}.ttf"
+    data = (folder() / name).read_bytes()
+
+    def words(at: int, count: int = 1, form: str = ">u2") -> list[int]:
+        return np.frombuffer(data, form, count, at).tolist()
+
+    entries = range(12, 12 + 16 * words(4)[0], 16)
+    tables = {data[at : at + 4]: words(at + 8, form=">u4")[0] for at in entries}
+    (count,) = words(tables[b"hhea"] + 34)
+    widths = words(tables[b"hmtx"], 2 * count)[::2]
+    cmap = tables[b"cmap"]
+    places = [cmap + words(cmap + 8 + 8 * n, form=">u4")[0] for n in range(words(cmap + 2)[0])]
+    start = next(place for place in places if words(place) == [4])
+    segments = words(start + 6)[0] // 2
+    at = [start + 14 + skip + 2 * segments * n for n, skip in enumerate((0, 2, 2, 2))]
+    found = {}
+    for n, (last, first, delta, offset) in enumerate(
+        zip(*(words(place, segments) for place in at), strict=True)
+    ):
+        codes = range(first, last + 1)
+        glyphs = words(at[3] + 2 * n + offset, len(codes)) if offset else codes
+        for code, glyph in zip(codes, glyphs, strict=True):
+            number = (glyph + delta) % 65536
+            if number and code < 0xFFFF:
+                found[chr(code)] = widths[min(number, count - 1)]
+    return found
