@@ -138,7 +138,7 @@ def study(
         return Study(
             lambda order: subject if order == subject.order else derivative(cost, wrt, order),
             subject.order,
-            given or {},
+            {} if given is None else given,
         )
     loop = subject.with_taps(dict(choice.taps)) if choice.taps else subject
     if choice.steps is not None:

@@ -165,6 +165,7 @@ OTHERWISE = {
     lab.canonical: ("pytensor.scan refused this",),
     visual.Atlas: ("picture", "theme", "cost"),
     visual.Exercises.of: ("kind",),
+    visual.routing: ("tangent",),
     **dict.fromkeys((structural.jvp, structural.vjp, structural.record), ("clamp",)),
 }
 
