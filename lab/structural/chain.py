@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import NoReturn
 
-from lab.errors import ArgumentError, expect, listing, several
+from lab.errors import ArgumentError, KindError, listing, several
 from lab.structural.arrays import Array, library, sealed
 from lab.structural.operands import COMPLEX, REAL, operands, quoted
 from lab.structural.primitive import Adjoint, Linearization
@@ -280,7 +280,8 @@ def record(function: Callable[..., object], inputs: Sequence[object]) -> Chain:
 
     Whatever else the function uses is a constant of the chain.
     """
-    expect("function", function, Callable, "a function")  # type: ignore[type-abstract]
+    if not callable(function):
+        raise KindError(f"function = {quoted(function)}: expected a function.")
     inputs = several("inputs", inputs, "a list of arrays")
     recorder = Recorder()
     given = [Recorded(f"x{n}", value, recorder) for n, value in enumerate(inputs, start=1)]

@@ -190,8 +190,8 @@ class LoopRun:
                 if part not in self.buffers:
                     self.buffers[part] = np.zeros((length, *value.shape), dtype=dtype)
             buffer, row = self.buffers[part], listed[number]
-            before[number] = buffer[row]
             try:
+                before[number] = buffer[row]
                 access.values[number] = value
                 buffer[row] = value
             except ValueError:  # numpy's, which does not tell whose it is

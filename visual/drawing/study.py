@@ -143,7 +143,7 @@ def study(
     loop = subject.with_taps(dict(choice.taps)) if choice.taps else subject
     if choice.steps is not None:
         loop = loop.with_steps(choice.steps)
-    loop = loop.with_values({name: frozen.value for name, frozen in choice.at})
+    loop = loop.with_values({name: frozen.value for name, frozen in choice.at}, "at")
     graph = loop.build()
     return Study(
         lambda order: loop.derivative(order, choice.wrt, choice.cost, choice.of, graph),
