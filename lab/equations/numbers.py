@@ -22,11 +22,13 @@ from lab.notation import (
     Style,
     Term,
     body_of,
+    calls_of,
     leaves_of,
     number_text,
     text,
 )
 
+MOST = 40  # operations, beyond which no one adds up what is printed
 DIGITS = (4, 5, 6, 7, 8, 10, 12, 14, 17)  # of the numbers on the right, until it is true
 CLOSE = 0.01  # of the number on the left: how far off an equation with ≈ may be
 
@@ -62,6 +64,7 @@ OPERATIONS: Mapping[str, Callable[..., Any]] = {
 def value_of(expression: Expression, leaf: Callable[[Leaf], float]) -> float | None:
     """What an expression of numbers is worth; None where an operation is not known."""
     named = {b.name: b.term for b in expression.bindings} if isinstance(expression, Let) else {}
+    known: dict[str, float] = {}  # of what has a name, since it is used more than once
 
     def worth(term: Term) -> float:
         if isinstance(term, Leaf):
@@ -69,7 +72,9 @@ def value_of(expression: Expression, leaf: Callable[[Leaf], float]) -> float | N
         if isinstance(term, Number):
             return float(term.written)
         if isinstance(term, Named):
-            return worth(named[term.name])
+            if term.name not in known:
+                known[term.name] = worth(named[term.name])
+            return known[term.name]
         if not isinstance(term, Call):
             raise ValueError
         return float(_operation(term.name)(*map(worth, term.arguments)))
@@ -95,10 +100,12 @@ def equation(
 ) -> str:
     """``7.413 = 3.90149·2·0.95 + 0``: true to half a unit of the last digit on the left.
 
-    Where no digits make it so, it says ≈, and is true to a hundredth.  Empty, if it is neither,
-    or holds an operation that numpy does not know, as a random draw.
+    Where no digits make it so, it says ≈, and is true to a hundredth.  Empty, if it is neither, is
+    longer than anyone would check, or holds an operation that numpy does not know, as a draw.
     """
     told = number_text(left)
+    if len(calls_of(expression)) > MOST:
+        return ""
     if not np.isfinite(left):
         return f"{told} = {_right(expression, used, 4, style)}"
     for digits in DIGITS:

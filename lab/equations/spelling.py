@@ -13,7 +13,7 @@ import numpy as np
 
 from lab.equations.numbers import equation
 from lab.equations.quantities import Quantities
-from lab.errors import ArgumentError, expect, quoted
+from lab.errors import ArgumentError, expect, quoted, whole
 from lab.notation import (
     PLAIN,
     Leaf,
@@ -43,14 +43,13 @@ def spelled(trace: Trace, scan: int, step: int, style: Style = PLAIN) -> tuple[S
     `style` is `notation.PLAIN` or `LATEX`.
     """
     expect("trace", trace, Trace, 'a Trace, as of lab.gallery.loops["square"].trace()')
-    expect("scan", scan, (int, np.integer), "a whole number")
-    expect("step", step, (int, np.integer), "a whole number")
-    if not 0 <= scan < len(trace.scans):
+    expect("style", style, Style, "a lab.notation.Style")
+    if not 0 <= whole("scan", scan) < len(trace.scans):
         raise ArgumentError(
             f"scan = {quoted(scan)}: this trace has the Scans 0 to {len(trace.scans) - 1}."
         )
     made = trace.scans[scan]
-    if not 0 <= step < made.steps:
+    if not 0 <= whole("step", step) < made.steps:
         raise ArgumentError(
             f"step = {quoted(step)}: {made.name} makes the steps 0 to {made.steps - 1}."
         )

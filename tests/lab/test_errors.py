@@ -247,7 +247,7 @@ BAD = {
         ["wrt = 'x0'", "PyTensor variable"],
     ),
     "a step beyond the last": (
-        lambda: lab.spelled(square().trace().scans[0], 99),
+        lambda: lab.spelled(square().trace(), 0, 99),
         ["step = 99", "0 to 3"],
     ),
     "an unknown mode": (

@@ -177,3 +177,44 @@ def test_a_rotation_of_axes_is_no_transposition():
     (equation,) = map(Speller(named).equation, named.scan.formulas)
     assert "dimshuffle(" in equation
     assert "ᵀ" not in equation
+
+
+GROWING = {
+    "products": lambda a, b: a * b,
+    "sums": lambda a, b: a + b,
+    "differences": lambda a, b: a - b,
+    "quotients": lambda a, b: a / b,
+    "powers": lambda a, b: (a * b) ** 0.5,
+}
+
+
+def growing(join, times):
+    """Each result is made of the last two, so that written out it has Fibonacci's many members."""
+
+    def step(x):
+        before, last = x, pt.sin(x)
+        for _ in range(times):
+            before, last = last, join(before, last)
+        return last
+
+    return lab.Loop(step, states=(lab.State("x", 0.9),), n_steps=2)
+
+
+@pytest.mark.filterwarnings("ignore:overflow")  # of quotients
+@pytest.mark.parametrize("name", GROWING)
+def test_what_doubles_with_every_line_is_written(name):
+    """At 60 PyTensor's simplifying does not end, nor does the formula; at 4 both do."""
+    trace = growing(GROWING[name], 60).trace(order=1)
+    for number in range(len(trace.scans)):
+        assert all(written.formula for written in lab.spelled(trace, number, 0))
+    assert list(disagreements(growing(GROWING[name], 4).trace(order=1))) == []
+
+
+@pytest.mark.parametrize("name", ["products", "sums", "differences"])
+def test_what_is_not_simplified_has_the_same_numbers(name):
+    assert list(disagreements(growing(GROWING[name], 11).trace(order=1))) == []
+
+
+def test_a_fraction_of_nothing_is_written_without_a_warning():
+    loop = lab.Loop.from_text("x + 1/0", {"x": 1.0}, n_steps=1)
+    assert loop.trace(order=0).outputs[0] == np.inf
