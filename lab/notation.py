@@ -392,8 +392,9 @@ def positioned(name: str, position: int, style: Style = PLAIN) -> str:
 
 
 def prime(order: int) -> str:
-    """The primes of a derivative: ′, ″, ‴, then its number."""
-    return ("", "′", "″", "‴")[order] if order < 4 else f"⁽{order}⁾"
+    """The primes of a derivative: ′, ″, ‴, ⁗, then its number: ⁽⁵⁾."""
+    primes = ("", "′", "″", "‴", "⁗")
+    return primes[order] if order < len(primes) else f"⁽{str(order).translate(RAISED)}⁾"
 
 
 def signed(*numbers: int) -> str:

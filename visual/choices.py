@@ -5,7 +5,7 @@ option from `argument` and reads what was typed by `read`, and a form has its co
 and reads what was handed in by `typed`.  Here are the choices about a derivative, which every
 picture has; a picture's own stand beside its name in `visual.drawing.kinds`.
 
-Scans count from 1, as in ``2 · grad_of_square``; that one is ``trace.scans[1]``.  Steps count
+Scans count from 1, as in ``2 · gradient of square``; that one is ``trace.scans[1]``.  Steps count
 from 0, as in ``step 0``.
 """
 

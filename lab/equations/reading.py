@@ -52,7 +52,7 @@ def system(
         for number, (part, (cut, length)) in enumerate(zip(variables, cuts, strict=True))
     )
     return System(
-        name=name or parts.name,
+        name=name or parts.called,
         steps=_expression(parts.n_steps) or Leaf("n", None, -1),
         quantities=quantities,
         equations=step_equations(node, parts),

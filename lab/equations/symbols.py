@@ -118,4 +118,4 @@ def maker_of(base: Variable) -> tuple[str, LoopVariable] | None:
     if not is_scan(node):
         return None
     parts = read_scan(node.op, node.inputs, node.outputs)
-    return next((parts.name, part) for part in parts.variables if part.outer_output is base)
+    return next((parts.called, part) for part in parts.variables if part.outer_output is base)

@@ -58,8 +58,8 @@ def record(derivation: Decisions, outcomes: tuple[Outcome, ...]) -> DerivationRe
         for number, (name, tell) in enumerate(zip(NAMES, tellers, strict=True), start=1)
     )
     return DerivationRecord(
-        derivation.forward.name,
-        derivation.backward.name,
+        derivation.forward.called,
+        derivation.backward.called,
         derivation.order,
         phases,
         outcomes,
@@ -271,7 +271,7 @@ def _remaining(d: Decisions, texts: Texts, names: PartNames) -> list[Item]:
 def _scan(d: Decisions, names: PartNames) -> list[Item]:
     if d.node is None:
         told = "not needed: no gradient depends on the steps"
-        return [Item(d.backward.name, told, verdict=Verdict.ABSENT)]
+        return [Item(d.backward.called, told, verdict=Verdict.ABSENT)]
     parts = outer_inputs(d.backward)
     return [Item(names.parts[part], f"{part.kind}", _slots(part)) for part in parts]
 

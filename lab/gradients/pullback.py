@@ -169,7 +169,7 @@ def _steps_made(forward: ScanParts) -> tuple[TensorVariable, str]:
         cut_off = as_tensor(part.outer_input).shape[0] - part.filled.shape[0]
         return forward.n_steps - cut_off, source
     raise GradientError(
-        f"{forward.name}: the loop stops on a condition, and none of its outputs tells after "
+        f"{forward.called}: the loop stops on a condition, and none of its outputs tells after "
         "how many steps. Let the step return one more value, so that its rows can be counted."
     )
 

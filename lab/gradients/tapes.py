@@ -56,7 +56,7 @@ def _check_broadcasting(task: Task, state: LoopVariable) -> None:
     for _, result in state.writes:
         if result.type.broadcastable != before.broadcastable:
             raise BroadcastError(
-                f"{task.forward.name}: {state.name} comes in as {before} and goes out as "
+                f"{task.forward.called}: {state.name} comes in as {before} and goes out as "
                 f"{result.type}; of one of its dimensions, only one of them knows that its length "
                 "is 1. Use pytensor.tensor.specify_shape on what the step returns, or start from "
                 "a variable that does not know it."
@@ -75,7 +75,7 @@ def _reverse_tape(task: Task, state: LoopVariable) -> tuple[Tape, tuple[int, ...
         return tape, ()
     if min(state.tape.writes) < min(state.tape.reads):
         raise GradientError(
-            f"{task.forward.name}: {state.name} writes at tap {min(state.tape.writes)}, below "
+            f"{task.forward.called}: {state.name} writes at tap {min(state.tape.writes)}, below "
             f"its lowest read tap {min(state.tape.reads)}, and so beyond its buffer's start."
         )
     cleared = tuple(-tap for tap in state.tape.writes if tap not in state.tape.reads)

@@ -20,7 +20,7 @@ from lab.progress import pause
 from lab.scans.backtraces import without_backtraces
 from lab.scans.naming import shared
 from lab.scans.node import fresh_graph
-from lab.scans.operations import FUNCTIONS, TRANSPARENT, describe, is_lossy, reshaped
+from lab.scans.operations import FUNCTIONS, TRANSPARENT, describe, is_lossy, is_row, reshaped
 from lab.scans.slices import index_parts
 
 # Rewrites that move the adding of an axis into every factor, which is harder to read.
@@ -127,24 +127,44 @@ def _flat(expression: Term) -> Term:
     """A vector that was made a row or a column, as the vector that it was."""
     if isinstance(expression, Call) and expression.name == "transpose":
         return _flat(expression.arguments[0])
-    if isinstance(expression, Call) and expression.arguments[1:] == (Number(":"), Number("None")):
-        return expression.arguments[0]
-    return expression
+    return _column(expression) or expression
+
+
+def _column(expression: Term) -> Term | None:
+    """The vector of which an expression is the column: ``A @ v`` of ``A @ v[:, None]``."""
+    if not isinstance(expression, Call):
+        return None
+    first, *rest = expression.arguments
+    if expression.name == "at" and rest == [Number(":"), Number("None")]:
+        return first
+    if expression.name == "Dot":
+        vector = _column(rest[0])
+        return None if vector is None else Call("Dot", (first, vector))
+    if expression.name in ("Add", "Sub", "Neg"):
+        vectors = tuple(vector for part in expression.arguments if (vector := _column(part)))
+        return Call(expression.name, vectors) if len(vectors) == 1 + len(rest) else None
+    return None
 
 
 def _reshaped(node: Apply, argument: Term) -> Term:
     """A DimShuffle: a transposition, or an index that adds or drops axes."""
     turned, indices = reshaped(node)
     if turned:
-        return Call("transpose", (argument,))
+        order = node.op.new_order
+        if order != tuple(range(node.inputs[0].type.ndim))[::-1]:  # neither row nor column
+            return Call("dimshuffle", (argument, *(Number(str(axis)) for axis in order)))
+        if isinstance(argument, Call) and argument.name == "transpose":
+            return argument.arguments[0]
+        if is_row(node.inputs[0]):
+            return Call("at", (argument, Number(":"), Number("None")))
+        return _column(argument) or Call("transpose", (argument,))
     if not indices:
         return argument
-    if isinstance(argument, Call) and argument.name == "Dot":
-        first, second = argument.arguments
-        if indices == [":", "0"] and _flat(second) is not second:
-            return Call("Dot", (first, _flat(second)))  # a matrix times a vector
-        if indices == ["0"]:
-            return argument  # a vector times a matrix
+    column = _column(argument) if indices == [":", "0"] else None
+    if column is not None:
+        return column
+    if indices == ["0"] and isinstance(argument, Call) and argument.name == "Dot":
+        return argument  # a vector times a matrix
     return Call("at", (argument, *map(Number, indices)))
 
 

@@ -1,6 +1,7 @@
-"""What the variables of a Scan are called where nobody has told: after what they are made of."""
+"""What people call a Scan, and its variables where nobody has told: after what they are made of."""
 
 from collections.abc import Sequence
+from itertools import groupby
 
 from pytensor.graph.basic import Constant, Variable
 from pytensor.scan.op import Scan
@@ -14,6 +15,31 @@ from lab.tape import Kind
 
 # What hands values on in another arrangement, so that they keep their name.
 VIEWS = (Subtensor, IncSubtensor, DimShuffle, Reshape, SpecifyShape, ScalarFromTensor)
+
+# What a Scan that is made of another one is named by PyTensor and here, and called by people.
+MADE_OF = {
+    "grad_of_": "gradient",
+    "replay_of_": "replay",
+    "rop_of_": "tangent",
+    "tangent_of_": "tangent",
+}
+
+
+def readable(name: str) -> str:
+    """What people call a Scan of this `name`: ``gradient of square`` for ``grad_of_square``.
+
+    Of three and more it is ``3-fold gradient of square``.
+    """
+    made: list[str] = []
+    while (prefix := next(filter(name.startswith, MADE_OF), "")) and name != prefix:
+        made.append(MADE_OF[prefix])
+        name = name.removeprefix(prefix)
+    words = ""
+    for word, alike in groupby(made):
+        count = len(list(alike))
+        again = [word] * count if count < 3 else [f"{count}-fold {word}"]
+        words += "".join(f"{'the ' if words or n else ''}{one} of " for n, one in enumerate(again))
+    return words + name
 
 
 def found_names(kinds: Sequence[Kind], inputs: Sequence[Variable]) -> tuple[str, ...]:

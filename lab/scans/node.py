@@ -25,7 +25,7 @@ from pytensor.tensor.variable import TensorVariable
 from lab.errors import GraphError, printable
 from lab.scans.backtraces import without_backtraces
 from lab.scans.buffers import as_tensor
-from lab.scans.names import found_names
+from lab.scans.names import found_names, readable
 from lab.tape import Kind, Tape
 
 if TYPE_CHECKING:
@@ -90,6 +90,11 @@ class ScanParts:
     until: Variable | None = None
     truncate_gradient: int = -1
     mode: Mode | None = None
+
+    @property
+    def called(self) -> str:
+        """What people call it: see `readable`.  `name` is that of its operation."""
+        return readable(self.name)
 
     def of_kind(self, *kinds: Kind) -> tuple[LoopVariable, ...]:
         """The variables of the given kinds, in the order of the node."""
@@ -304,7 +309,7 @@ def build_scan(parts: ScanParts, rule: object | None = None, kind: type[Scan] = 
     tapes = {kind: [v.tape for v in ordered if v.kind is kind] for kind in OUTER_INPUTS}
     for variable in parts.of_kind(Kind.MIT_MOT):
         if not variable.tape.reads:
-            raise GraphError(f"{parts.name}: {variable.name} reads no tap; PyTensor needs one.")
+            raise GraphError(f"{parts.called}: {variable.name} reads no tap; PyTensor needs one.")
     info = ScanInfo(
         n_seqs=len(tapes[Kind.SEQUENCE]),
         mit_mot_in_slices=tuple(tape.reads for tape in tapes[Kind.MIT_MOT]),
@@ -382,6 +387,11 @@ def is_scan(node: Apply | None) -> bool:
 def stops_by_itself(node: Apply) -> bool:
     """Whether the Scan of `node` ends on a condition."""
     return bool(node.op.info.as_while)
+
+
+def scan_name(op: Scan) -> str:
+    """What people call the Scan of `op`; PyTensor calls one without a name ``scan_fn``."""
+    return readable(printable(op.name or "scan_fn"))
 
 
 def settings_text(op: Scan) -> tuple[str, ...]:

@@ -105,7 +105,7 @@ def reshaped(node: Apply) -> tuple[bool, list[str]]:
         order.pop(0)
     dropped = [axis for axis in range(count) if axis not in kept]
     if dropped and "x" not in order:
-        first = 1 if 0 in dropped and _is_made_up(node.inputs[0]) else 0
+        first = 1 if 0 in dropped and is_row(node.inputs[0]) else 0
         indices = ["0" if axis in dropped else ":" for axis in range(first, count)]
     else:
         indices = ["None" if axis == "x" else ":" for axis in order]
@@ -114,11 +114,14 @@ def reshaped(node: Apply) -> tuple[bool, list[str]]:
     return turned, indices
 
 
-def _is_made_up(variable: Variable) -> bool:
+def is_row(variable: Variable) -> bool:
     """Whether the first axis of `variable` was only added, so that what is written lacks it."""
     node = variable.owner
     if node is None:
         return isinstance(variable, Constant)
     if isinstance(node.op, DimShuffle):
-        return node.op.new_order[:1] == ("x",)
-    return isinstance(node.op, Elemwise) and all(map(_is_made_up, node.inputs))
+        first, before = next(iter(node.op.new_order), 0), node.inputs[0].owner
+        if first == "x" or before is None or not isinstance(before.op, DimShuffle):
+            return first == "x"
+        return first < len(before.op.new_order) and before.op.new_order[first] == "x"  # a column
+    return isinstance(node.op, Elemwise) and all(map(is_row, node.inputs))

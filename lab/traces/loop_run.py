@@ -75,7 +75,7 @@ class LoopRun:
         self.untraced = {p: deepcopy(outer[p.outer_input]) for p in parts.of_kind(Kind.UNTRACED)}
 
     def _check(self) -> None:
-        name = self.parts.name
+        name = self.parts.called
         if self.n_steps < 0:
             raise ArgumentError(f"{name}: n_steps = {self.n_steps}; a loop makes 0 steps or more.")
         for part in self.parts.of_kind(Kind.SEQUENCE):
@@ -257,7 +257,8 @@ def refuse_unwritten(recording: Recording) -> None:
             early = np.flatnonzero(written[access.rows] >= np.arange(recording.steps))
             if early.size:
                 raise ArgumentError(
-                    f"{recording.parts.name}: step {early[0]} reads row {access.rows[early[0]]} of "
-                    f"{part.name}, which nobody has written; its taps reach back "
-                    f"{part.tape.origin} steps, so {part.tape.origin} initial values are needed."
+                    f"{recording.parts.called}: step {early[0]} reads row "
+                    f"{access.rows[early[0]]} of {part.name}, which nobody has written; its taps "
+                    f"reach back {part.tape.origin} steps, so {part.tape.origin} initial values "
+                    "are needed."
                 )

@@ -165,7 +165,7 @@ def _scan_trace(
         (outputs if part.kind is Kind.NIT_SOT else tapes).append(tape)
 
     return ScanTrace(
-        name=parts.name,
+        name=parts.called,
         steps=recording.steps,
         order=derivation.order if derivation is not None else 0,
         parent=parent,

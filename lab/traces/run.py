@@ -172,7 +172,7 @@ class _Step:
     """The step of a Scan, ready to be run again and again over the same cells."""
 
     def __init__(self, parts: ScanParts) -> None:
-        self.parts, self.name, self.results = parts, parts.name, parts.inner_outputs
+        self.parts, self.name, self.results = parts, parts.called, parts.inner_outputs
         self.ready, self.progress = Ready(), Progress()
         self.cells: dict[Variable, Cell] = {v: [None] for v in parts.inner_inputs}
         self.nodes = list(toposort(self.results))
@@ -248,7 +248,7 @@ def _run_scan(
     loop = LoopRun(node, parts, dict(zip(node.inputs, inputs, strict=True)))
     if recordings is not None:
         loop.blank({part: unwritten_rows(part.outer_input, values) for part in parts.states})
-    numbers = progress.steps(parts.name, loop.n_steps)
+    numbers = progress.steps(parts.called, loop.n_steps)
     recording = loop.run(step, numbers, keep=recordings is not None)
     if recordings is not None:
         refuse_unwritten(recording)

@@ -97,9 +97,7 @@ class ScanOf:
 
     def is_share(self, tape: TapeTrace) -> bool:
         """Whether a gradient that is put out is one of several that are added up elsewhere."""
-        if not tape.is_total and tape.tape.reads:
-            return False  # a state's tape collects all of them
-        return sum(held.name == tape.name for scan in self.family for held in scan.held) > 1
+        return (self.number, tape.argument) in self.trace.shares
 
     def is_passed_on(self, tape: TapeTrace) -> bool:
         """Whether a filled tape is a gradient that was asked for, or a part of one elsewhere."""

@@ -86,6 +86,11 @@ class TapeTrace:
         """Whether the tape only sums up, step by step, the gradient of a parameter."""
         return self.kind is Kind.SIT_SOT and self.gradient_of is not None
 
+    @property
+    def collects(self) -> bool:
+        """Whether it is the tape of a state, in which all parts of a gradient come together."""
+        return bool(self.tape.reads) and not self.is_total
+
     def position(self, row: int) -> int:
         """The position of a row of the array."""
         return row - self.tape.origin
@@ -370,6 +375,39 @@ class Trace:
 
     def __repr__(self) -> str:
         return f"Trace({', '.join(f'{scan.name}: {scan.steps} steps' for scan in self.scans)})"
+
+    @cached_property
+    def shares(self) -> Mapping[tuple[int, int], int]:
+        """Which tapes hold a part of a gradient, to be added up elsewhere, by Scan and argument.
+
+        The parts of one gradient are counted from 1; the only one there is has the number 0.
+        """
+        alike: dict[tuple[int, int, str], list[tuple[int, TapeTrace]]] = {}
+        for number, scan in enumerate(self.scans):
+            for tape in scan.held:
+                if scan.parent is not None and tape.gradient_of is not None:
+                    key = (scan.order, *self._origin(scan.parent, tape.gradient_of))
+                    alike.setdefault(key, []).append((number, tape))
+        found: dict[tuple[int, int], int] = {}
+        for tapes in alike.values():  # the tape of a state collects all parts
+            parts = [(n, tape.argument) for n, tape in tapes if not tape.collects]
+            if len(tapes) > 1:
+                found |= {part: i * (len(parts) > 1) for i, part in enumerate(parts, start=1)}
+        return found
+
+    def _origin(self, number: int, name: str) -> tuple[int, str]:
+        """The Scan that had a variable of Scan `number` first, and what it calls it."""
+        scan = self.scans[number]
+        if scan.parent is None:
+            return number, name
+        above = self.scans[scan.parent]
+        if any(parameter.name == name for parameter in above.parameters):
+            return self._origin(scan.parent, name)
+        for sequence in scan.sequences:
+            if sequence.name == name and sequence.source and not sequence.is_outer_gradient:
+                source = above.variable(sequence.source)
+                return (number, name) if source is None else self._origin(scan.parent, source.name)
+        return number, name
 
     def to_json(self) -> dict[str, object]:
         """Plain dicts, lists, strings and numbers."""

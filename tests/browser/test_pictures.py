@@ -43,7 +43,7 @@ def test_the_measure_sees_what_is_wrong(page):
     assert measured(page, svg.replace(">0.9025<", ">0.9025123456789012<"))
     assert measured(page, svg.replace(">step 0<", "><tspan dx='60'>step 0</tspan><"))
     shifted = svg.replace(
-        ">2 · grad_of_square: the tape, order 1<", ' dx="900">2 · grad_of_square<'
+        ">2 · gradient of square: the tape, order 1<", ' dx="900">2 · gradient of square<'
     )
     assert shifted != svg
     assert measured(page, shifted)

@@ -48,7 +48,7 @@ def test_buttons_slider_and_keys_walk(page):
         assert now(page) == step
     page.click("button[aria-label='last step']")
     assert now(page) == 15
-    assert "4 · grad_of_square, step 3" in page.inner_text("[data-current-step]")
+    assert "4 · gradient of square, step 3" in page.inner_text("[data-current-step]")
     page.fill("input[aria-label=step]", "6")
     assert now(page) == 6
 
@@ -134,7 +134,8 @@ def test_axe_finds_nothing(browser, linked):
 
 def test_moments_are_those_of_the_run():
     scene = visual.draw(gallery.loops["square"], "tapes", order=2)
-    names = ["square", "grad_of_square", "grad_of_grad_of_square", "grad_of_square"]
+    twice = "gradient of the gradient of square"
+    names = ["square", "gradient of square", twice, "gradient of square"]
     expected = [f"{n} · {name}, step {s}" for n, name in enumerate(names, 1) for s in range(4)]
     assert list(scene.moments.values()) == expected
     root = ElementTree.fromstring(scene.svg())

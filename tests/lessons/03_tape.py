@@ -46,7 +46,7 @@ assert isclose(mine, rate(distance), rel_tol=1e-7)
 check.compare(square.with_steps(3).trace(cost=external).outputs[1], mine, 1e-12)
 
 solve(steps_made, 10, 4, 16)
-assert "step 1 of grad_of_square write at position 2" in number.question
+assert "step 1 of gradient of square write at position 2" in number.question
 made = 2 * x[3] * 2 * x[2] + 1
 solve(number, made, made - 1, 1, -made)
 assert "in dC/dx₂" in arrival.question

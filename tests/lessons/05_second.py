@@ -52,7 +52,7 @@ assert buffer[3:-6:-1] == [13, 12, 11, 10] == buffer[:-1][::-1]
 reads_at_four = {
     frozenset(scan.tapes[0].tape.reads)
     for scan in square.trace(order=4).scans
-    if scan.name == "grad_of_grad_of_grad_of_grad_of_square"
+    if scan.name == "4-fold gradient of square"
 }
 assert reads_at_four == {frozenset({-1, 0})}
 

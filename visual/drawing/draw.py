@@ -45,7 +45,7 @@ def draw(
     derivative of a graph needs the values of its inputs, `given`.  All else are options of the
     picture, as `around` for a step around which long loops shall not be folded.  Where `scan` or
     `scans` can be chosen, they are the numbers of the pictures' headings, from 1: 2 for
-    ``2 · grad_of_square``, which is ``trace.scans[1]``.  Steps count from 0.
+    ``2 · gradient of square``, which is ``trace.scans[1]``.  Steps count from 0.
 
         >>> visual.draw(gallery.loops["square"], taps={"x": (-2, -1)}, order=2)
         >>> visual.draw(lab.derivative(cost, x0, order=2), "unrolled", given={x0: 0.5})

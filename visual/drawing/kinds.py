@@ -77,7 +77,7 @@ def _phases(study: Study, theme: str, scan: int | None = None) -> Scene:
     first = newest([found.order for found in derivations.values()])
     number = list(derivations)[first] if scan is None else scan
     if number not in derivations:
-        known = listing(f"{n} · {found.backward.name}" for n, found in derivations.items())
+        known = listing(f"{n} · {found.backward.called}" for n, found in derivations.items())
         raise ArgumentError(f"scan = {quoted(scan)}: the Scans of derivatives are {known}.")
     return phases(derivations[number], theme, NamedScan(study.trace, number - 1).variable_keys())
 

@@ -16,6 +16,7 @@ from visual.scene.shapes import (
     Shape,
     Text,
     fitted,
+    folded,
     text_width,
     walk,
 )
@@ -25,7 +26,10 @@ MARGIN, LABELS = 24, 150
 FORMULA, LONGEST_FORMULA = 12.5, 64
 CELL, BETWEEN, GAP = 92, 20, 64
 HEIGHT, THIN = 44, 24
+HEADING = 840 - 2 * MARGIN  # the widest line of one: a picture fits where it is seen
 ARRAYS = "strips: orange is positive, blue negative, each on a scale of its own; ‖ ‖ is the norm"
+TOTAL = "d: the whole gradient; ∂: what comes into it directly, and not through later steps"
+PARTS = "∂₁, ∂₂: parts of one gradient that stand in several places, and are added up"
 FOLDS = "⋯ and a number: so many moments of a long loop are not shown"
 
 
@@ -110,6 +114,11 @@ def notes(shapes: Iterable[Shape]) -> list[str]:
     """What is said below the legend of arrays and of what is folded, where there are any."""
     words = [shape.content for shape in walk(shapes) if isinstance(shape, Text)]
     said = [ARRAYS] if any("‖" in content for content in words) else []
+    direct = {content for content in words if content.startswith("∂") and "/∂" in content}
+    if direct and any(content.startswith("d") and "/d" in content for content in words):
+        said.append(TOTAL)
+    if any(content[1] in "₁₂₃₄₅₆₇₈₉" for content in direct):
+        said.append(PARTS)
     if any(content.startswith("⋯") and content[1:2].isdigit() for content in words):
         said.append(FOLDS)
     return said
@@ -162,11 +171,12 @@ class Canvas:
         """
         if words is None:
             words = {role: role.value for role in Role if role in self.roles}
-            said = [*notes(self.shapes), *said]
+        said = [*notes(self.shapes), *said]
         legend, bottom = explained(words, self.y, width)
+        folds = [line for one in said for line in folded(one, width - 2 * MARGIN, 12)]
         lines = [
             Text(MARGIN, bottom + 20 * number + 12, line, 12, muted=True)
-            for number, line in enumerate(said)
+            for number, line in enumerate(folds)
         ]
         return Scene(
             width=max([width, *(MARGIN + line.width + MARGIN for line in lines)]),
@@ -186,12 +196,14 @@ class Canvas:
         else:
             self.shapes[start:] = [Group(tuple(shapes), step=step, moment=moment)]
 
-    def heading(self, title: str, subtitles: Sequence[str]) -> None:
-        """The title of a block and the lines under it."""
-        self.text(MARGIN, title, 16, bold=True)
-        for line in subtitles:
+    def heading(self, title: str, subtitles: Iterable[str]) -> None:
+        """The title of a block and the lines under it, in as many lines as they need."""
+        for number, line in enumerate(folded(title, HEADING, 16, bold=True)):
+            self.y += 21 * (number > 0)
+            self.write(Text(MARGIN, self.y, line, 16, bold=True))
+        for line in (part for told in subtitles for part in folded(told, HEADING, 12)):
             self.y += 19
-            self.text(MARGIN, line, 12, muted=True)
+            self.write(Text(MARGIN, self.y, line, 12, muted=True))
         self.y += 14
 
     def text(

@@ -17,10 +17,10 @@ def block_heading(named: NamedScan) -> tuple[str, list[str]]:
             through += f", its last {scan.steps} of {parent.scan.steps} steps only"
         lines = [f"{through} · gradient of {cost_name(scan.order)}"]
     for tape in scan.held:
-        meaning = named.gradient_name(tape.gradient_of, None)
+        meaning = named.tape_name(tape, None)
         name = f"{tape.name} = {meaning}" if meaning else tape.name
         if meaning and named.is_share(tape):
-            name = f"{tape.name}: share of {meaning}"
+            name += f", a part of {named.gradient_name(tape.gradient_of, None)}"
         line = f"{name} · {kind_text(tape)}"
         if line not in lines:  # one gradient for each tap of a sequence
             lines.append(line)

@@ -6,7 +6,7 @@ come from the cost, or through one reader, directly.
 
 from collections.abc import Iterable, Mapping
 
-from lab.notation import Leaf, leaves_of, prime, signed
+from lab.notation import BELOW, Leaf, leaves_of, prime, signed
 from lab.traces.scan_of import ScanOf
 from lab.traces.trace import Formula, ParameterTrace, SequenceTrace, TapeTrace
 
@@ -43,10 +43,14 @@ def derivative_name(order: int, held: str) -> str:
     return f"d{cost_name(order)}/d{inner}"
 
 
-def direct_part(gradient: str) -> str:
-    """``∂C/∂x₃``: the part of ``dC/dx₃`` that does not come through later steps."""
+def direct_part(gradient: str, number: int = 0) -> str:
+    """``∂C/∂x₃``: the part of ``dC/dx₃`` that does not come through later steps.
+
+    Where several tapes bring parts of it they have a `number`: ``∂₂C/∂x₃``.
+    """
     above, slash, below = gradient.partition("/")
-    return f"∂{above[1:]}/∂{below[1:]}" if slash else gradient
+    which = str(number).translate(BELOW) if number else ""
+    return f"∂{which}{above[1:]}/∂{below[1:]}" if slash else gradient
 
 
 def index_of(tape: TapeTrace, row: int) -> int | None:
@@ -80,22 +84,30 @@ class NamedScan(ScanOf):
     def _held_name(self, held: TapeTrace | SequenceTrace, index: int | None) -> str:
         """``x₃``, ``dC/dx₃``, ``∂C′/∂x₃`` where it is one part of several, ``dC/dcube₃``."""
         if isinstance(held, TapeTrace):
-            name = self.gradient_name(held.gradient_of, index)
-            if not name:
-                return indexed(held.name, index)
-            return direct_part(name) if self.is_share(held) else name
+            name = self.tape_name(held, index)
+            return name or indexed(held.name, index)
         if held.is_outer_gradient and self.parent is not None and held.source is not None:
             output = self.parent.scan.variable(held.source)
             if isinstance(output, TapeTrace):  # whose gradient comes in from outside
                 return derivative_name(self.scan.order, self.parent._held_name(output, index))
         return indexed(held.axis.variable, index)
 
+    def tape_name(self, tape: TapeTrace, index: int | None) -> str:
+        """``dC′/dx₃``, or ``∂₂C′/∂x₃`` for one part of several; empty for what is no gradient."""
+        name = self.gradient_name(tape.gradient_of, index)
+        share = self.trace.shares.get((self.number, tape.argument))
+        return name if share is None else direct_part(name, share)
+
+    def row_name(self, variable: TapeTrace | SequenceTrace) -> str:
+        """What all values of a variable are: ``x``, ``dC′/dx``, ``∂₂C′/∂x``."""
+        return self._held_name(variable, None)
+
     def tape_label(self, tape: TapeTrace, row: int) -> str:
         """The name of the quantity in one row of a tape."""
         index = None if tape.is_total else index_of(tape, row)
         if tape.gradient_of is None:
             return indexed(tape.name, index)
-        return self.gradient_name(tape.gradient_of, index)
+        return self.tape_name(tape, index)
 
     def cell_key(self, name: str, index: int | None, row: int) -> str:
         """The key of a value of a variable, by its index in time, or else by its row."""
@@ -139,7 +151,7 @@ class NamedScan(ScanOf):
     def moment(self, step: int) -> tuple[int, str]:
         """When in the whole run a step happens, and what that moment is called.
 
-        The steps of all Scans are counted: ``4, "2 · grad_of_square, step 0"``.
+        The steps of all Scans are counted: ``4, "2 · gradient of square, step 0"``.
         """
         count = sum(scan.steps for scan in self.trace.scans[: self.number]) + step
         return count, f"{self.number + 1} · {self.scan.name}, step {step}"

@@ -5,7 +5,7 @@ differences; what is wrong is filled dark.  Below it stands the first step that 
 number, by both rules, one above the other.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from textwrap import wrap
 
 import numpy as np
@@ -15,15 +15,14 @@ from lab.errors import expect
 from lab.notation import number_text
 from lab.reports.breaking.breakage import Breakage, Effect, Row, precise
 from lab.traces.parting import Parting
-from visual.layout.canvas import MARGIN, Canvas
+from visual.layout.canvas import HEADING, MARGIN, Canvas
 from visual.layout.cells import cell, full_text
 from visual.pictures.parting import PartingRows, cause, sides
-from visual.scene.shapes import Box, Group, Scene, Text, shortened
+from visual.scene.shapes import Box, Group, Scene, Text, folded, shortened
 from visual.scene.theme import Role
 
 ORDER, WIDTH, BETWEEN, HEIGHT, PITCH = 96, 138, 12, 42, 50
 CELLS = MARGIN + ORDER + 14
-LETTERS = 140  # of a line of words under a heading
 COLUMNS = ("true rule", "broken rule", "finite differences", "relative error")
 LOOKS: Mapping[Effect, Role] = {
     Effect.RIGHT: Role.INTERMEDIATE,
@@ -42,13 +41,13 @@ def breaking(breakage: Breakage, theme: str = "light") -> Scene:
     expect("breakage", breakage, Breakage, "what lab.break_rule found")
     canvas = Canvas()
     rule = breakage.rule
-    canvas.heading(f"A broken rule: {rule.title}", lines_of([rule.change, f"But: {rule.reason}"]))
+    canvas.heading(f"A broken rule: {rule.title}", [rule.change, f"But: {rule.reason}"])
     used = _table(canvas, breakage)
     parting = breakage.contrast.parting
     if parting is None:
-        canvas.heading("The numbers do not part", lines_of(_same(breakage)))
+        canvas.heading("The numbers do not part", _same(breakage))
     else:
-        canvas.heading(_place(breakage, parting), lines_of(_story(breakage, parting)))
+        canvas.heading(_place(breakage, parting), _story(breakage, parting))
         used |= PartingRows(canvas, *sides(breakage.true, breakage.broken, parting), parting).draw()
     words = {r: "refused: no number" if r is Role.UNDEFINED else r.value for r in Role if r in used}
     return canvas.finished(
@@ -58,11 +57,6 @@ def breaking(breakage: Breakage, theme: str = "light") -> Scene:
         description=f"{rule.change} {_outcome(breakage)}",
         theme=theme,
     )
-
-
-def lines_of(sentences: Sequence[str]) -> list[str]:
-    """Sentences in lines that are no longer than a picture is wide."""
-    return [line for sentence in sentences for line in wrap(sentence, LETTERS)]
 
 
 # the table
@@ -79,7 +73,7 @@ def _table(canvas: Canvas, breakage: Breakage) -> set[Role]:
         used.add(_row(canvas, row, breakage.visible))
         canvas.y += PITCH
     canvas.y += 10
-    for line in lines_of([_sources(breakage)]):
+    for line in folded(_sources(breakage), HEADING, 12):
         canvas.text(MARGIN, line, 12, muted=True)
         canvas.y += 17
     canvas.y += 26

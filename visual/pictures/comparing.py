@@ -23,10 +23,10 @@ from lab.reports.compare.comparison import (
     summary,
 )
 from lab.reports.compare.facets import Aspect, Facet
-from visual.layout.canvas import MARGIN, Canvas
-from visual.pictures.breaking import about, lines_of, result_cell
+from visual.layout.canvas import HEADING, MARGIN, Canvas
+from visual.pictures.breaking import about, result_cell
 from visual.pictures.parting import PartingRows, cause, sides
-from visual.scene.shapes import Box, Scene, Text, shortened
+from visual.scene.shapes import Box, Scene, Text, folded, shortened
 from visual.scene.theme import Role
 
 NAMES = ("our pullback", "PyTensor's")
@@ -46,14 +46,14 @@ def comparing(comparison: Comparison, theme: str = "light") -> Scene:
     expect("comparison", comparison, Comparison, "what lab.compare found")
     canvas = Canvas()
     sentences = [heading(comparison), summary(comparison), *checks(comparison)]
-    canvas.heading("Our pullback and PyTensor's", lines_of(sentences))
+    canvas.heading("Our pullback and PyTensor's", sentences)
     used = _table(canvas, comparison)
     used |= _parting(canvas, comparison)
     for pair in comparison.pairs:
         canvas.heading(f"{pair.name}, order {pair.order}: the two backward Scans", [])
         _facets(canvas, pair.facets)
     if comparison.pairs:
-        for line in lines_of([SIGNS]):
+        for line in folded(SIGNS, HEADING, 12):
             canvas.text(MARGIN, line, 12, muted=True)
             canvas.y += 17
         canvas.y += 8
@@ -154,13 +154,11 @@ def _parting(canvas: Canvas, comparison: Comparison) -> set[Role]:
     parting, ours, theirs = comparison.contrast.parting, comparison.ours, comparison.theirs
     sentences = list(parted(comparison))
     if parting is None or ours is None or theirs is None:
-        canvas.heading("The tapes do not part", lines_of(sentences))
+        canvas.heading("The tapes do not part", sentences)
         canvas.y += 12
         return set()
     first, second = sides(ours, theirs, parting, NAMES)
-    canvas.heading(
-        "Where the tapes part", lines_of([*sentences, cause(first, second, parting.step)])
-    )
+    canvas.heading("Where the tapes part", [*sentences, cause(first, second, parting.step)])
     used = PartingRows(canvas, first, second, parting).draw()
     canvas.y += 14
     return used

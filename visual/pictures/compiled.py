@@ -6,21 +6,19 @@ writes, and the value that is gone by it; the result is last.  More than three S
 each instead.
 """
 
-from textwrap import wrap
-
 from lab.errors import ArgumentError, expect, listing, quoted
 from lab.reports.compile.buffers import Buffer, Kept, Ring
 from lab.reports.compile.compiled import Compiled, ScanAfter, gradient_rows, rows_word, summary
 from lab.reports.explain.explanation import FEW
 from lab.tape import Kind
-from visual.layout.canvas import LABELS, MARGIN, Canvas
+from visual.layout.canvas import HEADING, LABELS, MARGIN, Canvas
 from visual.layout.columns import ENDS, Gap, shown_steps, with_gaps
 from visual.layout.names import indexed
-from visual.scene.shapes import Arrow, Box, Group, Scene, Text, fitted, shortened
+from visual.scene.shapes import Arrow, Box, Group, Scene, Text, fitted, folded, shortened
 from visual.scene.theme import Role
 
 WIDE, BETWEEN, HEIGHT, GAP, PITCH = 80, 10, 50, 56, 70
-LETTERS, LINE, MOST_LINES, MOST_SLOTS = 132, 26, 60, 12
+LINE, MOST_LINES, MOST_SLOTS = 26, 60, 12
 WORDS = {
     Role.INPUT: "given: an initial value",
     Role.INTERMEDIATE: "written by this step, into a free slot",
@@ -50,7 +48,7 @@ def compiled(report: Compiled, theme: str = "light", scan: int | None = None) ->
         raise ArgumentError(f"scan = {quoted(scan)}: there are {len(report.after)} Scans left.")
     canvas = Canvas()
     report_text = " ".join([summary(report), *gradient_rows(report)])
-    canvas.heading("What is left of the Scans, and of their buffers", lines(report_text))
+    canvas.heading("What is left of the Scans, and of their buffers", [report_text])
     chosen = [s for s in report.after if scan in (None, s.number)]
     if len(chosen) > FEW:
         _overview(canvas, chosen)
@@ -67,11 +65,6 @@ def compiled(report: Compiled, theme: str = "light", scan: int | None = None) ->
         description=report_text,
         theme=theme,
     )
-
-
-def lines(text: str) -> list[str]:
-    """Words in lines of a readable length."""
-    return wrap(text, LETTERS, break_on_hyphens=False)
 
 
 def _scan(canvas: Canvas, scan: ScanAfter, moment: int) -> int:
@@ -110,7 +103,7 @@ def _title(canvas: Canvas, buffer: Buffer) -> None:
         sentence += "; the loop may stop early, so that only a run can tell what is in the slots"
     elif buffer.ring is None and buffer.kept is not Kept.MIT_MOT:
         sentence += "; give lab.compiled values, and the slots can be drawn"
-    for line in lines(sentence):
+    for line in folded(sentence, HEADING, 12):
         canvas.text(MARGIN, line, 12, muted=True)
         canvas.y += 17
 

@@ -104,7 +104,7 @@ def connections(
 
 def _blocks(source: object) -> Iterator[Block]:
     if isinstance(source, Derivation):
-        name = source.forward.name
+        name = source.forward.called
         yield Block(name, {f"order {source.order}": (STEPS, *source.outcomes)})
     elif isinstance(source, DerivationRecord):
         yield Block(source.forward, {f"order {source.order}": (STEPS, *source.outcomes)})
@@ -133,7 +133,7 @@ def _family(source: Derivative) -> Iterator[Block]:
                 while column in outcomes:
                     column += ", again"
                 outcomes[column] = (STEPS, *derivation.outcomes)
-                name = derivation.forward.name
+                name = derivation.forward.called
         if outcomes:
             yield Block(f"{number} · {name}", outcomes)
 

@@ -10,7 +10,6 @@ computed by is differentiated once, if that derivative's value went through it.
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from textwrap import wrap
 
 import numpy as np
 
@@ -24,11 +23,11 @@ from visual.layout.cards import Entry, Look, arrows
 from visual.layout.cells import values_text
 from visual.layout.graphviz import Edge, Layout, Node, dot_source, lay_out
 from visual.layout.names import counted
-from visual.scene.shapes import Box, Group, Scene, Shape, Text, fitted, shortened, text_width
+from visual.scene.shapes import Box, Group, Scene, Shape, Text, fitted, folded, text_width
 from visual.scene.theme import Role
 
 TITLE, LINE, LABEL = 13, 11.5, 10.5
-WIDEST, SPACE, LETTERS = 320, 17, 140
+WIDEST, SPACE = 320, 17
 MOST_LABELS = 4  # Scans, up to which the arrows are labelled; more would run into the labels
 BETWEEN_ROWS, MOST_BETWEEN = 40, 80
 
@@ -51,24 +50,30 @@ class Sheet:
     order: int
 
     @property
+    def titles(self) -> list[str]:
+        """The title in as many lines as it needs."""
+        return folded(self.title, WIDEST, TITLE, bold=True)
+
+    @property
     def width(self) -> float:
         """As wide as the widest line, up to a limit."""
-        wide = [text_width(self.title, TITLE, bold=True)]
+        wide = [text_width(line, TITLE, bold=True) for line in self.titles]
         wide += [text_width(line, LINE) for line in self.lines]
         return min(max(wide), WIDEST) + 20
 
     @property
     def height(self) -> float:
         """One line below the other."""
-        return 14 + SPACE * (1 + len(self.lines))
+        return 14 + SPACE * (len(self.titles) + len(self.lines))
 
     def shapes(self, x: float, y: float, cell: str) -> Group:
         """The sheet with its upper left corner at a place."""
-        role, room = self.entry.role, self.width - 18
-        short = shortened(self.title, room, TITLE, bold=True)
+        role, room, titles = self.entry.role, self.width - 18, self.titles
         shapes: list[Shape] = [Box(x, y, self.width, self.height, role)]
-        shapes.append(Text(x + 10, y + 19, short, TITLE, bold=True, role=role))
-        for number, line in enumerate(self.lines, start=1):
+        for number, line in enumerate(titles):
+            top = y + 19 + SPACE * number
+            shapes.append(Text(x + 10, top, line, TITLE, bold=True, role=role))
+        for number, line in enumerate(self.lines, start=len(titles)):
             shapes.append(fitted(x + 10, y + 19 + SPACE * number, line, room, LINE, role=role))
         return Group(tuple(shapes), cell=cell, title=self.title)
 
@@ -91,8 +96,7 @@ def genealogy(trace: Trace, theme: str = "light") -> Scene:
     order = max(scan.order for scan in trace.scans)
     count = len(trace.scans)
     title = f"{counted(count, 'Scan')}: where they come from"
-    lines = [line for sentence in explanation(trace) for line in wrap(sentence, LETTERS)]
-    canvas.heading(title, lines)
+    canvas.heading(title, explanation(trace))
     canvas.y += 14
     between = min(BETWEEN_ROWS + 2 * count, MOST_BETWEEN)
     layout = lay_out(nodes, edges, between)
@@ -193,7 +197,7 @@ def _descents(trace: Trace) -> Iterator[Edge]:
     """From every Scan to those that differentiate it."""
     for number, scan in enumerate(trace.scans):
         if scan.parent is not None:
-            label, room = f"∂ through {_through(scan)}", (0.0, 0.0)
+            label, room = f"through {_through(scan)}", (0.0, 0.0)
             if len(trace.scans) <= MOST_LABELS:
                 room = (min(text_width(label, LABEL), WIDEST) + 8, 16)
             yield Edge(_scan_key(scan.parent), _scan_key(number), label, room)

@@ -251,6 +251,22 @@ def fitted(
     return Text(x, y, short, size, anchor, mono, bold, muted, role=role, title=title)
 
 
+def folded(content: str, room: float, size: float, bold: bool = False) -> list[str]:
+    """`content` in as many lines as it needs, none wider than `room`; long words are broken."""
+    lines = [""]
+    for word in content.split():
+        one = f"{lines[-1]} {word}".lstrip()
+        if lines[-1] and text_width(one, size, bold=bold) > room:
+            lines.append(one := word)
+        lines[-1] = one
+        while text_width(lines[-1], size, bold=bold) > room and len(lines[-1]) > 1:
+            rest, fits = lines[-1], len(lines[-1]) - 1
+            while fits > 1 and text_width(rest[:fits], size, bold=bold) > room:
+                fits -= 1
+            lines[-1:] = [rest[:fits], rest[fits:]]
+    return lines
+
+
 def shortened(
     content: str, width: float, size: float, mono: bool = False, bold: bool = False
 ) -> str:

@@ -67,7 +67,7 @@ def vocabulary(subject: Loop | Variable | Apply) -> Vocabulary:
     """What the variables of a Scan are called; `subject` is a loop, or as for `system`."""
     node = subject.build().node if isinstance(subject, Loop) else the_scan(subject)
     parts = read_scan(node.op, node.inputs, node.outputs)
-    return Vocabulary(parts.name, tuple(_entries(parts, node, Writer(system(node)))))
+    return Vocabulary(parts.called, tuple(_entries(parts, node, Writer(system(node)))))
 
 
 def _entries(parts: ScanParts, node: Apply, writer: Writer) -> Iterator[Entry]:

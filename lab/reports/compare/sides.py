@@ -25,7 +25,7 @@ from lab.reports.compare.subject import Subject
 from lab.reports.compare.watching import Pullback, identify, watched
 from lab.scans.graphs import scan_nodes, with_plain, with_tapes
 from lab.scans.names import unique_names
-from lab.scans.node import TapeScan, is_scan
+from lab.scans.node import TapeScan, is_scan, scan_name
 from lab.traces.record import trace
 from lab.traces.trace import Trace
 
@@ -233,13 +233,13 @@ def _run(
 
 def _tells_apart(found: Trace, nodes: list[Apply]) -> bool:
     """Whether the Scans of a run are those of the graph, and none inside other operations."""
-    return [node.op.name or "scan_fn" for node in nodes] == [scan.name for scan in found.scans]
+    return [scan_name(node.op) for node in nodes] == [scan.name for scan in found.scans]
 
 
 def _named(found: Trace, nodes: list[Apply], side: Side) -> Trace:
     """The run, with those Scans of the cost that are called alike numbered."""
     own = [node for node, path in side.paths.items() if len(path) == 1]
-    names = dict(zip(own, unique_names([n.op.name or "scan_fn" for n in own]), strict=True))
+    names = dict(zip(own, unique_names([scan_name(n.op) for n in own]), strict=True))
     scans = tuple(
         replace(scan, name=names.get(node, scan.name))
         for node, scan in zip(nodes, found.scans, strict=True)

@@ -22,7 +22,7 @@ from pytensor.graph.fg import FunctionGraph
 from lab.errors import ArgumentError, LabError
 from lab.reports.calls.canonical import index_text, written
 from lab.scans.buffers import destroys, rows_of_buffer
-from lab.scans.node import LoopVariable, ScanParts, is_scan, outer_outputs
+from lab.scans.node import LoopVariable, ScanParts, is_scan, outer_outputs, scan_name
 from lab.scans.operations import plain_name
 from lab.scans.slices import constant_value, index_parts
 from lab.tape import Kind, Tape
@@ -322,7 +322,7 @@ def readers(graph: FunctionGraph, variable: Variable, index: str = "") -> Iterat
         elif name in HANDED_ON and client.outputs:
             yield from readers(graph, client.outputs[0], index)
         elif is_scan(client):
-            yield Reader(index, f"the Scan {client.op.name or 'scan_fn'}")
+            yield Reader(index, f"the Scan {scan_name(client.op)}")
         elif name == "Output":
             yield Reader(index, "a result of the function")
         else:

@@ -32,7 +32,7 @@ from lab.reports.compile.rewriting import REVERT, PytensorMode, Rewriting, mode_
 from lab.reports.explain.traps import called
 from lab.scans.buffers import destroys, is_freshly_allocated
 from lab.scans.graphs import scan_nodes
-from lab.scans.node import LoopVariable, ScanParts, inner_graph, is_scan, read_scan
+from lab.scans.node import LoopVariable, ScanParts, inner_graph, is_scan, read_scan, scan_name
 from lab.scans.operations import plain_name
 from lab.tape import Kind
 from lab.traces.run import checked
@@ -205,7 +205,7 @@ def scan_before(
         fate = Fate.MERGED
     return ScanBefore(
         number,
-        node.op.name or "scan_fn",
+        scan_name(node.op),
         step_count(node.inputs[0], given),
         fate,
         tuple(numbers[last] for last in into),
@@ -306,7 +306,7 @@ def scan_after(
         found.append(buffer(old, new, before, parts, node, graph, given, evidence))
     return ScanAfter(
         number,
-        node.op.name or "scan_fn",
+        scan_name(node.op),
         step_count(parts.n_steps, given),
         tuple(sources.numbers) if sources is not None else (),
         tuple(found),

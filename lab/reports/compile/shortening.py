@@ -41,6 +41,7 @@ from lab.reports.compile.rewriting import PytensorMode, mode_words, rewritten
 from lab.reports.explain.explanation import paragraph
 from lab.reports.explain.traps import called
 from lab.scans.graphs import scan_nodes
+from lab.scans.names import readable
 from lab.scans.node import LoopVariable, ScanParts, outer_outputs
 from lab.tape import Kind
 from lab.traces.loop_run import Recording
@@ -220,7 +221,7 @@ def shortened(
     what = rewritten_scans([cost], mode, values, without=LINKED)
     buffers = tuple(_lost(cost, by, what))
     needed = [
-        (rec.parts.name, _worth(rec, what))
+        (rec.parts.called, _worth(rec, what))
         for rec in _backward(cost, pytensor_gradient(cost, by), values)
     ]
     late_steps = steps if len(steps) == len(needed) else [None] * len(needed)
@@ -280,7 +281,7 @@ def _backward(
 
 def _worth(rec: Recording, what: Compiled) -> int:
     """How many steps a backward loop has to make: rewriting drops forward steps nobody needs."""
-    forward = rec.parts.name.removeprefix("grad_of_")
+    forward = readable(rec.parts.name.removeprefix("grad_of_"))
     left = [scan.steps.number for scan in what.after if scan.name == forward]
     known = [number for number in left if number is not None]
     return min(rec.steps, max(known)) if known and len(known) == len(left) else rec.steps
@@ -307,7 +308,7 @@ def _lost(cost: Variable, wrt: Variable, what: Compiled) -> Iterator[Lost]:
         for name, taps in asked.items():
             ring = kept[name].ring if name in kept else None
             if ring is not None and taps:
-                yield Lost(decisions.forward.name, name, ring, tuple(_asked(ring, taps)))
+                yield Lost(decisions.forward.called, name, ring, tuple(_asked(ring, taps)))
 
 
 def _needed(node: Apply, parts: ScanParts, result: Variable) -> set[str]:

@@ -212,7 +212,7 @@ def traps(node: Apply, wrt: Variable | None = None) -> tuple[Trap, ...]:
     parts = read_scan(node.op, node.inputs, node.outputs)
     found = [trap for find in FINDERS for trap in find(parts)]
     if wrt is not None and any(part.outer_output is _viewed(wrt) for part in parts.states):
-        found.append(GradientOfOutput(parts.name, called(wrt, "the variable")))
+        found.append(GradientOfOutput(parts.called, called(wrt, "the variable")))
     return tuple(dict.fromkeys(found))
 
 
@@ -221,7 +221,7 @@ def taps_out_of_order(parts: ScanParts) -> Iterator[Trap]:
     """Taps that are not ascending, of a state or of a sequence."""
     for part in parts.of_kind(Kind.MIT_SOT):
         if list(part.tape.reads) != sorted(part.tape.reads):
-            yield TapsOutOfOrder(parts.name, part.name, part.tape.reads)
+            yield TapsOutOfOrder(parts.called, part.name, part.tape.reads)
     by_array: dict[Variable, list[int]] = {}
     names = {}
     for part in parts.of_kind(Kind.SEQUENCE):
@@ -231,7 +231,7 @@ def taps_out_of_order(parts: ScanParts) -> Iterator[Trap]:
             names[cut.base] = part.name
     for array, starts in by_array.items():
         if starts != sorted(starts):
-            yield TapsOutOfOrder(parts.name, names[array], tuple(starts))
+            yield TapsOutOfOrder(parts.called, names[array], tuple(starts))
 
 
 @finder
@@ -242,12 +242,12 @@ def initial_dtype(parts: ScanParts) -> Iterator[Trap]:
         if part.kind is Kind.MIT_MOT:
             continue
         if dtype in NARROW:
-            yield InitialDtype(parts.name, part.name, dtype, dtype)
+            yield InitialDtype(parts.called, part.name, dtype, dtype)
         for _, result in part.writes:
             node = result.owner
             computed = node.inputs[0].type.dtype if node and plain_name(node) == "Cast" else dtype
             if _is_wider(computed, dtype):
-                yield InitialDtype(parts.name, part.name, dtype, computed)
+                yield InitialDtype(parts.called, part.name, dtype, computed)
 
 
 def _is_wider(computed: str, stored: str) -> bool:
@@ -260,7 +260,7 @@ def truncated_gradient(parts: ScanParts) -> Iterator[Trap]:
     """A limit that is, or may be, below the number of steps."""
     limit, steps = parts.truncate_gradient, constant_value(parts.n_steps)
     if limit != -1 and (steps is None or limit < steps):
-        yield TruncatedGradient(parts.name, limit, steps)
+        yield TruncatedGradient(parts.called, limit, steps)
 
 
 @finder
@@ -272,7 +272,7 @@ def random_without_updates(parts: ScanParts) -> Iterator[Trap]:
             continue
         generator = _first_generator(node)
         if moving.get(generator, generator) is generator:  # not handed on, or as it was
-            yield RandomWithoutUpdates(parts.name, generator.name or "a generator of its own")
+            yield RandomWithoutUpdates(parts.called, generator.name or "a generator of its own")
 
 
 def _first_generator(node: Apply) -> Variable:
@@ -288,7 +288,7 @@ def until_in_old_pytensor(parts: ScanParts) -> Iterator[Trap]:
     """A loop that stops by itself and has a state and a sequence, on a PyTensor before 3.1.1."""
     version, mixes = pytensor.__version__, bool(parts.states and parts.of_kind(Kind.SEQUENCE))
     if parts.until is not None and mixes and _numbers(version) < MENDED:
-        yield UntilInOldPytensor(parts.name, version)
+        yield UntilInOldPytensor(parts.called, version)
 
 
 def _numbers(version: str) -> tuple[int, ...]:
@@ -302,7 +302,7 @@ def mixed_taps(parts: ScanParts) -> Iterator[Trap]:
     """A mit-mot on both sides of 0."""
     for part in parts.of_kind(Kind.MIT_MOT):
         if min(part.tape.taps) < 0 < max(part.tape.taps):
-            yield MixedTaps(parts.name, part.name, part.tape.taps)
+            yield MixedTaps(parts.called, part.name, part.tape.taps)
 
 
 @finder
@@ -318,7 +318,9 @@ def untaken_branch(parts: ScanParts) -> Iterator[Trap]:
             if name not in STEEP or (name == "Pow" and _is_smooth(inner.inputs[1])):
                 continue
             if any(equal_computations([inner.inputs[STEEP[name]]], [v]) for v in compared):
-                yield UntakenBranch(parts.name, {"TrueDiv": "/", "Pow": "a power"}.get(name, name))
+                yield UntakenBranch(
+                    parts.called, {"TrueDiv": "/", "Pow": "a power"}.get(name, name)
+                )
 
 
 def _is_smooth(exponent: Variable) -> bool:
@@ -331,7 +333,7 @@ def no_steps(parts: ScanParts) -> Iterator[Trap]:
     """A number of steps that is known to be 0 or less."""
     steps = constant_value(parts.n_steps)
     if steps is not None and steps < 1:
-        yield NoSteps(parts.name, steps)
+        yield NoSteps(parts.called, steps)
 
 
 def called(variable: Variable, otherwise: str) -> str:
@@ -342,7 +344,7 @@ def called(variable: Variable, otherwise: str) -> str:
     if is_scan(base.owner):
         parts = read_scan(base.owner.op, base.owner.inputs, base.owner.outputs)
         part = next(part for part in parts.variables if part.outer_output is base)
-        return f"the values {part.name}[t] of {parts.name}"
+        return f"the values {part.name}[t] of {parts.called}"
     return str(base.name or otherwise)
 
 

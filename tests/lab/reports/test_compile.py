@@ -212,7 +212,7 @@ def test_a_garch_likelihood():
     loops = {b.name: b for s in found.after for b in s.buffers if "volatility" in s.name}
     kept = [b for b in loops.values() if b.kind is Kind.SIT_SOT and b.was is Kind.SIT_SOT]
     assert 6 in {b.after.number for b in kept}  # five steps, all needed by the likelihood
-    assert "grad_of_volatility" in str(found)
+    assert "gradient of volatility" in str(found)
 
 
 @pytest.mark.parametrize("mode", MODES)

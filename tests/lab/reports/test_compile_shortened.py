@@ -173,7 +173,7 @@ def test_text():
         "in time                7.413",
         "too late               1.327",
         "without an error or a warning",
-        "grad_of_square makes 1 of 4 steps",
+        "gradient of square makes 1 of 4 steps",
         "of the 4 values that the gradient asks for 3 are gone",
         "              1        2       x[2]      0   x[4]: gone",
     ):

@@ -186,11 +186,11 @@ def test_sizes_of_second_derivatives(name):
     first = loop.derivative(1, state, graph=graph).value
     cost = first if first.type.ndim == 0 else first.sum()
     explanation = lab.explain(cost, graph.inputs[state])
-    backward = next(s for s in explanation.scans if s.name.startswith("grad_of"))
+    backward = next(s for s in explanation.scans if s.name.startswith("gradient of"))
     trace = lab.trace(lab.derivative(cost, graph.inputs[state]).value, graph.given)
     names = [scan.name for scan in trace.scans]
     own = trace.scans[names.index(backward.name)]
-    above = trace.scans[names.index(f"grad_of_{backward.name}")]
+    above = trace.scans[names.index(f"gradient of the {backward.name}")]
     sizes = {tape.name: tape.final.nbytes for tape in own.tapes}
     sizes |= {
         f"gradient of {t.gradient_of}": t.final.nbytes for t in (*above.tapes, *above.outputs)

@@ -99,6 +99,16 @@ def test_every_formula_computes_what_its_step_wrote(name):
             assert list(disagreements(scan)) == []
 
 
+@pytest.mark.parametrize("wrt", ["W", "U", "x"])
+def test_products_of_matrices_are_written_without_columns(wrt):
+    """By a matrix, PyTensor makes columns of vectors, and transposes what it has transposed."""
+    for scan in gallery.loops["rnn"].trace(order=3, wrt=wrt).scans:
+        assert list(disagreements(scan)) == []
+        for equation in map(Speller(scan).equation, scan.formulas):
+            assert "None" not in equation
+            assert "ᵀ)ᵀ" not in equation
+
+
 M = np.array([[0.5, 0.2], [0.1, 0.7]])
 STEPS = {
     "sum": lambda x: x * x.sum(),
@@ -141,6 +151,24 @@ def test_the_reader_of_formulas_notices_a_wrong_one():
     (formula,) = scan.formulas
     wrong = replace(formula, expression=formula.expression.arguments[0])
     assert list(disagreements(replace(scan, formulas=(wrong,))))
+    backward = gallery.loops["rnn"].trace().scans[1]  # dh[t+1] = Wᵀ @ … + dh[t+1]
+    turned = next(f for f in backward.formulas if "Wᵀ" in Speller(backward).equation(f))
+    body = turned.expression.arguments[0]
+    straight = replace(body, arguments=(body.arguments[0].arguments[0], body.arguments[1]))
+    wrong = replace(turned, expression=straight)
+    assert list(disagreements(replace(backward, formulas=(wrong,))))
+
+
+def test_a_rotation_of_axes_is_no_transposition():
+    loop = lab.Loop(
+        lambda x: x.dimshuffle(1, 2, 0) * 0.5,
+        states=(lab.State("x", np.ones((2, 2, 2))),),
+        n_steps=1,
+    )
+    scan = loop.trace(order=0).scans[0]
+    (equation,) = map(Speller(scan).equation, scan.formulas)
+    assert "dimshuffle(" in equation
+    assert "ᵀ" not in equation
 
 
 @pytest.mark.parametrize("name", [n for n in gallery.loops if n != "walk"])

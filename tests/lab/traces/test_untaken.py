@@ -72,7 +72,7 @@ def test_rewritten_it_is_what_the_compiled_function_gives(name):
     assert derived.verify(trace) < 1e-12
     assert [(one.name, one.order, one.parent) for one in trace.scans] == [
         ("scan_fn", 0, None),
-        ("grad_of_scan_fn", 1, 0),
+        ("gradient of scan_fn", 1, 0),
     ]
     assert visual.tapes(trace).text()
 

@@ -115,7 +115,7 @@ def test_every_loop_draws(name, order):
 def test_at_every_order_the_scan_is_differentiated_again():
     keys = {key for key, *_ in cells(connections(derivative_of("square", 3)))}
     assert {f"1 · square:x:order {k}" for k in (1, 2, 3)} <= keys
-    assert "2 · grad_of_square:x:order 1" not in keys
+    assert "2 · gradient of square:x:order 1" not in keys
 
 
 def test_names_end_as_harmless_text():

@@ -53,7 +53,7 @@ def test_what_is_read_at_two_taps_is_told_apart():
     derivation = next(
         d
         for node in scan_nodes(list(found.values))
-        if (d := getattr(node.op, "derivation", None)) and d.forward.name == "grad_of_square"
+        if (d := getattr(node.op, "derivation", None)) and d.forward.called == "gradient of square"
     )
     (phase,) = (p for p in derivation.record.phases if p.number == 5)
     told = {item.subject: item.expression for item in phase.items if item.expression}
@@ -87,7 +87,7 @@ def test_decisions_of_the_documents_example(which, number, expected):
 def test_a_third_derivative_adds_nothing_anywhere():
     """Both taps of the second backward Scan are overwritten, as the document ends by saying."""
     derivation = next(
-        d for d in derivations_of("square", 3) if d.record.forward.count("grad_of") == 2
+        d for d in derivations_of("square", 3) if "gradient of the gradient" in d.record.forward
     )
     assert set(items(derivation, 6).values()) == {Verdict.OVERWRITTEN}
 

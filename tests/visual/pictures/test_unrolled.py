@@ -9,7 +9,9 @@ import lab
 import visual
 from lab.errors import ArgumentError
 from lab.loops import gallery
+from visual.layout.canvas import PARTS, TOTAL
 from visual.pictures.unrolled.graph import unrolling
+from visual.scene.shapes import Text
 from visual.scene.theme import Role
 
 x0 = pt.dscalar("x0")
@@ -32,10 +34,10 @@ def named(graph):
 @pytest.mark.parametrize("name", gallery.loops)
 @pytest.mark.parametrize("order", [1, 2, 3])
 def test_a_gradient_has_one_value(name, order):
-    """Two boxes with the name of one whole gradient hold one number; parts (∂) may differ."""
+    """Two boxes with the name of one gradient, or of one part of it (∂), hold one number."""
     found = {}
     for node in unrolling(gallery.loops[name].trace(order)).nodes:
-        if node.label.startswith("d"):
+        if node.label.startswith(("d", "∂")):
             found.setdefault(node.label, []).append(node.value)
     for label, values in found.items():
         for value in values[1:]:
@@ -46,6 +48,44 @@ def test_gradients_of_gradients_are_named_after_what_they_differentiate():
     labels = {node.label for node in unrolling(gallery.loops["square"].trace(3)).nodes}
     assert "dC″/d(∂C′/∂x₃)" in labels
     assert not any("dx" in label.replace("/dx", "").replace("d(d", "") for label in labels)
+
+
+@pytest.mark.parametrize("name", gallery.loops)
+@pytest.mark.parametrize("order", [1, 2, 3])
+def test_rows_of_gradients_do_not_share_a_name(name, order):
+    """But for a direct part: it is what the only Scan that brings it has put out."""
+    trace = gallery.loops[name].trace(order)
+    for wrt in (None, *(p.name for p in gallery.loops[name].parameters)):
+        trace = trace if wrt is None else gallery.loops[name].trace(order, wrt=wrt)
+        scene = visual.unrolled(trace)
+        rows = [t.content for t in scene.walk() if isinstance(t, Text) and t.anchor == "end"]
+        names = [row for row in rows if "/d" in row or "/∂" in row]
+        names = [row for row in names if not row.startswith(("reads ", "adds "))]
+        assert len([row for row in names if row[0] == "d"]) == len({*names} - parts(names))
+        numbered = [row for row in names if row[1] in "₁₂₃₄₅₆₇₈₉"]
+        assert len(numbered) == len(set(numbered))
+
+
+def test_parts_without_numbers_would_share_a_name():
+    trace = gallery.loops["square"].trace(3)
+    vars(trace)["shares"] = dict.fromkeys(trace.shares, 0)
+    labels = [node.label for node in unrolling(trace).nodes]
+    assert labels.count("∂C″/∂x₁") == 4  # three parts, and their sum
+
+
+def parts(names):
+    return {name for name in names if name.startswith("∂")}
+
+
+def test_the_legend_tells_whole_gradients_from_parts():
+    def told(order):
+        return visual.draw(gallery.loops["square"], "unrolled", order=order).text()
+
+    assert TOTAL not in told(1)
+    assert TOTAL in told(2)
+    assert PARTS not in told(2)
+    assert TOTAL in told(3)
+    assert PARTS in told(3)
 
 
 def two_loops():

@@ -6,7 +6,6 @@ Every event of the recording is a group, whose step is the number of the event.
 """
 
 from collections.abc import Iterator
-from textwrap import wrap
 
 from lab.eager.records import Recording
 from lab.errors import expect
@@ -42,7 +41,6 @@ WORDS = {
     Role.PRESERVED: "the only gradient, passed on as it is",
     Role.RESULT: "total of a start node: what grad returns",
 }
-LETTERS = 100
 
 
 def eager(recording: Recording, theme: str = "light", around: int | None = None) -> Scene:
@@ -114,7 +112,7 @@ class _Picture:
                 f"{same}), so that its gradients become nodes there as well."
             )
         lines.append(f"{counted(nodes, 'node')}; the result is {held_text(self.recording.result)}.")
-        self.canvas.heading(title, [part for line in lines for part in wrap(line, LETTERS)])
+        self.canvas.heading(title, lines)
 
     def _tape(self, tape: TapeStory) -> Iterator[Group]:
         """The panel of a tape with its heading; and that it is closed."""

@@ -13,7 +13,6 @@ from lab.traces.trace import ParameterTrace, ScanTrace, SequenceTrace, TapeTrace
 from visual.layout.headings import block_heading
 from visual.layout.names import (
     NamedScan,
-    direct_part,
     indexed,
 )
 from visual.pictures.eager.sides import START, Entry, Keys, Line, Side
@@ -113,10 +112,8 @@ def _reading_line(trace: Trace, sequence: SequenceTrace, step: int) -> Line | No
     backward, index = NamedScan(trace, backward_number(trace)), int(sequence.axis.index[step])
     label, keys = indexed(sequence.name, index), reading_keys(trace, sequence, step)
     value = Entry(Held(np.asarray(sequence.values[step])), label, label, keys.value, Role.INPUT)
-    whole = label = backward.tape_label(tape, there)
-    if backward.is_share(tape):
-        label = direct_part(whole)
-    meaning = label if label == whole else f"{label}, a share of {whole}"
+    label, whole = backward.tape_label(tape, there), backward.gradient_name(tape.gradient_of, index)
+    meaning = label if label == whole else f"{label}, a part of {whole}"
     held = Held(np.asarray(tape.final[there]))
     gradient = Entry(held, label, meaning, keys.gradient, Role.RESULT)
     return Line(_share(tape, there), value, gradient)

@@ -6,7 +6,6 @@ operations that no result has recorded, and which are therefore computed again.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from textwrap import wrap
 from types import MappingProxyType
 
 import numpy as np
@@ -34,7 +33,7 @@ from visual.pictures.stepgraph.nodes import (
 from visual.scene.shapes import Scene
 
 MOST_SEGMENTS = 300  # colours of arrays in one picture
-MOST_FORMULAS, LETTERS = 8, 130
+MOST_FORMULAS = 8
 GLOSSARY: Mapping[str, str] = MappingProxyType(  # operations whose names do not explain them
     {
         "allocempty": "new memory, which nobody has filled yet",
@@ -115,8 +114,7 @@ class _StepGraph:
     def scene(self, theme: str) -> Scene:
         """The whole picture."""
         canvas = Canvas()
-        lines = [part for line in self._lines() for part in wrap(line, LETTERS)]
-        canvas.heading(self._title(), lines)
+        canvas.heading(self._title(), self._lines())
         canvas.y += 10
         self._formulas(canvas)
         canvas.y += 10

@@ -97,8 +97,8 @@ class BackwardBlock:
         canvas = self.canvas
         canvas.row_label("initial", canvas.y + HEADER + 18)
         for tape, x in self.totals:
-            label = self.named.gradient_name(tape.gradient_of, None)
-            kind = "share" if self.named.is_share(tape) else "total"
+            label = self.named.tape_name(tape, None)
+            kind = "part" if self.named.is_share(tape) else "total"
             canvas.header(x, canvas.y, label, kind)
             slot = Slot(0, x, Role.INTERMEDIATE, tape.initial[0])
             self._slot(tape, slot, canvas.y + HEADER, None)

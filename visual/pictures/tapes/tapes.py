@@ -7,8 +7,6 @@ the same formula in numbers.  Time runs from left to right everywhere, so that t
 a backward loop moves leftwards.
 """
 
-from textwrap import wrap
-
 from lab.equations.spelling import untaken_words
 from lab.errors import ArgumentError, GraphError, quoted
 from lab.tape import Kind
@@ -22,7 +20,6 @@ from visual.pictures.tapes.backward import BackwardBlock, View
 from visual.pictures.tapes.forward import ForwardBlock
 from visual.scene.shapes import Scene
 
-LETTER = 7  # pixels of a letter of a note, on the safe side
 PARTS_LINE = "below each value: what came from the cost directly + what came through later steps"
 PARTS_OF_ARRAYS = "; of arrays the norms of both parts, which do not add up"
 
@@ -73,14 +70,13 @@ def tapes(
     parts = PARTS_LINE + (PARTS_OF_ARRAYS if arrays else "")
     names = ", ".join(f"{scan.name} ({scan.steps} steps)" for scan in trace.scans)
     order = max(scan.order for scan in trace.scans)
-    met = [line for told in untaken_words(trace) for line in wrap(told, int(canvas.right / LETTER))]
     return canvas.finished(
         None,
         width=canvas.right + MARGIN,
         title=f"Tapes of {trace.scans[0].name}, derivative of order {order}",
         description=f"What every step reads, overwrites and leaves, in {names}.",
         theme=theme,
-        said=[*([parts] if contributions else ()), *met],
+        said=[*([parts] if contributions else ()), *untaken_words(trace)],
     )
 
 

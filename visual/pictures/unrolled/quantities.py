@@ -179,8 +179,6 @@ class Quantities:
         index = index_of(tape, row)
         named = self.named(number)
         label = named.tape_label(tape, row)
-        if named.is_share(tape):
-            label = direct_part(label)
         if index is None and not tape.is_total:
             label = f"{label or tape.name} pos {signed(tape.position(row))}"
         if direct:

@@ -9,17 +9,27 @@ wherever later steps add to it.
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from lab.traces.trace import Trace
+from lab.traces.trace import SequenceTrace, TapeTrace, Trace
 from visual.choices import of_trace, scan_indices, whole_or_none
 from visual.layout.canvas import HEIGHT, MARGIN, THIN, Canvas
 from visual.layout.cells import cell, thin_cell
 from visual.layout.columns import Gap, with_gaps
-from visual.layout.names import NamedScan, cost_name, counted
+from visual.layout.names import NamedScan, cost_name, counted, direct_part
 from visual.layout.routes import TRACK, Grid, Spot, is_straight, route, tracks
 from visual.pictures.unrolled.graph import Unrolling, unrolling
 from visual.pictures.unrolled.placing import Item, Placing, Row, place
-from visual.pictures.unrolled.quantities import Node
-from visual.scene.shapes import Arrow, Box, Scene, Shape, Text, fitted, shortened, text_width
+from visual.pictures.unrolled.quantities import Node, Place
+from visual.scene.shapes import (
+    Arrow,
+    Box,
+    Scene,
+    Shape,
+    Text,
+    fitted,
+    folded,
+    shortened,
+    text_width,
+)
 from visual.scene.theme import Role
 
 LEFT, FOLD = 216, 40
@@ -156,21 +166,35 @@ class _Picture:
         lines += [f"{name}: untraced, not drawn" for name in scan.untraced]
         left_out = [p.variable for p in self.placing.left_out if p.scan == number]
         lines += [f"without {name}: not needed" for name in sorted(set(left_out))]
-        self._left(f"{number + 1} · {scan.name}", MARGIN, "start", 13, strong=True)
+        title = f"{number + 1} · {scan.name}"
+        for n, line in enumerate(folded(title, LEFT - 12 - MARGIN, 13, bold=True)):
+            canvas.y += 17 * (n > 0)
+            self._left(line, MARGIN, "start", 13, strong=True)
         for line in lines:
             canvas.y += 15
             self._left(line, MARGIN, "start", 10.5)
         canvas.y += 8
 
     def _label(self, row: Row, y: float) -> None:
-        words = "direct part" if row.place.direct else row.place.variable
-        if row.lasting or row.repeated:
-            way = "adds" if self._is_part(row) else "reads"
-            words = row.place.variable if row.lasting else f"{way} {row.place.variable}"
+        words = self._name(row.place)
+        if row.repeated and not row.lasting:
+            words = f"{'adds' if self._is_part(row) else 'reads'} {words}"
         strong = not (row.lasting or row.repeated or row.place.direct)
         height, self.canvas.y = self.canvas.y, y
         self._left(words, LEFT - 12, "end", 13 if strong else 10.5, strong)
         self.canvas.y = height
+
+    def _name(self, place: Place) -> str:
+        """What all values in a row are: x, dC/dx, ∂C′/∂x."""
+        named = NamedScan(self.trace, place.scan)
+        variables: list[TapeTrace | SequenceTrace] = [*named.scan.held, *named.scan.sequences]
+        for held in variables:
+            found = held.argument == place.argument or place.argument < 0
+            if found and held.name == place.variable:
+                name = named.row_name(held)
+                name = direct_part(name) if place.direct else name
+                return f"{name}, again" if place.again else name
+        return place.variable
 
     def _is_part(self, row: Row) -> bool:
         """Whether what is repeated is no forward value, but part of a gradient."""
