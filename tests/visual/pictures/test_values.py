@@ -69,7 +69,7 @@ def test_lines_read_off_their_scales_are_the_traces_numbers(name, scan):
     held = [tape for tape in named.scan.held if tape.final.ndim == 1]
     assert held
     for tape in held:
-        title = f"{scan} · {named.gradient_name(tape.gradient_of, None) or tape.name}"
+        title = f"{scan} · {named.row_name(tape)}"
         places = tape.axis.index if tape.axis is not None else np.arange(len(tape.final))
         wanted = sorted(zip(places[: len(tape.final)].tolist(), tape.final.tolist(), strict=True))
         extent = np.ptp(tape.final) or abs(tape.final[0])

@@ -9,7 +9,6 @@ import numpy as np
 from lab.traces.trace import TapeTrace
 from visual.layout.names import NamedScan
 
-SHARE = "share of "
 SUMS = "steps"  # of a running total: how many it sums up
 
 
@@ -65,11 +64,8 @@ def _series(named: NamedScan, tape: TapeTrace) -> Series:
         index, across = rows - tape.tape.origin + 1, SUMS
     else:
         index, across = rows - tape.tape.origin, "pos"
-    name = named.gradient_name(tape.gradient_of, None) or tape.name
-    if tape.gradient_of is not None and named.is_share(tape):
-        name = f"{SHARE}{name}"
     order = np.argsort(index, kind="stable")
-    return Series(name, index[order], values[order], across)
+    return Series(named.row_name(tape), index[order], values[order], across)
 
 
 def _filled(tape: TapeTrace) -> np.ndarray:

@@ -21,7 +21,6 @@ from visual.layout.canvas import MARGIN
 from visual.layout.names import NamedScan, cost_name
 from visual.pictures.values.scale import Scale, common_scale, scale_of, whole_ticks
 from visual.pictures.values.series import (
-    SHARE,
     SUMS,
     Series,
     growth_of,
@@ -40,7 +39,7 @@ ACROSS, APART, WIDTH = 3, 24, 792.0
 PANEL = (WIDTH - (ACROSS - 1) * APART) / ACROSS
 LABELS, TITLE, HIGH, FOOT = 46.0, 24.0, 78.0, 18.0  # of a panel, from left, and from top to bottom
 AREA, SMALL = PANEL - LABELS, 11.0
-DOTTED, BUCKETS, MARKS = 40, 80, 24
+DOTTED, BUCKETS, MARKS = 40, 50, 24
 MOST_COLUMNS, MOST_ROWS = 24, 8
 PALE = 0.3  # arrays have one scale, as long as the largest entry of none is smaller than this share
 TALLEST, HEAD, SECTION = 1200.0, 132.0, 60.0
@@ -77,7 +76,7 @@ def values(trace: Trace, theme: str = "light", scan: int | None = None) -> Scene
     the number of steps.  At the end `|dC/dx|`, `|dC′/dx|` …, for vectors the norm, on a log axis.
     Zeros there, and everywhere values that are not finite, are marked at the edge.
 
-    A line of more than 242 points is thinned: of each of 80 stretches, the smallest and the
+    A line of more than 152 points is thinned: of each of 50 stretches, the smallest and the
     largest finite value remain, and the first that is not finite.  Of an array of more than 24
     indices or 8 entries every patch shows the value of its block that is largest in size.
 
@@ -108,8 +107,7 @@ def values(trace: Trace, theme: str = "light", scan: int | None = None) -> Scene
         theme,
         MARGIN,
     )
-    tables = [(panels[0].title, [p.series for p in panels]) for panels in _tables(sections)]
-    return replace(picture, twin=to_text(title, tables))
+    return replace(picture, twin=to_text(title, _tables(trace, sections)))
 
 
 def _sections(trace: Trace, only: int | None) -> Iterator[Section]:
@@ -131,19 +129,20 @@ def _panels(scans, found) -> Iterator[Panel]:  # type: ignore[no-untyped-def]
 
 
 def _first_the_results(panel: Panel) -> tuple[bool, int]:
-    """Gradients before shares of them, those of variables before those of gradients."""
+    """Gradients before parts of them, those of variables before those of gradients."""
     name = panel.series.name
-    return name.startswith(SHARE), name.count("/")
+    return name.startswith("∂"), name.count("/")
 
 
-def _tables(sections: Sequence[Section]) -> Iterator[list[Panel]]:
-    """The panels of each table of the text: of one Scan, numbers that count the same."""
+def _tables(trace: Trace, sections: Sequence[Section]) -> Iterator[tuple[str, Sequence[Series]]]:
+    """The tables of the text and their titles: of one Scan, numbers that count the same."""
     for section in sections:
-        tables: dict[object, list[Panel]] = {}
-        for number, panel in enumerate(section.panels):
-            alone = None if panel.series.is_scalar else number
-            tables.setdefault((panel.scan, panel.series.across, alone), []).append(panel)
-        yield from tables.values()
+        tables: dict[tuple[int, str, str], list[Series]] = {}
+        for panel in section.panels:
+            alone = "" if panel.series.is_scalar else f": {panel.series.name}"
+            tables.setdefault((panel.scan, alone, panel.series.across), []).append(panel.series)
+        for (scan, name, _), series in tables.items():
+            yield f"{scan} · {trace.scans[scan - 1].name}{name}", series
 
 
 def _how_to_read(sections: Sequence[Section]) -> Iterator[str]:
