@@ -4,7 +4,7 @@ A `Piece` is shapes and their envelope, the rectangle that they take up; every f
 new one.  What carries a name can be found by it, wherever it has been put:
 
     >>> row = beside(named(framed(words("x₀", 12), Role.INPUT), "x"), gap(60), named(step, "step"))
-    >>> joined(row, "x", "step")
+    >>> joined(row, ("x", "step"))
 
 After chalk, https://github.com/chalk-diagrams/chalk, whose envelopes may be of any form.
 """
@@ -201,21 +201,22 @@ def named(part: Piece, name: Name) -> Piece:
 
 def joined(
     part: Piece,
-    start: Name,
-    end: Name,
+    *pairs: tuple[Name, Name],
     leave: tuple[float, float] = (1.0, 0.5),
     arrive: tuple[float, float] = (0.0, 0.5),
-    **look: bool,
 ) -> Piece:
-    """With an arrow from one named part to another; it leaves and arrives level.
+    """With an arrow from one named part to another for every pair; it leaves and arrives level.
 
     `leave` and `arrive` are points of the two, from (0, 0) in the upper left corner to (1, 1).
     Raises KeyError for a name that no part has.
     """
-    (x0, y0), (x1, y1) = part.anchors[start].place(*leave), part.anchors[end].place(*arrive)
-    middle = (x0 + x1) / 2
-    curve = ((x0 + 2, y0), (middle, y0), (middle, y1), (x1 - 3, y1))
-    return over(part, piece(Arrow(curve if y0 != y1 else (curve[0], curve[3]), **look)))
+    arrows = []
+    for start, end in pairs:
+        (x0, y0), (x1, y1) = part.anchors[start].place(*leave), part.anchors[end].place(*arrive)
+        first, middle, last = x0 + 2, (x0 + x1) / 2, x1 - 3
+        curve = ((first, y0), (middle, y0), (middle, y1), (last, y1))
+        arrows.append(Arrow(curve if y0 != y1 else (curve[0], curve[3])))
+    return over(part, piece(*arrows)) if arrows else part
 
 
 def scene(
