@@ -27,8 +27,8 @@ from matplotlib.textpath import text_to_path
 from matplotlib.transforms import Affine2D, Transform
 
 from visual.backends.svg import heat_colour
-from visual.scene.shapes import Arrow, Box, Group, Scene, Shape, Text
-from visual.scene.theme import Line, Theme
+from visual.scene.shapes import Arrow, Box, Group, Scene, Shape, Text, hatching
+from visual.scene.theme import HATCHING, Line, Theme
 
 INCH = 96
 LONGEST_PAGE = 200  # inches: what a PDF reader must accept
@@ -130,6 +130,8 @@ class Pencil:
         dashes = tuple(length / width for length in DASHES.get(look.line, ()))
         line = {"linestyle": (0, dashes)} if dashes else {}
         self._path(rounded(box, 0, 5), look.fill, look.stroke, width, **line)
+        for ends in hatching(box, look.hatch):
+            self._path(Path(ends), "none", HATCHING, 0.7)
         if look.line is Line.DOUBLE:
             self._path(rounded(box, 3, 3), "none", look.stroke, 0.9)
 

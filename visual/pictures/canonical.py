@@ -18,10 +18,10 @@ from visual.scene.theme import Role
 HEIGHT, PITCH = 40, 52
 LEFT, MIDDLE, RIGHT = (MARGIN, 290), (MARGIN + 360, 330), (MARGIN + 760, 130)
 WORDS = {
-    Role.INPUT: "said in the call",
-    Role.UNNEEDED: "not said, filled in",
-    Role.INTERMEDIATE: "made of it",
-    Role.WAITING: "found in the step",
+    Role.INPUT: "in the call",
+    Role.UNNEEDED: "not said, and filled in",
+    Role.INTERMEDIATE: "what is made of it",
+    Role.READ: "found in the step",
 }
 
 
@@ -92,10 +92,10 @@ def _given(canvas: Canvas, said: Given, y: float) -> Group:
 
 
 def _input(canvas: Canvas, item: Input, y: float) -> Group:
-    role = Role.WAITING if item.note == "found in the step" else Role.INTERMEDIATE
+    role = Role.READ if item.note == "found in the step" else Role.INTERMEDIATE
     canvas.roles.append(role)
     head = f"{item.number} · {item.kind or 'number of steps'}"
-    if item.note and role is not Role.WAITING:
+    if item.note and role is not Role.READ:
         head += f" · {item.note}"
     return _box(MIDDLE, y, head, item.outer, role, f"canonical:{item.name}")
 

@@ -4,7 +4,7 @@ Lines differ by colour, dash and marker.  Long ones are thinned as `series.thinn
 what a line cannot show, zeros on a log axis and values that are not finite, is marked at
 the edge of the panel.
 
-In heat maps orange is positive and blue negative, as in other pictures.  Cells carry their number
+In heat maps olive is positive and magenta negative, as in other pictures.  Cells carry their number
 where there is room, or the sign of a negative one: colour alone tells neither in black and white.
 """
 
@@ -21,7 +21,6 @@ from matplotlib.path import Path
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from lab.notation import number_text, signed
-from visual.backends.svg import NEGATIVE, POSITIVE
 from visual.pictures.values.series import (
     AREA,
     HIGH,
@@ -32,7 +31,7 @@ from visual.pictures.values.series import (
     thinned,
 )
 from visual.scene.shapes import shortened, text_width
-from visual.scene.theme import Role, Theme, contrast, mixed
+from visual.scene.theme import NEGATIVE, POSITIVE, Role, Theme, contrast, mixed
 
 POINT = 0.75  # a CSS pixel in points
 SMALL = 11 * POINT
@@ -256,7 +255,7 @@ def scale_of(table: np.ndarray) -> float:
 
 
 def shade(share: float, theme: Theme) -> str:
-    """One of the shades from blue to orange; what is not finite stands out as grey."""
+    """One of the shades from magenta to olive; what is not finite stands out as grey."""
     if not np.isfinite(share):
         return theme.muted
     level = round(abs(share) * SHADES) / SHADES
@@ -270,7 +269,7 @@ def caption(series: Series) -> tuple[str, str]:
     flat = f"{shape}, flattened row by row" if series.values.ndim > 2 else f"{entries} entries"
     table = pooled(series.table, MOST_COLUMNS, MOST_ROWS)
     scale = number_text(scale_of(table))
-    words = f"blue −{scale} · 0 · orange {scale}"
+    words = f"magenta −{scale} · 0 · olive {scale}"
     if table.shape != (length, entries):
         per = -(-length // table.shape[0]) * -(-entries // table.shape[1])
         words += f" · a cell: largest of up to {per:,}"
