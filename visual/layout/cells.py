@@ -226,8 +226,13 @@ def _scaled(shape: Shape, name: str, scales: Mapping[str, float]) -> Shape:
 
 
 def quantity(title: str) -> str:
-    """What a cell shows at some time, ``dC/dh`` for ``∂C/∂h₃ = [0.1, 2] (2)``; "" if no value."""
-    name, told, _ = title.partition(" = ")
+    """What a cell shows at some time, ``dC/dh`` for ``∂C/∂h₃ = [0.1, 2] (2)``; "" if no value.
+
+    What has only the name of an operation is one of all that a step computes.
+    """
+    name, told, _ = title.removeprefix("→ ").partition(" = ")
+    if told and ("▢" in name or not any(map(str.isalpha, name))):
+        return "what is computed"
     whole = re.sub(r"∂[₀-₉]*", "d", name)
     return re.sub(r"\[[^\[\]]*\]|[₀-₉₋]+", "", whole) if told else ""
 
