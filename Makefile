@@ -4,7 +4,7 @@
 # make lint    what must hold of the code as it is written
 # make tests   what must hold when it runs
 # make site    set up, and write all lessons as pages that work offline to site/
-# make fuzz    alter stored traces at random, for longer than the tests do: FUZZ=… times 150
+# make fuzz    random texts, commands, messages, arguments and stored traces, for longer: FUZZ=100
 # make bench   measure speed against what a person would use instead
 #
 # PYTHON=… chooses the interpreter (3.11 or later), VENV=… the folder of the environment,
@@ -44,7 +44,7 @@ site: $(VENV)/.site
 	@echo "Open $(SITE)/index.html"
 
 fuzz: $(VENV)/.test
-	FUZZ=$(or $(FUZZ),100) $(BIN)/python -m pytest -n $(JOBS) tests/visual/drawing/test_plain_traces.py -k altered
+	FUZZ=$(or $(FUZZ),100) $(BIN)/python -m pytest -n $(JOBS) -m fuzz
 
 bench: $(VENV)/.test
 	PYTHONPATH=tests/support $(BIN)/python bench

@@ -8,7 +8,8 @@ and lets real bugs through.
 import reprlib
 from collections.abc import Iterable, Iterator, Mapping
 from difflib import get_close_matches
-from typing import TypeVar
+from operator import index
+from typing import Any, TypeVar
 
 LONGEST = 80  # characters of a value that an error quotes
 MOST = 30  # items of a list that an error names
@@ -103,6 +104,26 @@ def expect(
     if isinstance(value, kind):
         return value
     raise KindError(f"{argument} = {quoted(value)}: expected {expected}.")
+
+
+def whole(argument: str, value: object, expected: str = "a whole number") -> int:
+    """A whole number; KindError for all else, True and False among it."""
+    try:
+        if not isinstance(value, bool):
+            return index(value)  # type: ignore[arg-type]  # or it is refused
+    except TypeError:  # some have an __index__ which does not work, as arrays of several numbers
+        pass
+    raise KindError(f"{argument} = {quoted(value)}: expected {expected}.")
+
+
+def several(argument: str, values: object, expected: str) -> tuple[Any, ...]:
+    """The members of what holds several; KindError for a text, and for what has none to give."""
+    try:
+        if not isinstance(values, str | bytes):
+            return tuple(values)  # type: ignore[arg-type]  # or it is refused
+    except Exception:  # whatever an object says that is asked for its members
+        pass
+    raise KindError(f"{argument} = {quoted(values)}: expected {expected}.")
 
 
 def first_line(error: BaseException) -> str:

@@ -18,9 +18,8 @@ are tapes.
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
-from operator import index
 
-from lab.errors import ArgumentError, quoted
+from lab.errors import ArgumentError, quoted, several, whole
 from lab.records import record
 
 FARTHEST = 1_000_000  # steps; a state needs an initial value for each of them
@@ -46,16 +45,8 @@ class Kind(StrEnum):
 
 def check_taps(taps: Iterable[int], argument: str) -> tuple[int, ...]:
     """`taps` as a tuple of distinct integers; `argument` is named in the error."""
-    try:
-        listed = tuple(taps)
-    except TypeError:
-        raise ArgumentError(
-            f"{argument} = {quoted(taps)}: expected several taps, as in (-1,)."
-        ) from None
-    for tap in listed:
-        if isinstance(tap, bool) or not hasattr(tap, "__index__"):
-            raise ArgumentError(f"{argument}: a tap is a whole number, not {quoted(tap)}.")
-    taps = tuple(map(index, listed))
+    listed = several(argument, taps, "several taps, as in (-1,)")
+    taps = tuple(whole(f"{argument}: a tap", tap) for tap in listed)
     if any(abs(tap) > FARTHEST for tap in taps):
         raise ArgumentError(
             f"{argument} = {quoted(list(taps))}: expected taps of at most {FARTHEST:,} steps, "

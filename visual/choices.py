@@ -12,10 +12,18 @@ from 0, as in ``step 0``.
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
-from operator import index
-from typing import Any, ClassVar, SupportsIndex, TypeVar
+from typing import Any, ClassVar, TypeVar
 
-from lab.errors import ArgumentError, KindError, Named, expect, listing, quoted, shortened
+from lab.errors import (
+    ArgumentError,
+    Named,
+    expect,
+    listing,
+    quoted,
+    several,
+    shortened,
+    whole,
+)
 from lab.loops.build import as_weights
 from lab.loops.loop import Loop
 from lab.loops.text.source import by_name, identifier
@@ -113,13 +121,11 @@ class Whole(Choice):
             return whole_or_none(self.name, value)
         if value is None:
             return self.default
-        if not isinstance(value, bool) and isinstance(value, SupportsIndex):
-            number = index(value)
-            if number == self.default or self.least <= number <= self.most:
-                return number
-        raise ArgumentError(
-            f"{self.name} = {quoted(value)}: expected a whole number, {self.least} to {self.most}."
-        )
+        expected = f"a whole number, {self.least} to {self.most}"
+        number = whole(self.name, value, expected)
+        if number == self.default or self.least <= number <= self.most:
+            return number
+        raise ArgumentError(f"{self.name} = {quoted(value)}: expected {expected}.")
 
     def control(self, value: object, names: Iterable[str] = ()) -> Control:
         """A field for a number, empty where none is chosen."""
@@ -301,18 +307,10 @@ RULE = OneOf(
 )
 
 
-def whole(name: str, value: object) -> int:
-    """A whole number; ArgumentError for all else, True and False among it."""
-    if isinstance(value, bool) or not isinstance(value, SupportsIndex):
-        raise ArgumentError(f"{name} = {quoted(value)}: expected a whole number.")
-    return index(value)
-
-
 def wholes(name: str, values: object) -> tuple[int, ...]:
     """Several whole numbers; ArgumentError for all else."""
-    if isinstance(values, str) or not isinstance(values, Iterable):
-        raise KindError(f"{name} = {quoted(values)}: expected some numbers, as in (1, 2).")
-    return tuple(whole(name, number) for number in values)
+    listed = several(name, values, "some numbers, as in (1, 2)")
+    return tuple(whole(name, number) for number in listed)
 
 
 def whole_or_none(name: str, value: object) -> int | None:

@@ -11,6 +11,7 @@ would have to be orthogonal to them.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Real
 from types import MappingProxyType
 
 import numpy as np
@@ -20,7 +21,7 @@ from pytensor.gradient import NullTypeGradError
 from pytensor.graph.basic import Variable
 
 from lab.checks import check
-from lab.errors import ArgumentError, GradientError, expect, listing, one_of, quoted
+from lab.errors import ArgumentError, GradientError, expect, listing, one_of, quoted, several, whole
 from lab.gradients.decisions import PullbackRule
 from lab.gradients.pushforward import pushforward
 from lab.gradients.status import is_continuous
@@ -91,9 +92,13 @@ def dot_product(
     graph = loop.build()
     names = _names(graph, wrt)
     output = _output(graph, of, rule)
+    if whole("seed", seed) < 0:
+        raise ArgumentError(f"seed = {quoted(seed)}: expected 0, 1, 2, …")
+    if tolerance is not None:
+        expect("tolerance", tolerance, Real, "a number")
     rng = np.random.default_rng(seed)
     moved = {name: graph.inputs[name] for name in names}
-    v = _tangents(graph, moved, tangents or {}, rng)
+    v = _tangents(graph, moved, {} if tangents is None else tangents, rng)
 
     directions = {name: variable.type(f"d{name}") for name, variable in moved.items()}
     (jv,) = pushforward([output], list(moved.values()), list(directions.values()))
@@ -126,7 +131,10 @@ def _names(graph: LoopGraph, wrt: Sequence[str] | None) -> list[str]:
     possible = [name for name, variable in graph.inputs.items() if is_continuous(variable)]
     if wrt is None:
         return possible
-    asked = map(identifier, [wrt] if isinstance(wrt, str) else wrt)
+    given = [wrt] if isinstance(wrt, str) else several("wrt", wrt, "names of variables")
+    if not given:
+        raise ArgumentError(f"wrt = {quoted(wrt)}: expected the name of a variable at least.")
+    asked = map(identifier, given)
     return [one_of("wrt", name, possible, BY) for name in asked]
 
 
@@ -148,6 +156,7 @@ def _tangents(
     rng: np.random.Generator,
 ) -> dict[str, np.ndarray]:
     """A tangent for each variable that moves: as given, else random."""
+    expect("tangents", tangents, Mapping, "tangents by name, as in {'x': 1.0}")
     tangents = by_name("tangents", tangents.items())
     for name in tangents:
         one_of("tangents", name, moved, "what moves is {}.")

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from lab.errors import ArgumentError, GradientError, listing, quoted
+from lab.errors import ArgumentError, GradientError, listing, quoted, whole
 from lab.records import refuse_masked
 
 
@@ -26,7 +26,7 @@ def check_argnum(argnum: Any) -> tuple[int, ...]:
     """The numbers of arguments that `argnum` names; raises ArgumentError if it cannot name any."""
     numbers = tuple(argnum) if isinstance(argnum, tuple | list) else (argnum,)
     for number in numbers:
-        if isinstance(number, bool) or not hasattr(number, "__index__") or number < 0:
+        if whole("argnum", number, "the number of an argument, from 0") < 0:
             raise ArgumentError(
                 f"argnum = {quoted(argnum)}: expected the number of an argument, from 0."
             )

@@ -17,6 +17,7 @@ from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from functools import wraps
 from threading import Lock
+from types import NoneType
 from typing import TYPE_CHECKING, Any, NamedTuple, Union
 
 import numpy as np
@@ -34,6 +35,7 @@ from lab.eager.checks import (
     check_start,
     name_of,
 )
+from lab.errors import expect
 
 #: What a rule computes with: numbers and arrays, and nodes of them where a tape records the rule.
 Value = Union[np.ndarray, "Node"]
@@ -186,6 +188,7 @@ def D(  # noqa: N802 (its name in the mathematics)
     """
     check_function("function", function)
     check_function("forward_pass", forward_pass)
+    expect("name", name, (str, NoneType), "a text")
     operation = name or name_of(function)
 
     @wraps(function)

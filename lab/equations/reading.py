@@ -7,7 +7,7 @@ from pytensor.graph.traversal import toposort
 
 from lab.equations.symbols import argument_name, cuts_of, maker_of, symbols_of
 from lab.equations.system import Quantity, Role, System
-from lab.errors import ArgumentError, GraphError, quoted
+from lab.errors import ArgumentError, GraphError, expect, quoted
 from lab.notation import Expression, Leaf, Number
 from lab.scans.formula import formulas
 from lab.scans.graphs import scan_nodes
@@ -40,6 +40,8 @@ def system(
     Raises GraphError if there is no Scan or more than one.
     """
     node = the_scan(subject)
+    given = {} if given is None else expect("given", given, Mapping, "initial values by name")
+    expect("name", name, str, "a text")
     parts = read_scan(node.op, node.inputs, node.outputs)
     variables = outer_inputs(parts)
     cuts = cuts_of(parts, variables, node)
@@ -48,7 +50,7 @@ def system(
     ]
     symbols = symbols_of(variables, named, [found.base for found, _ in cuts])
     quantities = tuple(
-        _quantity(part, number, symbols[number], cut, length, given or {})
+        _quantity(part, number, symbols[number], cut, length, given)
         for number, (part, (cut, length)) in enumerate(zip(variables, cuts, strict=True))
     )
     return System(

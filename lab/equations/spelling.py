@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lab.errors import ArgumentError, expect, quoted
+from lab.errors import ArgumentError, expect, quoted, whole
 from lab.notation import PLAIN, Leaf, Style, leaves_of, number_text, symbol, text
 from lab.traces.trace import Formula, ScanTrace, SequenceTrace, TapeTrace, Trace, Untaken
 
@@ -27,8 +27,8 @@ class Spelled:
 def spelled(scan: ScanTrace, step: int, style: Style = PLAIN) -> tuple[Spelled, ...]:
     """Everything that a step writes, as formulas; `style` is `notation.PLAIN` or `LATEX`."""
     expect("scan", scan, ScanTrace, "a Scan of a trace, as trace.scans[0]")
-    expect("step", step, (int, np.integer), "a whole number")
-    if not 0 <= step < scan.steps:
+    expect("style", style, Style, "a lab.notation.Style")
+    if not 0 <= whole("step", step) < scan.steps:
         raise ArgumentError(
             f"step = {quoted(step)}: {scan.name} makes the steps 0 to {scan.steps - 1}."
         )

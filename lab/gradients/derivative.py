@@ -5,7 +5,6 @@ import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
-from operator import index as whole
 from typing import Literal
 
 import pytensor.tensor as pt
@@ -14,7 +13,7 @@ from pytensor.graph.basic import Apply, Variable
 from pytensor.graph.traversal import ancestors
 from pytensor.tensor.variable import TensorVariable
 
-from lab.errors import ArgumentError, GradientError, GraphError, LabError, expect, quoted
+from lab.errors import ArgumentError, GradientError, GraphError, LabError, expect, quoted, whole
 from lab.gradients.decisions import PullbackRule, decisions_of
 from lab.gradients.status import (
     ThroughUntraced,
@@ -115,9 +114,9 @@ def derivative(
     when the order makes 32 Scans or more: every order doubles their number; not if the work
     is watched (`lab.progress`).
     """
-    if isinstance(order, bool) or not hasattr(order, "__index__") or whole(order) < 0:
+    order = whole("order", order, "0, 1, 2, …")
+    if order < 0:
         raise ArgumentError(f"order = {quoted(order)}: expected 0, 1, 2, …")
-    order = whole(order)
     check_differentiable(cost, wrt)
     if direction is not None:
         expect("direction", direction, Variable, "a PyTensor variable of the type of wrt")
@@ -152,16 +151,17 @@ def derivative(
 
 def check_differentiable(cost: Variable, wrt: Variable) -> None:
     """Raise ArgumentError unless `cost` is a real scalar, and `wrt` can move a little."""
-    if not isinstance(cost, TensorVariable) or cost.type.ndim != 0:
-        kind = getattr(cost, "type", type(cost).__name__)
-        raise ArgumentError(f"cost = {cost} ({kind}): a derivative starts from a scalar.")
+    expect("cost", cost, TensorVariable, "a scalar PyTensor variable")
+    told = f"cost = {quoted(cost)} ({cost.type})"
+    if cost.type.ndim != 0:
+        raise ArgumentError(f"{told}: a derivative starts from a scalar.")
     if cost.type.dtype.startswith("complex"):
-        raise ArgumentError(f"cost = {cost} ({cost.type}): a derivative starts from a real number.")
-    if not isinstance(wrt, Variable):
-        raise ArgumentError(f"wrt = {quoted(wrt)}: expected a PyTensor variable.")
+        raise ArgumentError(f"{told}: a derivative starts from a real number.")
+    expect("wrt", wrt, Variable, "a PyTensor variable")
     if not is_continuous(wrt):
         raise ArgumentError(
-            f"wrt = {wrt} ({wrt.type}): only real or complex variables can be differentiated by."
+            f"wrt = {quoted(wrt)} ({wrt.type}): only real or complex variables can be "
+            "differentiated by."
         )
 
 

@@ -24,7 +24,7 @@ from pytensor.scan.op import Scan
 from pytensor.tensor.type import TensorType
 from pytensor.tensor.variable import TensorVariable
 
-from lab.errors import GradientError
+from lab.errors import ArgumentError, GradientError, expect, quoted, several
 from lab.gradients import rows
 from lab.gradients.decisions import (
     RULE,
@@ -99,6 +99,12 @@ def derive(
     writes below everything it reads.
     """
     pause()
+    expect("op", op, Scan, "the op of a Scan's node")
+    if rule is not None:
+        expect("rule", rule, PullbackRule, "a PullbackRule, such as lab.BROKEN[…].rule")
+    inputs = _variables("inputs", inputs, op.n_outer_inputs)
+    outputs = _variables("outputs", outputs, op.n_outer_outputs)
+    output_gradients = _variables("output_gradients", output_gradients, op.n_outer_outputs)
     forward = read_scan(op, inputs, outputs)
     task = Task(
         op=op,
@@ -128,6 +134,18 @@ def derive(
     if node is not None:
         label(node.op, replace(labels_of(node.op), derivation=derivation))
     return derivation
+
+
+def _variables(argument: str, given: object, count: int) -> tuple[Variable, ...]:
+    """The variables of a Scan's node, as many as it has."""
+    variables = several(argument, given, "a list of PyTensor variables")
+    for variable in variables:
+        expect(argument, variable, Variable, "a list of PyTensor variables")
+    if len(variables) != count:
+        raise ArgumentError(
+            f"{argument} = {quoted(given)}: expected {count} variables, as this Scan has."
+        )
+    return variables
 
 
 def _rule_of(op: Scan) -> PullbackRule:

@@ -6,11 +6,19 @@ from typing import Protocol
 import numpy as np
 from pytensor import __version__ as version
 from pytensor import function
-from pytensor.compile.mode import get_mode
+from pytensor.compile.mode import Mode, get_mode
 from pytensor.graph.basic import Variable
 from pytensor.graph.traversal import explicit_graph_inputs
 
-from lab.errors import ArgumentError, KindError, LabError, first_line, listing, printable, quoted
+from lab.errors import (
+    ArgumentError,
+    KindError,
+    LabError,
+    first_line,
+    listing,
+    printable,
+    quoted,
+)
 
 
 class Given(Protocol):
@@ -37,6 +45,17 @@ class Run(Protocol):
         """The values that were asked for."""
 
 
+def mode_named(mode: Mode | str | None) -> Mode:
+    """A mode of PyTensor by its name, or as it is; None is the default."""
+    try:
+        found = get_mode(mode)
+    except Exception as error:  # whatever it makes of another value
+        raise ArgumentError(f"mode = {quoted(mode)}: PyTensor knows no such mode.") from error
+    if not isinstance(found, Mode):
+        raise ArgumentError(f"mode = {quoted(mode)}: expected a mode of PyTensor, or its name.")
+    return found
+
+
 def verify(outputs: Sequence[Variable], run: Run, mode: str = "FAST_COMPILE") -> float:
     """The largest difference between a `run` of `outputs` and what PyTensor computes with `mode`.
 
@@ -46,10 +65,7 @@ def verify(outputs: Sequence[Variable], run: Run, mode: str = "FAST_COMPILE") ->
     """
     if not hasattr(run, "outputs"):
         raise KindError(f"trace = {quoted(run)}: expected a Trace of this graph.")
-    try:
-        get_mode(mode)
-    except Exception as error:  # whatever it makes of another value
-        raise ArgumentError(f"mode = {quoted(mode)}: PyTensor knows no such mode.") from error
+    mode_named(mode)
     inputs, given = list(explicit_graph_inputs(outputs)), run.inputs
     names = [printable(v.name or "") for v in inputs], [g.name for g in given[: len(inputs)]]
     if len(outputs) != len(run.outputs) or names[0] != names[1]:

@@ -250,6 +250,12 @@ def _state_result(part: LoopVariable, value: Result) -> TensorVariable:
             f"step: {part.name} comes in with {like.type.ndim} dimensions and goes out with "
             f"{result.type.ndim}; a state keeps its shape."
         )
+    lengths = zip(like.type.shape, result.type.shape, strict=True)
+    if any(None not in pair and len({*pair}) > 1 for pair in lengths):
+        raise ArgumentError(
+            f"step: {part.name} comes in with the shape {like.type.shape} and goes out with "
+            f"{result.type.shape}; a state keeps its shape."
+        )
     if result.type.broadcastable != like.type.broadcastable:
         result = pt.specify_shape(result, like.type.shape)
     return result

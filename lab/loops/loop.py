@@ -16,7 +16,7 @@ from pytensor.tensor.variable import TensorVariable
 
 from lab.equations.reading import system
 from lab.equations.system import System
-from lab.errors import one_of
+from lab.errors import expect, one_of
 from lab.gradients.derivative import Derivative, derivative
 from lab.loops.build import LoopGraph, build_loop, scalar_cost
 from lab.loops.declaration import BY, Declaration
@@ -83,7 +83,7 @@ class Loop(Declaration):
         graph: LoopGraph | None = None,
     ) -> Derivative:
         """The derivatives up to `order` of a cost of this loop; see `trace` and `cost`."""
-        graph = graph or self.build()
+        graph = self.build() if graph is None else expect("graph", graph, LoopGraph, "a LoopGraph")
         names = [name for name, v in self.variables.items() if not isinstance(v, RandomState)]
         wrt = names[0] if wrt is None else one_of("wrt", identifier(wrt), names, BY)
         made = derivative(self.cost(graph, cost, of), graph.inputs[wrt], order)

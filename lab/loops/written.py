@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from pytensor.scan.utils import until
 from pytensor.tensor.variable import TensorVariable
 
-from lab.errors import ArgumentError, listing, quoted
+from lab.errors import ArgumentError, expect, listing, quoted, several
 from lab.loops.text.grammar import Names, read_step
 from lab.loops.text.source import by_name
 from lab.loops.text.terms import Line, Read, compute, reads_of
@@ -111,11 +111,10 @@ def _pairs(group: str, given: object) -> tuple[tuple[str, object], ...]:
     if isinstance(given, Mapping):
         return tuple(by_name(group, given.items()).items())
     kind = GROUPS[group]
-    items = tuple(given) if isinstance(given, Iterable) else (None,)
-    if isinstance(given, str) or not all(isinstance(item, kind) for item in items):
-        raise ArgumentError(
-            f"{group} = {quoted(given)}: expected values by name, or a tuple of {kind.__name__}."
-        )
+    expected = f"values by name, or a tuple of {kind.__name__}"
+    items = several(group, given, expected)
+    for item in items:
+        expect(group, item, kind, expected)
     return tuple((item.name, item) for item in items)
 
 

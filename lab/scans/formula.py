@@ -26,16 +26,39 @@ from lab.scans.slices import index_parts
 # Rewrites that move the adding of an axis into every factor, which is harder to read.
 FACTORS = 8  # of a product within a product, up to which it becomes one: else each doubles the last
 SPREADING = ("local_dimshuffle_lift", "local_dot_to_mul")
+# PyTensor makes one sum, and one product, of those within others.  Of a step that uses a result
+# twice, and twice what it made of that, they have exponentially many members: beyond MOST the
+# formula stays as it was written.
+JOINED = {"Add": 0, "Sub": 0, "Mul": 1, "TrueDiv": 1, "Reciprocal": 1, "Sqr": 1}
+MOST = 64
 
 
 def simplify(results: Sequence[Variable]) -> list[Variable]:
     """`results` after PyTensor's canonicalization; the graph that was given stays as it is."""
-    if all(result.owner is None for result in results):
+    if all(result.owner is None for result in results) or _longest(results) > MOST:
         return list(results)
-    with without_backtraces():
+    with without_backtraces(), np.errstate(all="ignore"):  # 1/0 is inf, as it is when it runs
         simple = rewrite_graph(list(results), ("canonicalize",), clone=True, exclude=SPREADING)
     assert isinstance(simple, list)  # as many as were given
     return simple
+
+
+def _longest(results: Sequence[Variable]) -> int:
+    """How many members the longest sum or product would have, were all within others joined."""
+    counts: dict[Variable, tuple[int, int]] = {}  # of its sum, and of its product
+    for node in toposort(results):
+        name = describe(node, node.outputs[0])[0]
+        inside = [counts.get(v, (1, 1)) for v in node.inputs]
+        if name in ("Neg", "DimShuffle"):
+            made = inside[0]
+        elif name in JOINED:
+            both = [1, 1]
+            both[JOINED[name]] = sum(count[JOINED[name]] for count in inside)
+            made = both[0], both[1]
+        else:
+            made = 1, 1
+        counts |= dict.fromkeys(node.outputs, made)
+    return max((max(made) for made in counts.values()), default=1)
 
 
 def formulas(

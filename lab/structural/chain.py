@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import NoReturn
 
-from lab.errors import ArgumentError, listing
+from lab.errors import ArgumentError, KindError, listing, several
 from lab.structural.arrays import Array, library, sealed
 from lab.structural.operands import COMPLEX, REAL, operands, quoted
 from lab.structural.primitive import Adjoint, Linearization
@@ -280,6 +280,9 @@ def record(function: Callable[..., object], inputs: Sequence[object]) -> Chain:
 
     Whatever else the function uses is a constant of the chain.
     """
+    if not callable(function):
+        raise KindError(f"function = {quoted(function)}: expected a function.")
+    inputs = several("inputs", inputs, "a list of arrays")
     recorder = Recorder()
     given = [Recorded(f"x{n}", value, recorder) for n, value in enumerate(inputs, start=1)]
     result = function(*given)
@@ -298,11 +301,12 @@ def jvp(
 ) -> tuple[Array, Array]:
     """(f(inputs), J v), for a chain or a function made of primitives."""
     output, adjoint = vjp(function, inputs)
-    return output, adjoint.T(*tangents)
+    return output, adjoint.T(*several("tangents", tangents, "a list of arrays"))
 
 
 def vjp(function: Callable[..., object], inputs: Sequence[object]) -> tuple[Array, Adjoint]:
     """(f(inputs), J.T), for a chain or a function made of primitives."""
+    inputs = several("inputs", inputs, "a list of arrays")
     chain = function if isinstance(function, Chain) else record(function, inputs)
     linear = chain.linearize(inputs)
     return linear.output, linear.T

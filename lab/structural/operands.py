@@ -13,6 +13,7 @@ import numpy as np
 import pytensor.tensor as pt
 from pytensor.graph.basic import Constant, Variable
 
+from lab import errors
 from lab.errors import ArgumentError, listing
 from lab.records import refuse_masked
 from lab.structural.arrays import Array, is_symbolic
@@ -51,8 +52,7 @@ def quoted(value: object) -> str:
         return f"{value} ({value.type})"
     if isinstance(value, np.ndarray) and value.size > 4:
         return f"{value.dtype} array of shape {written(value.shape)}"
-    text = np.array2string(value) if isinstance(value, np.ndarray) else repr(value)
-    return text if len(text) <= 60 else f"{text[:59]}…"
+    return errors.quoted(value)
 
 
 def refused(primitive: str, name: str, value: object, why: str) -> ArgumentError:
@@ -105,13 +105,17 @@ def _array(primitive: str, name: str, value: object) -> Array:
             raise refused(primitive, name, value, "expected a tensor")
         return value
     refuse_masked(f"{primitive}: {name}", value)
-    try:
-        array = np.asarray(value)
-    except ValueError as error:
-        raise refused(primitive, name, value, "its rows differ") from error
+    array = _as_array(primitive, name, value)
     if array.dtype.kind not in "iufc" or isinstance(value, bool):
         raise refused(primitive, name, value, "expected numbers")
     return array
+
+
+def _as_array(primitive: str, name: str, value: object) -> np.ndarray:
+    try:
+        return np.asarray(value)
+    except ValueError as error:
+        raise refused(primitive, name, value, "its rows differ") from error
 
 
 def _is_plain(value: object) -> bool:
@@ -121,7 +125,7 @@ def _is_plain(value: object) -> bool:
 
 def mask(primitive: str, name: str, value: object) -> Array:
     """`value` as an array, or a variable, of booleans."""
-    condition = value if isinstance(value, Variable) else np.asarray(value)
+    condition = value if isinstance(value, Variable) else _as_array(primitive, name, value)
     dtype = form(name, condition).dtype
     if dtype != "bool":
         raise refused(primitive, name, value, f"expected booleans, not {dtype}")

@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 from pytensor.graph.basic import Variable
 
-from lab.errors import ArgumentError
+from lab.errors import ArgumentError, quoted
 from lab.structural.arrays import Array
 from lab.structural.chain import Recorded, cat, narrow
 from lab.structural.operands import count
@@ -62,5 +62,7 @@ def _length(name: str, value: object) -> int:
     held = value.value if isinstance(value, Recorded) else value
     shape = held.type.shape if isinstance(held, Variable) else getattr(held, "shape", ())
     if not shape or shape[0] is None:
-        raise ArgumentError(f"set_subtensor: {name} = {held}: expected rows, of a known number.")
+        raise ArgumentError(
+            f"set_subtensor: {name} = {quoted(held)}: expected rows, of a known number."
+        )
     return int(shape[0])

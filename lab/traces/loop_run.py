@@ -190,9 +190,15 @@ class LoopRun:
                 if part not in self.buffers:
                     self.buffers[part] = np.zeros((length, *value.shape), dtype=dtype)
             buffer, row = self.buffers[part], listed[number]
-            before[number] = buffer[row]
-            access.values[number] = value
-            buffer[row] = value
+            try:
+                before[number] = buffer[row]
+                access.values[number] = value
+                buffer[row] = value
+            except ValueError:  # numpy's, which does not tell whose it is
+                raise ArgumentError(
+                    f"{self.parts.name}: step {number} makes {part.name} with the shape "
+                    f"{value.shape}, of which the rows have {buffer.shape[1:]}."
+                ) from None
 
         return write
 

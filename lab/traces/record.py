@@ -7,7 +7,7 @@ import numpy as np
 from pytensor.graph.basic import Apply, Variable
 from pytensor.graph.traversal import ancestors, explicit_graph_inputs
 
-from lab.errors import ArgumentError, expect, printable, quoted
+from lab.errors import ArgumentError, expect, printable, quoted, several
 from lab.gradients.decisions import Decisions, ReadingGroup, decisions_of
 from lab.gradients.derivative import Derivative
 from lab.notation import Leaf
@@ -61,16 +61,17 @@ def trace(
         if given is None or isinstance(given, Mapping):
             given = {**outputs.given, **(given or {})}
         outputs = outputs.values
-    several = "a Derivative, or PyTensor variables"
-    asked = (
-        [outputs]
-        if isinstance(outputs, Variable)
-        else [*expect("outputs", outputs, Iterable, several)]
-    )
-    extra = list(also)
-    for variable in (*asked, *extra):
-        if not isinstance(variable, Variable):
-            raise ArgumentError(f"outputs: {quoted(variable)} is not a PyTensor variable.")
+    asked = [outputs] if isinstance(outputs, Variable) else outputs
+    asked = list(several("outputs", asked, "a Derivative, or PyTensor variables"))
+    extra = list(several("also", also, "PyTensor variables"))
+    for argument, variables in {"outputs": asked, "also": extra}.items():
+        for variable in variables:
+            expect(argument, variable, Variable, "PyTensor variables")
+    if names is not None:
+        names = several("names", names, "a name for each output")
+        if len(names) != len(asked) or not all(isinstance(name, str) for name in names):
+            raise ArgumentError(f"names = {quoted(names)}: expected a name for each output.")
+    expect("rewritten", rewritten, bool, "True or False")
     if not isinstance(given, Mapping):
         raise ArgumentError(
             f"given = {quoted(given)}: expected a dict of variables and their values."

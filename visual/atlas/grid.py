@@ -11,7 +11,7 @@ from itertools import product
 from types import MappingProxyType
 from typing import TypeVar
 
-from lab.errors import ArgumentError, LabError, listing, quoted
+from lab.errors import ArgumentError, LabError, listing, quoted, several
 from lab.loops import gallery
 from lab.loops.loop import Loop
 from lab.loops.variables import Sequence, State, Takes
@@ -101,7 +101,7 @@ def _fitting(state: State) -> tuple[tuple[int, ...], ...]:
     return counted.get(state.takes, ())
 
 
-def several(
+def each(
     name: str, given: object, usual: tuple[object, ...], one_of: Callable[[Value], Kept]
 ) -> tuple[Kept, ...]:
     """What `one_of` makes of all that was given, or else of what is usual; every one once."""
@@ -109,6 +109,7 @@ def several(
         given = usual
     if isinstance(given, str | Loop) or not isinstance(given, Iterable):
         given = (given,)
+    given = several(name, given, "one, or several")
     kept = tuple(dict.fromkeys(map(one_of, given)))
     if not kept:
         raise ArgumentError(f"{name} = {given!r:.60}: expected one at least.")
@@ -117,7 +118,7 @@ def several(
 
 def loops_of(given: object, usual: tuple[str, ...]) -> tuple[Loop, ...]:
     """Loops, by name or themselves, whose names differ."""
-    loops = several("loops", given, usual, _loop)
+    loops = each("loops", given, usual, _loop)
     names = [loop.name for loop in loops]
     for name in names:
         if names.count(name) > 1:
@@ -165,7 +166,7 @@ def _patterns(loop: Loop, given: object) -> tuple[Pattern, ...]:
         )
     patterns = [pattern(loop, one) for one in listed]
     names = dict.fromkeys(name for one in patterns for name in one.chosen)
-    return several(
+    return each(
         f"taps of loop {loop.name}", patterns, (), lambda one: pattern(loop, one.chosen, names)
     )
 
@@ -191,7 +192,7 @@ class Several(Choice):
 
     def check(self, value: object) -> tuple[object, ...]:
         """All that were given, or else what is usual."""
-        return several(self.name, value, self.usual, self.check_one)
+        return each(self.name, value, self.usual, self.check_one)
 
     def read(self, text: Value, loop: object) -> Value:
         """What a text lists; None for nothing."""

@@ -7,7 +7,7 @@ from shutil import rmtree
 
 from pytensor.graph.basic import Variable
 
-from lab.errors import ArgumentError, LabError, expect, listing, one_of, quoted
+from lab.errors import ArgumentError, LabError, expect, listing, one_of, quoted, several
 from lab.gradients.derivative import Derivative
 from lab.loops.loop import Loop
 from visual.backends.page import document
@@ -37,17 +37,21 @@ def export(
     that could not be drawn why.
     """
     listed = [formats] if isinstance(formats, str) else formats
-    expect("formats", listed, Iterable, f"some of {listing(FORMATS)}")
+    listed = several("formats", listed, f"some of {listing(FORMATS)}")
     formats = tuple(dict.fromkeys(one_of("formats", name, FORMATS) for name in listed))
     if not formats:
         raise ArgumentError(f"formats = []: expected some of {listing(FORMATS)}.")
     THEMES[theme]  # refuses what is none
     expect("folder", folder, (str, os.PathLike), "the name of a folder")
     path = Path(folder)
-    if (path.exists() and not path.is_dir()) or not path.parent.is_dir():
+    if (os.path.exists(path) and not path.is_dir()) or not path.parent.is_dir():
         raise ArgumentError(
             f"folder = {quoted(str(path))} cannot be made: "
-            + ("it is a file." if path.exists() else f"there is no {quoted(str(path.parent))}.")
+            + (
+                "it is a file."
+                if os.path.exists(path)
+                else f"there is no {quoted(str(path.parent))}."
+            )
         )
     from tqdm import tqdm  # only an export pays for the import
 
@@ -72,7 +76,7 @@ def export(
 
 def _written(folder: Path, files: Mapping[str, str | bytes]) -> Path:
     """Write the files, the last of which is the page; a folder that is new goes if that fails."""
-    is_new = not folder.exists()
+    is_new = not os.path.exists(folder)
     try:
         folder.mkdir(exist_ok=True)
     except (OSError, ValueError) as error:

@@ -46,7 +46,7 @@ FIGURES: Mapping[int, Figure] = MappingProxyType(
 def figure(number: int, theme: str = "light") -> Scene:
     """The figure with a number from 1 to 8."""
     if isinstance(number, bool) or not isinstance(number, int) or number not in FIGURES:
-        raise ArgumentError(f"figure = {quoted(number)}: expected 1 to {len(FIGURES)}.")
+        raise ArgumentError(f"number = {quoted(number)}: expected 1 to {len(FIGURES)}.")
     chosen = FIGURES[number]
     trace = loops[chosen.loop].trace(chosen.order, chosen.wrt)
     return unrolled(trace, theme, scans=chosen.scans, all_direct=chosen.all_direct)

@@ -138,12 +138,12 @@ def study(
         return Study(
             lambda order: subject if order == subject.order else derivative(cost, wrt, order),
             subject.order,
-            given or {},
+            {} if given is None else given,
         )
     loop = subject.with_taps(dict(choice.taps)) if choice.taps else subject
     if choice.steps is not None:
         loop = loop.with_steps(choice.steps)
-    loop = loop.with_values({name: frozen.value for name, frozen in choice.at})
+    loop = loop.with_values({name: frozen.value for name, frozen in choice.at}, "at")
     graph = loop.build()
     return Study(
         lambda order: loop.derivative(order, choice.wrt, choice.cost, choice.of, graph),

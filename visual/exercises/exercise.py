@@ -14,7 +14,7 @@ from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING
 
-from lab.errors import ArgumentError, GraphError, LabError, listing, quoted
+from lab.errors import ArgumentError, GraphError, LabError, listing, one_of, quoted, several, whole
 from lab.traces.trace import Trace
 from visual.exercises.answers import Form, Task, Verdict, check_tries
 from visual.exercises.kinds import CANDIDATES, Ask
@@ -129,10 +129,8 @@ class Exercise(Asked):
             raise ArgumentError(
                 f"trace = {quoted(self.trace)}: expected a Trace, as of loop.trace()."
             )
-        if self.kind not in list(Ask):
-            raise ArgumentError(f"kind = {quoted(self.kind)}: expected {listing(Ask)}.")
-        if isinstance(self.seed, bool) or not isinstance(self.seed, int):
-            raise ArgumentError(f"seed = {quoted(self.seed)}: expected a whole number.")
+        one_of("kind", self.kind, Ask)
+        whole("seed", self.seed)
         candidates = list(CANDIDATES[Ask(self.kind)](self.trace))
         derivatives = [c for c in candidates if c.order] or candidates
         if not candidates:
@@ -193,8 +191,8 @@ class Exercises(Sheet):
         cls, trace: Trace, kinds: Iterable[str] = tuple(Ask), seed: int = 0, theme: str = "light"
     ) -> "Exercises":
         """An exercise of every kind that the trace allows."""
-        members = []
-        for place, kind in enumerate(kinds):
+        members, seed = [], whole("seed", seed)
+        for place, kind in enumerate(several("kinds", kinds, f"some of {listing(Ask)}")):
             try:
                 members.append(Exercise(trace, kind, seed + place, theme))
             except GraphError:

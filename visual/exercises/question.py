@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from math import isfinite
 from numbers import Real
 
-from lab.errors import ArgumentError, quoted
+from lab.errors import ArgumentError, quoted, several
 from visual.exercises.answers import Answer, Form, Mistake, Task
 from visual.exercises.exercise import Asked
 from visual.scene.formats import Picture
@@ -45,9 +45,7 @@ class Question(Asked):
 
     def __post_init__(self) -> None:
         self._check_words()
-        if isinstance(self.choices, str):
-            raise ArgumentError(f"choices = {quoted(self.choices)}: expected several texts.")
-        object.__setattr__(self, "choices", tuple(self.choices))
+        object.__setattr__(self, "choices", several("choices", self.choices, "several texts"))
         if self.choices:
             self._check_choices()
             return

@@ -6,7 +6,7 @@ writes, and the value that is gone by it; the result is last.  More than three S
 each instead.
 """
 
-from lab.errors import ArgumentError, expect, listing, quoted
+from lab.errors import ArgumentError, expect, listing, quoted, whole
 from lab.reports.compile.buffers import Buffer, Kept, Ring
 from lab.reports.compile.compiled import Compiled, ScanAfter, gradient_rows, rows_word, summary
 from lab.reports.explain.explanation import FEW
@@ -44,7 +44,7 @@ def compiled(report: Compiled, theme: str = "light", scan: int | None = None) ->
     """
     expect("report", report, Compiled, "what lab.compiled found")
     numbers = range(1, len(report.after) + 1)
-    if scan is not None and scan not in numbers:
+    if scan is not None and whole("scan", scan) not in numbers:
         raise ArgumentError(f"scan = {quoted(scan)}: there are {len(report.after)} Scans left.")
     canvas = Canvas()
     report_text = " ".join([summary(report), *gradient_rows(report)])

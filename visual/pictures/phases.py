@@ -7,7 +7,7 @@ that make a gradient right or wrong stand out.
 from collections.abc import Iterable, Mapping, Sequence
 from textwrap import wrap
 
-from lab.errors import ArgumentError, quoted
+from lab.errors import ArgumentError, expect, quoted, several, whole
 from lab.gradients.derivation import Derivation
 from lab.gradients.record import DerivationRecord, Item, Phase, Verdict
 from visual.layout.canvas import MARGIN, Canvas
@@ -53,12 +53,13 @@ def phases(
     if not isinstance(record, DerivationRecord):
         raise ArgumentError(f"derivation = {quoted(record)}: expected a Derivation or its record.")
     shown = _chosen(record, only)
+    keys = {} if keys is None else expect("keys", keys, Mapping, "keys by the names of variables")
     canvas = Canvas()
     told = f"how {record.forward} is differentiated, in eleven phases"
     canvas.heading(f"{record.backward} · order {record.order}", [told])
     for phase in shown:
         name = f"{phase.number}. {phase.name}"
-        canvas.add(Group(_panel(canvas, record, phase, keys or {}), phase.number - 1, moment=name))
+        canvas.add(Group(_panel(canvas, record, phase, keys), phase.number - 1, moment=name))
     used = {item.verdict for phase in shown for item in phase.items}
     canvas.y += 12
     return canvas.finished(
@@ -73,14 +74,11 @@ def phases(
 def _chosen(record: DerivationRecord, only: Iterable[int] | None) -> Sequence[Phase]:
     if only is None:
         return record.phases
-    if not isinstance(only, Iterable):
-        raise ArgumentError(
-            f"only = {quoted(only)}: expected numbers of phases, as in range(1, 6)."
-        )
-    numbers = set(only)
+    listed = several("only", only, "numbers of phases, as in range(1, 6)")
+    numbers = {whole("only", number) for number in listed}
     known = {phase.number for phase in record.phases}
     if not numbers or not numbers <= known:
-        raise ArgumentError(f"only = {quoted(sorted(numbers, key=str))}: expected some of 1 to 11.")
+        raise ArgumentError(f"only = {quoted(sorted(numbers))}: expected some of 1 to 11.")
     return [phase for phase in record.phases if phase.number in numbers]
 
 

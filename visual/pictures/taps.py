@@ -11,10 +11,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import chain, pairwise
-from operator import index
 from textwrap import wrap
 
-from lab.errors import ArgumentError, quoted
+from lab.errors import ArgumentError, quoted, whole
 from lab.notation import signed
 from lab.tape import Kind, Tape
 from lab.traces.trace import ScanTrace, Trace
@@ -143,15 +142,14 @@ def taps(tapes: Tapes, orders: int = 2, theme: str = "light", name: str = "x") -
     `tapes` is a tape (called `name`), tapes by name, a traced Scan, or a trace, of which the
     loops are taken that are no derivatives.  Variables with the same taps are drawn once.
     """
-    if isinstance(orders, bool) or not hasattr(orders, "__index__"):
-        raise ArgumentError(f"orders = {quoted(orders)}: expected a whole number, 0 to {ORDERS}.")
-    if not 0 <= index(orders) <= ORDERS:
-        raise ArgumentError(f"orders = {orders}: expected 0 to {ORDERS}.")
+    expected = f"a whole number, 0 to {ORDERS}"
+    if not 0 <= whole("orders", orders, expected) <= ORDERS:
+        raise ArgumentError(f"orders = {quoted(orders)}: expected {expected}.")
     canvas = Canvas()
     used: set[Use] = set()
     named = _named(tapes, name)
     for tape, names in named.items():
-        used |= _Strip(canvas, tape, names).draw(index(orders))
+        used |= _Strip(canvas, tape, names).draw(whole("orders", orders))
     everything = ", ".join(chain.from_iterable(named.values()))
     return canvas.finished(
         {LOOKS[use]: WORDS[use] for use in Use if use in used},

@@ -95,7 +95,7 @@ def save(picture: Picture, path: str | os.PathLike[str], scale: float = 1.0) -> 
 
 def rendered(picture: Picture, suffix: str, scale: float = 1.0) -> str | bytes:
     """What stands in the file of a picture that has this suffix."""
-    check_scale(scale, *((picture.width, picture.height) if suffix == ".png" else ()))
+    check_scale(scale)
     contents: dict[str, Callable[[], str | bytes]] = {
         ".svg": picture.svg,
         ".pdf": picture.pdf,
@@ -147,7 +147,7 @@ def check_path(path: Path) -> None:
             f"path = {quoted(str(path))}: the suffix tells the format and can be "
             f"{listing(SUFFIXES)}."
         )
-    if not path.parent.is_dir():
+    if not os.path.isdir(path.parent):  # which is false of what can be no name
         raise ArgumentError(
             f"path = {quoted(str(path))}: there is no folder {quoted(str(path.parent))}."
         )

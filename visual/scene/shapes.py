@@ -12,7 +12,7 @@ from math import atan2, ceil, cos, sin
 from pathlib import Path
 
 from visual.scene.fonts import text_width
-from visual.scene.formats import content, save, shown, summary
+from visual.scene.formats import check_scale, content, save, shown, summary
 from visual.scene.theme import LIGHT, Hatch, Role, Theme, mixed
 
 INDEX = re.compile(r"(\[[^\[\]]*\]|[₀-₉₋]+)\)*$")
@@ -218,6 +218,7 @@ class Scene:
 
     def png(self, scale: float = 1.0) -> bytes:
         """The picture as a PNG image, `scale` pixels for every pixel of the picture."""
+        check_scale(scale, self.width, self.height)
         return bytes(content(".png", self, scale))
 
     def save(self, path: str | os.PathLike[str], scale: float = 1.0) -> Path:

@@ -13,7 +13,7 @@ from pathlib import Path
 import anywidget
 import traitlets
 
-from lab.errors import ArgumentError, KindError, quoted
+from lab.errors import ArgumentError, KindError, quoted, whole
 from visual.scene.formats import Picture, as_path, check_path, write_whole
 from visual.scene.shapes import Scene
 from visual.widgets.page import fragment, to_page
@@ -98,7 +98,7 @@ def shown_step(scenes: Sequence[Picture], present: int, wanted: int | None = Non
         if not hasattr(scene, "svg"):
             raise KindError(f"scenes: {quoted(scene)} is no picture; expected a Scene, or several.")
     moments = sorted({number for scene in scenes for number in _moments(scene)})
-    if wanted is not None and wanted not in moments:
+    if wanted is not None and whole("step", wanted) not in moments:
         known = f"{moments[0]} to {moments[-1]}" if moments else "none"
         raise ArgumentError(f"step = {quoted(wanted)}: the moments of these pictures are {known}.")
     if (present if wanted is None else wanted) in moments:

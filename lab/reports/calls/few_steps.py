@@ -18,6 +18,7 @@ from lab.equations.system import System
 from lab.errors import ArgumentError, expect, first_line, one_of
 from lab.gradients.decisions import decisions_of
 from lab.gradients.status import pytensor_gradient
+from lab.gradients.verify import mode_named
 from lab.loops.declaration import BY
 from lab.loops.loop import Loop
 from lab.loops.scan_call import scan_call
@@ -105,6 +106,7 @@ def few_steps(loop: Loop, wrt: str | None = None, mode: str = "FAST_COMPILE") ->
     expect("loop", loop, Loop, "a lab.Loop")
     names = [name for name, v in loop.variables.items() if not isinstance(v, RandomState)]
     wrt = names[0] if wrt is None else one_of("wrt", identifier(wrt), names, BY)
+    mode_named(mode)
     for sequence in loop.sequences:
         if sequence.steps < max(STEPS):
             raise ArgumentError(f"values of sequence {sequence.name}: they last for 1 step only.")

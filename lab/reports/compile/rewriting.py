@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from threading import RLock
 
 from pytensor import config
-from pytensor.compile import FunctionMaker, In, Mode, get_mode
+from pytensor.compile import FunctionMaker, In, Mode
 from pytensor.compile.io import Out
 from pytensor.graph.basic import Apply, Constant, Variable
 from pytensor.graph.features import Feature
@@ -21,7 +21,8 @@ from pytensor.graph.fg import FunctionGraph
 from pytensor.graph.traversal import ancestors
 from pytensor.tensor.subtensor import IncSubtensor
 
-from lab.errors import ArgumentError, GraphError, first_line, quoted
+from lab.errors import GraphError, first_line
+from lab.gradients.verify import mode_named
 from lab.scans.graphs import scan_nodes
 from lab.scans.names import VIEWS
 from lab.scans.node import is_scan
@@ -161,17 +162,6 @@ def rewritten(
             f"mode = {mode_words(chosen)}: rewriting failed. {first_line(error)}"
         ) from error
     return Rewriting(before, copies, graph, history, tuple(zip(inputs, graph.inputs, strict=True)))
-
-
-def mode_named(mode: PytensorMode) -> Mode:
-    """A mode of PyTensor by its name, or as it is; None is the default."""
-    try:
-        found = get_mode(mode)
-    except Exception as error:
-        raise ArgumentError(f"mode = {quoted(mode)}: PyTensor knows no such mode.") from error
-    if not isinstance(found, Mode):
-        raise ArgumentError(f"mode = {quoted(mode)}: expected a mode of PyTensor, or its name.")
-    return found
 
 
 def mode_words(mode: PytensorMode) -> str:

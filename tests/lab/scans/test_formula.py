@@ -183,3 +183,45 @@ def test_the_numbers_of_a_formula_are_those_of_its_text(name):
                     scale = max(1.0, *map(abs, numbers))
                     found = computed(right, {})
                     assert found == pytest.approx(float(left), rel=5e-3, abs=5e-3 * scale)
+
+
+GROWING = {
+    "products": lambda a, b: a * b,
+    "sums": lambda a, b: a + b,
+    "differences": lambda a, b: a - b,
+    "quotients": lambda a, b: a / b,
+    "powers": lambda a, b: (a * b) ** 0.5,
+}
+
+
+def growing(join, times):
+    """Each result is made of the last two, so that written out it has Fibonacci's many members."""
+
+    def step(x):
+        before, last = x, pt.sin(x)
+        for _ in range(times):
+            before, last = last, join(before, last)
+        return last
+
+    return lab.Loop(step, states=(lab.State("x", 0.9),), n_steps=2)
+
+
+@pytest.mark.filterwarnings("ignore:overflow")  # of quotients
+@pytest.mark.parametrize("name", GROWING)
+def test_what_doubles_with_every_line_is_written(name):
+    """At 60 PyTensor's simplifying does not end, nor does the formula; at 4 both do."""
+    for scan in growing(GROWING[name], 60).trace(order=1).scans:
+        assert all(written.formula for written in lab.spelled(scan, 0))
+    for scan in growing(GROWING[name], 4).trace(order=1).scans:
+        assert list(disagreements(scan)) == []
+
+
+@pytest.mark.parametrize("name", ["products", "sums", "differences"])
+def test_what_is_not_simplified_has_the_same_numbers(name):
+    for scan in growing(GROWING[name], 11).trace(order=1).scans:
+        assert list(disagreements(scan)) == []
+
+
+def test_a_fraction_of_nothing_is_written_without_a_warning():
+    loop = lab.Loop.from_text("x + 1/0", {"x": 1.0}, n_steps=1)
+    assert loop.trace(order=0).outputs[0] == np.inf

@@ -2,14 +2,14 @@
 
 import copy
 import json
-import os
 import pickle
 import random
 from dataclasses import fields, is_dataclass, replace
 
 import numpy as np
 import pytest
-from mutations import altered
+from fuzzing.mutations import altered
+from fuzzing.outcomes import SEEDS
 
 import lab
 import visual
@@ -83,7 +83,8 @@ def test_copies_draw_the_same(name, order):
             assert drawn(again, picture) == expected
 
 
-@pytest.mark.parametrize("seed", range(int(os.environ.get("FUZZ", "4"))))
+@pytest.mark.fuzz
+@pytest.mark.parametrize("seed", SEEDS)
 def test_an_altered_trace_draws_or_is_refused_by_its_place(seed):
     """See `make fuzz` for more of them."""
     chance = random.Random(seed)

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from lab.eager.records import NodeRecord, Recording
-from lab.errors import ArgumentError, quoted
+from lab.errors import ArgumentError, quoted, whole
 from visual.layout.canvas import MARGIN
 from visual.layout.columns import Gap, with_gaps
 from visual.layout.gutters import distance, tracks, width
@@ -251,10 +251,9 @@ def shown_rows(recording: Recording, around: int | None) -> list[Row | Hidden]:
     """
     rows = all_rows(recording)
     of = {node: number for number, row in enumerate(rows) for node in row}
-    if around is not None and around not in of:
-        raise ArgumentError(
-            f"around = {quoted(around)}: expected the number of a node, 0 to {len(of) - 1}."
-        )
+    expected = f"the number of a node, 0 to {len(of) - 1}"
+    if around is not None and whole("around", around, expected) not in of:
+        raise ArgumentError(f"around = {quoted(around)}: expected {expected}.")
     if len(rows) <= MOST_ROWS:
         return list(rows)
     chosen = _near(0, ENDS, rows) | _near(len(rows) - 1, ENDS, rows)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lab.errors import ArgumentError, listing, quoted
+from lab.errors import ArgumentError, listing, quoted, several
 
 if TYPE_CHECKING:  # imported when a picture is asked for: pictures of loops do without
     from lab.structural.primitive import Linearization
@@ -74,7 +74,9 @@ def routed(
             "variable."
         )
     output = np.asarray(linear.output)
-    given = _counted(linear.values) if tangents is None else tuple(tangents)
+    given = _counted(linear.values)
+    if tangents is not None:
+        given = several("tangents", tangents, "a tangent for each input")
     if cotangent is None:
         cotangent = _tens(output)
     tangent, gradients = np.asarray(linear(*given)), linear.transpose(cotangent)

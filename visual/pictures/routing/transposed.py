@@ -11,7 +11,7 @@ from collections.abc import Container, Iterable, Mapping
 
 import numpy as np
 
-from lab.errors import ArgumentError, GraphError, listing, quoted
+from lab.errors import ArgumentError, GraphError, listing, quoted, whole
 from lab.notation import signed
 from lab.traces.trace import Trace
 from visual.choices import of_trace
@@ -53,12 +53,12 @@ def transposed(trace: Trace, scan: int | None = None, step: int = 0, theme: str 
         )
     overwrite = [n for n, (tape, *_) in known.items() if tape.tape.overwritten]
     number = [*overwrite, *known][0] if scan is None else scan
-    if number not in known:
+    if whole("scan", number) not in known:
         raise ArgumentError(
             f"scan = {quoted(scan)}: the Scans that are differentiated are {listing(known)}."
         )
     source = trace.scans[number]
-    if step not in range(source.steps):
+    if whole("step", step) not in range(source.steps):
         raise ArgumentError(f"step = {quoted(step)}: {source.name} makes 0 to {source.steps - 1}.")
     tape, later, reverse = known[number]
     found = transposed_step(source, tape, trace.scans[later], reverse, step)

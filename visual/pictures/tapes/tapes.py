@@ -11,7 +11,7 @@ from lab.equations.spelling import untaken_words
 from lab.errors import ArgumentError, GraphError, quoted
 from lab.tape import Kind
 from lab.traces.trace import ScanTrace, Trace
-from visual.choices import of_trace, whole_or_none
+from visual.choices import of_trace, switch, whole_or_none
 from visual.layout.canvas import MARGIN, Canvas, place_columns, touched_columns
 from visual.layout.cells import values_text
 from visual.layout.columns import Timeline, timeline
@@ -48,6 +48,7 @@ def tapes(
             "order = 0: this trace has no backward tape; derivatives have, from order 1. The "
             "unrolled picture shows a loop alone."
         )
+    buffer, contributions = switch("buffer", buffer), switch("contributions", contributions)
     step, around = whole_or_none("step", step), whole_or_none("around", around)
     if step is not None and step not in range(max(scan.steps for scan in trace.scans)):
         last = max(scan.steps for scan in trace.scans) - 1

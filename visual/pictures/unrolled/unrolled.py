@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from lab.traces.trace import SequenceTrace, TapeTrace, Trace
-from visual.choices import of_trace, scan_indices, whole_or_none
+from visual.choices import of_trace, scan_indices, switch, whole_or_none
 from visual.layout.canvas import HEIGHT, MARGIN, THIN, Canvas
 from visual.layout.cells import cell, thin_cell
 from visual.layout.columns import Gap, with_gaps
@@ -54,7 +54,7 @@ def unrolled(
     of_trace(trace)
     chosen = tuple(range(len(trace.scans))) if scans is None else scan_indices(trace, scans)
     around = whole_or_none("around", around)
-    canvas = drawn(trace, chosen, around, all_direct)
+    canvas = drawn(trace, chosen, around, switch("all_direct", all_direct))
     names = ", ".join(f"{trace.scans[n].name} ({trace.scans[n].steps} steps)" for n in chosen)
     return canvas.finished(
         None,

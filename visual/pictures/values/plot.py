@@ -22,7 +22,7 @@ from visual.choices import of_trace
 from visual.layout.names import NamedScan, cost_name
 from visual.pictures.values.series import AREA, HIGH, Kind, Panel, growth_of, series_of
 from visual.pictures.values.text import to_text
-from visual.scene.formats import save, shown, summary
+from visual.scene.formats import check_scale, save, shown, summary
 from visual.scene.shapes import shortened
 from visual.scene.theme import LIGHT, THEMES, Theme
 
@@ -133,6 +133,7 @@ class Plot:
 
     def png(self, scale: float = 1.0) -> bytes:
         """The plot as a PNG image, `scale` pixels for every CSS pixel."""
+        check_scale(scale, self.width, self.height)
         return self._drawn("png", {"Software": None}, scale)
 
     def text(self) -> str:

@@ -1,0 +1,115 @@
+"""Random command lines: output and status 0, or one sentence and another status; and no trace."""
+
+import argparse
+import io
+from contextlib import redirect_stderr, redirect_stdout
+from importlib import import_module
+from random import Random
+
+import pytest
+from fuzzing.outcomes import SEEDS, check_sentence
+
+import visual.cli.draw
+from visual.cli.main import COMMANDS, main
+
+# By the command, a line that works.
+WORKS = {
+    "loops": [],
+    "draw": ["tapes", "--loop", "square", "--out", "tape.svg"],
+    "explain": ["square"],
+    "page": ["--loops", "square", "--orders=1", "--views", "taps", "--costs=last", "-o", "a.html"],
+    "compare": ["square"],
+    "compiled": ["square", "--mode", "FAST_COMPILE"],
+    "export": ["--loop", "square", "--out", "set"],
+    "break": ["--loop", "square", "--rule", "never-accumulate", "--order", "1", "--out", "b.svg"],
+}  # fmt: skip
+SLOW = ("explain", "page", "compare", "compiled", "export", "break")  # some tenths of a second
+VALUES = (
+    *("square", "fibonacci", "squre", "x", "y", "tapes", "tape", "taps", "values", "stepgraph"),
+    *("0", "1", "2", "-1", "-2,-1", "x:-2,-1", "u:0,1", "1e3", "0.05", "nan", "99", "20000000000"),
+    *("1000000000000", "x=0.5", "x=[1,2]", "x=", "=3", "x=null", 'x="a"', "x=NaN", "[" * 2000),
+    *("last", "sum", "0,0,1,0.5", "0,0,0,1", "dark", "print", "pink", "-", "a.svg", "a.png"),
+    *("a.pdf", "a.txt", "a.html", "a.dot", "a.doc", "no/a.svg", ".", "", " ", "\ud800", "a\nb"),
+    *("x" * 3000, "math:pi", "math:sqrt", "math:", ":", "sys:exit", "no_module:loop", "svg,txt"),
+    *("never-accumulate", "shortened-buffer", "CVM", "NOPE", "--help", "--", "-h", "--loop"),
+)  # fmt: skip
+
+
+def options_of(command):
+    """What a command can be told, by the names of its options."""
+    commands = argparse.ArgumentParser().add_subparsers()
+    import_module(f"visual.cli.{COMMANDS[command]}").add_command(commands)
+    parser = commands.choices[command]
+    return [name for action in parser._actions for name in action.option_strings]
+
+
+def line(chance):
+    """A command that works, with a few words replaced, left out or added."""
+    command = chance.choice(SLOW if chance.random() < 0.15 else ("draw", "draw", "draw", "loops"))
+    words = list(WORKS[command])
+    for _ in range(chance.randint(0, 3)):
+        place = chance.randrange(len(words) + 1)
+        way = chance.choice(("option", "option", "value", "gone"))
+        if way == "option":
+            words[place:place] = [chance.choice(options_of(command)), chance.choice(VALUES)]
+        elif way == "value" and place < len(words) and not words[place].startswith("-"):
+            words[place] = chance.choice(VALUES)
+        elif command != "page":  # which has many loops, if none is named
+            del words[place : place + 1]
+    if command == "page" and "--loops" not in words[:1]:
+        words[:0] = ["--loops", "square"]
+    return [chance.choice(VALUES) if chance.random() < 0.03 else command, *words]
+
+
+def status(words):
+    """The status with which a command line ends; AssertionError unless it is told why."""
+    out, err = io.StringIO(), io.StringIO()
+    try:
+        with redirect_stdout(out), redirect_stderr(err):
+            ended = main(words)
+    except SystemExit as stop:  # as argparse does, for --help too
+        ended = stop.code
+    except Exception as error:
+        raise AssertionError(f"{type(error).__name__} of {words!a:.300}") from error
+    told = err.getvalue().splitlines()
+    assert ended in (0, 1, 2), words
+    if ended:
+        assert told, words
+        check_sentence(told[-1])
+        assert all(one.startswith("scantape: ") for one in told), told
+    return ended
+
+
+@pytest.fixture(autouse=True)
+def _in_a_folder_of_its_own(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_what_stands_in_the_table_works(command):
+    assert status([command, *WORKS[command]]) == 0
+
+
+@pytest.mark.fuzz
+@pytest.mark.filterwarnings("ignore")  # of numbers that are none
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_command_line_works_or_is_refused(seed):
+    chance = Random(seed)
+    found = [status(line(chance)) for _ in range(150)]
+    assert 3 < found.count(0) < 147, found
+
+
+@pytest.mark.parametrize("mistake", [ValueError("no"), KeyError("x"), RecursionError()])
+def test_a_command_that_fails_is_caught(monkeypatch, mistake):
+    def fails(*_):
+        raise mistake
+
+    monkeypatch.setattr(visual.cli.draw, "_picture", fails)
+    with pytest.raises(AssertionError, match=type(mistake).__name__):
+        status(["draw", *WORKS["draw"]])
+
+
+def test_a_command_that_fails_without_a_word_is_caught(monkeypatch):
+    monkeypatch.setattr(visual.cli.draw, "write", lambda *_: (_ for _ in ()).throw(SystemExit(1)))
+    with pytest.raises(AssertionError):
+        status(["draw", *WORKS["draw"]])

@@ -1,0 +1,96 @@
+"""Steps written as random texts: each is a loop that runs, or is refused in one sentence."""
+
+import ast
+
+import pytest
+from fuzzing.outcomes import SEEDS, tried
+
+import lab
+from lab.loops.text.source import Source
+from lab.loops.text.terms import FUNCTIONS
+
+TOKENS = (
+    *("x", "y", "u", "w", "t", "x1", "x2", "u2", "x[t-1]", "u[t+1]", "x[t]", "y[t]", "pi", "nan"),
+    *("0", "1", "2", "0.5", "1e300", "1e-400", "99999999999999", "0x10", "1_0", "1j", "'a'"),
+    *("+", "-", "*", "/", "**", "@", "<", "==", "!=", "^", "%", "//", "and ", "or ", "not ", "if "),
+    *("(", ")", "[", "]", "{", "}", ",", ";", "\n", "=", ":=", ":", ".", "#", "\\", "\0", "\t"),
+    *("until(", "lambda ", "yield ", "__import__(", "x.y", "*x", "**x", "for ", "in ", "None"),
+    *(f"{name}(" for name in FUNCTIONS),
+)
+# Signs that look like others, that cannot be seen, or that are half of one.
+ALIKE = "µμſsKKｘxﬁ²₁·−×–“”＋（）٣۳߀​‍‮\ufeff\u00a0\u2028\ud800𝑥é́"
+VALID = (
+    *("x**2", "x = w*x + u", "x = sin(x1)*u + w*x2", "x = 2*x; z = x[t] + 1", "x[t] = x[t-1]**2"),
+    *("x = x + u[t+1]*u[t-1]\nuntil(x > 2)", "where(x > u and not u < 0, x, w)", "min(x, u, w)"),
+    *("tanh(w*x) - exp(-u)/(1 + x**2)", "x = w*x - 0.5*x**3"),
+)
+
+
+def soup(chance):
+    return "".join(chance.choices(TOKENS, k=chance.randint(1, 12)))
+
+
+def alternating(chance):
+    """Operands and operators by turns, which is often a formula."""
+    parts = [chance.choice(TOKENS[:9] + TOKENS[14:18])]
+    for _ in range(chance.randint(0, 4)):
+        parts += chance.choice("+-*/"), chance.choice(TOKENS[:9] + TOKENS[14:18])
+    return "".join(parts)
+
+
+def mutation(chance):
+    text = list(chance.choice(VALID))
+    for _ in range(chance.randint(0, 3)):
+        place = chance.randrange(len(text) + 1)
+        text[place : place + chance.randint(0, 1)] = chance.choice(
+            ["", chance.choice(TOKENS), chance.choice(VALID), chr(chance.randrange(0x3000))]
+        )
+    return "".join(text)
+
+
+def disguise(chance):
+    text = list(chance.choice(VALID))
+    for _ in range(chance.randint(1, 3)):
+        text[chance.randrange(len(text))] = chance.choice(ALIKE)
+    return "".join(text)
+
+
+def loop_of(text, chance):
+    """A loop of a text, with values for some of the names that may stand in it."""
+    states = {"x": chance.choice([1.0, 0.0, [0.1, 0.2], [0.1, 0.2, 0.3], float("nan")])}
+    if chance.random() < 0.3:
+        states[chance.choice(["y", "µ", "x₁"])] = 0.5
+    sequences = {"u": [0.1, 0.2, 0.3, 0.4]} if chance.random() < 0.8 else {}
+    parameters = {"w": chance.choice([0.5, [1.0, 2.0]])} if chance.random() < 0.8 else {}
+    steps = {} if sequences and chance.random() < 0.5 else {"n_steps": 2}
+    return lab.Loop.from_text(text, states, sequences, parameters, **steps)
+
+
+def of(make):
+    def call(chance):
+        text = make(chance)
+        return lambda: loop_of(text, chance).trace(order=0), text
+
+    return call
+
+
+MAKERS = [of(soup), of(alternating), of(mutation), of(disguise)]
+
+
+@pytest.mark.fuzz
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_text_is_a_loop_that_runs_or_is_refused(seed):
+    found = tried(MAKERS, seed, 300)
+    assert min(found.values()) > 10, found
+
+
+def test_a_parser_that_hands_on_what_python_says_is_caught(monkeypatch):
+    monkeypatch.setattr(Source, "parsed", lambda self: ast.parse(self.formula, mode="eval").body)
+    with pytest.raises(AssertionError, match="SyntaxError of"):
+        tried(MAKERS, 0, 300)
+
+
+def test_a_loop_that_builds_but_does_not_run_is_caught(monkeypatch):
+    monkeypatch.setattr(lab.Loop, "trace", lambda self, order: 1 / 0)
+    with pytest.raises(AssertionError, match="ZeroDivisionError of"):
+        tried(MAKERS, 0, 300)

@@ -1,0 +1,1 @@
+"""What is made up at random, and what may become of it."""

@@ -1,0 +1,204 @@
+"""Odd objects, and a call of everything public that is right, in which they can stand."""
+
+import inspect
+from pathlib import Path
+
+import numpy as np
+import pytensor
+import pytensor.tensor as pt
+
+import lab
+import visual
+from lab import eager, structural
+from lab.checks import check
+from lab.loops import gallery
+
+
+class Mute:
+    """Has no ``repr``."""
+
+    def __repr__(self):
+        raise RuntimeError("no repr")
+
+    __str__ = __repr__
+
+
+class Stubborn:
+    """Is neither true nor false, equals nothing, and has no members."""
+
+    __hash__ = object.__hash__
+
+    def _refuse(self, *_):
+        raise RuntimeError("no")
+
+    __bool__ = __eq__ = __len__ = __iter__ = _refuse
+
+
+def graph():
+    x0 = pt.dscalar("x0")
+    xs = pytensor.scan(lambda x: x**2, outputs_info=[x0], n_steps=3, return_updates=False)
+    return xs[-1], x0
+
+
+LOOP = gallery.loops["square"]
+TRACE = LOOP.trace()
+COST, X0 = graph()
+DERIVATIVE = lab.derivative(COST, X0)
+NODE = LOOP.build().node
+BACKWARDS = {
+    "op": NODE.op,
+    "inputs": NODE.inputs,
+    "outputs": NODE.outputs,
+    "output_gradients": [pt.ones_like(v) for v in NODE.outputs],
+}
+SCENE = visual.taps(TRACE)
+EXERCISE = visual.Exercise(TRACE)
+
+
+def clamped(x=(0.5,), *_):
+    return structural.clamp(x, 0.0, 1.0)
+
+
+def anything(*_, **__):
+    return None
+
+
+ODD = (
+    *(None, True, 0, 5, -1, 2.5, -0.0, 10**30, float("nan"), float("inf"), 1j, np.int64(3)),
+    *("", "square", "x", "a\nb", "a\0b", "\ud800", "x" * 3000, b"x", Path("no/x.svg")),
+    *([], (), {}, {1}, [[1], [2, 3]], {5: 5}, ["square", "x"], [None], {"x": None}, range(3)),
+    *(object(), Mute(), [Mute()], {"x": Mute()}, Stubborn(), [Stubborn()], anything, lab),
+    *(np.zeros((2, 0)), np.array([None, "a"]), np.array(["a"]), np.datetime64("now")),
+    *(pt.dvector("q"), LOOP, TRACE, DERIVATIVE, SCENE, NODE),
+)
+# By what is called, arguments with which it works.
+CALLS = {
+    lab.Loop: {"step": lambda x: x * x, "states": (lab.State("x", 1.0),), "n_steps": 2},
+    lab.Loop.from_text: {"text": "x**2", "states": {"x": 1.0}, "n_steps": 2},
+    lab.Loop.trace: {"self": LOOP},
+    lab.Loop.derivative: {"self": LOOP},
+    lab.Loop.with_taps: {"self": LOOP, "taps": {"x": (-2,)}},
+    lab.Loop.with_steps: {"self": LOOP, "n_steps": 3},
+    lab.Loop.with_values: {"self": LOOP, "values": {"x": 0.5}},
+    lab.Parameter: {"name": "w", "value": 1.0},
+    lab.RandomState: {"name": "rng"},
+    lab.Sequence: {"name": "u", "values": [1.0, 2.0]},
+    lab.State: {"name": "x", "initial": 1.0},
+    lab.Tape: {"reads": (-1,), "writes": (0,)},
+    lab.Trace.from_json: {"data": TRACE.to_json()},
+    lab.break_rule: {"loop": LOOP, "rule": "never-accumulate", "order": 1},
+    lab.canonical: {"subject": LOOP},
+    lab.compare: {"subject": COST, "wrt": X0, "given": {X0: 0.5}},
+    lab.compiled: {"subject": COST, "wrt": X0, "mode": "FAST_COMPILE"},
+    lab.derivative: {"cost": COST, "wrt": X0},
+    lab.derive: BACKWARDS,
+    lab.dot_product: {"loop": LOOP},
+    lab.explain: {"cost": COST, "wrt": X0},
+    lab.few_steps: {"loop": LOOP, "mode": "NOT_A_MODE"},  # it would compile for seconds
+    lab.pullback: BACKWARDS,
+    lab.pushforward: {"outputs": [COST], "wrt": [X0], "tangents": [pt.dscalar("t")]},
+    lab.shortened: {"subject": COST, "wrt": X0, "given": {X0: 0.5}, "mode": "FAST_COMPILE"},
+    lab.spelled: {"scan": TRACE.scans[0], "step": 0},
+    lab.system: {"subject": COST},
+    lab.trace: {"outputs": COST, "given": {X0: 0.5}},
+    lab.truth: {"loop": LOOP, "order": 1},
+    lab.vocabulary: {"subject": LOOP},
+    eager.grad: {"function": lambda x: x * x},
+    eager.primitive: {"function": np.sin, "gradient_maker": lambda y, x: [lambda g: g]},
+    eager.recording: {"function": lambda: 1.0},
+    eager.steps: {"count": 2},
+    eager.unrolled: {"loop": LOOP},
+    structural.cat: {"inputs": ([1.0], [2.0]), "dim": 0},
+    structural.clamp: {"x": [1.0], "lo": 0.0, "hi": 2.0},
+    structural.narrow: {"a": [1.0, 2.0], "dim": 0, "start": 0, "length": 1},
+    structural.where: {"condition": [True], "x": [1.0], "y": [2.0]},
+    structural.jvp: {"function": clamped, "inputs": ([0.5],), "tangents": ([1.0],)},
+    structural.record: {"function": clamped, "inputs": ([0.5],)},
+    structural.set_subtensor: {"x": np.array([1.0, 2.0]), "y": np.array([1.0]), "i": 0},
+    structural.sources: {
+        "linear": structural.primitives["clamp"].linearize([[1.0, 5.0], 0.0, 2.0])
+    },
+    structural.vjp: {"function": clamped, "inputs": ([0.5],)},
+    visual.Atlas: {"loops": "square", "orders": 1, "costs": "last", "views": "taps"},
+    visual.Exercise: {"trace": TRACE},
+    visual.Exercises: {"members": (EXERCISE,)},
+    visual.Exercises.of: {"trace": TRACE},
+    visual.Question: {"question": "How many?", "answer": 1.0, "why": "One."},
+    visual.Workbench: {"subject": LOOP, "view": "taps"},
+    visual.breaking: {"breakage": lab.break_rule(LOOP, "never-accumulate", order=1)},
+    visual.canonical: {"subject": lab.canonical(LOOP)},
+    visual.comparing: {"comparison": lab.compare(LOOP)},
+    visual.compiled: {"report": lab.compiled(LOOP, mode="FAST_COMPILE")},
+    visual.connections: {"source": DERIVATIVE},
+    visual.dot_product: {"test": lab.dot_product(LOOP)},
+    visual.draw: {"subject": LOOP, "picture": "taps"},
+    visual.eager: {"recording": eager.recording(eager.grad(lambda x: x * x), 2.0)},
+    visual.equations: {"trace": TRACE, "system": LOOP.system()},
+    visual.export: {"subject": LOOP, "folder": "pictures", "formats": ("svg",)},
+    visual.figure: {"number": 1},
+    visual.phases: {"derivation": lab.derive(**BACKWARDS)},
+    visual.routing: {"primitive": "clamp", "inputs": ([1.0, 5.0], 0.0, 2.0)},
+    visual.taps: {"tapes": TRACE},
+    visual.two_tapes: {"loop": LOOP},
+    SCENE.save: {"path": "taps.svg"},
+    SCENE.png: {},
+    **{
+        getattr(visual, name): {"trace": TRACE}
+        for name in ("genealogy", "rolled", "ssa", "stepgraph", "tapes", "transposed", "unrolled")
+    },
+    visual.values: {"trace": TRACE},
+}
+# Of what is public, what is no function of its arguments: records that functions give, what a step
+# is written with, what has no arguments, and modules.
+NOT_CALLED = {
+    *("BROKEN", "Derivative", "LabError", "PullbackRule", "gallery", "check", "eager"),
+    *("structural", "our_pullback", "until", "Plot", "Scene", "backends", "widgets"),
+}
+# What is said of an argument, where that is not its name: whose it is, or what became of it.
+OTHERWISE = {
+    lab.Loop: ("name",),
+    lab.Loop.from_text: ("step", "name", "state", "sequence", "parameter"),
+    lab.Loop.with_values: ("state",),
+    lab.Sequence: ("taps",),
+    lab.State: ("taps",),
+    lab.Trace.from_json: ("from_json",),
+    lab.canonical: ("pytensor.scan refused this",),
+    visual.Atlas: ("picture", "theme", "cost"),
+    visual.Exercises.of: ("kind",),
+    visual.routing: ("tangent",),
+    **dict.fromkeys((structural.jvp, structural.vjp, structural.record), ("clamp",)),
+}
+
+
+class UnnamedError(Exception):
+    """A refusal that does not tell which argument it is about."""
+
+
+def parameters(function):
+    """The arguments of a function by name, also those that need not be given."""
+    known = inspect.signature(function).parameters.values()
+    named = [p.name for p in known if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
+    return [name for name in named if name not in ("self", "argument")]
+
+
+def odd_call(chance, calls=CALLS):
+    """A call of something public with one or two odd arguments, and what it is about."""
+    function = chance.choice(list(calls))
+    names, arguments = parameters(function), dict(calls[function])
+    wrong = {name: chance.choice(ODD) for name in chance.sample(names, min(2, len(names)))}
+    if chance.random() < 0.7:
+        wrong.popitem()
+
+    def call():
+        try:
+            function(**{**arguments, **wrong})
+        except check.WrongGradientError:  # of a tolerance below what rounding explains
+            raise
+        except lab.LabError as error:
+            told = str(error)
+            if not any(name in told for name in (*names, *OTHERWISE.get(function, ()))):
+                raise UnnamedError(told) from error
+            raise
+
+    about = {name: next(n for n, odd in enumerate(ODD) if odd is wrong[name]) for name in wrong}
+    return call, (getattr(function, "__qualname__", function), about)

@@ -1,0 +1,349 @@
+"""Mistakes that people make, in Python, on the command line and with files: what they are told."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy as np
+import pytensor
+import pytensor.tensor as pt
+import pytest
+import traitlets
+from fuzzing.outcomes import check_sentence
+
+import lab
+import visual
+from lab.errors import ArgumentError
+from lab.loops import gallery
+from visual.cli.main import main
+from visual.workbench.workbench import Workbench
+
+ROOT = Path(__file__).parent.parent
+SQUARE = gallery.loops["square"]
+SHARED = pytensor.shared(np.array(0.5), name="w")
+FOREIGN = pt.dscalar("w")
+GENERATOR = pytensor.shared(np.random.default_rng(0), name="noise")
+LONG = "x" * 100_000
+
+
+class Mute:
+    def __repr__(self):
+        raise RuntimeError("no repr")
+
+    __str__ = __repr__
+
+
+def loop(step, start=0.5, **options):
+    return lab.Loop(step, states=(lab.State("x", start),), n_steps=2, **options)
+
+
+def noise():
+    return pt.random.normal(rng=GENERATOR, return_next_rng=True)[1]
+
+
+def deep(times):
+    def step(x):
+        for _ in range(times):
+            x = pt.sin(x)
+        return x
+
+    return loop(step)
+
+
+# By the case: what is called, and what the sentence must say.
+REFUSED = {
+    "a shared variable in a step": (
+        lambda: loop(lambda x: x * SHARED).build(),
+        ["the shared variable w", "lab.Parameter('w', w.get_value())", "take w as an argument"],
+    ),
+    "a variable of elsewhere in a step": (
+        lambda: loop(lambda x: x * FOREIGN).build(),
+        ["the variable w", "lab.Parameter('w', …)"],
+    ),
+    "a generator of elsewhere in a step": (
+        lambda: loop(
+            lambda x: x + pt.random.normal(rng=GENERATOR, return_next_rng=True)[1]
+        ).build(),
+        ["draws from noise", "lab.RandomState('rng')", "rng=rng"],
+    ),
+    "texts as numbers": (lambda: lab.State("x", np.array(["a"])), ["state x", "'a'", "number"]),
+    "times as numbers": (lambda: lab.State("x", np.datetime64("2020")), ["state x", "2020"]),
+    "an extended precision": (lambda: lab.State("x", np.longdouble(1)), ["state x", "number"]),
+    "objects as numbers": (lambda: lab.Parameter("w", [None, {}]), ["parameter w", "number"]),
+    "nothing to draw": (lambda: visual.draw(None), ["subject = None", "lab.Loop"]),
+    "a name to draw": (lambda: visual.draw("square"), ["subject = 'square'", "lab.Loop"]),
+    "taps that are a number": (lambda: visual.draw(SQUARE, taps=5), ["taps = 5", "dictionary"]),
+    "orders to draw": (lambda: visual.draw(SQUARE, order=[1]), ["order = [1]", "whole number"]),
+    "an order of a list": (lambda: SQUARE.trace(order=[1]), ["order = [1]", "0, 1, 2"]),
+    "values that are a number": (lambda: SQUARE.trace(at=5), ["at = 5", "by name"]),
+    "no rule": (lambda: lab.break_rule(SQUARE, None), ["rule = None", "never-accumulate"]),
+    "a gradient of a number": (lambda: lab.eager.grad(5), ["function = 5", "a function"]),
+    "no such primitive": (
+        lambda: lab.structural.primitives["nope"],
+        ["primitive = 'nope'", "where, cat, narrow and clamp"],
+    ),
+    "no such loop": (lambda: gallery.loops["squre"], ["squre", "did you mean 'square'?"]),
+    "no such picture": (lambda: visual.draw(SQUARE, "tape"), ["'tape'", "did you mean 'tapes'?"]),
+    "what has no repr": (lambda: lab.State("x", Mute()), ["state x", "Mute"]),
+    "a name without repr": (lambda: visual.draw(SQUARE, Mute()), ["picture", "Mute"]),
+    "a long value": (lambda: lab.State("x", LONG), ["state x", "xxx...xxx"]),
+    "a long name": (lambda: visual.draw(SQUARE, LONG), ["picture", "xxx...xxx"]),
+    "half a letter in a name": (lambda: lab.State("\ud800", 1.0), [r"'\ud800'", "printable"]),
+    "no letter in a name": (lambda: lab.State("a\0b", 1.0), [r"'a\x00b'", "printable"]),
+    "a step 3,000 calls deep": (lambda: deep(3000).trace(), ["one after the other", "shorten"]),
+    "a parameter without a value": (
+        lambda: lab.Loop.from_text("w*u", {"x": 1.0}, {"u": [1.0]}),
+        ["'w' is no name", "parameters={'w': 0.5}", "sequences="],
+    ),
+    "a state of another shape": (
+        lambda: loop(lambda x: x[:2], np.ones(3)).build(),
+        ["step: x", "(3,)", "(2,)", "keeps its shape"],
+    ),
+    "a state whose shape changes as it runs": (
+        lambda: loop(lambda x: x[: pt.cast(x.sum(), "int64") - 1], np.ones(3)).trace(order=0),
+        ["step 0 makes x", "shape (2,)", "have (3,)"],
+    ),
+    "a folder with too long a name": (
+        lambda: visual.taps(SQUARE.trace()).save(f"{LONG[:300]}/tape.svg"),
+        ["path = 'xxx", "no folder"],
+    ),
+    "a scale that is no number": (lambda: visual.taps(SQUARE.trace()).png([]), ["scale = []"]),
+    "a huge image": (lambda: visual.taps(SQUARE.trace()).png(1e6), ["scale = 1000000.0", "pixels"]),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_a_mistake_is_told_in_a_sentence(case):
+    call, says = REFUSED[case]
+    with pytest.raises(lab.LabError) as caught:
+        call()
+    told = str(caught.value)
+    check_sentence(told)
+    for part in says:
+        assert part in told, told
+
+
+@pytest.mark.parametrize(
+    ("call", "kind"),
+    [
+        (lambda: gallery.loops["squre"], KeyError),
+        (lambda: lab.structural.primitives[5], KeyError),
+        (lambda: visual.draw(None), TypeError),
+        (lambda: lab.compiled(SQUARE, mode=5), ValueError),
+    ],
+)
+def test_a_refusal_is_also_what_python_expects(call, kind):
+    with pytest.raises(kind) as caught:
+        call()
+    assert isinstance(caught.value, lab.LabError)
+    assert not str(caught.value).startswith(("'", '"'))  # a KeyError's own text is quoted
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+DRAW = ["draw", "taps", "--loop", "square"]
+LINES = {
+    "a scale too small": ([*DRAW, "-o", "a.png", "--scale", "0.05"], ["scale = 0.05", "or more"]),
+    "values nested without end": ([*DRAW, "-o", "-", "--at", f"x={'[' * 9999}"], ["--at x=[[["]),
+    "an exit for a loop": (["draw", "taps", "--loop", "sys:exit", "-o", "-"], ["SystemExit"]),
+    "a loop misspelt": (["draw", "taps", "--loop", "squre", "-o", "-"], ["did you mean square?"]),
+    "a picture misspelt": (["draw", "tape", "--loop", "square", "-o", "-"], ["mean 'tapes'?"]),
+    "a command misspelt": (["drew"], ["command = 'drew'", "did you mean 'draw'?"]),
+    "a long value": (["draw", LONG, "--loop", "square", "-o", "-"], ["picture = 'xxx"]),
+    "a value of nothing": ([*DRAW, "-o", "-", "--at==3"], ["at = ''", "x"]),
+}
+
+
+@pytest.mark.parametrize("case", LINES)
+def test_a_wrong_command_line_is_told_in_a_sentence(case, capsys, folder):
+    words, says = LINES[case]
+    assert main(words) == 2
+    told = capsys.readouterr().err
+    check_sentence(told.removesuffix("\n"))
+    for part in says:
+        assert part in told
+    assert list(folder.iterdir()) == []
+
+
+def test_taps_need_no_equals_sign(capsys):
+    assert main([*DRAW, "-o", "-", "--taps", "-2,-1"]) == 0
+    spaced = capsys.readouterr().out
+    assert main([*DRAW, "-o", "-", "--taps=-2,-1"]) == 0
+    assert capsys.readouterr().out == spaced
+
+
+def scantape(*words, **options):
+    command = [sys.executable, "-m", "scantape", *words]
+    return subprocess.run(command, cwd=ROOT, stderr=subprocess.PIPE, text=True, **options)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+def test_a_screen_that_cannot_be_written_is_told():
+    with open("/dev/full", "w") as full:
+        done = scantape(*DRAW, "-o", "-", stdout=full)
+    assert done.returncode == 2
+    assert done.stderr.startswith("scantape: out = '-': the screen cannot be written: No space")
+    check_sentence(done.stderr.removesuffix("\n"))
+
+
+def test_a_terminal_without_letters_shows_what_it_can():
+    done = scantape(
+        *DRAW, "-o", "-", stdout=subprocess.PIPE, env={**os.environ, "PYTHONIOENCODING": "ascii"}
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "x ? sit-sot" in done.stdout
+
+
+MESSAGES = {
+    "without a number": {"key": ["order"], "value": 2},
+    "without a key": {"number": 1, "value": 2},
+    "without a value": {"number": 1, "key": ["order"]},
+    "a key that is no list": {"number": 1, "key": "order", "value": 2},
+    "nothing": None,
+    "a text": "order",
+}
+
+
+@pytest.mark.parametrize("case", MESSAGES)
+def test_a_message_without_its_parts_is_told(case):
+    bench = Workbench(view="taps")
+    before = bench.svg
+    bench.receive(MESSAGES[case])
+    told = bench.form["problem"]["text"]
+    check_sentence(told)
+    assert told.startswith("message = ")
+    assert "a number, a key and a value" in told
+    assert bench.svg == before
+
+
+def test_a_moment_that_is_not_there_is_refused_by_the_trait():
+    bench = Workbench(view="tapes")
+    step = bench.step
+    for wrong in (99, -2, "1", None):
+        with pytest.raises((ArgumentError, traitlets.TraitError)):
+            bench.step = wrong
+    assert bench.step == step
+    bench.set_state({"step": 99})  # from a page whose picture has changed meanwhile
+    assert bench.step == step
+
+
+def named(*names):
+    """A loop whose variables, output and Scan have odd names."""
+    state, sequence, parameter, output, title = names
+
+    def step(**given):
+        value = given[state] * given[parameter] + given[sequence]
+        return [value, value**2]
+
+    return lab.Loop(
+        step,
+        states=(lab.State(state, 0.5),),
+        sequences=(lab.Sequence(sequence, [0.1, 0.2]),),
+        parameters=(lab.Parameter(parameter, 0.9),),
+        outputs=(output,),
+        name=title,
+    )
+
+
+NAMES = {
+    "markup": ("<b>&amp;", '"quoted"', "]]>", "<!--", "</svg><script>"),
+    "TeX and more": (r"\alpha_{t}", "$x$", "%", "🙂", r"\end{document}"),
+    "DOT": ('a"->b', "a;b", "{c|d}", r"\N", "digraph{}"),
+    "other scripts": ("θ̂", "переменная", "变量", "متغير", "é"),
+    "long": ("x" * 300, "y" * 300, "z" * 300, "o" * 300, "n" * 300),
+}
+STARTS = {"svg": b"<svg", "html": b"<!DOCTYPE", "txt": b""}
+IMAGES = {"pdf": b"%PDF", "png": b"\x89PNG"}
+
+
+@pytest.mark.parametrize("case", NAMES)
+def test_odd_names_stand_in_every_picture_and_format(case, folder):
+    starts = {**STARTS, **(IMAGES if case == "TeX and more" else {})}  # which take long
+    visual.export(named(*NAMES[case]), "set", [*starts, "dot"], order=1)
+    kinds = {path.stem for path in Path("set").glob("*.svg")}
+    assert len(kinds) > 9
+    for suffix, start in starts.items():
+        files = list(Path("set").glob(f"*.{suffix}"))
+        assert {path.stem for path in files} >= kinds
+        assert all(path.read_bytes().startswith(start) for path in files)
+    assert {path.stem for path in Path("set").glob("*.dot")} == {"genealogy", "stepgraph"}
+    for path in Path("set").glob("*.svg"):
+        ElementTree.parse(path)
+
+
+def test_of_a_link_its_target_is_written(folder):
+    (folder / "real.svg").write_text("old")
+    (folder / "link.svg").symlink_to("real.svg")
+    visual.taps(SQUARE.trace()).save("link.svg")
+    assert (folder / "link.svg").is_symlink()
+    assert (folder / "real.svg").read_text(encoding="utf-8").startswith("<svg")
+
+
+def test_permissions_stay_and_read_only_is_respected(folder):
+    scene = visual.taps(SQUARE.trace())
+    scene.save("a.svg").chmod(0o640)
+    scene.save("a.svg")
+    assert (folder / "a.svg").stat().st_mode & 0o777 == 0o640
+    (folder / "a.svg").write_text("kept")
+    (folder / "a.svg").chmod(0o444)
+    with pytest.raises(ArgumentError, match=r"a\.svg.* cannot be written: it is read-only"):
+        scene.save("a.svg")
+    assert (folder / "a.svg").read_text() == "kept"
+    assert [path.name for path in folder.iterdir()] == ["a.svg"]
+
+
+def test_a_failed_export_leaves_no_folder(folder, monkeypatch):
+    with pytest.raises(lab.LabError):
+        visual.export(SQUARE, "set", ["doc"])
+    with pytest.raises(lab.LabError):
+        visual.export(SQUARE, "set", order=-1)
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("pathlib.Path.replace", full)
+    with pytest.raises(lab.LabError, match="No space left"):
+        visual.export(SQUARE, "set")
+    assert list(folder.iterdir()) == []
+
+
+def test_a_loop_is_called_as_in_its_module(folder, monkeypatch, capsys):
+    (folder / "of_mine.py").write_text(
+        "import lab\ndecay = lab.Loop(lambda x: x/2, states=(lab.State('x', 1.0),), n_steps=2)\n"
+    )
+    monkeypatch.syspath_prepend(folder)
+    assert main(["draw", "taps", "--loop", "of_mine:decay", "-o", "-"]) == 0
+    assert "scan_fn" not in capsys.readouterr().out
+
+
+def test_a_scene_is_told_in_a_line():
+    told = repr(visual.draw(SQUARE, "tapes", order=2))
+    assert len(told.splitlines()) == 1
+    assert len(told) < 200
+
+
+DELAYS = [0.0, 0.02, 0.05, 0.1, 0.2, 0.4, 0.7, 1.0]  # seconds; the imports take about half of one
+
+
+@pytest.mark.parametrize("delay", DELAYS)
+def test_an_interrupt_ends_it_without_a_trace(delay):
+    words = ["draw", "values", "--loop", "rnn", "--order", "4", "-o", "-"]
+    code = "import scantape; print('!', flush=True); scantape.command()"
+    run = subprocess.Popen(
+        [sys.executable, "-c", code, *words],
+        cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    assert run.stdout.readline() == "!\n"  # Python itself has started
+    time.sleep(delay)
+    run.send_signal(signal.SIGINT)
+    _, told = run.communicate(timeout=60)
+    assert "Traceback" not in told
+    assert (run.returncode, told) in [(130, "scantape: stopped.\n"), (0, "")] or delay == 0.0, told
