@@ -39,6 +39,8 @@ BRACKETS = {
 
 def to_text(scene: Scene) -> str:
     """The picture in lines of plain text."""
+    if scene.twin:
+        return scene.twin
     rows: list[list[Text]] = []
     for shape in sorted((s for s in scene.walk() if isinstance(s, Text)), key=lambda s: s.y):
         if rows and abs(rows[-1][0].y - shape.y) < 4:

@@ -10,6 +10,7 @@ from lab.traces.trace import ScanTrace, TapeTrace
 from visual.layout.cells import SEGMENTS, on_one_scale
 from visual.layout.columns import Gap, Timeline, column_of, shown_steps, with_gaps
 from visual.layout.names import listed
+from visual.scene.combinators import Piece, shifted
 from visual.scene.fonts import MONO_WIDTH
 from visual.scene.shapes import (
     Box,
@@ -155,6 +156,13 @@ class Canvas:
     def add(self, *shapes: Shape) -> None:
         """Draw over what is there."""
         self.shapes += shapes
+
+    def put(self, part: Piece) -> None:
+        """Draw a picture at the margin, and go on below it."""
+        placed = shifted(part, MARGIN - part.envelope.left, self.y - part.envelope.top)
+        self.add(*placed.shapes)
+        self.right = max(self.right, placed.envelope.right)
+        self.y = placed.envelope.bottom + BETWEEN
 
     def rows(
         self,

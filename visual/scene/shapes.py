@@ -1,4 +1,4 @@
-"""Pictures as values: frozen boxes, texts, lines and groups, in pixels, y downwards.
+"""Pictures as values: frozen boxes, texts, arrows, lines and groups, in pixels, y downwards.
 
 A picture function returns a `Scene`.  Jupyter shows it, `save` writes it in the format
 that the file's suffix names, and every format is a walk over the same shapes.
@@ -98,9 +98,32 @@ class Arrow:
 
     def colour(self, theme: Theme) -> str:
         """The colour of line and head."""
-        if self.faded:
-            return mixed(theme.text, theme.background, 0.7)
-        return theme.arrow if self.accent else theme.muted if self.faint else theme.text
+        plain = self.faded or not self.accent
+        return ink(theme, self.faint, self.faded) if plain else theme.arrow
+
+
+@dataclass(frozen=True)
+class Polyline:
+    """Straight pieces from point to point, and a dot at each point if `dots` says so.
+
+    It has the colour of letters, a weaker one if it is `faint`, the weakest if it is `faded`.
+    """
+
+    points: tuple[tuple[float, float], ...]
+    faint: bool = False
+    faded: bool = False
+    dots: bool = False
+
+    def colour(self, theme: Theme) -> str:
+        """The colour of the line and its dots."""
+        return ink(theme, self.faint, self.faded)
+
+
+def ink(theme: Theme, faint: bool, faded: bool) -> str:
+    """The colour of a line that has no role."""
+    if faded:
+        return mixed(theme.text, theme.background, 0.7)
+    return theme.muted if faint else theme.text
 
 
 @dataclass(frozen=True)
@@ -120,7 +143,7 @@ class Group:
     mentions: tuple[str, ...] = ()
 
 
-Shape = Box | Text | Arrow | Group
+Shape = Box | Text | Arrow | Polyline | Group
 
 
 Segment = tuple[tuple[float, float], tuple[float, float]]
@@ -162,7 +185,7 @@ def moved(shape: Shape, right: float, down: float) -> Shape:
     """The same shape elsewhere."""
     if isinstance(shape, Group):
         return replace(shape, shapes=tuple(moved(inner, right, down) for inner in shape.shapes))
-    if isinstance(shape, Arrow):
+    if isinstance(shape, Arrow | Polyline):
         return replace(shape, points=tuple((x + right, y + down) for x, y in shape.points))
     return replace(shape, x=shape.x + right, y=shape.y + down)
 
@@ -171,7 +194,8 @@ def moved(shape: Shape, right: float, down: float) -> Shape:
 class Scene:
     """A whole picture; `title` and `description` are for those who cannot see it.
 
-    `dot` is the same graph in Graphviz's language, for pictures that Graphviz laid out.
+    `dot` is the same graph in Graphviz's language, for pictures that Graphviz laid out; `twin` is
+    its text, if that is another than what the texts of its shapes say.
     """
 
     width: float
@@ -181,6 +205,7 @@ class Scene:
     description: str
     theme: Theme = LIGHT
     dot: str = ""
+    twin: str = ""
 
     def __repr__(self) -> str:
         return summary(self, f"{len(self.shapes)} shapes")
