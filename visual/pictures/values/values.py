@@ -43,7 +43,7 @@ DOTTED, BUCKETS, MARKS = 40, 50, 24
 MOST_COLUMNS, MOST_ROWS = 24, 8
 PALE = 0.3  # arrays have one scale, as long as the largest entry of none is smaller than this share
 TALLEST, HEAD, SECTION = 1200.0, 132.0, 60.0
-COLOURS = "colours: orange is positive, blue negative; the full colour is the number beside ±"
+COLOURS = "colours: olive is positive, magenta negative; the full colour is the number beside ±"
 
 
 @dataclass(frozen=True, eq=False)
