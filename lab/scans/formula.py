@@ -31,11 +31,15 @@ SPREADING = ("local_dimshuffle_lift", "local_dot_to_mul")
 # formula stays as it was written.
 JOINED = {"Add": 0, "Sub": 0, "Mul": 1, "TrueDiv": 1, "Reciprocal": 1, "Sqr": 1}
 MOST = 64
+# A formula of more operations ends long before all of them are written, and to simplify it would
+# take most of the time of a picture.
+MOST_OPERATIONS = 500
 
 
 def simplify(results: Sequence[Variable]) -> list[Variable]:
     """`results` after PyTensor's canonicalization; the graph that was given stays as it is."""
-    if all(result.owner is None for result in results) or _longest(results) > MOST:
+    nodes = list(toposort(results))
+    if not 0 < len(nodes) <= MOST_OPERATIONS or _longest(nodes) > MOST:
         return list(results)
     with without_backtraces(), np.errstate(all="ignore"):  # 1/0 is inf, as it is when it runs
         simple = rewrite_graph(list(results), ("canonicalize",), clone=True, exclude=SPREADING)
@@ -43,10 +47,10 @@ def simplify(results: Sequence[Variable]) -> list[Variable]:
     return simple
 
 
-def _longest(results: Sequence[Variable]) -> int:
+def _longest(nodes: Sequence[Apply]) -> int:
     """How many members the longest sum or product would have, were all within others joined."""
     counts: dict[Variable, tuple[int, int]] = {}  # of its sum, and of its product
-    for node in toposort(results):
+    for node in nodes:
         name = describe(node, node.outputs[0])[0]
         inside = [counts.get(v, (1, 1)) for v in node.inputs]
         if name in ("Neg", "DimShuffle"):
