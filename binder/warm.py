@@ -1,8 +1,4 @@
-"""Fill the caches that a first picture, a first check and a first PDF would wait for."""
-
-import io
-
-from matplotlib.figure import Figure
+"""Fill the caches that a first picture and a first check would wait for."""
 
 import lab
 import visual
@@ -14,4 +10,3 @@ for name in ("square", "rnn"):
     derivative.verify(trace)  # compiles: PyTensor keeps what it made
     visual.tapes(trace).svg()
 visual.draw(gallery.loops["square"], "stepgraph").svg()  # Graphviz finds its fonts
-Figure().savefig(io.BytesIO(), format="pdf")  # and so does matplotlib

@@ -58,7 +58,16 @@ ROOMS = (
     "visual",
 )
 FACES = ("lab", "visual")  # what one types; their stubs say from where each name comes
-DRAWING = {"visual", "matplotlib", "IPython", "ipywidgets", "anywidget", "pygraphviz", "tqdm"}
+DRAWING = {
+    "visual",
+    "matplotlib",
+    "typst",
+    "IPython",
+    "ipywidgets",
+    "anywidget",
+    "pygraphviz",
+    "tqdm",
+}
 INTERNALS = {"ScanInfo", "info", "mit_mot_in_slices", "unfreeze", "make_thunk", "idx_list"}
 CROWDED = 15
 UNCOUNTED = {"visual/pictures", "tests/golden"}  # an entry for each picture
@@ -217,7 +226,17 @@ def test_lab_imports_nothing_of_drawing_or_jupyter(graph):
 
 
 def test_importing_both_loads_no_heavy_library():
-    heavy = {"matplotlib", "IPython", "ipywidgets", "numba", "tqdm", "pygraphviz", "torch", "jax"}
+    heavy = {
+        "matplotlib",
+        "typst",
+        "IPython",
+        "ipywidgets",
+        "numba",
+        "tqdm",
+        "pygraphviz",
+        "torch",
+        "jax",
+    }
     heavy |= {"cattrs", "lab.eager", "lab.structural"}  # not heavy, but not needed either
     code = f"import sys, lab, visual; print([m for m in sys.modules if m in {heavy}])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT)

@@ -29,8 +29,7 @@ To walk through, to choose from, to answer
 
 What they are
 
-- `Scene`: a picture, and `Plot`: one that is plotted; `save`, `svg` and `text` make a file of it,
-  or a text
+- `Scene`: a picture; `save`, `svg` and `text` make a file of it, or a text
 """
 
 import lazy_loader

@@ -26,8 +26,7 @@ from .pictures.stepgraph.stepgraph import stepgraph as stepgraph
 from .pictures.tapes.tapes import tapes as tapes
 from .pictures.taps import taps as taps
 from .pictures.unrolled.unrolled import unrolled as unrolled
-from .pictures.values.plot import Plot as Plot
-from .pictures.values.plot import values as values
+from .pictures.values.values import values as values
 from .scene.shapes import Scene as Scene
 from .widgets.stepper import Stepper as Stepper
 from .workbench.workbench import Workbench as Workbench

@@ -162,7 +162,7 @@ def test_on_paper_the_controls_are_gone_and_pictures_fit(opened):
     page.emulate_media(media="print", color_scheme="dark")
     controls = ".sidebar-drawer, .scantape-bar, form, .toc-drawer, .related-pages"
     assert page.locator(controls).locator("visible=true").count() == 0
-    assert page.locator(".plot svg").is_visible()
+    assert page.locator(".picture svg").first.is_visible()
     widths = (
         "[...document.querySelectorAll('article svg')].map(s => s.getBoundingClientRect().right)"
     )

@@ -18,7 +18,8 @@ from lab.loops.variables import Sequence, State, Takes
 from lab.notation import signed
 from visual.choices import COST, ORDER, THEME, Argument, Choice, Value, numbers, whole, words
 from visual.drawing.draw import draw
-from visual.drawing.kinds import VIEW, Picture
+from visual.drawing.kinds import VIEW
+from visual.scene.shapes import Scene
 
 # For steps that take any number of taps, and for those that take one or two.
 ANY = ((-1,), (-2, -1), (-3, -1), (-2,))
@@ -280,7 +281,7 @@ class Combination:
     order: int
     cost: Cost
 
-    def picture(self, view: str, theme: str) -> Picture:
+    def picture(self, view: str, theme: str) -> Scene:
         """A picture of it; LabError if there is none."""
         taps = self.taps.chosen
         return draw(self.loop, view, theme, taps=taps, order=self.order, cost=self.cost)

@@ -17,8 +17,7 @@ def style() -> str:
     """The style sheet; its selectors begin at the frame of a light picture."""
     # The root has the usual colour of letters; what has no colour of its own has that.
     return "\n".join(
-        f'.light:not(.plot) {element}[{attribute}="{light}"]'
-        f"{{{attribute}:light-dark({light},{dark})}}"
+        f'.light {element}[{attribute}="{light}"]{{{attribute}:light-dark({light},{dark})}}'
         for (element, attribute, light), dark in darkened().items()
     )
 
@@ -48,6 +47,7 @@ def _pairs() -> Iterator[tuple[Key, str]]:
             yield (BOX, "fill", light.fill), dark.fill
             yield (BOX, "stroke", light.stroke), dark.stroke
             yield (LETTERS, "fill", light.text), dark.text
+            yield (LINE, "stroke", light.text), dark.text  # of what is struck through
     for light_ink, dark_ink in zip(_inks(LIGHT), _inks(DARK), strict=True):
         yield (LETTERS, "fill", light_ink), dark_ink
         yield (LINE, "fill", light_ink), dark_ink

@@ -14,12 +14,12 @@ from types import MappingProxyType
 
 from visual.scene.fonts import MONO, SANS
 from visual.scene.formats import register
-from visual.scene.shapes import Arrow, Box, Group, Scene, Shape, Text, walk
-from visual.scene.theme import Line, Theme, mixed
+from visual.scene.shapes import Arrow, Box, Group, Polyline, Scene, Shape, Text, hatching, walk
+from visual.scene.theme import HATCHING, NEGATIVE, POSITIVE, Line, Theme, mixed
 
 DASHES = {Line.DASHED: "5 3", Line.DOTTED: "1.5 3"}
-WIDTH, HEAVY = 1.3, 2.4
-NEGATIVE, POSITIVE = "#2166ac", "#d95f02"
+WIDTH, HEAVY, DOT = 1.3, 2.4, 5
+STRIKE = 0.28  # em above the baseline
 SHADES = 16
 HARMLESS: dict[int, str | None] = {
     # not in XML at all
@@ -142,6 +142,8 @@ def _shape(shape: Shape, theme: Theme, inherited: Style, step: int | None) -> st
         return _box(shape, theme)
     if isinstance(shape, Text):
         return _text(shape, theme, inherited)
+    if isinstance(shape, Polyline):
+        return _polyline(shape, theme)
     return _arrow(shape, theme)
 
 
@@ -165,6 +167,12 @@ def _box(box: Box, theme: Theme) -> str:
     look = theme.look(box.role, box.faded)
     width = HEAVY if look.line is Line.HEAVY else WIDTH
     outer = _rect(box, 0, look.fill, look.stroke, width, 5, DASHES.get(look.line, ""))
+    lines = "".join(
+        f"M{number(x0)} {number(y0)}L{number(x1)} {number(y1)}"
+        for (x0, y0), (x1, y1) in hatching(box, look.hatch)
+    )
+    if lines:
+        outer += f'<path d="{lines}" stroke="{HATCHING}" stroke-width="0.7"/>'
     if look.line is Line.DOUBLE:
         return outer + _rect(box, 3, "none", look.stroke, 0.9, 3)
     return outer
@@ -209,9 +217,11 @@ def _rect(
 
 def _text(shape: Text, theme: Theme, inherited: Style) -> str:
     own = attributes(_style(shape, theme), inherited)
-    if shape.struck:
-        own += ' text-decoration="line-through"'
     written = f'<text x="{number(shape.x)}" y="{number(shape.y)}"{own}>{text(shape.content)}</text>'
+    if shape.struck:  # programs draw the lines of text-decoration as they like
+        start = f"{number(shape.left)} {number(shape.y - STRIKE * shape.size)}"
+        look = f'stroke="{shape.colour(theme)}" stroke-width="1"'
+        written += f'<path d="M{start}h{number(shape.width)}" {look}/>'
     if shape.title:  # a tooltip of its own needs an element of its own
         return f"<g><title>{text(shape.title)}</title>{written}</g>"
     return written
@@ -226,8 +236,19 @@ def _arrow(arrow: Arrow, theme: Theme) -> str:
     return f'{line}<path d="M{head}Z" fill="{colour}"/>'
 
 
+def _polyline(line: Polyline, theme: Theme) -> str:
+    colour = line.colour(theme)
+    points = [f"{number(x)} {number(y)}" for x, y in line.points]
+    drawn = f'<path d="M{" ".join(points)}" fill="none" stroke="{colour}"/>'
+    if not line.dots:
+        return drawn
+    dots = "".join(f"M{point}h0" for point in points)  # a line of no length is its round cap
+    look = f'stroke="{colour}" stroke-width="{DOT}" stroke-linecap="round"'
+    return f'{drawn}<path d="{dots}" fill="none" {look}/>'
+
+
 def heat_colour(value: float, theme: Theme) -> str:
-    """Blue for negative, the background for zero, orange for positive values of -1 to 1."""
+    """From that of negative over the background, for zero, to that of positive values, -1 to 1."""
     if value != value:  # nan
         return theme.muted
     return _shade(round(max(-1.0, min(1.0, value)) * SHADES), theme.background)

@@ -39,6 +39,8 @@ BRACKETS = {
 
 def to_text(scene: Scene) -> str:
     """The picture in lines of plain text."""
+    if scene.twin:
+        return scene.twin
     rows: list[list[Text]] = []
     for shape in sorted((s for s in scene.walk() if isinstance(s, Text)), key=lambda s: s.y):
         if rows and abs(rows[-1][0].y - shape.y) < 4:
@@ -51,7 +53,7 @@ def to_text(scene: Scene) -> str:
 def _marks(scene: Scene) -> str:
     """What the brackets mean, for those that occur."""
     used = {_mark(shape) for shape in scene.walk() if isinstance(shape, Text)}
-    words = [f"{BRACKETS[r][0]}{r.value.split(':')[0]}{BRACKETS[r][1]}" for r in Role if r in used]
+    words = [f"{BRACKETS[r][0]}{r.word}{BRACKETS[r][1]}" for r in Role if r in used]
     return f"marks: {' '.join(words)}"
 
 

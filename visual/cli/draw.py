@@ -6,8 +6,9 @@ from lab.errors import ArgumentError, listing
 from visual.cli.options import Commands, add, add_drawing, check_drawing, chosen, loop_named, write
 from visual.drawing.draw import draw
 from visual.drawing.figures import figure
-from visual.drawing.kinds import OPTIONS, PICTURES, Picture
+from visual.drawing.kinds import OPTIONS, PICTURES
 from visual.scene.formats import SUFFIXES
+from visual.scene.shapes import Scene
 
 EXAMPLES = """\
   scantape draw tapes --loop square -o tape.svg          the tape of x**2, four times
@@ -46,7 +47,7 @@ def _draw(options: argparse.Namespace) -> None:
     write(_picture(options), options)
 
 
-def _picture(options: argparse.Namespace) -> Picture:
+def _picture(options: argparse.Namespace) -> Scene:
     if options.figure is not None:
         if options.picture != "unrolled" or options.loop is not None:
             raise ArgumentError("--figure: the figures are unrolled, and choose their own loop.")

@@ -16,8 +16,8 @@ from lab.loops.declaration import UNNAMED
 from lab.loops.gallery import loops
 from lab.loops.loop import Loop
 from visual.choices import DERIVATIVE, THEME, Choice, Value
-from visual.drawing.kinds import Picture
 from visual.scene.formats import check_path, check_scale
+from visual.scene.shapes import Scene
 from visual.scene.theme import THEMES
 
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
@@ -79,7 +79,7 @@ def show(words: object, end: str = "\n") -> None:
         ) from error
 
 
-def write(picture: Picture, options: argparse.Namespace) -> None:
+def write(picture: Scene, options: argparse.Namespace) -> None:
     """Print a picture as text, or save it."""
     if options.out == "-":
         show(picture.text(), end="")

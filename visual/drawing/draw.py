@@ -9,8 +9,9 @@ from lab.errors import ArgumentError, expect, listing
 from lab.gradients.derivative import Derivative
 from lab.loops.loop import Loop
 from visual.choices import DERIVATIVE
-from visual.drawing.kinds import PICTURES, Picture
+from visual.drawing.kinds import PICTURES
 from visual.drawing.study import Chosen, Study, choose, study
+from visual.scene.shapes import Scene
 from visual.scene.theme import THEMES
 
 REMEMBERED = 64
@@ -25,7 +26,7 @@ def studied(loop: Loop, choice: Chosen) -> Study:
 @lru_cache(maxsize=REMEMBERED)
 def _drawn(
     loop: Loop, picture: str, theme: str, choice: Chosen, options: tuple[tuple[str, object], ...]
-) -> Picture:
+) -> Scene:
     return PICTURES[picture].draw(studied(loop, choice), theme, **dict(options))
 
 
@@ -35,7 +36,7 @@ def draw(
     theme: str = "light",
     given: Mapping[Variable, object] | None = None,
     **chosen: object,
-) -> Picture:
+) -> Scene:
     """A picture of a loop's derivative, or of a graph's; the last 64 of loops are remembered.
 
     `picture` is equations, unrolled, rolled, tapes, ssa, taps, phases, genealogy, stepgraph,

@@ -13,8 +13,9 @@ from lab.loops.loop import Loop
 from visual.backends.page import document
 from visual.backends.svg import text
 from visual.drawing.draw import draw
-from visual.drawing.kinds import PICTURES, Kind, Picture
+from visual.drawing.kinds import PICTURES, Kind
 from visual.scene.formats import SUFFIXES, rendered, write_whole
+from visual.scene.shapes import Scene
 from visual.scene.theme import THEMES
 
 FORMATS = tuple(suffix.removeprefix(".") for suffix in SUFFIXES)
@@ -55,7 +56,7 @@ def export(
         )
     from tqdm import tqdm  # only an export pays for the import
 
-    drawn: dict[Kind, Picture | LabError] = {}
+    drawn: dict[Kind, Scene | LabError] = {}
     files: dict[str, str | bytes] = {}
     for kind in tqdm(PICTURES.values(), "export", unit="picture", leave=False, delay=1):
         try:
@@ -90,7 +91,7 @@ def _written(folder: Path, files: Mapping[str, str | bytes]) -> Path:
         raise
 
 
-def _index(drawn: Mapping[Kind, Picture | LabError], formats: Iterable[str], theme: str) -> str:
+def _index(drawn: Mapping[Kind, Scene | LabError], formats: Iterable[str], theme: str) -> str:
     """The page: a table of contents, then picture by picture."""
     first = next(picture for picture in drawn.values() if not isinstance(picture, LabError))
     title = f"Pictures of {first.title.split(',')[0]}"
@@ -102,7 +103,7 @@ def _index(drawn: Mapping[Kind, Picture | LabError], formats: Iterable[str], the
     return document(title, THEMES[theme], body)
 
 
-def _section(kind: Kind, picture: Picture | LabError, formats: Iterable[str]) -> str:
+def _section(kind: Kind, picture: Scene | LabError, formats: Iterable[str]) -> str:
     head = f'<section id="{kind.name}"><h2>{kind.name}</h2>\n'
     if isinstance(picture, LabError):
         return f"{head}<p>Not drawn: {text(str(picture))}</p></section>\n"

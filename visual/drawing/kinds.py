@@ -24,10 +24,8 @@ from visual.pictures.stepgraph.stepgraph import stepgraph
 from visual.pictures.tapes.tapes import tapes
 from visual.pictures.taps import taps
 from visual.pictures.unrolled.unrolled import unrolled
-from visual.pictures.values.plot import Plot, values
+from visual.pictures.values.values import values
 from visual.scene.shapes import Scene
-
-Picture = Scene | Plot
 
 
 @dataclass(frozen=True)
@@ -36,10 +34,10 @@ class Kind:
 
     name: str
     about: str
-    make: Callable[..., Picture]
+    make: Callable[..., Scene]
     options: tuple[Choice, ...] = ()
 
-    def draw(self, study: Study, theme: str = "light", **options: object) -> Picture:
+    def draw(self, study: Study, theme: str = "light", **options: object) -> Scene:
         """The picture of a study; ArgumentError for an option that it does not have."""
         return self.make(study, theme, **self.check(options))
 
@@ -101,7 +99,7 @@ ALL_DIRECT = Switch(
 )
 
 
-def _of_trace(draw: Callable[..., Picture]) -> Callable[..., Picture]:
+def _of_trace(draw: Callable[..., Scene]) -> Callable[..., Scene]:
     return lambda study, theme, **options: draw(study.trace, theme=theme, **options)
 
 
@@ -139,7 +137,7 @@ _KINDS = (
         _of_trace(stepgraph),
         (SCAN, STEP),
     ),
-    Kind("values", "states, gradients and tapes over the steps", _of_trace(values)),
+    Kind("values", "states, gradients and tapes over the steps", _of_trace(values), (SCAN,)),
     Kind(
         "connections",
         "which inputs get a gradient, and why others do not",

@@ -12,16 +12,18 @@ from lab.loops.loop import Loop
 from lab.reports.calls.canonical import Canonical, Given, Input
 from lab.tape import Kind
 from visual.layout.canvas import MARGIN, Canvas
-from visual.scene.shapes import Arrow, Box, Group, Scene, Text, shortened
+from visual.scene.combinators import Piece, above, beside, gap, joined, named, piece, words
+from visual.scene.shapes import Box, Group, Scene, Shape, fitted
 from visual.scene.theme import Role
 
-HEIGHT, PITCH = 40, 52
-LEFT, MIDDLE, RIGHT = (MARGIN, 290), (MARGIN + 360, 330), (MARGIN + 760, 130)
+HEIGHT, BETWEEN, APART = 40, 12, 70
+LEFT, MIDDLE, RIGHT = 290, 330, 130
+HEADS = ("given to pytensor.scan", "what the Scan got, in its order", "what step t gets: rows")
 WORDS = {
-    Role.INPUT: "said in the call",
-    Role.UNNEEDED: "not said, filled in",
-    Role.INTERMEDIATE: "made of it",
-    Role.WAITING: "found in the step",
+    Role.INPUT: "in the call",
+    Role.UNNEEDED: "not said, and filled in",
+    Role.INTERMEDIATE: "what is made of it",
+    Role.READ: "found in the step",
 }
 
 
@@ -37,30 +39,20 @@ def canonical(subject: Canonical | Loop, theme: str = "light") -> Scene:
     call = lab.canonical(subject) if isinstance(subject, Loop) else subject
     canvas = Canvas()
     canvas.heading("What pytensor.scan was given, and what the Scan got", [_called(call)])
-    top = canvas.y + 26
-    heads = ("given to pytensor.scan", "what the Scan got, in its order", "what step t gets: rows")
-    for (x, _), head in zip((LEFT, MIDDLE, RIGHT), heads, strict=True):
-        canvas.add(Text(x, top - 8, head, 12, bold=True))
-    for number, said in enumerate(call.given):
-        canvas.add(_given(canvas, said, top + number * PITCH))
-    for number, item in enumerate(call.inputs):
-        y = top + number * PITCH
-        canvas.add(_input(canvas, item, y))
-        for source in _sources(item, call):
-            start = top + source * PITCH + HEIGHT / 2
-            canvas.add(_line(LEFT[0] + LEFT[1], start, MIDDLE[0], y + HEIGHT / 2))
-        if item.inner:
-            canvas.add(_inner(canvas, item, y))
-            middle = y + HEIGHT / 2
-            canvas.add(Arrow(((MIDDLE[0] + MIDDLE[1] + 2, middle), (RIGHT[0] - 3, middle))))
-    if not call.inputs:
-        told = "no Scan: a constant n_steps of 1"
-        canvas.add(Text(MIDDLE[0], top + 24, told, 13, muted=True))
-    rows = max(len(call.given), len(call.inputs))
-    canvas.y = top + rows * PITCH + 10
+    nothing = [words("no Scan: a constant n_steps of 1", 13, muted=True)]
+    columns = (
+        [named(_given(canvas, said), f"said {n}") for n, said in enumerate(call.given)],
+        [named(_input(canvas, item), f"got {n}") for n, item in enumerate(call.inputs)] or nothing,
+        [named(_inner(canvas, item), f"step {n}") for n, item in enumerate(call.inputs)],
+    )
+    lists = (
+        above(words(head, 12, bold=True), *boxes, apart=BETWEEN)
+        for head, boxes in zip(HEADS, columns, strict=True)
+    )
+    canvas.put(joined(beside(*lists, apart=APART), *_arrows(call)))
     return canvas.finished(
         {role: told for role, told in WORDS.items() if role in canvas.roles},
-        width=RIGHT[0] + RIGHT[1] + MARGIN,
+        width=canvas.right + MARGIN,
         title="The arguments of pytensor.scan, made canonical",
         description=str(call).replace("\n", " "),
         theme=theme,
@@ -70,6 +62,14 @@ def canonical(subject: Canonical | Loop, theme: str = "light") -> Scene:
 def _called(call: Canonical) -> str:
     times = "once" if call.called == 1 else f"{call.called} times"
     return f"the step is called {times}, with {', '.join(call.called_with) or 'nothing'}"
+
+
+def _arrows(call: Canonical) -> Iterator[tuple[str, str]]:
+    """From what was said to the arguments that it is, and from there to what a step gets."""
+    for number, item in enumerate(call.inputs):
+        yield from ((f"said {source}", f"got {number}") for source in _sources(item, call))
+        if item.inner:
+            yield f"got {number}", f"step {number}"
 
 
 def _sources(item: Input, call: Canonical) -> Iterator[int]:
@@ -85,44 +85,35 @@ def _sources(item: Input, call: Canonical) -> Iterator[int]:
         yield from (n for n, said in given if said.variable and said.variable == item.name)
 
 
-def _given(canvas: Canvas, said: Given, y: float) -> Group:
+def _given(canvas: Canvas, said: Given) -> Piece:
     role = Role.UNNEEDED if said.filled_in and not said.variable else Role.INPUT
     canvas.roles.append(role)
-    return _box(LEFT, y, said.argument, said.value, role, f"canonical:{said.variable}")
+    return _box(LEFT, said.argument, said.value, role, f"canonical:{said.variable}")
 
 
-def _input(canvas: Canvas, item: Input, y: float) -> Group:
-    role = Role.WAITING if item.note == "found in the step" else Role.INTERMEDIATE
+def _input(canvas: Canvas, item: Input) -> Piece:
+    role = Role.READ if item.note == "found in the step" else Role.INTERMEDIATE
     canvas.roles.append(role)
     head = f"{item.number} · {item.kind or 'number of steps'}"
-    if item.note and role is not Role.WAITING:
+    if item.note and role is not Role.READ:
         head += f" · {item.note}"
-    return _box(MIDDLE, y, head, item.outer, role, f"canonical:{item.name}")
+    return _box(MIDDLE, head, item.outer, role, f"canonical:{item.name}")
 
 
-def _inner(canvas: Canvas, item: Input, y: float) -> Group:
+def _inner(canvas: Canvas, item: Input) -> Piece:
+    if not item.inner:
+        return gap(RIGHT, HEIGHT)
     canvas.roles.append(Role.INTERMEDIATE)
     names = ", ".join(item.inner)
-    return _box(RIGHT, y, "", names, Role.INTERMEDIATE, f"canonical:{item.name}")
+    return _box(RIGHT, "", names, Role.INTERMEDIATE, f"canonical:{item.name}")
 
 
-def _box(
-    place: tuple[float, float], y: float, head: str, words_inside: str, role: Role, key: str
-) -> Group:
+def _box(width: float, head: str, inside: str, role: Role, key: str) -> Piece:
     """A box with a small line over a larger one; the whole is in its tooltip."""
-    x, width = place
-    short = shortened(words_inside, width - 16, 12.5, mono=True)
-    line = y + (31 if head else 25)
-    words = [Text(x + 8, line, short, 12.5, mono=True, role=role)]
+    room = width - 16
+    shapes: list[Shape] = [Box(0, 0, width, HEIGHT, role)]
     if head:
-        small = shortened(head, width - 16, 10.5)
-        words.insert(0, Text(x + 8, y + 14, small, 10.5, role=role))
+        shapes.append(fitted(8, 14, head, room, 10.5, role=role))
+    shapes.append(fitted(8, 31 if head else 25, inside, room, 12.5, mono=True, role=role))
     cell = "" if key == "canonical:" else key
-    return Group(
-        (Box(x, y, width, HEIGHT, role), *words), cell=cell, title=f"{head}: {words_inside}"
-    )
-
-
-def _line(x0: float, y0: float, x1: float, y1: float) -> Arrow:
-    middle = (x0 + x1) / 2
-    return Arrow(((x0 + 2, y0), (middle, y0), (middle, y1), (x1 - 3, y1)))
+    return piece(Group(tuple(shapes), cell=cell, title=f"{head}: {inside}"))

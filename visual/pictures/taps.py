@@ -126,8 +126,8 @@ LOOKS: Mapping[Use, Role] = {
     Use.UNTOUCHED: Role.UNNEEDED,
 }
 WORDS: Mapping[Use, str] = {
-    Use.OVERWRITTEN: "overwritten: read, then replaced",
-    Use.PRESERVED: "preserved: read, and kept for later steps",
+    Use.OVERWRITTEN: "read, then replaced",
+    Use.PRESERVED: "read, and kept for later steps",
     Use.WRITTEN: "only written",
     Use.UNTOUCHED: "passed over by this step",
 }

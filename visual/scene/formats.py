@@ -17,13 +17,13 @@ from lab.errors import ArgumentError, listing, quoted
 from visual.scene.theme import Theme
 
 SUFFIXES = (".svg", ".pdf", ".png", ".html", ".txt", ".dot")
-MOST_PIXELS, LONGEST_SIDE = 100_000_000, 65_000  # beyond, memory and matplotlib give out
+MOST_PIXELS, LONGEST_SIDE = 100_000_000, 65_000  # beyond, memory gives out
 SMALLEST_SCALE = 0.1  # beneath, no letter is left
 LARGEST = 1500  # a wider picture is never fitted to a page: its words would be too small
 
 
 class Picture(Protocol):
-    """What can be saved: a scene or a plot."""
+    """What can be saved: a scene."""
 
     @property
     def width(self) -> float:

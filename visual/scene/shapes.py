@@ -1,4 +1,4 @@
-"""Pictures as values: frozen boxes, texts, lines and groups, in pixels, y downwards.
+"""Pictures as values: frozen boxes, texts, arrows, lines and groups, in pixels, y downwards.
 
 A picture function returns a `Scene`.  Jupyter shows it, `save` writes it in the format
 that the file's suffix names, and every format is a walk over the same shapes.
@@ -8,20 +8,21 @@ import os
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from math import atan2, cos, sin
+from math import atan2, ceil, cos, sin
 from pathlib import Path
 
 from visual.scene.fonts import text_width
 from visual.scene.formats import check_scale, content, save, shown, summary
-from visual.scene.theme import LIGHT, Role, Theme, mixed
+from visual.scene.theme import LIGHT, Hatch, Role, Theme, mixed
 
 INDEX = re.compile(r"(\[[^\[\]]*\]|[₀-₉₋]+)\)*$")
 LEAST_WIDTH = 0.27  # of a letter, in em
+HATCH = 6.0  # pixels from line to line
 
 
 @dataclass(frozen=True)
 class Box:
-    """A rectangle in a role; `heat` fills it with a value from -1 to 1 instead.
+    """A rectangle in a role; `heat` fills it with a number instead, -1 to 1 in a scene.
 
     `faded` washes the role's colours out: what stands in the box is not needed.
     """
@@ -97,9 +98,32 @@ class Arrow:
 
     def colour(self, theme: Theme) -> str:
         """The colour of line and head."""
-        if self.faded:
-            return mixed(theme.text, theme.background, 0.7)
-        return theme.arrow if self.accent else theme.muted if self.faint else theme.text
+        plain = self.faded or not self.accent
+        return ink(theme, self.faint, self.faded) if plain else theme.arrow
+
+
+@dataclass(frozen=True)
+class Polyline:
+    """Straight pieces from point to point, and a dot at each point if `dots` says so.
+
+    It has the colour of letters, a weaker one if it is `faint`, the weakest if it is `faded`.
+    """
+
+    points: tuple[tuple[float, float], ...]
+    faint: bool = False
+    faded: bool = False
+    dots: bool = False
+
+    def colour(self, theme: Theme) -> str:
+        """The colour of the line and its dots."""
+        return ink(theme, self.faint, self.faded)
+
+
+def ink(theme: Theme, faint: bool, faded: bool) -> str:
+    """The colour of a line that has no role."""
+    if faded:
+        return mixed(theme.text, theme.background, 0.7)
+    return theme.muted if faint else theme.text
 
 
 @dataclass(frozen=True)
@@ -119,7 +143,33 @@ class Group:
     mentions: tuple[str, ...] = ()
 
 
-Shape = Box | Text | Arrow | Group
+Shape = Box | Text | Arrow | Polyline | Group
+
+
+Segment = tuple[tuple[float, float], tuple[float, float]]
+
+
+def hatching(box: Box, hatch: Hatch) -> Iterator[Segment]:
+    """The lines with which the ground of a box is drawn, none nearer than a pixel to its edge."""
+    left, top, wide, high = box.x + 1, box.y + 1, box.width - 2, box.height - 2
+    if hatch is Hatch.LEVEL:
+        for y in _every(HATCH, high):
+            yield (left, top + y), (left + wide, top + y)
+    if hatch is Hatch.UPRIGHT:
+        for x in _every(HATCH, wide):
+            yield (left + x, top), (left + x, top + high)
+    for over in _every(1.5 * HATCH, wide + high):  # slanted: where x + y is `over`
+        first, last = max(0.0, over - wide), min(high, over)
+        falling = (left + wide - over + first, top + first), (left + wide - over + last, top + last)
+        if hatch in (Hatch.FALLING, Hatch.CROSSED):
+            yield falling
+        if hatch in (Hatch.RISING, Hatch.CROSSED):
+            yield (left + over - first, top + first), (left + over - last, top + last)
+
+
+def _every(pace: float, length: float) -> Iterator[float]:
+    """``pace, 2 * pace`` and so on, below a length."""
+    return (pace * number for number in range(1, ceil(length / pace)))
 
 
 def walk(shapes: Iterable[Shape]) -> Iterator[Shape]:
@@ -135,7 +185,7 @@ def moved(shape: Shape, right: float, down: float) -> Shape:
     """The same shape elsewhere."""
     if isinstance(shape, Group):
         return replace(shape, shapes=tuple(moved(inner, right, down) for inner in shape.shapes))
-    if isinstance(shape, Arrow):
+    if isinstance(shape, Arrow | Polyline):
         return replace(shape, points=tuple((x + right, y + down) for x, y in shape.points))
     return replace(shape, x=shape.x + right, y=shape.y + down)
 
@@ -144,7 +194,8 @@ def moved(shape: Shape, right: float, down: float) -> Shape:
 class Scene:
     """A whole picture; `title` and `description` are for those who cannot see it.
 
-    `dot` is the same graph in Graphviz's language, for pictures that Graphviz laid out.
+    `dot` is the same graph in Graphviz's language, for pictures that Graphviz laid out; `twin` is
+    its text, if that is another than what the texts of its shapes say.
     """
 
     width: float
@@ -154,6 +205,7 @@ class Scene:
     description: str
     theme: Theme = LIGHT
     dot: str = ""
+    twin: str = ""
 
     def __repr__(self) -> str:
         return summary(self, f"{len(self.shapes)} shapes")

@@ -27,9 +27,10 @@ from lab.records import cached_property
 from lab.reports.breaking.breakage import Breakage, Truth
 from visual.choices import DERIVATIVE, RULE, THEME, TRUNCATE, ByName, Value
 from visual.drawing.draw import draw, studied
-from visual.drawing.kinds import VIEW, Picture
+from visual.drawing.kinds import VIEW
 from visual.drawing.study import Chosen, Frozen, choose
 from visual.pictures.breaking import breaking
+from visual.scene.shapes import Scene
 from visual.workbench.written import START, STEPS, WRITTEN, value_of, valued, written
 
 OWN = "own"  # a loop that is not of the gallery, but was handed over
@@ -151,7 +152,7 @@ class Bench(ABC):
         """The same with other choices; LabError for what it cannot have."""
 
     @abstractmethod
-    def _draw(self, view: str, theme: str, **options: object) -> Picture: ...
+    def _draw(self, view: str, theme: str, **options: object) -> Scene: ...
 
     @abstractmethod
     def _truth(self, order: int) -> Truth: ...
@@ -174,7 +175,7 @@ class Bench(ABC):
         return _broken(self._truth(max(self.state.order, LEAST)), self.state.rule)
 
     @cached_property
-    def picture(self) -> Picture:
+    def picture(self) -> Scene:
         """The picture of the view, or of what the broken rule does; LabError if there is none."""
         state = self.state
         if self.breakage is not None:
@@ -244,7 +245,7 @@ class LoopBench(Bench):
         about = {name: getattr(self.state, name) for name in DERIVATIVE}
         return {**about, "at": self._at, **others}
 
-    def _draw(self, view: str, theme: str, **options: object) -> Picture:
+    def _draw(self, view: str, theme: str, **options: object) -> Scene:
         return draw(self._truncated, view, theme, **self._about(**options))
 
     def _truth(self, order: int) -> Truth:
@@ -339,7 +340,7 @@ class GraphBench(Bench):
     def _given(self) -> dict[Variable, np.ndarray]:
         return {variable: self.values[name] for name, variable in self.inputs.items()}
 
-    def _draw(self, view: str, theme: str, **options: object) -> Picture:
+    def _draw(self, view: str, theme: str, **options: object) -> Scene:
         derived = _derived(self.cost, self._wrt, self.state.order)
         return draw(derived, view, theme, self._given, **options)
 

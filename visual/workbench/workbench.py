@@ -25,7 +25,7 @@ from lab.errors import ArgumentError, LabError, first_line, listing, quoted
 from lab.gradients.derivative import Derivative
 from lab.loops.loop import Loop
 from lab.reports.breaking.breakage import Breakage
-from visual.drawing.kinds import Picture
+from visual.scene.shapes import Scene
 from visual.widgets.module import FORM, joined, style
 from visual.widgets.page import fragment, to_page
 from visual.widgets.rerun import bundle, in_notebook, made_in_cell, shut
@@ -110,7 +110,7 @@ class Workbench(Walked):
         return bundle(super()._repr_mimebundle_, html, self.picture.text())
 
     @property
-    def _shown(self) -> Sequence[Picture]:
+    def _shown(self) -> Sequence[Scene]:
         return [self._bench.picture] if hasattr(self, "_bench") else []
 
     @property
@@ -119,7 +119,7 @@ class Workbench(Walked):
         return self._bench.state
 
     @property
-    def picture(self) -> Picture:
+    def picture(self) -> Scene:
         """The picture that is shown; it can be saved."""
         return self._bench.picture
 
@@ -257,7 +257,7 @@ SCALE = 2.0
 LONGEST = 80  # letters of a file's name
 
 
-def file_of(picture: Picture, title: str, suffix: str) -> tuple[str, bytes]:
+def file_of(picture: Scene, title: str, suffix: str) -> tuple[str, bytes]:
     """The name, made of a title, and the content of a picture as a file."""
     if suffix not in FORMATS:
         raise ArgumentError(f"save = {quoted(suffix)}: the formats are {listing(FORMATS)}.")

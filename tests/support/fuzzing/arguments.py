@@ -152,7 +152,7 @@ CALLS = {
 # is written with, what has no arguments, and modules.
 NOT_CALLED = {
     *("BROKEN", "Derivative", "LabError", "PullbackRule", "gallery", "check", "eager"),
-    *("structural", "our_pullback", "until", "Plot", "Scene", "backends", "widgets"),
+    *("structural", "our_pullback", "until", "Scene", "backends", "widgets"),
 }
 # What is said of an argument, where that is not its name: whose it is, or what became of it.
 OTHERWISE = {

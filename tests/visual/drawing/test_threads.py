@@ -3,7 +3,6 @@
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
-import matplotlib
 import pytest
 
 import visual
@@ -27,7 +26,6 @@ def drawn(task, folder):
 
 @pytest.mark.parametrize("number", range(2))
 def test_threads_draw_the_same_bytes(number, tmp_path):
-    before = dict(matplotlib.rcParams)
     themes = ("light", "dark", "print", "light")
     kinds = [*PICTURES, *["values"] * 5]
     tasks = [(("square", "coupled")[i % 2], kind, themes[i % 4], i) for i, kind in enumerate(kinds)]
@@ -35,4 +33,3 @@ def test_threads_draw_the_same_bytes(number, tmp_path):
     with ThreadPoolExecutor(8) as pool:
         together = list(pool.map(lambda task: drawn(task, tmp_path), tasks))
     assert [task for task, a, b in zip(tasks, alone, together, strict=True) if a != b] == []
-    assert dict(matplotlib.rcParams) == before

@@ -1,20 +1,18 @@
-"""The picture of values: its lines hold the trace's numbers; its SVG stands alone."""
+"""The picture of values: read off its scales, its lines hold the trace's numbers."""
 
 import re
-from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from strange_loops import HOSTILE, LOOPS, strange_trace, trace_of
+from in_browser.chromium import CHROMIUM, measured
+from strange_loops import LOOPS, strange_trace, trace_of
 
 import lab
 from lab.errors import ArgumentError
 from lab.loops import gallery
 from visual.layout.names import NamedScan
-from visual.pictures.values.panels import edges
-from visual.pictures.values.plot import values
+from visual.pictures.values.scale import Scale, scale_of
 from visual.pictures.values.series import (
-    Kind,
     Series,
     growth_of,
     pooled,
@@ -22,59 +20,78 @@ from visual.pictures.values.series import (
     stretches,
     thinned,
 )
-from visual.scene.theme import THEMES, contrast
+from visual.pictures.values.values import values
+from visual.scene.shapes import Box, Polyline, Text
 
-SVG = "{http://www.w3.org/2000/svg}"
-
-
-def drawn_lines(axes, count):
-    """The points of the lines of a panel: its first ones, before marks."""
-    return [line.get_xydata() for line in axes.get_lines()[:count]]
+SUPERSCRIPTS = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")
 
 
-@pytest.mark.parametrize("name", gallery.loops)
-@pytest.mark.parametrize("order", [0, 1, 2])
-def test_lines_and_tables_hold_the_traces_numbers(name, order):
-    """Every tape of the trace is drawn once, at the index that its axis tells."""
-    trace = gallery.loops[name].trace(order=order)
-    plot = values(trace)
-    figure = plot.figure()
-    shown = []
-    for panel, axes in zip(plot.panels, figure.axes, strict=True):
-        if panel.kind is Kind.LINES:
-            shown += [(line[:, 0], line[:, 1:]) for line in drawn_lines(axes, len(panel.series))]
-        elif panel.kind is Kind.HEAT:
-            shown += [(s.index, s.table) for s in panel.series]
-    tapes = [tape for scan in trace.scans for tape in (*scan.tapes, *scan.outputs)]
-    assert len(shown) == len(tapes)
-    for tape in tapes:
+def panels_of(scene):
+    """The shapes of every panel, by its title."""
+    return {group.title.split(":")[0]: group.shapes for group in scene.groups() if group.title}
+
+
+def read_off(shapes):
+    """The points of a panel as a person reads them: along the labels of its two axes."""
+    texts = [shape for shape in shapes if isinstance(shape, Text) and shape.muted]
+    below = max(text.y for text in texts)
+    grid = sorted(line.points[0][1] for line in shapes if isinstance(line, Polyline) and line.faded)
+    top = shapes[0].y  # where the name stands
+    beside = sorted(
+        (t for t in texts if t.anchor == "end" and top < t.y < below), key=lambda text: text.y
+    )
+    foot = [(t.x, int(t.content.replace("−", "-"))) for t in texts if t.anchor == "middle"]
+    up = [(y, number_of(text.content)) for y, text in zip(grid, beside, strict=True)]
+    if any(text.content.startswith("10") for text in beside):  # powers of ten; zeros are below
+        up = [pair for pair, text in zip(up, beside, strict=True) if text.content != "0"]
+    lines = [line for line in shapes if isinstance(line, Polyline) and not line.faded]
+    return [(along(foot, x), along(up, y)) for line in lines for x, y in line.points]
+
+
+def number_of(words):
+    """What a label says; of a power of ten its exponent."""
+    if words.startswith("10") and words[2:] and not words[2:].isascii():
+        return float(words[2:].translate(SUPERSCRIPTS))
+    return float(words.replace("−", "-"))
+
+
+def along(axis, place):
+    """The number at a place of an axis, from the first and the last label."""
+    (p, a), (q, b) = axis[0], axis[-1]
+    return a + (b - a) * (place - p) / (q - p)
+
+
+@pytest.mark.parametrize("name", ["square", "coupled", "extra", "logistic", "newton", "gap"])
+@pytest.mark.parametrize("scan", [1, 2])
+def test_lines_read_off_their_scales_are_the_traces_numbers(name, scan):
+    trace = gallery.loops[name].trace(order=1)
+    found, named = panels_of(values(trace, scan=scan)), NamedScan(trace, scan - 1)
+    held = [tape for tape in named.scan.held if tape.final.ndim == 1]
+    assert held
+    for tape in held:
+        title = f"{scan} · {named.row_name(tape)}"
         places = tape.axis.index if tape.axis is not None else np.arange(len(tape.final))
-        ascending = np.argsort(places[: len(tape.final)])
-        index, held = places[ascending], tape.final[ascending].reshape(len(tape.final), -1)
-        assert any(
-            np.array_equal(where, index)
-            and what.shape == held.shape
-            and np.allclose(what, held, rtol=1e-12, atol=0)
-            for where, what in shown
-        ), f"{tape.name} is not drawn"
+        wanted = sorted(zip(places[: len(tape.final)].tolist(), tape.final.tolist(), strict=True))
+        extent = np.ptp(tape.final) or abs(tape.final[0])
+        read = read_off(found[title])
+        assert [round(x) for x, _ in read] == [x for x, _ in wanted]
+        assert np.allclose([y for _, y in read], [y for _, y in wanted], rtol=0, atol=0.01 * extent)
 
 
 def test_a_number_that_is_not_the_traces_would_be_noticed():
-    plot = values(gallery.loops["square"].trace(order=1))
-    line = drawn_lines(plot.figure().axes[1], 1)[0]
-    assert line[0, 1] == pytest.approx(16 * 0.95**15)
-    assert not np.allclose(line[:, 1] * (1 + 1e-11), line[:, 1], rtol=1e-12, atol=0)
+    trace = gallery.loops["square"].trace(order=1)
+    read = read_off(panels_of(values(trace))["2 · dC/dx"])
+    true = [2.0 ** (4 - i) * 0.95 ** (2**4 - 2**i) for i in range(5)]
+    assert np.allclose([y for _, y in read], true, rtol=0, atol=0.03)
+    assert not np.allclose([y * 1.02 for _, y in read], true, rtol=0, atol=0.03)
 
 
-def test_growth_is_the_size_of_what_the_tapes_hold():
-    trace = gallery.loops["rnn"].trace(order=2)
-    plot = values(trace)
-    panel, axes = plot.panels[-1], plot.figure().axes[-1]
-    assert [s.name for s in panel.series] == ["‖dC/dh‖", "‖dC′/dh‖"]
-    for line, number in zip(drawn_lines(axes, 2), (1, 3), strict=True):
-        tape = trace.scans[number].tapes[0]
-        norms = np.linalg.norm(tape.final, axis=1)[np.argsort(tape.axis.index)]
-        assert np.allclose(10 ** line[:, 1], norms)
+def test_powers_of_ten_are_those_of_the_gradients():
+    trace = gallery.loops["logistic"].with_steps(30).trace(order=2)
+    read = read_off(panels_of(values(trace))["1 · |dC/dx|"])
+    x = trace.scans[0].tapes[0].final
+    slopes = np.log10(np.abs(3.7 * (1 - 2 * x[:-1])))
+    assert np.allclose([y for _, y in read], [slopes[i:].sum() for i in range(31)], atol=0.1)
 
 
 def test_growth_of_the_logistic_map_is_the_product_of_its_slopes():
@@ -96,40 +113,75 @@ def test_norms_neither_vanish_nor_overflow(scale):
     assert np.allclose(_magnitude(large).values, wanted, rtol=1e-12, atol=0)
 
 
+@pytest.mark.parametrize("name", gallery.loops)
+@pytest.mark.parametrize("order", [1, 2, 3])
+def test_pictures_fit_a_column(name, order):
+    """No wider than 840 pixels, no higher than 1,200, no text smaller than 11."""
+    scene = values(gallery.loops[name].trace(order=order))
+    assert scene.width == 840
+    assert scene.height <= 1200
+    assert min(shape.size for shape in scene.walk() if isinstance(shape, Text)) >= 11
+
+
+@pytest.mark.parametrize("name", ["rnn", "coupled", "extra"])
+def test_what_has_no_room_is_counted_and_can_be_shown(name):
+    """Every quantity has a panel, is in a line below its section, or in the picture of its Scan."""
+    trace = gallery.loops[name].trace(order=3)
+    whole = values(trace)
+    shown, said = panels_of(whole), [s.content for s in whole.walk() if isinstance(s, Text)]
+    hidden = sum(int(re.match(r"⋯ ([\d,]+) more", t)[1]) for t in said if t.startswith("⋯"))
+    held = sum(len(scan.held) for scan in trace.scans)
+    sizes = sum(len(growth_of(s)) for s in NamedScan.each(trace) if s.parent is None)
+    assert len(shown) + hidden == held + sizes
+    for number, scan in enumerate(trace.scans, start=1):
+        alone = panels_of(values(trace, scan=number))
+        assert len([title for title in alone if "|" not in title and "‖" not in title]) == len(
+            scan.held
+        )
+
+
+def test_one_scale_for_what_is_compared():
+    """Two states of like size have the same labels; where one would be flat, each has its own."""
+
+    def labels(title):
+        found = panels_of(values(gallery.loops["coupled"].trace(order=1)))[title]
+        texts = [shape for shape in found if isinstance(shape, Text) and shape.anchor == "end"]
+        return [text.content for text in texts if text.y > found[0].y]
+
+    assert labels("1 · prey") == labels("1 · hunters")
+    assert labels("2 · dC/dprey") != labels("2 · dC/dbirth")
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "log"),
+    [(0, 1, False), (-3e-200, 5e-200, False), (-1.7e308, 1.7e308, False), (1e-9, 1e12, True),
+     (7, 7, False), (0, 0, False), (1e8, 1e8 + 1e-3, False)],
+)  # fmt: skip
+def test_scales_hold_what_they_are_made_for(low, high, log):
+    scale = scale_of([np.array([low, high, np.nan, np.inf])], log)
+    places = scale.at(np.array([low, high]))
+    assert np.all((places >= 0) & (places <= 1))
+    ticks = list(scale.ticks())
+    assert 1 <= len(ticks) <= 7
+    assert len({words for _, words in ticks}) == len(ticks)
+    assert all(0 <= share <= 1 for share, _ in ticks)
+
+
+def test_a_scale_that_is_too_short_would_be_noticed():
+    assert Scale(0, 1).at(np.array([2.0]))[0] > 1
+
+
 @pytest.mark.parametrize("name", [*gallery.loops, *LOOPS])
 @pytest.mark.parametrize("order", [0, 2])
-def test_svgs_stand_alone(name, order):
-    written = values(trace_of(name, order), "print").svg()
-    root = ElementTree.fromstring(written)
-    assert root.get("role") == "img"
-    assert root.get("viewBox")
-    assert [child.tag for child in root][:2] == [f"{SVG}title", f"{SVG}desc"]
-    allowed = {f"{SVG}{tag}" for tag in ("svg", "title", "desc", "g", "path", "text")}
-    for element in root.iter():
-        assert element.tag in allowed
-        forbidden = ("on", "href", "style", "id", "class", "clip")
-        assert not [a for a in element.attrib if a.split("}")[-1].startswith(forbidden)]
-    assert "url(" not in written
-    assert "DOCTYPE" not in written
-    assert len(written) < 100_000
-    size = float(root.get("width")), float(root.get("height"))
-    assert np.allclose([float(v) * 4 / 3 for v in root.get("viewBox").split()[2:]], size, atol=0.02)
-
-
-def test_every_mark_and_line_is_in_the_svg():
-    """As many markers as points, as many lines as series."""
-    trace = gallery.loops["coupled"].trace(order=0)
-    points = sum(len(tape.final) for tape in trace.scans[0].tapes)
-    written = values(trace).svg()
-    assert len(re.findall("translate", written)) == points + 2  # and two in the legend
-    assert HOSTILE not in values(strange_trace("hostile name", 1)).svg()
+def test_pictures_stay_small(name, order):
+    assert len(values(trace_of(name, order), "print").svg()) < 100_000
 
 
 def test_ten_thousand_steps_stay_small():
-    plot = values(LOOPS["a thousand steps"].with_steps(10_000).trace(order=2))
-    assert len(plot.svg()) < 60_000
-    assert len(plot.text().splitlines()) < 80
-    assert "⋯ 9,995 more" in plot.text()
+    scene = values(LOOPS["a thousand steps"].with_steps(10_000).trace(order=2))
+    assert len(scene.svg()) < 60_000
+    assert len(scene.text().splitlines()) < 80
+    assert "⋯ 9,995 more" in scene.text()
 
 
 def test_thinning_keeps_both_ends_and_every_extreme():
@@ -154,31 +206,15 @@ def test_heat_maps_show_of_every_block_the_largest_in_size():
     assert small.shape == (48, 16)
     assert -99 in small
     assert np.isnan(small).sum() == 1
-    series = Series("v", np.arange(5, 1005), table)
-    left, top = edges(series, small)
-    assert (left[0], left[-1], top[0], top[-1]) == (4.5, 1004.5, -0.5, 39.5)
-
-
-def marks_of(plot):
-    return [[mark.words for mark in panel.marks] for panel in plot.panels]
 
 
 @pytest.mark.parametrize(
-    ("name", "marks"),
-    [
-        ("nan", [["not finite"], [], []]),
-        ("inf", [["not finite"], [], []]),
-        ("tiny", [[], [], []]),
-        ("huge", [[], [], []]),
-        ("five states", [[], [], ["zero"]]),
-    ],
+    ("name", "mark"),
+    [("nan", "×"), ("inf", "×"), ("tiny", None), ("huge", None), ("five states", "0")],
 )
-def test_what_a_line_cannot_show_is_marked(name, marks):
-    plot = values(strange_trace(name, 1))
-    assert marks_of(plot) == marks
-    svg = plot.svg()
-    assert (">not finite<" in svg) == any("not finite" in words for words in marks)
-    assert (">zero<" in svg) == any("zero" in words for words in marks)
+def test_what_a_line_cannot_show_is_marked(name, mark):
+    bold = {s.content for s in values(strange_trace(name, 1)).walk() if getattr(s, "bold", False)}
+    assert bold & {"×", "0"} == ({mark} if mark else set())
 
 
 def test_one_value_among_many_that_are_not_finite_is_drawn():
@@ -187,18 +223,27 @@ def test_one_value_among_many_that_are_not_finite_is_drawn():
         states=(lab.State("x", 1.0),),
         sequences=(lab.Sequence("u", np.where(np.arange(900) % 300 == 7, 1.0, np.nan)),),
     )
-    plot = values(loop.trace(order=0))
-    points = np.vstack([line.get_xydata() for line in plot.figure().axes[0].get_lines()])
-    finite = {int(x) for x, y in points if y == 1.0}
-    assert {0, 8, 308, 608} <= finite
-    assert "x: from 1 to 1, 897 not finite" in plot.text()
+    scene = values(loop.trace(order=0))
+    (shapes,) = panels_of(scene).values()
+    lines = [s for s in shapes if isinstance(s, Polyline) and not s.faded]
+    assert sum(line.dots for line in lines) == 3  # 0 and 8 stand less than two pixels apart
+    assert "x: from 1 to 1, 897 not finite" in scene.text()
 
 
-def test_values_beyond_matplotlibs_arithmetic_are_drawn_in_units():
-    figure = values(strange_trace("tiny", 1)).figure()
-    line = figure.axes[0].get_lines()[0].get_xydata()
-    assert line[:, 1].tolist() == pytest.approx([1, 0.5, 0.25, 0.125])
-    assert figure.axes[0].get_ylabel() == "in units of 1e-300"
+def test_arrays_are_patches_of_their_entries():
+    """As many as there are entries, orange where an entry is positive."""
+    trace = gallery.loops["rnn"].trace(order=0)
+    patches = [s.heat for s in values(trace).walk() if isinstance(s, Box)]
+    held = trace.scans[0].tapes[0].final
+    assert np.allclose(patches, held.ravel() / np.abs(held).max())
+
+
+@pytest.mark.browser
+@pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium to measure in")
+@pytest.mark.parametrize("name", [*gallery.loops, *LOOPS])
+def test_no_two_texts_overlap(page, name):
+    for order in (0, 2):
+        assert measured(page, values(trace_of(name, order)).svg()) == []
 
 
 def test_loops_that_stop_early_show_the_steps_that_ran():
@@ -215,22 +260,11 @@ def test_the_text_twin_reads_as_a_table():
     assert ["0", "7.413", "117"] in lines
 
 
-def test_lines_differ_without_their_colour():
-    axes = values(strange_trace("five states", 1), "print").figure().axes[0]
-    looks = [(line.get_linestyle(), line.get_marker()) for line in axes.get_lines()]
-    assert len(set(looks)) == len(looks) == 5
-
-
-@pytest.mark.parametrize("theme", THEMES)
-def test_lines_stand_out_from_their_page(theme):
-    plot = values(strange_trace("five states", 1), theme)
-    for line in plot.figure().axes[0].get_lines():
-        assert contrast(line.get_color(), THEMES[theme].background) >= 3
-
-
 def test_an_unknown_theme_is_refused():
     with pytest.raises(ArgumentError, match="theme = 'pink'"):
         values(gallery.loops["square"].trace(), "pink")
+    with pytest.raises(ArgumentError, match="scan = 9: "):
+        values(gallery.loops["square"].trace(), scan=9)
 
 
 def test_jupyter_gets_a_plot_and_its_text():

@@ -1,5 +1,4 @@
-"""The picture of values: lines and heat maps over the steps, drawn by matplotlib.
+"""The picture of values over the steps: start with `values`.
 
-Start with `plot`.  `series` are the numbers and their panels, `panels` draws these on axes, `svg`
-lets matplotlib's SVG stand alone, and `text` is the twin.
+`series` are the numbers, `scale` is where they stand, and `text` is the twin.
 """

@@ -1,17 +1,15 @@
-"""What a trace holds over its steps and indices: columns of numbers, and the panels they fill."""
+"""What a trace holds over its steps and indices: columns of numbers."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from enum import StrEnum
 from itertools import pairwise
 
 import numpy as np
 
 from lab.traces.trace import TapeTrace
 from visual.layout.names import NamedScan
-from visual.scene.shapes import text_width
 
-AREA, HIGH = 350.0, 170.0  # of the axes, in pixels
+SUMS = "steps"  # of a running total: how many it sums up
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,57 +33,6 @@ class Series:
     def table(self) -> np.ndarray:
         """Index by entry: matrices are flattened, row by row."""
         return self.values.reshape(len(self.values), -1)
-
-
-@dataclass(frozen=True)
-class Mark:
-    """A marker at the edge of a panel, for values that have no place on its axis."""
-
-    words: str
-    marker: str
-    height: float
-    where: Callable[[np.ndarray], np.ndarray]
-
-
-ZERO = Mark("zero", "v", 0.05, lambda values: values == 0)
-ODD = Mark("not finite", "x", 0.95, lambda values: ~np.isfinite(values))
-
-
-class Kind(StrEnum):
-    """How the series of a panel are drawn."""
-
-    LINES = "over the index"
-    GROWTH = "on a log axis"
-    HEAT = "as a heat map"
-
-
-@dataclass(frozen=True, eq=False)
-class Panel:
-    """Series that are drawn together; all of them count the same."""
-
-    title: str
-    kind: Kind
-    series: tuple[Series, ...]
-
-    @property
-    def legend_columns(self) -> int:
-        """How many entries of the legend stand side by side."""
-        widest = max((text_width(s.name, 11) for s in self.series), default=0) + 44
-        return max(1, min(len(self.series), int(AREA // widest)))
-
-    @property
-    def head(self) -> float:
-        """The height of the title and the legend above the axes."""
-        lines = 2 if self.kind is Kind.HEAT else -(-len(self.series) // self.legend_columns)
-        return 22.0 + 17 * (lines + bool(self.marks))
-
-    @property
-    def marks(self) -> tuple[Mark, ...]:
-        """What occurs in it that a line cannot show."""
-        if self.kind is Kind.HEAT:
-            return ()
-        kinds = (ZERO, ODD) if self.kind is Kind.GROWTH else (ODD,)
-        return tuple(m for m in kinds if any(m.where(s.values).any() for s in self.series))
 
 
 def series_of(named: NamedScan) -> tuple[Series, ...]:
@@ -114,14 +61,11 @@ def _series(named: NamedScan, tape: TapeTrace) -> Series:
     if tape.axis is not None and len(tape.axis.index) >= len(tape.final):
         index, across = tape.axis.index[rows], "index"
     elif tape.is_total:
-        index, across = rows - tape.tape.origin + 1, "steps summed up"
+        index, across = rows - tape.tape.origin + 1, SUMS
     else:
-        index, across = rows - tape.tape.origin, "position"
-    name = named.gradient_name(tape.gradient_of, None) or tape.name
-    if tape.gradient_of is not None and named.is_share(tape):
-        name = f"share of {name}"
+        index, across = rows - tape.tape.origin, "pos"
     order = np.argsort(index, kind="stable")
-    return Series(name, index[order], values[order], across)
+    return Series(named.row_name(tape), index[order], values[order], across)
 
 
 def _filled(tape: TapeTrace) -> np.ndarray:

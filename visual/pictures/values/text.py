@@ -1,4 +1,4 @@
-"""A plot in plain text: tables of numbers, folded where they are long."""
+"""Values in plain text: tables of numbers, folded where they are long."""
 
 from collections.abc import Iterable, Iterator, Sequence
 

@@ -1,0 +1,155 @@
+"""Pictures put together: laws that hold of any pieces, which hypothesis makes up."""
+
+import re
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from visual.scene.combinators import (
+    Envelope,
+    Piece,
+    above,
+    beside,
+    columns,
+    envelope_of,
+    framed,
+    gap,
+    grouped,
+    joined,
+    named,
+    over,
+    padded,
+    piece,
+    scene,
+    shifted,
+    words,
+)
+from visual.scene.shapes import Arrow, Box, Group, Polyline, Scene, Text, walk
+from visual.scene.theme import Role
+
+ANCHORS = st.sampled_from(["start", "middle", "end"])
+PLACES = st.integers(-200, 200).map(float)
+SIZES = st.integers(1, 120).map(float)
+POINTS = st.tuples(PLACES, PLACES)
+LETTERS = st.text("abcxyzWM₀₃·Σθ 0123456789", min_size=1, max_size=12)
+SHAPES = st.one_of(
+    st.builds(Box, PLACES, PLACES, SIZES, SIZES, st.sampled_from(Role)),
+    st.builds(
+        Text,
+        PLACES,
+        PLACES,
+        LETTERS,
+        st.integers(9, 16),
+        st.sampled_from(["start", "middle", "end"]),
+    ),
+    st.builds(Polyline, st.lists(POINTS, min_size=1, max_size=4).map(tuple)),
+    st.builds(Arrow, st.lists(POINTS, min_size=2, max_size=4, unique=True).map(tuple)),
+)
+PIECES = st.lists(SHAPES, min_size=1, max_size=4).map(lambda shapes: piece(*shapes))
+ALIGNED = st.sampled_from([0.0, 0.5, 1.0])
+APART = st.integers(0, 30).map(float)
+
+
+def extent(part):
+    return pytest.approx((part.envelope.width, part.envelope.height), abs=1e-6)
+
+
+def is_inside(shape, room, slack=1e-6):
+    """Whether a shape is in a rectangle; told from its own numbers, not from `envelope_of`."""
+    if isinstance(shape, Box):
+        corners = [(shape.x, shape.y), (shape.x + shape.width, shape.y + shape.height)]
+    elif isinstance(shape, Text):
+        corners = [(shape.left, shape.y - shape.size * 0.7), (shape.left + shape.width, shape.y)]
+    else:
+        corners = list(shape.points)
+    return all(
+        room.left - slack <= x <= room.right + slack
+        and room.top - slack <= y <= room.bottom + slack
+        for x, y in corners
+    )
+
+
+@given(PIECES, PIECES, PIECES, APART, ALIGNED, st.sampled_from([beside, above]))
+def test_how_three_are_bracketed_changes_no_extent(a, b, c, apart, align, join):
+    left = join(join(a, b, apart=apart, align=align), c, apart=apart, align=align)
+    right = join(a, join(b, c, apart=apart, align=align), apart=apart, align=align)
+    flat = join(a, b, c, apart=apart, align=align)
+    wanted = extent(flat)
+    for part in (left, right):
+        assert (part.envelope.width, part.envelope.height) == wanted
+
+
+@given(PIECES, PIECES, APART)
+def test_sizes_add_up(a, b, apart):
+    row, stack = beside(a, b, apart=apart).envelope, above(a, b, apart=apart).envelope
+    assert row.width == pytest.approx(a.envelope.width + apart + b.envelope.width)
+    assert row.height == pytest.approx(max(a.envelope.height, b.envelope.height))
+    assert stack.height == pytest.approx(a.envelope.height + apart + b.envelope.height)
+    assert stack.width == pytest.approx(max(a.envelope.width, b.envelope.width))
+
+
+@given(st.lists(PIECES, min_size=1, max_size=5), APART, ALIGNED)
+def test_no_shape_leaves_its_envelope(parts, apart, align):
+    table = columns([parts, parts[:2]], apart, apart)
+    made = above(
+        beside(*parts, apart=apart, align=align),
+        framed(padded(over(*parts), 3), Role.PANEL),
+        table,
+        apart=apart,
+        align=align,
+    )
+    assert all(is_inside(shape, made.envelope) for shape in walk(made.shapes))
+
+
+def test_a_shape_that_leaves_its_envelope_would_be_noticed():
+    box = Box(0, 0, 50, 20, Role.SEED)
+    assert is_inside(box, piece(box).envelope)
+    assert not is_inside(box, replace(piece(box).envelope, right=49.0))
+    assert not is_inside(Text(0, 10, "Wide words", 12), envelope_of(Text(0, 10, "Wide", 12)))
+
+
+@given(PIECES, st.integers(-50, 50), st.integers(-50, 50))
+def test_what_is_moved_is_the_same_elsewhere(part, right, down):
+    """Its SVG differs in coordinates only, and back again is the same to the byte."""
+
+    def drawn(made):
+        return Scene(400, 400, made.shapes, "t", "d").svg()
+
+    there = shifted(part, right, down)
+    number = re.compile(r"-?\d+(\.\d)?")
+    assert number.sub("#", drawn(there)) == number.sub("#", drawn(part))
+    assert drawn(shifted(there, -right, -down)) == drawn(part)
+    assert (there.envelope.width, there.envelope.height) == extent(part)
+
+
+@given(PIECES, PIECES)
+def test_arrows_go_from_one_named_part_to_the_other(a, b):
+    row = beside(named(a, "a"), gap(60), named(b, "b"))
+    (*_, arrow) = joined(shifted(row, 7, 9), ("a", "b")).shapes
+    start, end = row.anchors["a"].moved(7, 9), row.anchors["b"].moved(7, 9)
+    assert arrow.points[0] == pytest.approx((start.right + 2, (start.top + start.bottom) / 2))
+    assert arrow.points[-1] == pytest.approx((end.left - 3, (end.top + end.bottom) / 2))
+    with pytest.raises(KeyError):
+        joined(row, ("a", "c"))
+
+
+def test_columns_are_aligned():
+    rows = [[words("a", 12), words("b", 12)], [words("a longer one", 12), words("c", 12)]]
+    *_, b, _, c = (shape for shape in columns(rows, across=10).shapes if isinstance(shape, Text))
+    assert b.left == c.left
+
+
+def test_a_scene_has_a_margin_on_all_sides():
+    made = scene(piece(Box(-30, 70, 50, 20, Role.SEED)), "t", "d", "dark", margin=24)
+    assert (made.width, made.height) == (98, 68)
+    assert made.shapes == (Box(24, 24, 50, 20, Role.SEED),)
+    assert made.theme.name == "dark"
+
+
+def test_nothing_takes_up_no_room():
+    assert over() == Piece()
+    assert envelope_of(Group(())) == Envelope()
+    inside = grouped(piece(Box(1, 2, 3, 4, Role.SEED)), Group((), step=2, title="two"))
+    assert inside.shapes == (Group((Box(1, 2, 3, 4, Role.SEED),), step=2, title="two"),)

@@ -1,0 +1,117 @@
+"""Scales from bottom to top: what numbers they hold, where a number stands, which are labelled."""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from lab.notation import number_text
+from visual.scene.fonts import text_width
+
+ROOM, SMALL = 40.0, 11.0  # for a label
+MOST_TICKS = 4
+FLAT = 0.08  # what takes up less of a scale than this is flat
+SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+@dataclass(frozen=True)
+class Scale:
+    """From `low` to `high`, of values divided by `unit`, or of their decimal logarithms.
+
+    A log axis that has to show zeros has them one decade below everything else.
+    """
+
+    low: float
+    high: float
+    unit: float = 1.0
+    log: bool = False
+    zeros: bool = False
+
+    def at(self, values: np.ndarray) -> np.ndarray:
+        """Where values stand, from 0 to 1; nan for what has no place."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            held = np.log10(values) if self.log else values / self.unit
+        if self.zeros:
+            held = np.where(values == 0, self.low, held)
+        shares = (np.where(np.isfinite(held), held, np.nan) - self.low) / (self.high - self.low)
+        return 0.06 + 0.88 * shares
+
+    def ticks(self) -> Iterator[tuple[float, str]]:
+        """Round numbers of the scale, where they stand, and how they are written."""
+        step = nice((self.high - self.low) / MOST_TICKS, whole=self.log)
+        first, last = math.ceil(self.low / step - 1e-9), math.floor(self.high / step + 1e-9)
+        numbers = [round(number * step, 15) for number in range(first, last + 1)]
+        if self.zeros:
+            yield 0.06, "0"
+            numbers = [number for number in numbers if number > self.low]
+        for number, words in zip(numbers, self._labels(numbers), strict=True):
+            yield 0.06 + 0.88 * (number - self.low) / (self.high - self.low), words
+
+    def _labels(self, numbers: list[float]) -> list[str]:
+        """With digits that tell neighbours apart, or, without room, what is beyond the first."""
+        if self.log:
+            return ["10" + str(round(number)).translate(SUPERSCRIPTS) for number in numbers]
+        for digits in range(4, 16):
+            words = [short_text(number * self.unit, digits) for number in numbers]
+            if len(set(words)) == len(words):
+                break
+        if max(text_width(w, SMALL) for w in words or [""]) <= ROOM or len(numbers) < 2:
+            return words
+        beyond = [short_text((number - numbers[0]) * self.unit, 2) for number in numbers]
+        return [short_text(numbers[0] * self.unit, 3), *(f"… +{w}" for w in beyond[1:])]
+
+
+def short_text(value: float, digits: int) -> str:
+    """A number with so many digits, with an exponent where that is shorter."""
+    mantissa, _, exponent = f"{value:.{digits - 1}e}".partition("e")
+    mantissa = mantissa.rstrip("0").rstrip(".") if "." in mantissa else mantissa
+    return min(number_text(value, digits), f"{mantissa}e{int(exponent)}", key=len)
+
+
+def nice(length: float, whole: bool = False) -> float:
+    """The smallest of 1, 2, 5, 10 … that is no smaller than `length`; `whole`, at least 1."""
+    power = 10.0 ** math.floor(math.log10(length))
+    found = next(m * power for m in (1, 2, 5, 10) if m * power >= length * (1 - 1e-9))
+    return max(1.0, found) if whole else found
+
+
+def whole_ticks(first: int, last: int, most: float) -> range:
+    """Round whole numbers from `first` to `last`, at most so many."""
+    step = int(nice(max(1.0, (last - first) / most), whole=True))
+    return range(-(-first // step) * step, last + 1, step)
+
+
+def scale_of(series: Sequence[np.ndarray], log: bool = False) -> Scale:
+    """The scale that holds all finite values of `series`, and on a log axis all positive ones."""
+    values = np.concatenate([*series, np.zeros(0)])
+    values, zeros = values[np.isfinite(values)], bool((values == 0).any())
+    if log:
+        ends = np.log10(_ends(values[values > 0], 1.0))
+        low, high = math.floor(ends[0] + 1e-9), math.ceil(ends[1] - 1e-9)
+        return Scale(low - zeros, max(high, low + 1), log=True, zeros=zeros)
+    low, high = _ends(values, 0.0)
+    largest = max(abs(low), abs(high))
+    unit = 10.0 ** max(math.floor(math.log10(largest)), -300) if largest else 1.0
+    low, high = low / unit, high / unit
+    if high - low <= 1e-12 * max(abs(low), abs(high), 1e-300):
+        room = abs(high) / 2 or 1.0
+        low, high = low - room, high + room
+    return Scale(low, high, unit)
+
+
+def _ends(values: np.ndarray, otherwise: float) -> np.ndarray:
+    return np.array([values.min(), values.max()] if len(values) else [otherwise] * 2)
+
+
+def common_scale(series: Sequence[np.ndarray], log: bool = False) -> tuple[Scale | None, str]:
+    """A scale for all `series`, and how it is told; None if one of them would be flat on it."""
+    if len(series) < 2:
+        return None, ""
+    common = scale_of(series, log)
+    for one in series:
+        shares = common.at(one)
+        shares = shares[np.isfinite(shares)]
+        if not log and 0 < np.ptp(shares if len(shares) else np.zeros(1)) < FLAT:
+            return None, ", each on a scale of its own"
+    return common, ", on one scale"

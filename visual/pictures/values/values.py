@@ -1,0 +1,287 @@
+"""The picture of values: states, gradients and what tapes hold, over the steps of a loop.
+
+    >>> visual.values(gallery.loops["rnn"].trace(order=2), theme="dark").save("values.pdf")
+
+A panel shows one quantity, numbers as a line and arrays in colours.  All panels have the same steps
+from left to right, and those of one order the same scale, as long as nothing becomes flat by it.
+What has no room is named in a line.  A loop of ten thousand steps gives a picture no larger than
+one of a few hundred.
+"""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from lab.notation import number_text, signed
+from lab.traces.trace import Trace
+from visual.choices import of_trace, scan_index
+from visual.layout.canvas import MARGIN
+from visual.layout.names import NamedScan, cost_name
+from visual.pictures.values.scale import Scale, common_scale, scale_of, whole_ticks
+from visual.pictures.values.series import (
+    SUMS,
+    Series,
+    growth_of,
+    pooled,
+    series_of,
+    stretches,
+    thinned,
+)
+from visual.pictures.values.text import to_text
+from visual.scene.combinators import Piece, above, beside, gap, piece, scene
+from visual.scene.fonts import text_width
+from visual.scene.shapes import Box, Group, Polyline, Scene, Shape, Text, fitted
+from visual.scene.theme import Role
+
+ACROSS, APART, WIDTH = 3, 24, 792.0
+PANEL = (WIDTH - (ACROSS - 1) * APART) / ACROSS
+LABELS, TITLE, HIGH, FOOT = 46.0, 24.0, 78.0, 18.0  # of a panel, from left, and from top to bottom
+AREA, SMALL = PANEL - LABELS, 11.0
+DOTTED, BUCKETS, MARKS = 40, 50, 24
+MOST_COLUMNS, MOST_ROWS = 24, 8
+PALE = 0.3  # arrays have one scale, as long as the largest entry of none is smaller than this share
+TALLEST, HEAD, SECTION = 1200.0, 132.0, 60.0
+COLOURS = "colours: olive is positive, magenta negative; the full colour is the number beside ±"
+
+
+@dataclass(frozen=True, eq=False)
+class Panel:
+    """A quantity of a Scan, by the Scan's number in the headings."""
+
+    series: Series
+    scan: int
+
+    @property
+    def title(self) -> str:
+        """Which Scan holds it, and its name."""
+        return f"{self.scan} · {' '.join(self.series.name.split())}"
+
+
+@dataclass(frozen=True, eq=False)
+class Section:
+    """Panels that are compared with one another."""
+
+    title: str
+    panels: tuple[Panel, ...]
+    log: bool = False
+
+
+def values(trace: Trace, theme: str = "light", scan: int | None = None) -> Scene:
+    """Every Scan of `trace` over its steps, or one of them, and how its gradients grow or decay.
+
+    Of a loop its states and outputs, of a backward Scan the gradients on its tapes after the
+    last step, by the index of the forward variable, and the running totals of parameters by
+    the number of steps.  At the end `|dC/dx|`, `|dC′/dx|` …, for vectors the norm, on a log axis.
+    Zeros there, and everywhere values that are not finite, are marked at the edge.
+
+    A line of more than 152 points is thinned: of each of 50 stretches, the smallest and the
+    largest finite value remain, and the first that is not finite.  Of an array of more than 24
+    indices or 8 entries every patch shows the value of its block that is largest in size.
+
+    Raises ArgumentError for an unknown theme or Scan.
+    """
+    of_trace(trace)
+    number = None if scan is None else scan_index(trace, scan)
+    sections = tuple(s for s in _sections(trace, number) if s.panels)
+    order = max((found.order for found in trace.scans), default=0)
+    names = ", ".join(f"{found.name} ({found.steps} steps)" for found in trace.scans)
+    first = trace.scans[0].name if trace.scans else "a graph without loops"
+    title = f"Values of {first}{f', derivative of order {order}' if order else ''}"
+    places = [series.index for s in sections for series in (p.series for p in s.panels)]
+    across = (min(map(np.min, places)), max(map(np.max, places))) if places else (0, 0)
+    rooms = _rooms(sections)
+    drawn = [
+        _section(section, lines, across) for section, lines in zip(sections, rooms, strict=True)
+    ]
+    heads = [
+        gap(WIDTH),
+        _line(title, 16, bold=True),
+        *(_line(words) for words in _how_to_read(sections)),
+    ]
+    picture = scene(
+        above(above(*heads, apart=4), *drawn, apart=14),
+        title,
+        f"States, gradients and outputs over the steps of {names or 'no loop'}.",
+        theme,
+        MARGIN,
+    )
+    return replace(picture, twin=to_text(title, _tables(trace, sections)))
+
+
+def _sections(trace: Trace, only: int | None) -> Iterator[Section]:
+    """The loops, then the gradients of each order, then how large those of the loops are."""
+    scans = [s for s in NamedScan.each(trace) if only in (None, s.number)]
+    for order in sorted({named.scan.order for named in scans}):
+        title = f"gradients of {cost_name(order)}" if order else "the loop"
+        held = (s for s in scans if s.scan.order == order)
+        yield Section(title, tuple(sorted(_panels(held, series_of), key=_first_the_results)))
+    loops = (s for s in scans if s.parent is None)
+    yield Section("size of the gradients, by powers of ten", tuple(_panels(loops, growth_of)), True)
+
+
+def _panels(scans, found) -> Iterator[Panel]:  # type: ignore[no-untyped-def]
+    for named in scans:
+        for series in found(named):
+            if series.values.size:
+                yield Panel(series, named.number + 1)
+
+
+def _first_the_results(panel: Panel) -> tuple[bool, int]:
+    """Gradients before parts of them, those of variables before those of gradients."""
+    name = panel.series.name
+    return name.startswith("∂"), name.count("/")
+
+
+def _tables(trace: Trace, sections: Sequence[Section]) -> Iterator[tuple[str, Sequence[Series]]]:
+    """The tables of the text and their titles: of one Scan, numbers that count the same."""
+    for section in sections:
+        tables: dict[tuple[int, str, str], list[Series]] = {}
+        for panel in section.panels:
+            alone = "" if panel.series.is_scalar else f": {panel.series.name}"
+            tables.setdefault((panel.scan, alone, panel.series.across), []).append(panel.series)
+        for (scan, name, _), series in tables.items():
+            yield f"{scan} · {trace.scans[scan - 1].name}{name}", series
+
+
+def _how_to_read(sections: Sequence[Section]) -> Iterator[str]:
+    shown = [panel.series for section in sections for panel in section.panels]
+    if shown:
+        yield "a panel is one quantity; beside its name stand its first and its last value"
+    if any(series.across == SUMS for series in shown):
+        yield f"over “{SUMS}”: a running total, by the number of steps that it sums up"
+    if any(not series.is_scalar for series in shown):
+        yield COLOURS
+
+
+def _line(words: str, size: float = 12, bold: bool = False) -> Piece:
+    """A line that is no wider than the picture."""
+    return piece(fitted(0, 0, words, WIDTH, size, bold=bold, muted=not bold))
+
+
+def _rooms(sections: Sequence[Section]) -> list[int]:
+    """How many lines of panels each section gets: first one, the loop and the newest before all."""
+    left = int((TALLEST - HEAD - SECTION * len(sections)) // (TITLE + HIGH + FOOT + 8))
+    wanted = [math.ceil(len(section.panels) / ACROSS) for section in sections]
+    given = [0] * len(sections)
+    turn = sorted(range(len(sections)), key=lambda n: (n not in (0, len(sections) - 2), n))
+    while left > 0 and given != wanted:
+        for number in turn:
+            if given[number] < wanted[number] and left > 0:
+                given[number] += 1
+                left -= 1
+    return given
+
+
+def _section(section: Section, lines: int, across: tuple[int, int]) -> Piece:
+    """A heading, panels in `lines`, and a line about those that have no room."""
+    shown, hidden = section.panels[: lines * ACROSS], section.panels[lines * ACROSS :]
+    scale, told = common_scale([p.series.values for p in shown if p.series.is_scalar], section.log)
+    sizes = [_largest(p.series.table) for p in shown if not p.series.is_scalar]
+    common = (
+        max(sizes, default=0.0)
+        if min(sizes, default=0.0) > PALE * max(sizes, default=0.0)
+        else None
+    )
+    drawn = [
+        _panel(p, _lines(p.series, scale or scale_of([p.series.values], section.log), across))
+        if p.series.is_scalar
+        else _panel(p, *_patches(p.series, common or _largest(p.series.table), across))
+        for p in shown
+    ]
+    rows = [beside(*drawn[n : n + ACROSS], apart=APART) for n in range(0, len(drawn), ACROSS)]
+    words = f"{section.title}{told}"
+    parts = [_line(words, 13, bold=True), *rows]
+    if hidden:
+        names = ", ".join(p.title for p in hidden)
+        more = f"⋯ {len(hidden):,} more, shown with scan={hidden[0].scan} or another: {names}"
+        parts.append(_line(more, SMALL))
+    return above(*parts, apart=6)
+
+
+def _largest(table: np.ndarray) -> float:
+    finite = np.abs(table[np.isfinite(table)])
+    return float(finite.max()) if finite.size else 0.0
+
+
+def _panel(panel: Panel, inside: Sequence[Shape], largest: float | None = None) -> Piece:
+    """A quantity with its name, and beside it in short what it is."""
+    series = panel.series
+    if largest is not None:
+        words = f"{'×'.join(map(str, series.values.shape[1:]))}, ±{number_text(largest)}"
+    else:
+        ends = series.values[[0, -1]] if len(series.values) > 1 else series.values
+        words = " … ".join(number_text(end) for end in ends)
+    odd = int((~np.isfinite(series.values)).sum())
+    words += f" · {odd:,} not finite" * bool(odd)
+    beside_it = Text(PANEL, 12, words, SMALL, "end", muted=True)
+    room = PANEL - text_width(words, SMALL) - 8
+    name = fitted(0, 12, panel.title, max(room, 60), 12, bold=True)
+    if room < 60:
+        beside_it = fitted(PANEL, 12, words, PANEL - name.width - 8, SMALL, "end", muted=True)
+    axis = Text(LABELS - 6, TITLE + HIGH + 14, series.across, SMALL, "end", muted=True)
+    group = Group((name, beside_it, axis, *inside), title=f"{panel.title}: {words}")
+    return replace(gap(PANEL, TITLE + HIGH + FOOT), placed=((0.0, 0.0, (group,)),))
+
+
+def _x(index: np.ndarray, across: tuple[int, int]) -> np.ndarray:
+    """Where indices stand, each in the middle of as much room as all others have."""
+    first, last = across
+    return LABELS + (index - first + 0.5) / (last - first + 1) * AREA
+
+
+def _foot(across: tuple[int, int]) -> Iterator[Text]:
+    """The indices below a panel, as many as can be read."""
+    for tick in whole_ticks(*across, AREA / 42):
+        (x,) = _x(np.array([tick]), across)
+        yield Text(round(float(x), 1), TITLE + HIGH + 14, signed(tick), SMALL, "middle", muted=True)
+
+
+def _label(y: float, words: str) -> Text:
+    return fitted(LABELS - 6, y + 4, words, LABELS - 6, SMALL, "end", muted=True)
+
+
+def _lines(series: Series, scale: Scale, across: tuple[int, int]) -> list[Shape]:
+    """A line over the index, on its scale; what has no place there is marked at the edge."""
+    shapes: list[Shape] = list(_foot(across))
+    right = LABELS + AREA
+    for share, words in scale.ticks():
+        y = TITLE + HIGH * (1 - share)
+        shapes += [Polyline(((LABELS, y), (right, y)), faded=True), _label(y, words)]
+    kept = thinned(series.values, BUCKETS)
+    shares = scale.at(series.values[kept])
+    there = np.isfinite(shares) & ~(scale.zeros & (series.values[kept] == 0))
+    points = np.column_stack([_x(series.index[kept], across), TITLE + HIGH * (1 - shares)])
+    dots = len(kept) <= DOTTED
+    starts = np.flatnonzero(np.diff(np.concatenate([[0], there, [0]])))
+    for start, stop in zip(starts[::2], starts[1::2], strict=True):
+        line = tuple(map(tuple, points[start:stop].round(1).tolist()))
+        shapes.append(Polyline(line, dots=dots or len(line) == 1))
+    zeros = scale.zeros & (series.values == 0)
+    for found, mark, share in ((zeros, "0", 0.01), (~np.isfinite(series.values), "×", 0.92)):
+        places = _x(series.index[found], across)
+        for start, _ in stretches(len(places), MARKS):
+            x, y = round(float(places[start]), 1), TITLE + HIGH * (1 - share)
+            shapes.append(Text(x, y, mark, SMALL, "middle", bold=True))
+    return shapes
+
+
+def _patches(series: Series, largest: float, across: tuple[int, int]) -> tuple[list[Shape], float]:
+    """An array over the index in colours, entry 0 on top, and what the full colour stands for."""
+    length, entries = series.table.shape
+    table = pooled(series.table, MOST_COLUMNS, MOST_ROWS)
+    columns, rows = table.shape
+    first = [series.index[start] for start, _ in stretches(length, columns)]
+    left = _x(np.array([*first, series.index[-1] + 1]) - 0.5, across).round(1).tolist()
+    high = HIGH / rows
+    shares = np.clip(table / (largest or 1.0), -1, 1).tolist()
+    shapes: list[Shape] = [*_foot(across), _label(TITLE + high / 2, "0")]
+    if entries > 1:
+        shapes.append(_label(TITLE + HIGH - high / 2, str(entries - 1)))
+    shapes += [
+        Box(left[x], TITLE + y * high, left[x + 1] - left[x], high - 1, Role.PANEL, heat=share)
+        for x, column in enumerate(shares)
+        for y, share in enumerate(column)
+    ]
+    return shapes, largest
