@@ -1,6 +1,7 @@
 """The command ``scantape``, which Ctrl-C ends at any moment: with a word, status 130, no trace.
 
-It imports nothing of ours before that holds.  What it does is in `visual.cli.main`.
+It imports nothing of ours before that holds; in the hundredth of a second before, while Python
+itself starts, the trace is Python's.  What it does is in `visual.cli.main`.
 """
 
 import gc

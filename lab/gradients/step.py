@@ -133,14 +133,6 @@ def _grad_of(
                 return_disconnected="none",
                 null_gradients="return",
             )
-        gradients = grad(
-            cost=None,
-            known_grads=copies,
-            wrt=wrt,
-            disconnected_inputs="ignore",
-            return_disconnected="none",
-            null_gradients="return",
-        )
     except TypeError as error:  # as for complex numbers, of which PyTensor has no gradients
         raise GradientError(f"PyTensor cannot differentiate the step. {error}") from error
     assert isinstance(gradients, list)  # one for each of `wrt`

@@ -129,7 +129,7 @@ class Declaration:
             if sequence.steps < max(1, self.steps):
                 lacking = max(1, self.steps) - sequence.steps
                 raise ArgumentError(
-                    f"values of sequence {sequence.name}: {len(sequence.values)} values with taps "
+                    f"values of {sequence.called}: {len(sequence.values)} values with taps "
                     f"{list(sequence.taps)} last for {max(0, sequence.steps)} steps, but the loop "
                     f"makes {max(1, self.steps)}; {lacking} more are needed."
                 )

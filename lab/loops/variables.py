@@ -3,14 +3,14 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from types import NoneType
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from pytensor.configdefaults import config
 from pytensor.scan.utils import until as until  # part of what a step is written with
 from pytensor.tensor.type import all_dtypes
 
-from lab.errors import ArgumentError, expect, quoted
+from lab.errors import ArgumentError, expect, quoted, shortened
 from lab.loops.text.source import identifier
 from lab.records import refuse_masked
 from lab.tape import check_taps
@@ -63,8 +63,20 @@ def check_takes(taps: tuple[int, ...], takes: Takes, variable: str) -> None:
         )
 
 
+class _Called:
+    """What errors call a variable: its kind and its name, which may be long."""
+
+    name: str
+    kind: ClassVar[str]
+
+    @property
+    def called(self) -> str:
+        """As in "state x"."""
+        return f"{self.kind} {shortened(self.name)}"
+
+
 @dataclass(frozen=True, eq=False)
-class State:
+class State(_Called):
     """A quantity that the loop feeds back: its next value depends on earlier ones.
 
     `taps` tell how far back the step looks, -1 being the last value.  With the single tap
@@ -74,6 +86,7 @@ class State:
     number of taps, or certain taps, says so with `takes`.
     """
 
+    kind = "state"
     name: str
     initial: Any  # given as whatever numpy makes an array of, kept as that array
     taps: tuple[int, ...] = (-1,)
@@ -81,25 +94,24 @@ class State:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "name", checked_name(self.name))
-        taps = check_taps(self.taps, f"taps of state {self.name}")
+        taps = check_taps(self.taps, f"taps of {self.called}")
         if not taps:
-            raise ArgumentError(f"taps of state {self.name} = []: a state needs at least one tap.")
+            raise ArgumentError(f"taps of {self.called} = []: a state needs at least one tap.")
         if max(taps) >= 0:
             raise ArgumentError(
-                f"taps of state {self.name} = {quoted(list(taps))}: a state can only look back, "
-                "so every "
-                "tap must be below 0. Look ahead with a sequence."
+                f"taps of {self.called} = {quoted(list(taps))}: a state can only look back, "
+                "so every tap must be below 0. Look ahead with a sequence."
             )
-        check_takes(taps, self.takes, f"state {self.name}")
-        initial = as_value(self.initial, f"initial of state {self.name}")
+        check_takes(taps, self.takes, self.called)
+        initial = as_value(self.initial, f"initial of {self.called}")
         object.__setattr__(self, "taps", taps)
         object.__setattr__(self, "initial", initial)
         if self.reach > 1 and (initial.ndim == 0 or len(initial) != self.reach):
             count = 1 if initial.ndim == 0 else len(initial)
             raise ArgumentError(
-                f"initial of state {self.name}: the taps {quoted(list(taps))} reach back "
-                f"{self.reach} "
-                f"steps, so {self.reach} initial values are needed, oldest first, not {count}."
+                f"initial of {self.called}: the taps {quoted(list(taps))} reach back "
+                f"{self.reach} steps, so {self.reach} initial values are needed, oldest first, "
+                f"not {count}."
             )
 
     @property
@@ -118,9 +130,9 @@ class State:
 
     def with_taps(self, taps: Iterable[int]) -> "State":
         """The same state with other taps; the oldest initial value is repeated as needed."""
-        taps = check_taps(taps, f"taps of state {self.name}")
+        taps = check_taps(taps, f"taps of {self.called}")
         reach = -min(taps, default=1)
-        check_takes(taps, self.takes, f"state {self.name}")
+        check_takes(taps, self.takes, self.called)
         if reach < 1:
             return replace(self, taps=taps)  # which says what is wrong with them
         rows = self.first_values
@@ -130,13 +142,14 @@ class State:
 
 
 @dataclass(frozen=True, eq=False)
-class Sequence:
+class Sequence(_Called):
     """A quantity of which every step reads one value, or a window of several.
 
     At step s the step reads ``values[s + tap]`` for every tap; if the lowest tap is negative,
     `values` begins that many steps before the loop.  `takes` is as for a `State`.
     """
 
+    kind = "sequence"
     name: str
     values: Any  # as the `initial` of a State
     taps: tuple[int, ...] = (0,)
@@ -144,13 +157,13 @@ class Sequence:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "name", checked_name(self.name))
-        taps = check_taps(self.taps, f"taps of sequence {self.name}")
+        taps = check_taps(self.taps, f"taps of {self.called}")
         if not taps:
-            raise ArgumentError(f"taps of sequence {self.name} = []: it needs at least one tap.")
-        check_takes(taps, self.takes, f"sequence {self.name}")
-        values = as_value(self.values, f"values of sequence {self.name}")
+            raise ArgumentError(f"taps of {self.called} = []: it needs at least one tap.")
+        check_takes(taps, self.takes, self.called)
+        values = as_value(self.values, f"values of {self.called}")
         if values.ndim == 0:
-            raise ArgumentError(f"values of sequence {self.name} = {values}: expected a list.")
+            raise ArgumentError(f"values of {self.called} = {values}: expected a list.")
         object.__setattr__(self, "taps", taps)
         object.__setattr__(self, "values", values)
 
@@ -160,7 +173,7 @@ class Sequence:
 
     def with_taps(self, taps: Iterable[int]) -> "Sequence":
         """The same sequence, read at other taps."""
-        return replace(self, taps=check_taps(taps, f"taps of sequence {self.name}"))
+        return replace(self, taps=check_taps(taps, f"taps of {self.called}"))
 
     def start(self, tap: int) -> int:
         """The index of the value that step 0 reads at `tap`."""
@@ -173,15 +186,16 @@ class Sequence:
 
 
 @dataclass(frozen=True, eq=False)
-class Parameter:
+class Parameter(_Called):
     """A quantity that is the same at every step; PyTensor calls it a non-sequence."""
 
+    kind = "parameter"
     name: str
     value: Any  # as the `initial` of a State
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "name", checked_name(self.name))
-        object.__setattr__(self, "value", as_value(self.value, f"value of parameter {self.name}"))
+        object.__setattr__(self, "value", as_value(self.value, f"value of {self.called}"))
 
     def with_value(self, value: object) -> "Parameter":
         """The same parameter with another value."""
@@ -189,15 +203,14 @@ class Parameter:
 
 
 @dataclass(frozen=True)
-class RandomState:
+class RandomState(_Called):
     """A random generator that every step takes and hands on: an untraced state."""
 
+    kind = "random state"
     name: str
     seed: int = 0
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "name", checked_name(self.name))
         if isinstance(self.seed, bool) or not isinstance(self.seed, int) or self.seed < 0:
-            raise ArgumentError(
-                f"seed of random state {self.name} = {quoted(self.seed)}: expected 0, 1, 2, …"
-            )
+            raise ArgumentError(f"seed of {self.called} = {quoted(self.seed)}: expected 0, 1, 2, …")

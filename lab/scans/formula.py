@@ -28,25 +28,31 @@ FACTORS = 8  # of a product within a product, up to which it becomes one: else e
 SPREADING = ("local_dimshuffle_lift", "local_dot_to_mul")
 # PyTensor makes one sum, and one product, of those within others.  Of a step that uses a result
 # twice, and twice what it made of that, they have exponentially many members: beyond MOST the
-# formula stays as it was written.
+# formula stays as it was written, but for what is there twice.
 JOINED = {"Add": 0, "Sub": 0, "Mul": 1, "TrueDiv": 1, "Reciprocal": 1, "Sqr": 1}
 MOST = 64
+# A formula of more operations ends long before all of them are written, and to simplify it would
+# take most of the time of a picture.
+MOST_OPERATIONS = 500
 
 
 def simplify(results: Sequence[Variable]) -> list[Variable]:
     """`results` after PyTensor's canonicalization; the graph that was given stays as it is."""
-    if all(result.owner is None for result in results) or _longest(results) > MOST:
+    nodes = list(toposort(results))
+    if not nodes:
         return list(results)
+    is_long = len(nodes) > MOST_OPERATIONS or _longest(nodes) > MOST
+    passes = ("merge",) if is_long else ("canonicalize",)
     with without_backtraces(), np.errstate(all="ignore"):  # 1/0 is inf, as it is when it runs
-        simple = rewrite_graph(list(results), ("canonicalize",), clone=True, exclude=SPREADING)
+        simple = rewrite_graph(list(results), passes, clone=True, exclude=SPREADING)
     assert isinstance(simple, list)  # as many as were given
     return simple
 
 
-def _longest(results: Sequence[Variable]) -> int:
+def _longest(nodes: Sequence[Apply]) -> int:
     """How many members the longest sum or product would have, were all within others joined."""
     counts: dict[Variable, tuple[int, int]] = {}  # of its sum, and of its product
-    for node in toposort(results):
+    for node in nodes:
         name = describe(node, node.outputs[0])[0]
         inside = [counts.get(v, (1, 1)) for v in node.inputs]
         if name in ("Neg", "DimShuffle"):

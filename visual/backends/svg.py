@@ -14,13 +14,12 @@ from types import MappingProxyType
 
 from visual.scene.fonts import MONO, SANS
 from visual.scene.formats import register
-from visual.scene.shapes import Arrow, Box, Group, Polyline, Scene, Shape, Text, walk
-from visual.scene.theme import Line, Theme, mixed
+from visual.scene.shapes import Arrow, Box, Group, Polyline, Scene, Shape, Text, hatching, walk
+from visual.scene.theme import HATCHING, NEGATIVE, POSITIVE, Line, Theme, mixed
 
 DASHES = {Line.DASHED: "5 3", Line.DOTTED: "1.5 3"}
 WIDTH, HEAVY, DOT = 1.3, 2.4, 5
 STRIKE = 0.28  # em above the baseline
-NEGATIVE, POSITIVE = "#2166ac", "#d95f02"
 SHADES = 16
 HARMLESS: dict[int, str | None] = {
     # not in XML at all
@@ -168,6 +167,12 @@ def _box(box: Box, theme: Theme) -> str:
     look = theme.look(box.role, box.faded)
     width = HEAVY if look.line is Line.HEAVY else WIDTH
     outer = _rect(box, 0, look.fill, look.stroke, width, 5, DASHES.get(look.line, ""))
+    lines = "".join(
+        f"M{number(x0)} {number(y0)}L{number(x1)} {number(y1)}"
+        for (x0, y0), (x1, y1) in hatching(box, look.hatch)
+    )
+    if lines:
+        outer += f'<path d="{lines}" stroke="{HATCHING}" stroke-width="0.7"/>'
     if look.line is Line.DOUBLE:
         return outer + _rect(box, 3, "none", look.stroke, 0.9, 3)
     return outer
@@ -243,7 +248,7 @@ def _polyline(line: Polyline, theme: Theme) -> str:
 
 
 def heat_colour(value: float, theme: Theme) -> str:
-    """Blue for negative, the background for zero, orange for positive values of -1 to 1."""
+    """From that of negative over the background, for zero, to that of positive values, -1 to 1."""
     if value != value:  # nan
         return theme.muted
     return _shade(round(max(-1.0, min(1.0, value)) * SHADES), theme.background)

@@ -53,7 +53,7 @@ def to_text(scene: Scene) -> str:
 def _marks(scene: Scene) -> str:
     """What the brackets mean, for those that occur."""
     used = {_mark(shape) for shape in scene.walk() if isinstance(shape, Text)}
-    words = [f"{BRACKETS[r][0]}{r.value.split(':')[0]}{BRACKETS[r][1]}" for r in Role if r in used]
+    words = [f"{BRACKETS[r][0]}{r.word}{BRACKETS[r][1]}" for r in Role if r in used]
     return f"marks: {' '.join(words)}"
 
 

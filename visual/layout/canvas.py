@@ -4,8 +4,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from textwrap import wrap
 
+from lab.notation import number_text
 from lab.tape import Kind
 from lab.traces.trace import ScanTrace, TapeTrace
+from visual.layout.cells import SEGMENTS, on_one_scale
 from visual.layout.columns import Gap, Timeline, column_of, shown_steps, with_gaps
 from visual.layout.names import listed
 from visual.scene.combinators import Piece, shifted
@@ -28,7 +30,8 @@ FORMULA, LONGEST_FORMULA = 12.5, 64
 CELL, BETWEEN, GAP = 92, 20, 64
 HEIGHT, THIN = 44, 24
 HEADING = 840 - 2 * MARGIN  # the widest line of one: a picture fits where it is seen
-ARRAYS = "strips: orange is positive, blue negative, each on a scale of its own; ‖ ‖ is the norm"
+ARRAYS = "strips: olive is positive, magenta, in the lower half, negative; ‖ ‖ is the norm"
+SAMPLED = "of more than 8 entries a strip shows 8, from the first to the last"
 TOTAL = "d: the whole gradient; ∂: what comes into it directly, and not through later steps"
 PARTS = "∂₁, ∂₂: parts of one gradient that stand in several places, and are added up"
 FOLDS = "⋯ and a number: so many moments of a long loop are not shown"
@@ -99,6 +102,7 @@ def gap_text(gap: Gap, x: float, y: float) -> Text:
 
 def explained(words: Mapping[Role, str], y: float, width: float) -> tuple[list[Shape], float]:
     """A legend in words of the picture's own, in as many columns as fit; and where it ends."""
+    words = {role: role.told(meaning) for role, meaning in words.items()}
     needed = max((text_width(meaning, 12) for meaning in words.values()), default=0) + 60
     columns = max(1, int((width - 2 * MARGIN) // needed))
     shapes: list[Shape] = []
@@ -115,6 +119,8 @@ def notes(shapes: Iterable[Shape]) -> list[str]:
     """What is said below the legend of arrays and of what is folded, where there are any."""
     words = [shape.content for shape in walk(shapes) if isinstance(shape, Text)]
     said = [ARRAYS] if any("‖" in content for content in words) else []
+    if any(_is_sampled(content) for content in words):
+        said.append(SAMPLED)
     direct = {content for content in words if content.startswith("∂") and "/∂" in content}
     if direct and any(content.startswith("d") and "/d" in content for content in words):
         said.append(TOTAL)
@@ -123,6 +129,19 @@ def notes(shapes: Iterable[Shape]) -> list[str]:
     if any(content.startswith("⋯") and content[1:2].isdigit() for content in words):
         said.append(FOLDS)
     return said
+
+
+def scale_words(scales: Mapping[str, float]) -> list[str]:
+    """What the full colours of strips stand for, for every quantity."""
+    told = [f"±{number_text(scale)} for {name or 'all'}" for name, scale in scales.items() if scale]
+    return [f"full colours stand for {', '.join(told)}"] if told else []
+
+
+def _is_sampled(content: str) -> bool:
+    """Whether the words in a cell, as ``‖57‖ 64``, tell of more entries than a strip shows."""
+    _, bars, shape = content.rpartition("‖ ")
+    lengths = shape.split(" of ")[-1].split("×")
+    return bool(bars) and any(n.isdigit() and int(n) > SEGMENTS for n in lengths)
 
 
 @dataclass
@@ -179,7 +198,8 @@ class Canvas:
         """
         if words is None:
             words = {role: role.value for role in Role if role in self.roles}
-        said = [*notes(self.shapes), *said]
+        shapes, scales = on_one_scale(self.shapes)
+        said = [*notes(shapes), *scale_words(scales), *said]
         legend, bottom = explained(words, self.y, width)
         folds = [line for one in said for line in folded(one, width - 2 * MARGIN, 12)]
         lines = [
@@ -189,7 +209,7 @@ class Canvas:
         return Scene(
             width=max([width, *(MARGIN + line.width + MARGIN for line in lines)]),
             height=bottom + 20 * len(lines) + below,
-            shapes=(*self.shapes, *legend, *lines),
+            shapes=(*shapes, *legend, *lines),
             title=title,
             description=description,
             theme=THEMES[theme],

@@ -1,6 +1,7 @@
 """Numbers, vectors and matrices as they stand in a cell."""
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import pairwise
 
@@ -110,7 +111,11 @@ def _array_inside(
         room = beside.width + 4
         yield beside
     yield from strip(box, value, room)
-    words = f"{value_text(value)} {'×'.join(map(str, value.shape))}"
+    shape = "×".join(map(str, value.shape))
+    words, shown = f"{value_text(value)} {shape}", "×".join(map(str, sampled_shape(value)))
+    some = f"{value_text(value)} {shown} of {shape}"
+    if shown != shape and text_width(some, SMALL_SIZE, mono=True) <= box.width - 6:
+        words = some
     yield _centred(box, box.y + box.height - 7, words, size=SMALL_SIZE)
 
 
@@ -164,21 +169,72 @@ def _sampled(length: int) -> np.ndarray:
     return np.unique(np.linspace(0, max(0, length - 1), min(length, SEGMENTS)).round().astype(int))
 
 
+def sampled_shape(value: np.ndarray) -> tuple[int, ...]:
+    """How many entries of an array a strip, or a small picture of it, shows."""
+    return tuple(min(length, SEGMENTS) for length in value.shape)
+
+
 def strip(box: Box, value: np.ndarray, indent: float) -> Iterator[Box]:
-    """A vector as a strip of colours, a matrix as a small picture, each relative to its largest."""
+    """A vector as a strip, a matrix as a small picture: negative entries only in the lower half.
+
+    Patches hold the numbers themselves; see `on_one_scale`.
+    """
     table = value.astype("float64").reshape(1, -1)
     if value.ndim > 1:
         table = table.reshape(value.shape[0], -1)
     table = table[np.ix_(*(_sampled(length) for length in table.shape))]
-    finite = np.abs(table[np.isfinite(table)])
-    scale = float(finite.max()) if finite.size and finite.max() > 0 else 1.0
     rows, columns = table.shape
     across = _edges(box.x + 6 + indent, box.x + box.width - 6, columns)
     down = _edges(box.y + 6, box.y + box.height - 18, rows)
     for row, (top, bottom) in zip(table, pairwise(down), strict=True):
         for entry, (left, right) in zip(row, pairwise(across), strict=True):
-            share = float(np.clip(entry / scale, -1, 1))
-            yield Box(left, top, right - left - 1, bottom - top - 1, box.role, heat=share)
+            high = bottom - top - 1
+            above = high - max(1, high // 2) if entry < 0 else 0
+            room = (left, top + above, right - left - 1, high - above)
+            yield Box(*room, box.role, heat=float(entry))
+
+
+def on_one_scale(shapes: Iterable[Shape]) -> tuple[tuple[Shape, ...], dict[str, float]]:
+    """The shapes with patches from -1 to 1, and for every quantity what 1 stands for.
+
+    All values of a quantity, and the parts (∂) of a gradient, are on one scale: that of the
+    largest finite entry that is shown.
+    """
+    shapes = tuple(shapes)
+    scales: dict[str, float] = {}
+    for name, patch in _patches(shapes, ""):
+        size = abs(patch.heat or 0.0)
+        scales[name] = max(scales.get(name, 0.0), size if np.isfinite(size) else 0.0)
+    return tuple(_scaled(shape, "", scales) for shape in shapes), scales
+
+
+def _patches(shapes: Iterable[Shape], name: str) -> Iterator[tuple[str, Box]]:
+    for shape in shapes:
+        if isinstance(shape, Group):
+            yield from _patches(shape.shapes, quantity(shape.title) or name)
+        elif isinstance(shape, Box) and shape.heat is not None:
+            yield name, shape
+
+
+def _scaled(shape: Shape, name: str, scales: Mapping[str, float]) -> Shape:
+    if isinstance(shape, Group):
+        name = quantity(shape.title) or name
+        return replace(shape, shapes=tuple(_scaled(s, name, scales) for s in shape.shapes))
+    if not isinstance(shape, Box) or shape.heat is None:
+        return shape
+    return replace(shape, heat=float(np.clip(shape.heat / (scales[name] or 1.0), -1, 1)))
+
+
+def quantity(title: str) -> str:
+    """What a cell shows at some time, ``dC/dh`` for ``∂C/∂h₃ = [0.1, 2] (2)``; "" if no value.
+
+    What has only the name of an operation is one of all that a step computes.
+    """
+    name, told, _ = title.removeprefix("→ ").partition(" = ")
+    if told and ("▢" in name or not any(map(str.isalpha, name))):
+        return "what is computed"
+    whole = re.sub(r"∂[₀-₉]*", "d", name)
+    return re.sub(r"\[[^\[\]]*\]|[₀-₉₋]+", "", whole) if told else ""
 
 
 def _edges(start: float, stop: float, count: int) -> list[int]:

@@ -49,7 +49,7 @@ def breaking(breakage: Breakage, theme: str = "light") -> Scene:
     else:
         canvas.heading(_place(breakage, parting), _story(breakage, parting))
         used |= PartingRows(canvas, *sides(breakage.true, breakage.broken, parting), parting).draw()
-    words = {r: "refused: no number" if r is Role.UNDEFINED else r.value for r in Role if r in used}
+    words = {r: "refused, no number" if r is Role.UNDEFINED else r.value for r in Role if r in used}
     return canvas.finished(
         words,
         width=canvas.right + MARGIN,
@@ -77,7 +77,7 @@ def _table(canvas: Canvas, breakage: Breakage) -> set[Role]:
         canvas.text(MARGIN, line, 12, muted=True)
         canvas.y += 17
     canvas.y += 26
-    return used - {Role.INTERMEDIATE}
+    return used
 
 
 def _row(canvas: Canvas, row: Row, visible: int | None) -> Role:

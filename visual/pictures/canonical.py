@@ -20,10 +20,10 @@ HEIGHT, BETWEEN, APART = 40, 12, 70
 LEFT, MIDDLE, RIGHT = 290, 330, 130
 HEADS = ("given to pytensor.scan", "what the Scan got, in its order", "what step t gets: rows")
 WORDS = {
-    Role.INPUT: "said in the call",
-    Role.UNNEEDED: "not said, filled in",
-    Role.INTERMEDIATE: "made of it",
-    Role.WAITING: "found in the step",
+    Role.INPUT: "in the call",
+    Role.UNNEEDED: "not said, and filled in",
+    Role.INTERMEDIATE: "what is made of it",
+    Role.READ: "found in the step",
 }
 
 
@@ -92,10 +92,10 @@ def _given(canvas: Canvas, said: Given) -> Piece:
 
 
 def _input(canvas: Canvas, item: Input) -> Piece:
-    role = Role.WAITING if item.note == "found in the step" else Role.INTERMEDIATE
+    role = Role.READ if item.note == "found in the step" else Role.INTERMEDIATE
     canvas.roles.append(role)
     head = f"{item.number} · {item.kind or 'number of steps'}"
-    if item.note and role is not Role.WAITING:
+    if item.note and role is not Role.READ:
         head += f" · {item.note}"
     return _box(MIDDLE, head, item.outer, role, f"canonical:{item.name}")
 

@@ -82,7 +82,7 @@ def _table(canvas: Canvas, comparison: Comparison) -> set[Role]:
         canvas.text(MARGIN, f"and {hidden} more, which are the same or no numbers", 12, muted=True)
         canvas.y += 20
     canvas.y += 26
-    return used - {Role.INTERMEDIATE}
+    return used
 
 
 def _row(canvas: Canvas, row: Row, judged: bool) -> set[Role]:

@@ -20,19 +20,19 @@ from visual.scene.theme import Role
 WIDE, BETWEEN, HEIGHT, GAP, PITCH = 80, 10, 50, 56, 70
 LINE, MOST_LINES, MOST_SLOTS = 26, 60, 12
 WORDS = {
-    Role.INPUT: "given: an initial value",
-    Role.INTERMEDIATE: "written by this step, into a free slot",
-    Role.OVERWRITTEN: "written by this step over an older row, which is gone",
-    Role.READ: "read by this step",
-    Role.SPENT: "holds a row that this step does not touch",
+    Role.INPUT: "an initial value",
+    Role.INTERMEDIATE: "kept to the end, or written by this step into a free slot",
+    Role.OVERWRITTEN: "by this step: the older row is gone",
+    Role.READ: "by this step",
+    Role.WAITING: "holds a row that this step does not touch",
+    Role.SPENT: "nobody reads it when the loop has ended",
     Role.UNWRITTEN: "nobody has written here",
-    Role.PRESERVED: "kept to the end",
     Role.UNNEEDED: "not kept",
     Role.RESULT: "read when the loop has ended",
 }
 OVERVIEW = {
-    Role.PRESERVED: "all rows are kept",
-    Role.UNNEEDED: "shortened: rows before → rows after",
+    Role.INTERMEDIATE: "all rows are kept",
+    Role.UNNEEDED: "some rows: those before → those after",
 }
 
 
@@ -126,7 +126,8 @@ def _rows(canvas: Canvas, buffer: Buffer) -> None:
             x += GAP
             continue
         given = item < buffer.initial
-        role = Role.PRESERVED if item in kept else Role.UNNEEDED
+        role = Role.INPUT if given else Role.INTERMEDIATE
+        role = role if item in kept else Role.UNNEEDED
         canvas.roles.append(role)
         below = "given" if given else f"step {item - buffer.initial:,}"
         canvas.add(row_cell(Box(x, y, WIDE, HEIGHT, role), buffer, item, below))
@@ -147,7 +148,7 @@ def _overview(canvas: Canvas, scans: list[ScanAfter]) -> None:
         canvas.add(Text(MARGIN, canvas.y + 16, name, 12, title=f"{scan.name}, {scan.steps} steps"))
         x = float(2 * LABELS)
         for buffer in scan.buffers[:6]:
-            role = Role.UNNEEDED if buffer.is_shortened else Role.PRESERVED
+            role = Role.UNNEEDED if buffer.is_shortened else Role.INTERMEDIATE
             after = buffer.after if buffer.after.number is None else f"{buffer.after.number:,}"
             known = buffer.before is not None and buffer.before.number is not None
             before = f"{buffer.before.number:,} → " if known and buffer.before else ""
@@ -274,7 +275,7 @@ class RingRows:
             return Role.INTERMEDIATE if old is None else Role.OVERWRITTEN
         if row in reads:
             return Role.READ
-        return Role.INPUT if step is None else Role.SPENT
+        return Role.INPUT if step is None else Role.WAITING
 
     def _when(self, row: int | None) -> str:
         step = self.ring.step_of(row) if row is not None else None

@@ -30,7 +30,7 @@ STEPS = Outcome(
 LOOKS: Mapping[Verdict, Role] = MappingProxyType(
     {
         Verdict.NOTED: Role.PANEL,
-        Verdict.ABSENT: Role.SPENT,
+        Verdict.ABSENT: Role.UNNEEDED,
         Verdict.READ: Role.READ,
         Verdict.REUSED: Role.REUSED,
         Verdict.ACCUMULATED: Role.PRESERVED,
@@ -38,8 +38,8 @@ LOOKS: Mapping[Verdict, Role] = MappingProxyType(
         Verdict.CLEARED: Role.SPENT,
         Verdict.SUMMED: Role.INTERMEDIATE,
         Verdict.PER_STEP: Role.INTERMEDIATE,
-        Verdict.CONNECTED: Role.INPUT,
-        Verdict.ZERO: Role.SPENT,
+        Verdict.CONNECTED: Role.RESULT,
+        Verdict.ZERO: Role.UNNEEDED,
         Verdict.DISCONNECTED: Role.UNNEEDED,
         Verdict.UNDEFINED: Role.UNDEFINED,
         Verdict.UNTRACED: Role.UNTRACED,
@@ -47,16 +47,19 @@ LOOKS: Mapping[Verdict, Role] = MappingProxyType(
 )
 WORDS: Mapping[Verdict, str] = MappingProxyType(
     {
-        Verdict.READ: "a forward value is read again",
-        Verdict.REUSED: "a forward result is reused",
-        Verdict.ACCUMULATED: "accumulates: added to what is there",
-        Verdict.OVERWRITTEN: "overwritten: nothing is added",
+        Verdict.READ: "a forward value",
+        Verdict.REUSED: "a forward result",
+        Verdict.ACCUMULATED: "the gradient is added to what is there",
+        Verdict.OVERWRITTEN: "nothing is added",
+        Verdict.ABSENT: "not there",
         Verdict.CLEARED: "cleared",
+        Verdict.SUMMED: "summed over the steps",
+        Verdict.PER_STEP: "one at every step",
         Verdict.ZERO: "zero",
-        Verdict.CONNECTED: "connected: a gradient arrives",
-        Verdict.DISCONNECTED: "disconnected: no gradient",
-        Verdict.UNDEFINED: "undefined: no derivative is known",
-        Verdict.UNTRACED: "untraced: no record to go back through",
+        Verdict.CONNECTED: "a gradient arrives",
+        Verdict.DISCONNECTED: "disconnected, without a gradient",
+        Verdict.UNDEFINED: "no derivative is known",
+        Verdict.UNTRACED: "no record to go back through",
     }
 )
 

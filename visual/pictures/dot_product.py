@@ -31,12 +31,11 @@ if TYPE_CHECKING:  # pictures of loops do not wait for it
 
 ROW, HEAD, APART, BETWEEN = HEIGHT + 14, 34, 60, 10
 WORDS = {
-    Role.INTERMEDIATE: "tangent or gradient on its way",
-    Role.INPUT: "tangent v: given",
-    Role.SEED: "cotangent g: given",
+    Role.INTERMEDIATE: "tangent, gradient, or the product of two",
+    Role.INPUT: "tangent v",
+    Role.SEED: "cotangent g",
     Role.RESULT: "gradient that is passed on",
-    Role.PRESERVED: "product",
-    Role.SPENT: "sum of the products so far",
+    Role.OVERWRITTEN: "sum of the products so far, to which the next is added",
 }
 
 
@@ -217,14 +216,14 @@ class _Drawing:
         (pair,) = halves.forward[step]
         self._cell(tangent, Role.INTERMEDIATE, *pair.right)
         self._cell(cotangent, Role.SEED, *pair.left)
-        self._number(product, Role.PRESERVED, _spelled(pair), pair.value)
-        self._number(total, Role.SPENT, f"sum up to step {step}", self.sums_ahead[step])
+        self._number(product, Role.INTERMEDIATE, _spelled(pair), pair.value)
+        self._number(total, Role.OVERWRITTEN, f"sum up to step {step}", self.sums_ahead[step])
         for x, tape in zip(self.right, self.tapes, strict=False):
             self._written(x, tape, step, self.test.backward)
         self._meeting(halves.backward[step])
         if halves.backward[step]:
             words = f"sum up to step {step}"
-            self._number(self.right[-1], Role.SPENT, words, self.sums_back[step])
+            self._number(self.right[-1], Role.OVERWRITTEN, words, self.sums_back[step])
         canvas.y += ROW
 
     def end(self) -> None:
@@ -236,7 +235,7 @@ class _Drawing:
                 self.canvas.add(Text(self.right[0] - 12, y, "at the end", 12, "end", muted=True))
             self._meeting([product])
             total += product.value
-            self._number(self.right[-1], Role.SPENT, "sum with the end", total)
+            self._number(self.right[-1], Role.OVERWRITTEN, "sum with the end", total)
             self.canvas.y += ROW
 
     def sums(self) -> None:
@@ -263,7 +262,7 @@ class _Drawing:
             self._cell(self.right[place + 1], Role.INPUT, *product.right)
             place += 2
         names = " + ".join(map(_spelled, products))
-        self._number(self.right[-2], Role.PRESERVED, names, sum(p.value for p in products))
+        self._number(self.right[-2], Role.INTERMEDIATE, names, sum(p.value for p in products))
 
     def _written(self, x: float, tape: TapeTrace, step: int, trace: Trace) -> None:
         """What a step has written on a tape, at the slot that no later step adds to."""

@@ -26,12 +26,12 @@ from visual.scene.theme import Role
 
 WIDEST, WIDEST_TERM, PITCH, LEAST, SIGN = 1010, 240, 62, 84, 14.5
 WORDS = {
-    Role.INPUT: "given",
-    Role.INTERMEDIATE: "computed",
-    Role.READ: "read of the loop that is differentiated",
+    Role.INPUT: "",
+    Role.INTERMEDIATE: "by a step",
+    Role.READ: "of the loop that is differentiated",
     Role.PRESERVED: "read by this step, and kept",
     Role.OVERWRITTEN: "read by this step, then replaced",
-    Role.UNWRITTEN: "not written yet",
+    Role.UNWRITTEN: "not yet",
 }
 
 

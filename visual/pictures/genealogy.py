@@ -36,7 +36,7 @@ ARROWS = (
     "arrow to the side: external gradients for another Scan, or a value that was asked for",
 )
 LOOP = Entry(Role.INPUT, "the loop itself")
-GRADIENT = Entry(Role.INTERMEDIATE, "a gradient: a Scan that a derivative added")
+GRADIENT = Entry(Role.INTERMEDIATE, "a gradient, by a Scan that a derivative added")
 VALUE = Entry(Role.RESULT, "what was asked for")
 
 

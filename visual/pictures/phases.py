@@ -107,8 +107,8 @@ def _about(item: Item, keys: Keys) -> tuple[str, ...]:
 def _side(phase: Phase, top: float) -> tuple[list[Shape], float]:
     """The number, the name and the purpose of a phase; and where they end."""
     left, x, y = MARGIN + PAD, MARGIN + PAD + 38, top + PAD + 16
-    badge = Box(left, top + PAD, 28, 24, Role.SPENT)
-    number = Text(left + 14, y + 1, str(phase.number), 13, "middle", bold=True, role=Role.SPENT)
+    badge = Box(left, top + PAD, 28, 24, Role.PANEL)
+    number = Text(left + 14, y + 1, str(phase.number), 13, "middle", bold=True, role=Role.PANEL)
     shapes: list[Shape] = [badge, number]
     for line in wrap(phase.name, 31, break_on_hyphens=False):
         shapes.append(Text(x, y, line, 13, bold=True))

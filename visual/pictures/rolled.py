@@ -15,14 +15,14 @@ import numpy as np
 from lab.equations.spelling import Speller, loop_offsets
 from lab.notation import Leaf, leaves_of
 from lab.traces.trace import ParameterTrace, ScanTrace, SequenceTrace, TapeTrace, Trace
-from visual.choices import scan_index, step_of
+from visual.choices import scan_index, step_of, whole_or_none
 from visual.layout.canvas import HEIGHT, MARGIN, Canvas
 from visual.layout.cells import cell
 from visual.layout.names import NamedScan
-from visual.pictures.unrolled.unrolled import unrolled
+from visual.pictures.unrolled.unrolled import drawn
 from visual.scene.fonts import MONO_WIDTH
 from visual.scene.shapes import Arrow, Box, Scene, Text, moved, shortened, text_width
-from visual.scene.theme import THEMES, Role
+from visual.scene.theme import Role
 
 PORT, BETWEEN, ARM, LINE, TRACK = 124, 14, 56, 20, 16
 FORMULA, LONGEST, INDENT = 12.5, 520, "    "
@@ -65,15 +65,16 @@ def rolled(
     named = NamedScan(trace, number)
     canvas.heading(f"{scan} · {loop.name}, rolled up", [_shown_step(named, step)])
     _machine(canvas, named, step)
-    below = unrolled(trace, theme, around, scans=(scan,))
+    below = drawn(trace, (number,), whole_or_none("around", around))
     canvas.add(*(moved(shape, 0, canvas.y) for shape in below.shapes))
-    return Scene(
-        width=max(canvas.right + MARGIN, below.width),
-        height=canvas.y + below.height,
-        shapes=tuple(canvas.shapes),
+    canvas.roles += below.roles
+    canvas.y += below.y
+    return canvas.finished(
+        None,
+        width=max(canvas.right, below.right) + MARGIN,
         title=f"{loop.name}, rolled up and unrolled",
         description=f"What a step of {loop.name} reads and makes, and all its steps.",
-        theme=THEMES[theme],
+        theme=theme,
     )
 
 

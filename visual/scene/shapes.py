@@ -8,20 +8,21 @@ import os
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from math import atan2, cos, sin
+from math import atan2, ceil, cos, sin
 from pathlib import Path
 
 from visual.scene.fonts import text_width
 from visual.scene.formats import check_scale, content, save, shown, summary
-from visual.scene.theme import LIGHT, Role, Theme, mixed
+from visual.scene.theme import LIGHT, Hatch, Role, Theme, mixed
 
 INDEX = re.compile(r"(\[[^\[\]]*\]|[₀-₉₋]+)\)*$")
 LEAST_WIDTH = 0.27  # of a letter, in em
+HATCH = 6.0  # pixels from line to line
 
 
 @dataclass(frozen=True)
 class Box:
-    """A rectangle in a role; `heat` fills it with a value from -1 to 1 instead.
+    """A rectangle in a role; `heat` fills it with a number instead, -1 to 1 in a scene.
 
     `faded` washes the role's colours out: what stands in the box is not needed.
     """
@@ -143,6 +144,32 @@ class Group:
 
 
 Shape = Box | Text | Arrow | Polyline | Group
+
+
+Segment = tuple[tuple[float, float], tuple[float, float]]
+
+
+def hatching(box: Box, hatch: Hatch) -> Iterator[Segment]:
+    """The lines with which the ground of a box is drawn, none nearer than a pixel to its edge."""
+    left, top, wide, high = box.x + 1, box.y + 1, box.width - 2, box.height - 2
+    if hatch is Hatch.LEVEL:
+        for y in _every(HATCH, high):
+            yield (left, top + y), (left + wide, top + y)
+    if hatch is Hatch.UPRIGHT:
+        for x in _every(HATCH, wide):
+            yield (left + x, top), (left + x, top + high)
+    for over in _every(1.5 * HATCH, wide + high):  # slanted: where x + y is `over`
+        first, last = max(0.0, over - wide), min(high, over)
+        falling = (left + wide - over + first, top + first), (left + wide - over + last, top + last)
+        if hatch in (Hatch.FALLING, Hatch.CROSSED):
+            yield falling
+        if hatch in (Hatch.RISING, Hatch.CROSSED):
+            yield (left + over - first, top + first), (left + over - last, top + last)
+
+
+def _every(pace: float, length: float) -> Iterator[float]:
+    """``pace, 2 * pace`` and so on, below a length."""
+    return (pace * number for number in range(1, ceil(length / pace)))
 
 
 def walk(shapes: Iterable[Shape]) -> Iterator[Shape]:

@@ -14,29 +14,41 @@ from lab.errors import Named
 
 
 class Role(StrEnum):
-    """What a box stands for; the value is how the legend explains it."""
+    """What a box stands for, in all pictures: the word for it, and how a legend explains it.
 
-    INPUT = "input: given"
-    SEED = "output or seed: the cost acts here"
-    INTERMEDIATE = "intermediate: computed"
-    UNNEEDED = "not needed for the result"
-    WAITING = "waiting: external gradient, not read yet"
+    A picture may explain it in its own words, but its legend has the same word for the same look.
+    """
+
+    INPUT = "given: not computed here"
+    SEED = "seed: the cost acts here"
+    INTERMEDIATE = "computed: on the way"
+    UNNEEDED = "not needed: does not reach the result"
+    WAITING = "waiting: not read yet"
     PRESERVED = "preserved: read, kept for later"
     OVERWRITTEN = "overwritten: read, then replaced"
     SPENT = "spent: not touched again"
     UNWRITTEN = "unwritten: memory nobody has filled"
-    READ = "forward value read by this step"
+    READ = "read: a forward value, by this step"
     RESULT = "result: gradient that is passed on"
     REUSED = "reused: forward result, not computed again"
-    AGAIN = "computed again, as in the forward loop"
-    BACKWARD = "computed while gradients were sent"
+    AGAIN = "again: computed as in the forward loop"
+    BACKWARD = "sent: computed while gradients were sent"
     UNDEFINED = "undefined: no derivative is known"
     UNTRACED = "untraced: no record to go back through"
     WRONG = "wrong: not the true value"
-    PANEL = "what belongs together"
+    PANEL = "together: what belongs together"
     FIRST = "first: from the first input"
     SECOND = "second: from the second input"
     THIRD = "third: from the third input"
+
+    @property
+    def word(self) -> str:
+        """What it is called: the word before the colon."""
+        return self.value.split(":")[0]
+
+    def told(self, words: str = "") -> str:
+        """A line of a legend: the word for the role, and what that means in a picture."""
+        return f"{self.word}: {words}" if words and words != self.value else self.value
 
 
 class Line(StrEnum):
@@ -47,6 +59,18 @@ class Line(StrEnum):
     DOUBLE = "double"
     DASHED = "dashed"
     DOTTED = "dotted"
+    BARE = "bare"
+
+
+class Hatch(StrEnum):
+    """What the ground of a box is drawn with, in print, where colours cannot tell roles apart."""
+
+    NONE = "none"
+    RISING = "rising"
+    FALLING = "falling"
+    LEVEL = "level"
+    UPRIGHT = "upright"
+    CROSSED = "crossed"
 
 
 # The least contrast of a text with what lies behind it (WCAG 2.1, 1.4.3).
@@ -55,12 +79,13 @@ LEGIBLE = 4.5
 
 @dataclass(frozen=True)
 class Look:
-    """The colours and the line of a role."""
+    """The colours, the line and, in print, the hatch of a role."""
 
     fill: str
     stroke: str
     text: str
     line: Line = Line.PLAIN
+    hatch: Hatch = Hatch.NONE
 
 
 @dataclass(frozen=True)
@@ -80,30 +105,33 @@ class Theme:
         return self.faded[role] if faded else self.looks[role]
 
 
-# Every role: its line, and its fill, stroke and letters in light, dark and print.
+# Every role: its line, its hatch in print, and its fill, stroke and letters in light, dark, print.
 TABLE = """
-input        plain   #dbeafe #2563eb #1e3a8a  #1e3a8a #60a5fa #dbeafe  #ececec #000000 #000000
-seed         plain   #fee2e2 #dc2626 #7f1d1d  #7f1d1d #f87171 #fee2e2  #d0d0d0 #000000 #000000
-intermediate plain   #ffffff #6b7280 #1f2937  #111827 #9ca3af #f3f4f6  #ffffff #000000 #000000
-unneeded     dotted  #fafafa #b8bec8 #6b7280  #151d2c #4b5563 #9ca3af  #ffffff #aaaaaa #666666
-waiting      dashed  #ffffff #6b7280 #6b7280  #111827 #9ca3af #9ca3af  #ffffff #555555 #555555
-preserved    double  #d1fae5 #047857 #064e3b  #064e3b #34d399 #d1fae5  #ffffff #000000 #000000
-overwritten  heavy   #fed7aa #c2410c #431407  #7c2d12 #fb923c #ffedd5  #dddddd #000000 #000000
-spent        plain   #eef0f3 #9ca3af #4b5563  #1f2937 #4b5563 #b6bcc6  #f4f4f4 #aaaaaa #555555
-unwritten    dotted  #ffffff #b8bec8 #6b7280  #111827 #4b5563 #9ca3af  #ffffff #aaaaaa #666666
-read         plain   #eff6ff #93b4ee #1e3a8a  #172554 #3b6fd1 #dbeafe  #f4f4f4 #777777 #000000
-result       double  #dbeafe #1d4ed8 #1e3a8a  #1e3a8a #93c5fd #dbeafe  #ececec #000000 #000000
-reused       double  #cffafe #0e7490 #164e63  #164e63 #22d3ee #cffafe  #d6d6d6 #000000 #000000
-again        dashed  #fefce8 #a16207 #713f12  #3b2f0b #eab308 #fef9c3  #e4e4e4 #555555 #000000
-backward     heavy   #ecfccb #4d7c0f #365314  #23360b #84cc16 #ecfccb  #f8f8f8 #333333 #000000
-undefined    heavy   #fce7f3 #be185d #831843  #831843 #f472b6 #fce7f3  #b4b4b4 #000000 #000000
-untraced     dotted  #f3e8ff #7e22ce #581c87  #3b0764 #c084fc #f3e8ff  #ffffff #000000 #000000
-wrong        heavy   #7f1d1d #450a0a #ffffff  #fecaca #ef4444 #450a0a  #333333 #000000 #ffffff
-panel        plain   #fbfcfd #d1d5db #1f2937  #151d2c #374151 #e5e7eb  #ffffff #999999 #000000
-first        plain   #e0eaff #1d4ed8 #1e2a78  #1d3470 #7aa7fb #e0eaff  #f0f0f0 #000000 #000000
-second       double  #fef3c7 #b45309 #5c2d0a  #4d3305 #fbbf24 #fef3c7  #cccccc #000000 #000000
-third        dashed  #ede9fe #6d28d9 #4c1d95  #3a2071 #a78bfa #ede9fe  #e8e8e8 #000000 #000000
+input        plain  rising #dbeafe #2563eb #1e3a8a #1e3a8a #60a5fa #dbeafe #ffffff #000000 #000000
+seed         plain  falling #fee2e2 #dc2626 #7f1d1d #7f1d1d #f87171 #fee2e2 #ffffff #000000 #000000
+intermediate plain  none #ffffff #6b7280 #1f2937 #111827 #9ca3af #f3f4f6 #ffffff #000000 #000000
+unneeded     dotted none #fafafa #b8bec8 #6b7280 #151d2c #4b5563 #9ca3af #ffffff #aaaaaa #666666
+waiting      dashed none #ffffff #6b7280 #6b7280 #111827 #9ca3af #9ca3af #ffffff #555555 #555555
+preserved    double none #d1fae5 #047857 #064e3b #064e3b #34d399 #d1fae5 #ffffff #000000 #000000
+overwritten  heavy  none #fed7aa #c2410c #431407 #7c2d12 #fb923c #ffedd5 #dddddd #000000 #000000
+spent        plain  none #e5e7eb #9ca3af #4b5563 #1f2937 #4b5563 #b6bcc6 #d0d0d0 #aaaaaa #333333
+unwritten    dotted falling #ffffff #64748b #6b7280 #111827 #8595ab #9ca3af #ffffff #aaaaaa #333333
+read         plain  level #eff6ff #93b4ee #1e3a8a #172554 #3b6fd1 #dbeafe #ffffff #777777 #000000
+result       double rising #dbeafe #1d4ed8 #1e3a8a #1e3a8a #93c5fd #dbeafe #ffffff #000000 #000000
+reused       dashed level #a5f3fc #155e75 #164e63 #164e63 #22d3ee #cffafe #ffffff #000000 #000000
+again        dashed rising #fefce8 #a16207 #713f12 #3b2f0b #eab308 #fef9c3 #ffffff #555555 #000000
+backward     dotted rising #d9f99d #3f6212 #365314 #23360b #84cc16 #ecfccb #ffffff #333333 #000000
+undefined    heavy  crossed #fce7f3 #be185d #831843 #831843 #f472b6 #fce7f3 #ffffff #000000 #000000
+untraced     dotted crossed #f3e8ff #7e22ce #581c87 #3b0764 #c084fc #f3e8ff #ffffff #000000 #000000
+wrong        heavy  none #7f1d1d #450a0a #ffffff #fecaca #ef4444 #450a0a #333333 #000000 #ffffff
+panel        bare   none #f3f4f6 #f3f4f6 #1f2937 #1b2434 #1b2434 #e5e7eb #f4f4f4 #f4f4f4 #000000
+first        plain  upright #5eead4 #0f766e #042f2e #0f766e #2dd4bf #f0fdfa #ffffff #000000 #000000
+second       double upright #fef3c7 #b45309 #5c2d0a #4d3305 #fbbf24 #fef3c7 #ffffff #000000 #000000
+third        dashed upright #ede9fe #6d28d9 #4c1d95 #3a2071 #a78bfa #ede9fe #ffffff #000000 #000000
 """
+HATCHING = "#b4b4b4"  # the lines of a hatch, over which letters are read
+# Signs of numbers, in strips and heat maps: colours of no role, in every theme.
+NEGATIVE, POSITIVE = "#d21ec3", "#87875a"
 
 
 def contrast(first: str, second: str) -> float:
@@ -122,9 +150,10 @@ def _theme(name: str, place: int, background: str, text: str, muted: str, arrow:
     """A theme with the colours that stand at its `place` in the table."""
     looks = {}
     for row in TABLE.strip().splitlines():
-        role, line, *colours = row.split()
+        role, line, hatch, *colours = row.split()
         fill, stroke, letters = colours[3 * place : 3 * place + 3]
-        looks[Role[role.upper()]] = Look(fill, stroke, letters, Line(line))
+        own = Hatch(hatch) if name == "print" else Hatch.NONE
+        looks[Role[role.upper()]] = Look(fill, stroke, letters, Line(line), own)
     faded = {role: _washed(look, background) for role, look in looks.items()}
     return Theme(
         name, background, text, muted, arrow, MappingProxyType(looks), MappingProxyType(faded)

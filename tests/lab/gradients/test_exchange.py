@@ -119,3 +119,46 @@ def test_a_thread_has_its_own_pullback():
     assert found[1::2] == [[{Scan, TapeScan}] * 5] * 4
     assert found[::2] == [[{Scan}] * 5] * 4
     assert config.traceback__limit == limit
+
+
+RETURNS = np.random.default_rng(0).normal(size=40)
+
+
+def garch(omega, a, b, start):
+    """The log-likelihood of returns whose variance follows their squares and itself."""
+    deviations = scan(
+        lambda r, s: pt.sqrt(omega + a * r**2 + b * s**2),
+        sequences=[pt.as_tensor(RETURNS[:-1])],
+        outputs_info=[start],
+        return_updates=False,
+    )
+    return (-(RETURNS[1:] ** 2) / (2 * deviations**2) - pt.log(deviations)).sum()
+
+
+def autoregression(first, second, scale, shift):
+    """The log-likelihood of what two earlier values and noise make, seen with unit noise."""
+    values = scan(
+        lambda e, x2, x1: first * x1 + second * x2 + scale * e + shift,
+        sequences=[pt.as_tensor(RETURNS)],
+        outputs_info=[{"initial": pt.zeros(2), "taps": [-2, -1]}],
+        return_updates=False,
+    )
+    return -((values - RETURNS) ** 2).sum() / 2
+
+
+@pytest.mark.parametrize("likelihood", [garch, autoregression])
+def test_a_likelihood_has_pytensors_gradient_and_hessian(likelihood):
+    inputs = [pt.dscalar(name) for name in "abcd"]
+    cost, given = likelihood(*inputs), dict(zip(inputs, (0.3, 0.2, 0.5, 0.8), strict=True))
+
+    def derivatives():
+        gradient = pt.stack(pytensor.grad(cost, inputs))
+        return gradient, pt.stack([pt.stack(pytensor.grad(g, inputs)) for g in gradient])
+
+    theirs = derivatives()
+    with lab.our_pullback():
+        ours = derivatives()
+    assert TapeScan in kinds(ours[0])
+    assert TapeScan not in kinds(theirs[0])
+    for mine, other in zip(ours, theirs, strict=True):
+        np.testing.assert_allclose(value_at(mine, given), value_at(other, given), rtol=1e-12)

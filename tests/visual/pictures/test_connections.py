@@ -96,7 +96,7 @@ def test_roles_of_the_four_outcomes():
     assert set(roles) == {"connected", "disconnected", "undefined", "untraced"}
     assert all(len(found) == 1 for found in roles.values())
     assert len({role for (role,) in roles.values()}) == 4
-    assert roles["connected"] == {Role.INPUT}
+    assert roles["connected"] == {Role.RESULT}
 
 
 @pytest.mark.parametrize("name", ALL)

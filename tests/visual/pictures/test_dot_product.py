@@ -20,14 +20,14 @@ from visual.scene.theme import Role
 DEFINED = [name for name in gallery.loops if name != "undefined"]
 
 
-def numbers_in(scene, role):
-    """The values of all cells in a role, in drawing order."""
+def numbers_in(scene, role, product=False):
+    """The values of all cells in a role, in drawing order; of the products, or of the others."""
     found = []
 
     def look(shapes):
         for shape in shapes:
             if isinstance(shape, Group) and shape.cell:
-                if shape.shapes[0].role is role:
+                if shape.shapes[0].role is role and (" · " in shape.title) == product:
                     found.append(float(shape.title.rpartition(" = ")[2]))
             elif isinstance(shape, Group):
                 look(shape.shapes)
@@ -52,10 +52,10 @@ def test_the_products_are_all_of_both_sums(name):
     assert entries == sum(v.size for v in test.tangents.values())  # each meets once
 
     scene = visual.dot_product(test)
-    shown = numbers_in(scene, Role.PRESERVED)
+    shown = numbers_in(scene, Role.INTERMEDIATE, product=True)
     assert sorted(shown[: len(forward)]) != sorted(shown[len(forward) :])
     np.testing.assert_allclose(sum(shown), 2 * test.products[0], rtol=1e-12)
-    sums = numbers_in(scene, Role.SPENT)
+    sums = numbers_in(scene, Role.OVERWRITTEN)
     np.testing.assert_allclose(sums[-1], test.products[1], rtol=1e-12)
     assert repr(test.products[0]) in scene.text()
     assert repr(test.products[1]) in scene.text()
@@ -75,10 +75,12 @@ def test_the_square_loop_by_hand():
     np.testing.assert_allclose(way[::2], dx, rtol=1e-13)
     np.testing.assert_allclose(way[1::2], gx[1:], rtol=1e-13)
     assert numbers_in(scene, Role.SEED) == [1, 2, 3, 4]
-    products = numbers_in(scene, Role.PRESERVED)
+    products = numbers_in(scene, Role.INTERMEDIATE, product=True)
     np.testing.assert_allclose(products[:4], dx * [1, 2, 3, 4], rtol=1e-13)
     np.testing.assert_allclose(products[4], 3 * gx[-1], rtol=1e-13)
-    assert numbers_in(scene, Role.SPENT)[3] == pytest.approx(numbers_in(scene, Role.SPENT)[4])
+    assert numbers_in(scene, Role.OVERWRITTEN)[3] == pytest.approx(
+        numbers_in(scene, Role.OVERWRITTEN)[4]
+    )
 
 
 def test_sequences_meet_where_their_gradient_is_complete():

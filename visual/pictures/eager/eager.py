@@ -31,14 +31,13 @@ from visual.scene.shapes import Arrow, Box, Group, Scene, Shape, Text, shortened
 from visual.scene.theme import Role
 
 WORDS = {
-    Role.INPUT: "start node: the argument",
+    Role.INPUT: "start node, the argument",
     Role.SEED: "end node, and its gradient by itself",
-    Role.INTERMEDIATE: "node: made by an operation",
+    Role.INTERMEDIATE: "node made by an operation, or the only gradient, as it is",
     Role.BACKWARD: "node made while an inner tape sent gradients",
     Role.UNNEEDED: "node to which no gradient came",
     Role.WAITING: "gradient that arrived in a node's list",
     Role.OVERWRITTEN: "sum of the list, formed in place",
-    Role.PRESERVED: "the only gradient, passed on as it is",
     Role.RESULT: "total of a start node: what grad returns",
 }
 
@@ -235,7 +234,7 @@ class _Picture:
     def _total(self, node: NodeStory, y: float) -> Group:
         assert node.total is not None
         held, name = node.total.total, node_name(node.number)
-        role = Role.OVERWRITTEN if node.total.formed else Role.PRESERVED
+        role = Role.OVERWRITTEN if node.total.formed else Role.INTERMEDIATE
         role = Role.RESULT if self._is_start(node) else role
         self.canvas.roles.append(role)
         label = f"sum of {len(node.arrivals):,}" if node.total.formed else "as it is"

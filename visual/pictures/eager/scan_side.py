@@ -162,8 +162,8 @@ def _gradient_role(trace: Trace, tape: TapeTrace, row: int) -> Role:
     if tape.used and row in NamedScan(trace, backward_number(trace)).wanted_rows(tape):
         return Role.RESULT
     if any(row in write.rows for write in tape.writes):
-        return Role.OVERWRITTEN
-    return Role.SEED if np.any(tape.final[row] != 0) else Role.WAITING
+        return Role.INTERMEDIATE
+    return Role.SEED if np.any(tape.final[row] != 0) else Role.UNNEEDED
 
 
 def _ways(scan: ScanTrace, steps: Iterable[int]) -> Iterator[tuple[str, str]]:

@@ -108,9 +108,8 @@ def _node_line(told: NodeStory, known: Mapping[int, Keys]) -> Line:
     value = Entry(node.value, node_label(node), node_label(node), keys.value, role)
     gradient = None
     if told.total is not None:
-        role = Role.OVERWRITTEN if told.total.formed else Role.PRESERVED
-        if any(arrival.source is None for arrival in told.arrivals):
-            role = Role.SEED
+        seed = all(arrival.source is None for arrival in told.arrivals)
+        role = Role.SEED if seed else Role.INTERMEDIATE
         role = role if node.operation else Role.RESULT
         meaning = f"gradient of the result by {name}"
         gradient = Entry(told.total.total, f"dC/d{name}", meaning, keys.gradient, role)

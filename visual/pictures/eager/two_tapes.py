@@ -36,12 +36,10 @@ from visual.scene.shapes import Scene
 from visual.scene.theme import Role
 
 WORDS = {
-    Role.INPUT: "given",
-    Role.INTERMEDIATE: "computed, and kept",
-    Role.SEED: "gradient that comes from the cost: 1",
-    Role.WAITING: "nothing from the cost: 0",
-    Role.OVERWRITTEN: "gradient, summed in place",
-    Role.PRESERVED: "the only gradient that arrived, as it is",
+    Role.INPUT: "",
+    Role.INTERMEDIATE: "a value, or its gradient",
+    Role.SEED: "gradient that comes from the cost",
+    Role.UNNEEDED: "0, since nothing comes from the cost",
     Role.RESULT: "gradient asked for",
 }
 

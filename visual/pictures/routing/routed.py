@@ -68,15 +68,14 @@ def routed(
     if not isinstance(primitive, str) or primitive not in primitives:
         raise ArgumentError(f"primitive = {quoted(primitive)}: expected {listing(primitives)}.")
     linear = primitives[primitive].linearize(inputs, **metadata)
-    if is_symbolic(*linear.values, *linear.metadata.values()):
+    given = None if tangents is None else several("tangents", tangents, "one for each input")
+    if is_symbolic(*linear.values, *linear.metadata.values(), *(given or ()), cotangent):
         raise ArgumentError(
-            f"{primitive}: a picture needs numbers; among the arguments there is a PyTensor "
-            "variable."
+            f"{primitive}: a picture needs numbers; among inputs, tangents and cotangent there is "
+            "a PyTensor variable."
         )
     output = np.asarray(linear.output)
-    given = _counted(linear.values)
-    if tangents is not None:
-        given = several("tangents", tangents, "a tangent for each input")
+    given = _counted(linear.values) if given is None else given
     if cotangent is None:
         cotangent = _tens(output)
     tangent, gradients = np.asarray(linear(*given)), linear.transpose(cotangent)

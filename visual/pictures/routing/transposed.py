@@ -28,13 +28,12 @@ BETWEEN_ROWS = 18
 ROW = HEIGHT + BETWEEN_ROWS
 WORDS: Mapping[Role, str] = {
     Role.INTERMEDIATE: "a number on its way",
-    Role.PRESERVED: "preserved: read and left; its gradients are summed",
-    Role.OVERWRITTEN: "overwritten: replaced; the gradient of the old value stops there",
+    Role.PRESERVED: "read and left; its gradients are summed",
+    Role.OVERWRITTEN: "replaced; the gradient of the old value stops there",
     Role.READ: "what is read, and what reading brings back",
     Role.RESULT: "gradient of the tape before the step",
     Role.UNNEEDED: "zero",
-    Role.SPENT: "left as it is: nobody reads this slot again",
-    Role.SEED: "gradient of what was written",
+    Role.SPENT: "left as it is; nobody reads this slot again",
 }
 
 
@@ -146,7 +145,7 @@ class _Drawing:
         self._row("gradient after", found.gradient_after, {}, "g")
         taken = {row: found.taken[n] for row, n in self.writes.items()}
         self._down(self.writes)
-        self._some("to y", taken, Role.SEED, "what stood there goes to what was written")
+        self._some("to y", taken, Role.INTERMEDIATE, "what stood there goes to what was written")
         roles = dict.fromkeys(self.writes, Role.OVERWRITTEN)
         words = "zero stays behind: the gradient of what was replaced ends here"
         self._row("to the tape", found.left, roles, words, old=found.gradient_after)

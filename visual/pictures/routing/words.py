@@ -89,11 +89,11 @@ def words_of(found: Routed) -> dict[Role, str]:
     for operand in found.operands:
         role = role_of(operand.number)
         own = regions[found.primitive](operand.name)
-        words[role] = f"{words[role]}, {own}" if role in words else f"belongs to {own}"
+        words[role] = f"{words[role]}, {own}" if role in words else own
     if len(found.operands) > 2 * MANY:
         words = {role: f"{', '.join(told.split(', ')[:3])}, …" for role, told in words.items()}
     words[Role.UNNEEDED] = "goes nowhere and gets nothing"
-    words[Role.UNDEFINED] = "kink: x is on a bound and has no derivative; the choice is x"
+    words[Role.UNDEFINED] = "kink, x is on a bound and has no derivative; the choice is x"
     return words
 
 

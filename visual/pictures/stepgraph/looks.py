@@ -9,16 +9,16 @@ from visual.layout.names import NamedScan
 from visual.pictures.stepgraph.nodes import Part, StepNode, StepNodes
 from visual.scene.theme import Role
 
-INITIAL = Entry(Role.INPUT, "given")
-STATE = Entry(Role.INTERMEDIATE, "computed")
-READ = Entry(Role.READ, "forward value, read by this step")
-REUSED = Entry(Role.REUSED, "forward result, reused")
-SAVED = Entry(Role.UNNEEDED, "saved: what need not be computed")
-PRESERVED = Entry(Role.PRESERVED, "slot that is read and kept")
+INITIAL = Entry(Role.INPUT, "")
+STATE = Entry(Role.INTERMEDIATE, "in this step, or before")
+READ = Entry(Role.READ, "a forward value, by this step")
+REUSED = Entry(Role.REUSED, "forward result")
+SAVED = Entry(Role.UNNEEDED, "saved, since a forward result is reused")
+PRESERVED = Entry(Role.PRESERVED, "slot that is read, and kept")
 OVERWRITTEN = Entry(Role.OVERWRITTEN, "slot that is read, then replaced")
-AGAIN = Entry(Role.AGAIN, "forward operation, computed again")
-HIDDEN = Entry(Role.SPENT, "more operations, not drawn")
-WRITTEN = Entry(Role.SEED, "result of the step")
+AGAIN = Entry(Role.AGAIN, "forward operation, computed once more")
+HIDDEN = Entry(Role.PANEL, "more operations, not drawn")
+WRITTEN = Entry(Role.RESULT, "of the step")
 KEY_ORDER = [
     INITIAL, READ, REUSED, SAVED, PRESERVED, OVERWRITTEN, STATE, AGAIN, HIDDEN, WRITTEN,
 ]  # fmt: skip
@@ -54,7 +54,7 @@ class Looks:
         forward = self.scan.parent is None
         if isinstance(variable, SequenceTrace):
             if leaf.argument in self.reused:
-                return REUSED, label, "forward result, reused"
+                return REUSED, label, "forward result"
             return (INITIAL, label, "sequence") if forward else (READ, label, "")
         if not isinstance(variable, TapeTrace) or leaf.tap is None:
             untraced = "untraced state" if leaf.variable in self.scan.untraced else ""

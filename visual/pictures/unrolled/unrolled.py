@@ -55,8 +55,7 @@ def unrolled(
     of_trace(trace)
     chosen = tuple(range(len(trace.scans))) if scans is None else scan_indices(trace, scans)
     around = whole_or_none("around", around)
-    graph = unrolling(trace, chosen, switch("all_direct", all_direct))
-    canvas = _Picture(trace, chosen, graph, place(trace, chosen, graph, around)).draw()
+    canvas = drawn(trace, chosen, around, switch("all_direct", all_direct))
     names = ", ".join(f"{trace.scans[n].name} ({trace.scans[n].steps} steps)" for n in chosen)
     return canvas.finished(
         None,
@@ -65,6 +64,14 @@ def unrolled(
         description=f"What every step computes, and from what, in {names}.",
         theme=theme,
     )
+
+
+def drawn(
+    trace: Trace, chosen: Sequence[int], around: int | None = None, all_direct: bool = False
+) -> Canvas:
+    """What `unrolled` draws of the Scans with the numbers `chosen`, from 0, without a legend."""
+    graph = unrolling(trace, chosen, all_direct)
+    return _Picture(trace, chosen, graph, place(trace, chosen, graph, around)).draw()
 
 
 class _Picture:

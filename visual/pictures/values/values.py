@@ -31,7 +31,7 @@ from visual.pictures.values.series import (
     thinned,
 )
 from visual.pictures.values.text import to_text
-from visual.scene.combinators import Piece, above, beside, gap, piece, scene
+from visual.scene.combinators import Piece, above, beside, gap, piece, scene, sized
 from visual.scene.fonts import text_width
 from visual.scene.shapes import Box, Group, Polyline, Scene, Shape, Text, fitted
 from visual.scene.theme import Role
@@ -44,7 +44,7 @@ DOTTED, BUCKETS, MARKS = 40, 50, 24
 MOST_COLUMNS, MOST_ROWS = 24, 8
 PALE = 0.3  # arrays have one scale, as long as the largest entry of none is smaller than this share
 TALLEST, HEAD, SECTION = 1200.0, 132.0, 60.0
-COLOURS = "colours: orange is positive, blue negative; the full colour is the number beside ±"
+COLOURS = "colours: olive is positive, magenta negative; the full colour is the number beside ±"
 
 
 @dataclass(frozen=True, eq=False)
@@ -223,7 +223,7 @@ def _panel(panel: Panel, inside: Sequence[Shape], largest: float | None = None) 
         beside_it = fitted(PANEL, 12, words, PANEL - name.width - 8, SMALL, "end", muted=True)
     axis = Text(LABELS - 6, TITLE + HIGH + 14, series.across, SMALL, "end", muted=True)
     group = Group((name, beside_it, axis, *inside), title=f"{panel.title}: {words}")
-    return replace(gap(PANEL, TITLE + HIGH + FOOT), placed=((0.0, 0.0, (group,)),))
+    return sized(PANEL, TITLE + HIGH + FOOT, group)
 
 
 def _x(index: np.ndarray, across: tuple[int, int]) -> np.ndarray:

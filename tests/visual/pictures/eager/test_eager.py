@@ -150,7 +150,7 @@ def of_total(run, event, shapes, nodes, totals):
     box = shows(shapes, event.total)
     assert box == totals[event.node]
     start = run.tapes[run.nodes[event.node].tape].nodes[0] == event.node
-    role = Role.OVERWRITTEN if isinstance(event, Summed) else Role.PRESERVED
+    role = Role.OVERWRITTEN if isinstance(event, Summed) else Role.INTERMEDIATE
     assert box.role is (Role.RESULT if start else role)
 
 
