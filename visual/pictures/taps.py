@@ -18,8 +18,10 @@ from lab.notation import signed
 from lab.tape import Kind, Tape
 from lab.traces.trace import ScanTrace, Trace
 from visual.layout.canvas import LABELS, MARGIN, Canvas
+from visual.layout.columns import Gap, with_gaps
 from visual.layout.names import listed
-from visual.scene.shapes import Arrow, Box, Group, Scene, Text, shortened
+from visual.scene.combinators import Piece, above, beside, gap, grouped, over, piece, sized
+from visual.scene.shapes import Arrow, Box, Group, Scene, Shape, Text, fitted, shortened, walk
 from visual.scene.theme import Role
 
 
@@ -118,7 +120,11 @@ def _conversion(tape: Tape, back: Tape, tap: int) -> Conversion:
 
 
 SLOT, PITCH, HEIGHT, RULE = 88, 112, 44, 17
-FOLDED, LINE, ARROW = 6, 84, 58
+FOLDED, LINE, ARROW, WIDEST, START = 6, 84, 58, 980, LABELS - MARGIN
+MOMENTS = (
+    "Each column is one moment. A gradient's step moves to the left, so that its taps count to the "
+    "left."
+)
 LOOKS: Mapping[Use, Role] = {
     Use.OVERWRITTEN: Role.OVERWRITTEN,
     Use.PRESERVED: Role.PRESERVED,
@@ -146,13 +152,19 @@ def taps(tapes: Tapes, orders: int = 2, theme: str = "light", name: str = "x") -
     if not 0 <= whole("orders", orders, expected) <= ORDERS:
         raise ArgumentError(f"orders = {quoted(orders)}: expected {expected}.")
     canvas = Canvas()
-    used: set[Use] = set()
     named = _named(tapes, name)
     for tape, names in named.items():
-        used |= _Strip(canvas, tape, names).draw(whole("orders", orders))
+        lines = [] if canvas.shapes else [MOMENTS]
+        if tape.kind is Kind.SEQUENCE and len(tape.reads) == 1:
+            lines.append("PyTensor makes a sequence of every tap: each slot is read once.")
+        canvas.heading(f"{', '.join(names)} · {tape.kind}", lines)
+        canvas.y += 6
+        canvas.put(_strip(tape, names[0], orders))
+        canvas.y += 18
+    drawn = {shape.role for shape in walk(canvas.shapes) if isinstance(shape, Box)}
     everything = ", ".join(chain.from_iterable(named.values()))
     return canvas.finished(
-        {LOOKS[use]: WORDS[use] for use in Use if use in used},
+        {LOOKS[use]: WORDS[use] for use in Use if LOOKS[use] in drawn},
         width=canvas.right + MARGIN,
         title=f"Taps of {everything} and of the gradients up to order {orders}",
         description="; ".join(f"{', '.join(names)}: {tape}" for tape, names in named.items()),
@@ -183,102 +195,81 @@ def _named(tapes: Tapes, name: str) -> dict[Tape, tuple[str, ...]]:
     return names_of
 
 
-class _Strip:
-    """One tape and its gradients, drawn from top to bottom."""
+def _strip(tape: Tape, key: str, orders: int) -> Piece:
+    """One tape and its gradients from top to bottom, with the rules between them."""
+    row = with_gaps(_moments(tape.taps))
+    left = {m: START + n * PITCH for n, m in enumerate(row) if not isinstance(m, Gap)}
+    lines = []
+    for order in range(orders + 1):
+        sign = -1 if order % 2 else 1
+        slots = (
+            _fold(item.hidden) if isinstance(item, Gap) else _slot(tape, order, sign * item, key)
+            for item in row
+        )
+        line = beside(_label(order), *slots, _about(tape), apart=PITCH - SLOT)
+        lines.append(grouped(line, Group((), step=order, moment=f"order {order}")))
+        if order < orders:
+            middles = {sign * moment: x + SLOT / 2 for moment, x in left.items()}
+            lines.append(_rules(tape, middles, START + len(row) * PITCH + 12))
+            tape = reverse(tape)
+    return above(*lines)
 
-    def __init__(self, canvas: Canvas, tape: Tape, names: Sequence[str]) -> None:
-        self.canvas, self.tape, self.names = canvas, tape, names
-        self.used: set[Use] = set()
-        self.left: dict[int, float] = {}
-        self.folds: list[tuple[float, int]] = []
-        x: float = LABELS
-        previous = None
-        for moment in _moments(tape.taps):
-            if previous is not None and moment > previous + 1:
-                self.folds.append((x, moment - previous - 1))
-                x += PITCH
-            self.left[moment] = x
-            x += PITCH
-            previous = moment
-        self.rules_left = x + 12
 
-    def draw(self, orders: int) -> set[Use]:
-        """All lines of slots, with the rules between them; which uses occur."""
-        lines = []
-        if not self.canvas.shapes:
-            lines.append(
-                "Each column is one moment. A gradient's step moves to the left, so that its taps "
-                "count to the left."
-            )
-        if self.tape.kind is Kind.SEQUENCE and len(self.tape.reads) == 1:
-            lines.append("PyTensor makes a sequence of every tap: each slot is read once.")
-        self.canvas.heading(f"{', '.join(self.names)} · {self.tape.kind}", lines)
-        self.canvas.y += 6
-        tape = self.tape
-        for order in range(orders + 1):
-            start = len(self.canvas.shapes)
-            self._slots(tape, order)
-            self.canvas.group(start, order, f"order {order}")
-            if order < orders:
-                self._rules(tape, order)
-                tape = reverse(tape)
-        self.canvas.y += 38
-        return self.used
+def _label(order: int) -> Piece:
+    what = ("forward", "backward")[order] if order < 2 else f"backward of {order - 1}"
+    room = START - 12
+    name = Text(room, 18, f"order {order}", 13, "end", bold=True)
+    below = fitted(room, 34, what, room, 10.5, "end", muted=True)
+    return sized(START - PITCH + SLOT, HEIGHT, name, below)
 
-    def _slots(self, tape: Tape, order: int) -> None:
-        canvas, sign = self.canvas, -1 if order % 2 else 1
-        canvas.row_label(f"order {order}", canvas.y + 18)
-        what = ("forward", "backward")[order] if order < 2 else f"backward of {order - 1}"
-        canvas.small_label(what, canvas.y + 34)
-        for moment, x in self.left.items():
-            self._slot(tape, order, sign * moment, x)
-        for x, hidden in self.folds:
-            middle = x + SLOT / 2
-            words = f"⋯ {hidden:,} ⋯"
-            canvas.add(Text(middle, canvas.y + 26, words, 10.5, "middle", muted=True))
-        canvas.y += 18
-        words = f"{tape.kind}: reads {listed(tape.reads)} · writes {listed(tape.writes)}"
-        canvas.text(self.rules_left, words, 12.5, bold=True)
-        canvas.y += 16
-        words = f"overwrites {listed(tape.overwritten)} · preserves {listed(tape.preserved)}"
-        canvas.text(self.rules_left, words, 12, muted=True)
-        canvas.y += HEIGHT - 34
 
-    def _slot(self, tape: Tape, order: int, tap: int, x: float) -> None:
-        canvas, use = self.canvas, use_of(tape, tap)
-        self.used.add(use)
-        role = LOOKS[use]
-        middle = x + SLOT / 2
-        box = Box(x, canvas.y, SLOT, HEIGHT, role)
-        inside: list[Text] = []
-        if use is not Use.UNTOUCHED:
-            number = shortened(signed(tap), SLOT - 10, 14, bold=True)
-            inside.append(Text(middle, canvas.y + 19, number, 14, "middle", bold=True, role=role))
-            inside.append(Text(middle, canvas.y + 35, use.short, 10.5, "middle", role=role))
-        title = f"tap {signed(tap)}, order {order}: {WORDS[use]}"
-        key = f"{self.names[0]}:order {order}:{tap}"
-        canvas.add(Group((box, *inside), cell=key, title=title))
+def _fold(hidden: int) -> Piece:
+    words = f"⋯ {hidden:,} ⋯"
+    return sized(SLOT, HEIGHT, Text(SLOT / 2, 26, words, 10.5, "middle", muted=True))
 
-    def _rules(self, tape: Tape, order: int) -> None:
-        """An arrow and a sentence for every tap that is made from one of `tape`."""
-        canvas, sign = self.canvas, -1 if order % 2 else 1
-        top = canvas.y
-        y = top + 22
-        for rule in conversions(tape):
-            x = self.left[sign * rule.tap] + SLOT / 2
-            short = shortened(rule.signs, PITCH - 12, 10.5, mono=True)
-            canvas.write(Text(x + 8, top + ARROW / 2 + 6, short, 10.5, mono=True, muted=True))
-            for line in wrap(rule.words, LINE, subsequent_indent="    "):
-                indent = 14 if line.startswith(" ") else 0
-                canvas.y = y
-                canvas.text(self.rules_left + indent, line.strip(), 12)
-                y += RULE
-            y += 3
-        bottom = max(top + ARROW, y)
-        for rule in conversions(tape):
-            x = self.left[sign * rule.tap] + SLOT / 2
-            canvas.add(Arrow(((x, top + 3), (x, bottom - 3)), accent=rule.accented))
-        canvas.y = bottom
+
+def _slot(tape: Tape, order: int, tap: int, key: str) -> Piece:
+    use = use_of(tape, tap)
+    role = LOOKS[use]
+    inside: list[Shape] = [Box(0, 0, SLOT, HEIGHT, role)]
+    if use is not Use.UNTOUCHED:
+        number = shortened(signed(tap), SLOT - 10, 14, bold=True)
+        inside.append(Text(SLOT / 2, 19, number, 14, "middle", bold=True, role=role))
+        inside.append(Text(SLOT / 2, 35, use.short, 10.5, "middle", role=role))
+    title = f"tap {signed(tap)}, order {order}: {WORDS[use]}"
+    return piece(Group(tuple(inside), cell=f"{key}:order {order}:{tap}", title=title))
+
+
+def _about(tape: Tape) -> Piece:
+    """What a step does, in two lines beside its slots."""
+    first = f"{tape.kind}: reads {listed(tape.reads)} · writes {listed(tape.writes)}"
+    second = f"overwrites {listed(tape.overwritten)} · preserves {listed(tape.preserved)}"
+    lines = (
+        fitted(12, 18, first, WIDEST, 12.5, bold=True),
+        fitted(12, 34, second, WIDEST, 12, muted=True),
+    )
+    return over(gap(0, HEIGHT), piece(*lines))
+
+
+def _rules(tape: Tape, middles: Mapping[int, float], right: float) -> Piece:
+    """An arrow and a sentence for every tap that is made from one of `tape`."""
+    shapes: list[Shape] = []
+    y = 22.0
+    for rule in conversions(tape):
+        short = shortened(rule.signs, PITCH - 12, 10.5, mono=True)
+        x = middles[rule.tap] + 8
+        shapes.append(Text(x, ARROW / 2 + 6, short, 10.5, mono=True, muted=True))
+        for line in wrap(rule.words, LINE, subsequent_indent="    "):
+            indent = 14 if line.startswith(" ") else 0
+            shapes.append(fitted(right + indent, y, line.strip(), WIDEST, 12))
+            y += RULE
+        y += 3
+    bottom = max(ARROW, y)
+    shapes += [
+        Arrow(((middles[rule.tap], 3), (middles[rule.tap], bottom - 3)), accent=rule.accented)
+        for rule in conversions(tape)
+    ]
+    return over(gap(0, bottom), piece(*shapes))
 
 
 def _moments(taps: Sequence[int]) -> list[int]:

@@ -106,6 +106,11 @@ def gap(width: float = 0.0, height: float = 0.0) -> Piece:
     return Piece(envelope=Envelope(0.0, 0.0, width, height))
 
 
+def sized(width: float, height: float, *shapes: Shape) -> Piece:
+    """Shapes that are known to keep to a rectangle, which is taken up whatever they are."""
+    return replace(gap(width, height), placed=((0.0, 0.0, shapes),))
+
+
 def words(content: str, size: float, **look: object) -> Piece:
     """A line of text, with the room that every line of its size takes up."""
     return piece(Text(0.0, ASCENT * size, content, size, **look))  # type: ignore[arg-type]

@@ -30,7 +30,7 @@ from visual.pictures.values.series import (
     thinned,
 )
 from visual.pictures.values.text import to_text
-from visual.scene.combinators import Piece, above, beside, gap, piece, scene
+from visual.scene.combinators import Piece, above, beside, gap, piece, scene, sized
 from visual.scene.fonts import text_width
 from visual.scene.shapes import Box, Group, Polyline, Scene, Shape, Text, fitted
 from visual.scene.theme import Role
@@ -222,7 +222,7 @@ def _panel(panel: Panel, inside: Sequence[Shape], largest: float | None = None) 
         beside_it = fitted(PANEL, 12, words, PANEL - name.width - 8, SMALL, "end", muted=True)
     axis = Text(LABELS - 6, TITLE + HIGH + 14, series.across, SMALL, "end", muted=True)
     group = Group((name, beside_it, axis, *inside), title=f"{panel.title}: {words}")
-    return replace(gap(PANEL, TITLE + HIGH + FOOT), placed=((0.0, 0.0, (group,)),))
+    return sized(PANEL, TITLE + HIGH + FOOT, group)
 
 
 def _x(index: np.ndarray, across: tuple[int, int]) -> np.ndarray:
