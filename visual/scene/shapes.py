@@ -6,6 +6,7 @@ that the file's suffix names, and every format is a walk over the same shapes.
 
 import os
 import re
+from bisect import bisect
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from math import atan2, ceil, cos, sin
@@ -288,9 +289,11 @@ def folded(content: str, room: float, size: float, bold: bool = False) -> list[s
             lines.append(one := word)
         lines[-1] = one
         while text_width(lines[-1], size, bold=bold) > room and len(lines[-1]) > 1:
-            rest, fits = lines[-1], len(lines[-1]) - 1
-            while fits > 1 and text_width(rest[:fits], size, bold=bold) > room:
-                fits -= 1
+            rest = lines[-1]
+            most = min(len(rest) - 1, int(room / (LEAST_WIDTH * size)) + 1)
+            counts = range(1, most + 1)
+            fits = bisect(counts, room, key=lambda n, w=rest: text_width(w[:n], size, bold=bold))
+            fits = max(1, fits)
             lines[-1:] = [rest[:fits], rest[fits:]]
     return lines
 
