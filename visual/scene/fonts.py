@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-SANS = "'DejaVu Sans',Helvetica,Arial,sans-serif"
+SANS = "'DejaVu Sans',Arial,sans-serif"
 MONO = "'DejaVu Sans Mono',Menlo,Consolas,monospace"
 EM = 2048  # DejaVu's units of an em
 MONO_WIDTH = 1233 / EM

@@ -393,7 +393,7 @@ def test_the_picture_of_a_long_loop_is_no_larger():
         visual.compiled(lab.compiled(gallery.loops["gap"].with_steps(n), mode="CVM"), "dark")
         for n in (20, 2000)
     )
-    assert long.height == short.height
+    assert long.height <= short.height  # wider, so that its legend may need fewer lines
     assert abs(long.width - short.width) < 120
 
 
