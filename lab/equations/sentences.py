@@ -114,11 +114,18 @@ class StepOf:
         if not terms:
             return None
         whole = terms[0] if len(terms) == 1 else Call("Add", tuple(terms))
-        used = {leaf: self.value(leaf) for leaf in leaves_of(whole)}
         written = text(whole, lambda leaf: self.spell.position(leaf, self.step))
-        if any(value is None or value.ndim for value in used.values()):
-            return Rest(written, None)
-        return Rest(written, value_of(whole, lambda leaf: float(used[leaf])))
+        return Rest(written, self._worth(whole))
+
+    def _worth(self, term: Term) -> float | None:
+        """What a term is worth at this step; None where arrays take part."""
+        used: dict[Leaf, float] = {}
+        for leaf in leaves_of(term):
+            value = self.value(leaf)
+            if value is None or value.ndim:
+                return None
+            used[leaf] = float(value)
+        return value_of(term, used.__getitem__)
 
     def _is_held(self, leaf: Leaf) -> bool:
         return isinstance(self.named.scan.variable(leaf), TapeTrace)
@@ -133,12 +140,8 @@ class StepOf:
     def _arrival(self, formula: Formula, leaf: Leaf) -> Arrival:
         is_linear = self.named.scan.parent is not None  # a loop may do anything with its values
         factor = factor_of(formula.expression, leaf) if is_linear else None
-        used = {} if factor is None else {one: self.value(one) for one in leaves_of(factor)}
-        read = self.value(leaf)
-        numbers = [read, *used.values()]
-        if factor is None or any(value is None or value.ndim for value in numbers):
-            return Arrival(leaf, factor, None)
-        return Arrival(leaf, factor, value_of(factor, lambda one: float(used[one])))
+        of_numbers = factor is not None and self._worth(leaf) is not None
+        return Arrival(leaf, factor, self._worth(factor) if factor and of_numbers else None)
 
     def factor(self, arrival: Arrival) -> str:
         """``2·x₁``, or in parentheses where it is a sum; empty where there is no factor."""
@@ -307,8 +310,10 @@ def _rule(one: StepOf, formula: Formula) -> str:
     """Why nothing is added where a slot is overwritten."""
     parent, step = one.named.parent, one.step_above
     gradient_of, tap = one.tape(formula.target).gradient_of, -(formula.target.tap or 0)
-    for above in parent.scan.tapes if parent is not None else ():
-        if above.name == gradient_of and tap in above.tape.overwritten and step is not None:
+    if parent is None or step is None:
+        return ""
+    for above in parent.scan.tapes:
+        if above.name == gradient_of and tap in above.tape.overwritten:
             place = parent.place(above, above.tape.row(step, tap))
             return (
                 f", for step {step} of Scan {parent.number + 1} replaced what stood in its "

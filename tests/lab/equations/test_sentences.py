@@ -164,7 +164,7 @@ def test_the_numbers_of_the_square_are_those_of_the_chain_rule():
     [
         ("held 8.213", "held 8.214"),
         ("leaves 57.49", "leaves 57.4"),
-        ("27.3·1.805", "27.3·1.629"),
+        ("27.30·1.805", "27.30·1.629"),
         ("from the start", "from the start and arrived through x₃ at step 2"),
         ("x₁ went into x₂", "x₁ went into x₃"),
         ("at step 1 of Scan 1", "at step 2 of Scan 1"),

@@ -1,6 +1,6 @@
 """What goes from slot to slot in a step, with the factor that multiplies it."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from lab.equations.sentences import Arrival, StepOf
@@ -91,7 +91,7 @@ def joined(upper: Piece, lower: Piece, ways: Sequence[Way]) -> Piece:
 Curve = tuple[tuple[float, float], ...]
 
 
-def _curve(anchors: dict[str, Envelope], way: Way, ways: Sequence[Way]) -> Curve:
+def _curve(anchors: Mapping[str, Envelope], way: Way, ways: Sequence[Way]) -> Curve:
     """From the middle below a slot to a place of its own above another."""
     x1, y1 = anchors[way.target].place(0.5, 0)
     if not way.source:

@@ -90,7 +90,7 @@ def test_no_number_of_a_later_step_is_in_the_page(name, order):
     hidden = 0
     for trace, number, step, scene in every_moment(name, order):
         found = written(scene)
-        factors = {n for n in found if f"= {n:.4g}" in scene.text()}  # computed by this step
+        factors = set(map(float, re.findall(r"· [^|\n]*? = (-?\d+\.\d+)", scene.text())))
         for value in later(trace, number - 1, step):
             forms = {value, float(f"{value:.4g}"), float(f"{value:.6g}")}
             assert not forms & (found - factors), (name, order, number, step, value)
