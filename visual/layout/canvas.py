@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import accumulate
 from textwrap import wrap
 
 from lab.notation import number_text
@@ -44,13 +45,14 @@ class Columns:
     left: Mapping[int, float]
     gaps: tuple[tuple[float, Gap], ...]
     right: float
+    cell: float = CELL  # how wide what stands in them is
 
     def has(self, column: int) -> bool:
         """Whether a column is shown."""
         return column in self.left
 
 
-def place_columns(columns: Iterable[int]) -> Columns:
+def place_columns(columns: Iterable[int], cell: float = CELL, apart: float = BETWEEN) -> Columns:
     """Columns from left to right, neighbours close together, a gap where some are left out."""
     left: dict[int, float] = {}
     gaps = []
@@ -61,8 +63,8 @@ def place_columns(columns: Iterable[int]) -> Columns:
             x += GAP
         else:
             left[item] = x
-            x += CELL + BETWEEN
-    return Columns(left, tuple(gaps), x)
+            x += cell + apart
+    return Columns(left, tuple(gaps), x, cell)
 
 
 def touched_columns(scan: ScanTrace, time: Timeline, around: int | None) -> set[int]:
@@ -97,17 +99,30 @@ def numbers(items: Iterable[int | Gap]) -> list[int]:
 
 def gap_text(gap: Gap, x: float, y: float) -> Text:
     """The mark of columns that are not shown."""
-    return Text(x + (GAP - BETWEEN) / 2, y, f"⋯{gap.hidden:,}", 10.5, "middle", muted=True)
+    return Text(x + (GAP - BETWEEN) / 2, y, f"⋯{gap.hidden:,}", 11, "middle", muted=True)
+
+
+def column_header(
+    x: float, y: float, label: str, position: str, cell: float = CELL, apart: float = BETWEEN
+) -> tuple[Text, Text]:
+    """What a column of a tape holds, in two lines above its cell at `x`."""
+    middle = x + cell / 2
+    held = fitted(middle, y + 14, label, cell + apart - 4, 11, "middle", muted=True)
+    return held, Text(middle, y + 27, position, 11, "middle", muted=True)
 
 
 def explained(words: Mapping[Role, str], y: float, width: float) -> tuple[list[Shape], float]:
     """A legend in words of the picture's own, in as many columns as fit; and where it ends."""
     words = {role: role.told(meaning) for role, meaning in words.items()}
-    needed = max((text_width(meaning, 12) for meaning in words.values()), default=0) + 60
-    columns = max(1, int((width - 2 * MARGIN) // needed))
+    wide = [text_width(meaning, 12) + 50 for meaning in words.values()]
+    columns, lefts = 1, [0.0]
+    for columns in range(min(4, len(wide)), 0, -1):
+        lefts = [0.0, *accumulate(max(wide[n::columns]) for n in range(columns))]
+        if lefts[-1] <= width - 2 * MARGIN + 18:
+            break
     shapes: list[Shape] = []
     for number, (role, meaning) in enumerate(words.items()):
-        x = MARGIN + (number % columns) * needed
+        x = MARGIN + lefts[number % columns]
         top = y + (number // columns) * 24
         shapes.append(Box(x, top, 24, 15, role))
         shapes.append(Text(x + 32, top + 12, meaning, 12))
@@ -247,9 +262,7 @@ class Canvas:
 
     def header(self, x: float, y: float, label: str, position: str) -> None:
         """What a column of a tape holds, in two lines above its cell at `x`."""
-        middle, room = x + CELL / 2, CELL + BETWEEN - 4
-        self.add(fitted(middle, y + 14, label, room, 10.5, "middle", muted=True))
-        self.add(Text(middle, y + 27, position, 10.5, "middle", muted=True))
+        self.add(*column_header(x, y, label, position))
 
     def mention(self, start: int, keys: tuple[str, ...]) -> None:
         """Put all shapes since number `start` into a group that mentions quantities."""
@@ -263,7 +276,7 @@ class Canvas:
         """A smaller line to the left of a row."""
         if line:
             room = LABELS - MARGIN - 12
-            self.add(fitted(LABELS - 12, y, line, room, 10.5, "end", muted=True))
+            self.add(fitted(LABELS - 12, y, line, room, 11, "end", muted=True))
 
     def gap_row(self, gap: Gap, more: str = "") -> None:
         """A line in the place of the rows of steps that are not shown."""
