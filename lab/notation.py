@@ -437,8 +437,11 @@ def signed(*numbers: int) -> str:
     return ", ".join(map(str, numbers)).replace("-", "−")
 
 
+NOISE = 1e-12  # of a number: what rounding errors may add, as in 0.1 + 0.2
+
+
 def number_text(value: object, digits: int = 4) -> str:
-    """A number with so many significant digits."""
+    """A number with so many significant digits; zeros at their end tell that there are more."""
     array = np.asarray(value)
     if array.dtype.kind == "b":
         return str(bool(array))
@@ -448,7 +451,10 @@ def number_text(value: object, digits: int = 4) -> str:
         return f"{array.item():.3g}"
     if not np.isfinite(array):
         return f"⚠ {float(array)}"
-    mantissa, e, exponent = f"{float(array):.{digits}g}".partition("e")
+    rounded = f"{float(array):.{digits}g}"
+    if abs(float(rounded) - array) > NOISE * abs(array):
+        rounded = f"{float(array):#.{digits}g}".removesuffix(".")
+    mantissa, e, exponent = rounded.partition("e")
     if mantissa == "-0":
         return "0"
     return f"{mantissa}e{int(exponent)}" if e else mantissa

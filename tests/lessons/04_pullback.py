@@ -54,7 +54,7 @@ def verdicts(made, number):
     return {(item.subject, item.verdict) for item in phase.items}
 
 
-assert ("h[0]", Verdict.REUSED) in verdicts(derivation, 5)
+assert ("h[t]", Verdict.REUSED) in verdicts(derivation, 5)
 waving = wave.derivative().genealogy[1].node.op.derivation
 assert Verdict.REUSED not in {verdict for _, verdict in verdicts(waving, 5)}
 (seventh,) = (phase for phase in record.phases if phase.number == 7)

@@ -179,7 +179,7 @@ def row_cell(
         text = Text(middle, box.y + 30, "—", 12.5, "middle", role=box.role)
         return Group((box, text), title="nobody has written here")
     name = shortened(indexed(buffer.name, row), box.width - 6, 13, bold=True)
-    title, top = f"{buffer.name}[{row}], {below}", box.y + (22 if old is None else 29)
+    title, top = f"{indexed(buffer.name, row)}, {below}", box.y + (22 if old is None else 29)
     texts = [
         Text(middle, top, name, 13, "middle", bold=True, role=box.role),
         Text(middle, box.y + (39 if old is None else 44), below, 10.5, "middle", role=box.role),
@@ -187,7 +187,7 @@ def row_cell(
     if old is not None:
         gone = shortened(indexed(buffer.name, old), box.width - 6, 10.5)
         texts.insert(0, Text(middle, box.y + 14, gone, 10.5, "middle", struck=True, role=box.role))
-        title += f"; in the place of {buffer.name}[{old}], which is gone"
+        title += f"; in the place of {indexed(buffer.name, old)}, which is gone"
     return Group((box, *texts), cell=f"compiled:{buffer.name}:{row}", title=title)
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from lab.errors import listing, printable
+from lab.notation import indexed
 from lab.reports.compile.buffers import Buffer, Kept, Rows
 from lab.reports.explain.explanation import FEW, WIDTH, paragraph
 from lab.tape import Kind
@@ -113,9 +114,9 @@ WORDS = {
     "erge": "the same Scan twice became one",
 }
 CLOCK = (
-    "Rows are counted as on a tape: row 0 is the first initial value, and with k of them step t "
-    "writes row t + k. A buffer of L slots holds row r in slot r mod L; after the last step the "
-    "slots are turned until the oldest row comes first."
+    "Values are counted from the first that is given, x₀; where m are given, step k writes the one "
+    "with the number k + m. A buffer of L slots holds number r in slot r mod L; "
+    "after the last step the slots are turned until the oldest value comes first."
 )
 WHY = (
     "The gradient has to be taken first. It reads the values of every step, and rewriting sees "
@@ -263,8 +264,8 @@ def slots(buffer: Buffer) -> Iterator[str]:
 
 
 def name(buffer: Buffer, row: int | None) -> str:
-    """``x[3]``: one row of a buffer."""
-    return "—" if row is None else f"{buffer.name}[{row}]"
+    """``x₃``: what stands in one row of a buffer."""
+    return "—" if row is None else indexed(buffer.name, row)
 
 
 def _cells(items: Iterable[object], width: int) -> str:

@@ -30,7 +30,7 @@ from lab.gradients.status import pytensor_gradient
 from lab.loops.loop import Loop
 from lab.loops.scan_call import scan_call
 from lab.loops.text.source import identifier
-from lab.notation import number_text
+from lab.notation import indexed, number_text
 from lab.records import same
 from lab.reports.breaking.breakage import Effect, differences_by
 from lab.reports.breaking.rules import BROKEN, in_turns
@@ -179,11 +179,11 @@ def _table(lost: Lost) -> Iterator[str]:
         f"{lost.name} of {lost.scan} has {slots} for {lost.ring.rows} rows; of the {asked} values "
         f"that the gradient asks for {gone or 'none'} {'is' if gone == 1 else 'are'} gone"
     )
-    width = max(8, len(f"{lost.name}[{lost.ring.rows}]"))
+    width = max(8, len(indexed(lost.name, lost.ring.rows)))
     yield f"  backward step   undoes   {'asks for':>{width}}   slot   which holds"
     for ask in lost.asked[:MOST]:
-        there = "still the same" if not ask.is_gone else f"{lost.name}[{ask.holds}]: gone"
-        row = f"{lost.name}[{ask.row}]"
+        there = "still the same" if not ask.is_gone else f"{indexed(lost.name, ask.holds)}: gone"
+        row = indexed(lost.name, ask.row)
         yield f"  {ask.step:>13}   {ask.undoes:>6}   {row:>{width}}   {ask.slot:>4}   {there}"
     if asked > MOST:
         yield f"  and {asked - MOST} more"

@@ -175,7 +175,7 @@ def test_text():
         "without an error or a warning",
         "gradient of square makes 1 of 4 steps",
         "of the 4 values that the gradient asks for 3 are gone",
-        "              1        2       x[2]      0   x[4]: gone",
+        "              1        2         x₂      0   x₄: gone",
     ):
         assert told in printed.replace("\nwarning", " warning"), told
 

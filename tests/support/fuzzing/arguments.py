@@ -98,7 +98,7 @@ CALLS = {
     lab.pullback: BACKWARDS,
     lab.pushforward: {"outputs": [COST], "wrt": [X0], "tangents": [pt.dscalar("t")]},
     lab.shortened: {"subject": COST, "wrt": X0, "given": {X0: 0.5}, "mode": "FAST_COMPILE"},
-    lab.spelled: {"scan": TRACE.scans[0], "step": 0},
+    lab.spelled: {"trace": TRACE, "scan": 0, "step": 0},
     lab.system: {"subject": COST},
     lab.trace: {"outputs": COST, "given": {X0: 0.5}},
     lab.truth: {"loop": LOOP, "order": 1},

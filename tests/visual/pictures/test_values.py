@@ -257,7 +257,7 @@ def test_the_text_twin_reads_as_a_table():
     lines = [line.split() for line in text.splitlines()]
     assert ["0", "7.413"] in lines
     assert ["index", "|dC/dx|", "|dC′/dx|"] in lines
-    assert ["0", "7.413", "117"] in lines
+    assert ["0", "7.413", "117.0"] in lines
 
 
 def test_an_unknown_theme_is_refused():
