@@ -111,14 +111,20 @@ def column_header(
     return held, Text(middle, y + 27, position, 11, "middle", muted=True)
 
 
-def explained(words: Mapping[Role, str], y: float, width: float) -> tuple[list[Shape], float]:
-    """A legend in words of the picture's own, in as many columns as fit; and where it ends."""
+def explained(
+    words: Mapping[Role, str], y: float, width: float, close: bool = False
+) -> tuple[list[Shape], float]:
+    """A legend in words of the picture's own, in as many columns as fit; and where it ends.
+
+    If it is `close`, a column is only as wide as its own words.
+    """
     words = {role: role.told(meaning) for role, meaning in words.items()}
-    wide = [text_width(meaning, 12) + 50 for meaning in words.values()]
+    wide = [text_width(meaning, 12) + (50 if close else 60) for meaning in words.values()]
+    wide = wide if close else [max(wide)] * len(wide) if wide else []
     columns, lefts = 1, [0.0]
-    for columns in range(min(4, len(wide)), 0, -1):
+    for columns in range(len(wide), 0, -1):
         lefts = [0.0, *accumulate(max(wide[n::columns]) for n in range(columns))]
-        if lefts[-1] <= width - 2 * MARGIN + 18:
+        if lefts[-1] <= width - 2 * MARGIN + (18 if close else 0):
             break
     shapes: list[Shape] = []
     for number, (role, meaning) in enumerate(words.items()):
@@ -205,17 +211,19 @@ class Canvas:
         said: Sequence[str] = (),
         below: float = 12,
         dot: str = "",
+        close: bool = False,
     ) -> Scene:
         """The picture: all that is drawn, and below it a legend in `words` of its own.
 
         Without `words` the roles are called what they are called everywhere, and notes tell what
         arrays and folds are.  `said` are further lines, `below` is the room beneath the last one.
+        The columns of a `close` legend are as wide as their own words.
         """
         if words is None:
             words = {role: role.value for role in Role if role in self.roles}
         shapes, scales = on_one_scale(self.shapes)
         said = [*notes(shapes), *scale_words(scales), *said]
-        legend, bottom = explained(words, self.y, width)
+        legend, bottom = explained(words, self.y, width, close)
         folds = [line for one in said for line in folded(one, width - 2 * MARGIN, 12)]
         lines = [
             Text(MARGIN, bottom + 20 * number + 12, line, 12, muted=True)

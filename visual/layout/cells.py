@@ -131,7 +131,15 @@ def _above(box: Box, anchor: str, room: float, old: np.ndarray | None, label: st
         return Text(x, box.y + 16, short, 12, anchor, bold=True, role=box.role, faded=box.faded)
     short = shortened(value_text(old), room, SMALL_SIZE, mono=True)
     return Text(
-        x, box.y + 16, short, SMALL_SIZE, anchor, mono=True, struck=True, role=box.role, faded=box.faded
+        x,
+        box.y + 16,
+        short,
+        SMALL_SIZE,
+        anchor,
+        mono=True,
+        struck=True,
+        role=box.role,
+        faded=box.faded,
     )
 
 
@@ -161,6 +169,8 @@ def thin_cell(box: Box, value: np.ndarray, name: str, step: int | None, key: str
 def _centred(
     box: Box, y: float, content: str, bold: bool = False, size: float = NUMBER_SIZE
 ) -> Text:
+    if text_width(content, size, mono=True) > box.width - 6:
+        size = SMALL_SIZE
     content = shortened(content, box.width - 6, size, mono=True)
     x = box.x + box.width / 2
     return Text(x, y, content, size, "middle", mono=True, bold=bold, role=box.role, faded=box.faded)

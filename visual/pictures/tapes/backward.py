@@ -347,7 +347,10 @@ def _reading(block: Block, sequence: SequenceTrace, step: int) -> Thin:
 def _output(block: Block, output: TapeTrace, step: int, role: Role) -> Thin:
     """The gradient of a sequence that a step puts out, in the column of its value."""
     index = int(output.axis.index[step]) if output.axis is not None else step
-    key, label = block.named.cell_key(output.name, index, step), block.named.tape_label(output, step)
+    key, label = (
+        block.named.cell_key(output.name, index, step),
+        block.named.tape_label(output, step),
+    )
     return _column(block, output, step), label, output.final[step], role, key
 
 

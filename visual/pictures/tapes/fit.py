@@ -5,10 +5,10 @@ says what is tried, `opened` lays a Scan out by one of them.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from lab.traces.trace import ScanTrace, TapeTrace
-from visual.layout.canvas import BETWEEN, CELL, GAP, LABELS, MARGIN, Columns, numbers, place_columns
+from visual.layout.canvas import BETWEEN, CELL, GAP, LABELS, MARGIN, numbers, place_columns
 from visual.layout.columns import (
     Gap,
     Timeline,
@@ -118,14 +118,15 @@ def opened(named: NamedScan, view: View, plan: Plan) -> Block | None:
     steps = steps_of(scan, view, plan)
     tapes = [tape for tape in scan.tapes if not tape.is_total][: plan.tapes]
     totals = [tape for tape in scan.tapes if tape.is_total]
-    found = _columns(scan, (*tapes, *scan.outputs), common, numbers(steps))
+    near = numbers(steps_of(scan, replace(view, step=None), plan))  # of one step, more is shown
+    found = _columns(scan, (*tapes, *scan.outputs), common, near)
     if plan.both:
         found |= _columns(root, root.held, common, numbers(steps_of(root, View(view.around), plan)))
     positions = {
         tape.position(row)
         for tape in tapes
         if not time.knows(tape.axis)
-        for row in _rows(tape, numbers(steps))
+        for row in _rows(tape, near)
     }
     in_time, in_buffer = _trimmed(found, plan), _trimmed(positions, plan)
     sizes = _sizes(max(in_time, in_buffer, key=len), len(totals), plan)

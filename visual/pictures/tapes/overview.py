@@ -1,6 +1,8 @@
 """All Scans of a trace in a strip of small tapes, of which one is open below."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
 
 from lab.traces.trace import ScanTrace, TapeTrace, Trace
 from visual.layout.canvas import MARGIN
@@ -9,7 +11,7 @@ from visual.layout.columns import Gap, column_of, timeline, with_gaps
 from visual.layout.names import NamedScan, counted, listed
 from visual.pictures.tapes.forward import outputs_reached
 from visual.scene.combinators import Piece, above, beside, gap, joined, named, over, shifted, sized
-from visual.scene.shapes import Box, Group, Polyline, Shape, Text, fitted, folded
+from visual.scene.shapes import Box, Group, Polyline, Shape, Text, fitted, folded, shortened
 from visual.scene.theme import Role
 
 WIDE, HIGH, APART, LINE_OF = 180.0, 70.0, 24.0, 4
@@ -28,7 +30,9 @@ def overview(trace: Trace, opened: int) -> Piece:
     if len(shown) > MOST_CARDS or len(scans) > MOST_CARDS:
         left = len(scans) - sum(not isinstance(item, Gap) for item in shown)
         words[0] += f", {left} of them folded"
-    cards = [_folded(item) if isinstance(item, Gap) else card(scans[item], opened) for item in shown]
+    cards = [
+        _folded(item) if isinstance(item, Gap) else card(scans[item], opened) for item in shown
+    ]
     lines = [
         _line(trace, shown[start : start + LINE_OF], cards[start : start + LINE_OF])
         for start in range(0, len(cards), LINE_OF)
@@ -73,18 +77,18 @@ def short_name(of: NamedScan) -> str:
 
 
 def goes_back(of: NamedScan) -> bool:
-    """Whether the steps of a Scan go back in time: a gradient does, the gradient of one does not."""
+    """Whether the steps of a Scan go back in time: those of a gradient, not of a gradient of one."""
     return of.parent is not None and not goes_back(of.parent)
 
 
 def card(of: NamedScan, opened: int) -> Piece:
-    """A Scan with its tapes after the last step, which belong to that step when one walks."""
+    """A Scan and its tapes after the last step; when one walks, slots wait for their last write."""
     is_open = of.number == opened
-    frame = Polyline(_outline(0, 0, WIDE, HIGH), faint=not is_open)
-    frames: list[Shape] = [frame]
+    frame: list[Shape] = [Box(0, 0, WIDE, HIGH, Role.PANEL)]
     if is_open:
-        frames.append(Polyline(_outline(2, 2, WIDE - 4, HIGH - 4)))
-    title = fitted(10, 19, f"{of.number + 1} · {short_name(of)}", INNER, 12, bold=is_open)
+        frame += [Polyline(_outline(n, n, WIDE - 2 * n, HIGH - 2 * n)) for n in (0, 1)]
+    called = f"{of.number + 1} · {short_name(of)}"
+    title = Text(10, 19, shortened(called, INNER, 12, bold=is_open), 12, bold=is_open)
     reads = listed([number + 1 for number in feeding(of.scan)], "")
     steps = f"{'←' if goes_back(of) else '→'} {counted(of.scan.steps, 'step')}"
     tapes = [tape for tape in of.scan.held if not tape.is_total] or list(of.scan.held)
@@ -97,9 +101,9 @@ def card(of: NamedScan, opened: int) -> Piece:
     if len(tapes) > MOST_TAPES:
         more = f"+{len(tapes) - MOST_TAPES}"
         cells.append(Text(WIDE - 10, 41, more, 11, "end", muted=True, title="tapes"))
-    last, moment = of.moment(max(0, of.scan.steps - 1))
-    inside = Group(tuple(cells), step=last, moment=moment)
-    return sized(WIDE, HIGH, *frames, title, *([read] if reads else []), words, inside)
+    name = f"{of.number + 1} · {of.scan.name}"
+    said = Group((*frame, title, *([read] if reads else []), words), title=name)
+    return sized(WIDE, HIGH, said, *cells)
 
 
 def _small(of: NamedScan, tape: TapeTrace, y: float, high: float) -> Iterator[Shape]:
@@ -119,10 +123,14 @@ def _small(of: NamedScan, tape: TapeTrace, y: float, high: float) -> Iterator[Sh
             yield Text(x - room / 2, y + high / 2 + 4, "⋯", 11, "middle", muted=True)
         title = f"{of.slot_label(tape, row)} = {full_text(tape.final[row])}"
         box = Box(x, y, wide - 3, high, roles(row))
-        yield Group((box,), cell=of.row_key(tape, row), title=title)
+        step, moment = None, ""
+        if writers := [int(n) for one in tape.writes for n in np.flatnonzero(one.rows == row)[-1:]]:
+            step, moment = of.moment(max(writers))
+        yield Group((box,), step, of.row_key(tape, row), title, moment)
 
 
-def _roles(of: NamedScan, tape: TapeTrace):  # noqa: ANN202
+def _roles(of: NamedScan, tape: TapeTrace) -> Callable[[int], Role]:
+    """What the rows of a tape are after the last step."""
     if of.parent is not None:
         wanted = of.wanted_rows(tape) if of.is_passed_on(tape) else set[int]()
         return lambda row: Role.RESULT if row in wanted else Role.SPENT

@@ -25,6 +25,7 @@ from visual.pictures.tapes.forward import ForwardBlock
 from visual.pictures.tapes.overview import overview, short_name
 from visual.scene.combinators import Piece, above, gap, shifted, sized
 from visual.scene.shapes import Box, Scene, Text, folded, walk
+from visual.scene.theme import Role
 
 PARTS_LINE = "below each value: what came from the cost directly + what came through later steps"
 PARTS_OF_ARRAYS = "; of arrays the norms of both parts, which do not add up"
@@ -106,7 +107,7 @@ def _open(trace: Trace, view: View, number: int, pair: bool, theme: str) -> Scen
 
 def _bodies(block: Block) -> Iterator[Piece]:
     """A Scan without the formulas of its steps, then with most of them, then with fewer."""
-    drawn, heading = [*rows(block)], _heading(block.named, block.hidden)
+    drawn, heading = [*rows(block)], _heading(block)
     *most, least = DETAILS
     for detail in (least, *most):
         yield above(heading, with_formulas(block, drawn, detail))
@@ -120,7 +121,7 @@ def _everything(trace: Trace, view: View) -> tuple[Piece, float]:
         assert block is not None  # there is room for everything
         right = max(right, block.room)
         if has_tape(named.scan):
-            heading = _heading(named, whole=True)
+            heading = _heading(block, whole=True)
             parts.append(above(heading, with_formulas(block, rows(block), DETAILS[0])))
         else:
             parts.append(_loop(named, block.columns, EVERYTHING))
@@ -135,9 +136,10 @@ def _loop(named: NamedScan, columns: Columns, plan: Plan) -> Piece:
     return sized(max(canvas.right, WIDEST - MARGIN), canvas.y, *canvas.shapes)
 
 
-def _heading(named: NamedScan, hidden: str = "", whole: bool = False) -> Piece:
+def _heading(block: Block, whole: bool = False) -> Piece:
     """What a Scan is, in a title and up to three lines."""
-    title, lines = block_heading(named)
+    named, hidden = block.named, block.hidden
+    title, lines = block_heading(named, block.outputs)
     if named.parent is not None and not whole:
         title = f"{named.number + 1} · {short_name(named)}: the tape, order {named.scan.order}"
     told = lines if whole else ["; ".join(lines)]
@@ -165,7 +167,7 @@ def _finished(trace: Trace, part: Piece, width: float, view: View, theme: str) -
     canvas.add(*whole.shapes)
     canvas.y = whole.envelope.bottom
     found = {shape.role for shape in walk(canvas.shapes) if isinstance(shape, Box)}
-    canvas.roles = [*found]
+    canvas.roles = [*found - {Role.PANEL}]  # the cards of the overview say what they are
     arrays = any(tape.initial.ndim > 1 for scan in trace.scans for tape in scan.tapes)
     parts = PARTS_LINE + (PARTS_OF_ARRAYS if arrays else "")
     names = ", ".join(f"{scan.name} ({scan.steps} steps)" for scan in trace.scans)
@@ -177,6 +179,7 @@ def _finished(trace: Trace, part: Piece, width: float, view: View, theme: str) -
         description=f"What every step reads, overwrites and leaves, in {names}.",
         theme=theme,
         said=[*([parts] if view.contributions else ()), *untaken_words(trace)],
+        close=True,
     )
 
 
@@ -189,4 +192,6 @@ def _results(trace: Trace) -> Piece:
     lines = folded(told, WIDEST - 2 * MARGIN - 70, 13)
     lines = [*lines[:2], f"⋯ {len(lines) - 2} more lines"] if len(lines) > 3 else lines
     texts = [Text(MARGIN + 70, 13 + 18 * n, line, 13) for n, line in enumerate(lines)]
-    return sized(WIDEST - MARGIN, 18 * len(lines) + 14, Text(MARGIN, 13, "Results", 13, bold=True), *texts)
+    return sized(
+        WIDEST - MARGIN, 18 * len(lines) + 14, Text(MARGIN, 13, "Results", 13, bold=True), *texts
+    )
