@@ -24,9 +24,9 @@ LARGE = {
         n_steps=4,
     ),
     "64 units": lab.Loop(
-        lambda h, W: pt.tanh(W @ h),
+        lambda h, w: pt.tanh(w @ h),
         states=(lab.State("h", np.linspace(-1, 1, 64)),),
-        parameters=(lab.Parameter("W", np.eye(64) * 0.9),),
+        parameters=(lab.Parameter("w", np.eye(64) * 0.9),),
         n_steps=6,
     ),
     "thirty steps and far taps": gallery.loops["gap"].with_steps(30),
@@ -117,7 +117,7 @@ def test_large_loops_fit_and_say_what_is_folded(name, order):
     rows, steps = rows_of(scene), LARGE[name].steps
     assert {0, steps - 1} <= set(rows)
     if len(rows) < steps:
-        assert "not shown: around opens them" in scene.text()
+        assert "not shown: around opens the fold" in scene.text()
     if name == "twenty states":
         assert "more tapes" in scene.text()
 

@@ -108,7 +108,8 @@ def rows(block: Block) -> Iterator[tuple[int | None, Piece]]:
         if isinstance(item, Gap):
             for lane in block.lanes:
                 lane.skip()
-            words = f"⋯ {item.hidden:,} {'step is' if item.hidden == 1 else 'steps are'} not shown: around opens them"
+            words = f"⋯ {item.hidden:,} {'step is' if item.hidden == 1 else 'steps are'} not shown"
+            words += ": around opens the fold" if block.view.step is None else ""
             yield None, _row(block, 24, Text(LABELS, 14, words, 12, muted=True))
         else:
             yield item, _step(block, item)

@@ -1,6 +1,7 @@
 """All Scans of a trace in a strip of small tapes, of which one is open below."""
 
 from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
 
 import numpy as np
 
@@ -56,7 +57,7 @@ def _line(trace: Trace, shown: Sequence[int | Gap], cards: Sequence[Piece]) -> P
     row = beside(*(named(c, str(n)) for n, c in enumerate(cards)), apart=APART)
     pairs = [
         (str(n), str(n + 1))
-        for n, (one, other) in enumerate(zip(shown, shown[1:], strict=False))
+        for n, (one, other) in enumerate(pairwise(shown))
         if not isinstance(one, Gap)
         and not isinstance(other, Gap)
         and one in feeding(trace.scans[other])
@@ -77,7 +78,7 @@ def short_name(of: NamedScan) -> str:
 
 
 def goes_back(of: NamedScan) -> bool:
-    """Whether the steps of a Scan go back in time: those of a gradient, not of a gradient of one."""
+    """Whether the steps of a Scan go back in time: a gradient's do, those of its own do not."""
     return of.parent is not None and not goes_back(of.parent)
 
 
