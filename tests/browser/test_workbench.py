@@ -106,6 +106,7 @@ def opened(browser, tmp_path_factory):
         opened = Notebook(page, addresses["bench"])
         opened.run(0)
         opened.bench.wait_for()
+        opened.bench.locator(".scantape-panel > summary").click()
         yield opened
         page.close()
         assert opened.wrong == []
@@ -121,13 +122,45 @@ def test_loop_order_and_taps_become_the_right_picture(opened):
     form.get_by_role("combobox", name="loop", exact=True).select_option("square")
     form.get_by_role("tab", name="tapes").click()
     opened.shows(visual.draw(gallery.loops["square"], "tapes", order=2))
-    form.get_by_role("checkbox", name="−2").check()
+    form.get_by_role("checkbox", name="t−2").check()
     opened.shows(visual.draw(gallery.loops["square"], "tapes", order=2, taps={"x": (-2, -1)}))
     form.get_by_role("spinbutton", name="order").fill("1")
     form.get_by_role("spinbutton", name="order").press("Enter")
     opened.shows(visual.draw(gallery.loops["square"], "tapes", taps={"x": (-2, -1)}))
     opened.run(2)
     opened.page.get_by_text("state: 1 {'x': (-2, -1)}").wait_for()
+
+
+def test_the_picture_comes_first(opened):
+    """With the panel folded it begins near the top, and has the whole width."""
+    panel = opened.bench.locator(".scantape-panel")
+    panel.locator("summary").first.click()
+    room = """bench => { const [all, picture] = [bench, bench.querySelector('.picture')]
+        .map(part => part.getBoundingClientRect());
+        return [picture.top - all.top, all.width - picture.width]; }"""
+    above, beside = opened.bench.evaluate(room)
+    assert above <= 150
+    assert beside < 1
+    panel.locator("summary").first.click()
+    opened.bench.get_by_label("differentiate by").wait_for()
+    assert opened.bench.evaluate(room)[1] > 200
+
+
+def test_an_order_is_chosen_with_one_click(opened):
+    opened.begin("square")
+    opened.bench.get_by_role("button", name="order 2", exact=True).click()
+    opened.shows(visual.draw(gallery.loops["square"], "tapes", order=2))
+    pressed = opened.bench.locator("[aria-pressed=true]")
+    assert pressed.all_inner_texts() == ["2"]
+
+
+def test_the_picture_goes_with_a_dark_page(opened):
+    opened.begin("square")
+    theme = """wanted => { document.body.dataset.jpThemeLight = String(wanted === 'light');
+        return document.querySelector('[data-focus*=theme]').value === wanted; }"""
+    for wanted in ("dark", "light"):
+        opened.page.wait_for_function(theme, arg=wanted)
+    opened.shows(visual.draw(gallery.loops["square"], "tapes"))
 
 
 def test_a_bad_value_is_told_beside_its_control_and_keeps_the_picture(opened):
@@ -173,10 +206,9 @@ def test_a_picture_is_saved(opened, tmp_path):
 def test_a_slider_that_is_dragged_stays_where_it_is_and_wins(opened):
     """Of changes that come faster than pictures, the last one counts."""
     opened.begin("square")
-    opened.bench.get_by_role("checkbox", name="−2").check()
+    opened.bench.get_by_role("checkbox", name="t−2").check()
     opened.shows(visual.draw(gallery.loops["square"], "tapes", taps={"x": (-2, -1)}))
-    opened.bench.locator(".scantape-values summary").click()
-    slider = opened.bench.get_by_role("slider", name="x[0]", exact=True)
+    slider = opened.bench.get_by_role("slider", name="x₀", exact=True)
     pictures = """bench => { window.pictures = 0; new MutationObserver(() => window.pictures++)
         .observe(bench.querySelector('.scantape-walked'), {childList: true}); }"""
     opened.bench.evaluate(pictures)

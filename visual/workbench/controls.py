@@ -13,6 +13,7 @@ import numpy as np
 from lab.errors import ArgumentError, one_of, quoted
 from lab.loops import gallery
 from lab.loops.variables import Sequence, State
+from lab.notation import indexed
 from lab.reports.breaking.breakage import Breakage, Effect, precise
 from lab.reports.breaking.rules import BROKEN
 from visual.choices import (
@@ -49,6 +50,7 @@ TRUE = "true"
 BROKEN_RULE = "broken rule"  # the tab that shows what a broken rule does
 WEIGHTS = "weights"
 BACK, MOST_ENTRIES = 4, 12
+QUICK = (0, 1, 2, 3)  # orders that are chosen with one click
 WRITING = (
     "x[t-1] is x one step back, u[t+1] the next value of u. Of what is not assigned, "
     "one value is a parameter, several are a sequence. until(x > 2) stops the loop."
@@ -57,7 +59,7 @@ WRITING = (
 
 def controls(bench: Bench) -> list[Control]:
     """All controls, with the present values."""
-    entries = _entries(bench.values, bench.usual_values)
+    entries = _entries(bench, bench.usual_values)
     if isinstance(bench, LoopBench):
         own = [*_loop(bench), *_written(bench), *_derivative(bench), *_rule(bench), *_taps(bench)]
     else:
@@ -92,8 +94,9 @@ def _loop(bench: LoopBench) -> Iterator[Control]:
     options = [[name, bench.loop.name if name == OWN else name] for name in names]
     loop = Choice("loop", "", "loop")
     yield _control("loop", loop, state.loop, options=options, about=bench.loop.reason)
+    yield _control("loop", ORDER, state.order, quick=QUICK)
     yield _control("loop", STEPS, bench.chosen.steps)
-    yield _control("loop", THEME, state.theme)
+    yield _control("look", THEME, state.theme)
 
 
 def _written(bench: LoopBench) -> Iterator[Control]:
@@ -105,16 +108,15 @@ def _written(bench: LoopBench) -> Iterator[Control]:
 
 def _graph(bench: GraphBench) -> Iterator[Control]:
     state, group = bench.state, "derivative"
-    yield _control(group, ORDER, state.order)
+    yield _control("loop", ORDER, state.order, quick=QUICK)
     if state.wrt:
         yield _control(group, WRT, state.wrt, dict.fromkeys([*bench.inputs, state.wrt]))
-    yield _control(group, THEME, state.theme)
+    yield _control("look", THEME, state.theme)
 
 
 def _derivative(bench: LoopBench) -> Iterator[Control]:
     state, group = bench.state, "derivative"
     variables = list(valued(bench.loop))
-    yield _control(group, ORDER, state.order)
     yield _control(group, WRT, state.wrt or variables[0], variables)
     cost = state.cost if isinstance(state.cost, str) else WEIGHTS
     yield _control(group, COST, cost, (*COST.known, WEIGHTS))
@@ -153,7 +155,8 @@ def _taps(bench: LoopBench) -> Iterator[Control]:
             kind = "state" if isinstance(variable, State) else "sequence"
             offered = range(-BACK, 0) if kind == "state" else range(-2, 3)
             taps = sorted({*offered, *variable.taps})
-            about = {"kind": "checks", "label": f"{TAPS.label} of {kind} {variable.name}"}
+            about = {"kind": "checks", "label": f"{TAPS.label} of {variable.name}"}
+            about |= {"makes": kind == "state"}
             chosen = {"value": list(variable.taps), "options": taps}
             yield {"key": [TAPS.name, variable.name], "group": "taps", **about, **chosen}
 
@@ -166,11 +169,10 @@ def _options(state: BenchState) -> Iterator[Control]:
             yield _control("options", option, value, key=["options", option.name])
 
 
-def _entries(
-    values: Mapping[str, np.ndarray], usual: Mapping[str, np.ndarray]
-) -> Iterator[Control]:
+def _entries(bench: Bench, usual: Mapping[str, np.ndarray]) -> Iterator[Control]:
     """A slider for every number of every input; where it begins and ends, the usual values say."""
-    for name, value in values.items():
+    variables = bench.chosen.variables if isinstance(bench, LoopBench) else {}
+    for name, value in bench.values.items():
         if value.size > MOST_ENTRIES or value.dtype.kind not in "iuf":
             shape = " × ".join(map(str, value.shape))
             note = {"kind": "note", "label": f"{name}: {shape} values", "value": ""}
@@ -179,14 +181,20 @@ def _entries(
         for place, entry in enumerate(value.ravel().tolist()):
             start = usual[name].ravel()[place] if place < usual[name].size else entry
             whole = value.dtype.kind != "f"
-            label = name if value.size == 1 else f"{name}[{', '.join(_index(value, place))}]"
+            label = _entry_name(name, variables.get(name), value, place)
             slider = {"kind": "range", "label": label, "value": repr(entry)}
             key = [AT.name, name, place]
             yield {"key": key, "group": "values", **slider, **_bounds(float(start), whole)}
 
 
-def _index(value: np.ndarray, place: int) -> list[str]:
-    return [str(number) for number in np.unravel_index(place, value.shape)]
+def _entry_name(name: str, variable: object, value: np.ndarray, place: int) -> str:
+    """``x₁``, the second of the values in time, or ``W[0, 1]``, an entry of an array."""
+    if value.size == 1:
+        return name
+    index = [int(number) for number in np.unravel_index(place, value.shape)]
+    if isinstance(variable, Sequence) or (isinstance(variable, State) and variable.reach > 1):
+        name = indexed(name, index.pop(0))
+    return f"{name}[{', '.join(map(str, index))}]" if index else name
 
 
 def _bounds(start: float, whole: bool) -> Control:

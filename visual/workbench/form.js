@@ -1,12 +1,19 @@
-// The form of a workbench: a control for every record in the trait `form`, by its kind.  This file
-// is joined to stepper.js, whose `element` it uses, and workbench.js to it.
+// The controls of a workbench, one for every record in the trait `form`, by its kind: what one
+// touches all the time in a line above the picture, the taps on a small tape, and all else in a
+// panel that folds.  This file is joined to stepper.js, whose `element` it uses, and workbench.js
+// to it.
 
 class Form {
   constructor(ask) {
     this.ask = ask;
     this.rows = new Map();
     this.shape = "";
-    this.root = element("div", { class: "scantape-form", role: "group", "aria-label": "workbench" });
+    const part = (label) => ({ class: `scantape-${label}`, role: "group", "aria-label": label });
+    this.line = element("div", part("loop"));
+    this.taps = element("div", part("taps"));
+    this.inner = element("div", part("more"));
+    this.panel = element("details", { class: "scantape-panel" }, element("summary", {}, "more"), this.inner);
+    this.parts = [this.line, this.taps, this.inner];
   }
 
   // Shows the present values; the controls are made anew only if they are other ones.
@@ -18,6 +25,7 @@ class Form {
       const row = this.rows.get(JSON.stringify(control.key));
       const wrong = problem.text && JSON.stringify(problem.key) === JSON.stringify(control.key);
       row.tell(wrong ? problem.text : "");
+      if (wrong && this.inner.contains(row.root)) this.panel.open = true;
       row.about.textContent = control.about || "";
       // What is wrong stays, to be mended, and so does what the kernel has not seen yet.
       const next = waiting.get(JSON.stringify(control.key));
@@ -26,20 +34,22 @@ class Form {
   }
 
   build(controls) {
-    const focused = this.root.getRootNode().activeElement;
-    const key = focused && this.root.contains(focused) ? focused.dataset.focus : null;
-    const typing = [...this.root.querySelectorAll("[data-typed]")].map((e) => [e.dataset.focus, e.value]);
+    const all = (chosen) => this.parts.flatMap((part) => [...part.querySelectorAll(chosen)]);
+    const focused = this.line.getRootNode().activeElement;
+    const key = this.parts.some((part) => part.contains(focused)) ? focused.dataset.focus : null;
+    const typing = all("[data-typed]").map((e) => [e.dataset.focus, e.value]);
     this.rows.clear();
-    const groups = new Map();
+    const groups = new Map([["about", group("about")]]); // the loop's is long: it stands in the panel
     for (const control of controls) {
       if (!groups.has(control.group)) groups.set(control.group, group(control.group));
       const row = made(control, (value) => this.ask(control.key, value));
       groups.get(control.group).append(row.root);
-      if ("about" in control) groups.get(control.group).append(row.about);
+      if ("about" in control) (control.group === "loop" ? groups.get("about") : groups.get(control.group)).append(row.about);
       this.rows.set(JSON.stringify(control.key), row);
     }
-    this.root.replaceChildren(...groups.values());
-    const named = new Map([...this.root.querySelectorAll("[data-focus]")].map((e) => [e.dataset.focus, e]));
+    for (const part of this.parts) part.replaceChildren();
+    for (const [name, group] of groups) ({ loop: this.line, taps: this.taps }[name] || this.inner).append(group);
+    const named = new Map(all("[data-focus]").map((e) => [e.dataset.focus, e]));
     for (const [name, value] of typing) {
       if (!named.has(name)) continue;
       named.get(name).value = value;
@@ -49,9 +59,12 @@ class Form {
   }
 }
 
+const HEADS = { written: "step as text", derivative: "derivative", rule: "rule", options: "this view", look: "look", values: "values" };
+
 function group(name) {
-  if (name !== "values") return element("div", { class: "scantape-group" });
-  return element("details", { class: "scantape-group scantape-values" }, element("summary", {}, "values of the inputs"));
+  const made = element("div", { class: `scantape-group scantape-${name}` });
+  if (name in HEADS) made.append(element("strong", {}, HEADS[name]));
+  return made;
 }
 
 const HERE = Math.random().toString(36).slice(2); // every workbench may have a module of its own
@@ -84,10 +97,15 @@ function focusName(control, part = "") {
 // What is being typed is not replaced until it is handed in.
 function typed(input, ask) {
   input.addEventListener("input", () => (input.dataset.typed = ""));
-  input.addEventListener("change", () => {
+  const hand = () => {
+    if (!("typed" in input.dataset)) return;
     delete input.dataset.typed;
     ask();
-  });
+  };
+  input.addEventListener("change", hand);
+  // The same value typed again is no change to the browser, but it may be one to the kernel.
+  input.addEventListener("keydown", (event) => event.key === "Enter" && input.tagName === "INPUT" && hand());
+  input.addEventListener("blur", hand);
 }
 
 function put(input, value) {
@@ -111,8 +129,21 @@ const MAKERS = {
   },
   text: (control, ask) => labelled(control, element("input", { type: "text", spellcheck: "false" }), ask),
   number(control, ask) {
-    const { min, max } = control;
-    return labelled(control, element("input", { type: "number", min, max, step: 1 }), ask);
+    const { min, max, quick = [] } = control;
+    const parts = labelled(control, element("input", { type: "number", min, max, step: 1 }), ask);
+    const buttons = quick.map((value) => {
+      const button = element("button", { type: "button", "aria-label": `${control.label} ${value}` }, value);
+      button.dataset.focus = focusName(control, value);
+      button.addEventListener("click", () => ask(value));
+      return button;
+    });
+    return {
+      elements: [...parts.elements, ...buttons],
+      set(value) {
+        parts.set(value);
+        quick.forEach((one, number) => buttons[number].setAttribute("aria-pressed", one === Number(value)));
+      },
+    };
   },
   range(control, ask) {
     const { min, max, step, label } = control;
@@ -141,9 +172,12 @@ const MAKERS = {
     });
     const chosen = () => boxes.filter((box) => box.checked).map((box) => Number(box.value));
     for (const box of boxes) box.addEventListener("change", () => ask(chosen()));
-    const labels = boxes.map((box) => element("label", {}, box, box.value.replace("-", "−")));
+    const tap = (value) => (value ? `t${value > 0 ? "+" : "−"}${Math.abs(value)}` : "t");
+    const labels = boxes.map((box) => element("label", { class: "scantape-slot" }, box, tap(Number(box.value))));
+    const made = element("span", { class: "scantape-slot", title: "what the step makes" }, "t");
+    made.dataset.made = "";
     return {
-      elements: [element("legend", {}, control.label), ...labels],
+      elements: [element("legend", {}, control.label), ...labels, ...(control.makes ? [made] : [])],
       set: (value) => boxes.forEach((box) => (box.checked = value.includes(Number(box.value)))),
     };
   },

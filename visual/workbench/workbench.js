@@ -1,4 +1,5 @@
-// The workbench in a notebook: a form beside the picture, made of the records in the trait `form`.
+// The workbench in a notebook: the picture, with its controls around it, made of the records in
+// the trait `form`.
 // This file is joined to stepper.js and form.js and uses their `element`, `stepper` and `Form`.
 //
 // Every change goes to the kernel as {number, key, value}.  Only one is under way; while it is,
@@ -67,8 +68,15 @@ class Questions {
     this.send(question);
   }
 
+  // What an answer does not speak of yet: the question under way, and those that wait.
+  open(answered) {
+    const name = this.sent && this.asked !== answered ? JSON.stringify(this.sent.key) : undefined;
+    return new Map([...(name === undefined ? [] : [[name, this.sent]]), ...this.waiting]);
+  }
+
   send(question) {
     this.asked = ++this.number;
+    this.sent = question;
     this.late = false;
     clearTimeout(this.timer);
     this.timer = setTimeout(() => {
@@ -87,7 +95,7 @@ class Questions {
 
   answered(number) {
     if (number !== this.asked) return;
-    this.asked = null;
+    this.asked = this.sent = null;
     clearTimeout(this.timer);
     if (this.waiting.size) this.next();
     else this.working(false);
@@ -114,6 +122,26 @@ async function copyText(source, told) {
     getSelection().selectAllChildren(source);
     told.textContent = "press Ctrl+C to copy";
   }
+}
+
+// Whether the page is dark, as JupyterLab says of itself, or else the person's system.
+function isDark() {
+  const said = document.body.dataset.jpThemeLight;
+  return said === undefined ? matchMedia("(prefers-color-scheme: dark)").matches : said === "false";
+}
+
+// The picture goes with the page: it becomes dark and light again when the page does.
+function follow(model, ask) {
+  let was = false;
+  const look = () => {
+    const chosen = model.get("form").controls.find(({ key }) => key[0] === "theme").value;
+    if (isDark() !== was && chosen === (was ? "dark" : "light")) ask(["theme"], was ? "light" : "dark");
+    was = isDark();
+  };
+  const watch = new MutationObserver(look);
+  watch.observe(document.body, { attributeFilter: ["data-jp-theme-light"] });
+  look();
+  return () => watch.disconnect();
 }
 
 function renderWorkbench({ model, el }) {
@@ -144,15 +172,17 @@ function renderWorkbench({ model, el }) {
   copy.addEventListener("click", () => copyText(source, copied));
   const python = element("details", {}, element("summary", {}, "as Python"), source);
   saving.append(copy, copied);
-  const head = element("div", { class: "scantape-head" }, tabs.root, waiting);
-  root.append(form.root, head, problem, walked, saving, python);
+  const line = element("div", { class: "scantape-line" }, form.line, form.taps, waiting);
+  const head = element("div", { class: "scantape-head" }, tabs.root);
+  form.inner.after(saving, python);
+  root.append(line, head, problem, element("div", { class: "scantape-body" }, walked, form.panel));
   root.addEventListener("keydown", (event) => event.stopPropagation());
   el.append(root);
   let walking = null;
 
   function show() {
     const shown = model.get("form");
-    form.show(shown, questions.waiting);
+    form.show(shown, questions.open(shown.answered));
     tabs.show(shown);
     const elsewhere = ["view", "save"].includes(shown.problem.key[0]);
     problem.textContent = elsewhere ? shown.problem.text : "";
@@ -181,7 +211,9 @@ function renderWorkbench({ model, el }) {
   draw();
   show();
   write();
+  const unfollow = follow(model, ask);
   return () => {
+    unfollow();
     for (const [name, listener] of Object.entries(listeners)) model.off(name, listener);
     walking.destroy();
     questions.destroy();

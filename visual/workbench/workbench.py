@@ -80,7 +80,7 @@ class Workbench(Walked):
     """
 
     _esm = joined(HERE / "form.js", HERE / "workbench.js")
-    _css = style(FORM)
+    _css = style(FORM, HERE / "workbench.css")
     form = traitlets.Dict().tag(sync=True)
     svg = traitlets.Unicode("").tag(sync=True)
     python = traitlets.Unicode("").tag(sync=True)
