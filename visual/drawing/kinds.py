@@ -17,6 +17,7 @@ from visual.layout.names import NamedScan
 from visual.pictures.connections import connections
 from visual.pictures.equations import equations
 from visual.pictures.genealogy import genealogy
+from visual.pictures.moment.moment import moment
 from visual.pictures.phases import phases
 from visual.pictures.rolled import rolled
 from visual.pictures.ssa import ssa
@@ -92,6 +93,7 @@ BUFFER = Switch("buffer", "tapes in the buffer's order", "in the buffer's order"
 CONTRIBUTIONS = Switch(
     "contributions", "in tapes: what came directly, and what later", "with every contribution"
 )
+ALL = Switch("all", "everything, in a picture of any size", "all of it")
 ALL_DIRECT = Switch(
     "all_direct",
     "unrolled: every gradient with its direct part",
@@ -121,7 +123,13 @@ _KINDS = (
         "tapes",
         "what every backward step reads, overwrites and leaves",
         _of_trace(tapes),
-        (AROUND, STEP, BUFFER, CONTRIBUTIONS),
+        (AROUND, SCAN, STEP, BUFFER, CONTRIBUTIONS, ALL),
+    ),
+    Kind(
+        "moment",
+        "one step, large: before it, what it reads and makes, after it",
+        _of_trace(moment),
+        (SCAN, STEP),
     ),
     Kind("ssa", "the tapes, and each of their values by itself", _of_trace(ssa), (AROUND,)),
     Kind(
