@@ -106,19 +106,6 @@ def _of_trace(draw: Callable[..., Scene]) -> Callable[..., Scene]:
 
 
 _KINDS = (
-    Kind("equations", "the loop as a system, with its values at a step", _equations, (SCAN, STEP)),
-    Kind(
-        "unrolled",
-        "what every step computes, and from what",
-        _unrolled,
-        (AROUND, SCANS, ALL_DIRECT),
-    ),
-    Kind(
-        "rolled",
-        "the loop as one box with its taps",
-        lambda study, theme, **options: rolled(study.trace_of_cost, theme, **options),
-        (AROUND, SCAN, STEP),
-    ),
     Kind(
         "tapes",
         "what every backward step reads, overwrites and leaves",
@@ -131,21 +118,34 @@ _KINDS = (
         _of_trace(moment),
         (SCAN, STEP),
     ),
-    Kind("ssa", "the tapes, and each of their values by itself", _of_trace(ssa), (AROUND,)),
+    Kind(
+        "unrolled",
+        "what every step computes, and from what",
+        _unrolled,
+        (AROUND, SCANS, ALL_DIRECT),
+    ),
+    Kind("equations", "the loop as a system, with its values at a step", _equations, (SCAN, STEP)),
+    Kind(
+        "rolled",
+        "the loop as one box with its taps",
+        lambda study, theme, **options: rolled(study.trace_of_cost, theme, **options),
+        (AROUND, SCAN, STEP),
+    ),
     Kind(
         "taps",
         "which taps the backward loops have, and by what rule",
         lambda study, theme: taps(study.trace_of_cost, max(1, study.order), theme),
     ),
-    Kind("phases", "how a derivative is built, in eleven phases", _phases, (SCAN,)),
-    Kind("genealogy", "which Scan differentiates which", _of_trace(genealogy)),
+    Kind("values", "states, gradients and tapes over the steps", _of_trace(values), (SCAN,)),
+    Kind("ssa", "the tapes, and each of their values by itself", _of_trace(ssa), (AROUND,)),
     Kind(
         "stepgraph",
         "the operations of one step, with their values",
         _of_trace(stepgraph),
         (SCAN, STEP),
     ),
-    Kind("values", "states, gradients and tapes over the steps", _of_trace(values), (SCAN,)),
+    Kind("phases", "how a derivative is built, in eleven phases", _phases, (SCAN,)),
+    Kind("genealogy", "which Scan differentiates which", _of_trace(genealogy)),
     Kind(
         "connections",
         "which inputs get a gradient, and why others do not",
@@ -154,4 +154,4 @@ _KINDS = (
 )
 PICTURES = Named("picture", {kind.name: kind for kind in _KINDS})
 OPTIONS = tuple(dict.fromkeys(option for kind in _KINDS for option in kind.options))
-VIEW = OneOf("view", listing(PICTURES), "view", default="unrolled", known=PICTURES)
+VIEW = OneOf("view", listing(PICTURES), "view", default="tapes", known=PICTURES)
