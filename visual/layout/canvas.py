@@ -9,7 +9,7 @@ from lab.tape import Kind
 from lab.traces.trace import ScanTrace, TapeTrace
 from visual.layout.cells import SEGMENTS, on_one_scale
 from visual.layout.columns import Gap, Timeline, column_of, shown_steps, with_gaps
-from visual.layout.names import listed
+from visual.layout.names import NamedScan, listed
 from visual.scene.combinators import Piece, shifted
 from visual.scene.fonts import MONO_WIDTH
 from visual.scene.shapes import (
@@ -223,6 +223,11 @@ class Canvas:
             self.shapes[start:] = [replace(shapes[0], step=step, moment=moment)]
         else:
             self.shapes[start:] = [Group(tuple(shapes), step=step, moment=moment)]
+
+    def group_at_end(self, start: int, named: NamedScan) -> None:
+        """Put all shapes since number `start` into the moment of the last step of a Scan."""
+        if named.scan.steps and len(self.shapes) > start:
+            self.group(start, *named.moment(named.scan.steps - 1))
 
     def heading(self, title: str, subtitles: Iterable[str]) -> None:
         """The title of a block and the lines under it, in as many lines as they need."""

@@ -88,7 +88,9 @@ class BackwardBlock:
         if self.view.step is not None:
             steps = only_step(self.scan.steps, self.view.step)
         self.canvas.rows(steps, self._step_row, self._gap_row, self.named.moment)
+        start = len(self.canvas.shapes)
         self._result_row()
+        self.canvas.group_at_end(start, self.named)
         self.canvas.y += 30
 
     # rows

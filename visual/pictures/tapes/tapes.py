@@ -65,7 +65,9 @@ def tapes(
             BackwardBlock(canvas, named, columns, known, view).draw()
         else:
             ForwardBlock(canvas, named, columns, time).draw()
+    start = len(canvas.shapes)
     _results(canvas, trace)
+    canvas.group_at_end(start, NamedScan(trace, len(trace.scans) - 1))
     canvas.y -= 8
     arrays = any(tape.initial.ndim > 1 for scan in trace.scans for tape in scan.tapes)
     parts = PARTS_LINE + (PARTS_OF_ARRAYS if arrays else "")
