@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import accumulate
 from textwrap import wrap
 
 from lab.notation import number_text
@@ -9,7 +10,7 @@ from lab.tape import Kind
 from lab.traces.trace import ScanTrace, TapeTrace
 from visual.layout.cells import SEGMENTS, on_one_scale
 from visual.layout.columns import Gap, Timeline, column_of, shown_steps, with_gaps
-from visual.layout.names import NamedScan, listed
+from visual.layout.names import listed
 from visual.scene.combinators import Piece, shifted
 from visual.scene.fonts import MONO_WIDTH
 from visual.scene.shapes import (
@@ -44,13 +45,14 @@ class Columns:
     left: Mapping[int, float]
     gaps: tuple[tuple[float, Gap], ...]
     right: float
+    cell: float = CELL  # how wide what stands in them is
 
     def has(self, column: int) -> bool:
         """Whether a column is shown."""
         return column in self.left
 
 
-def place_columns(columns: Iterable[int]) -> Columns:
+def place_columns(columns: Iterable[int], cell: float = CELL, apart: float = BETWEEN) -> Columns:
     """Columns from left to right, neighbours close together, a gap where some are left out."""
     left: dict[int, float] = {}
     gaps = []
@@ -61,8 +63,8 @@ def place_columns(columns: Iterable[int]) -> Columns:
             x += GAP
         else:
             left[item] = x
-            x += CELL + BETWEEN
-    return Columns(left, tuple(gaps), x)
+            x += cell + apart
+    return Columns(left, tuple(gaps), x, cell)
 
 
 def touched_columns(scan: ScanTrace, time: Timeline, around: int | None) -> set[int]:
@@ -97,17 +99,36 @@ def numbers(items: Iterable[int | Gap]) -> list[int]:
 
 def gap_text(gap: Gap, x: float, y: float) -> Text:
     """The mark of columns that are not shown."""
-    return Text(x + (GAP - BETWEEN) / 2, y, f"⋯{gap.hidden:,}", 10.5, "middle", muted=True)
+    return Text(x + (GAP - BETWEEN) / 2, y, f"⋯{gap.hidden:,}", 11, "middle", muted=True)
 
 
-def explained(words: Mapping[Role, str], y: float, width: float) -> tuple[list[Shape], float]:
-    """A legend in words of the picture's own, in as many columns as fit; and where it ends."""
+def column_header(
+    x: float, y: float, label: str, position: str, cell: float = CELL, apart: float = BETWEEN
+) -> tuple[Text, Text]:
+    """What a column of a tape holds, in two lines above its cell at `x`."""
+    middle = x + cell / 2
+    held = fitted(middle, y + 14, label, cell + apart - 4, 11, "middle", muted=True)
+    return held, Text(middle, y + 27, position, 11, "middle", muted=True)
+
+
+def explained(
+    words: Mapping[Role, str], y: float, width: float, close: bool = False
+) -> tuple[list[Shape], float]:
+    """A legend in words of the picture's own, in as many columns as fit; and where it ends.
+
+    If it is `close`, a column is only as wide as its own words.
+    """
     words = {role: role.told(meaning) for role, meaning in words.items()}
-    needed = max((text_width(meaning, 12) for meaning in words.values()), default=0) + 60
-    columns = max(1, int((width - 2 * MARGIN) // needed))
+    wide = [text_width(meaning, 12) + (50 if close else 60) for meaning in words.values()]
+    wide = wide if close else [max(wide)] * len(wide) if wide else []
+    columns, lefts = 1, [0.0]
+    for columns in range(len(wide), 0, -1):
+        lefts = [0.0, *accumulate(max(wide[n::columns]) for n in range(columns))]
+        if lefts[-1] <= width - 2 * MARGIN + (18 if close else 0):
+            break
     shapes: list[Shape] = []
     for number, (role, meaning) in enumerate(words.items()):
-        x = MARGIN + (number % columns) * needed
+        x = MARGIN + lefts[number % columns]
         top = y + (number // columns) * 24
         shapes.append(Box(x, top, 24, 15, role))
         shapes.append(Text(x + 32, top + 12, meaning, 12))
@@ -190,17 +211,19 @@ class Canvas:
         said: Sequence[str] = (),
         below: float = 12,
         dot: str = "",
+        close: bool = False,
     ) -> Scene:
         """The picture: all that is drawn, and below it a legend in `words` of its own.
 
         Without `words` the roles are called what they are called everywhere, and notes tell what
         arrays and folds are.  `said` are further lines, `below` is the room beneath the last one.
+        The columns of a `close` legend are as wide as their own words.
         """
         if words is None:
             words = {role: role.value for role in Role if role in self.roles}
         shapes, scales = on_one_scale(self.shapes)
         said = [*notes(shapes), *scale_words(scales), *said]
-        legend, bottom = explained(words, self.y, width)
+        legend, bottom = explained(words, self.y, width, close)
         folds = [line for one in said for line in folded(one, width - 2 * MARGIN, 12)]
         lines = [
             Text(MARGIN, bottom + 20 * number + 12, line, 12, muted=True)
@@ -223,11 +246,6 @@ class Canvas:
             self.shapes[start:] = [replace(shapes[0], step=step, moment=moment)]
         else:
             self.shapes[start:] = [Group(tuple(shapes), step=step, moment=moment)]
-
-    def group_at_end(self, start: int, named: NamedScan) -> None:
-        """Put all shapes since number `start` into the moment of the last step of a Scan."""
-        if named.scan.steps and len(self.shapes) > start:
-            self.group(start, *named.moment(named.scan.steps - 1))
 
     def heading(self, title: str, subtitles: Iterable[str]) -> None:
         """The title of a block and the lines under it, in as many lines as they need."""
@@ -252,9 +270,7 @@ class Canvas:
 
     def header(self, x: float, y: float, label: str, position: str) -> None:
         """What a column of a tape holds, in two lines above its cell at `x`."""
-        middle, room = x + CELL / 2, CELL + BETWEEN - 4
-        self.add(fitted(middle, y + 14, label, room, 10.5, "middle", muted=True))
-        self.add(Text(middle, y + 27, position, 10.5, "middle", muted=True))
+        self.add(*column_header(x, y, label, position))
 
     def mention(self, start: int, keys: tuple[str, ...]) -> None:
         """Put all shapes since number `start` into a group that mentions quantities."""
@@ -268,7 +284,7 @@ class Canvas:
         """A smaller line to the left of a row."""
         if line:
             room = LABELS - MARGIN - 12
-            self.add(fitted(LABELS - 12, y, line, room, 10.5, "end", muted=True))
+            self.add(fitted(LABELS - 12, y, line, room, 11, "end", muted=True))
 
     def gap_row(self, gap: Gap, more: str = "") -> None:
         """A line in the place of the rows of steps that are not shown."""
