@@ -17,7 +17,7 @@ SVG = "{http://www.w3.org/2000/svg}"
 def linked(tmp_path_factory):
     """The file of a page with two linked pictures of a second derivative."""
     loop = gallery.loops["square"]
-    scenes = [visual.draw(loop, name, order=2) for name in ("unrolled", "tapes")]
+    scenes = (visual.draw(loop, "unrolled", order=2), visual.draw(loop, "tapes", order=2, all=True))
     return visual.Stepper(*scenes).save(tmp_path_factory.mktemp("page") / "walk.html")
 
 
@@ -180,7 +180,7 @@ def test_axe_finds_nothing(browser, linked):
 
 
 def test_moments_are_those_of_the_run():
-    scene = visual.draw(gallery.loops["square"], "tapes", order=2)
+    scene = visual.draw(gallery.loops["square"], "tapes", order=2, all=True)
     twice = "gradient of the gradient of square"
     names = ["square", "gradient of square", twice, "gradient of square"]
     expected = [f"{n} · {name}, step {s}" for n, name in enumerate(names, 1) for s in range(4)]
