@@ -88,7 +88,7 @@ def test_a_quantity_is_lit_wherever_it_stands(page):
     cell.hover()
     told = page.inner_text(".scantape-told")
     assert "dC/dx₃ = 1.326840862578125" in told
-    assert "buf[1] ← buf[0]·2·x[3] + buf[1]" in told
+    assert "buf[1] ← buf[0]·2·x₃ + buf[1]" in told
     lit = page.eval_on_selector_all("[data-lit]", "e => e.map(x => x.dataset.cell || 'formula')")
     assert set(lit) == {"0:dx:3", "formula"}
     count = page.locator("[data-cell='0:dx:3']").count()
