@@ -43,6 +43,7 @@ ROOMS = (
     "visual.layout",
     "visual.pictures.unrolled",
     "visual.pictures.tapes",
+    "visual.pictures.moment",
     "visual.pictures.stepgraph",
     "visual.pictures.values",
     "visual.pictures.routing",

@@ -80,7 +80,7 @@ class Speller:
         """``1.327 = 1·2·0.6634 + 0``; empty where vectors take part."""
         used: dict[Leaf, np.ndarray] = {}
         for leaf in leaves_of(formula.expression):
-            value = self._value(leaf, step)
+            value = self.value(leaf, step)
             if value is None or value.ndim:
                 return ""
             used[leaf] = value
@@ -131,7 +131,7 @@ class Speller:
         index = following(first, others[0] - first if others else 1, self.style)
         return self.named.quantity_name(variable.name, index, self.style)
 
-    def _value(self, leaf: Leaf, step: int) -> np.ndarray | None:
+    def value(self, leaf: Leaf, step: int) -> np.ndarray | None:
         """What a leaf was at a step; None for what is no array."""
         variable = self.scan.variable(leaf)
         if isinstance(variable, TapeTrace):

@@ -17,6 +17,7 @@ from visual.layout.names import NamedScan
 from visual.pictures.connections import connections
 from visual.pictures.equations import equations
 from visual.pictures.genealogy import genealogy
+from visual.pictures.moment.moment import moment
 from visual.pictures.phases import phases
 from visual.pictures.rolled import rolled
 from visual.pictures.ssa import ssa
@@ -123,6 +124,12 @@ _KINDS = (
         "what every backward step reads, overwrites and leaves",
         _of_trace(tapes),
         (AROUND, SCAN, STEP, BUFFER, CONTRIBUTIONS, ALL),
+    ),
+    Kind(
+        "moment",
+        "one step, large: before it, what it reads and makes, after it",
+        _of_trace(moment),
+        (SCAN, STEP),
     ),
     Kind("ssa", "the tapes, and each of their values by itself", _of_trace(ssa), (AROUND,)),
     Kind(

@@ -11,17 +11,38 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import chain, pairwise
-from textwrap import wrap
 
 from lab.errors import ArgumentError, quoted, whole
 from lab.notation import signed
 from lab.tape import Kind, Tape
 from lab.traces.trace import ScanTrace, Trace
-from visual.layout.canvas import LABELS, MARGIN, Canvas
+from visual.layout.canvas import HEADING, MARGIN, Canvas
 from visual.layout.columns import Gap, with_gaps
 from visual.layout.names import listed
-from visual.scene.combinators import Piece, above, beside, gap, grouped, over, piece, sized
-from visual.scene.shapes import Arrow, Box, Group, Scene, Shape, Text, fitted, shortened, walk
+from visual.scene.combinators import (
+    Piece,
+    above,
+    beside,
+    gap,
+    grouped,
+    over,
+    piece,
+    shifted,
+    sized,
+    words,
+)
+from visual.scene.shapes import (
+    Arrow,
+    Box,
+    Group,
+    Scene,
+    Shape,
+    Text,
+    fitted,
+    folded,
+    shortened,
+    walk,
+)
 from visual.scene.theme import Role
 
 
@@ -64,9 +85,15 @@ class Conversion:
     """
 
     tap: int
-    words: str
+    short: str
     signs: str
+    reason: str = ""
     accented: bool = False
+
+    @property
+    def words(self) -> str:
+        """The rule with its reason."""
+        return self.short + self.reason
 
 
 def reverse(tape: Tape) -> Tape:
@@ -97,30 +124,30 @@ def _conversion(tape: Tape, back: Tape, tap: int) -> Conversion:
     signs = f"−({at}) = {there}" if tap else "−0 = 0"
     use = use_of(tape, tap)
     if use is Use.OVERWRITTEN:
-        words = (
-            f"overwritten at {at} → at {signs} the gradient of the new value is read, that of the "
-            "old one takes its place; nothing is added, since the old value went nowhere else"
-        )
-        return Conversion(tap, words, signs, accented=True)
+        short = f"overwritten at {at} → at {signs} the gradient of the new value is read, that of "
+        short += "the old one takes its place"
+        reason = "; nothing is added, since the old value went nowhere else"
+        return Conversion(tap, short, signs, reason, accented=True)
     if use is Use.PRESERVED and -tap not in back.reads:
-        words = (
-            f"read at {at}, by this step only → its gradient is written at {signs}, and not read"
-        )
-        return Conversion(tap, words, signs)
+        short = f"read at {at}, by this step only → its gradient is written at {signs}"
+        return Conversion(tap, short, signs, ", and not read")
     if use is Use.PRESERVED:
-        words = (
-            f"read at {at}, and kept → its gradient is added at {signs}, so that is read and "
-            "written: the cost and other steps leave their shares there, too"
+        short = f"read at {at}, and kept → its gradient is added at {signs}"
+        reason = (
+            ", so that is read and written: the cost and other steps leave their shares there, "
         )
-        return Conversion(tap, words, signs)
-    words = f"written at {at} → its gradient is read at {signs}"
-    if tap in cleared(tape):
-        words += ", and cleared: what stood there before was lost unread"
-    return Conversion(tap, words, signs, accented=tap in cleared(tape))
+        return Conversion(tap, short, signs, f"{reason}too")
+    short = f"written at {at} → its gradient is read at {signs}"
+    if tap not in cleared(tape):
+        return Conversion(tap, short, signs)
+    reason = ", and cleared: what stood there before was lost unread"
+    return Conversion(tap, short, signs, reason, accented=True)
 
 
-SLOT, PITCH, HEIGHT, RULE = 88, 112, 44, 17
-FOLDED, LINE, ARROW, WIDEST, START = 6, 84, 58, 980, LABELS - MARGIN
+SLOT, PITCH, HEIGHT, RULE = 88, 98, 44, 17
+FOLDED, ARROW, START, BESIDE = 6, 58, 104, 28
+NARROWEST = 260  # of the words at the right: where there are many slots, the picture is wider
+SMALL = 11
 MOMENTS = (
     "Each column is one moment. A gradient's step moves to the left, so that its taps count to the "
     "left."
@@ -199,18 +226,20 @@ def _strip(tape: Tape, key: str, orders: int) -> Piece:
     """One tape and its gradients from top to bottom, with the rules between them."""
     row = with_gaps(_moments(tape.taps))
     left = {m: START + n * PITCH for n, m in enumerate(row) if not isinstance(m, Gap)}
-    lines = []
+    right = START + len(row) * PITCH + BESIDE
+    room = max(HEADING - right, NARROWEST)
+    lines, told = [], set[str]()
     for order in range(orders + 1):
         sign = -1 if order % 2 else 1
         slots = (
             _fold(item.hidden) if isinstance(item, Gap) else _slot(tape, order, sign * item, key)
             for item in row
         )
-        line = beside(_label(order), *slots, _about(tape), apart=PITCH - SLOT)
+        line = beside(_label(order), *slots, _about(tape, room), apart=PITCH - SLOT)
         lines.append(grouped(line, Group((), step=order, moment=f"order {order}")))
         if order < orders:
             middles = {sign * moment: x + SLOT / 2 for moment, x in left.items()}
-            lines.append(_rules(tape, middles, START + len(row) * PITCH + 12))
+            lines.append(_rules(tape, middles, right, room, told))
             tape = reverse(tape)
     return above(*lines)
 
@@ -219,13 +248,13 @@ def _label(order: int) -> Piece:
     what = ("forward", "backward")[order] if order < 2 else f"backward of {order - 1}"
     room = START - 12
     name = Text(room, 18, f"order {order}", 13, "end", bold=True)
-    below = fitted(room, 34, what, room, 10.5, "end", muted=True)
+    below = fitted(room, 34, what, room, SMALL, "end", muted=True)
     return sized(START - PITCH + SLOT, HEIGHT, name, below)
 
 
 def _fold(hidden: int) -> Piece:
-    words = f"⋯ {hidden:,} ⋯"
-    return sized(SLOT, HEIGHT, Text(SLOT / 2, 26, words, 10.5, "middle", muted=True))
+    mark = f"⋯ {hidden:,} ⋯"
+    return sized(SLOT, HEIGHT, Text(SLOT / 2, 26, mark, SMALL, "middle", muted=True))
 
 
 def _slot(tape: Tape, order: int, tap: int, key: str) -> Piece:
@@ -235,41 +264,44 @@ def _slot(tape: Tape, order: int, tap: int, key: str) -> Piece:
     if use is not Use.UNTOUCHED:
         number = shortened(signed(tap), SLOT - 10, 14, bold=True)
         inside.append(Text(SLOT / 2, 19, number, 14, "middle", bold=True, role=role))
-        inside.append(Text(SLOT / 2, 35, use.short, 10.5, "middle", role=role))
+        inside.append(Text(SLOT / 2, 35, use.short, SMALL, "middle", role=role))
     title = f"tap {signed(tap)}, order {order}: {WORDS[use]}"
     return piece(Group(tuple(inside), cell=f"{key}:order {order}:{tap}", title=title))
 
 
-def _about(tape: Tape) -> Piece:
-    """What a step does, in two lines beside its slots."""
+def _about(tape: Tape, room: float) -> Piece:
+    """What a step does, beside its slots."""
     first = f"{tape.kind}: reads {listed(tape.reads)} · writes {listed(tape.writes)}"
     second = f"overwrites {listed(tape.overwritten)} · preserves {listed(tape.preserved)}"
-    lines = (
-        fitted(12, 18, first, WIDEST, 12.5, bold=True),
-        fitted(12, 34, second, WIDEST, 12, muted=True),
-    )
-    return over(gap(0, HEIGHT), piece(*lines))
-
-
-def _rules(tape: Tape, middles: Mapping[int, float], right: float) -> Piece:
-    """An arrow and a sentence for every tap that is made from one of `tape`."""
-    shapes: list[Shape] = []
-    y = 22.0
-    for rule in conversions(tape):
-        short = shortened(rule.signs, PITCH - 12, 10.5, mono=True)
-        x = middles[rule.tap] + 8
-        shapes.append(Text(x, ARROW / 2 + 6, short, 10.5, mono=True, muted=True))
-        for line in wrap(rule.words, LINE, subsequent_indent="    "):
-            indent = 14 if line.startswith(" ") else 0
-            shapes.append(fitted(right + indent, y, line.strip(), WIDEST, 12))
-            y += RULE
-        y += 3
-    bottom = max(ARROW, y)
-    shapes += [
-        Arrow(((middles[rule.tap], 3), (middles[rule.tap], bottom - 3)), accent=rule.accented)
-        for rule in conversions(tape)
+    lines = [
+        *(words(line, 12.5, bold=True) for line in folded(first, room, 12.5, bold=True)),
+        *(words(line, 12, muted=True) for line in folded(second, room, 12)),
     ]
-    return over(gap(0, bottom), piece(*shapes))
+    return over(gap(0, HEIGHT), shifted(above(*lines, apart=1), BESIDE, 6))
+
+
+def _rules(
+    tape: Tape, middles: Mapping[int, float], right: float, room: float, told: set[str]
+) -> Piece:
+    """An arrow and a sentence for every tap that is made from one of `tape`.
+
+    Reasons are given once in a picture: `told` are those that were.
+    """
+    rules = conversions(tape)
+    lines = []
+    for rule in rules:
+        said = rule.short if rule.reason in told else rule.words
+        told.add(rule.reason)
+        lines.append(above(*(words(line, 12) for line in folded(said, room, 12)), apart=2))
+    sentences = shifted(above(*lines, apart=5), right, 10)
+    bottom = max(ARROW, sentences.envelope.bottom + 12)
+    shapes: list[Shape] = []
+    for rule in rules:
+        x = middles[rule.tap]
+        signs = shortened(rule.signs, PITCH - 26, SMALL, mono=True)
+        shapes.append(Text(x + 8, ARROW / 2 + 6, signs, SMALL, mono=True, muted=True))
+        shapes.append(Arrow(((x, 3), (x, bottom - 3)), accent=rule.accented))
+    return over(gap(0, bottom), piece(*shapes), sentences)
 
 
 def _moments(taps: Sequence[int]) -> list[int]:

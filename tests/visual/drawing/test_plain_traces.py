@@ -17,6 +17,7 @@ from lab.loops.gallery import loops
 
 PICTURES = (
     visual.tapes,
+    visual.moment,
     visual.ssa,
     visual.taps,
     visual.unrolled,

@@ -113,16 +113,6 @@ def test_norms_neither_vanish_nor_overflow(scale):
     assert np.allclose(_magnitude(large).values, wanted, rtol=1e-12, atol=0)
 
 
-@pytest.mark.parametrize("name", gallery.loops)
-@pytest.mark.parametrize("order", [1, 2, 3])
-def test_pictures_fit_a_column(name, order):
-    """No wider than 840 pixels, no higher than 1,200, no text smaller than 11."""
-    scene = values(gallery.loops[name].trace(order=order))
-    assert scene.width == 840
-    assert scene.height <= 1200
-    assert min(shape.size for shape in scene.walk() if isinstance(shape, Text)) >= 11
-
-
 @pytest.mark.parametrize("name", ["rnn", "coupled", "extra"])
 def test_what_has_no_room_is_counted_and_can_be_shown(name):
     """Every quantity has a panel, is in a line below its section, or in the picture of its Scan."""

@@ -1,0 +1,331 @@
+"""What a step does, in sentences: what a slot held, what arrives in it, and why it is added.
+
+    >>> sentences(Quantities(trace, 1), step=1)[0]
+    'buf[2] held 0: nothing had arrived. The step adds buf[1]·2·x₂ (1.327·1.629), since …'
+
+The reason is the rule of the reverse derivative: what a step of a loop read and did not replace has
+other readers, whose parts are added; what it replaced has no later reader.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from lab.equations.factors import factor_of, without_names
+from lab.equations.numbers import value_of
+from lab.equations.quantities import Quantities, index_of
+from lab.equations.spelling import Speller
+from lab.notation import (
+    Call,
+    Leaf,
+    Term,
+    leaves_of,
+    number_text,
+    summands_of,
+    text,
+)
+from lab.traces.flow import adds_old
+from lab.traces.touched import Touched
+from lab.traces.trace import Formula, SequenceTrace, TapeTrace
+
+LONGEST_PRODUCT = 36  # letters; what is longer stands in the formula only
+
+
+@dataclass(frozen=True)
+class Arrival:
+    """What comes from one slot to the slot that a formula writes, and what multiplies it.
+
+    `factor` is None where that is no single factor, and `number` where it is none of numbers.
+    """
+
+    read: Leaf
+    factor: Term | None
+    number: float | None
+
+
+@dataclass(frozen=True)
+class Rest:
+    """The terms of a sum in which nothing stands on a tape: written, and their sum."""
+
+    written: str
+    number: float | None
+
+
+@dataclass(frozen=True, eq=False)
+class StepOf:
+    """Step number `step` of a Scan: what its formulas read, write and add up."""
+
+    named: Quantities
+    step: int
+
+    @property
+    def spell(self) -> Speller:
+        """Writes its formulas."""
+        return Speller(self.named)
+
+    def touched(self, tape: TapeTrace) -> Touched:
+        """What the step does to one tape."""
+        return Touched(tape, self.step)
+
+    def row(self, leaf: Leaf) -> int:
+        """The row of a tape that a leaf stands for."""
+        tape = self.tape(leaf)
+        return tape.tape.row(self.step, leaf.tap or 0) if tape.tape.reads else self.step
+
+    def tape(self, leaf: Leaf) -> TapeTrace:
+        """The tape of a leaf; LookupError for what has none."""
+        variable = self.named.scan.variable(leaf)
+        if not isinstance(variable, TapeTrace):
+            raise LookupError(leaf)
+        return variable
+
+    def value(self, leaf: Leaf) -> np.ndarray | None:
+        """What a leaf is when the step reads it."""
+        return self.spell.value(leaf, self.step)
+
+    def made(self, formula: Formula) -> np.ndarray:
+        """What a formula makes."""
+        return self.made_at(self.tape(formula.target), self.row(formula.target))
+
+    def made_at(self, tape: TapeTrace, row: int) -> np.ndarray:
+        """What the step writes into a row."""
+        return self.touched(tape).written[row].values[self.step]
+
+    def arrivals(self, formula: Formula) -> list[Arrival]:
+        """What comes to the slot that a formula writes from every slot that it reads."""
+        return [
+            self._arrival(formula, leaf)
+            for leaf in leaves_of(formula.expression)
+            if self._is_held(leaf)
+        ]
+
+    def brought(self, formula: Formula) -> list[Arrival]:
+        """What comes from other slots."""
+        return [a for a in self.arrivals(formula) if _slot(a.read) != _slot(formula.target)]
+
+    def rest(self, formula: Formula) -> Rest | None:
+        """What a formula adds that comes from no slot, but from what the step reads besides."""
+        body = without_names(formula.expression)
+        terms = [
+            term
+            for term in (() if body is None else summands_of(body))
+            if not any(map(self._is_held, leaves_of(term)))
+        ]
+        if not terms:
+            return None
+        whole = terms[0] if len(terms) == 1 else Call("Add", tuple(terms))
+        written = text(whole, lambda leaf: self.spell.position(leaf, self.step))
+        return Rest(written, self._worth(whole))
+
+    def _worth(self, term: Term) -> float | None:
+        """What a term is worth at this step; None where arrays take part."""
+        used: dict[Leaf, float] = {}
+        for leaf in leaves_of(term):
+            value = self.value(leaf)
+            if value is None or value.ndim:
+                return None
+            used[leaf] = float(value)
+        return value_of(term, used.__getitem__)
+
+    def _is_held(self, leaf: Leaf) -> bool:
+        return isinstance(self.named.scan.variable(leaf), TapeTrace)
+
+    @property
+    def step_above(self) -> int | None:
+        """The step of the parent that this one goes back through."""
+        parent = self.named.parent
+        step = -1 if parent is None else parent.scan.steps - 1 - self.step
+        return step if step >= 0 else None
+
+    def _arrival(self, formula: Formula, leaf: Leaf) -> Arrival:
+        is_linear = self.named.scan.parent is not None  # a loop may do anything with its values
+        factor = factor_of(formula.expression, leaf) if is_linear else None
+        of_numbers = factor is not None and self._worth(leaf) is not None
+        return Arrival(leaf, factor, self._worth(factor) if factor and of_numbers else None)
+
+    def factor(self, arrival: Arrival) -> str:
+        """``2·x₁``, or in parentheses where it is a sum; empty where there is no factor."""
+        whole = self.product(arrival, "")
+        return whole.removeprefix("·") if whole else ""
+
+    def product(self, arrival: Arrival, read: str | None = None) -> str:
+        """``buf[0]·2·x₁``, or with another name for the slot; empty where there is no factor."""
+        if arrival.factor is None:
+            return ""
+
+        def position(leaf: Leaf) -> str:
+            renamed = read if leaf == arrival.read else None
+            return self.spell.position(leaf, self.step) if renamed is None else renamed
+
+        return text(Call("Mul", (arrival.read, arrival.factor)), position)
+
+    @property
+    def main(self) -> Formula:
+        """The formula that most slots come together in: first on tapes, then in totals."""
+
+        def rank(formula: Formula) -> tuple[bool, bool, int]:
+            tape = self.tape(formula.target)
+            values = (self.value(arrival.read) for arrival in self.arrivals(formula))
+            full = sum(bool(np.any(value != 0)) for value in values if value is not None)
+            return bool(tape.tape.reads) and not tape.is_total, adds_old(formula), full
+
+        return max(self.named.scan.formulas, key=rank)
+
+
+def sentences(named: Quantities, step: int) -> tuple[str, ...]:
+    """All that a step writes, a text for each, first of what most comes together in."""
+    one = StepOf(named, step)
+    formulas = sorted(named.scan.formulas, key=lambda formula: formula is not one.main)
+    return tuple(_told(one, formula) for formula in formulas)
+
+
+def _slot(leaf: Leaf) -> tuple[int, int | None]:
+    return leaf.argument, leaf.tap
+
+
+def _told(one: StepOf, formula: Formula) -> str:
+    tape, place = one.tape(formula.target), one.spell.position(formula.target, one.step)
+    made = one.made(formula)
+    if one.named.scan.parent is None:
+        return f"Step {one.step} makes {place}{_with(' = ', made)}{_sources(one, formula)}."
+    if tape.is_total:
+        held = _with(" held ", tape.reads[0].values[one.step])
+        now = f"{held} and holds{_with(' ', made)} now: it" if held else ""
+        return f"{place}{now} sums over the steps."
+    if not tape.tape.reads:
+        return f"{place}{_with(' = ', made)} comes out; no other step adds to it."
+    brought = one.brought(formula)
+    if adds_old(formula) and brought:
+        held = _held(one, tape, one.row(formula.target))
+        rest = one.rest(formula)
+        parts = [_part(one, arrival) for arrival in brought]
+        if rest is not None:
+            number = "" if rest.number is None else f" ({number_text(rest.number)})"
+            parts.append(f"{rest.written}{number}")
+        since = _reason(one, formula, [arrival.read for arrival in brought])
+        leaves = _with(" ", made) or " the sum"
+        return f"{place} held{held}. The step adds {_joined(parts)}{since}; it leaves{leaves}."
+    written = "is handed on as it is" if adds_old(formula) else "is written anew"
+    return f"{place}{_with(' = ', made)} {written}; nothing is added{_rule(one, formula)}."
+
+
+def _sources(one: StepOf, formula: Formula) -> str:
+    """Of a loop: what a value is made from, and which step had made that."""
+    told = []
+    for leaf in leaves_of(formula.expression):
+        variable, origin = one.named.scan.variable(leaf), "given"
+        if isinstance(variable, TapeTrace) and leaf.tap is not None:
+            last = one.touched(variable).last_write(one.row(leaf))
+            origin = origin if last is None else f"made by step {last[1]}"
+        elif not isinstance(variable, SequenceTrace):
+            continue
+        elif variable.taken is not None:
+            origin = f"made by Scan {variable.taken.scan + 1}"
+        name = one.spell.position(leaf, one.step)
+        told.append(f"{name}{_with(' = ', one.value(leaf))} ({origin})")
+    return f" from {_joined(told)}" if told else ""
+
+
+def _held(one: StepOf, tape: TapeTrace, row: int) -> str:
+    """What a slot held, and how all of that had got there."""
+    ways, step = [], one.step
+    while (last := Touched(tape, step).last_write(row)) is not None:
+        access, step = last
+        earlier = StepOf(one.named, step)
+        target = (tape.argument, access.tap)
+        formula = next(f for f in one.named.scan.formulas if _slot(f.target) == target)
+        if brought := earlier.brought(formula):
+            names = [_whose(one.named, earlier.tape(a.read), earlier.row(a.read)) for a in brought]
+            through = f" through {_joined(names)}" if all(names) else ""
+            ways.append(f"arrived{through} at step {step}")
+        if not adds_old(formula):
+            break
+    else:
+        if np.any(tape.initial[row] != 0):
+            direct = one.named.direct_label(tape, row) if tape.gradient_of is not None else ""
+            ways.append(f"was there from the start{direct and f' as {direct}'}")
+    if not ways:
+        return " 0: nothing had arrived"
+    number = _with(" ", one.touched(tape).before(row))
+    return f"{f'{number}, which' if number else ' what'} {_joined(ways[::-1])}"
+
+
+def _part(one: StepOf, arrival: Arrival) -> str:
+    """``buf[0]·2·x₁ (1.9·1.805)``, without numbers where there are none."""
+    value, product = one.value(arrival.read), one.product(arrival)
+    if arrival.number is None or value is None:
+        return f"what becomes of {one.spell.position(arrival.read, one.step)}"
+    numbers = f"{_factor(number_text(value))}·{_factor(number_text(arrival.number))}"
+    return f"{product} ({numbers})" if len(product) <= LONGEST_PRODUCT else numbers
+
+
+def _factor(number: str) -> str:
+    return f"({number})" if number.startswith("-") else number
+
+
+def _reason(one: StepOf, formula: Formula, reads: list[Leaf]) -> str:
+    """``since x₂ went into x₃ at step 2 of Scan 1``; empty unless the loop's formulas say so."""
+    parent, step = one.named.parent, one.step_above
+    if parent is None or step is None:
+        return ""
+    held = _origin(one, formula.target)
+    names = []
+    for read in reads:
+        into = _origin(one, read)
+        uses = (
+            held in {_place(parent, leaf, step) for leaf in leaves_of(above.expression)}
+            for above in parent.scan.formulas
+            if _place(parent, above.target, step) == into
+        )
+        if None in (*held, *into) or not any(uses):
+            return ""
+        names.append(parent.quantity_name(*into))
+    name = parent.quantity_name(*held)
+    return f", since {name} went into {_joined(names)} at step {step} of Scan {parent.number + 1}"
+
+
+def _origin(one: StepOf, leaf: Leaf) -> tuple[str, int | None]:
+    """The quantity of the parent whose gradient stands in a slot: a variable, and its index."""
+    tape = one.tape(leaf)
+    return tape.gradient_of or "", index_of(tape, one.row(leaf))
+
+
+def _place(named: Quantities, leaf: Leaf, step: int) -> tuple[str, int | None]:
+    """A variable, and the index in time of what a leaf stands for at a step."""
+    variable = named.scan.variable(leaf)
+    if not isinstance(variable, TapeTrace) or leaf.tap is None:
+        return leaf.variable, None
+    return leaf.variable, index_of(variable, StepOf(named, step).row(leaf))
+
+
+def _whose(named: Quantities, tape: TapeTrace, row: int) -> str:
+    """The quantity whose gradient a row holds."""
+    index = index_of(tape, row)
+    if named.parent is None or tape.gradient_of is None or index is None:
+        return ""
+    return named.parent.quantity_name(tape.gradient_of, index)
+
+
+def _rule(one: StepOf, formula: Formula) -> str:
+    """Why nothing is added where a slot is overwritten."""
+    parent, step = one.named.parent, one.step_above
+    gradient_of, tap = one.tape(formula.target).gradient_of, -(formula.target.tap or 0)
+    if parent is None or step is None:
+        return ""
+    for above in parent.scan.tapes:
+        if above.name == gradient_of and tap in above.tape.overwritten:
+            place = parent.place(above, above.tape.row(step, tap))
+            return (
+                f", for step {step} of Scan {parent.number + 1} replaced what stood in its "
+                f"{place}: no later step read the old value"
+            )
+    return ""
+
+
+def _joined(parts: list[str]) -> str:
+    return " and ".join([", ".join(parts[:-1]), parts[-1]]) if len(parts) > 1 else "".join(parts)
+
+
+def _with(before: str, value: np.ndarray | None) -> str:
+    """A number, with what stands before it; nothing of an array."""
+    return "" if value is None or value.ndim else f"{before}{number_text(value)}"

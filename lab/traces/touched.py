@@ -1,0 +1,71 @@
+"""What one step does to one tape: which rows it reads, overwrites and preserves."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from lab.records import cached_property
+from lab.traces.trace import Access, TapeTrace
+
+
+@dataclass(frozen=True, eq=False)
+class Touched:
+    """A tape before, at and after the step number `step`; all by rows of its array."""
+
+    tape: TapeTrace
+    step: int
+
+    @cached_property
+    def read(self) -> Mapping[int, Access]:
+        """The rows that the step reads."""
+        return {int(access.rows[self.step]): access for access in self.tape.reads}
+
+    @cached_property
+    def written(self) -> Mapping[int, Access]:
+        """The rows that the step writes."""
+        return {int(access.rows[self.step]): access for access in self.tape.writes}
+
+    @property
+    def overwritten(self) -> set[int]:
+        """The rows that the step reads and then replaces."""
+        return self.read.keys() & self.written.keys()
+
+    @property
+    def preserved(self) -> set[int]:
+        """The rows that the step reads and leaves as they are."""
+        return self.read.keys() - self.written.keys()
+
+    def before(self, row: int) -> np.ndarray | None:
+        """What stands in a row when the step begins; None where nobody has written."""
+        last = self.last_write(row)
+        if last is None:
+            return None if self.tape.unwritten[row : row + 1].any() else self._initial(row)
+        access, step = last
+        return access.values[step]
+
+    def after(self, row: int) -> np.ndarray | None:
+        """What stands there when the step has ended."""
+        access = self.written.get(row)
+        return self.before(row) if access is None else access.values[self.step]
+
+    def last_write(self, row: int) -> tuple[Access, int] | None:
+        """Who wrote into a row last, of the steps before this one."""
+        found = [
+            (int(steps[-1]), access)
+            for access in self.tape.writes
+            if (steps := np.flatnonzero(access.rows[: self.step] == row)).size
+        ]
+        if not found:
+            return None
+        step, access = max(found, key=lambda each: each[0])
+        return access, step
+
+    def is_touched(self, row: int, earlier: bool) -> bool:
+        """Whether a step before this one, or after it, reads or writes a row."""
+        steps = slice(None, self.step) if earlier else slice(self.step + 1, None)
+        accesses = (*self.tape.reads, *self.tape.writes)
+        return any(np.any(access.rows[steps] == row) for access in accesses)
+
+    def _initial(self, row: int) -> np.ndarray | None:
+        return self.tape.initial[row] if row < len(self.tape.initial) else None

@@ -1,0 +1,187 @@
+"""One step, large: it fits, it tells nothing of what comes later, and its factors are right."""
+
+import re
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+from pictures import SVG, cells, crossed_texts
+from twins import assert_twin
+
+import lab
+import visual
+from lab.errors import ArgumentError
+from lab.loops import gallery
+from visual.scene.shapes import Box, Group, Text
+from visual.scene.theme import Role
+
+ORDERS = (0, 1, 2, 3)
+GOLDEN = {"moment-square-2": ("square", 2, 3, 1), "moment-gap-1": ("gap", 1, 2, 2)}
+
+
+def every_moment(name, order):
+    """All steps of all Scans, of long traces some."""
+    trace = gallery.loops[name].trace(order=order)
+    for number, scan in enumerate(trace.scans, start=1):
+        for step in sorted({0, 1, scan.steps // 2, scan.steps - 1}):
+            yield trace, number, step, visual.moment(trace, scan=number, step=step)
+
+
+@pytest.mark.parametrize("name", GOLDEN)
+def test_twins(name):
+    loop, order, scan, step = GOLDEN[name]
+    assert_twin(name, visual.draw(gallery.loops[loop], "moment", order=order, scan=scan, step=step))
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("name", gallery.loops)
+def test_it_fits_on_a_projector_and_on_a_phone(name, order):
+    for _, _, _, scene in every_moment(name, order):
+        texts = [shape for shape in scene.walk() if isinstance(shape, Text)]
+        assert scene.width <= 840
+        assert scene.height <= 588
+        assert min(text.size for text in texts) >= 13
+        assert all(text.left >= 0 and text.left + text.width <= scene.width for text in texts)
+        assert all(text.y - text.size >= 0 and text.y <= scene.height for text in texts)
+
+
+@pytest.mark.parametrize("states", [2, 20])
+def test_what_is_wide_or_long_still_fits(states):
+    names = [f"state{number}" for number in range(states)]
+    loop = lab.Loop(
+        lambda **values: tuple(0.9 * sum(values.values()) for _ in values),
+        states=tuple(lab.State(name, 0.1) for name in names),
+        n_steps=3,
+    )
+    long = gallery.loops["gap"].with_steps(400)
+    for scene in (visual.draw(loop, "moment"), visual.draw(long, "moment", step=200)):
+        assert (scene.width <= 840, scene.height <= 588) == (True, True)
+    assert "⋯" in scene.text()
+
+
+# What has not happened.
+
+
+def written(scene):
+    """All numbers in an SVG, whether they are drawn or in tooltips."""
+    root = ElementTree.fromstring(scene.svg())
+    told = [e.text or "" for tag in ("text", "title", "desc") for e in root.iter(f"{SVG}{tag}")]
+    return {float(n) for text in told for n in re.findall(r"-?\d+\.\d+(?:e-?\d+)?", text)}
+
+
+def later(trace, number, step):
+    """The numbers that only later steps make: of this Scan, and of all Scans behind it."""
+    made, known = set(), set()
+    for index, scan in enumerate(trace.scans):
+        for tape in scan.held:
+            known |= {*tape.initial.ravel().tolist()} if index <= number else set()
+            for access in tape.writes:
+                steps = len(access.values) if index < number else step + 1 if index == number else 0
+                known |= {*access.values[:steps].ravel().tolist()}
+                made |= {*access.values[steps:].ravel().tolist()}
+    rounded = {float(f"{value:.4g}") for value in known}
+    hidden = {value for value in made if float(f"{value:.4g}") not in rounded}
+    return {value for value in hidden if value != round(value, 2)}  # 0.81 may stand in a formula
+
+
+@pytest.mark.parametrize("name", ["square", "gap", "coupled", "logistic", "rnn", "extra", "newton"])
+@pytest.mark.parametrize("order", [0, 1, 2])
+def test_no_number_of_a_later_step_is_in_the_page(name, order):
+    hidden = 0
+    for trace, number, step, scene in every_moment(name, order):
+        found = written(scene)
+        factors = set(map(float, re.findall(r"· [^|\n]*? = (-?\d+\.\d+)", scene.text())))
+        for value in later(trace, number - 1, step):
+            forms = {value, float(f"{value:.4g}"), float(f"{value:.6g}")}
+            assert not forms & (found - factors), (name, order, number, step, value)
+            hidden += 1
+    assert hidden >= 6
+
+
+def test_the_reader_of_later_numbers_sees_one():
+    trace = gallery.loops["square"].trace(order=1)
+    after = written(visual.moment(trace, scan=2, step=2))
+    assert any(
+        float(f"{value:.4g}") in after for value in later(trace, number=1, step=1)
+    )  # the step makes it: one step earlier it must not be told
+
+
+def test_slots_that_a_loop_has_not_filled_are_empty():
+    scene = visual.moment(gallery.loops["square"].trace(order=0), step=1)
+    empty = [(role, words) for _, role, words, title, _ in cells(scene) if "not written" in title]
+    assert [role for role, _ in empty] == [Role.UNWRITTEN] * 5  # x₂ before, x₃ and x₄ twice
+    assert all(words == [] for _, words in empty)
+
+
+# What is shown.
+
+
+def test_the_factors_of_the_square():
+    for order, scan in ((1, 2), (2, 3), (2, 4)):
+        trace = gallery.loops["square"].trace(order=order)
+        for step in range(4):
+            k = step if scan == 3 else 3 - step
+            told = visual.moment(trace, scan=scan, step=step).text()
+            (factor,) = re.findall(r"· 2·x[₀-₉] = (\S+)", told)
+            assert float(factor) == float(f"{2 * 0.95**2**k:.4g}")
+
+
+def test_the_factors_of_gap():
+    """∂x₆/∂x₃ = cos(x₃) + x₅, ∂x₆/∂x₅ = x₃, from the loop's own equation."""
+    x = [0.3, 0.6, 0.9]
+    for _ in range(5):
+        x.append(np.sin(x[-3]) + x[-1] * x[-3])
+    told = visual.draw(gallery.loops["gap"], "moment", scan=2, step=1).text()
+    (both,) = re.findall(r"· \(cos\(x₃\) \+ x₅\) = (\S+)", told)
+    (one,) = re.findall(r"· x₃ = (\S+)", told)
+    np.testing.assert_allclose([float(both), float(one)], [np.cos(x[3]) + x[5], x[3]], rtol=5e-4)
+
+
+def test_of_arrays_the_formula_of_the_factor_is_told():
+    told = visual.draw(gallery.loops["rnn"], "moment", step=0).text()
+    assert "Wᵀ @ (▢·(1 − h₄²))" in told
+    assert "▢ is what the arrow brings" in told
+
+
+def test_what_a_step_reads_is_told_with_its_origin():
+    told = visual.draw(gallery.loops["square"], "moment", order=2, scan=3, step=1).text()
+    assert "x₁ = 0.9025" in told
+    assert "Scan 1, step 0 · x[t]" in told
+    assert "Scan 2, step 1 · dx[t]" in told
+
+
+@pytest.mark.parametrize("name", gallery.loops)
+def test_no_arrow_runs_through_a_cell(name):
+    for _, _, _, scene in every_moment(name, 1):
+        found = [role for role in crossed_texts(scene) if isinstance(role, Role)]
+        assert found == []
+
+
+def test_roles_are_those_of_the_tape():
+    scene = visual.draw(gallery.loops["square"], "moment", step=1)
+    groups = [group for group in scene.groups() if group.cell]
+    roles = [next(s.role for s in g.shapes if isinstance(s, Box)) for g in groups]
+    assert isinstance(groups[0], Group)
+    assert roles.count(Role.OVERWRITTEN) == roles.count(Role.PRESERVED) == 2  # before and after
+
+
+def test_by_default_the_first_sum_of_the_scan_with_the_result():
+    loop = gallery.loops["square"]
+    assert visual.draw(loop, "moment", order=2).title == "Step 1 of 4 · gradient of square"
+    assert visual.draw(loop, "moment", order=1).title == "Step 0 of 2 · gradient of square"
+    assert visual.draw(loop, "moment", order=1, cost="sum").title.startswith("Step 0 of 2")
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"scan": 3}, "scan = 3: the Scans of this trace are 1 · square and 2 · gradient"),
+        ({"step": 4}, "step = 4: gradient of square makes the steps 0 to 3."),
+        ({"step": True}, "step = True"),
+        ({"scan": "2"}, "scan = '2'"),
+    ],
+)
+def test_what_cannot_be_drawn_says_why(options, words):
+    with pytest.raises(ArgumentError) as caught:
+        visual.draw(gallery.loops["square"], "moment", **options)
+    assert words in str(caught.value)

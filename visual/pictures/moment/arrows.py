@@ -1,0 +1,137 @@
+"""What goes from slot to slot in a step, with the factor that multiplies it."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from lab.equations.sentences import Arrival, StepOf
+from lab.notation import Leaf, leaves_of, number_text, summands_of, text
+from lab.traces.trace import Formula
+from visual.pictures.moment.slots import PLAIN, SIDE, WIDTH, at
+from visual.scene.combinators import Envelope, Piece, framed, over, piece, shifted, words
+from visual.scene.shapes import Arrow, shortened
+from visual.scene.theme import Role
+
+PITCH, EDGE, MOST_LINES = 27.0, 9.0, 5
+WIDEST = 420.0  # of a factor
+ENTRY = 22.0  # between arrows that come into one slot
+NEAR = 6.0  # of two factors
+
+
+@dataclass(frozen=True)
+class Way:
+    """From which slot to which, by their names, in the main formula or not, and with what.
+
+    `source` is empty for what comes from no slot.
+    """
+
+    source: str
+    target: str
+    is_main: bool
+    label: str
+
+
+def ways_of(one: StepOf) -> list[Way]:
+    """All that a step brings from slot to slot, first what comes to the main one."""
+    formulas = sorted(one.named.scan.formulas, key=lambda formula: formula is not one.main)
+    return [way for formula in formulas for way in _ways(one, formula)]
+
+
+def _ways(one: StepOf, formula: Formula) -> Iterator[Way]:
+    def place(when: str, leaf: Leaf) -> str:
+        return at(when, one.tape(leaf), one.row(leaf))
+
+    target, is_main = place("after", formula.target), formula is one.main
+    arrivals, in_loop = one.arrivals(formula), one.named.scan.parent is None
+    for arrival in arrivals:
+        label = "" if in_loop else _factor(one, formula, arrival)
+        yield Way(place("before", arrival.read), target, is_main, label)
+    rest = one.rest(formula)
+    if in_loop and arrivals:  # it may do anything with what it reads
+        whole = text(formula.expression, lambda leaf: one.spell.position(leaf, one.step))
+        yield Way("", target, is_main, whole)
+    elif rest is not None:
+        number = "" if rest.number is None else f" = {number_text(rest.number)}"
+        yield Way("", target, is_main, f"+ {rest.written}{number}")
+
+
+def _factor(one: StepOf, formula: Formula, arrival: Arrival) -> str:
+    """``· 2·x₁ = 1.805``; of arrays what becomes of ▢, which the arrow brings."""
+    if arrival.number is not None:
+        told, number = one.factor(arrival), number_text(arrival.number)
+        return f"· {told}" if told == number else f"· {told} = {number}"
+
+    def position(leaf: Leaf) -> str:
+        return "▢" if leaf == arrival.read else one.spell.position(leaf, one.step)
+
+    terms = summands_of(formula.expression)
+    told = " + ".join(text(term, position) for term in terms if arrival.read in leaves_of(term))
+    return "· 1" if told == "▢" else told
+
+
+def joined(upper: Piece, lower: Piece, ways: Sequence[Way]) -> Piece:
+    """Slots before a step above those after it, and arrows with factors between them."""
+    drawn = Piece()
+    for lines in range(2, MOST_LINES + 1):
+        down = upper.envelope.bottom + 2 * EDGE + PITCH * lines - lower.envelope.top
+        both = over(upper, shifted(lower, 0, down))
+        known = [way for way in ways if {way.source or way.target, way.target} <= {*both.anchors}]
+        curves = [_curve(both.anchors, way, known) for way in known]
+        chips, left_out = _chips(curves, known, upper.envelope.bottom, lines)
+        arrows = (
+            Arrow(curve, accent=way.is_main, faint=not way.is_main)
+            for curve, way in zip(curves, known, strict=True)
+            if way.source
+        )
+        drawn = over(both, *map(piece, arrows), *chips)
+        if not left_out:
+            break
+    return drawn
+
+
+Curve = tuple[tuple[float, float], ...]
+
+
+def _curve(anchors: Mapping[str, Envelope], way: Way, ways: Sequence[Way]) -> Curve:
+    """From the middle below a slot to a place of its own above another."""
+    x1, y1 = anchors[way.target].place(0.5, 0)
+    if not way.source:
+        return (x1, y1 - 2 * EDGE - 2 * PITCH), (x1, y1)
+    x0, y0 = anchors[way.source].place(0.5, 1)
+    sources = {each.source for each in ways if each.target == way.target and each.source}
+    coming = sorted(sources, key=lambda source: anchors[source].left)
+    x1 += ENTRY * (coming.index(way.source) - (len(coming) - 1) / 2)
+    middle = (y0 + y1) / 2
+    return (x0, y0 + 2), (x0, middle), (x1, middle), (x1, y1 - 3)
+
+
+def _chips(
+    curves: Sequence[Curve], ways: Sequence[Way], top: float, lines: int
+) -> tuple[list[Piece], int]:
+    """The factors on so many lines, each upon its arrow; and how many find no room."""
+    chips, told = list[Piece](), 0
+    for curve, way in zip(curves, ways, strict=True):
+        label = shortened(way.label, WIDEST, PLAIN, mono=True)
+        chip = framed(words(label, PLAIN, mono=True, bold=way.is_main), Role.PANEL, 3)
+        width, height = chip.envelope.width, chip.envelope.height
+        for line in range(lines if label else 0):
+            y = top + EDGE + PITCH * (line + 0.5)
+            x = min(max(_across(curve, y) - width / 2, SIDE), WIDTH - width)
+            put = shifted(chip, x - chip.envelope.left, y - height / 2 - chip.envelope.top)
+            if not any(_meet(put.envelope, other.envelope) for other in chips):
+                chips.append(put)
+                told += 1
+                break
+    return chips, sum(bool(way.label) for way in ways) - told
+
+
+def _across(curve: Curve, y: float) -> float:
+    """Where a curve with two level controls, halfway down, is at a height."""
+    (x0, y0), (x1, y1) = curve[0], curve[-1]
+    share = (y - y0) / (y1 - y0)
+    t = min((n / 40 for n in range(41)), key=lambda t: abs(1.5 * t * (1 - t) + t**3 - share))
+    return x0 + (x1 - x0) * t * t * (3 - 2 * t)
+
+
+def _meet(one: Envelope, other: Envelope) -> bool:
+    across = one.left < other.right + NEAR and other.left < one.right + NEAR
+    return across and one.top < other.bottom and other.top < one.bottom
