@@ -50,7 +50,7 @@ class Columns:
         return column in self.left
 
 
-def place_columns(columns: Iterable[int]) -> Columns:
+def place_columns(columns: Iterable[int], cell: float = CELL, between: float = BETWEEN) -> Columns:
     """Columns from left to right, neighbours close together, a gap where some are left out."""
     left: dict[int, float] = {}
     gaps = []
@@ -61,7 +61,7 @@ def place_columns(columns: Iterable[int]) -> Columns:
             x += GAP
         else:
             left[item] = x
-            x += CELL + BETWEEN
+            x += cell + between
     return Columns(left, tuple(gaps), x)
 
 
@@ -97,7 +97,7 @@ def numbers(items: Iterable[int | Gap]) -> list[int]:
 
 def gap_text(gap: Gap, x: float, y: float) -> Text:
     """The mark of columns that are not shown."""
-    return Text(x + (GAP - BETWEEN) / 2, y, f"⋯{gap.hidden:,}", 10.5, "middle", muted=True)
+    return Text(x + (GAP - BETWEEN) / 2, y, f"⋯{gap.hidden:,}", 11, "middle", muted=True)
 
 
 def explained(words: Mapping[Role, str], y: float, width: float) -> tuple[list[Shape], float]:
@@ -245,11 +245,19 @@ class Canvas:
         self.add(text)
         self.right = max(self.right, text.x + text.width)
 
-    def header(self, x: float, y: float, label: str, position: str) -> None:
+    def header(
+        self,
+        x: float,
+        y: float,
+        label: str,
+        position: str,
+        cell: float = CELL,
+        between: float = BETWEEN,
+    ) -> None:
         """What a column of a tape holds, in two lines above its cell at `x`."""
-        middle, room = x + CELL / 2, CELL + BETWEEN - 4
-        self.add(fitted(middle, y + 14, label, room, 10.5, "middle", muted=True))
-        self.add(Text(middle, y + 27, position, 10.5, "middle", muted=True))
+        middle, room = x + cell / 2, cell + between - 4
+        self.add(fitted(middle, y + 14, label, room, 11, "middle", muted=True))
+        self.add(Text(middle, y + 27, position, 11, "middle", muted=True))
 
     def mention(self, start: int, keys: tuple[str, ...]) -> None:
         """Put all shapes since number `start` into a group that mentions quantities."""
@@ -263,7 +271,7 @@ class Canvas:
         """A smaller line to the left of a row."""
         if line:
             room = LABELS - MARGIN - 12
-            self.add(fitted(LABELS - 12, y, line, room, 10.5, "end", muted=True))
+            self.add(fitted(LABELS - 12, y, line, room, 11, "end", muted=True))
 
     def gap_row(self, gap: Gap, more: str = "") -> None:
         """A line in the place of the rows of steps that are not shown."""

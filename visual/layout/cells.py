@@ -11,7 +11,7 @@ from lab.notation import number_text
 from visual.scene.shapes import Box, Group, Shape, Text, shortened, text_width
 from visual.scene.theme import Role
 
-NUMBER_SIZE, SMALL_SIZE = 12.5, 10.5
+NUMBER_SIZE, SMALL_SIZE = 12.5, 11
 SEGMENTS = 8
 MOST_ENTRIES = 24
 PARTS = 14  # the height of the line that tells the parts of a value
@@ -126,7 +126,7 @@ def _above(box: Box, anchor: str, room: float, old: np.ndarray | None, label: st
     if old is None:
         short = shortened(label, room, 12, bold=True)
         return Text(x, box.y + 16, short, 12, anchor, bold=True, role=box.role, faded=box.faded)
-    size = SMALL_SIZE if middle else 9
+    size = SMALL_SIZE
     short = shortened(value_text(old), room, size, mono=True)
     return Text(
         x, box.y + 16, short, size, anchor, mono=True, struck=True, role=box.role, faded=box.faded
