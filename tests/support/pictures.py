@@ -131,11 +131,16 @@ def wrong_cells(scene):
 
 
 def boxes(scene):
-    """The boxes of all cells."""
-    cells = [group for group in scene.groups() if group.cell]
+    """The boxes of all cells, and of the cards of an overview: panels with a title."""
+    cells = [group for group in scene.groups() if group.cell or is_card(group)]
     found = [next(s for s in group.shapes if isinstance(s, Box)) for group in cells]
     assert len(found) > 1
     return found
+
+
+def is_card(group):
+    first = group.shapes[0] if group.shapes else None
+    return bool(group.title) and isinstance(first, Box) and first.role is Role.PANEL
 
 
 def arrows(scene):

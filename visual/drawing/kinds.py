@@ -93,6 +93,7 @@ BUFFER = Switch("buffer", "tapes in the buffer's order", "in the buffer's order"
 CONTRIBUTIONS = Switch(
     "contributions", "in tapes: what came directly, and what later", "with every contribution"
 )
+ALL = Switch("all", "everything, in a picture of any size", "all of it")
 ALL_DIRECT = Switch(
     "all_direct",
     "unrolled: every gradient with its direct part",
@@ -122,7 +123,7 @@ _KINDS = (
         "tapes",
         "what every backward step reads, overwrites and leaves",
         _of_trace(tapes),
-        (AROUND, STEP, BUFFER, CONTRIBUTIONS),
+        (AROUND, SCAN, STEP, BUFFER, CONTRIBUTIONS, ALL),
     ),
     Kind(
         "moment",

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import accumulate
 from textwrap import wrap
 
 from lab.notation import number_text
@@ -44,13 +45,14 @@ class Columns:
     left: Mapping[int, float]
     gaps: tuple[tuple[float, Gap], ...]
     right: float
+    cell: float = CELL  # how wide what stands in them is
 
     def has(self, column: int) -> bool:
         """Whether a column is shown."""
         return column in self.left
 
 
-def place_columns(columns: Iterable[int], cell: float = CELL, between: float = BETWEEN) -> Columns:
+def place_columns(columns: Iterable[int], cell: float = CELL, apart: float = BETWEEN) -> Columns:
     """Columns from left to right, neighbours close together, a gap where some are left out."""
     left: dict[int, float] = {}
     gaps = []
@@ -61,8 +63,8 @@ def place_columns(columns: Iterable[int], cell: float = CELL, between: float = B
             x += GAP
         else:
             left[item] = x
-            x += cell + between
-    return Columns(left, tuple(gaps), x)
+            x += cell + apart
+    return Columns(left, tuple(gaps), x, cell)
 
 
 def touched_columns(scan: ScanTrace, time: Timeline, around: int | None) -> set[int]:
@@ -100,14 +102,33 @@ def gap_text(gap: Gap, x: float, y: float) -> Text:
     return Text(x + (GAP - BETWEEN) / 2, y, f"⋯{gap.hidden:,}", 11, "middle", muted=True)
 
 
-def explained(words: Mapping[Role, str], y: float, width: float) -> tuple[list[Shape], float]:
-    """A legend in words of the picture's own, in as many columns as fit; and where it ends."""
+def column_header(
+    x: float, y: float, label: str, position: str, cell: float = CELL, apart: float = BETWEEN
+) -> tuple[Text, Text]:
+    """What a column of a tape holds, in two lines above its cell at `x`."""
+    middle = x + cell / 2
+    held = fitted(middle, y + 14, label, cell + apart - 4, 11, "middle", muted=True)
+    return held, Text(middle, y + 27, position, 11, "middle", muted=True)
+
+
+def explained(
+    words: Mapping[Role, str], y: float, width: float, close: bool = False
+) -> tuple[list[Shape], float]:
+    """A legend in words of the picture's own, in as many columns as fit; and where it ends.
+
+    If it is `close`, a column is only as wide as its own words.
+    """
     words = {role: role.told(meaning) for role, meaning in words.items()}
-    needed = max((text_width(meaning, 12) for meaning in words.values()), default=0) + 60
-    columns = max(1, int((width - 2 * MARGIN) // needed))
+    wide = [text_width(meaning, 12) + (50 if close else 60) for meaning in words.values()]
+    wide = wide if close else [max(wide)] * len(wide) if wide else []
+    columns, lefts = 1, [0.0]
+    for columns in range(len(wide), 0, -1):
+        lefts = [0.0, *accumulate(max(wide[n::columns]) for n in range(columns))]
+        if lefts[-1] <= width - 2 * MARGIN + (18 if close else 0):
+            break
     shapes: list[Shape] = []
     for number, (role, meaning) in enumerate(words.items()):
-        x = MARGIN + (number % columns) * needed
+        x = MARGIN + lefts[number % columns]
         top = y + (number // columns) * 24
         shapes.append(Box(x, top, 24, 15, role))
         shapes.append(Text(x + 32, top + 12, meaning, 12))
@@ -190,17 +211,19 @@ class Canvas:
         said: Sequence[str] = (),
         below: float = 12,
         dot: str = "",
+        close: bool = False,
     ) -> Scene:
         """The picture: all that is drawn, and below it a legend in `words` of its own.
 
         Without `words` the roles are called what they are called everywhere, and notes tell what
         arrays and folds are.  `said` are further lines, `below` is the room beneath the last one.
+        The columns of a `close` legend are as wide as their own words.
         """
         if words is None:
             words = {role: role.value for role in Role if role in self.roles}
         shapes, scales = on_one_scale(self.shapes)
         said = [*notes(shapes), *scale_words(scales), *said]
-        legend, bottom = explained(words, self.y, width)
+        legend, bottom = explained(words, self.y, width, close)
         folds = [line for one in said for line in folded(one, width - 2 * MARGIN, 12)]
         lines = [
             Text(MARGIN, bottom + 20 * number + 12, line, 12, muted=True)
@@ -245,19 +268,9 @@ class Canvas:
         self.add(text)
         self.right = max(self.right, text.x + text.width)
 
-    def header(
-        self,
-        x: float,
-        y: float,
-        label: str,
-        position: str,
-        cell: float = CELL,
-        between: float = BETWEEN,
-    ) -> None:
+    def header(self, x: float, y: float, label: str, position: str) -> None:
         """What a column of a tape holds, in two lines above its cell at `x`."""
-        middle, room = x + cell / 2, cell + between - 4
-        self.add(fitted(middle, y + 14, label, room, 11, "middle", muted=True))
-        self.add(Text(middle, y + 27, position, 11, "middle", muted=True))
+        self.add(*column_header(x, y, label, position))
 
     def mention(self, start: int, keys: tuple[str, ...]) -> None:
         """Put all shapes since number `start` into a group that mentions quantities."""

@@ -14,7 +14,7 @@ from visual.scene.theme import Role
 NUMBER_SIZE, SMALL_SIZE = 12.5, 11
 SEGMENTS = 8
 MOST_ENTRIES = 24
-PARTS = 14  # the height of the line that tells the parts of a value
+PARTS = 28  # the height of the two lines that tell the parts of a value
 
 
 def value_text(value: np.ndarray) -> str:
@@ -82,11 +82,12 @@ def cell(
     direct, later = parts
     title += f" = {full_text(direct)} directly + {full_text(later)} through later steps"
     upper = replace(box, height=box.height - PARTS)
-    words = f"{value_text(direct)} + {value_text(later)}"
-    if value.ndim:  # their norms do not add up
-        words = f"‖{norm(direct):.3g}‖, ‖{norm(later):.3g}‖"
-    below = _centred(box, box.y + box.height - 6, words, size=9)
-    return Group((box, *draw(upper, value, old, label), below), step, key, title)
+    plus = "" if value.ndim else "+ "  # the norms of arrays do not add up
+    below = (
+        _centred(box, box.y + box.height - 20, value_text(direct), size=SMALL_SIZE),
+        _centred(box, box.y + box.height - 6, plus + value_text(later), size=SMALL_SIZE),
+    )
+    return Group((box, *draw(upper, value, old, label), *below), step, key, title)
 
 
 def _number_inside(
@@ -116,6 +117,8 @@ def _array_inside(
     some = f"{value_text(value)} {shown} of {shape}"
     if shown != shape and text_width(some, SMALL_SIZE, mono=True) <= box.width - 6:
         words = some
+    if text_width(words, SMALL_SIZE, mono=True) > box.width - 6:
+        words = words.replace("‖ ", "‖")
     yield _centred(box, box.y + box.height - 7, words, size=SMALL_SIZE)
 
 
@@ -126,10 +129,17 @@ def _above(box: Box, anchor: str, room: float, old: np.ndarray | None, label: st
     if old is None:
         short = shortened(label, room, 12, bold=True)
         return Text(x, box.y + 16, short, 12, anchor, bold=True, role=box.role, faded=box.faded)
-    size = SMALL_SIZE
-    short = shortened(value_text(old), room, size, mono=True)
+    short = shortened(value_text(old), room, SMALL_SIZE, mono=True)
     return Text(
-        x, box.y + 16, short, size, anchor, mono=True, struck=True, role=box.role, faded=box.faded
+        x,
+        box.y + 16,
+        short,
+        SMALL_SIZE,
+        anchor,
+        mono=True,
+        struck=True,
+        role=box.role,
+        faded=box.faded,
     )
 
 
@@ -159,6 +169,8 @@ def thin_cell(box: Box, value: np.ndarray, name: str, step: int | None, key: str
 def _centred(
     box: Box, y: float, content: str, bold: bool = False, size: float = NUMBER_SIZE
 ) -> Text:
+    if text_width(content, size, mono=True) > box.width - 6:
+        size = SMALL_SIZE
     content = shortened(content, box.width - 6, size, mono=True)
     x = box.x + box.width / 2
     return Text(x, y, content, size, "middle", mono=True, bold=bold, role=box.role, faded=box.faded)

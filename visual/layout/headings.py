@@ -1,12 +1,17 @@
 """What stands above the tapes of a backward Scan: what it is, and what each tape holds."""
 
+from collections.abc import Sequence
+
 from lab.equations.quantities import cost_name
+from lab.traces.trace import TapeTrace
 from visual.layout.canvas import kind_text
 from visual.layout.names import NamedScan
 
 
-def block_heading(named: NamedScan) -> tuple[str, list[str]]:
-    """The title of a Scan, and the lines that explain it."""
+def block_heading(
+    named: NamedScan, outputs: Sequence[TapeTrace] | None = None
+) -> tuple[str, list[str]]:
+    """The title of a Scan, and the lines that explain it, with all its `outputs` or some."""
     scan, parent = named.scan, named.parent
     if parent is None:
         title = f"{named.number + 1} · {scan.name}: a loop of tapes"
@@ -18,6 +23,8 @@ def block_heading(named: NamedScan) -> tuple[str, list[str]]:
             through += f", its last {scan.steps} of {parent.scan.steps} steps only"
         lines = [f"{through} · gradient of {cost_name(scan.order)}"]
     for tape in scan.held:
+        if outputs is not None and tape in scan.outputs and tape not in outputs:
+            continue
         meaning = named.tape_label(tape, None)
         name = f"{tape.name} = {meaning}" if meaning != tape.name else tape.name
         if named.is_share(tape):

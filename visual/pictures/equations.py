@@ -17,7 +17,16 @@ from lab.errors import expect
 from lab.notation import Leaf, leaves_of, signed, text
 from lab.traces.trace import Formula, ParameterTrace, ScanTrace, SequenceTrace, TapeTrace, Trace
 from visual.choices import scan_index, step_of
-from visual.layout.canvas import HEADING, HEIGHT, MARGIN, Canvas, gap_text, numbers, place_columns
+from visual.layout.canvas import (
+    HEADING,
+    HEIGHT,
+    MARGIN,
+    Canvas,
+    column_header,
+    gap_text,
+    numbers,
+    place_columns,
+)
 from visual.layout.cells import cell
 from visual.layout.columns import shown_steps
 from visual.layout.names import NamedScan
@@ -192,7 +201,9 @@ def _tape(canvas: Canvas, writer: Writer, tape: TapeTrace, places: _Places) -> N
     canvas.small_label(str(tape.kind), canvas.y + 62)
     for row, x in columns.left.items():
         label = places.named.tape_label(tape, row)
-        canvas.header(x, canvas.y, label, f"pos {signed(tape.position(row))}", CELL, BETWEEN)
+        canvas.add(
+            *column_header(x, canvas.y, label, f"pos {signed(tape.position(row))}", CELL, BETWEEN)
+        )
         canvas.add(_slot(canvas, tape, row, x, places))
     for x, gap in columns.gaps:
         canvas.add(gap_text(gap, x, canvas.y + 30 + HEIGHT / 2 + 4))

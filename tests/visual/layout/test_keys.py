@@ -84,7 +84,7 @@ def test_the_checker_sees_another_quantity():
 
 @pytest.mark.parametrize("loop", LOOPS)
 def test_what_a_step_graph_reads_and_writes_is_lit_on_the_tapes(loop):
-    trace, tapes = gallery.loops[loop].trace(order=2), cells(drawn(loop, "tapes"))
+    trace, tapes = gallery.loops[loop].trace(order=2), cells(drawn(loop, "tapes", all=True))
     for scan, of in enumerate(trace.scans, start=1):
         scene = drawn(loop, "stepgraph", scan=scan)
         inside = {key for key in cells(scene) if re.fullmatch(r"\d+:node \d+", key)}
@@ -101,7 +101,7 @@ def covered(star, keys):
 
 @pytest.mark.parametrize("loop", LOOPS)
 def test_what_the_phases_say_of_a_variable_is_lit_with_its_values(loop):
-    tapes = cells(drawn(loop, "tapes"))
+    tapes = cells(drawn(loop, "tapes", all=True))
     trace = gallery.loops[loop].trace(order=2)
     for number, scan in enumerate(trace.scans, start=1):
         if scan.parent is None:

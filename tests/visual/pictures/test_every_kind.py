@@ -23,6 +23,8 @@ OPTIONS = [
     ("tapes", {"buffer": True}),
     ("tapes", {"contributions": True}),
     ("tapes", {"step": 0}),
+    ("tapes", {"scan": 1}),
+    ("tapes", {"all": True}),
     ("rolled", {"scan": 2}),
 ]
 DRAWN = [(name, {}) for name in PICTURES] + OPTIONS
@@ -108,7 +110,7 @@ def cells_of(scene):
 def test_a_key_stands_for_one_quantity_in_all_pictures(name):
     """What the unrolled picture shows for a quantity, the tape shows after its last write."""
     unrolled = cells_of(drawn(name, "unrolled", 2))
-    tapes = cells_of(drawn(name, "tapes", 2))
+    tapes = cells_of(drawn(name, "tapes", 2, all=True))
     shared = unrolled.keys() & tapes.keys()
     assert len(shared) >= 4
     # A direct part has the key of its gradient: it stood in the same slot before the loop.
@@ -129,7 +131,7 @@ def test_numbers_of_the_unrolled_loop_are_those_of_the_trace(name):
 @pytest.mark.parametrize("cost", ["last", "sum"])
 def test_contributions_add_up(name, cost):
     """In every cell what came directly and what came later add up to the value."""
-    scene = visual.draw(gallery.loops[name], order=1, cost=cost, contributions=True)
+    scene = visual.draw(gallery.loops[name], order=1, cost=cost, contributions=True, all=True)
     root = ElementTree.fromstring(scene.svg())
     titles = [t.text for t in root.iter(f"{SVG}title") if "directly" in (t.text or "")]
     parts = {}

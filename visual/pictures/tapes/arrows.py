@@ -5,10 +5,10 @@ from collections.abc import Callable, Iterator
 from lab.equations.spelling import Speller
 from lab.notation import Call, Expression, Leaf, Let, leaves_of, summands_of, text
 from lab.traces.trace import Formula, TapeTrace
-from visual.layout.canvas import BETWEEN, CELL
 from visual.layout.detours import Detours
 from visual.scene.shapes import Arrow, Box, Shape, fitted
 
+DEPTH = 14  # of the points that bend a curve
 Places = dict[tuple[int, int], Box]  # the slots of tapes, by argument and row
 
 
@@ -68,15 +68,17 @@ def factor_label(
 def tape_arrow(source: Box, target: Box, label: str, ways: Detours) -> list[Shape]:
     """A curve below the cells from one slot to another, or straight or around to another tape."""
     x0, y0, x1, y1, height = source.x, source.y, target.x, target.y, source.height
-    out, into, bottom = x0 + CELL / 2, x1 + CELL / 2, y0 + height
+    out, into, bottom = x0 + source.width / 2, x1 + target.width / 2, y0 + height
     if y1 > y0:
         return [ways.arrow(((out, bottom), (into + 8, y1 - 1)), source, target, accent=True)]
     if y1 < y0:
         ends = (out, y0), (into + 8, y1 + height + 1)
         return [ways.arrow(ends, source, target, accent=True)]
-    curve = ((out, bottom + 2), (out, bottom + 22), (into, bottom + 22), (into, bottom + 2))
-    shapes: list[Shape] = [Arrow(curve, accent=True)]
+    low = bottom + 2 + DEPTH
+    shapes: list[Shape] = [
+        Arrow(((out, bottom + 2), (out, low), (into, low), (into, bottom + 2)), accent=True)
+    ]
     if label:  # under the slot that is written, where no other arrow's label stands
-        room = CELL + BETWEEN - 6
-        shapes.append(fitted(into, bottom + 30, label, room, 10.5, "middle", mono=True, muted=True))
+        room = target.width + 14
+        shapes.append(fitted(into, bottom + 24, label, room, 11, "middle", mono=True, muted=True))
     return shapes

@@ -2,37 +2,33 @@
 
 A row is a step.  It shows, from top to bottom, the forward values that the step reads,
 every tape after the step, and the gradients of sequences that come out; to the right the
-running totals of the parameters' gradients, and the formulas.
+running totals of the parameters' gradients, and below all of them the formulas.
 """
 
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from textwrap import wrap
 
 import numpy as np
 
 from lab.equations.spelling import Speller
 from lab.notation import signed
-from lab.traces.trace import SequenceTrace, TapeTrace
-from visual.layout.canvas import (
-    BETWEEN,
-    CELL,
-    HEIGHT,
-    LABELS,
-    MARGIN,
-    THIN,
-    Canvas,
-    Columns,
-    gap_text,
-)
+from lab.records import cached_property
+from lab.traces.trace import Formula, SequenceTrace, TapeTrace
+from visual.layout.canvas import LABELS, MARGIN, Columns, column_header, gap_text
 from visual.layout.cells import PARTS, cell, thin_cell
-from visual.layout.columns import Gap, Timeline, column_of, only_step, shown_steps
-from visual.layout.headings import block_heading
-from visual.layout.names import NamedScan, listed
+from visual.layout.columns import Gap, Timeline, column_of
+from visual.layout.names import NamedScan, counted, listed
 from visual.pictures.tapes.arrows import Places, step_arrows
 from visual.pictures.tapes.lanes import Lane, Slot
-from visual.scene.shapes import Box, shortened
+from visual.scene.combinators import Piece, above, grouped, sized
+from visual.scene.fonts import MONO_WIDTH
+from visual.scene.shapes import Box, Group, Shape, Text, fitted, shortened
 from visual.scene.theme import Role
 
-ARROWS, HEADER = 34, 34
+TALL, LOW, HEADER, BAND = 40, 20, 34, 28  # a cell, a thin one, what heads it, arrows under it
+SMALL, LINE = 11, 15
+DETAILS = ("whole", "lines", "line", "each", "none")  # how much of the formulas a row has
 
 
 @dataclass(frozen=True)
@@ -50,214 +46,348 @@ class View:
     contributions: bool = False
 
 
-class BackwardBlock:
-    """The rows of one backward Scan, drawn from top to bottom."""
+@dataclass(frozen=True, eq=False)
+class Block:
+    """What is drawn of a backward Scan: its steps, tapes and totals, and in which columns."""
 
-    def __init__(
-        self,
-        canvas: Canvas,
-        named: NamedScan,
-        columns: Columns,
-        time: Timeline,
-        view: View,
-    ) -> None:
-        self.canvas, self.named, self.scan = canvas, named, named.scan
-        self.columns, self.time, self.view = columns, time, view
-        self.height = HEIGHT + (PARTS if view.contributions else 0)
-        self.spell = Speller(self.named)
-        tapes = self.scan.tapes
-        self.lanes = [
-            Lane(self.scan, t, columns, time, view.around) for t in tapes if not t.is_total
-        ]
-        right = max([columns.right, *(lane.columns.right for lane in self.lanes)])
-        self.totals: list[tuple[TapeTrace, float]] = []
-        for tape in (t for t in tapes if t.is_total):
-            self.totals.append((tape, right))
-            right += CELL + BETWEEN
-        self.formula_left = right + 4
-        self.reads_height = len(self.scan.sequences) * (THIN + 4)
+    named: NamedScan
+    columns: Columns
+    time: Timeline
+    view: View
+    steps: Sequence[int | Gap]
+    lanes: tuple[Lane, ...]
+    totals: tuple[tuple[TapeTrace, float], ...]
+    room: float  # up to which x it may reach
+    idle: bool = False  # whether outputs that nobody asked for are drawn as well
 
-    def draw(self) -> None:
-        """All rows of the block."""
-        title, lines = block_heading(self.named)
-        if self.view.buffer and self.scan.parent is not None:
-            lines.append("in the order of the buffer, which is that of the steps")
-        self.canvas.heading(title, lines)
-        self._initial_row()
-        steps = shown_steps(self.scan.steps, self.view.around)
-        if self.view.step is not None:
-            steps = only_step(self.scan.steps, self.view.step)
-        self.canvas.rows(steps, self._step_row, self._gap_row, self.named.moment)
-        self._result_row()
-        self.canvas.y += 30
+    @property
+    def height(self) -> float:
+        """That of a cell."""
+        return TALL + (PARTS if self.view.contributions else 0)
 
-    # rows
+    @property
+    def apart(self) -> float:
+        """Between two columns."""
+        return self.columns.cell * 0.22
 
-    def _initial_row(self) -> None:
-        canvas = self.canvas
-        canvas.row_label("initial", canvas.y + HEADER + 18)
-        for tape, x in self.totals:
-            canvas.header(x, canvas.y, self.named.tape_label(tape, None), tape.name)
-            slot = Slot(0, x, Role.INTERMEDIATE, tape.initial[0])
-            self._slot(tape, slot, canvas.y + HEADER, None)
-        for lane in self.lanes:
-            canvas.y += HEADER
-            for slot in lane.before():
-                label = self.named.tape_label(lane.tape, slot.row)
-                position = signed(lane.tape.position(slot.row))
-                canvas.header(slot.x, canvas.y - HEADER, label or lane.tape.name, f"pos {position}")
-                self._slot(lane.tape, slot, canvas.y, None)
-            self._gaps(lane)
-            self._lane_label(lane)
-            canvas.y += self.height + 12
-        if not self.lanes:
-            canvas.y += HEADER + self.height + 12
-        canvas.y += 8
+    @cached_property
+    def spell(self) -> Speller:
+        """What writes its formulas."""
+        return Speller(self.named)
 
-    def _step_row(self, step: int) -> None:
-        canvas, top = self.canvas, self.canvas.y
-        for number, sequence in enumerate(self.scan.sequences):
-            self._reading(sequence, step, top + number * (THIN + 4))
-        canvas.y += self.reads_height
-        canvas.row_label(f"step {step}", canvas.y + 18)
-        for tape, x in self.totals:
-            written, read = tape.writes[0], tape.reads[0]
-            row, value, old = int(written.rows[step]), written.values[step], read.values[step]
-            slot = Slot(row, x, Role.OVERWRITTEN, value, old)
-            self._slot(tape, slot, canvas.y, step)
-        places: Places = {}
-        for lane in self.lanes:
-            for slot in lane.after(step):
-                box = Box(slot.x, canvas.y, CELL, self.height, slot.role)
-                places[lane.tape.argument, slot.row] = box
-                self._slot(lane.tape, slot, canvas.y, step)
-            self._gaps(lane)
-            self._lane_label(lane, self._positions(lane, step))
-            canvas.y += self.height + ARROWS
-        if self.totals and not self.lanes:
-            canvas.y += self.height + ARROWS
-        for output in self.scan.outputs:
-            passed_on = self.named.is_passed_on(output)
-            self._output(output, step, Role.RESULT if passed_on else Role.UNNEEDED)
-            canvas.y += THIN + 6
-        self.canvas.add(*step_arrows(self.spell, step, places))
-        canvas.y = max(canvas.y, self._formulas(step, top + self.reads_height)) + 6
+    @cached_property
+    def outputs(self) -> list[TapeTrace]:
+        """The outputs that are drawn."""
+        return [o for o in self.named.scan.outputs if self.idle or self.named.is_passed_on(o)]
 
-    def _gap_row(self, gap: Gap) -> None:
-        self.canvas.gap_row(gap)
-        for lane in self.lanes:
-            lane.skip()
+    @cached_property
+    def formulas(self) -> list[Formula]:
+        """The formulas of what is drawn."""
+        scan = self.named.scan
+        left = {output.argument for output in scan.outputs if output not in self.outputs}
+        return [formula for formula in scan.formulas if formula.target.argument not in left]
 
-    def _result_row(self) -> None:
-        canvas = self.canvas
-
-        def passed_on(tape: TapeTrace) -> bool:
-            return self.scan.parent is None or self.named.is_passed_on(tape)
-
-        lanes = [lane for lane in self.lanes if passed_on(lane.tape)]
-        totals = [(tape, x) for tape, x in self.totals if passed_on(tape)]
-        outputs = [output for output in self.scan.outputs if passed_on(output)]
-        if lanes or totals or outputs:
-            middle = 18 if lanes or totals else THIN / 2 + 4
-            canvas.row_label("result", canvas.y + middle)
-        for tape, x in totals:
-            row = len(tape.final) - 1
-            self._slot(tape, Slot(row, x, Role.RESULT, tape.final[row]), canvas.y, None)
-        for lane in lanes:
-            for slot in lane.result(self.named.wanted_rows(lane.tape)):
-                self._slot(lane.tape, slot, canvas.y, None)
-            self._gaps(lane)
-            self._lane_label(lane)
-            canvas.y += self.height + 12
-        if totals and not lanes:
-            canvas.y += self.height + 12
-        for output in outputs:
-            for step in range(self.scan.steps):
-                if self._column(output, step) is not None:
-                    self._output(output, step, Role.RESULT)
-            canvas.y += THIN + 8
-
-    # cells
-
-    def _slot(self, tape: TapeTrace, slot: Slot, y: float, step: int | None) -> None:
-        """A cell of a tape."""
-        self.canvas.roles.append(slot.role)
-        name = self.named.slot_label(tape, slot.row)
-        box = Box(slot.x, y, CELL, self.height, slot.role)
-        key = self.named.row_key(tape, slot.row)
-        parts = slot.parts if self.view.contributions else None
-        self.canvas.add(cell(box, slot.value, name, slot.old, None, key, parts=parts))
-
-    def _reading(self, sequence: SequenceTrace, step: int, y: float) -> None:
-        """The value that a step reads of a sequence, in the column that it belongs to."""
-        index, x = int(sequence.axis.index[step]), None
-        if self.scan.parent is not None and self.time.knows(sequence.axis):
-            x = self.columns.left.get(self.time.column(sequence.axis.variable, index))
-        elif self.lanes:  # no common time: above what the step writes
-            tape = self.lanes[0].tape
-            x = self.lanes[0].shown.get(int(tape.writes[0].rows[step]))
-        key = self.named.cell_key(sequence.name, index, step)
-        name = self.named.sequence_label(sequence, index)
-        role = Role.SEED if sequence.is_outer_gradient else Role.READ
-        self._thin(x, y, name, sequence.values[step], role, key)
-
-    def _output(self, output: TapeTrace, step: int, role: Role) -> None:
-        """The gradient of a sequence that a step puts out, in the column of its value."""
-        index = int(output.axis.index[step]) if output.axis is not None else step
-        name = self.named.tape_label(output, step)
-        key = self.named.cell_key(output.name, index, step)
-        self._thin(self._column(output, step), self.canvas.y, name, output.final[step], role, key)
-
-    def _column(self, output: TapeTrace, step: int) -> float | None:
-        known = self.time.knows(output.axis)
-        return self.columns.left.get(column_of(output, step, self.time) if known else step)
-
-    def _thin(
-        self, x: float | None, y: float, name: str, value: np.ndarray, role: Role, key: str
-    ) -> None:
-        self.canvas.roles.append(role)
-        box = Box(LABELS if x is None else x, y, CELL, THIN, role)
-        self.canvas.add(thin_cell(box, value, name, None, key))
-
-    def _gaps(self, lane: Lane) -> None:
-        for x, gap in lane.columns.gaps:
-            self.canvas.add(gap_text(gap, x, self.canvas.y + self.height / 2 + 4))
-
-    # words and arrows
-
-    def _lane_label(self, lane: Lane, words: str = "") -> None:
-        """Which tape a lane shows, if there are several, and what a step does to it."""
-        y = self.canvas.y + 34
-        if len(self.lanes) > 1:
-            self.canvas.small_label(lane.tape.name, y)
-            y += 13
-        for number, line in enumerate(_lines(words)):
-            self.canvas.small_label(line, y + 13 * number)
-
-    def _positions(self, lane: Lane, step: int) -> str:
-        """``pos 0 → 1``: the positions that a step only reads, and those that it writes."""
-        tape = lane.tape.tape
-        read = tape.positions(step, tape.preserved or tape.reads)
-        written = tape.positions(step, tape.writes)
-        return f"pos {listed(read, 'none')} → {listed(written, 'none')}"
-
-    def _formulas(self, step: int, y: float) -> float:
-        """The formulas of a step, and the same with numbers in; and where they end."""
-        y += 18
-        for formula in self.scan.formulas:
-            start = len(self.canvas.shapes)
-            y = self.canvas.formula(self.formula_left, y, self.spell.at(formula, step))
-            numbers = self.spell.numbers(formula, step)
-            if numbers:
-                y = self.canvas.formula(self.formula_left, y, numbers, muted=True)
-            self.canvas.mention(start, self.named.formula_keys(formula, step))
-            y += 5
-        return y - 10
+    @cached_property
+    def hidden(self) -> str:
+        """What of the Scan is not drawn, in words."""
+        scan = self.named.scan
+        tapes = [tape for tape in scan.tapes if not tape.is_total]
+        counts = (
+            (len(tapes) - len(self.lanes), "more tape"),
+            (len(scan.tapes) - len(tapes) - len(self.totals), "more running total"),
+            (len(scan.outputs) - len(self.outputs), "unwanted output"),
+        )
+        told = [counted(n, word) for n, word in counts if n > 0]
+        return f"⋯ {', '.join(told)}: all shows everything" if told else ""
 
 
-def _lines(words: str) -> list[str]:
+def rows(block: Block) -> Iterator[tuple[int | None, Piece]]:
+    """The rows from the tapes before the first step to what they leave; with them their steps."""
+    yield None, _initial(block)
+    for item in block.steps:
+        if isinstance(item, Gap):
+            for lane in block.lanes:
+                lane.skip()
+            words = f"⋯ {item.hidden:,} {'step is' if item.hidden == 1 else 'steps are'} not shown"
+            words += ": around opens the fold" if block.view.step is None else ""
+            yield None, _row(block, 24, Text(LABELS, 14, words, 12, muted=True))
+        else:
+            yield item, _step(block, item)
+    yield None, _result(block)
+
+
+def with_formulas(block: Block, drawn: Iterable[tuple[int | None, Piece]], detail: str) -> Piece:
+    """All rows, each of a step with as much of its formulas as `detail` says."""
+    parts = []
+    for step, part in drawn:
+        if step is not None:
+            part = above(part, formulas(block, step, detail))
+            number, moment = block.named.moment(step)
+            part = grouped(part, Group((), step=number, moment=moment))
+        parts.append(part)
+    if detail in ("line", "each", "none") and block.named.scan.steps:
+        parts.append(_every_step(block, 3 if detail != "none" else 0))
+    return above(*parts)
+
+
+def formulas(block: Block, step: int, detail: str) -> Piece:
+    """The formulas of a step, with numbers where there is room, below its row."""
+    if detail in ("each", "none"):
+        return _row(block, 2)
+    known, spell, shapes, y = block.formulas, block.spell, list[Shape](), 0.0
+    for formula in known[:1] if detail == "line" else known:
+        most = 3 if detail == "whole" else 1
+        start = y
+        texts: list[Text] = []
+        symbols, numbers = spell.at(formula, step), spell.numbers(formula, step)
+        if detail == "line" and len(known) > 1:
+            numbers = f"⋯ {counted(len(known) - 1, 'more formula')}"
+        for content, muted in ((symbols, False), (numbers, True)):
+            x = LABELS + (texts[-1].width + 24 if texts else 0.0)
+            beside = len(texts) == 1 and _fits(block, x, content)
+            if not content or (texts and not beside and most == 1):
+                continue
+            y += 0 if beside else LINE * len(texts[:1])
+            lines = [content] if beside else _lines(content, block.room - LABELS, most)
+            y -= LINE
+            for line in lines:
+                y += LINE
+                left = (x if beside else LABELS) + MONO_WIDTH * SMALL * _indent(line)
+                title = "" if lines[-1] == content or "…" not in lines[-1] else content
+                texts.append(
+                    Text(left, y + 12, line.lstrip(), SMALL, mono=True, muted=muted, title=title)
+                )
+        shapes.append(Group(tuple(texts), mentions=block.named.formula_keys(formula, step)))
+        y = max(start, y) + LINE
+    return _row(block, y + (12 if detail == "whole" else 4), *shapes)
+
+
+def _fits(block: Block, x: float, content: str) -> bool:
+    return x + len(content) * SMALL * MONO_WIDTH <= block.room
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip())
+
+
+def _lines(content: str, room: float, most: int) -> list[str]:
+    """A formula in up to `most` lines; if they do not hold it, the rest is counted."""
+    letters = int(room / (SMALL * MONO_WIDTH))
+    lines = wrap(content, letters, subsequent_indent="    ", break_on_hyphens=False)
+    if len(lines) <= most:
+        return lines
+    rest = len(content)
+    for _ in range(2):  # the count has a width as well
+        ending = f" … {rest} more signs"
+        last = lines[most - 1][: letters - len(ending)].rstrip()
+        rest = len(content) - sum(len(line.strip()) + 1 for line in lines[: most - 1]) - len(last)
+    return [*lines[: most - 1], last.rstrip() + f" … {rest} more signs"]
+
+
+def _every_step(block: Block, most: int) -> Piece:
+    """Up to `most` formulas of all steps at once, where there is no room for those of each."""
+    shapes, y = [Text(LABELS - 12, 12, "each step", 12, "end", bold=True)], 0
+    known = block.formulas
+    for formula in known[:most]:
+        for line in _lines(block.spell.equation(formula), block.room - LABELS, 2):
+            x = LABELS + MONO_WIDTH * SMALL * _indent(line)
+            shapes.append(Text(x, y + 12, line.lstrip(), SMALL, mono=True))
+            y += LINE
+    left = len(known) - most
+    more = f"{counted(left, 'more formula' if most else 'formula')}; " if left > 0 else ""
+    words = f"⋯ {more}step shows one step with its formulas in numbers"
+    shapes.append(Text(LABELS, y + 12, words, SMALL, muted=True))
+    return _row(block, y + LINE + 8, *shapes)
+
+
+def _row(block: Block, height: float, *shapes: Shape) -> Piece:
+    """Shapes below one another's left edge at 0, in the room of a row."""
+    return sized(block.room, height, *shapes)
+
+
+def _label(label: str, y: float) -> Text:
+    return Text(LABELS - 12, y, label, 13, "end", bold=True)
+
+
+# Rows
+
+
+def _initial(block: Block) -> Piece:
+    named, y = block.named, 0.0
+    shapes: list[Shape] = [_label("initial", HEADER + 18)]
+    for tape, x in block.totals:
+        shapes += _header(block, x, y, named.tape_label(tape, None), tape.name)
+        slot = Slot(0, x, Role.INTERMEDIATE, tape.initial[0])
+        shapes.append(_slot(block, tape, slot, HEADER))
+    for lane in block.lanes:
+        for slot in lane.before():
+            label = named.tape_label(lane.tape, slot.row) or lane.tape.name
+            position = f"pos {signed(lane.tape.position(slot.row))}"
+            shapes += _header(block, slot.x, y, label, position)
+            shapes.append(_slot(block, lane.tape, slot, y + HEADER))
+        y += HEADER
+        shapes += [*_gaps(block, lane, y), *_words(block, lane, y)]
+        y += block.height + 6
+    if not block.lanes:
+        y = HEADER + block.height + 6
+    return _row(block, y + 4, *shapes)
+
+
+def _step(block: Block, step: int) -> Piece:
+    scan, named = block.named.scan, block.named
+    readings = [_reading(block, sequence, step) for sequence in scan.sequences]
+    shapes, y = _in_lines(block, readings, 0.0)
+    shapes.append(_label(f"step {step}", y + 18))
+    for tape, x in block.totals:
+        written, read = tape.writes[0], tape.reads[0]
+        row, value, old = int(written.rows[step]), written.values[step], read.values[step]
+        shapes.append(_slot(block, tape, Slot(row, x, Role.OVERWRITTEN, value, old), y))
+    places: Places = {}
+    for lane in block.lanes:
+        for slot in lane.after(step):
+            box = Box(slot.x, y, block.columns.cell, block.height, slot.role)
+            places[lane.tape.argument, slot.row] = box
+            shapes.append(_slot(block, lane.tape, slot, y))
+        shapes += [*_gaps(block, lane, y), *_words(block, lane, y, _positions(lane, step))]
+        y += block.height + BAND
+    if not block.lanes:
+        y += block.height + 4
+    outputs = [
+        _output(block, out, step, Role.RESULT if named.is_passed_on(out) else Role.UNNEEDED)
+        for out in block.outputs
+    ]
+    arrows = [*step_arrows(block.spell, step, places)]
+    if block.lanes and not any(isinstance(shape, Text) for shape in arrows):
+        y -= 10  # the room of labels
+    more, y = _in_lines(block, outputs, y)
+    return _row(block, y, *shapes, *more, *arrows)
+
+
+def _result(block: Block) -> Piece:
+    scan, named, y = block.named.scan, block.named, 0.0
+
+    def passed_on(tape: TapeTrace) -> bool:
+        return scan.parent is None or named.is_passed_on(tape)
+
+    shapes: list[Shape] = []
+    for tape, x in block.totals:
+        if passed_on(tape):
+            slot = Slot(len(tape.final) - 1, x, Role.RESULT, tape.final[-1])
+            shapes.append(_slot(block, tape, slot, y))
+    for lane in block.lanes:
+        if passed_on(lane.tape):
+            results = lane.result(named.wanted_rows(lane.tape))
+            shapes += [_slot(block, lane.tape, slot, y) for slot in results]
+            shapes += [*_gaps(block, lane, y), *_words(block, lane, y)]
+            y += block.height + 6
+    if shapes and not y:
+        y = block.height + 6
+    for output in filter(passed_on, scan.outputs):
+        steps = (n for n in range(scan.steps) if _column(block, output, n) is not None)
+        found = [_output(block, output, step, Role.RESULT) for step in steps]
+        more, y = _in_lines(block, found, y)
+        shapes += more
+    if shapes:
+        shapes.append(_label("result", 18))
+    return _row(block, y + 4, *shapes)
+
+
+# Cells
+
+
+Thin = tuple[float | None, str, np.ndarray, Role, str]  # x, name, value, role, key
+
+
+def _in_lines(block: Block, cells: Sequence[Thin], y: float) -> tuple[list[Shape], float]:
+    """Thin cells in as few lines as their columns allow, at most four; and where they end."""
+    lines: list[set[float]] = []
+    shapes: list[Shape] = []
+    hidden = 0
+    for x, name, value, role, key in cells:
+        left = LABELS if x is None else x
+        number = next((n for n, used in enumerate(lines) if left not in used), len(lines))
+        if number == 4:
+            hidden += 1
+            continue
+        if number == len(lines):
+            lines.append(set())
+        lines[number].add(left)
+        box = Box(left, y + number * (LOW + 3), block.columns.cell, LOW, role)
+        shapes.append(thin_cell(box, value, name, None, key))
+    bottom = y + len(lines) * (LOW + 3)
+    if hidden:
+        shapes.append(Text(LABELS - 12, bottom - 9, f"⋯ {hidden} more", SMALL, "end", muted=True))
+    return shapes, bottom
+
+
+def _header(block: Block, x: float, y: float, label: str, position: str) -> tuple[Text, Text]:
+    return column_header(x, y, label, position, block.columns.cell, block.apart)
+
+
+def _slot(block: Block, tape: TapeTrace, slot: Slot, y: float) -> Group:
+    """A cell of a tape."""
+    box = Box(slot.x, y, block.columns.cell, block.height, slot.role)
+    parts = slot.parts if block.view.contributions else None
+    name, key = block.named.slot_label(tape, slot.row), block.named.row_key(tape, slot.row)
+    return cell(box, slot.value, name, slot.old, None, key, parts=parts)
+
+
+def _reading(block: Block, sequence: SequenceTrace, step: int) -> Thin:
+    """The value that a step reads of a sequence, in the column that it belongs to."""
+    index, x = int(sequence.axis.index[step]), None
+    if block.named.scan.parent is not None and block.time.knows(sequence.axis):
+        x = block.columns.left.get(block.time.column(sequence.axis.variable, index))
+    elif block.lanes:  # no common time: above what the step writes
+        tape = block.lanes[0].tape
+        x = block.lanes[0].shown.get(int(tape.writes[0].rows[step]))
+    key = block.named.cell_key(sequence.name, index, step)
+    role = Role.SEED if sequence.is_outer_gradient else Role.READ
+    return x, block.named.sequence_label(sequence, index), sequence.values[step], role, key
+
+
+def _output(block: Block, output: TapeTrace, step: int, role: Role) -> Thin:
+    """The gradient of a sequence that a step puts out, in the column of its value."""
+    index = int(output.axis.index[step]) if output.axis is not None else step
+    key, label = (
+        block.named.cell_key(output.name, index, step),
+        block.named.tape_label(output, step),
+    )
+    return _column(block, output, step), label, output.final[step], role, key
+
+
+def _column(block: Block, output: TapeTrace, step: int) -> float | None:
+    known = block.time.knows(output.axis)
+    return block.columns.left.get(column_of(output, step, block.time) if known else step)
+
+
+def _gaps(block: Block, lane: Lane, y: float) -> Iterator[Text]:
+    for x, gap in lane.columns.gaps:
+        yield gap_text(gap, x, y + block.height / 2 + 4)
+
+
+def _words(block: Block, lane: Lane, y: float, positions: str = "") -> Iterator[Text]:
+    """Which tape a lane shows, if there are several, and what a step does to it."""
+    lines = _in_room(positions)
+    if len([tape for tape in block.named.scan.tapes if not tape.is_total]) > 1:
+        lines = [lane.tape.name, *lines]
+    for number, line in enumerate(lines):
+        if line:
+            baseline = y + 32 + 13 * number
+            room = LABELS - MARGIN - 12
+            yield fitted(LABELS - 12, baseline, line, room, SMALL, "end", muted=True)
+
+
+def _in_room(words: str) -> list[str]:
     """The positions read and written in two lines, if there is no room for them in one."""
-    if shortened(words, LABELS - MARGIN - 12, 10.5) == words:
+    if shortened(words, LABELS - MARGIN - 12, SMALL) == words:
         return [words]
     read, written = words.split(" → ")
     return [read, f"→ {written}"]
+
+
+def _positions(lane: Lane, step: int) -> str:
+    """``pos 0 → 1``: the positions that a step only reads, and those that it writes."""
+    tape = lane.tape.tape
+    read = tape.positions(step, tape.preserved or tape.reads)
+    written = tape.positions(step, tape.writes)
+    return f"pos {listed(read, 'none')} → {listed(written, 'none')}"

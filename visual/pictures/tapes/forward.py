@@ -11,7 +11,6 @@ from lab.traces.trace import ScanTrace, SequenceTrace, TapeTrace
 from visual.layout.canvas import (
     BETWEEN,
     CELL,
-    HEIGHT,
     LABELS,
     MARGIN,
     Canvas,
@@ -19,24 +18,38 @@ from visual.layout.canvas import (
     gap_text,
     kind_text,
 )
-from visual.layout.cells import cell
+from visual.layout.cells import cell, thin_cell
 from visual.layout.columns import Timeline
 from visual.layout.detours import Detours
 from visual.layout.names import NamedScan, counted
 from visual.pictures.unrolled.contributions import fed_places
 from visual.pictures.unrolled.quantities import reached_rows
-from visual.scene.shapes import Arrow, Box, fitted
+from visual.scene.shapes import Arrow, Box, Text, fitted
 from visual.scene.theme import Role
 
-LANE = HEIGHT + 34
+HEIGHT, LOW = 40, 20
+LANE = HEIGHT + 26
+MOST_PARAMETERS = 5
 Slot = tuple[str, int]
 
 
 class ForwardBlock:
-    """A loop as lanes of cells over time, one for each of its variables."""
+    """A loop as lanes of cells over time, one for each of its variables, up to `most`.
 
-    def __init__(self, canvas: Canvas, named: NamedScan, columns: Columns, time: Timeline) -> None:
+    `faded` washes out what the result does not need.
+    """
+
+    def __init__(
+        self,
+        canvas: Canvas,
+        named: NamedScan,
+        columns: Columns,
+        time: Timeline,
+        most: int | None = None,
+        faded: bool = False,
+    ) -> None:
         self.canvas, self.named, self.scan = canvas, named, named.scan
+        self.most, self.hidden = most, 0
         self.made = {
             (tape.name, int(row)): step
             for tape in self.scan.held
@@ -45,8 +58,8 @@ class ForwardBlock:
         }
         self.columns, self.time = columns, time
         self.outputs = outputs_reached(named)
-        goals = self.outputs | read_backwards(named)
-        self.needed = _needed(self.scan, goals) if self.outputs else None
+        goals = self.outputs | read_backwards(named) if faded else self.outputs
+        self.needed = _needed(self.scan, goals) if faded and self.outputs else None
         self.tops: dict[str, float] = {}
         self.ways = Detours([])
 
@@ -59,10 +72,14 @@ class ForwardBlock:
                 self._lane(name, self._sequence_cells(name))
         for tape in self.scan.held:
             if any(tap < -1 for tap in tape.tape.reads):
-                self.canvas.y += 22
+                self.canvas.y += 20
             self._lane(tape.name, self._state_cells(tape))
+        if self.hidden:
+            words = f"⋯ {counted(self.hidden, 'more variable')}: all shows everything"
+            self.canvas.add(Text(LABELS, self.canvas.y, words, 12, muted=True))
+            self.canvas.y += 20
         lefts, tops = self.columns.left.values(), self.tops.values()
-        self.ways = Detours([_box(x, y) for x in lefts for y in tops])
+        self.ways = Detours([self._box(x, y) for x in lefts for y in tops])
         for step in range(self.scan.steps):
             if self.columns.has(step):  # a state's column is the step that computed it
                 start = len(self.canvas.shapes)
@@ -70,7 +87,7 @@ class ForwardBlock:
                 self._at(start, step)
         if self.scan.parameters:
             self._parameters()
-        self.canvas.y += 26
+        self.canvas.y -= 14
 
     def _heading(self) -> None:
         scan, spell = self.scan, Speller(self.named)
@@ -86,10 +103,13 @@ class ForwardBlock:
             title += f": {spell.equation(scan.formulas[0])}"
         else:
             lines += [spell.equation(formula) for formula in scan.formulas]
-        self.canvas.heading(title, lines)
+        self.canvas.heading(title, ["; ".join(lines)])
 
     def _lane(self, name: str, cells: Iterable[tuple[int, Role, np.ndarray]]) -> None:
-        """A lane with a cell for every index that is shown."""
+        """A lane with a cell for every index that is shown, if there is room for it."""
+        if self.most is not None and len(self.tops) >= self.most:
+            self.hidden += 1
+            return
         self.tops[name] = self.canvas.y
         self._label(name)
         for index, role, value in cells:
@@ -132,8 +152,7 @@ class ForwardBlock:
         name: str,
         step: int | None = None,
     ) -> None:
-        self.canvas.roles.append(role)
-        box = Box(x, self.canvas.y, CELL, HEIGHT, role)
+        box = Box(x, self.canvas.y, self.columns.cell, HEIGHT, role)
         key = f"{self.named.number}:{name}:{place}"
         start = len(self.canvas.shapes)
         self.canvas.add(cell(box, value, label, key=key, label=label))
@@ -160,31 +179,48 @@ class ForwardBlock:
     def _read_arrow(self, source: tuple[float, float], target: tuple[float, float]) -> Arrow:
         """From cell to cell: straight to the neighbour, over the others, or to another lane."""
         (x0, y0), (x1, y1) = source, target
-        if y0 == y1 and 0 < x1 - x0 <= CELL + BETWEEN:
-            return Arrow(((x0 + CELL, y0 + HEIGHT / 2), (x1 - 1, y1 + HEIGHT / 2)))
-        out, into = x0 + CELL / 2, x1 + CELL / 2
+        wide = self.columns.cell
+        if y0 == y1 and 0 < x1 - x0 <= wide + BETWEEN:
+            return Arrow(((x0 + wide, y0 + HEIGHT / 2), (x1 - 1, y1 + HEIGHT / 2)))
+        out, into = x0 + wide / 2, x1 + wide / 2
         if y0 == y1:
             return Arrow(((out, y0), (out, y0 - 24), (into - 8, y1 - 24), (into - 8, y1 - 1)))
         into += 6 if x0 == x1 else -6 if x0 < x1 else 18  # arrows from all sides find room
         ends = ((out, y0 + HEIGHT), (into, y1 - 1))
         if y1 < y0:
             ends = ((out, y0), (into, y1 + HEIGHT + 1))
-        return self.ways.arrow(ends, _box(x0, y0), _box(x1, y1), faint=True)
+        return self.ways.arrow(ends, self._box(x0, y0), self._box(x1, y1), faint=True)
+
+    def _box(self, x: float, y: float) -> Box:
+        """A cell that arrows lead to, or around."""
+        return Box(x, y, self.columns.cell, HEIGHT, Role.INTERMEDIATE)
 
     def _place(self, leaf: Leaf, step: int) -> tuple[float, float] | None:
         slot = _slot(self.scan, leaf, step)
         x = self.columns.left.get(self.time.column(*slot)) if slot is not None else None
-        return None if slot is None or x is None else (x, self.tops[slot[0]])
+        known = slot is not None and slot[0] in self.tops
+        return (x, self.tops[slot[0]]) if known and x is not None and slot is not None else None
 
     def _parameters(self) -> None:
-        self._label("parameters")
-        x: float = LABELS
-        for parameter in self.scan.parameters:
-            name = parameter.name
-            self._cell(x, Role.INPUT, parameter.value, name, "r0", name)
-            x += CELL + BETWEEN
-        self.canvas.right = max(self.canvas.right, x)
-        self.canvas.y += LANE
+        """What does not change: numbers in low cells, arrays in high ones, as many as fit."""
+        canvas, x, wide = self.canvas, float(LABELS), self.columns.cell
+        high = HEIGHT if any(p.value.ndim for p in self.scan.parameters) else LOW
+        canvas.add(fitted(LABELS - 12, canvas.y + 15, "parameters", 116, 13, "end", bold=True))
+        shown = self.scan.parameters[: None if self.most is None else MOST_PARAMETERS]
+        for parameter in shown:
+            box, key = Box(x, canvas.y, wide, high, Role.INPUT), f"{self.named.number}:"
+            key, name, value = f"{key}{parameter.name}:r0", parameter.name, parameter.value
+            canvas.add(
+                cell(box, value, name, key=key, label=name)
+                if high > LOW
+                else thin_cell(box, value, name, None, key)
+            )
+            x += wide + BETWEEN * wide / CELL
+        hidden = len(self.scan.parameters) - len(shown)
+        if hidden:
+            canvas.add(Text(x, canvas.y + 15, f"⋯{hidden} more: all", 11, muted=True))
+        canvas.right = max(canvas.right, x)
+        canvas.y += high + 16
 
 
 def outputs_reached(of: ScanOf) -> set[Slot]:
@@ -243,8 +279,3 @@ def _slot(scan: ScanTrace, leaf: Leaf, step: int) -> Slot | None:
     if isinstance(variable, SequenceTrace):
         return (variable.axis.variable, int(variable.axis.index[step]))
     return None
-
-
-def _box(x: float, y: float) -> Box:
-    """A cell that arrows lead to, or around."""
-    return Box(x, y, CELL, HEIGHT, Role.INTERMEDIATE)

@@ -36,7 +36,7 @@ class Slot:
 
 
 class Lane:
-    """A tape over the steps of its Scan."""
+    """A tape over the steps of its Scan, in the `columns` of its loop, or in its `own`."""
 
     def __init__(
         self,
@@ -45,10 +45,11 @@ class Lane:
         columns: Columns,
         time: Timeline,
         around: int | None,
+        own: Columns | None = None,
     ) -> None:
         self.tape = tape
-        if time.knows(tape.axis):
-            self.columns = columns
+        if time.knows(tape.axis) or own is not None:
+            self.columns = own if own is not None else columns
             rows = list(range(len(tape.initial)))
         else:  # in the order of the buffer, in columns of its own
             rows = sorted(touched_rows(scan, tape, around))

@@ -1,24 +1,31 @@
 """The tape picture: what every backward step reads, overwrites and leaves.
 
-The forward loop stands on top.  Below it, every Scan of the derivative has a block, in
-which a row is a step and shows its tapes after that step: the old value struck through
-where it was overwritten, an arrow from what was read, and beside it the formula, then
-the same formula in numbers.  Time runs from left to right everywhere, so that the work of
-a backward loop moves leftwards.
+A first derivative has its loop on top, and below it the tape of its gradient.  Of a higher one
+all Scans stand on top as small tapes, and one of them is open below.  There a row is a step and
+shows its tapes after that step: the old value struck through where it was overwritten, an arrow
+from what was read, and below it the formula, then the same formula in numbers.  Time runs from
+left to right everywhere, so that the work of a backward loop moves leftwards.
 """
+
+from collections.abc import Iterator
 
 from lab.equations.spelling import untaken_words
 from lab.errors import ArgumentError, GraphError, quoted
 from lab.tape import Kind
 from lab.traces.trace import ScanTrace, Trace
-from visual.choices import of_trace, switch, whole_or_none
-from visual.layout.canvas import MARGIN, Canvas, place_columns, touched_columns
+from visual.choices import of_trace, scan_index, step_of, switch, whole_or_none
+from visual.layout.canvas import MARGIN, Canvas, Columns
 from visual.layout.cells import values_text
-from visual.layout.columns import Timeline, timeline
+from visual.layout.columns import timeline
+from visual.layout.headings import block_heading
 from visual.layout.names import NamedScan
-from visual.pictures.tapes.backward import BackwardBlock, View
+from visual.pictures.tapes.backward import DETAILS, Block, View, rows, with_formulas
+from visual.pictures.tapes.fit import EVERYTHING, HIGHEST, WIDEST, Plan, opened, plans
 from visual.pictures.tapes.forward import ForwardBlock
-from visual.scene.shapes import Scene
+from visual.pictures.tapes.overview import overview, short_name
+from visual.scene.combinators import Piece, above, gap, shifted, sized
+from visual.scene.shapes import Box, Scene, Text, folded, walk
+from visual.scene.theme import Role
 
 PARTS_LINE = "below each value: what came from the cost directly + what came through later steps"
 PARTS_OF_ARRAYS = "; of arrays the norms of both parts, which do not add up"
@@ -31,14 +38,18 @@ def tapes(
     step: int | None = None,
     buffer: bool = False,
     contributions: bool = False,
+    scan: int | None = None,
+    all: bool = False,
 ) -> Scene:
-    """The tape picture of a trace.
+    """The tape picture of a trace, 840 pixels wide and at most 1,200 high.
 
-    Loops of more than 12 steps are folded: the first and the last steps are shown, and those
-    next to the step `around`.  With `step` only the rows of that step are drawn.  With
-    `buffer` the tapes stand in the order of their buffers, from the lowest position to the
-    highest, instead of that of time.  With `contributions` every cell tells how much of its
-    value came from the cost directly, and how much through later steps.
+    A loop and its one derivative are both open.  Of more Scans one is, number `scan`, or else the
+    last, which holds the result; the others stand above it as small tapes.  What has no room is
+    folded, and a word tells so: steps (those next to `around` are shown), tapes, formulas.  With
+    `all` everything is open, in a picture of any size.  With `step` only the row of that step is
+    drawn.  With `buffer` the tapes stand in the order of their buffers, from the lowest position
+    to the highest, instead of that of time.  With `contributions` every cell tells how much of
+    its value came from the cost directly, and how much through later steps.
 
     Raises GraphError for a trace of order 0, which has no backward tape.
     """
@@ -50,35 +61,98 @@ def tapes(
         )
     buffer, contributions = switch("buffer", buffer), switch("contributions", contributions)
     step, around = whole_or_none("step", step), whole_or_none("around", around)
-    if step is not None and step not in range(max(scan.steps for scan in trace.scans)):
-        last = max(scan.steps for scan in trace.scans) - 1
-        raise ArgumentError(f"step = {quoted(step)}: the loops of this trace make 0 to {last}.")
+    number = max(n for n, one in enumerate(trace.scans) if has_tape(one))
+    number = number if scan is None else scan_index(trace, scan)
+    if step is not None and switch("all", all):
+        last = max(one.steps for one in trace.scans) - 1
+        if step not in range(last + 1):
+            raise ArgumentError(f"step = {quoted(step)}: the loops of this trace make 0 to {last}.")
+    elif step is not None:
+        step_of(trace.scans[number], step)
     view = View(step if around is None else around, step, buffer, contributions)
-    canvas = Canvas()
+    pair = scan is None and [one.parent for one in trace.scans] == [None, 0]
+    if switch("all", all):
+        part, width = _everything(trace, view)
+        return _finished(trace, part, width, view, theme)
+    return _open(trace, view, number, pair, theme)
+
+
+def _open(trace: Trace, view: View, number: int, pair: bool, theme: str) -> Scene:
+    """The picture with one Scan open, or with a `pair`, that shows the most of those that fit."""
+    named, smallest = NamedScan(trace, number), None
+    for plan in plans(pair):
+        block = opened(named, view, plan)
+        if block is None:
+            continue
+        top = [] if plan.both or len(trace.scans) == 1 else [overview(trace, number)]
+        if plan.both or not has_tape(named.scan):
+            loop = named.root if plan.both else named
+            top.append(_loop(loop, block.columns, plan))
+        bodies = _bodies(block) if has_tape(named.scan) else iter([gap()])
+        least = next(bodies)
+        drawn = _finished(trace, above(*top, least, apart=20), WIDEST, view, theme)
+        if smallest is None or drawn.height < smallest.height:
+            smallest = drawn
+        if drawn.height > HIGHEST:
+            continue
+        for body in bodies:
+            if drawn.height - least.envelope.height + body.envelope.height <= HIGHEST:
+                fuller = _finished(trace, above(*top, body, apart=20), WIDEST, view, theme)
+                if fuller.height <= HIGHEST:
+                    return fuller
+        return drawn
+    assert smallest is not None  # the last plan is never too wide
+    return smallest
+
+
+def _bodies(block: Block) -> Iterator[Piece]:
+    """A Scan without the formulas of its steps, then with most of them, then with fewer."""
+    drawn, heading = [*rows(block)], _heading(block)
+    *most, least = DETAILS
+    for detail in (least, *most):
+        yield above(heading, with_formulas(block, drawn, detail))
+
+
+def _everything(trace: Trace, view: View) -> tuple[Piece, float]:
+    """All Scans below one another, with all their formulas."""
+    parts, right = [], WIDEST - MARGIN
     for named in NamedScan.each(trace):
-        time = timeline(named.root.scan)
-        touched = {c for scan in named.family for c in touched_columns(scan, time, view.around)}
-        columns = place_columns(touched)
-        canvas.right = max(canvas.right, columns.right)
+        block = opened(named, view, EVERYTHING)
+        assert block is not None  # there is room for everything
+        right = max(right, block.room)
         if has_tape(named.scan):
-            known = Timeline({}) if buffer else time
-            BackwardBlock(canvas, named, columns, known, view).draw()
+            heading = _heading(block, whole=True)
+            parts.append(above(heading, with_formulas(block, rows(block), DETAILS[0])))
         else:
-            ForwardBlock(canvas, named, columns, time).draw()
-    _results(canvas, trace)
-    canvas.y -= 8
-    arrays = any(tape.initial.ndim > 1 for scan in trace.scans for tape in scan.tapes)
-    parts = PARTS_LINE + (PARTS_OF_ARRAYS if arrays else "")
-    names = ", ".join(f"{scan.name} ({scan.steps} steps)" for scan in trace.scans)
-    order = max(scan.order for scan in trace.scans)
-    return canvas.finished(
-        None,
-        width=canvas.right + MARGIN,
-        title=f"Tapes of {trace.scans[0].name}, derivative of order {order}",
-        description=f"What every step reads, overwrites and leaves, in {names}.",
-        theme=theme,
-        said=[*([parts] if contributions else ()), *untaken_words(trace)],
-    )
+            parts.append(_loop(named, block.columns, EVERYTHING))
+    return above(*parts, apart=30), right + MARGIN
+
+
+def _loop(named: NamedScan, columns: Columns, plan: Plan) -> Piece:
+    """A loop that is open."""
+    canvas, everything = Canvas(y=16), not plan.fits
+    most = None if everything else plan.tapes
+    ForwardBlock(canvas, named, columns, timeline(named.root.scan), most, everything).draw()
+    return sized(max(canvas.right, WIDEST - MARGIN), canvas.y, *canvas.shapes)
+
+
+def _heading(block: Block, whole: bool = False) -> Piece:
+    """What a Scan is, in a title and up to three lines."""
+    named, hidden = block.named, block.hidden
+    title, lines = block_heading(named, block.outputs)
+    if named.parent is not None and not whole:
+        title = f"{named.number + 1} · {short_name(named)}: the tape, order {named.scan.order}"
+    told = lines if whole else ["; ".join(lines)]
+    room = WIDEST - 2 * MARGIN
+    said = [part for line in told for part in folded(line, room, 12)]
+    if len(said) > 3 and not whole:
+        said = [*said[:2], f"⋯ {len(said) - 2} more lines: all shows them"]
+    said += [hidden] if hidden else []
+    titles = folded(title, room, 16, bold=True)[: None if whole else 2]
+    texts = [Text(MARGIN, 16 + 21 * n, line, 16, bold=True) for n, line in enumerate(titles)]
+    top = 16 + 21 * (len(titles) - 1)
+    texts += [Text(MARGIN, top + 18 * (n + 1), line, 12, muted=True) for n, line in enumerate(said)]
+    return sized(WIDEST - MARGIN, top + 18 * len(said) + 10, *texts)
 
 
 def has_tape(scan: ScanTrace) -> bool:
@@ -86,13 +160,38 @@ def has_tape(scan: ScanTrace) -> bool:
     return scan.parent is not None or any(tape.kind is Kind.MIT_MOT for tape in scan.tapes)
 
 
-def _results(canvas: Canvas, trace: Trace) -> None:
+def _finished(trace: Trace, part: Piece, width: float, view: View, theme: str) -> Scene:
+    """The picture with the results in numbers, and the legend."""
+    canvas = Canvas()
+    whole = shifted(above(part, _results(trace), apart=8), 0, MARGIN - 8)
+    canvas.add(*whole.shapes)
+    canvas.y = whole.envelope.bottom
+    found = {shape.role for shape in walk(canvas.shapes) if isinstance(shape, Box)}
+    canvas.roles = [*found - {Role.PANEL}]  # the cards of the overview say what they are
+    arrays = any(tape.initial.ndim > 1 for scan in trace.scans for tape in scan.tapes)
+    parts = PARTS_LINE + (PARTS_OF_ARRAYS if arrays else "")
+    names = ", ".join(f"{scan.name} ({scan.steps} steps)" for scan in trace.scans)
+    order = max(scan.order for scan in trace.scans)
+    return canvas.finished(
+        None,
+        width=width,
+        title=f"Tapes of {trace.scans[0].name}, derivative of order {order}",
+        description=f"What every step reads, overwrites and leaves, in {names}.",
+        theme=theme,
+        said=[*([parts] if view.contributions else ()), *untaken_words(trace)],
+        close=True,
+    )
+
+
+def _results(trace: Trace) -> Piece:
     """What was asked for, in numbers."""
-    lines = [
-        f"{name} = {values_text(value)}"
-        for name, value in zip(trace.names, trace.outputs, strict=True)
-        if name
-    ]
-    if lines:
-        canvas.heading("Results", lines)
-        canvas.y += 12
+    named = zip(trace.names, trace.outputs, strict=True)
+    told = " · ".join(f"{name} = {values_text(value)}" for name, value in named if name)
+    if not told:
+        return gap()
+    lines = folded(told, WIDEST - 2 * MARGIN - 70, 13)
+    lines = [*lines[:2], f"⋯ {len(lines) - 2} more lines"] if len(lines) > 3 else lines
+    texts = [Text(MARGIN + 70, 13 + 18 * n, line, 13) for n, line in enumerate(lines)]
+    return sized(
+        WIDEST - MARGIN, 18 * len(lines) + 14, Text(MARGIN, 13, "Results", 13, bold=True), *texts
+    )

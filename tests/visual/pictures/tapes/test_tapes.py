@@ -13,6 +13,7 @@ import lab
 import visual
 from lab.loops import gallery
 from lab.notation import number_text
+from visual.layout.cells import full_text
 from visual.scene.shapes import Box, Group, Text
 from visual.scene.theme import Role
 
@@ -25,6 +26,7 @@ TWINS = {
     "window-u": ("window", "tapes", {"order": 1, "wrt": "u"}),
     "buffer-gap": ("gap", "tapes", {"order": 1, "buffer": True}),
     "contributions-square": ("square", "tapes", {"order": 1, "cost": "sum", "contributions": True}),
+    "all-square-2": ("square", "tapes", {"order": 2, "all": True}),
     "step-square": ("square", "tapes", {"order": 2, "step": 1}),
     "unrolled-square-2": ("square", "unrolled", {"order": 2}),
     "unrolled-extra-w": (
@@ -70,7 +72,7 @@ def test_a_trace_from_json_draws_the_same():
     assert visual.tapes(again).svg() == visual.tapes(trace).svg()
 
 
-def cells(trace, theme="light"):
+def cells(trace, theme="light", **options):
     """(cell, moment, role) of every cell of a picture, in drawing order."""
 
     def walk(shapes, step=None):
@@ -82,7 +84,7 @@ def cells(trace, theme="light"):
                 else:
                     yield from walk(shape.shapes, inside)
 
-    return list(walk(visual.tapes(trace, theme).shapes))
+    return list(walk(visual.tapes(trace, theme, **options).shapes))
 
 
 def expected_values(trace, key, moment, role):
@@ -115,15 +117,23 @@ def expected_values(trace, key, moment, role):
 
 @pytest.mark.parametrize("name", gallery.loops)
 @pytest.mark.parametrize("order", [1, 2])
-def test_every_number_in_a_picture_is_the_traces_own(name, order):
-    """All cells: forward values, seeds, what is read, overwritten, spent, and the results."""
+@pytest.mark.parametrize("options", [{}, {"all": True}], ids=str)
+def test_every_number_in_a_picture_is_the_traces_own(name, order, options):
+    """All cells: forward values, seeds, what is read, overwritten, spent, and the results.
+
+    The small ones of the overview tell their numbers in a tooltip.
+    """
     trace = gallery.loops[name].trace(order=order)
     checked = 0
-    for group, step, role in cells(trace):
+    for group, step, role in cells(trace, **options):
         values = list(expected_values(trace, group.cell, step, role))
         assert values, group.cell
         drawn = [s.content for s in group.shapes if isinstance(s, Text)]
-        if values[0].ndim == 0:
+        if not drawn:
+            assert group.shapes[0].height <= 18
+            assert not options
+            assert group.title.split(" = ", 1)[1] in {full_text(v) for v in values}, group.title
+        elif values[0].ndim == 0:
             shown = group.title.split(" = ", 1)[1].split(" (before")[0]
             assert shown in {repr(v.item()) for v in values}, group.title
             assert {number_text(v) for v in values} & set(drawn), group.title
@@ -153,9 +163,13 @@ def chained():
 def test_what_a_step_reads_is_called_as_where_it_was_made(name):
     """The quantity in every reading stands, with the same number, in another cell as well."""
     trace = chained() if name == "chained" else gallery.loops[name].trace(order=2)
-    made = {(g.cell, g.title.split(" = ")[1]) for g, _, role in cells(trace) if role != Role.READ}
+    made = {
+        (g.cell, g.title.split(" = ")[1])
+        for g, _, role in cells(trace, all=True)
+        if role != Role.READ
+    }
     numbers = dict(made)
-    for group, _, role in cells(trace):
+    for group, _, role in cells(trace, all=True):
         if role is Role.READ and group.cell in numbers:
             assert (group.cell, group.title.split(" = ")[1]) in made, group.cell
         elif role is Role.READ:  # the gradient of an output, which is handed over as it is
@@ -195,10 +209,13 @@ def test_the_legend_names_every_role_that_occurs():
 def test_values_that_are_not_needed_are_washed_out():
     """Of three interleaved loops, the last value belongs to one."""
     trace = gallery.loops["delay"].trace(order=1)
-    unneeded = {
-        g.cell for g, _, role in cells(trace) if role is Role.UNNEEDED and g.cell[:4] == "0:x:"
-    }
-    assert unneeded == {f"0:x:{i}" for i in (0, 2, 3, 5, 6)}
+
+    def unneeded(**options):
+        found = cells(trace, **options)
+        return {g.cell for g, _, role in found if role is Role.UNNEEDED and g.cell[:4] == "0:x:"}
+
+    assert unneeded(all=True) == {f"0:x:{i}" for i in (0, 2, 3, 5, 6)}
+    assert unneeded() == set()
 
 
 def test_memory_that_nobody_wrote_has_no_number():

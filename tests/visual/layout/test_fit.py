@@ -1,0 +1,151 @@
+"""Tapes fit where they are seen: 840 × 1,200 pixels, letters of 11 and more, 100 KB."""
+
+import re
+from dataclasses import replace
+from xml.etree import ElementTree
+
+import numpy as np
+import pytensor.tensor as pt
+import pytest
+from strange_loops import LOOPS
+
+import lab
+import visual
+from lab.loops import gallery
+from visual.scene.shapes import Scene, Text
+from visual.scene.theme import LIGHT
+
+CHAIN = [f"s{number}" for number in range(20)]
+LARGE = {
+    "a thousand steps": LOOPS["a thousand steps"],
+    "twenty states": lab.Loop(
+        lambda **v: [v[n] * v[m] * 0.9 for n, m in zip(CHAIN, [*CHAIN[1:], CHAIN[0]], strict=True)],
+        states=tuple(lab.State(name, 0.5 + 0.02 * n) for n, name in enumerate(CHAIN)),
+        n_steps=4,
+    ),
+    "64 units": lab.Loop(
+        lambda h, w: pt.tanh(w @ h),
+        states=(lab.State("h", np.linspace(-1, 1, 64)),),
+        parameters=(lab.Parameter("w", np.eye(64) * 0.9),),
+        n_steps=6,
+    ),
+    "thirty steps and far taps": gallery.loops["gap"].with_steps(30),
+}
+
+
+def too_large(written):
+    """What of an SVG, as it is written, is wider, higher, smaller or longer than it may be."""
+    root = ElementTree.fromstring(written)
+    width, height = (float(root.get(side)) for side in ("width", "height"))
+    left, top, *size = map(float, root.get("viewBox").split())
+    usual = float(root.get("font-size") or 12)
+    letters = [usual]
+    for element in root.iter():
+        if element.get("font-size"):
+            letters.append(float(element.get("font-size")))
+        assert "scale" not in (element.get("transform") or "")
+    found = []
+    if width > 840 or height > 1200:
+        found.append(f"{width} × {height}")
+    if [left, top, *size] != [0, 0, width, height]:
+        found.append("scaled")
+    if min(letters) < 11:
+        found.append(f"letters of {min(letters)}")
+    if len(written.encode()) > 100_000:
+        found.append(f"{len(written.encode())} bytes")
+    return found
+
+
+def beyond(scene):
+    """Texts that run out of the picture."""
+    texts = (shape for shape in scene.walk() if isinstance(shape, Text))
+    return [t.content for t in texts if t.left < 0 or t.left + t.width > scene.width]
+
+
+def rows_of(scene):
+    """The steps that have a row."""
+    labels = (s.content for s in scene.walk() if isinstance(s, Text) and s.bold)
+    return [int(found[1]) for label in labels if (found := re.fullmatch(r"step (\d+)", label))]
+
+
+@pytest.mark.parametrize("order", [1, 2, 3])
+@pytest.mark.parametrize("name", gallery.loops)
+def test_every_gallery_loop_fits_with_all_its_steps(name, order):
+    trace = gallery.loops[name].trace(order=order)
+    scene = visual.tapes(trace)
+    assert too_large(scene.svg()) == []
+    assert beyond(scene) == []
+    assert rows_of(scene) == list(range(trace.scans[0].steps))
+
+
+@pytest.mark.parametrize("scan", range(1, 9))
+@pytest.mark.parametrize("name", ["gap", "coupled", "rnn", "newton"])
+def test_every_scan_can_be_opened(name, scan):
+    trace = gallery.loops[name].trace(order=3)
+    scene = visual.tapes(trace, scan=scan)
+    assert too_large(scene.svg()) == []
+    assert any(t.startswith(f"{scan} · ") for t in titles(scene, 16))
+    assert f"{scan} · " in titles(scene, 12)[0]
+
+
+def titles(scene, size):
+    return [
+        s.content
+        for s in scene.walk()
+        if isinstance(s, Text) and s.bold and s.size == size and " · " in s.content
+    ]
+
+
+@pytest.mark.parametrize("order", [4, 6])
+@pytest.mark.filterwarnings("ignore:order 6 makes about 64 Scans")
+def test_of_many_scans_those_are_named_that_are_folded(order):
+    trace = gallery.loops["square"].trace(order=order)
+    scene = visual.tapes(trace)
+    assert too_large(scene.svg()) == []
+    assert rows_of(scene) == [0, 1, 2, 3]
+    told = scene.text()
+    assert f"{2**order} Scans, " in told
+    assert "Scans not shown" in told
+
+
+@pytest.mark.parametrize("order", [1, 2])
+@pytest.mark.parametrize("name", LARGE)
+def test_large_loops_fit_and_say_what_is_folded(name, order):
+    scene = visual.tapes(LARGE[name].trace(order=order))
+    assert too_large(scene.svg()) == []
+    assert beyond(scene) == []
+    rows, steps = rows_of(scene), LARGE[name].steps
+    assert {0, steps - 1} <= set(rows)
+    if len(rows) < steps:
+        assert "not shown: around opens the fold" in scene.text()
+    if name == "twenty states":
+        assert "more tapes" in scene.text()
+
+
+def test_what_is_too_large_is_seen():
+    good = visual.tapes(gallery.loops["square"].trace())
+    assert too_large(good.svg()) == []
+    small = Text(20, 20, "small", 10)
+    for wrong in (
+        replace(good, width=841),
+        replace(good, height=1201),
+        replace(good, shapes=(*good.shapes, small)),
+        replace(good, shapes=good.shapes * 40),
+        visual.tapes(gallery.loops["square"].trace(order=2), all=True),
+    ):
+        assert too_large(wrong.svg())
+    assert beyond(Scene(100, 50, (Text(90, 20, "too far"),), "", "", LIGHT)) == ["too far"]
+
+
+def test_everything_is_drawn_on_demand():
+    """Three tapes of four steps each, and the loop."""
+    scene = visual.tapes(gallery.loops["square"].trace(order=2), all=True)
+    assert rows_of(scene) == [0, 1, 2, 3] * 3
+    assert [title[:3] for title in titles(scene, 16)] == ["1 ·", "2 ·", "3 ·", "4 ·"]
+
+
+def test_one_walks_through_all_steps_of_all_scans():
+    """Of four Scans of four steps one is open; the slots of the others wait for their steps."""
+    scene = visual.tapes(gallery.loops["square"].trace(order=2))
+    assert list(scene.moments) == list(range(16))
+    assert scene.moments[7] == "2 · gradient of square, step 3"

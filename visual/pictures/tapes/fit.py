@@ -1,0 +1,144 @@
+"""How much of a tape picture is open: what fits on a page of 840 × 1,200 pixels.
+
+Steps, tapes, columns and formulas fold, in that order of what is given up last to first; `plans`
+says what is tried, `opened` lays a Scan out by one of them.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from lab.traces.trace import ScanTrace, TapeTrace
+from visual.layout.canvas import BETWEEN, CELL, GAP, LABELS, MARGIN, numbers, place_columns
+from visual.layout.columns import (
+    Gap,
+    Timeline,
+    column_of,
+    only_step,
+    shown_steps,
+    timeline,
+    with_gaps,
+)
+from visual.layout.names import NamedScan
+from visual.pictures.tapes.backward import Block, View
+from visual.pictures.tapes.lanes import Lane
+
+WIDEST, HIGHEST = 840.0, 1200.0
+ROOM = WIDEST - MARGIN - LABELS
+NARROWEST = 72.0  # from column to column
+PITCH = CELL + BETWEEN
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How much is shown: of long loops so many steps at both `ends`, and so many `tapes`.
+
+    None stands for all.  With `both` the loop is open above its one derivative.
+    """
+
+    both: bool = False
+    ends: int | None = None
+    tapes: int | None = None
+    fits: bool = True  # in the widest picture
+
+
+EVERYTHING, LEAST = Plan(fits=False), Plan(False, 1, 1)
+
+
+def plans(pair: bool) -> Iterator[Plan]:
+    """What is tried, from the most to the least; of a `pair` with the loop open, if that fits."""
+    if pair:
+        yield from (Plan(True, ends) for ends in (None, 3))
+    yield from (Plan(False, ends) for ends in (None, 3, 2, 1))
+    yield from (Plan(False, ends, tapes) for tapes in (8, 4, 2, 1) for ends in (2, 1))
+
+
+def steps_of(scan: ScanTrace, view: View, plan: Plan) -> list[int | Gap]:
+    """The steps that are shown, and gaps."""
+    if view.step is not None:
+        return only_step(scan.steps, view.step)
+    if plan.ends is None or scan.steps <= 2 * plan.ends:
+        return shown_steps(scan.steps, view.around)
+    chosen = {*range(plan.ends), *range(scan.steps - plan.ends, scan.steps)}
+    if view.around is not None:
+        near = 1 if plan.ends > 1 else 0
+        chosen |= {*range(view.around - near, view.around + near + 1)} & {*range(scan.steps)}
+    return with_gaps(chosen)
+
+
+def _columns(
+    scan: ScanTrace, tapes: Iterable[TapeTrace], time: Timeline, steps: Sequence[int]
+) -> set[int]:
+    """The columns of what steps read and write on the common time."""
+    found: set[int] = set()
+    for tape in tapes:
+        if not tape.is_total and time.knows(tape.axis):
+            found |= {column_of(tape, row, time) for row in _rows(tape, steps)}
+    for sequence in scan.sequences:
+        if time.knows(sequence.axis):
+            index = (int(sequence.axis.index[step]) for step in steps)
+            found |= {time.column(sequence.axis.variable, one) for one in index}
+    return found
+
+
+def _rows(tape: TapeTrace, steps: Sequence[int]) -> set[int]:
+    """The rows of a tape that steps touch; the first of them without steps."""
+    if not steps:
+        return set(range(min(len(tape.initial), 6)))
+    return {int(access.rows[step]) for access in (*tape.reads, *tape.writes) for step in steps}
+
+
+def _trimmed(columns: Iterable[int], plan: Plan) -> list[int]:
+    """The columns in order; in the least plan those at both ends, however many a step touches."""
+    chosen = sorted(set(columns))
+    return [*chosen[:3], *chosen[-3:]] if plan == LEAST and len(chosen) > 6 else chosen
+
+
+def _sizes(columns: Sequence[int], more: int, plan: Plan) -> tuple[float, float, int] | None:
+    """How wide cells are, how far apart, and how many of `more` columns find room beside them.
+
+    None if the columns do not fit.
+    """
+    if not plan.fits:
+        return CELL, BETWEEN, more
+    gaps = sum(isinstance(item, Gap) for item in with_gaps(columns)) * GAP
+    room = ROOM - gaps + BETWEEN * 0.6
+    beside = max(0, min(more, int(room / NARROWEST) - len(columns)))
+    pitch = min(PITCH, room / max(1, len(columns) + beside))
+    if pitch < NARROWEST:
+        return None
+    cell = int(pitch * CELL / PITCH)
+    return cell, pitch - cell, beside
+
+
+def opened(named: NamedScan, view: View, plan: Plan) -> Block | None:
+    """A Scan laid out by a plan; None if it is too wide."""
+    scan, root = named.scan, named.root.scan
+    common = timeline(root)
+    time = Timeline({}) if view.buffer and scan.parent is not None else common
+    steps = steps_of(scan, view, plan)
+    tapes = [tape for tape in scan.tapes if not tape.is_total][: plan.tapes]
+    totals = [tape for tape in scan.tapes if tape.is_total]
+    near = numbers(steps_of(scan, replace(view, step=None), plan))  # of one step, more is shown
+    found = _columns(scan, (*tapes, *scan.outputs), common, near)
+    if plan.both:
+        found |= _columns(root, root.held, common, numbers(steps_of(root, View(view.around), plan)))
+    positions = {
+        tape.position(row)
+        for tape in tapes
+        if not time.knows(tape.axis)
+        for row in _rows(tape, near)
+    }
+    in_time, in_buffer = _trimmed(found, plan), _trimmed(positions, plan)
+    sizes = _sizes(max(in_time, in_buffer, key=len), len(totals), plan)
+    if sizes is None:
+        return None
+    cell, apart, beside = sizes
+    columns, own = (place_columns(found, cell, apart) for found in (in_time, in_buffer))
+    lanes = tuple(
+        Lane(scan, tape, columns, time, view.around, None if time.knows(tape.axis) else own)
+        for tape in tapes
+    )
+    right = max([columns.right, *(lane.columns.right for lane in lanes)])
+    edge = max(WIDEST - MARGIN, 0 if plan.fits else right + len(totals) * (cell + apart))
+    placed = tuple((tape, right + n * (cell + apart)) for n, tape in enumerate(totals[:beside]))
+    return Block(named, columns, time, view, steps, lanes, placed, edge, not plan.fits)

@@ -1,0 +1,157 @@
+"""All Scans of a trace in a strip of small tapes, of which one is open below."""
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
+
+import numpy as np
+
+from lab.traces.trace import ScanTrace, TapeTrace, Trace
+from visual.layout.canvas import MARGIN
+from visual.layout.cells import full_text
+from visual.layout.columns import Gap, column_of, timeline, with_gaps
+from visual.layout.names import NamedScan, counted, listed
+from visual.pictures.tapes.forward import outputs_reached
+from visual.scene.combinators import Piece, above, beside, gap, joined, named, over, shifted, sized
+from visual.scene.shapes import Box, Group, Polyline, Shape, Text, fitted, folded, shortened
+from visual.scene.theme import Role
+
+WIDE, HIGH, APART, LINE_OF = 180.0, 70.0, 24.0, 4
+MOST_CARDS, MOST_CELLS, MOST_TAPES = 8, 10, 3
+INNER = WIDE - 20
+
+
+def overview(trace: Trace, opened: int) -> Piece:
+    """The Scans from left to right, in lines of four; an arrow where one feeds its neighbour.
+
+    Of more than eight are shown the ends, the one that is `opened` and what it differentiates.
+    """
+    scans = list(NamedScan.each(trace))
+    shown = with_gaps(_chosen(trace, opened))
+    words = [counted(len(scans), "Scan"), "scan opens another, all everything"]
+    if len(shown) > MOST_CARDS or len(scans) > MOST_CARDS:
+        left = len(scans) - sum(not isinstance(item, Gap) for item in shown)
+        words[0] += f", {left} of them folded"
+    cards = [
+        _folded(item) if isinstance(item, Gap) else card(scans[item], opened) for item in shown
+    ]
+    lines = [
+        _line(trace, shown[start : start + LINE_OF], cards[start : start + LINE_OF])
+        for start in range(0, len(cards), LINE_OF)
+    ]
+    head = Text(0, 12, " · ".join(words), 12, muted=True)
+    strip = above(sized(840 - 2 * MARGIN, 22, head), *lines, apart=8)
+    return over(gap(840 - MARGIN), shifted(strip, MARGIN, 0))
+
+
+def _chosen(trace: Trace, opened: int) -> Sequence[int]:
+    count = len(trace.scans)
+    if count <= MOST_CARDS:
+        return range(count)
+    parent = trace.scans[opened].parent
+    kept = {0, 1, count - 1, opened, *([] if parent is None else [parent])}
+    return sorted(kept)
+
+
+def _line(trace: Trace, shown: Sequence[int | Gap], cards: Sequence[Piece]) -> Piece:
+    """Cards beside one another, and arrows between neighbours of which one reads the other."""
+    row = beside(*(named(c, str(n)) for n, c in enumerate(cards)), apart=APART)
+    pairs = [
+        (str(n), str(n + 1))
+        for n, (one, other) in enumerate(pairwise(shown))
+        if not isinstance(one, Gap)
+        and not isinstance(other, Gap)
+        and one in feeding(trace.scans[other])
+    ]
+    return joined(row, *pairs)
+
+
+def feeding(scan: ScanTrace) -> list[int]:
+    """The numbers of the Scans from which the arguments of one come."""
+    return sorted({feed.scan for feed in scan.feeds})
+
+
+def short_name(of: NamedScan) -> str:
+    """``gradient of square``, ``gradient of 2``: what a Scan is, by the number of its parent."""
+    if of.parent is None or of.parent.parent is None:
+        return of.scan.name
+    return f"gradient of {of.parent.number + 1}"
+
+
+def goes_back(of: NamedScan) -> bool:
+    """Whether the steps of a Scan go back in time: a gradient's do, those of its own do not."""
+    return of.parent is not None and not goes_back(of.parent)
+
+
+def card(of: NamedScan, opened: int) -> Piece:
+    """A Scan and its tapes after the last step; when one walks, slots wait for their last write."""
+    is_open = of.number == opened
+    frame: list[Shape] = [Box(0, 0, WIDE, HIGH, Role.PANEL)]
+    if is_open:
+        frame += [Polyline(_outline(n, n, WIDE - 2 * n, HIGH - 2 * n)) for n in (0, 1)]
+    called = f"{of.number + 1} · {short_name(of)}"
+    title = Text(10, 19, shortened(called, INNER, 12, bold=is_open), 12, bold=is_open)
+    reads = listed([number + 1 for number in feeding(of.scan)], "")
+    steps = f"{'←' if goes_back(of) else '→'} {counted(of.scan.steps, 'step')}"
+    tapes = [tape for tape in of.scan.held if not tape.is_total] or list(of.scan.held)
+    words = Text(WIDE - 10, 62, steps, 11, "end", muted=True)
+    read = fitted(10, 62, f"reads {reads}", INNER - words.width - 8, 11, muted=True)
+    cells: list[Shape] = []
+    high = 18 / min(len(tapes), MOST_TAPES) if tapes else 18
+    for number, tape in enumerate(tapes[:MOST_TAPES]):
+        cells += _small(of, tape, 28 + number * high, high - (2 if len(tapes) > 1 else 0))
+    if len(tapes) > MOST_TAPES:
+        more = f"+{len(tapes) - MOST_TAPES}"
+        cells.append(Text(WIDE - 10, 41, more, 11, "end", muted=True, title="tapes"))
+    name = f"{of.number + 1} · {of.scan.name}"
+    said = Group((*frame, title, *([read] if reads else []), words), title=name)
+    return sized(WIDE, HIGH, said, *cells)
+
+
+def _small(of: NamedScan, tape: TapeTrace, y: float, high: float) -> Iterator[Shape]:
+    """The slots of a tape in time; of many, the first and the last ones."""
+    time = timeline(of.root.scan)
+    size = len(tape.final)
+    rows: list[int] = [*range(size)]
+    if size > MOST_CELLS:
+        rows = [*range(5), *range(size - 4, size)]
+    rows.sort(key=lambda row: column_of(tape, row, time))
+    room = 24 if size > MOST_CELLS else 0
+    wide = min(26.0, (INNER - room) / len(rows)) if rows else 0
+    roles = _roles(of, tape)
+    for place, row in enumerate(rows):
+        x = 10 + place * wide + (room if place >= len(rows) // 2 else 0)
+        if room and place == len(rows) // 2:
+            yield Text(x - room / 2, y + high / 2 + 4, "⋯", 11, "middle", muted=True)
+        title = f"{of.slot_label(tape, row)} = {full_text(tape.final[row])}"
+        box = Box(x, y, wide - 3, high, roles(row))
+        step, moment = None, ""
+        if writers := [int(n) for one in tape.writes for n in np.flatnonzero(one.rows == row)[-1:]]:
+            step, moment = of.moment(max(writers))
+        yield Group((box,), step, of.row_key(tape, row), title, moment)
+
+
+def _roles(of: NamedScan, tape: TapeTrace) -> Callable[[int], Role]:
+    """What the rows of a tape are after the last step."""
+    if of.parent is not None:
+        wanted = of.wanted_rows(tape) if of.is_passed_on(tape) else set[int]()
+        return lambda row: Role.RESULT if row in wanted else Role.SPENT
+    reached = outputs_reached(of)
+
+    def role(row: int) -> Role:
+        if tape.axis is not None and (tape.name, int(tape.axis.index[row])) in reached:
+            return Role.SEED
+        return Role.INPUT if row < tape.tape.origin else Role.INTERMEDIATE
+
+    return role
+
+
+def _folded(gap: Gap) -> Piece:
+    """In the place of Scans that are not shown."""
+    lines = folded(f"⋯ {counted(gap.hidden, 'Scan')} not shown", INNER, 12)
+    texts = [Text(10, 30 + 17 * n, line, 12, muted=True) for n, line in enumerate(lines)]
+    return sized(WIDE, HIGH, *texts)
+
+
+def _outline(x: float, y: float, wide: float, high: float) -> tuple[tuple[float, float], ...]:
+    right, low = x + wide, y + high
+    return (x, y), (right, y), (right, low), (x, low), (x, y)
