@@ -17,7 +17,10 @@ SVG = "{http://www.w3.org/2000/svg}"
 def linked(tmp_path_factory):
     """The file of a page with two linked pictures of a second derivative."""
     loop = gallery.loops["square"]
-    scenes = (visual.draw(loop, "unrolled", order=2), visual.draw(loop, "tapes", order=2, all=True))
+    scenes = [
+        visual.draw(loop, order=2, picture="unrolled"),
+        visual.draw(loop, order=2, picture="tapes", all=True),
+    ]
     return visual.Stepper(*scenes).save(tmp_path_factory.mktemp("page") / "walk.html")
 
 

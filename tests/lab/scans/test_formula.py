@@ -75,7 +75,7 @@ def recomputed(named, formula, step):
 
     def leaf(found):
         name = f"v{found.argument}_{found.tap or 0}".replace("-", "m")
-        values[name] = np.asarray(speller._value(found, step)).view(Remembering)
+        values[name] = np.asarray(speller.value(found, step)).view(Remembering)
         return name
 
     return computed(text(formula.expression, leaf), values)
