@@ -1,5 +1,6 @@
 """Walking through pictures in a page: keys, buttons, light, links, limits, and no network."""
 
+import re
 from xml.etree import ElementTree
 
 import pytest
@@ -16,7 +17,10 @@ SVG = "{http://www.w3.org/2000/svg}"
 def linked(tmp_path_factory):
     """The file of a page with two linked pictures of a second derivative."""
     loop = gallery.loops["square"]
-    scenes = [visual.draw(loop, name, order=2) for name in ("unrolled", "tapes")]
+    scenes = [
+        visual.draw(loop, order=2, picture="unrolled"),
+        visual.draw(loop, order=2, picture="tapes", all=True),
+    ]
     return visual.Stepper(*scenes).save(tmp_path_factory.mktemp("page") / "walk.html")
 
 
@@ -83,7 +87,53 @@ def test_the_current_step_stands_out_in_both_pictures(page):
         assert current
 
 
+READABLE = """step => {
+    const drawn = text => getComputedStyle(text).visibility === 'visible';
+    return [...document.querySelectorAll('[data-step]')]
+        .filter(part => Number(part.dataset.step) > step)
+        .flatMap(part => [...part.querySelectorAll('text')]).filter(drawn)
+        .map(text => text.textContent);
+}"""
+
+
+def test_what_has_not_happened_cannot_be_read(page):
+    page.fill("input[aria-label=step]", "5")
+    assert page.evaluate(READABLE, 5) == []
+    assert page.evaluate(READABLE, 4) != []  # the reader sees what can be read
+    later = page.locator("[data-later]")
+    assert later.count() > 10
+    assert set(later.evaluate_all("e => e.map(x => x.ariaHidden)")) == {"true"}
+    steps = later.evaluate_all("e => e.map(x => Number(x.dataset.step))")
+    assert min(steps) == 6
+    dashed = "e => getComputedStyle(e).strokeDasharray !== 'none' && getComputedStyle(e).fill"
+    assert page.locator("[data-later] rect").first.evaluate(dashed) == "none"
+    spoken = page.locator("body").aria_snapshot()
+    assert "dC/dx₄" in spoken
+    assert not {"27.30", "57.49", "109.2"} & set(
+        re.findall(r"[\d.]+\d", spoken)
+    )  # of the last Scan
+    page.click("button[aria-label='last step']")
+    assert later.count() == 0
+    assert "57.49" in page.locator("body").aria_snapshot()
+    page.fill("input[aria-label=step]", "3")
+    page.click("button[aria-label='all steps']")
+    assert later.count() == 0
+
+
+def test_a_cell_of_later_is_neither_pinned_nor_reached(page):
+    page.click("button[aria-label='last step']")
+    page.locator("[data-step='15'] [data-cell]").first.click()
+    assert page.inner_text(".scantape-told")
+    page.click("button[aria-label='first step']")
+    assert page.inner_text(".scantape-told") == ""
+    page.locator("svg [data-cell]").first.focus()
+    for _ in range(40):
+        page.keyboard.press("Shift+ArrowRight")
+        assert not page.evaluate("() => Boolean(document.activeElement.closest('[data-later]'))")
+
+
 def test_a_quantity_is_lit_wherever_it_stands(page):
+    page.click("button[aria-label='all steps']")
     cell = page.locator("svg").nth(0).locator("[data-cell='0:dx:3']").first
     cell.hover()
     told = page.inner_text(".scantape-told")
@@ -133,7 +183,7 @@ def test_axe_finds_nothing(browser, linked):
 
 
 def test_moments_are_those_of_the_run():
-    scene = visual.draw(gallery.loops["square"], "tapes", order=2)
+    scene = visual.draw(gallery.loops["square"], "tapes", order=2, all=True)
     twice = "gradient of the gradient of square"
     names = ["square", "gradient of square", twice, "gradient of square"]
     expected = [f"{n} · {name}, step {s}" for n, name in enumerate(names, 1) for s in range(4)]

@@ -24,6 +24,17 @@ def value_text(value: np.ndarray) -> str:
     return f"‖{number_text(norm(value))}‖"
 
 
+def value_within(value: np.ndarray, room: float, size: float) -> str:
+    """A number, or a norm, with as many of four digits as there is room for, but at least two."""
+    written = value_text(value)
+    for digits in (3, 2):
+        if text_width(written, size, mono=True) <= room:
+            break
+        number = number_text(value if value.ndim == 0 else norm(value), digits)
+        written = f"‖{number}‖" if value.ndim else number
+    return written
+
+
 def values_text(value: np.ndarray) -> str:
     """A number, the entries of a short vector, or of a larger array shape and norm."""
     if value.ndim == 1 and len(value) <= 12:
@@ -97,7 +108,8 @@ def _number_inside(
     alone = old is None and not label
     bold = box.role in (Role.OVERWRITTEN, Role.RESULT)
     bottom = box.y + box.height
-    yield _centred(box, bottom - (box.height / 2 - 4.5 if alone else 9), number_text(value), bold)
+    number = value_within(value, box.width - 6, SMALL_SIZE)
+    yield _centred(box, bottom - (box.height / 2 - 4.5 if alone else 9), number, bold)
     if not alone:
         yield _above(box, "middle", box.width - 8, old, label)
 
@@ -129,7 +141,7 @@ def _above(box: Box, anchor: str, room: float, old: np.ndarray | None, label: st
     if old is None:
         short = shortened(label, room, 12, bold=True)
         return Text(x, box.y + 16, short, 12, anchor, bold=True, role=box.role, faded=box.faded)
-    short = shortened(value_text(old), room, SMALL_SIZE, mono=True)
+    short = shortened(value_within(old, room, SMALL_SIZE), room, SMALL_SIZE, mono=True)
     return Text(
         x,
         box.y + 16,
@@ -148,6 +160,9 @@ def thin_cell(box: Box, value: np.ndarray, name: str, step: int | None, key: str
     written = value_text(value)
     room = max(box.width - 12 - text_width(written, 11, mono=True), 12)
     label = shortened(name, room, 11, mono=True)
+    if label.startswith("…"):  # whose value it is counts more than its last digits
+        written = value_within(value, box.width - 34, 11)
+        label = shortened(name, box.width - 12 - text_width(written, 11, mono=True), 11, mono=True)
     middle = box.y + box.height - 8
     shapes: tuple[Shape, ...] = (
         box,

@@ -17,14 +17,24 @@ from lab.errors import expect
 from lab.notation import Leaf, leaves_of, signed, text
 from lab.traces.trace import Formula, ParameterTrace, ScanTrace, SequenceTrace, TapeTrace, Trace
 from visual.choices import scan_index, step_of
-from visual.layout.canvas import CELL, HEIGHT, MARGIN, Canvas, gap_text, numbers, place_columns
+from visual.layout.canvas import (
+    HEADING,
+    HEIGHT,
+    MARGIN,
+    Canvas,
+    column_header,
+    gap_text,
+    numbers,
+    place_columns,
+)
 from visual.layout.cells import cell
 from visual.layout.columns import shown_steps
 from visual.layout.names import NamedScan
 from visual.scene.shapes import Box, Scene, Shape, Text, shortened, text_width
 from visual.scene.theme import Role
 
-WIDEST, WIDEST_TERM, PITCH, LEAST, SIGN = 1010, 240, 62, 84, 14.5
+WIDEST, WIDEST_TERM, PITCH, LEAST, SIGN = MARGIN + HEADING, 240, 62, 84, 14.5
+CELL, BETWEEN, MOST_ROWS = 76, 8, 8  # as many slots as have room beside their label
 WORDS = {
     Role.INPUT: "",
     Role.INTERMEDIATE: "by a step",
@@ -145,7 +155,7 @@ def _equation(canvas: Canvas, writer: Writer, formula: Formula, places: _Places)
 
 def _width(label: str, value: np.ndarray | None) -> float:
     """The width of a term's cell; an array's picture stands beside its name."""
-    room = text_width(label, 10.5, bold=True) + 14
+    room = text_width(label, 11, bold=True) + 14
     return max(LEAST, min(room * 2 if value is not None and value.ndim else room, WIDEST_TERM))
 
 
@@ -158,7 +168,7 @@ def _term(
     box = Box(x, canvas.y, width, HEIGHT, found.role)
     canvas.roles.append(found.role)
     drawn = cell(
-        box, found.value, found.name, None, None, found.key, shortened(label, width - 8, 10.5)
+        box, found.value, found.name, None, None, found.key, shortened(label, width - 8, 11)
     )
     canvas.add(drawn)
     canvas.right = max(canvas.right, x + width)
@@ -186,23 +196,29 @@ def _tape(canvas: Canvas, writer: Writer, tape: TapeTrace, places: _Places) -> N
     if quantity is None or quantity.role is not SystemRole.STATE:
         return
     rows = _rows(tape, places)
-    columns = place_columns(rows)
+    columns = place_columns(rows, CELL, BETWEEN)
     canvas.row_label(shortened(quantity.symbol, 110, 13), canvas.y + 46)
     canvas.small_label(str(tape.kind), canvas.y + 62)
     for row, x in columns.left.items():
-        label = shortened(places.named.tape_label(tape, row), CELL + 16, 10.5)
-        canvas.header(x, canvas.y, label, f"pos {signed(tape.position(row))}")
+        label = places.named.tape_label(tape, row)
+        canvas.add(
+            *column_header(x, canvas.y, label, f"pos {signed(tape.position(row))}", CELL, BETWEEN)
+        )
         canvas.add(_slot(canvas, tape, row, x, places))
     for x, gap in columns.gaps:
         canvas.add(gap_text(gap, x, canvas.y + 30 + HEIGHT / 2 + 4))
-    canvas.right = max(canvas.right, columns.right)
+    canvas.right = max(canvas.right, columns.right - BETWEEN)
     canvas.y += 30 + HEIGHT + 22
 
 
 def _rows(tape: TapeTrace, places: _Places) -> list[int]:
-    """The rows that the shown steps touch; of a long loop its ends, and the step's surroundings."""
+    """The rows that the shown steps touch; of many the ends, and those of the step itself."""
     steps = numbers(shown_steps(places.scan.steps, places.step))
-    return sorted({int(a.rows[step]) for a in (*tape.reads, *tape.writes) for step in steps})
+    accesses = (*tape.reads, *tape.writes)
+    rows = sorted({int(a.rows[step]) for a in accesses for step in steps})
+    if len(rows) <= MOST_ROWS:
+        return rows
+    return sorted({rows[0], rows[-1], *(int(a.rows[places.step]) for a in accesses)})
 
 
 def _slot(canvas: Canvas, tape: TapeTrace, row: int, x: float, places: _Places) -> Shape:

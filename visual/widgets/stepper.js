@@ -8,6 +8,8 @@
 const KEYS = { ArrowRight: 1, ArrowDown: 1, PageDown: 5, ArrowLeft: -1, ArrowUp: -1, PageUp: -5 };
 const SPEEDS = { slow: 2000, normal: 1000, fast: 400 };
 
+const isLater = (part) => Boolean(part.closest("[data-later]"));
+
 function element(name, attributes = {}, ...children) {
   const made = document.createElement(name);
   for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
@@ -75,6 +77,7 @@ export function stepper(root, { step = null, whole = false, changed = () => {} }
     stand(part, false);
   }
   let standing = [];
+  let seen = moments.length - 1; // of what happens after this moment, no number can be read
   const calm = matchMedia("(prefers-reduced-motion: reduce)");
 
   function go(to, { tell = true, scroll = true } = {}) {
@@ -82,6 +85,7 @@ export function stepper(root, { step = null, whole = false, changed = () => {} }
     const before = place < 0 ? [...parts.values()].flat() : standing; // all others step back already
     place = Math.min(Math.max(to, 0), moments.length - 1);
     const now = moments[place];
+    reveal(place);
     for (const part of before) stand(part, false);
     standing = parts.get(now);
     for (const part of standing) stand(part, true);
@@ -102,10 +106,23 @@ export function stepper(root, { step = null, whole = false, changed = () => {} }
     part.toggleAttribute("data-now", out);
   }
 
+  function reveal(to) {
+    for (let number = Math.min(seen, to) + 1; number <= Math.max(seen, to); number++) {
+      for (const part of parts.get(moments[number])) {
+        part.toggleAttribute("data-later", number > to);
+        if (number > to) part.setAttribute("aria-hidden", "true");
+        else part.removeAttribute("aria-hidden");
+      }
+    }
+    seen = to;
+    if (pinned && isLater(pinned)) pin(null);
+  }
+
   // No step: the picture as it is in a book.
   function rest() {
     stop();
     place = -1;
+    reveal(moments.length - 1);
     for (const part of [...parts.values()].flat()) {
       part.style.opacity = "";
       part.removeAttribute("data-now");
@@ -178,7 +195,8 @@ export function stepper(root, { step = null, whole = false, changed = () => {} }
   }
 
   function turn(cell, way) {
-    const next = cells[(cells.indexOf(cell) + way + cells.length) % cells.length];
+    const open = cells.filter((other) => other === cell || !isLater(other));
+    const next = open[(open.indexOf(cell) + way + open.length) % open.length];
     cell.setAttribute("tabindex", "-1");
     next.setAttribute("tabindex", "0");
     next.focus();
@@ -198,7 +216,7 @@ export function stepper(root, { step = null, whole = false, changed = () => {} }
     for (const other of cells) mark(other, lit.some((key) => same(key, other.dataset.cell)));
     for (const [formula, keys] of mentioned) mark(formula, lit.some((key) => keys.some((k) => same(key, k))));
     if (!cell) return (told.textContent = "");
-    const makers = formulas.filter((formula) => mentioned.get(formula)[0] === cell.dataset.cell);
+    const makers = formulas.filter((f) => mentioned.get(f)[0] === cell.dataset.cell && !isLater(f));
     const step = cell.closest("[data-step]");
     const best = makers.find((f) => step && f.closest("[data-step]") === step) || makers.at(-1);
     told.textContent = titleOf(cell);

@@ -113,7 +113,15 @@ def rows(block: Block) -> Iterator[tuple[int | None, Piece]]:
             yield None, _row(block, 24, Text(LABELS, 14, words, 12, muted=True))
         else:
             yield item, _step(block, item)
-    yield None, _result(block)
+    yield None, at_end(block.named, _result(block))
+
+
+def at_end(named: NamedScan, part: Piece) -> Piece:
+    """What is seen from the last step of a Scan on, when one walks."""
+    if not named.scan.steps or not part.shapes:
+        return part
+    number, moment = named.moment(named.scan.steps - 1)
+    return grouped(part, Group((), step=number, moment=moment))
 
 
 def with_formulas(block: Block, drawn: Iterable[tuple[int | None, Piece]], detail: str) -> Piece:

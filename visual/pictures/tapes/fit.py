@@ -24,7 +24,7 @@ from visual.pictures.tapes.lanes import Lane
 
 WIDEST, HIGHEST = 840.0, 1200.0
 ROOM = WIDEST - MARGIN - LABELS
-NARROWEST = 72.0  # from column to column
+NARROWEST = 80.0  # from column to column
 PITCH = CELL + BETWEEN
 
 

@@ -17,6 +17,7 @@ from visual.scene.theme import Role
 
 WIDE, HIGH, APART, LINE_OF = 180.0, 70.0, 24.0, 4
 MOST_CARDS, MOST_CELLS, MOST_TAPES = 8, 10, 3
+TOP = 28.0  # of the cells in a card
 INNER = WIDE - 20
 
 
@@ -98,7 +99,7 @@ def card(of: NamedScan, opened: int) -> Piece:
     cells: list[Shape] = []
     high = 18 / min(len(tapes), MOST_TAPES) if tapes else 18
     for number, tape in enumerate(tapes[:MOST_TAPES]):
-        cells += _small(of, tape, 28 + number * high, high - (2 if len(tapes) > 1 else 0))
+        cells += _small(of, tape, TOP + number * high, high - (2 if len(tapes) > 1 else 0))
     if len(tapes) > MOST_TAPES:
         more = f"+{len(tapes) - MOST_TAPES}"
         cells.append(Text(WIDE - 10, 41, more, 11, "end", muted=True, title="tapes"))
@@ -120,8 +121,8 @@ def _small(of: NamedScan, tape: TapeTrace, y: float, high: float) -> Iterator[Sh
     roles = _roles(of, tape)
     for place, row in enumerate(rows):
         x = 10 + place * wide + (room if place >= len(rows) // 2 else 0)
-        if room and place == len(rows) // 2:
-            yield Text(x - room / 2, y + high / 2 + 4, "⋯", 11, "middle", muted=True)
+        if room and place == len(rows) // 2 and y == TOP:  # once, however many tapes there are
+            yield Text(x - room / 2, TOP + 13, "⋯", 11, "middle", muted=True)
         title = f"{of.slot_label(tape, row)} = {full_text(tape.final[row])}"
         box = Box(x, y, wide - 3, high, roles(row))
         step, moment = None, ""

@@ -19,7 +19,7 @@ from visual.layout.cells import values_text
 from visual.layout.columns import timeline
 from visual.layout.headings import block_heading
 from visual.layout.names import NamedScan
-from visual.pictures.tapes.backward import DETAILS, Block, View, rows, with_formulas
+from visual.pictures.tapes.backward import DETAILS, Block, View, at_end, rows, with_formulas
 from visual.pictures.tapes.fit import EVERYTHING, HIGHEST, WIDEST, Plan, opened, plans
 from visual.pictures.tapes.forward import ForwardBlock
 from visual.pictures.tapes.overview import overview, short_name
@@ -163,7 +163,8 @@ def has_tape(scan: ScanTrace) -> bool:
 def _finished(trace: Trace, part: Piece, width: float, view: View, theme: str) -> Scene:
     """The picture with the results in numbers, and the legend."""
     canvas = Canvas()
-    whole = shifted(above(part, _results(trace), apart=8), 0, MARGIN - 8)
+    results = at_end(NamedScan(trace, len(trace.scans) - 1), _results(trace))
+    whole = shifted(above(part, results, apart=8), 0, MARGIN - 8)
     canvas.add(*whole.shapes)
     canvas.y = whole.envelope.bottom
     found = {shape.role for shape in walk(canvas.shapes) if isinstance(shape, Box)}
