@@ -292,8 +292,11 @@ def folded(content: str, room: float, size: float, bold: bool = False) -> list[s
             rest = lines[-1]
             most = min(len(rest) - 1, int(room / (LEAST_WIDTH * size)) + 1)
             counts = range(1, most + 1)
-            fits = bisect(counts, room, key=lambda n, w=rest: text_width(w[:n], size, bold=bold))
-            fits = max(1, fits)
+
+            def width(count: int, word: str = rest) -> float:
+                return text_width(word[:count], size, bold=bold)
+
+            fits = max(1, bisect(counts, room, key=width))
             lines[-1:] = [rest[:fits], rest[fits:]]
     return lines
 

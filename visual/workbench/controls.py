@@ -155,8 +155,8 @@ def _taps(bench: LoopBench) -> Iterator[Control]:
             kind = "state" if isinstance(variable, State) else "sequence"
             offered = range(-BACK, 0) if kind == "state" else range(-2, 3)
             taps = sorted({*offered, *variable.taps})
-            about = {"kind": "checks", "label": f"{TAPS.label} of {variable.name}"}
-            about |= {"makes": kind == "state"}
+            about: Control = {"kind": "checks", "label": f"{TAPS.label} of {variable.name}"}
+            about["makes"] = kind == "state"
             chosen = {"value": list(variable.taps), "options": taps}
             yield {"key": [TAPS.name, variable.name], "group": "taps", **about, **chosen}
 

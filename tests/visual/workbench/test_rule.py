@@ -38,7 +38,7 @@ def test_a_broken_rule_is_shown_at_once_with_what_is_wrong():
     assert bench.breakage.visible == 3
     assert ask(bench, ["rule"], "true") == ""
     assert bench.breakage is None
-    assert bench.svg == visual.draw(SQUARE, "unrolled").svg()
+    assert bench.svg == visual.draw(SQUARE, "tapes").svg()
 
 
 def test_every_rule_can_be_chosen_by_its_title(quick):

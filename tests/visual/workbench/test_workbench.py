@@ -86,7 +86,7 @@ def test_weights_begin_as_the_cost_before_them():
     bench = Workbench()
     assert ask(bench, ["cost"], "weights") == ""
     assert control(bench, "weights")["value"] == "0 0 0 1"
-    assert bench.svg == visual.draw(gallery.loops["square"], "unrolled", cost=[0, 0, 0, 1]).svg()
+    assert bench.svg == visual.draw(gallery.loops["square"], "tapes", cost=[0, 0, 0, 1]).svg()
     assert ask(bench, ["weights"], "0 0.25 1 3") == ""
     assert bench.state.cost == (0.0, 0.25, 1.0, 3.0)
     assert "4" in ask(bench, ["weights"], "1 2")
@@ -121,7 +121,7 @@ def test_chosen_values_last_for_other_taps():
     bench = Workbench(at={"x": 0.8})
     assert ask(bench, ["taps", "x"], [-3, -1]) == ""
     loop = gallery.loops["square"].with_values({"x": 0.8}).with_taps({"x": (-3, -1)})
-    assert bench.svg == visual.draw(loop, "unrolled").svg()
+    assert bench.svg == visual.draw(loop, "tapes").svg()
     assert ask(bench, ["at", "x", 1], "0.9") == ""
     assert bench.state.at["x"] == (0.8, 0.9, 0.8)
 
@@ -144,10 +144,10 @@ def test_a_step_that_is_written(text, values, like):
     assert bench.state.loop == "written"
     steps = {"name": "written", **({} if like[1] else {"n_steps": 4})}
     loop = lab.Loop.from_text(text, *like, **steps)
-    assert bench.svg == visual.draw(loop, "unrolled").svg()
+    assert bench.svg == visual.draw(loop, "tapes").svg()
     assert rebuilt(bench).svg == bench.svg
     assert ask(bench, ["written"], control(bench, "written")["value"]) == ""
-    assert bench.svg == visual.draw(loop, "unrolled").svg()
+    assert bench.svg == visual.draw(loop, "tapes").svg()
 
 
 def test_a_picture_has_options_of_its_own():
@@ -201,7 +201,7 @@ def test_the_copied_cell_follows_the_step():
 def test_a_loop_of_ones_own_is_rebuilt_from_its_name():
     loop = own()
     bench = Workbench(loop, order=2, wrt="w")
-    assert bench.svg == visual.draw(loop, "unrolled", order=2, wrt="w").svg()
+    assert bench.svg == visual.draw(loop, "tapes", order=2, wrt="w").svg()
     assert bench.python.count("loop") >= 1
     assert rebuilt(bench, loop=loop).svg == bench.svg
 
@@ -242,7 +242,7 @@ def test_a_picture_is_sent_as_a_file(suffix, monkeypatch):
         assert "svg, pdf, png and html" in bench.form["problem"]["text"]
     else:
         ((content, (file,)),) = sent
-        assert content["file"] == f"square-unrolled-1.{suffix}"
+        assert content["file"] == f"square-tapes-1.{suffix}"
         assert file.startswith(STARTS[suffix])
 
 

@@ -10,7 +10,7 @@ left to right everywhere, so that the work of a backward loop moves leftwards.
 from collections.abc import Iterator
 
 from lab.equations.spelling import untaken_words
-from lab.errors import ArgumentError, GraphError, quoted
+from lab.errors import ArgumentError, quoted
 from lab.tape import Kind
 from lab.traces.trace import ScanTrace, Trace
 from visual.choices import of_trace, scan_index, step_of, switch, whole_or_none
@@ -43,25 +43,19 @@ def tapes(
 ) -> Scene:
     """The tape picture of a trace, 840 pixels wide and at most 1,200 high.
 
-    A loop and its one derivative are both open.  Of more Scans one is, number `scan`, or else the
-    last, which holds the result; the others stand above it as small tapes.  What has no room is
-    folded, and a word tells so: steps (those next to `around` are shown), tapes, formulas.  With
-    `all` everything is open, in a picture of any size.  With `step` only the row of that step is
-    drawn.  With `buffer` the tapes stand in the order of their buffers, from the lowest position
-    to the highest, instead of that of time.  With `contributions` every cell tells how much of
-    its value came from the cost directly, and how much through later steps.
-
-    Raises GraphError for a trace of order 0, which has no backward tape.
+    A loop alone is open, and so are a loop and its one derivative.  Of more Scans one is, number
+    `scan`, or else the last, which holds the result; the others stand above it as small tapes.
+    What has no room is folded, and a word tells so: steps (those next to `around` are shown),
+    tapes, formulas.  With `all` everything is open, in a picture of any size.  With `step` only the
+    row of that step is drawn.  With `buffer` the tapes stand in the order of their buffers, from
+    the lowest position to the highest, instead of that of time.  With `contributions` every cell
+    tells how much of its value came from the cost directly, and how much through later steps.
     """
     of_trace(trace)
-    if not any(map(has_tape, trace.scans)):
-        raise GraphError(
-            "order = 0: this trace has no backward tape; derivatives have, from order 1. The "
-            "unrolled picture shows a loop alone."
-        )
     buffer, contributions = switch("buffer", buffer), switch("contributions", contributions)
     step, around = whole_or_none("step", step), whole_or_none("around", around)
-    number = max(n for n, one in enumerate(trace.scans) if has_tape(one))
+    backward = [n for n, one in enumerate(trace.scans) if has_tape(one)]
+    number = backward[-1] if backward else len(trace.scans) - 1
     number = number if scan is None else scan_index(trace, scan)
     if step is not None and switch("all", all):
         last = max(one.steps for one in trace.scans) - 1
