@@ -114,11 +114,11 @@ def opened(browser, tmp_path_factory):
 
 def test_loop_order_and_taps_become_the_right_picture(opened):
     form = opened.bench
-    opened.shows(visual.draw(gallery.loops["square"], "unrolled", order=2))
+    opened.shows(visual.draw(gallery.loops["square"], "tapes", order=2))
     form.get_by_role("combobox", name="loop", exact=True).select_option("coupled")
-    opened.shows(visual.draw(gallery.loops["coupled"], "unrolled", order=2))
+    opened.shows(visual.draw(gallery.loops["coupled"], "tapes", order=2))
     form.get_by_label("differentiate by").select_option("birth")
-    opened.shows(visual.draw(gallery.loops["coupled"], "unrolled", order=2, wrt="birth"))
+    opened.shows(visual.draw(gallery.loops["coupled"], "tapes", order=2, wrt="birth"))
     form.get_by_role("combobox", name="loop", exact=True).select_option("square")
     form.get_by_role("tab", name="tapes").click()
     opened.shows(visual.draw(gallery.loops["square"], "tapes", order=2))
@@ -272,7 +272,7 @@ def test_a_cell_that_is_run_again_keeps_one_stepper(opened):
     for _ in range(3):
         opened.run(0)
         opened.cells.nth(0).locator(".jp-InputPrompt", has_text=re.compile(r"\d")).wait_for()
-    opened.shows(visual.draw(gallery.loops["square"], "unrolled", order=2))
+    opened.shows(visual.draw(gallery.loops["square"], "tapes", order=2))
     assert opened.bench.count() == 1
     assert opened.bench.locator(".scantape-bar").count() == 1
     step = opened.step()
@@ -291,7 +291,7 @@ def test_two_workbenches_in_a_notebook(opened):
     step = opened.page.locator("[data-current-step]").nth(0).get_attribute("data-current-step")
     second.get_by_role("spinbutton", name="order").fill("0")
     second.get_by_role("spinbutton", name="order").press("Enter")
-    opened.shows(visual.draw(gallery.loops["gap"], "unrolled", order=0), 1)
+    opened.shows(visual.draw(gallery.loops["gap"], "tapes", order=0), 1)
     second.get_by_label("step", exact=True).focus()
     opened.page.keyboard.press("ArrowRight")
     assert opened.page.locator(".scantape-bench .picture svg").nth(0).evaluate(TEXTS) == before

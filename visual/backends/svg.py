@@ -174,7 +174,8 @@ def _box(box: Box, theme: Theme) -> str:
     if lines:
         outer += f'<path d="{lines}" stroke="{HATCHING}" stroke-width="0.7"/>'
     if look.line is Line.DOUBLE:
-        return outer + _rect(box, 3, "none", look.stroke, 0.9, 3)
+        inset = min(3, min(box.width, box.height) / 4)  # of a small box of an overview, less
+        return outer + _rect(box, inset, "none", look.stroke, 0.9, 3)
     return outer
 
 

@@ -239,7 +239,9 @@ def _change(bench: Bench, key: Key, value: object) -> dict[str, object]:
             return {"cost": _weights(bench.state, bench.chosen.steps)}
         case ["options", str(name)]:
             own = {option.name: option for option in PICTURES[bench.state.view].options}
-            return {"options": {name: own[name].typed(value) if name in own else value}}
+            if name not in own:
+                PICTURES[bench.state.view].check({name: value})  # says which there are
+            return {"options": {name: own[name].typed(value)}}
         case ["taps" | "at" as field, str(name)]:
             return {field: {name: value}}
         case ["rule"]:

@@ -147,6 +147,7 @@ CALLS = {
         for name in ("genealogy", "rolled", "ssa", "stepgraph", "tapes", "transposed", "unrolled")
     },
     visual.values: {"trace": TRACE},
+    visual.moment: {"trace": TRACE},
 }
 # Of what is public, what is no function of its arguments: records that functions give, what a step
 # is written with, what has no arguments, and modules.

@@ -188,7 +188,7 @@ def test_export_writes_the_set_and_prints_the_index(tmp_path, capsys):
         (["draw", "tapes", "--figure", "1", "-o", "-"], "--figure"),
         (["draw", "unrolled", "--figure", "9", "-o", "-"], "expected 1 to 8"),
         (["draw", "unrolled", "--loop", "square", "--scans", "a", "-o", "-"], "--scans"),
-        (["draw", "tapes", "--loop", "square", "--order", "0", "-o", "-"], "order 1"),
+        (["draw", "ssa", "--loop", "square", "--order", "0", "-o", "-"], "order 1"),
         (["draw", "taps", "--loop", "square", "--step", "1", "-o", "-"], "step"),
         (["draw", "tapes", "--loop", "square", "-o", "x.png", "--scale", "-1"], "scale"),
         (["draw", "tapes", "--loop", "square", "-o", "x.dot"], ".dot"),

@@ -51,8 +51,8 @@ def test_a_picture_is_the_one_that_draw_makes(tmp_path):
 def test_what_cannot_be_drawn_says_why_in_the_index(tmp_path):
     page = visual.export(gallery.loops["square"], tmp_path, order=0).read_text(encoding="utf-8")
     assert "Not drawn: order = 0" in page
-    assert not (tmp_path / "tapes.svg").exists()
-    assert (tmp_path / "unrolled.svg").exists()
+    assert not (tmp_path / "ssa.svg").exists()
+    assert (tmp_path / "tapes.svg").exists()
 
 
 def test_the_pictures_of_a_graph_of_ones_own(tmp_path):

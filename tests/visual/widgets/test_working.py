@@ -173,7 +173,7 @@ def test_the_next_change_gives_up_the_one_before(monkeypatch):
         assert (bench.state.order, bench.svg, bench.form["answered"]) == (1, before, -1)
         bench.receive({"number": 2, "key": ["order"], "value": "2"})
         await until(answered(bench, 2))
-        assert bench.svg == visual.draw(gallery.loops["square"], "unrolled", order=2).svg()
+        assert bench.svg == visual.draw(gallery.loops["square"], "tapes", order=2).svg()
         assert [state.order for state in shown] == [2]
         assert bench.form["problem"]["text"] == ""
 
