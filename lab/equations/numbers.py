@@ -1,8 +1,7 @@
 """Equations in numbers that are true as they are printed.
 
-    >>> equation("7.413", "=", …)   # 7.413 = 3.901·2·0.95 + 0 is not: it makes 7.4119
-
-A value has four digits; what it is made of gets as many as the equation needs.
+``7.413 = 3.901·2·0.95 + 0`` is not: it makes 7.4119.  A value has four digits; what it is made
+of gets as many as the equation needs: ``7.413 = 3.9014·2·0.95 + 0``.
 """
 
 from collections.abc import Callable, Mapping
@@ -98,7 +97,7 @@ def _operation(name: str) -> Callable[..., Any]:  # of numbers, to a number
 def equation(
     left: np.ndarray, expression: Expression, used: Mapping[Leaf, np.ndarray], style: Style = PLAIN
 ) -> str:
-    """``7.413 = 3.90149·2·0.95 + 0``: true to half a unit of the last digit on the left.
+    """``7.413 = 3.9014·2·0.95 + 0``: true to half a unit of the last digit on the left.
 
     Where no digits make it so, it says ≈, and is true to a hundredth.  Empty, if it is neither, is
     longer than anyone would check, or holds an operation that numpy does not know, as a draw.
@@ -108,14 +107,16 @@ def equation(
         return ""
     if not np.isfinite(left):
         return f"{told} = {_right(expression, used, 4, style)}"
-    for digits in DIGITS:
-        if _is_true(told, _worth(expression, used, digits)):
-            return f"{told} = {_right(expression, used, digits, style)}"
+    close = ""
     for digits in DIGITS:
         worth = _worth(expression, used, digits)
-        if worth is not None and abs(worth - _read(told)) <= CLOSE * abs(_read(told)):
-            return f"{told} {style.about} {_right(expression, used, digits, style)}"
-    return ""
+        if worth is None:
+            return ""
+        if _is_true(told, worth):
+            return f"{told} = {_right(expression, used, digits, style)}"
+        if not close and abs(worth - _read(told)) <= CLOSE * abs(_read(told)):
+            close = f"{told} {style.about} {_right(expression, used, digits, style)}"
+    return close
 
 
 def _right(
@@ -136,10 +137,8 @@ def _read(written: str) -> float:
     return float(written == "True") if written in ("True", "False") else float(written)
 
 
-def _is_true(told: str, worth: float | None) -> bool:
+def _is_true(told: str, worth: float) -> bool:
     """Whether a number rounds to what is told of it."""
-    if worth is None:
-        return False
     mantissa, _, exponent = told.partition("e")
     behind = len(mantissa.partition(".")[2])
     unit = 10.0 ** (int(exponent or 0) - behind)

@@ -1,4 +1,4 @@
-"""The step of a loop as mathematics: ``buf[1] <- buf[0]*2*x[3] + buf[1]``.
+"""The step of a loop as mathematics: ``buf[1] ← buf[0]·2·x₃ + buf[1]``.
 
 `formulas` turns an inner graph, simplified by PyTensor's own rewrites, into expressions,
 which `lab.notation` writes as plain text or LaTeX.

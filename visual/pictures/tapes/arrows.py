@@ -48,7 +48,7 @@ def _formula_arrows(
 def factor_label(
     expression: Expression, read: Leaf, old: Leaf | None, spell: Callable[[Leaf], str]
 ) -> str:
-    """What happens to `read` on its way into a slot: ``·2·x[3] + old``; empty if not so simple."""
+    """What happens to `read` on its way into a slot: ``·2·x₃ + old``; empty if not so simple."""
     terms = summands_of(expression)
     own = [term for term in terms if read in leaves_of(term)]
     named = expression.bindings if isinstance(expression, Let) else ()

@@ -98,7 +98,7 @@ class Block:
             (len(scan.outputs) - len(self.outputs), "unwanted output"),
         )
         told = [counted(n, word) for n, word in counts if n > 0]
-        return f"⋯ {', '.join(told)}: all shows everything" if told else ""
+        return f"⋯ {', '.join(told)}: all=True shows everything" if told else ""
 
 
 def rows(block: Block) -> Iterator[tuple[int | None, Piece]]:

@@ -75,7 +75,7 @@ class ForwardBlock:
                 self.canvas.y += 20
             self._lane(tape.name, self._state_cells(tape))
         if self.hidden:
-            words = f"⋯ {counted(self.hidden, 'more variable')}: all shows everything"
+            words = f"⋯ {counted(self.hidden, 'more variable')}: all=True shows everything"
             self.canvas.add(Text(LABELS, self.canvas.y, words, 12, muted=True))
             self.canvas.y += 20
         lefts, tops = self.columns.left.values(), self.tops.values()

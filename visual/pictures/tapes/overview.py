@@ -28,7 +28,7 @@ def overview(trace: Trace, opened: int) -> Piece:
     """
     scans = list(NamedScan.each(trace))
     shown = with_gaps(_chosen(trace, opened))
-    words = [counted(len(scans), "Scan"), "scan opens another, all everything"]
+    words = [counted(len(scans), "Scan"), "scan=1 opens the first, all=True shows everything"]
     if len(shown) > MOST_CARDS or len(scans) > MOST_CARDS:
         left = len(scans) - sum(not isinstance(item, Gap) for item in shown)
         words[0] += f", {left} of them folded"

@@ -140,7 +140,7 @@ def _heading(block: Block, whole: bool = False) -> Piece:
     room = WIDEST - 2 * MARGIN
     said = [part for line in told for part in folded(line, room, 12)]
     if len(said) > 3 and not whole:
-        said = [*said[:2], f"⋯ {len(said) - 2} more lines: all shows them"]
+        said = [*said[:2], f"⋯ {len(said) - 2} more lines: all=True shows them"]
     said += [hidden] if hidden else []
     titles = folded(title, room, 16, bold=True)[: None if whole else 2]
     texts = [Text(MARGIN, 16 + 21 * n, line, 16, bold=True) for n, line in enumerate(titles)]
