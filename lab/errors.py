@@ -6,7 +6,9 @@ and lets real bugs through.
 """
 
 import reprlib
+import sys
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from difflib import get_close_matches
 from operator import index
 from typing import Any, TypeVar
@@ -73,6 +75,19 @@ class Named(Mapping[str, Thing]):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._argument!r}: {listing(self)})"
+
+
+@contextmanager
+def refusing_depth(argument: str) -> Iterator[None]:
+    """GraphError where PyTensor calls itself, along `argument`, more often than Python allows."""
+    try:
+        yield
+    except RecursionError:
+        raise GraphError(
+            f"{argument}: it makes more operations one after the other than PyTensor, which calls "
+            "itself for each, can follow; shorten the step, or raise Python's limit of "
+            f"{sys.getrecursionlimit()} calls by sys.setrecursionlimit."
+        ) from None
 
 
 def one_of(

@@ -13,13 +13,21 @@ from pytensor.graph.basic import Apply, Variable
 from pytensor.graph.traversal import ancestors
 from pytensor.tensor.variable import TensorVariable
 
-from lab.errors import ArgumentError, GradientError, GraphError, LabError, expect, quoted, whole
+from lab.errors import (
+    ArgumentError,
+    GradientError,
+    GraphError,
+    LabError,
+    expect,
+    quoted,
+    refusing_depth,
+    whole,
+)
 from lab.gradients.decisions import PullbackRule, decisions_of
 from lab.gradients.status import (
     ThroughUntraced,
     Undefined,
     is_continuous,
-    refusing_depth,
     status_of,
 )
 from lab.gradients.verify import Run, verify
@@ -174,7 +182,7 @@ def _grad(target: Variable, wrt: Variable, number: int) -> TensorVariable:
     # A first derivative that does not exist is a mistake; a later one is zero.
     missing: Literal["raise", "ignore"] = "raise" if number == 1 else "ignore"
     try:
-        with refusing_depth():
+        with refusing_depth("cost"):
             gradient = grad(target, wrt, disconnected_inputs=missing, null_gradients="return")
     except DisconnectedInputError as error:
         raise GraphError(f"wrt = {wrt}: the cost does not depend on it.") from error

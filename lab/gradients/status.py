@@ -7,9 +7,7 @@ through an untraced state (a random generator, say) is undefined for that reason
 """
 
 import re
-import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeVar, cast
 
@@ -20,7 +18,7 @@ from pytensor.graph.basic import Variable
 from pytensor.tensor.type import TensorType, continuous_dtypes
 from pytensor.tensor.variable import TensorVariable
 
-from lab.errors import GraphError
+from lab.errors import refusing_depth
 from lab.scans.buffers import as_tensor
 
 AnyVariable = TypeVar("AnyVariable", bound=Variable)
@@ -111,29 +109,16 @@ def marker(status: Disconnected | Undefined) -> Variable:
     return NoGradient(status)()
 
 
-@contextmanager
-def refusing_depth() -> Iterator[None]:
-    """GraphError where PyTensor's ``grad`` calls itself more often than Python allows."""
-    try:
-        yield
-    except RecursionError:
-        raise GraphError(
-            "cost: it makes more operations one after the other than PyTensor's grad, which calls "
-            "itself for each, can follow; shorten the step, or raise Python's limit of "
-            f"{sys.getrecursionlimit()} calls by sys.setrecursionlimit."
-        ) from None
-
-
 def pytensor_gradient(cost: Variable, wrt: Variable) -> Variable:
     """PyTensor's own gradient; it raises whatever PyTensor's pullbacks raise."""
-    with refusing_depth():
+    with refusing_depth("cost"):
         (gradient,) = cast(Sequence[Variable], grad(cost, [wrt]))
     return gradient
 
 
 def pytensor_gradients(cost: Variable, wrt: Sequence[Variable]) -> list[Variable]:
     """PyTensor's own gradients, with markers for `status_of` where there is none."""
-    with refusing_depth():
+    with refusing_depth("cost"):
         gradients = grad(
             cost,
             list(wrt),

@@ -13,7 +13,7 @@ from pytensor.graph.replace import clone_replace
 from pytensor.graph.traversal import ancestors, toposort
 from pytensor.tensor.variable import TensorVariable
 
-from lab.errors import GradientError
+from lab.errors import GradientError, refusing_depth
 from lab.gradients.decisions import Classification, StepGradients
 from lab.gradients.status import (
     Connected,
@@ -23,7 +23,6 @@ from lab.gradients.status import (
     Undefined,
     is_continuous,
     placeholder,
-    refusing_depth,
     status_of,
 )
 from lab.notation import tapped
@@ -124,7 +123,7 @@ def _grad_of(
         for result, gradient in known.items()
     }
     try:
-        with refusing_depth():
+        with refusing_depth("cost"):
             gradients = grad(
                 cost=None,
                 known_grads=copies,

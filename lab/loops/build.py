@@ -15,7 +15,16 @@ from pytensor.tensor.random.type import random_generator_type
 from pytensor.tensor.type import TensorType
 from pytensor.tensor.variable import TensorVariable
 
-from lab.errors import ArgumentError, LabError, first_line, listing, one_of, quoted, shortened
+from lab.errors import (
+    ArgumentError,
+    LabError,
+    first_line,
+    listing,
+    one_of,
+    quoted,
+    refusing_depth,
+    shortened,
+)
 from lab.loops.declaration import OF, Declaration
 from lab.loops.text.source import identifier
 from lab.loops.variables import Parameter, State
@@ -99,7 +108,8 @@ def build_loop(loop: Declaration) -> LoopGraph:
         until=condition,
         truncate_gradient=loop.truncate_gradient,
     )
-    node = build_scan(scan)
+    with refusing_depth("step"):
+        node = build_scan(scan)
     filled = {part.name: rows for part, rows in outer_outputs(scan, node).items()}
     reach = {state.name: state.reach for state in loop.states}
     names = [*reach, *loop.outputs]
