@@ -121,7 +121,7 @@ def test_an_atlas_offers_what_is_declared():
 
 NO_OPTIONS = {
     *("trace", "theme", "system"),
-    *("derivation", "keys", "only"),  # of phases, which are found by a Scan's number
+    *("derivation", "keys"),  # of phases, which are found by a Scan's number
     *("tapes", "orders", "name"),  # of taps, whose orders are those of the derivative
     "source",
 }
