@@ -33,6 +33,7 @@ from visual.scene.shapes import (
     Arrow,
     Box,
     Group,
+    Polyline,
     Scene,
     Shape,
     Text,
@@ -101,7 +102,7 @@ def phases(
     canvas.put(above(*rows, apart=6))
     shown = record.phases if opened is None else record.phases[: opened.number]
     return canvas.finished(
-        legend_of(item.verdict for one in shown for item in one.items),
+        legend_of({i.verdict for one in shown for i in one.items} - {ABSENT}),
         width=840,
         title=f"Eleven phases: {record.backward}, the derivative of {record.forward}",
         description=f"What every phase adds, and what is built so far; order {record.order}.",
@@ -203,16 +204,23 @@ def _sketch(record: DerivationRecord, number: int) -> Piece:
     return sized(*SKETCH, *shapes)
 
 
-Drawn = Iterator[Box | Text | Arrow]
+Drawn = Iterator[Box | Text | Arrow | Polyline]
 
 
-def _pale(shape: Box | Text | Arrow) -> Shape:
+def _pale(shape: Box | Text | Arrow | Polyline) -> Shape:
+    if isinstance(shape, Box):
+        return replace(_outline(shape.x, shape.y, shape.width, shape.height), faded=True)
     faded = replace(shape, faded=True)
     return replace(faded, muted=True) if isinstance(faded, Text) else faded
 
 
-def _steps(items: Sequence[Item], _: Sequence[Item], role: Role = Role.WAITING) -> Drawn:
-    yield Box(0, 0, 156, 66, role)
+def _outline(x: float, y: float, wide: float, high: float) -> Polyline:
+    right, low = x + wide, y + high
+    return Polyline(((x, y), (right, y), (right, low), (x, low), (x, y)))
+
+
+def _steps(items: Sequence[Item], _: Sequence[Item]) -> Drawn:
+    yield _outline(0, 0, 156, 66)
     yield Text(78, 12, shortened(f"{items[-1].expression} steps", 90, 11), 11, "middle")
 
 
@@ -226,13 +234,9 @@ def _waiting(items: Sequence[Item]) -> Sequence[Item]:
     return [item for item in items if item.verdict is not Verdict.DISCONNECTED][:4]
 
 
-def _step(words: str, role: Role) -> Drawn:
-    yield Box(52, 16, 52, 19, role)
-    yield Text(78, 30, words, 11, "middle")
-
-
 def _asked(items: Sequence[Item], _: Sequence[Item]) -> Drawn:
-    yield from _step("?", Role.WAITING)
+    yield _outline(52, 16, 52, 19)
+    yield Text(78, 30, "?", 11, "middle")
 
 
 def _signals(items: Sequence[Item], _: Sequence[Item]) -> Drawn:
@@ -240,7 +244,8 @@ def _signals(items: Sequence[Item], _: Sequence[Item]) -> Drawn:
 
 
 def _rule(items: Sequence[Item], _: Sequence[Item]) -> Drawn:
-    yield from _step("∂ step", Role.INTERMEDIATE)
+    yield _outline(52, 16, 52, 19)
+    yield Text(78, 30, "∂ step", 11, "middle")
     yield Arrow(((88, 36), (88, 47)))
 
 
@@ -255,7 +260,7 @@ def _slots(items: Sequence[Item], _: Sequence[Item]) -> Drawn:
 
 def _tapes(items: Sequence[Item], _: Sequence[Item]) -> Drawn:
     for n in range(8 if items else 0):
-        yield Box(11 + 17 * n, 49, 15, 14, Role.WAITING)
+        yield _outline(11 + 17 * n, 49, 15, 14)
 
 
 def _sequences(items: Sequence[Item], _: Sequence[Item]) -> Drawn:
@@ -276,8 +281,9 @@ def _stack(x: float, items: Sequence[Item], arrow: tuple[float, float]) -> Drawn
 
 
 def _whole(items: Sequence[Item], steps: Sequence[Item]) -> Drawn:
-    built = items[0].verdict is not ABSENT
-    yield from _steps(steps, (), Role.INTERMEDIATE if built else Role.WAITING)
+    if items[0].verdict is not ABSENT:
+        yield _outline(1, 1, 154, 64)
+    yield from _steps(steps, ())
 
 
 def _answers(items: Sequence[Item], ports: Sequence[Item]) -> Drawn:

@@ -196,13 +196,13 @@ def test_one_phase_is_opened(number):
 def new_and_pale(scene, number):
     """How many boxes, texts and arrows of the sketch of a phase are new, and how many are not."""
     (group,) = (s for s in scene.shapes if isinstance(s, Group) and s.step == number - 1)
-    sketch = [s for s in walk(group.shapes) if not isinstance(s, Polyline) and left_of(s) >= 620]
+    sketch = [s for s in walk(group.shapes) if left_of(s) >= 620]
     faded = [s.faded for s in sketch]
     return faded.count(False), faded.count(True)
 
 
 def left_of(shape):
-    return shape.points[0][0] if isinstance(shape, Arrow) else shape.x
+    return shape.points[0][0] if isinstance(shape, Arrow | Polyline) else shape.x
 
 
 def test_the_sketch_grows_and_what_is_new_stands_out():
