@@ -139,7 +139,9 @@ _KINDS = (
         lambda study, theme: taps(study.trace_of_cost, max(1, study.order), theme),
     ),
     Kind("values", "states, gradients and tapes over the steps", _of_trace(values), (SCAN,)),
-    Kind("ssa", "the tapes, and each of their values by itself", _of_trace(ssa), (AROUND,)),
+    Kind(
+        "ssa", "the tapes, and each of their values by itself", _of_trace(ssa), (AROUND, SCAN, ALL)
+    ),
     Kind(
         "stepgraph",
         "the operations of one step, with their values",

@@ -21,14 +21,14 @@ TOP = 28.0  # of the cells in a card
 INNER = WIDE - 20
 
 
-def overview(trace: Trace, opened: int) -> Piece:
+def overview(trace: Trace, opened: int, choice: str = "scan=1 opens the first") -> Piece:
     """The Scans from left to right, in lines of four; an arrow where one feeds its neighbour.
 
     Of more than eight are shown the ends, the one that is `opened` and what it differentiates.
     """
     scans = list(NamedScan.each(trace))
     shown = with_gaps(_chosen(trace, opened))
-    words = [counted(len(scans), "Scan"), "scan=1 opens the first, all=True shows everything"]
+    words = [counted(len(scans), "Scan"), f"{choice}, all=True shows everything"]
     if len(shown) > MOST_CARDS or len(scans) > MOST_CARDS:
         left = len(scans) - sum(not isinstance(item, Gap) for item in shown)
         words[0] += f", {left} of them folded"
