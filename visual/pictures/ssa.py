@@ -139,7 +139,7 @@ class _Block:
         least = TAPE + max([LEFT, *(lane.columns.right - LABELS for lane in self.lanes)]) + 26
         self.columns = self._columns(shown, RIGHT - least)
         wide = sum(columns.right - LABELS for columns in self.columns)
-        self.start = least if all else max(least, RIGHT + BETWEEN - wide)
+        self.start = least if all else max(least, min(RIGHT + BETWEEN - wide, RIGHT - 300))
         self.right = max(RIGHT, self.start + wide - BETWEEN)
         self.places: dict[Value, Box] = {}  # where the values stand at the right
         self.ways = Detours(self.places.values())
