@@ -148,6 +148,8 @@ def of_all(picture: Scene) -> Mapping[str, object]:
     for value in shown:
         if value is not None:
             known.setdefault(value, len(known))
+    if not known:
+        return {}
     return {
         "cells": [-1 if value is None else known[value] for value in shown],
         "values": [
