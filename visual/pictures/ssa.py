@@ -39,7 +39,7 @@ from visual.pictures.tapes.lanes import Lane, Slot
 from visual.pictures.tapes.overview import overview
 from visual.scene.combinators import Piece, sized
 from visual.scene.fonts import MONO_WIDTH
-from visual.scene.shapes import Arrow, Box, Group, Scene, Shape, Text, fitted
+from visual.scene.shapes import Arrow, Box, Group, Scene, Shape, Text, fitted, of_run
 
 RIGHT = 840 - MARGIN
 SMALL, LOW, HEADER = 24, 22, 34  # a cell of the tape at the left, and what heads the right
@@ -50,6 +50,7 @@ MOST_TAPES, MOST_LINES, LINE, MONO = 4, 3, 16, 11.5
 PRIMES = "a letter is a slot; with every value written to it, it gets a prime"
 
 
+@of_run
 def ssa(
     trace: Trace,
     theme: str = "light",

@@ -24,12 +24,13 @@ from visual.pictures.tapes.fit import EVERYTHING, HIGHEST, WIDEST, Plan, opened,
 from visual.pictures.tapes.forward import ForwardBlock
 from visual.pictures.tapes.overview import overview, short_name
 from visual.scene.combinators import Piece, above, gap, shifted, sized
-from visual.scene.shapes import Scene, Text, folded
+from visual.scene.shapes import Scene, Text, folded, of_run
 
 PARTS_LINE = "below each value: what came from the cost directly + what came through later steps"
 PARTS_OF_ARRAYS = "; of arrays the norms of both parts, which do not add up"
 
 
+@of_run
 def tapes(
     trace: Trace,
     theme: str = "light",
