@@ -153,7 +153,8 @@ _KINDS = (
     Kind(
         "connections",
         "which inputs get a gradient, and why others do not",
-        lambda study, theme: connections(study.derivative, theme),
+        lambda study, theme, **options: connections(study.derivative, theme, **options),
+        (SCAN, ALL),
     ),
 )
 PICTURES = Named("picture", {kind.name: kind for kind in _KINDS})

@@ -38,6 +38,7 @@ from visual.scene.shapes import (
     Shape,
     Text,
     folded,
+    outline,
     shortened,
     text_width,
 )
@@ -209,18 +210,13 @@ Drawn = Iterator[Box | Text | Arrow | Polyline]
 
 def _pale(shape: Box | Text | Arrow | Polyline) -> Shape:
     if isinstance(shape, Box):
-        return replace(_outline(shape.x, shape.y, shape.width, shape.height), faded=True)
+        return replace(outline(shape.x, shape.y, shape.width, shape.height), faded=True)
     faded = replace(shape, faded=True)
     return replace(faded, muted=True) if isinstance(faded, Text) else faded
 
 
-def _outline(x: float, y: float, wide: float, high: float) -> Polyline:
-    right, low = x + wide, y + high
-    return Polyline(((x, y), (right, y), (right, low), (x, low), (x, y)))
-
-
 def _steps(items: Sequence[Item], _: Sequence[Item]) -> Drawn:
-    yield _outline(0, 0, 156, 66)
+    yield outline(0, 0, 156, 66)
     yield Text(78, 12, shortened(f"{items[-1].expression} steps", 90, 11), 11, "middle")
 
 
@@ -235,7 +231,7 @@ def _waiting(items: Sequence[Item]) -> Sequence[Item]:
 
 
 def _asked(items: Sequence[Item], _: Sequence[Item]) -> Drawn:
-    yield _outline(52, 16, 52, 19)
+    yield outline(52, 16, 52, 19)
     yield Text(78, 30, "?", 11, "middle")
 
 
@@ -244,7 +240,7 @@ def _signals(items: Sequence[Item], _: Sequence[Item]) -> Drawn:
 
 
 def _rule(items: Sequence[Item], _: Sequence[Item]) -> Drawn:
-    yield _outline(52, 16, 52, 19)
+    yield outline(52, 16, 52, 19)
     yield Text(78, 30, "∂ step", 11, "middle")
     yield Arrow(((88, 36), (88, 47)))
 
@@ -260,7 +256,7 @@ def _slots(items: Sequence[Item], _: Sequence[Item]) -> Drawn:
 
 def _tapes(items: Sequence[Item], _: Sequence[Item]) -> Drawn:
     for n in range(8 if items else 0):
-        yield _outline(11 + 17 * n, 49, 15, 14)
+        yield outline(11 + 17 * n, 49, 15, 14)
 
 
 def _sequences(items: Sequence[Item], _: Sequence[Item]) -> Drawn:
@@ -282,7 +278,7 @@ def _stack(x: float, items: Sequence[Item], arrow: tuple[float, float]) -> Drawn
 
 def _whole(items: Sequence[Item], steps: Sequence[Item]) -> Drawn:
     if items[0].verdict is not ABSENT:
-        yield _outline(1, 1, 154, 64)
+        yield outline(1, 1, 154, 64)
     yield from _steps(steps, ())
 
 
