@@ -149,7 +149,7 @@ _KINDS = (
         (SCAN, STEP),
     ),
     Kind("phases", "how a derivative is built, in eleven phases", _phases, (SCAN, PHASE, ALL)),
-    Kind("genealogy", "which Scan differentiates which", _of_trace(genealogy)),
+    Kind("genealogy", "which Scan differentiates which", _of_trace(genealogy), (ALL,)),
     Kind(
         "connections",
         "which inputs get a gradient, and why others do not",

@@ -40,30 +40,21 @@ class Node:
 
 @dataclass(frozen=True)
 class Edge:
-    """From node to node; `label` needs `room` in pixels (nothing is kept free for 0).
-
-    Between nodes of one rank no room can be kept: Graphviz ends the whole process on some
-    graphs with labels there.
-    """
+    """From node to node; `label` is for `dot_source` alone."""
 
     tail: str
     head: str
     label: str = ""
-    room: tuple[float, float] = (0, 0)
 
 
 @dataclass(frozen=True)
 class Layout:
-    """Where everything stands, y downwards: upper left corners of nodes, curves of edges.
-
-    `curves` and `labels` are in the order of the edges; a label's place is its middle.
-    """
+    """Where everything stands, y downwards: upper left corners of nodes, curves of edges."""
 
     width: float
     height: float
     corners: Mapping[str, Point]
     curves: tuple[tuple[Point, ...], ...]
-    labels: tuple[Point | None, ...]
 
 
 def lay_out(nodes: Sequence[Node], edges: Sequence[Edge], between_ranks: float = 30) -> Layout:
@@ -89,15 +80,8 @@ def lay_out(nodes: Sequence[Node], edges: Sequence[Edge], between_ranks: float =
     def flipped(pairs: Iterable[str]) -> tuple[Point, ...]:
         return tuple((x, height - y) for x, y in map(_numbers, pairs))
 
-    return Layout(
-        width,
-        height,
-        corners,
-        tuple(flipped(arrows[i]["pos"].split()) for i in range(len(edges))),
-        tuple(
-            flipped([arrows[i]["lp"]])[0] if "lp" in arrows[i] else None for i in range(len(edges))
-        ),
-    )
+    curves = tuple(flipped(arrows[number]["pos"].split()) for number in range(len(edges)))
+    return Layout(width, height, corners, curves)
 
 
 def dot_source(nodes: Sequence[Node], edges: Sequence[Edge], between_ranks: float = 30) -> str:
@@ -116,7 +100,6 @@ def _source(
     nodes: Sequence[Node], edges: Sequence[Edge], between_ranks: float, labelled: bool
 ) -> str:
     names = {node.key: f"n{number}" for number, node in enumerate(nodes)}
-    ranks = {node.key: node.rank for node in nodes}
     lines = ["digraph {", HEAD.format(ranksep=f"{between_ranks / INCH:.3f}")]
     lines.append("node [shape=box fixedsize=true];" if not labelled else "node [shape=box];")
     lines.append("edge [dir=none];" if not labelled else "edge [];")
@@ -126,25 +109,12 @@ def _source(
         label = quoted(node.label) if labelled else '""'
         lines.append(f"{names[node.key]} [label={label} {size}{order}];")
     for number, edge in enumerate(edges):
-        wide, high = edge.room
-        if ranks[edge.tail] == ranks[edge.head] != "":
-            wide = 0
-        label = ""
-        if labelled and edge.label:
-            label = f" label={quoted(edge.label)}"
-        elif wide and not labelled:
-            label = f" label=<{TABLE.format(wide=round(wide), high=round(high))}>"
+        label = f" label={quoted(edge.label)}" if labelled and edge.label else ""
         lines.append(f'{names[edge.tail]} -> {names[edge.head]} [id="{number}"{label}];')
     for rank in sorted({node.rank for node in nodes} - {""}):
         members = " ".join(names[node.key] for node in nodes if node.rank == rank)
         lines.append(f"{{ rank=same; {members} }}")
     return "\n".join([*lines, "}", ""])
-
-
-# An empty table keeps room for a label, whatever fonts Graphviz finds.
-TABLE = (
-    '<table border="0" fixedsize="true" width="{wide}" height="{high}"><tr><td></td></tr></table>'
-)
 
 
 def _numbers(written: str) -> tuple[float, ...]:

@@ -8,7 +8,7 @@ import numpy as np
 import pytensor
 import pytensor.tensor as pt
 import pytest
-from pictures import drawings
+from pictures import ambiguous, arrows, box_at, drawings, through_boxes
 from pytensor.compile.mode import Mode
 from pytensor.graph.basic import Constant
 from pytensor.graph.op import io_connection_pattern
@@ -367,10 +367,49 @@ def test_the_genealogy_counts_what_is_in_the_graph(name, wrt, counts):
         everything = scan_nodes([*derivative.values])
         assert len(trace.scans) == count
         assert len(everything) in (count, count - 1)  # the loop itself is traced, used or not
-        sheets = [s for s in genealogy(trace).shapes if isinstance(s, Group) and "·" in s.title]
+        sheets = [
+            s for s in genealogy(trace, all=True).shapes if isinstance(s, Group) and "·" in s.title
+        ]
         assert len(sheets) == count
         if order:
             assert explanation(trace)[-1].endswith(f"= {count}.")
+
+
+@pytest.mark.parametrize("order", [1, 2, 3, 4])
+@pytest.mark.parametrize("name", ["square", "coupled", "window", "walk"])
+def test_arrows_of_the_genealogy_are_clear_and_are_those_of_the_trace(name, order):
+    trace = gallery.loops[name].trace(order=order)
+    scene = genealogy(trace, all=True)
+    assert through_boxes(scene) == []
+    assert ambiguous(scene) == []
+    found = set()
+    rows = {g.cell: g.shapes[0] for g in scene.groups() if g.cell}
+    for arrow in arrows(scene):
+        first, last = (
+            next(key for key, box in rows.items() if box == box_at(point, list(rows.values())))
+            for point in (arrow.points[0], arrow.points[-1])
+        )
+        found.add((first, last, arrow.accent))
+    expected = set()
+    for n, scan in enumerate(trace.scans):
+        if scan.parent is not None:
+            expected.add((f"scan {scan.parent}", f"scan {n}", True))
+        outer = [t.argument for t in scan.tapes if t.gradient_of]
+        outer += [s.argument for s in scan.sequences if s.is_outer_gradient]
+        expected |= {
+            (f"scan {feed.scan}", f"scan {n}", False) for feed in scan.feeds if feed.into in outer
+        }
+    assert found == expected
+
+
+def test_of_many_scans_the_last_of_each_order_has_a_row():
+    """1, 1 and 2 Scans of the first orders, then 4, 8 of which one is shown, the last."""
+    trace = gallery.loops["square"].trace(order=4)
+    told = genealogy(trace).text()
+    assert "⋯ 7 more Scans of order 4: all=True shows them" in told
+    assert "16 · gradient of square" in told
+    assert "15 · " not in told
+    assert "more Scans" not in genealogy(trace, all=True).text()
 
 
 @pytest.mark.parametrize(("name", "order"), [*EVERY, ("square", 3), ("coupled", 3)])
@@ -543,15 +582,14 @@ def test_bad_choices_are_named(options, message):
 def test_without_pygraphviz_the_error_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "pygraphviz", None)
     with pytest.raises(lab.LabError, match="pip install pygraphviz"):
-        genealogy(gallery.loops["square"].trace())
+        stepgraph(gallery.loops["square"].trace())
 
 
 def test_a_layout_is_as_asked():
     nodes = [Node("a", 100, 40), Node("b", 60, 20, rank="r"), Node("c", 60, 20, rank="r")]
-    edges = [Edge("a", "c"), Edge("a", "b", "words", (50, 16)), Edge("b", "c", "none", (50, 16))]
+    edges = [Edge("a", "c"), Edge("a", "b", "words"), Edge("b", "c", "none")]
     layout = lay_out(nodes, edges)
     assert layout.corners["b"][1] == layout.corners["c"][1] > layout.corners["a"][1] + 40
-    assert [label is None for label in layout.labels] == [True, False, True]
     assert all(len(curve) % 3 == 1 for curve in layout.curves)
     for x, y in layout.corners.values():
         assert -0.01 <= x <= layout.width
