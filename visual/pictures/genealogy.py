@@ -185,7 +185,7 @@ def _row(trace: Trace, number: int, wide: float) -> Piece:
         Text(10, 19 + SPACE * n, line, TITLE, bold=True, role=role) for n, line in enumerate(title)
     ]
     y = 19.0 + SPACE * (len(title) - 1)
-    for matter in _lines(scan, trace.scans):
+    for matter in filter(None, _lines(scan, trace.scans)):
         lines = folded(matter, room, LINE)
         cut = len(lines) > MOST_LINES
         for n, line in enumerate(lines[:MOST_LINES], start=1):
