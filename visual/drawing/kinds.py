@@ -146,7 +146,7 @@ _KINDS = (
         "stepgraph",
         "the operations of one step, with their values",
         _of_trace(stepgraph),
-        (SCAN, STEP),
+        (SCAN, STEP, ALL),
     ),
     Kind("phases", "how a derivative is built, in eleven phases", _phases, (SCAN, PHASE, ALL)),
     Kind("genealogy", "which Scan differentiates which", _of_trace(genealogy), (ALL,)),

@@ -15,7 +15,7 @@ from lab.errors import LabError
 
 Point = tuple[float, float]
 INCH = 72
-HEAD = 'graph [rankdir=TB nodesep=0.28 ranksep="{ranksep}" splines=true];'
+HEAD = "graph [rankdir=TB nodesep=0.16 ranksep=0.35 splines=true];"
 HOW_TO_INSTALL = (
     "This picture is laid out by Graphviz, which pygraphviz brings along: pip install pygraphviz. "
     "Where PyPI has no wheel for the system: conda install -c conda-forge pygraphviz."
@@ -57,7 +57,7 @@ class Layout:
     curves: tuple[tuple[Point, ...], ...]
 
 
-def lay_out(nodes: Sequence[Node], edges: Sequence[Edge], between_ranks: float = 30) -> Layout:
+def lay_out(nodes: Sequence[Node], edges: Sequence[Edge]) -> Layout:
     """Place a graph from top to bottom.
 
     Raises LabError if pygraphviz is not installed.
@@ -66,7 +66,7 @@ def lay_out(nodes: Sequence[Node], edges: Sequence[Edge], between_ranks: float =
         from pygraphviz import AGraph
     except ImportError as error:
         raise LabError(f"{HOW_TO_INSTALL} ({error})") from error
-    source = _source(nodes, edges, between_ranks, labelled=False)
+    source = _source(nodes, edges, labelled=False)
     drawn = json.loads(AGraph(string=source).draw(format="json0", prog="dot"))
     _, _, width, height = _numbers(drawn["bb"])
     placed = [item for item in drawn.get("objects", ()) if "pos" in item]  # rows have none
@@ -84,9 +84,9 @@ def lay_out(nodes: Sequence[Node], edges: Sequence[Edge], between_ranks: float =
     return Layout(width, height, corners, curves)
 
 
-def dot_source(nodes: Sequence[Node], edges: Sequence[Edge], between_ranks: float = 30) -> str:
+def dot_source(nodes: Sequence[Node], edges: Sequence[Edge]) -> str:
     """The graph in Graphviz' language, with its labels."""
-    return _source(nodes, edges, between_ranks, labelled=True)
+    return _source(nodes, edges, labelled=True)
 
 
 def quoted(label: str) -> str:
@@ -96,11 +96,9 @@ def quoted(label: str) -> str:
     return f'"{plain}"'
 
 
-def _source(
-    nodes: Sequence[Node], edges: Sequence[Edge], between_ranks: float, labelled: bool
-) -> str:
+def _source(nodes: Sequence[Node], edges: Sequence[Edge], labelled: bool) -> str:
     names = {node.key: f"n{number}" for number, node in enumerate(nodes)}
-    lines = ["digraph {", HEAD.format(ranksep=f"{between_ranks / INCH:.3f}")]
+    lines = ["digraph {", HEAD]
     lines.append("node [shape=box fixedsize=true];" if not labelled else "node [shape=box];")
     lines.append("edge [dir=none];" if not labelled else "edge [];")
     for node in nodes:

@@ -92,6 +92,7 @@ def genealogy(trace: Trace, theme: str = "light", all: bool = False) -> Scene:
         description=" ".join(explanation(trace)) or "One loop, no derivative.",
         theme=theme,
         said=[ARROWS] if descents or flows else (),
+        close=True,
         dot=dot_source(nodes, edges),
     )
 

@@ -2,13 +2,14 @@
 
 import sys
 from dataclasses import replace
+from itertools import pairwise
 from xml.etree import ElementTree
 
 import numpy as np
 import pytensor
 import pytensor.tensor as pt
 import pytest
-from pictures import ambiguous, arrows, box_at, drawings, through_boxes
+from pictures import ambiguous, arrows, box_at, boxes, drawings, through_boxes
 from pytensor.compile.mode import Mode
 from pytensor.graph.basic import Constant
 from pytensor.graph.op import io_connection_pattern
@@ -181,7 +182,7 @@ def check_drawn(trace, number, step, arrays, values):
 
 def check_picture(trace, number, step, nodes):
     """Every value stands in its box, and every arrow leads from box to box."""
-    scene = stepgraph(trace, number + 1, step)
+    scene = stepgraph(trace, number + 1, step, all=True)
     groups = [s for s in scene.shapes if isinstance(s, Group) and s.cell]
     arrows = [s for s in scene.shapes if isinstance(s, Arrow)]
     savings = len(nodes.savings)
@@ -250,7 +251,7 @@ def test_slices_loops_and_generators_inside_a_step():
     nodes = StepNodes(ScanOf(trace, 0))
     names = {n.label for n in nodes.every if n.part is Part.OPERATION}
     assert "part(▢, 1)" in names
-    words = stepgraph(trace, 1).text()
+    words = stepgraph(trace, 1, all=True).text()
     assert "generator 1" in words
     assert words.count("normal(▢, 0, 1)") == 2
     assert "allocempty(▢, ▢)" in names  # memory that nobody has written has no value to show
@@ -519,6 +520,59 @@ def test_hostile_names_are_labels_and_nothing_else(name):
         assert set(graph.nodes()) == {f"n{i}" for i in range(len(graph.nodes()))}
 
 
+@pytest.mark.parametrize("order", [1, 2, 3])
+@pytest.mark.parametrize("name", gallery.loops)
+def test_arrows_of_a_step_stand_side_by_side(name, order):
+    """Those that leave a box below, and those that reach one from above, are told apart."""
+    scene = stepgraph(gallery.loops[name].trace(order=order))
+    around, drawn = boxes(scene), arrows(scene)
+    assert crowded(around, drawn) == []
+    assert crowded(around, [*drawn, *drawn])  # it sees them
+
+
+def crowded(around, drawn):
+    """Boxes on whose edges two arrows begin, or end, nearer than five pixels."""
+    found = []
+    for box in around:
+        low = box.y + box.height
+        below = [a.points[0][0] for a in drawn if is_at(a.points[0], box, low)]
+        above = [a.points[-1][0] for a in drawn if is_at(a.points[-1], box, box.y)]
+        for places in (sorted(below), sorted(above)):
+            found += [box for a, b in pairwise(places) if b - a < 5]
+    return found
+
+
+def is_at(point, box, y):
+    return box.x <= point[0] <= box.x + box.width and abs(point[1] - y) < 1.5
+
+
+def test_what_is_written_back_as_it_was_read_is_told_and_not_drawn():
+    """The second backward Scan of x**2 hands buf[-1] on; what it makes is buf[0] and d2x."""
+    trace = gallery.loops["square"].trace(order=2)
+    some, every = stepgraph(trace, 3).text(), stepgraph(trace, 3, all=True).text()
+    assert "written back as read, not drawn: buf[−1]" in some
+    assert "→ buf[−1]" not in some
+    assert "→ buf[−1]" in every
+    assert "not drawn: buf" not in every
+    for text in (some, every):
+        assert "→ buf[0]" in text
+        assert "→ ∂C′/∂x₀" in text
+
+
+def test_large_steps_fit_and_say_what_is_folded():
+    def step(x):
+        for number in range(100):
+            x = pt.sin(x) * number
+        return x
+
+    trace = lab.Loop(step, states=(lab.State("x", 0.5),), n_steps=3).trace(order=2)
+    for number in range(1, 5):
+        scene = stepgraph(trace, number)
+        assert scene.width <= 840
+        assert scene.height <= 1200
+        assert "operations further from the results" in scene.text()
+
+
 def test_a_quoted_label_reads_back():
     from pygraphviz import AGraph
 
@@ -536,7 +590,7 @@ def test_many_operations_are_cut_off_and_counted():
 
     trace = lab.Loop(step, states=(lab.State("x", 0.5),), n_steps=3).trace(order=1)
     for number in (1, 2):
-        scene = stepgraph(trace, number)
+        scene = stepgraph(trace, number, all=True)
         assert "operations further from the results" in scene.text()
         assert len(scene.svg()) < 100_000
         nodes = StepNodes(ScanOf(trace, number - 1))
