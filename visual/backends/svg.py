@@ -14,7 +14,7 @@ from types import MappingProxyType
 
 from visual.scene.fonts import MONO, SANS
 from visual.scene.formats import register
-from visual.scene.shapes import Arrow, Box, Group, Polyline, Scene, Shape, Text, hatching, walk
+from visual.scene.shapes import MM, Arrow, Box, Group, Polyline, Scene, Shape, Text, hatching, walk
 from visual.scene.theme import HATCHING, NEGATIVE, POSITIVE, Line, Theme, mixed
 
 DASHES = {Line.DASHED: "5 3", Line.DOTTED: "1.5 3"}
@@ -37,9 +37,13 @@ def to_svg(scene: Scene) -> str:
     """The SVG document of a scene."""
     width, height = number(scene.width), number(scene.height)
     usual = _usual([s for s in scene.walk() if isinstance(s, Text)], scene.theme)
+    across, down = width, height
+    if scene.millimetres:
+        across, down = (f"{side * scene.zoom * MM:g}mm" for side in (scene.width, scene.height))
     head = (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" '
-        f'height="{height}" role="img" stroke-width="{WIDTH}"{_moments(scene)}{attributes(usual)}>'
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" '
+        f'width="{across}" height="{down}" role="img" stroke-width="{WIDTH}"'
+        f"{_moments(scene)}{attributes(usual)}>"
     )
     words = f"<title>{text(scene.title)}</title><desc>{text(scene.description)}</desc>"
     page = f'<rect width="{width}" height="{height}" fill="{scene.theme.background}"/>'

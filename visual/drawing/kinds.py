@@ -11,7 +11,20 @@ from dataclasses import dataclass
 
 from lab.equations.reading import system
 from lab.errors import ArgumentError, GraphError, Named, listing, one_of, quoted
-from visual.choices import Choice, OneOf, Switch, Whole, Wholes, newest, scan_index
+from visual.choices import (
+    BARE,
+    NO_LEGEND,
+    SHOWN,
+    WIDTH,
+    Choice,
+    OneOf,
+    Switch,
+    Whole,
+    Wholes,
+    newest,
+    scan_index,
+)
+from visual.drawing.paper import on_paper, sheet
 from visual.drawing.study import Study
 from visual.layout.names import NamedScan
 from visual.pictures.connections import connections
@@ -37,14 +50,22 @@ class Kind:
     about: str
     make: Callable[..., Scene]
     options: tuple[Choice, ...] = ()
+    papers: tuple[Choice, ...] = (WIDTH,)
 
     def draw(self, study: Study, theme: str = "light", **options: object) -> Scene:
-        """The picture of a study; ArgumentError for an option that it does not have."""
-        return self.make(study, theme, **self.check(options))
+        """The picture of a study; ArgumentError for an option that it does not have.
+
+        What is laid out on a sheet has other options for a paper than its `WIDTH` alone.
+        """
+        known = self.check(options)
+        paper = {c.name: known.pop(c.name) for c in self.papers if c.name in known}
+        if self.papers != (WIDTH,):
+            known["sheet"] = sheet(**paper)
+        return on_paper(self.make(study, theme, **known), paper.get("width"), self.name)
 
     def check(self, options: Mapping[str, object]) -> dict[str, object]:
         """The options as they are kept; ArgumentError for one that the picture does not have."""
-        own = {choice.name: choice for choice in self.options}
+        own = {choice.name: choice for choice in (*self.options, *self.papers)}
         told = f"the options of the picture {self.name} are {{}}."
         return {n: own[one_of("option", n, own, told)].check(value) for n, value in options.items()}
 
@@ -111,6 +132,7 @@ _KINDS = (
         "what every backward step reads, overwrites and leaves",
         _of_trace(tapes),
         (AROUND, SCAN, STEP, BUFFER, CONTRIBUTIONS, ALL),
+        (WIDTH, SHOWN, NO_LEGEND, BARE),
     ),
     Kind(
         "moment",
@@ -154,4 +176,5 @@ _KINDS = (
 )
 PICTURES = Named("picture", {kind.name: kind for kind in _KINDS})
 OPTIONS = tuple(dict.fromkeys(option for kind in _KINDS for option in kind.options))
+PAPER = (WIDTH, NO_LEGEND, BARE)  # and `SHOWN`, which is an option of the derivative as well
 VIEW = OneOf("view", listing(PICTURES), "view", default="tapes", known=PICTURES)

@@ -19,6 +19,7 @@ from visual.scene.theme import LIGHT, Hatch, Role, Theme, mixed
 INDEX = re.compile(r"(\[[^\[\]]*\]|[₀-₉₋]+)\)*$")
 LEAST_WIDTH = 0.27  # of a letter, in em
 HATCH = 6.0  # pixels from line to line
+MM = 25.4 / 96  # a CSS pixel in millimetres
 
 
 @dataclass(frozen=True)
@@ -196,7 +197,8 @@ class Scene:
     """A whole picture; `title` and `description` are for those who cannot see it.
 
     `dot` is the same graph in Graphviz's language, for pictures that Graphviz laid out; `twin` is
-    its text, if that is another than what the texts of its shapes say.
+    its text, if that is another than what the texts of its shapes say.  A picture for a paper is so
+    many `millimetres` wide there, whatever `width` its shapes are laid out on.
     """
 
     width: float
@@ -207,6 +209,7 @@ class Scene:
     theme: Theme = LIGHT
     dot: str = ""
     twin: str = ""
+    millimetres: float = 0.0
 
     def __repr__(self) -> str:
         return summary(self, f"{len(self.shapes)} shapes")
@@ -223,6 +226,11 @@ class Scene:
             if isinstance(shape, Group):
                 yield shape
                 waiting += reversed(shape.shapes)
+
+    @property
+    def zoom(self) -> float:
+        """How many CSS pixels, 1/96 inch, a pixel of the shapes takes."""
+        return self.millimetres / MM / self.width if self.millimetres else 1.0
 
     @property
     def moments(self) -> dict[int, str]:
@@ -244,7 +252,7 @@ class Scene:
 
     def png(self, scale: float = 1.0) -> bytes:
         """The picture as a PNG image, `scale` pixels for every pixel of the picture."""
-        check_scale(scale, self.width, self.height)
+        check_scale(scale, self.width * self.zoom, self.height * self.zoom)
         return bytes(content(".png", self, scale))
 
     def save(self, path: str | os.PathLike[str], scale: float = 1.0) -> Path:
