@@ -27,6 +27,7 @@ from visual.choices import (
 from visual.drawing.paper import on_paper, sheet
 from visual.drawing.study import Study
 from visual.layout.names import NamedScan
+from visual.layout.sheet import SCREEN, Sheet
 from visual.pictures.connections import connections
 from visual.pictures.equations import equations
 from visual.pictures.genealogy import genealogy
@@ -50,29 +51,35 @@ class Kind:
     about: str
     make: Callable[..., Scene]
     options: tuple[Choice, ...] = ()
-    papers: tuple[Choice, ...] = (WIDTH,)
+    on_sheet: tuple[Choice, ...] | None = None
 
     def draw(self, study: Study, theme: str = "light", **options: object) -> Scene:
         """The picture of a study; ArgumentError for an option that it does not have.
 
-        What is laid out on a sheet has other options for a paper than its `WIDTH` alone.
+        What is laid out `on_sheet` keeps to any width, and may have other options for papers.
         """
         known = self.check(options)
-        paper = {c.name: known.pop(c.name) for c in self.papers if c.name in known}
-        if self.papers != (WIDTH,):
+        paper = {c.name: known.pop(c.name) for c in self._for_papers if c.name in known}
+        if self.on_sheet is not None:
             known["sheet"] = sheet(**paper)
         return on_paper(self.make(study, theme, **known), paper.get("width"), self.name)
 
+    @property
+    def _for_papers(self) -> tuple[Choice, ...]:
+        return (WIDTH, *(self.on_sheet or ()))
+
     def check(self, options: Mapping[str, object]) -> dict[str, object]:
         """The options as they are kept; ArgumentError for one that the picture does not have."""
-        own = {choice.name: choice for choice in (*self.options, *self.papers)}
+        own = {choice.name: choice for choice in (*self.options, *self._for_papers)}
         told = f"the options of the picture {self.name} are {{}}."
         return {n: own[one_of("option", n, own, told)].check(value) for n, value in options.items()}
 
 
-def _equations(study: Study, theme: str, scan: int = 1, step: int = 0) -> Scene:
+def _equations(
+    study: Study, theme: str, scan: int = 1, step: int = 0, sheet: Sheet = SCREEN
+) -> Scene:
     node = study.scans[scan_index(study.trace, scan)]
-    return equations(study.trace, system(node), theme, scan, step)
+    return equations(study.trace, system(node), theme, scan, step, sheet)
 
 
 def _unrolled(
@@ -132,13 +139,14 @@ _KINDS = (
         "what every backward step reads, overwrites and leaves",
         _of_trace(tapes),
         (AROUND, SCAN, STEP, BUFFER, CONTRIBUTIONS, ALL),
-        (WIDTH, SHOWN, NO_LEGEND, BARE),
+        (SHOWN, NO_LEGEND, BARE),
     ),
     Kind(
         "moment",
         "one step, large: before it, what it reads and makes, after it",
         _of_trace(moment),
         (SCAN, STEP),
+        (NO_LEGEND,),
     ),
     Kind(
         "unrolled",
@@ -146,7 +154,13 @@ _KINDS = (
         _unrolled,
         (AROUND, SCANS, ALL_DIRECT),
     ),
-    Kind("equations", "the loop as a system, with its values at a step", _equations, (SCAN, STEP)),
+    Kind(
+        "equations",
+        "the loop as a system, with its values at a step",
+        _equations,
+        (SCAN, STEP),
+        (NO_LEGEND,),
+    ),
     Kind(
         "rolled",
         "the loop as one box with its taps",
@@ -158,7 +172,7 @@ _KINDS = (
         "which taps the backward loops have, and by what rule",
         lambda study, theme: taps(study.trace_of_cost, max(1, study.order), theme),
     ),
-    Kind("values", "states, gradients and tapes over the steps", _of_trace(values), (SCAN,)),
+    Kind("values", "states, gradients and tapes over the steps", _of_trace(values), (SCAN,), ()),
     Kind("ssa", "the tapes, and each of their values by itself", _of_trace(ssa), (AROUND,)),
     Kind(
         "stepgraph",
