@@ -16,7 +16,7 @@ from typing import Any, Protocol
 from lab.errors import ArgumentError, listing, quoted
 from visual.scene.theme import Theme
 
-SUFFIXES = (".svg", ".pdf", ".png", ".html", ".txt", ".dot")
+SUFFIXES = (".svg", ".pdf", ".png", ".tex", ".html", ".txt", ".dot")
 MOST_PIXELS, LONGEST_SIDE = 100_000_000, 65_000  # beyond, memory gives out
 SMALLEST_SCALE = 0.1  # beneath, no letter is left
 LARGEST = 1500  # a wider picture is never fitted to a page: its words would be too small
@@ -100,6 +100,7 @@ def rendered(picture: Picture, suffix: str, scale: float = 1.0) -> str | bytes:
         ".svg": picture.svg,
         ".pdf": picture.pdf,
         ".png": lambda: picture.png(scale),
+        ".tex": lambda: content(".tex", picture),
         ".html": lambda: content(".html", picture),
         ".txt": picture.text,
         ".dot": lambda: picture.dot,
