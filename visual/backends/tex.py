@@ -37,7 +37,7 @@ SIGNS = {
         r"\le ", r"\ge ",
     ), strict=True)),
     **{sign: sign for sign in "+-=/()[]|,.!?<>*"},
-    **{"▢": r"\scantapebox ", "@": r"\mathbin{@}", ":": "{:}", ";": "{;}"},
+    **{"▢": r"\scantapebox ", "@": r"\mathbin{@}", ":": "{:}", ";": ";"},
 }  # fmt: skip
 ESCAPED = {
     **{sign: f"\\{sign}" for sign in "{}%#$&_"},

@@ -19,7 +19,8 @@ EXAMPLES = """\
   scantape draw unrolled --figure 4 -o figure4.png --scale 3
   scantape draw tapes --loop mymodule:myloop --at x=0.5 -o mine.svg
   scantape draw tapes --loop square --width column --theme print -o figure.pdf
-  scantape draw tapes --loop gap --steps 2:5 --bare -o figure.tex"""
+  scantape draw tapes --loop gap --steps 2:5 --bare -o figure.tex
+  scantape draw tapes --loop square --animate -o walk.svg"""
 
 
 def add_command(commands: Commands) -> None:
@@ -39,6 +40,9 @@ def add_command(commands: Commands) -> None:
     )
     out = f"where to write: {listing(SUFFIXES)} tells the format; - is text on the screen"
     add_drawing(parser, out, needs_loop=False)
+    parser.add_argument(
+        "--animate", action="store_true", help="an .svg whose steps appear one by one"
+    )
     add(parser.add_argument_group("options for a paper"), *PAPER)
     add(parser.add_argument_group("options of some pictures"), *OPTIONS)
     parser.set_defaults(run=_draw)
@@ -46,8 +50,8 @@ def add_command(commands: Commands) -> None:
 
 def _draw(options: argparse.Namespace) -> None:
     PICTURES[options.picture]
-    check_drawing(options)
-    write(_picture(options), options)
+    check_drawing(options, options.animate)
+    write(_picture(options), options, options.animate)
 
 
 def _picture(options: argparse.Namespace) -> Scene:

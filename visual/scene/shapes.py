@@ -255,16 +255,17 @@ class Scene:
         check_scale(scale, self.width * self.zoom, self.height * self.zoom)
         return bytes(content(".png", self, scale))
 
-    def save(self, path: str | os.PathLike[str], scale: float = 1.0) -> Path:
-        """Write the picture to `path`: .svg, .pdf, .png, .html or .txt, as the suffix says.
+    def save(self, path: str | os.PathLike[str], scale: float = 1.0, animate: bool = False) -> Path:
+        """Write the picture to `path`: .svg, .pdf, .png, .tex, .html or .txt, as the suffix says.
 
-        Pictures laid out by Graphviz can be .dot as well.  `scale` is how many pixels of a
-        .png one pixel of the picture takes; the other formats have no pixels.  The file
-        appears whole or not at all.  Raises ArgumentError for another suffix, a path that
-        cannot be written, or a scale that is no number of 0.1 or more or makes an image of
-        more than 100 megapixels.
+        Pictures with steps can be .gif, .webp and, by ffmpeg, .mp4, one frame a step; so can an
+        .svg that is to `animate`.  Pictures laid out by Graphviz can be .dot as well.  `scale` is
+        how many pixels of a .png or a frame one pixel of the picture takes; the other formats have
+        no pixels.  The file appears whole or not at all.  Raises ArgumentError for another suffix,
+        a path that cannot be written, or a scale that is no number of 0.1 or more or makes an image
+        of more than 100 megapixels.
         """
-        return save(self, path, scale)
+        return save(self, path, scale, animate)
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
         return shown(self)
