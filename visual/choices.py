@@ -212,17 +212,18 @@ class Width(Choice):
         found = re.fullmatch(r"(\d{1,6}(?:\.\d{1,6})?) ?(mm|cm|in|px|)", written)
         unit = UNITS[found[2]] if found else 0.0
         pixels = float(found[1]) * unit if found else 0.0
-        if not NARROWEST <= pixels <= BROADEST:
+        on_paper = found is not None and found[2] not in ("", "px")
+        if not (NARROWEST if on_paper else FEWEST) <= pixels <= BROADEST:
             raise ArgumentError(
-                f"{self.name} = {quoted(value)}: expected 30mm to 1000mm, column (85mm), page "
-                "(170mm), inches (3.4in), or pixels (600)."
+                f"{self.name} = {quoted(value)}: expected 50mm to 1000mm, column (85mm), page "
+                f"(170mm), inches (3.4in), or {FEWEST} pixels or more."
             )
-        return Length(written, pixels, found is not None and found[2] not in ("", "px"))
+        return Length(written, pixels, on_paper)
 
 
 UNITS = {"mm": 1 / MM, "cm": 10 / MM, "in": 96.0, "px": 1.0, "": 1.0}
 NAMED_WIDTHS = {"column": "85mm", "page": "170mm"}
-NARROWEST, BROADEST = 30 / MM, 1000 / MM
+NARROWEST, FEWEST, BROADEST = 50 / MM, 240, 1000 / MM + 0.01
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from lab.errors import ArgumentError, first_line
+from lab.errors import ArgumentError, shortened
 from lab.progress import pause
 from visual.scene.formats import HOLD, PACE, content, register
 from visual.scene.shapes import Group, Scene, Shape
@@ -103,7 +103,7 @@ def to_mp4(scene: Scene, scale: float = 1.0) -> bytes:
         command = [program, "-y", "-loglevel", "error", *read, *wrote]
         done = subprocess.run(command, input=b"".join(pngs), capture_output=True, check=False)
         if done.returncode or not path.exists():
-            said = first_line(RuntimeError(done.stderr.decode(errors="replace").strip()))
+            said = shortened(done.stderr.decode(errors="replace").strip() or "it said nothing")
             raise ArgumentError(f"ffmpeg could not make an .mp4 of the frames: {said}")
         return path.read_bytes()
 

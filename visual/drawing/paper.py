@@ -37,7 +37,7 @@ def on_paper(scene: Scene, width: Length | None, kind: str) -> Scene:
     smallest = min((s.size for s in scene.walk() if isinstance(s, Text)), default=LETTERS)
     zoom = min(1.0, width.pixels / scene.width) if width.on_paper else 1.0
     least = scene.width * (min(1.0, POINTS / smallest) if width.on_paper else 1.0)
-    if least > width.pixels + 0.5:
+    if least > width.pixels + 0.01:
         told = f"{ceil(least * MM)}mm" if width.on_paper else f"{ceil(least)}"
         raise ArgumentError(
             f"width = {width.written!r}: the picture {kind} of this loop needs {told} for letters "

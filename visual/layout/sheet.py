@@ -30,6 +30,11 @@ class Sheet:
         return self.width < NARROW
 
     @property
+    def has_hints(self) -> bool:
+        """Whether there is a reader who can open what is folded, and room to say how."""
+        return not (self.on_paper or self.is_narrow)
+
+    @property
     def margin(self) -> float:
         """On the left and on the right."""
         return 6.0 if self.is_narrow else 24.0

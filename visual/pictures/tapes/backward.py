@@ -106,7 +106,7 @@ class Block:
             (len(scan.outputs) - len(self.outputs), "unwanted output"),
         )
         told = [counted(n, word) for n, word in counts if n > 0]
-        how = "" if self.view.sheet.on_paper else ": all=True shows everything"
+        how = ": all=True shows everything" if self.view.sheet.has_hints else ""
         return f"⋯ {', '.join(told)}{how}" if told else ""
 
 
@@ -119,7 +119,7 @@ def rows(block: Block) -> Iterator[tuple[int | None, Piece]]:
                 lane.skip()
             words = f"⋯ {item.hidden:,} {'step is' if item.hidden == 1 else 'steps are'} not shown"
             is_chosen = block.view.step is not None or block.view.sheet.steps is not None
-            words += "" if is_chosen or block.view.sheet.is_narrow else ": around opens the fold"
+            words += ": around opens the fold" * (block.view.sheet.has_hints and not is_chosen)
             yield None, _row(block, 24, Text(block.labels, 14, words, 12, muted=True))
         else:
             yield item, _step(block, item)
@@ -217,7 +217,7 @@ def _every_step(block: Block, most: int) -> Piece:
     left = len(known) - most
     more = f"{counted(left, 'more formula' if most else 'formula')}; " if left > 0 else ""
     words = f"⋯ {more}step shows one step with its formulas in numbers"
-    if block.view.sheet.on_paper:
+    if not block.view.sheet.has_hints:
         words = f"⋯ {more[:-2]}" if more else ""
     shapes.append(Text(block.labels, y + 12, words, SMALL, muted=True))
     return _row(block, y + LINE + 8, *shapes)

@@ -94,11 +94,10 @@ def _rows(tape: TapeTrace, steps: Sequence[int]) -> set[int]:
     return {int(access.rows[step]) for access in (*tape.reads, *tape.writes) for step in steps}
 
 
-def _trimmed(columns: Iterable[int], plan: Plan, ends: int) -> list[int]:
-    """The columns in order; in the least plan `ends` at both, however many a step touches."""
+def _trimmed(columns: Iterable[int], ends: int) -> list[int]:
+    """The columns in order; of many so many at both `ends`, however many a step touches."""
     chosen = sorted(set(columns))
-    is_least = plan == LEAST and len(chosen) > 2 * ends
-    return [*chosen[:ends], *chosen[-ends:]] if is_least else chosen
+    return [*chosen[:ends], *chosen[-ends:]] if len(chosen) > 2 * ends else chosen
 
 
 def _sizes(
@@ -149,10 +148,12 @@ def opened(named: NamedScan, view: View, plan: Plan) -> Block | None:
         if not time.knows(tape.axis)
         for row in _rows(tape, near)
     }
-    sheet = view.sheet
-    ends = 2 if sheet.is_narrow else 3
-    in_time, in_buffer = (_trimmed(chosen, plan, ends) for chosen in (found, positions))
-    sizes = _sizes(max(in_time, in_buffer, key=len), len(totals), plan, sheet)
+    sheet, sizes, in_time, in_buffer = view.sheet, None, list[int](), list[int]()
+    for ends in (3, 2, 1) if plan == LEAST else (len(found | positions),):
+        in_time, in_buffer = (_trimmed(chosen, ends) for chosen in (found, positions))
+        sizes = _sizes(max(in_time, in_buffer, key=len), len(totals), plan, sheet)
+        if sizes is not None:
+            break
     if sizes is None:
         return None
     cell, apart, beside = sizes

@@ -28,7 +28,7 @@ def overview(trace: Trace, opened: int, sheet: Sheet = SCREEN) -> Piece:
     scans = list(NamedScan.each(trace))
     shown = with_gaps(_chosen(trace, opened))
     words = [counted(len(scans), "Scan")]
-    if not sheet.on_paper:
+    if sheet.has_hints:
         words.append("scan=1 opens the first, all=True shows everything")
     if len(shown) > MOST_CARDS or len(scans) > MOST_CARDS:
         left = len(scans) - sum(not isinstance(item, Gap) for item in shown)

@@ -144,7 +144,7 @@ def _heading(block: Block, whole: bool = False) -> Piece:
     told = lines if whole else ["; ".join(lines)]
     said = [part for line in told for part in folded(line, sheet.line, 12)]
     if len(said) > 3 and not whole:
-        how = "" if sheet.on_paper else ": all=True shows them"
+        how = ": all=True shows them" if sheet.has_hints else ""
         said = [*said[:2], f"⋯ {len(said) - 2} more lines{how}"]
     said += folded(block.hidden, sheet.line, 12) if block.hidden else []
     titles = folded(title, sheet.line, 16, bold=True)[: None if whole else 2]
