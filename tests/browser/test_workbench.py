@@ -10,6 +10,7 @@ from in_browser.jupyter_lab import jupyter_lab, notebook
 import lab
 import visual
 from lab.loops import gallery
+from visual.widgets.stories import Teller, cells_of, of_cell
 
 pytestmark = [
     pytest.mark.browser,
@@ -193,6 +194,23 @@ def test_keys_move_the_step_and_delete_no_cell(opened):
     for key in "dd":
         opened.page.keyboard.press(key)
     assert opened.cells.count() == cells
+
+
+def test_a_number_tells_where_it_comes_from(opened):
+    opened.begin("gap")
+    picture = visual.draw(gallery.loops["gap"], "tapes")
+    opened.bench.get_by_role("button", name="all steps").click()
+    cells = opened.bench.locator("[data-cell]")
+    number = cells.count() - 3
+    story = of_cell(Teller(picture.trace), cells_of(picture), number)
+    cells.nth(number).click()
+    teller = opened.bench.locator(".scantape-story")
+    teller.locator("p").first.wait_for()
+    assert teller.locator("strong").inner_text() == story["origin"][0]
+    assert teller.locator("p").all_inner_texts() == [*story["origin"][1:], *story["fate"]]
+    assert opened.bench.locator("[data-path]").count() == len(story["path"])
+    cells.nth(number).press("Escape")
+    assert teller.is_hidden()
 
 
 def test_a_picture_is_saved(opened, tmp_path):

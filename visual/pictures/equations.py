@@ -30,7 +30,7 @@ from visual.layout.cells import cell
 from visual.layout.columns import Gap, shown_steps, with_gaps
 from visual.layout.names import NamedScan
 from visual.layout.sheet import SCREEN, Sheet
-from visual.scene.shapes import Box, Scene, Shape, Text, shortened, text_width
+from visual.scene.shapes import Box, Scene, Shape, Text, of_run, shortened, text_width
 from visual.scene.theme import Role
 
 WIDEST_TERM, PITCH, LEAST, SIGN = 240, 62, 84, 14.5
@@ -55,6 +55,7 @@ class Term:
     role: Role
 
 
+@of_run
 def equations(
     trace: Trace,
     system: System,

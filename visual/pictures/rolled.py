@@ -21,7 +21,7 @@ from visual.layout.cells import cell
 from visual.layout.names import NamedScan
 from visual.pictures.unrolled.unrolled import drawn
 from visual.scene.fonts import MONO_WIDTH
-from visual.scene.shapes import Arrow, Box, Scene, Text, moved, shortened, text_width
+from visual.scene.shapes import Arrow, Box, Scene, Text, moved, of_run, shortened, text_width
 from visual.scene.theme import Role
 
 PORT, BETWEEN, ARM, LINE, TRACK = 124, 14, 56, 20, 16
@@ -51,6 +51,7 @@ class Way:
 Places = Mapping[Leaf, tuple[float, float]]
 
 
+@of_run
 def rolled(
     trace: Trace, theme: str = "light", around: int | None = None, scan: int = 1, step: int = 0
 ) -> Scene:

@@ -32,11 +32,12 @@ from visual.layout.detours import Detours
 from visual.layout.headings import block_heading
 from visual.layout.names import NamedScan
 from visual.pictures.tapes.lanes import Lane, Slot
-from visual.scene.shapes import Arrow, Box, Scene, Text
+from visual.scene.shapes import Arrow, Box, Scene, Text, of_run
 
 BETWEEN_PANELS, BETWEEN_TAPES, HEADER = 50, 30, 34
 
 
+@of_run
 def ssa(trace: Trace, theme: str = "light", around: int | None = None) -> Scene:
     """The tapes of all derivatives in a trace, as buffers and in SSA form, side by side.
 

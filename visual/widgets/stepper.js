@@ -3,7 +3,8 @@
 // dims, lights and names what is already in the SVGs, by their attributes data-moments (the
 // names of the moments, on the root), data-step (the moment of an element), data-cell (the key
 // of the quantity in it) and data-mentions (the keys of a formula, first the one it makes;
-// a star at the end of a key stands for all values of a variable).
+// a star at the end of a key stands for all values of a variable).  Where a number comes from is
+// asked of `story`, by the picture and the number of the cell in it.
 
 const KEYS = { ArrowRight: 1, ArrowDown: 1, PageDown: 5, ArrowLeft: -1, ArrowUp: -1, PageUp: -5 };
 const SPEEDS = { slow: 2000, normal: 1000, fast: 400 };
@@ -17,10 +18,38 @@ function element(name, attributes = {}, ...children) {
   return made;
 }
 
+// The stories that a page without Python has with it: in a script of data beside a picture.
+function storyInPage(svg, number) {
+  const script = svg.parentElement.querySelector("script[data-stories]");
+  if (!script) return null;
+  const { cells, values } = (script.stories ??= JSON.parse(script.textContent));
+  if (!(cells[number] in values)) return null;
+  const before = new Set([cells[number]]); // which grows while it is walked through
+  for (const value of before) for (const source of values[value].path) before.add(source);
+  const path = cells.flatMap((value, cell) => (before.has(value) ? [cell] : []));
+  return { ...values[cells[number]], path };
+}
+
+// The stories that Python tells: a question and its answer have the same number.
+function storyFrom(model) {
+  let last = 0;
+  return (svg, cell) => new Promise((resolve) => {
+    const story = ++last;
+    const picture = [...svg.parentElement.parentElement.children].filter((box) => box.matches(".picture")).indexOf(svg.parentElement);
+    const answered = (message) => {
+      if (message.story !== story) return;
+      model.off("msg:custom", answered);
+      resolve(message.told);
+    };
+    model.on("msg:custom", answered);
+    model.send({ story, picture, cell });
+  });
+}
+
 // Makes the pictures inside `root` walkable.  Returns what a caller needs: the step can be set,
 // it is told to `changed`, and `destroy` takes every listener and control away again.
 // With `whole` and without a `step`, all steps are seen at first, as they are by a button.
-export function stepper(root, { step = null, whole = false, changed = () => {} } = {}) {
+export function stepper(root, { step = null, whole = false, changed = () => {}, story = storyInPage } = {}) {
   const ending = new AbortController();
   const on = (target, type, listener) =>
     target.addEventListener(type, listener, { signal: ending.signal });
@@ -63,8 +92,10 @@ export function stepper(root, { step = null, whole = false, changed = () => {} }
   const bar = element("div", { class: "scantape-bar", role: "group", "aria-label": "walk through the steps" },
     first, back, play, ahead, last, all, label, speed, shown);
   bar.hidden = moments.length < 2; // nothing to walk through, but cells are lit
+  const teller = element("aside", { class: "scantape-story", "aria-label": "where this number comes from", "aria-live": "polite", hidden: "" });
   root.prepend(bar);
   bar.after(told);
+  root.append(teller);
   on(slider, "input", () => go(Number(slider.value)));
   on(speed, "change", () => timer !== null && start());
 
@@ -116,6 +147,7 @@ export function stepper(root, { step = null, whole = false, changed = () => {} }
     }
     seen = to;
     if (pinned && isLater(pinned)) pin(null);
+    else if (pinned) tell(pinned);
   }
 
   // No step: the picture as it is in a book.
@@ -220,7 +252,7 @@ export function stepper(root, { step = null, whole = false, changed = () => {} }
     const step = cell.closest("[data-step]");
     const best = makers.find((f) => step && f.closest("[data-step]") === step) || makers.at(-1);
     told.textContent = titleOf(cell);
-    if (best) told.append(element("span", { class: "scantape-made" }, ` made by ${best.textContent}`));
+    if (best) told.append(element("span", { class: "scantape-made" }, ` made by ${[...best.querySelectorAll("text")].map((text) => text.textContent).join("   ")}`));
   }
 
   function mark(part, lit) {
@@ -232,8 +264,47 @@ export function stepper(root, { step = null, whole = false, changed = () => {} }
   }
 
   function pin(cell) {
-    pinned = pinned && cell && pinned.dataset.cell === cell.dataset.cell ? null : cell;
+    pinned = pinned === cell ? null : cell;
     light(pinned);
+    tell(pinned);
+  }
+
+  // The story of a number, and the way to it through the picture.
+  let asked = 0;
+  async function tell(cell) {
+    const number = ++asked;
+    const svg = cell && cell.closest("svg[role=group]");
+    const own = svg ? [...svg.querySelectorAll("[data-cell]")] : [];
+    const found = svg && (await story(svg, own.indexOf(cell)));
+    if (number !== asked) return;
+    teller.hidden = !found;
+    root.toggleAttribute("data-tracing", Boolean(found));
+    for (const other of cells) other.removeAttribute("data-path");
+    if (!found) return;
+    for (const one of found.path) own[one]?.setAttribute("data-path", "");
+    for (const other of cells) mark(other, other === cell); // the way counts, not the slot
+    for (const [formula, [makes]] of mentioned) mark(formula, makes === cell.dataset.cell);
+    const [name, ...origin] = found.origin;
+    const open = place < 0 || place === moments.length - 1; // what comes later is no secret
+    const lines = [...origin, ...(open ? found.fate : [])].map((line) => element("p", {}, line));
+    const close = button("close", "×", () => pin(null));
+    const head = element("div", {}, element("strong", {}, name));
+    if (moments.includes(found.made)) head.append(button(`go to ${names.get(found.made)}`, "show this step", () => go(moments.indexOf(found.made))));
+    head.append(close);
+    teller.replaceChildren(head, ...lines);
+    placeBeside(cell, svg);
+  }
+
+  // Where there is room, the story stands beside the picture, level with the number.
+  function placeBeside(cell, svg) {
+    const [box, picture, frame] = [cell, svg, root].map((part) => part.getBoundingClientRect());
+    const left = picture.right - frame.left + 12;
+    const beside = frame.width - left > 220;
+    teller.toggleAttribute("data-beside", beside);
+    teller.style.left = beside ? `${left}px` : "";
+    if (!beside) return;
+    const lowest = Math.min(frame.bottom, innerHeight - 40) - teller.offsetHeight - frame.top;
+    teller.style.top = `${Math.max(0, Math.min(box.top - frame.top, lowest))}px`;
   }
 
   const cellAt = (event) => event.target.closest && event.target.closest("[data-cell]");
@@ -253,6 +324,8 @@ export function stepper(root, { step = null, whole = false, changed = () => {} }
       ending.abort();
       bar.remove();
       told.remove();
+      teller.remove();
+      root.removeAttribute("data-tracing");
     },
   };
 }
@@ -275,6 +348,7 @@ function render({ model, el }) {
         model.set("step", step);
         model.save_changes();
       },
+      story: storyFrom(model),
     });
   }
 

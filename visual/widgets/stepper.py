@@ -18,6 +18,7 @@ from visual.scene.formats import Picture, as_path, check_path, write_whole
 from visual.scene.shapes import Scene
 from visual.widgets.page import fragment, to_page
 from visual.widgets.rerun import bundle, made_in_cell
+from visual.widgets.stories import Teller, cells_of, of_cell
 
 HERE = Path(__file__).parent
 
@@ -26,6 +27,7 @@ class Walked(anywidget.AnyWidget):
     """A widget whose pictures are walked through: its `step` is one of their moments."""
 
     step = traitlets.Int(-1).tag(sync=True)
+    _teller: Teller | None = None  # of the run that was asked about last
 
     @property
     def _shown(self) -> Sequence[Picture]:
@@ -36,6 +38,21 @@ class Walked(anywidget.AnyWidget):
     def _is_moment(self, proposal: Mapping[str, int]) -> int:
         step = proposal["value"]
         return shown_step(self._shown, -1, None if step == -1 else step)
+
+    def tell(self, message: Mapping[str, object]) -> None:
+        """Send what is told of a cell: ``{"story": 7, "picture": 0, "cell": 12}`` asks for it.
+
+        The answer has the same number; it tells nothing of a cell that is gone meanwhile.
+        """
+        told = None
+        match message:
+            case {"picture": int(number), "cell": int(place)} if number in range(len(self._shown)):
+                picture = self._shown[number]
+                if isinstance(picture, Scene) and picture.trace is not None:
+                    if self._teller is None or self._teller.trace is not picture.trace:
+                        self._teller = Teller(picture.trace)
+                    told = of_cell(self._teller, cells_of(picture), place)
+        self.send({"story": message.get("story"), "told": told})
 
     def set_state(self, sync_data: dict[str, object]) -> None:
         """What the page sets; a step of a picture that is gone meanwhile comes too late."""
@@ -66,6 +83,7 @@ class Stepper(Walked):
         super().__init__(**traits)
         self.show(*scenes, step=step)
         made_in_cell(self)
+        self.on_msg(lambda _, message, __: "story" in message and self.tell(message))
 
     def show(self, *scenes: Picture, step: int | None = None) -> None:
         """Show other pictures, at the present step if they have it."""

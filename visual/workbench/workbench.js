@@ -200,6 +200,7 @@ function renderWorkbench({ model, el }) {
         model.set("step", step);
         model.save_changes();
       },
+      story: storyFrom(model),
     });
   }
 

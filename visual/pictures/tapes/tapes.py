@@ -25,13 +25,14 @@ from visual.pictures.tapes.fit import EVERYTHING, Plan, opened, plans
 from visual.pictures.tapes.forward import ForwardBlock
 from visual.pictures.tapes.overview import overview, short_name
 from visual.scene.combinators import Piece, above, gap, shifted, sized
-from visual.scene.shapes import Box, Scene, Text, folded, walk
+from visual.scene.shapes import Box, Scene, Text, folded, of_run, walk
 from visual.scene.theme import Role
 
 PARTS_LINE = "below each value: what came from the cost directly + what came through later steps"
 PARTS_OF_ARRAYS = "; of arrays the norms of both parts, which do not add up"
 
 
+@of_run
 def tapes(
     trace: Trace,
     theme: str = "light",

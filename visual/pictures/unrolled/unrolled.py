@@ -28,6 +28,7 @@ from visual.scene.shapes import (
     Text,
     fitted,
     folded,
+    of_run,
     shortened,
     text_width,
 )
@@ -37,6 +38,7 @@ LEFT, FOLD = 216, 40
 NARROWEST, WIDEST = 84, 150
 
 
+@of_run
 def unrolled(
     trace: Trace,
     theme: str = "light",

@@ -33,7 +33,17 @@ from visual.pictures.values.series import (
 from visual.pictures.values.text import to_text
 from visual.scene.combinators import Piece, above, beside, gap, piece, scene, sized
 from visual.scene.fonts import text_width
-from visual.scene.shapes import Box, Group, Polyline, Scene, Shape, Text, fitted, folded
+from visual.scene.shapes import (
+    Box,
+    Group,
+    Polyline,
+    Scene,
+    Shape,
+    Text,
+    fitted,
+    folded,
+    of_run,
+)
 from visual.scene.theme import Role
 
 ACROSS, APART, NARROWEST = 3, 24, 165.0
@@ -88,6 +98,7 @@ class Section:
     log: bool = False
 
 
+@of_run
 def values(
     trace: Trace, theme: str = "light", scan: int | None = None, sheet: Sheet = SCREEN
 ) -> Scene:
