@@ -230,7 +230,7 @@ def _letter(letter: str) -> str:
         return letter if letter.isprintable() else " "
     if letter in GREEK or letter in SIGNS:
         return f"${GREEK.get(letter) or SIGNS[letter]}$"
-    base, *accents = unicodedata.normalize("NFD", letter)
+    base, *accents = [*unicodedata.normalize("NFD", letter)]
     if len(accents) == 1 and accents[0] in ACCENTS and base.isascii():
         return rf"\{ACCENTS[accents[0]]}{{{base}}}"
     return rf"\scantapechar{{{ord(letter):04X}}}"

@@ -19,6 +19,7 @@ from visual.choices import (
     Choice,
     OneOf,
     Switch,
+    Value,
     Whole,
     Wholes,
     newest,
@@ -59,7 +60,9 @@ class Kind:
         What is laid out `on_sheet` keeps to any width, and may have other options for papers.
         """
         known = self.check(options)
-        paper = {c.name: known.pop(c.name) for c in self._for_papers if c.name in known}
+        paper: dict[str, Value] = {
+            c.name: known.pop(c.name) for c in self._for_papers if c.name in known
+        }
         if self.on_sheet is not None:
             known["sheet"] = sheet(**paper)
         return on_paper(self.make(study, theme, **known), paper.get("width"), self.name)
