@@ -31,12 +31,16 @@ from visual.scene.shapes import Scene
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of picture: its name, what it shows, the function that draws it, and its options."""
+    """A kind of picture: its name, what it shows, the function that draws it, and its options.
+
+    It `follows` who walks through a run by those of its options that say what of it is open.
+    """
 
     name: str
     about: str
     make: Callable[..., Scene]
     options: tuple[Choice, ...] = ()
+    follows: tuple[str, ...] = ()
 
     def draw(self, study: Study, theme: str = "light", **options: object) -> Scene:
         """The picture of a study; ArgumentError for an option that it does not have."""
@@ -94,6 +98,14 @@ CONTRIBUTIONS = Switch(
     "contributions", "in tapes: what came directly, and what later", "with every contribution"
 )
 ALL = Switch("all", "everything, in a picture of any size", "all of it")
+HEIGHT = Whole(
+    "height",
+    "how high the picture may be at most, in pixels; what has no room is folded",
+    metavar="PX",
+    least=300,
+    most=20_000,
+    default=1200,
+)
 ALL_DIRECT = Switch(
     "all_direct",
     "unrolled: every gradient with its direct part",
@@ -110,13 +122,15 @@ _KINDS = (
         "tapes",
         "what every backward step reads, overwrites and leaves",
         _of_trace(tapes),
-        (AROUND, SCAN, STEP, BUFFER, CONTRIBUTIONS, ALL),
+        (AROUND, SCAN, STEP, BUFFER, CONTRIBUTIONS, ALL, HEIGHT),
+        ("scan",),
     ),
     Kind(
         "moment",
         "one step, large: before it, what it reads and makes, after it",
         _of_trace(moment),
         (SCAN, STEP),
+        ("scan", "step"),
     ),
     Kind(
         "unrolled",
@@ -124,7 +138,13 @@ _KINDS = (
         _unrolled,
         (AROUND, SCANS, ALL_DIRECT),
     ),
-    Kind("equations", "the loop as a system, with its values at a step", _equations, (SCAN, STEP)),
+    Kind(
+        "equations",
+        "the loop as a system, with its values at a step",
+        _equations,
+        (SCAN, STEP),
+        ("scan", "step"),
+    ),
     Kind(
         "rolled",
         "the loop as one box with its taps",
@@ -143,6 +163,7 @@ _KINDS = (
         "the operations of one step, with their values",
         _of_trace(stepgraph),
         (SCAN, STEP),
+        ("scan", "step"),
     ),
     Kind("phases", "how a derivative is built, in eleven phases", _phases, (SCAN,)),
     Kind("genealogy", "which Scan differentiates which", _of_trace(genealogy)),

@@ -16,7 +16,7 @@ from lab.records import cached_property
 from lab.traces.flow import Value, parameter_of, values_read
 from lab.traces.trace import TapeTrace, Trace
 from visual.layout.cells import full_text
-from visual.layout.names import NamedScan
+from visual.layout.names import NamedScan, at_moment
 from visual.scene.shapes import Group, Scene, Shape
 
 
@@ -68,11 +68,6 @@ class Teller:
         return Stories(self.trace)
 
     @cached_property
-    def _steps(self) -> list[tuple[int, int]]:
-        """The Scan and the step of every moment."""
-        return [(n, step) for n, scan in enumerate(self.trace.scans) for step in range(scan.steps)]
-
-    @cached_property
     def _rows(self) -> Mapping[str, list[tuple[NamedScan, TapeTrace, int]]]:
         """The rows of tapes, by their keys."""
         found: dict[str, list[tuple[NamedScan, TapeTrace, int]]] = {}
@@ -103,7 +98,7 @@ class Teller:
 
     def _candidates(self, cell: Cell) -> Iterator[Value]:
         """What it may show, the likeliest first."""
-        scan, step = (-1, -1) if cell.moment is None else self._steps[cell.moment]
+        scan, step = (-1, -1) if cell.moment is None else at_moment(self.trace, cell.moment)
         rows = self._rows.get(cell.key, [])
         for named, tape, row in sorted(rows, key=lambda place: place[0].number != scan):
             after = step + 1 if named.number == scan else named.scan.steps

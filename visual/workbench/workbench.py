@@ -12,8 +12,8 @@ What a workbench hands to the browser as a file.
 """
 
 import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import RLock
 from typing import TypedDict
@@ -117,6 +117,10 @@ class Workbench(Walked):
         return [self._bench.picture] if hasattr(self, "_bench") else []
 
     @property
+    def _moments(self) -> Collection[int]:
+        return self._bench.moments if hasattr(self, "_bench") else ()
+
+    @property
     def state(self) -> BenchState:
         """All that is chosen, frozen."""
         return self._bench.state
@@ -148,9 +152,12 @@ class Workbench(Walked):
             raise
 
     def _show(self, drawn: Drawn, step: int | None = None) -> None:
-        """Show what was drawn."""
+        """Show what was drawn, and the present moment if it has it."""
         with self._lock:
-            step = shown_step([drawn.bench.picture], self.step, step)
+            present = -1 if drawn.bench.moment < 0 else self.step  # who walks may be further on
+            step = shown_step(drawn.bench.moments, present, step)
+            if step != drawn.bench.moment:
+                drawn = Drawn.of(replace(drawn.bench, moment=step))
             self._bench = drawn.bench
             with self.hold_sync():
                 self.svg = drawn.svg
@@ -160,8 +167,9 @@ class Workbench(Walked):
 
     @traitlets.observe("step")
     def _moved(self, _: object) -> None:
-        if hasattr(self, "_bench"):
-            self.python = cell(self._bench, self.step)
+        """Show the part of the run to which the moment belongs."""
+        if hasattr(self, "_bench") and self._bench.moment != self.step:
+            self._show(Drawn(self._bench, self.svg), self.step if self.step >= 0 else None)
 
     def _tell(self, key: Iterable[object] = (), problem: str = "") -> None:
         """Show what is chosen, and beside a control what is wrong with it."""
@@ -169,6 +177,7 @@ class Workbench(Walked):
             "controls": controls(self._bench),
             "views": views(),
             "view": view_shown(self.state),
+            "moments": dict(self._bench.moments),
             "problem": {"key": list(key), "text": problem},
             "answered": self._number,
         }

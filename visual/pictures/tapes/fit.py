@@ -22,7 +22,7 @@ from visual.layout.names import NamedScan
 from visual.pictures.tapes.backward import Block, View
 from visual.pictures.tapes.lanes import Lane
 
-WIDEST, HIGHEST = 840.0, 1200.0
+WIDEST, HIGHEST = 840.0, 1200
 ROOM = WIDEST - MARGIN - LABELS
 NARROWEST = 80.0  # from column to column
 PITCH = CELL + BETWEEN

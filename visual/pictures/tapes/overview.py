@@ -104,8 +104,8 @@ def card(of: NamedScan, opened: int) -> Piece:
         more = f"+{len(tapes) - MOST_TAPES}"
         cells.append(Text(WIDE - 10, 41, more, 11, "end", muted=True, title="tapes"))
     name = f"{of.number + 1} · {of.scan.name}"
-    said = Group((*frame, title, *([read] if reads else []), words), title=name)
-    return sized(WIDE, HIGH, said, *cells)
+    shapes = (*frame, title, *([read] if reads else []), words, *cells)
+    return sized(WIDE, HIGH, Group(shapes, cell=f"scan:{of.number + 1}", title=name))
 
 
 def _small(of: NamedScan, tape: TapeTrace, y: float, high: float) -> Iterator[Shape]:
