@@ -107,7 +107,8 @@ class Stepper(Walked):
     def _repr_mimebundle_(self, **_: object) -> dict[str, object]:
         html = fragment(*self.scenes, step=self.step)
         words = "\n".join(scene.text() for scene in self.scenes)
-        return bundle(super()._repr_mimebundle_, html, words)
+        first = self.scenes[0] if self.scenes else None
+        return bundle(super()._repr_mimebundle_, html, words, first)
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write the pictures, linked, as one page that needs no kernel and no network."""

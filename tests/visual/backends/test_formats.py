@@ -1,8 +1,8 @@
 """One picture in every format: PDF, PNG and page show what the SVG shows; files whole or not."""
 
 import io
-import math
 import json
+import math
 import re
 import subprocess
 import sys
