@@ -50,8 +50,9 @@ function storyFrom(model) {
 // it is told to `changed`, and `destroy` takes every listener and control away again.
 // With `whole` and without a `step`, all steps are seen at first, as they are by a button.  `all`
 // are the moments of a run of which the pictures show a part, by number: `show` brings others.
-// `open` is told the number of a Scan whose card is clicked.
-export function stepper(root, { step = null, whole = false, changed = () => {}, story = storyInPage, open = null, all = {} } = {}) {
+// `open` is told the number of a Scan whose card is clicked; `field` makes the element in which a
+// number that was given can be changed.
+export function stepper(root, { step = null, whole = false, changed = () => {}, story = storyInPage, open = null, field = () => null, all = {} } = {}) {
   const ending = new AbortController();
   let bound = new AbortController(); // to the pictures that are there now
   const on = (target, type, listener) =>
@@ -128,6 +129,8 @@ export function stepper(root, { step = null, whole = false, changed = () => {}, 
   const teller = element("aside", { class: "scantape-story", "aria-label": "where this number comes from", "aria-live": "polite", hidden: "" });
   root.prepend(bar);
   bar.after(told);
+  const [head, changing, lines] = ["div", "div", "div"].map((tag) => element(tag));
+  teller.append(head, changing, lines);
   root.append(teller);
   on(slider, "input", () => go(Number(slider.value)));
   on(speed, "change", () => timer !== null && start());
@@ -224,6 +227,7 @@ export function stepper(root, { step = null, whole = false, changed = () => {}, 
   on(root, "keydown", (event) => {
     event.stopPropagation(); // a notebook has shortcuts of its own, and `d d` deletes a cell
     if (event.ctrlKey || event.metaKey || event.altKey || event.target === speed) return;
+    if (changing.contains(event.target) && event.key !== "Escape") return;
     const among = event.shiftKey && KEYS[event.key] && cells.includes(event.target);
     if (among) turn(event.target, KEYS[event.key]);
     else if (event.key in KEYS) go(place + KEYS[event.key]);
@@ -296,21 +300,29 @@ export function stepper(root, { step = null, whole = false, changed = () => {}, 
     const found = svg && (await story(svg, own.indexOf(cell)));
     if (number !== asked) return;
     teller.hidden = !found;
-    root.toggleAttribute("data-tracing", Boolean(found));
+    root.toggleAttribute("data-tracing", Boolean(found) && found.made >= 0);
     for (const other of cells) other.removeAttribute("data-path");
     if (!found) return;
     for (const one of found.path) own[one]?.setAttribute("data-path", "");
     for (const other of cells) mark(other, other === cell); // the way counts, not the slot
     for (const [formula, [makes]] of mentioned) mark(formula, makes === cell.dataset.cell);
     const [name, ...origin] = found.origin;
-    const open = place < 0 || place === moments.length - 1; // what comes later is no secret
-    const lines = [...origin, ...(open ? found.fate : [])].map((line) => element("p", {}, line));
-    const close = button("close", "×", () => pin(null));
-    const head = element("div", {}, element("strong", {}, name));
-    if (moments.includes(found.made)) head.append(button(`go to ${names.get(found.made)}`, "show this step", () => go(moments.indexOf(found.made))));
-    head.append(close);
-    teller.replaceChildren(head, ...lines);
+    const open = place < 0 || place === moments.length - 1; // then what comes later is no secret
+    head.replaceChildren(element("strong", {}, name));
+    if (moments.includes(found.made)) head.append(button(`go to ${names.get(found.made)}`, "show this step", () => visit(found.made)));
+    head.append(button("close", "×", () => pin(null)));
+    const changes = field(found.given);
+    if (changes !== changing.firstChild) changing.replaceChildren(...(changes ? [changes] : []));
+    lines.replaceChildren(...[...origin, ...(open ? found.fate : [])].map((line) => element("p", {}, line)));
     placeBeside(cell, svg);
+  }
+
+  // Goes to the step that made the number, and to the cell in which it did.
+  function visit(made) {
+    const isMaker = (cell) => cell.dataset.cell === pinned.dataset.cell && Number(cell.closest("[data-step]")?.dataset.step) === made;
+    pinned = cells.find(isMaker) || pinned;
+    go(moments.indexOf(made));
+    pinned?.focus({ preventScroll: true });
   }
 
   // Where there is room, the story stands beside the picture, level with the number.
@@ -328,8 +340,13 @@ export function stepper(root, { step = null, whole = false, changed = () => {}, 
   const cellAt = (event) => event.target.closest && event.target.closest("[data-cell]");
   // Begins with the pictures, or goes on with others that have come in their place.
   function show(step, whole, more = {}) {
+    const kept = pinned && cells.indexOf(pinned);
+    const key = pinned && pinned.dataset.cell;
     adopt(more);
-    tell(null);
+    const again = key && cells[kept]?.dataset.cell === key ? cells[kept] : null;
+    pinned = again; // its number may be another one now, and its story too
+    light(again);
+    tell(again);
     const wanted = moments.indexOf(step);
     if (wanted < 0 && whole) rest({ tell: false });
     else go(Math.max(wanted, 0), { tell: false, scroll: wanted > 0 });

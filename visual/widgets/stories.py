@@ -23,13 +23,14 @@ from visual.scene.shapes import Group, Scene, Shape
 class Told(TypedDict):
     """What a page is told of a value.
 
-    `made` is the moment in which it was made, -1 if it was given; `path` are the numbers of the
-    cells that it was made from.
+    `made` is the moment in which it was made, -1 if it was given, and `given` is then the name and
+    the place of a number; `path` are the numbers of the cells that it was made from.
     """
 
     origin: Sequence[str]
     fate: Sequence[str]
     made: int
+    given: tuple[str, int] | None
     path: Sequence[int]
 
 
@@ -116,8 +117,17 @@ class Teller:
     def told(self, value: Value, path: Sequence[int]) -> Told:
         """The story of a value, with the cells, or values, on the way to it."""
         story, write = self.stories.of(value), self.stories.flow.writes.get(value)
-        made = -1 if write is None else NamedScan(self.trace, value.scan).moment(write.step)[0]
-        return {"origin": story.origin, "fate": story.fate, "made": made, "path": path}
+        named, number = NamedScan(self.trace, value.scan), self.stories.number(value)
+        made = -1 if write is None else named.moment(write.step)[0]
+        is_given = write is None and named.parent is None and number is not None and not number.ndim
+        given = (value.variable, value.row) if is_given else None
+        return {
+            "origin": story.origin,
+            "fate": story.fate,
+            "made": made,
+            "given": given,
+            "path": path,
+        }
 
 
 def of_cell(teller: Teller, cells: Sequence[Cell], number: int) -> Told | None:

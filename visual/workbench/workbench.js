@@ -188,6 +188,7 @@ function renderWorkbench({ model, el }) {
     },
     story: storyFrom(model),
     open: (scan) => ask(["options", "scan"], scan),
+    field: (given) => form.field(["at", ...(given || [])]),
   });
 
   function show() {
