@@ -75,7 +75,9 @@ def values_of(scan: ScanTrace, source: Source) -> np.ndarray | None:
     if isinstance(source, int):
         values = scan.inside[source].values
         return values if len(values) else None
-    variable = scan.variable(source) if isinstance(source, Leaf) else None
+    if isinstance(source, Number):
+        return None
+    variable = scan.variable(source)
     if isinstance(variable, TapeTrace):
         return next((a.values for a in variable.reads if a.tap == source.tap), None)
     if isinstance(variable, ParameterTrace):

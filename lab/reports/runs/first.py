@@ -268,7 +268,9 @@ class _Run:
         """The first that is not finite on a tape from which a value outside is computed."""
         for feed in (feed for feed in feeds if feed.into == into):
             tape = self.trace.scans[feed.scan].variable(Leaf("", None, feed.variable))
-            for write in tape.writes if isinstance(tape, TapeTrace) else ():
+            if not isinstance(tape, TapeTrace):
+                continue
+            for write in tape.writes:
                 bad = _steps(_not_finite(write.values))
                 if bad.any():
                     return self._result(feed.scan, int(np.argmax(bad)), tape, write.tap)
@@ -317,13 +319,13 @@ class _Run:
         if isinstance(source, Leaf) and not place.is_target:
             return replace(met, formula=called(source), given=True)
         inputs = tuple(
-            Operand(called(written(scan, each)), freeze(value))
+            Operand(called(written(scan, each)), freeze(held))
             for each in dict.fromkeys(_inputs(scan, place))
-            if (value := _value(scan, each, place.step)) is not None
+            if (held := _value(scan, each, place.step)) is not None
         )
         if not isinstance(source, int):
-            formula = next(f for f in scan.formulas if f.target == source)
-            return replace(met, formula=called(formula.expression), inputs=inputs)
+            (expression,) = (f.expression for f in scan.formulas if f.target == source)
+            return replace(met, formula=called(expression), inputs=inputs)
         made = scan.inside[source]
         formula = called(Call(made.operation, tuple(written(scan, v, 1) for v in made.inputs)))
         return replace(
@@ -340,10 +342,9 @@ class _Run:
 
 def _sources(scan: ScanTrace) -> Iterator[tuple[Source, bool]]:
     """All values of a step, what it reads before what it makes; and whether they are targets."""
-    for tape in scan.tapes:
-        yield from ((Leaf(tape.name, read.tap, tape.argument), False) for read in tape.reads)
-    for variable in (*scan.sequences, *scan.parameters):
-        yield Leaf(variable.name, None, variable.argument), False
+    for variable in scan.variables:
+        taps = [a.tap for a in variable.reads] if isinstance(variable, TapeTrace) else [None]
+        yield from ((Leaf(variable.name, tap, variable.argument), False) for tap in taps)
     yield from ((number, False) for number in range(len(scan.inside)))
     yield from ((target, True) for target in scan.targets)
 
@@ -386,9 +387,9 @@ def _dropped(scan: ScanTrace, condition: Source) -> np.ndarray | None:
 
 def _over_steps(scan: ScanTrace, source: Source, is_target: bool) -> np.ndarray | None:
     """The values of a source over all steps, or of a target; None where they were not kept."""
-    if not is_target:
+    if not is_target or not isinstance(source, Leaf):
         return values_of(scan, source)
-    tape = scan.variable(source) if isinstance(source, Leaf) else None
+    tape = scan.variable(source)
     writes = tape.writes if isinstance(tape, TapeTrace) else ()
     return next((w.values for w in writes if w.tap == source.tap), None)
 
