@@ -49,6 +49,8 @@ class Walked(anywidget.AnyWidget):
 
         The answer has the same number; it tells nothing of a cell that is gone meanwhile.
         """
+        if "story" not in message:
+            return
         told = None
         match message:
             case {"picture": int(number), "cell": int(place)} if number in range(len(self._shown)):
@@ -88,7 +90,7 @@ class Stepper(Walked):
         super().__init__(**traits)
         self.show(*scenes, step=step)
         made_in_cell(self)
-        self.on_msg(lambda _, message, __: "story" in message and self.tell(message))
+        self.on_msg(lambda _, message, __: self.tell(message))
 
     def show(self, *scenes: Picture, step: int | None = None) -> None:
         """Show other pictures, at the present step if they have it."""
