@@ -71,7 +71,7 @@ def _unrolled(
     return unrolled(trace, theme, around, scans=scans, all_direct=all_direct)
 
 
-def _phases(study: Study, theme: str, scan: int | None = None) -> Scene:
+def _phases(study: Study, theme: str, scan: int | None = None, **options: object) -> Scene:
     derivations = {
         number: node.op.derivation
         for number, node in enumerate(study.scans, start=1)
@@ -84,7 +84,8 @@ def _phases(study: Study, theme: str, scan: int | None = None) -> Scene:
     if number not in derivations:
         known = listing(f"{n} · {found.backward.called}" for n, found in derivations.items())
         raise ArgumentError(f"scan = {quoted(scan)}: the Scans of derivatives are {known}.")
-    return phases(derivations[number], theme, NamedScan(study.trace, number - 1).variable_keys())
+    keys = NamedScan(study.trace, number - 1).variable_keys()
+    return phases(derivations[number], theme, keys, **options)
 
 
 AROUND = Whole("around", "unfold a long loop here", "unfold around step", metavar="STEP")
@@ -92,6 +93,7 @@ STEP = Whole("step", "the step to show, from 0", "step of the Scan", metavar="ST
 SCAN = Whole(
     "scan", "the Scan to show, by its number in the headings", "Scan, by its number", least=1
 )
+PHASE = Whole("phase", "the phase to open, 1 to 11", "phase", least=1, most=11)
 SCANS = Wholes("scans", "the Scans to unroll, by their numbers in the headings")
 BUFFER = Switch("buffer", "tapes in the buffer's order", "in the buffer's order")
 CONTRIBUTIONS = Switch(
@@ -157,7 +159,9 @@ _KINDS = (
         lambda study, theme: taps(study.trace_of_cost, max(1, study.order), theme),
     ),
     Kind("values", "states, gradients and tapes over the steps", _of_trace(values), (SCAN,)),
-    Kind("ssa", "the tapes, and each of their values by itself", _of_trace(ssa), (AROUND,)),
+    Kind(
+        "ssa", "the tapes, and each of their values by itself", _of_trace(ssa), (AROUND, SCAN, ALL)
+    ),
     Kind(
         "stepgraph",
         "the operations of one step, with their values",
@@ -165,12 +169,13 @@ _KINDS = (
         (SCAN, STEP),
         ("scan", "step"),
     ),
-    Kind("phases", "how a derivative is built, in eleven phases", _phases, (SCAN,)),
+    Kind("phases", "how a derivative is built, in eleven phases", _phases, (SCAN, PHASE, ALL)),
     Kind("genealogy", "which Scan differentiates which", _of_trace(genealogy)),
     Kind(
         "connections",
         "which inputs get a gradient, and why others do not",
-        lambda study, theme: connections(study.derivative, theme),
+        lambda study, theme, **options: connections(study.derivative, theme, **options),
+        (SCAN, ALL),
     ),
 )
 PICTURES = Named("picture", {kind.name: kind for kind in _KINDS})

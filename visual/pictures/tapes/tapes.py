@@ -24,8 +24,7 @@ from visual.pictures.tapes.fit import EVERYTHING, HIGHEST, WIDEST, Plan, opened,
 from visual.pictures.tapes.forward import ForwardBlock
 from visual.pictures.tapes.overview import overview, short_name
 from visual.scene.combinators import Piece, above, gap, shifted, sized
-from visual.scene.shapes import Box, Scene, Text, folded, of_run, walk
-from visual.scene.theme import Role
+from visual.scene.shapes import Scene, Text, folded, of_run
 
 PARTS_LINE = "below each value: what came from the cost directly + what came through later steps"
 PARTS_OF_ARRAYS = "; of arrays the norms of both parts, which do not add up"
@@ -164,8 +163,6 @@ def _finished(trace: Trace, part: Piece, width: float, view: View, theme: str) -
     whole = shifted(above(part, results, apart=8), 0, MARGIN - 8)
     canvas.add(*whole.shapes)
     canvas.y = whole.envelope.bottom
-    found = {shape.role for shape in walk(canvas.shapes) if isinstance(shape, Box)}
-    canvas.roles = [*found - {Role.PANEL}]  # the cards of the overview say what they are
     arrays = any(tape.initial.ndim > 1 for scan in trace.scans for tape in scan.tapes)
     parts = PARTS_LINE + (PARTS_OF_ARRAYS if arrays else "")
     names = ", ".join(f"{scan.name} ({scan.steps} steps)" for scan in trace.scans)
