@@ -1,6 +1,6 @@
 """Where columns stand, and the pieces that every picture of tapes is made of."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import accumulate
 from textwrap import wrap
@@ -189,10 +189,9 @@ def _is_sampled(content: str) -> bool:
 
 @dataclass
 class Canvas:
-    """What is drawn so far on a sheet, how wide it became, and which roles occur in it."""
+    """What is drawn so far on a sheet, and how wide it became."""
 
     shapes: list[Shape] = field(default_factory=list)
-    roles: list[Role] = field(default_factory=list)
     right: float = 0.0
     y: float = 40.0
     sheet: Sheet = SCREEN
@@ -201,28 +200,12 @@ class Canvas:
         """Draw over what is there."""
         self.shapes += shapes
 
-    def put(self, part: Piece) -> None:
-        """Draw a picture at the margin, and go on below it."""
-        placed = shifted(part, MARGIN - part.envelope.left, self.y - part.envelope.top)
+    def put(self, part: Piece, x: float = MARGIN) -> None:
+        """Draw a picture at the margin, or at `x`, and go on below it."""
+        placed = shifted(part, x - part.envelope.left, self.y - part.envelope.top)
         self.add(*placed.shapes)
         self.right = max(self.right, placed.envelope.right)
         self.y = placed.envelope.bottom + BETWEEN
-
-    def rows(
-        self,
-        items: Iterable[int | Gap],
-        row: Callable[[int], None],
-        gap: Callable[[Gap], None],
-        moment: Callable[[int], tuple[int, str]],
-    ) -> None:
-        """A row for every step, which belongs to its moment, and one for steps that are folded."""
-        for item in items:
-            if isinstance(item, Gap):
-                gap(item)
-            else:
-                start = len(self.shapes)
-                row(item)
-                self.group(start, *moment(item))
 
     def finished(
         self,
@@ -238,12 +221,15 @@ class Canvas:
     ) -> Scene:
         """The picture: all that is drawn, and below it a legend in `words` of its own.
 
-        Without `words` the roles are called what they are called everywhere, and notes tell what
-        arrays and folds are.  `said` are further lines, `below` is the room beneath the last one.
-        The columns of a `close` legend are as wide as their own words.
+        It has the roles that are drawn.  Without `words` they are called what they are called
+        everywhere.  Notes tell what arrays and folds are.  `said` are further lines, `below` is
+        the room beneath the last one.  The columns of a `close` legend are as wide as their words.
         """
         if words is None:
-            words = {role: role.value for role in Role if role in self.roles}
+            words = {role: role.value for role in Role if role is not Role.PANEL}
+        boxes = [s for s in walk(self.shapes) if isinstance(s, Box) and s.heat is None]
+        drawn = {Role.UNNEEDED if box.faded else box.role for box in boxes}
+        words = {role: told for role, told in words.items() if role in drawn}
         shapes, scales = on_one_scale(self.shapes)
         said, margin = [*notes(shapes), *scale_words(scales), *said], self.sheet.margin
         if self.sheet.bare or not self.sheet.legend:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from lab.errors import ArgumentError, quoted
 from lab.traces.trace import ScanTrace
 
+HIGHEST = 1200  # pixels: a screen
 NARROW = 600.0  # pixels: below, margins and names of rows have less room
 
 
@@ -18,7 +19,7 @@ class Sheet:
     """
 
     width: float = 840.0
-    height: float = 1200.0
+    height: float = HIGHEST
     steps: range | None = None
     legend: bool = True
     bare: bool = False

@@ -81,7 +81,7 @@ def equations(
         _tape(canvas, writer, tape, places)
     canvas.y += 4
     return canvas.finished(
-        {role: told for role, told in WORDS.items() if role in canvas.roles},
+        WORDS,
         width=max(canvas.right + sheet.margin, min(420, sheet.width)),
         title=f"Equations of {loop.name}",
         description=" ".join([*map(writer.equation, system.equations), f"for {writer.range}."]),
@@ -173,7 +173,6 @@ def _term(
     found, label = places.term(leaf, made), writer.term(leaf)
     width = _width(label, found.value)
     box = Box(x, canvas.y, width, HEIGHT, found.role)
-    canvas.roles.append(found.role)
     drawn = cell(
         box, found.value, found.name, None, None, found.key, shortened(label, width - 8, 11)
     )
@@ -253,6 +252,5 @@ def _slot(canvas: Canvas, tape: TapeTrace, row: int, box: Box, places: _Places) 
         role, value = Role.UNWRITTEN, None
     else:
         role = Role.INPUT
-    canvas.roles.append(role)
     box = replace(box, role=role)
     return cell(box, value, places.named.slot_label(tape, row), old, None, places.key(tape, row))

@@ -125,6 +125,12 @@ class Polyline:
         return ink(theme, self.faint, self.faded)
 
 
+def outline(x: float, y: float, wide: float, high: float) -> Polyline:
+    """The edge of a rectangle, which covers nothing."""
+    right, low = x + wide, y + high
+    return Polyline(((x, y), (right, y), (right, low), (x, low), (x, y)))
+
+
 def ink(theme: Theme, faint: bool, faded: bool) -> str:
     """The colour of a line that has no role."""
     if faded:

@@ -10,7 +10,7 @@ left to right everywhere, so that the work of a backward loop moves leftwards.
 from collections.abc import Iterator
 
 from lab.equations.spelling import untaken_words
-from lab.errors import ArgumentError, quoted
+from lab.errors import ArgumentError, quoted, whole
 from lab.tape import Kind
 from lab.traces.trace import ScanTrace, Trace
 from visual.choices import of_trace, scan_index, step_of, switch, whole_or_none
@@ -19,14 +19,13 @@ from visual.layout.cells import bared, values_text
 from visual.layout.columns import timeline
 from visual.layout.headings import block_heading
 from visual.layout.names import NamedScan
-from visual.layout.sheet import SCREEN, Sheet
+from visual.layout.sheet import HIGHEST, SCREEN, Sheet
 from visual.pictures.tapes.backward import DETAILS, Block, View, at_end, rows, with_formulas
 from visual.pictures.tapes.fit import EVERYTHING, Plan, opened, plans
 from visual.pictures.tapes.forward import ForwardBlock
 from visual.pictures.tapes.overview import overview, short_name
 from visual.scene.combinators import Piece, above, gap, shifted, sized
-from visual.scene.shapes import Box, Scene, Text, folded, of_run, walk
-from visual.scene.theme import Role
+from visual.scene.shapes import Scene, Text, folded, of_run
 
 PARTS_LINE = "below each value: what came from the cost directly + what came through later steps"
 PARTS_OF_ARRAYS = "; of arrays the norms of both parts, which do not add up"
@@ -42,9 +41,10 @@ def tapes(
     contributions: bool = False,
     scan: int | None = None,
     all: bool = False,
+    height: int = HIGHEST,
     sheet: Sheet = SCREEN,
 ) -> Scene:
-    """The tape picture of a trace, 840 pixels wide and at most 1,200 high, or what `sheet` has.
+    """The tape picture of a trace, 840 pixels wide and at most `height` high, or as `sheet` says.
 
     A loop alone is open, and so are a loop and its one derivative.  Of more Scans one is, number
     `scan`, or else the last, which holds the result; the others stand above it as small tapes.
@@ -56,6 +56,7 @@ def tapes(
     """
     of_trace(trace)
     buffer, contributions = switch("buffer", buffer), switch("contributions", contributions)
+    height = whole("height", height)
     step, around = whole_or_none("step", step), whole_or_none("around", around)
     backward = [n for n, one in enumerate(trace.scans) if has_tape(one)]
     number = backward[-1] if backward else len(trace.scans) - 1
@@ -71,10 +72,11 @@ def tapes(
     if switch("all", all):
         part, width = _everything(trace, view)
         return _finished(trace, part, width, view, theme)
-    return _open(trace, view, number, pair, theme)
+    room = sheet.height if height == HIGHEST else height
+    return _open(trace, view, number, pair, theme, room)
 
 
-def _open(trace: Trace, view: View, number: int, pair: bool, theme: str) -> Scene:
+def _open(trace: Trace, view: View, number: int, pair: bool, theme: str, height: float) -> Scene:
     """The picture with one Scan open, or with a `pair`, that shows the most of those that fit."""
     named, smallest, sheet = NamedScan(trace, number), None, view.sheet
     for plan in plans(pair, sheet.is_narrow):
@@ -82,7 +84,7 @@ def _open(trace: Trace, view: View, number: int, pair: bool, theme: str) -> Scen
         if block is None:
             continue
         alone = plan.both or len(trace.scans) == 1 or sheet.bare
-        top = [] if alone else [overview(trace, number, sheet)]
+        top = [] if alone else [overview(trace, number, sheet=sheet)]
         if plan.both or not has_tape(named.scan):
             loop = named.root if plan.both else named
             top.append(_loop(loop, block.columns, plan, sheet))
@@ -91,12 +93,12 @@ def _open(trace: Trace, view: View, number: int, pair: bool, theme: str) -> Scen
         drawn = _finished(trace, above(*top, least, apart=20), sheet.width, view, theme)
         if smallest is None or drawn.height < smallest.height:
             smallest = drawn
-        if drawn.height > sheet.height:
+        if drawn.height > height:
             continue
         for body in bodies:
-            if drawn.height - least.envelope.height + body.envelope.height <= sheet.height:
+            if drawn.height - least.envelope.height + body.envelope.height <= height:
                 fuller = _finished(trace, above(*top, body, apart=20), sheet.width, view, theme)
-                if fuller.height <= sheet.height:
+                if fuller.height <= height:
                     return fuller
         return drawn
     assert smallest is not None  # the last plan is never too wide
@@ -170,8 +172,6 @@ def _finished(trace: Trace, part: Piece, width: float, view: View, theme: str) -
     whole = shifted(above(part, results, apart=8), 0, max(4, sheet.margin - 8))
     canvas.add(*(bared(whole.shapes) if sheet.bare else whole.shapes))
     canvas.y = whole.envelope.bottom
-    found = {shape.role for shape in walk(canvas.shapes) if isinstance(shape, Box)}
-    canvas.roles = [*found - {Role.PANEL}]  # the cards of the overview say what they are
     arrays = any(tape.initial.ndim > 1 for scan in trace.scans for tape in scan.tapes)
     parts = PARTS_LINE + (PARTS_OF_ARRAYS if arrays else "")
     names = ", ".join(f"{scan.name} ({scan.steps} steps)" for scan in trace.scans)
