@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from lab.equations.sentences import Arrival, StepOf
-from lab.notation import Leaf, leaves_of, number_text, summands_of, text
+from lab.notation import Leaf, number_text, text
 from lab.traces.trace import Formula
 from visual.pictures.moment.slots import PLAIN, SIDE, WIDTH, at
 from visual.scene.combinators import Envelope, Piece, framed, over, piece, shifted, words
@@ -60,11 +60,7 @@ def _factor(one: StepOf, formula: Formula, arrival: Arrival) -> str:
         told, number = one.factor(arrival), number_text(arrival.number)
         return f"· {told}" if told == number else f"· {told} = {number}"
 
-    def position(leaf: Leaf) -> str:
-        return "▢" if leaf == arrival.read else one.spell.position(leaf, one.step)
-
-    terms = summands_of(formula.expression)
-    told = " + ".join(text(term, position) for term in terms if arrival.read in leaves_of(term))
+    told = one.becomes(formula, arrival.read)
     return "· 1" if told == "▢" else told
 
 
