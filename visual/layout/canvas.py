@@ -27,10 +27,11 @@ from visual.scene.shapes import (
 from visual.scene.theme import THEMES, Role
 
 MARGIN, LABELS = 24, 150
+WIDEST, HIGHEST = 840.0, 1200.0  # a picture fits where it is seen
 FORMULA, LONGEST_FORMULA = 12.5, 64
 CELL, BETWEEN, GAP = 92, 20, 64
 HEIGHT, THIN = 44, 24
-HEADING = 840 - 2 * MARGIN  # the widest line of one: a picture fits where it is seen
+HEADING = WIDEST - 2 * MARGIN  # the widest line of one
 ARRAYS = "strips: olive is positive, magenta, in the lower half, negative; ‖ ‖ is the norm"
 SAMPLED = "of more than 8 entries a strip shows 8, from the first to the last"
 TOTAL = "d: the whole gradient; ∂: what comes into it directly, and not through later steps"
@@ -67,25 +68,29 @@ def place_columns(columns: Iterable[int], cell: float = CELL, apart: float = BET
     return Columns(left, tuple(gaps), x, cell)
 
 
-def touched_columns(scan: ScanTrace, time: Timeline, around: int | None) -> set[int]:
+def touched_columns(
+    scan: ScanTrace, time: Timeline, around: int | None, ends: int | None = None
+) -> set[int]:
     """The columns of all slots that the shown steps of a loop read or write."""
     columns: set[int] = set()
     for tape in scan.held:
         if tape.is_total or not time.knows(tape.axis):
             continue
-        columns |= {column_of(tape, row, time) for row in touched_rows(scan, tape, around)}
+        columns |= {column_of(tape, row, time) for row in touched_rows(scan, tape, around, ends)}
     for sequence in scan.sequences:
         if time.knows(sequence.axis):
             columns |= {
                 time.column(sequence.axis.variable, int(sequence.axis.index[step]))
-                for step in numbers(shown_steps(scan.steps, around))
+                for step in numbers(shown_steps(scan.steps, around, ends))
             }
     return columns
 
 
-def touched_rows(scan: ScanTrace, tape: TapeTrace, around: int | None) -> set[int]:
+def touched_rows(
+    scan: ScanTrace, tape: TapeTrace, around: int | None, ends: int | None = None
+) -> set[int]:
     """The rows of a tape that the shown steps read or write; all initial ones without steps."""
-    steps = numbers(shown_steps(scan.steps, around))
+    steps = numbers(shown_steps(scan.steps, around, ends))
     if not steps:
         return set(range(min(len(tape.initial), 12)))
     accesses = (*tape.reads, *tape.writes)
@@ -165,6 +170,12 @@ def _is_sampled(content: str) -> bool:
     return bool(bars) and any(n.isdigit() and int(n) > SEGMENTS for n in lengths)
 
 
+def roles_in(shapes: Iterable[Shape]) -> set[Role]:
+    """The roles of boxes: panels say themselves what they are."""
+    boxes = (shape for shape in walk(shapes) if isinstance(shape, Box) and shape.heat is None)
+    return {Role.UNNEEDED if box.faded else box.role for box in boxes} - {Role.PANEL}
+
+
 @dataclass
 class Canvas:
     """What is drawn so far, how wide it became, and which roles occur in it."""
@@ -220,7 +231,8 @@ class Canvas:
         The columns of a `close` legend are as wide as their own words.
         """
         if words is None:
-            words = {role: role.value for role in Role if role in self.roles}
+            found = self.roles or roles_in(self.shapes)
+            words = {role: role.value for role in Role if role in found}
         shapes, scales = on_one_scale(self.shapes)
         said = [*notes(shapes), *scale_words(scales), *said]
         legend, bottom = explained(words, self.y, width, close)

@@ -48,6 +48,7 @@ class Tracks:
     of: Mapping[tuple[int, int], int]
     below: Mapping[int, Mapping[Spot, int]]
     over: Mapping[int, Mapping[Spot, int]]
+    pitch: float = TRACK  # from bow to bow
 
     @property
     def count(self) -> int:
@@ -61,7 +62,7 @@ class Tracks:
     def room_over(self, lane: int) -> float:
         """The height that the bows over a lane need."""
         used = _used(self.over, lane)
-        return BOW + TRACK * (used - 1) if used else 0.0
+        return BOW + self.pitch * (used - 1) if used else 0.0
 
 
 def is_straight(source: Spot, target: Spot, taken: frozenset[Spot]) -> bool:
@@ -75,7 +76,9 @@ def is_straight(source: Spot, target: Spot, taken: frozenset[Spot]) -> bool:
     return source.column == target.column and not any(spot in taken for spot in between)
 
 
-def tracks(edges: Iterable[tuple[Spot, Spot]], taken: frozenset[Spot]) -> Tracks:
+def tracks(
+    edges: Iterable[tuple[Spot, Spot]], taken: frozenset[Spot], pitch: float = TRACK
+) -> Tracks:
     """Tracks for all arrows that must bend."""
     of: dict[tuple[int, int], int] = {}
     below: dict[int, dict[Spot, list[int]]] = {}
@@ -95,6 +98,7 @@ def tracks(edges: Iterable[tuple[Spot, Spot]], taken: frozenset[Spot]) -> Tracks
         of,
         {lane: _apart(reaches) for lane, reaches in below.items()},
         {lane: _apart(reaches) for lane, reaches in over.items()},
+        pitch,
     )
 
 
@@ -130,7 +134,7 @@ def route(source: Spot, target: Spot, grid: Grid, tracks: Tracks) -> tuple[Point
         way = 1 if x1 > x0 else -1
         out, end, top = x0 + way * 12, x1 - way * 12, y0 - above[0]
         # The middle of such a curve is three quarters as high as its controls.
-        high = top - BOW + 2 - TRACK / 0.75 * tracks.over[source.lane][source]
+        high = top - BOW + 2 - tracks.pitch / 0.75 * tracks.over[source.lane][source]
         return (out, top), (out, high), (end, high), (end, top - 1)
     number = tracks.of[source.lane, target.lane]
     side = _side(source, target)

@@ -19,7 +19,6 @@ from visual.choices import scan_index, step_of, whole_or_none
 from visual.layout.canvas import HEIGHT, MARGIN, Canvas
 from visual.layout.cells import cell
 from visual.layout.names import NamedScan
-from visual.pictures.unrolled.unrolled import drawn
 from visual.scene.fonts import MONO_WIDTH
 from visual.scene.shapes import Arrow, Box, Scene, Text, moved, shortened, text_width
 from visual.scene.theme import Role

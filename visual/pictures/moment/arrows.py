@@ -113,7 +113,7 @@ def _chips(
             y = top + EDGE + PITCH * (line + 0.5)
             x = min(max(_across(curve, y) - width / 2, SIDE), WIDTH - width)
             put = shifted(chip, x - chip.envelope.left, y - height / 2 - chip.envelope.top)
-            if not any(_meet(put.envelope, other.envelope) for other in chips):
+            if not any(put.envelope.padded(NEAR, 0).meets(other.envelope) for other in chips):
                 chips.append(put)
                 told += 1
                 break
@@ -126,8 +126,3 @@ def _across(curve: Curve, y: float) -> float:
     share = (y - y0) / (y1 - y0)
     t = min((n / 40 for n in range(41)), key=lambda t: abs(1.5 * t * (1 - t) + t**3 - share))
     return x0 + (x1 - x0) * t * t * (3 - 2 * t)
-
-
-def _meet(one: Envelope, other: Envelope) -> bool:
-    across = one.left < other.right + NEAR and other.left < one.right + NEAR
-    return across and one.top < other.bottom and other.top < one.bottom

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from lab.traces.trace import ScanTrace, TapeTrace
-from visual.layout.canvas import BETWEEN, CELL, GAP, LABELS, MARGIN, numbers, place_columns
+from visual.layout.canvas import BETWEEN, CELL, GAP, LABELS, MARGIN, WIDEST, numbers, place_columns
 from visual.layout.columns import (
     Gap,
     Timeline,
@@ -22,7 +22,6 @@ from visual.layout.names import NamedScan
 from visual.pictures.tapes.backward import Block, View
 from visual.pictures.tapes.lanes import Lane
 
-WIDEST, HIGHEST = 840.0, 1200.0
 ROOM = WIDEST - MARGIN - LABELS
 NARROWEST = 80.0  # from column to column
 PITCH = CELL + BETWEEN
@@ -56,13 +55,7 @@ def steps_of(scan: ScanTrace, view: View, plan: Plan) -> list[int | Gap]:
     """The steps that are shown, and gaps."""
     if view.step is not None:
         return only_step(scan.steps, view.step)
-    if plan.ends is None or scan.steps <= 2 * plan.ends:
-        return shown_steps(scan.steps, view.around)
-    chosen = {*range(plan.ends), *range(scan.steps - plan.ends, scan.steps)}
-    if view.around is not None:
-        near = 1 if plan.ends > 1 else 0
-        chosen |= {*range(view.around - near, view.around + near + 1)} & {*range(scan.steps)}
-    return with_gaps(chosen)
+    return shown_steps(scan.steps, view.around, plan.ends)
 
 
 def _columns(

@@ -14,18 +14,17 @@ from lab.errors import ArgumentError, quoted
 from lab.tape import Kind
 from lab.traces.trace import ScanTrace, Trace
 from visual.choices import of_trace, scan_index, step_of, switch, whole_or_none
-from visual.layout.canvas import MARGIN, Canvas, Columns
+from visual.layout.canvas import HIGHEST, MARGIN, WIDEST, Canvas, Columns
 from visual.layout.cells import values_text
 from visual.layout.columns import timeline
 from visual.layout.headings import block_heading
 from visual.layout.names import NamedScan
 from visual.pictures.tapes.backward import DETAILS, Block, View, at_end, rows, with_formulas
-from visual.pictures.tapes.fit import EVERYTHING, HIGHEST, WIDEST, Plan, opened, plans
+from visual.pictures.tapes.fit import EVERYTHING, Plan, opened, plans
 from visual.pictures.tapes.forward import ForwardBlock
-from visual.pictures.tapes.overview import overview, short_name
+from visual.pictures.unrolled.overview import overview, short_name
 from visual.scene.combinators import Piece, above, gap, shifted, sized
-from visual.scene.shapes import Box, Scene, Text, folded, walk
-from visual.scene.theme import Role
+from visual.scene.shapes import Scene, Text, folded
 
 PARTS_LINE = "below each value: what came from the cost directly + what came through later steps"
 PARTS_OF_ARRAYS = "; of arrays the norms of both parts, which do not add up"
@@ -161,8 +160,6 @@ def _finished(trace: Trace, part: Piece, width: float, view: View, theme: str) -
     whole = shifted(above(part, results, apart=8), 0, MARGIN - 8)
     canvas.add(*whole.shapes)
     canvas.y = whole.envelope.bottom
-    found = {shape.role for shape in walk(canvas.shapes) if isinstance(shape, Box)}
-    canvas.roles = [*found - {Role.PANEL}]  # the cards of the overview say what they are
     arrays = any(tape.initial.ndim > 1 for scan in trace.scans for tape in scan.tapes)
     parts = PARTS_LINE + (PARTS_OF_ARRAYS if arrays else "")
     names = ", ".join(f"{scan.name} ({scan.steps} steps)" for scan in trace.scans)

@@ -5,12 +5,14 @@ from itertools import pairwise
 
 import numpy as np
 
+from lab.traces.scan_of import ScanOf
 from lab.traces.trace import ScanTrace, TapeTrace, Trace
-from visual.layout.canvas import MARGIN
+from visual.layout.canvas import MARGIN, WIDEST
 from visual.layout.cells import full_text
 from visual.layout.columns import Gap, column_of, timeline, with_gaps
 from visual.layout.names import NamedScan, counted, listed
-from visual.pictures.tapes.forward import outputs_reached
+from visual.pictures.unrolled.contributions import fed_places
+from visual.pictures.unrolled.quantities import reached_rows
 from visual.scene.combinators import Piece, above, beside, gap, joined, named, over, shifted, sized
 from visual.scene.shapes import Box, Group, Polyline, Shape, Text, fitted, folded, shortened
 from visual.scene.theme import Role
@@ -40,8 +42,8 @@ def overview(trace: Trace, opened: int) -> Piece:
         for start in range(0, len(cards), LINE_OF)
     ]
     head = Text(0, 12, " · ".join(words), 12, muted=True)
-    strip = above(sized(840 - 2 * MARGIN, 22, head), *lines, apart=8)
-    return over(gap(840 - MARGIN), shifted(strip, MARGIN, 0))
+    strip = above(sized(WIDEST - 2 * MARGIN, 22, head), *lines, apart=8)
+    return over(gap(WIDEST - MARGIN), shifted(strip, MARGIN, 0))
 
 
 def _chosen(trace: Trace, opened: int) -> Sequence[int]:
@@ -144,6 +146,17 @@ def _roles(of: NamedScan, tape: TapeTrace) -> Callable[[int], Role]:
         return Role.INPUT if row < tape.tape.origin else Role.INTERMEDIATE
 
     return role
+
+
+def outputs_reached(of: ScanOf) -> set[tuple[str, int]]:
+    """The slots of a loop on which the cost acts directly: their first gradient is not 0."""
+    fed = fed_places(of.trace)
+    return {
+        (tape.name, int(tape.axis.index[row]))
+        for tape in of.scan.held
+        if tape.axis is not None
+        for row in reached_rows(of, tape, fed)
+    }
 
 
 def _folded(gap: Gap) -> Piece:
