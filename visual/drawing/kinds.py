@@ -133,7 +133,7 @@ _KINDS = (
         "rolled",
         "the loop as one box with its taps",
         lambda study, theme, **options: rolled(study.trace_of_cost, theme, **options),
-        (AROUND, SCAN, STEP),
+        (AROUND, SCAN, STEP, ALL),
     ),
     Kind(
         "taps",

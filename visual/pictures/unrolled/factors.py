@@ -1,13 +1,15 @@
 """What multiplies a gradient along an arrow, as ∂x₄/∂x₃ = 2·x₃ = 1.327, and where it is told."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise, product
+from functools import partial
+from itertools import combinations, pairwise
 from math import dist
+from typing import NamedTuple
 
 from lab.equations.factors import ONE
 from lab.equations.sentences import StepOf
-from lab.notation import Term, number_text
+from lab.notation import Term, number_text, text
 from lab.traces.trace import TapeTrace, Trace
 from visual.layout.canvas import HEIGHT
 from visual.layout.detours import Point, meets
@@ -19,7 +21,7 @@ from visual.scene.theme import Role
 
 SIZE, LINE, NEAR = 11.0, 13.0, 3.0  # letters, their lines, and how near other things may come
 STEPS = 12  # of a curve
-SHARES = (0.5, 0.4, 0.6, 0.3, 0.7, 0.2, 0.8)  # of the way, where a label may stand
+SHARES = (0.5, 0.25, 0.75, 0.4, 0.6, 0.3, 0.7, 0.15, 0.85)  # of the way, where a label may stand
 
 
 @dataclass(frozen=True)
@@ -52,7 +54,11 @@ def factor_along(trace: Trace, graph: Unrolling, edge: tuple[int, int]) -> Facto
         arrival = one.arrival(write.formula, leaf)
         terms.append(arrival.factor)
         numbers.append(arrival.number)
-        told.append(one.factor(arrival) or one.becomes(write.formula, leaf))
+        told.append(
+            one.becomes(write.formula, leaf)
+            if arrival.factor is None
+            else text(arrival.factor, partial(one.spell.position, step=one.step))
+        )
     if not told or terms == [ONE]:
         return None
     known = [number for number in numbers if number is not None]
@@ -77,30 +83,60 @@ def _differentiated(trace: Trace, graph: Unrolling, number: int) -> str:
     return f"({name})" if "/" in name else name
 
 
+class Label(NamedTuple):
+    """Where something is told, and what; whether it has a ground that covers what is below it."""
+
+    room: Envelope
+    shapes: tuple[Shape, ...]
+    covers: bool = False
+
+
 def labels(
-    arrows: Sequence[Arrow], factors: Sequence[Factor | None], boxes: Iterable[Envelope]
-) -> list[tuple[Shape, ...]]:
-    """What is told of the factor on each arrow, where it meets no box and no other arrow.
+    arrows: Sequence[Arrow],
+    factors: Sequence[Factor | None],
+    alike: Sequence[Hashable],
+    boxes: Iterable[Envelope],
+    edge: float,
+) -> dict[int, tuple[Shape, ...]]:
+    """What is told of the factors on arrows, by the arrows' numbers, where it meets nothing else.
 
-    With its name if there is room, or else its number alone; where there is room for neither,
-    nothing.  A label on its arrow, and not beside it, stands on a ground of its own.
+    It goes no farther right than `edge`, and stands in the same place on all that are `alike`, if they all have room there.  Where there
+    is no room for the name as well, the number stands alone.  A label on its arrow, and not beside
+    it, has a ground of its own, which may cover faint arrows where there is no better place.
     """
-    ways, taken = [_Way.of(arrow) for arrow in arrows], [*boxes]
+    ways = [_Way.of(arrow) for arrow in arrows]
+    taken, found = [*boxes], dict[int, tuple[Shape, ...]]()
 
-    def is_free(room: Envelope, own: _Way) -> bool:
-        box = Box(room.left, room.top, room.width, room.height, Role.PANEL)
-        return not any(map(room.meets, taken)) and not any(
-            room.meets(way.room) and any(meets(*piece, box) for piece in way.pieces)
-            for way in ways
-            if way is not own
+    def is_free(label: Label, own: int, strict: bool = True) -> bool:
+        wide = label.room if label.covers else label.room.padded(NEAR, 1)
+        box = Box(wide.left, wide.top, wide.width, wide.height, Role.PANEL)
+        return wide.right <= edge and not any(map(wide.meets, taken)) and not any(
+            wide.meets(way.room) and any(meets(*piece, box) for piece in way.pieces)
+            for number, way in enumerate(ways)
+            if number != own and (strict or not arrows[number].faint)
         )
 
-    found = list[tuple[Shape, ...]]()
-    for way, factor in zip(ways, factors, strict=True):
-        tried = () if factor is None else _candidates(way, factor)
-        room, shapes = next((c for c in tried if is_free(c[0].padded(NEAR, 1), way)), (None, ()))
-        taken += [] if room is None else [room]
-        found.append(shapes)
+    def put(number: int, label: Label) -> None:
+        taken.append(label.room)
+        found[number] = label.shapes
+
+    groups: dict[Hashable, list[int]] = {}
+    for number, (key, factor) in enumerate(zip(alike, factors, strict=True)):
+        if factor is not None:
+            groups.setdefault(key, []).append(number)
+    for group in sorted(groups.values(), key=lambda group: len(ways[group[0]].pieces)):
+        tried = [[*_candidates(ways[n], f)] for n in group if (f := factors[n]) is not None]
+        for same in zip(*tried, strict=False):
+            apart = not any(one.room.meets(other.room) for one, other in combinations(same, 2))
+            if apart and all(is_free(label, n) for n, label in zip(group, same, strict=True)):
+                tried = [[label] for label in same]
+                break
+        for number, own in zip(group, tried, strict=True):
+            choice = ((label, strict) for strict in (True, False) for label in own)
+            for label, strict in choice:
+                if (strict or label.covers) and is_free(label, number, strict):
+                    put(number, label)
+                    break
     return found
 
 
@@ -136,41 +172,40 @@ def _on_curve(points: Sequence[Point], t: float) -> Point:
     return x, y
 
 
-def _candidates(way: _Way, factor: Factor) -> Iterator[tuple[Envelope, tuple[Shape, ...]]]:
+def _candidates(way: _Way, factor: Factor) -> Iterator[Label]:
     """Labels for an arrow, the best first, each with the room that it takes."""
     number = "" if factor.number is None else number_text(factor.number)
     both = [part for part in (factor.name, number) if part]
-    forms = {(" = ".join(both),): None, tuple(both): None, (number or factor.name,): None}
-    for lines, share in product(forms, SHARES):
-        wide, high = max(text_width(line, SIZE) for line in lines), LINE * len(lines)
-        (x, y), (across, down) = way.at(share)
-        out = high / 2 + 4
-        if 4 * abs(down) < abs(across):  # above the arrow, below it, around it, below the boxes
-            if len(lines) == 2:
-                yield _label(lines, x, y, wide, factor, apart=5)
-            shifts = [(0.0, -out), (0.0, out)]
-            shifts += [(0.0, HEIGHT / 2 + out)] if len(way.pieces) == 1 else []
-        elif abs(down) > 4 * abs(across):
-            shifts = [(wide / 2 + 5, 0.0), (-wide / 2 - 5, 0.0)]
-        else:
-            shifts = []
-        for right, lower in shifts:
-            yield _label(lines, x + right, y + lower, wide, factor)
-        if len(lines) == 1:
-            room, shapes = _label(lines, x, y, wide, factor)
-            ground = room.padded(NEAR, 0)
-            box = Box(ground.left, ground.top, ground.width, ground.height, Role.PANEL)
-            yield ground, (box, *shapes)
+    whole, short = [" = ".join(both)], [number or factor.name]
+    (x, y), (across, down) = way.at(0.5)
+    if len(way.pieces) == 1 and not down:  # around the arrow between two boxes, or below them
+        if len(both) == 2:
+            yield _label(both, x, y, factor, apart=5)
+        yield _label(both, x, y + HEIGHT / 2 + LINE + 3, factor)
+    for lines in (whole, short):
+        for share in SHARES if lines is short or len(way.pieces) == 1 else SHARES[:1]:
+            (x, y), (across, down) = way.at(share)
+            wide = max(text_width(line, SIZE) for line in lines)
+            if 4 * abs(down) < abs(across) and len(way.pieces) == 1:
+                yield _label(lines, x, y - LINE / 2 - 4, factor)
+                yield _label(lines, x, y + LINE / 2 + 4, factor)
+            elif abs(down) > 4 * abs(across):
+                yield _label(lines, x + wide / 2 + 5, y, factor)
+                yield _label(lines, x - wide / 2 - 5, y, factor)
+            plain = _label(lines, x, y, factor)
+            room = plain.room.padded(NEAR, 0)
+            ground = Box(room.left, room.top, room.width, room.height, Role.PANEL)
+            yield Label(room, (ground, *plain.shapes), True)
 
 
-def _label(
-    lines: Sequence[str], x: float, y: float, wide: float, factor: Factor, apart: float = 0.0
-) -> tuple[Envelope, tuple[Shape, ...]]:
+def _label(lines: Sequence[str], x: float, y: float, factor: Factor, apart: float = 0.0) -> Label:
     """Lines around a point, the first two so far `apart`."""
+    wide = max(text_width(line, SIZE) for line in lines)
     top = y - (LINE * len(lines) + apart) / 2
     room = Envelope(x - wide / 2, top, x + wide / 2, 2 * y - top)
     baselines = (top + n * (LINE + apart) + 0.8 * LINE for n in range(len(lines)))
-    return room, tuple(
+    texts = (
         Text(x, baseline, line, SIZE, "middle", title=factor.title)
         for line, baseline in zip(lines, baselines, strict=True)
     )
+    return Label(room, tuple(texts))

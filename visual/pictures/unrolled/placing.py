@@ -73,9 +73,14 @@ class Placing:
     left_out: frozenset[Place]
     hidden: int = 0
 
-    def within(self, lanes: int | None) -> "Placing":
-        """Only the first so many lanes of every block."""
-        rows = sorted({item.row for item in self.items}, key=lambda row: row.order)
+    def within(self, lanes: int | None, chosen: Sequence[int]) -> "Placing":
+        """Only so many lanes of every block, at first those of what its Scan makes."""
+
+        def is_read(row: Row) -> bool:
+            is_own = row.place.scan == chosen[row.block] and row.place.argument >= 0
+            return row.repeated or row.lasting or not is_own
+
+        rows = sorted({item.row for item in self.items}, key=lambda row: (is_read(row), row.order))
         blocks = {row.block: [one for one in rows if one.block == row.block] for row in rows}
         kept = {row for own in blocks.values() for row in own[:lanes]}
         items = tuple(item for item in self.items if item.row in kept)
@@ -96,7 +101,7 @@ def place(
         last = len(chosen) - 1
         items = [item for item in items if item.row.block == last]
         arrows = [pair for pair in arrows if {pair[0].row.block, pair[1].row.block} == {last}]
-    return Placing(tuple(items), tuple(arrows), frozenset(placer.left_out)).within(plan.lanes)
+    return Placing(tuple(items), tuple(arrows), frozenset(placer.left_out)).within(plan.lanes, chosen)
 
 
 class _Placer:

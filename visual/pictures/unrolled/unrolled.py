@@ -52,12 +52,12 @@ from visual.scene.shapes import (
 from visual.scene.theme import Role
 
 FOLD, MOST_FACTORS, LONGEST = 40, 3, 420.0
-BOWS, LEAST = 16.0, 0.75  # from bow to bow; how narrow a box can be made
+LEAST, NARROW = 0.75, 56  # how narrow a box can be made; too narrow for a factor
 PLANS = (
     ALL,
     *(Plan(ends) for ends in (3, 2)),
     *(Plan(ends, alone=True) for ends in (None, 3, 2, 1)),
-    *(Plan(ends, lanes, True) for lanes in (12, 6, 3, 1) for ends in (2, 1)),
+    *(Plan(ends, lanes, True) for lanes in (12, 9, 6, 3, 1) for ends in (2, 1)),
 )
 
 
@@ -94,7 +94,7 @@ class Room:
 
 
 BARE = Room()
-OPEN = Room(16.0, 140.0, WIDEST - MARGIN, 72.0, 110.0, 11.0, True)
+OPEN = Room(16.0, 148.0, WIDEST - MARGIN, 72.0, 110.0, 11.0, True)
 
 
 def unrolled(
@@ -142,6 +142,7 @@ def fitting(
     around: int | None = None,
     all_direct: bool = False,
     verb: str = "unrolled",
+    all: bool = False,
 ) -> Scene:
     """What `unrolled` draws of the Scans with the numbers `chosen`, from 0, as far as it fits.
 
@@ -149,14 +150,15 @@ def fitting(
     page.
     """
     graph, scene = unrolling(trace, chosen, all_direct), None
-    for plan in PLANS:
-        if plan.alone and len(chosen) == 1:
-            continue
+    for plan in PLANS[:1] if all else PLANS:
+        if plan.alone and plan.ends != 1 and len(chosen) == 1:
+            continue  # it is alone in any case
         placing = place(trace, chosen, graph, around, plan)
-        picture = _Picture(trace, chosen, graph, placing, OPEN)
+        picture = _Picture(trace, chosen, graph, placing, replace(OPEN, right=inf) if all else OPEN)
         if picture.fits or plan is PLANS[-1]:
             part = shifted(above(top, picture.draw(), apart=20), 0, MARGIN - 8)
-            scene = finished(part, picture.said(), trace, chosen, theme, WIDEST, verb)
+            width = max(WIDEST, part.envelope.right + MARGIN) if all else WIDEST
+            scene = finished(part, picture.said(), trace, chosen, theme, width, verb)
             if scene.height <= HIGHEST:
                 break
     assert scene is not None
@@ -205,16 +207,22 @@ class _Picture:
         self.spots = {i: Spot(lanes[i.row], numbers[i.column]) for i in placing.items}
         self.ways = [(self.spots[a], self.spots[b]) for a, b in placing.arrows]
         self.taken = frozenset(self.spots.values())
-        self.tracks = tracks(self.ways, self.taken, BOWS if room.open else TRACK)
-        names = (text_width(self.nodes[i.node].label, 12, bold=True) for i in placing.items)
-        wanted = max(names, default=0.0) + 12
+        self.factors: list[Factor | None] = [None] * len(self.ways)
+        if room.open:
+            edges = ((a.node, b.node) for a, b in placing.arrows)
+            self.factors = [factor_along(trace, graph, edge) for edge in edges]
+        told = [way for way, factor in zip(self.ways, self.factors, strict=True) if factor]
+        low = {a.lane for a, b in told if a.lane == b.lane and not is_straight(a, b, self.taken)}
+        self.tracks = tracks(self.ways, self.taken, low)
+        wanted = max((self._wanted(self.nodes[item.node]) for item in placing.items), default=0.0)
         width, self.between = room.sizes(self.columns, wanted, self.tracks.count)
         self.width = max(width, LEAST * room.narrowest)
         self.fits = self.width == width
-        self.factors: list[Factor | None] = [None] * len(self.ways)
-        if room.open and self.fits:
-            edges = ((a.node, b.node) for a, b in placing.arrows)
-            self.factors = [factor_along(trace, graph, edge) for edge in edges]
+
+    def _wanted(self, node: Node) -> float:
+        """How wide the box of a node is to be; the name of an array has half of it."""
+        name = text_width(node.label, 12, bold=True)
+        return 2 * name + 8 if self.room.open and node.value.ndim else name + 12
 
     def draw(self) -> Piece:
         """The lanes of all blocks, the arrows, and the boxes over them."""
@@ -237,15 +245,18 @@ class _Picture:
             rows = counted(self.placing.hidden, "more row")
             told.append(f"⋯ {rows}: all=True shows everything")
         formulas: dict[object, str] = {}
-        for (first, last), factor in zip(self.placing.arrows, self.factors, strict=True):
-            way = first.row, last.row, last.column - first.column
+        for alike, factor in zip(self._alike(), self.factors, strict=True):
             if factor is not None and factor.name:
-                formulas.setdefault(way, f"{factor.name} = {factor.formula}")
+                formulas.setdefault(alike, f"{factor.name} = {factor.formula}")
         if formulas:
             shown = [shortened(one, LONGEST, 12) for one in formulas.values()][:MOST_FACTORS]
             shown += ["…"] if len(formulas) > MOST_FACTORS else []
             told.append(f"on arrows of gradients: what multiplies them, as {', '.join(shown)}")
         return told
+
+    def _alike(self) -> list[tuple[Row, Row, int]]:
+        """For every arrow what it has in common with those of other steps."""
+        return [(a.row, b.row, b.column - a.column) for a, b in self.placing.arrows]
 
     # lanes
 
@@ -266,7 +277,8 @@ class _Picture:
         near = ((a, b) for a, b in told if {a.lane, b.lane} == {lane, lane + 1})
         slanted = any(a.column != b.column for a, b in near)
         along = any(a.lane == b.lane == lane for a, b in told)
-        return 34 if slanted else 16 if along and self.between < 56 else 0
+        along = along and self.between < NARROW and lane not in self.tracks.low
+        return 44 if slanted else 16 if along else 0
 
     def _lefts(self) -> Iterator[float]:
         """The left edges of columns; a gap is narrower."""
@@ -337,6 +349,7 @@ class _Picture:
         arrows = []
         for (first, last), (source, target) in zip(self.placing.arrows, self.ways, strict=True):
             bow = source.lane == target.lane and not is_straight(source, target, self.taken)
+            bow = bow and source.lane not in self.tracks.low
             start, end = self.nodes[first.node], self.nodes[last.node]
             arrow = Arrow(
                 route(source, target, grid, self.tracks),
@@ -346,9 +359,10 @@ class _Picture:
                 or (end.faded and not self._is_top(last)),
             )
             arrows.append(arrow)
-        told = labels(arrows, self.factors, map(envelope_of, boxes))
-        for (_, last), arrow, label in zip(self.placing.arrows, arrows, told, strict=True):
-            yield self._at(self.nodes[last.node], (arrow, *label))
+        rooms = map(envelope_of, boxes)
+        told = labels(arrows, self.factors, self._alike(), rooms, self.room.right + MARGIN)
+        for number, (arrow, (_, last)) in enumerate(zip(arrows, self.placing.arrows, strict=True)):
+            yield self._at(self.nodes[last.node], (arrow, *told.get(number, ())))
 
     def _is_top(self, item: Item) -> bool:
         """Whether something stands in the block on top of a picture that is open."""
