@@ -234,14 +234,14 @@ class Canvas:
             found = self.roles or roles_in(self.shapes)
             words = {role: role.value for role in Role if role in found}
         shapes, scales = on_one_scale(self.shapes)
-        said = [*notes(shapes), *scale_words(scales), *said]
+        said, full = [*notes(shapes), *said], scale_words(scales)
         legend, bottom = explained(words, self.y, width, close)
-        folds = [line for one in said for line in folded(one, width - 2 * MARGIN, 12)]
+        folds = [line for one in (*said, *full) for line in folded(one, width - 2 * MARGIN, 12)]
         lines = [
             Text(MARGIN, bottom + 20 * number + 12, line, 12, muted=True)
             for number, line in enumerate(folds)
         ]
-        return Scene(
+        scene = Scene(
             width=max([width, *(MARGIN + line.width + MARGIN for line in lines)]),
             height=bottom + 20 * len(lines) + below,
             shapes=(*shapes, *legend, *lines),
@@ -250,6 +250,14 @@ class Canvas:
             theme=THEMES[theme],
             dot=dot,
         )
+        if not (full and scene.moments):
+            return scene
+        last, first = (
+            max(scene.moments.items()),
+            folds.index(folded(full[0], width - 2 * MARGIN, 12)[0]),
+        )
+        ends = Group(tuple(lines[first:]), last[0], moment=last[1])  # the largest entries of all
+        return replace(scene, shapes=(*shapes, *legend, *lines[:first], ends))
 
     def group(self, start: int, step: int, moment: str = "") -> None:
         """Put all shapes since number `start` into a group that belongs to a moment."""

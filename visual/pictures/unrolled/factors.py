@@ -100,9 +100,10 @@ def labels(
 ) -> dict[int, tuple[Shape, ...]]:
     """What is told of the factors on arrows, by the arrows' numbers, where it meets nothing else.
 
-    It goes no farther right than `edge`, and stands in the same place on all that are `alike`, if they all have room there.  Where there
-    is no room for the name as well, the number stands alone.  A label on its arrow, and not beside
-    it, has a ground of its own, which may cover faint arrows where there is no better place.
+    It goes no farther right than `edge`, and stands in the same place on all arrows that are
+    `alike`, if they all have room there.  Where there is no room for the name as well, the number
+    stands alone.  A label on its arrow, and not beside it, has a ground of its own, which may
+    cover faint arrows where there is no better place.
     """
     ways = [_Way.of(arrow) for arrow in arrows]
     taken, found = [*boxes], dict[int, tuple[Shape, ...]]()
@@ -110,10 +111,14 @@ def labels(
     def is_free(label: Label, own: int, strict: bool = True) -> bool:
         wide = label.room if label.covers else label.room.padded(NEAR, 1)
         box = Box(wide.left, wide.top, wide.width, wide.height, Role.PANEL)
-        return wide.right <= edge and not any(map(wide.meets, taken)) and not any(
-            wide.meets(way.room) and any(meets(*piece, box) for piece in way.pieces)
-            for number, way in enumerate(ways)
-            if number != own and (strict or not arrows[number].faint)
+        return (
+            wide.right <= edge
+            and not any(map(wide.meets, taken))
+            and not any(
+                wide.meets(way.room) and any(meets(*piece, box) for piece in way.pieces)
+                for number, way in enumerate(ways)
+                if number != own and (strict or not arrows[number].faint)
+            )
         )
 
     def put(number: int, label: Label) -> None:

@@ -73,6 +73,13 @@ def feeding(scan: ScanTrace) -> list[int]:
     return sorted({feed.scan for feed in scan.feeds})
 
 
+def given_at(of: NamedScan) -> tuple[int, str] | None:
+    """The moment from which on it is known what a Scan is given: the end of what feeds it."""
+    feeds = feeding(of.scan)
+    last = NamedScan(of.trace, feeds[-1]) if feeds else of
+    return last.moment(last.scan.steps - 1) if feeds and last.scan.steps else None
+
+
 def short_name(of: NamedScan) -> str:
     """``gradient of square``, ``gradient of 2``: what a Scan is, by the number of its parent."""
     if of.parent is None or of.parent.parent is None:
@@ -127,7 +134,7 @@ def _small(of: NamedScan, tape: TapeTrace, y: float, high: float) -> Iterator[Sh
             yield Text(x - room / 2, TOP + 13, "⋯", 11, "middle", muted=True)
         title = f"{of.slot_label(tape, row)} = {full_text(tape.final[row])}"
         box = Box(x, y, wide - 3, high, roles(row))
-        step, moment = None, ""
+        step, moment = given_at(of) or (None, "")
         if writers := [int(n) for one in tape.writes for n in np.flatnonzero(one.rows == row)[-1:]]:
             step, moment = of.moment(max(writers))
         yield Group((box,), step, of.row_key(tape, row), title, moment)

@@ -101,7 +101,9 @@ def place(
         last = len(chosen) - 1
         items = [item for item in items if item.row.block == last]
         arrows = [pair for pair in arrows if {pair[0].row.block, pair[1].row.block} == {last}]
-    return Placing(tuple(items), tuple(arrows), frozenset(placer.left_out)).within(plan.lanes, chosen)
+    return Placing(tuple(items), tuple(arrows), frozenset(placer.left_out)).within(
+        plan.lanes, chosen
+    )
 
 
 class _Placer:

@@ -22,7 +22,7 @@ from visual.layout.names import NamedScan, counted
 from visual.layout.routes import TRACK, Grid, Spot, is_straight, route, tracks
 from visual.pictures.unrolled.factors import Factor, factor_along, labels
 from visual.pictures.unrolled.graph import Unrolling, unrolling
-from visual.pictures.unrolled.overview import feeding, overview, short_name
+from visual.pictures.unrolled.overview import given_at, overview, short_name
 from visual.pictures.unrolled.placing import ALL, Item, Placing, Plan, Row, place
 from visual.pictures.unrolled.quantities import Node, Place
 from visual.scene.combinators import (
@@ -408,10 +408,7 @@ class _Picture:
             write = values.writes.get(values.latest(of.number, tape, node.row))
             if write is not None:
                 return of.moment(write.step)
-        for number in reversed(feeding(of.scan)):  # it was given by what ran before
-            earlier = NamedScan(self.trace, number)
-            return earlier.moment(earlier.scan.steps - 1) if earlier.scan.steps else None
-        return None
+        return given_at(of)
 
     def _gaps(self, grid: Grid) -> Iterator[Text]:
         for left, column in zip(grid.lefts, self.columns, strict=True):

@@ -30,6 +30,8 @@ TWINS = {
     "all-square-2": ("square", "tapes", {"order": 2, "all": True}),
     "step-square": ("square", "tapes", {"order": 2, "step": 1}),
     "unrolled-square-2": ("square", "unrolled", {"order": 2}),
+    "unrolled-gap-1": ("gap", "unrolled", {"order": 1}),
+    "unrolled-all-square-2": ("square", "unrolled", {"order": 2, "all": True}),
     "unrolled-extra-w": (
         "extra",
         "unrolled",
@@ -108,8 +110,8 @@ def expected_values(trace, key, moment, role):
                 yield tape.final[row]
             elif step is None:
                 yield from (tape.initial[row], tape.final[row])
-            elif 0 <= step < scan.steps:
-                yield tape.contents(step)[row]
+            elif step < scan.steps:
+                yield tape.contents(max(step, -1))[row]  # before its first step what it was given
         for sequence in scan.sequences:
             if name in (sequence.name, sequence.axis.variable) and place.isdigit():
                 yield from sequence.values[sequence.axis.index == int(place)]
