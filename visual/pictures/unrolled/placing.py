@@ -96,7 +96,7 @@ def place(
     placer.place_moments()
     arrows = [found for edge in graph.edges if (found := placer.arrow(*edge)) is not None]
     placer.place_lasting()
-    items = placer.items.values()
+    items = list(placer.items.values())
     if plan.alone:
         last = len(chosen) - 1
         items = [item for item in items if item.row.block == last]
