@@ -207,6 +207,39 @@ def pages():
     )
 
 
+def high_orders():
+    """Building derivatives of a loop of five steps: reverse over reverse, by us and by PyTensor."""
+    import pytensor
+    import pytensor.tensor as pt
+
+    import lab
+    from lab.progress import quietly
+
+    def loop():
+        x0 = pt.dscalar("x0")
+        xs = pytensor.scan(lambda x: x**2, outputs_info=[x0], n_steps=5, return_updates=False)
+        return xs[-1], x0
+
+    def ours(order):
+        cost, x0 = loop()
+        start = time.perf_counter()
+        with quietly():
+            lab.derivative(cost, x0, order)
+        return time.perf_counter() - start
+
+    def theirs(order):
+        cost, x0 = loop()
+        start = time.perf_counter()
+        for _ in range(order):
+            cost = pytensor.grad(cost, x0)
+        return time.perf_counter() - start
+
+    for order in (5, 6):
+        took = paired(lambda n=order: ours(n), lambda n=order: theirs(n), 3)
+        line(f"building order {order} : PyTensor's grad", *took, "≤ 0.33")
+    line("building order 8 : 5 s", ours(8), 5.0, "≤ 1")
+
+
 def long_loops(folder):
     import visual
     from lab.loops import gallery
@@ -366,6 +399,7 @@ def main():
         changes()
         pages()
         eager_tapes()
+        high_orders()
         long_loops(Path(folder))
         routing.routing(paired, line)
     pictures()

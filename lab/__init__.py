@@ -17,6 +17,7 @@ Derivatives
 - differentiate forwards: `pushforward`; hold a loop's two derivatives together: `dot_product`
 - ask what becomes of a tap pattern: `Tape.reverse`
 - see what every step read and wrote: `trace`; as formulas: `spelled`
+- find the step at which a value first is nan, infinite or beyond a bound, and why: `first`
 
 Whether they are right
 

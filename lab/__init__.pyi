@@ -31,6 +31,7 @@ from .reports.compare.compare import compare as compare
 from .reports.compile.compile import compiled as compiled
 from .reports.compile.shortening import shortened as shortened
 from .reports.explain.explain import explain as explain
+from .reports.runs.first import first as first
 from .tape import Tape as Tape
 from .traces.record import trace as trace
 from .traces.trace import Trace as Trace

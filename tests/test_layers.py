@@ -35,6 +35,7 @@ ROOMS = (
     "lab.reports.compare",
     "lab.reports.calls",
     "lab.reports.compile",
+    "lab.reports.runs",
     "lab.reports",
     "lab",
     "visual.scene",

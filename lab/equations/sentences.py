@@ -184,14 +184,15 @@ def sentences(named: Quantities, step: int) -> tuple[str, ...]:
     """All that a step writes, a text for each, first of what most comes together in."""
     one = StepOf(named, step)
     formulas = sorted(named.scan.formulas, key=lambda formula: formula is not one.main)
-    return tuple(_told(one, formula) for formula in formulas)
+    return tuple(sentence(one, formula) for formula in formulas)
 
 
 def _slot(leaf: Leaf) -> tuple[int, int | None]:
     return leaf.argument, leaf.tap
 
 
-def _told(one: StepOf, formula: Formula) -> str:
+def sentence(one: StepOf, formula: Formula) -> str:
+    """What a formula writes at a step, and why."""
     tape, place = one.tape(formula.target), one.spell.position(formula.target, one.step)
     made = one.made(formula)
     if one.named.scan.parent is None:
@@ -212,7 +213,7 @@ def _told(one: StepOf, formula: Formula) -> str:
             parts.append(f"{rest.written}{number}")
         since = _reason(one, formula, [arrival.read for arrival in brought])
         leaves = _with(" ", made) or " the sum"
-        return f"{place} held{held}. The step adds {_joined(parts)}{since}; it leaves{leaves}."
+        return f"{place} held{held}. The step adds {joined(parts)}{since}; it leaves{leaves}."
     written = "is handed on as it is" if adds_old(formula) else "is written anew"
     return f"{place}{_with(' = ', made)} {written}; nothing is added{_rule(one, formula)}."
 
@@ -231,7 +232,7 @@ def _sources(one: StepOf, formula: Formula) -> str:
             origin = f"made by Scan {variable.taken.scan + 1}"
         name = one.spell.position(leaf, one.step)
         told.append(f"{name}{_with(' = ', one.value(leaf))} ({origin})")
-    return f" from {_joined(told)}" if told else ""
+    return f" from {joined(told)}" if told else ""
 
 
 def _held(one: StepOf, tape: TapeTrace, row: int) -> str:
@@ -244,7 +245,7 @@ def _held(one: StepOf, tape: TapeTrace, row: int) -> str:
         formula = next(f for f in one.named.scan.formulas if _slot(f.target) == target)
         if brought := earlier.brought(formula):
             names = [_whose(one.named, earlier.tape(a.read), earlier.row(a.read)) for a in brought]
-            through = f" through {_joined(names)}" if all(names) else ""
+            through = f" through {joined(names)}" if all(names) else ""
             ways.append(f"arrived{through} at step {step}")
         if not adds_old(formula):
             break
@@ -255,7 +256,7 @@ def _held(one: StepOf, tape: TapeTrace, row: int) -> str:
     if not ways:
         return " 0: nothing had arrived"
     number = _with(" ", one.touched(tape).before(row))
-    return f"{f'{number}, which' if number else ' what'} {_joined(ways[::-1])}"
+    return f"{f'{number}, which' if number else ' what'} {joined(ways[::-1])}"
 
 
 def _part(one: StepOf, arrival: Arrival) -> str:
@@ -289,7 +290,7 @@ def _reason(one: StepOf, formula: Formula, reads: list[Leaf]) -> str:
             return ""
         names.append(parent.quantity_name(*into))
     name = parent.quantity_name(*held)
-    return f", since {name} went into {_joined(names)} at step {step} of Scan {parent.number + 1}"
+    return f", since {name} went into {joined(names)} at step {step} of Scan {parent.number + 1}"
 
 
 def _origin(one: StepOf, leaf: Leaf) -> tuple[str, int | None]:
@@ -330,7 +331,8 @@ def _rule(one: StepOf, formula: Formula) -> str:
     return ""
 
 
-def _joined(parts: list[str]) -> str:
+def joined(parts: list[str]) -> str:
+    """``a, b and c``."""
     return " and ".join([", ".join(parts[:-1]), parts[-1]]) if len(parts) > 1 else "".join(parts)
 
 

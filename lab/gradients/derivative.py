@@ -24,6 +24,7 @@ from lab.errors import (
     whole,
 )
 from lab.gradients.decisions import PullbackRule, decisions_of
+from lab.gradients.pullback import shared
 from lab.gradients.status import (
     ThroughUntraced,
     Undefined,
@@ -103,6 +104,15 @@ class Derivative:
         used = set(ancestors([self.value]))
         return tuple(_descent(node, used) for node in nodes)
 
+    @property
+    def different(self) -> tuple[int, ...]:
+        """How many of the Scans of each order differ in more than the rows that they are run on.
+
+        Those of order k compute, over and over, the k-th derivative of the loop and lower ones.
+        """
+        ops = [{d.node.op for d in self.genealogy if d.order == k} for k in range(self.order + 1)]
+        return tuple(map(len, ops))  # as PyTensor compares them: taps, and every operation
+
 
 def derivative(
     cost: Variable,
@@ -143,7 +153,7 @@ def derivative(
             ManyScansWarning,
             stacklevel=2,
         )
-    with without_backtraces():
+    with without_backtraces(), shared():
         copies = with_tapes([cost], rule)
         wrt = copies.get(wrt, wrt)
         values = [as_tensor(copies.get(cost, cost))]

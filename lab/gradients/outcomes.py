@@ -43,16 +43,21 @@ class PartNames:
 
     @classmethod
     def of(cls, d: Decisions) -> "PartNames":
-        """The names of all that occurs in a derivation."""
+        """The names of all that occurs in a derivation; the variables of equal steps are shared."""
         parts = {**_forward(d), **_backward(d)}
+        signals = d.step.signals.items()
+        arguments: dict[Variable, str]
+        arguments = {v: tapped(f"d{part.name}", tap) for (part, tap), v in signals}
+        totals = {total.variable for total in d.totals}
+        for part in parts:
+            in_time = part.kind is not Kind.PARAMETER and part not in totals
+            for tap, argument in part.reads if part.inner_inputs else ():
+                arguments.setdefault(argument, tapped(part.name, tap) if in_time else part.name)
         renamed = [(part, name) for part, name in parts.items() if name != part.name]
         renamed += [(r.variable, parts[r.source]) for r in d.readings]
-        arguments = {
-            argument: name
-            for part, name in renamed
-            if name.endswith("]")
-            for argument in part.inner_inputs
-        }
+        for part, name in renamed:
+            if name.endswith("]"):
+                arguments |= dict.fromkeys(part.inner_inputs, name)
         return cls(parts, arguments)
 
     def argument(self, variable: Variable) -> str:

@@ -135,7 +135,7 @@ def _rule(d: Decisions, names: PartNames) -> list[Item]:
 
 def _placeholders(d: Decisions, texts: Texts, names: PartNames) -> list[Item]:
     items = [
-        Item(tapped(part.name, tap), "its gradient will come in as", str(signal))
+        Item(tapped(part.name, tap), "its gradient will come in as", names.argument(signal))
         for (part, tap), signal in d.step.signals.items()
     ]
     items += [

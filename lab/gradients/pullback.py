@@ -14,7 +14,9 @@ from the buffers that the forward Scan filled, not from a record of its reads, e
 where a buffer no longer holds what a step had read (see `lab.gradients.rows`).
 """
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import replace
 
 import pytensor.tensor as pt
@@ -28,6 +30,7 @@ from lab.errors import ArgumentError, GradientError, expect, quoted, several
 from lab.gradients import rows
 from lab.gradients.decisions import (
     RULE,
+    Classification,
     PullbackRule,
     Reading,
     ReverseState,
@@ -47,18 +50,26 @@ from lab.gradients.status import (
     status_of,
 )
 from lab.gradients.step import classify, differentiate_step
-from lab.gradients.tapes import remaining_outputs, reverse_state
+from lab.gradients.tapes import (
+    remaining_outputs,
+    reverse_state,
+    states_again,
+    totals_again,
+)
 from lab.progress import pause
 from lab.scans.buffers import as_tensor, is_freshly_allocated
 from lab.scans.node import (
     LoopVariable,
     ScanParts,
     TapeScan,
+    apply_again,
     build_scan,
+    inner_connections,
     label,
     labels_of,
     outer_inputs,
     outer_outputs,
+    read_again,
     read_scan,
     with_initial_values,
 )
@@ -105,35 +116,123 @@ def derive(
     inputs = _variables("inputs", inputs, op.n_outer_inputs)
     outputs = _variables("outputs", outputs, op.n_outer_outputs)
     output_gradients = _variables("output_gradients", output_gradients, op.n_outer_outputs)
-    forward = read_scan(op, inputs, outputs)
-    task = Task(
-        op=op,
-        forward=forward,
-        given={v: fit(g, v) for v, g in zip(outputs, output_gradients, strict=True)},
-        steps=_count_steps(forward),  # phase 1
-        order=_order(op, output_gradients),
-        rule=rule or _rule_of(op),
-    )
-    classes = classify(forward, task.given)  # phase 2
-    step = differentiate_step(forward, classes)  # phases 3, 4 and 5
+    given = {v: fit(g, v) for v, g in zip(outputs, output_gradients, strict=True)}
+    rule = rule or _rule_of(op)
+    known = _known.get() or Known()
+    forward = known.read(op, inputs, outputs)
+    steps = _count_steps(forward)  # phase 1
+    task = Task(op, forward, given, steps, known.order(op, output_gradients), rule)
+    classes = classify(forward, given, known.connections[op])  # phase 2
+    key = _key(task, classes)
+    made = known.derivations.get(key)
+    derivation = _built(task, classes) if made is None else _built_again(task, classes, made)
+    pause()
+    gradients = _reorder(task, derivation, derivation.node)  # phase 11
+    derivation = known.derivations[key] = replace(derivation, gradients=gradients)
+    if derivation.node is not None:
+        made_by = derivation.node.op
+        label(made_by, replace(labels_of(made_by), derivation=derivation))
+    return derivation
+
+
+class Known:
+    """What the derivatives of a graph have in common.
+
+    Scans that are equal are read and differentiated once.  They are equal if PyTensor says so,
+    which compares their taps and their inner graphs, operation by operation.
+    """
+
+    def __init__(self) -> None:
+        self.parts: dict[Scan, ScanParts] = {}
+        self.connections: dict[Scan, dict[Variable, set[Variable]]] = {}
+        self.derivations: dict[Hashable, Derivation] = {}
+        self.orders: dict[Variable, int] = {}
+
+    def read(self, op: Scan, inputs: Sequence[Variable], outputs: Sequence[Variable]) -> ScanParts:
+        """A Scan taken apart; its step is the same as that of every other that is equal."""
+        if op in self.parts:
+            return read_again(self.parts[op], op, inputs, outputs)
+        parts = self.parts[op] = read_scan(op, inputs, outputs)
+        self.connections[op] = inner_connections(parts)
+        return parts
+
+    def order(self, op: Scan, output_gradients: Sequence[Variable]) -> int:
+        """Which derivative this is: one more than `op`'s, and no less than what it builds on."""
+        own, waiting = decisions_of(op), [*output_gradients]
+        while waiting:
+            node, missing = waiting[-1].owner, list[Variable]()
+            if waiting[-1] not in self.orders and node is not None:
+                missing = [v for v in node.inputs if v not in self.orders]
+            if missing:
+                waiting += missing
+                continue
+            made = None if node is None else decisions_of(node.op)
+            before = [self.orders[v] for v in node.inputs] if node is not None else []
+            self.orders[waiting.pop()] = max([made.order if made else 0, *before])
+        return max([own.order + 1 if own else 1, *(self.orders[v] for v in output_gradients)])
+
+
+_known: ContextVar[Known | None] = ContextVar("known", default=None)
+
+
+@contextmanager
+def shared() -> Iterator[None]:
+    """While it lasts, what derivatives have in common is made once.
+
+    That is the step; the rows, the names and the node are those of each Scan.
+    """
+    token = _known.set(Known())
+    try:
+        yield
+    finally:
+        _known.reset(token)
+
+
+def _key(task: Task, classes: Classification) -> Hashable:
+    """All that the step of a derivative depends on: the Scan, the rule, and what is reached."""
+    parts = task.forward.variables
+    reached = ((i, classes.reached.get(part)) for i, part in enumerate(parts))
+    untraced = (part.name for part in task.forward.of_kind(Kind.UNTRACED))  # told in reasons
+    return task.op, task.rule, *reached, *untraced
+
+
+def _built(task: Task, classes: Classification) -> Derivation:
+    """The derivative of a Scan, phases 3 to 10."""
+    step = differentiate_step(task.forward, classes)  # phases 3, 4 and 5
     pause()
     states = tuple(  # phases 6 and 8
         reverse_state(task, step, state)
-        for state in forward.states
+        for state in task.forward.states
         if state in classes.reached and not step.undefined(state)
     )
     totals = remaining_outputs(task, step)  # phase 9
-    readings = rows.reverse_sequences(task, step, (*states, *totals))  # phase 7
-    pause()
+    needed = rows.needed(task, step, (*states, *totals))
+    readings = rows.reverse_sequences(task, needed)  # phase 7
     backward = _assemble(task, readings, states, totals)
-    derivation = Derivation(
-        forward, backward, task.order, task.steps, classes, step, states, readings, totals
-    )
     node = build_scan(backward, rule=task.rule) if states or totals else None  # phase 10
-    derivation = replace(derivation, node=node, gradients=_reorder(task, derivation, node))  # 11
-    if node is not None:
-        label(node.op, replace(labels_of(node.op), derivation=derivation))
-    return derivation
+    decided = task.steps, classes, step, states, readings, totals
+    return Derivation(task.forward, backward, task.order, *decided, node)
+
+
+def _built_again(task: Task, classes: Classification, made: Derivation) -> Derivation:
+    """The same for a Scan that is equal to one that was differentiated: only its rows differ."""
+    same = dict(zip(made.forward.variables, task.forward.variables, strict=True))
+    signals = {(same[part], tap): v for (part, tap), v in made.step.signals.items()}
+    states = states_again(task, made.states, same)
+    totals = totals_again(task, made.totals, same)
+    needed = ((r.group, same[r.source], r.tap, r.variable.inner_inputs[0]) for r in made.readings)
+    readings = rows.reverse_sequences(task, needed)
+    variables = (
+        *(reading.variable for reading in readings),
+        *(state.variable for state in states),
+        *(total.variable for total in totals),
+        *(same[part] for part in made.backward.of_kind(Kind.PARAMETER)),
+    )
+    backward = replace(made.backward, n_steps=task.steps.reversed, variables=variables)
+    node = None if made.node is None else apply_again(made.node.op, backward)
+    step = replace(made.step, signals=signals)
+    decided = task.steps, classes, step, states, readings, totals
+    return Derivation(task.forward, backward, task.order, *decided, node)
 
 
 def _variables(argument: str, given: object, count: int) -> tuple[Variable, ...]:
@@ -151,14 +250,6 @@ def _variables(argument: str, given: object, count: int) -> tuple[Variable, ...]
 def _rule_of(op: Scan) -> PullbackRule:
     rule = op.rule if isinstance(op, TapeScan) else None
     return rule if isinstance(rule, PullbackRule) else RULE
-
-
-def _order(op: Scan, output_gradients: Sequence[Variable]) -> int:
-    """Which derivative this is: one more than `op`'s, and no less than what it builds on."""
-    own = decisions_of(op)
-    owners = (v.owner for v in ancestors(output_gradients) if v.owner is not None)
-    before = [made.order for owner in owners if (made := decisions_of(owner.op)) is not None]
-    return max([own.order + 1 if own else 1, *before])
 
 
 def _count_steps(forward: ScanParts) -> StepCount:

@@ -4,7 +4,7 @@ A backward loop reads what the forward loop left in its arrays, last step first,
 own tapes come out last slot first.  The functions here cut, reverse and pad accordingly.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 import pytensor.tensor as pt
@@ -30,48 +30,54 @@ from lab.scans.node import LoopVariable, ScanParts, build_scan, outer_outputs
 from lab.scans.slices import constant_value
 from lab.tape import Kind, Tape
 
+Needed = tuple[ReadingGroup, LoopVariable, int, Variable]  # of what, its tap, the argument
 
-def reverse_sequences(
+
+def needed(
     task: Task, step: StepGradients, built: Sequence[ReverseState | Total]
-) -> tuple[Reading, ...]:
-    """Phase 7: what the backward steps read of the forward steps, last step first.
+) -> tuple[Needed, ...]:
+    """Phase 7, inside: what the backward steps need to read of the forward steps.
 
     Five groups, of which only those members are built that some gradient needs.
     """
     forward, group = task.forward, ReadingGroup
-    needed = set(ancestors([v for item in built for v in item.variable.inner_outputs]))
-    lost = _lost_values(forward, needed) if task.rule.replays else {}
-    candidates: list[tuple[ReadingGroup, LoopVariable, int, Variable, Variable]] = [
-        (group.SEQUENCE, part, tap, argument, part.outer_input)
+    used = set(ancestors([v for item in built for v in item.variable.inner_outputs]))
+    candidates: list[Needed] = [
+        (group.SEQUENCE, part, tap, argument)
         for part in forward.of_kind(Kind.SEQUENCE)
         for tap, argument in part.reads
     ]
     candidates += [
-        (
-            group.SIT_SOT if part.kind is Kind.SIT_SOT else group.TAPS,
-            part,
-            tap,
-            argument,
-            task.rule.recalls(part),
-        )
+        (group.SIT_SOT if part.kind is Kind.SIT_SOT else group.TAPS, part, tap, argument)
         for part in forward.states
         for tap, argument in part.reads
     ]
     candidates += [
-        (group.NIT_SOT_GRADIENT, part, tap, signal, task.given[part.filled])
+        (group.NIT_SOT_GRADIENT, part, tap, signal)
         for (part, tap), signal in step.signals.items()
         if part.kind is Kind.NIT_SOT
     ]
     candidates += [
-        (group.RESULT, part, tap, step.reused[result], task.rule.recalls(part))
+        (group.RESULT, part, tap, step.reused[result])
         for part in forward.of_kind(Kind.MIT_SOT, Kind.SIT_SOT, Kind.NIT_SOT)
         for tap, result in part.writes
         if result in step.reused
     ]
+    return tuple(one for one in candidates if one[-1] in used)
+
+
+def reverse_sequences(task: Task, members: Iterable[Needed]) -> tuple[Reading, ...]:
+    """Phase 7, outside: the rows that bring what is needed, last step first."""
+    group, members = ReadingGroup, tuple(members)
+    lost = _lost_values(task.forward, {v for *_, v in members}) if task.rule.replays else {}
     readings = []
-    for kind, part, tap, argument, array in candidates:
-        if argument not in needed:
-            continue
+    for kind, part, tap, argument in members:
+        if kind is group.SEQUENCE:
+            array = part.outer_input
+        elif kind is group.NIT_SOT_GRADIENT:
+            array = task.given[part.filled]
+        else:
+            array = task.rule.recalls(part)
         array, first = lost.get(argument, (array, part.tape.row(0, tap)))
         values, slices = reversed_rows(as_tensor(array), first, task.steps, task.rule)
         name = symbol(task.order, part.name) if kind is group.NIT_SOT_GRADIENT else part.name

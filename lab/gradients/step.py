@@ -5,7 +5,7 @@ results have a gradient, which arguments receive one, where a gradient does not 
 forward results need not be computed again (`reuse`).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 
 from pytensor.gradient import grad
 from pytensor.graph.basic import Constant, Variable
@@ -27,17 +27,21 @@ from lab.gradients.status import (
 )
 from lab.notation import tapped
 from lab.scans.buffers import as_tensor
-from lab.scans.node import LoopVariable, ScanParts, inner_connections
+from lab.scans.node import LoopVariable, ScanParts
 from lab.tape import Kind
 
 
-def classify(forward: ScanParts, given: dict[Variable, Variable]) -> Classification:
+def classify(
+    forward: ScanParts,
+    given: Mapping[Variable, Variable],
+    connections: Mapping[Variable, Set[Variable]],
+) -> Classification:
     """Phase 2: which results hand a gradient on, and which arguments receive one.
 
     A state is reached if the gradient of its buffer is connected, or if its slots feed a
     result that is reached: through the recurrence, the gradient comes to it in the end.
+    `connections` are those of the step, from `inner_connections`.
     """
-    connections = inner_connections(forward)
     reached: dict[LoopVariable, Status] = {}
     for part in forward.variables:
         output = part.outer_output
@@ -54,8 +58,9 @@ def classify(forward: ScanParts, given: dict[Variable, Variable]) -> Classificat
             and _is_differentiable(state)
             and arguments.intersection(state.inner_inputs)
         ]
-        if not more:
-            return Classification(reached, arguments)
+        if not more:  # in the order of the loop, whatever brought the gradient to them
+            ordered = {part: reached[part] for part in forward.variables if part in reached}
+            return Classification(ordered, arguments)
         reached |= dict.fromkeys(more, Connected())
 
 

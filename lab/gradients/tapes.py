@@ -4,7 +4,11 @@ Every state becomes a mit-mot along the reverse of its tape, every sequence an o
 gradient for each step, every parameter a running sum.
 """
 
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
 import pytensor.tensor as pt
+from pytensor.graph.basic import Variable
 
 from lab.errors import BroadcastError, GradientError
 from lab.gradients import rows
@@ -44,7 +48,7 @@ def reverse_state(task: Task, step: StepGradients, state: LoopVariable) -> Rever
         Kind.MIT_MOT,
         name,
         tape,
-        rows.reversed_gradient(task.given[state.filled], state, task.steps, rows.fits(task, state)),
+        _outer(task, state),
         tuple(arguments[tap] for tap in task.rule.binds(tape)),
         tuple(cast_like(result, like) for result in results),
     )
@@ -93,7 +97,7 @@ def remaining_outputs(task: Task, step: StepGradients) -> tuple[Total, ...]:
         share = cast_like(step.gradients[argument], argument)
         if part.kind is Kind.SEQUENCE:
             variable = LoopVariable(
-                Kind.NIT_SOT, name, Tape((), (0,)), task.steps.made, inner_outputs=(share,)
+                Kind.NIT_SOT, name, Tape((), (0,)), _outer(task, part), inner_outputs=(share,)
             )
         else:
             before = placeholder(as_tensor(argument), name)
@@ -101,9 +105,45 @@ def remaining_outputs(task: Task, step: StepGradients) -> tuple[Total, ...]:
                 Kind.SIT_SOT,
                 name,
                 Tape((-1,), (0,)),
-                rows.running_total(as_tensor(part.outer_input), argument, task.steps),
+                _outer(task, part),
                 (before,),
                 (cast_like(before + share, argument),),
             )
         totals.append(Total(part, variable))
     return tuple(totals)
+
+
+Same = Mapping[LoopVariable, LoopVariable]  # of one Scan, the variables of another that is equal
+
+
+def states_again(task: Task, made: Sequence[ReverseState], same: Same) -> tuple[ReverseState, ...]:
+    """Phases 6 and 8 for a Scan with the same step: new rows for tapes that were made before."""
+    return tuple(
+        replace(one, state=same[one.state], variable=_again(task, same[one.state], one.variable))
+        for one in made
+    )
+
+
+def totals_again(task: Task, made: Sequence[Total], same: Same) -> tuple[Total, ...]:
+    """Phase 9 for a Scan with the same step."""
+    sources = (same[one.source] for one in made)
+    return tuple(
+        Total(source, _again(task, source, one.variable))
+        for source, one in zip(sources, made, strict=True)
+    )
+
+
+def _again(task: Task, source: LoopVariable, made: LoopVariable) -> LoopVariable:
+    name = symbol(task.order, source.name)
+    return replace(made, name=name, outer_input=_outer(task, source), outer_output=None)
+
+
+def _outer(task: Task, source: LoopVariable) -> Variable:
+    """What the gradient of a variable starts from: its buffer, or for a sequence its rows."""
+    if source.kind is Kind.SEQUENCE:
+        return task.steps.made
+    if source.kind is Kind.PARAMETER:
+        like = as_tensor(source.outer_input)
+        return rows.running_total(like, source.inner_inputs[0], task.steps)
+    given, fits = task.given[source.filled], rows.fits(task, source)
+    return rows.reversed_gradient(given, source, task.steps, fits)

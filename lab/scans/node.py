@@ -10,6 +10,7 @@ which remember the `Derivation` that made them.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from itertools import compress
 from typing import TYPE_CHECKING, ClassVar
@@ -151,6 +152,7 @@ class TapeScan(Scan):
     _pullback: ClassVar[Pullback]
     labels: Labels = Labels()
     rule: object | None = None
+    _connected: tuple[object, list[list[bool]]] | None = None  # of which graph, and its pattern
 
     @property
     def derivation(self) -> object | None:
@@ -178,9 +180,9 @@ class TapeScan(Scan):
         PyTensor's own pattern leaves out that a buffer holds its initial values, and so
         loses derivatives with regard to the start of a delay line.
         """
-        if not hasattr(node.tag, "connection_pattern"):  # where PyTensor keeps it, too
-            node.tag.connection_pattern = self._connections(node)
-        return node.tag.connection_pattern
+        if self._connected is None or self._connected[0] is not self.fgraph:
+            self._connected = self.fgraph, self._connections(node)
+        return self._connected[1]
 
     def _connections(self, node: Apply) -> list[list[bool]]:
         """As in PyTensor's, whose time grows with the cube of the number of states."""
@@ -246,6 +248,20 @@ def label(op: Scan, labels: Labels) -> None:
 def labels_of(op: Op) -> Labels:
     """What is known of `op`, which may be nothing."""
     return op.labels if isinstance(op, TapeScan) else _LABELS.get(id(op), Labels())
+
+
+def read_again(
+    parts: ScanParts, op: Scan, inputs: Sequence[Variable], outputs: Sequence[Variable]
+) -> ScanParts:
+    """The same as `read_scan`, with the step of `parts`, those of an equal `op`."""
+    names = labels_of(op).names or found_names([v.kind for v in outer_inputs(parts)], inputs[1:])
+    filled = iter(outputs)
+    made = {v: next(filled) for kind in OUTPUTS for v in parts.of_kind(kind)}
+    variables = tuple(
+        replace(part, name=name, outer_input=outer, outer_output=made.get(part))
+        for part, name, outer in zip(outer_inputs(parts), names, inputs[1:], strict=True)
+    )
+    return replace(parts, n_steps=as_tensor(inputs[0]), variables=variables)
 
 
 def read_scan(op: Scan, inputs: Sequence[Variable], outputs: Sequence[Variable]) -> ScanParts:
@@ -334,6 +350,14 @@ def build_scan(parts: ScanParts, rule: object | None = None, kind: type[Scan] = 
     if isinstance(op, TapeScan):
         op.rule = rule
     return op.make_node(*parts.outer_inputs)
+
+
+def apply_again(op: TapeScan, parts: ScanParts) -> Apply:
+    """The node for `parts`, whose step is that of `op`: a Scan of its own, with its own labels."""
+    again = op.clone()  # which PyTensor 3.1 and later leave out, since there it is frozen
+    again = copy(op) if again is op else again
+    label(again, Labels(tuple(v.name for v in outer_inputs(parts))))
+    return again.make_node(*parts.outer_inputs)
 
 
 def outer_inputs(parts: ScanParts) -> list[LoopVariable]:

@@ -117,12 +117,12 @@ def _reader(of: ScanOf, leaf: Leaf, versions: Versions) -> Reader:
 
         return of_tape
     if isinstance(variable, SequenceTrace):
-        return _values_read(of, variable, versions).__getitem__
-    parameter = Value(_giver(of, leaf.variable), leaf.variable, -1, 0)
+        return values_read(of, variable, versions).__getitem__
+    parameter = parameter_of(of, leaf.variable)
     return lambda step: parameter
 
 
-def _values_read(of: ScanOf, sequence: SequenceTrace, versions: Versions) -> list[Value]:
+def values_read(of: ScanOf, sequence: SequenceTrace, versions: Versions) -> list[Value]:
     """What a sequence brings to every step."""
     reader, held = of.first_reader(sequence)
     slots = (reader.slot_at(held, index) for index in sequence.axis.index.tolist())
@@ -138,11 +138,11 @@ def adds_old(formula: Formula) -> bool:
     )
 
 
-def _giver(of: ScanOf, name: str) -> int:
-    """The first Scan in the line of descent of one that has a parameter called `name`."""
+def parameter_of(of: ScanOf, name: str) -> Value:
+    """A parameter, of the first Scan in the line of descent of one that has it."""
     giver, parent = of.number, of.parent
     while parent is not None:
         if name in {parameter.name for parameter in parent.scan.parameters}:
             giver = parent.number
         parent = parent.parent
-    return giver
+    return Value(giver, name, -1, 0)

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from lab.notation import Call, Expression, Leaf, Number, Term
-from lab.traces.trace import ScanTrace, Source, TapeTrace, Untaken
+from lab.traces.trace import ParameterTrace, ScanTrace, Source, TapeTrace, Untaken
 
 HANDS_ON = {"Neg", "second"}  # beside products and views: a zero stays a zero
 MULTIPLIES = {"Mul", "TrueDiv", "Dot"}
@@ -44,7 +44,7 @@ def _met(scans: Sequence[ScanTrace], number: int, scan: ScanTrace) -> Iterator[U
             is_product = value.operation in MULTIPLIES
             if not (is_product or value.passes is not None or value.operation in HANDS_ON):
                 continue
-            here = _fitted(mask, value.values)
+            here = fitted(mask, value.values)
             lost = here & ~np.isfinite(value.values)
             if is_product and lost.any():
                 step = int(np.argmax(lost.reshape(len(lost), -1).any(axis=1)))
@@ -55,7 +55,7 @@ def _met(scans: Sequence[ScanTrace], number: int, scan: ScanTrace) -> Iterator[U
 
 def _dropped(scan: ScanTrace, inputs: tuple[Source, ...]) -> np.ndarray | None:
     """At which steps, and entries, a `where` takes a constant 0 instead of its other branch."""
-    condition = _values(scan, inputs[0])
+    condition = values_of(scan, inputs[0])
     for branch, taken in ((inputs[1], True), (inputs[2], False)):
         if condition is not None and _is_zero(scan, branch):
             return np.asarray(condition, dtype=bool) == taken
@@ -70,7 +70,7 @@ def _is_zero(scan: ScanTrace, source: Source) -> bool:
     return values is not None and len(values) > 0 and not values.any()
 
 
-def _values(scan: ScanTrace, source: Source) -> np.ndarray | None:
+def values_of(scan: ScanTrace, source: Source) -> np.ndarray | None:
     """The values of a source over all steps; None where they were not kept."""
     if isinstance(source, int):
         values = scan.inside[source].values
@@ -80,7 +80,9 @@ def _values(scan: ScanTrace, source: Source) -> np.ndarray | None:
     variable = scan.variable(source)
     if isinstance(variable, TapeTrace):
         return next((a.values for a in variable.reads if a.tap == source.tap), None)
-    return getattr(variable, "values", None)
+    if isinstance(variable, ParameterTrace):
+        return np.broadcast_to(variable.value, (scan.steps, *variable.value.shape))
+    return variable.values if variable is not None else None
 
 
 def _rows(mask: np.ndarray, like: np.ndarray) -> np.ndarray:
@@ -88,7 +90,7 @@ def _rows(mask: np.ndarray, like: np.ndarray) -> np.ndarray:
     return mask.reshape(len(mask), *[1] * (like.ndim - mask.ndim), *mask.shape[1:])
 
 
-def _fitted(mask: np.ndarray, values: np.ndarray) -> np.ndarray:
+def fitted(mask: np.ndarray, values: np.ndarray) -> np.ndarray:
     """A mask in the shape of `values`: entry by entry, or where that fails step by step."""
     try:
         return np.broadcast_to(_rows(mask, values), values.shape)
@@ -100,25 +102,25 @@ def _fitted(mask: np.ndarray, values: np.ndarray) -> np.ndarray:
 def _told(scans: Sequence[ScanTrace], number: int, where: int, place: int, step: int) -> Untaken:
     """The record: in the loop that has the `where`, where that is known."""
     scan, condition = scans[number], scans[number].inside[where].inputs[0]
-    made = _written(scan, place)
+    made = written(scan, place)
     parent = None if scan.parent is None else scans[scan.parent]
     same = scan.inside[condition].repeats if isinstance(condition, int) else None
     taken = 2 if _is_zero(scan, scan.inside[where].inputs[2]) else 1
     if parent is not None and same is not None:
         for value in parent.inside:
             if value.operation == "where" and value.inputs[0] == same:
-                branch = _written(parent, value.inputs[3 - taken])
+                branch = written(parent, value.inputs[3 - taken])
                 return Untaken(number, step, made, branch, scan.parent, parent.steps - 1 - step)
-    return Untaken(number, step, made, _written(scan, where))
+    return Untaken(number, step, made, written(scan, where))
 
 
-def _written(scan: ScanTrace, source: Source, depth: int = 0) -> Term:
+def written(scan: ScanTrace, source: Source, depth: int = 0) -> Term:
     """A value of a step as a formula."""
     if not isinstance(source, int):
         return source
     value = scan.inside[source]
     if value.passes is not None:
-        return _written(scan, value.inputs[value.passes], depth)
+        return written(scan, value.inputs[value.passes], depth)
     if depth == DEEPEST:
         return Leaf("…", None, -1)
-    return Call(value.operation, tuple(_written(scan, v, depth + 1) for v in value.inputs))
+    return Call(value.operation, tuple(written(scan, v, depth + 1) for v in value.inputs))

@@ -9,6 +9,7 @@ from in_browser.chromium import pytestmark  # noqa: F401 (marks)
 import visual
 from lab.errors import ArgumentError
 from lab.loops import gallery
+from visual.widgets.stories import Teller, cells_of, of_all, of_cell
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -143,9 +144,11 @@ def test_a_quantity_is_lit_wherever_it_stands(page):
     assert set(lit) == {"0:dx:3", "formula"}
     count = page.locator("[data-cell='0:dx:3']").count()
     assert lit.count("0:dx:3") == count > 4
-    cell.click()  # pins it
+    cell.click()  # pins it: now the way to this one number counts
     page.mouse.move(0, 0)
-    assert page.locator("[data-lit]").count() == len(lit)
+    page.locator("[data-tracing]").wait_for()
+    lit = page.eval_on_selector_all("[data-lit]", "e => e.map(x => x.dataset.cell || 'formula')")
+    assert lit.count("0:dx:3") == 1
     page.keyboard.press("Escape")
     assert page.locator("[data-lit]").count() == 0
 
@@ -232,3 +235,27 @@ def test_a_quantity_is_lit_in_every_picture(browser, tmp_path):
     _, tapes, _, _ = page.evaluate(LIT)
     assert set(tapes["cells"]) == {f"0:dx:{index}" for index in range(5)}
     page.close()
+
+
+def test_a_number_tells_where_it_comes_from(page, linked):
+    picture = visual.draw(gallery.loops["square"], order=2, picture="tapes", all=True)
+    told = of_all(picture)
+    page.click("button[aria-label='all steps']")
+    cells = page.locator(".picture").nth(1).locator("[data-cell]")
+    number = max(range(cells.count()), key=lambda n: len(told["values"][told["cells"][n]]["path"]))
+    story = told["values"][told["cells"][number]]
+    cells.nth(number).scroll_into_view_if_needed()
+    before = page.locator("svg").first.bounding_box()
+    cells.nth(number).click()
+    teller = page.locator(".scantape-story")
+    teller.locator("p").first.wait_for()
+    assert teller.locator("strong").inner_text() == story["origin"][0]
+    assert teller.locator("p").all_inner_texts() == [*story["origin"][1:], *story["fate"]]
+    lit = cells.evaluate_all("all => all.flatMap((c, n) => c.hasAttribute('data-path') ? [n] : [])")
+    assert lit == of_cell(Teller(picture.trace), cells_of(picture), number)["path"]
+    assert page.locator("svg").first.bounding_box() == before  # nothing jumps
+    teller.get_by_role("button", name="go to").click()
+    assert now(page) == story["made"]
+    assert teller.locator("p").all_inner_texts() == [*story["origin"][1:]]  # no word of the future
+    page.keyboard.press("Escape")
+    assert teller.is_hidden()

@@ -121,7 +121,7 @@ def test_an_atlas_offers_what_is_declared():
 
 NO_OPTIONS = {
     *("trace", "theme", "system"),
-    *("derivation", "keys", "only"),  # of phases, which are found by a Scan's number
+    *("derivation", "keys"),  # of phases, which are found by a Scan's number
     *("tapes", "orders", "name"),  # of taps, whose orders are those of the derivative
     "source",
 }
@@ -140,7 +140,7 @@ def test_the_options_of_a_picture_are_those_of_its_function(name):
         value = {"scan": 2, "scans": (1, 2)}.get(
             option.name, int(isinstance(option, Whole)) or True
         )
-        visual.draw(gallery.loops["square"], name, **{option.name: value})
+        visual.draw(gallery.loops["square"], name, order=2, **{option.name: value})
 
 
 def test_the_checker_sees_an_option_that_is_not_declared():

@@ -4,12 +4,11 @@ import argparse
 
 from pytensor.graph.basic import Apply
 
-from lab.errors import ArgumentError, quoted
 from lab.loops.loop import Loop
 from lab.reports.compare.compare import compare
 from lab.reports.compare.comparison import Comparison
 from visual.choices import ORDER
-from visual.cli.options import Commands, add, add_graph, made_by, show
+from visual.cli.options import Commands, add, add_graph, graph_of, made_by, show
 from visual.pages.comparison import save_comparison
 
 
@@ -40,10 +39,6 @@ def compared(name: str, order: int) -> Comparison:
     subject = made_by("NAME", name)
     if isinstance(subject, Loop | Apply):
         return compare(subject, order=order)
-    if not isinstance(subject, tuple) or len(subject) not in (2, 3):
-        raise ArgumentError(
-            f"{name}: expected (cost, wrt) or (cost, wrt, given), not {quoted(subject)}."
-        )
-    cost, wrt, given = (*subject, None)[:3]
+    cost, wrt, given = (*graph_of(name), None)[:3]
     module, _, function = name.partition(":")
     return compare(cost, wrt, given, order, origin=(module, function))

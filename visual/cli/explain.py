@@ -2,12 +2,9 @@
 
 import argparse
 
-from pytensor.graph.basic import Variable
-
-from lab.errors import ArgumentError, quoted
-from lab.loops.loop import Loop
+from lab.errors import ArgumentError
 from lab.reports.explain.explain import explain
-from visual.cli.options import Commands, add, add_graph, made_by, show
+from visual.cli.options import Commands, add, add_graph, graph_of, show
 from visual.drawing.kinds import SCAN
 from visual.pages.explanation import save_explanation
 
@@ -27,7 +24,7 @@ def add_command(commands: Commands) -> None:
 
 
 def _explain(options: argparse.Namespace) -> None:
-    explanation = explain(*_graph(options.graph))
+    explanation = explain(*graph_of(options.graph)[:2])
     if options.scan is not None:
         if options.scan not in range(1, len(explanation.scans) + 1):
             raise ArgumentError(f"--scan {options.scan}: there are {len(explanation.scans)} Scans.")
@@ -37,15 +34,3 @@ def _explain(options: argparse.Namespace) -> None:
         show(explanation if options.scan is None else explanation.scans[options.scan - 1])
     else:
         show(save_explanation(explanation, options.out, options.theme))
-
-
-def _graph(name: str) -> tuple[Variable, Variable]:
-    """A cost and what to differentiate it by."""
-    subject = made_by("NAME", name)
-    if isinstance(subject, Loop):
-        graph = subject.build()
-        return subject.cost(graph), next(iter(graph.inputs[v] for v in subject.variables))
-    if not isinstance(subject, tuple) or len(subject) != 2:
-        raise ArgumentError(f"{name}: expected (cost, wrt), two variables, not {quoted(subject)}.")
-    cost, wrt = subject
-    return cost, wrt

@@ -19,6 +19,7 @@ COMMANDS = {
     "loops": "loops",
     "draw": "draw",
     "explain": "explain",
+    "why": "why",
     "page": "page",
     "compare": "compare",
     "compiled": "compiled",
@@ -30,6 +31,7 @@ examples:
   scantape loops                                         what there is to draw, and why
 {DRAWING}
   scantape explain mymodule:mygraph -o mine.html         your own (cost, wrt), and its traps
+  scantape why mymodule:mygraph --value nan              the first nan, and what led there
   scantape compare mymodule:mygraph --order 2 -o report.py
   scantape compiled gap --mode CVM -o gap.html           what its buffer holds when compiled
   scantape export --loop rnn --wrt W --formats svg,pdf -o pictures

@@ -9,7 +9,7 @@ import importlib
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from lab.errors import ArgumentError, LabError, first_line, listing, nearest, quoted, shortened
 from lab.loops.declaration import UNNAMED
@@ -96,6 +96,19 @@ def loop_named(name: str, option: str = "--loop") -> Loop:
             f"{type(loop).__name__}."
         )
     return loop
+
+
+def graph_of(name: str) -> tuple[Any, ...]:
+    """``(cost, wrt)`` or ``(cost, wrt, given)``, which a function returns; of a loop the first."""
+    subject = made_by("NAME", name)
+    if isinstance(subject, Loop):
+        graph = subject.build()
+        return subject.cost(graph), next(iter(graph.inputs[v] for v in subject.variables))
+    if not isinstance(subject, tuple) or len(subject) not in (2, 3):
+        raise ArgumentError(
+            f"{name}: expected (cost, wrt) or (cost, wrt, given), not {quoted(subject)}."
+        )
+    return subject
 
 
 def made_by(option: str, name: str) -> object:

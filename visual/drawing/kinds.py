@@ -33,12 +33,16 @@ from visual.scene.shapes import Scene
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of picture: its name, what it shows, the function that draws it, and its options."""
+    """A kind of picture: its name, what it shows, the function that draws it, and its options.
+
+    It `follows` who walks through a run by those of its options that say what of it is open.
+    """
 
     name: str
     about: str
     make: Callable[..., Scene]
     options: tuple[Choice, ...] = ()
+    follows: tuple[str, ...] = ()
 
     def draw(self, study: Study, theme: str = "light", **options: object) -> Scene:
         """The picture of a study; ArgumentError for an option that it does not have."""
@@ -71,7 +75,7 @@ def _unrolled(
     return fitting(trace, loops, gap(), theme, around, all_direct)
 
 
-def _phases(study: Study, theme: str, scan: int | None = None) -> Scene:
+def _phases(study: Study, theme: str, scan: int | None = None, **options: object) -> Scene:
     derivations = {
         number: node.op.derivation
         for number, node in enumerate(study.scans, start=1)
@@ -84,7 +88,8 @@ def _phases(study: Study, theme: str, scan: int | None = None) -> Scene:
     if number not in derivations:
         known = listing(f"{n} · {found.backward.called}" for n, found in derivations.items())
         raise ArgumentError(f"scan = {quoted(scan)}: the Scans of derivatives are {known}.")
-    return phases(derivations[number], theme, NamedScan(study.trace, number - 1).variable_keys())
+    keys = NamedScan(study.trace, number - 1).variable_keys()
+    return phases(derivations[number], theme, keys, **options)
 
 
 AROUND = Whole("around", "unfold a long loop here", "unfold around step", metavar="STEP")
@@ -92,12 +97,21 @@ STEP = Whole("step", "the step to show, from 0", "step of the Scan", metavar="ST
 SCAN = Whole(
     "scan", "the Scan to show, by its number in the headings", "Scan, by its number", least=1
 )
+PHASE = Whole("phase", "the phase to open, 1 to 11", "phase", least=1, most=11)
 SCANS = Wholes("scans", "the Scans to unroll, by their numbers in the headings")
 BUFFER = Switch("buffer", "tapes in the buffer's order", "in the buffer's order")
 CONTRIBUTIONS = Switch(
     "contributions", "in tapes: what came directly, and what later", "with every contribution"
 )
 ALL = Switch("all", "everything, in a picture of any size", "all of it")
+HEIGHT = Whole(
+    "height",
+    "how high the picture may be at most, in pixels; what has no room is folded",
+    metavar="PX",
+    least=300,
+    most=20_000,
+    default=1200,
+)
 ALL_DIRECT = Switch(
     "all_direct",
     "unrolled: every gradient with its direct part",
@@ -114,21 +128,30 @@ _KINDS = (
         "tapes",
         "what every backward step reads, overwrites and leaves",
         _of_trace(tapes),
-        (AROUND, SCAN, STEP, BUFFER, CONTRIBUTIONS, ALL),
+        (AROUND, SCAN, STEP, BUFFER, CONTRIBUTIONS, ALL, HEIGHT),
+        ("scan",),
     ),
     Kind(
         "moment",
         "one step, large: before it, what it reads and makes, after it",
         _of_trace(moment),
         (SCAN, STEP),
+        ("scan", "step"),
     ),
     Kind(
         "unrolled",
         "what every step computes, and from what",
         _unrolled,
-        (AROUND, SCAN, SCANS, ALL_DIRECT, ALL),
+        (AROUND, SCAN, SCANS, ALL_DIRECT, ALL, HEIGHT),
+        ("scan",),
     ),
-    Kind("equations", "the loop as a system, with its values at a step", _equations, (SCAN, STEP)),
+    Kind(
+        "equations",
+        "the loop as a system, with its values at a step",
+        _equations,
+        (SCAN, STEP),
+        ("scan", "step"),
+    ),
     Kind(
         "rolled",
         "the loop as one box with its taps",
@@ -141,19 +164,23 @@ _KINDS = (
         lambda study, theme: taps(study.trace_of_cost, max(1, study.order), theme),
     ),
     Kind("values", "states, gradients and tapes over the steps", _of_trace(values), (SCAN,)),
-    Kind("ssa", "the tapes, and each of their values by itself", _of_trace(ssa), (AROUND,)),
+    Kind(
+        "ssa", "the tapes, and each of their values by itself", _of_trace(ssa), (AROUND, SCAN, ALL)
+    ),
     Kind(
         "stepgraph",
         "the operations of one step, with their values",
         _of_trace(stepgraph),
         (SCAN, STEP),
+        ("scan", "step"),
     ),
-    Kind("phases", "how a derivative is built, in eleven phases", _phases, (SCAN,)),
+    Kind("phases", "how a derivative is built, in eleven phases", _phases, (SCAN, PHASE, ALL)),
     Kind("genealogy", "which Scan differentiates which", _of_trace(genealogy)),
     Kind(
         "connections",
         "which inputs get a gradient, and why others do not",
-        lambda study, theme: connections(study.derivative, theme),
+        lambda study, theme, **options: connections(study.derivative, theme, **options),
+        (SCAN, ALL),
     ),
 )
 PICTURES = Named("picture", {kind.name: kind for kind in _KINDS})

@@ -1,6 +1,6 @@
 """Where columns stand, and the pieces that every picture of tapes is made of."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import accumulate
 from textwrap import wrap
@@ -27,7 +27,7 @@ from visual.scene.shapes import (
 from visual.scene.theme import THEMES, Role
 
 MARGIN, LABELS = 24, 150
-WIDEST, HIGHEST = 840.0, 1200.0  # a picture fits where it is seen
+WIDEST, HIGHEST = 840.0, 1200  # a picture fits where it is seen
 FORMULA, LONGEST_FORMULA = 12.5, 64
 CELL, BETWEEN, GAP = 92, 20, 64
 HEIGHT, THIN = 44, 24
@@ -170,18 +170,11 @@ def _is_sampled(content: str) -> bool:
     return bool(bars) and any(n.isdigit() and int(n) > SEGMENTS for n in lengths)
 
 
-def roles_in(shapes: Iterable[Shape]) -> set[Role]:
-    """The roles of boxes: panels say themselves what they are."""
-    boxes = (shape for shape in walk(shapes) if isinstance(shape, Box) and shape.heat is None)
-    return {Role.UNNEEDED if box.faded else box.role for box in boxes} - {Role.PANEL}
-
-
 @dataclass
 class Canvas:
-    """What is drawn so far, how wide it became, and which roles occur in it."""
+    """What is drawn so far, and how wide it became."""
 
     shapes: list[Shape] = field(default_factory=list)
-    roles: list[Role] = field(default_factory=list)
     right: float = 0.0
     y: float = 40.0
 
@@ -189,28 +182,12 @@ class Canvas:
         """Draw over what is there."""
         self.shapes += shapes
 
-    def put(self, part: Piece) -> None:
-        """Draw a picture at the margin, and go on below it."""
-        placed = shifted(part, MARGIN - part.envelope.left, self.y - part.envelope.top)
+    def put(self, part: Piece, x: float = MARGIN) -> None:
+        """Draw a picture at the margin, or at `x`, and go on below it."""
+        placed = shifted(part, x - part.envelope.left, self.y - part.envelope.top)
         self.add(*placed.shapes)
         self.right = max(self.right, placed.envelope.right)
         self.y = placed.envelope.bottom + BETWEEN
-
-    def rows(
-        self,
-        items: Iterable[int | Gap],
-        row: Callable[[int], None],
-        gap: Callable[[Gap], None],
-        moment: Callable[[int], tuple[int, str]],
-    ) -> None:
-        """A row for every step, which belongs to its moment, and one for steps that are folded."""
-        for item in items:
-            if isinstance(item, Gap):
-                gap(item)
-            else:
-                start = len(self.shapes)
-                row(item)
-                self.group(start, *moment(item))
 
     def finished(
         self,
@@ -226,13 +203,15 @@ class Canvas:
     ) -> Scene:
         """The picture: all that is drawn, and below it a legend in `words` of its own.
 
-        Without `words` the roles are called what they are called everywhere, and notes tell what
-        arrays and folds are.  `said` are further lines, `below` is the room beneath the last one.
-        The columns of a `close` legend are as wide as their own words.
+        It has the roles that are drawn.  Without `words` they are called what they are called
+        everywhere.  Notes tell what arrays and folds are.  `said` are further lines, `below` is
+        the room beneath the last one.  The columns of a `close` legend are as wide as their words.
         """
         if words is None:
-            found = self.roles or roles_in(self.shapes)
-            words = {role: role.value for role in Role if role in found}
+            words = {role: role.value for role in Role if role is not Role.PANEL}
+        boxes = [s for s in walk(self.shapes) if isinstance(s, Box) and s.heat is None]
+        drawn = {Role.UNNEEDED if box.faded else box.role for box in boxes}
+        words = {role: told for role, told in words.items() if role in drawn}
         shapes, scales = on_one_scale(self.shapes)
         said, full = [*notes(shapes), *said], scale_words(scales)
         legend, bottom = explained(words, self.y, width, close)

@@ -30,7 +30,7 @@ from visual.layout.canvas import (
 from visual.layout.cells import cell
 from visual.layout.columns import shown_steps
 from visual.layout.names import NamedScan
-from visual.scene.shapes import Box, Scene, Shape, Text, shortened, text_width
+from visual.scene.shapes import Box, Scene, Shape, Text, of_run, shortened, text_width
 from visual.scene.theme import Role
 
 WIDEST, WIDEST_TERM, PITCH, LEAST, SIGN = MARGIN + HEADING, 240, 62, 84, 14.5
@@ -55,6 +55,7 @@ class Term:
     role: Role
 
 
+@of_run
 def equations(
     trace: Trace, system: System, theme: str = "light", scan: int = 1, step: int = 0
 ) -> Scene:
@@ -75,7 +76,7 @@ def equations(
         _tape(canvas, writer, tape, places)
     canvas.y += 4
     return canvas.finished(
-        {role: told for role, told in WORDS.items() if role in canvas.roles},
+        WORDS,
         width=max(canvas.right + MARGIN, 420),
         title=f"Equations of {loop.name}",
         description=" ".join([*map(writer.equation, system.equations), f"for {writer.range}."]),
@@ -166,7 +167,6 @@ def _term(
     found, label = places.term(leaf, made), writer.term(leaf)
     width = _width(label, found.value)
     box = Box(x, canvas.y, width, HEIGHT, found.role)
-    canvas.roles.append(found.role)
     drawn = cell(
         box, found.value, found.name, None, None, found.key, shortened(label, width - 8, 11)
     )
@@ -239,6 +239,5 @@ def _slot(canvas: Canvas, tape: TapeTrace, row: int, x: float, places: _Places) 
         role, value = Role.UNWRITTEN, None
     else:
         role = Role.INPUT
-    canvas.roles.append(role)
     box = Box(x, canvas.y + 32, CELL, HEIGHT, role)
     return cell(box, value, places.named.slot_label(tape, row), old, None, places.key(tape, row))

@@ -7,15 +7,19 @@ that the file's suffix names, and every format is a walk over the same shapes.
 import os
 import re
 from bisect import bisect
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from functools import wraps
 from math import atan2, ceil, cos, sin
 from pathlib import Path
+from typing import Concatenate, ParamSpec
 
+from lab.traces.trace import Trace
 from visual.scene.fonts import text_width
 from visual.scene.formats import check_scale, content, save, shown, summary
 from visual.scene.theme import LIGHT, Hatch, Role, Theme, mixed
 
+Others = ParamSpec("Others")
 INDEX = re.compile(r"(\[[^\[\]]*\]|[₀-₉₋]+)\)*$")
 LEAST_WIDTH = 0.27  # of a letter, in em
 HATCH = 6.0  # pixels from line to line
@@ -120,6 +124,12 @@ class Polyline:
         return ink(theme, self.faint, self.faded)
 
 
+def outline(x: float, y: float, wide: float, high: float) -> Polyline:
+    """The edge of a rectangle, which covers nothing."""
+    right, low = x + wide, y + high
+    return Polyline(((x, y), (right, y), (right, low), (x, low), (x, y)))
+
+
 def ink(theme: Theme, faint: bool, faded: bool) -> str:
     """The colour of a line that has no role."""
     if faded:
@@ -196,7 +206,8 @@ class Scene:
     """A whole picture; `title` and `description` are for those who cannot see it.
 
     `dot` is the same graph in Graphviz's language, for pictures that Graphviz laid out; `twin` is
-    its text, if that is another than what the texts of its shapes say.
+    its text, if that is another than what the texts of its shapes say; `trace` is the run that
+    its numbers are from, for who wants to know where one of them comes from.
     """
 
     width: float
@@ -207,6 +218,7 @@ class Scene:
     theme: Theme = LIGHT
     dot: str = ""
     twin: str = ""
+    trace: Trace | None = field(default=None, compare=False)
 
     def __repr__(self) -> str:
         return summary(self, f"{len(self.shapes)} shapes")
@@ -260,6 +272,18 @@ class Scene:
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
         return shown(self)
+
+
+def of_run(
+    draw: Callable[Concatenate[Trace, Others], Scene],
+) -> Callable[Concatenate[Trace, Others], Scene]:
+    """A function that draws a run, and whose picture knows which."""
+
+    @wraps(draw)
+    def drawn(trace: Trace, *others: Others.args, **options: Others.kwargs) -> Scene:
+        return replace(draw(trace, *others, **options), trace=trace)
+
+    return drawn
 
 
 def fitted(

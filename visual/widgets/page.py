@@ -1,9 +1,13 @@
 """Pictures as a page that needs no kernel: the stepper in it walks through them."""
 
+import json
+
 from visual.backends.page import document
 from visual.backends.svg import text
 from visual.scene.formats import Picture, framed, register
+from visual.scene.shapes import Scene
 from visual.widgets.module import STEPPER, style
+from visual.widgets.stories import of_all
 
 
 def to_page(*pictures: Picture, words: str = "") -> str:
@@ -30,16 +34,26 @@ def fragment(*pictures: Picture, step: int | None = None) -> str:
     start = "" if step is None else f' data-at="{step}"'
     return (
         f"<style>{style()}</style>\n<div class='scantape' data-scantape data-whole{start}>"
-        f"{''.join(map(framed, pictures))}</div>\n<script type='module'>{STEPPER}</script>\n"
+        f"{''.join(map(_framed, pictures))}</div>\n<script type='module'>{STEPPER}</script>\n"
     )
+
+
+def _framed(picture: Picture) -> str:
+    return framed(picture).removesuffix("</div>") + f"{_stories(picture)}</div>"
 
 
 def _section(picture: Picture, number: int) -> str:
     """A picture in a frame that scrolls; what scrolls must be reachable by keyboard."""
     name = text(picture.title) if number else "Picture"
-    return (
-        f'<div class="picture" role="region" aria-label="{name}" tabindex="0">{picture.svg()}</div>'
-    )
+    inside = picture.svg() + _stories(picture)
+    return f'<div class="picture" role="region" aria-label="{name}" tabindex="0">{inside}</div>'
+
+
+def _stories(picture: Picture) -> str:
+    """What a page tells of a number that is clicked, as data beside the picture."""
+    told = of_all(picture) if isinstance(picture, Scene) else {}
+    data = json.dumps(told, ensure_ascii=False, separators=(",", ":")).replace("<", r"\u003c")
+    return f'<script type="application/json" data-stories>{data}</script>' if told else ""
 
 
 def _twin(picture: Picture) -> str:

@@ -35,7 +35,7 @@ from visual.scene.combinators import (
     words,
 )
 from visual.scene.fonts import MONO_WIDTH, text_width
-from visual.scene.shapes import Box, Group, Scene, Text, folded, shortened, walk
+from visual.scene.shapes import Box, Group, Scene, Text, folded, of_run, shortened, walk
 from visual.scene.theme import Role
 
 MARGIN, HEIGHT = 20.0, 548.0  # with the margin, 840 × 588
@@ -43,6 +43,7 @@ FORMULA, NUMBERS, READ = 16.0, 15.0, 230.0
 THRIFT = 4  # how much can be left out, one after another: other arrows, notes, numbers
 
 
+@of_run
 def moment(
     trace: Trace, theme: str = "light", scan: int | None = None, step: int | None = None
 ) -> Scene:

@@ -151,17 +151,19 @@ class Tapes:
 
     def _slot(self, tape: TapeTrace, slot: Slot, cell: float, is_after: bool) -> Piece:
         """A slot: before the step with what it is called, after it with what was replaced."""
-        touched, row = self.one.touched(tape), slot.row
+        touched, row, held = self.one.touched(tape), slot.row, slot.row
         if not tape.tape.reads and not is_after:
             return gap(cell, HEAD + 2 + HIGH)
         if tape.is_total:
-            before, role = tape.reads[0].values[self.one.step], Role.OVERWRITTEN
+            read, role = tape.reads[0], Role.OVERWRITTEN
+            before = read.values[self.one.step]
             value, old = (self.one.made_at(tape, row), before) if is_after else (before, None)
+            held = row if is_after else int(read.rows[self.one.step])
         else:
             value = touched.after(row) if is_after else touched.before(row)
             old = touched.before(row) if is_after and row in touched.overwritten else None
             role = self._role(touched, row, is_after)
-        name, key = self.named.slot_label(tape, row), self.named.row_key(tape, row)
+        name, key = self.named.slot_label(tape, row), self.named.row_key(tape, held)
         drawn = named(
             _cell(cell, role, value, old, name, key),
             at("after" if is_after else "before", tape, row),

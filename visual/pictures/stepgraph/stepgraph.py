@@ -30,7 +30,7 @@ from visual.pictures.stepgraph.nodes import (
     operation_label,
     value_at,
 )
-from visual.scene.shapes import Scene
+from visual.scene.shapes import Scene, of_run
 
 MOST_SEGMENTS = 300  # colours of arrays in one picture
 MOST_FORMULAS = 8
@@ -48,6 +48,7 @@ GLOSSARY: Mapping[str, str] = MappingProxyType(  # operations whose names do not
 LONGEST = 300  # letters of a formula, with those in its tooltip
 
 
+@of_run
 def stepgraph(trace: Trace, scan: int | None = None, step: int = 0, theme: str = "light") -> Scene:
     """The operators of one step with their values.
 

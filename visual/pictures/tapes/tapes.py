@@ -10,7 +10,7 @@ left to right everywhere, so that the work of a backward loop moves leftwards.
 from collections.abc import Iterator
 
 from lab.equations.spelling import untaken_words
-from lab.errors import ArgumentError, quoted
+from lab.errors import ArgumentError, quoted, whole
 from lab.tape import Kind
 from lab.traces.trace import ScanTrace, Trace
 from visual.choices import of_trace, scan_index, step_of, switch, whole_or_none
@@ -24,12 +24,13 @@ from visual.pictures.tapes.fit import EVERYTHING, Plan, opened, plans
 from visual.pictures.tapes.forward import ForwardBlock
 from visual.pictures.unrolled.overview import overview, short_name
 from visual.scene.combinators import Piece, above, gap, shifted, sized
-from visual.scene.shapes import Scene, Text, folded
+from visual.scene.shapes import Scene, Text, folded, of_run
 
 PARTS_LINE = "below each value: what came from the cost directly + what came through later steps"
 PARTS_OF_ARRAYS = "; of arrays the norms of both parts, which do not add up"
 
 
+@of_run
 def tapes(
     trace: Trace,
     theme: str = "light",
@@ -39,8 +40,9 @@ def tapes(
     contributions: bool = False,
     scan: int | None = None,
     all: bool = False,
+    height: int = HIGHEST,
 ) -> Scene:
-    """The tape picture of a trace, 840 pixels wide and at most 1,200 high.
+    """The tape picture of a trace, 840 pixels wide and at most `height` high.
 
     A loop alone is open, and so are a loop and its one derivative.  Of more Scans one is, number
     `scan`, or else the last, which holds the result; the others stand above it as small tapes.
@@ -52,6 +54,7 @@ def tapes(
     """
     of_trace(trace)
     buffer, contributions = switch("buffer", buffer), switch("contributions", contributions)
+    height = whole("height", height)
     step, around = whole_or_none("step", step), whole_or_none("around", around)
     backward = [n for n, one in enumerate(trace.scans) if has_tape(one)]
     number = backward[-1] if backward else len(trace.scans) - 1
@@ -67,10 +70,10 @@ def tapes(
     if switch("all", all):
         part, width = _everything(trace, view)
         return _finished(trace, part, width, view, theme)
-    return _open(trace, view, number, pair, theme)
+    return _open(trace, view, number, pair, theme, height)
 
 
-def _open(trace: Trace, view: View, number: int, pair: bool, theme: str) -> Scene:
+def _open(trace: Trace, view: View, number: int, pair: bool, theme: str, height: float) -> Scene:
     """The picture with one Scan open, or with a `pair`, that shows the most of those that fit."""
     named, smallest = NamedScan(trace, number), None
     for plan in plans(pair):
@@ -86,12 +89,12 @@ def _open(trace: Trace, view: View, number: int, pair: bool, theme: str) -> Scen
         drawn = _finished(trace, above(*top, least, apart=20), WIDEST, view, theme)
         if smallest is None or drawn.height < smallest.height:
             smallest = drawn
-        if drawn.height > HIGHEST:
+        if drawn.height > height:
             continue
         for body in bodies:
-            if drawn.height - least.envelope.height + body.envelope.height <= HIGHEST:
+            if drawn.height - least.envelope.height + body.envelope.height <= height:
                 fuller = _finished(trace, above(*top, body, apart=20), WIDEST, view, theme)
-                if fuller.height <= HIGHEST:
+                if fuller.height <= height:
                     return fuller
         return drawn
     assert smallest is not None  # the last plan is never too wide

@@ -14,7 +14,7 @@ from visual.layout.names import NamedScan, counted, listed
 from visual.pictures.unrolled.contributions import fed_places
 from visual.pictures.unrolled.quantities import reached_rows
 from visual.scene.combinators import Piece, above, beside, gap, joined, named, over, shifted, sized
-from visual.scene.shapes import Box, Group, Polyline, Shape, Text, fitted, folded, shortened
+from visual.scene.shapes import Box, Group, Shape, Text, fitted, folded, outline, shortened
 from visual.scene.theme import Role
 
 WIDE, HIGH, APART, LINE_OF = 180.0, 70.0, 24.0, 4
@@ -23,14 +23,14 @@ TOP = 28.0  # of the cells in a card
 INNER = WIDE - 20
 
 
-def overview(trace: Trace, opened: int) -> Piece:
+def overview(trace: Trace, opened: int, choice: str = "scan=1 opens the first") -> Piece:
     """The Scans from left to right, in lines of four; an arrow where one feeds its neighbour.
 
     Of more than eight are shown the ends, the one that is `opened` and what it differentiates.
     """
     scans = list(NamedScan.each(trace))
     shown = with_gaps(_chosen(trace, opened))
-    words = [counted(len(scans), "Scan"), "scan=1 opens the first, all=True shows everything"]
+    words = [counted(len(scans), "Scan"), f"{choice}, all=True shows everything"]
     if len(shown) > MOST_CARDS or len(scans) > MOST_CARDS:
         left = len(scans) - sum(not isinstance(item, Gap) for item in shown)
         words[0] += f", {left} of them folded"
@@ -97,7 +97,7 @@ def card(of: NamedScan, opened: int) -> Piece:
     is_open = of.number == opened
     frame: list[Shape] = [Box(0, 0, WIDE, HIGH, Role.PANEL)]
     if is_open:
-        frame += [Polyline(_outline(n, n, WIDE - 2 * n, HIGH - 2 * n)) for n in (0, 1)]
+        frame += [outline(n, n, WIDE - 2 * n, HIGH - 2 * n) for n in (0, 1)]
     called = f"{of.number + 1} · {short_name(of)}"
     title = Text(10, 19, shortened(called, INNER, 12, bold=is_open), 12, bold=is_open)
     reads = listed([number + 1 for number in feeding(of.scan)], "")
@@ -113,8 +113,8 @@ def card(of: NamedScan, opened: int) -> Piece:
         more = f"+{len(tapes) - MOST_TAPES}"
         cells.append(Text(WIDE - 10, 41, more, 11, "end", muted=True, title="tapes"))
     name = f"{of.number + 1} · {of.scan.name}"
-    said = Group((*frame, title, *([read] if reads else []), words), title=name)
-    return sized(WIDE, HIGH, said, *cells)
+    shapes = (*frame, title, *([read] if reads else []), words, *cells)
+    return sized(WIDE, HIGH, Group(shapes, cell=f"scan:{of.number + 1}", title=name))
 
 
 def _small(of: NamedScan, tape: TapeTrace, y: float, high: float) -> Iterator[Shape]:
@@ -171,8 +171,3 @@ def _folded(gap: Gap) -> Piece:
     lines = folded(f"⋯ {counted(gap.hidden, 'Scan')} not shown", INNER, 12)
     texts = [Text(10, 30 + 17 * n, line, 12, muted=True) for n, line in enumerate(lines)]
     return sized(WIDE, HIGH, *texts)
-
-
-def _outline(x: float, y: float, wide: float, high: float) -> tuple[tuple[float, float], ...]:
-    right, low = x + wide, y + high
-    return (x, y), (right, y), (right, low), (x, low), (x, y)

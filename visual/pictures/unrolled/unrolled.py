@@ -12,7 +12,7 @@ from itertools import starmap
 from math import inf
 
 from lab.equations.quantities import cost_name
-from lab.errors import ArgumentError
+from lab.errors import ArgumentError, whole
 from lab.traces.trace import SequenceTrace, TapeTrace, Trace
 from visual.choices import of_trace, opened, scan_indices, switch, whole_or_none
 from visual.layout.canvas import HEIGHT, HIGHEST, MARGIN, THIN, WIDEST, Canvas
@@ -46,6 +46,7 @@ from visual.scene.shapes import (
     Text,
     fitted,
     folded,
+    of_run,
     shortened,
     text_width,
 )
@@ -97,6 +98,7 @@ BARE = Room()
 OPEN = Room(16.0, 148.0, WIDEST - MARGIN, 72.0, 110.0, 11.0, True)
 
 
+@of_run
 def unrolled(
     trace: Trace,
     theme: str = "light",
@@ -105,8 +107,9 @@ def unrolled(
     all_direct: bool = False,
     scan: int | None = None,
     all: bool = False,
+    height: int = HIGHEST,
 ) -> Scene:
-    """The unrolled picture of a trace, 840 pixels wide and at most 1,200 high.
+    """The unrolled picture of a trace, 840 pixels wide and at most `height` high.
 
     A Scan stands below the one that it differentiates: number `scan`, or else the one that holds
     the result.  On its arrows stands what multiplies the gradient.  Of more Scans all are on top as
@@ -131,9 +134,10 @@ def unrolled(
     number = opened(trace, scan)
     chosen = tuple(n for n in (trace.scans[number].parent, number) if n is not None)
     top = gap() if len(chosen) == len(trace.scans) else overview(trace, number)
-    return fitting(trace, chosen, top, theme, around, all_direct)
+    return fitting(trace, chosen, top, theme, around, all_direct, height=whole("height", height))
 
 
+@of_run
 def fitting(
     trace: Trace,
     chosen: Sequence[int],
@@ -143,11 +147,12 @@ def fitting(
     all_direct: bool = False,
     verb: str = "unrolled",
     all: bool = False,
+    height: int = HIGHEST,
 ) -> Scene:
     """What `unrolled` draws of the Scans with the numbers `chosen`, from 0, as far as it fits.
 
-    It stands below what is on `top`.  Of all plans it follows the first that is no larger than a
-    page.
+    It stands below what is on `top`.  Of all plans it follows the first by which it is no higher
+    than `height`, with `all` the first.
     """
     graph, scene = unrolling(trace, chosen, all_direct), None
     for plan in PLANS[:1] if all else PLANS:
@@ -159,7 +164,7 @@ def fitting(
             part = shifted(above(top, picture.draw(), apart=20), 0, MARGIN - 8)
             width = max(WIDEST, part.envelope.right + MARGIN) if all else WIDEST
             scene = finished(part, picture.said(), trace, chosen, theme, width, verb)
-            if scene.height <= HIGHEST:
+            if scene.height <= height:
                 break
     assert scene is not None
     return scene

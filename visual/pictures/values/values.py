@@ -33,7 +33,7 @@ from visual.pictures.values.series import (
 from visual.pictures.values.text import to_text
 from visual.scene.combinators import Piece, above, beside, gap, piece, scene, sized
 from visual.scene.fonts import text_width
-from visual.scene.shapes import Box, Group, Polyline, Scene, Shape, Text, fitted
+from visual.scene.shapes import Box, Group, Polyline, Scene, Shape, Text, fitted, of_run
 from visual.scene.theme import Role
 
 ACROSS, APART, WIDTH = 3, 24, 792.0
@@ -69,6 +69,7 @@ class Section:
     log: bool = False
 
 
+@of_run
 def values(trace: Trace, theme: str = "light", scan: int | None = None) -> Scene:
     """Every Scan of `trace` over its steps, or one of them, and how its gradients grow or decay.
 

@@ -129,6 +129,8 @@ def test_every_number_in_a_picture_is_the_traces_own(name, order, options):
     trace = gallery.loops[name].trace(order=order)
     checked = 0
     for group, step, role in cells(trace, **options):
+        if group.cell.startswith("scan:"):  # a card, which opens its Scan
+            continue
         values = list(expected_values(trace, group.cell, step, role))
         assert values, group.cell
         drawn = [s.content for s in group.shapes if isinstance(s, Text)]

@@ -1,0 +1,196 @@
+"""The first value that is nan, infinite, beyond a bound: held against what numpy meets itself."""
+
+import numpy as np
+import pytensor.tensor as pt
+import pytest
+
+import lab
+from lab import gallery
+from lab.errors import ArgumentError, KindError
+from lab.records import from_json, to_json
+from visual.cli.main import main
+
+START = 10.0
+
+
+def growing(n_steps=12, start=START):
+    return lab.Loop(lambda x: x * x - x, (lab.State("x", start),), n_steps=n_steps)
+
+
+def by_numpy(step, start, n_steps, is_met):
+    """The first step at which a value of `step`, which yields them in order, is met."""
+    x = np.float64(start)
+    with np.errstate(all="ignore"):
+        for number in range(n_steps):
+            for value in step(x):
+                if is_met(value):
+                    return number, value
+            x = value
+    return None
+
+
+def square_less(x):
+    yield x * x
+    yield x * x - x
+
+
+FORWARD = {
+    "nan": ("nan", np.isnan),
+    "inf": ("inf", np.isinf),
+    "a bound": (">1e20", lambda v: abs(v) > 1e20),
+    "a number": (90, lambda v: v == 90),
+    "a number as text": ("=90", lambda v: v == 90),
+    "a function": (lambda v: v > 1e9, lambda v: v > 1e9),
+    "never": ("=91", lambda v: v == 91),
+}
+
+
+@pytest.mark.parametrize("name", FORWARD)
+def test_forwards_it_is_the_first_that_numpy_meets(name):
+    what, is_met = FORWARD[name]
+    found = lab.first(growing().trace(order=0), what)
+    expected = by_numpy(square_less, START, 12, is_met)
+    if expected is None:
+        assert found is None
+        return
+    step, value = expected
+    assert (found.scan, found.step) == (0, step)
+    np.testing.assert_equal(found.chain[0].value, value)
+
+
+def test_a_chain_goes_back_to_where_it_was_last_finite():
+    found = lab.first(growing().trace(order=0))
+    overflow, _ = by_numpy(square_less, START, 12, np.isinf)
+    steps = [met.step for met in found.chain]
+    assert steps == sorted(steps, reverse=True)
+    assert steps[-1] == overflow
+    last = found.chain[-1]
+    assert np.isinf(last.value)
+    assert all(np.isfinite(held.value) for held in last.inputs)
+    assert found.chain[0].numbers == "inf − inf"
+    assert f"step {overflow} of scan_fn:" in str(found)
+    assert from_json(to_json(found)) == found
+
+
+def test_a_long_way_of_infinities_is_passed_over():
+    given = lab.State("x", 1.0), lab.Sequence("u", [1.0] * 900 + [0.0])
+    loop = lab.Loop(lambda x, u: x * 10.0 * u, given[:1], given[1:])
+    found = lab.first(loop.trace(order=0))
+    # two operations a step; 10.0**309 is the first beyond 1.8e308
+    assert [met.step for met in found.chain] == [900, 900, 308, 308]
+    assert found.chain[0].numbers == "inf·0"
+
+
+def test_backwards_it_is_the_slope_of_a_root_at_zero():
+    loop = lab.Loop(lambda x: pt.sqrt(x), (lab.State("x", 0.0),), n_steps=3)
+    trace = loop.trace(order=1)
+    found = lab.first(trace, "inf")
+    assert (found.scan, found.step) == (1, 0)  # the loop itself stays at 0
+    assert found.chain[0].inputs[-1].value == 0
+    assert lab.first(loop.trace(order=0), "inf") is None
+
+
+def test_a_branch_that_is_not_taken_is_passed_over_forwards_and_told_backwards():
+    loop = lab.Loop(
+        lambda x: pt.switch(x > 0, pt.sqrt(x), 0.0) - 0.9, (lab.State("x", 0.5),), n_steps=3
+    )
+    assert lab.first(loop.trace(order=0)) is None  # numpy's where gives no nan either
+    found = lab.first(loop.trace(order=1))
+    assert (found.scan, found.step) == (1, 0)
+    assert "where did not take sqrt(x[t−1])" in " ".join(str(found).split())
+
+
+GIVEN = {
+    "a state": (lab.Loop(lambda x: x + 1.0, (lab.State("x", np.nan),), n_steps=3), 0, "x₀"),
+    "a sequence": (
+        lab.Loop(lambda x, u: x + u, (lab.State("x", 0.0),), (lab.Sequence("u", [1.0, np.nan]),)),
+        1, "u₁",
+    ),
+    "a parameter": (
+        lab.Loop(
+            lambda x, k: x + k, (lab.State("x", 0.0),), (), (lab.Parameter("k", np.nan),), n_steps=3
+        ),
+        0, "k",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", GIVEN)
+def test_what_was_given_is_told(name):
+    loop, step, called = GIVEN[name]
+    found = lab.first(loop.trace(order=0))
+    assert (found.step, found.chain[0].given) == (step, True)
+    assert f"{called} = nan, as it was given" in str(found)
+
+
+def test_the_entry_of_a_vector_is_told():
+    weights = np.array([[1e200, -1.0], [0.0, 1.0]])
+    loop = lab.Loop(
+        lambda h, W: W @ h,  # noqa: N803
+        (lab.State("h", [1e200, 2.0]),), (), (lab.Parameter("W", weights),), n_steps=4,
+    )  # fmt: skip
+    h = np.array([1e200, 2.0])
+    with np.errstate(all="ignore"):
+        trace = loop.trace(order=0)
+        first, second = weights @ h, weights @ (weights @ h)
+    assert np.isinf(first[0])
+    assert np.isnan(second).tolist() == [False, True]  # inf - 2, and 0·inf + 2
+    found = lab.first(trace)
+    assert (found.step, found.chain[0].entry[0]) == (1, 1)
+    assert found.chain[-1].step == 0
+
+
+def test_what_is_computed_from_the_last_value_is_looked_at_before_the_gradient():
+    xs = lab.Loop(lambda x: x - 1.0, (lab.State("x", 1.0),), n_steps=3).build()
+    cost = pt.log(next(iter(xs.outputs.values()))[-1])
+    derived = lab.derivative(cost, xs.inputs["x"])
+    found = lab.first(lab.trace(derived, xs.given))
+    assert (found.scan, found.step) == (None, None)
+    assert "outside of the Scans" in str(found)
+
+
+def test_a_link_from_a_gradient_to_its_loop_is_followed():
+    """x overflows at step 2, which 1/x does not mind; its gradient there is 0·∞."""
+    states = lab.State("x", 1e100), lab.State("y", 0.0)
+    loop = lab.Loop(lambda x, y: (x * x, y + 1 / x), states, n_steps=6)
+    trace = loop.trace(order=1, of="y")
+    assert lab.first(loop.trace(order=0)) is None
+    first, *_, last = lab.first(trace).chain
+    assert (first.scan, first.numbers) == (1, "0·inf")
+    assert (last.scan, last.step, last.numbers) == (0, 1, "1e200·1e200")
+
+
+@pytest.mark.parametrize("what", ["Nan", "1e6", ">much", True, None, [1]])
+def test_what_cannot_be_looked_for_is_refused(what):
+    with pytest.raises(ArgumentError, match="what = "):
+        lab.first(growing(2).trace(order=0), what)
+
+
+def test_a_function_must_tell_of_every_entry():
+    with pytest.raises(ArgumentError, match="True or False"):
+        lab.first(growing(2).trace(order=0), lambda values: True)
+    with pytest.raises(KindError, match="trace = "):
+        lab.first(growing())
+
+
+@pytest.mark.parametrize("name", gallery.loops)
+def test_no_loop_of_the_gallery_has_a_nan(name):
+    assert lab.first(gallery.loops[name].trace()) is None
+
+
+def own():
+    graph = growing().build()
+    return next(iter(graph.outputs.values()))[-1], graph.inputs["x"], graph.given
+
+
+def test_the_command(capsys, monkeypatch):
+    def told(*arguments):
+        assert main(["why", *arguments]) == 0
+        return capsys.readouterr().out
+
+    assert "no value is, in 8 steps of 2 Scans" in told("square")
+    assert "first met at step 3 of square" in told("square", "--value", ">1e20", "--at", "x=100")
+    monkeypatch.syspath_prepend("tests/lab/reports")
+    assert "first met at step 9 of scan_fn, Scan 1 of 2" in told("test_first:own")
+    assert main(["why", "test_first:own", "--steps", "3"]) == 2
+    assert "--steps" in capsys.readouterr().err

@@ -1,0 +1,57 @@
+"""The command ``scantape why``."""
+
+import argparse
+
+from lab.errors import ArgumentError, listing
+from lab.gradients.derivative import derivative
+from lab.loops.loop import Loop
+from lab.reports.runs.first import first
+from lab.traces.record import trace
+from lab.traces.trace import Trace
+from visual.choices import DERIVATIVE
+from visual.cli.options import Commands, add, chosen, graph_of, made_by, show
+from visual.drawing.draw import studied
+from visual.drawing.study import choose
+
+
+def add_command(commands: Commands) -> None:
+    """Add the command to the others."""
+    parser = commands.add_parser("why", help="where a nan, or another value, is first met, and why")
+    parser.add_argument(
+        "graph",
+        metavar="NAME",
+        help="module:function that returns (cost, wrt, given), where given has the values of the "
+        "graph's inputs, or a lab.Loop; or a gallery loop",
+    )
+    parser.add_argument(
+        "--value",
+        default="nan",
+        metavar="VALUE",
+        help="nan, inf, '>1e6' for what is larger in size, or =2 for exactly that number (nan)",
+    )
+    add(parser, *DERIVATIVE.values())
+    parser.set_defaults(run=_why)
+
+
+def _why(options: argparse.Namespace) -> None:
+    run = _run(options)
+    found = first(run, options.value)
+    steps = sum(scan.steps for scan in run.scans)
+    none = f"{options.value}: no value is, in {steps:,} steps of {len(run.scans):,} Scans."
+    show(none if found is None else found)
+
+
+def _run(options: argparse.Namespace) -> Trace:
+    """The run of the derivative that is meant."""
+    subject = made_by("NAME", options.graph)
+    if isinstance(subject, Loop):
+        return studied(subject, choose(**chosen(options, subject))).trace
+    cost, wrt, given = (*graph_of(options.graph), {})[:3]
+    said = [
+        choice.option
+        for name, choice in DERIVATIVE.items()
+        if name != "order" and getattr(options, name) not in (choice.default, [])
+    ]
+    if said:
+        raise ArgumentError(f"{listing(said)}: chosen of a loop; of (cost, wrt) only --order is.")
+    return trace(derivative(cost, wrt, options.order), given)
