@@ -16,9 +16,10 @@ from lab.equations.spelling import Speller, loop_offsets
 from lab.notation import Leaf, leaves_of
 from lab.traces.trace import ParameterTrace, ScanTrace, SequenceTrace, TapeTrace, Trace
 from visual.choices import scan_index, step_of, switch, whole_or_none
-from visual.layout.canvas import HEIGHT, MARGIN, WIDEST, Canvas
+from visual.layout.canvas import HEIGHT, MARGIN, Canvas
 from visual.layout.cells import cell
 from visual.layout.names import NamedScan
+from visual.layout.sheet import SCREEN
 from visual.pictures.unrolled.unrolled import fitting
 from visual.scene.combinators import (
     Envelope,
@@ -106,7 +107,7 @@ def _machine(of: NamedScan, step: int, all: bool) -> Piece:
     side = TRACK * (len(ways) + 1)
     read, made = (_ports(ports, most, of.moment(step)) for ports in (reads, makes))
     taken = 2 * (MARGIN + side + ARM) + read.envelope.width + made.envelope.width
-    wide = LONGEST if all else WIDEST - taken
+    wide = LONGEST if all else SCREEN.width - taken
     high = max(read.envelope.height, made.envelope.height) + 2 * BETWEEN
     box = _step_box(of, wide, high, None if all else MOST_LINES)
     row = beside(gap(side), read, gap(ARM), box, gap(ARM), made, gap(side), align=0.5)

@@ -9,7 +9,8 @@ from lab.notation import Leaf, leaves_of, number_text, summands_of
 from lab.traces.flow import adds_old
 from lab.traces.trace import Formula, TapeTrace
 from visual.layout.detours import Detours
-from visual.scene.shapes import Arrow, Box, Shape, fitted, text_width
+from visual.scene.fonts import text_width
+from visual.scene.shapes import Arrow, Box, Shape, fitted
 
 DEPTH, LETTERS = 14, 11  # of the points that bend a curve; of a label
 Places = dict[tuple[int, int], Box]  # the slots of tapes, by argument and row
@@ -83,6 +84,8 @@ def tape_arrow(source: Box, target: Box, label: str, ways: Detours) -> list[Shap
     ]
     if label:  # under the slot that is written, where no other arrow's label stands
         room = _room(target)
+        if text_width(label, LETTERS, mono=True) > room:  # the curve ends where the old value is
+            label = label.removesuffix(" + old")
         shapes.append(
             fitted(into, bottom + 24, label, room, LETTERS, "middle", mono=True, muted=True)
         )

@@ -15,11 +15,12 @@ from lab.equations.quantities import cost_name
 from lab.errors import ArgumentError, whole
 from lab.traces.trace import SequenceTrace, TapeTrace, Trace
 from visual.choices import of_trace, opened, scan_indices, switch, whole_or_none
-from visual.layout.canvas import HEIGHT, HIGHEST, MARGIN, THIN, WIDEST, Canvas
+from visual.layout.canvas import HEIGHT, MARGIN, THIN, Canvas
 from visual.layout.cells import cell, thin_cell
 from visual.layout.columns import Gap, with_gaps
 from visual.layout.names import NamedScan, counted
 from visual.layout.routes import TRACK, Grid, Spot, is_straight, route, tracks
+from visual.layout.sheet import HIGHEST, SCREEN
 from visual.pictures.unrolled.factors import Factor, factor_along, labels
 from visual.pictures.unrolled.graph import Unrolling, unrolling
 from visual.pictures.unrolled.overview import given_at, overview, short_name
@@ -95,7 +96,7 @@ class Room:
 
 
 BARE = Room()
-OPEN = Room(16.0, 148.0, WIDEST - MARGIN, 72.0, 110.0, 11.0, True)
+OPEN = Room(16.0, 148.0, SCREEN.width - MARGIN, 72.0, 110.0, 11.0, True)
 
 
 @of_run
@@ -162,7 +163,7 @@ def fitting(
         picture = _Picture(trace, chosen, graph, placing, replace(OPEN, right=inf) if all else OPEN)
         if picture.fits or plan is PLANS[-1]:
             part = shifted(above(top, picture.draw(), apart=20), 0, MARGIN - 8)
-            width = max(WIDEST, part.envelope.right + MARGIN) if all else WIDEST
+            width = max(SCREEN.width, part.envelope.right + MARGIN) if all else SCREEN.width
             scene = finished(part, picture.said(), trace, chosen, theme, width, verb)
             if scene.height <= height:
                 break
@@ -188,7 +189,7 @@ def finished(
         description=f"What every step computes, and from what, in {names}.",
         theme=theme,
         said=said,
-        close=width == WIDEST,
+        close=width == SCREEN.width,
     )
 
 
