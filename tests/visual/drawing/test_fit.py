@@ -9,7 +9,18 @@ from lab.loops import gallery
 from visual.scene.shapes import Scene, Text
 
 WIDE, HIGH, SMALLEST = 840, 1200, 11
-KINDS = ("connections", "equations", "genealogy", "phases", "ssa", "stepgraph", "taps", "values")
+KINDS = (
+    "connections",
+    "equations",
+    "genealogy",
+    "phases",
+    "rolled",
+    "ssa",
+    "stepgraph",
+    "taps",
+    "unrolled",
+    "values",
+)
 
 
 def too_much(scene):
