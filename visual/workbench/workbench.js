@@ -9,14 +9,19 @@
 
 const PATIENCE = 200; // ms
 
+const MAIN = 4; // tabs; the other views are behind the last of them
+
 // The views as tabs: arrows go from one to the next.
 class Tabs {
   constructor(panel, ask) {
-    this.root = element("div", { class: "scantape-tabs", role: "tablist", "aria-label": "views" });
+    this.list = element("div", { class: "scantape-tabs", role: "tablist", "aria-label": "views" });
+    this.more = element("select", { "aria-label": "more views" }, element("option", { value: "" }, "more …"));
+    this.root = element("div", { class: "scantape-views" }, this.list, this.more);
     this.panel = panel;
     this.ask = ask;
     this.tabs = [];
-    this.root.addEventListener("keydown", (event) => {
+    this.more.addEventListener("change", () => this.more.value && ask(["view"], this.more.value));
+    this.list.addEventListener("keydown", (event) => {
       const at = this.tabs.indexOf(event.target);
       const to = { ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: -1 }[event.key];
       if (to === undefined || event.ctrlKey || event.metaKey || event.altKey) return;
@@ -27,19 +32,23 @@ class Tabs {
 
   show({ views, view }) {
     if (!this.tabs.length) {
-      this.tabs = views.map(({ name, about }) => {
+      this.tabs = views.slice(0, MAIN).map(({ name, about }) => {
         const tab = element("button", { type: "button", role: "tab", title: about, "data-view": name }, name);
         tab.addEventListener("click", () => this.ask(["view"], name));
         return tab;
       });
-      this.root.append(...this.tabs);
+      this.list.append(...this.tabs);
+      this.more.append(...views.slice(MAIN).map(({ name, about }) => element("option", { value: name }, `${name}: ${about}`)));
     }
+    const other = !this.tabs.some((tab) => tab.dataset.view === view);
     for (const tab of this.tabs) {
       const shown = tab.dataset.view === view;
       tab.setAttribute("aria-selected", shown);
-      tab.setAttribute("tabindex", shown ? "0" : "-1");
-      if (shown) this.panel.setAttribute("aria-label", view);
+      tab.setAttribute("tabindex", shown || (other && tab === this.tabs[0]) ? "0" : "-1");
     }
+    this.more.value = other ? view : "";
+    this.more.toggleAttribute("data-shown", other);
+    this.panel.setAttribute("aria-label", view);
   }
 }
 
