@@ -7,7 +7,7 @@
 // longer than a moment, this is said, and the next change goes out at once: the kernel then gives
 // up the picture that it works on, and draws that of both changes.
 
-const PATIENCE = 200; // ms
+const PATIENCE = 300; // ms
 
 const MAIN = 4; // tabs; the other views are behind the last of them
 
@@ -206,6 +206,7 @@ function renderWorkbench({ model, el }) {
     tabs.show(shown);
     const elsewhere = ["view", "save"].includes(shown.problem.key[0]);
     problem.textContent = elsewhere ? shown.problem.text : "";
+    frame.toggleAttribute("data-old", Boolean(shown.problem.text)); // it is not what was asked for
     questions.answered(shown.answered);
   }
 
