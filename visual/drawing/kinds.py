@@ -11,9 +11,24 @@ from dataclasses import dataclass
 
 from lab.equations.reading import system
 from lab.errors import ArgumentError, GraphError, Named, listing, one_of, quoted
-from visual.choices import Choice, OneOf, Switch, Whole, Wholes, newest, scan_index
+from visual.choices import (
+    BARE,
+    NO_LEGEND,
+    SHOWN,
+    WIDTH,
+    Choice,
+    OneOf,
+    Switch,
+    Value,
+    Whole,
+    Wholes,
+    newest,
+    scan_index,
+)
+from visual.drawing.paper import on_paper, sheet
 from visual.drawing.study import Study
 from visual.layout.names import NamedScan
+from visual.layout.sheet import SCREEN, Sheet
 from visual.pictures.connections import connections
 from visual.pictures.equations import equations
 from visual.pictures.genealogy import genealogy
@@ -41,21 +56,37 @@ class Kind:
     make: Callable[..., Scene]
     options: tuple[Choice, ...] = ()
     follows: tuple[str, ...] = ()
+    on_sheet: tuple[Choice, ...] | None = None
 
     def draw(self, study: Study, theme: str = "light", **options: object) -> Scene:
-        """The picture of a study; ArgumentError for an option that it does not have."""
-        return self.make(study, theme, **self.check(options))
+        """The picture of a study; ArgumentError for an option that it does not have.
+
+        What is laid out `on_sheet` keeps to any width, and may have other options for papers.
+        """
+        known = self.check(options)
+        paper: dict[str, Value] = {
+            c.name: known.pop(c.name) for c in self._for_papers if c.name in known
+        }
+        if self.on_sheet is not None:
+            known["sheet"] = sheet(**paper)
+        return on_paper(self.make(study, theme, **known), paper.get("width"), self.name)
+
+    @property
+    def _for_papers(self) -> tuple[Choice, ...]:
+        return (WIDTH, *(self.on_sheet or ()))
 
     def check(self, options: Mapping[str, object]) -> dict[str, object]:
         """The options as they are kept; ArgumentError for one that the picture does not have."""
-        own = {choice.name: choice for choice in self.options}
+        own = {choice.name: choice for choice in (*self.options, *self._for_papers)}
         told = f"the options of the picture {self.name} are {{}}."
         return {n: own[one_of("option", n, own, told)].check(value) for n, value in options.items()}
 
 
-def _equations(study: Study, theme: str, scan: int = 1, step: int = 0) -> Scene:
+def _equations(
+    study: Study, theme: str, scan: int = 1, step: int = 0, sheet: Sheet = SCREEN
+) -> Scene:
     node = study.scans[scan_index(study.trace, scan)]
-    return equations(study.trace, system(node), theme, scan, step)
+    return equations(study.trace, system(node), theme, scan, step, sheet)
 
 
 def _unrolled(
@@ -126,6 +157,7 @@ _KINDS = (
         _of_trace(tapes),
         (AROUND, SCAN, STEP, BUFFER, CONTRIBUTIONS, ALL, HEIGHT),
         ("scan",),
+        (SHOWN, NO_LEGEND, BARE),
     ),
     Kind(
         "moment",
@@ -133,6 +165,7 @@ _KINDS = (
         _of_trace(moment),
         (SCAN, STEP),
         ("scan", "step"),
+        (NO_LEGEND,),
     ),
     Kind(
         "unrolled",
@@ -146,6 +179,7 @@ _KINDS = (
         _equations,
         (SCAN, STEP),
         ("scan", "step"),
+        (NO_LEGEND,),
     ),
     Kind(
         "rolled",
@@ -158,7 +192,13 @@ _KINDS = (
         "which taps the backward loops have, and by what rule",
         lambda study, theme: taps(study.trace_of_cost, max(1, study.order), theme),
     ),
-    Kind("values", "states, gradients and tapes over the steps", _of_trace(values), (SCAN,)),
+    Kind(
+        "values",
+        "states, gradients and tapes over the steps",
+        _of_trace(values),
+        (SCAN,),
+        on_sheet=(),
+    ),
     Kind(
         "ssa", "the tapes, and each of their values by itself", _of_trace(ssa), (AROUND, SCAN, ALL)
     ),
@@ -180,4 +220,5 @@ _KINDS = (
 )
 PICTURES = Named("picture", {kind.name: kind for kind in _KINDS})
 OPTIONS = tuple(dict.fromkeys(option for kind in _KINDS for option in kind.options))
+PAPER = (WIDTH, NO_LEGEND, BARE)  # and `SHOWN`, which is an option of the derivative as well
 VIEW = OneOf("view", listing(PICTURES), "view", default="tapes", known=PICTURES)
