@@ -103,7 +103,7 @@ def opened(browser, tmp_path_factory):
     made = notebook(OPENING, OPEN_ONES, STATE, SECOND, USABLE, KERNEL)
     folder = tmp_path_factory.mktemp("lab")
     with jupyter_lab(folder, bench=made) as addresses:
-        page = browser.new_page(viewport={"width": 1400, "height": 1000})
+        page = browser.new_page(viewport={"width": 1400, "height": 1400})  # room for all
         opened = Notebook(page, addresses["bench"])
         opened.run(0)
         opened.bench.wait_for()
@@ -235,6 +235,35 @@ def test_a_scan_is_opened_by_its_card_and_by_walking(opened):
     opened.bench.get_by_role("button", name="last step").click()
     opened.shows(visual.draw(gallery.loops["square"], "tapes", order=2, scan=4))
     assert opened.step() == 15
+
+
+LEGEND = """bench => {  // from the top of the output to the legend, and the smallest letters
+  const svg = bench.querySelector('.picture svg');
+  const zoom = svg.getBoundingClientRect().width / svg.viewBox.baseVal.width;
+  const texts = [...svg.querySelectorAll('text')];
+  const last = texts.filter(text => /^(result|Results)$/.test(text.textContent)).at(-1);
+  const sizes = texts.map(text => parseFloat(getComputedStyle(text).fontSize));
+  return [last.getBoundingClientRect().bottom - bench.getBoundingClientRect().top, Math.min(...sizes) * zoom];
+}"""
+
+
+@pytest.mark.parametrize("loop", ["square", "gap", "rnn"])
+def test_all_of_it_is_on_a_small_screen(opened, loop):
+    shown, room = gallery.loops[loop], 920  # of which the legend may be below, the rest is zoomed
+    try:
+        opened.begin(loop)
+        opened.page.set_viewport_size({"width": 1280, "height": 900})
+        for order in (1, 2):
+            opened.choose("order", str(order))
+            whole = visual.draw(shown, "tapes", order=order)
+            small = visual.draw(shown, "tapes", order=order, height=room)
+            opened.shows(small if whole.height > room else whole)
+            high, letters = opened.bench.evaluate(LEGEND)
+            assert high <= 780  # below JupyterLab's own bars
+            assert letters >= 8.5
+    finally:
+        opened.page.set_viewport_size({"width": 1400, "height": 1400})
+        opened.begin("square")
 
 
 def test_a_picture_is_saved(opened, tmp_path):

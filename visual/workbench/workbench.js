@@ -8,6 +8,33 @@
 // up the picture that it works on, and draws that of both changes.
 
 const PATIENCE = 300; // ms
+const AROUND = 260; // pixels of a window that are not the picture's: JupyterLab's bars, and controls
+const LEGEND = 120; // pixels of a picture that may be below the window
+const SMALLEST = 0.8; // to which a picture is made smaller, and its letters
+
+// How large the picture is: whole in the window, as wide as the page, or its natural size.
+class Zoom {
+  constructor(frame) {
+    this.frame = frame;
+    this.root = element("select", { "aria-label": "zoom" });
+    for (const name of ["fit", "100 %", "width"]) this.root.append(element("option", { value: name }, name));
+    this.root.addEventListener("change", () => this.show());
+  }
+
+  get room() {
+    return Math.round(Math.max(480, innerHeight - AROUND) / SMALLEST) + LEGEND;
+  }
+
+  show() {
+    const svg = this.frame.querySelector("svg");
+    if (!svg) return;
+    const { width, height } = svg.viewBox.baseVal;
+    const whole = Math.max(480, innerHeight - AROUND) / Math.max(1, height - LEGEND);
+    const scales = { fit: Math.min(1, Math.max(SMALLEST, whole)), "100 %": 1, width: this.frame.clientWidth / width };
+    svg.setAttribute("width", Math.round(width * scales[this.root.value]));
+    svg.setAttribute("height", Math.round(height * scales[this.root.value]));
+  }
+}
 
 const MAIN = 4; // tabs; the other views are behind the last of them
 
@@ -189,6 +216,13 @@ function renderWorkbench({ model, el }) {
   el.append(root);
   const frame = element("div", { class: "picture", role: "group", tabindex: "0", "aria-label": "picture" });
   walked.append(frame);
+  const zoom = new Zoom(frame);
+  head.append(element("label", {}, "zoom ", zoom.root));
+  const size = () => {
+    zoom.show();
+    model.set("room", zoom.room);
+    model.save_changes();
+  };
   const walking = stepper(walked, {
     whole: true,
     changed: (step) => {
@@ -213,6 +247,7 @@ function renderWorkbench({ model, el }) {
   function draw() {
     const svg = new DOMParser().parseFromString(model.get("svg"), "image/svg+xml").documentElement;
     frame.replaceChildren(document.importNode(svg, true));
+    zoom.show();
     walking.show(model.get("step"), true, model.get("form").moments);
   }
 
@@ -224,9 +259,12 @@ function renderWorkbench({ model, el }) {
   draw();
   show();
   write();
+  size();
+  addEventListener("resize", size);
   const unfollow = follow(model, ask);
   return () => {
     unfollow();
+    removeEventListener("resize", size);
     for (const [name, listener] of Object.entries(listeners)) model.off(name, listener);
     walking.destroy();
     questions.destroy();
