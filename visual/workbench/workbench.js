@@ -8,7 +8,7 @@
 // up the picture that it works on, and draws that of both changes.
 
 const PATIENCE = 300; // ms
-const AROUND = 260; // pixels of a window that are not the picture's: JupyterLab's bars, and controls
+const AROUND = 264; // pixels of a window that are not the picture's: JupyterLab's bars, and controls
 const LEGEND = 120; // pixels of a picture that may be below the window
 const SMALLEST = 0.8; // to which a picture is made smaller, and its letters
 
