@@ -194,7 +194,8 @@ class Bench(ABC):
     @cached_property
     def shown(self) -> Scene:
         """The same as there is `room` for it, if the picture can fold."""
-        can_fold = self.breakage is None and HEIGHT in (PICTURES[self.state.view].on_sheet or ())
+        view = PICTURES[self.state.view]
+        can_fold = self.breakage is None and HEIGHT in (*view.options, *(view.on_sheet or ()))
         height = max(HEIGHT.least, self.room)
         if not self.room or not can_fold or self.picture.height <= height:
             return self.picture
