@@ -69,6 +69,7 @@ class BenchState:
     order: int = DERIVATIVE["order"].default
     wrt: str | None = None
     cost: str | tuple[float, ...] = DERIVATIVE["cost"].default
+    mode: str = DERIVATIVE["mode"].default
     of: str | None = None
     at: Mapping[str, Numbers] = field(default_factory=_nothing)
     truncate: int = TRUNCATE.default
