@@ -112,6 +112,46 @@ REFUSED = {
         ["path = 'xxx", "no folder"],
     ),
     "a scale that is no number": (lambda: visual.taps(SQUARE.trace()).png([]), ["scale = []"]),
+    "a width that is none": (
+        lambda: visual.draw(SQUARE, width="wide"),
+        ["width = 'wide'", "50mm to 1000mm", "column (85mm)", "240 pixels"],
+    ),
+    "a width of nothing": (lambda: visual.draw(SQUARE, width=None), ["width = None"]),
+    "a width that is true": (lambda: visual.draw(SQUARE, width=True), ["width = True"]),
+    "a width below zero": (lambda: visual.draw(SQUARE, width="-85mm"), ["width = '-85mm'"]),
+    "a column too narrow": (lambda: visual.draw(SQUARE, width="2cm"), ["width = '2cm'", "50mm"]),
+    "a wall": (lambda: visual.draw(SQUARE, width="9999in"), ["width = '9999in'", "1000mm"]),
+    "a long width": (lambda: visual.draw(SQUARE, width=LONG), ["width = 'xxx", "expected"]),
+    "a picture that cannot be so narrow": (
+        lambda: visual.draw(SQUARE, "ssa", width="column"),
+        ["width = '85mm'", "the picture ssa of this loop needs", "mm for letters", "fewer steps"],
+    ),
+    "steps the wrong way round": (lambda: visual.draw(SQUARE, steps="5:2"), ["'5:2'", "2 to 4"]),
+    "steps beyond the last": (
+        lambda: visual.draw(SQUARE, steps="2:9"),
+        ["steps = '2:9'", "makes 4 steps", "0:4"],
+    ),
+    "no steps at all": (lambda: visual.draw(SQUARE, steps="2:2"), ["steps = '2:2'"]),
+    "every other step": (lambda: visual.draw(SQUARE, steps=range(0, 4, 2)), ["range(0, 4, 2)"]),
+    "steps of what has none": (
+        lambda: visual.draw(SQUARE, "taps", steps="0:2"),
+        ["option = 'steps'", "the options of the picture taps are width"],
+    ),
+    "a bare picture of words": (lambda: visual.draw(SQUARE, "phases", bare=True), ["bare"]),
+    "bare that is no answer": (lambda: visual.draw(SQUARE, bare=1), ["bare = 1", "True or False"]),
+    "a film of what stands still": (
+        lambda: visual.draw(SQUARE, "connections").save("walk.gif"),
+        ["path = 'walk.gif'", "steps to walk through", ".svg, .pdf"],
+    ),
+    "an SVG of what stands still": (
+        lambda: visual.draw(SQUARE, "connections").save("walk.svg", animate=True),
+        ["path = 'walk.svg'", "steps to walk through"],
+    ),
+    "a page that moves": (
+        lambda: visual.draw(SQUARE).save("walk.pdf", animate=True),
+        ["animate = True: 'walk.pdf'", ".gif"],
+    ),
+    "a huge film": (lambda: visual.draw(SQUARE).save("walk.gif", 100), ["scale = 100", "pixels"]),
     "a huge image": (lambda: visual.taps(SQUARE.trace()).png(1e6), ["scale = 1000000.0", "pixels"]),
 }
 
@@ -154,6 +194,17 @@ LINES = {
     "a scale too small": ([*DRAW, "-o", "a.png", "--scale", "0.05"], ["scale = 0.05", "or more"]),
     "values nested without end": ([*DRAW, "-o", "-", "--at", f"x={'[' * 9999}"], ["--at x=[[["]),
     "an exit for a loop": (["draw", "taps", "--loop", "sys:exit", "-o", "-"], ["SystemExit"]),
+    "a width misspelt": ([*DRAW, "-o", "-", "--width", "colum"], ["width = 'colum'", "column"]),
+    "steps misspelt": ([*DRAW, "-o", "-", "--steps", "2-5"], ["--steps 2-5", "2:5"]),
+    "steps that are names": (
+        ["draw", "tapes", "--loop", "square", "-o", "-", "--steps", "a:b"],
+        [
+            "steps = 'a:b'",
+            "2:5",
+        ],
+    ),
+    "a text that moves": ([*DRAW, "-o", "-", "--animate"], ["--animate", ".svg"]),
+    "a format that is none": ([*DRAW, "-o", "walk.avi"], ["'walk.avi'", ".gif", ".webp", ".tex"]),
     "a loop misspelt": (["draw", "taps", "--loop", "squre", "-o", "-"], ["did you mean square?"]),
     "a picture misspelt": (["draw", "tape", "--loop", "square", "-o", "-"], ["mean 'tapes'?"]),
     "a command misspelt": (["drew"], ["command = 'drew'", "did you mean 'draw'?"]),
@@ -178,6 +229,14 @@ def test_taps_need_no_equals_sign(capsys):
     spaced = capsys.readouterr().out
     assert main([*DRAW, "-o", "-", "--taps=-2,-1"]) == 0
     assert capsys.readouterr().out == spaced
+
+
+def test_a_film_without_ffmpeg_is_told(capsys, folder, monkeypatch):
+    monkeypatch.setenv("PATH", str(folder))
+    assert main(["draw", "tapes", "--loop", "square", "-o", "walk.mp4"]) == 2
+    told = capsys.readouterr().err
+    check_sentence(told.removesuffix("\n"))
+    assert "ffmpeg, which is not installed; .gif, .webp" in told
 
 
 def scantape(*words, **options):

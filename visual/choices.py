@@ -10,6 +10,7 @@ from 0, as in ``step 0``.
 """
 
 import json
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, TypeVar
@@ -31,6 +32,7 @@ from lab.loops.text.source import by_name, identifier
 from lab.reports.breaking.rules import BROKEN
 from lab.tape import check_taps
 from lab.traces.trace import ScanTrace, Trace
+from visual.scene.shapes import MM
 from visual.scene.theme import THEMES
 
 Value = Any  # what is chosen: of a number, a text, a mapping, what the choice says
@@ -163,6 +165,69 @@ class Wholes(Choice):
 
 
 @dataclass(frozen=True)
+class Steps(Whole):
+    """How many steps there are; or which of them are shown, which `Shown` reads."""
+
+    read_as = {}  # noqa: RUF012 (see `Choice`)
+
+    def read(self, text: Value, loop: Loop) -> int | str | None:
+        """A number, or what has a colon."""
+        if text is None or ":" in text:
+            return text
+        said = f"{self.option} {shortened(text)}"
+        return numbers(said, [text], "a whole number, or 2:5 to show the steps 2 to 4")[0]
+
+
+@dataclass(frozen=True)
+class Shown(Choice):
+    """Some steps, as Python cuts them out: ``2:5`` for 2, 3 and 4."""
+
+    def check(self, value: object) -> range:
+        """The steps: a trace knows which there are."""
+        found = re.fullmatch(r"(\d{0,9}):(\d{1,9})", value) if isinstance(value, str) else None
+        shown = range(int(found[1] or 0), int(found[2])) if found else value
+        if not isinstance(shown, range) or shown.step != 1 or not 0 <= shown.start < shown.stop:
+            expected = "a whole number, or 2:5 to show the steps 2 to 4"
+            raise ArgumentError(f"{self.name} = {quoted(value)}: expected {expected}.")
+        return shown
+
+
+@dataclass(frozen=True)
+class Length:
+    """A length as it is written, and in CSS pixels; on paper, or on a screen."""
+
+    written: str
+    pixels: float
+    on_paper: bool
+
+
+@dataclass(frozen=True)
+class Width(Choice):
+    """A length with a unit, or by the name that papers have for it."""
+
+    def check(self, value: object) -> Length:
+        """The length; a number is one of pixels."""
+        if isinstance(value, Length):
+            return value
+        written = NAMED_WIDTHS.get(str(value), str(value)) if not isinstance(value, bool) else ""
+        found = re.fullmatch(r"(\d{1,6}(?:\.\d{1,6})?) ?(mm|cm|in|px|)", written)
+        unit = UNITS[found[2]] if found else 0.0
+        pixels = float(found[1]) * unit if found else 0.0
+        on_paper = found is not None and found[2] not in ("", "px")
+        if not (NARROWEST if on_paper else FEWEST) <= pixels <= BROADEST:
+            raise ArgumentError(
+                f"{self.name} = {quoted(value)}: expected 50mm to 1000mm, column (85mm), page "
+                f"(170mm), inches (3.4in), or {FEWEST} pixels or more."
+            )
+        return Length(written, pixels, on_paper)
+
+
+UNITS = {"mm": 1 / MM, "cm": 10 / MM, "in": 96.0, "px": 1.0, "": 1.0}
+NAMED_WIDTHS = {"column": "85mm", "page": "170mm"}
+NARROWEST, FEWEST, BROADEST = 50 / MM, 240, 1000 / MM + 0.01
+
+
+@dataclass(frozen=True)
 class Switch(Choice):
     """True or False."""
 
@@ -273,7 +338,9 @@ MOST = 10_000  # the greatest number that a form offers
 TAPS = Taps(
     "taps", "taps of the first state (-2,-1), or of a named one (x:-2,-1)", "taps", metavar="TAPS"
 )
-STEPS = Whole("steps", "number of steps", "steps", least=1, most=MOST)
+STEPS = Steps(
+    "steps", "number of steps; 2:5 shows only the steps 2 to 4", "steps", least=1, most=MOST
+)
 ORDER = Whole("order", "derivative order (1)", "order", default=1, most=6)
 WRT = Choice("wrt", "differentiate by this (the first state)", "differentiate by")
 COST = Cost(
@@ -304,6 +371,15 @@ TRUNCATE = Whole(
     least=1,
     most=MOST,
 )
+WIDTH = Width(
+    "width",
+    "of a figure, whose letters keep 7 points: column (85mm), page (170mm), 85mm, 3.4in, or 600 "
+    "pixels",
+    metavar="WIDTH",
+)
+SHOWN = Shown(STEPS.name, STEPS.help, metavar="A:B")
+NO_LEGEND = Switch("no_legend", "without the legend")
+BARE = Switch("bare", "without numbers, names of rows, headings and legend")
 THEME = OneOf("theme", "light, dark or print", "colours", default="light", known=THEMES)
 RULE = OneOf(
     "rule",

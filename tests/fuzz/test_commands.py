@@ -17,13 +17,22 @@ WORKS = {
     "loops": [],
     "draw": ["tapes", "--loop", "square", "--out", "tape.svg"],
     "explain": ["square"],
+    "why": ["square", "--value", "=0.95"],
     "page": ["--loops", "square", "--orders=1", "--views", "taps", "--costs=last", "-o", "a.html"],
     "compare": ["square"],
     "compiled": ["square", "--mode", "FAST_COMPILE"],
     "export": ["--loop", "square", "--out", "set"],
     "break": ["--loop", "square", "--rule", "never-accumulate", "--order", "1", "--out", "b.svg"],
 }  # fmt: skip
-SLOW = ("explain", "page", "compare", "compiled", "export", "break")  # some tenths of a second
+SLOW = (
+    "explain",
+    "why",
+    "page",
+    "compare",
+    "compiled",
+    "export",
+    "break",
+)  # some tenths of a second
 VALUES = (
     *("square", "fibonacci", "squre", "x", "y", "tapes", "tape", "taps", "values", "stepgraph"),
     *("0", "1", "2", "-1", "-2,-1", "x:-2,-1", "u:0,1", "1e3", "0.05", "nan", "99", "20000000000"),

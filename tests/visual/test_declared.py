@@ -15,17 +15,17 @@ from lab.loops import gallery
 from visual.atlas.grid import CHOICES as OF_AN_ATLAS
 from visual.choices import DERIVATIVE, RULE, STEPS, THEME, Whole
 from visual.cli.main import COMMANDS
-from visual.drawing.kinds import OPTIONS, PICTURES, Kind
+from visual.drawing.kinds import OPTIONS, PAPER, PICTURES, Kind
 from visual.drawing.study import Chosen
 from visual.workbench.bench import CHOICES as OF_A_WORKBENCH
 from visual.workbench.bench import BenchState
 from visual.workbench.workbench import Workbench
 
-DECLARED = {c.name: c for c in (*DERIVATIVE.values(), *OPTIONS, THEME, RULE, *OF_AN_ATLAS)}
+DECLARED = {c.name: c for c in (*DERIVATIVE.values(), *OPTIONS, *PAPER, THEME, RULE, *OF_AN_ATLAS)}
 # What is no choice about a picture, but about the work: what is drawn, and where it goes.
 OF_A_COMMAND = {
     *("help", "loop", "loops", "figure", "picture", "graph", "names"),
-    *("out", "formats", "scale", "title", "mode", "too_late"),
+    *("out", "animate", "formats", "scale", "title", "mode", "too_late"),
 }
 # What belongs to the thing on the workbench, and the weights, which are a cost.
 OF_A_BENCH = {"loop", "written", "weights"}
@@ -66,7 +66,7 @@ def test_the_checker_sees_an_option_of_its_own():
 
 def test_what_is_declared_for_pictures_can_be_typed():
     typed = {action.dest for action in parser_of("draw")._actions}
-    assert {choice.name for choice in (*DERIVATIVE.values(), *OPTIONS, THEME)} <= typed
+    assert {choice.name for choice in (*DERIVATIVE.values(), *OPTIONS, *PAPER, THEME)} <= typed
 
 
 def own_controls(form):
@@ -121,7 +121,7 @@ def test_an_atlas_offers_what_is_declared():
 
 NO_OPTIONS = {
     *("trace", "theme", "system"),
-    *("derivation", "keys", "only"),  # of phases, which are found by a Scan's number
+    *("derivation", "keys"),  # of phases, which are found by a Scan's number
     *("tapes", "orders", "name"),  # of taps, whose orders are those of the derivative
     "source",
 }
@@ -130,6 +130,7 @@ NO_OPTIONS = {
 def undeclared(kind):
     """The parameters of a picture's function that are not declared, and the other way round."""
     declared = {option.name for option in kind.options}
+    declared |= {"sheet"} if kind.on_sheet is not None else set()
     return (set(signature(getattr(visual, kind.name)).parameters) - NO_OPTIONS) ^ declared
 
 
@@ -140,7 +141,7 @@ def test_the_options_of_a_picture_are_those_of_its_function(name):
         value = {"scan": 2, "scans": (1, 2)}.get(
             option.name, int(isinstance(option, Whole)) or True
         )
-        visual.draw(gallery.loops["square"], name, **{option.name: value})
+        visual.draw(gallery.loops["square"], name, order=2, **{option.name: value})
 
 
 def test_the_checker_sees_an_option_that_is_not_declared():

@@ -138,7 +138,7 @@ class Atlas {
     this.pictures = new Pictures(data.pictures, data.themes.map(({ value }) => value));
     this.walked = root.querySelector(".scantape-walked");
     this.frame = this.walked.querySelector(".picture");
-    this.walking = stepper(this.walked);
+    this.walking = stepper(this.walked, { whole: true, changed: (step) => this.moved(step) });
     this.shown = 0;
     if (isDark(root)) this.state.choose("theme", "dark");
     this.build();
@@ -203,22 +203,19 @@ class Atlas {
   }
 
   paint({ svg: source, text = "" }) {
-    const { walked, frame, state } = this;
-    const speed = walked.querySelector("select")?.value;
-    this.walking.destroy();
+    const { frame, state } = this;
     const parsed = source && new DOMParser().parseFromString(source, "image/svg+xml");
     frame.replaceChildren(parsed ? document.importNode(parsed.documentElement, true) : "");
     frame.hidden = this.text.hidden = !parsed;
     frame.setAttribute("aria-label", `picture: ${state.now.view}`);
     this.twin.textContent = text;
-    this.walking = stepper(walked, { step: state.step, changed: (step) => this.moved(step) });
-    if (speed && walked.querySelector("select")) walked.querySelector("select").value = speed;
+    this.walking.show(state.step, true);
     this.heard.textContent = parsed ? FIELDS.map((field) => `${field} ${state.label(field)}`).join(", ") : "";
     this.root.dataset.shown = FIELDS.map((field) => state.now[field]).join(" ");
   }
 
   moved(step) {
-    this.state.step = step;
+    this.state.step = step < 0 ? null : step;
     this.link.href = this.address.with(this.state);
     this.address.write(this.state);
   }

@@ -21,6 +21,7 @@ from lab.records import cached_property
 from visual.atlas import page as pages
 from visual.atlas.grid import Combination, Entry, Grid
 from visual.scene.formats import as_path, check_path, write_whole
+from visual.widgets.rerun import images
 
 # What a person can name, and where an entry has it; taps are checked beforehand.
 NAMED: Mapping[str, Callable[[Entry], object]] = MappingProxyType(
@@ -105,7 +106,9 @@ class Atlas(Grid):
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
         script = f'<script type="module">{self.script}</script>\n'
         html = f"<style>{self.style}</style>\n{self.content}\n{script}"
-        return {"text/html": html, "text/plain": repr(self)}
+        first = next(entry for entry in self.entries if isinstance(entry.found, str))
+        picture = first.at.picture(first.view, self.themes[0])
+        return {"text/html": html, **images(picture), "text/plain": repr(self)}
 
     def page(self) -> str:
         """The page: one HTML file that loads nothing."""

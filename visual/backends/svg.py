@@ -11,10 +11,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from itertools import groupby
 from types import MappingProxyType
+from zlib import crc32
 
 from visual.scene.fonts import MONO, SANS
-from visual.scene.formats import register
-from visual.scene.shapes import Arrow, Box, Group, Polyline, Scene, Shape, Text, hatching, walk
+from visual.scene.formats import HOLD, PACE, register
+from visual.scene.shapes import MM, Arrow, Box, Group, Polyline, Scene, Shape, Text, hatching, walk
 from visual.scene.theme import HATCHING, NEGATIVE, POSITIVE, Line, Theme, mixed
 
 DASHES = {Line.DASHED: "5 3", Line.DOTTED: "1.5 3"}
@@ -33,18 +34,41 @@ HARMLESS: dict[int, str | None] = {
 Style = Mapping[str, str]
 
 
-def to_svg(scene: Scene) -> str:
-    """The SVG document of a scene."""
+def to_svg(scene: Scene, animate: bool = False) -> str:
+    """The SVG document of a scene; if it is to `animate`, its moments appear one by one."""
     width, height = number(scene.width), number(scene.height)
     usual = _usual([s for s in scene.walk() if isinstance(s, Text)], scene.theme)
+    across, down = width, height
+    if scene.millimetres:
+        across, down = (f"{side * scene.zoom * MM:g}mm" for side in (scene.width, scene.height))
     head = (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" '
-        f'height="{height}" role="img" stroke-width="{WIDTH}"{_moments(scene)}{attributes(usual)}>'
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" '
+        f'width="{across}" height="{down}" role="img" stroke-width="{WIDTH}"'
+        f"{_moments(scene)}{attributes(usual)}"
     )
+    head, style = (f"{head}>", "") if not animate else _moving(scene, head)
     words = f"<title>{text(scene.title)}</title><desc>{text(scene.description)}</desc>"
     page = f'<rect width="{width}" height="{height}" fill="{scene.theme.background}"/>'
     shapes = "".join(_shapes(scene.shapes, scene.theme, usual, None))
-    return f"{head}{words}{page}{shapes}</svg>\n"
+    return f"{head}{words}{style}{page}{shapes}</svg>\n"
+
+
+def _moving(scene: Scene, head: str) -> tuple[str, str]:
+    """The head with a class of its own, and a style sheet by which moments appear in turn.
+
+    Who prefers less motion sees the whole picture at once.
+    """
+    moments, own = [*scene.moments], f"scantape-{crc32(head.encode(errors='replace')):08x}"
+    whole = PACE * (len(moments) - 1) + HOLD
+    rules = "".join(
+        f'.{own} [data-step="{moment}"]{{animation:{own}-{moment} {whole}ms step-end infinite}}'
+        f"@keyframes {own}-{moment}"
+        f"{{0%{{opacity:0}}{100 * PACE * count / whole:.3f}%{{opacity:1}}}}"
+        for count, moment in enumerate(moments)
+        if count
+    )
+    style = f"@media (prefers-reduced-motion:no-preference){{{rules}}}"
+    return f'{head} class="{own}">', f"<style>{style}</style>"
 
 
 def _moments(scene: Scene) -> str:

@@ -24,12 +24,13 @@ PAGE = """\
 
 def to_pdf(scene: Scene) -> bytes:
     """The PDF document of a scene; the page of a very large scene is smaller than life."""
-    scale = min(POINT, LONGEST_PAGE / max(scene.width, scene.height))
+    scale = min(POINT * scene.zoom, LONGEST_PAGE / max(scene.width, scene.height))
     return _set(scene, "pdf", scale, scene.width * scale, scene.height * scale)
 
 
 def to_png(scene: Scene, scale: float = 1.0) -> bytes:
-    """The PNG image of a scene, `scale` pixels for one of the scene, rounded up."""
+    """The PNG image of a scene, `scale` pixels for a CSS pixel, rounded up."""
+    scale *= scene.zoom
     across, down = math.ceil(scene.width * scale), math.ceil(scene.height * scale)
     return _set(scene, "png", scale, across, down)
 

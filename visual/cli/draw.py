@@ -6,7 +6,7 @@ from lab.errors import ArgumentError, listing
 from visual.cli.options import Commands, add, add_drawing, check_drawing, chosen, loop_named, write
 from visual.drawing.draw import draw
 from visual.drawing.figures import figure
-from visual.drawing.kinds import OPTIONS, PICTURES
+from visual.drawing.kinds import OPTIONS, PAPER, PICTURES
 from visual.scene.formats import SUFFIXES
 from visual.scene.shapes import Scene
 
@@ -17,7 +17,10 @@ EXAMPLES = """\
   scantape draw tapes --loop coupled --wrt birth --cost sum -o total.svg
   scantape draw unrolled --loop square --order 2 -o loops.pdf
   scantape draw unrolled --figure 4 -o figure4.png --scale 3
-  scantape draw tapes --loop mymodule:myloop --at x=0.5 -o mine.svg"""
+  scantape draw tapes --loop mymodule:myloop --at x=0.5 -o mine.svg
+  scantape draw tapes --loop square --width column --theme print -o figure.pdf
+  scantape draw tapes --loop gap --steps 2:5 --bare -o figure.tex
+  scantape draw tapes --loop square --animate -o walk.svg"""
 
 
 def add_command(commands: Commands) -> None:
@@ -37,14 +40,18 @@ def add_command(commands: Commands) -> None:
     )
     out = f"where to write: {listing(SUFFIXES)} tells the format; - is text on the screen"
     add_drawing(parser, out, needs_loop=False)
+    parser.add_argument(
+        "--animate", action="store_true", help="an .svg whose steps appear one by one"
+    )
+    add(parser.add_argument_group("options for a paper"), *PAPER)
     add(parser.add_argument_group("options of some pictures"), *OPTIONS)
     parser.set_defaults(run=_draw)
 
 
 def _draw(options: argparse.Namespace) -> None:
     PICTURES[options.picture]
-    check_drawing(options)
-    write(_picture(options), options)
+    check_drawing(options, options.animate)
+    write(_picture(options), options, options.animate)
 
 
 def _picture(options: argparse.Namespace) -> Scene:
@@ -57,7 +64,7 @@ def _picture(options: argparse.Namespace) -> Scene:
     loop = loop_named(options.loop)
     own = {
         option.name: option.read(value, loop)
-        for option in OPTIONS
+        for option in (*PAPER, *OPTIONS)
         if (value := getattr(options, option.name)) not in (option.default, "")
     }
     return draw(loop, options.picture, options.theme, **own, **chosen(options, loop))

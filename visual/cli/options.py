@@ -59,12 +59,14 @@ def chosen(options: argparse.Namespace, loop: Loop) -> dict[str, Value]:
     return {name: choice.read(getattr(options, name), loop) for name, choice in DERIVATIVE.items()}
 
 
-def check_drawing(options: argparse.Namespace) -> None:
+def check_drawing(options: argparse.Namespace, animate: bool = False) -> None:
     """Raise ArgumentError, before anything is computed, for a picture that cannot be written."""
     THEMES[options.theme]
     check_scale(options.scale)
     if options.out != "-":
-        check_path(Path(options.out))
+        check_path(Path(options.out), animate)
+    elif animate:
+        raise ArgumentError("--animate: text on the screen does not move; expected an .svg.")
 
 
 def show(words: object, end: str = "\n") -> None:
@@ -79,12 +81,12 @@ def show(words: object, end: str = "\n") -> None:
         ) from error
 
 
-def write(picture: Scene, options: argparse.Namespace) -> None:
+def write(picture: Scene, options: argparse.Namespace, animate: bool = False) -> None:
     """Print a picture as text, or save it."""
     if options.out == "-":
         show(picture.text(), end="")
     else:
-        picture.save(options.out, options.scale)
+        picture.save(options.out, options.scale, animate)
 
 
 def loop_named(name: str, option: str = "--loop") -> Loop:

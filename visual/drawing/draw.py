@@ -54,6 +54,8 @@ def draw(
     THEMES[theme]  # refuses what is none
     choices = {name: chosen[name] for name in chosen if name in DERIVATIVE}
     options = {name: chosen[name] for name in chosen if name not in DERIVATIVE}
+    if isinstance(choices.get("steps"), str | range):  # not how many there are, but which are shown
+        options["steps"] = choices.pop("steps")
     options = PICTURES[picture].check(options)
     if isinstance(subject, Derivative):
         if choices:

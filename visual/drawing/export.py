@@ -14,7 +14,7 @@ from visual.backends.page import document
 from visual.backends.svg import text
 from visual.drawing.draw import draw
 from visual.drawing.kinds import PICTURES, Kind
-from visual.scene.formats import SUFFIXES, rendered, write_whole
+from visual.scene.formats import SUFFIXES, can_be, rendered, write_whole
 from visual.scene.shapes import Scene
 from visual.scene.theme import THEMES
 
@@ -32,8 +32,9 @@ def export(
 ) -> Path:
     """Write all pictures of a loop, or of a graph's derivative, and return the index page.
 
-    `folder` is made if it does not exist; its parent must.  `formats` are of svg, pdf, png,
-    html, txt and dot (which only pictures laid out by Graphviz have); `scale` is that of PNG.
+    `folder` is made if it does not exist; its parent must.  `formats` are the suffixes that
+    `Scene.save` knows; of gif, webp, mp4 and dot there are files of some pictures only.  `scale` is
+    that of PNG.
     `chosen` and `given` are those of `draw`.  The page shows every picture, and says of one
     that could not be drawn why.
     """
@@ -66,7 +67,7 @@ def export(
             continue
         drawn[kind] = picture
         for suffix in formats:
-            if suffix != "dot" or picture.dot:
+            if can_be(picture, f".{suffix}"):
                 files[f"{kind.name}.{suffix}"] = rendered(picture, f".{suffix}", scale)
     reasons = [picture for picture in drawn.values() if isinstance(picture, LabError)]
     if len(reasons) == len(drawn):  # it is not the pictures that are wrong
@@ -110,7 +111,7 @@ def _section(kind: Kind, picture: Scene | LabError, formats: Iterable[str]) -> s
     links = ", ".join(
         f'<a href="{kind.name}.{suffix}">{suffix}</a>'
         for suffix in formats
-        if suffix != "dot" or picture.dot
+        if can_be(picture, f".{suffix}")
     )
     region = f'role="region" aria-label="Picture: {kind.name}" tabindex="0"'
     return (

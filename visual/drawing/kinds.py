@@ -11,9 +11,24 @@ from dataclasses import dataclass
 
 from lab.equations.reading import system
 from lab.errors import ArgumentError, GraphError, Named, listing, one_of, quoted
-from visual.choices import Choice, OneOf, Switch, Whole, Wholes, newest, scan_index
+from visual.choices import (
+    BARE,
+    NO_LEGEND,
+    SHOWN,
+    WIDTH,
+    Choice,
+    OneOf,
+    Switch,
+    Value,
+    Whole,
+    Wholes,
+    newest,
+    scan_index,
+)
+from visual.drawing.paper import on_paper, sheet
 from visual.drawing.study import Study
 from visual.layout.names import NamedScan
+from visual.layout.sheet import SCREEN, Sheet
 from visual.pictures.connections import connections
 from visual.pictures.equations import equations
 from visual.pictures.genealogy import genealogy
@@ -31,27 +46,47 @@ from visual.scene.shapes import Scene
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of picture: its name, what it shows, the function that draws it, and its options."""
+    """A kind of picture: its name, what it shows, the function that draws it, and its options.
+
+    It `follows` who walks through a run by those of its options that say what of it is open.
+    """
 
     name: str
     about: str
     make: Callable[..., Scene]
     options: tuple[Choice, ...] = ()
+    follows: tuple[str, ...] = ()
+    on_sheet: tuple[Choice, ...] | None = None
 
     def draw(self, study: Study, theme: str = "light", **options: object) -> Scene:
-        """The picture of a study; ArgumentError for an option that it does not have."""
-        return self.make(study, theme, **self.check(options))
+        """The picture of a study; ArgumentError for an option that it does not have.
+
+        What is laid out `on_sheet` keeps to any width, and may have other options for papers.
+        """
+        known = self.check(options)
+        paper: dict[str, Value] = {
+            c.name: known.pop(c.name) for c in self._for_papers if c.name in known
+        }
+        if self.on_sheet is not None:
+            known["sheet"] = sheet(**paper)
+        return on_paper(self.make(study, theme, **known), paper.get("width"), self.name)
+
+    @property
+    def _for_papers(self) -> tuple[Choice, ...]:
+        return (WIDTH, *(self.on_sheet or ()))
 
     def check(self, options: Mapping[str, object]) -> dict[str, object]:
         """The options as they are kept; ArgumentError for one that the picture does not have."""
-        own = {choice.name: choice for choice in self.options}
+        own = {choice.name: choice for choice in (*self.options, *self._for_papers)}
         told = f"the options of the picture {self.name} are {{}}."
         return {n: own[one_of("option", n, own, told)].check(value) for n, value in options.items()}
 
 
-def _equations(study: Study, theme: str, scan: int = 1, step: int = 0) -> Scene:
+def _equations(
+    study: Study, theme: str, scan: int = 1, step: int = 0, sheet: Sheet = SCREEN
+) -> Scene:
     node = study.scans[scan_index(study.trace, scan)]
-    return equations(study.trace, system(node), theme, scan, step)
+    return equations(study.trace, system(node), theme, scan, step, sheet)
 
 
 def _unrolled(
@@ -67,7 +102,7 @@ def _unrolled(
     return unrolled(trace, theme, around, scans=scans, all_direct=all_direct)
 
 
-def _phases(study: Study, theme: str, scan: int | None = None) -> Scene:
+def _phases(study: Study, theme: str, scan: int | None = None, **options: object) -> Scene:
     derivations = {
         number: node.op.derivation
         for number, node in enumerate(study.scans, start=1)
@@ -80,7 +115,8 @@ def _phases(study: Study, theme: str, scan: int | None = None) -> Scene:
     if number not in derivations:
         known = listing(f"{n} · {found.backward.called}" for n, found in derivations.items())
         raise ArgumentError(f"scan = {quoted(scan)}: the Scans of derivatives are {known}.")
-    return phases(derivations[number], theme, NamedScan(study.trace, number - 1).variable_keys())
+    keys = NamedScan(study.trace, number - 1).variable_keys()
+    return phases(derivations[number], theme, keys, **options)
 
 
 AROUND = Whole("around", "unfold a long loop here", "unfold around step", metavar="STEP")
@@ -88,12 +124,21 @@ STEP = Whole("step", "the step to show, from 0", "step of the Scan", metavar="ST
 SCAN = Whole(
     "scan", "the Scan to show, by its number in the headings", "Scan, by its number", least=1
 )
+PHASE = Whole("phase", "the phase to open, 1 to 11", "phase", least=1, most=11)
 SCANS = Wholes("scans", "the Scans to unroll, by their numbers in the headings")
 BUFFER = Switch("buffer", "tapes in the buffer's order", "in the buffer's order")
 CONTRIBUTIONS = Switch(
     "contributions", "in tapes: what came directly, and what later", "with every contribution"
 )
 ALL = Switch("all", "everything, in a picture of any size", "all of it")
+HEIGHT = Whole(
+    "height",
+    "how high the picture may be at most, in pixels; what has no room is folded",
+    metavar="PX",
+    least=300,
+    most=20_000,
+    default=1200,
+)
 ALL_DIRECT = Switch(
     "all_direct",
     "unrolled: every gradient with its direct part",
@@ -110,13 +155,17 @@ _KINDS = (
         "tapes",
         "what every backward step reads, overwrites and leaves",
         _of_trace(tapes),
-        (AROUND, SCAN, STEP, BUFFER, CONTRIBUTIONS, ALL),
+        (AROUND, SCAN, STEP, BUFFER, CONTRIBUTIONS, ALL, HEIGHT),
+        ("scan",),
+        (SHOWN, NO_LEGEND, BARE),
     ),
     Kind(
         "moment",
         "one step, large: before it, what it reads and makes, after it",
         _of_trace(moment),
         (SCAN, STEP),
+        ("scan", "step"),
+        (NO_LEGEND,),
     ),
     Kind(
         "unrolled",
@@ -124,7 +173,14 @@ _KINDS = (
         _unrolled,
         (AROUND, SCANS, ALL_DIRECT),
     ),
-    Kind("equations", "the loop as a system, with its values at a step", _equations, (SCAN, STEP)),
+    Kind(
+        "equations",
+        "the loop as a system, with its values at a step",
+        _equations,
+        (SCAN, STEP),
+        ("scan", "step"),
+        (NO_LEGEND,),
+    ),
     Kind(
         "rolled",
         "the loop as one box with its taps",
@@ -136,22 +192,33 @@ _KINDS = (
         "which taps the backward loops have, and by what rule",
         lambda study, theme: taps(study.trace_of_cost, max(1, study.order), theme),
     ),
-    Kind("values", "states, gradients and tapes over the steps", _of_trace(values), (SCAN,)),
-    Kind("ssa", "the tapes, and each of their values by itself", _of_trace(ssa), (AROUND,)),
+    Kind(
+        "values",
+        "states, gradients and tapes over the steps",
+        _of_trace(values),
+        (SCAN,),
+        on_sheet=(),
+    ),
+    Kind(
+        "ssa", "the tapes, and each of their values by itself", _of_trace(ssa), (AROUND, SCAN, ALL)
+    ),
     Kind(
         "stepgraph",
         "the operations of one step, with their values",
         _of_trace(stepgraph),
         (SCAN, STEP),
+        ("scan", "step"),
     ),
-    Kind("phases", "how a derivative is built, in eleven phases", _phases, (SCAN,)),
+    Kind("phases", "how a derivative is built, in eleven phases", _phases, (SCAN, PHASE, ALL)),
     Kind("genealogy", "which Scan differentiates which", _of_trace(genealogy)),
     Kind(
         "connections",
         "which inputs get a gradient, and why others do not",
-        lambda study, theme: connections(study.derivative, theme),
+        lambda study, theme, **options: connections(study.derivative, theme, **options),
+        (SCAN, ALL),
     ),
 )
 PICTURES = Named("picture", {kind.name: kind for kind in _KINDS})
 OPTIONS = tuple(dict.fromkeys(option for kind in _KINDS for option in kind.options))
+PAPER = (WIDTH, NO_LEGEND, BARE)  # and `SHOWN`, which is an option of the derivative as well
 VIEW = OneOf("view", listing(PICTURES), "view", default="tapes", known=PICTURES)

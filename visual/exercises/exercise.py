@@ -70,7 +70,8 @@ class Sheet:
         self, include: object = None, exclude: object = None
     ) -> dict[str, object]:
         html = fragment(self.tasks, self.call, self.score)
-        return bundle(lambda: self.widget()._repr_mimebundle_(), html, self.text())
+        shown = next((task.shown for task in self.tasks if task.shown), None)
+        return bundle(lambda: self.widget()._repr_mimebundle_(), html, self.text(), shown)
 
 
 class Asked(Sheet):

@@ -144,7 +144,6 @@ def _drawn(
         x = columns.left[column]
         canvas.header(x, canvas.y, moment.label(row), f"pos {signed(tape.position(row))}")
         box = Box(x, canvas.y + 34, CELL, HEIGHT, roles[row])
-        canvas.roles.append(roles[row])
         value = None if roles[row] is Role.UNWRITTEN else values[row]
         canvas.add(cell(box, value, moment.label(row), olds.get(row), key=moment.key(row)))
     for x, gap in columns.gaps:
@@ -154,9 +153,7 @@ def _drawn(
     if moment.formula:
         canvas.row_label("formula", canvas.y)
         canvas.y = canvas.formula(LABELS, canvas.y, moment.formula) + 5
-    words_of = {role: role.value for role in Role if role in canvas.roles}
-    if Role.INTERMEDIATE in words_of:
-        words_of[Role.INTERMEDIATE] = "a slot of the tape"
+    words_of = {role: role.value for role in Role} | {Role.INTERMEDIATE: "a slot of the tape"}
     told = f"The slots of {moment.tape.name} {words}."
     return canvas.finished(words_of, canvas.right + MARGIN, title, told, theme, below=8)
 
@@ -175,7 +172,6 @@ def _readings(canvas: Canvas, moment: Moment, columns: Columns, time: Timeline) 
         used[x] = line + 1
         count = max(count, line + 1)
         box = Box(x, canvas.y + line * (THIN + 4), CELL, THIN, Role.READ)
-        canvas.roles.append(Role.READ)
         canvas.add(thin_cell(box, sequence.values[moment.step], name, None, key))
     if count:
         canvas.row_label("read", canvas.y + 17)

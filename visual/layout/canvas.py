@@ -1,6 +1,6 @@
 """Where columns stand, and the pieces that every picture of tapes is made of."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import accumulate
 from textwrap import wrap
@@ -11,6 +11,7 @@ from lab.traces.trace import ScanTrace, TapeTrace
 from visual.layout.cells import SEGMENTS, on_one_scale
 from visual.layout.columns import Gap, Timeline, column_of, shown_steps, with_gaps
 from visual.layout.names import listed
+from visual.layout.sheet import SCREEN, Sheet
 from visual.scene.combinators import Piece, shifted
 from visual.scene.fonts import MONO_WIDTH
 from visual.scene.shapes import (
@@ -29,6 +30,7 @@ from visual.scene.theme import THEMES, Role
 MARGIN, LABELS = 24, 150
 FORMULA, LONGEST_FORMULA = 12.5, 64
 CELL, BETWEEN, GAP = 92, 20, 64
+NARROW_CELL = 65  # beside narrower cells, folds are narrower, too
 HEIGHT, THIN = 44, 24
 HEADING = 840 - 2 * MARGIN  # the widest line of one: a picture fits where it is seen
 ARRAYS = "strips: olive is positive, magenta, in the lower half, negative; ‖ ‖ is the norm"
@@ -52,15 +54,17 @@ class Columns:
         return column in self.left
 
 
-def place_columns(columns: Iterable[int], cell: float = CELL, apart: float = BETWEEN) -> Columns:
+def place_columns(
+    columns: Iterable[int], cell: float = CELL, apart: float = BETWEEN, start: float = LABELS
+) -> Columns:
     """Columns from left to right, neighbours close together, a gap where some are left out."""
     left: dict[int, float] = {}
     gaps = []
-    x: float = LABELS
+    x = start
     for item in with_gaps(columns):
         if isinstance(item, Gap):
             gaps.append((x, item))
-            x += GAP
+            x += fold_width(cell)
         else:
             left[item] = x
             x += cell + apart
@@ -97,9 +101,21 @@ def numbers(items: Iterable[int | Gap]) -> list[int]:
     return [item for item in items if not isinstance(item, Gap)]
 
 
-def gap_text(gap: Gap, x: float, y: float) -> Text:
+def fold_width(cell: float) -> float:
+    """How much room columns that are not shown take up beside cells so wide."""
+    return min(GAP, GAP * cell / NARROW_CELL)
+
+
+def gap_text(gap: Gap, x: float, y: float, cell: float = CELL) -> Text:
     """The mark of columns that are not shown."""
-    return Text(x + (GAP - BETWEEN) / 2, y, f"⋯{gap.hidden:,}", 11, "middle", muted=True)
+    return Text(
+        x + (fold_width(cell) - BETWEEN * min(1, cell / NARROW_CELL)) / 2,
+        y,
+        f"⋯{gap.hidden:,}",
+        11,
+        "middle",
+        muted=True,
+    )
 
 
 def column_header(
@@ -112,23 +128,29 @@ def column_header(
 
 
 def explained(
-    words: Mapping[Role, str], y: float, width: float, close: bool = False
+    words: Mapping[Role, str],
+    y: float,
+    width: float,
+    close: bool = False,
+    sheet: Sheet = SCREEN,
 ) -> tuple[list[Shape], float]:
     """A legend in words of the picture's own, in as many columns as fit; and where it ends.
 
-    If it is `close`, a column is only as wide as its own words.
+    If it is `close`, a column is only as wide as its own words.  On a narrow sheet a role has only
+    the word for it.
     """
-    words = {role: role.told(meaning) for role, meaning in words.items()}
+    narrow, margin = sheet.is_narrow, sheet.margin
+    words = {r: r.word if narrow else r.told(meaning) for r, meaning in words.items()}
     wide = [text_width(meaning, 12) + (50 if close else 60) for meaning in words.values()]
     wide = wide if close else [max(wide)] * len(wide) if wide else []
     columns, lefts = 1, [0.0]
     for columns in range(len(wide), 0, -1):
         lefts = [0.0, *accumulate(max(wide[n::columns]) for n in range(columns))]
-        if lefts[-1] <= width - 2 * MARGIN + (18 if close else 0):
+        if lefts[-1] <= width - 2 * margin + (18 if close else 0):
             break
     shapes: list[Shape] = []
     for number, (role, meaning) in enumerate(words.items()):
-        x = MARGIN + lefts[number % columns]
+        x = margin + lefts[number % columns]
         top = y + (number // columns) * 24
         shapes.append(Box(x, top, 24, 15, role))
         shapes.append(Text(x + 32, top + 12, meaning, 12))
@@ -167,39 +189,23 @@ def _is_sampled(content: str) -> bool:
 
 @dataclass
 class Canvas:
-    """What is drawn so far, how wide it became, and which roles occur in it."""
+    """What is drawn so far on a sheet, and how wide it became."""
 
     shapes: list[Shape] = field(default_factory=list)
-    roles: list[Role] = field(default_factory=list)
     right: float = 0.0
     y: float = 40.0
+    sheet: Sheet = SCREEN
 
     def add(self, *shapes: Shape) -> None:
         """Draw over what is there."""
         self.shapes += shapes
 
-    def put(self, part: Piece) -> None:
-        """Draw a picture at the margin, and go on below it."""
-        placed = shifted(part, MARGIN - part.envelope.left, self.y - part.envelope.top)
+    def put(self, part: Piece, x: float = MARGIN) -> None:
+        """Draw a picture at the margin, or at `x`, and go on below it."""
+        placed = shifted(part, x - part.envelope.left, self.y - part.envelope.top)
         self.add(*placed.shapes)
         self.right = max(self.right, placed.envelope.right)
         self.y = placed.envelope.bottom + BETWEEN
-
-    def rows(
-        self,
-        items: Iterable[int | Gap],
-        row: Callable[[int], None],
-        gap: Callable[[Gap], None],
-        moment: Callable[[int], tuple[int, str]],
-    ) -> None:
-        """A row for every step, which belongs to its moment, and one for steps that are folded."""
-        for item in items:
-            if isinstance(item, Gap):
-                gap(item)
-            else:
-                start = len(self.shapes)
-                row(item)
-                self.group(start, *moment(item))
 
     def finished(
         self,
@@ -215,22 +221,29 @@ class Canvas:
     ) -> Scene:
         """The picture: all that is drawn, and below it a legend in `words` of its own.
 
-        Without `words` the roles are called what they are called everywhere, and notes tell what
-        arrays and folds are.  `said` are further lines, `below` is the room beneath the last one.
-        The columns of a `close` legend are as wide as their own words.
+        It has the roles that are drawn.  Without `words` they are called what they are called
+        everywhere.  Notes tell what arrays and folds are.  `said` are further lines, `below` is
+        the room beneath the last one.  The columns of a `close` legend are as wide as their words.
         """
         if words is None:
-            words = {role: role.value for role in Role if role in self.roles}
+            words = {role: role.value for role in Role if role is not Role.PANEL}
+        boxes = [s for s in walk(self.shapes) if isinstance(s, Box) and s.heat is None]
+        drawn = {Role.UNNEEDED if box.faded else box.role for box in boxes}
+        words = {role: told for role, told in words.items() if role in drawn}
         shapes, scales = on_one_scale(self.shapes)
-        said = [*notes(shapes), *scale_words(scales), *said]
-        legend, bottom = explained(words, self.y, width, close)
-        folds = [line for one in said for line in folded(one, width - 2 * MARGIN, 12)]
+        said, margin = [*notes(shapes), *scale_words(scales), *said], self.sheet.margin
+        if self.sheet.bare or not self.sheet.legend:
+            words, said = {}, []
+        if self.sheet.is_narrow:
+            said = [one for one in said if one != FOLDS]
+        legend, bottom = explained(words, self.y, width, close, self.sheet)
+        folds = [line for one in said for line in folded(one, width - 2 * margin, 12)]
         lines = [
-            Text(MARGIN, bottom + 20 * number + 12, line, 12, muted=True)
+            Text(margin, bottom + 20 * number + 12, line, 12, muted=True)
             for number, line in enumerate(folds)
         ]
         return Scene(
-            width=max([width, *(MARGIN + line.width + MARGIN for line in lines)]),
+            width=max([width, *(margin + line.width + margin for line in lines)]),
             height=bottom + 20 * len(lines) + below,
             shapes=(*shapes, *legend, *lines),
             title=title,
@@ -249,12 +262,15 @@ class Canvas:
 
     def heading(self, title: str, subtitles: Iterable[str]) -> None:
         """The title of a block and the lines under it, in as many lines as they need."""
-        for number, line in enumerate(folded(title, HEADING, 16, bold=True)):
+        if self.sheet.bare:
+            return
+        margin, room = self.sheet.margin, self.sheet.line
+        for number, line in enumerate(folded(title, room, 16, bold=True)):
             self.y += 21 * (number > 0)
-            self.write(Text(MARGIN, self.y, line, 16, bold=True))
-        for line in (part for told in subtitles for part in folded(told, HEADING, 12)):
+            self.write(Text(margin, self.y, line, 16, bold=True))
+        for line in (part for told in subtitles for part in folded(told, room, 12)):
             self.y += 19
-            self.write(Text(MARGIN, self.y, line, 12, muted=True))
+            self.write(Text(margin, self.y, line, 12, muted=True))
         self.y += 14
 
     def text(
@@ -278,18 +294,19 @@ class Canvas:
 
     def row_label(self, label: str, y: float) -> None:
         """The name of a row to the left of it."""
-        self.add(Text(LABELS - 12, y, label, 13, "end", bold=True))
+        room = self.sheet.labels - self.sheet.margin - 12
+        self.add(fitted(self.sheet.labels - 12, y, label, room, 13, "end", bold=True))
 
     def small_label(self, line: str, y: float) -> None:
         """A smaller line to the left of a row."""
         if line:
-            room = LABELS - MARGIN - 12
-            self.add(fitted(LABELS - 12, y, line, room, 11, "end", muted=True))
+            room = self.sheet.labels - self.sheet.margin - 12
+            self.add(fitted(self.sheet.labels - 12, y, line, room, 11, "end", muted=True))
 
     def gap_row(self, gap: Gap, more: str = "") -> None:
         """A line in the place of the rows of steps that are not shown."""
         words = f"⋯ {gap.hidden:,} steps are not shown{more}"
-        self.add(Text(LABELS, self.y + 14, words, 12, muted=True))
+        self.add(Text(self.sheet.labels, self.y + 14, words, 12, muted=True))
         self.y += 36
 
     def formula(self, x: float, y: float, content: str, muted: bool = False) -> float:

@@ -14,6 +14,8 @@ from visual.scene.theme import Role
 NUMBER_SIZE, SMALL_SIZE = 12.5, 11
 SEGMENTS = 8
 MOST_ENTRIES = 24
+VALUE = re.compile("[-−]?(\\d|‖|inf|nan|—)")
+NARROW = 60  # a cell in which names have more room than numbers
 PARTS = 28  # the height of the two lines that tell the parts of a value
 
 
@@ -131,6 +133,8 @@ def _array_inside(
         words = some
     if text_width(words, SMALL_SIZE, mono=True) > box.width - 6:
         words = words.replace("‖ ", "‖")
+    if text_width(words, SMALL_SIZE, mono=True) > box.width - 6:  # the strip shows the shape
+        words = value_within(value, box.width - 6, SMALL_SIZE)
     yield _centred(box, box.y + box.height - 7, words, size=SMALL_SIZE)
 
 
@@ -163,6 +167,8 @@ def thin_cell(box: Box, value: np.ndarray, name: str, step: int | None, key: str
     if label.startswith("…"):  # whose value it is counts more than its last digits
         written = value_within(value, box.width - 34, 11)
         label = shortened(name, box.width - 12 - text_width(written, 11, mono=True), 11, mono=True)
+    if label != name and box.width < NARROW:
+        written, label = "", shortened(name, box.width - 10, 11, mono=True)
     middle = box.y + box.height - 8
     shapes: tuple[Shape, ...] = (
         box,
@@ -179,6 +185,24 @@ def thin_cell(box: Box, value: np.ndarray, name: str, step: int | None, key: str
         ),
     )
     return Group(shapes, step, key, f"{name} = {full_text(value)}")
+
+
+def bared(shapes: Iterable[Shape]) -> Iterator[Shape]:
+    """The shapes without what cells hold; what a cell is called stands in its middle."""
+    for shape in shapes:
+        if isinstance(shape, Group) and shape.cell:
+            inside = [s for s in shape.shapes if not isinstance(s, Box) or s.heat is None]
+            names = [s for s in inside if isinstance(s, Text) and not VALUE.match(s.content)]
+            boxes = [s for s in inside if isinstance(s, Box)]
+            middle = [_centred(box, box.y + box.height / 2 + 4, "") for box in boxes[:1]]
+            called = [
+                replace(name, x=at.x, y=at.y, anchor=at.anchor) for name in names for at in middle
+            ]
+            yield replace(shape, shapes=(*boxes, *called))
+        elif isinstance(shape, Group):
+            yield replace(shape, shapes=tuple(bared(shape.shapes)))
+        else:
+            yield shape
 
 
 def _centred(

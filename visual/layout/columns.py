@@ -35,9 +35,13 @@ def only_step(steps: int, step: int) -> list[int | Gap]:
     """One step, and gaps for those before and after it; one gap if there is no such step."""
     if step >= steps:
         return [Gap(steps)] if steps else []
-    before: list[int | Gap] = [Gap(step)] if step else []
-    after: list[int | Gap] = [Gap(steps - step - 1)] if step + 1 < steps else []
-    return [*before, step, *after]
+    return with_ends(range(step, step + 1), steps)
+
+
+def with_ends(chosen: range, steps: int) -> list[int | Gap]:
+    """Some steps of a loop, and gaps for those before and after them."""
+    before, after = chosen.start, steps - chosen.stop
+    return [*([Gap(before)] if before else []), *chosen, *([Gap(after)] if after else [])]
 
 
 def with_gaps(chosen: Iterable[int]) -> list[int | Gap]:

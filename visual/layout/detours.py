@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from itertools import count, pairwise
 
-from visual.layout.canvas import BETWEEN, CELL
+from visual.layout.canvas import BETWEEN
 from visual.scene.shapes import Arrow, Box
 
 Point = tuple[float, float]
@@ -38,7 +38,9 @@ class Detours:
         side = 1 if source.x >= target.x else -1
         edge = target.x + (target.width if side > 0 else 0)
         enter = self._end(target, side, source)
-        if abs(source.x - target.x) <= CELL + BETWEEN:  # the gap lies beside the source as well
+        if (
+            abs(source.x - target.x) <= source.width + BETWEEN
+        ):  # the gap lies beside the source as well
             facing = side if source.x == target.x else -side
             out = source.x + (source.width if facing > 0 else 0)
             leave = self._end(source, facing, source)

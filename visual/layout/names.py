@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 
 from lab.equations.quantities import Quantities, index_of
 from lab.notation import Leaf, leaves_of, signed
-from lab.traces.trace import Formula, ParameterTrace, SequenceTrace, TapeTrace
+from lab.traces.trace import Formula, ParameterTrace, SequenceTrace, TapeTrace, Trace
 
 
 def listed(numbers: Iterable[int], nothing: str = "nothing") -> str:
@@ -69,3 +69,12 @@ class NamedScan(Quantities):
         """
         count = sum(scan.steps for scan in self.trace.scans[: self.number]) + step
         return count, f"{self.number + 1} · {self.scan.name}, step {step}"
+
+
+def at_moment(trace: Trace, moment: int) -> tuple[int, int]:
+    """The Scan, and its step, that happen at a moment of the whole run: the inverse of `moment`."""
+    for number, scan in enumerate(trace.scans):
+        if moment < scan.steps:
+            return number, moment
+        moment -= scan.steps
+    raise LookupError(moment)

@@ -52,7 +52,7 @@ def explanation_page(explanation: Explanation, theme: str = "light") -> str:
         body += _scan(scan, theme, len(explanation.scans) > FEW)
     if explanation.orders:
         try:
-            picture = connections(explanation, theme)
+            picture = connections(explanation, theme, all=True)
             body += ["<h2>Which inputs get a gradient</h2>", _picture(picture, "connections")]
         except LabError:
             pass  # no Scan is differentiated, and there is nothing to draw

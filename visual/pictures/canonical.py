@@ -51,7 +51,7 @@ def canonical(subject: Canonical | Loop, theme: str = "light") -> Scene:
     )
     canvas.put(joined(beside(*lists, apart=APART), *_arrows(call)))
     return canvas.finished(
-        {role: told for role, told in WORDS.items() if role in canvas.roles},
+        WORDS,
         width=canvas.right + MARGIN,
         title="The arguments of pytensor.scan, made canonical",
         description=str(call).replace("\n", " "),
@@ -87,13 +87,11 @@ def _sources(item: Input, call: Canonical) -> Iterator[int]:
 
 def _given(canvas: Canvas, said: Given) -> Piece:
     role = Role.UNNEEDED if said.filled_in and not said.variable else Role.INPUT
-    canvas.roles.append(role)
     return _box(LEFT, said.argument, said.value, role, f"canonical:{said.variable}")
 
 
 def _input(canvas: Canvas, item: Input) -> Piece:
     role = Role.READ if item.note == "found in the step" else Role.INTERMEDIATE
-    canvas.roles.append(role)
     head = f"{item.number} · {item.kind or 'number of steps'}"
     if item.note and role is not Role.READ:
         head += f" · {item.note}"
@@ -103,7 +101,6 @@ def _input(canvas: Canvas, item: Input) -> Piece:
 def _inner(canvas: Canvas, item: Input) -> Piece:
     if not item.inner:
         return gap(RIGHT, HEIGHT)
-    canvas.roles.append(Role.INTERMEDIATE)
     names = ", ".join(item.inner)
     return _box(RIGHT, "", names, Role.INTERMEDIATE, f"canonical:{item.name}")
 

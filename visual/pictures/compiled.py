@@ -57,9 +57,8 @@ def compiled(report: Compiled, theme: str = "light", scan: int | None = None) ->
         for after in chosen:
             moment = _scan(canvas, after, moment)
     canvas.right = max(canvas.right, 640)
-    words = OVERVIEW if len(chosen) > FEW else WORDS
     return canvas.finished(
-        {role: meaning for role, meaning in words.items() if role in canvas.roles},
+        OVERVIEW if len(chosen) > FEW else WORDS,
         width=canvas.right + MARGIN,
         title="The Scans and buffers of a compiled graph",
         description=report_text,
@@ -128,7 +127,6 @@ def _rows(canvas: Canvas, buffer: Buffer) -> None:
         given = item < buffer.initial
         role = Role.INPUT if given else Role.INTERMEDIATE
         role = role if item in kept else Role.UNNEEDED
-        canvas.roles.append(role)
         below = "given" if given else f"step {item - buffer.initial:,}"
         canvas.add(row_cell(Box(x, y, WIDE, HEIGHT, role), buffer, item, below))
         x += WIDE + BETWEEN
@@ -157,7 +155,6 @@ def _overview(canvas: Canvas, scans: list[ScanAfter]) -> None:
             box = Box(x, canvas.y, 150, LINE - 4, role)
             label = Text(x + 75, canvas.y + 15, words, 11, "middle", role=role)
             canvas.add(Group((box, label), title=f"{rows} rows; {buffer.kept}"))
-            canvas.roles.append(role)
             x += 158
         if len(scan.buffers) > 6:
             canvas.add(Text(x, canvas.y + 15, f"and {len(scan.buffers) - 6} more", 11, muted=True))
@@ -254,7 +251,6 @@ class RingRows:
             row = held[slot]
             old = ring.replaced(step) if step is not None and slot == target else None
             role = self._role(row, slot == target, old, reads, step)
-            canvas.roles.append(role)
             canvas.add(
                 row_cell(Box(x, y, WIDE, HEIGHT, role), self.buffer, row, self._when(row), old)
             )
@@ -326,7 +322,6 @@ class RingRows:
         wanted = read.get(self.buffer.kept, set(rows))
         for slot, x in self.left.items():
             role = Role.RESULT if rows[slot] in wanted else Role.SPENT
-            canvas.roles.append(role)
             box = Box(x, y, WIDE, HEIGHT, role)
             canvas.add(row_cell(box, self.buffer, rows[slot], self._when(rows[slot])))
         self._gaps(y)

@@ -1,29 +1,32 @@
 """The connections picture: which inputs of which Scan get a gradient, which do not, and why.
 
-Every Scan that was differentiated has a table: a row for each of its inputs, a column for each
-order at which its derivative was taken, and beside it the reason in words.  `LOOKS` tells how the
-decisions of a derivation look, here and in the picture of the phases.
+A Scan that was differentiated has a table: a row for each of its inputs, a column for each order
+at which its derivative was taken, and beside it the reason in words.  Of several Scans one is open;
+the others stand above it with a small box for every input.  `LOOKS` tells how the decisions of a
+derivation look, here and in the picture of the phases.
 """
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from textwrap import wrap
 from types import MappingProxyType
 
-from lab.errors import ArgumentError, LabError, quoted
+from lab.errors import ArgumentError, LabError, listing, quoted, whole
 from lab.gradients.derivation import Derivation, derivation_of
 from lab.gradients.derivative import Derivative
 from lab.gradients.record import DerivationRecord, Outcome, Verdict
 from lab.reports.explain.explanation import Explanation
 from lab.scans.graphs import scan_nodes
+from visual.choices import switch
 from visual.layout.canvas import MARGIN, Canvas
-from visual.scene.shapes import Box, Group, Scene, Text, fitted, shortened
+from visual.layout.names import counted
+from visual.scene.combinators import Piece, above, beside, gap, padded, sized, words
+from visual.scene.shapes import Box, Group, Scene, Shape, Text, fitted, folded, outline, shortened
 from visual.scene.theme import Role
 
-NAME, CELL, BETWEEN, HEIGHT, PITCH = 190, 132, 12, 36, 44
-CELLS = MARGIN + NAME + 20
-REASON, LETTERS, LINE = 12, 76, 15
+NAME, CELL, WIDER, HEIGHT, SPACE = 130, 112, 150, 36, 8  # wider where there are few orders
+WIDTH, REASON, NARROWEST, MOST_LINES = 840 - 2 * MARGIN, 12, 250, 4
+WIDE, HIGH, APART, LINE_OF, MOST_CARDS, MOST_BOXES = 180, 54, 24, 4, 8, 10  # of the overview
 STEPS = Outcome(
     "number of steps", None, Verdict.DISCONNECTED, "a count of steps cannot change a little"
 )
@@ -70,6 +73,7 @@ class Block:
 
     title: str
     outcomes: dict[str, tuple[Outcome, ...]]
+    number: int | None = None  # of the Scan
 
     def rows(self) -> Iterator[dict[str, Outcome]]:
         """For every input, what became of its gradient, by column."""
@@ -78,31 +82,50 @@ class Block:
 
 
 def connections(
-    source: Derivative | Derivation | DerivationRecord | Explanation, theme: str = "light"
+    source: Derivative | Derivation | DerivationRecord | Explanation,
+    theme: str = "light",
+    scan: int | None = None,
+    all: bool = False,
 ) -> Scene:
-    """What became of the gradient of every input of every Scan that was differentiated.
+    """What became of the gradient of every input of a Scan that was differentiated.
 
     `source` is a derivative of order 1 or more, the (stored) derivation of a single Scan, or the
-    explanation of a graph.
+    explanation of a graph.  Of several Scans one is open, number `scan`, or else the first, whose
+    gradient is the result; with `all` every one is, in a picture of any size.
     Raises LabError for a derivative of order 0, for which no Scan was differentiated.
     """
-    blocks = list(_blocks(source))
+    blocks, all = list(_blocks(source)), switch("all", all)
     if not blocks:
         raise LabError("order = 0: no Scan was differentiated; connections need order 1 or more.")
-    columns = _columns(blocks)
+    opened = blocks if all else [blocks[0] if scan is None else _numbered(blocks, scan)]
     canvas = Canvas()
-    for block in blocks:
-        _draw(canvas, block, columns)
-    used = {row[c].verdict for block in blocks for row in block.rows() for c in row}
-    width = canvas.right + MARGIN
+    if len(blocks) > len(opened):
+        canvas.y = MARGIN
+        canvas.put(_overview(blocks, opened[0]))
+        canvas.y += 12
+    for block in opened:
+        told = _told(block).removeprefix(f"{block.title}: ").rstrip(".")
+        canvas.heading(block.title, [told])
+        canvas.put(_table(block, all))
+        canvas.y += 12
     canvas.y -= 6
     return canvas.finished(
-        legend_of(used),
-        width=width,
+        legend_of(o.verdict for block in blocks for row in block.rows() for o in row.values()),
+        width=max(canvas.right, WIDTH + MARGIN) + MARGIN,
         title=f"Connections of {blocks[0].title}",
         description=" ".join(_told(block) for block in blocks),
         theme=theme,
+        close=True,
     )
+
+
+def _numbered(blocks: Sequence[Block], scan: object) -> Block:
+    number = whole("scan", scan)
+    for block in blocks:
+        if block.number == number:
+            return block
+    known = listing(block.title for block in blocks)
+    raise ArgumentError(f"scan = {quoted(scan)}: the Scans that were differentiated are {known}.")
 
 
 def _blocks(source: object) -> Iterator[Block]:
@@ -116,7 +139,11 @@ def _blocks(source: object) -> Iterator[Block]:
     elif isinstance(source, Explanation):
         for scan in source.scans:
             if scan.outcomes:
-                yield Block(f"{scan.number} · {scan.name}", {"order 1": (STEPS, *scan.outcomes)})
+                yield Block(
+                    f"{scan.number} · {scan.name}",
+                    {"order 1": (STEPS, *scan.outcomes)},
+                    scan.number,
+                )
     else:
         raise ArgumentError(
             f"source = {quoted(source)}: expected a Derivative, a Derivation, or its record."
@@ -138,87 +165,113 @@ def _family(source: Derivative) -> Iterator[Block]:
                 outcomes[column] = (STEPS, *derivation.outcomes)
                 name = derivation.forward.called
         if outcomes:
-            yield Block(f"{number} · {name}", outcomes)
-
-
-def _columns(blocks: Sequence[Block]) -> list[str]:
-    """The columns of all blocks, by order, and those that come again after the first."""
-    columns = {column for block in blocks for column in block.outcomes}
-    return sorted(columns, key=lambda column: (int(column.split(",")[0].split()[1]), column))
+            yield Block(f"{number} · {name}", outcomes, number)
 
 
 def _told(block: Block) -> str:
     """How many inputs get a gradient, in a sentence."""
-    counts = [
-        f"{sum(o.verdict is Verdict.CONNECTED for o in outcomes)} of {len(outcomes)} inputs get a "
-        f"gradient at {column}"
-        for column, outcomes in block.outcomes.items()
+    by_count: dict[str, list[str]] = {}
+    for order, outcomes in block.outcomes.items():
+        arrived = sum(outcome.verdict is Verdict.CONNECTED for outcome in outcomes)
+        told = f"{arrived} of {len(outcomes)} inputs get a gradient"
+        by_count.setdefault(told, []).append(order)
+    told = "; ".join(f"{count} at {listing(orders)}" for count, orders in by_count.items())
+    return f"{block.title}: {told}."
+
+
+def _overview(blocks: Sequence[Block], opened: Block) -> Piece:
+    """All Scans that were differentiated, in lines of four, with a box for every input."""
+    shown = list(blocks)
+    told = f"{len(blocks)} Scans are differentiated · scan={blocks[1].number} opens another"
+    if len(blocks) > MOST_CARDS:
+        shown = [*blocks[: MOST_CARDS - 1], blocks[-1]]
+        shown = shown if opened in shown else [*shown[:-2], opened, shown[-1]]
+        told += f", {len(blocks) - len(shown)} are not shown"
+    cards = [_card(block, block is opened) for block in shown]
+    lines = [
+        beside(*cards[start : start + LINE_OF], apart=APART)
+        for start in range(0, len(cards), LINE_OF)
     ]
-    return f"{block.title}: {', '.join(counts)}."
+    head = words(f"{told}, all=True shows everything", 12, muted=True)
+    return above(head, *lines, apart=8)
 
 
-def _draw(canvas: Canvas, block: Block, columns: Sequence[str]) -> None:
-    """The table of one Scan."""
-    canvas.heading(block.title, [_told(block).removeprefix(f"{block.title}: ").rstrip(".")])
-    for number, column in enumerate(columns):
-        middle = CELLS + number * (CELL + BETWEEN) + CELL / 2
-        canvas.add(Text(middle, canvas.y + 10, column, 11.5, "middle", bold=True))
-    canvas.y += 20
+def _card(block: Block, is_open: bool) -> Piece:
+    """A Scan, and what became of the gradients of its inputs when it was last differentiated."""
+    *_, outcomes = block.outcomes.values()
+    shapes: list[Shape] = [Box(0, 0, WIDE, HIGH, Role.PANEL)]
+    if is_open:
+        shapes += [outline(n, n, WIDE - 2 * n, HIGH - 2 * n) for n in (0, 1)]
+    title = shortened(block.title, WIDE - 20, 12, bold=is_open)
+    shapes.append(Text(10, 19, title, 12, bold=is_open))
+    shapes += [
+        Box(10 + 16 * n, 30, 13, 14, LOOKS[outcome.verdict])
+        for n, outcome in enumerate(outcomes[:MOST_BOXES])
+    ]
+    if len(outcomes) > MOST_BOXES:
+        shapes.append(Text(WIDE - 8, 42, "⋯", 12, "end", muted=True))
+    return sized(WIDE, HIGH, Group(tuple(shapes), title=_told(block)))
+
+
+def _table(block: Block, all: bool) -> Piece:
+    """The table of one Scan; of many orders the first and the last ones."""
     named: Counter[str] = Counter()  # two sequences may be called alike
+    room = int((WIDTH - NAME - NARROWEST) / (CELL + SPACE))
+    orders = list(block.outcomes)
+    shown = orders if all or len(orders) <= room else [orders[0], *orders[1 - room :]]
+    wide = WIDER if len(shown) <= 2 else CELL
+    left = WIDTH - NAME - len(shown) * (wide + SPACE) - 2 * SPACE
+    heads = [
+        sized(wide, 18, Text(wide / 2, 11, order, 11.5, "middle", bold=True)) for order in shown
+    ]
+    hidden = len(orders) - len(shown)
+    more = f"⋯ {counted(hidden, 'more order')}: all=True" if hidden else ""
+    table = [beside(gap(NAME + SPACE), *heads, words(more, 11, muted=True), apart=SPACE)]
     for row in block.rows():
         name = next(iter(row.values())).variable
         named[name] += 1
         key = f"{block.title}:{name}" + (f" ({named[name]})" if named[name] > 1 else "")
-        canvas.y = _row(canvas, key, row, columns)
-    canvas.y += 34
+        cells = [_cell(row[order], f"{key}:{order}", wide) for order in shown]
+        why = above(*_reasons(row, max(left, NARROWEST)))
+        table.append(beside(_name(row), *cells, padded(why, 4, 0), apart=SPACE, align=0.5))
+    return above(*table, apart=SPACE)
 
 
-def _row(canvas: Canvas, key: str, row: dict[str, Outcome], columns: Sequence[str]) -> float:
-    """One input; and where the next row begins."""
-    top, first = canvas.y, next(iter(row.values()))
-    right = MARGIN + NAME
-    baseline = top + (22 if first.kind is None else 16)
-    canvas.add(fitted(right, baseline, first.variable, NAME - 8, 13, "end", bold=True))
-    if first.kind is not None:
-        canvas.add(Text(right, top + 30, str(first.kind), 10.5, "end", muted=True))
-    for number, column in enumerate(columns):
-        if column in row:
-            x = CELLS + number * (CELL + BETWEEN)
-            canvas.add(_cell(row[column], x, top, f"{key}:{column}"))
-    x = CELLS + len(columns) * (CELL + BETWEEN) + 8
-    lines = list(_reasons(row))
-    y = top + 22 - (len(lines) - 1) * LINE / 2
-    for line, whole in lines:
-        canvas.write(Text(x, y, line, REASON, title=whole))
-        y += LINE
-    return max(top + PITCH, y + 4)
+def _name(row: Mapping[str, Outcome]) -> Piece:
+    """What an input is called, and of what kind it is."""
+    first, right = next(iter(row.values())), NAME - SPACE
+    called = fitted(right, 16 if first.kind else 22, first.variable, right, 13, "end", bold=True)
+    kind = [Text(right, 31, str(first.kind), 11, "end", muted=True)] if first.kind else []
+    return sized(NAME, HEIGHT, called, *kind)
 
 
-def _cell(outcome: Outcome, x: float, y: float, key: str) -> Group:
+def _cell(outcome: Outcome, key: str, wide: float) -> Piece:
     """What became of one gradient: its verdict, and where it is found."""
     role: Role = LOOKS[outcome.verdict]
-    middle = x + CELL / 2
-    words = [Text(middle, y + 15, str(outcome.verdict), 11, "middle", role=role)]
+    told = [Text(wide / 2, 22, str(outcome.verdict), 12, "middle", role=role)]
     if outcome.gradient:
-        short = shortened(outcome.gradient, CELL - 12, 12, mono=True)
-        words.append(Text(middle, y + 29, short, 12, "middle", mono=True, bold=True, role=role))
-    else:
-        words = [Text(middle, y + 22, str(outcome.verdict), 12, "middle", role=role)]
+        short = shortened(outcome.gradient, wide - 12, 12, mono=True)
+        told = [
+            Text(wide / 2, 15, str(outcome.verdict), 11, "middle", role=role),
+            Text(wide / 2, 29, short, 12, "middle", mono=True, bold=True, role=role),
+        ]
     title = f"{outcome.variable}: {outcome.verdict}, {outcome.reason}"
     title += f": {outcome.gradient}" if outcome.gradient else ""
-    return Group((Box(x, y, CELL, HEIGHT, role), *words), cell=key, title=title)
+    box = Box(0, 0, wide, HEIGHT, role)
+    return sized(wide, HEIGHT, Group((box, *told), cell=key, title=title))
 
 
-def _reasons(row: dict[str, Outcome]) -> Iterator[tuple[str, str]]:
-    """The reasons, in two lines at most each, and the whole of what was shortened."""
+def _reasons(row: Mapping[str, Outcome], room: float) -> Iterator[Piece]:
+    """The reasons, each once, with the whole of what was shortened as tooltip."""
     by_reason: dict[str, list[str]] = {}
     for column, outcome in row.items():
         by_reason.setdefault(outcome.reason, []).append(column)
     for reason, columns in by_reason.items():
         sentence = reason if len(by_reason) == 1 else f"{', '.join(columns)}: {reason}"
-        lines = wrap(sentence, LETTERS, max_lines=2, placeholder=" …")
-        for line in lines:
-            yield line, sentence if lines[-1].endswith("…") else ""
+        lines = folded(sentence, room, REASON)
+        cut = len(lines) > MOST_LINES
+        lines = [*lines[: MOST_LINES - 1], f"{lines[MOST_LINES - 1]} …"] if cut else lines
+        yield from (words(line, REASON, title=sentence if cut else "") for line in lines)
 
 
 def legend_of(verdicts: Iterable[Verdict]) -> dict[Role, str]:

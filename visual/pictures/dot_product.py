@@ -67,7 +67,7 @@ def dot_product(test: "DotProduct", theme: str = "light", around: int | None = N
     drawing.end()
     drawing.sums()
     return canvas.finished(
-        {role: words for role, words in WORDS.items() if role in canvas.roles},
+        WORDS,
         width=canvas.right + MARGIN,
         title=f"The dot-product test of {test.backward.scans[0].name}",
         description=(
@@ -288,7 +288,6 @@ class _Drawing:
         key: str = "",
         labelled: bool = True,
     ) -> None:
-        self.canvas.roles.append(role)
         box = Box(x, self.canvas.y, CELL, HEIGHT, role)
         label = name.partition("[")[0] if "…" in name else name  # of several entries
         label = label if labelled else ""

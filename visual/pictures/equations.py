@@ -6,7 +6,7 @@ every other picture.  A tape shows what it holds after the step.
 """
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -18,23 +18,23 @@ from lab.notation import Leaf, leaves_of, signed, text
 from lab.traces.trace import Formula, ParameterTrace, ScanTrace, SequenceTrace, TapeTrace, Trace
 from visual.choices import scan_index, step_of
 from visual.layout.canvas import (
-    HEADING,
     HEIGHT,
-    MARGIN,
     Canvas,
     column_header,
+    fold_width,
     gap_text,
     numbers,
     place_columns,
 )
 from visual.layout.cells import cell
-from visual.layout.columns import shown_steps
+from visual.layout.columns import Gap, shown_steps, with_gaps
 from visual.layout.names import NamedScan
+from visual.layout.sheet import SCREEN, Sheet
 from visual.scene.shapes import Box, Scene, Shape, Text, of_run, shortened, text_width
 from visual.scene.theme import Role
 
-WIDEST, WIDEST_TERM, PITCH, LEAST, SIGN = MARGIN + HEADING, 240, 62, 84, 14.5
-CELL, BETWEEN, MOST_ROWS = 76, 8, 8  # as many slots as have room beside their label
+WIDEST_TERM, PITCH, LEAST, SIGN = 240, 62, 84, 14.5
+CELL, NARROW_CELL, BETWEEN = 76, 52, 8
 WORDS = {
     Role.INPUT: "",
     Role.INTERMEDIATE: "by a step",
@@ -57,7 +57,12 @@ class Term:
 
 @of_run
 def equations(
-    trace: Trace, system: System, theme: str = "light", scan: int = 1, step: int = 0
+    trace: Trace,
+    system: System,
+    theme: str = "light",
+    scan: int = 1,
+    step: int = 0,
+    sheet: Sheet = SCREEN,
 ) -> Scene:
     """The system of the Scan number `scan` of a trace, with its values at `step`.
 
@@ -67,7 +72,7 @@ def equations(
     number = scan_index(trace, scan)
     loop = trace.scans[number]
     step = step_of(loop, step)
-    canvas, writer = Canvas(), Writer(system)
+    canvas, writer = Canvas(sheet=sheet), Writer(system)
     canvas.heading(f"{scan} · {loop.name}: a system of equations", _subtitles(writer, step))
     places = _Places(NamedScan(trace, number), step)
     for formula in system.equations:
@@ -76,8 +81,8 @@ def equations(
         _tape(canvas, writer, tape, places)
     canvas.y += 4
     return canvas.finished(
-        {role: told for role, told in WORDS.items() if role in canvas.roles},
-        width=max(canvas.right + MARGIN, 420),
+        WORDS,
+        width=max(canvas.right + sheet.margin, min(420, sheet.width)),
         title=f"Equations of {loop.name}",
         description=" ".join([*map(writer.equation, system.equations), f"for {writer.range}."]),
         theme=theme,
@@ -140,7 +145,8 @@ def _equation(canvas: Canvas, writer: Writer, formula: Formula, places: _Places)
     signs = {leaf: chr(0xE000 + number) for number, leaf in enumerate(leaves)}
     by_sign = {sign: leaf for leaf, sign in signs.items()}
     right = text(formula.expression, signs.__getitem__, writer.style)
-    x = _term(canvas, writer, formula.target, places, MARGIN, True)
+    widest = canvas.sheet.width - canvas.sheet.margin
+    x = _term(canvas, writer, formula.target, places, canvas.sheet.margin, True)
     x = _sign(canvas, f" {writer.sign(formula)} ", x)
     start = x
     for piece in re.split("([\ue000-\uf8ff])", right):
@@ -148,7 +154,7 @@ def _equation(canvas: Canvas, writer: Writer, formula: Formula, places: _Places)
         width = text_width(piece, SIGN, mono=True)
         if leaf:
             width = _width(writer.term(leaf), places.term(leaf, False).value)
-        if x + width > WIDEST and x > start:
+        if x + width > widest and x > start:
             canvas.y, x = canvas.y + PITCH, start
         x = _term(canvas, writer, leaf, places, x, False) if leaf else _sign(canvas, piece, x)
     canvas.y += PITCH
@@ -167,7 +173,6 @@ def _term(
     found, label = places.term(leaf, made), writer.term(leaf)
     width = _width(label, found.value)
     box = Box(x, canvas.y, width, HEIGHT, found.role)
-    canvas.roles.append(found.role)
     drawn = cell(
         box, found.value, found.name, None, None, found.key, shortened(label, width - 8, 11)
     )
@@ -180,7 +185,7 @@ def _sign(canvas: Canvas, piece: str, x: float) -> float:
     """What stands between terms, in lines of its own if it is long; and where it ends."""
     if not piece:
         return x
-    short = shortened(piece, WIDEST - MARGIN, SIGN, mono=True)
+    short = shortened(piece, canvas.sheet.width - canvas.sheet.margin - x, SIGN, mono=True)
     lead = len(short) - len(short.lstrip())
     left = x + text_width(" " * lead, SIGN, mono=True)
     title = piece if short != piece else ""
@@ -196,33 +201,40 @@ def _tape(canvas: Canvas, writer: Writer, tape: TapeTrace, places: _Places) -> N
     quantity = writer.system.quantity(Leaf(tape.name, None, tape.argument))
     if quantity is None or quantity.role is not SystemRole.STATE:
         return
-    rows = _rows(tape, places)
-    columns = place_columns(rows, CELL, BETWEEN)
+    wide = NARROW_CELL if canvas.sheet.is_narrow else CELL
+    rows = _rows(tape, places, canvas.sheet, wide)
+    columns = place_columns(rows, wide, BETWEEN, canvas.sheet.labels)
     canvas.row_label(shortened(quantity.symbol, 110, 13), canvas.y + 46)
     canvas.small_label(str(tape.kind), canvas.y + 62)
     for row, x in columns.left.items():
         label = places.named.tape_label(tape, row)
         canvas.add(
-            *column_header(x, canvas.y, label, f"pos {signed(tape.position(row))}", CELL, BETWEEN)
+            *column_header(x, canvas.y, label, f"pos {signed(tape.position(row))}", wide, BETWEEN)
         )
-        canvas.add(_slot(canvas, tape, row, x, places))
+        canvas.add(
+            _slot(canvas, tape, row, Box(x, canvas.y + 32, wide, HEIGHT, Role.INPUT), places)
+        )
     for x, gap in columns.gaps:
-        canvas.add(gap_text(gap, x, canvas.y + 30 + HEIGHT / 2 + 4))
+        canvas.add(gap_text(gap, x, canvas.y + 30 + HEIGHT / 2 + 4, wide))
     canvas.right = max(canvas.right, columns.right - BETWEEN)
     canvas.y += 30 + HEIGHT + 22
 
 
-def _rows(tape: TapeTrace, places: _Places) -> list[int]:
-    """The rows that the shown steps touch; of many the ends, and those of the step itself."""
+def _rows(tape: TapeTrace, places: _Places, sheet: Sheet, wide: float) -> list[int]:
+    """The rows that the shown steps touch; of many the ends and those of the step, or these."""
     steps = numbers(shown_steps(places.scan.steps, places.step))
     accesses = (*tape.reads, *tape.writes)
     rows = sorted({int(a.rows[step]) for a in accesses for step in steps})
-    if len(rows) <= MOST_ROWS:
-        return rows
-    return sorted({rows[0], rows[-1], *(int(a.rows[places.step]) for a in accesses)})
+    near = sorted({int(access.rows[places.step]) for access in accesses})
+    room = sheet.width - sheet.margin - sheet.labels
+    for chosen in (rows, sorted({rows[0], rows[-1], *near})):
+        gaps = sum(isinstance(item, Gap) for item in with_gaps(chosen))
+        if len(chosen) * (wide + BETWEEN) - BETWEEN + gaps * fold_width(wide) <= room:
+            return chosen
+    return near
 
 
-def _slot(canvas: Canvas, tape: TapeTrace, row: int, x: float, places: _Places) -> Shape:
+def _slot(canvas: Canvas, tape: TapeTrace, row: int, box: Box, places: _Places) -> Shape:
     """One slot of a tape after the step, by what the step has done with it."""
     step = places.step
     read = {int(a.rows[step]): a.tap for a in tape.reads}
@@ -240,6 +252,5 @@ def _slot(canvas: Canvas, tape: TapeTrace, row: int, x: float, places: _Places) 
         role, value = Role.UNWRITTEN, None
     else:
         role = Role.INPUT
-    canvas.roles.append(role)
-    box = Box(x, canvas.y + 32, CELL, HEIGHT, role)
+    box = replace(box, role=role)
     return cell(box, value, places.named.slot_label(tape, row), old, None, places.key(tape, row))

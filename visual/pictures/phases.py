@@ -1,19 +1,47 @@
-"""The phases picture: how one derivative of one Scan is built, in eleven panels.
+"""The phases picture: how one derivative of one Scan is built, in eleven rows.
 
-Every panel tells what the phase is for and what it decided about which variable; decisions
-that make a gradient right or wrong stand out.
+A row tells what a phase is for and what it adds, and shows the Scan as far as it is built: what
+is new in full colour, all else pale.  A phase that is opened tells what it decided about which
+variable, and the expressions that it built.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from textwrap import wrap
 
-from lab.errors import ArgumentError, expect, quoted, several, whole
+from lab.errors import ArgumentError, expect, quoted, whole
 from lab.gradients.derivation import Derivation
 from lab.gradients.record import DerivationRecord, Item, Phase, Verdict
+from visual.choices import switch
 from visual.layout.canvas import MARGIN, Canvas
 from visual.pictures.connections import LOOKS, legend_of
+from visual.scene.combinators import (
+    Piece,
+    above,
+    beside,
+    framed,
+    gap,
+    grouped,
+    over,
+    padded,
+    shifted,
+    sized,
+    words,
+)
 from visual.scene.fonts import MONO_WIDTH
-from visual.scene.shapes import Box, Group, Scene, Shape, Text, shortened, text_width
+from visual.scene.shapes import (
+    Arrow,
+    Box,
+    Group,
+    Polyline,
+    Scene,
+    Shape,
+    Text,
+    folded,
+    outline,
+    shortened,
+    text_width,
+)
 from visual.scene.theme import Role
 
 PURPOSES: Mapping[int, str] = {
@@ -29,73 +57,132 @@ PURPOSES: Mapping[int, str] = {
     10: "The loop that does it, with all its variables.",
     11: "One answer for every input, in the order of the inputs.",
 }
-WIDTH, SIDE, PAD = 1120, 296, 14
-CHIP, CHIP_HEIGHT, LINE, PITCH = 176, 22, 17, 28
-ITEMS = MARGIN + SIDE
-DECISIONS = ITEMS + CHIP + 14
-EXPRESSIONS = DECISIONS + 330
-RIGHT = MARGIN + WIDTH - PAD
+WIDTH, PAD = 840 - 2 * MARGIN, 8
+SIDE, ADDED, SKETCH = 290, (276, 66), (184, 66)
+CHIP, SUBJECT, SMALL, MONO = 19, 176, 12, 11.5
+DETAIL = WIDTH - 2 * PAD - SUBJECT - 14
+MOST_LINES, BESIDE = 3, 240
+ABSENT = Verdict.ABSENT
+GROWS = (
+    "at the right the Scan as far as it is built: what is new in full, all else pale; "
+    "beside it the inputs that wait for a gradient"
+)
+TOLD_BY_NAME = ("rule", "mit-mots")  # what is said of no variable
 Keys = Mapping[str, tuple[str, ...]]
-SMALL, MONO, MOST_LINES = 12, 11.5, 3
 
 
 def phases(
     derivation: Derivation | DerivationRecord,
     theme: str = "light",
     keys: Keys | None = None,
-    only: Iterable[int] | None = None,
+    phase: int | None = None,
+    all: bool = False,
 ) -> Scene:
-    """The eleven phases of a derivation, or of its stored record; or `only` those with numbers.
+    """The eleven phases of a derivation, or of its stored record.
 
-    `keys` are those of the values of every variable in other pictures; see `visual.layout.names`.
+    With `phase`, the details of the one with that number; with `all` those of all of them, in a
+    picture of any size.  `keys` are those of the values of every variable in other pictures; see
+    `visual.layout.names`.
     """
     record = derivation.record if isinstance(derivation, Derivation) else derivation
     if not isinstance(record, DerivationRecord):
         raise ArgumentError(f"derivation = {quoted(record)}: expected a Derivation or its record.")
-    shown = _chosen(record, only)
     keys = {} if keys is None else expect("keys", keys, Mapping, "keys by the names of variables")
+    opened, all = _opened(record, phase), switch("all", all)
+    told = [f"how {record.forward} is differentiated, in eleven phases"]
+    if not all:
+        told.append(f"phase={1 if opened is None else opened.number % 11 + 1} opens a phase")
+        told.append("all=True all of them")
+    rows = []
+    for one in record.phases if opened is None else [opened]:
+        row = _row(record, one, keys, whole=all or opened is not None)
+        moment = Group((), one.number - 1, moment=f"{one.number}. {one.name}")
+        rows.append(grouped(framed(row, Role.PANEL, PAD), moment))
     canvas = Canvas()
-    told = f"how {record.forward} is differentiated, in eleven phases"
-    canvas.heading(f"{record.backward} · order {record.order}", [told])
-    for phase in shown:
-        name = f"{phase.number}. {phase.name}"
-        canvas.add(Group(_panel(canvas, record, phase, keys), phase.number - 1, moment=name))
-    used = {item.verdict for phase in shown for item in phase.items}
-    canvas.y += 12
+    canvas.heading(f"{record.backward} · order {record.order}", [" · ".join(told)])
+    canvas.put(above(*rows, apart=6))
+    shown = record.phases if opened is None else record.phases[: opened.number]
     return canvas.finished(
-        legend_of(used),
-        width=WIDTH + 2 * MARGIN,
+        legend_of({i.verdict for one in shown for i in one.items} - {ABSENT}),
+        width=840,
         title=f"Eleven phases: {record.backward}, the derivative of {record.forward}",
-        description=f"What every phase decided, and what it built; order {record.order}.",
+        description=f"What every phase adds, and what is built so far; order {record.order}.",
         theme=theme,
+        said=[GROWS],
+        close=True,
     )
 
 
-def _chosen(record: DerivationRecord, only: Iterable[int] | None) -> Sequence[Phase]:
-    if only is None:
-        return record.phases
-    listed = several("only", only, "numbers of phases, as in range(1, 6)")
-    numbers = {whole("only", number) for number in listed}
-    known = {phase.number for phase in record.phases}
-    if not numbers or not numbers <= known:
-        raise ArgumentError(f"only = {quoted(sorted(numbers))}: expected some of 1 to 11.")
-    return [phase for phase in record.phases if phase.number in numbers]
+def _opened(record: DerivationRecord, phase: int | None) -> Phase | None:
+    if phase is None:
+        return None
+    number = whole("phase", phase)
+    if number not in range(1, len(record.phases) + 1):
+        raise ArgumentError(f"phase = {quoted(phase)}: expected a whole number, 1 to 11.")
+    return record.phases[number - 1]
 
 
-def _panel(canvas: Canvas, record: DerivationRecord, phase: Phase, keys: Keys) -> tuple[Shape, ...]:
-    """One phase: its number, name and purpose at the left, its decisions at the right."""
-    top = canvas.y
-    side, low = _side(phase, top)
-    y = top + PAD
-    shapes: list[Shape] = []
-    for item in phase.items:
-        drawn, y = _item(record, item, y)
-        about = _about(item, keys)
-        shapes += [Group(tuple(drawn), mentions=about)] if about else drawn
-    bottom = max(low, y - (PITCH - CHIP_HEIGHT) + PAD)
-    canvas.y = bottom + 10
-    frame = Box(MARGIN, top, WIDTH, bottom - top, Role.PANEL)
-    return (frame, *side, *shapes)
+def _row(record: DerivationRecord, phase: Phase, keys: Keys, whole: bool) -> Piece:
+    """What a phase is for, what it adds, and what there is after it; all decisions if `whole`."""
+    number = sized(30, CHIP, Text(22, 13, str(phase.number), 14, "end", bold=True))
+    lines = [words(line, 12, bold=True) for line in folded(phase.name, SIDE - 36, 12, bold=True)]
+    told = folded(PURPOSES[phase.number], SIDE - 36, 11)
+    lines += [words(line, 11, muted=True) for line in told]
+    side = over(gap(SIDE), beside(number, above(*lines, apart=1), apart=4))
+    added = gap() if whole else _added(record, phase, keys)
+    row = beside(side, over(gap(*ADDED), added), _sketch(record, phase.number), apart=12)
+    return above(row, _details(record, phase, keys), apart=12) if whole else row
+
+
+# what a phase adds, in a few words
+
+LABELS: Mapping[int, Callable[[Item], str]] = {
+    1: lambda item: f"{item.subject}: {item.expression}",
+    2: lambda item: item.subject,
+    3: lambda item: {"arguments": "by ", "results": "of "}[item.subject] + item.decision,
+    10: lambda item: f"{item.subject}: {item.decision}",
+}
+
+
+def _label(item: Item) -> str:
+    """``dx[t] ↦ 2·x[t]``; the taps of a tape stand at the end of what it becomes."""
+    taps = item.decision.rpartition(" becomes mit-mot ")[2]
+    told = item.expression or (taps if taps != item.decision else "")
+    return f"{item.subject} ↦ {told}" if told else item.subject
+
+
+def _added(record: DerivationRecord, phase: Phase, keys: Keys) -> Piece:
+    """What a phase adds, in up to three lines of small boxes."""
+    label = LABELS.get(phase.number, _label)
+    left_out = {ABSENT} | ({Verdict.DISCONNECTED} if phase.number == 11 else set())
+    found = {i.subject: i for i in reversed(phase.items) if i.subject not in TOLD_BY_NAME}
+    items = [item for item in reversed(found.values()) if item.verdict not in left_out]
+    lines: list[list[Piece]] = []
+    for item in items:
+        chip = _chip(record, item, label(item), keys, ADDED[0])
+        if lines and beside(*lines[-1], chip, apart=6).envelope.width <= ADDED[0]:
+            lines[-1].append(chip)
+        else:
+            lines.append([chip])
+    rows = [beside(*line, apart=6) for line in lines] or [words("nothing", SMALL, muted=True)]
+    if len(rows) > MOST_LINES:
+        hidden = sum(map(len, lines[MOST_LINES - 1 :]))
+        told = words(f"⋯ {hidden} more: phase={phase.number}", 11, muted=True)
+        rows[MOST_LINES - 1 :] = [padded(told, 6, 2)]
+    return above(*rows, apart=3)
+
+
+def _chip(record: DerivationRecord, item: Item, content: str, keys: Keys, widest: float) -> Piece:
+    """A decision about a variable: words in its role."""
+    role = LOOKS[item.verdict]
+    label = shortened(content, widest - 12, SMALL, mono=True)
+    wide = text_width(label, SMALL, mono=True) + 12
+    title = f"{item.subject}: {item.decision}"
+    title += f": {item.expression}" if item.expression else ""
+    drawn = Box(0, 0, wide, CHIP, role), Text(6, 14, label, SMALL, mono=True, role=role)
+    group = Group(drawn, cell=f"{record.backward}:{item.subject}", title=title)
+    about = _about(item, keys)
+    return sized(wide, CHIP, Group((group,), mentions=about) if about else group)
 
 
 def _about(item: Item, keys: Keys) -> tuple[str, ...]:
@@ -104,62 +191,136 @@ def _about(item: Item, keys: Keys) -> tuple[str, ...]:
     return keys[max(names, key=len)] if names else ()
 
 
-def _side(phase: Phase, top: float) -> tuple[list[Shape], float]:
-    """The number, the name and the purpose of a phase; and where they end."""
-    left, x, y = MARGIN + PAD, MARGIN + PAD + 38, top + PAD + 16
-    badge = Box(left, top + PAD, 28, 24, Role.PANEL)
-    number = Text(left + 14, y + 1, str(phase.number), 13, "middle", bold=True, role=Role.PANEL)
-    shapes: list[Shape] = [badge, number]
-    for line in wrap(phase.name, 31, break_on_hyphens=False):
-        shapes.append(Text(x, y, line, 13, bold=True))
-        y += LINE
-    for line in wrap(PURPOSES.get(phase.number, ""), 36):
-        shapes.append(Text(x, y + 2, line, 11.5, muted=True))
-        y += LINE - 1
-    return shapes, y - 4 + PAD
+# the Scan as far as it is built
 
 
-def _item(record: DerivationRecord, item: Item, y: float) -> tuple[list[Shape], float]:
-    """One decision: the variable in its role, what was decided, the expression; and the end."""
-    if item.verdict is Verdict.ABSENT:  # nothing to look at
-        told = f"{item.subject}: {item.decision}"
-        return [Text(ITEMS, y + 15, shortened(told, RIGHT - ITEMS, SMALL), SMALL, muted=True)], (
-            y + PITCH - 3
-        )
-    role = LOOKS[item.verdict]
-    subject = shortened(item.subject, CHIP - 12, SMALL, mono=True)
-    box = Box(ITEMS, y, CHIP, CHIP_HEIGHT, role)
-    middle = ITEMS + CHIP / 2
-    words = Text(middle, y + 15, subject, SMALL, "middle", mono=True, role=role)
-    title = f"{item.subject}: {item.decision}"
-    title += f": {item.expression}" if item.expression else ""
-    shapes: list[Shape] = [
-        Group((box, words), cell=f"{record.backward}:{item.subject}", title=title)
-    ]
-    baseline = y + 15
-    beside = item.expression and _fits_beside(item)
-    for line in _wrapped(item.decision, DECISIONS, SMALL, mono=False):
-        shapes.append(_text(DECISIONS, baseline, line, item.decision))
-        baseline += LINE
-    if beside:
-        place = Text(EXPRESSIONS, y + 15, item.expression, MONO, mono=True)
-        shapes.append(place)
-    elif item.expression:
-        for line in _wrapped(item.expression, DECISIONS, MONO, mono=True):
-            shapes.append(_text(DECISIONS, baseline, line, item.expression, mono=True))
-            baseline += LINE
-    return shapes, max(y + PITCH, baseline - 15 + LINE / 2)
+def _sketch(record: DerivationRecord, number: int) -> Piece:
+    """The Scan after a phase, and pale what the phases before have made."""
+    made = {phase.number: phase.items for phase in record.phases[:number]}
+    shapes: list[Shape] = []
+    for part, (draw, other) in PARTS.items():
+        if part in made and REPLACED.get(part) not in made:
+            drawn = draw(made[part], made[other])
+            shapes += [_pale(shape) if part < number else shape for shape in drawn]
+    return sized(*SKETCH, *shapes)
 
 
-def _fits_beside(item: Item) -> bool:
-    """Whether there is room for the expression in its own column, next to the decision."""
-    short = text_width(item.decision, SMALL) <= EXPRESSIONS - DECISIONS - 8
-    return short and text_width(item.expression, MONO, mono=True) <= RIGHT - EXPRESSIONS
+Drawn = Iterator[Box | Text | Arrow | Polyline]
 
 
-def _wrapped(content: str, x: float, size: float, mono: bool) -> list[str]:
-    """`content` in up to three lines that end before the panel does."""
-    letters = int((RIGHT - x) / (size * (MONO_WIDTH if mono else 0.6)))
+def _pale(shape: Box | Text | Arrow | Polyline) -> Shape:
+    if isinstance(shape, Box):
+        return replace(outline(shape.x, shape.y, shape.width, shape.height), faded=True)
+    faded = replace(shape, faded=True)
+    return replace(faded, muted=True) if isinstance(faded, Text) else faded
+
+
+def _steps(items: Sequence[Item], _: Sequence[Item]) -> Drawn:
+    yield outline(0, 0, 156, 66)
+    yield Text(78, 12, shortened(f"{items[-1].expression} steps", 90, 11), 11, "middle")
+
+
+def _ports(items: Sequence[Item], _: Sequence[Item]) -> Drawn:
+    for n, item in enumerate(_waiting(items)):
+        yield Box(170, 3 + 16 * n, 14, 11, LOOKS[item.verdict])
+
+
+def _waiting(items: Sequence[Item]) -> Sequence[Item]:
+    """The variables that a gradient can come to, up to four."""
+    return [item for item in items if item.verdict is not Verdict.DISCONNECTED][:4]
+
+
+def _asked(items: Sequence[Item], _: Sequence[Item]) -> Drawn:
+    yield outline(52, 16, 52, 19)
+    yield Text(78, 30, "?", 11, "middle")
+
+
+def _signals(items: Sequence[Item], _: Sequence[Item]) -> Drawn:
+    yield Arrow(((68, 49), (68, 37)))
+
+
+def _rule(items: Sequence[Item], _: Sequence[Item]) -> Drawn:
+    yield outline(52, 16, 52, 19)
+    yield Text(78, 30, "∂ step", 11, "middle")
+    yield Arrow(((88, 36), (88, 47)))
+
+
+def _slots(items: Sequence[Item], _: Sequence[Item]) -> Drawn:
+    first = 4 - min(len(items), 6) // 2
+    for n, item in enumerate(items[:6]):
+        x = 11 + 17 * (first + n)
+        yield Box(x, 49, 15, 14, LOOKS[item.verdict])
+        if item.verdict is Verdict.ACCUMULATED:
+            yield Text(x + 7.5, 60, "+", 11, "middle", bold=True)
+
+
+def _tapes(items: Sequence[Item], _: Sequence[Item]) -> Drawn:
+    for n in range(8 if items else 0):
+        yield outline(11 + 17 * n, 49, 15, 14)
+
+
+def _sequences(items: Sequence[Item], _: Sequence[Item]) -> Drawn:
+    read = [item for item in items if item.verdict is not ABSENT]
+    yield from _stack(8, read, (31, 50))
+
+
+def _totals(items: Sequence[Item], _: Sequence[Item]) -> Drawn:
+    totals = [item for item in items if item.verdict in (Verdict.SUMMED, Verdict.PER_STEP)]
+    yield from _stack(126, totals, (105, 124))
+
+
+def _stack(x: float, items: Sequence[Item], arrow: tuple[float, float]) -> Drawn:
+    for n, item in enumerate(items[:3]):
+        yield Box(x, 7 + 13 * n, 22, 10, LOOKS[item.verdict])
+    if items:
+        yield Arrow(tuple((end, 25.5) for end in arrow))
+
+
+def _whole(items: Sequence[Item], steps: Sequence[Item]) -> Drawn:
+    if items[0].verdict is not ABSENT:
+        yield outline(1, 1, 154, 64)
+    yield from _steps(steps, ())
+
+
+def _answers(items: Sequence[Item], ports: Sequence[Item]) -> Drawn:
+    answered = {item.subject for item in items if item.expression}
+    for n, port in enumerate(_waiting(ports)):
+        if port.subject in answered:
+            yield Arrow(((157, 8.5 + 16 * n), (168, 8.5 + 16 * n)))
+
+
+# From the back to the front: how a phase is drawn, from its decisions and those of another one.
+PARTS: Mapping[int, tuple[Callable[[Sequence[Item], Sequence[Item]], Drawn], int]] = {
+    1: (_steps, 1), 10: (_whole, 1), 2: (_ports, 2), 3: (_asked, 3), 4: (_signals, 4),
+    5: (_rule, 5), 8: (_tapes, 8), 6: (_slots, 6), 7: (_sequences, 7), 9: (_totals, 9),
+    11: (_answers, 2),
+}  # fmt: skip
+REPLACED = {1: 10, 3: 5}
+
+
+# a phase that is open
+
+
+def _details(record: DerivationRecord, phase: Phase, keys: Keys) -> Piece:
+    """All that a phase decided: the variable in its role, what was decided, the expression."""
+    rows = []
+    for item in phase.items:
+        if item.verdict is ABSENT:  # nothing to look at
+            rows.append(words(f"{item.subject}: {item.decision}", SMALL, muted=True))
+            continue
+        chip = over(gap(SUBJECT), _chip(record, item, item.subject, keys, SUBJECT))
+        told, made = _lines(item.decision, False), _lines(item.expression, True)
+        short = over(gap(BESIDE), *told).envelope.width + 14
+        if made and len(told) == 1 and short + made[0].envelope.width <= DETAIL:
+            told, made = [beside(over(gap(BESIDE), *told), *made[:1], apart=14)], made[1:]
+        rows.append(beside(chip, padded(above(*told, *made, apart=2), 0, 2), apart=14))
+    return above(*rows, apart=4)
+
+
+def _lines(content: str, mono: bool) -> list[Piece]:
+    """`content` in up to three lines, with the whole of it as tooltip if it was shortened."""
+    size = MONO if mono else SMALL
+    letters = int(DETAIL / (size * (MONO_WIDTH if mono else 0.6)))
     lines = wrap(
         content,
         letters,
@@ -168,12 +329,8 @@ def _wrapped(content: str, x: float, size: float, mono: bool) -> list[str]:
         max_lines=MOST_LINES,
         placeholder=" …",
     )
-    return [shortened(line, RIGHT - x, size, mono) for line in lines]
-
-
-def _text(x: float, y: float, line: str, whole: str, mono: bool = False) -> Text:
-    """A line of a text, with the whole of it as tooltip if it was shortened."""
-    indent = 14 if line.startswith(" ") else 0
-    title = whole if "…" in line else ""
-    size = MONO if mono else SMALL
-    return Text(x + indent, y, line.strip(), size, mono=mono, title=title)
+    title = content if lines and lines[-1].endswith("…") else ""
+    return [
+        shifted(words(line.strip(), size, mono=mono, title=title), 14 * line.startswith(" "), 0)
+        for line in lines
+    ]

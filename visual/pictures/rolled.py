@@ -68,7 +68,6 @@ def rolled(
     _machine(canvas, named, step)
     below = drawn(trace, (number,), whole_or_none("around", around))
     canvas.add(*(moved(shape, 0, canvas.y) for shape in below.shapes))
-    canvas.roles += below.roles
     canvas.y += below.y
     return canvas.finished(
         None,

@@ -1,69 +1,103 @@
 """The tape beside its static single assignment form: every value written once, with a name.
 
-On the left the tape after every step, in which a write replaces what stood in the slot.  On
-the right the same values, each in a box of its own: slots have letters, and every write makes
-a value with one more prime.  Two values that shared one slot stand below one another, in a
-column that nothing else stands in: the tapes of several states stand side by side there.
+On the left the tape after every step, where a write replaces what stood in the slot.  On the
+right stand the values of the slots that hold more than one over time, each in a box of its own:
+slots have letters, and every write makes a value with one more prime.  Two values that shared
+one slot stand below one another, in a column that nothing else stands in.
 """
 
-from collections.abc import Iterator, Mapping
-from itertools import count
+from collections.abc import Iterator, Sequence
+from itertools import accumulate, count
 from string import ascii_lowercase
+from textwrap import wrap
 
-from lab.equations.spelling import Speller
-from lab.errors import GraphError
-from lab.notation import Leaf, prime, signed, text
+from lab.errors import ArgumentError, GraphError, listing, quoted
+from lab.notation import Leaf, prime, text
 from lab.traces.flow import Flow, Value, Write, flow
-from lab.traces.trace import SequenceTrace, Trace
-from visual.choices import of_trace, whole_or_none
+from lab.traces.trace import SequenceTrace, TapeTrace, Trace
+from visual.choices import of_trace, scan_index, switch, whole_or_none
 from visual.layout.canvas import (
-    CELL,
+    BETWEEN,
+    GAP,
     HEIGHT,
     LABELS,
     MARGIN,
     Canvas,
+    Columns,
+    column_header,
     gap_text,
     place_columns,
     touched_columns,
+    touched_rows,
 )
-from visual.layout.cells import cell
-from visual.layout.columns import Gap, shown_steps, timeline
+from visual.layout.cells import cell, full_text, value_text
+from visual.layout.columns import Gap, column_of, shown_steps, timeline, with_gaps
 from visual.layout.detours import Detours
 from visual.layout.headings import block_heading
-from visual.layout.names import NamedScan
+from visual.layout.names import NamedScan, counted
 from visual.pictures.tapes.lanes import Lane, Slot
-from visual.scene.shapes import Arrow, Box, Scene, Text, of_run
+from visual.pictures.tapes.overview import overview
+from visual.scene.combinators import Piece, sized
+from visual.scene.fonts import MONO_WIDTH
+from visual.scene.shapes import Arrow, Box, Group, Scene, Shape, Text, fitted, of_run
 
-BETWEEN_PANELS, BETWEEN_TAPES, HEADER = 50, 30, 34
+RIGHT = 840 - MARGIN
+SMALL, LOW, HEADER = 24, 22, 34  # a cell of the tape at the left, and what heads the right
+TAPE = MARGIN + 64  # where the tape at the left begins
+LEFT = 170  # its least width, with the formulas below it
+NARROWEST, WIDEST = 46, 92  # a cell at the right
+MOST_TAPES, MOST_LINES, LINE, MONO = 4, 3, 16, 11.5
+PRIMES = "a letter is a slot; with every value written to it, it gets a prime"
 
 
 @of_run
-def ssa(trace: Trace, theme: str = "light", around: int | None = None) -> Scene:
-    """The tapes of all derivatives in a trace, as buffers and in SSA form, side by side.
+def ssa(
+    trace: Trace,
+    theme: str = "light",
+    around: int | None = None,
+    scan: int | None = None,
+    all: bool = False,
+) -> Scene:
+    """The tapes of a derivative, as buffers and, where slots are shared, in SSA form beside them.
 
-    Long loops are folded, as for `tapes`.  Raises GraphError for a trace without a derivative.
+    Of several Scans one is open, number `scan`, or else the last; with `all` every one is, with
+    all its slots, in a picture of any size.  Long loops are folded, as for `tapes`.  Raises
+    GraphError for a trace without a derivative.
     """
     of_trace(trace)
-    around = whole_or_none("around", around)
-    values, canvas = flow(trace), Canvas()
+    around, all = whole_or_none("around", around), switch("all", all)
     numbers = [n for n, s in enumerate(trace.scans) if any(t.tape.overwritten for t in s.tapes)]
     if not numbers:
         raise GraphError(
             "order = 0: a loop overwrites nothing; the tapes of its derivatives do, from order 1."
-            if all(scan.parent is None for scan in trace.scans)
+            if len({scan.parent for scan in trace.scans}) == 1
             else f"{trace.scans[0].name}: no state is handed on from step to step, so that no "
             "derivative has a tape that it overwrites."
         )
-    letters = _unused_letters(trace)
-    for number in numbers:
-        _Block(canvas, NamedScan(trace, number), values, around, letters).draw()
-    canvas.y -= 8
+    opened = numbers[-1] if scan is None else scan_index(trace, scan)
+    if opened not in numbers:
+        known = listing(f"{n + 1} · {trace.scans[n].name}" for n in numbers)
+        raise ArgumentError(f"scan = {quoted(scan)}: the Scans with shared slots are {known}.")
+    values, letters, canvas = flow(trace), _unused_letters(trace), Canvas()
+    if not all and len(trace.scans) > 2:
+        canvas.y = MARGIN
+        canvas.put(overview(trace, opened, f"scan={numbers[0] + 1} opens another"), 0)
+        canvas.y += 12
+    for number in numbers if all else [opened]:
+        block = _Block(NamedScan(trace, number), values, around, letters, all)
+        title, lines = block_heading(block.named)
+        told = " · ".join([lines[0], *([PRIMES] if number in (opened, numbers[0]) else [])])
+        canvas.heading(title, [told, *block.folded])
+        canvas.put(block.drawn(), 0)
+        canvas.y += 10
+    canvas.y -= 16
     return canvas.finished(
         None,
-        width=canvas.right + MARGIN,
+        width=max(canvas.right, RIGHT) + MARGIN,
         title=f"Tapes of {trace.scans[0].name}, and their SSA form",
         description="The tape after every step, and each of its values in a box of its own.",
         theme=theme,
+        close=True,
     )
 
 
@@ -77,120 +111,176 @@ def _unused_letters(trace: Trace) -> Iterator[str]:
 
 
 class _Block:
-    """The tapes of one Scan, drawn twice, from top to bottom."""
+    """The tapes of one Scan: the buffer at the left, shared slots in SSA form at the right."""
 
     def __init__(
-        self,
-        canvas: Canvas,
-        named: NamedScan,
-        flow: Flow,
-        around: int | None,
-        letters: Iterator[str],
+        self, named: NamedScan, flow: Flow, around: int | None, letters: Iterator[str], all: bool
     ) -> None:
-        self.canvas, self.named, self.flow = canvas, named, flow
-        self.scan, self.around = named.scan, around
-        self.spell = Speller(self.named)
-        time = timeline(named.root.scan)
-        columns = place_columns(touched_columns(self.scan, time, around))
-        states = [tape for tape in self.scan.tapes if not tape.is_total]
-        self.lanes = [Lane(self.scan, tape, columns, time, around) for tape in states]
-        right = max([columns.right, *(lane.columns.right for lane in self.lanes)])
-        self.shifts: dict[int, float] = {}  # of the tapes on the right, by argument
-        for lane in self.lanes:
-            self.shifts[lane.tape.argument] = right - LABELS + BETWEEN_PANELS
-            right += lane.columns.right - LABELS + BETWEEN_TAPES
-        self.right = right - BETWEEN_TAPES + BETWEEN_PANELS
-        slots = [(lane.tape.argument, row) for lane in self.lanes for row in sorted(lane.shown)]
-        self.letters = {slot: next(letters) for slot in slots}  # in the order of the buffer
-        self.places: dict[Value, Box] = {}  # where the values stand on the right
+        self.named, self.scan, self.flow, self.all = named, named.scan, flow, all
+        self.steps = shown_steps(self.scan.steps, around)
+        self.time = timeline(named.root.scan)
+        common = place_columns(touched_columns(self.scan, self.time, around), SMALL, 4)
+        lanes = []
+        for tape in (tape for tape in self.scan.tapes if not tape.is_total):
+            rows = () if self.time.knows(tape.axis) else touched_rows(self.scan, tape, around)
+            own = place_columns(map(tape.position, rows), SMALL, 4) if rows else None
+            lanes.append(Lane(self.scan, tape, common, self.time, around, own))
+        slots = [(lane.tape, row) for lane in lanes for row in sorted(lane.shown)]
+        self.letters = {(tape.argument, row): next(letters) for tape, row in slots}
+        self.lanes = lanes if all else lanes[:MOST_TAPES]
+        shown = [
+            sorted(
+                column_of(lane.tape, row, self.time)
+                for row in lane.shown
+                if self._shared(lane.tape, row)
+            )
+            for lane in self.lanes
+        ]
+        self.folded = self._folded(len(lanes), slots)
+        least = TAPE + max([LEFT, *(lane.columns.right - LABELS for lane in self.lanes)]) + 26
+        self.columns = self._columns(shown, RIGHT - least)
+        wide = sum(columns.right - LABELS for columns in self.columns)
+        self.start = least if all else max(least, min(RIGHT + BETWEEN - wide, RIGHT - 300))
+        self.right = max(RIGHT, self.start + wide - BETWEEN)
+        self.places: dict[Value, Box] = {}  # where the values stand at the right
         self.ways = Detours(self.places.values())
 
-    def draw(self) -> None:
+    def _shared(self, tape: TapeTrace, row: int) -> bool:
+        """Whether a slot holds more than one value over time, or everything is shown."""
+        chain = self.flow.chain(self.named.number, tape, row)
+        return self.all or len(chain) > 1 + bool(tape.unwritten[row])
+
+    def _columns(self, shown: list[list[int]], room: float) -> list[Columns]:
+        """Where the slots of every tape stand; if there is no room, without those in the middle."""
+        while True:
+            gaps = sum(isinstance(c, Gap) for columns in shown for c in with_gaps(columns))
+            count = sum(map(len, shown))
+            cell = min(WIDEST, int((room + BETWEEN - gaps * GAP) / max(1, count)) - BETWEEN)
+            if self.all or cell >= NARROWEST or count < 2:
+                return [place_columns(columns, WIDEST if self.all else cell) for columns in shown]
+            longest = max(shown, key=len)
+            del longest[len(longest) // 2]
+
+    def _folded(self, tapes: int, slots: Sequence[tuple[TapeTrace, int]]) -> list[str]:
+        """What is not at the right."""
+        alone = [
+            f"{self.letters[tape.argument, row]} ({self.named.tape_label(tape, row)}"
+            + ("" if tape.unwritten[row] else f" = {value_text(tape.initial[row])}")
+            + ")"
+            for tape, row in slots
+            if not self._shared(tape, row)
+        ]
+        names = listing(alone) if len(alone) < 4 else f"{len(alone)} slots"
+        told = [f"not at the right, since only one value is ever there: {names}"] if alone else []
+        if tapes > len(self.lanes):
+            more = counted(tapes - len(self.lanes), "more tape")
+            told.append(f"⋯ {more}: all=True shows everything")
+        return told
+
+    def drawn(self) -> Piece:
         """The tapes before the first step, then after every step that is shown."""
-        title, lines = block_heading(self.named)
-        if not self.canvas.shapes:
-            lines.append("a letter is a slot; with every value written to it, it gets a prime")
-        self.canvas.heading(title, lines)
-        first = min(self.shifts.values())
-        for x, words in ((LABELS, "the buffer"), (LABELS + first, "every value by itself")):
-            self.canvas.add(Text(x, self.canvas.y + 6, words, 12, bold=True))
-        self.canvas.y += 20
-        self.canvas.right = max(self.canvas.right, self.right)
-        self._initial_row()
-        steps = shown_steps(self.scan.steps, self.around)
-        self.canvas.rows(steps, self._step_row, self._gap_row, self.named.moment)
-        self.canvas.y += 30
+        y, shapes = 18.0 + HEADER, [*self._heads()]
+        for item in (None, *self.steps):
+            if isinstance(item, Gap):
+                told = f"⋯ {item.hidden:,} steps are not shown"
+                shapes.append(Text(TAPE, y + 14, told, 12, muted=True))
+                for lane in self.lanes:
+                    lane.skip()
+                y += 36
+            else:
+                row, height = self._row(item, y)
+                step, moment = (None, "") if item is None else self.named.moment(item)
+                shapes.append(Group(tuple(row), step, moment=moment))
+                y += height
+        return sized(self.right, y, *shapes)
+
+    def _heads(self) -> Iterator[Shape]:
+        """What stands in the columns at the right."""
+        yield Text(TAPE, 12, "the buffer", 12, bold=True)
+        yield Text(self.start, 12, "every value by itself", 12, bold=True)
+        for lane in self.lanes:
+            for row in lane.shown:
+                if (x := self._x(lane, row)) is not None:
+                    label = self.named.tape_label(lane.tape, row)
+                    slot = f"slot {self.letters[lane.tape.argument, row]}"
+                    yield from column_header(x, 18, label, slot, self._cell)
+        for left, columns in zip(self._lefts, self.columns, strict=True):
+            yield from (gap_text(gap, x + left, 18 + HEADER + 26) for x, gap in columns.gaps)
+
+    @property
+    def _cell(self) -> float:
+        return self.columns[0].cell
+
+    @property
+    def _lefts(self) -> list[float]:
+        """How far the columns of every tape are moved to the right."""
+        wide = [columns.right - LABELS for columns in self.columns]
+        return [self.start - LABELS + before for before in accumulate([0.0, *wide[:-1]])]
+
+    def _x(self, lane: Lane, row: int) -> float | None:
+        """Where a slot stands at the right, if it does."""
+        number, column = self.lanes.index(lane), column_of(lane.tape, row, self.time)
+        x = self.columns[number].left.get(column)
+        shown = x is not None and self._shared(lane.tape, row)
+        return self._lefts[number] + x if shown else None
+
+    def _row(self, step: int | None, y: float) -> tuple[list[Shape], float]:
+        """The tapes after a step, or before the first one, and what it wrote; and how high."""
+        shapes: list[Shape] = [
+            Text(
+                TAPE - 10,
+                y + 16,
+                "initial" if step is None else f"step {step}",
+                12,
+                "end",
+                bold=True,
+            )
+        ]
+        now = {
+            v: w
+            for v, w in self.flow.writes.items()
+            if v.scan == self.named.number and w.step == step
+        }
+        cells, low = list[Shape](), y
+        for lane in self.lanes:
+            for slot in lane.before() if step is None else lane.after(step):
+                value = self._value(lane.tape, slot.row, step)
+                cells.append(self._small(lane, slot, value, low))
+                x = self._x(lane, slot.row)
+                if x is not None and slot.value is not None and (step is None or value in now):
+                    self.places[value] = box = Box(x, y, self._cell, HEIGHT, slot.role)
+                    label, key = self._names(lane.tape, slot.row)
+                    cells.append(cell(box, slot.value, label, None, None, key, self._name(value)))
+            low += LOW + 4
+        arrows = [a for value, write in now.items() for a in self._arrows(value, write)]
+        low += 10
+        for value, write in now.items():
+            words, low = self._formula(value, write, low)
+            shapes += words
+        return [*shapes, *arrows, *cells], max(HEIGHT + 20, low - y + 4)
+
+    def _value(self, tape: TapeTrace, row: int, step: int | None) -> Value:
+        """What a slot holds after a step."""
+        chain = self.flow.chain(self.named.number, tape, row)
+        made = [v for v in chain[1:] if step is not None and self.flow.writes[v].step <= step]
+        return made[-1] if made else chain[0]
+
+    def _names(self, tape: TapeTrace, row: int) -> tuple[str, str]:
+        return self.named.slot_label(tape, row), self.named.row_key(tape, row)
 
     def _name(self, value: Value) -> str:
         letter = self.letters.get((value.argument, value.row), "…")
         return f"{letter}{prime(value.version)}"
 
-    # rows
-
-    def _initial_row(self) -> None:
-        top = self.canvas.y + HEADER
-        self.canvas.row_label("initial", top + 18)
-        for lane in self.lanes:
-            self.canvas.y += HEADER
-            for slot in lane.before():
-                value = Value(self.named.number, lane.tape.name, lane.tape.argument, slot.row)
-                self._headers(lane, slot, top - HEADER)
-                self._cells(lane, slot, value, None, top if slot.value is not None else None)
-            shift = self.shifts[lane.tape.argument]
-            for x, gap in lane.columns.gaps:
-                self.canvas.add(gap_text(gap, x, self.canvas.y + HEIGHT / 2 + 4))
-                self.canvas.add(gap_text(gap, x + shift, top + HEIGHT / 2 + 4))
-            self.canvas.y += HEIGHT + 14
-        self.canvas.y += 10
-
-    def _step_row(self, step: int) -> None:
-        writes = {v: w for v, w in self.flow.writes.items() if v.scan == self.named.number}
-        now = {value: write for value, write in writes.items() if write.step == step}
-        arrows, top = len(self.canvas.shapes), self.canvas.y
-        self.canvas.row_label(f"step {step}", self.canvas.y + 18)
-        for lane in self.lanes:
-            held = {(v.argument, v.row): v for v, w in writes.items() if w.step <= step}
-            for slot in lane.after(step):
-                place = lane.tape.argument, slot.row
-                first = Value(self.named.number, lane.tape.name, *place)
-                value = held.get(place, first)
-                self._cells(lane, slot, value, step, top if value in now else None)
-            self.canvas.y += HEIGHT + 14
-        drawn = [a for value, write in now.items() for a in self._arrows(value, write)]
-        self.canvas.shapes[arrows:arrows] = drawn
-        self.canvas.y = max(self.canvas.y, self._formulas(now, step, top)) + 14
-
-    def _gap_row(self, gap: Gap) -> None:
-        self.canvas.gap_row(gap)
-        for lane in self.lanes:
-            lane.skip()
-
-    # cells, arrows and words
-
-    def _headers(self, lane: Lane, slot: Slot, top: float) -> None:
-        """What a slot holds, above its first cell on the left and its column on the right."""
-        tape, x = lane.tape, slot.x + self.shifts[lane.tape.argument]
-        label = self.named.tape_label(tape, slot.row)
-        position = f"pos {signed(tape.position(slot.row))}"
-        self.canvas.header(slot.x, self.canvas.y - HEADER, label, position)
-        letter = self.letters[tape.argument, slot.row]
-        self.canvas.header(x, top, label, f"slot {letter}")
-
-    def _cells(
-        self, lane: Lane, slot: Slot, value: Value, step: int | None, top: float | None
-    ) -> None:
-        """The slot on the left; what was made in it at this step on the right, at height `made`."""
-        tape = lane.tape
-        label = self.named.slot_label(tape, slot.row)
-        key = self.named.row_key(tape, slot.row)
-        boxes = [Box(slot.x, self.canvas.y, CELL, HEIGHT, slot.role)]
-        if top is not None:
-            x = slot.x + self.shifts[tape.argument]
-            boxes.append(Box(x, top, CELL, HEIGHT, slot.role))
-            self.places[value] = boxes[-1]
-        for box in boxes:
-            self.canvas.roles.append(slot.role)
-            self.canvas.add(cell(box, slot.value, label, None, None, key, self._name(value)))
+    def _small(self, lane: Lane, slot: Slot, value: Value, y: float) -> Group:
+        """A slot of the buffer, with the name of what it holds."""
+        label, key = self._names(lane.tape, slot.row)
+        box = Box(slot.x - LABELS + TAPE, y, SMALL, LOW, slot.role)
+        name = fitted(
+            box.x + SMALL / 2, y + 15, self._name(value), SMALL - 4, 11, "middle", role=slot.role
+        )
+        held = "not written yet" if slot.value is None else full_text(slot.value)
+        return Group((box, name), cell=key, title=f"{label} = {held}")
 
     def _arrows(self, value: Value, write: Write) -> list[Arrow]:
         """From all values that a new one was computed from, those above it."""
@@ -201,30 +291,45 @@ class _Block:
         sources = sorted(boxes, key=lambda box: box.x)
         arrows = []
         for number, source in enumerate(sources, start=1):  # side by side on the target's edge
-            start = (source.x + CELL / 2, source.y + HEIGHT)
-            end = (target.x + CELL * number / (len(sources) + 1), target.y - 1)
+            start = (source.x + source.width / 2, source.y + HEIGHT)
+            end = (target.x + target.width * number / (len(sources) + 1), target.y - 1)
             arrows.append(self.ways.arrow((start, end), source, target, accent=True))
         return arrows
 
-    def _formulas(self, now: Mapping[Value, Write], step: int, y: float) -> float:
-        """What is written, in terms of slots and then of values; and where the lines end."""
-        x, y = self.right + 4, y + 16
-        for value, write in now.items():
-            if (value.argument, value.row) in self.letters:
-                names = {leaf: self._leaf(leaf, write, step) for leaf in write.leaves}
-                right = text(write.formula.expression, names.__getitem__)
-                start = len(self.canvas.shapes)
-                y = self.canvas.formula(x, y, self.spell.at(write.formula, step), muted=True)
-                y = self.canvas.formula(x, y, f"{self._name(value)} = {right}") + 6
-                keys = self.named.formula_keys(write.formula, step)
-                self.canvas.mention(start, keys)
-        return y - 12
+    def _formula(self, value: Value, write: Write, y: float) -> tuple[list[Shape], float]:
+        """What is written, in terms of values; and where the lines end."""
+        if (value.argument, value.row) not in self.letters:
+            return [], y
+        names = {leaf: self._leaf(leaf, write) for leaf in write.leaves}
+        whole = f"{self._name(value)} = {text(write.formula.expression, names.__getitem__)}"
+        lines = wrap(
+            whole,
+            int((self.start - 20 - TAPE) / (MONO * MONO_WIDTH)),
+            subsequent_indent="  ",
+            break_on_hyphens=False,
+            max_lines=MOST_LINES,
+            placeholder=" …",
+        )
+        title = whole if lines[-1].endswith("…") else ""
+        texts = [
+            Text(
+                TAPE + 12 * line.startswith(" "),
+                y + 6 + LINE * n,
+                line.strip(),
+                MONO,
+                mono=True,
+                title=title,
+            )
+            for n, line in enumerate(lines)
+        ]
+        keys = self.named.formula_keys(write.formula, write.step)
+        return [Group(tuple(texts), mentions=keys)], y + LINE * len(lines)
 
-    def _leaf(self, leaf: Leaf, write: Write, step: int) -> str:
+    def _leaf(self, leaf: Leaf, write: Write) -> str:
         value = write.reads(leaf)
         if value.scan == self.named.number and value.argument >= 0:
             return self._name(value)
         variable = self.scan.variable(leaf)
         if isinstance(variable, SequenceTrace):
-            return self.named.sequence_label(variable, int(variable.axis.index[step]))
+            return self.named.sequence_label(variable, int(variable.axis.index[write.step]))
         return leaf.variable

@@ -5,18 +5,21 @@ What a format looks like is a backend's affair, and every backend registers what
 
 import math
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from errno import EACCES, EINVAL
 from html import escape
 from numbers import Real
 from pathlib import Path
+from shutil import which
 from stat import S_IMODE, S_ISREG
 from typing import Any, Protocol
 
 from lab.errors import ArgumentError, listing, quoted
 from visual.scene.theme import Theme
 
-SUFFIXES = (".svg", ".pdf", ".png", ".html", ".txt", ".dot")
+MOVING = (".gif", ".webp", ".mp4")
+SUFFIXES = (".svg", ".pdf", ".png", ".tex", *MOVING, ".html", ".txt", ".dot")
+PACE, HOLD = 1000, 3000  # milliseconds that a moment is seen, and that the last one is
 MOST_PIXELS, LONGEST_SIDE = 100_000_000, 65_000  # beyond, memory gives out
 SMALLEST_SCALE = 0.1  # beneath, no letter is left
 LARGEST = 1500  # a wider picture is never fitted to a page: its words would be too small
@@ -34,6 +37,10 @@ class Picture(Protocol):
         """In CSS pixels."""
 
     @property
+    def zoom(self) -> float:
+        """How many CSS pixels, 1/96 inch, one of `width` takes where it is printed."""
+
+    @property
     def title(self) -> str:
         """What the picture shows, in a line."""
 
@@ -46,6 +53,10 @@ class Picture(Protocol):
         """The colours."""
 
     @property
+    def moments(self) -> Mapping[int, str]:
+        """The moments through which it can be walked, and what they are called."""
+
+    @property
     def dot(self) -> str:
         """The graph in Graphviz's language; empty if there is none."""
 
@@ -54,12 +65,6 @@ class Picture(Protocol):
 
     def text(self) -> str:
         """As plain text."""
-
-    def pdf(self) -> bytes:
-        """As a PDF document of one page."""
-
-    def png(self, scale: float = 1.0) -> bytes:
-        """As a PNG image."""
 
 
 Writer = Callable[..., str | bytes]
@@ -79,32 +84,50 @@ def content(suffix: str, picture: Picture, *options: object) -> Any:
     return _WRITERS[suffix](picture, *options)
 
 
-def save(picture: Picture, path: str | os.PathLike[str], scale: float = 1.0) -> Path:
+def save(
+    picture: Picture, path: str | os.PathLike[str], scale: float = 1.0, animate: bool = False
+) -> Path:
     """Write `picture` to `path` in the format that the suffix names; see `Scene.save`."""
     path = as_path(path)
-    check_path(path)
+    check_path(path, animate)
     suffix = path.suffix.lower()
-    if suffix == ".dot" and not picture.dot:
-        others = listing(s for s in SUFFIXES if s != ".dot")
-        raise ArgumentError(
-            f"path = {quoted(str(path))}: this picture can be {others}; .dot exists only for "
-            "pictures laid out by Graphviz, the step graph and the genealogy."
-        )
-    return write_whole(path, rendered(picture, suffix, scale))
+    if (animate and not _can_move(picture)) or not can_be(picture, suffix):
+        others = listing(s for s in SUFFIXES if can_be(picture, s))
+        reason = "moving pictures are made of those that have steps to walk through."
+        if suffix == ".dot":
+            reason = (
+                ".dot exists only for pictures laid out by Graphviz, the step graph and the "
+                "genealogy."
+            )
+        raise ArgumentError(f"path = {quoted(str(path))}: this picture can be {others}; {reason}")
+    return write_whole(path, rendered(picture, suffix, scale, animate))
 
 
-def rendered(picture: Picture, suffix: str, scale: float = 1.0) -> str | bytes:
+def can_be(picture: Picture, suffix: str) -> bool:
+    """Whether there is such a file of a picture: not all have a graph, or steps."""
+    if suffix == ".dot":
+        return bool(picture.dot)
+    return suffix not in MOVING or _can_move(picture)
+
+
+def _can_move(picture: Picture) -> bool:
+    return len(picture.moments) > 1
+
+
+def rendered(
+    picture: Picture, suffix: str, scale: float = 1.0, animate: bool = False
+) -> str | bytes:
     """What stands in the file of a picture that has this suffix."""
     check_scale(scale)
-    contents: dict[str, Callable[[], str | bytes]] = {
-        ".svg": picture.svg,
-        ".pdf": picture.pdf,
-        ".png": lambda: picture.png(scale),
-        ".html": lambda: content(".html", picture),
-        ".txt": picture.text,
-        ".dot": lambda: picture.dot,
-    }
-    return contents[suffix]()
+    if suffix == ".dot":
+        return picture.dot
+    options: tuple[float, ...] = (animate,) if suffix == ".svg" else ()
+    if suffix in (".png", *MOVING):
+        check_scale(scale, picture.width * picture.zoom, picture.height * picture.zoom)
+        options = (scale,)
+    found = content(suffix, picture, *options)
+    assert isinstance(found, str | bytes)
+    return found
 
 
 def summary(picture: Picture, parts: str) -> str:
@@ -140,12 +163,21 @@ def as_path(path: str | os.PathLike[str]) -> Path:
     return Path(path)
 
 
-def check_path(path: Path) -> None:
-    """Raise ArgumentError unless a picture can be written to `path`."""
+def check_path(path: Path, animate: bool = False) -> None:
+    """Raise ArgumentError unless a picture can be written to `path`, and move if it is to."""
     if path.suffix.lower() not in SUFFIXES:
         raise ArgumentError(
             f"path = {quoted(str(path))}: the suffix tells the format and can be "
             f"{listing(SUFFIXES)}."
+        )
+    if path.suffix.lower() == ".mp4" and which("ffmpeg") is None:
+        raise ArgumentError(
+            f"path = {quoted(str(path))}: .mp4 is made by ffmpeg, which is not installed; .gif, "
+            ".webp and an .svg that is to animate need nothing."
+        )
+    if animate and path.suffix.lower() not in (".svg", *MOVING):
+        raise ArgumentError(
+            f"animate = True: {quoted(str(path))} cannot move; {listing(['.svg', *MOVING])} can."
         )
     if not os.path.isdir(path.parent):  # which is false of what can be no name
         raise ArgumentError(

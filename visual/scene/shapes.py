@@ -23,6 +23,7 @@ Others = ParamSpec("Others")
 INDEX = re.compile(r"(\[[^\[\]]*\]|[₀-₉₋]+)\)*$")
 LEAST_WIDTH = 0.27  # of a letter, in em
 HATCH = 6.0  # pixels from line to line
+MM = 25.4 / 96  # a CSS pixel in millimetres
 
 
 @dataclass(frozen=True)
@@ -124,6 +125,12 @@ class Polyline:
         return ink(theme, self.faint, self.faded)
 
 
+def outline(x: float, y: float, wide: float, high: float) -> Polyline:
+    """The edge of a rectangle, which covers nothing."""
+    right, low = x + wide, y + high
+    return Polyline(((x, y), (right, y), (right, low), (x, low), (x, y)))
+
+
 def ink(theme: Theme, faint: bool, faded: bool) -> str:
     """The colour of a line that has no role."""
     if faded:
@@ -201,7 +208,8 @@ class Scene:
 
     `dot` is the same graph in Graphviz's language, for pictures that Graphviz laid out; `twin` is
     its text, if that is another than what the texts of its shapes say; `trace` is the run that
-    its numbers are from, for who wants to know where one of them comes from.
+    its numbers are from, for who wants to know where one of them comes from.  A picture for a paper
+    is so many `millimetres` wide there, whatever `width` its shapes are laid out on.
     """
 
     width: float
@@ -213,6 +221,7 @@ class Scene:
     dot: str = ""
     twin: str = ""
     trace: Trace | None = field(default=None, compare=False)
+    millimetres: float = 0.0
 
     def __repr__(self) -> str:
         return summary(self, f"{len(self.shapes)} shapes")
@@ -229,6 +238,11 @@ class Scene:
             if isinstance(shape, Group):
                 yield shape
                 waiting += reversed(shape.shapes)
+
+    @property
+    def zoom(self) -> float:
+        """How many CSS pixels, 1/96 inch, a pixel of the shapes takes."""
+        return self.millimetres / MM / self.width if self.millimetres else 1.0
 
     @property
     def moments(self) -> dict[int, str]:
@@ -250,19 +264,20 @@ class Scene:
 
     def png(self, scale: float = 1.0) -> bytes:
         """The picture as a PNG image, `scale` pixels for every pixel of the picture."""
-        check_scale(scale, self.width, self.height)
+        check_scale(scale, self.width * self.zoom, self.height * self.zoom)
         return bytes(content(".png", self, scale))
 
-    def save(self, path: str | os.PathLike[str], scale: float = 1.0) -> Path:
-        """Write the picture to `path`: .svg, .pdf, .png, .html or .txt, as the suffix says.
+    def save(self, path: str | os.PathLike[str], scale: float = 1.0, animate: bool = False) -> Path:
+        """Write the picture to `path`: .svg, .pdf, .png, .tex, .html or .txt, as the suffix says.
 
-        Pictures laid out by Graphviz can be .dot as well.  `scale` is how many pixels of a
-        .png one pixel of the picture takes; the other formats have no pixels.  The file
-        appears whole or not at all.  Raises ArgumentError for another suffix, a path that
-        cannot be written, or a scale that is no number of 0.1 or more or makes an image of
-        more than 100 megapixels.
+        Pictures with steps can be .gif, .webp and, by ffmpeg, .mp4, one frame a step; so can an
+        .svg that is to `animate`.  Pictures laid out by Graphviz can be .dot as well.  `scale` is
+        how many pixels of a .png or a frame one pixel of the picture takes; the other formats have
+        no pixels.  The file appears whole or not at all.  Raises ArgumentError for another suffix,
+        a path that cannot be written, or a scale that is no number of 0.1 or more or makes an image
+        of more than 100 megapixels.
         """
-        return save(self, path, scale)
+        return save(self, path, scale, animate)
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
         return shown(self)

@@ -6,9 +6,12 @@ earlier run of the same cell stands nowhere any more, so it is closed when the c
 
 import os
 import sys
+from base64 import b64encode
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Protocol
+
+from visual.scene.formats import Picture
 
 
 class Closing(Protocol):
@@ -69,12 +72,24 @@ def in_notebook() -> bool:
     return hasattr(get_ipython(), "kernel")
 
 
-def bundle(live: Callable[[], object], html: str, text: str) -> dict[str, object]:
-    """What is shown of a widget: itself in a notebook; `html` and `text` need no kernel."""
+def bundle(
+    live: Callable[[], object], html: str, text: str, picture: Picture | None = None
+) -> dict[str, object]:
+    """What is shown of a widget: itself in a notebook, and for where no kernel is all the others.
+
+    `html` needs a script to be walked through; `picture` is for who shows no HTML.
+    """
     made = live() if in_notebook() else {}
     made = made[0] if isinstance(made, tuple) else made
     assert isinstance(made, dict)
-    return {**made, "text/html": html, "text/plain": text}
+    return {**made, "text/html": html, **images(picture), "text/plain": text}
+
+
+def images(picture: Picture | None) -> dict[str, str]:
+    """A picture as nbconvert and viewers of notebooks take it: SVG, and PNG in base64."""
+    if picture is None:
+        return {}
+    return {"image/svg+xml": picture.svg(), "image/png": b64encode(picture.png()).decode()}
 
 
 def _running() -> tuple[str, str]:

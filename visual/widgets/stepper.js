@@ -48,24 +48,59 @@ function storyFrom(model) {
 
 // Makes the pictures inside `root` walkable.  Returns what a caller needs: the step can be set,
 // it is told to `changed`, and `destroy` takes every listener and control away again.
-// With `whole` and without a `step`, all steps are seen at first, as they are by a button.
-export function stepper(root, { step = null, whole = false, changed = () => {}, story = storyInPage } = {}) {
+// With `whole` and without a `step`, all steps are seen at first, as they are by a button.  `all`
+// are the moments of a run of which the pictures show a part, by number: `show` brings others.
+// `open` is told the number of a Scan whose card is clicked; `field` makes the element in which a
+// number that was given can be changed.
+export function stepper(root, { step = null, whole = false, changed = () => {}, story = storyInPage, open = null, field = () => null, all = {} } = {}) {
   const ending = new AbortController();
+  let bound = new AbortController(); // to the pictures that are there now
   const on = (target, type, listener) =>
     target.addEventListener(type, listener, { signal: ending.signal });
-  const pictures = [...root.querySelectorAll("svg")].filter((svg) => svg.dataset.moments || svg.querySelector("[data-cell]"));
-  const names = new Map();
-  for (const svg of pictures) {
-    svg.setAttribute("role", "group"); // an image has no parts, but this one will
-    svg.setAttribute("aria-label", svg.querySelector("title").textContent);
-    for (const [number, name] of Object.entries(JSON.parse(svg.dataset.moments || "{}"))) {
-      if (!names.get(Number(number))) names.set(Number(number), name);
-    }
-  }
-  const moments = [...names.keys()].sort((a, b) => a - b);
-  let place = Math.max(0, moments.indexOf(step));
+  let pictures, names, moments, parts, cells, formulas, mentioned;
+  let place = -1; // of the moment that is shown, or all of them
   let timer = null;
   let pinned = null; // a cell
+
+  // Takes up the pictures that are inside `root` now.
+  function adopt(more) {
+    bound.abort();
+    bound = new AbortController();
+    const on = (target, type, listener) => target.addEventListener(type, listener, { signal: bound.signal });
+    pictures = [...root.querySelectorAll("svg")].filter((svg) => svg.dataset.moments || svg.querySelector("[data-cell]"));
+    names = new Map(Object.entries(more).map(([number, name]) => [Number(number), name]));
+    for (const svg of pictures) {
+      svg.setAttribute("role", "group"); // an image has no parts, but this one will
+      svg.setAttribute("aria-label", svg.querySelector("title").textContent);
+      for (const [number, name] of Object.entries(JSON.parse(svg.dataset.moments || "{}"))) {
+        if (!names.get(Number(number))) names.set(Number(number), name);
+      }
+      on(svg, "pointerover", (event) => !pinned && cellAt(event) && light(cellAt(event)));
+      on(svg, "pointerout", () => pinned || light(null));
+      on(svg, "focusin", (event) => !pinned && cellAt(event) && light(cellAt(event)));
+      on(svg, "click", (event) => cellAt(event) && pin(cellAt(event)));
+    }
+    const inside = (selector) => pictures.flatMap((svg) => [...svg.querySelectorAll(selector)]);
+    parts = new Map();
+    for (const part of inside("[data-step]")) {
+      const step = Number(part.dataset.step);
+      if (!parts.has(step)) parts.set(step, []);
+      parts.get(step).push(part);
+    }
+    moments = [...names.keys()].sort((a, b) => a - b);
+    cells = inside("[data-cell]");
+    formulas = inside("[data-mentions]");
+    mentioned = new Map(formulas.map((f) => [f, f.dataset.mentions.split("|")]));
+    cells.forEach((cell, number) => {
+      cell.setAttribute("tabindex", number ? "-1" : "0"); // one stop; Shift and arrows go on
+      cell.setAttribute("role", "img");
+      cell.setAttribute("aria-label", titleOf(cell));
+    });
+    seen = Infinity;
+    pinned = null;
+    bar.hidden = moments.length < 2; // nothing to walk through, but cells are lit
+    slider.max = moments.length - 1;
+  }
 
   // The controls.
   const button = (label, text, act) => {
@@ -78,9 +113,9 @@ export function stepper(root, { step = null, whole = false, changed = () => {}, 
   const play = button("play", "play", () => (timer === null ? start() : stop()));
   const ahead = button("next step", "▶", () => go(place + 1));
   const last = button("last step", "▶|", () => go(moments.length - 1));
-  const all = button("all steps", "all", () => rest());
+  const every = button("all steps", "all", () => rest());
   const slider = element("input", {
-    type: "range", min: 0, max: moments.length - 1, step: 1, "aria-label": "step",
+    type: "range", min: 0, step: 1, "aria-label": "step",
     "data-lm-suppress-shortcuts": "true",
   });
   const speed = element("select", { "aria-label": "speed" });
@@ -90,44 +125,34 @@ export function stepper(root, { step = null, whole = false, changed = () => {}, 
   const told = element("p", { class: "scantape-told", role: "status" });
   const label = element("label", { class: "scantape-slider" }, "step ", slider);
   const bar = element("div", { class: "scantape-bar", role: "group", "aria-label": "walk through the steps" },
-    first, back, play, ahead, last, all, label, speed, shown);
-  bar.hidden = moments.length < 2; // nothing to walk through, but cells are lit
+    first, back, play, ahead, last, every, label, speed, shown);
   const teller = element("aside", { class: "scantape-story", "aria-label": "where this number comes from", "aria-live": "polite", hidden: "" });
   root.prepend(bar);
   bar.after(told);
+  const [head, changing, lines] = ["div", "div", "div"].map((tag) => element(tag));
+  teller.append(head, changing, lines);
   root.append(teller);
   on(slider, "input", () => go(Number(slider.value)));
   on(speed, "change", () => timer !== null && start());
 
-  // Steps.
-  const parts = new Map(moments.map((step) => [step, []]));
-  for (const part of pictures.flatMap((svg) => [...svg.querySelectorAll("[data-step]")])) {
-    const step = Number(part.dataset.step);
-    if (!parts.has(step)) parts.set(step, []);
-    parts.get(step).push(part);
-    stand(part, false);
-  }
-  let standing = [];
-  let seen = moments.length - 1; // of what happens after this moment, no number can be read
+  // Steps.  Of what happens after the moment `seen`, no number can be read.
+  let seen = Infinity;
   const calm = matchMedia("(prefers-reduced-motion: reduce)");
 
   function go(to, { tell = true, scroll = true } = {}) {
     if (!moments.length) return;
-    const before = place < 0 ? [...parts.values()].flat() : standing; // all others step back already
     place = Math.min(Math.max(to, 0), moments.length - 1);
     const now = moments[place];
-    reveal(place);
-    for (const part of before) stand(part, false);
-    standing = parts.get(now);
-    for (const part of standing) stand(part, true);
+    reveal(now);
+    for (const [number, some] of parts) for (const part of some) stand(part, number === now);
     slider.value = place;
     slider.setAttribute("aria-valuetext", names.get(now) || `step ${now}`);
     shown.textContent = `${place + 1} of ${moments.length}: ${names.get(now) || now}`;
     shown.dataset.currentStep = now;
     first.disabled = back.disabled = place === 0;
-    all.disabled = false;
+    every.disabled = false;
     ahead.disabled = last.disabled = place === moments.length - 1;
-    if (scroll) show(now);
+    if (scroll) bring(now);
     if (place === moments.length - 1) stop();
     if (tell) changed(now);
   }
@@ -137,24 +162,26 @@ export function stepper(root, { step = null, whole = false, changed = () => {}, 
     part.toggleAttribute("data-now", out);
   }
 
-  function reveal(to) {
-    for (let number = Math.min(seen, to) + 1; number <= Math.max(seen, to); number++) {
-      for (const part of parts.get(moments[number])) {
-        part.toggleAttribute("data-later", number > to);
-        if (number > to) part.setAttribute("aria-hidden", "true");
+  function reveal(now) {
+    for (const [number, some] of parts) {
+      const later = number > now;
+      if (later === number > seen) continue;
+      for (const part of some) {
+        part.toggleAttribute("data-later", later);
+        if (later) part.setAttribute("aria-hidden", "true");
         else part.removeAttribute("aria-hidden");
       }
     }
-    seen = to;
+    seen = now;
     if (pinned && isLater(pinned)) pin(null);
     else if (pinned) tell(pinned);
   }
 
   // No step: the picture as it is in a book.
-  function rest() {
+  function rest({ tell = true } = {}) {
     stop();
     place = -1;
-    reveal(moments.length - 1);
+    reveal(Infinity);
     for (const part of [...parts.values()].flat()) {
       part.style.opacity = "";
       part.removeAttribute("data-now");
@@ -163,12 +190,13 @@ export function stepper(root, { step = null, whole = false, changed = () => {}, 
     slider.setAttribute("aria-valuetext", "all steps");
     shown.textContent = `all ${moments.length} steps`;
     delete shown.dataset.currentStep;
-    back.disabled = all.disabled = true;
+    back.disabled = every.disabled = true;
     first.disabled = ahead.disabled = last.disabled = false;
+    if (tell) changed(-1);
   }
 
   // Brings the current step into view, inside the element that scrolls and nowhere else.
-  function show(now) {
+  function bring(now) {
     for (const svg of pictures) {
       const box = svg.parentElement;
       const part = svg.querySelector(`[data-step="${now}"] rect, [data-step="${now}"] path`);
@@ -199,6 +227,7 @@ export function stepper(root, { step = null, whole = false, changed = () => {}, 
   on(root, "keydown", (event) => {
     event.stopPropagation(); // a notebook has shortcuts of its own, and `d d` deletes a cell
     if (event.ctrlKey || event.metaKey || event.altKey || event.target === speed) return;
+    if (changing.contains(event.target) && event.key !== "Escape") return;
     const among = event.shiftKey && KEYS[event.key] && cells.includes(event.target);
     if (among) turn(event.target, KEYS[event.key]);
     else if (event.key in KEYS) go(place + KEYS[event.key]);
@@ -212,15 +241,6 @@ export function stepper(root, { step = null, whole = false, changed = () => {}, 
   });
 
   // Quantities: the same key is lit wherever it stands.
-  const cells = pictures.flatMap((svg) => [...svg.querySelectorAll("[data-cell]")]);
-  const formulas = pictures.flatMap((svg) => [...svg.querySelectorAll("[data-mentions]")]);
-  const mentioned = new Map(formulas.map((f) => [f, f.dataset.mentions.split("|")]));
-  cells.forEach((cell, number) => {
-    cell.setAttribute("tabindex", number ? "-1" : "0"); // one stop; Shift and arrows go on
-    cell.setAttribute("role", "img");
-    cell.setAttribute("aria-label", titleOf(cell));
-  });
-
   function titleOf(cell) {
     const title = cell.querySelector("title");
     return title ? title.textContent : cell.dataset.cell;
@@ -264,6 +284,8 @@ export function stepper(root, { step = null, whole = false, changed = () => {}, 
   }
 
   function pin(cell) {
+    const card = open && cell && cell.closest("[data-cell^='scan:']");
+    if (card) return open(Number(card.dataset.cell.slice("scan:".length)));
     pinned = pinned === cell ? null : cell;
     light(pinned);
     tell(pinned);
@@ -278,21 +300,29 @@ export function stepper(root, { step = null, whole = false, changed = () => {}, 
     const found = svg && (await story(svg, own.indexOf(cell)));
     if (number !== asked) return;
     teller.hidden = !found;
-    root.toggleAttribute("data-tracing", Boolean(found));
+    root.toggleAttribute("data-tracing", Boolean(found) && found.made >= 0);
     for (const other of cells) other.removeAttribute("data-path");
     if (!found) return;
     for (const one of found.path) own[one]?.setAttribute("data-path", "");
     for (const other of cells) mark(other, other === cell); // the way counts, not the slot
     for (const [formula, [makes]] of mentioned) mark(formula, makes === cell.dataset.cell);
     const [name, ...origin] = found.origin;
-    const open = place < 0 || place === moments.length - 1; // what comes later is no secret
-    const lines = [...origin, ...(open ? found.fate : [])].map((line) => element("p", {}, line));
-    const close = button("close", "×", () => pin(null));
-    const head = element("div", {}, element("strong", {}, name));
-    if (moments.includes(found.made)) head.append(button(`go to ${names.get(found.made)}`, "show this step", () => go(moments.indexOf(found.made))));
-    head.append(close);
-    teller.replaceChildren(head, ...lines);
+    const open = place < 0 || place === moments.length - 1; // then what comes later is no secret
+    head.replaceChildren(element("strong", {}, name));
+    if (moments.includes(found.made)) head.append(button(`go to ${names.get(found.made)}`, "show this step", () => visit(found.made)));
+    head.append(button("close", "×", () => pin(null)));
+    const changes = field(found.given);
+    if (changes !== changing.firstChild) changing.replaceChildren(...(changes ? [changes] : []));
+    lines.replaceChildren(...[...origin, ...(open ? found.fate : [])].map((line) => element("p", {}, line)));
     placeBeside(cell, svg);
+  }
+
+  // Goes to the step that made the number, and to the cell in which it did.
+  function visit(made) {
+    const isMaker = (cell) => cell.dataset.cell === pinned.dataset.cell && Number(cell.closest("[data-step]")?.dataset.step) === made;
+    pinned = cells.find(isMaker) || pinned;
+    go(moments.indexOf(made));
+    pinned?.focus({ preventScroll: true });
   }
 
   // Where there is room, the story stands beside the picture, level with the number.
@@ -308,20 +338,28 @@ export function stepper(root, { step = null, whole = false, changed = () => {}, 
   }
 
   const cellAt = (event) => event.target.closest && event.target.closest("[data-cell]");
-  for (const svg of pictures) {
-    on(svg, "pointerover", (event) => !pinned && cellAt(event) && light(cellAt(event)));
-    on(svg, "pointerout", () => pinned || light(null));
-    on(svg, "focusin", (event) => !pinned && cellAt(event) && light(cellAt(event)));
-    on(svg, "click", (event) => cellAt(event) && pin(cellAt(event)));
+  // Begins with the pictures, or goes on with others that have come in their place.
+  function show(step, whole, more = {}) {
+    const kept = pinned && cells.indexOf(pinned);
+    const key = pinned && pinned.dataset.cell;
+    adopt(more);
+    const again = key && cells[kept]?.dataset.cell === key ? cells[kept] : null;
+    pinned = again; // its number may be another one now, and its story too
+    light(again);
+    tell(again);
+    const wanted = moments.indexOf(step);
+    if (wanted < 0 && whole) rest({ tell: false });
+    else go(Math.max(wanted, 0), { tell: false, scroll: wanted > 0 });
   }
 
-  if (whole && !moments.includes(step)) rest();
-  else go(place, { tell: false, scroll: place > 0 });
+  show(step, whole, all);
   return {
+    show,
     set: (wanted) => moments.includes(wanted) && wanted !== moments[place] && go(moments.indexOf(wanted), { tell: false }),
     destroy() {
       stop();
       ending.abort();
+      bound.abort();
       bar.remove();
       told.remove();
       teller.remove();

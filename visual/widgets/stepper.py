@@ -7,7 +7,7 @@ same ES module, ``stepper.js``, runs in both homes; anywidget is needed only in 
 """
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 import anywidget
@@ -24,7 +24,7 @@ HERE = Path(__file__).parent
 
 
 class Walked(anywidget.AnyWidget):
-    """A widget whose pictures are walked through: its `step` is one of their moments."""
+    """A widget whose pictures are walked through: its `step` is a moment, or -1 for all of them."""
 
     step = traitlets.Int(-1).tag(sync=True)
     _teller: Teller | None = None  # of the run that was asked about last
@@ -34,16 +34,23 @@ class Walked(anywidget.AnyWidget):
         """The pictures that are shown now."""
         raise NotImplementedError
 
+    @property
+    def _moments(self) -> Collection[int]:
+        """The moments that can be shown."""
+        return {number for one in self._shown for number in _moments(one)}
+
     @traitlets.validate("step")
     def _is_moment(self, proposal: Mapping[str, int]) -> int:
         step = proposal["value"]
-        return shown_step(self._shown, -1, None if step == -1 else step)
+        return step if step == -1 else shown_step(self._moments, -1, step)
 
     def tell(self, message: Mapping[str, object]) -> None:
         """Send what is told of a cell: ``{"story": 7, "picture": 0, "cell": 12}`` asks for it.
 
         The answer has the same number; it tells nothing of a cell that is gone meanwhile.
         """
+        if "story" not in message:
+            return
         told = None
         match message:
             case {"picture": int(number), "cell": int(place)} if number in range(len(self._shown)):
@@ -57,7 +64,7 @@ class Walked(anywidget.AnyWidget):
     def set_state(self, sync_data: dict[str, object]) -> None:
         """What the page sets; a step of a picture that is gone meanwhile comes too late."""
         step = sync_data.get("step")
-        if step is not None and step not in [n for one in self._shown for n in _moments(one)]:
+        if step is not None and step not in {-1, *self._moments}:
             sync_data = {name: value for name, value in sync_data.items() if name != "step"}
         super().set_state(sync_data)
 
@@ -83,11 +90,17 @@ class Stepper(Walked):
         super().__init__(**traits)
         self.show(*scenes, step=step)
         made_in_cell(self)
-        self.on_msg(lambda _, message, __: "story" in message and self.tell(message))
+        self.on_msg(lambda _, message, __: self.tell(message))
 
     def show(self, *scenes: Picture, step: int | None = None) -> None:
         """Show other pictures, at the present step if they have it."""
-        step = shown_step(scenes, self.step, step)
+        for scene in scenes:
+            if not hasattr(scene, "svg"):
+                raise KindError(
+                    f"scenes: {quoted(scene)} is no picture; expected a Scene, or several."
+                )
+        moments = {number for scene in scenes for number in _moments(scene)}
+        step = shown_step(moments, self.step, step, min(moments, default=-1))
         self.scenes = scenes
         with self.hold_sync():
             self.pictures = [scene.svg() for scene in scenes]
@@ -96,7 +109,8 @@ class Stepper(Walked):
     def _repr_mimebundle_(self, **_: object) -> dict[str, object]:
         html = fragment(*self.scenes, step=self.step)
         words = "\n".join(scene.text() for scene in self.scenes)
-        return bundle(super()._repr_mimebundle_, html, words)
+        first = self.scenes[0] if self.scenes else None
+        return bundle(super()._repr_mimebundle_, html, words, first)
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write the pictures, linked, as one page that needs no kernel and no network."""
@@ -107,21 +121,19 @@ class Stepper(Walked):
         return write_whole(path, to_page(*self.scenes))
 
 
-def shown_step(scenes: Sequence[Picture], present: int, wanted: int | None = None) -> int:
-    """The moment to show of `scenes`: the one that is wanted, else the present one if they have it.
+def shown_step(
+    moments: Collection[int], present: int, wanted: int | None = None, otherwise: int = -1
+) -> int:
+    """The moment to show: the one that is wanted, else the present one if there is such.
 
-    ArgumentError if they do not have the one that is wanted; -1 if there are no moments.
+    ArgumentError if there is none that is wanted.
     """
-    for scene in scenes:
-        if not hasattr(scene, "svg"):
-            raise KindError(f"scenes: {quoted(scene)} is no picture; expected a Scene, or several.")
-    moments = sorted({number for scene in scenes for number in _moments(scene)})
     if wanted is not None and whole("step", wanted) not in moments:
-        known = f"{moments[0]} to {moments[-1]}" if moments else "none"
+        known = f"{min(moments)} to {max(moments)}" if moments else "none"
         raise ArgumentError(f"step = {quoted(wanted)}: the moments of these pictures are {known}.")
-    if (present if wanted is None else wanted) in moments:
-        return present if wanted is None else wanted
-    return moments[0] if moments else -1
+    if wanted is not None:
+        return wanted
+    return present if present in moments else otherwise
 
 
 def _moments(scene: Picture) -> dict[int, str]:

@@ -16,20 +16,21 @@ from lab.records import cached_property
 from lab.traces.flow import Value, parameter_of, values_read
 from lab.traces.trace import TapeTrace, Trace
 from visual.layout.cells import full_text
-from visual.layout.names import NamedScan
+from visual.layout.names import NamedScan, at_moment
 from visual.scene.shapes import Group, Scene, Shape
 
 
 class Told(TypedDict):
     """What a page is told of a value.
 
-    `made` is the moment in which it was made, -1 if it was given; `path` are the numbers of the
-    cells that it was made from.
+    `made` is the moment in which it was made, -1 if it was given, and `given` is then the name and
+    the place of a number; `path` are the numbers of the cells that it was made from.
     """
 
     origin: Sequence[str]
     fate: Sequence[str]
     made: int
+    given: tuple[str, int] | None
     path: Sequence[int]
 
 
@@ -68,11 +69,6 @@ class Teller:
         return Stories(self.trace)
 
     @cached_property
-    def _steps(self) -> list[tuple[int, int]]:
-        """The Scan and the step of every moment."""
-        return [(n, step) for n, scan in enumerate(self.trace.scans) for step in range(scan.steps)]
-
-    @cached_property
     def _rows(self) -> Mapping[str, list[tuple[NamedScan, TapeTrace, int]]]:
         """The rows of tapes, by their keys."""
         found: dict[str, list[tuple[NamedScan, TapeTrace, int]]] = {}
@@ -103,7 +99,7 @@ class Teller:
 
     def _candidates(self, cell: Cell) -> Iterator[Value]:
         """What it may show, the likeliest first."""
-        scan, step = (-1, -1) if cell.moment is None else self._steps[cell.moment]
+        scan, step = (-1, -1) if cell.moment is None else at_moment(self.trace, cell.moment)
         rows = self._rows.get(cell.key, [])
         for named, tape, row in sorted(rows, key=lambda place: place[0].number != scan):
             after = step + 1 if named.number == scan else named.scan.steps
@@ -121,8 +117,17 @@ class Teller:
     def told(self, value: Value, path: Sequence[int]) -> Told:
         """The story of a value, with the cells, or values, on the way to it."""
         story, write = self.stories.of(value), self.stories.flow.writes.get(value)
-        made = -1 if write is None else NamedScan(self.trace, value.scan).moment(write.step)[0]
-        return {"origin": story.origin, "fate": story.fate, "made": made, "path": path}
+        named, number = NamedScan(self.trace, value.scan), self.stories.number(value)
+        made = -1 if write is None else named.moment(write.step)[0]
+        is_given = write is None and named.parent is None and number is not None and not number.ndim
+        given = (value.variable, value.row) if is_given else None
+        return {
+            "origin": story.origin,
+            "fate": story.fate,
+            "made": made,
+            "given": given,
+            "path": path,
+        }
 
 
 def of_cell(teller: Teller, cells: Sequence[Cell], number: int) -> Told | None:

@@ -27,8 +27,9 @@ from lab.records import cached_property
 from lab.reports.breaking.breakage import Breakage, Truth
 from visual.choices import DERIVATIVE, RULE, THEME, TRUNCATE, ByName, Value
 from visual.drawing.draw import draw, studied
-from visual.drawing.kinds import VIEW
+from visual.drawing.kinds import PICTURES, VIEW
 from visual.drawing.study import Chosen, Frozen, choose
+from visual.layout.names import NamedScan, at_moment
 from visual.pictures.breaking import breaking
 from visual.scene.shapes import Scene
 from visual.workbench.written import START, STEPS, WRITTEN, value_of, valued, written
@@ -37,6 +38,7 @@ OWN = "own"  # a loop that is not of the gallery, but was handed over
 GRAPH = "graph"  # no loop, but a graph of PyTensor's
 LEAST = 3  # orders of which a broken rule is told in any case: one mistake shows from the third on
 REMEMBERED = 16
+MOST_MOMENTS = 400  # of a run that is walked through whole
 OPTIONS = ByName("options", "what only the picture has that is shown")
 CHOICES = {
     **DERIVATIVE,
@@ -132,11 +134,15 @@ def _tuples(value: Value) -> Numbers:
 
 @dataclass(frozen=True, eq=False)
 class Bench(ABC):
-    """Something on the workbench, what is chosen about it, and what is if nobody chooses."""
+    """Something on the workbench, what is chosen about it, and what is if nobody chooses.
+
+    `moment` is the one of the run that is shown, or -1 for all of it.
+    """
 
     state: BenchState
     usual: BenchState
     name: str
+    moment: int = field(default=-1, kw_only=True)
 
     @property
     @abstractmethod
@@ -177,7 +183,34 @@ class Bench(ABC):
 
     @cached_property
     def picture(self) -> Scene:
-        """The picture of the view, or of what the broken rule does; LabError if there is none."""
+        """The picture of the view, or of what the broken rule does; LabError if there is none.
+
+        Of a run whose moments are not all in one picture, that in which the present one is.
+        """
+        follows, trace = PICTURES[self.state.view].follows, self._whole.trace
+        if trace is None or not follows or self.moment not in self.moments:
+            return self._whole
+        if self.moment in self._whole.moments and len(trace.scans) < 3:  # all are open
+            return self._whole
+        scan, step = at_moment(trace, self.moment)
+        place = {"scan": scan + 1, "step": step}
+        options = {name: place[name] for name in follows}
+        return self._draw(self.state.view, self.state.theme, **{**self.state.options, **options})
+
+    @cached_property
+    def moments(self) -> Mapping[int, str]:
+        """All moments that can be shown, and what they are called."""
+        trace, view = self._whole.trace, PICTURES[self.state.view]
+        if self.breakage is not None or not view.follows or trace is None:
+            return self._whole.moments
+        if sum(scan.steps for scan in trace.scans) > MOST_MOMENTS:
+            return self._whole.moments
+        scans = NamedScan.each(trace)
+        return dict(named.moment(step) for named in scans for step in range(named.scan.steps))
+
+    @cached_property
+    def _whole(self) -> Scene:
+        """The picture of no moment in particular."""
         state = self.state
         if self.breakage is not None:
             return breaking(self.breakage, state.theme)

@@ -6,7 +6,9 @@ is called, and from where to where it goes, is declared in `visual.choices`.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from math import floor, log10
+from typing import Any
 
 import numpy as np
 
@@ -221,10 +223,13 @@ def changed(bench: Bench, key: Key, value: object) -> Bench:
             raise ArgumentError(
                 f"written = {quoted(value)}: expected a step and values, two texts."
             )
-    return bench.changed(**_change(bench, key, value))
+    change = _change(bench, key, value)
+    if {"scan", "step"} & change.get("options", {}).keys():  # chosen, and not walked to
+        bench = replace(bench, moment=-1)
+    return bench.changed(**change)
 
 
-def _change(bench: Bench, key: Key, value: object) -> dict[str, object]:
+def _change(bench: Bench, key: Key, value: object) -> dict[str, Any]:
     """What a control asks for, as arguments of `Bench.changed`."""
     match key:
         case ["at", str(name), int(place)]:

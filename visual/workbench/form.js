@@ -18,6 +18,7 @@ class Form {
 
   // Shows the present values; the controls are made anew only if they are other ones.
   show({ controls, problem }, waiting) {
+    this.controls = controls;
     const shape = JSON.stringify(controls.map(({ value, about, ...rest }) => rest));
     if (shape !== this.shape) this.build(controls);
     this.shape = shape;
@@ -31,6 +32,17 @@ class Form {
       const next = waiting.get(JSON.stringify(control.key));
       if (!wrong) row.set(next ? next.value : control.value);
     }
+  }
+
+  // The control of this key once more, elsewhere in the page: the same element as long as it can.
+  field(key) {
+    const name = JSON.stringify(key);
+    const control = this.controls.find((one) => JSON.stringify(one.key) === name && one.kind === "range");
+    if (!control) return null;
+    if (this.apart?.name !== name) this.apart = { name, row: made(control, (value) => this.ask(key, value)) };
+    const { root, set } = this.apart.row;
+    if (!root.contains(root.getRootNode().activeElement)) set(control.value); // no one is at it
+    return root;
   }
 
   build(controls) {

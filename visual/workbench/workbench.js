@@ -178,7 +178,18 @@ function renderWorkbench({ model, el }) {
   root.append(line, head, problem, element("div", { class: "scantape-body" }, walked, form.panel));
   root.addEventListener("keydown", (event) => event.stopPropagation());
   el.append(root);
-  let walking = null;
+  const frame = element("div", { class: "picture", role: "group", tabindex: "0", "aria-label": "picture" });
+  walked.append(frame);
+  const walking = stepper(walked, {
+    whole: true,
+    changed: (step) => {
+      model.set("step", step);
+      model.save_changes();
+    },
+    story: storyFrom(model),
+    open: (scan) => ask(["options", "scan"], scan),
+    field: (given) => form.field(["at", ...(given || [])]),
+  });
 
   function show() {
     const shown = model.get("form");
@@ -190,18 +201,9 @@ function renderWorkbench({ model, el }) {
   }
 
   function draw() {
-    if (walking) walking.destroy();
     const svg = new DOMParser().parseFromString(model.get("svg"), "image/svg+xml").documentElement;
-    const frame = { class: "picture", role: "group", tabindex: "0", "aria-label": "picture" };
-    walked.replaceChildren(element("div", frame, document.importNode(svg, true)));
-    walking = stepper(walked, {
-      step: model.get("step"),
-      changed: (step) => {
-        model.set("step", step);
-        model.save_changes();
-      },
-      story: storyFrom(model),
-    });
+    frame.replaceChildren(document.importNode(svg, true));
+    walking.show(model.get("step"), true, model.get("form").moments);
   }
 
   const write = () => (source.textContent = model.get("python"));

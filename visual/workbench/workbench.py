@@ -12,11 +12,11 @@ What a workbench hands to the browser as a file.
 """
 
 import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from threading import RLock
-from typing import TypedDict
+from typing import Any, TypedDict
 
 import traitlets
 from pytensor.graph.basic import Variable
@@ -37,6 +37,9 @@ from visual.workbench.controls import Key, changed, controls, view_shown, views
 from visual.workbench.still import still
 
 HERE = Path(__file__).parent
+
+
+CHOSEN = tuple(one.name for one in fields(BenchState))
 
 
 @dataclass(frozen=True)
@@ -78,8 +81,12 @@ class Workbench(Walked):
 
     ``Workbench()``, ``Workbench(loop)``, ``Workbench(derivative, given)`` and
     ``Workbench(cost, wrt, given)``; `given` has a value for every input of the graph.  `choices`
-    are those of `BenchState`.  `step` is the moment that is shown; it can be set and observed,
-    like that of a `visual.Stepper`.
+    are those of `BenchState`.  `step` is the moment that is shown, or -1 for all of them.
+
+    Each choice, `loop` and `step` are traits: they can be set, observed, and linked to those of
+    other widgets.  TraitError for what is not possible; then all stays as it was.
+
+        >>> ipywidgets.link((slider, "value"), (bench, "order"))
     """
 
     _esm = joined(HERE / "form.js", HERE / "workbench.js")
@@ -87,6 +94,19 @@ class Workbench(Walked):
     form = traitlets.Dict().tag(sync=True)
     svg = traitlets.Unicode("").tag(sync=True)
     python = traitlets.Unicode("").tag(sync=True)
+    loop = traitlets.Any()
+    taps = traitlets.Any()
+    steps = traitlets.Any()
+    order = traitlets.Any()
+    wrt = traitlets.Any()
+    cost = traitlets.Any()
+    of = traitlets.Any()
+    at = traitlets.Any()
+    truncate = traitlets.Any()
+    view = traitlets.Any()
+    options = traitlets.Any()
+    theme = traitlets.Any()
+    rule = traitlets.Any()
     _asked: Asked | None = None  # what the page waits for
     _number = -1  # of the last thing that the page asked for
 
@@ -110,11 +130,15 @@ class Workbench(Walked):
 
     def _repr_mimebundle_(self, **_: object) -> dict[str, object]:
         html = fragment(self.picture, step=self.step) if in_notebook() else still(self._bench)
-        return bundle(super()._repr_mimebundle_, html, self.picture.text())
+        return bundle(super()._repr_mimebundle_, html, self.picture.text(), self.picture)
 
     @property
     def _shown(self) -> Sequence[Scene]:
         return [self._bench.picture] if hasattr(self, "_bench") else []
+
+    @property
+    def _moments(self) -> Collection[int]:
+        return self._bench.moments if hasattr(self, "_bench") else ()
 
     @property
     def state(self) -> BenchState:
@@ -148,20 +172,37 @@ class Workbench(Walked):
             raise
 
     def _show(self, drawn: Drawn, step: int | None = None) -> None:
-        """Show what was drawn."""
+        """Show what was drawn, and the present moment if it has it."""
         with self._lock:
-            step = shown_step([drawn.bench.picture], self.step, step)
+            present = -1 if drawn.bench.moment < 0 else self.step  # who walks may be further on
+            step = shown_step(drawn.bench.moments, present, step)
+            if step != drawn.bench.moment:
+                drawn = Drawn.of(replace(drawn.bench, moment=step))
             self._bench = drawn.bench
+            for name in CHOSEN:
+                self.set_trait(name, getattr(self.state, name))
             with self.hold_sync():
                 self.svg = drawn.svg
                 self.step = step
                 self._tell()
                 self.python = cell(self._bench, step)
 
+    @traitlets.validate(*CHOSEN)
+    def _choose(self, proposal: Mapping[str, Any]) -> object:
+        """Choose what a trait is set to, unless it tells what is chosen already."""
+        name, value = proposal["trait"].name, proposal["value"]
+        if hasattr(self, "_bench") and getattr(self.state, name) is not value:
+            try:
+                self.set(**{name: value})
+            except LabError as error:
+                raise traitlets.TraitError(str(error)) from None
+        return getattr(self.state, name) if hasattr(self, "_bench") else value
+
     @traitlets.observe("step")
     def _moved(self, _: object) -> None:
-        if hasattr(self, "_bench"):
-            self.python = cell(self._bench, self.step)
+        """Show the part of the run to which the moment belongs."""
+        if hasattr(self, "_bench") and self._bench.moment != self.step:
+            self._show(Drawn(self._bench, self.svg), self.step if self.step >= 0 else None)
 
     def _tell(self, key: Iterable[object] = (), problem: str = "") -> None:
         """Show what is chosen, and beside a control what is wrong with it."""
@@ -169,6 +210,7 @@ class Workbench(Walked):
             "controls": controls(self._bench),
             "views": views(),
             "view": view_shown(self.state),
+            "moments": dict(self._bench.moments),
             "problem": {"key": list(key), "text": problem},
             "answered": self._number,
         }

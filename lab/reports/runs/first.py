@@ -13,6 +13,7 @@ those of its inputs that are not finite, to where they first were so.
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from numbers import Real
 from typing import NamedTuple
 
 import numpy as np
@@ -155,9 +156,11 @@ def _looked_for(what: object) -> tuple[str, Look]:
         return getattr(what, "__name__", "what was looked for").replace("<lambda>", "it"), what
     if isinstance(what, str) and what in ("nan", "inf"):
         return what, np.isnan if what == "nan" else np.isinf
-    written = str(what) if isinstance(what, str) else f"={what}"
     try:
-        if isinstance(what, bool) or written[:1] not in (">", "="):
+        if isinstance(what, bool) or not isinstance(what, str | Real):
+            raise ValueError
+        written = what if isinstance(what, str) else f"={what}"
+        if written[:1] not in (">", "="):
             raise ValueError
         number = float(written[1:])
     except ValueError:

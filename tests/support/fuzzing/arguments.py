@@ -94,6 +94,7 @@ CALLS = {
     lab.derive: BACKWARDS,
     lab.dot_product: {"loop": LOOP},
     lab.explain: {"cost": COST, "wrt": X0},
+    lab.first: {"trace": TRACE, "what": "inf"},
     lab.few_steps: {"loop": LOOP, "mode": "NOT_A_MODE"},  # it would compile for seconds
     lab.pullback: BACKWARDS,
     lab.pushforward: {"outputs": [COST], "wrt": [X0], "tangents": [pt.dscalar("t")]},

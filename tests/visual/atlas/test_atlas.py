@@ -269,7 +269,7 @@ def test_the_command_writes_a_page(tmp_path, capsys):
     options += ["--taps=square=-1/-2,-1", "--taps=coupled=prey:-1;hunters:-2"]
     options += ["--costs", "sum/0,0,0,1", "--themes", "dark"]
     assert main(["page", "--out", str(path), *options]) == 0
-    assert capsys.readouterr().out == f"{path}: 5 pictures, 0.0 MB; 1 more cannot be drawn.\n"
+    assert capsys.readouterr().out == f"{path}: 5 pictures, 0.1 MB; 1 more cannot be drawn.\n"
     (data,) = Data(path.read_text(encoding="utf-8")).found
     taps = {loop: list(found) for loop, found in data["tree"].items()}
     assert taps == {"square": ["x:-1", "x:-2,-1"], "coupled": ["prey:-1;hunters:-2"]}

@@ -1,8 +1,8 @@
 """One picture in every format: PDF, PNG and page show what the SVG shows; files whole or not."""
 
 import io
-import math
 import json
+import math
 import re
 import subprocess
 import sys
@@ -317,7 +317,7 @@ def test_the_scale_that_an_error_offers_is_possible(tmp_path):
 @pytest.mark.parametrize(
     ("path", "says"),
     [
-        ("tape.jpg", r"tape\.jpg.*\.svg, \.pdf, \.png, \.html, \.txt and \.dot"),
+        ("tape.jpg", r"tape\.jpg.*\.svg, .*\.tex, \.gif, \.webp, \.mp4, \.html, \.txt and \.dot"),
         ("tape", "suffix"),
         ("missing/tape.pdf", "there is no folder"),
         ("folder.pdf", "cannot be written"),

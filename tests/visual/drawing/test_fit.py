@@ -9,7 +9,7 @@ from lab.loops import gallery
 from visual.scene.shapes import Scene, Text
 
 WIDE, HIGH, SMALLEST = 840, 1200, 11
-KINDS = ("equations", "taps", "values")
+KINDS = ("connections", "equations", "phases", "ssa", "taps", "values")
 
 
 def too_much(scene):

@@ -77,12 +77,35 @@ def letters_of(scene):
 
 
 def test_every_letter_of_the_ssa_form_is_one_slot_and_has_a_name():
-    scene = drawn("square", "ssa", 2)
+    scene = visual.draw(EVERY["square"], "ssa", order=2, all=True)
     found = letters_of(scene)
     columns = sum(shape.content.startswith("slot ") for shape in texts(scene))
     assert len(found) == columns == 15  # five slots each in three Scans
     assert found["a"] == "dC/dx₄"
     assert found["e"] == "dC/dx₀"
+
+
+@pytest.mark.parametrize("name", gallery.loops)
+def test_slots_that_hold_several_values_are_those_that_some_step_writes(name):
+    """One column for each, in the Scan that is open; a value that no step replaced has none."""
+    trace = gallery.loops[name].trace(order=2)
+    scan = trace.scans[-1]
+    expected = 0
+    for tape in scan.tapes:
+        if not tape.is_total:
+            written = [int(row) for access in tape.writes for row in access.rows]
+            expected += len({row for row in written if not tape.unwritten[row]})
+            expected += len(
+                {row for row in written if tape.unwritten[row] and written.count(row) > 1}
+            )
+    scene = visual.ssa(trace)
+    assert len(letters_of(scene)) == expected
+    boxed = [g.title for g in scene.groups() if g.cell and len(words(g)) == 2]
+    assert len(boxed) >= 2 * expected
+
+
+def words(group):
+    return [s for s in group.shapes if isinstance(s, Text)]
 
 
 def texts(scene):
@@ -96,4 +119,4 @@ def test_letters_of_slots_are_no_names_of_variables():
         parameters=(lab.Parameter("d", 2.0),),
         n_steps=3,
     )
-    assert list(letters_of(visual.draw(loop, "ssa"))) == ["b", "c", "e", "f"]
+    assert list(letters_of(visual.draw(loop, "ssa", all=True))) == ["b", "c", "e", "f"]

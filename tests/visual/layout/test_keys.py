@@ -106,7 +106,7 @@ def test_what_the_phases_say_of_a_variable_is_lit_with_its_values(loop):
     for number, scan in enumerate(trace.scans, start=1):
         if scan.parent is None:
             continue
-        scene = drawn(loop, "phases", scan=number)
+        scene = drawn(loop, "phases", scan=number, all=True)
         stars = mentions(scene)
         assert all(star.endswith("*") for star in stars)
         for tape in scan.tapes:

@@ -17,6 +17,7 @@ from lab.gradients.record import Verdict
 from lab.loops import gallery
 from lab.tape import Kind
 from visual.pictures.connections import connections
+from visual.scene.shapes import Box, Text
 from visual.scene.theme import THEMES, Role
 
 ALL = [*gallery.loops, *LOOPS]
@@ -104,7 +105,7 @@ def test_roles_of_the_four_outcomes():
 def test_every_loop_draws(name, order):
     if order == 3 and name not in gallery.loops:
         return
-    scene = connections(derivative_of(name, order))
+    scene = connections(derivative_of(name, order), all=True)
     ElementTree.fromstring(scene.svg())
     told = sum(len(d.record.outcomes) + 1 for d in derivations_of(name, order))
     assert len(cells(scene)) == len({key for key, *_ in cells(scene)}) == told
@@ -113,9 +114,35 @@ def test_every_loop_draws(name, order):
 
 
 def test_at_every_order_the_scan_is_differentiated_again():
-    keys = {key for key, *_ in cells(connections(derivative_of("square", 3)))}
+    keys = {key for key, *_ in cells(connections(derivative_of("square", 3), all=True))}
     assert {f"1 · square:x:order {k}" for k in (1, 2, 3)} <= keys
     assert "2 · gradient of square:x:order 1" not in keys
+
+
+@pytest.mark.parametrize("name", ["square", "coupled", "rnn"])
+def test_one_scan_is_open_and_all_are_counted_in_the_strip(name):
+    """The cells of the open table, and a small box for every input of every Scan in the strip."""
+    derivative = derivative_of(name, 3)
+    known = [d for d in derivations_of(name, 3) if d.order == 3]
+    assert len(known) == 4
+    for scan in (None, 2, 3, 4):
+        scene = connections(derivative, scan=scan)
+        assert {key.partition(" ")[0] for key, *_ in cells(scene)} == {str(scan or 1)}
+        small = [s for s in scene.walk() if isinstance(s, Box) and s.width == 13]
+        assert len(small) == sum(min(10, len(d.outcomes) + 1) for d in known)
+
+
+@pytest.mark.filterwarnings("ignore:order 5 makes about 32 Scans")
+def test_of_many_orders_the_last_ones_have_a_column():
+    scene = connections(derivative_of("square", 5))
+    told = [s.content for s in scene.walk() if isinstance(s, Text)]
+    assert [t for t in told if t.startswith("order ")] == ["order 1", "order 4", "order 5"]
+    assert "⋯ 2 more orders: all=True" in told
+    assert any("16 Scans are differentiated" in t and "8 are not shown" in t for t in told)
+    assert scene.width <= 840
+    wide = connections(derivative_of("square", 5), all=True)
+    told = [s.content for s in wide.walk() if isinstance(s, Text)]
+    assert {f"order {k}" for k in range(1, 6)} <= set(told)
 
 
 def test_names_end_as_harmless_text():
@@ -137,6 +164,9 @@ def test_a_stored_record_draws_the_same(theme):
     [
         (lambda: connections(gallery.loops["square"].derivative(0)), "order = 0: no Scan"),
         (lambda: connections(3), "source = 3"),
+        (lambda: connections(derivative_of("square", 2), scan=4), "scan = 4: .* 1 · square and 2"),
+        (lambda: connections(derivative_of("square", 2), scan="a"), "scan = 'a'"),
+        (lambda: connections(derivative_of("square", 2), all=1), "all = 1"),
         (lambda: connections(derivative_of("square", 1), "pink"), "theme = 'pink'"),
     ],
 )

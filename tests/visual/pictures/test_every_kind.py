@@ -202,7 +202,7 @@ def test_a_derivative_that_overwrites_nothing_is_not_said_to_be_of_order_0():
         ("phases", {"scan": 1}, "scan = 1: the Scans of derivatives are 2 · gradient of square."),
         ("stepgraph", {"scan": 9}, "scan = 9"),
         ("stepgraph", {"step": 9}, "step = 9"),
-        ("taps", {"step": 1}, "the options of the picture taps are none"),
+        ("taps", {"step": 1}, "the options of the picture taps are width"),
         ("tapes", {"colour": "red"}, "colour"),
         ("nothing", {}, "picture = 'nothing'"),
     ],

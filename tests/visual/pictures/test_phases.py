@@ -15,7 +15,7 @@ from lab.loops import gallery
 from lab.scans.graphs import scan_nodes
 from visual.pictures.connections import LOOKS, WORDS
 from visual.pictures.phases import PURPOSES, phases
-from visual.scene.shapes import Group, Text
+from visual.scene.shapes import Arrow, Group, Polyline, Scene, Text, walk
 from visual.scene.theme import THEMES, Role
 
 ALL = [*gallery.loops, *LOOPS]
@@ -31,7 +31,10 @@ def items(derivation, number):
     ("name", "order", "which"), [("square", 2, 1), ("undefined", 1, 0), ("extra", 1, 0)]
 )
 def test_text_twins(name, order, which):
-    assert_twin(f"phases-{name}-{order}", phases(derivations_of(name, order)[which]))
+    derivation = derivations_of(name, order)[which]
+    assert_twin(f"phases-{name}-{order}", phases(derivation))
+    if name == "square":
+        assert_twin("phases-square-2-all", phases(derivation, all=True))
 
 
 @pytest.mark.parametrize("order", [2, 3])
@@ -135,7 +138,8 @@ def test_every_derivation_draws(name, order):
     if order == 3 and name not in gallery.loops:
         return
     for derivation in derivations_of(name, order):
-        scene = phases(derivation)
+        scene = phases(derivation, all=True)
+        assert phases(derivation).moments == scene.moments
         root = ElementTree.fromstring(scene.svg())
         assert root.get("role") == "img"
         steps = [s.step for s in scene.shapes if isinstance(s, Group)]
@@ -170,21 +174,61 @@ def test_long_expressions_are_whole_in_the_tooltip():
         lambda x: sum((k + 1) * x**k for k in range(30)), states=(lab.State("x", 0.1),), n_steps=2
     )
     derivation = x.derivative(1).genealogy[-1].node.op.derivation
-    scene = phases(derivation)
+    scene = phases(derivation, phase=5)
     cut = [s for s in scene.walk() if isinstance(s, Text) and "…" in s.content]
     assert cut
     assert all(len(s.title) > len(s.content) for s in cut)
     assert max(s.left + s.width for s in scene.walk() if isinstance(s, Text)) < scene.width
 
 
-def test_some_of_the_phases_alone():
-    derivation = derivations_of("square", 1)[0]
-    whole, some = phases(derivation), phases(derivation, only=range(6, 9))
-    assert list(some.moments.items()) == list(whole.moments.items())[5:8]
-    assert some.height < whole.height
-    told = [s.content for s in some.walk() if isinstance(s, Text)]
-    assert any("the gradient is added to what is there" in line for line in told)
-    assert not any("disconnected" in line for line in told)  # which only phase 11 decides
+@pytest.mark.parametrize("number", range(1, 12))
+def test_one_phase_is_opened(number):
+    derivation = derivations_of("coupled", 2)[1]
+    whole, opened = phases(derivation), phases(derivation, phase=number)
+    assert list(opened.moments.items()) == [(number - 1, whole.moments[number - 1])]
+    told = opened.text()
+    for item in derivation.record.phases[number - 1].items:
+        assert item.decision in told or len(item.decision) > 70
+        assert len(item.expression) > 70 or item.expression in told
+    assert opened.height < whole.height
+
+
+def new_and_pale(scene, number):
+    """How many boxes, texts and arrows of the sketch of a phase are new, and how many are not."""
+    (group,) = (s for s in scene.shapes if isinstance(s, Group) and s.step == number - 1)
+    sketch = [s for s in walk(group.shapes) if left_of(s) >= 620]
+    faded = [s.faded for s in sketch]
+    return faded.count(False), faded.count(True)
+
+
+def left_of(shape):
+    return shape.points[0][0] if isinstance(shape, Arrow | Polyline) else shape.x
+
+
+def test_the_sketch_grows_and_what_is_new_stands_out():
+    """Of x**2: step count 1, no slot but that of x[t-1], one sequence, one tape of eight slots."""
+    scene = phases(derivations_of("square", 1)[0])
+    grown = {number: new_and_pale(scene, number) for number in range(1, 12)}
+    assert grown[1] == (2, 0)  # a frame, and how many steps
+    assert grown[2] == (1, 2)  # x waits for its gradient
+    assert grown[6][0] == 2  # a slot, and + in it
+    assert grown[7][0] == 2  # x[t-1], and an arrow into the step
+    assert grown[8][0] == 8
+    assert grown[9][0] == 0  # x has its tape, and there is nothing else
+    for number in range(2, 12):  # what is replaced, the frame and the step, counts once
+        assert sum(grown[number]) >= sum(grown[number - 1]) >= grown[number][1]
+
+
+def test_what_has_no_room_is_counted():
+    """The decisions of phase 5 that have no box are in the words that open it."""
+    derivation = derivations_of("rnn", 1)[0]
+    scene = phases(derivation)
+    texts = [s.content for s in scene.walk() if isinstance(s, Text)]
+    (told,) = (line for line in texts if line.endswith("more: phase=5"))
+    subjects = {i.subject for i in derivation.record.phases[4].items}
+    row = next(s for s in scene.shapes if isinstance(s, Group) and s.step == 4)
+    boxed = {g.cell for g in Scene(0, 0, (row,), "", "").groups() if g.cell}
+    assert told == f"⋯ {len(subjects) - len(boxed)} more: phase=5"
 
 
 @pytest.mark.parametrize(
@@ -208,9 +252,9 @@ def test_a_stored_status_that_does_not_exist_is_refused(data, says):
     [
         (lambda: phases(None), "derivation = None"),
         (lambda: phases(derivations_of("square", 1)[0], "pink"), "theme = 'pink'"),
-        (lambda: phases(derivations_of("square", 1)[0], only=3), "only = 3: expected numbers"),
-        (lambda: phases(derivations_of("square", 1)[0], only=()), "only = .*some of 1 to 11"),
-        (lambda: phases(derivations_of("square", 1)[0], only=(1, 12)), "only = .1, 12.: .*11"),
+        (lambda: phases(derivations_of("square", 1)[0], phase="a"), "phase = 'a': expected a"),
+        (lambda: phases(derivations_of("square", 1)[0], phase=12), "phase = 12: .* 1 to 11"),
+        (lambda: phases(derivations_of("square", 1)[0], all=1), "all = 1: expected True or False"),
     ],
 )
 def test_bad_input_is_told(wrong, says):

@@ -1,6 +1,11 @@
 """What is shown where no kernel is: HTML that brings its own script, and plain text."""
 
+import io
+from base64 import b64decode
+from xml.etree import ElementTree
+
 import pytest
+from PIL import Image
 
 import visual
 from lab.loops import gallery
@@ -8,6 +13,7 @@ from visual.widgets import rerun
 
 TRACE = gallery.loops["square"].trace()
 LIVE = "application/vnd.jupyter.widget-view+json"
+STILL = ("text/html", "image/svg+xml", "image/png", "text/plain")
 
 
 class Kernel:
@@ -31,11 +37,14 @@ def kernel(monkeypatch):
 )
 def test_a_widget_is_also_a_page_without_a_kernel(kernel, monkeypatch, made):
     shown = made()
-    assert set(shown._repr_mimebundle_()) == {LIVE, "text/html", "text/plain"}
+    assert set(shown._repr_mimebundle_()) == {LIVE, *STILL}
     monkeypatch.setenv("SCANTAPE_STATIC", "1")
     assert not rerun.in_notebook()
     bundle = shown._repr_mimebundle_()
-    assert set(bundle) == {"text/html", "text/plain"}
+    assert set(bundle) == {*STILL}
+    with Image.open(io.BytesIO(b64decode(bundle["image/png"]))) as image:
+        root = ElementTree.fromstring(bundle["image/svg+xml"])
+        assert abs(image.width - float(root.get("width"))) <= 1
     assert '<script type="module">' in bundle["text/html"].replace("'", '"')
 
 
@@ -55,4 +64,7 @@ def test_where_no_script_runs_an_exercise_says_how_to_answer():
 
 def test_an_atlas_shows_itself():
     atlas = visual.Atlas(["square"], orders=[1], views=["tapes"])
-    assert atlas.content in atlas._repr_mimebundle_()["text/html"]
+    bundle = atlas._repr_mimebundle_()
+    assert set(bundle) == {*STILL}
+    assert atlas.content in bundle["text/html"]
+    assert bundle["image/svg+xml"] == visual.draw(gallery.loops["square"], "tapes").svg()

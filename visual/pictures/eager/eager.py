@@ -53,10 +53,9 @@ def eager(recording: Recording, theme: str = "light", around: int | None = None)
     picture = _Picture(recording, around)
     canvas = picture.draw()
     width = canvas.right + MARGIN
-    words = {role: told for role, told in WORDS.items() if role in set(canvas.roles)}
     nodes, tapes = counted(len(recording.nodes), "node"), counted(len(recording.tapes), "tape")
     return canvas.finished(
-        words,
+        WORDS,
         width=width,
         title="The eager tape",
         description=f"{nodes} on {tapes}, and the gradients that they sent one another; the "
@@ -161,7 +160,6 @@ class _Picture:
         if link:
             shapes.append(Arrow(link, faint=True, straight=True))
         role = self._role(node)
-        self.canvas.roles.append(role)
         box = Box(self.at.column(node.number).node, self.at.tops[node.number], NODE, HIGH, role)
         key = held_key(self.recording, node.record.value, value_key(node.number))
         shapes.append(value_cell(box, node.record.value, node_label(node.record), key))
@@ -219,7 +217,6 @@ class _Picture:
                 shapes.append(Arrow(points, accent=True, straight=True))
         else:
             box = Box(box.x, y, LIST, SLIP, Role.SEED)
-        self.canvas.roles.append(box.role)
         key = self._arrival_key(node, number, arrival)
         shapes.append(slip(box, arrival.gradient, label, meaning, key))
         return self._at(arrival.step, *shapes)
@@ -236,7 +233,6 @@ class _Picture:
         held, name = node.total.total, node_name(node.number)
         role = Role.OVERWRITTEN if node.total.formed else Role.INTERMEDIATE
         role = Role.RESULT if self._is_start(node) else role
-        self.canvas.roles.append(role)
         label = f"sum of {len(node.arrivals):,}" if node.total.formed else "as it is"
         label = label if node.arrivals else "zeros"
         box = Box(self.at.column(node.number).list, y, LIST, SLIP, role)

@@ -155,7 +155,6 @@ class _Half:
         columns = ((self.value, VALUE, line.value), (self.gradient, GRADIENT, line.gradient))
         for x, wide, entry in columns:
             if entry is not None:
-                self.canvas.roles.append(entry.role)
                 box = Box(x, y, wide, SLIP, entry.role)
                 yield slip(box, entry.held, entry.label, entry.meaning, entry.key)
         if line.mark:

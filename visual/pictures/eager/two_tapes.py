@@ -71,9 +71,8 @@ def two_tapes(
     canvas.heading(title, lines)
     Table(canvas, sides, steps, around).draw()
     across = canvas.right + MARGIN
-    words = {role: told for role, told in WORDS.items() if role in set(canvas.roles)}
     return canvas.finished(
-        words,
+        WORDS,
         width=across,
         title=title,
         description=" ".join((*lines, *(s for side in sides for s in (side.title, *side.sums)))),

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from lab.equations.sentences import Arrival, StepOf
 from lab.notation import Leaf, leaves_of, number_text, summands_of, text
 from lab.traces.trace import Formula
-from visual.pictures.moment.slots import PLAIN, SIDE, WIDTH, at
+from visual.pictures.moment.slots import PLAIN, SIDE, at
 from visual.scene.combinators import Envelope, Piece, framed, over, piece, shifted, words
 from visual.scene.shapes import Arrow, shortened
 from visual.scene.theme import Role
@@ -68,7 +68,7 @@ def _factor(one: StepOf, formula: Formula, arrival: Arrival) -> str:
     return "· 1" if told == "▢" else told
 
 
-def joined(upper: Piece, lower: Piece, ways: Sequence[Way]) -> Piece:
+def joined(upper: Piece, lower: Piece, ways: Sequence[Way], width: float) -> Piece:
     """Slots before a step above those after it, and arrows with factors between them."""
     drawn = Piece()
     for lines in range(2, MOST_LINES + 1):
@@ -76,7 +76,7 @@ def joined(upper: Piece, lower: Piece, ways: Sequence[Way]) -> Piece:
         both = over(upper, shifted(lower, 0, down))
         known = [way for way in ways if {way.source or way.target, way.target} <= {*both.anchors}]
         curves = [_curve(both.anchors, way, known) for way in known]
-        chips, left_out = _chips(curves, known, upper.envelope.bottom, lines)
+        chips, left_out = _chips(curves, known, upper.envelope.bottom, lines, width)
         arrows = (
             Arrow(curve, accent=way.is_main, faint=not way.is_main)
             for curve, way in zip(curves, known, strict=True)
@@ -105,17 +105,17 @@ def _curve(anchors: Mapping[str, Envelope], way: Way, ways: Sequence[Way]) -> Cu
 
 
 def _chips(
-    curves: Sequence[Curve], ways: Sequence[Way], top: float, lines: int
+    curves: Sequence[Curve], ways: Sequence[Way], top: float, lines: int, room: float
 ) -> tuple[list[Piece], int]:
     """The factors on so many lines, each upon its arrow; and how many find no room."""
     chips, told = list[Piece](), 0
     for curve, way in zip(curves, ways, strict=True):
-        label = shortened(way.label, WIDEST, PLAIN, mono=True)
+        label = shortened(way.label, min(WIDEST, room - SIDE - 2 * NEAR), PLAIN, mono=True)
         chip = framed(words(label, PLAIN, mono=True, bold=way.is_main), Role.PANEL, 3)
         width, height = chip.envelope.width, chip.envelope.height
         for line in range(lines if label else 0):
             y = top + EDGE + PITCH * (line + 0.5)
-            x = min(max(_across(curve, y) - width / 2, SIDE), WIDTH - width)
+            x = min(max(_across(curve, y) - width / 2, SIDE), room - width)
             put = shifted(chip, x - chip.envelope.left, y - height / 2 - chip.envelope.top)
             if not any(_meet(put.envelope, other.envelope) for other in chips):
                 chips.append(put)

@@ -20,8 +20,9 @@ from visual.choices import newest, of_trace, scan_index, step_of
 from visual.layout.canvas import FOLDS, notes, scale_words
 from visual.layout.cells import full_text, on_one_scale, value_text
 from visual.layout.names import NamedScan, counted
+from visual.layout.sheet import SCREEN, Sheet
 from visual.pictures.moment.arrows import Way, joined, ways_of
-from visual.pictures.moment.slots import APART, LARGE, PLAIN, SIDE, SMALL, WIDTH, Tapes
+from visual.pictures.moment.slots import APART, LARGE, PLAIN, SIDE, SMALL, Tapes
 from visual.scene.combinators import (
     Piece,
     above,
@@ -39,13 +40,18 @@ from visual.scene.shapes import Box, Group, Scene, Text, folded, of_run, shorten
 from visual.scene.theme import Role
 
 MARGIN, HEIGHT = 20.0, 548.0  # with the margin, 840 × 588
+HIGHER = 1.6  # in a column, where there is less room beside one another
 FORMULA, NUMBERS, READ = 16.0, 15.0, 230.0
 THRIFT = 4  # how much can be left out, one after another: other arrows, notes, numbers
 
 
 @of_run
 def moment(
-    trace: Trace, theme: str = "light", scan: int | None = None, step: int | None = None
+    trace: Trace,
+    theme: str = "light",
+    scan: int | None = None,
+    step: int | None = None,
+    sheet: Sheet = SCREEN,
 ) -> Scene:
     """The step number `step` of Scan `scan` of a trace, on 840 × 588 pixels at most.
 
@@ -56,7 +62,7 @@ def moment(
     number = of_result(trace) if scan is None else scan_index(trace, scan)
     made = trace.scans[number]
     chosen = step_of(made, _first_sum(made) if step is None else step)
-    return _Drawn(NamedScan(trace, number), chosen).scene(theme)
+    return _Drawn(NamedScan(trace, number), chosen, sheet).scene(theme)
 
 
 def of_result(trace: Trace) -> int:
@@ -88,6 +94,20 @@ class _Drawn:
 
     named: NamedScan
     step: int
+    sheet: Sheet
+
+    @property
+    def width(self) -> float:
+        """What stands between the margins."""
+        return self.sheet.width * (SMALL / 11 if self.sheet.on_paper else 1) - 2 * self.margin
+
+    @property
+    def margin(self) -> float:
+        return self.sheet.margin if self.sheet.is_narrow else MARGIN
+
+    @property
+    def height(self) -> float:
+        return HEIGHT * (HIGHER if self.sheet.is_narrow else 1)
 
     @cached_property
     def one(self) -> StepOf:
@@ -95,7 +115,7 @@ class _Drawn:
 
     @cached_property
     def tapes(self) -> Tapes:
-        return Tapes(self.named, self.one)
+        return Tapes(self.named, self.one, self.width)
 
     @cached_property
     def ways(self) -> list[Way]:
@@ -110,7 +130,7 @@ class _Drawn:
         for thrift in range(THRIFT):
             whole, told = self._whole(thrift)
             wanted = min(len(self.sentences), 2) if thrift < 2 else 1
-            if whole.envelope.height <= HEIGHT and told >= wanted:
+            if whole.envelope.height <= self.height and told >= wanted:
                 break
         shapes, _ = on_one_scale(whole.shapes)
         scan, number = self.named.scan, self.named.number + 1
@@ -119,14 +139,16 @@ class _Drawn:
             f"Step {self.step} of {number} · {scan.name}",
             f"The tapes before and after step {self.step} of {scan.name}, what it reads, and why.",
             theme,
-            MARGIN,
+            self.margin,
         )
 
     def _whole(self, thrift: int) -> tuple[Piece, int]:
         """The picture, and how many sentences it has."""
         fixed = above(self._heading(), *self._readings(), self._step(thrift > 0), apart=12)
-        legend = _legend(fixed, with_notes=thrift < 2)
-        room = HEIGHT - fixed.envelope.height - legend.envelope.height - 28
+        legend = gap()
+        if self.sheet.legend:
+            legend = _legend(fixed, thrift < 2, self.width, self.sheet.is_narrow)
+        room = self.height - fixed.envelope.height - legend.envelope.height - 28
         told, count = self._told(room, with_numbers=thrift < 3)
         return above(fixed, told, legend, apart=14), count
 
@@ -134,7 +156,7 @@ class _Drawn:
         scan = self.named.scan
         which = f"step {self.step} (of 0 to {scan.steps - 1})"
         title = f"{self.named.number + 1} · {scan.name}"
-        room = WIDTH - text_width(which, LARGE, bold=True) - 24
+        room = self.width - text_width(which, LARGE, bold=True) - 24
         short = shortened(title, room, LARGE, bold=True)
         start = words(short, LARGE, bold=True, title=title if short != title else "")
         return beside(start, words(which, LARGE, bold=True, muted=True), apart=20)
@@ -146,7 +168,7 @@ class _Drawn:
         for number, box in enumerate(boxes, start=1):
             more = words(f"⋯ {len(boxes) - number + 1} more", SMALL, muted=True)
             rest = [more] if number < len(boxes) else []
-            if beside(*row, box, *rest, apart=APART).envelope.width > WIDTH - SIDE:
+            if beside(*row, box, *rest, apart=APART).envelope.width > self.width - SIDE:
                 row.append(more)
                 break
             row.append(box)
@@ -182,7 +204,8 @@ class _Drawn:
         """The tapes before the step and after it, and between them arrows with factors."""
         upper = beside(_at_side("before"), self.tapes.row(is_after=False), align=1)
         lower = beside(_at_side("after"), self.tapes.row(is_after=True), align=0.5)
-        drawn = joined(upper, lower, [way for way in self.ways if way.is_main or not main_only])
+        ways = [way for way in self.ways if way.is_main or not main_only]
+        drawn = joined(upper, lower, ways, self.width)
         hidden = len(self.named.scan.held) - len(self.tapes.shown)
         more = f"⋯ {counted(hidden, 'more tape')}: the picture tapes has all"
         return above(drawn, words(more, SMALL, muted=True), apart=6) if hidden else drawn
@@ -191,20 +214,32 @@ class _Drawn:
         """The main formula, the same in numbers, and the sentences that fit; and how many do."""
         spell, main = self.one.spell, self.one.main
         numbers = spell.numbers(main, self.step) if with_numbers else ""
-        lines = [*_mono(spell.at(main, self.step), FORMULA), *_mono(numbers, NUMBERS, muted=True)]
+        lines = [
+            *self._mono(spell.at(main, self.step), FORMULA),
+            *self._mono(numbers, NUMBERS, muted=True),
+        ]
         aside = beside(*lines, apart=36, align=1)
-        fits = len(lines) == 2 and aside.envelope.width <= WIDTH
+        fits = len(lines) == 2 and aside.envelope.width <= self.width
         told = [aside if fits else above(*lines, apart=3)]
         for number, sentence in enumerate(self.sentences):
             left = len(self.sentences) - number
             more = f"⋯ {counted(left, 'more slot')} written: the picture equations has all"
             rest = words(more, SMALL, muted=True)
-            part = above(*(words(line, PLAIN) for line in folded(sentence, WIDTH, PLAIN)), apart=2)
+            part = above(
+                *(words(line, PLAIN) for line in folded(sentence, self.width, PLAIN)), apart=2
+            )
             height = above(*told, part, *([rest] if left > 1 else []), apart=6).envelope.height
             if number and height > room:
                 return above(*told, rest, apart=6), number
             told.append(part)
         return above(*told, apart=6), len(self.sentences)
+
+    def _mono(self, content: str, size: float, muted: bool = False) -> list[Piece]:
+        """A formula on two lines at most."""
+        letters = int(self.width / (size * MONO_WIDTH))
+        lines = wrap(content, letters, max_lines=2, placeholder=" …", break_on_hyphens=False)
+        title = content if len(lines) > 1 and lines[-1].endswith("…") else ""
+        return [words(line, size, mono=True, muted=muted, title=title) for line in lines]
 
 
 def _at_side(label: str) -> Piece:
@@ -212,28 +247,22 @@ def _at_side(label: str) -> Piece:
     return over(gap(SIDE), words(label, PLAIN, bold=True))
 
 
-def _mono(content: str, size: float, muted: bool = False) -> list[Piece]:
-    """A formula on two lines at most."""
-    letters = int(WIDTH / (size * MONO_WIDTH))
-    lines = wrap(content, letters, max_lines=2, placeholder=" …", break_on_hyphens=False)
-    title = content if len(lines) > 1 and lines[-1].endswith("…") else ""
-    return [words(line, size, mono=True, muted=muted, title=title) for line in lines]
-
-
-def _legend(drawn: Piece, with_notes: bool) -> Piece:
-    """What the looks of slots mean, in lines as wide as the picture."""
+def _legend(drawn: Piece, with_notes: bool, width: float, in_short: bool) -> Piece:
+    """What the looks of slots mean, in lines so wide; `in_short`, only the words for them."""
     shapes, scales = on_one_scale(drawn.shapes)
     roles = {s.role for s in walk(shapes) if isinstance(s, Box) and s.heat is None}
     lines: list[list[Piece]] = [[]]
     for role in (role for role in Role if role in roles and role is not Role.PANEL):
         swatch = piece(Box(0, 0, 24, 15, role))
-        entry = beside(swatch, words(role.value, SMALL), apart=7, align=0.5)
-        if beside(*lines[-1], entry, apart=18).envelope.width > WIDTH:
+        entry = beside(
+            swatch, words(role.word if in_short else role.value, SMALL), apart=7, align=0.5
+        )
+        if beside(*lines[-1], entry, apart=18).envelope.width > width:
             lines.append([])
         lines[-1].append(entry)
     said = [note for note in notes(shapes) if with_notes and note != FOLDS]
     if any("▢" in s.content for s in walk(shapes) if isinstance(s, Text)):
         said.insert(0, "▢ is what the arrow brings")
-    told = folded("; ".join([*said, *scale_words(scales)]), WIDTH, SMALL)
+    told = folded("; ".join([*said, *scale_words(scales)]), width, SMALL)
     rest = (words(line, SMALL, muted=True) for line in told if line)
     return above(*(beside(*line, apart=18) for line in lines), *rest, apart=5)

@@ -19,7 +19,7 @@ from visual.scene.fonts import MONO_WIDTH, text_width
 from visual.scene.shapes import Box, Group, Shape, Text, fitted, shortened
 from visual.scene.theme import Role
 
-WIDTH, SIDE = 800.0, 68.0  # of all, and of the names of the rows
+SIDE = 68.0  # of the names of the rows
 SMALL, PLAIN, LARGE = 13.0, 14.0, 18.0
 CELL, NARROWEST, HIGH, STRUCK = 104.0, 84.0, 46.0, 15.0
 HEAD, FOLD, APART, TAPES = SMALL * 1.2, 34.0, 10.0, 22.0
@@ -55,10 +55,11 @@ def at(when: str, tape: TapeTrace, row: int) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Tapes:
-    """All tapes of a Scan, of which one step reads and writes some slots."""
+    """All tapes of a Scan, of which one step reads and writes some slots, so wide together."""
 
     named: NamedScan
     one: StepOf
+    width: float
 
     @cached_property
     def shown(self) -> list[Shown]:
@@ -66,7 +67,7 @@ class Tapes:
         main = self.one.main
         near = {main.target.argument, *(leaf.argument for leaf in leaves_of(main.expression))}
         tapes = sorted(self.named.scan.held, key=lambda t: (not t.tape.reads, t.is_total))
-        chosen, room = list[TapeTrace](), WIDTH - SIDE + TAPES
+        chosen, room = list[TapeTrace](), self.width - SIDE + TAPES
         for tape in sorted(tapes, key=lambda t: t.argument not in near):
             width = _width([self._shown(tape)], NARROWEST) + TAPES
             if not chosen or width <= room:
@@ -78,7 +79,7 @@ class Tapes:
             for row in self._neighbours(tape):
                 rows.append(row)
                 wider = [*found[:number], self._shown(tape, rows), *found[number + 1 :]]
-                if _width(wider, CELL) > WIDTH - SIDE:
+                if _width(wider, CELL) > self.width - SIDE:
                     break
                 found = wider
         return found
@@ -132,7 +133,7 @@ class Tapes:
     def row(self, is_after: bool) -> Piece:
         """All that is shown, beside one another, before the step or after it."""
         slots = sum(one.slots for one in self.shown)
-        cell = min(CELL, (WIDTH - SIDE - _width(self.shown, 0)) / max(1, slots))
+        cell = min(CELL, (self.width - SIDE - _width(self.shown, 0)) / max(1, slots))
         halves = (self._half(one, cell, is_after) for one in self.shown)
         return beside(*halves, apart=TAPES, align=0.0 if is_after else 1.0)
 
@@ -179,7 +180,7 @@ class Tapes:
             label = "" if tape.is_total else f"pos {signed(tape.position(slot.row))}"
         parts = [part for part in (label, slot.tap) if part]
         line = " · ".join(parts)
-        fits = text_width(line, SMALL) <= cell + APART
+        fits = text_width(line, SMALL) <= cell + APART - 3
         for told in [line] if fits else parts:
             head = fitted(cell / 2, SMALL, told, cell + APART, SMALL, "middle", muted=True)
             yield sized(cell, HEAD, head)

@@ -67,7 +67,7 @@ def transposed(trace: Trace, scan: int | None = None, step: int = 0, theme: str 
         stage()
     canvas = drawing.canvas
     return canvas.finished(
-        {role: words for role, words in WORDS.items() if role in canvas.roles},
+        WORDS,
         width=canvas.right + MARGIN,
         title=f"Step {step} of {source.name}, transposed",
         description=(
@@ -254,7 +254,6 @@ class _Drawing:
     def _cell(
         self, row: int, role: Role, value: np.ndarray | None, old: np.ndarray | None, label: str
     ) -> None:
-        self.canvas.roles.append(role)
         key = self._key(row)
         box = Box(self.lefts[row], self.canvas.y, CELL, HEIGHT, role)
         name = f"{label}, {self._label(row)}"

@@ -6,6 +6,7 @@ from lab.equations.spelling import Speller
 from lab.notation import Call, Expression, Leaf, Let, leaves_of, summands_of, text
 from lab.traces.trace import Formula, TapeTrace
 from visual.layout.detours import Detours
+from visual.scene.fonts import text_width
 from visual.scene.shapes import Arrow, Box, Shape, fitted
 
 DEPTH = 14  # of the points that bend a curve
@@ -80,5 +81,7 @@ def tape_arrow(source: Box, target: Box, label: str, ways: Detours) -> list[Shap
     ]
     if label:  # under the slot that is written, where no other arrow's label stands
         room = target.width + 14
+        if text_width(label, 11, mono=True) > room:  # the curve ends where the old value stands
+            label = label.removesuffix(" + old")
         shapes.append(fitted(into, bottom + 24, label, room, 11, "middle", mono=True, muted=True))
     return shapes

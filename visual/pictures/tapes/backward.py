@@ -15,10 +15,11 @@ from lab.equations.spelling import Speller
 from lab.notation import signed
 from lab.records import cached_property
 from lab.traces.trace import Formula, SequenceTrace, TapeTrace
-from visual.layout.canvas import LABELS, MARGIN, Columns, column_header, gap_text
+from visual.layout.canvas import Columns, column_header, gap_text
 from visual.layout.cells import PARTS, cell, thin_cell
 from visual.layout.columns import Gap, Timeline, column_of
 from visual.layout.names import NamedScan, counted, listed
+from visual.layout.sheet import SCREEN, Sheet
 from visual.pictures.tapes.arrows import Places, step_arrows
 from visual.pictures.tapes.lanes import Lane, Slot
 from visual.scene.combinators import Piece, above, grouped, sized
@@ -38,12 +39,14 @@ class View:
     Of long loops the steps next to `around` as well; of all loops only the step `step`, if it
     is given.  `buffer` puts the slots in the order of the buffer instead of that of time, and
     `contributions` tells in every cell what came directly and what through later steps.
+    All that has to find room on `sheet`.
     """
 
     around: int | None = None
     step: int | None = None
     buffer: bool = False
     contributions: bool = False
+    sheet: Sheet = SCREEN
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,6 +67,11 @@ class Block:
     def height(self) -> float:
         """That of a cell."""
         return TALL + (PARTS if self.view.contributions else 0)
+
+    @property
+    def labels(self) -> float:
+        """Where columns begin."""
+        return self.view.sheet.labels
 
     @property
     def apart(self) -> float:
@@ -98,7 +106,8 @@ class Block:
             (len(scan.outputs) - len(self.outputs), "unwanted output"),
         )
         told = [counted(n, word) for n, word in counts if n > 0]
-        return f"⋯ {', '.join(told)}: all=True shows everything" if told else ""
+        how = ": all=True shows everything" if self.view.sheet.has_hints else ""
+        return f"⋯ {', '.join(told)}{how}" if told else ""
 
 
 def rows(block: Block) -> Iterator[tuple[int | None, Piece]]:
@@ -109,8 +118,9 @@ def rows(block: Block) -> Iterator[tuple[int | None, Piece]]:
             for lane in block.lanes:
                 lane.skip()
             words = f"⋯ {item.hidden:,} {'step is' if item.hidden == 1 else 'steps are'} not shown"
-            words += ": around opens the fold" if block.view.step is None else ""
-            yield None, _row(block, 24, Text(LABELS, 14, words, 12, muted=True))
+            is_chosen = block.view.step is not None or block.view.sheet.steps is not None
+            words += ": around opens the fold" * (block.view.sheet.has_hints and not is_chosen)
+            yield None, _row(block, 24, Text(block.labels, 14, words, 12, muted=True))
         else:
             yield item, _step(block, item)
     yield None, at_end(block.named, _result(block))
@@ -133,7 +143,8 @@ def with_formulas(block: Block, drawn: Iterable[tuple[int | None, Piece]], detai
             number, moment = block.named.moment(step)
             part = grouped(part, Group((), step=number, moment=moment))
         parts.append(part)
-    if detail in ("line", "each", "none") and block.named.scan.steps:
+    told = detail in ("line", "each", "none") and not block.view.sheet.bare
+    if told and block.named.scan.steps:
         parts.append(_every_step(block, 3 if detail != "none" else 0))
     return above(*parts)
 
@@ -151,16 +162,16 @@ def formulas(block: Block, step: int, detail: str) -> Piece:
         if detail == "line" and len(known) > 1:
             numbers = f"⋯ {counted(len(known) - 1, 'more formula')}"
         for content, muted in ((symbols, False), (numbers, True)):
-            x = LABELS + (texts[-1].width + 24 if texts else 0.0)
+            x = block.labels + (texts[-1].width + 24 if texts else 0.0)
             beside = len(texts) == 1 and _fits(block, x, content)
             if not content or (texts and not beside and most == 1):
                 continue
             y += 0 if beside else LINE * len(texts[:1])
-            lines = [content] if beside else _lines(content, block.room - LABELS, most)
+            lines = [content] if beside else _lines(content, block.room - block.labels, most)
             y -= LINE
             for line in lines:
                 y += LINE
-                left = (x if beside else LABELS) + MONO_WIDTH * SMALL * _indent(line)
+                left = (x if beside else block.labels) + MONO_WIDTH * SMALL * _indent(line)
                 title = "" if lines[-1] == content or "…" not in lines[-1] else content
                 texts.append(
                     Text(left, y + 12, line.lstrip(), SMALL, mono=True, muted=muted, title=title)
@@ -194,27 +205,33 @@ def _lines(content: str, room: float, most: int) -> list[str]:
 
 def _every_step(block: Block, most: int) -> Piece:
     """Up to `most` formulas of all steps at once, where there is no room for those of each."""
-    shapes, y = [Text(LABELS - 12, 12, "each step", 12, "end", bold=True)], 0
+    shapes, y = [Text(block.labels - 12, 12, "each step", 12, "end", bold=True)], 0
+    if block.view.sheet.is_narrow:
+        shapes = [Text(block.labels - 12, 12, "steps", 12, "end", bold=True)]
     known = block.formulas
     for formula in known[:most]:
-        for line in _lines(block.spell.equation(formula), block.room - LABELS, 2):
-            x = LABELS + MONO_WIDTH * SMALL * _indent(line)
+        for line in _lines(block.spell.equation(formula), block.room - block.labels, 2):
+            x = block.labels + MONO_WIDTH * SMALL * _indent(line)
             shapes.append(Text(x, y + 12, line.lstrip(), SMALL, mono=True))
             y += LINE
     left = len(known) - most
     more = f"{counted(left, 'more formula' if most else 'formula')}; " if left > 0 else ""
     words = f"⋯ {more}step shows one step with its formulas in numbers"
-    shapes.append(Text(LABELS, y + 12, words, SMALL, muted=True))
+    if not block.view.sheet.has_hints:
+        words = f"⋯ {more[:-2]}" if more else ""
+    shapes.append(Text(block.labels, y + 12, words, SMALL, muted=True))
     return _row(block, y + LINE + 8, *shapes)
 
 
 def _row(block: Block, height: float, *shapes: Shape) -> Piece:
-    """Shapes below one another's left edge at 0, in the room of a row."""
+    """Shapes in the room of a row, if it is bare without its names."""
+    if block.view.sheet.bare:
+        shapes = tuple(s for s in shapes if not isinstance(s, Text) or s.left >= block.labels)
     return sized(block.room, height, *shapes)
 
 
-def _label(label: str, y: float) -> Text:
-    return Text(LABELS - 12, y, label, 13, "end", bold=True)
+def _label(block: Block, label: str, y: float) -> Text:
+    return Text(block.labels - 12, y, label, 13, "end", bold=True)
 
 
 # Rows
@@ -222,7 +239,7 @@ def _label(label: str, y: float) -> Text:
 
 def _initial(block: Block) -> Piece:
     named, y = block.named, 0.0
-    shapes: list[Shape] = [_label("initial", HEADER + 18)]
+    shapes: list[Shape] = [_label(block, "initial", HEADER + 18)]
     for tape, x in block.totals:
         shapes += _header(block, x, y, named.tape_label(tape, None), tape.name)
         slot = Slot(0, x, Role.INTERMEDIATE, tape.initial[0])
@@ -231,6 +248,7 @@ def _initial(block: Block) -> Piece:
         for slot in lane.before():
             label = named.tape_label(lane.tape, slot.row) or lane.tape.name
             position = f"pos {signed(lane.tape.position(slot.row))}"
+            position = "" if block.view.sheet.bare else position
             shapes += _header(block, slot.x, y, label, position)
             shapes.append(_slot(block, lane.tape, slot, y + HEADER))
         y += HEADER
@@ -245,7 +263,7 @@ def _step(block: Block, step: int) -> Piece:
     scan, named = block.named.scan, block.named
     readings = [_reading(block, sequence, step) for sequence in scan.sequences]
     shapes, y = _in_lines(block, readings, 0.0)
-    shapes.append(_label(f"step {step}", y + 18))
+    shapes.append(_label(block, f"step {step}", y + 18))
     for tape, x in block.totals:
         written, read = tape.writes[0], tape.reads[0]
         row, value, old = int(written.rows[step]), written.values[step], read.values[step]
@@ -296,7 +314,7 @@ def _result(block: Block) -> Piece:
         more, y = _in_lines(block, found, y)
         shapes += more
     if shapes:
-        shapes.append(_label("result", 18))
+        shapes.append(_label(block, "result", 18))
     return _row(block, y + 4, *shapes)
 
 
@@ -312,7 +330,7 @@ def _in_lines(block: Block, cells: Sequence[Thin], y: float) -> tuple[list[Shape
     shapes: list[Shape] = []
     hidden = 0
     for x, name, value, role, key in cells:
-        left = LABELS if x is None else x
+        left = block.labels if x is None else x
         number = next((n for n, used in enumerate(lines) if left not in used), len(lines))
         if number == 4:
             hidden += 1
@@ -324,7 +342,8 @@ def _in_lines(block: Block, cells: Sequence[Thin], y: float) -> tuple[list[Shape
         shapes.append(thin_cell(box, value, name, None, key))
     bottom = y + len(lines) * (LOW + 3)
     if hidden:
-        shapes.append(Text(LABELS - 12, bottom - 9, f"⋯ {hidden} more", SMALL, "end", muted=True))
+        more = f"⋯ {hidden} more"
+        shapes.append(Text(block.labels - 12, bottom - 9, more, SMALL, "end", muted=True))
     return shapes, bottom
 
 
@@ -370,24 +389,24 @@ def _column(block: Block, output: TapeTrace, step: int) -> float | None:
 
 def _gaps(block: Block, lane: Lane, y: float) -> Iterator[Text]:
     for x, gap in lane.columns.gaps:
-        yield gap_text(gap, x, y + block.height / 2 + 4)
+        yield gap_text(gap, x, y + block.height / 2 + 4, block.columns.cell)
 
 
 def _words(block: Block, lane: Lane, y: float, positions: str = "") -> Iterator[Text]:
     """Which tape a lane shows, if there are several, and what a step does to it."""
-    lines = _in_room(positions)
+    lines = [] if block.view.sheet.bare else _in_room(block, positions)
     if len([tape for tape in block.named.scan.tapes if not tape.is_total]) > 1:
         lines = [lane.tape.name, *lines]
     for number, line in enumerate(lines):
         if line:
             baseline = y + 32 + 13 * number
-            room = LABELS - MARGIN - 12
-            yield fitted(LABELS - 12, baseline, line, room, SMALL, "end", muted=True)
+            room = block.labels - block.view.sheet.margin - 12
+            yield fitted(block.labels - 12, baseline, line, room, SMALL, "end", muted=True)
 
 
-def _in_room(words: str) -> list[str]:
+def _in_room(block: Block, words: str) -> list[str]:
     """The positions read and written in two lines, if there is no room for them in one."""
-    if shortened(words, LABELS - MARGIN - 12, SMALL) == words:
+    if shortened(words, block.labels - block.view.sheet.margin - 12, SMALL) == words:
         return [words]
     read, written = words.split(" → ")
     return [read, f"→ {written}"]

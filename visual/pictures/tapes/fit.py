@@ -1,4 +1,4 @@
-"""How much of a tape picture is open: what fits on a page of 840 × 1,200 pixels.
+"""How much of a tape picture is open: what fits on its sheet, 840 × 1,200 pixels by default.
 
 Steps, tapes, columns and formulas fold, in that order of what is given up last to first; `plans`
 says what is tried, `opened` lays a Scan out by one of them.
@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from lab.traces.trace import ScanTrace, TapeTrace
-from visual.layout.canvas import BETWEEN, CELL, GAP, LABELS, MARGIN, numbers, place_columns
+from visual.layout.canvas import BETWEEN, CELL, GAP, fold_width, numbers, place_columns
 from visual.layout.columns import (
     Gap,
     Timeline,
@@ -16,15 +16,15 @@ from visual.layout.columns import (
     only_step,
     shown_steps,
     timeline,
+    with_ends,
     with_gaps,
 )
 from visual.layout.names import NamedScan
+from visual.layout.sheet import Sheet
 from visual.pictures.tapes.backward import Block, View
 from visual.pictures.tapes.lanes import Lane
 
-WIDEST, HIGHEST = 840.0, 1200.0
-ROOM = WIDEST - MARGIN - LABELS
-NARROWEST = 80.0  # from column to column
+NARROWEST, IN_A_COLUMN, BARE = 80.0, 54.0, 46.0  # from column to column
 PITCH = CELL + BETWEEN
 
 
@@ -32,23 +32,26 @@ PITCH = CELL + BETWEEN
 class Plan:
     """How much is shown: of long loops so many steps at both `ends`, and so many `tapes`.
 
-    None stands for all.  With `both` the loop is open above its one derivative.
+    None stands for all, no ends for one step.  With `both` the loop is open above its one
+    derivative.
     """
 
     both: bool = False
     ends: int | None = None
     tapes: int | None = None
-    fits: bool = True  # in the widest picture
+    fits: bool = True  # on its sheet
 
 
 EVERYTHING, LEAST = Plan(fits=False), Plan(False, 1, 1)
 
 
-def plans(pair: bool) -> Iterator[Plan]:
+def plans(pair: bool, narrow: bool = False) -> Iterator[Plan]:
     """What is tried, from the most to the least; of a `pair` with the loop open, if that fits."""
     if pair:
         yield from (Plan(True, ends) for ends in (None, 3))
     yield from (Plan(False, ends) for ends in (None, 3, 2, 1))
+    if narrow:
+        yield from (Plan(False, 0, tapes) for tapes in (None, 2, 1))
     yield from (Plan(False, ends, tapes) for tapes in (8, 4, 2, 1) for ends in (2, 1))
 
 
@@ -56,6 +59,10 @@ def steps_of(scan: ScanTrace, view: View, plan: Plan) -> list[int | Gap]:
     """The steps that are shown, and gaps."""
     if view.step is not None:
         return only_step(scan.steps, view.step)
+    if view.sheet.steps is not None:
+        return with_ends(view.sheet.steps_of(scan), scan.steps)
+    if plan.ends == 0 and scan.steps:
+        return only_step(scan.steps, view.around or 0)
     if plan.ends is None or scan.steps <= 2 * plan.ends:
         return shown_steps(scan.steps, view.around)
     chosen = {*range(plan.ends), *range(scan.steps - plan.ends, scan.steps)}
@@ -87,25 +94,33 @@ def _rows(tape: TapeTrace, steps: Sequence[int]) -> set[int]:
     return {int(access.rows[step]) for access in (*tape.reads, *tape.writes) for step in steps}
 
 
-def _trimmed(columns: Iterable[int], plan: Plan) -> list[int]:
-    """The columns in order; in the least plan those at both ends, however many a step touches."""
+def _trimmed(columns: Iterable[int], ends: int) -> list[int]:
+    """The columns in order; of many so many at both `ends`, however many a step touches."""
     chosen = sorted(set(columns))
-    return [*chosen[:3], *chosen[-3:]] if plan == LEAST and len(chosen) > 6 else chosen
+    return [*chosen[:ends], *chosen[-ends:]] if len(chosen) > 2 * ends else chosen
 
 
-def _sizes(columns: Sequence[int], more: int, plan: Plan) -> tuple[float, float, int] | None:
+def _sizes(
+    columns: Sequence[int], more: int, plan: Plan, sheet: Sheet
+) -> tuple[float, float, int] | None:
     """How wide cells are, how far apart, and how many of `more` columns find room beside them.
 
     None if the columns do not fit.
     """
     if not plan.fits:
         return CELL, BETWEEN, more
-    gaps = sum(isinstance(item, Gap) for item in with_gaps(columns)) * GAP
-    room = ROOM - gaps + BETWEEN * 0.6
-    beside = max(0, min(more, int(room / NARROWEST) - len(columns)))
-    pitch = min(PITCH, room / max(1, len(columns) + beside))
-    if pitch < NARROWEST:
+    narrowest = BARE if sheet.bare else IN_A_COLUMN if sheet.is_narrow else NARROWEST
+    fold = fold_width(narrowest * CELL / PITCH)
+    gaps = sum(isinstance(item, Gap) for item in with_gaps(columns))
+    room = sheet.width - sheet.margin - sheet.labels - gaps * fold + BETWEEN * 0.6
+    beside = max(0, min(more, int(room / narrowest) - len(columns)))
+    count = max(1, len(columns) + beside)
+    pitch = min(PITCH, room / count)
+    if pitch < narrowest:
         return None
+    if fold < GAP:  # folds become wider with the cells
+        share = fold / narrowest
+        pitch = min(PITCH, (room + gaps * fold) / (count + gaps * share))
     cell = int(pitch * CELL / PITCH)
     return cell, pitch - cell, beside
 
@@ -121,24 +136,35 @@ def opened(named: NamedScan, view: View, plan: Plan) -> Block | None:
     near = numbers(steps_of(scan, replace(view, step=None), plan))  # of one step, more is shown
     found = _columns(scan, (*tapes, *scan.outputs), common, near)
     if plan.both:
-        found |= _columns(root, root.held, common, numbers(steps_of(root, View(view.around), plan)))
+        found |= _columns(
+            root,
+            root.held,
+            common,
+            numbers(steps_of(root, View(view.around, sheet=view.sheet), plan)),
+        )
     positions = {
         tape.position(row)
         for tape in tapes
         if not time.knows(tape.axis)
         for row in _rows(tape, near)
     }
-    in_time, in_buffer = _trimmed(found, plan), _trimmed(positions, plan)
-    sizes = _sizes(max(in_time, in_buffer, key=len), len(totals), plan)
+    sheet, sizes, in_time, in_buffer = view.sheet, None, list[int](), list[int]()
+    for ends in (3, 2, 1) if plan == LEAST else (len(found | positions),):
+        in_time, in_buffer = (_trimmed(chosen, ends) for chosen in (found, positions))
+        sizes = _sizes(max(in_time, in_buffer, key=len), len(totals), plan, sheet)
+        if sizes is not None:
+            break
     if sizes is None:
         return None
     cell, apart, beside = sizes
-    columns, own = (place_columns(found, cell, apart) for found in (in_time, in_buffer))
+    columns, own = (
+        place_columns(found, cell, apart, sheet.labels) for found in (in_time, in_buffer)
+    )
     lanes = tuple(
         Lane(scan, tape, columns, time, view.around, None if time.knows(tape.axis) else own)
         for tape in tapes
     )
     right = max([columns.right, *(lane.columns.right for lane in lanes)])
-    edge = max(WIDEST - MARGIN, 0 if plan.fits else right + len(totals) * (cell + apart))
+    edge = max(sheet.width - sheet.margin, 0 if plan.fits else right + len(totals) * (cell + apart))
     placed = tuple((tape, right + n * (cell + apart)) for n, tape in enumerate(totals[:beside]))
     return Block(named, columns, time, view, steps, lanes, placed, edge, not plan.fits)

@@ -11,8 +11,6 @@ from lab.traces.trace import ScanTrace, SequenceTrace, TapeTrace
 from visual.layout.canvas import (
     BETWEEN,
     CELL,
-    LABELS,
-    MARGIN,
     Canvas,
     Columns,
     gap_text,
@@ -61,7 +59,7 @@ class ForwardBlock:
         goals = self.outputs | read_backwards(named) if faded else self.outputs
         self.needed = _needed(self.scan, goals) if faded and self.outputs else None
         self.tops: dict[str, float] = {}
-        self.ways = Detours([])
+        self.ways, self.labels = Detours([]), canvas.sheet.labels
 
     def draw(self) -> None:
         """All lanes, the arrows between them, and the parameters."""
@@ -76,7 +74,7 @@ class ForwardBlock:
             self._lane(tape.name, self._state_cells(tape))
         if self.hidden:
             words = f"⋯ {counted(self.hidden, 'more variable')}: all=True shows everything"
-            self.canvas.add(Text(LABELS, self.canvas.y, words, 12, muted=True))
+            self.canvas.add(Text(self.labels, self.canvas.y, words, 12, muted=True))
             self.canvas.y += 20
         lefts, tops = self.columns.left.values(), self.tops.values()
         self.ways = Detours([self._box(x, y) for x in lefts for y in tops])
@@ -118,7 +116,7 @@ class ForwardBlock:
                 step = self.made.get((name, index))
                 self._cell(x, role, value, indexed(name, index), str(index), name, step)
         for x, gap in self.columns.gaps:
-            self.canvas.add(gap_text(gap, x, self.canvas.y + HEIGHT / 2 + 4))
+            self.canvas.add(gap_text(gap, x, self.canvas.y + HEIGHT / 2 + 4, self.columns.cell))
         self.canvas.y += LANE
 
     def _sequence_cells(self, name: str) -> Iterator[tuple[int, Role, np.ndarray]]:
@@ -164,8 +162,9 @@ class ForwardBlock:
             self.canvas.group(start, *self.named.moment(step))
 
     def _label(self, name: str) -> None:
-        y, room = self.canvas.y + HEIGHT / 2 + 4, LABELS - MARGIN - 14
-        self.canvas.add(fitted(LABELS - 12, y, name, room, 13, "end", bold=True))
+        y, room = self.canvas.y + HEIGHT / 2 + 4, self.labels - self.canvas.sheet.margin - 14
+        if not self.canvas.sheet.bare:
+            self.canvas.add(fitted(self.labels - 12, y, name, room, 13, "end", bold=True))
 
     def _reads(self, step: int) -> None:
         """An arrow from every value that a step reads to every value that it computes from it."""
@@ -203,9 +202,12 @@ class ForwardBlock:
 
     def _parameters(self) -> None:
         """What does not change: numbers in low cells, arrays in high ones, as many as fit."""
-        canvas, x, wide = self.canvas, float(LABELS), self.columns.cell
+        canvas, x, wide = self.canvas, self.labels, self.columns.cell
+        room = self.labels - canvas.sheet.margin - 10
         high = HEIGHT if any(p.value.ndim for p in self.scan.parameters) else LOW
-        canvas.add(fitted(LABELS - 12, canvas.y + 15, "parameters", 116, 13, "end", bold=True))
+        canvas.add(
+            fitted(self.labels - 12, canvas.y + 15, "parameters", room, 13, "end", bold=True)
+        )
         shown = self.scan.parameters[: None if self.most is None else MOST_PARAMETERS]
         for parameter in shown:
             box, key = Box(x, canvas.y, wide, high, Role.INPUT), f"{self.named.number}:"

@@ -6,42 +6,49 @@ from itertools import pairwise
 import numpy as np
 
 from lab.traces.trace import ScanTrace, TapeTrace, Trace
-from visual.layout.canvas import MARGIN
 from visual.layout.cells import full_text
 from visual.layout.columns import Gap, column_of, timeline, with_gaps
 from visual.layout.names import NamedScan, counted, listed
+from visual.layout.sheet import SCREEN, Sheet
 from visual.pictures.tapes.forward import outputs_reached
 from visual.scene.combinators import Piece, above, beside, gap, joined, named, over, shifted, sized
-from visual.scene.shapes import Box, Group, Polyline, Shape, Text, fitted, folded, shortened
+from visual.scene.shapes import Box, Group, Shape, Text, fitted, folded, outline, shortened
 from visual.scene.theme import Role
 
-WIDE, HIGH, APART, LINE_OF = 180.0, 70.0, 24.0, 4
+NARROWEST, HIGH, APART = 150.0, 70.0, 24.0
 MOST_CARDS, MOST_CELLS, MOST_TAPES = 8, 10, 3
 TOP = 28.0  # of the cells in a card
-INNER = WIDE - 20
 
 
-def overview(trace: Trace, opened: int) -> Piece:
-    """The Scans from left to right, in lines of four; an arrow where one feeds its neighbour.
+def overview(
+    trace: Trace, opened: int, choice: str = "scan=1 opens the first", sheet: Sheet = SCREEN
+) -> Piece:
+    """The Scans from left to right, in lines of up to four; an arrow where one feeds its neighbour.
 
     Of more than eight are shown the ends, the one that is `opened` and what it differentiates.
     """
     scans = list(NamedScan.each(trace))
     shown = with_gaps(_chosen(trace, opened))
-    words = [counted(len(scans), "Scan"), "scan=1 opens the first, all=True shows everything"]
+    words = [counted(len(scans), "Scan")]
+    if sheet.has_hints:
+        words.append(f"{choice}, all=True shows everything")
     if len(shown) > MOST_CARDS or len(scans) > MOST_CARDS:
         left = len(scans) - sum(not isinstance(item, Gap) for item in shown)
         words[0] += f", {left} of them folded"
+    across = int((sheet.line + APART) / (NARROWEST + APART))
+    wide = (sheet.line + APART) / across - APART
     cards = [
-        _folded(item) if isinstance(item, Gap) else card(scans[item], opened) for item in shown
+        _folded(item, wide) if isinstance(item, Gap) else card(scans[item], opened, wide)
+        for item in shown
     ]
     lines = [
-        _line(trace, shown[start : start + LINE_OF], cards[start : start + LINE_OF])
-        for start in range(0, len(cards), LINE_OF)
+        _line(trace, shown[start : start + across], cards[start : start + across])
+        for start in range(0, len(cards), across)
     ]
-    head = Text(0, 12, " · ".join(words), 12, muted=True)
-    strip = above(sized(840 - 2 * MARGIN, 22, head), *lines, apart=8)
-    return over(gap(840 - MARGIN), shifted(strip, MARGIN, 0))
+    heads = folded(" · ".join(words), sheet.line, 12)
+    head = [Text(0, 12 + 17 * n, line, 12, muted=True) for n, line in enumerate(heads)]
+    strip = above(sized(sheet.line, 5 + 17 * len(head), *head), *lines, apart=8)
+    return over(gap(sheet.width - sheet.margin), shifted(strip, sheet.margin, 0))
 
 
 def _chosen(trace: Trace, opened: int) -> Sequence[int]:
@@ -83,32 +90,34 @@ def goes_back(of: NamedScan) -> bool:
     return of.parent is not None and not goes_back(of.parent)
 
 
-def card(of: NamedScan, opened: int) -> Piece:
+def card(of: NamedScan, opened: int, wide: float) -> Piece:
     """A Scan and its tapes after the last step; when one walks, slots wait for their last write."""
     is_open = of.number == opened
-    frame: list[Shape] = [Box(0, 0, WIDE, HIGH, Role.PANEL)]
+    frame: list[Shape] = [Box(0, 0, wide, HIGH, Role.PANEL)]
     if is_open:
-        frame += [Polyline(_outline(n, n, WIDE - 2 * n, HIGH - 2 * n)) for n in (0, 1)]
+        frame += [outline(n, n, wide - 2 * n, HIGH - 2 * n) for n in (0, 1)]
     called = f"{of.number + 1} · {short_name(of)}"
-    title = Text(10, 19, shortened(called, INNER, 12, bold=is_open), 12, bold=is_open)
+    title = Text(10, 19, shortened(called, wide - 20, 12, bold=is_open), 12, bold=is_open)
     reads = listed([number + 1 for number in feeding(of.scan)], "")
     steps = f"{'←' if goes_back(of) else '→'} {counted(of.scan.steps, 'step')}"
     tapes = [tape for tape in of.scan.held if not tape.is_total] or list(of.scan.held)
-    words = Text(WIDE - 10, 62, steps, 11, "end", muted=True)
-    read = fitted(10, 62, f"reads {reads}", INNER - words.width - 8, 11, muted=True)
+    words = Text(wide - 10, 62, steps, 11, "end", muted=True)
+    read = fitted(10, 62, f"reads {reads}", wide - 28 - words.width, 11, muted=True)
     cells: list[Shape] = []
     high = 18 / min(len(tapes), MOST_TAPES) if tapes else 18
     for number, tape in enumerate(tapes[:MOST_TAPES]):
-        cells += _small(of, tape, TOP + number * high, high - (2 if len(tapes) > 1 else 0))
+        cells += _small(
+            of, tape, TOP + number * high, high - (2 if len(tapes) > 1 else 0), wide - 20
+        )
     if len(tapes) > MOST_TAPES:
         more = f"+{len(tapes) - MOST_TAPES}"
-        cells.append(Text(WIDE - 10, 41, more, 11, "end", muted=True, title="tapes"))
+        cells.append(Text(wide - 10, 41, more, 11, "end", muted=True, title="tapes"))
     name = f"{of.number + 1} · {of.scan.name}"
-    said = Group((*frame, title, *([read] if reads else []), words), title=name)
-    return sized(WIDE, HIGH, said, *cells)
+    shapes = (*frame, title, *([read] if reads else []), words, *cells)
+    return sized(wide, HIGH, Group(shapes, cell=f"scan:{of.number + 1}", title=name))
 
 
-def _small(of: NamedScan, tape: TapeTrace, y: float, high: float) -> Iterator[Shape]:
+def _small(of: NamedScan, tape: TapeTrace, y: float, high: float, inner: float) -> Iterator[Shape]:
     """The slots of a tape in time; of many, the first and the last ones."""
     time = timeline(of.root.scan)
     size = len(tape.final)
@@ -117,7 +126,7 @@ def _small(of: NamedScan, tape: TapeTrace, y: float, high: float) -> Iterator[Sh
         rows = [*range(5), *range(size - 4, size)]
     rows.sort(key=lambda row: column_of(tape, row, time))
     room = 24 if size > MOST_CELLS else 0
-    wide = min(26.0, (INNER - room) / len(rows)) if rows else 0
+    wide = min(26.0, (inner - room) / len(rows)) if rows else 0
     roles = _roles(of, tape)
     for place, row in enumerate(rows):
         x = 10 + place * wide + (room if place >= len(rows) // 2 else 0)
@@ -146,13 +155,8 @@ def _roles(of: NamedScan, tape: TapeTrace) -> Callable[[int], Role]:
     return role
 
 
-def _folded(gap: Gap) -> Piece:
+def _folded(gap: Gap, wide: float) -> Piece:
     """In the place of Scans that are not shown."""
-    lines = folded(f"⋯ {counted(gap.hidden, 'Scan')} not shown", INNER, 12)
+    lines = folded(f"⋯ {counted(gap.hidden, 'Scan')} not shown", wide - 20, 12)
     texts = [Text(10, 30 + 17 * n, line, 12, muted=True) for n, line in enumerate(lines)]
-    return sized(WIDE, HIGH, *texts)
-
-
-def _outline(x: float, y: float, wide: float, high: float) -> tuple[tuple[float, float], ...]:
-    right, low = x + wide, y + high
-    return (x, y), (right, y), (right, low), (x, low), (x, y)
+    return sized(wide, HIGH, *texts)

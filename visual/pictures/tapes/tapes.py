@@ -10,22 +10,22 @@ left to right everywhere, so that the work of a backward loop moves leftwards.
 from collections.abc import Iterator
 
 from lab.equations.spelling import untaken_words
-from lab.errors import ArgumentError, quoted
+from lab.errors import ArgumentError, quoted, whole
 from lab.tape import Kind
 from lab.traces.trace import ScanTrace, Trace
 from visual.choices import of_trace, scan_index, step_of, switch, whole_or_none
-from visual.layout.canvas import MARGIN, Canvas, Columns
-from visual.layout.cells import values_text
+from visual.layout.canvas import Canvas, Columns
+from visual.layout.cells import bared, values_text
 from visual.layout.columns import timeline
 from visual.layout.headings import block_heading
 from visual.layout.names import NamedScan
+from visual.layout.sheet import HIGHEST, SCREEN, Sheet
 from visual.pictures.tapes.backward import DETAILS, Block, View, at_end, rows, with_formulas
-from visual.pictures.tapes.fit import EVERYTHING, HIGHEST, WIDEST, Plan, opened, plans
+from visual.pictures.tapes.fit import EVERYTHING, Plan, opened, plans
 from visual.pictures.tapes.forward import ForwardBlock
 from visual.pictures.tapes.overview import overview, short_name
 from visual.scene.combinators import Piece, above, gap, shifted, sized
-from visual.scene.shapes import Box, Scene, Text, folded, of_run, walk
-from visual.scene.theme import Role
+from visual.scene.shapes import Scene, Text, folded, of_run
 
 PARTS_LINE = "below each value: what came from the cost directly + what came through later steps"
 PARTS_OF_ARRAYS = "; of arrays the norms of both parts, which do not add up"
@@ -41,8 +41,10 @@ def tapes(
     contributions: bool = False,
     scan: int | None = None,
     all: bool = False,
+    height: int = HIGHEST,
+    sheet: Sheet = SCREEN,
 ) -> Scene:
-    """The tape picture of a trace, 840 pixels wide and at most 1,200 high.
+    """The tape picture of a trace, 840 pixels wide and at most `height` high, or as `sheet` says.
 
     A loop alone is open, and so are a loop and its one derivative.  Of more Scans one is, number
     `scan`, or else the last, which holds the result; the others stand above it as small tapes.
@@ -54,6 +56,7 @@ def tapes(
     """
     of_trace(trace)
     buffer, contributions = switch("buffer", buffer), switch("contributions", contributions)
+    height = whole("height", height)
     step, around = whole_or_none("step", step), whole_or_none("around", around)
     backward = [n for n, one in enumerate(trace.scans) if has_tape(one)]
     number = backward[-1] if backward else len(trace.scans) - 1
@@ -64,36 +67,38 @@ def tapes(
             raise ArgumentError(f"step = {quoted(step)}: the loops of this trace make 0 to {last}.")
     elif step is not None:
         step_of(trace.scans[number], step)
-    view = View(step if around is None else around, step, buffer, contributions)
+    view = View(step if around is None else around, step, buffer, contributions, sheet)
     pair = scan is None and [one.parent for one in trace.scans] == [None, 0]
     if switch("all", all):
         part, width = _everything(trace, view)
         return _finished(trace, part, width, view, theme)
-    return _open(trace, view, number, pair, theme)
+    room = sheet.height if height == HIGHEST else height
+    return _open(trace, view, number, pair, theme, room)
 
 
-def _open(trace: Trace, view: View, number: int, pair: bool, theme: str) -> Scene:
+def _open(trace: Trace, view: View, number: int, pair: bool, theme: str, height: float) -> Scene:
     """The picture with one Scan open, or with a `pair`, that shows the most of those that fit."""
-    named, smallest = NamedScan(trace, number), None
-    for plan in plans(pair):
+    named, smallest, sheet = NamedScan(trace, number), None, view.sheet
+    for plan in plans(pair, sheet.is_narrow):
         block = opened(named, view, plan)
         if block is None:
             continue
-        top = [] if plan.both or len(trace.scans) == 1 else [overview(trace, number)]
+        alone = plan.both or len(trace.scans) == 1 or sheet.bare
+        top = [] if alone else [overview(trace, number, sheet=sheet)]
         if plan.both or not has_tape(named.scan):
             loop = named.root if plan.both else named
-            top.append(_loop(loop, block.columns, plan))
+            top.append(_loop(loop, block.columns, plan, sheet))
         bodies = _bodies(block) if has_tape(named.scan) else iter([gap()])
         least = next(bodies)
-        drawn = _finished(trace, above(*top, least, apart=20), WIDEST, view, theme)
+        drawn = _finished(trace, above(*top, least, apart=20), sheet.width, view, theme)
         if smallest is None or drawn.height < smallest.height:
             smallest = drawn
-        if drawn.height > HIGHEST:
+        if drawn.height > height:
             continue
         for body in bodies:
-            if drawn.height - least.envelope.height + body.envelope.height <= HIGHEST:
-                fuller = _finished(trace, above(*top, body, apart=20), WIDEST, view, theme)
-                if fuller.height <= HIGHEST:
+            if drawn.height - least.envelope.height + body.envelope.height <= height:
+                fuller = _finished(trace, above(*top, body, apart=20), sheet.width, view, theme)
+                if fuller.height <= height:
                     return fuller
         return drawn
     assert smallest is not None  # the last plan is never too wide
@@ -104,13 +109,13 @@ def _bodies(block: Block) -> Iterator[Piece]:
     """A Scan without the formulas of its steps, then with most of them, then with fewer."""
     drawn, heading = [*rows(block)], _heading(block)
     *most, least = DETAILS
-    for detail in (least, *most):
+    for detail in (least, *(most if not block.view.sheet.bare else ())):
         yield above(heading, with_formulas(block, drawn, detail))
 
 
 def _everything(trace: Trace, view: View) -> tuple[Piece, float]:
     """All Scans below one another, with all their formulas."""
-    parts, right = [], WIDEST - MARGIN
+    parts, right = [], view.sheet.width - view.sheet.margin
     for named in NamedScan.each(trace):
         block = opened(named, view, EVERYTHING)
         assert block is not None  # there is room for everything
@@ -119,35 +124,39 @@ def _everything(trace: Trace, view: View) -> tuple[Piece, float]:
             heading = _heading(block, whole=True)
             parts.append(above(heading, with_formulas(block, rows(block), DETAILS[0])))
         else:
-            parts.append(_loop(named, block.columns, EVERYTHING))
-    return above(*parts, apart=30), right + MARGIN
+            parts.append(_loop(named, block.columns, EVERYTHING, view.sheet))
+    return above(*parts, apart=30), right + view.sheet.margin
 
 
-def _loop(named: NamedScan, columns: Columns, plan: Plan) -> Piece:
+def _loop(named: NamedScan, columns: Columns, plan: Plan, sheet: Sheet) -> Piece:
     """A loop that is open."""
-    canvas, everything = Canvas(y=16), not plan.fits
+    canvas, everything = Canvas(y=16, sheet=sheet), not plan.fits
     most = None if everything else plan.tapes
     ForwardBlock(canvas, named, columns, timeline(named.root.scan), most, everything).draw()
-    return sized(max(canvas.right, WIDEST - MARGIN), canvas.y, *canvas.shapes)
+    return sized(max(canvas.right, sheet.width - sheet.margin), canvas.y, *canvas.shapes)
 
 
 def _heading(block: Block, whole: bool = False) -> Piece:
     """What a Scan is, in a title and up to three lines."""
-    named, hidden = block.named, block.hidden
+    named, sheet = block.named, block.view.sheet
+    if sheet.bare:
+        return gap()
     title, lines = block_heading(named, block.outputs)
     if named.parent is not None and not whole:
         title = f"{named.number + 1} · {short_name(named)}: the tape, order {named.scan.order}"
     told = lines if whole else ["; ".join(lines)]
-    room = WIDEST - 2 * MARGIN
-    said = [part for line in told for part in folded(line, room, 12)]
+    said = [part for line in told for part in folded(line, sheet.line, 12)]
     if len(said) > 3 and not whole:
-        said = [*said[:2], f"⋯ {len(said) - 2} more lines: all=True shows them"]
-    said += [hidden] if hidden else []
-    titles = folded(title, room, 16, bold=True)[: None if whole else 2]
-    texts = [Text(MARGIN, 16 + 21 * n, line, 16, bold=True) for n, line in enumerate(titles)]
+        how = ": all=True shows them" if sheet.has_hints else ""
+        said = [*said[:2], f"⋯ {len(said) - 2} more lines{how}"]
+    said += folded(block.hidden, sheet.line, 12) if block.hidden else []
+    titles = folded(title, sheet.line, 16, bold=True)[: None if whole else 2]
+    texts = [Text(sheet.margin, 16 + 21 * n, line, 16, bold=True) for n, line in enumerate(titles)]
     top = 16 + 21 * (len(titles) - 1)
-    texts += [Text(MARGIN, top + 18 * (n + 1), line, 12, muted=True) for n, line in enumerate(said)]
-    return sized(WIDEST - MARGIN, top + 18 * len(said) + 10, *texts)
+    texts += [
+        Text(sheet.margin, top + 18 * (n + 1), line, 12, muted=True) for n, line in enumerate(said)
+    ]
+    return sized(sheet.width - sheet.margin, top + 18 * len(said) + 10, *texts)
 
 
 def has_tape(scan: ScanTrace) -> bool:
@@ -157,13 +166,12 @@ def has_tape(scan: ScanTrace) -> bool:
 
 def _finished(trace: Trace, part: Piece, width: float, view: View, theme: str) -> Scene:
     """The picture with the results in numbers, and the legend."""
-    canvas = Canvas()
-    results = at_end(NamedScan(trace, len(trace.scans) - 1), _results(trace))
-    whole = shifted(above(part, results, apart=8), 0, MARGIN - 8)
-    canvas.add(*whole.shapes)
+    sheet = view.sheet
+    canvas = Canvas(sheet=sheet)
+    results = at_end(NamedScan(trace, len(trace.scans) - 1), _results(trace, sheet))
+    whole = shifted(above(part, results, apart=8), 0, max(4, sheet.margin - 8))
+    canvas.add(*(bared(whole.shapes) if sheet.bare else whole.shapes))
     canvas.y = whole.envelope.bottom
-    found = {shape.role for shape in walk(canvas.shapes) if isinstance(shape, Box)}
-    canvas.roles = [*found - {Role.PANEL}]  # the cards of the overview say what they are
     arrays = any(tape.initial.ndim > 1 for scan in trace.scans for tape in scan.tapes)
     parts = PARTS_LINE + (PARTS_OF_ARRAYS if arrays else "")
     names = ", ".join(f"{scan.name} ({scan.steps} steps)" for scan in trace.scans)
@@ -179,15 +187,14 @@ def _finished(trace: Trace, part: Piece, width: float, view: View, theme: str) -
     )
 
 
-def _results(trace: Trace) -> Piece:
+def _results(trace: Trace, sheet: Sheet) -> Piece:
     """What was asked for, in numbers."""
     named = zip(trace.names, trace.outputs, strict=True)
     told = " · ".join(f"{name} = {values_text(value)}" for name, value in named if name)
-    if not told:
+    if not told or sheet.bare:
         return gap()
-    lines = folded(told, WIDEST - 2 * MARGIN - 70, 13)
+    lines = folded(told, sheet.line - 70, 13)
     lines = [*lines[:2], f"⋯ {len(lines) - 2} more lines"] if len(lines) > 3 else lines
-    texts = [Text(MARGIN + 70, 13 + 18 * n, line, 13) for n, line in enumerate(lines)]
-    return sized(
-        WIDEST - MARGIN, 18 * len(lines) + 14, Text(MARGIN, 13, "Results", 13, bold=True), *texts
-    )
+    texts = [Text(sheet.margin + 70, 13 + 18 * n, line, 13) for n, line in enumerate(lines)]
+    head = Text(sheet.margin, 13, "Results", 13, bold=True)
+    return sized(sheet.width - sheet.margin, 18 * len(lines) + 14, head, *texts)

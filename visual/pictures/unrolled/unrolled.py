@@ -137,10 +137,8 @@ class _Picture:
         if item.row.repeated:
             role = Role.INTERMEDIATE if self._is_part(item.row) else Role.READ
             box = replace(box, role=role)
-            self.canvas.roles.append(role)
             self.canvas.add(thin_cell(box, node.value, node.label, None, node.key))
             return
-        self.canvas.roles.append(Role.UNNEEDED if node.faded else node.role)
         box = Box(box.x, box.y, box.width, box.height, node.role, faded=node.faded)
         self._add(cell(box, node.value, node.label, key=node.key, label=node.label), node)
 

@@ -18,8 +18,8 @@ from lab.equations.quantities import cost_name
 from lab.notation import number_text, signed
 from lab.traces.trace import Trace
 from visual.choices import of_trace, scan_index
-from visual.layout.canvas import MARGIN
 from visual.layout.names import NamedScan
+from visual.layout.sheet import SCREEN, Sheet
 from visual.pictures.values.scale import Scale, common_scale, scale_of, whole_ticks
 from visual.pictures.values.series import (
     SUMS,
@@ -33,17 +33,26 @@ from visual.pictures.values.series import (
 from visual.pictures.values.text import to_text
 from visual.scene.combinators import Piece, above, beside, gap, piece, scene, sized
 from visual.scene.fonts import text_width
-from visual.scene.shapes import Box, Group, Polyline, Scene, Shape, Text, fitted, of_run
+from visual.scene.shapes import (
+    Box,
+    Group,
+    Polyline,
+    Scene,
+    Shape,
+    Text,
+    fitted,
+    folded,
+    of_run,
+)
 from visual.scene.theme import Role
 
-ACROSS, APART, WIDTH = 3, 24, 792.0
-PANEL = (WIDTH - (ACROSS - 1) * APART) / ACROSS
+ACROSS, APART, NARROWEST = 3, 24, 165.0
 LABELS, TITLE, HIGH, FOOT = 46.0, 24.0, 78.0, 18.0  # of a panel, from left, and from top to bottom
-AREA, SMALL = PANEL - LABELS, 11.0
+SMALL = 11.0
 DOTTED, BUCKETS, MARKS = 40, 50, 24
 MOST_COLUMNS, MOST_ROWS = 24, 8
 PALE = 0.3  # arrays have one scale, as long as the largest entry of none is smaller than this share
-TALLEST, HEAD, SECTION = 1200.0, 132.0, 60.0
+HEAD, SECTION = 132.0, 60.0
 COLOURS = "colours: olive is positive, magenta negative; the full colour is the number beside ±"
 
 
@@ -60,6 +69,26 @@ class Panel:
         return f"{self.scan} · {' '.join(self.series.name.split())}"
 
 
+@dataclass(frozen=True)
+class Plan:
+    """So many panels, so `wide`, `across` the sheet; all have the indices `first` to `last`."""
+
+    across: int
+    wide: float
+    first: int
+    last: int
+
+    @property
+    def area(self) -> float:
+        """How wide is what is drawn in a panel, beside the labels."""
+        return self.wide - LABELS
+
+    @property
+    def line(self) -> float:
+        """How wide all panels are together."""
+        return self.across * (self.wide + APART) - APART
+
+
 @dataclass(frozen=True, eq=False)
 class Section:
     """Panels that are compared with one another."""
@@ -70,7 +99,9 @@ class Section:
 
 
 @of_run
-def values(trace: Trace, theme: str = "light", scan: int | None = None) -> Scene:
+def values(
+    trace: Trace, theme: str = "light", scan: int | None = None, sheet: Sheet = SCREEN
+) -> Scene:
     """Every Scan of `trace` over its steps, or one of them, and how its gradients grow or decay.
 
     Of a loop its states and outputs, of a backward Scan the gradients on its tapes after the
@@ -92,22 +123,28 @@ def values(trace: Trace, theme: str = "light", scan: int | None = None) -> Scene
     first = trace.scans[0].name if trace.scans else "a graph without loops"
     title = f"Values of {first}{f', derivative of order {order}' if order else ''}"
     places = [series.index for s in sections for series in (p.series for p in s.panels)]
-    across = (min(map(np.min, places)), max(map(np.max, places))) if places else (0, 0)
-    rooms = _rooms(sections)
-    drawn = [
-        _section(section, lines, across) for section, lines in zip(sections, rooms, strict=True)
-    ]
+    across = min(ACROSS, max(1, int((sheet.line + APART) / (NARROWEST + APART))))
+    if sheet.is_narrow:
+        across = min(across, max((len(s.panels) for s in sections), default=1))
+    ends = (min(map(np.min, places)), max(map(np.max, places))) if places else (0, 0)
+    plan = Plan(across, (sheet.line + APART) / across - APART, *ends)
+    rooms = _rooms(sections, across, sheet.height)
+    drawn = [_section(section, lines, plan) for section, lines in zip(sections, rooms, strict=True)]
     heads = [
-        gap(WIDTH),
-        _line(title, 16, bold=True),
-        *(_line(words) for words in _how_to_read(sections)),
+        gap(sheet.line),
+        _line(title, sheet.line, 16, bold=True),
+        *(
+            _line(line, sheet.line)
+            for words in _how_to_read(sections)
+            for line in folded(words, sheet.line, 12)
+        ),
     ]
     picture = scene(
         above(above(*heads, apart=4), *drawn, apart=14),
         title,
         f"States, gradients and outputs over the steps of {names or 'no loop'}.",
         theme,
-        MARGIN,
+        sheet.margin,
     )
     return replace(picture, twin=to_text(title, _tables(trace, sections)))
 
@@ -157,15 +194,15 @@ def _how_to_read(sections: Sequence[Section]) -> Iterator[str]:
         yield COLOURS
 
 
-def _line(words: str, size: float = 12, bold: bool = False) -> Piece:
+def _line(words: str, room: float, size: float = 12, bold: bool = False) -> Piece:
     """A line that is no wider than the picture."""
-    return piece(fitted(0, 0, words, WIDTH, size, bold=bold, muted=not bold))
+    return piece(fitted(0, 0, words, room, size, bold=bold, muted=not bold))
 
 
-def _rooms(sections: Sequence[Section]) -> list[int]:
+def _rooms(sections: Sequence[Section], across: int, height: float) -> list[int]:
     """How many lines of panels each section gets: first one, the loop and the newest before all."""
-    left = int((TALLEST - HEAD - SECTION * len(sections)) // (TITLE + HIGH + FOOT + 8))
-    wanted = [math.ceil(len(section.panels) / ACROSS) for section in sections]
+    left = int((height - HEAD - SECTION * len(sections)) // (TITLE + HIGH + FOOT + 8))
+    wanted = [math.ceil(len(section.panels) / across) for section in sections]
     given = [0] * len(sections)
     turn = sorted(range(len(sections)), key=lambda n: (n not in (0, len(sections) - 2), n))
     while left > 0 and given != wanted:
@@ -176,9 +213,9 @@ def _rooms(sections: Sequence[Section]) -> list[int]:
     return given
 
 
-def _section(section: Section, lines: int, across: tuple[int, int]) -> Piece:
+def _section(section: Section, lines: int, plan: Plan) -> Piece:
     """A heading, panels in `lines`, and a line about those that have no room."""
-    shown, hidden = section.panels[: lines * ACROSS], section.panels[lines * ACROSS :]
+    shown, hidden = section.panels[: lines * plan.across], section.panels[lines * plan.across :]
     scale, told = common_scale([p.series.values for p in shown if p.series.is_scalar], section.log)
     sizes = [_largest(p.series.table) for p in shown if not p.series.is_scalar]
     common = (
@@ -187,18 +224,19 @@ def _section(section: Section, lines: int, across: tuple[int, int]) -> Piece:
         else None
     )
     drawn = [
-        _panel(p, _lines(p.series, scale or scale_of([p.series.values], section.log), across))
+        _panel(p, plan, _lines(p.series, scale or scale_of([p.series.values], section.log), plan))
         if p.series.is_scalar
-        else _panel(p, *_patches(p.series, common or _largest(p.series.table), across))
+        else _panel(p, plan, *_patches(p.series, common or _largest(p.series.table), plan))
         for p in shown
     ]
-    rows = [beside(*drawn[n : n + ACROSS], apart=APART) for n in range(0, len(drawn), ACROSS)]
+    starts = range(0, len(drawn), plan.across)
+    rows = [beside(*drawn[n : n + plan.across], apart=APART) for n in starts]
     words = f"{section.title}{told}"
-    parts = [_line(words, 13, bold=True), *rows]
+    parts = [_line(words, plan.line, 13, bold=True), *rows]
     if hidden:
         names = ", ".join(p.title for p in hidden)
         more = f"⋯ {len(hidden):,} more, shown with scan={hidden[0].scan} or another: {names}"
-        parts.append(_line(more, SMALL))
+        parts.append(_line(more, plan.line, SMALL))
     return above(*parts, apart=6)
 
 
@@ -207,7 +245,9 @@ def _largest(table: np.ndarray) -> float:
     return float(finite.max()) if finite.size else 0.0
 
 
-def _panel(panel: Panel, inside: Sequence[Shape], largest: float | None = None) -> Piece:
+def _panel(
+    panel: Panel, plan: Plan, inside: Sequence[Shape], largest: float | None = None
+) -> Piece:
     """A quantity with its name, and beside it in short what it is."""
     series = panel.series
     if largest is not None:
@@ -217,26 +257,27 @@ def _panel(panel: Panel, inside: Sequence[Shape], largest: float | None = None) 
         words = " … ".join(number_text(end) for end in ends)
     odd = int((~np.isfinite(series.values)).sum())
     words += f" · {odd:,} not finite" * bool(odd)
-    beside_it = Text(PANEL, 12, words, SMALL, "end", muted=True)
-    room = PANEL - text_width(words, SMALL) - 8
+    beside_it = Text(plan.wide, 12, words, SMALL, "end", muted=True)
+    room = plan.wide - text_width(words, SMALL) - 8
     name = fitted(0, 12, panel.title, max(room, 60), 12, bold=True)
     if room < 60:
-        beside_it = fitted(PANEL, 12, words, PANEL - name.width - 8, SMALL, "end", muted=True)
+        beside_it = fitted(
+            plan.wide, 12, words, plan.wide - name.width - 8, SMALL, "end", muted=True
+        )
     axis = Text(LABELS - 6, TITLE + HIGH + 14, series.across, SMALL, "end", muted=True)
     group = Group((name, beside_it, axis, *inside), title=f"{panel.title}: {words}")
-    return sized(PANEL, TITLE + HIGH + FOOT, group)
+    return sized(plan.wide, TITLE + HIGH + FOOT, group)
 
 
-def _x(index: np.ndarray, across: tuple[int, int]) -> np.ndarray:
+def _x(index: np.ndarray, plan: Plan) -> np.ndarray:
     """Where indices stand, each in the middle of as much room as all others have."""
-    first, last = across
-    return LABELS + (index - first + 0.5) / (last - first + 1) * AREA
+    return LABELS + (index - plan.first + 0.5) / (plan.last - plan.first + 1) * plan.area
 
 
-def _foot(across: tuple[int, int]) -> Iterator[Text]:
+def _foot(plan: Plan) -> Iterator[Text]:
     """The indices below a panel, as many as can be read."""
-    for tick in whole_ticks(*across, AREA / 42):
-        (x,) = _x(np.array([tick]), across)
+    for tick in whole_ticks(plan.first, plan.last, plan.area / 42):
+        (x,) = _x(np.array([tick]), plan)
         yield Text(round(float(x), 1), TITLE + HIGH + 14, signed(tick), SMALL, "middle", muted=True)
 
 
@@ -244,17 +285,17 @@ def _label(y: float, words: str) -> Text:
     return fitted(LABELS - 6, y + 4, words, LABELS - 6, SMALL, "end", muted=True)
 
 
-def _lines(series: Series, scale: Scale, across: tuple[int, int]) -> list[Shape]:
+def _lines(series: Series, scale: Scale, plan: Plan) -> list[Shape]:
     """A line over the index, on its scale; what has no place there is marked at the edge."""
-    shapes: list[Shape] = list(_foot(across))
-    right = LABELS + AREA
+    shapes: list[Shape] = list(_foot(plan))
+    right = LABELS + plan.area
     for share, words in scale.ticks():
         y = TITLE + HIGH * (1 - share)
         shapes += [Polyline(((LABELS, y), (right, y)), faded=True), _label(y, words)]
     kept = thinned(series.values, BUCKETS)
     shares = scale.at(series.values[kept])
     there = np.isfinite(shares) & ~(scale.zeros & (series.values[kept] == 0))
-    points = np.column_stack([_x(series.index[kept], across), TITLE + HIGH * (1 - shares)])
+    points = np.column_stack([_x(series.index[kept], plan), TITLE + HIGH * (1 - shares)])
     dots = len(kept) <= DOTTED
     starts = np.flatnonzero(np.diff(np.concatenate([[0], there, [0]])))
     for start, stop in zip(starts[::2], starts[1::2], strict=True):
@@ -262,23 +303,23 @@ def _lines(series: Series, scale: Scale, across: tuple[int, int]) -> list[Shape]
         shapes.append(Polyline(line, dots=dots or len(line) == 1))
     zeros = scale.zeros & (series.values == 0)
     for found, mark, share in ((zeros, "0", 0.01), (~np.isfinite(series.values), "×", 0.92)):
-        places = _x(series.index[found], across)
+        places = _x(series.index[found], plan)
         for start, _ in stretches(len(places), MARKS):
             x, y = round(float(places[start]), 1), TITLE + HIGH * (1 - share)
             shapes.append(Text(x, y, mark, SMALL, "middle", bold=True))
     return shapes
 
 
-def _patches(series: Series, largest: float, across: tuple[int, int]) -> tuple[list[Shape], float]:
+def _patches(series: Series, largest: float, plan: Plan) -> tuple[list[Shape], float]:
     """An array over the index in colours, entry 0 on top, and what the full colour stands for."""
     length, entries = series.table.shape
     table = pooled(series.table, MOST_COLUMNS, MOST_ROWS)
     columns, rows = table.shape
     first = [series.index[start] for start, _ in stretches(length, columns)]
-    left = _x(np.array([*first, series.index[-1] + 1]) - 0.5, across).round(1).tolist()
+    left = _x(np.array([*first, series.index[-1] + 1]) - 0.5, plan).round(1).tolist()
     high = HIGH / rows
     shares = np.clip(table / (largest or 1.0), -1, 1).tolist()
-    shapes: list[Shape] = [*_foot(across), _label(TITLE + high / 2, "0")]
+    shapes: list[Shape] = [*_foot(plan), _label(TITLE + high / 2, "0")]
     if entries > 1:
         shapes.append(_label(TITLE + HIGH - high / 2, str(entries - 1)))
     shapes += [

@@ -1,0 +1,223 @@
+"""Moving pictures: a frame a step, each another, and in none of them what has not happened."""
+
+import io
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from itertools import pairwise
+from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+from in_browser.chromium import CHROMIUM
+from PIL import Image, ImageSequence
+
+import visual
+from lab.errors import ArgumentError
+from lab.loops import gallery
+from lab.progress import Interrupted, watched
+from visual.backends.moving import frames
+from visual.scene.formats import rendered
+from visual.scene.shapes import Text
+
+ROOT = Path(__file__).parents[3]
+SQUARE = gallery.loops["square"]
+KINDS = ("tapes", "unrolled")
+
+
+def images(data):
+    """The frames of a film, and for how many milliseconds each is seen."""
+    with Image.open(io.BytesIO(data)) as film:
+        shown = (frame.convert("RGB") for frame in ImageSequence.Iterator(film))
+        found = [np.asarray(frame, "int32") for frame in shown]
+        times = []
+        for number in range(film.n_frames):
+            film.seek(number)
+            film.load()
+            times.append(film.info["duration"])
+    return found, times
+
+
+def told(scene):
+    """All that is written in a scene."""
+    return [shape.content for shape in scene.walk() if isinstance(shape, Text)]
+
+
+def problems(scene, data):
+    """What is wrong with a film of a scene."""
+    found, times = images(data)
+    wrong = [] if len(found) == len(scene.moments) else [f"{len(found)} frames"]
+    pairs = pairwise(found)
+    wrong += ["a frame twice" for one, other in pairs if np.array_equal(one, other)]
+    if len(set(times[:-1])) > 1 or times[-1] <= times[0]:
+        wrong.append("times")
+    last = np.asarray(Image.open(io.BytesIO(scene.png())).convert("RGB"), "int32")
+    if np.abs(found[-1] - last).mean() > 0.2:
+        wrong.append("not the picture at last")
+    return wrong
+
+
+@pytest.mark.parametrize("suffix", [".gif", ".webp"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_frame_a_step(suffix, kind):
+    scene = visual.draw(SQUARE, kind)
+    data = rendered(scene, suffix)
+    assert problems(scene, data) == []
+    assert len(data) < 1_000_000
+
+
+def test_a_wrong_film_is_seen():
+    scene = visual.draw(SQUARE)
+    found, _ = images(rendered(scene, ".webp"))
+    pictures = [Image.fromarray(frame.astype("uint8")) for frame in found]
+    for wrong, times in (
+        (pictures[:-1], [9] * 6 + [90]),
+        (pictures, [9] * 8),
+        (pictures[::-1], [9] * 7 + [90]),
+    ):
+        made = io.BytesIO()
+        wrong[0].save(
+            made, "WEBP", save_all=True, append_images=wrong[1:], duration=times, lossless=True
+        )
+        assert problems(scene, made.getvalue())
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", ["square", "gap", "coupled"])
+def test_nothing_is_told_before_it_happens(kind, name):
+    """What the last step makes is in the last frame alone; all others only add."""
+    scene = visual.draw(gallery.loops[name], kind)
+    seen = [told(frame) for frame in frames(scene)]
+    assert len(seen) == len(scene.moments)
+    for before, after in pairwise(seen):
+        assert len(set(after)) >= len(set(before))
+        assert set(before) <= set(after)
+    assert seen[-1] == told(scene)
+    trace = gallery.loops[name].trace()
+    result = f"{float(np.ravel(trace.outputs[-1])[0]):.3f}".rstrip("0")
+    assert any(result in word for word in seen[-1])
+    assert not any(result in word for frame in seen[:-1] for word in frame)
+
+
+def test_the_first_frame_has_the_first_value_alone():
+    """By hand: x is squared four times from 0.95; after the first step 0.9025 is known."""
+    first = told(next(frames(visual.draw(SQUARE))))
+    assert "0.9025" in first
+    for later in ("0.8145", "0.6634", "0.4401", "1.327", "7.413"):
+        assert later not in first
+
+
+def test_scale_is_that_of_the_frames():
+    scene = visual.draw(SQUARE)
+    found, _ = images(rendered(scene, ".gif", 0.5))
+    assert found[0].shape[:2] == (-(-scene.height // 2), scene.width // 2)
+
+
+def test_white_stays_white():
+    found, _ = images(rendered(visual.draw(SQUARE), ".gif"))
+    assert all((frame[-1, -1] == 255).all() for frame in found)
+
+
+def test_a_film_is_given_up():
+    def stop():
+        raise Interrupted
+
+    with pytest.raises(Interrupted), watched(stop):
+        rendered(visual.draw(SQUARE), ".gif")
+
+
+def test_ctrl_c_leaves_no_file(tmp_path):
+    """At a scale that takes long; the bar is gone, the sentence is that of all commands."""
+    words = ["draw", "tapes", "--loop", "square", "--order", "2", "--scale", "3"]
+    command = [sys.executable, "-m", "scantape", *words]
+    path = tmp_path / "walk.gif"
+    with subprocess.Popen(
+        [*command, "-o", str(path)], cwd=ROOT, stderr=subprocess.PIPE, text=True
+    ) as run:
+        time.sleep(4)
+        run.send_signal(signal.SIGINT)
+        _, said = run.communicate(timeout=60)
+    assert run.returncode == 130
+    assert said.endswith("scantape: stopped.\n")
+    assert list(tmp_path.iterdir()) == []
+
+
+def fake_ffmpeg(folder, monkeypatch, script):
+    """A program of that name, and no other, on the PATH."""
+    program = folder / "ffmpeg"
+    program.write_text(f"#!{sys.executable}\nimport sys\n{script}\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(folder))
+
+
+COUNT = """\
+data = sys.stdin.buffer.read()
+open(sys.argv[-1], "w").write(str(data.count(b"\\x89PNG")))
+"""
+
+
+def test_ffmpeg_gets_every_frame(tmp_path, monkeypatch):
+    """The last one more often, since it is seen for longer."""
+    fake_ffmpeg(tmp_path, monkeypatch, COUNT)
+    path = visual.draw(SQUARE).save(tmp_path / "walk.mp4")
+    assert path.read_text() == "10"
+
+
+def test_what_ffmpeg_refuses_is_told(tmp_path, monkeypatch):
+    fake_ffmpeg(tmp_path, monkeypatch, "sys.stdin.buffer.read(); sys.exit('no libx264 here')")
+    with pytest.raises(ArgumentError, match="the frames: no libx264 here"):
+        visual.draw(SQUARE).save(tmp_path / "walk.mp4")
+    assert not (tmp_path / "walk.mp4").exists()
+
+
+@pytest.mark.skipif(shutil.which("ffmpeg") is None, reason="there is no ffmpeg")
+def test_ffmpeg_makes_a_film(tmp_path):
+    path = visual.draw(SQUARE).save(tmp_path / "walk.mp4")
+    assert b"ftyp" in path.read_bytes()[:32]
+    assert path.stat().st_size < 1_000_000
+
+
+def moving_svg(scene):
+    return rendered(scene, ".svg", animate=True)
+
+
+def test_an_svg_moves_without_a_script():
+    scene = visual.draw(SQUARE)
+    written = moving_svg(scene)
+    root = ElementTree.fromstring(written)
+    names = {element.tag.partition("}")[2] for element in root.iter()}
+    assert "script" not in names
+    assert "style" in names
+    assert len(written.encode()) < 1_000_000
+    assert written.count("@keyframes") == len(scene.moments) - 1
+    shares = [float(share) for share in re.findall(r"([\d.]+)%\{opacity:1\}", written)]
+    assert shares == sorted(set(shares))
+    assert written.index("prefers-reduced-motion:no-preference") < written.index("@keyframes")
+    still = re.sub(r"<style>.*?</style>| class=\"[\w-]+\"", "", written)
+    assert still == scene.svg()
+
+
+@pytest.mark.browser
+@pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium")
+@pytest.mark.parametrize("motion", ["no-preference", "reduce"])
+def test_an_svg_shows_its_moments_in_turn(browser, motion):
+    """At second n the numbers that frame n has are seen, and no other; or all, if all is still."""
+    scene = visual.draw(SQUARE)
+    page = browser.new_page(reduced_motion=motion)
+    page.set_content(moving_svg(scene))
+    expected = [sorted(told(frame)) for frame in frames(scene)]
+    seen = """t => {
+      for (const a of document.getAnimations()) { a.pause(); a.currentTime = t; }
+      const hidden = e => e && e.tagName !== "BODY" &&
+        (getComputedStyle(e).opacity === "0" || hidden(e.parentElement));
+      return [...document.querySelectorAll("svg text")].filter(e => !hidden(e))
+        .map(e => e.textContent);
+    }"""
+    for number, texts in enumerate(expected):
+        at = sorted(page.evaluate(seen, 1000 * number + 500))
+        assert at == (texts if motion == "no-preference" else expected[-1])
+    page.close()

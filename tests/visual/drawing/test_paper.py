@@ -1,0 +1,184 @@
+"""Figures for papers: as wide as they are asked for, with letters of seven points."""
+
+import math
+import re
+from dataclasses import replace
+from xml.etree import ElementTree
+
+import pypdfium2
+import pytest
+from PIL import Image
+
+import visual
+from lab.errors import ArgumentError
+from lab.loops import gallery
+from lab.notation import number_text
+from visual.drawing.kinds import PICTURES
+from visual.scene.shapes import Box, Scene, Text
+
+SQUARE = gallery.loops["square"]
+NARROW = [name for name, kind in PICTURES.items() if kind.on_sheet is not None]
+WIDTHS = {"column": 85, "page": 170}
+INCH = 25.4
+
+
+def unfit(written, millimetres):
+    """What of an SVG, as it is written, is no figure so wide, or cannot be read."""
+    root = ElementTree.fromstring(written)
+    left, top, across, down = map(float, root.get("viewBox").split())
+    found = [] if root.get("width") == f"{millimetres}mm" and left == top == 0 else ["width"]
+    scale = millimetres / across  # of a unit of the picture, in millimetres
+    high = float(root.get("height").removesuffix("mm"))
+    if abs(high - down * scale) > 0.1 or high > 241:
+        found.append(f"{high} mm high")
+    sizes = [float(e.get("font-size")) for e in root.iter() if e.get("font-size")]
+    points = min(sizes) * scale / INCH * 72
+    if points < 6.99 or any("scale" in e.get("transform", "") for e in root.iter()):
+        found.append(f"letters of {points:.2f} points")
+    return found
+
+
+def beyond(scene):
+    """What runs out of the picture: texts, or boxes."""
+    right = scene.width + 0.5
+    texts = (s for s in scene.walk() if isinstance(s, Text))
+    boxes = (s for s in scene.walk() if isinstance(s, Box))
+    yield from (t.content for t in texts if t.left < -0.5 or t.left + t.width > right)
+    yield from (f"a box at {b.x}" for b in boxes if b.x < 0 or b.x + b.width > right)
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("kind", NARROW)
+@pytest.mark.parametrize("name", gallery.loops)
+def test_a_figure_keeps_to_its_width(name, kind, width):
+    for order in (1, 2):
+        scene = visual.draw(gallery.loops[name], kind, order=order, width=width)
+        assert unfit(scene.svg(), WIDTHS[width]) == []
+        assert list(beyond(scene)) == []
+
+
+def test_what_is_no_figure_is_seen():
+    good = visual.draw(SQUARE, width="85mm")
+    assert unfit(good.svg(), 85) == []
+    small = Text(20, 20, "small", 10)
+    shrunk = visual.draw(SQUARE, width="170mm")
+    for wrong in (
+        replace(good, millimetres=0.0),
+        replace(good, millimetres=84.0),
+        replace(shrunk, millimetres=85.0),
+        replace(good, height=1200),
+        replace(good, shapes=(*good.shapes, small)),
+    ):
+        assert unfit(wrong.svg(), 85)
+    text = Text(good.width - 9, 20, "too far")
+    box = next(s for s in good.walk() if isinstance(s, Box))
+    wrong = replace(good, shapes=(text, replace(box, x=good.width)))
+    assert len(list(beyond(wrong))) == 2
+
+
+def test_pdf_and_png_are_as_wide():
+    scene = visual.draw(SQUARE, width="column", theme="print")
+    (page,) = pypdfium2.PdfDocument(scene.pdf())
+    assert page.get_width() / 72 * INCH == pytest.approx(85, abs=0.1)
+    shape = page.get_height() / page.get_width()
+    assert shape == pytest.approx(scene.height / scene.width, rel=1e-3)
+
+
+def test_a_png_of_300_dots_an_inch(tmp_path):
+    path = visual.draw(SQUARE, width="85mm").save(tmp_path / "figure.png", scale=300 / 96)
+    with Image.open(path) as image:
+        assert image.width == pytest.approx(85 / INCH * 300, abs=1)
+
+
+@pytest.mark.parametrize(("width", "same"), [("8.5cm", "85mm"), ("column", "85mm"), ("600px", 600)])
+def test_a_width_has_several_names(width, same):
+    assert visual.draw(SQUARE, width=width).svg() == visual.draw(SQUARE, width=same).svg()
+
+
+def test_a_width_in_pixels_keeps_the_letters():
+    scene = visual.draw(SQUARE, width=500)
+    assert scene.width == 500
+    assert not scene.millimetres
+    assert min(s.size for s in scene.walk() if isinstance(s, Text)) >= 11
+
+
+def test_a_narrow_picture_is_not_blown_up():
+    """A picture that is narrower than its figure stands in the middle, in its own size."""
+    scene = visual.draw(SQUARE, "equations", width="page")
+    root = ElementTree.fromstring(scene.svg())
+    across = float(root.get("viewBox").split()[2])
+    assert across == pytest.approx(170 / INCH * 96, abs=0.1)
+    boxes = [s for s in scene.walk() if isinstance(s, Box)]
+    alone = visual.draw(SQUARE, "equations").width
+    assert min(b.x for b in boxes) == pytest.approx(24 + (across - alone) / 2, abs=1)
+
+
+TOO_WIDE = [name for name in PICTURES if name not in NARROW]
+
+
+@pytest.mark.parametrize("kind", TOO_WIDE)
+def test_what_cannot_be_narrow_says_how_wide_it_is(kind):
+    """The width that is named is enough, and a millimetre less is not."""
+    with pytest.raises(ArgumentError) as refused:
+        visual.draw(SQUARE, kind, width="50mm")
+    told = re.fullmatch(
+        rf"width = '50mm': the picture {kind} of this loop needs (\d+)mm for letters that can be "
+        "read; expected that or more, or fewer steps.",
+        str(refused.value),
+    )
+    least = int(told[1])
+    problems = unfit(visual.draw(SQUARE, kind, width=f"{least}mm").svg(), least)
+    assert [problem for problem in problems if "high" not in problem] == []
+    with pytest.raises(ArgumentError):
+        visual.draw(SQUARE, kind, width=f"{least - 1}mm")
+
+
+def rows(scene):
+    """The steps whose rows are drawn."""
+    texts = (s.content for s in scene.walk() if isinstance(s, Text) and s.bold)
+    return [int(found[1]) for text in texts if (found := re.fullmatch(r"step (\d+)", text))]
+
+
+@pytest.mark.parametrize("steps", ["1:3", range(1, 3)])
+def test_some_steps_are_cut_out(steps):
+    scene = visual.draw(SQUARE, steps=steps)
+    assert rows(scene) == [1, 2]
+    assert "1 step is not shown" in scene.text()
+    assert rows(visual.draw(SQUARE, steps=":2")) == [0, 1]
+    assert rows(visual.draw(SQUARE, steps=6)) == [0, 1, 2, 3, 4, 5]
+    assert scene.height < visual.draw(SQUARE).height
+
+
+def numbers_of(trace):
+    """What stands in cells: all values of a trace, as pictures write them."""
+    for scan in trace.scans:
+        for tape in scan.held:
+            yield from (number_text(value) for value in tape.final if value.ndim == 0)
+
+
+def test_a_bare_picture_has_no_numbers():
+    trace = SQUARE.trace()
+    values = {told for told in numbers_of(trace) if "." in told}
+    whole, bare = visual.draw(SQUARE), visual.draw(SQUARE, bare=True)
+    words = [s.content for s in bare.walk() if isinstance(s, Text)]
+    assert len(values) > 5
+    assert all(any(value in told for told in whole.text().split()) for value in values)
+    assert not [word for word in words if any(value in word for value in values)]
+    assert {"x₀", "x₄", "dC/dx₀", "x₃"} <= set(words)
+    assert not {"initial", "result", "step 0", "Results", "pos 0"} & set(words)
+    boxes = [sum(isinstance(s, Box) for s in scene.walk()) for scene in (whole, bare)]
+    assert boxes[1] == boxes[0] - 9  # those of the legend
+
+
+def test_a_legend_can_be_left_out():
+    with_it, without = (visual.draw(SQUARE, no_legend=told) for told in (False, True))
+    assert "given: not computed here" in with_it.text()
+    assert "given: not computed here" not in without.text()
+    assert without.height < with_it.height
+
+
+def test_a_scene_without_millimetres_is_as_large_as_before():
+    scene = Scene(100, 50, (Text(10, 20, "x"),), "", "")
+    assert scene.zoom == 1
+    assert 'width="100" height="50"' in scene.svg()
+    assert math.isclose(replace(scene, millimetres=INCH).zoom, 0.96)

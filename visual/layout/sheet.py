@@ -1,0 +1,67 @@
+"""What a picture is laid out on: how much room there is, and what of it is wanted."""
+
+from dataclasses import dataclass
+
+from lab.errors import ArgumentError, quoted
+from lab.traces.trace import ScanTrace
+
+HIGHEST = 1200  # pixels: a screen
+NARROW = 600.0  # pixels: below, margins and names of rows have less room
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """The room of a picture whose smallest letters have 11 pixels, and what may be left out.
+
+    `steps` are the only ones that are shown, None stands for all.  A `bare` picture has no
+    headings, no names of rows, no numbers and no legend.  Larger letters than the smallest need
+    not keep their size `on_paper`.
+    """
+
+    width: float = 840.0
+    height: float = HIGHEST
+    steps: range | None = None
+    legend: bool = True
+    bare: bool = False
+    on_paper: bool = False
+
+    @property
+    def is_narrow(self) -> bool:
+        """Whether it is a column of a paper."""
+        return self.width < NARROW
+
+    @property
+    def has_hints(self) -> bool:
+        """Whether there is a reader who can open what is folded, and room to say how."""
+        return not (self.on_paper or self.is_narrow)
+
+    @property
+    def margin(self) -> float:
+        """On the left and on the right."""
+        return 6.0 if self.is_narrow else 24.0
+
+    @property
+    def labels(self) -> float:
+        """Where columns begin, to the right of the names of rows."""
+        if self.bare:
+            return self.margin
+        return 72.0 if self.is_narrow else 150.0
+
+    @property
+    def line(self) -> float:
+        """The widest line."""
+        return self.width - 2 * self.margin
+
+    def steps_of(self, scan: ScanTrace) -> range:
+        """The steps of a Scan that are shown; ArgumentError if it does not make them all."""
+        if self.steps is None:
+            return range(scan.steps)
+        if self.steps.stop > scan.steps:
+            raise ArgumentError(
+                f"steps = {quoted(f'{self.steps.start}:{self.steps.stop}')}: {scan.name} makes "
+                f"{scan.steps} steps; expected 0:{scan.steps} or a part of it."
+            )
+        return self.steps
+
+
+SCREEN = Sheet()
