@@ -377,6 +377,14 @@ WIDTH = Width(
     "pixels",
     metavar="WIDTH",
 )
+HEIGHT = Whole(
+    "height",
+    "how high the picture may be, in pixels (1200); what has no room is folded",
+    metavar="PX",
+    default=1200,
+    least=300,
+    most=20_000,
+)
 SHOWN = Shown(STEPS.name, STEPS.help, metavar="A:B")
 NO_LEGEND = Switch("no_legend", "without the legend")
 BARE = Switch("bare", "without numbers, names of rows, headings and legend")
@@ -415,6 +423,14 @@ def scan_index(trace: Trace, scan: object) -> int:
     if number not in range(1, len(trace.scans) + 1):
         raise ArgumentError(f"scan = {quoted(scan)}: {_known(trace)}")
     return number - 1
+
+
+def opened(trace: Trace, scan: object = None) -> int:
+    """The index of the Scan with a heading's number, or of the one that the last value is from."""
+    if scan is not None:
+        return scan_index(trace, scan)
+    last = [feed.scan for feed in trace.feeds if feed.into == len(trace.outputs) - 1]
+    return max(last) if last else newest([each.order for each in trace.scans])
 
 
 def scan_indices(trace: Trace, scans: object) -> tuple[int, ...]:

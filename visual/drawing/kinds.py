@@ -8,11 +8,13 @@ is an option of `visual.draw`, of the command and of the workbench.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from lab.equations.reading import system
 from lab.errors import ArgumentError, GraphError, Named, listing, one_of, quoted
 from visual.choices import (
     BARE,
+    HEIGHT,
     NO_LEGEND,
     SHOWN,
     WIDTH,
@@ -39,8 +41,9 @@ from visual.pictures.ssa import ssa
 from visual.pictures.stepgraph.stepgraph import stepgraph
 from visual.pictures.tapes.tapes import tapes
 from visual.pictures.taps import taps
-from visual.pictures.unrolled.unrolled import unrolled
+from visual.pictures.unrolled.unrolled import fitting, unrolled
 from visual.pictures.values.values import values
+from visual.scene.combinators import gap
 from visual.scene.shapes import Scene
 
 
@@ -92,14 +95,16 @@ def _equations(
 def _unrolled(
     study: Study,
     theme: str,
-    scans: Sequence[int] | None = None,
     around: int | None = None,
+    scans: Sequence[int] | None = None,
     all_direct: bool = False,
+    **chosen: Any,
 ) -> Scene:
     trace = study.trace_of_cost
-    if not study.order and scans is None:
-        scans = [number for number, scan in enumerate(trace.scans, start=1) if not scan.order]
-    return unrolled(trace, theme, around, scans=scans, all_direct=all_direct)
+    loops = [number for number, scan in enumerate(trace.scans) if not scan.order]
+    if study.order or scans is not None or any(chosen.values()):
+        return unrolled(trace, theme, around, scans, all_direct, **chosen)
+    return fitting(trace, loops, gap(), theme, around, all_direct)
 
 
 def _phases(study: Study, theme: str, scan: int | None = None, **options: object) -> Scene:
@@ -131,14 +136,6 @@ CONTRIBUTIONS = Switch(
     "contributions", "in tapes: what came directly, and what later", "with every contribution"
 )
 ALL = Switch("all", "everything, in a picture of any size", "all of it")
-HEIGHT = Whole(
-    "height",
-    "how high the picture may be at most, in pixels; what has no room is folded",
-    metavar="PX",
-    least=300,
-    most=20_000,
-    default=1200,
-)
 ALL_DIRECT = Switch(
     "all_direct",
     "unrolled: every gradient with its direct part",
@@ -155,9 +152,9 @@ _KINDS = (
         "tapes",
         "what every backward step reads, overwrites and leaves",
         _of_trace(tapes),
-        (AROUND, SCAN, STEP, BUFFER, CONTRIBUTIONS, ALL, HEIGHT),
+        (AROUND, SCAN, STEP, BUFFER, CONTRIBUTIONS, ALL),
         ("scan",),
-        (SHOWN, NO_LEGEND, BARE),
+        (HEIGHT, SHOWN, NO_LEGEND, BARE),
     ),
     Kind(
         "moment",
@@ -171,7 +168,8 @@ _KINDS = (
         "unrolled",
         "what every step computes, and from what",
         _unrolled,
-        (AROUND, SCANS, ALL_DIRECT),
+        (AROUND, SCAN, SCANS, ALL_DIRECT, ALL, HEIGHT),
+        ("scan",),
     ),
     Kind(
         "equations",
@@ -185,7 +183,7 @@ _KINDS = (
         "rolled",
         "the loop as one box with its taps",
         lambda study, theme, **options: rolled(study.trace_of_cost, theme, **options),
-        (AROUND, SCAN, STEP),
+        (AROUND, SCAN, STEP, ALL),
     ),
     Kind(
         "taps",
@@ -220,5 +218,5 @@ _KINDS = (
 )
 PICTURES = Named("picture", {kind.name: kind for kind in _KINDS})
 OPTIONS = tuple(dict.fromkeys(option for kind in _KINDS for option in kind.options))
-PAPER = (WIDTH, NO_LEGEND, BARE)  # and `SHOWN`, which is an option of the derivative as well
+PAPER = (WIDTH, HEIGHT, NO_LEGEND, BARE)  # and `SHOWN`, an option of the derivative as well
 VIEW = OneOf("view", listing(PICTURES), "view", default="tapes", known=PICTURES)
