@@ -204,11 +204,11 @@ _KINDS = (
         "stepgraph",
         "the operations of one step, with their values",
         _of_trace(stepgraph),
-        (SCAN, STEP),
+        (SCAN, STEP, ALL),
         ("scan", "step"),
     ),
     Kind("phases", "how a derivative is built, in eleven phases", _phases, (SCAN, PHASE, ALL)),
-    Kind("genealogy", "which Scan differentiates which", _of_trace(genealogy)),
+    Kind("genealogy", "which Scan differentiates which", _of_trace(genealogy), (ALL,)),
     Kind(
         "connections",
         "which inputs get a gradient, and why others do not",
