@@ -25,6 +25,7 @@ from lab.errors import (
     shortened,
     whole,
 )
+from lab.gradients.derivative import MODES
 from lab.loops.build import as_weights
 from lab.loops.loop import Loop
 from lab.loops.text.source import by_name, identifier
@@ -354,8 +355,14 @@ OF = Choice("of", "the state or output that the cost is made of", "cost of")
 AT = ByName(
     "at", "a value for a variable: x=0.95, or a list: x=[1,2]", "values", metavar="NAME=VALUE"
 )
+MODE = OneOf(
+    "mode",
+    f"{listing(MODES)}: how derivatives of higher orders are made (reverse)",
+    default="reverse",
+    known=Named("mode", MODES),
+)
 # All that can be said about the derivative of a loop; of a graph, it is in the graph.
-DERIVATIVE = {choice.name: choice for choice in (TAPS, ORDER, WRT, OF, STEPS, COST, AT)}
+DERIVATIVE = {choice.name: choice for choice in (TAPS, ORDER, WRT, OF, STEPS, COST, AT, MODE)}
 TRUNCATE = Whole(
     "truncate",
     "the gradient goes back so many steps",
@@ -369,6 +376,14 @@ WIDTH = Width(
     "of a figure, whose letters keep 7 points: column (85mm), page (170mm), 85mm, 3.4in, or 600 "
     "pixels",
     metavar="WIDTH",
+)
+HEIGHT = Whole(
+    "height",
+    "how high the picture may be, in pixels (1200); what has no room is folded",
+    metavar="PX",
+    default=1200,
+    least=300,
+    most=20_000,
 )
 SHOWN = Shown(STEPS.name, STEPS.help, metavar="A:B")
 NO_LEGEND = Switch("no_legend", "without the legend")
