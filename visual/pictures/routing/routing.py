@@ -103,7 +103,7 @@ def _panel(found: Routed, layout: Layout, step: Step) -> Piece:
     for block in layout.blocks:
         if block is None:
             hidden = len(found.operands) - (len(layout.blocks) - 1)
-            parts.append(words(f"⋮ {hidden:,} more inputs", 12, muted=True))
+            parts.append(words(f"⋮ {hidden:,} more inputs", 12, muted=True, anchor="end"))
             continue
         operand, grid = block
         line = taken_line(found, operand) if step.back else given_line(found, operand)
@@ -167,8 +167,10 @@ def _title(name: str, shape: tuple[int, ...]) -> str:
 
 def _array(title: str, lines: Sequence[str], cells: Piece, align: float) -> Piece:
     """The name and shape of an array, and lines about it, above its cells."""
-    told = [words(line, LINE_SIZE, muted=True) for line in lines if line] or [gap(0, 12)]
-    head = above(words(title, TITLE_SIZE, bold=True), *told, align=align)
+    anchor = "end" if align else "start"
+    told = [words(line, LINE_SIZE, muted=True, anchor=anchor) for line in lines if line]
+    name = words(title, TITLE_SIZE, bold=True, anchor=anchor)
+    head = above(name, *(told or [gap(0, 12)]), align=align)
     return above(head, cells, apart=6, align=align)
 
 
