@@ -21,7 +21,7 @@ from visual.layout.columns import Gap, with_gaps
 from visual.layout.names import NamedScan, counted
 from visual.layout.routes import TRACK, Grid, Spot, is_straight, route, tracks
 from visual.layout.sheet import HIGHEST, SCREEN
-from visual.pictures.unrolled.factors import Factor, factor_along, labels
+from visual.pictures.unrolled.factors import factor_along, labels
 from visual.pictures.unrolled.graph import Unrolling, unrolling
 from visual.pictures.unrolled.overview import given_at, overview, short_name
 from visual.pictures.unrolled.placing import ALL, Item, Placing, Plan, Row, place
@@ -59,7 +59,9 @@ PLANS = (
     ALL,
     *(Plan(ends) for ends in (3, 2)),
     *(Plan(ends, alone=True) for ends in (None, 3, 2, 1)),
-    *(Plan(ends, lanes, True) for lanes in (12, 9, 6, 3, 1) for ends in (2, 1)),
+    *(Plan(ends, lanes, True) for lanes in (12, 9) for ends in (2, 1)),
+    *(Plan(ends, 4) for ends in (3, 2)),
+    *(Plan(ends, lanes, True) for lanes in (6, 3, 1) for ends in (2, 1)),
 )
 
 
@@ -160,6 +162,10 @@ def fitting(
         if plan.alone and plan.ends != 1 and len(chosen) == 1:
             continue  # it is alone in any case
         placing = place(trace, chosen, graph, around, plan)
+        if plan.alone and len(chosen) > 1 and not top.envelope.height:
+            top = overview(trace, chosen[-1])
+        if not all and plan is not PLANS[-1] and top.envelope.height + _least(placing) > height:
+            continue
         picture = _Picture(trace, chosen, graph, placing, replace(OPEN, right=inf) if all else OPEN)
         if picture.fits or plan is PLANS[-1]:
             part = shifted(above(top, picture.draw(), apart=20), 0, MARGIN - 8)
@@ -169,6 +175,12 @@ def fitting(
                 break
     assert scene is not None
     return scene
+
+
+def _least(placing: Placing) -> float:
+    """How high the lanes are at least."""
+    rows = {item.row for item in placing.items}
+    return sum(20 + TRACK + (THIN if row.repeated else HEIGHT) for row in rows)
 
 
 def finished(
@@ -213,11 +225,10 @@ class _Picture:
         self.spots = {i: Spot(lanes[i.row], numbers[i.column]) for i in placing.items}
         self.ways = [(self.spots[a], self.spots[b]) for a, b in placing.arrows]
         self.taken = frozenset(self.spots.values())
-        self.factors: list[Factor | None] = [None] * len(self.ways)
-        if room.open:
-            edges = ((a.node, b.node) for a, b in placing.arrows)
-            self.factors = [factor_along(trace, graph, edge) for edge in edges]
-        told = [way for way, factor in zip(self.ways, self.factors, strict=True) if factor]
+        edges = [(a.node, b.node) for a, b in placing.arrows] if room.open else []
+        found = ((n, factor_along(trace, graph, edge)) for n, edge in enumerate(edges))
+        self.factors = {number: factor for number, factor in found if factor is not None}
+        told = [self.ways[number] for number in self.factors]
         low = {a.lane for a, b in told if a.lane == b.lane and not is_straight(a, b, self.taken)}
         self.tracks = tracks(self.ways, self.taken, low)
         wanted = max((self._wanted(self.nodes[item.node]) for item in placing.items), default=0.0)
@@ -251,9 +262,10 @@ class _Picture:
             rows = counted(self.placing.hidden, "more row")
             told.append(f"⋯ {rows}: all=True shows everything")
         formulas: dict[object, str] = {}
-        for alike, factor in zip(self._alike(), self.factors, strict=True):
-            if factor is not None and factor.name:
-                formulas.setdefault(alike, f"{factor.name} = {factor.formula}")
+        alike = self._alike()
+        for number, factor in self.factors.items():
+            if factor.name:
+                formulas.setdefault(alike[number], f"{factor.name} = {factor.formula}")
         if formulas:
             shown = [shortened(one, LONGEST, 12) for one in formulas.values()][:MOST_FACTORS]
             shown += ["…"] if len(formulas) > MOST_FACTORS else []
@@ -279,7 +291,7 @@ class _Picture:
 
     def _below(self, lane: int) -> float:
         """The room for factors of arrows along a lane, and of those that slant below it."""
-        told = [way for way, factor in zip(self.ways, self.factors, strict=True) if factor]
+        told = [self.ways[number] for number in self.factors]
         near = ((a, b) for a, b in told if {a.lane, b.lane} == {lane, lane + 1})
         slanted = any(a.column != b.column for a, b in near)
         along = any(a.lane == b.lane == lane for a, b in told)
