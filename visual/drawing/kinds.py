@@ -218,6 +218,7 @@ _KINDS = (
     ),
 )
 PICTURES = Named("picture", {kind.name: kind for kind in _KINDS})
-OPTIONS = tuple(dict.fromkeys(option for kind in _KINDS for option in kind.options))
 PAPER = (WIDTH, HEIGHT, NO_LEGEND, BARE)  # and `SHOWN`, an option of the derivative as well
+_OWN = dict.fromkeys(option for kind in _KINDS for option in kind.options)
+OPTIONS = tuple(option for option in _OWN if option not in PAPER)
 VIEW = OneOf("view", listing(PICTURES), "view", default="tapes", known=PICTURES)
