@@ -25,7 +25,7 @@ DECLARED = {c.name: c for c in (*DERIVATIVE.values(), *OPTIONS, *PAPER, THEME, R
 # What is no choice about a picture, but about the work: what is drawn, and where it goes.
 OF_A_COMMAND = {
     *("help", "loop", "loops", "figure", "picture", "graph", "names"),
-    *("out", "animate", "formats", "scale", "title", "mode", "too_late"),
+    *("out", "animate", "formats", "scale", "title", "mode", "too_late", "value"),
 }
 # What belongs to the thing on the workbench, and the weights, which are a cost.
 OF_A_BENCH = {"loop", "written", "weights"}
