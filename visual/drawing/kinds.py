@@ -169,7 +169,7 @@ _KINDS = (
         "unrolled",
         "what every step computes, and from what",
         _unrolled,
-        (AROUND, SCAN, SCANS, ALL_DIRECT, ALL, HEIGHT),
+        (AROUND, SCAN, SCANS, ALL_DIRECT, ALL),
         ("scan",),
     ),
     Kind(
