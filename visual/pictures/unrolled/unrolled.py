@@ -12,7 +12,7 @@ from itertools import starmap
 from math import inf
 
 from lab.equations.quantities import cost_name
-from lab.errors import ArgumentError, whole
+from lab.errors import ArgumentError
 from lab.traces.trace import SequenceTrace, TapeTrace, Trace
 from visual.choices import of_trace, opened, scan_indices, switch, whole_or_none
 from visual.layout.canvas import HEIGHT, MARGIN, THIN, Canvas
@@ -110,9 +110,8 @@ def unrolled(
     all_direct: bool = False,
     scan: int | None = None,
     all: bool = False,
-    height: int = HIGHEST,
 ) -> Scene:
-    """The unrolled picture of a trace, 840 pixels wide and at most `height` high.
+    """The unrolled picture of a trace, 840 pixels wide and at most 1,200 high.
 
     A Scan stands below the one that it differentiates: number `scan`, or else the one that holds
     the result.  On its arrows stands what multiplies the gradient.  Of more Scans all are on top as
@@ -137,7 +136,7 @@ def unrolled(
     number = opened(trace, scan)
     chosen = tuple(n for n in (trace.scans[number].parent, number) if n is not None)
     top = gap() if len(chosen) == len(trace.scans) else overview(trace, number)
-    return fitting(trace, chosen, top, theme, around, all_direct, height=whole("height", height))
+    return fitting(trace, chosen, top, theme, around, all_direct)
 
 
 @of_run
@@ -150,12 +149,11 @@ def fitting(
     all_direct: bool = False,
     verb: str = "unrolled",
     all: bool = False,
-    height: int = HIGHEST,
 ) -> Scene:
     """What `unrolled` draws of the Scans with the numbers `chosen`, from 0, as far as it fits.
 
     It stands below what is on `top`.  Of all plans it follows the first by which it is no higher
-    than `height`, with `all` the first.
+    than a page, with `all` the first.
     """
     graph, scene = unrolling(trace, chosen, all_direct), None
     for plan in PLANS[:1] if all else PLANS:
@@ -164,14 +162,14 @@ def fitting(
         placing = place(trace, chosen, graph, around, plan)
         if plan.alone and len(chosen) > 1 and not top.envelope.height:
             top = overview(trace, chosen[-1])
-        if not all and plan is not PLANS[-1] and top.envelope.height + _least(placing) > height:
+        if not all and plan is not PLANS[-1] and top.envelope.height + _least(placing) > HIGHEST:
             continue
         picture = _Picture(trace, chosen, graph, placing, replace(OPEN, right=inf) if all else OPEN)
         if picture.fits or plan is PLANS[-1]:
             part = shifted(above(top, picture.draw(), apart=20), 0, MARGIN - 8)
             width = max(SCREEN.width, part.envelope.right + MARGIN) if all else SCREEN.width
             scene = finished(part, picture.said(), trace, chosen, theme, width, verb)
-            if scene.height <= height:
+            if scene.height <= HIGHEST:
                 break
     assert scene is not None
     return scene
