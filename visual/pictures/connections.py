@@ -202,6 +202,7 @@ def _overview(blocks: Sequence[Block], opened: Block) -> Piece:
 def _card(block: Block, is_open: bool) -> Piece:
     """A Scan, and what became of the gradients of its inputs when it was last differentiated."""
     *_, outcomes = block.outcomes.values()
+    many = len(outcomes) > MOST_BOXES
     shapes: list[Shape] = [Box(0, 0, WIDE, HIGH, Role.PANEL)]
     if is_open:
         shapes += [outline(n, n, WIDE - 2 * n, HIGH - 2 * n) for n in (0, 1)]
@@ -209,9 +210,9 @@ def _card(block: Block, is_open: bool) -> Piece:
     shapes.append(Text(10, 19, title, 12, bold=is_open))
     shapes += [
         Box(10 + 16 * n, 30, 13, 14, LOOKS[outcome.verdict])
-        for n, outcome in enumerate(outcomes[:MOST_BOXES])
+        for n, outcome in enumerate(outcomes[: MOST_BOXES - many])
     ]
-    if len(outcomes) > MOST_BOXES:
+    if many:
         shapes.append(Text(WIDE - 8, 42, "⋯", 12, "end", muted=True))
     return sized(WIDE, HIGH, Group(tuple(shapes), title=_told(block)))
 

@@ -99,6 +99,7 @@ class _StepGraph:
         values = {node.key: value_at(self.scan, node, step) for node in self.model.every}
         shown = sum(map(segments, values.values()))
         self.strips = strips and 0 < shown <= MOST_SEGMENTS
+        self.colourless = shown > 0 and not self.strips
         self.entries: list[Entry] = []
         self.places = dict(self._places())  # what is also seen in other pictures, by node
         self.cards = {node.key: self._card(node, values[node.key]) for node in self.model.every}
@@ -242,6 +243,8 @@ class _StepGraph:
             reasons.append(f"{_operations(model.reshaping)} that only change a shape or type")
         if model.constant:
             reasons.append(f"{_operations(model.constant)} on constants alone")
+        if self.colourless:
+            reasons.append("the colours of arrays")
         return reasons
 
     def _names(self, operations: Sequence[int]) -> str:
