@@ -410,6 +410,14 @@ def scan_index(trace: Trace, scan: object) -> int:
     return number - 1
 
 
+def opened(trace: Trace, scan: object = None) -> int:
+    """The index of the Scan with a heading's number, or of the one that the last value is from."""
+    if scan is not None:
+        return scan_index(trace, scan)
+    last = [feed.scan for feed in trace.feeds if feed.into == len(trace.outputs) - 1]
+    return max(last) if last else newest([each.order for each in trace.scans])
+
+
 def scan_indices(trace: Trace, scans: object) -> tuple[int, ...]:
     """The indices in ``trace.scans`` of the Scans with the headings' numbers, in their order."""
     numbers = wholes("scans", scans)

@@ -93,11 +93,8 @@ class StepOf:
 
     def arrivals(self, formula: Formula) -> list[Arrival]:
         """What comes to the slot that a formula writes from every slot that it reads."""
-        return [
-            self._arrival(formula, leaf)
-            for leaf in leaves_of(formula.expression)
-            if self._is_held(leaf)
-        ]
+        leaves = filter(self.is_held, leaves_of(formula.expression))
+        return [self.arrival(formula, leaf) for leaf in leaves]
 
     def brought(self, formula: Formula) -> list[Arrival]:
         """What comes from other slots."""
@@ -109,7 +106,7 @@ class StepOf:
         terms = [
             term
             for term in (() if body is None else summands_of(body))
-            if not any(map(self._is_held, leaves_of(term)))
+            if not any(map(self.is_held, leaves_of(term)))
         ]
         if not terms:
             return None
@@ -127,7 +124,8 @@ class StepOf:
             used[leaf] = float(value)
         return value_of(term, used.__getitem__)
 
-    def _is_held(self, leaf: Leaf) -> bool:
+    def is_held(self, leaf: Leaf) -> bool:
+        """Whether a leaf stands for a slot of a tape."""
         return isinstance(self.named.scan.variable(leaf), TapeTrace)
 
     @property
@@ -137,7 +135,8 @@ class StepOf:
         step = -1 if parent is None else parent.scan.steps - 1 - self.step
         return step if step >= 0 else None
 
-    def _arrival(self, formula: Formula, leaf: Leaf) -> Arrival:
+    def arrival(self, formula: Formula, leaf: Leaf) -> Arrival:
+        """What comes to the slot that a formula writes from one that it reads."""
         is_linear = self.named.scan.parent is not None  # a loop may do anything with its values
         factor = factor_of(formula.expression, leaf) if is_linear else None
         of_numbers = factor is not None and self._worth(leaf) is not None
@@ -147,6 +146,15 @@ class StepOf:
         """``2·x₁``, or in parentheses where it is a sum; empty where there is no factor."""
         whole = self.product(arrival, "")
         return whole.removeprefix("·") if whole else ""
+
+    def becomes(self, formula: Formula, read: Leaf) -> str:
+        """``Wᵀ @ (▢·(1 − h₄²))``: what becomes of a slot ▢ in a formula."""
+        body = without_names(formula.expression) or formula.expression
+        terms = [term for term in summands_of(body) if read in leaves_of(term)]
+        return " + ".join(
+            text(t, lambda leaf: "▢" if leaf == read else self.spell.position(leaf, self.step))
+            for t in terms
+        )
 
     def product(self, arrival: Arrival, read: str | None = None) -> str:
         """``buf[0]·2·x₁``, or with another name for the slot; empty where there is no factor."""

@@ -153,7 +153,10 @@ def test_the_same_lessons_give_the_same_bytes(tmp_path):
 
 
 def test_only_pictures_of_moderate_width_are_fitted():
-    small, large = visual.figure(1), visual.unrolled(gallery.loops["coupled"].trace(order=3))
+    small, large = (
+        visual.figure(1),
+        visual.unrolled(gallery.loops["coupled"].trace(order=3), all=True),
+    )
     assert 'class="picture scene light"' in small._repr_mimebundle_()["text/html"]
     assert 'class="picture scene light vast"' in large._repr_mimebundle_()["text/html"]
 

@@ -127,6 +127,40 @@ def wrong_cells(scene):
     return found
 
 
+def later(trace, number, step):
+    """The numbers that only steps after `step` of Scan `number` make: of it and those behind it."""
+    made, known = set(), set()
+    for index, scan in enumerate(trace.scans):
+        for tape in scan.held:
+            known |= {*tape.initial.ravel().tolist()} if index <= number else set()
+            for access in tape.writes:
+                steps = len(access.values) if index < number else step + 1 if index == number else 0
+                known |= {*access.values[:steps].ravel().tolist()}
+                made |= {*access.values[steps:].ravel().tolist()}
+    rounded = {float(f"{value:.4g}") for value in known}
+    hidden = {value for value in made if float(f"{value:.4g}") not in rounded}
+    return {value for value in hidden if value != round(value, 2)}  # 0.81 may stand in a formula
+
+
+def numbers_at(scene, moment):
+    """All numbers, drawn or in tooltips, that can be read when one has walked up to a moment.
+
+    Those of factors aside, as ∂x₄/∂x₃ = 1.327: another quantity may have the same number later.
+    """
+    told = []
+
+    def take(shapes):
+        for shape in shapes:
+            if isinstance(shape, Group) and (shape.step is None or shape.step <= moment):
+                told.append(shape.title)
+                take(shape.shapes)
+            elif isinstance(shape, Text) and not re.match(r"∂.*/∂.* = ", shape.title):
+                told.extend((shape.content, shape.title))
+
+    take(scene.shapes)
+    return {float(n) for one in told for n in re.findall(r"-?\d+\.\d+(?:e-?\d+)?", one)}
+
+
 # What arrows meet on their way: boxes that are not theirs, other arrows, and texts.
 
 

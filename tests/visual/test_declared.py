@@ -138,9 +138,8 @@ def undeclared(kind):
 def test_the_options_of_a_picture_are_those_of_its_function(name):
     assert undeclared(PICTURES[name]) == ({"scan"} if name == "phases" else set())
     for option in PICTURES[name].options:
-        value = {"scan": 2, "scans": (1, 2)}.get(
-            option.name, int(isinstance(option, Whole)) or True
-        )
+        usual = max(option.least, 1) if isinstance(option, Whole) else True
+        value = {"scan": 2, "scans": (1, 2)}.get(option.name, usual)
         visual.draw(gallery.loops["square"], name, order=2, **{option.name: value})
 
 

@@ -8,6 +8,7 @@ is an option of `visual.draw`, of the command and of the workbench.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from lab.equations.reading import system
 from lab.errors import ArgumentError, GraphError, Named, listing, one_of, quoted
@@ -39,8 +40,9 @@ from visual.pictures.ssa import ssa
 from visual.pictures.stepgraph.stepgraph import stepgraph
 from visual.pictures.tapes.tapes import tapes
 from visual.pictures.taps import taps
-from visual.pictures.unrolled.unrolled import unrolled
+from visual.pictures.unrolled.unrolled import fitting, unrolled
 from visual.pictures.values.values import values
+from visual.scene.combinators import gap
 from visual.scene.shapes import Scene
 
 
@@ -92,14 +94,16 @@ def _equations(
 def _unrolled(
     study: Study,
     theme: str,
-    scans: Sequence[int] | None = None,
     around: int | None = None,
+    scans: Sequence[int] | None = None,
     all_direct: bool = False,
+    **chosen: Any,
 ) -> Scene:
     trace = study.trace_of_cost
-    if not study.order and scans is None:
-        scans = [number for number, scan in enumerate(trace.scans, start=1) if not scan.order]
-    return unrolled(trace, theme, around, scans=scans, all_direct=all_direct)
+    loops = [number for number, scan in enumerate(trace.scans) if not scan.order]
+    if study.order or scans is not None or any(chosen.values()):
+        return unrolled(trace, theme, around, scans, all_direct, **chosen)
+    return fitting(trace, loops, gap(), theme, around, all_direct)
 
 
 def _phases(study: Study, theme: str, scan: int | None = None, **options: object) -> Scene:
@@ -171,7 +175,8 @@ _KINDS = (
         "unrolled",
         "what every step computes, and from what",
         _unrolled,
-        (AROUND, SCANS, ALL_DIRECT),
+        (AROUND, SCAN, SCANS, ALL_DIRECT, ALL, HEIGHT),
+        ("scan",),
     ),
     Kind(
         "equations",
@@ -185,7 +190,7 @@ _KINDS = (
         "rolled",
         "the loop as one box with its taps",
         lambda study, theme, **options: rolled(study.trace_of_cost, theme, **options),
-        (AROUND, SCAN, STEP),
+        (AROUND, SCAN, STEP, ALL),
     ),
     Kind(
         "taps",

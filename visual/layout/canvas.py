@@ -71,25 +71,29 @@ def place_columns(
     return Columns(left, tuple(gaps), x, cell)
 
 
-def touched_columns(scan: ScanTrace, time: Timeline, around: int | None) -> set[int]:
+def touched_columns(
+    scan: ScanTrace, time: Timeline, around: int | None, ends: int | None = None
+) -> set[int]:
     """The columns of all slots that the shown steps of a loop read or write."""
     columns: set[int] = set()
     for tape in scan.held:
         if tape.is_total or not time.knows(tape.axis):
             continue
-        columns |= {column_of(tape, row, time) for row in touched_rows(scan, tape, around)}
+        columns |= {column_of(tape, row, time) for row in touched_rows(scan, tape, around, ends)}
     for sequence in scan.sequences:
         if time.knows(sequence.axis):
             columns |= {
                 time.column(sequence.axis.variable, int(sequence.axis.index[step]))
-                for step in numbers(shown_steps(scan.steps, around))
+                for step in numbers(shown_steps(scan.steps, around, ends))
             }
     return columns
 
 
-def touched_rows(scan: ScanTrace, tape: TapeTrace, around: int | None) -> set[int]:
+def touched_rows(
+    scan: ScanTrace, tape: TapeTrace, around: int | None, ends: int | None = None
+) -> set[int]:
     """The rows of a tape that the shown steps read or write; all initial ones without steps."""
-    steps = numbers(shown_steps(scan.steps, around))
+    steps = numbers(shown_steps(scan.steps, around, ends))
     if not steps:
         return set(range(min(len(tape.initial), 12)))
     accesses = (*tape.reads, *tape.writes)
@@ -231,18 +235,20 @@ class Canvas:
         drawn = {Role.UNNEEDED if box.faded else box.role for box in boxes}
         words = {role: told for role, told in words.items() if role in drawn}
         shapes, scales = on_one_scale(self.shapes)
-        said, margin = [*notes(shapes), *scale_words(scales), *said], self.sheet.margin
+        said, margin = [*notes(shapes), *said], self.sheet.margin
+        full = scale_words(scales)
         if self.sheet.bare or not self.sheet.legend:
-            words, said = {}, []
+            words, said, full = {}, [], []
         if self.sheet.is_narrow:
             said = [one for one in said if one != FOLDS]
         legend, bottom = explained(words, self.y, width, close, self.sheet)
-        folds = [line for one in said for line in folded(one, width - 2 * margin, 12)]
+        room = width - 2 * margin
+        told, ends = ([t for one in part for t in folded(one, room, 12)] for part in (said, full))
         lines = [
             Text(margin, bottom + 20 * number + 12, line, 12, muted=True)
-            for number, line in enumerate(folds)
+            for number, line in enumerate((*told, *ends))
         ]
-        return Scene(
+        scene = Scene(
             width=max([width, *(margin + line.width + margin for line in lines)]),
             height=bottom + 20 * len(lines) + below,
             shapes=(*shapes, *legend, *lines),
@@ -251,6 +257,11 @@ class Canvas:
             theme=THEMES[theme],
             dot=dot,
         )
+        if not (ends and scene.moments):
+            return scene
+        last, moment = max(scene.moments.items())  # only then are the largest entries known
+        known = Group(tuple(lines[len(told) :]), last, moment=moment)
+        return replace(scene, shapes=(*shapes, *legend, *lines[: len(told)], known))
 
     def group(self, start: int, step: int, moment: str = "") -> None:
         """Put all shapes since number `start` into a group that belongs to a moment."""

@@ -21,13 +21,15 @@ class Gap:
     hidden: int
 
 
-def shown_steps(steps: int, around: int | None = None) -> list[int | Gap]:
-    """The steps to show, and a gap wherever some are left out."""
-    if steps <= MOST_STEPS:
+def shown_steps(steps: int, around: int | None = None, ends: int | None = None) -> list[int | Gap]:
+    """The steps to show, of any loop at most two times `ends`, and a gap for those left out."""
+    if steps <= (MOST_STEPS if ends is None else 2 * ends):
         return list(range(steps))
-    chosen = {*range(ENDS), *range(steps - ENDS, steps)}
+    ends = ENDS if ends is None else ends
+    chosen = {*range(ends), *range(steps - ends, steps)}
     if around is not None:
-        chosen |= {s for s in range(around - 1, around + 2) if 0 <= s < steps}
+        near = 1 if ends > 1 else 0
+        chosen |= {*range(around - near, around + near + 1)} & {*range(steps)}
     return with_gaps(chosen)
 
 

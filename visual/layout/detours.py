@@ -30,7 +30,7 @@ class Detours:
     def arrow(self, straight: tuple[Point, ...], source: Box, target: Box, **look: bool) -> Arrow:
         """An arrow along `straight`, if no cell is in its way, else around them."""
         others = (box for box in self.boxes if not _same(box, source) and not _same(box, target))
-        if not any(_meets(*piece, box) for box in others for piece in pairwise(straight)):
+        if not any(meets(*piece, box) for box in others for piece in pairwise(straight)):
             return Arrow(straight, **look)
         return Arrow(self._around(source, target), straight=True, **look)
 
@@ -83,7 +83,7 @@ def _same(one: Box, other: Box) -> bool:
     return (one.x, one.y) == (other.x, other.y)
 
 
-def _meets(start: Point, end: Point, box: Box) -> bool:
+def meets(start: Point, end: Point, box: Box) -> bool:
     """Whether a straight piece runs through a cell, or touches it."""
     (x0, y0), (x1, y1) = start, end
     low, high = 0.0, 1.0

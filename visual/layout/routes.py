@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 Point = tuple[float, float]
 TRACK, BOW = 7.0, 24.0
+WORDS, WORD = 34.0, 18.0  # the room of words below the boxes of a lane, and of one on an arrow
 
 
 @dataclass(frozen=True)
@@ -42,12 +43,14 @@ class Grid:
 class Tracks:
     """Which tracks arrows take: between columns by their lanes, along a lane by their source.
 
-    `below` has the tracks below every lane, `over` those of the arrows that bow over its boxes.
+    `below` has the tracks below every lane, `over` those of the arrows that bow over its boxes, or
+    in the lanes that are `low` turn below them, with room for a word on each.
     """
 
     of: Mapping[tuple[int, int], int]
     below: Mapping[int, Mapping[Spot, int]]
     over: Mapping[int, Mapping[Spot, int]]
+    low: frozenset[int] = frozenset()
 
     @property
     def count(self) -> int:
@@ -56,11 +59,16 @@ class Tracks:
 
     def room(self, lane: int) -> float:
         """The height that the tracks below a lane need."""
-        return TRACK * (_used(self.below, lane) + 1)
+        return self.depth(lane, _used(self.over, lane))
+
+    def depth(self, lane: int, bows: int) -> float:
+        """How far below a lane the next arrow can run, below so many that turn there."""
+        words = WORDS + WORD * bows if lane in self.low else 0.0
+        return TRACK * (_used(self.below, lane) + 1) + words
 
     def room_over(self, lane: int) -> float:
         """The height that the bows over a lane need."""
-        used = _used(self.over, lane)
+        used = 0 if lane in self.low else _used(self.over, lane)
         return BOW + TRACK * (used - 1) if used else 0.0
 
 
@@ -75,8 +83,10 @@ def is_straight(source: Spot, target: Spot, taken: frozenset[Spot]) -> bool:
     return source.column == target.column and not any(spot in taken for spot in between)
 
 
-def tracks(edges: Iterable[tuple[Spot, Spot]], taken: frozenset[Spot]) -> Tracks:
-    """Tracks for all arrows that must bend."""
+def tracks(
+    edges: Iterable[tuple[Spot, Spot]], taken: frozenset[Spot], low: Iterable[int] = ()
+) -> Tracks:
+    """Tracks for all arrows that must bend; those along lanes that are `low` do so below them."""
     of: dict[tuple[int, int], int] = {}
     below: dict[int, dict[Spot, list[int]]] = {}
     over: dict[int, dict[Spot, list[int]]] = {}
@@ -95,6 +105,7 @@ def tracks(edges: Iterable[tuple[Spot, Spot]], taken: frozenset[Spot]) -> Tracks
         of,
         {lane: _apart(reaches) for lane, reaches in below.items()},
         {lane: _apart(reaches) for lane, reaches in over.items()},
+        frozenset(low),
     )
 
 
@@ -126,11 +137,16 @@ def route(source: Spot, target: Spot, grid: Grid, tracks: Tracks) -> tuple[Point
             return (x0 + way * half, y0 + lean), (x1 - way * (half + 1), y1 - lean)
         way = 1 if y1 > y0 else -1
         return (x0, y0 + way * above[0]), (x1, y1 - way * (above[1] + 1))
-    if source.lane == target.lane:  # over the boxes in between
+    if source.lane == target.lane:  # over the boxes in between, or below them
         way = 1 if x1 > x0 else -1
         out, end, top = x0 + way * 12, x1 - way * 12, y0 - above[0]
+        number = tracks.over[source.lane][source]
+        if source.lane in tracks.low:
+            bottom = y0 + above[0]
+            deep = bottom + tracks.depth(source.lane, number)
+            return (out, bottom), (out, deep), (end, deep), (end, bottom + 1)
         # The middle of such a curve is three quarters as high as its controls.
-        high = top - BOW + 2 - TRACK / 0.75 * tracks.over[source.lane][source]
+        high = top - BOW + 2 - TRACK / 0.75 * number
         return (out, top), (out, high), (end, high), (end, top - 1)
     number = tracks.of[source.lane, target.lane]
     side = _side(source, target)

@@ -6,7 +6,7 @@ the unrolled loop below are the same quantities.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from textwrap import wrap
 
@@ -15,17 +15,32 @@ import numpy as np
 from lab.equations.spelling import Speller, loop_offsets
 from lab.notation import Leaf, leaves_of
 from lab.traces.trace import ParameterTrace, ScanTrace, SequenceTrace, TapeTrace, Trace
-from visual.choices import scan_index, step_of, whole_or_none
+from visual.choices import scan_index, step_of, switch, whole_or_none
 from visual.layout.canvas import HEIGHT, MARGIN, Canvas
 from visual.layout.cells import cell
 from visual.layout.names import NamedScan
-from visual.pictures.unrolled.unrolled import drawn
+from visual.layout.sheet import SCREEN
+from visual.pictures.unrolled.unrolled import fitting
+from visual.scene.combinators import (
+    Envelope,
+    Piece,
+    above,
+    beside,
+    gap,
+    named,
+    over,
+    piece,
+    shifted,
+    words,
+)
 from visual.scene.fonts import MONO_WIDTH
-from visual.scene.shapes import Arrow, Box, Scene, Text, moved, of_run, shortened, text_width
+from visual.scene.shapes import Arrow, Box, Scene, Text, shortened, text_width
 from visual.scene.theme import Role
 
-PORT, BETWEEN, ARM, LINE, TRACK = 124, 14, 56, 20, 16
-FORMULA, LONGEST, INDENT = 12.5, 520, "    "
+NARROW, WIDE = 104.0, 150.0  # of a port
+BETWEEN, ARM, LINE, TRACK = 14.0, 40.0, 20, 16
+FORMULA, LONGEST, INDENT = 12.5, 520.0, "    "
+MOST_PORTS, MOST_LINES, MOST_WAYS = 8, 20, 6
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,6 +52,7 @@ class Port:
     value: np.ndarray
     key: str
     role: Role
+    is_made: bool = False
 
 
 @dataclass(frozen=True)
@@ -48,73 +64,75 @@ class Way:
     later: int
 
 
-Places = Mapping[Leaf, tuple[float, float]]
-
-
-@of_run
 def rolled(
-    trace: Trace, theme: str = "light", around: int | None = None, scan: int = 1, step: int = 0
+    trace: Trace,
+    theme: str = "light",
+    around: int | None = None,
+    scan: int = 1,
+    step: int = 0,
+    all: bool = False,
 ) -> Scene:
     """The Scan number `scan` of a trace as one box, with its values at `step`, and unrolled.
 
-    The number is that of the headings, from 1: number 1 is ``trace.scans[0]``.
+    The number is that of the headings, from 1: number 1 is ``trace.scans[0]``.  The picture is 840
+    pixels wide and at most 1,200 high; what has no room is counted, and there with `all`.
     """
     number = scan_index(trace, scan)
-    loop = trace.scans[number]
-    step = step_of(loop, step)
-    canvas = Canvas()
-    named = NamedScan(trace, number)
-    canvas.heading(f"{scan} · {loop.name}, rolled up", [_shown_step(named, step)])
-    _machine(canvas, named, step)
-    below = drawn(trace, (number,), whole_or_none("around", around))
-    canvas.add(*(moved(shape, 0, canvas.y) for shape in below.shapes))
-    canvas.y += below.y
-    return canvas.finished(
-        None,
-        width=max(canvas.right, below.right) + MARGIN,
-        title=f"{loop.name}, rolled up and unrolled",
-        description=f"What a step of {loop.name} reads and makes, and all its steps.",
-        theme=theme,
-    )
+    step = step_of(trace.scans[number], step)
+    of = NamedScan(trace, number)
+    canvas = Canvas(y=MARGIN - 8)
+    canvas.heading(f"{scan} · {of.scan.name}, rolled up", [_shown_step(of, step)])
+    machine = _machine(of, step, switch("all", all))
+    placed = shifted(machine, MARGIN, canvas.y - machine.envelope.top)
+    top = over(gap(), piece(*canvas.shapes), placed)
+    around = whole_or_none("around", around)
+    return fitting(trace, (number,), top, theme, around, verb="rolled up and unrolled", all=all)
 
 
-def _shown_step(named: NamedScan, step: int) -> str:
+def _shown_step(of: NamedScan, step: int) -> str:
     """Which step is shown, and what the taps stand for."""
-    offsets = loop_offsets(named)
-    return f"step {step} (of 0 to {named.scan.steps - 1}){offsets and f' · {offsets}'}"
+    offsets = loop_offsets(of)
+    return f"step {step} (of 0 to {of.scan.steps - 1}){offsets and f' · {offsets}'}"
 
 
-def _machine(canvas: Canvas, named: NamedScan, step: int) -> None:
+def _machine(of: NamedScan, step: int, all: bool) -> Piece:
     """The step with its ports, from left to right, and the ways back below it."""
-    scan = named.scan
-    leaves = [leaf for formula in scan.formulas for leaf in leaves_of(formula.expression)]
-    port = partial(_port, named, step, Speller(named))
-    reads = [port(leaf, False) for leaf in sorted(set(leaves), key=_order)]
+    scan = of.scan
+    leaves = {leaf for formula in scan.formulas for leaf in leaves_of(formula.expression)}
+    port = partial(_port, of, step, Speller(of))
+    reads = [port(leaf, False) for leaf in sorted(leaves, key=_order)]
     makes = [port(formula.target, True) for formula in scan.formulas]
-    ways = _ways(scan)
-    left = MARGIN + TRACK * (len(ways) + 1)
-    box = _step_box(canvas, named, left + PORT + ARM, max(len(reads), len(makes)))
-    read = _ports(canvas, reads, left, box)
-    written = _ports(canvas, makes, box.x + box.width + ARM, box)
-    for x, y in read.values():
-        canvas.add(Arrow(((x + PORT, y), (box.x - 1, y))))
-    for x, y in written.values():
-        canvas.add(Arrow(((box.x + box.width, y), (x - 1, y))))
-    canvas.y = box.y + box.height + 10
-    for track, way in enumerate(ways, start=1):
-        canvas.y += 22
-        _way_back(canvas, way, read, written, track)
-    right = box.x + box.width + ARM + PORT
-    canvas.right = max(canvas.right, right + TRACK * (len(ways) + 1))
-    canvas.y += 10
+    most = None if all else MOST_PORTS
+    ways = _ways(scan)[: None if all else MOST_WAYS]
+    side = TRACK * (len(ways) + 1)
+    read, made = (_ports(ports, most, of.moment(step)) for ports in (reads, makes))
+    taken = 2 * (MARGIN + side + ARM) + read.envelope.width + made.envelope.width
+    wide = LONGEST if all else SCREEN.width - taken
+    high = max(read.envelope.height, made.envelope.height) + 2 * BETWEEN
+    box = _step_box(of, wide, high, None if all else MOST_LINES)
+    row = beside(gap(side), read, gap(ARM), box, gap(ARM), made, gap(side), align=0.5)
+    middle = row.anchors["step"]
+    arrows = list[Arrow]()
+    for name, place in row.anchors.items():
+        y = place.place(0, 0.5)[1]
+        if name.startswith("read"):
+            arrows.append(Arrow(((place.right, y), (middle.left - 1, y))))
+        elif name.startswith("made"):
+            arrows.append(Arrow(((middle.right, y), (place.left - 1, y))))
+    known = [w for w in ways if {_name(w.written, True), _name(w.read, False)} <= {*row.anchors}]
+    back = (
+        _way_back(row.anchors, way, row.envelope.bottom + 10, track)
+        for track, way in enumerate(known, start=1)
+    )
+    return over(row, piece(*arrows), *back)
 
 
 def _order(leaf: Leaf) -> tuple[int, int]:
     return leaf.argument, leaf.tap or 0
 
 
-def _port(named: NamedScan, step: int, spell: Speller, leaf: Leaf, is_written: bool) -> Port:
-    key = named.leaf_key(leaf, step)
+def _port(of: NamedScan, step: int, spell: Speller, leaf: Leaf, is_written: bool) -> Port:
+    key = of.leaf_key(leaf, step)
     variable, label = spell.scan.variable(leaf), spell.general(leaf)
     if isinstance(variable, ParameterTrace):
         return Port(leaf, label, variable.value, key, Role.INPUT)
@@ -129,7 +147,7 @@ def _port(named: NamedScan, step: int, spell: Speller, leaf: Leaf, is_written: b
         label = f"{label} before"
     given = not is_written and row < variable.tape.origin
     role = Role.INPUT if given else Role.INTERMEDIATE
-    return Port(leaf, label, value, key, role)
+    return Port(leaf, label, value, key, role, is_written)
 
 
 def _ways(scan: ScanTrace) -> list[Way]:
@@ -147,52 +165,64 @@ def _ways(scan: ScanTrace) -> list[Way]:
     ]
 
 
-def _step_box(canvas: Canvas, named: NamedScan, left: float, ports: int) -> Box:
+def _step_box(of: NamedScan, wide: float, high: float, most: int | None) -> Piece:
     """The box of the step, with its formulas for all steps."""
-    scan, spell, top = named.scan, Speller(named), canvas.y + 6
-    letters = int(LONGEST / (FORMULA * MONO_WIDTH))
+    letters = int((wide - 28) / (FORMULA * MONO_WIDTH))
     lines = [
         line
-        for formula in scan.formulas
+        for formula in of.scan.formulas
         for line in wrap(
-            spell.equation(formula), letters, subsequent_indent=INDENT, break_on_hyphens=False
+            Speller(of).equation(formula),
+            letters,
+            subsequent_indent=INDENT,
+            break_on_hyphens=False,
         )
     ]
+    if most is not None and len(lines) > most:
+        lines[most - 1 :] = [f"⋯ {len(lines) - most + 1} more lines: all=True"]
     widest = max((text_width(line, FORMULA, mono=True) for line in lines), default=0)
-    room = ports * (HEIGHT + BETWEEN) + BETWEEN
-    height = max(room, len(lines) * LINE + 52)
-    box = Box(left, top, max(widest + 28, 150), height, Role.INTERMEDIATE)
-    middle = box.x + box.width / 2
-    canvas.add(box, Text(middle, top + 20, "the step", 12, "middle", muted=True))
-    first = top + (height - len(lines) * LINE) / 2 + 20
-    x = middle - widest / 2
+    box = Box(0, 0, max(widest + 28, 150), max(high, len(lines) * LINE + 52), Role.INTERMEDIATE)
+    first, left = (box.height - len(lines) * LINE) / 2 + 20, (box.width - widest) / 2
+    texts = []
     for number, line in enumerate(lines):
-        inside = x + (len(line) - len(line.lstrip())) * FORMULA * MONO_WIDTH
-        canvas.add(Text(inside, first + number * LINE, line.strip(), FORMULA, mono=True))
-    return box
+        indent = (len(line) - len(line.lstrip())) * FORMULA * MONO_WIDTH
+        y = first + number * LINE
+        texts.append(Text(left + indent, y, line.lstrip(), FORMULA, mono=True))
+    title = Text(box.width / 2, 20, "the step", 12, "middle", muted=True)
+    return named(piece(box, title, *texts), "step")
 
 
-def _ports(canvas: Canvas, ports: Sequence[Port], x: float, box: Box) -> Places:
-    """The ports at one side of the box; and the left edge and the middle of each."""
-    pitch = HEIGHT + BETWEEN
-    y = box.y + (box.height - len(ports) * pitch + BETWEEN) / 2
-    places = {}
-    for port in ports:
-        port_box = Box(x, y, PORT, HEIGHT, port.role)
-        canvas.add(cell(port_box, port.value, port.label, None, None, port.key, port.label))
-        places[port.leaf] = (x, y + HEIGHT / 2)
-        y += pitch
-    return places
+def _ports(ports: Sequence[Port], most: int | None, moment: tuple[int, str]) -> Piece:
+    """The ports at one side of the box, as many as there is room for, each by its name."""
+    names = (text_width(port.label, 12, bold=True) + 12 for port in ports[:most])
+    wide = min(max([NARROW, *names]), WIDE)
+    parts = [_drawn(port, wide, moment) for port in ports[:most]]
+    hidden = len(ports) - len(parts)
+    if hidden:
+        parts.append(words(f"⋯ {hidden} more: all=True", 11, muted=True))
+    return above(*parts, apart=BETWEEN)
 
 
-def _way_back(canvas: Canvas, way: Way, read: Places, written: Places, track: int) -> None:
+def _drawn(port: Port, wide: float, moment: tuple[int, str]) -> Piece:
+    """A port, with its value from the step on that is shown, when one walks."""
+    box = Box(0, 0, wide, HEIGHT, port.role)
+    shown = cell(box, port.value, port.label, key=port.key, label=port.label)
+    step, told = moment
+    return named(piece(replace(shown, step=step, moment=told)), _name(port.leaf, port.is_made))
+
+
+def _name(leaf: Leaf, is_made: bool) -> str:
+    return f"{'made' if is_made else 'read'} {leaf.argument} {leaf.tap}"
+
+
+def _way_back(places: Mapping[str, Envelope], way: Way, y: float, track: int) -> Piece:
     """An arrow from what is made, below the box, to where it is read again."""
-    (x0, y0), (x1, y1) = written[way.written], read[way.read]
-    right, left, y = x0 + PORT + TRACK * track, x1 - TRACK * track, canvas.y
-    start = (x0 + PORT, y0 + 5 * track - 10)
-    end = (x1 - 1, y1 + 5 * track - 10)
-    corners = (start, (right, start[1]), (right, y), (left, y), (left, end[1]), end)
-    canvas.add(Arrow(corners, accent=True, straight=True))
+    made, read = places[_name(way.written, True)], places[_name(way.read, False)]
+    right, left, low = made.right + TRACK * track, read.left - TRACK * track, y + 22 * track
+    start = (made.right, made.place(0, 0.5)[1] + 5 * track - 10)
+    end = (read.left - 1, read.place(0, 0.5)[1] + 5 * track - 10)
+    corners = (start, (right, start[1]), (right, low), (left, low), (left, end[1]), end)
     when = "one step later" if way.later == 1 else f"{way.later} steps later"
-    words = f"{shortened(way.read.variable, 200, 10.5)}: {when}"
-    canvas.add(Text(x1 + 6, y - 5, words, 10.5, muted=True))
+    told = f"{shortened(way.read.variable, 200, 11)}: {when}"
+    text = Text(read.left + 6, low - 5, told, 11, muted=True)
+    return piece(Arrow(corners, accent=True, straight=True), text)

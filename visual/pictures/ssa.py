@@ -36,7 +36,7 @@ from visual.layout.detours import Detours
 from visual.layout.headings import block_heading
 from visual.layout.names import NamedScan, counted
 from visual.pictures.tapes.lanes import Lane, Slot
-from visual.pictures.tapes.overview import overview
+from visual.pictures.unrolled.overview import overview
 from visual.scene.combinators import Piece, sized
 from visual.scene.fonts import MONO_WIDTH
 from visual.scene.shapes import Arrow, Box, Group, Scene, Shape, Text, fitted, of_run

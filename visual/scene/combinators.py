@@ -54,6 +54,11 @@ class Envelope:
             self.left - across, self.top - down, self.right + across, self.bottom + down
         )
 
+    def meets(self, other: "Envelope") -> bool:
+        """Whether both have more than an edge in common."""
+        across = self.left < other.right and other.left < self.right
+        return across and self.top < other.bottom and other.top < self.bottom
+
     def around(self, other: "Envelope") -> "Envelope":
         """The smallest rectangle that holds both."""
         return Envelope(

@@ -9,7 +9,16 @@ from lab.loops import gallery
 from visual.scene.shapes import Scene, Text
 
 WIDE, HIGH, SMALLEST = 840, 1200, 11
-KINDS = ("connections", "equations", "phases", "ssa", "taps", "values")
+KINDS = (
+    "connections",
+    "equations",
+    "phases",
+    "rolled",
+    "ssa",
+    "taps",
+    "unrolled",
+    "values",
+)
 
 
 def too_much(scene):

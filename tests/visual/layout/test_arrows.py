@@ -24,9 +24,10 @@ def drawn(name, picture, order):
     return visual.draw(EVERY[name], picture, order=order, **WRT.get(name, {}))
 
 
+@pytest.mark.parametrize("all_", [False, True])
 @pytest.mark.parametrize("name", EVERY)
-def test_arrows_of_the_unrolled_picture_are_clear(name):
-    scene = drawn(name, "unrolled", 2)
+def test_arrows_of_the_unrolled_picture_are_clear(name, all_):
+    scene = visual.draw(EVERY[name], "unrolled", order=2, all=all_, **WRT.get(name, {}))
     assert arrows(scene)
     assert through_boxes(scene) == []
     assert ambiguous(scene) == []

@@ -20,12 +20,15 @@ from visual.scene.shapes import Text
 EVERY = {**gallery.loops, **LOOPS}
 OPTIONS = [
     ("unrolled", {"all_direct": True}),
+    ("unrolled", {"all": True}),
+    ("unrolled", {"scan": 1}),
     ("tapes", {"buffer": True}),
     ("tapes", {"contributions": True}),
     ("tapes", {"step": 0}),
     ("tapes", {"scan": 1}),
     ("tapes", {"all": True}),
     ("rolled", {"scan": 2}),
+    ("rolled", {"scan": 2, "all": True}),
 ]
 DRAWN = [(name, {}) for name in PICTURES] + OPTIONS
 
@@ -109,7 +112,7 @@ def cells_of(scene):
 @pytest.mark.parametrize("name", gallery.loops)
 def test_a_key_stands_for_one_quantity_in_all_pictures(name):
     """What the unrolled picture shows for a quantity, the tape shows after its last write."""
-    unrolled = cells_of(drawn(name, "unrolled", 2))
+    unrolled = cells_of(drawn(name, "unrolled", 2, all=True))
     tapes = cells_of(drawn(name, "tapes", 2, all=True))
     shared = unrolled.keys() & tapes.keys()
     assert len(shared) >= 4

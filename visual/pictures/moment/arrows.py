@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from lab.equations.sentences import Arrival, StepOf
-from lab.notation import Leaf, leaves_of, number_text, summands_of, text
+from lab.notation import Leaf, number_text, text
 from lab.traces.trace import Formula
 from visual.pictures.moment.slots import PLAIN, SIDE, at
 from visual.scene.combinators import Envelope, Piece, framed, over, piece, shifted, words
@@ -60,11 +60,7 @@ def _factor(one: StepOf, formula: Formula, arrival: Arrival) -> str:
         told, number = one.factor(arrival), number_text(arrival.number)
         return f"· {told}" if told == number else f"· {told} = {number}"
 
-    def position(leaf: Leaf) -> str:
-        return "▢" if leaf == arrival.read else one.spell.position(leaf, one.step)
-
-    terms = summands_of(formula.expression)
-    told = " + ".join(text(term, position) for term in terms if arrival.read in leaves_of(term))
+    told = one.becomes(formula, arrival.read)
     return "· 1" if told == "▢" else told
 
 
@@ -117,7 +113,7 @@ def _chips(
             y = top + EDGE + PITCH * (line + 0.5)
             x = min(max(_across(curve, y) - width / 2, SIDE), room - width)
             put = shifted(chip, x - chip.envelope.left, y - height / 2 - chip.envelope.top)
-            if not any(_meet(put.envelope, other.envelope) for other in chips):
+            if not any(put.envelope.padded(NEAR, 0).meets(other.envelope) for other in chips):
                 chips.append(put)
                 told += 1
                 break
@@ -130,8 +126,3 @@ def _across(curve: Curve, y: float) -> float:
     share = (y - y0) / (y1 - y0)
     t = min((n / 40 for n in range(41)), key=lambda t: abs(1.5 * t * (1 - t) + t**3 - share))
     return x0 + (x1 - x0) * t * t * (3 - 2 * t)
-
-
-def _meet(one: Envelope, other: Envelope) -> bool:
-    across = one.left < other.right + NEAR and other.left < one.right + NEAR
-    return across and one.top < other.bottom and other.top < one.bottom

@@ -16,7 +16,7 @@ from lab.notation import leaves_of, tapped
 from lab.records import cached_property
 from lab.traces.touched import Touched
 from lab.traces.trace import ScanTrace, SequenceTrace, TapeTrace, Trace
-from visual.choices import newest, of_trace, scan_index, step_of
+from visual.choices import of_trace, opened, step_of
 from visual.layout.canvas import FOLDS, notes, scale_words
 from visual.layout.cells import full_text, on_one_scale, value_text
 from visual.layout.names import NamedScan, counted
@@ -59,16 +59,10 @@ def moment(
     the first in which two values are added up that are not 0, or step 0.
     """
     of_trace(trace)
-    number = of_result(trace) if scan is None else scan_index(trace, scan)
+    number = opened(trace, scan)
     made = trace.scans[number]
     chosen = step_of(made, _first_sum(made) if step is None else step)
     return _Drawn(NamedScan(trace, number), chosen, sheet).scene(theme)
-
-
-def of_result(trace: Trace) -> int:
-    """The index of the Scan that the last value asked for comes from."""
-    last = [feed.scan for feed in trace.feeds if feed.into == len(trace.outputs) - 1]
-    return max(last) if last else newest([scan.order for scan in trace.scans])
 
 
 def _first_sum(scan: ScanTrace) -> int:

@@ -1,15 +1,18 @@
 """Arrows between the slots of a tape, and what happens to a value on its way."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
+from lab.equations.factors import ONE
+from lab.equations.sentences import StepOf
 from lab.equations.spelling import Speller
-from lab.notation import Call, Expression, Leaf, Let, leaves_of, summands_of, text
+from lab.notation import Leaf, leaves_of, number_text, summands_of
+from lab.traces.flow import adds_old
 from lab.traces.trace import Formula, TapeTrace
 from visual.layout.detours import Detours
 from visual.scene.fonts import text_width
 from visual.scene.shapes import Arrow, Box, Shape, fitted
 
-DEPTH = 14  # of the points that bend a curve
+DEPTH, LETTERS = 14, 11  # of the points that bend a curve; of a label
 Places = dict[tuple[int, int], Box]  # the slots of tapes, by argument and row
 
 
@@ -42,28 +45,28 @@ def _formula_arrows(
     for leaf, source in sources:
         label = ""
         if len(sources) == 1:  # of several labels, none would find room
-            label = factor_label(formula.expression, leaf, old, lambda v: spell.position(v, step))
+            label = _label(spell, step, formula, leaf, _room(target))
         yield from tape_arrow(source, target, label, ways)
 
 
-def factor_label(
-    expression: Expression, read: Leaf, old: Leaf | None, spell: Callable[[Leaf], str]
-) -> str:
-    """What happens to `read` on its way into a slot: ``·2·x₃ + old``; empty if not so simple."""
-    terms = summands_of(expression)
-    own = [term for term in terms if read in leaves_of(term)]
-    named = expression.bindings if isinstance(expression, Let) else ()
-    if len(own) != 1 or any(read in leaves_of(binding.term) for binding in named):
+def _label(spell: Speller, step: int, formula: Formula, read: Leaf, room: float) -> str:
+    """What happens to `read` on its way into a slot: ``·2·x₃ + old``; empty without a factor.
+
+    The factor is a number where its formula has no room.
+    """
+    one = StepOf(spell.named, step)
+    arrival = one.arrival(formula, read)
+    if arrival.factor is None:
         return ""
-    plus = " + old" if old is not None and any(term == old for term in terms) else ""
-    (term,) = own
-    if term == read:
+    own = [term for term in summands_of(formula.expression) if read in leaves_of(term)]
+    is_all = all(term == read or read in getattr(term, "arguments", ()) for term in own)
+    is_all = is_all and adds_old(formula) and one.rest(formula) is None
+    plus = " + old" if is_all else ""
+    if arrival.factor == ONE:
         return plus.strip()
-    if not isinstance(term, Call) or term.name != "Mul" or term.arguments.count(read) != 1:
-        return ""
-    rest = [factor for factor in term.arguments if factor != read]
-    product = Call("Mul", (read, *rest))
-    return text(product, lambda leaf: "" if leaf == read else spell(leaf)) + plus
+    told = one.product(arrival, "") + plus
+    fits = arrival.number is None or text_width(told, LETTERS, mono=True) <= room
+    return told if fits else f"·{number_text(arrival.number)}{plus}"
 
 
 def tape_arrow(source: Box, target: Box, label: str, ways: Detours) -> list[Shape]:
@@ -80,8 +83,15 @@ def tape_arrow(source: Box, target: Box, label: str, ways: Detours) -> list[Shap
         Arrow(((out, bottom + 2), (out, low), (into, low), (into, bottom + 2)), accent=True)
     ]
     if label:  # under the slot that is written, where no other arrow's label stands
-        room = target.width + 14
-        if text_width(label, 11, mono=True) > room:  # the curve ends where the old value stands
+        room = _room(target)
+        if text_width(label, LETTERS, mono=True) > room:  # the curve ends where the old value is
             label = label.removesuffix(" + old")
-        shapes.append(fitted(into, bottom + 24, label, room, 11, "middle", mono=True, muted=True))
+        shapes.append(
+            fitted(into, bottom + 24, label, room, LETTERS, "middle", mono=True, muted=True)
+        )
     return shapes
+
+
+def _room(target: Box) -> float:
+    """That of a label under a slot."""
+    return target.width + 14

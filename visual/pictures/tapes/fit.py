@@ -63,13 +63,7 @@ def steps_of(scan: ScanTrace, view: View, plan: Plan) -> list[int | Gap]:
         return with_ends(view.sheet.steps_of(scan), scan.steps)
     if plan.ends == 0 and scan.steps:
         return only_step(scan.steps, view.around or 0)
-    if plan.ends is None or scan.steps <= 2 * plan.ends:
-        return shown_steps(scan.steps, view.around)
-    chosen = {*range(plan.ends), *range(scan.steps - plan.ends, scan.steps)}
-    if view.around is not None:
-        near = 1 if plan.ends > 1 else 0
-        chosen |= {*range(view.around - near, view.around + near + 1)} & {*range(scan.steps)}
-    return with_gaps(chosen)
+    return shown_steps(scan.steps, view.around, plan.ends)
 
 
 def _columns(

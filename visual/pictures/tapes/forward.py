@@ -20,8 +20,7 @@ from visual.layout.cells import cell, thin_cell
 from visual.layout.columns import Timeline
 from visual.layout.detours import Detours
 from visual.layout.names import NamedScan, counted
-from visual.pictures.unrolled.contributions import fed_places
-from visual.pictures.unrolled.quantities import reached_rows
+from visual.pictures.unrolled.overview import outputs_reached
 from visual.scene.shapes import Arrow, Box, Text, fitted
 from visual.scene.theme import Role
 
@@ -223,17 +222,6 @@ class ForwardBlock:
             canvas.add(Text(x, canvas.y + 15, f"⋯{hidden} more: all", 11, muted=True))
         canvas.right = max(canvas.right, x)
         canvas.y += high + 16
-
-
-def outputs_reached(of: ScanOf) -> set[Slot]:
-    """The slots of a loop on which the cost acts directly: their first gradient is not 0."""
-    fed = fed_places(of.trace)
-    return {
-        (tape.name, int(tape.axis.index[row]))
-        for tape in of.scan.held
-        if tape.axis is not None
-        for row in reached_rows(of, tape, fed)
-    }
 
 
 def read_backwards(of: ScanOf) -> set[Slot]:

@@ -23,7 +23,7 @@ from visual.layout.sheet import HIGHEST, SCREEN, Sheet
 from visual.pictures.tapes.backward import DETAILS, Block, View, at_end, rows, with_formulas
 from visual.pictures.tapes.fit import EVERYTHING, Plan, opened, plans
 from visual.pictures.tapes.forward import ForwardBlock
-from visual.pictures.tapes.overview import overview, short_name
+from visual.pictures.unrolled.overview import overview, short_name
 from visual.scene.combinators import Piece, above, gap, shifted, sized
 from visual.scene.shapes import Scene, Text, folded, of_run
 

@@ -3,7 +3,7 @@
 This is what the unrolled picture draws.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from lab.traces.flow import Flow, Value, flow
@@ -17,10 +17,15 @@ Edges = dict[tuple[int, int], None]  # an ordered set
 
 @dataclass(frozen=True, eq=False)
 class Unrolling:
-    """All nodes, and the edges from what is read to what is made, as pairs of their numbers."""
+    """All nodes, and the edges from what is read to what is made, as pairs of their numbers.
+
+    `uses` tells of an edge within a Scan which values were made, and which of those were read.
+    """
 
     nodes: tuple[Node, ...]
     edges: tuple[tuple[int, int], ...]
+    uses: Mapping[tuple[int, int], Sequence[tuple[Value, Value]]]
+    flow: Flow
 
 
 def unrolling(
@@ -42,9 +47,8 @@ def unrolling(
         scan = trace.scans[number]
         for tape in scan.held:
             quantities.add_tape(number, tape)
-    edges: Edges = dict.fromkeys(
-        [*quantities.parts, *_uses(quantities), *_joined(quantities, parts)]
-    )
+    uses = _uses(quantities)
+    edges: Edges = dict.fromkeys([*quantities.parts, *uses, *_joined(quantities, parts)])
     results = set(_results(quantities))
     nodes = [
         replace(node, role=Role.RESULT) if number in results else node
@@ -54,7 +58,7 @@ def unrolling(
     washed = (
         node if number in needed else replace(node, faded=True) for number, node in enumerate(nodes)
     )
-    return Unrolling(tuple(washed), tuple(edges))
+    return Unrolling(tuple(washed), tuple(edges), uses, values)
 
 
 def _gradients(
@@ -77,14 +81,16 @@ def _gradients(
     return parts, unknown
 
 
-def _uses(quantities: Quantities) -> list[tuple[int, int]]:
-    """From every quantity that a step reads to what it makes of it."""
-    edges = []
+def _uses(quantities: Quantities) -> dict[tuple[int, int], list[tuple[Value, Value]]]:
+    """From every quantity that a step reads to what it makes of it, with the values of both."""
+    uses: dict[tuple[int, int], list[tuple[Value, Value]]] = {}
     for value, write in quantities.flow.writes.items():
-        if value.scan in quantities.chosen and value in quantities.of:
-            sources = (quantities.source(source) for source in write.sources)
-            edges += [(source, quantities.of[value]) for source in sources if source is not None]
-    return [(source, target) for source, target in edges if source != target]
+        target = quantities.of.get(value)
+        for read in write.sources if target is not None and value.scan in quantities.chosen else ():
+            source = quantities.source(read)
+            if source is not None and target is not None and source != target:
+                uses.setdefault((source, target), []).append((value, read))
+    return uses
 
 
 def _joined(quantities: Quantities, parts: Sequence[Contribution]) -> Iterator[tuple[int, int]]:

@@ -16,7 +16,7 @@ from visual.layout.columns import timeline
 from visual.pictures.unrolled.graph import Unrolling
 from visual.pictures.unrolled.quantities import Node, Place
 
-PARAMETERS, TOTALS = Place(0, "read by every step", 0), Place(0, "summed over the steps", 1)
+PARAMETERS, TOTALS = Place(0, "each step reads", 0), Place(0, "sum over steps", 1)
 
 
 @dataclass(frozen=True)
@@ -49,34 +49,78 @@ class Item:
     column: int
 
 
+@dataclass(frozen=True)
+class Plan:
+    """How much of the graph is placed: of a loop so many steps at both `ends`, so many `lanes`.
+
+    None stands for all.  With `alone` only the last block is, and what it reads on top of it.
+    """
+
+    ends: int | None = None
+    lanes: int | None = None
+    alone: bool = False
+
+
+ALL = Plan()
+
+
 @dataclass(frozen=True, eq=False)
 class Placing:
-    """All items and the arrows between them, and the places that are left out."""
+    """All items and the arrows between them, and the places and lanes that are left out."""
 
     items: tuple[Item, ...]
     arrows: tuple[tuple[Item, Item], ...]
     left_out: frozenset[Place]
+    hidden: int = 0
+
+    def within(self, lanes: int | None, chosen: Sequence[int]) -> "Placing":
+        """Only so many lanes of every block, at first those of what its Scan makes."""
+
+        def is_read(row: Row) -> bool:
+            is_own = row.place.scan == chosen[row.block] and row.place.argument >= 0
+            return row.repeated or row.lasting or not is_own
+
+        rows = sorted({item.row for item in self.items}, key=lambda row: (is_read(row), row.order))
+        blocks = {row.block: [one for one in rows if one.block == row.block] for row in rows}
+        kept = {row for own in blocks.values() for row in own[:lanes]}
+        items = tuple(item for item in self.items if item.row in kept)
+        arrows = (pair for pair in self.arrows if {pair[0].row, pair[1].row} <= kept)
+        return Placing(items, tuple(arrows), self.left_out, len(rows) - len(kept))
 
 
-def place(trace: Trace, chosen: Sequence[int], graph: Unrolling, around: int | None) -> Placing:
+def place(
+    trace: Trace, chosen: Sequence[int], graph: Unrolling, around: int | None, plan: Plan = ALL
+) -> Placing:
     """Where the nodes of `graph` stand; long loops are folded, with the step `around` shown."""
-    placer = _Placer(trace, chosen, graph, around)
+    placer = _Placer(trace, chosen, graph, around, plan)
     placer.place_moments()
     arrows = [found for edge in graph.edges if (found := placer.arrow(*edge)) is not None]
     placer.place_lasting()
-    return Placing(tuple(placer.items.values()), tuple(arrows), frozenset(placer.left_out))
+    items = list(placer.items.values())
+    if plan.alone:
+        last = len(chosen) - 1
+        items = [item for item in items if item.row.block == last]
+        arrows = [pair for pair in arrows if {pair[0].row.block, pair[1].row.block} == {last}]
+    return Placing(tuple(items), tuple(arrows), frozenset(placer.left_out)).within(
+        plan.lanes, chosen
+    )
 
 
 class _Placer:
     """The items placed so far, by node and block."""
 
     def __init__(
-        self, trace: Trace, chosen: Sequence[int], graph: Unrolling, around: int | None
+        self,
+        trace: Trace,
+        chosen: Sequence[int],
+        graph: Unrolling,
+        around: int | None,
+        plan: Plan,
     ) -> None:
-        self.nodes = graph.nodes
+        self.nodes, self.repeats = graph.nodes, 0 if plan.alone else 1
         self.blocks = {number: block for block, number in enumerate(chosen)}
         self.times = [timeline(of.root.scan) for of in ScanOf.each(trace)]
-        shown = (touched_columns(trace.scans[n], self.times[n], around) for n in chosen)
+        shown = (touched_columns(trace.scans[n], self.times[n], around, plan.ends) for n in chosen)
         self.shown = set().union(*shown)
         self.homes = self._homes()
         self.left_out = self._useless(trace, chosen)
@@ -96,7 +140,7 @@ class _Placer:
         first, last = self.items.get((source, above)), self.items.get((target, block))
         if first is None or last is None:
             return None
-        if block - above > 1:
+        if block - above > self.repeats:
             first = self._put(source, block, first.column, repeated=True)
         return first, last
 

@@ -6,23 +6,42 @@ left.  Below a gradient stands its direct part, through which the cost acts at t
 wherever later steps add to it.
 """
 
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import starmap
+from math import inf
 
 from lab.equations.quantities import cost_name
+from lab.errors import ArgumentError, whole
 from lab.traces.trace import SequenceTrace, TapeTrace, Trace
-from visual.choices import of_trace, scan_indices, switch, whole_or_none
+from visual.choices import of_trace, opened, scan_indices, switch, whole_or_none
 from visual.layout.canvas import HEIGHT, MARGIN, THIN, Canvas
 from visual.layout.cells import cell, thin_cell
 from visual.layout.columns import Gap, with_gaps
 from visual.layout.names import NamedScan, counted
 from visual.layout.routes import TRACK, Grid, Spot, is_straight, route, tracks
+from visual.layout.sheet import HIGHEST, SCREEN
+from visual.pictures.unrolled.factors import Factor, factor_along, labels
 from visual.pictures.unrolled.graph import Unrolling, unrolling
-from visual.pictures.unrolled.placing import Item, Placing, Row, place
+from visual.pictures.unrolled.overview import given_at, overview, short_name
+from visual.pictures.unrolled.placing import ALL, Item, Placing, Plan, Row, place
 from visual.pictures.unrolled.quantities import Node, Place
+from visual.scene.combinators import (
+    Envelope,
+    Piece,
+    above,
+    envelope_of,
+    gap,
+    named,
+    over,
+    piece,
+    shifted,
+    sized,
+)
 from visual.scene.shapes import (
     Arrow,
     Box,
+    Group,
     Scene,
     Shape,
     Text,
@@ -34,8 +53,50 @@ from visual.scene.shapes import (
 )
 from visual.scene.theme import Role
 
-LEFT, FOLD = 216, 40
-NARROWEST, WIDEST = 84, 150
+FOLD, MOST_FACTORS, LONGEST = 40, 3, 420.0
+LEAST, NARROW = 0.75, 56  # how narrow a box can be made; too narrow for a factor
+PLANS = (
+    ALL,
+    *(Plan(ends) for ends in (3, 2)),
+    *(Plan(ends, alone=True) for ends in (None, 3, 2, 1)),
+    *(Plan(ends, lanes, True) for lanes in (12, 9, 6, 3, 1) for ends in (2, 1)),
+)
+
+
+@dataclass(frozen=True)
+class Room:
+    """Where the boxes stand, how wide they may be, how small letters are, and what is told.
+
+    Without `right` the picture becomes as wide as it needs.  What is `open` has the factors on its
+    arrows, and of the loop on top nothing is washed out.
+    """
+
+    top: float = 40.0
+    left: float = 216.0
+    right: float = inf
+    narrowest: float = 96.0
+    widest: float = 150.0
+    small: float = 10.5
+    open: bool = False
+
+    def sizes(self, columns: Sequence[int | Gap], wanted: float, count: int) -> tuple[float, float]:
+        """How wide boxes are, and how far apart they stand, with so many tracks between."""
+        width = min(max(self.narrowest, wanted), self.widest)
+        between = 26.0 + TRACK * count
+        gaps = sum(isinstance(column, Gap) for column in columns)
+        boxes, ways = len(columns) - gaps, max(1, len(columns) - 1)
+        room = self.right - self.left - FOLD * gaps
+        if self.right == inf or not boxes:
+            return width, between
+        between += max(0.0, min(60.0, (room - boxes * width) / ways - between))
+        if boxes * width + ways * between > room:
+            between -= 8.0
+            width = (room - ways * between) / boxes
+        return width, between
+
+
+BARE = Room()
+OPEN = Room(16.0, 148.0, SCREEN.width - MARGIN, 72.0, 110.0, 11.0, True)
 
 
 @of_run
@@ -45,45 +106,106 @@ def unrolled(
     around: int | None = None,
     scans: Sequence[int] | None = None,
     all_direct: bool = False,
+    scan: int | None = None,
+    all: bool = False,
+    height: int = HIGHEST,
 ) -> Scene:
-    """The unrolled picture of a trace, or of those of its Scans that have the numbers `scans`.
+    """The unrolled picture of a trace, 840 pixels wide and at most `height` high.
 
-    They are those of the headings, from 1: number 1 is ``trace.scans[0]``.
+    A Scan stands below the one that it differentiates: number `scan`, or else the one that holds
+    the result.  On its arrows stands what multiplies the gradient.  Of more Scans all are on top as
+    small tapes.  What has no room is folded, and a word tells so.
 
-    The first of them is drawn as the loop, the others as its derivatives.  With `all_direct`
-    every gradient is drawn with its direct part, also where it is zero.  Loops of more than 12
-    steps are folded: the ends are shown, and the steps next to the step `around`.
+    With `all`, or for those that have the numbers `scans`, all are drawn below one another, the
+    first as the loop, the others as its derivatives, in a picture of any size.  Numbers are those
+    of the headings, from 1: number 1 is ``trace.scans[0]``.
+
+    With `all_direct` every gradient is drawn with its direct part, also where it is zero.  Loops of
+    more than 12 steps are folded: the ends are shown, and the steps next to the step `around`.
     """
     of_trace(trace)
-    chosen = tuple(range(len(trace.scans))) if scans is None else scan_indices(trace, scans)
-    around = whole_or_none("around", around)
-    canvas = drawn(trace, chosen, around, switch("all_direct", all_direct))
+    around, all_direct = whole_or_none("around", around), switch("all_direct", all_direct)
+    if scans is not None and (scan is not None or all):
+        raise ArgumentError("scans and scan: one of them chooses what is drawn, not both.")
+    if switch("all", all) or scans is not None:
+        chosen = tuple(range(len(trace.scans))) if scans is None else scan_indices(trace, scans)
+        graph = unrolling(trace, chosen, all_direct)
+        part = _Picture(trace, chosen, graph, place(trace, chosen, graph, around)).draw()
+        return finished(part, (), trace, chosen, theme, part.envelope.right + MARGIN)
+    number = opened(trace, scan)
+    chosen = tuple(n for n in (trace.scans[number].parent, number) if n is not None)
+    top = gap() if len(chosen) == len(trace.scans) else overview(trace, number)
+    return fitting(trace, chosen, top, theme, around, all_direct, height=whole("height", height))
+
+
+@of_run
+def fitting(
+    trace: Trace,
+    chosen: Sequence[int],
+    top: Piece,
+    theme: str,
+    around: int | None = None,
+    all_direct: bool = False,
+    verb: str = "unrolled",
+    all: bool = False,
+    height: int = HIGHEST,
+) -> Scene:
+    """What `unrolled` draws of the Scans with the numbers `chosen`, from 0, as far as it fits.
+
+    It stands below what is on `top`.  Of all plans it follows the first by which it is no higher
+    than `height`, with `all` the first.
+    """
+    graph, scene = unrolling(trace, chosen, all_direct), None
+    for plan in PLANS[:1] if all else PLANS:
+        if plan.alone and plan.ends != 1 and len(chosen) == 1:
+            continue  # it is alone in any case
+        placing = place(trace, chosen, graph, around, plan)
+        picture = _Picture(trace, chosen, graph, placing, replace(OPEN, right=inf) if all else OPEN)
+        if picture.fits or plan is PLANS[-1]:
+            part = shifted(above(top, picture.draw(), apart=20), 0, MARGIN - 8)
+            width = max(SCREEN.width, part.envelope.right + MARGIN) if all else SCREEN.width
+            scene = finished(part, picture.said(), trace, chosen, theme, width, verb)
+            if scene.height <= height:
+                break
+    assert scene is not None
+    return scene
+
+
+def finished(
+    part: Piece,
+    said: Sequence[str],
+    trace: Trace,
+    chosen: Sequence[int],
+    theme: str,
+    width: float,
+    verb: str = "unrolled",
+) -> Scene:
+    """The picture with its legend."""
     names = ", ".join(f"{trace.scans[n].name} ({trace.scans[n].steps} steps)" for n in chosen)
-    return canvas.finished(
+    return Canvas([*part.shapes], y=part.envelope.bottom).finished(
         None,
-        width=canvas.right + MARGIN,
-        title=f"{trace.scans[chosen[0]].name}, unrolled",
+        width=width,
+        title=f"{trace.scans[chosen[0]].name}, {verb}",
         description=f"What every step computes, and from what, in {names}.",
         theme=theme,
+        said=said,
+        close=width == SCREEN.width,
     )
 
 
-def drawn(
-    trace: Trace, chosen: Sequence[int], around: int | None = None, all_direct: bool = False
-) -> Canvas:
-    """What `unrolled` draws of the Scans with the numbers `chosen`, from 0, without a legend."""
-    graph = unrolling(trace, chosen, all_direct)
-    return _Picture(trace, chosen, graph, place(trace, chosen, graph, around)).draw()
-
-
 class _Picture:
-    """The graph and its placing, drawn on a canvas."""
+    """The graph and its placing, drawn in a room that is wide enough for it, if it `fits`."""
 
     def __init__(
-        self, trace: Trace, chosen: Sequence[int], graph: Unrolling, placing: Placing
+        self,
+        trace: Trace,
+        chosen: Sequence[int],
+        graph: Unrolling,
+        placing: Placing,
+        room: Room = BARE,
     ) -> None:
-        self.trace, self.chosen, self.nodes, self.placing = trace, chosen, graph.nodes, placing
-        self.canvas = Canvas()
+        self.trace, self.chosen, self.graph = trace, chosen, graph
+        self.nodes, self.placing, self.room = graph.nodes, placing, room
         self.rows = sorted({item.row for item in placing.items}, key=lambda row: row.order)
         lanes = {row: lane for lane, row in enumerate(self.rows)}
         self.columns = with_gaps(item.column for item in placing.items)
@@ -91,81 +213,95 @@ class _Picture:
         self.spots = {i: Spot(lanes[i.row], numbers[i.column]) for i in placing.items}
         self.ways = [(self.spots[a], self.spots[b]) for a, b in placing.arrows]
         self.taken = frozenset(self.spots.values())
-        self.tracks = tracks(self.ways, self.taken)
+        self.factors: list[Factor | None] = [None] * len(self.ways)
+        if room.open:
+            edges = ((a.node, b.node) for a, b in placing.arrows)
+            self.factors = [factor_along(trace, graph, edge) for edge in edges]
+        told = [way for way, factor in zip(self.ways, self.factors, strict=True) if factor]
+        low = {a.lane for a, b in told if a.lane == b.lane and not is_straight(a, b, self.taken)}
+        self.tracks = tracks(self.ways, self.taken, low)
+        wanted = max((self._wanted(self.nodes[item.node]) for item in placing.items), default=0.0)
+        width, self.between = room.sizes(self.columns, wanted, self.tracks.count)
+        self.width = max(width, LEAST * room.narrowest)
+        self.fits = self.width == width
 
-    def draw(self) -> Canvas:
+    def _wanted(self, node: Node) -> float:
+        """How wide the box of a node is to be; the name of an array has half of it."""
+        name = text_width(node.label, 12, bold=True)
+        return 2 * name + 8 if self.room.open and node.value.ndim else name + 12
+
+    def draw(self) -> Piece:
         """The lanes of all blocks, the arrows, and the boxes over them."""
-        grid = self._grid()
-        for (first, last), (source, target) in zip(self.placing.arrows, self.ways, strict=True):
-            bow = source.lane == target.lane and not is_straight(source, target, self.taken)
-            start, end = self.nodes[first.node], self.nodes[last.node]
-            arrow = Arrow(
-                route(source, target, grid, self.tracks),
-                faint=start.place.scan != end.place.scan,
-                straight=not bow,
-                faded=start.faded or end.faded,
-            )
-            self._add(arrow, end)
-        for item, spot in self.spots.items():
-            left, top = grid.lefts[spot.column], grid.tops[spot.lane]
-            self._cell(item, Box(left, top, grid.width, grid.heights[spot.lane], Role.READ))
-        self._gaps(grid)
-        right = max(grid.lefts) + grid.width + TRACK * (self.tracks.count + 2)
-        self.canvas.right = max(self.canvas.right, right)
-        return self.canvas
+        lanes = shifted(above(*self._lanes()), 0, self.room.top)
+        rooms = [lanes.anchors[str(lane)] for lane, _ in enumerate(self.rows)]
+        tops, highs = tuple(r.top for r in rooms), tuple(r.height for r in rooms)
+        grid = Grid(tops, highs, tuple(self._lefts()), self.width, self.taken)
+        boxes = {item: self._box(item, spot, grid) for item, spot in self.spots.items()}
+        shapes = [*self._arrows(grid, [*boxes.values()]), *starmap(self._cell, boxes.items())]
+        right = max(grid.lefts, default=0.0) + self.width + TRACK * (self.tracks.count + 2)
+        whole = over(lanes, piece(*shapes, *self._gaps(grid)))
+        return replace(whole, envelope=Envelope(0, 0, right, lanes.envelope.bottom))
 
-    def _grid(self) -> Grid:
-        """Where lanes and columns begin; headings and labels are drawn on the way."""
-        labels = (text_width(node.label, 12, bold=True) for node in self.nodes)
-        width = min(max([NARROWEST, *labels]) + 12, WIDEST)
-        canvas, tops, heights = self.canvas, [], []
+    def said(self) -> list[str]:
+        """What is folded, and the formulas of the factors, as far as there is room."""
+        told = list[str]()
+        if moments := sum(c.hidden for c in self.columns if isinstance(c, Gap)):
+            told.append(f"⋯ {counted(moments, 'moment')} not shown: around opens the fold")
+        if self.placing.hidden:
+            rows = counted(self.placing.hidden, "more row")
+            told.append(f"⋯ {rows}: all=True shows everything")
+        formulas: dict[object, str] = {}
+        for alike, factor in zip(self._alike(), self.factors, strict=True):
+            if factor is not None and factor.name:
+                formulas.setdefault(alike, f"{factor.name} = {factor.formula}")
+        if formulas:
+            shown = [shortened(one, LONGEST, 12) for one in formulas.values()][:MOST_FACTORS]
+            shown += ["…"] if len(formulas) > MOST_FACTORS else []
+            told.append(f"on arrows of gradients: what multiplies them, as {', '.join(shown)}")
+        return told
+
+    def _alike(self) -> list[tuple[Row, Row, int]]:
+        """For every arrow what it has in common with those of other steps."""
+        return [(a.row, b.row, b.column - a.column) for a, b in self.placing.arrows]
+
+    # lanes
+
+    def _lanes(self) -> Iterator[Piece]:
+        """From top to bottom what blocks are, and lanes, with their labels, for boxes."""
         for lane, row in enumerate(self.rows):
             if lane == 0 or self.rows[lane - 1].block != row.block:
-                canvas.y += 16 if lane else 0
-                self._heading(self.chosen[row.block])
-            canvas.y += self.tracks.room_over(lane)
+                yield gap(0, 16 if lane else 0)
+                yield self._heading(self.chosen[row.block])
+            yield gap(0, self.tracks.room_over(lane))
             height = THIN if row.repeated else HEIGHT
-            tops.append(canvas.y)
-            heights.append(float(height))
-            self._label(row, canvas.y + height / 2 + 4)
-            canvas.y += height + 20 + self.tracks.room(lane)
-        lefts = _lefts(self.columns, width, 26 + TRACK * self.tracks.count)
-        return Grid(tuple(tops), tuple(heights), lefts, width, self.taken)
+            yield named(sized(0, height, self._label(row, height / 2 + 4)), str(lane))
+            yield gap(0, 20 + self.tracks.room(lane) + self._below(lane))
 
-    def _cell(self, item: Item, box: Box) -> None:
-        node = self.nodes[item.node]
-        if item.row.repeated:
-            role = Role.INTERMEDIATE if self._is_part(item.row) else Role.READ
-            box = replace(box, role=role)
-            self.canvas.add(thin_cell(box, node.value, node.label, None, node.key))
-            return
-        box = Box(box.x, box.y, box.width, box.height, node.role, faded=node.faded)
-        self._add(cell(box, node.value, node.label, key=node.key, label=node.label), node)
+    def _below(self, lane: int) -> float:
+        """The room for factors of arrows along a lane, and of those that slant below it."""
+        told = [way for way, factor in zip(self.ways, self.factors, strict=True) if factor]
+        near = ((a, b) for a, b in told if {a.lane, b.lane} == {lane, lane + 1})
+        slanted = any(a.column != b.column for a, b in near)
+        along = any(a.lane == b.lane == lane for a, b in told)
+        along = along and self.between < NARROW and lane not in self.tracks.low
+        return 44 if slanted else 16 if along else 0
 
-    def _add(self, shape: Shape, node: Node) -> None:
-        """Draw what belongs to the step that made a node."""
-        start = len(self.canvas.shapes)
-        self.canvas.add(shape)
-        if node.step is not None:
-            self.canvas.group(start, *NamedScan(self.trace, node.place.scan).moment(node.step))
+    def _lefts(self) -> Iterator[float]:
+        """The left edges of columns; a gap is narrower."""
+        x = self.room.left
+        for column in self.columns:
+            yield x
+            x += (FOLD if isinstance(column, Gap) else self.width) + self.between
 
-    def _gaps(self, grid: Grid) -> None:
-        for left, column in zip(grid.lefts, self.columns, strict=True):
-            for top, height in zip(grid.tops, grid.heights, strict=True):
-                if isinstance(column, Gap):
-                    mark, y = f"⋯{column.hidden:,}", top + height / 2 + 4
-                    self.canvas.add(Text(left + FOLD / 2, y, mark, 10.5, "middle", muted=True))
-
-    # words
-
-    def _heading(self, number: int) -> None:
+    def _heading(self, number: int) -> Piece:
         """What a block is, to the left of all boxes and arrows."""
-        scan, canvas = self.trace.scans[number], self.canvas
+        scan, small, room = self.trace.scans[number], self.room.small, self.room.left - 12 - MARGIN
+        of = NamedScan(self.trace, number)
         steps = counted(scan.steps, "step")
         lines = [f"the loop, {steps}"]
-        if number != self.chosen[0] and scan.parent is not None:
+        if scan.parent is not None and (self.room.open or number != self.chosen[0]):
             lines = [f"backward through {scan.parent + 1}, {steps}"]
-            if shortened(lines[0], LEFT - 12 - MARGIN, 10.5) != lines[0]:
+            if shortened(lines[0], room, small) != lines[0]:
                 lines = [f"backward through {scan.parent + 1}", steps]
             lines.append(f"gradient of {cost_name(scan.order)}")
             parent = self.trace.scans[scan.parent]
@@ -174,34 +310,35 @@ class _Picture:
         lines += [f"{name}: untraced, not drawn" for name in scan.untraced]
         left_out = [p.variable for p in self.placing.left_out if p.scan == number]
         lines += [f"without {name}: not needed" for name in sorted(set(left_out))]
-        title = f"{number + 1} · {scan.name}"
-        for n, line in enumerate(folded(title, LEFT - 12 - MARGIN, 13, bold=True)):
-            canvas.y += 17 * (n > 0)
-            self._left(line, MARGIN, "start", 13, strong=True)
-        for line in lines:
-            canvas.y += 15
-            self._left(line, MARGIN, "start", 10.5)
-        canvas.y += 8
+        name = short_name(of) if self.room.open else scan.name
+        titles = folded(f"{number + 1} · {name}", room, 13, bold=True)
+        if self.room.open:
+            lines = [part for line in lines for part in folded(line, room, small)]
+        texts = [Text(MARGIN, 17 * n, line, 13, bold=True) for n, line in enumerate(titles)]
+        top = 17 * (len(titles) - 1)
+        below = enumerate(lines, start=1)
+        texts += [fitted(MARGIN, top + 15 * n, line, room, small, muted=True) for n, line in below]
+        return sized(0, top + 15 * len(lines) + 8, *texts)
 
-    def _label(self, row: Row, y: float) -> None:
-        words = self._name(row.place)
+    def _label(self, row: Row, y: float) -> Text:
+        """What stands in a lane, to the left of it."""
+        words, right = self._name(row.place), self.room.left - 12
         if row.repeated and not row.lasting:
             words = f"{'adds' if self._is_part(row) else 'reads'} {words}"
         strong = not (row.lasting or row.repeated or row.place.direct)
-        height, self.canvas.y = self.canvas.y, y
-        self._left(words, LEFT - 12, "end", 13 if strong else 10.5, strong)
-        self.canvas.y = height
+        size = 13 if strong else self.room.small
+        return fitted(right, y, words, right - MARGIN, size, "end", bold=strong, muted=not strong)
 
     def _name(self, place: Place) -> str:
         """What all values in a row are: x, dC/dx, ∂C′/∂x."""
-        named = NamedScan(self.trace, place.scan)
-        variables: list[TapeTrace | SequenceTrace] = [*named.scan.held, *named.scan.sequences]
+        of = NamedScan(self.trace, place.scan)
+        variables: list[TapeTrace | SequenceTrace] = [*of.scan.held, *of.scan.sequences]
         for held in variables:
             found = held.argument == place.argument or place.argument < 0
             if found and held.name == place.variable:
-                name = named.row_name(held)
+                name = of.row_name(held)
                 if place.direct and isinstance(held, TapeTrace):
-                    name = named.direct_label(held, None)
+                    name = of.direct_label(held, None)
                 return f"{name}, again" if place.again else name
         return place.variable
 
@@ -211,17 +348,77 @@ class _Picture:
         feeds = [f for f in scan.feeds if (f.scan, f.variable) == (place.scan, place.argument)]
         return bool(feeds) and not any(scan.is_reading(feed.into) for feed in feeds)
 
-    def _left(self, words: str, x: float, anchor: str, size: float, strong: bool = False) -> None:
-        """A line in the left margin, as long as there is room."""
-        y, room = self.canvas.y, LEFT - 12 - MARGIN
-        self.canvas.add(fitted(x, y, words, room, size, anchor, bold=strong, muted=not strong))
+    # boxes and arrows
 
+    def _arrows(self, grid: Grid, boxes: Iterable[Box]) -> Iterator[Shape]:
+        """All arrows, with the factors on them, each in the moment of what it leads to."""
+        arrows = []
+        for (first, last), (source, target) in zip(self.placing.arrows, self.ways, strict=True):
+            bow = source.lane == target.lane and not is_straight(source, target, self.taken)
+            bow = bow and source.lane not in self.tracks.low
+            start, end = self.nodes[first.node], self.nodes[last.node]
+            arrow = Arrow(
+                route(source, target, grid, self.tracks),
+                faint=start.place.scan != end.place.scan,
+                straight=not bow,
+                faded=(start.faded and not self._is_top(first))
+                or (end.faded and not self._is_top(last)),
+            )
+            arrows.append(arrow)
+        rooms = map(envelope_of, boxes)
+        told = labels(arrows, self.factors, self._alike(), rooms, self.room.right + MARGIN)
+        for number, (arrow, (_, last)) in enumerate(zip(arrows, self.placing.arrows, strict=True)):
+            yield self._at(self.nodes[last.node], (arrow, *told.get(number, ())))
 
-def _lefts(columns: Iterable[int | Gap], width: float, between: float) -> tuple[float, ...]:
-    """The left edges of columns; a gap is narrower."""
-    x: float = LEFT
-    lefts = []
-    for column in columns:
-        lefts.append(x)
-        x += (FOLD if isinstance(column, Gap) else width) + between
-    return tuple(lefts)
+    def _is_top(self, item: Item) -> bool:
+        """Whether something stands in the block on top of a picture that is open."""
+        return self.room.open and item.row.block == 0
+
+    def _box(self, item: Item, spot: Spot, grid: Grid) -> Box:
+        node, role = self.nodes[item.node], Role.READ
+        faded = node.faded and not item.row.repeated and not self._is_top(item)
+        if not item.row.repeated:
+            role = node.role
+        elif self._is_part(item.row):
+            role = Role.INTERMEDIATE
+        left, top = grid.lefts[spot.column], grid.tops[spot.lane]
+        return Box(left, top, grid.width, grid.heights[spot.lane], role, faded=faded)
+
+    def _cell(self, item: Item, box: Box) -> Shape:
+        node = self.nodes[item.node]
+        if item.row.repeated:
+            drawn = thin_cell(box, node.value, node.label, None, node.key)
+            return self._at(node, (drawn,)) if self.room.open else drawn
+        return self._at(node, (cell(box, node.value, node.label, key=node.key, label=node.label),))
+
+    def _at(self, node: Node, shapes: tuple[Shape, ...]) -> Shape:
+        """Shapes in the moment of a node, if there is one."""
+        moment = self._moment(node)
+        if moment is None:
+            return shapes[0] if len(shapes) == 1 else Group(shapes)
+        (number, told), first = moment, shapes[0]
+        if len(shapes) == 1 and isinstance(first, Group):
+            return replace(first, step=number, moment=told)
+        return Group(shapes, number, moment=told)
+
+    def _moment(self, node: Node) -> tuple[int, str] | None:
+        """When the number in a node is known, of all the steps that are counted."""
+        of, values = NamedScan(self.trace, node.place.scan), self.graph.flow
+        step = node.step
+        if not self.room.open or step is not None:
+            return None if step is None else of.moment(step)
+        tape = next((t for t in of.scan.held if t.argument == node.place.argument), None)
+        if node.lasting and tape is None:  # a parameter
+            return None
+        if tape is not None and (node.lasting or node.place.scan not in self.chosen):
+            write = values.writes.get(values.latest(of.number, tape, node.row))
+            if write is not None:
+                return of.moment(write.step)
+        return given_at(of)
+
+    def _gaps(self, grid: Grid) -> Iterator[Text]:
+        for left, column in zip(grid.lefts, self.columns, strict=True):
+            for top, height in zip(grid.tops, grid.heights, strict=True):
+                if isinstance(column, Gap):
+                    mark, y = f"⋯{column.hidden:,}", top + height / 2 + 4
+                    yield Text(left + FOLD / 2, y, mark, 11, "middle", muted=True)

@@ -5,7 +5,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from pictures import SVG, cells, crossed_texts
+from pictures import SVG, cells, crossed_texts, later
 from twins import assert_twin
 
 import lab
@@ -67,21 +67,6 @@ def written(scene):
     root = ElementTree.fromstring(scene.svg())
     told = [e.text or "" for tag in ("text", "title", "desc") for e in root.iter(f"{SVG}{tag}")]
     return {float(n) for text in told for n in re.findall(r"-?\d+\.\d+(?:e-?\d+)?", text)}
-
-
-def later(trace, number, step):
-    """The numbers that only later steps make: of this Scan, and of all Scans behind it."""
-    made, known = set(), set()
-    for index, scan in enumerate(trace.scans):
-        for tape in scan.held:
-            known |= {*tape.initial.ravel().tolist()} if index <= number else set()
-            for access in tape.writes:
-                steps = len(access.values) if index < number else step + 1 if index == number else 0
-                known |= {*access.values[:steps].ravel().tolist()}
-                made |= {*access.values[steps:].ravel().tolist()}
-    rounded = {float(f"{value:.4g}") for value in known}
-    hidden = {value for value in made if float(f"{value:.4g}") not in rounded}
-    return {value for value in hidden if value != round(value, 2)}  # 0.81 may stand in a formula
 
 
 @pytest.mark.parametrize("name", ["square", "gap", "coupled", "logistic", "rnn", "extra", "newton"])

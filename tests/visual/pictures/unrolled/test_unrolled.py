@@ -1,9 +1,12 @@
 """The unrolled graph of several loops, nonlinear costs, high orders and chance zeros."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytensor
 import pytensor.tensor as pt
 import pytest
+from pictures import later, numbers_at
 
 import lab
 import visual
@@ -57,7 +60,7 @@ def test_rows_of_gradients_do_not_share_a_name(name, order):
     trace = gallery.loops[name].trace(order)
     for wrt in (None, *(p.name for p in gallery.loops[name].parameters)):
         trace = trace if wrt is None else gallery.loops[name].trace(order, wrt=wrt)
-        scene = visual.unrolled(trace)
+        scene = visual.unrolled(trace, all=True)
         rows = [t.content for t in scene.walk() if isinstance(t, Text) and t.anchor == "end"]
         names = [row for row in rows if "/d" in row or "/∂" in row]
         names = [row for row in names if not row.startswith(("reads ", "adds "))]
@@ -79,7 +82,7 @@ def parts(names):
 
 def test_the_legend_tells_whole_gradients_from_parts():
     def told(order):
-        return visual.draw(gallery.loops["square"], "unrolled", order=order).text()
+        return visual.draw(gallery.loops["square"], "unrolled", order=order, all=True).text()
 
     assert TOTAL not in told(1)
     assert TOTAL in told(2)
@@ -196,3 +199,45 @@ def test_faded_states_change_nothing(name, order):
         )
         moves = abs(perturbed(loop, order, state, index) - still) > 0
         assert moves != node.faded, node.label
+
+
+# While one walks.
+
+
+def moments_of(trace):
+    """Every moment: its number, and the Scan and the step that it is of."""
+    return enumerate((n, step) for n, scan in enumerate(trace.scans) for step in range(scan.steps))
+
+
+def told_too_early(trace, scene):
+    """The numbers that can be read though only later steps make them."""
+    early = []
+    for moment, (number, step) in moments_of(trace):
+        seen = numbers_at(scene, moment)
+        if step == trace.scans[number].steps - 1:  # what the next Scan is given is known as well
+            number, step = number + 1, -1
+        for value in later(trace, number, step):
+            early += [value] * bool({value, float(f"{value:.4g}")} & seen)
+    return early
+
+
+@pytest.mark.parametrize("order", [1, 2])
+@pytest.mark.parametrize("name", ["square", "gap", "coupled", "logistic", "rnn", "extra", "newton"])
+def test_no_number_of_a_later_step_can_be_read(name, order):
+    trace = gallery.loops[name].trace(order)
+    for scan in range(1, len(trace.scans) + 1):
+        assert told_too_early(trace, visual.unrolled(trace, scan=scan)) == []
+
+
+@pytest.mark.parametrize("name", ["square", "gap", "coupled", "newton"])
+def test_the_machine_of_the_rolled_picture_waits_for_its_step(name):
+    trace = gallery.loops[name].trace()
+    for step in range(trace.scans[0].steps):
+        assert told_too_early(trace, visual.rolled(trace, step=step)) == []
+
+
+def test_what_is_told_too_early_is_seen():
+    trace = gallery.loops["square"].trace()
+    assert told_too_early(trace, visual.figure(1)) == []
+    bare = replace(visual.figure(2), shapes=tuple(visual.figure(2).walk()))
+    assert 0.6634204312890625 in told_too_early(trace, bare)

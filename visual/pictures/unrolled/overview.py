@@ -5,12 +5,14 @@ from itertools import pairwise
 
 import numpy as np
 
+from lab.traces.scan_of import ScanOf
 from lab.traces.trace import ScanTrace, TapeTrace, Trace
 from visual.layout.cells import full_text
 from visual.layout.columns import Gap, column_of, timeline, with_gaps
 from visual.layout.names import NamedScan, counted, listed
 from visual.layout.sheet import SCREEN, Sheet
-from visual.pictures.tapes.forward import outputs_reached
+from visual.pictures.unrolled.contributions import fed_places
+from visual.pictures.unrolled.quantities import reached_rows
 from visual.scene.combinators import Piece, above, beside, gap, joined, named, over, shifted, sized
 from visual.scene.shapes import Box, Group, Shape, Text, fitted, folded, outline, shortened
 from visual.scene.theme import Role
@@ -78,6 +80,13 @@ def feeding(scan: ScanTrace) -> list[int]:
     return sorted({feed.scan for feed in scan.feeds})
 
 
+def given_at(of: NamedScan) -> tuple[int, str] | None:
+    """The moment from which on it is known what a Scan is given: the end of what feeds it."""
+    feeds = feeding(of.scan)
+    last = NamedScan(of.trace, feeds[-1]) if feeds else of
+    return last.moment(last.scan.steps - 1) if feeds and last.scan.steps else None
+
+
 def short_name(of: NamedScan) -> str:
     """``gradient of square``, ``gradient of 2``: what a Scan is, by the number of its parent."""
     if of.parent is None or of.parent.parent is None:
@@ -134,7 +143,7 @@ def _small(of: NamedScan, tape: TapeTrace, y: float, high: float, inner: float) 
             yield Text(x - room / 2, TOP + 13, "⋯", 11, "middle", muted=True)
         title = f"{of.slot_label(tape, row)} = {full_text(tape.final[row])}"
         box = Box(x, y, wide - 3, high, roles(row))
-        step, moment = None, ""
+        step, moment = given_at(of) or (None, "")
         if writers := [int(n) for one in tape.writes for n in np.flatnonzero(one.rows == row)[-1:]]:
             step, moment = of.moment(max(writers))
         yield Group((box,), step, of.row_key(tape, row), title, moment)
@@ -153,6 +162,17 @@ def _roles(of: NamedScan, tape: TapeTrace) -> Callable[[int], Role]:
         return Role.INPUT if row < tape.tape.origin else Role.INTERMEDIATE
 
     return role
+
+
+def outputs_reached(of: ScanOf) -> set[tuple[str, int]]:
+    """The slots of a loop on which the cost acts directly: their first gradient is not 0."""
+    fed = fed_places(of.trace)
+    return {
+        (tape.name, int(tape.axis.index[row]))
+        for tape in of.scan.held
+        if tape.axis is not None
+        for row in reached_rows(of, tape, fed)
+    }
 
 
 def _folded(gap: Gap, wide: float) -> Piece:

@@ -1,0 +1,183 @@
+"""Factors on the arrows of an unrolled gradient: local derivatives, and what they multiply to.
+
+The oracles are the steps of three loops, typed in here, and their finite differences.
+"""
+
+import re
+
+import numpy as np
+import pytest
+from pictures import arrows, boxes, meets
+
+import visual
+from lab.loops import gallery
+from visual.pictures.unrolled.factors import factor_along
+from visual.pictures.unrolled.graph import unrolling
+from visual.scene.shapes import Box, Text
+from visual.scene.theme import Role
+
+DIGITS = str.maketrans("₀₁₂₃₄₅₆₇₈₉", "0123456789")
+NAME = re.compile(r"∂([a-z]+)([₀-₉]+)/∂([a-z]+)([₀-₉]+)")
+
+
+def gap(v, t):
+    return {"x": np.sin(v["x", t - 3]) + v["x", t - 1] * v["x", t - 3]}
+
+
+def coupled(v, t):
+    prey, hunters = v["prey", t - 1], v["hunters", t - 1]
+    caught = prey * hunters
+    return {
+        "prey": prey + 0.1 * (1.1 * prey - caught),
+        "hunters": hunters + 0.1 * (caught - hunters),
+    }
+
+
+def logistic(v, t):
+    return {"x": 3.7 * v["x", t - 1] * (1 - v["x", t - 1])}
+
+
+LOOPS = {
+    "gap": (gap, {("x", 0): 0.3, ("x", 1): 0.6, ("x", 2): 0.9}, 5),
+    "coupled": (coupled, {("prey", 0): 1.5, ("hunters", 0): 0.8}, 3),
+    "logistic": (logistic, {("x", 0): 0.2}, 6),
+}
+
+
+def run(name, start=None):
+    """All values of a loop, by name and index, and the index of the last ones."""
+    step, given, steps = LOOPS[name]
+    values, first = dict(given if start is None else start), max(i for _, i in given)
+    for t in range(first + 1, first + 1 + steps):
+        values |= {(variable, t): value for variable, value in step(values, t).items()}
+    return values, first + steps
+
+
+def local(name, made, read, change=1e-6):
+    """The derivative of what one step makes by what it reads: central differences."""
+    step, values = LOOPS[name][0], run(name)[0]
+    sides = (step({**values, read: values[read] + way}, made[1]) for way in (change, -change))
+    upper, lower = (found[made[0]] for found in sides)
+    return (upper - lower) / (2 * change)
+
+
+def places(factor):
+    above, i, below, j = NAME.fullmatch(factor).groups()
+    return (above, int(i.translate(DIGITS))), (below, int(j.translate(DIGITS)))
+
+
+def told(scene):
+    """The factors in the tooltips of a picture: the name, the formula, the number."""
+    titles = {s.title for s in scene.walk() if isinstance(s, Text) and s.title.startswith("∂")}
+    return {parts[0]: parts[1:] for parts in (title.split(" = ") for title in titles) if parts[1:]}
+
+
+def of_gradient(name, order, scan=None):
+    """The factors on the arrows of a gradient, in full, by what they differentiate by what."""
+    trace = gallery.loops[name].trace(order)
+    number = len(trace.scans) - 1 if scan is None else scan - 1
+    graph = unrolling(trace, (trace.scans[number].parent, number))
+    found = (factor_along(trace, graph, edge) for edge in graph.edges)
+    return {places(f.name): f.number for f in found if f is not None and NAME.fullmatch(f.name)}
+
+
+def differ(found, name):
+    """The pairs whose factor is not the derivative of the step."""
+    return [pair for pair, number in found.items() if abs(number - local(name, *pair)) > 1e-7]
+
+
+@pytest.mark.parametrize("order", [1, 2, 3])
+@pytest.mark.parametrize("name", LOOPS)
+def test_factors_are_derivatives_of_the_step(name, order):
+    found = of_gradient(name, order)
+    taps, steps = {"gap": 2, "coupled": 4, "logistic": 1}[name], LOOPS[name][2]
+    assert len(found) == taps * steps
+    assert differ(found, name) == []
+
+
+def test_a_wrong_factor_is_seen():
+    found = of_gradient("gap", 1)
+    pair = (("x", 7), ("x", 4))
+    assert differ({**found, pair: found[pair] * 1.001}, "gap") == [pair]
+    assert differ({**found, pair: -found[pair]}, "gap") == [pair]
+
+
+@pytest.mark.parametrize("name", LOOPS)
+def test_products_along_all_paths_are_the_derivative(name):
+    """From the last value back: what comes to a value is the sum over the paths that lead there."""
+    given, (values, last) = LOOPS[name][1], run(name)
+    cost = next(iter(given))[0], last
+    reached = dict.fromkeys(values, 0.0) | {cost: 1.0}
+    for (made, read), factor in sorted(of_gradient(name, 1).items(), key=lambda one: -one[0][0][1]):
+        reached[read] += reached[made] * factor
+    for start in given:
+        sides = (run(name, {**given, start: given[start] + way})[0][cost] for way in (1e-6, -1e-6))
+        upper, lower = sides
+        np.testing.assert_allclose(reached[start], (upper - lower) / 2e-6, rtol=1e-6)
+
+
+@pytest.mark.parametrize("order", [1, 2])
+@pytest.mark.parametrize("name", LOOPS)
+def test_the_picture_tells_all_of_them_with_four_digits(name, order):
+    shown = told(visual.draw(gallery.loops[name], "unrolled", order=order))
+    expected = of_gradient(name, order)
+    assert {places(factor) for factor in shown} == set(expected)
+    for factor, (*_, number) in shown.items():
+        np.testing.assert_allclose(float(number), expected[places(factor)], rtol=6e-4)
+
+
+def test_the_numbers_along_the_square_loop_multiply_to_its_derivative():
+    """16 x¹⁵, and each of them is 2·x."""
+    shown = told(visual.draw(gallery.loops["square"], "unrolled"))
+    assert {factor: formula for factor, (formula, _) in shown.items()} == {
+        f"∂x{'₁₂₃₄'[n]}/∂x{'₀₁₂₃'[n]}": f"2·x{'₀₁₂₃'[n]}" for n in range(4)
+    }
+    product = np.prod([float(number) for _, number in shown.values()])
+    np.testing.assert_allclose(product, 16 * 0.95**15, rtol=1e-3)
+
+
+def test_of_arrays_the_formula_is_told():
+    """What becomes of v on its way from h₄ to h₃ is Wᵀ(v·(1 − h₄²)), as differences say."""
+    loop = gallery.loops["rnn"]
+    trace = loop.trace()
+    assert "∂h₄/∂h₃ = Wᵀ @ (▢·(1 − h₄²))" in visual.unrolled(trace).text()
+    h, x = trace.scans[0].tapes[0].final, trace.scans[0].sequences[0].values
+    w, u = (p.value for p in trace.scans[0].parameters)
+    v = np.array([0.3, -0.7, 0.2])
+    sides = (
+        [v @ np.tanh(w @ (h[3] + way * row) + u @ x[3]) for row in np.eye(3)]
+        for way in (1e-6, -1e-6)
+    )
+    upper, lower = map(np.array, sides)
+    np.testing.assert_allclose(w.T @ (v * (1 - h[4] ** 2)), (upper - lower) / 2e-6, rtol=1e-7)
+
+
+def test_where_nothing_is_multiplied_nothing_is_told():
+    assert told(visual.draw(gallery.loops["fibonacci"], "unrolled")) == {}
+    assert told(visual.draw(gallery.loops["walk"], "unrolled"))["∂x₅/∂x₄"] == ["0.9"]
+
+
+def labels(scene):
+    """The lines of factors, each with the room of its letters."""
+    for text in scene.walk():
+        if isinstance(text, Text) and text.title.startswith("∂") and " = " in text.title:
+            yield text, Box(text.left, text.y - 8, text.width, 9, Role.PANEL)
+
+
+@pytest.mark.parametrize("order", [1, 2, 3])
+@pytest.mark.parametrize("name", gallery.loops)
+def test_every_factor_finds_room_and_meets_no_box(name, order):
+    trace = gallery.loops[name].trace(order)
+    scene = visual.unrolled(trace)
+    cells, found = boxes(scene), [*labels(scene)]
+    for text, room in found:
+        edges = (((room.x, y), (room.x + room.width, y)) for y in (room.y, room.y + room.height))
+        assert not any(meets(edge, cell, 0.0) for edge in edges for cell in cells), text.content
+    graph = unrolling(trace, (trace.scans[-1].parent, len(trace.scans) - 1))
+    drawn, on_arrows = {text.title for text, _ in found}, 0
+    for edge in graph.edges:
+        factor, target = factor_along(trace, graph, edge), graph.nodes[edge[1]]
+        if factor is not None and factor.name and not (target.lasting or target.faded):
+            assert factor.title in drawn
+            on_arrows += 1
+    assert on_arrows <= len(arrows(scene))

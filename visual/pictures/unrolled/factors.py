@@ -1,0 +1,216 @@
+"""What multiplies a gradient along an arrow, as ∂x₄/∂x₃ = 2·x₃ = 1.327, and where it is told."""
+
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import combinations, pairwise
+from math import dist
+from typing import NamedTuple
+
+from lab.equations.factors import ONE
+from lab.equations.sentences import StepOf
+from lab.notation import Term, number_text, text
+from lab.traces.trace import TapeTrace, Trace
+from visual.layout.canvas import HEIGHT
+from visual.layout.detours import Point, meets
+from visual.layout.names import NamedScan
+from visual.pictures.unrolled.graph import Unrolling
+from visual.scene.combinators import Envelope, envelope_of
+from visual.scene.shapes import Arrow, Box, Polyline, Shape, Text, text_width
+from visual.scene.theme import Role
+
+SIZE, LINE, NEAR = 11.0, 13.0, 3.0  # letters, their lines, and how near other things may come
+STEPS = 12  # of a curve
+SHARES = (0.5, 0.25, 0.75, 0.4, 0.6, 0.3, 0.7, 0.15, 0.85)  # of the way, where a label may stand
+
+
+@dataclass(frozen=True)
+class Factor:
+    """The local derivative of one quantity by another: its name, its formula, its number.
+
+    Of arrays the formula tells what becomes of ▢, and there is no number.
+    """
+
+    name: str
+    formula: str
+    number: float | None
+
+    @property
+    def title(self) -> str:
+        """All of it."""
+        parts = (self.name, self.formula, "" if self.number is None else number_text(self.number))
+        return " = ".join(dict.fromkeys(part for part in parts if part))
+
+
+def factor_along(trace: Trace, graph: Unrolling, edge: tuple[int, int]) -> Factor | None:
+    """The factor of an arrow on which a gradient goes; None where there is none, or it is 1."""
+    told, numbers, terms = list[str](), list[float | None](), list[Term | None]()
+    for made, read in graph.uses.get(edge, ()):
+        write = graph.flow.writes[made]
+        one = StepOf(NamedScan(trace, made.scan), write.step)
+        leaf = write.leaves[write.sources.index(read)]
+        if one.named.parent is None or not one.is_held(leaf):
+            return None
+        arrival = one.arrival(write.formula, leaf)
+        terms.append(arrival.factor)
+        numbers.append(arrival.number)
+        told.append(
+            one.becomes(write.formula, leaf)
+            if arrival.factor is None
+            else text(arrival.factor, partial(one.spell.position, step=one.step))
+        )
+    if not told or terms == [ONE]:
+        return None
+    known = [number for number in numbers if number is not None]
+    number = sum(known) if len(known) == len(numbers) else None
+    return Factor(_name(trace, graph, edge), " + ".join(told), number)
+
+
+def _name(trace: Trace, graph: Unrolling, edge: tuple[int, int]) -> str:
+    """``∂x₄/∂x₃``: of what the gradients at the two ends of an arrow belong to."""
+    above, below = (_differentiated(trace, graph, node) for node in edge)
+    return f"∂{above}/∂{below}" if above and below else ""
+
+
+def _differentiated(trace: Trace, graph: Unrolling, number: int) -> str:
+    """What the gradient in a node is a gradient by."""
+    node = graph.nodes[number]
+    named = NamedScan(trace, node.place.scan)
+    tape = next((t for t in named.scan.held if t.argument == node.place.argument), None)
+    if not isinstance(tape, TapeTrace) or tape.gradient_of is None or named.parent is None:
+        return ""
+    name = named.parent.quantity_name(tape.gradient_of, node.index)
+    return f"({name})" if "/" in name else name
+
+
+class Label(NamedTuple):
+    """Where something is told, and what; whether it has a ground that covers what is below it."""
+
+    room: Envelope
+    shapes: tuple[Shape, ...]
+    covers: bool = False
+
+
+def labels(
+    arrows: Sequence[Arrow],
+    factors: Sequence[Factor | None],
+    alike: Sequence[Hashable],
+    boxes: Iterable[Envelope],
+    edge: float,
+) -> dict[int, tuple[Shape, ...]]:
+    """What is told of the factors on arrows, by the arrows' numbers, where it meets nothing else.
+
+    It goes no farther right than `edge`, and stands in the same place on all arrows that are
+    `alike`, if they all have room there.  Where there is no room for the name as well, the number
+    stands alone.  A label on its arrow, and not beside it, has a ground of its own, which may
+    cover faint arrows where there is no better place.
+    """
+    ways = [_Way.of(arrow) for arrow in arrows]
+    taken, found = [*boxes], dict[int, tuple[Shape, ...]]()
+
+    def is_free(label: Label, own: int, strict: bool = True) -> bool:
+        wide = label.room if label.covers else label.room.padded(NEAR, 1)
+        box = Box(wide.left, wide.top, wide.width, wide.height, Role.PANEL)
+        return (
+            wide.right <= edge
+            and not any(map(wide.meets, taken))
+            and not any(
+                wide.meets(way.room) and any(meets(*piece, box) for piece in way.pieces)
+                for number, way in enumerate(ways)
+                if number != own and (strict or not arrows[number].faint)
+            )
+        )
+
+    def put(number: int, label: Label) -> None:
+        taken.append(label.room)
+        found[number] = label.shapes
+
+    groups: dict[Hashable, list[int]] = {}
+    for number, (key, factor) in enumerate(zip(alike, factors, strict=True)):
+        if factor is not None:
+            groups.setdefault(key, []).append(number)
+    for group in sorted(groups.values(), key=lambda group: len(ways[group[0]].pieces)):
+        tried = [[*_candidates(ways[n], f)] for n in group if (f := factors[n]) is not None]
+        for same in zip(*tried, strict=False):
+            apart = not any(one.room.meets(other.room) for one, other in combinations(same, 2))
+            if apart and all(is_free(label, n) for n, label in zip(group, same, strict=True)):
+                tried = [[label] for label in same]
+                break
+        for number, own in zip(group, tried, strict=True):
+            choice = ((label, strict) for strict in (True, False) for label in own)
+            for label, strict in choice:
+                if (strict or label.covers) and is_free(label, number, strict):
+                    put(number, label)
+                    break
+    return found
+
+
+@dataclass(frozen=True)
+class _Way:
+    """The straight pieces of an arrow, and the rectangle around them."""
+
+    pieces: tuple[tuple[Point, Point], ...]
+    room: Envelope
+
+    @classmethod
+    def of(cls, arrow: Arrow) -> "_Way":
+        points = arrow.points
+        if arrow.is_curve:
+            points = tuple(_on_curve(points, n / STEPS) for n in range(STEPS + 1))
+        return cls(tuple(pairwise(points)), envelope_of(Polyline(points)))
+
+    def at(self, share: float) -> tuple[Point, Point]:
+        """A point so far along the way, and the piece that it is on, as how far it goes."""
+        rest = share * sum(dist(*piece) for piece in self.pieces)
+        for (x0, y0), (x1, y1) in self.pieces:
+            length = dist((x0, y0), (x1, y1))
+            if rest <= length and length:
+                part = rest / length
+                return (x0 + part * (x1 - x0), y0 + part * (y1 - y0)), (x1 - x0, y1 - y0)
+            rest -= length
+        return self.pieces[-1][1], (1.0, 0.0)
+
+
+def _on_curve(points: Sequence[Point], t: float) -> Point:
+    weights = ((1 - t) ** 3, 3 * t * (1 - t) ** 2, 3 * t * t * (1 - t), t**3)
+    x, y = (sum(w * p[i] for w, p in zip(weights, points, strict=True)) for i in (0, 1))
+    return x, y
+
+
+def _candidates(way: _Way, factor: Factor) -> Iterator[Label]:
+    """Labels for an arrow, the best first, each with the room that it takes."""
+    number = "" if factor.number is None else number_text(factor.number)
+    both = [part for part in (factor.name, number) if part]
+    whole, short = [" = ".join(both)], [number or factor.name]
+    (x, y), (across, down) = way.at(0.5)
+    if len(way.pieces) == 1 and not down:  # around the arrow between two boxes, or below them
+        if len(both) == 2:
+            yield _label(both, x, y, factor, apart=5)
+        yield _label(both, x, y + HEIGHT / 2 + LINE + 3, factor)
+    for lines in (whole, short):
+        for share in SHARES if lines is short or len(way.pieces) == 1 else SHARES[:1]:
+            (x, y), (across, down) = way.at(share)
+            wide = max(text_width(line, SIZE) for line in lines)
+            if 4 * abs(down) < abs(across) and len(way.pieces) == 1:
+                yield _label(lines, x, y - LINE / 2 - 4, factor)
+                yield _label(lines, x, y + LINE / 2 + 4, factor)
+            elif abs(down) > 4 * abs(across):
+                yield _label(lines, x + wide / 2 + 5, y, factor)
+                yield _label(lines, x - wide / 2 - 5, y, factor)
+            plain = _label(lines, x, y, factor)
+            room = plain.room.padded(NEAR, 0)
+            ground = Box(room.left, room.top, room.width, room.height, Role.PANEL)
+            yield Label(room, (ground, *plain.shapes), True)
+
+
+def _label(lines: Sequence[str], x: float, y: float, factor: Factor, apart: float = 0.0) -> Label:
+    """Lines around a point, the first two so far `apart`."""
+    wide = max(text_width(line, SIZE) for line in lines)
+    top = y - (LINE * len(lines) + apart) / 2
+    room = Envelope(x - wide / 2, top, x + wide / 2, 2 * y - top)
+    baselines = (top + n * (LINE + apart) + 0.8 * LINE for n in range(len(lines)))
+    texts = (
+        Text(x, baseline, line, SIZE, "middle", title=factor.title)
+        for line, baseline in zip(lines, baselines, strict=True)
+    )
+    return Label(room, tuple(texts))
