@@ -72,28 +72,37 @@ def place_columns(
 
 
 def touched_columns(
-    scan: ScanTrace, time: Timeline, around: int | None, ends: int | None = None
+    scan: ScanTrace,
+    time: Timeline,
+    around: int | None,
+    ends: int | None = None,
+    only: range | None = None,
 ) -> set[int]:
     """The columns of all slots that the shown steps of a loop read or write."""
     columns: set[int] = set()
     for tape in scan.held:
         if tape.is_total or not time.knows(tape.axis):
             continue
-        columns |= {column_of(tape, row, time) for row in touched_rows(scan, tape, around, ends)}
+        rows = touched_rows(scan, tape, around, ends, only)
+        columns |= {column_of(tape, row, time) for row in rows}
     for sequence in scan.sequences:
         if time.knows(sequence.axis):
             columns |= {
                 time.column(sequence.axis.variable, int(sequence.axis.index[step]))
-                for step in numbers(shown_steps(scan.steps, around, ends))
+                for step in numbers(shown_steps(scan.steps, around, ends, only))
             }
     return columns
 
 
 def touched_rows(
-    scan: ScanTrace, tape: TapeTrace, around: int | None, ends: int | None = None
+    scan: ScanTrace,
+    tape: TapeTrace,
+    around: int | None,
+    ends: int | None = None,
+    only: range | None = None,
 ) -> set[int]:
     """The rows of a tape that the shown steps read or write; all initial ones without steps."""
-    steps = numbers(shown_steps(scan.steps, around, ends))
+    steps = numbers(shown_steps(scan.steps, around, ends, only))
     if not steps:
         return set(range(min(len(tape.initial), 12)))
     accesses = (*tape.reads, *tape.writes)
