@@ -370,6 +370,14 @@ WIDTH = Width(
     "pixels",
     metavar="WIDTH",
 )
+HEIGHT = Whole(
+    "height",
+    "how high the picture may be, in pixels (1200); what has no room is folded",
+    metavar="PX",
+    default=1200,
+    least=300,
+    most=20_000,
+)
 SHOWN = Shown(STEPS.name, STEPS.help, metavar="A:B")
 NO_LEGEND = Switch("no_legend", "without the legend")
 BARE = Switch("bare", "without numbers, names of rows, headings and legend")

@@ -11,6 +11,7 @@ from pytensor.graph.traversal import toposort
 from pytensor.scan.op import Scan
 
 from lab.errors import GraphError
+from lab.scans.batched import is_batched, opened_batch
 from lab.scans.node import ScanParts, TapeScan, build_scan, inner_graph, is_scan, read_scan
 
 
@@ -32,6 +33,14 @@ def with_plain(outputs: Sequence[Variable]) -> dict[Variable, Variable]:
     return _Copying(Scan, lambda op: isinstance(op, TapeScan)).of(outputs)
 
 
+def without_batches(outputs: Sequence[Variable]) -> list[Variable]:
+    """`outputs`, with one Scan over all entries where each was to run one of its own."""
+    if not any(map(is_batched, toposort(outputs))):
+        return list(outputs)
+    copies = _Copying(Scan, lambda _: False).of(outputs)
+    return [copies.get(variable, variable) for variable in outputs]
+
+
 @dataclass(frozen=True)
 class _Copying:
     """Copying of graphs, in which those Scans that are `wanted` become Scans of a `kind`."""
@@ -45,7 +54,9 @@ class _Copying:
         copies: dict[Variable, Variable] = {}
         for node in toposort(outputs):
             inputs = [copies.get(variable, variable) for variable in node.inputs]
-            if is_scan(node) and self.wanted(node.op):
+            if is_batched(node):
+                results = opened_batch(node, inputs, self.kind)
+            elif is_scan(node) and self.wanted(node.op):
                 parts = self._inside(read_scan(node.op, inputs, node.outputs))
                 results = build_scan(parts, rule=self.rule, kind=self.kind).outputs
             elif self.kind is TapeScan and not is_scan(node) and _scans_in(node):
@@ -107,7 +118,7 @@ def require_scan(outputs: Sequence[Variable]) -> int:
 
 def _scans_in(node: Apply) -> int:
     """1 for a Scan; for another operation with a graph inside, the Scans in there."""
-    if is_scan(node):
+    if is_scan(node) or is_batched(node):
         return 1
     if not isinstance(node.op, HasInnerGraph):
         return 0

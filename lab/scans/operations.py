@@ -84,10 +84,10 @@ def describe(node: Apply, output: Variable) -> tuple[str, tuple[int, ...] | None
         first, second = (v.type.shape for v in node.inputs)
         outer = output.type.ndim == 2 and first[-1] == 1 and second[0] == 1
         return ("outer" if outer else "Dot"), None, None
-    if isinstance(core, Subtensor):
+    if isinstance(op, Subtensor):
         return "at", None, None
-    if isinstance(core, IncSubtensor):
-        return ("set_at" if core.set_instead_of_inc else "add_at"), None, None
+    if isinstance(op, IncSubtensor):
+        return ("set_at" if op.set_instead_of_inc else "add_at"), None, None
     several = len(node.outputs) > 1 and not name.endswith("RV")
     return name, None, node.outputs.index(output) if several else None
 

@@ -14,7 +14,7 @@ from lab.notation import Leaf
 from lab.progress import pause
 from lab.records import freeze
 from lab.scans.buffers import rows_of
-from lab.scans.graphs import require_scan
+from lab.scans.graphs import require_scan, without_batches
 from lab.scans.node import LoopVariable, outer_inputs, outer_outputs
 from lab.scans.operations import plain_name
 from lab.scans.slices import cut_of, now_of
@@ -82,6 +82,8 @@ def trace(
             raise ArgumentError(f"given: {quoted(variable)} is not a PyTensor variable.")
     require_scan([*asked, *extra])
     called = tuple(names) if names is not None else tuple(printable(v.name or "") for v in asked)
+    everything = without_batches([*asked, *extra])
+    asked, extra = everything[: len(asked)], everything[len(asked) :]
     inputs = list(explicit_graph_inputs([*asked, *extra]))
     if rewritten:
         everything, origins = rewritten_graph([*asked, *extra])

@@ -14,6 +14,7 @@ from lab.equations.reading import system
 from lab.errors import ArgumentError, GraphError, Named, listing, one_of, quoted
 from visual.choices import (
     BARE,
+    HEIGHT,
     NO_LEGEND,
     SHOWN,
     WIDTH,
@@ -136,14 +137,6 @@ CONTRIBUTIONS = Switch(
     "contributions", "in tapes: what came directly, and what later", "with every contribution"
 )
 ALL = Switch("all", "everything, in a picture of any size", "all of it")
-HEIGHT = Whole(
-    "height",
-    "how high the picture may be at most, in pixels; what has no room is folded",
-    metavar="PX",
-    least=300,
-    most=20_000,
-    default=1200,
-)
 ALL_DIRECT = Switch(
     "all_direct",
     "unrolled: every gradient with its direct part",
@@ -160,9 +153,9 @@ _KINDS = (
         "tapes",
         "what every backward step reads, overwrites and leaves",
         _of_trace(tapes),
-        (AROUND, SCAN, STEP, BUFFER, CONTRIBUTIONS, ALL, HEIGHT),
+        (AROUND, SCAN, STEP, BUFFER, CONTRIBUTIONS, ALL),
         ("scan",),
-        (SHOWN, NO_LEGEND, BARE),
+        (HEIGHT, SHOWN, NO_LEGEND, BARE),
     ),
     Kind(
         "moment",
@@ -228,5 +221,5 @@ _KINDS = (
 )
 PICTURES = Named("picture", {kind.name: kind for kind in _KINDS})
 OPTIONS = tuple(dict.fromkeys(option for kind in _KINDS for option in kind.options))
-PAPER = (WIDTH, NO_LEGEND, BARE)  # and `SHOWN`, which is an option of the derivative as well
+PAPER = (WIDTH, HEIGHT, NO_LEGEND, BARE)  # and `SHOWN`, an option of the derivative as well
 VIEW = OneOf("view", listing(PICTURES), "view", default="tapes", known=PICTURES)

@@ -5,7 +5,7 @@ from math import ceil
 
 from lab.errors import ArgumentError
 from visual.choices import Length
-from visual.layout.sheet import SCREEN, Sheet
+from visual.layout.sheet import HIGHEST, SCREEN, Sheet
 from visual.scene.shapes import MM, Scene, Text, moved
 
 LETTERS = 11.0  # pixels: the smallest on a screen
@@ -15,15 +15,16 @@ TALLEST = 240 / MM  # of a page
 
 def sheet(
     width: Length | None = None,
+    height: int = HIGHEST,
     steps: range | None = None,
     no_legend: bool = False,
     bare: bool = False,
 ) -> Sheet:
     """What a picture is laid out on, so that its smallest letters keep the size that they need."""
-    size = replace(SCREEN, width=width.pixels) if width else SCREEN
+    size = replace(SCREEN, width=width.pixels if width else SCREEN.width, height=height)
     if width and width.on_paper:
-        more = LETTERS / POINTS
-        size = Sheet(width.pixels * more, TALLEST * more, on_paper=True)
+        more, tallest = LETTERS / POINTS, TALLEST if height == HIGHEST else height
+        size = Sheet(width.pixels * more, tallest * more, on_paper=True)
     return replace(size, steps=steps, legend=not no_legend, bare=bare)
 
 

@@ -25,7 +25,7 @@ from lab.loops.variables import as_value
 from lab.loops.written import WrittenStep
 from lab.records import cached_property
 from lab.reports.breaking.breakage import Breakage, Truth
-from visual.choices import DERIVATIVE, RULE, THEME, TRUNCATE, ByName, Value
+from visual.choices import DERIVATIVE, HEIGHT, RULE, THEME, TRUNCATE, ByName, Value
 from visual.drawing.draw import draw, studied
 from visual.drawing.kinds import PICTURES, VIEW
 from visual.drawing.study import Chosen, Frozen, choose
@@ -135,13 +135,15 @@ def _tuples(value: Value) -> Numbers:
 class Bench(ABC):
     """Something on the workbench, what is chosen about it, and what is if nobody chooses.
 
-    `moment` is the one of the run that is shown, or -1 for all of it.
+    `moment` is the one of the run that is shown, or -1 for all of it; `room` is how high the page
+    would have its picture, in pixels, or 0 where that is no matter.
     """
 
     state: BenchState
     usual: BenchState
     name: str
     moment: int = field(default=-1, kw_only=True)
+    room: int = field(default=0, kw_only=True)
 
     @property
     @abstractmethod
@@ -158,7 +160,8 @@ class Bench(ABC):
         """The same with other choices; LabError for what it cannot have."""
 
     @abstractmethod
-    def _draw(self, view: str, theme: str, **options: object) -> Scene: ...
+    def _draw(self, **options: object) -> Scene:
+        """The picture of the view, with options of its own."""
 
     @abstractmethod
     def _truth(self, order: int) -> Truth: ...
@@ -186,15 +189,29 @@ class Bench(ABC):
 
         Of a run whose moments are not all in one picture, that in which the present one is.
         """
-        follows, trace = PICTURES[self.state.view].follows, self._whole.trace
-        if trace is None or not follows or self.moment not in self.moments:
-            return self._whole
-        if self.moment in self._whole.moments and len(trace.scans) < 3:  # all are open
-            return self._whole
-        scan, step = at_moment(trace, self.moment)
-        place = {"scan": scan + 1, "step": step}
-        options = {name: place[name] for name in follows}
-        return self._draw(self.state.view, self.state.theme, **{**self.state.options, **options})
+        return self._pictured()
+
+    @cached_property
+    def shown(self) -> Scene:
+        """The same as there is `room` for it, if the picture can fold."""
+        view = PICTURES[self.state.view]
+        can_fold = self.breakage is None and HEIGHT in (*view.options, *(view.on_sheet or ()))
+        height = max(HEIGHT.least, self.room)
+        if not self.room or not can_fold or self.picture.height <= height:
+            return self.picture
+        return self._pictured(height=height)
+
+    def _pictured(self, **size: int) -> Scene:
+        view, trace = PICTURES[self.state.view], self._whole.trace
+        options: dict[str, Value] = {**self.state.options, **size}
+        if self.breakage is not None or trace is None or self.moment not in self.moments:
+            return self._draw(**options) if size else self._whole
+        # A loop and its one derivative are both open.
+        if view.follows and not (self.moment in self._whole.moments and len(trace.scans) < 3):
+            scan, step = at_moment(trace, self.moment)
+            place = {"scan": scan + 1, "step": step}
+            options |= {name: place[name] for name in view.follows}
+        return self._draw(**options)
 
     @cached_property
     def moments(self) -> Mapping[int, str]:
@@ -213,7 +230,7 @@ class Bench(ABC):
         state = self.state
         if self.breakage is not None:
             return breaking(self.breakage, state.theme)
-        return self._draw(state.view, state.theme, **state.options)
+        return self._draw(**state.options)
 
 
 @lru_cache(maxsize=REMEMBERED)
@@ -278,8 +295,9 @@ class LoopBench(Bench):
         about = {name: getattr(self.state, name) for name in DERIVATIVE}
         return {**about, "at": self._at, **others}
 
-    def _draw(self, view: str, theme: str, **options: object) -> Scene:
-        return draw(self._truncated, view, theme, **self._about(**options))
+    def _draw(self, **options: object) -> Scene:
+        state = self.state
+        return draw(self._truncated, state.view, state.theme, **self._about(**options))
 
     def _truth(self, order: int) -> Truth:
         return _truth_of_loop(self._truncated, choose(**self._about(order=order)))
@@ -373,9 +391,9 @@ class GraphBench(Bench):
     def _given(self) -> dict[Variable, np.ndarray]:
         return {variable: self.values[name] for name, variable in self.inputs.items()}
 
-    def _draw(self, view: str, theme: str, **options: object) -> Scene:
+    def _draw(self, **options: object) -> Scene:
         derived = _derived(self.cost, self._wrt, self.state.order)
-        return draw(derived, view, theme, self._given, **options)
+        return draw(derived, self.state.view, self.state.theme, self._given, **options)
 
     def _truth(self, order: int) -> Truth:
         values = tuple((v, Frozen.of(v.name or "", value)) for v, value in self._given.items())
@@ -415,7 +433,7 @@ def with_loop(bench: Bench, loop: object) -> LoopBench:
     if not isinstance(loop, Loop):
         raise ArgumentError(f"loop = {quoted(loop)}: expected a lab.Loop.")
     kept = {name: getattr(bench.state, name) for name in ("order", "view", "theme", "rule")}
-    return LoopBench.of(loop).changed(**kept)
+    return replace(LoopBench.of(loop).changed(**kept), room=bench.room)
 
 
 def _loop_named(name: str) -> Loop:

@@ -12,7 +12,7 @@ class Form {
     this.line = element("div", part("loop"));
     this.taps = element("div", part("taps"));
     this.inner = element("div", part("more"));
-    this.panel = element("details", { class: "scantape-panel" }, element("summary", {}, "more"), this.inner);
+    this.panel = element("details", { class: "scantape-panel" }, element("summary", {}, "options"), this.inner);
     this.parts = [this.line, this.taps, this.inner];
   }
 

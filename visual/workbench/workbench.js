@@ -7,16 +7,48 @@
 // longer than a moment, this is said, and the next change goes out at once: the kernel then gives
 // up the picture that it works on, and draws that of both changes.
 
-const PATIENCE = 200; // ms
+const PATIENCE = 300; // ms
+const AROUND = 264; // pixels of a window that are not the picture's: JupyterLab's bars, and controls
+const LEGEND = 120; // pixels of a picture that may be below the window
+const SMALLEST = 0.8; // to which a picture is made smaller, and its letters
+
+// How large the picture is: whole in the window, as wide as the page, or its natural size.
+class Zoom {
+  constructor(frame) {
+    this.frame = frame;
+    this.root = element("select", { "aria-label": "zoom" });
+    for (const name of ["fit", "100 %", "width"]) this.root.append(element("option", { value: name }, name));
+    this.root.addEventListener("change", () => this.show());
+  }
+
+  get room() {
+    return Math.round(Math.max(480, innerHeight - AROUND) / SMALLEST) + LEGEND;
+  }
+
+  show() {
+    const svg = this.frame.querySelector("svg");
+    if (!svg) return;
+    const { width, height } = svg.viewBox.baseVal;
+    const whole = Math.max(480, innerHeight - AROUND) / Math.max(1, height - LEGEND);
+    const scales = { fit: Math.min(1, Math.max(SMALLEST, whole)), "100 %": 1, width: this.frame.clientWidth / width };
+    svg.setAttribute("width", Math.round(width * scales[this.root.value]));
+    svg.setAttribute("height", Math.round(height * scales[this.root.value]));
+  }
+}
+
+const MAIN = 4; // tabs; the other views are behind the last of them
 
 // The views as tabs: arrows go from one to the next.
 class Tabs {
   constructor(panel, ask) {
-    this.root = element("div", { class: "scantape-tabs", role: "tablist", "aria-label": "views" });
+    this.list = element("div", { class: "scantape-tabs", role: "tablist", "aria-label": "views" });
+    this.more = element("select", { "aria-label": "more views" }, element("option", { value: "" }, "more …"));
+    this.root = element("div", { class: "scantape-views" }, this.list, this.more);
     this.panel = panel;
     this.ask = ask;
     this.tabs = [];
-    this.root.addEventListener("keydown", (event) => {
+    this.more.addEventListener("change", () => this.more.value && ask(["view"], this.more.value));
+    this.list.addEventListener("keydown", (event) => {
       const at = this.tabs.indexOf(event.target);
       const to = { ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: -1 }[event.key];
       if (to === undefined || event.ctrlKey || event.metaKey || event.altKey) return;
@@ -27,19 +59,23 @@ class Tabs {
 
   show({ views, view }) {
     if (!this.tabs.length) {
-      this.tabs = views.map(({ name, about }) => {
+      this.tabs = views.slice(0, MAIN).map(({ name, about }) => {
         const tab = element("button", { type: "button", role: "tab", title: about, "data-view": name }, name);
         tab.addEventListener("click", () => this.ask(["view"], name));
         return tab;
       });
-      this.root.append(...this.tabs);
+      this.list.append(...this.tabs);
+      this.more.append(...views.slice(MAIN).map(({ name, about }) => element("option", { value: name }, `${name}: ${about}`)));
     }
+    const other = !this.tabs.some((tab) => tab.dataset.view === view);
     for (const tab of this.tabs) {
       const shown = tab.dataset.view === view;
       tab.setAttribute("aria-selected", shown);
-      tab.setAttribute("tabindex", shown ? "0" : "-1");
-      if (shown) this.panel.setAttribute("aria-label", view);
+      tab.setAttribute("tabindex", shown || (other && tab === this.tabs[0]) ? "0" : "-1");
     }
+    this.more.value = other ? view : "";
+    this.more.toggleAttribute("data-shown", other);
+    this.panel.setAttribute("aria-label", view);
   }
 }
 
@@ -180,6 +216,13 @@ function renderWorkbench({ model, el }) {
   el.append(root);
   const frame = element("div", { class: "picture", role: "group", tabindex: "0", "aria-label": "picture" });
   walked.append(frame);
+  const zoom = new Zoom(frame);
+  head.append(element("label", {}, "zoom ", zoom.root));
+  const size = () => {
+    zoom.show();
+    model.set("room", zoom.room);
+    model.save_changes();
+  };
   const walking = stepper(walked, {
     whole: true,
     changed: (step) => {
@@ -197,12 +240,14 @@ function renderWorkbench({ model, el }) {
     tabs.show(shown);
     const elsewhere = ["view", "save"].includes(shown.problem.key[0]);
     problem.textContent = elsewhere ? shown.problem.text : "";
+    frame.toggleAttribute("data-old", Boolean(shown.problem.text)); // it is not what was asked for
     questions.answered(shown.answered);
   }
 
   function draw() {
     const svg = new DOMParser().parseFromString(model.get("svg"), "image/svg+xml").documentElement;
     frame.replaceChildren(document.importNode(svg, true));
+    zoom.show();
     walking.show(model.get("step"), true, model.get("form").moments);
   }
 
@@ -214,9 +259,12 @@ function renderWorkbench({ model, el }) {
   draw();
   show();
   write();
+  size();
+  addEventListener("resize", size);
   const unfollow = follow(model, ask);
   return () => {
     unfollow();
+    removeEventListener("resize", size);
     for (const [name, listener] of Object.entries(listeners)) model.off(name, listener);
     walking.destroy();
     questions.destroy();

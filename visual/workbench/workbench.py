@@ -52,7 +52,7 @@ class Drawn:
     @classmethod
     def of(cls, bench: Bench) -> "Drawn":
         """All that takes long."""
-        return cls(bench, bench.picture.svg())
+        return cls(bench, bench.shown.svg())
 
 
 @dataclass(frozen=True)
@@ -107,6 +107,7 @@ class Workbench(Walked):
     options = traitlets.Any()
     theme = traitlets.Any()
     rule = traitlets.Any()
+    room = traitlets.Int(0).tag(sync=True)  # for the picture in the page, in pixels
     _asked: Asked | None = None  # what the page waits for
     _number = -1  # of the last thing that the page asked for
 
@@ -134,7 +135,7 @@ class Workbench(Walked):
 
     @property
     def _shown(self) -> Sequence[Scene]:
-        return [self._bench.picture] if hasattr(self, "_bench") else []
+        return [self._bench.shown] if hasattr(self, "_bench") else []
 
     @property
     def _moments(self) -> Collection[int]:
@@ -147,7 +148,7 @@ class Workbench(Walked):
 
     @property
     def picture(self) -> Scene:
-        """The picture that is shown; it can be saved."""
+        """The picture that is shown, whole where the page has to fold it; it can be saved."""
         return self._bench.picture
 
     @property
@@ -197,6 +198,14 @@ class Workbench(Walked):
             except LabError as error:
                 raise traitlets.TraitError(str(error)) from None
         return getattr(self.state, name) if hasattr(self, "_bench") else value
+
+    @traitlets.observe("room")
+    def _sized(self, _: object) -> None:
+        with self._lock:
+            drawn = Drawn.of(replace(self._bench, room=self.room))
+            if drawn.svg != self.svg:
+                self._show(drawn)
+            self._bench = replace(self._bench, room=self.room)
 
     @traitlets.observe("step")
     def _moved(self, _: object) -> None:

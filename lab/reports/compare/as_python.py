@@ -175,7 +175,7 @@ def operation(node: Apply, inputs: Sequence[str], use: Callable[[Variable], str]
     if isinstance(op, IncSubtensor):
         change = "set_subtensor" if op.set_instead_of_inc else "inc_subtensor"
         return f"pt.{change}({inputs[0]}[{_indices(node, use)}], {inputs[1]})"
-    plain = PLAIN.get(kind)
+    plain = None if isinstance(op, Blockwise) else PLAIN.get(kind)
     if plain is None:
         raise CannotWriteError(f"{op}: this operation is not written.")
     return plain(node, inputs)

@@ -45,7 +45,7 @@ from lab.gradients.status import (
 from lab.reports.explain.explanation import ORDERS, Explanation, ScanReport
 from lab.reports.explain.memory import stored
 from lab.reports.explain.traps import called, traps
-from lab.scans.graphs import require_scan, scan_nodes
+from lab.scans.graphs import require_scan, scan_nodes, without_batches
 from lab.scans.node import inner_graph, is_scan
 
 
@@ -64,6 +64,7 @@ def explain(cost: Variable, wrt: Variable) -> Explanation:
         require_scan([cost])
     except GraphError:
         return Explanation(*names, _without_scan(cost, wrt), (), ())
+    (cost,) = without_batches([cost])
     made, status = _differentiated(cost, wrt)
     root = cost if made is None else made.values[0]
     derivations = _derivations(made)

@@ -10,7 +10,7 @@ left to right everywhere, so that the work of a backward loop moves leftwards.
 from collections.abc import Iterator
 
 from lab.equations.spelling import untaken_words
-from lab.errors import ArgumentError, quoted, whole
+from lab.errors import ArgumentError, quoted
 from lab.tape import Kind
 from lab.traces.trace import ScanTrace, Trace
 from visual.choices import of_trace, scan_index, step_of, switch, whole_or_none
@@ -19,7 +19,7 @@ from visual.layout.cells import bared, values_text
 from visual.layout.columns import timeline
 from visual.layout.headings import block_heading
 from visual.layout.names import NamedScan
-from visual.layout.sheet import HIGHEST, SCREEN, Sheet
+from visual.layout.sheet import SCREEN, Sheet
 from visual.pictures.tapes.backward import DETAILS, Block, View, at_end, rows, with_formulas
 from visual.pictures.tapes.fit import EVERYTHING, Plan, opened, plans
 from visual.pictures.tapes.forward import ForwardBlock
@@ -41,10 +41,9 @@ def tapes(
     contributions: bool = False,
     scan: int | None = None,
     all: bool = False,
-    height: int = HIGHEST,
     sheet: Sheet = SCREEN,
 ) -> Scene:
-    """The tape picture of a trace, 840 pixels wide and at most `height` high, or as `sheet` says.
+    """The tape picture of a trace, 840 pixels wide and at most 1,200 high, or as `sheet` says.
 
     A loop alone is open, and so are a loop and its one derivative.  Of more Scans one is, number
     `scan`, or else the last, which holds the result; the others stand above it as small tapes.
@@ -56,7 +55,6 @@ def tapes(
     """
     of_trace(trace)
     buffer, contributions = switch("buffer", buffer), switch("contributions", contributions)
-    height = whole("height", height)
     step, around = whole_or_none("step", step), whole_or_none("around", around)
     backward = [n for n, one in enumerate(trace.scans) if has_tape(one)]
     number = backward[-1] if backward else len(trace.scans) - 1
@@ -72,11 +70,10 @@ def tapes(
     if switch("all", all):
         part, width = _everything(trace, view)
         return _finished(trace, part, width, view, theme)
-    room = sheet.height if height == HIGHEST else height
-    return _open(trace, view, number, pair, theme, room)
+    return _open(trace, view, number, pair, theme)
 
 
-def _open(trace: Trace, view: View, number: int, pair: bool, theme: str, height: float) -> Scene:
+def _open(trace: Trace, view: View, number: int, pair: bool, theme: str) -> Scene:
     """The picture with one Scan open, or with a `pair`, that shows the most of those that fit."""
     named, smallest, sheet = NamedScan(trace, number), None, view.sheet
     for plan in plans(pair, sheet.is_narrow):
@@ -93,12 +90,12 @@ def _open(trace: Trace, view: View, number: int, pair: bool, theme: str, height:
         drawn = _finished(trace, above(*top, least, apart=20), sheet.width, view, theme)
         if smallest is None or drawn.height < smallest.height:
             smallest = drawn
-        if drawn.height > height:
+        if drawn.height > sheet.height:
             continue
         for body in bodies:
-            if drawn.height - least.envelope.height + body.envelope.height <= height:
+            if drawn.height - least.envelope.height + body.envelope.height <= sheet.height:
                 fuller = _finished(trace, above(*top, body, apart=20), sheet.width, view, theme)
-                if fuller.height <= height:
+                if fuller.height <= sheet.height:
                     return fuller
         return drawn
     assert smallest is not None  # the last plan is never too wide

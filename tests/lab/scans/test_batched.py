@@ -1,0 +1,123 @@
+"""Scans that run once for every entry of a batch, held against NumPy, entry by entry."""
+
+import numpy as np
+import pytensor
+import pytensor.tensor as pt
+import pytest
+from pytensor.graph.replace import vectorize_graph
+from pytensor.scan.utils import until
+
+import lab
+import visual
+from lab.errors import GraphError
+from visual.drawing.kinds import PICTURES
+
+U = np.array([0.1, -0.2, 0.3, 0.4])
+X0, W = pt.dscalar("x0"), pt.dscalar("w")
+US = pt.dvector("us")
+GIVEN = {X0: 0.5, W: 0.8, US: U}
+
+
+def loop(x, w, us):
+    """The last value of the loop below, in NumPy, also of complex numbers."""
+    before = x
+    for u in us:
+        x, before = np.tanh(w * x) + u * before, x
+    return x
+
+
+def last():
+    """The same by a Scan, built anew, since compiling one may alter it."""
+    taps = {"initial": pt.stack([X0, X0]), "taps": [-2, -1]}
+    xs = pytensor.scan(
+        lambda u, before, x, w: pt.tanh(w * x) + u * before,
+        sequences=[US],
+        outputs_info=[taps],
+        non_sequences=[W],
+        return_updates=False,
+    )
+    return xs[-1]
+
+
+def slope(which, values):
+    """The derivative of the loop, by a step along the imaginary axis, with no cancellation."""
+    moved = {name: np.asarray(value, complex) for name, value in values.items()}
+    moved[which] = moved[which] + 1e-30j
+    return np.imag(loop(**moved)) / 1e-30
+
+
+ENTRIES = {
+    "a state": (X0, pt.dvector("X"), np.array([0.5, 0.7, 0.9]), "x"),
+    "a parameter": (W, pt.dvector("Ws"), np.array([0.1, 0.2]), "w"),
+    "a parameter, along two axes": (W, pt.dmatrix("WW"), np.array([[0.1, 0.2], [0.3, 0.4]]), "w"),
+    "a state, of one entry": (X0, pt.TensorType("float64", (1,))("X1"), np.array([0.5]), "x"),
+}
+
+
+@pytest.mark.parametrize("case", ENTRIES)
+def test_every_entry_is_as_it_is_alone(case):
+    one, many, values, name = ENTRIES[case]
+    batched = vectorize_graph(last(), {one: many})
+    derived = lab.derivative(batched.sum(), many, 1)
+    given = {variable: v for variable, v in GIVEN.items() if variable is not one} | {many: values}
+    trace = lab.trace(derived, given)
+    others = {"x": 0.5, "w": 0.8, "us": U}
+    alone = [{**others, name: entry} for entry in values.ravel()]
+    assert trace.outputs[0] == pytest.approx(sum(loop(**entry) for entry in alone))
+    slopes = np.array([slope(name, entry) for entry in alone]).reshape(values.shape)
+    np.testing.assert_allclose(trace.outputs[1], slopes, rtol=1e-12)
+    assert trace.scans[0].name == "batch of scan_fn"
+    assert trace.scans[0].tapes[0].final.shape[1:] == values.shape
+
+
+def test_a_batch_of_sequences():
+    many = pt.dmatrix("USs")
+    rows = np.array([U, U[::-1], 2 * U])
+    batched = vectorize_graph(last(), {US: many})
+    trace = lab.trace(batched, {X0: 0.5, W: 0.8, many: rows})
+    np.testing.assert_allclose(trace.outputs[0], [loop(0.5, 0.8, row) for row in rows])
+
+
+def test_a_gradient_that_was_batched():
+    many = pt.dvector("X")
+    batched = vectorize_graph(pytensor.grad(last(), X0), {X0: many})
+    values = np.array([0.5, 0.7])
+    trace = lab.trace(batched, {many: values, W: 0.8, US: U})
+    alone = [slope("x", {"x": value, "w": 0.8, "us": U}) for value in values]
+    np.testing.assert_allclose(trace.outputs[0], alone, rtol=1e-12)
+
+
+def test_the_second_derivative_of_a_batch():
+    many = pt.dvector("X")
+    batched = vectorize_graph(last(), {X0: many})
+    values = np.array([0.5, 0.7])
+    trace = lab.trace(lab.derivative(batched.sum(), many, 2), {many: values, W: 0.8, US: U})
+    others = {"w": 0.8, "us": U}
+    up, down = (
+        np.array([slope("x", {"x": v + h, **others}) for v in values]) for h in (1e-5, -1e-5)
+    )
+    np.testing.assert_allclose(trace.outputs[2], (up - down) / 2e-5, rtol=1e-7)
+
+
+def test_it_is_explained_compared_and_drawn():
+    many = pt.dvector("X")
+    cost = vectorize_graph(last(), {X0: many}).sum()
+    given = {many: np.array([0.5, 0.7]), W: 0.8, US: U}
+    assert "The graph holds one Scan: batch of scan_fn." in str(lab.explain(cost, many))
+    assert lab.compare(cost, many, given).agree
+    derived = lab.derivative(cost, many)
+    for kind in PICTURES:
+        assert visual.draw(derived, kind, given=given).shapes, kind
+
+
+def test_entries_that_may_stop_elsewhere_are_refused():
+    xs = pytensor.scan(
+        lambda x: (x * 2, until(x > 4)),
+        outputs_info=[X0],
+        n_steps=9,
+        return_updates=False,
+    )
+    many = pt.dvector("X")
+    batched = vectorize_graph(xs[-1], {X0: many})
+    with pytest.raises(GraphError, match="a batch of scan_fn: its entries may stop at different"):
+        lab.trace(batched, {many: [0.5, 0.7]})
