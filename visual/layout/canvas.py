@@ -33,7 +33,8 @@ CELL, BETWEEN, GAP = 92, 20, 64
 NARROW_CELL = 65  # beside narrower cells, folds are narrower, too
 HEIGHT, THIN = 44, 24
 HEADING = 840 - 2 * MARGIN  # the widest line of one: a picture fits where it is seen
-ARRAYS = "strips: olive is positive, magenta, in the lower half, negative; ‖ ‖ is the norm"
+NORM = "‖ ‖ is the norm"
+ARRAYS = f"strips: olive is positive, magenta, in the lower half, negative; {NORM}"
 SAMPLED = "of more than 8 entries a strip shows 8, from the first to the last"
 TOTAL = "d: the whole gradient; ∂: what comes into it directly, and not through later steps"
 PARTS = "∂₁, ∂₂: parts of one gradient that stand in several places, and are added up"
@@ -173,8 +174,11 @@ def explained(
 
 def notes(shapes: Iterable[Shape]) -> list[str]:
     """What is said below the legend of arrays and of what is folded, where there are any."""
-    words = [shape.content for shape in walk(shapes) if isinstance(shape, Text)]
-    said = [ARRAYS] if any("‖" in content for content in words) else []
+    drawn = list(walk(shapes))
+    words = [shape.content for shape in drawn if isinstance(shape, Text)]
+    strips = any(isinstance(shape, Box) and shape.heat is not None for shape in drawn)
+    told = ARRAYS if strips else NORM
+    said = [told] if any("‖" in content for content in words) else []
     if any(_is_sampled(content) for content in words):
         said.append(SAMPLED)
     direct = {content for content in words if content.startswith("∂") and "/∂" in content}

@@ -37,7 +37,7 @@ from visual.scene.fonts import MONO_WIDTH
 from visual.scene.shapes import Arrow, Box, Scene, Text, shortened, text_width
 from visual.scene.theme import Role
 
-LEAST, NARROW, WIDE = 64.0, 104.0, 150.0  # of a port, in a column and elsewhere
+PORT, IN_A_COLUMN = (104.0, 150.0), (64.0, 80.0)  # how wide one is at least, and at most
 BETWEEN, ARM, SHORT, LINE, TRACK = 14.0, 40.0, 16.0, 20, 16
 FORMULA, LONGEST, INDENT = 12.5, 520.0, "    "
 MOST_PORTS, MOST_LINES, MOST_WAYS = 8, 20, 6
@@ -82,7 +82,8 @@ def rolled(
     step = step_of(trace.scans[number], step)
     of = NamedScan(trace, number)
     canvas = Canvas(y=MARGIN - 8, sheet=sheet)
-    canvas.heading(f"{scan} · {of.scan.name}, rolled up", [_shown_step(of, step)])
+    told = map(Speller(of).equation, of.scan.formulas if sheet.is_narrow else ())
+    canvas.heading(f"{scan} · {of.scan.name}, rolled up", [_shown_step(of, step), *told])
     machine = _machine(of, step, switch("all", all), sheet)
     placed = shifted(machine, sheet.margin, canvas.y - machine.envelope.top)
     top = over(gap(), piece(*canvas.shapes), placed)
@@ -106,13 +107,14 @@ def _machine(of: NamedScan, step: int, all: bool, sheet: Sheet) -> Piece:
     makes = [port(formula.target, True) for formula in scan.formulas]
     most = None if all else MOST_PORTS
     ways = _ways(scan)[: None if all else MOST_WAYS]
-    side, arm = TRACK * (len(ways) + 1), SHORT if sheet.is_narrow else ARM
-    narrow = LEAST if sheet.is_narrow else NARROW
-    read, made = (_ports(ports, most, of.moment(step), narrow) for ports in (reads, makes))
+    track, arm = (TRACK, ARM) if not sheet.is_narrow else (TRACK / 2, SHORT)
+    side = track * (len(ways) + 1)
+    room = IN_A_COLUMN if sheet.is_narrow else PORT
+    read, made = (_ports(ports, most, of.moment(step), room) for ports in (reads, makes))
     taken = 2 * (sheet.margin + side + arm) + read.envelope.width + made.envelope.width
-    wide = LONGEST if all else max(LEAST, sheet.width - taken)
+    wide = LONGEST if all else max(IN_A_COLUMN[1], sheet.width - taken)
     high = max(read.envelope.height, made.envelope.height) + 2 * BETWEEN
-    box = _step_box(of, wide, high, None if all else MOST_LINES)
+    box = _step_box(of, wide, high, None if all else MOST_LINES * (not sheet.is_narrow))
     row = beside(gap(side), read, gap(arm), box, gap(arm), made, gap(side), align=0.5)
     middle = row.anchors["step"]
     arrows = list[Arrow]()
@@ -124,8 +126,8 @@ def _machine(of: NamedScan, step: int, all: bool, sheet: Sheet) -> Piece:
             arrows.append(Arrow(((middle.right, y), (place.left - 1, y))))
     known = [w for w in ways if {_name(w.written, True), _name(w.read, False)} <= {*row.anchors}]
     back = (
-        _way_back(row.anchors, way, row.envelope.bottom + 10, track)
-        for track, way in enumerate(known, start=1)
+        _way_back(row.anchors, way, row.envelope.bottom + 10, number, track)
+        for number, way in enumerate(known, start=1)
     )
     return over(row, piece(*arrows), *back)
 
@@ -169,7 +171,7 @@ def _ways(scan: ScanTrace) -> list[Way]:
 
 
 def _step_box(of: NamedScan, wide: float, high: float, most: int | None) -> Piece:
-    """The box of the step, with its formulas for all steps."""
+    """The box of the step, with its formulas for all steps; without room for `most`, none."""
     letters = int((wide - 28) / (FORMULA * MONO_WIDTH))
     lines = [
         line
@@ -181,7 +183,9 @@ def _step_box(of: NamedScan, wide: float, high: float, most: int | None) -> Piec
             break_on_hyphens=False,
         )
     ]
-    if most is not None and len(lines) > most:
+    if most == 0:
+        lines = []
+    elif most is not None and len(lines) > most:
         lines[most - 1 :] = [f"⋯ {len(lines) - most + 1} more lines: all=True"]
     widest = max((text_width(line, FORMULA, mono=True) for line in lines), default=0)
     box = Box(
@@ -198,11 +202,12 @@ def _step_box(of: NamedScan, wide: float, high: float, most: int | None) -> Piec
 
 
 def _ports(
-    ports: Sequence[Port], most: int | None, moment: tuple[int, str], narrow: float
+    ports: Sequence[Port], most: int | None, moment: tuple[int, str], room: tuple[float, float]
 ) -> Piece:
     """The ports at one side of the box, as many as there is room for, each by its name."""
     names = (text_width(port.label, 12, bold=True) + 12 for port in ports[:most])
-    wide = min(max([narrow, *names]), WIDE)
+    least, widest = room
+    wide = min(max([least, *names]), widest)
     parts = [_drawn(port, wide, moment) for port in ports[:most]]
     hidden = len(ports) - len(parts)
     if hidden:
@@ -222,12 +227,14 @@ def _name(leaf: Leaf, is_made: bool) -> str:
     return f"{'made' if is_made else 'read'} {leaf.argument} {leaf.tap}"
 
 
-def _way_back(places: Mapping[str, Envelope], way: Way, y: float, track: int) -> Piece:
-    """An arrow from what is made, below the box, to where it is read again."""
+def _way_back(
+    places: Mapping[str, Envelope], way: Way, y: float, number: int, track: float
+) -> Piece:
+    """An arrow from what is made, below the box, to where it is read again, on its own track."""
     made, read = places[_name(way.written, True)], places[_name(way.read, False)]
-    right, left, low = made.right + TRACK * track, read.left - TRACK * track, y + 22 * track
-    start = (made.right, made.place(0, 0.5)[1] + 5 * track - 10)
-    end = (read.left - 1, read.place(0, 0.5)[1] + 5 * track - 10)
+    right, left, low = made.right + track * number, read.left - track * number, y + 22 * number
+    start = (made.right, made.place(0, 0.5)[1] + 5 * number - 10)
+    end = (read.left - 1, read.place(0, 0.5)[1] + 5 * number - 10)
     corners = (start, (right, start[1]), (right, low), (left, low), (left, end[1]), end)
     when = "one step later" if way.later == 1 else f"{way.later} steps later"
     told = f"{shortened(way.read.variable, 200, 11)}: {when}"

@@ -122,9 +122,10 @@ class _Placer:
         self.nodes, self.repeats = graph.nodes, 0 if plan.alone else 1
         self.blocks = {number: block for block, number in enumerate(chosen)}
         self.times = [timeline(of.root.scan) for of in ScanOf.each(trace)]
+        seen = chosen[-1:] if plan.alone and plan.only is not None else chosen
         shown = (
             touched_columns(trace.scans[n], self.times[n], around, plan.ends, plan.only)
-            for n in chosen
+            for n in seen
         )
         self.shown = set().union(*shown)
         self.homes = self._homes()

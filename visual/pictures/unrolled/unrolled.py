@@ -191,12 +191,16 @@ def fitting(
     graph, scene = unrolling(trace, chosen, all_direct), None
     only, room = cut_out(trace, chosen, sheet), opened_on(sheet)
     highest = sheet.height if height == HIGHEST else height
-    for plan in PLANS[:1] if all else PLANS:
-        if plan.alone and plan.ends != 1 and len(chosen) == 1:
+    plans = list(PLANS[:1] if all else PLANS)
+    if sheet.is_narrow and only is None:
+        step = range(around or 0, (around or 0) + 1)
+        plans += [Plan(None, lanes, True, step) for lanes in (None, 6, 3, 1)]
+    for plan in plans:
+        if plan.alone and plan.ends != 1 and len(chosen) == 1 and plan.only is None:
             continue  # it is alone in any case
-        placing = place(trace, chosen, graph, around, replace(plan, only=only))
+        placing = place(trace, chosen, graph, around, replace(plan, only=only or plan.only))
         picture = _Picture(trace, chosen, graph, placing, replace(room, right=inf) if all else room)
-        if picture.fits or plan is PLANS[-1]:
+        if picture.fits or plan is plans[-1]:
             part = shifted(above(top, picture.draw(), apart=20), 0, max(4, sheet.margin - 8))
             needed = max(sheet.width, part.envelope.right + sheet.margin)
             width = sheet.width if picture.fits and not all else needed
@@ -311,11 +315,12 @@ class _Picture:
         for lane, row in enumerate(self.rows):
             if lane == 0 or self.rows[lane - 1].block != row.block:
                 yield gap(0, 16 if lane else 0)
-                yield self._heading(self.chosen[row.block])
+                if lane == 0 or not self.room.sheet.is_narrow:  # arrows lead to the others
+                    yield self._heading(self.chosen[row.block])
             yield gap(0, self.tracks.room_over(lane))
             height = THIN if row.repeated else HEIGHT
-            label = [] if self.room.sheet.bare else [self._label(row, height / 2 + 4)]
-            yield named(sized(0, height, *label), str(lane))
+            labels = () if self.room.sheet.bare else self._label(row, height / 2 + 4)
+            yield named(sized(0, height, *labels), str(lane))
             yield gap(0, 20 + self.tracks.room(lane) + self._below(lane))
 
     def _below(self, lane: int) -> float:
@@ -364,15 +369,20 @@ class _Picture:
         texts += [fitted(margin, top + 15 * n, line, room, small, muted=True) for n, line in below]
         return sized(0, top + 15 * len(lines) + 8, *texts)
 
-    def _label(self, row: Row, y: float) -> Text:
-        """What stands in a lane, to the left of it."""
+    def _label(self, row: Row, y: float) -> Iterator[Text]:
+        """What stands in a lane, to the left of it; in a column words are on two lines."""
         words, right = self._name(row.place), self.room.left - 12
         if row.repeated and not row.lasting:
             words = f"{'adds' if self._is_part(row) else 'reads'} {words}"
         strong = not (row.lasting or row.repeated or row.place.direct)
         size = 13 if strong else self.room.small
         room = right - self.room.margin
-        return fitted(right, y, words, room, size, "end", bold=strong, muted=not strong)
+        lines = [words]
+        if self.room.sheet.is_narrow and not strong:
+            lines = folded(words, room, size)
+        for number, line in enumerate(lines):
+            low = y + 13 * (number - (len(lines) - 1) / 2)
+            yield fitted(right, low, line, room, size, "end", bold=strong, muted=not strong)
 
     def _name(self, place: Place) -> str:
         """What all values in a row are: x, dC/dx, ∂C′/∂x."""
