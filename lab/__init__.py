@@ -14,6 +14,7 @@ Derivatives
 
 - differentiate backwards, to any order: `derivative`; one Scan alone: `derive`, `pullback`;
   whatever calls ``pytensor.grad``: `our_pullback`
+- to high orders by one Scan: ``derivative(…, mode="taylor")``
 - differentiate forwards: `pushforward`; hold a loop's two derivatives together: `dot_product`
 - ask what becomes of a tap pattern: `Tape.reverse`
 - see what every step read and wrote: `trace`; as formulas: `spelled`

@@ -11,9 +11,9 @@ from .gradients.decisions import PullbackRule as PullbackRule
 from .gradients.derivative import Derivative as Derivative
 from .gradients.derivative import derivative as derivative
 from .gradients.exchange import our_pullback as our_pullback
+from .gradients.forward.pushforward import pushforward as pushforward
 from .gradients.pullback import derive as derive
 from .gradients.pullback import pullback as pullback
-from .gradients.pushforward import pushforward as pushforward
 from .loops import gallery as gallery
 from .loops.loop import Loop as Loop
 from .loops.variables import Parameter as Parameter

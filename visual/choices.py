@@ -25,6 +25,7 @@ from lab.errors import (
     shortened,
     whole,
 )
+from lab.gradients.derivative import MODES
 from lab.loops.build import as_weights
 from lab.loops.loop import Loop
 from lab.loops.text.source import by_name, identifier
@@ -354,8 +355,14 @@ OF = Choice("of", "the state or output that the cost is made of", "cost of")
 AT = ByName(
     "at", "a value for a variable: x=0.95, or a list: x=[1,2]", "values", metavar="NAME=VALUE"
 )
+MODE = OneOf(
+    "mode",
+    f"{listing(MODES)}: how derivatives of higher orders are made (reverse)",
+    default="reverse",
+    known=Named("mode", MODES),
+)
 # All that can be said about the derivative of a loop; of a graph, it is in the graph.
-DERIVATIVE = {choice.name: choice for choice in (TAPS, ORDER, WRT, OF, STEPS, COST, AT)}
+DERIVATIVE = {choice.name: choice for choice in (TAPS, ORDER, WRT, OF, STEPS, COST, AT, MODE)}
 TRUNCATE = Whole(
     "truncate",
     "the gradient goes back so many steps",

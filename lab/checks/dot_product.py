@@ -23,7 +23,7 @@ from pytensor.graph.basic import Variable
 from lab.checks import check
 from lab.errors import ArgumentError, GradientError, expect, listing, one_of, quoted, several, whole
 from lab.gradients.decisions import PullbackRule
-from lab.gradients.pushforward import pushforward
+from lab.gradients.forward.pushforward import pushforward
 from lab.gradients.status import is_continuous
 from lab.loops.build import LoopGraph
 from lab.loops.declaration import BY, OF

@@ -5,6 +5,7 @@ import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
+from math import factorial
 from typing import Literal
 
 import pytensor.tensor as pt
@@ -19,15 +20,20 @@ from lab.errors import (
     GraphError,
     LabError,
     expect,
+    one_of,
     quoted,
     refusing_depth,
     whole,
 )
 from lab.gradients.decisions import PullbackRule, decisions_of
+from lab.gradients.forward.pushforward import push
+from lab.gradients.forward.series import Carrying, Moving, coefficient
+from lab.gradients.forward.taylor import taylor
 from lab.gradients.pullback import shared
 from lab.gradients.status import (
     ThroughUntraced,
     Undefined,
+    cast_like,
     is_continuous,
     status_of,
 )
@@ -120,8 +126,15 @@ def derivative(
     order: int = 1,
     direction: TensorVariable | None = None,
     rule: PullbackRule | None = None,
+    mode: str = "reverse",
 ) -> Derivative:
-    """The derivatives of a scalar `cost` with regard to `wrt`, up to `order`, by our pullback.
+    """The derivatives of a scalar `cost` with regard to `wrt`, up to `order`.
+
+    By the `mode` "reverse", each order is our pullback of the one before: 2ⁿ Scans.  By
+    "forward" it is the pushforward of the first derivative, in two Scans, which carry twice as much
+    with every order.  By "taylor" it is n! times a coefficient of a power series, which one Scan
+    carries beside its values; of a `wrt` that is not a scalar two do, that of the cost and that of
+    its gradient.  The values are the same.
 
     For a `wrt` that is not a scalar, derivative k+1 is the gradient of the inner product of
     derivative k with `direction` (ones unless given).  All Scans in the graph are copied as
@@ -130,9 +143,10 @@ def derivative(
     Raises GraphError if there is no Scan or the cost does not depend on `wrt`, GradientError
     if a derivative is undefined.  Warns with ManyScansWarning before the time is spent,
     when the order makes 32 Scans or more: every order doubles their number; not if the work
-    is watched (`lab.progress`).
+    is watched (`lab.progress`).  In Taylor mode an operation without a rule is a GradientError.
     """
     order = whole("order", order, "0, 1, 2, …")
+    one_of("mode", mode, MODES)
     if order < 0:
         raise ArgumentError(f"order = {quoted(order)}: expected 0, 1, 2, …")
     check_differentiable(cost, wrt)
@@ -140,7 +154,12 @@ def derivative(
         expect("direction", direction, Variable, "a PyTensor variable of the type of wrt")
     if rule is not None:
         expect("rule", rule, PullbackRule, "a PullbackRule, such as lab.BROKEN[…].rule")
-    expected = scans_expected(cost, order)
+        if mode != "reverse":
+            raise ArgumentError(f"rule = {quoted(rule)}: mode = {mode!r} follows no rule.")
+    highest = HIGHEST.get(mode, order)
+    if order > highest:
+        raise ArgumentError(f"order = {quoted(order)}: by mode = {mode!r}, at most {highest}.")
+    expected = scans_expected(cost, order if mode == "reverse" else 0)
     if expected > MOST_SCANS:
         told = f"about {expected:,.6g}" if math.isfinite(expected) else "beyond 1e300"
         raise ArgumentError(
@@ -156,15 +175,80 @@ def derivative(
     with without_backtraces(), shared():
         copies = with_tapes([cost], rule)
         wrt = copies.get(wrt, wrt)
-        values = [as_tensor(copies.get(cost, cost))]
-        for number in range(1, order + 1):
-            pause()
-            target = values[-1]
-            if target.type.ndim:
-                along = pt.ones_like(target) if direction is None else direction
-                target = (target * along).sum()
-            values.append(_grad(target, wrt, number))
+        values = MODES[mode](as_tensor(copies.get(cost, cost)), wrt, order, direction)
     return Derivative(tuple(values), wrt)
+
+
+def _reverse(
+    cost: TensorVariable, wrt: Variable, order: int, direction: TensorVariable | None
+) -> list[TensorVariable]:
+    """Each derivative is the pullback of the one before, along the direction."""
+    values = [cost]
+    for number in range(1, order + 1):
+        pause()
+        target = values[-1]
+        if target.type.ndim:
+            along = pt.ones_like(target) if direction is None else direction
+            target = (target * along).sum()
+        values.append(_grad(target, wrt, number))
+    return values
+
+
+def _forward(
+    cost: TensorVariable, wrt: Variable, order: int, direction: TensorVariable | None
+) -> list[TensorVariable]:
+    """The first derivative backwards, the others as its tangents, and tangents of tangents."""
+    values, along = _reverse(cost, wrt, min(order, 1), direction), _along(wrt, direction)
+    for _ in range(order - 1):
+        pause()
+        found = Carrying(push, renewed=True).along(values, {wrt: Moving(wrt, (along,))})
+        values = [*_renewed(values, found), as_tensor(coefficient(found, values[-1], 1))]
+    return values
+
+
+def _taylor(
+    cost: TensorVariable, wrt: Variable, order: int, direction: TensorVariable | None
+) -> list[TensorVariable]:
+    """N! times the coefficients of the cost, or of its gradient if that is an array."""
+    _refuse_truncation(cost)
+    values = _reverse(cost, wrt, min(order, 1 if wrt.type.ndim else 0), direction)
+    count = order + 1 - len(values)
+    if not count:
+        return values
+    if wrt not in ancestors([cost]):
+        raise GraphError(f"wrt = {wrt}: the cost does not depend on it.")
+    way = Carrying(taylor, count, "taylor_of_", lambda name, k: f"{name}⟨{k}⟩", renewed=True)
+    start = Moving(wrt, (_along(wrt, direction), *[None] * (count - 1)))
+    found = way.along(values, {wrt: start})
+    of = [as_tensor(coefficient(found, values[-1], k)) for k in range(1, count + 1)]
+    return _renewed(values, found) + [cast_like(c * factorial(k), c) for k, c in enumerate(of, 1)]
+
+
+MODES = {"reverse": _reverse, "forward": _forward, "taylor": _taylor}
+HIGHEST = {"forward": 12, "taylor": 64}  # orders; a step of the first carries 2ⁿ⁻¹ values
+
+
+def _along(wrt: Variable, direction: TensorVariable | None) -> Variable:
+    """The tangent of `wrt`: the direction, or ones; there is but one direction of a scalar."""
+    is_free = direction is None or not wrt.type.ndim
+    return wrt.type.filter_variable(pt.ones_like(wrt) if is_free else direction)
+
+
+def _renewed(
+    values: list[TensorVariable], found: Mapping[Variable, Moving]
+) -> list[TensorVariable]:
+    """The values as the Scans compute them that carry more."""
+    return [as_tensor(found[v].value) if v in found else v for v in values]
+
+
+def _refuse_truncation(cost: Variable) -> None:
+    """Raise GradientError for a Scan whose pullback is cut off: its derivative is another one."""
+    for node in scan_nodes([cost]):
+        if node.op.truncate_gradient != -1:
+            raise GradientError(
+                f"truncate_gradient = {node.op.truncate_gradient}: only the pullback is cut off; "
+                'mode = "reverse" follows it.'
+            )
 
 
 def check_differentiable(cost: Variable, wrt: Variable) -> None:

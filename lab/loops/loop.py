@@ -81,12 +81,13 @@ class Loop(Declaration):
         cost: npt.ArrayLike = "last",
         of: str | None = None,
         graph: LoopGraph | None = None,
+        mode: str = "reverse",
     ) -> Derivative:
         """The derivatives up to `order` of a cost of this loop; see `trace` and `cost`."""
         graph = self.build() if graph is None else expect("graph", graph, LoopGraph, "a LoopGraph")
         names = [name for name, v in self.variables.items() if not isinstance(v, RandomState)]
         wrt = names[0] if wrt is None else one_of("wrt", identifier(wrt), names, BY)
-        made = derivative(self.cost(graph, cost, of), graph.inputs[wrt], order)
+        made = derivative(self.cost(graph, cost, of), graph.inputs[wrt], order, mode=mode)
         return replace(made, given=graph.given)
 
     def trace(
@@ -96,16 +97,18 @@ class Loop(Declaration):
         cost: npt.ArrayLike = "last",
         of: str | None = None,
         at: Mapping[str, npt.ArrayLike] | None = None,
+        mode: str = "reverse",
     ) -> Trace:
         """The trace of the derivatives up to `order` of a cost of this loop.
 
         `wrt` names the variable to differentiate by, the first state unless given; `cost` and
-        `of` are those of `cost`; `at` gives other values for the loop's variables.
+        `of` are those of `cost`; `at` gives other values for the loop's variables; `mode` is one
+        of `lab.derivative`.
         """
         loop = self if at is None else self.with_values(at, "at")
         graph = loop.build()
-        derived = loop.derivative(order, wrt, cost, of, graph)
-        return trace(derived, also=graph.node.outputs[:1])
+        derived = loop.derivative(order, wrt, cost, of, graph, mode)
+        return trace(derived, also=graph.node.outputs[:1] if mode == "reverse" else ())
 
 
 def _in_a_word(initial: np.ndarray) -> str:

@@ -22,6 +22,7 @@ MADE_OF = {
     "replay_of_": "replay",
     "rop_of_": "tangent",
     "tangent_of_": "tangent",
+    "taylor_of_": "series",
 }
 
 

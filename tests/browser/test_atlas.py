@@ -12,6 +12,7 @@ from visual.backends.page import document
 from visual.exercises.page import answer_data, content, source
 from visual.scene.theme import THEMES
 from visual.widgets.stepper import HERE
+from visual.widgets.stories import of_all
 
 ATLAS = visual.Atlas(
     ["square", "coupled"],
@@ -93,6 +94,23 @@ def test_what_is_chosen_is_shown_walked_and_found_again(browser, path):
         assert radio(page, "taps", "x:-2,-1").is_checked()
         assert opened.told == []
         assert {url.split(":")[0] for url in opened.asked} <= {"file", "about"}
+
+
+def test_a_number_tells_where_it_comes_from(browser, path):
+    with Opened(browser, path) as opened:
+        page = opened.page
+        radio(page, "view", "tapes").check()
+        shown(page, "square", "x:-1", "1", "last", "tapes")
+        told = of_all(visual.draw(gallery.loops["square"], "tapes"))
+        number = max(
+            range(len(told["cells"])), key=lambda n: told["values"][told["cells"][n]]["made"]
+        )
+        page.locator("[data-cell]").nth(number).click()
+        story = told["values"][told["cells"][number]]
+        page.locator(".scantape-story p").first.wait_for()
+        lines = page.locator(".scantape-story p").all_inner_texts()
+        assert lines == [*story["origin"][1:], *story["fate"]]
+        assert opened.told == []
 
 
 def test_what_is_not_there_is_told(browser, path):

@@ -270,6 +270,23 @@ def test_all_of_it_is_on_a_small_screen(opened, loop):
         opened.begin("square")
 
 
+def test_a_step_is_presented_alone(opened):
+    opened.begin("square")
+    opened.bench.get_by_role("tab", name="moment").click()
+    opened.shows(visual.draw(gallery.loops["square"], "moment"))
+    small = opened.bench.locator(".picture svg").bounding_box()["width"]
+    opened.bench.locator(".picture").focus()
+    opened.page.keyboard.press("f")
+    opened.page.wait_for_function("document.fullscreenElement?.matches('.scantape-walked')")
+    for step in (0, 1):
+        opened.page.keyboard.press("ArrowRight")
+        opened.shows(visual.draw(gallery.loops["square"], "moment", scan=1, step=step))
+    assert opened.bench.locator(".picture svg").bounding_box()["width"] > 1.3 * small
+    opened.page.keyboard.press("f")
+    opened.page.wait_for_function("!document.fullscreenElement")
+    opened.bench.get_by_role("tab", name="tapes").click()
+
+
 def test_a_picture_is_saved(opened, tmp_path):
     for name, start in (("SVG", b"<svg"), ("PDF", b"%PDF")):
         with opened.page.expect_download() as waiting:

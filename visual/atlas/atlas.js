@@ -3,7 +3,8 @@
 //
 // The data has the choices, `pictures` packed by deflate in base64, and a `tree` that leads from
 // loop, taps, order, cost and view to the number of a picture, or to a text that says why there
-// is none.  What is unpacked has the picture in all themes and as text, part by part, by turns.  What is chosen stands in the address behind #, and comes from there.
+// is none.  What is unpacked has the picture in all themes, as text and its stories, by turns.
+// What is chosen stands in the address behind #, and comes from there.
 
 const FIELDS = ["loop", "taps", "order", "cost", "view"]; // as the tree branches
 const UNPACKED = 40; // pictures that are kept unpacked
@@ -25,16 +26,16 @@ class Pictures {
     this.kept = new Map();
   }
 
-  // A picture in a theme as SVG, and as plain text.
+  // A picture in a theme as SVG, as plain text, and the stories of its numbers.
   async forms(number, theme) {
     const found = this.kept.get(number) || unpack(this.packed[number]);
     this.kept.delete(number);
     this.kept.set(number, found);
     if (this.kept.size > UNPACKED) this.kept.delete(this.kept.keys().next().value);
     const parts = (await found).split("\0");
-    const turns = [...this.themes, "text"];
+    const turns = [...this.themes, "text", "stories"];
     const form = (name) => parts.filter((_, part) => part % turns.length === turns.indexOf(name)).join("");
-    return { svg: form(theme), text: form("text") };
+    return { svg: form(theme), text: form("text"), stories: form("stories") };
   }
 }
 
@@ -202,10 +203,11 @@ class Atlas {
     }
   }
 
-  paint({ svg: source, text = "" }) {
+  paint({ svg: source, text = "", stories = "{}" }) {
     const { frame, state } = this;
     const parsed = source && new DOMParser().parseFromString(source, "image/svg+xml");
-    frame.replaceChildren(parsed ? document.importNode(parsed.documentElement, true) : "");
+    const told = element("script", { type: "application/json", "data-stories": "" }, stories);
+    frame.replaceChildren(...(parsed ? [document.importNode(parsed.documentElement, true), told] : []));
     frame.hidden = this.text.hidden = !parsed;
     frame.setAttribute("aria-label", `picture: ${state.now.view}`);
     this.twin.textContent = text;

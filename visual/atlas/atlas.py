@@ -8,6 +8,7 @@ network.  A page of one's own takes the parts: `content` once for every atlas, `
 `style` once for all of them.
 """
 
+import json
 import os
 import warnings
 from collections.abc import Callable, Mapping
@@ -22,6 +23,7 @@ from visual.atlas import page as pages
 from visual.atlas.grid import Combination, Entry, Grid
 from visual.scene.formats import as_path, check_path, write_whole
 from visual.widgets.rerun import images
+from visual.widgets.stories import of_all
 
 # What a person can name, and where an entry has it; taps are checked beforehand.
 NAMED: Mapping[str, Callable[[Entry], object]] = MappingProxyType(
@@ -64,7 +66,8 @@ class Atlas(Grid):
     def _entry(self, at: Combination, view: str) -> Entry:
         try:
             pictures = [at.picture(view, theme) for theme in self.themes]
-            forms = [picture.svg() for picture in pictures] + [pictures[0].text()]
+            told = json.dumps(of_all(pictures[0]), ensure_ascii=False, separators=(",", ":"))
+            forms = [*(picture.svg() for picture in pictures), pictures[0].text(), told]
             return Entry(at, view, pages.pack(forms))
         except LabError as error:
             return Entry(at, view, error)

@@ -22,6 +22,7 @@ from visual.choices import (
     AT,
     COST,
     DERIVATIVE,
+    MODE,
     OF,
     ORDER,
     STEPS,
@@ -73,6 +74,7 @@ class Chosen:
     cost: str | tuple[float, ...] = COST.default
     of: str | None = OF.default
     at: tuple[tuple[str, Frozen], ...] = ()
+    mode: str = MODE.default
 
 
 def choose(
@@ -144,10 +146,10 @@ def study(
     if choice.steps is not None:
         loop = loop.with_steps(choice.steps)
     loop = loop.with_values({name: frozen.value for name, frozen in choice.at}, "at")
-    graph = loop.build()
+    graph, asked = loop.build(), (choice.wrt, choice.cost, choice.of)
     return Study(
-        lambda order: loop.derivative(order, choice.wrt, choice.cost, choice.of, graph),
+        lambda order: loop.derivative(order, *asked, graph, choice.mode),
         choice.order,
         graph.given,
-        tuple(graph.node.outputs[:1]),
+        tuple(graph.node.outputs[:1]) if choice.mode == MODE.default else (),
     )

@@ -333,16 +333,24 @@ class Canvas:
         self.add(Text(self.sheet.labels, self.y + 14, words, 12, muted=True))
         self.y += 36
 
-    def formula(self, x: float, y: float, content: str, muted: bool = False) -> float:
-        """A formula in as many lines as it needs, up to three; and where the next one starts."""
+    def formula(
+        self,
+        x: float,
+        y: float,
+        content: str,
+        muted: bool = False,
+        most: int = 3,
+        letters: int = LONGEST_FORMULA,
+    ) -> float:
+        """A formula in as many lines as it needs, at `most`; and where the next one starts."""
         size = FORMULA - 1 if muted else FORMULA
         lines = wrap(
             content,
-            LONGEST_FORMULA,
+            letters,
             subsequent_indent="    ",
             break_long_words=True,
             break_on_hyphens=False,
-            max_lines=3,
+            max_lines=most,
             placeholder=" …",
         )
         title = content if lines[-1].endswith("…") else ""

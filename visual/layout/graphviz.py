@@ -15,7 +15,7 @@ from lab.errors import LabError
 
 Point = tuple[float, float]
 INCH = 72
-HEAD = 'graph [rankdir=TB nodesep=0.28 ranksep="{ranksep}" splines=true];'
+HEAD = "graph [rankdir=TB nodesep=0.16 ranksep=0.35 splines=true];"
 HOW_TO_INSTALL = (
     "This picture is laid out by Graphviz, which pygraphviz brings along: pip install pygraphviz. "
     "Where PyPI has no wheel for the system: conda install -c conda-forge pygraphviz."
@@ -40,33 +40,24 @@ class Node:
 
 @dataclass(frozen=True)
 class Edge:
-    """From node to node; `label` needs `room` in pixels (nothing is kept free for 0).
-
-    Between nodes of one rank no room can be kept: Graphviz ends the whole process on some
-    graphs with labels there.
-    """
+    """From node to node; `label` is for `dot_source` alone."""
 
     tail: str
     head: str
     label: str = ""
-    room: tuple[float, float] = (0, 0)
 
 
 @dataclass(frozen=True)
 class Layout:
-    """Where everything stands, y downwards: upper left corners of nodes, curves of edges.
-
-    `curves` and `labels` are in the order of the edges; a label's place is its middle.
-    """
+    """Where everything stands, y downwards: upper left corners of nodes, curves of edges."""
 
     width: float
     height: float
     corners: Mapping[str, Point]
     curves: tuple[tuple[Point, ...], ...]
-    labels: tuple[Point | None, ...]
 
 
-def lay_out(nodes: Sequence[Node], edges: Sequence[Edge], between_ranks: float = 30) -> Layout:
+def lay_out(nodes: Sequence[Node], edges: Sequence[Edge]) -> Layout:
     """Place a graph from top to bottom.
 
     Raises LabError if pygraphviz is not installed.
@@ -75,7 +66,7 @@ def lay_out(nodes: Sequence[Node], edges: Sequence[Edge], between_ranks: float =
         from pygraphviz import AGraph
     except ImportError as error:
         raise LabError(f"{HOW_TO_INSTALL} ({error})") from error
-    source = _source(nodes, edges, between_ranks, labelled=False)
+    source = _source(nodes, edges, labelled=False)
     drawn = json.loads(AGraph(string=source).draw(format="json0", prog="dot"))
     _, _, width, height = _numbers(drawn["bb"])
     placed = [item for item in drawn.get("objects", ()) if "pos" in item]  # rows have none
@@ -89,20 +80,13 @@ def lay_out(nodes: Sequence[Node], edges: Sequence[Edge], between_ranks: float =
     def flipped(pairs: Iterable[str]) -> tuple[Point, ...]:
         return tuple((x, height - y) for x, y in map(_numbers, pairs))
 
-    return Layout(
-        width,
-        height,
-        corners,
-        tuple(flipped(arrows[i]["pos"].split()) for i in range(len(edges))),
-        tuple(
-            flipped([arrows[i]["lp"]])[0] if "lp" in arrows[i] else None for i in range(len(edges))
-        ),
-    )
+    curves = tuple(flipped(arrows[number]["pos"].split()) for number in range(len(edges)))
+    return Layout(width, height, corners, curves)
 
 
-def dot_source(nodes: Sequence[Node], edges: Sequence[Edge], between_ranks: float = 30) -> str:
+def dot_source(nodes: Sequence[Node], edges: Sequence[Edge]) -> str:
     """The graph in Graphviz' language, with its labels."""
-    return _source(nodes, edges, between_ranks, labelled=True)
+    return _source(nodes, edges, labelled=True)
 
 
 def quoted(label: str) -> str:
@@ -112,12 +96,9 @@ def quoted(label: str) -> str:
     return f'"{plain}"'
 
 
-def _source(
-    nodes: Sequence[Node], edges: Sequence[Edge], between_ranks: float, labelled: bool
-) -> str:
+def _source(nodes: Sequence[Node], edges: Sequence[Edge], labelled: bool) -> str:
     names = {node.key: f"n{number}" for number, node in enumerate(nodes)}
-    ranks = {node.key: node.rank for node in nodes}
-    lines = ["digraph {", HEAD.format(ranksep=f"{between_ranks / INCH:.3f}")]
+    lines = ["digraph {", HEAD]
     lines.append("node [shape=box fixedsize=true];" if not labelled else "node [shape=box];")
     lines.append("edge [dir=none];" if not labelled else "edge [];")
     for node in nodes:
@@ -126,25 +107,12 @@ def _source(
         label = quoted(node.label) if labelled else '""'
         lines.append(f"{names[node.key]} [label={label} {size}{order}];")
     for number, edge in enumerate(edges):
-        wide, high = edge.room
-        if ranks[edge.tail] == ranks[edge.head] != "":
-            wide = 0
-        label = ""
-        if labelled and edge.label:
-            label = f" label={quoted(edge.label)}"
-        elif wide and not labelled:
-            label = f" label=<{TABLE.format(wide=round(wide), high=round(high))}>"
+        label = f" label={quoted(edge.label)}" if labelled and edge.label else ""
         lines.append(f'{names[edge.tail]} -> {names[edge.head]} [id="{number}"{label}];')
     for rank in sorted({node.rank for node in nodes} - {""}):
         members = " ".join(names[node.key] for node in nodes if node.rank == rank)
         lines.append(f"{{ rank=same; {members} }}")
     return "\n".join([*lines, "}", ""])
-
-
-# An empty table keeps room for a label, whatever fonts Graphviz finds.
-TABLE = (
-    '<table border="0" fixedsize="true" width="{wide}" height="{high}"><tr><td></td></tr></table>'
-)
 
 
 def _numbers(written: str) -> tuple[float, ...]:

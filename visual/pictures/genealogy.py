@@ -1,15 +1,17 @@
 """The genealogy: the Scans of a derivative, which differentiates which, and what flows.
 
-A row is an order: the loop on top, the Scans that the first derivative adds below it, then
-those of the second.  Arrows down say what is differentiated and through which input; arrows
-within a row say whose results are the external gradients of another Scan.
+A row is a Scan, and how far it stands to the right is its order: the loop first, then the Scan that
+the first derivative adds, then those of the second.  Arrows at the left go from what is
+differentiated to the Scan that does it; arrows at the right go from a Scan to those whose external
+gradients it computes.
 
 Above stands in sentences why there are so many Scans: every Scan that the derivative before is
 computed by is differentiated once, if that derivative's value went through it.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
+from typing import TypeVar
 
 import numpy as np
 
@@ -17,147 +19,222 @@ from lab.errors import listing
 from lab.notation import prime
 from lab.tape import Kind
 from lab.traces.trace import Feed, ScanTrace, SequenceTrace, TapeTrace, Trace
-from visual.choices import of_trace
+from visual.choices import of_trace, switch
 from visual.layout.canvas import MARGIN, Canvas, kind_text
-from visual.layout.cards import Entry, Look, arrows
 from visual.layout.cells import values_text
-from visual.layout.graphviz import Edge, Layout, Node, dot_source, lay_out
+from visual.layout.graphviz import Edge, Node, dot_source
+from visual.layout.gutters import tracks
 from visual.layout.names import counted
-from visual.scene.shapes import Box, Group, Scene, Shape, Text, fitted, folded, text_width
+from visual.scene.combinators import Piece, above, gap, named, over, shifted, sized, words
+from visual.scene.shapes import (
+    Arrow,
+    Box,
+    Group,
+    Scene,
+    Shape,
+    Text,
+    fitted,
+    folded,
+    of_run,
+    text_width,
+)
 from visual.scene.theme import Role
 
-TITLE, LINE, LABEL = 13, 11.5, 10.5
-WIDEST, SPACE = 320, 17
-MOST_LABELS = 4  # Scans, up to which the arrows are labelled; more would run into the labels
-BETWEEN_ROWS, MOST_BETWEEN = 40, 80
-
+TITLE, LINE, SPACE = 13, 11, 16
+NARROWEST, MOST_LINES, VALUE = 400, 2, 210  # of a row; of one matter in it; a value at its right
+TRACK, FIRST = 14.0, 13.0  # pixels between two tracks, and from a row to the first one
+FEW = 12  # Scans that are all shown; of more, those of the first orders and the last one of each
 ARROWS = (
-    "arrow down: is differentiated; “through” names the inputs whose gradients go on to the result",
-    "arrow to the side: external gradients for another Scan, or a value that was asked for",
+    "arrows at the left: is differentiated; those at the right: computes external gradients for, "
+    "or values"
 )
-LOOP = Entry(Role.INPUT, "the loop itself")
-GRADIENT = Entry(Role.INTERMEDIATE, "a gradient, by a Scan that a derivative added")
-VALUE = Entry(Role.RESULT, "what was asked for")
+WORDS = {
+    Role.INPUT: "the loop itself",
+    Role.INTERMEDIATE: "a gradient, by a Scan that a derivative added",
+    Role.RESULT: "what was asked for",
+}
+Span = tuple[float, float]
+Key = TypeVar("Key", bound=Hashable)
 
 
-@dataclass(frozen=True)
-class Sheet:
-    """A box with a title and lines of text."""
+@of_run
+def genealogy(trace: Trace, theme: str = "light", all: bool = False) -> Scene:
+    """The Scans of a trace, which of them differentiates which, and what flows between them.
 
-    entry: Entry
-    title: str
-    lines: tuple[str, ...]
-    order: int
-
-    @property
-    def titles(self) -> list[str]:
-        """The title in as many lines as it needs."""
-        return folded(self.title, WIDEST, TITLE, bold=True)
-
-    @property
-    def width(self) -> float:
-        """As wide as the widest line, up to a limit."""
-        wide = [text_width(line, TITLE, bold=True) for line in self.titles]
-        wide += [text_width(line, LINE) for line in self.lines]
-        return min(max(wide), WIDEST) + 20
-
-    @property
-    def height(self) -> float:
-        """One line below the other."""
-        return 14 + SPACE * (len(self.titles) + len(self.lines))
-
-    def shapes(self, x: float, y: float, cell: str) -> Group:
-        """The sheet with its upper left corner at a place."""
-        role, room, titles = self.entry.role, self.width - 18, self.titles
-        shapes: list[Shape] = [Box(x, y, self.width, self.height, role)]
-        for number, line in enumerate(titles):
-            top = y + 19 + SPACE * number
-            shapes.append(Text(x + 10, top, line, TITLE, bold=True, role=role))
-        for number, line in enumerate(self.lines, start=len(titles)):
-            shapes.append(fitted(x + 10, y + 19 + SPACE * number, line, room, LINE, role=role))
-        return Group(tuple(shapes), cell=cell, title=self.title)
-
-
-def genealogy(trace: Trace, theme: str = "light") -> Scene:
-    """The Scans of a trace, which of them differentiates which, and what flows between them."""
+    Of more than twelve those of the higher orders are folded, but for the last of each order; with
+    `all` none is.
+    """
     of_trace(trace)
-    sheets = _sheets(trace)
-    looks = {
-        **dict.fromkeys(_descents(trace), Look.ACCENT),
-        **dict.fromkeys(_flows(trace), Look.PLAIN),
-        **dict.fromkeys(_values(trace), Look.FAINT),
-    }
-    edges = list(looks)
-    nodes = [
-        Node(k, s.width, s.height, "\n".join((s.title, *s.lines)), rank=str(s.order))
-        for k, s in sheets.items()
-    ]
+    shown = _shown(trace, switch("all", all))
+    order, count = max(scan.order for scan in trace.scans), len(trace.scans)
+    descents, flows = [*_descents(trace)], [*_flows(trace)]
     canvas = Canvas()
-    order = max(scan.order for scan in trace.scans)
-    count = len(trace.scans)
-    title = f"{counted(count, 'Scan')}: where they come from"
-    canvas.heading(title, explanation(trace))
-    canvas.y += 14
-    between = min(BETWEEN_ROWS + 2 * count, MOST_BETWEEN)
-    layout = lay_out(nodes, edges, between)
-    _draw(canvas, layout, sheets, looks)
-    width = max(canvas.right, layout.width + MARGIN) + MARGIN
-    words = {sheet.entry.role: sheet.entry.words for sheet in sheets.values()}
-    canvas.y += layout.height + 28
+    canvas.heading(f"{counted(count, 'Scan')}: where they come from", explanation(trace))
+    canvas.put(_tree(trace, shown, descents, flows), 0)
+    edges = [Edge(_key(a), _key(b), label) for a, b, label in (*descents, *flows)]
+    values = [(f"value {n}", *value) for n, value in enumerate(_values(trace))]
+    nodes = [
+        Node(
+            _key(n),
+            200,
+            60,
+            "\n".join((_title(trace, n), *_lines(scan, trace.scans))),
+            f"{scan.order}",
+        )
+        for n, scan in enumerate(trace.scans)
+    ]
+    nodes += [Node(key, 90, 40, f"{name}\n{told}") for key, name, told, _ in values]
+    edges += [Edge(_key(scan), key) for key, _, _, scans in values for scan in scans]
     return canvas.finished(
-        words,
-        width=width,
+        WORDS,
+        width=max(840, canvas.right + MARGIN),
         title=f"Genealogy of the Scans of a derivative of order {order}",
         description=" ".join(explanation(trace)) or "One loop, no derivative.",
         theme=theme,
-        said=ARROWS if edges else (),
-        dot=dot_source(nodes, edges, between),
+        said=[ARROWS] if descents or flows else (),
+        close=True,
+        dot=dot_source(nodes, edges),
     )
 
 
-def _draw(
-    canvas: Canvas, layout: Layout, sheets: Mapping[str, Sheet], edges: Mapping[Edge, Look]
-) -> None:
-    boxes = {
-        k: Box(*layout.corners[k], sheet.width, sheet.height, sheet.entry.role)
-        for k, sheet in sheets.items()
-    }
-    canvas.add(*arrows(layout, canvas.y, list(edges), boxes, list(edges.values())))
-    for number, (k, sheet) in enumerate(sheets.items()):
-        x, y = layout.corners[k]
-        canvas.add(sheet.shapes(x + MARGIN, y + canvas.y, f"scan {number}"))
-    for edge, place in zip(edges, layout.labels, strict=True):
-        if place is not None:
-            x, y, room = place[0] + MARGIN, place[1] + canvas.y + 4, edge.room[0] - 6
-            canvas.add(fitted(x, y, edge.label, room, LABEL, "middle", muted=True))
+def _shown(trace: Trace, all: bool) -> list[int]:
+    """The Scans that have a row, by their orders."""
+    scans = trace.scans
+    numbers = sorted(range(len(scans)), key=lambda n: (scans[n].order, n))
+    if all or len(scans) <= FEW:
+        return numbers
+    groups = [[*group] for _, group in groupby(numbers, lambda n: scans[n].order)]
+    found: list[int] = []
+    for left, group in zip(range(len(groups) - 1, -1, -1), groups, strict=True):
+        found += group if len(found) + len(group) + left <= FEW - 3 else group[-1:]
+    return found
 
 
-def _sheets(trace: Trace) -> dict[str, Sheet]:
-    """The boxes: one for every Scan, one for every value that was asked for."""
-    sheets = {}
-    for number, scan in enumerate(trace.scans):
-        entry = LOOP if scan.parent is None else GRADIENT
-        title = f"{number + 1} · {scan.name}"
-        sheets[_scan_key(number)] = Sheet(
-            entry, title, tuple(_lines(scan, trace.scans)), scan.order
+def _tree(
+    trace: Trace,
+    shown: Sequence[int],
+    descents: Sequence[tuple[int, int, str]],
+    flows: Sequence[tuple[int, int, str]],
+) -> Piece:
+    """A row for every Scan that is shown, and arrows on both sides."""
+    scans, rows = trace.scans, dict.fromkeys(shown)
+    down = [(a, b) for a, b, _ in descents if a in rows and b in rows]
+    across = [(a, b) for a, b, _ in flows if a in rows and b in rows]
+    place = {number: float(n) for n, number in enumerate(shown)}
+    outside = _tracks(across, place)
+    inside: dict[int, int] = {}  # at the left of every order
+    for order in {scans[a].order for a, _ in down}:
+        inside |= _tracks([(a, b) for a, b in down if scans[a].order == order], place)
+    lefts, left = dict[int, float](), MARGIN + 0.0
+    for order in sorted({scans[n].order for n in shown}):
+        taken = [inside[n] + 1 for n in inside if scans[n].order == order]
+        left += FIRST + TRACK * max(taken, default=1)
+        lefts[order] = left
+    gutter = FIRST + TRACK * (max(outside.values(), default=-1) + 1)
+    right = max(840 - MARGIN - gutter, left + NARROWEST)
+    parts = []
+    for n, number in enumerate(shown):
+        order = scans[number].order
+        part = _row(trace, number, right - lefts[order])
+        parts.append(shifted(named(part, _key(number)), lefts[order], 0))
+        last = n + 1 == len(shown) or scans[shown[n + 1]].order > order
+        hidden = sum(scan.order == order for scan in scans) - sum(
+            scans[m].order == order for m in shown
         )
+        if last and hidden:
+            told = f"⋯ {counted(hidden, 'more Scan')} of order {order}: all=True shows them"
+            parts.append(shifted(words(told, 12, muted=True), lefts[order], 0))
+    tree = above(*(over(gap(right), part) for part in parts), apart=12)
+    ends = tree.anchors
+    arrows: list[Shape] = []
+    for a, b in down:
+        start, end = ends[_key(a)], ends[_key(b)]
+        x = start.left - FIRST - TRACK * inside[a]
+        arrows.append(_arrow(start.left, start.bottom - 10, x, end.top + 15, end.left - 1, True))
+    for b in dict.fromkeys(b for _, b in across):
+        sources = [a for a, target in across if target == b]
+        for n, a in enumerate(sorted(sources, key=outside.__getitem__), start=1):
+            start, end = ends[_key(a)], ends[_key(b)]
+            y = end.top + (end.height - 16) * n / (len(sources) + 1)
+            x = right + FIRST + TRACK * outside[a]
+            arrows.append(_arrow(right, start.bottom - 8, x, y, right + 1, False))
+    return over(tree, sized(right + gutter, 0, *arrows))
+
+
+def _tracks(pairs: Sequence[tuple[int, int]], place: Mapping[int, float]) -> dict[int, int]:
+    """A track for everything that an arrow leaves, from its row to the last that it goes to."""
+    spans: dict[int, Span] = {}
+    for a, b in pairs:
+        low, high = spans.get(a, (place[a], place[a]))
+        spans[a] = min(low, place[b]), max(high, place[b])
+    return tracks(spans)
+
+
+def _arrow(x0: float, y0: float, x: float, y1: float, x1: float, accent: bool) -> Arrow:
+    return Arrow(((x0, y0), (x, y0), (x, y1), (x1, y1)), accent=accent, straight=True)
+
+
+def _row(trace: Trace, number: int, wide: float) -> Piece:
+    """A Scan: what it is, what it reads and computes, and what was asked for of it."""
+    scan = trace.scans[number]
+    role = Role.INPUT if scan.parent is None else Role.INTERMEDIATE
+    values = [_value(value) for value in _values(trace) if value[2][-1] == number]
+    beside = above(*values, apart=4)
+    room = wide - 20 - (beside.envelope.width + 14 if values else 0)
+    title = folded(_title(trace, number), room, TITLE, bold=True)[:MOST_LINES]
+    shapes: list[Shape] = [
+        Text(10, 19 + SPACE * n, line, TITLE, bold=True, role=role) for n, line in enumerate(title)
+    ]
+    y = 19.0 + SPACE * (len(title) - 1)
+    for matter in filter(None, _lines(scan, trace.scans)):
+        lines = folded(matter, room, LINE)
+        cut = len(lines) > MOST_LINES
+        for n, line in enumerate(lines[:MOST_LINES], start=1):
+            y += SPACE
+            told = f"{line} …" if cut and n == MOST_LINES else line
+            shapes.append(Text(10, y, told, LINE, role=role, title=matter if cut else ""))
+    high = max(y + 9, beside.envelope.height + 12)
+    box = Box(0, 0, wide, high, role)
+    sheet = Group((box, *shapes), cell=_key(number), title=_title(trace, number))
+    where = wide - beside.envelope.width - 8, (high - beside.envelope.height) / 2
+    return over(sized(wide, high, sheet), shifted(beside, *where))
+
+
+def _value(value: tuple[str, str, tuple[int, ...]]) -> Piece:
+    """What was asked for: its name, and the number."""
+    name, told, scans = value
+    if len(scans) > 1:
+        name += f", from {listing(n + 1 for n in scans)}"
+    wide = min(VALUE, max(text_width(name, 12, bold=True), text_width(told, 12)) + 18)
+    lines = [
+        fitted(9, 16, name, wide - 16, 12, bold=True, role=Role.RESULT),
+        fitted(9, 33, told, wide - 16, 12, role=Role.RESULT),
+    ]
+    return sized(
+        wide, 42, Group((Box(0, 0, wide, 42, Role.RESULT), *lines), title=f"{name} = {told}")
+    )
+
+
+def _values(trace: Trace) -> Iterator[tuple[str, str, tuple[int, ...]]]:
+    """What was asked for: its name, its value, and the Scans that it is taken from."""
     for number, (name, value) in enumerate(zip(trace.names, trace.outputs, strict=True)):
-        feeds = [feed for feed in trace.feeds if feed.into == number]
-        if name and feeds:
-            order = max(trace.scans[feed.scan].order for feed in feeds)
-            sheets[_value_key(number)] = Sheet(VALUE, name, (values_text(value),), order)
-    return sheets
+        scans = {feed.scan for feed in trace.feeds if feed.into == number}
+        if name and scans:
+            yield name, values_text(value), tuple(sorted(scans))
+
+
+def _title(trace: Trace, number: int) -> str:
+    return f"{number + 1} · {trace.scans[number].name}"
 
 
 def _lines(scan: ScanTrace, scans: Sequence[ScanTrace]) -> Iterator[str]:
-    """What stands in the box of a Scan."""
+    """What stands in the row of a Scan: a line for each matter."""
     steps = counted(scan.steps, "step")
-    yield steps if scan.parent is None else f"order {scan.order} · {steps}"
-    if scan.parent is not None and len(scans) > MOST_LABELS:
-        yield f"differentiates {scan.parent + 1}, goes on through {_through(scan)}"
-    for tape in scan.tapes:
-        if not tape.is_total:
-            yield f"{tape.name}: {kind_text(tape)}"
+    if scan.parent is not None:
+        steps = f"order {scan.order} · {steps} · differentiates {scan.parent + 1}, "
+        steps += f"goes on through {listing(deduplicated(through(scan)))}"
+    yield steps
+    told = [f"{tape.name}: {kind_text(tape)}" for tape in scan.tapes if not tape.is_total]
     totals = [tape for tape in scan.tapes if tape.is_total]
     for word, names in (
         ("sums up", [t.name for t in totals if t.used]),
@@ -166,13 +243,14 @@ def _lines(scan: ScanTrace, scans: Sequence[ScanTrace]) -> Iterator[str]:
         ("untraced", list(scan.untraced)),
     ):
         if names:
-            yield f"{word} {listing(deduplicated(names))}"
+            told.append(f"{word} {listing(deduplicated(names))}")
+    yield "; ".join(told)
     read = _fed(scan, scans, gradients=False)
-    if read:
-        yield f"reads {'; '.join(read)}"
+    told = [f"reads {'; '.join(read)}"] if read else []
     if scan.parent is not None:
         given = _fed(scan, scans, gradients=True)
-        yield f"external gradients: {'; '.join(given) or 'from the cost alone'}"
+        told.append(f"external gradients: {'; '.join(given) or 'from the cost alone'}")
+    yield " · ".join(told)
 
 
 def _fed(scan: ScanTrace, scans: Sequence[ScanTrace], gradients: bool) -> list[str]:
@@ -193,17 +271,14 @@ def _is_gradient(scan: ScanTrace, feed: Feed) -> bool:
     return any(s.argument == feed.into and s.is_outer_gradient for s in scan.sequences)
 
 
-def _descents(trace: Trace) -> Iterator[Edge]:
+def _descents(trace: Trace) -> Iterator[tuple[int, int, str]]:
     """From every Scan to those that differentiate it."""
     for number, scan in enumerate(trace.scans):
         if scan.parent is not None:
-            label, room = f"through {_through(scan)}", (0.0, 0.0)
-            if len(trace.scans) <= MOST_LABELS:
-                room = (min(text_width(label, LABEL), WIDEST) + 8, 16)
-            yield Edge(_scan_key(scan.parent), _scan_key(number), label, room)
+            yield scan.parent, number, f"through {listing(deduplicated(through(scan)))}"
 
 
-def _flows(trace: Trace) -> Iterator[Edge]:
+def _flows(trace: Trace) -> Iterator[tuple[int, int, str]]:
     """From every Scan to those whose external gradients, or arguments, it computes."""
     for number, scan in enumerate(trace.scans):
         names: dict[int, list[str]] = {}
@@ -213,20 +288,7 @@ def _flows(trace: Trace) -> Iterator[Edge]:
                 names.setdefault(feed.scan, []).append(name)
         what = "values" if scan.parent is None else "external gradients"
         for source, listed in names.items():
-            label = f"{what}: {listing(dict.fromkeys(listed))}"
-            yield Edge(_scan_key(source), _scan_key(number), label)
-
-
-def _values(trace: Trace) -> Iterator[Edge]:
-    """From the Scans to the values that are taken from them."""
-    for number, name in enumerate(trace.names):
-        sources = {feed.scan: None for feed in trace.feeds if feed.into == number}
-        if name:
-            yield from (Edge(_scan_key(scan), _value_key(number)) for scan in sources)
-
-
-def _through(scan: ScanTrace) -> str:
-    return listing(deduplicated(through(scan)))
+            yield source, number, f"{what}: {listing(dict.fromkeys(listed))}"
 
 
 def through(scan: ScanTrace) -> tuple[str, ...]:
@@ -240,12 +302,8 @@ def _variable_name(scan: ScanTrace, argument: int) -> str:
     return next((v.name for v in variables if v.argument == argument), str(Kind.UNTRACED))
 
 
-def _scan_key(number: int) -> str:
+def _key(number: int) -> str:
     return f"scan {number}"
-
-
-def _value_key(number: int) -> str:
-    return f"value {number}"
 
 
 def computed_by(trace: Trace, output: int) -> frozenset[int]:

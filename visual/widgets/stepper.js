@@ -23,7 +23,7 @@ function storyInPage(svg, number) {
   const script = svg.parentElement.querySelector("script[data-stories]");
   if (!script) return null;
   const { cells, values } = (script.stories ??= JSON.parse(script.textContent));
-  if (!(cells[number] in values)) return null;
+  if (!values || !(cells[number] in values)) return null;
   const before = new Set([cells[number]]); // which grows while it is walked through
   for (const value of before) for (const source of values[value].path) before.add(source);
   const path = cells.flatMap((value, cell) => (before.has(value) ? [cell] : []));

@@ -10,15 +10,17 @@
 const PATIENCE = 300; // ms
 const AROUND = 264; // pixels of a window that are not the picture's: JupyterLab's bars, and controls
 const LEGEND = 120; // pixels of a picture that may be below the window
+const BAR = 80; // pixels above the picture while it is presented
 const SMALLEST = 0.8; // to which a picture is made smaller, and its letters
 
-// How large the picture is: whole in the window, as wide as the page, or its natural size.
+// How large the picture is: whole in the window, or on the screen while it is presented, as wide as the page, or its natural size.
 class Zoom {
   constructor(frame) {
     this.frame = frame;
     this.root = element("select", { "aria-label": "zoom" });
     for (const name of ["fit", "100 %", "width"]) this.root.append(element("option", { value: name }, name));
-    this.root.addEventListener("change", () => this.show());
+    this.show = this.show.bind(this);
+    this.root.addEventListener("change", this.show);
   }
 
   get room() {
@@ -31,8 +33,10 @@ class Zoom {
     const { width, height } = svg.viewBox.baseVal;
     const whole = Math.max(480, innerHeight - AROUND) / Math.max(1, height - LEGEND);
     const scales = { fit: Math.min(1, Math.max(SMALLEST, whole)), "100 %": 1, width: this.frame.clientWidth / width };
-    svg.setAttribute("width", Math.round(width * scales[this.root.value]));
-    svg.setAttribute("height", Math.round(height * scales[this.root.value]));
+    const large = Math.min(innerWidth / width, (innerHeight - BAR) / height);
+    const scale = document.fullscreenElement?.contains(this.frame) ? large : scales[this.root.value];
+    svg.setAttribute("width", Math.round(width * scale));
+    svg.setAttribute("height", Math.round(height * scale));
   }
 }
 
@@ -217,7 +221,14 @@ function renderWorkbench({ model, el }) {
   const frame = element("div", { class: "picture", role: "group", tabindex: "0", "aria-label": "picture" });
   walked.append(frame);
   const zoom = new Zoom(frame);
-  head.append(element("label", {}, "zoom ", zoom.root));
+  const present = element("button", { type: "button", title: "the picture alone, on the whole screen (F)" }, "present");
+  const alone = () => (document.fullscreenElement ? document.exitFullscreen() : walked.requestFullscreen());
+  present.addEventListener("click", alone);
+  root.addEventListener("keydown", (event) => {
+    const typing = event.target.matches("input:not([type=range]):not([type=checkbox]), textarea, select");
+    if (event.key.toLowerCase() === "f" && !typing && !event.ctrlKey && !event.metaKey && !event.altKey) alone();
+  }, { capture: true });
+  head.append(element("span", { class: "scantape-zoom" }, element("label", {}, "zoom ", zoom.root), present));
   const size = () => {
     zoom.show();
     model.set("room", zoom.room);
@@ -261,10 +272,12 @@ function renderWorkbench({ model, el }) {
   write();
   size();
   addEventListener("resize", size);
+  document.addEventListener("fullscreenchange", zoom.show);
   const unfollow = follow(model, ask);
   return () => {
     unfollow();
     removeEventListener("resize", size);
+    document.removeEventListener("fullscreenchange", zoom.show);
     for (const [name, listener] of Object.entries(listeners)) model.off(name, listener);
     walking.destroy();
     questions.destroy();

@@ -100,6 +100,7 @@ class Workbench(Walked):
     order = traitlets.Any()
     wrt = traitlets.Any()
     cost = traitlets.Any()
+    mode = traitlets.Any()
     of = traitlets.Any()
     at = traitlets.Any()
     truncate = traitlets.Any()

@@ -17,6 +17,7 @@ from lab.loops import gallery
 from visual.atlas.grid import offered, pattern
 from visual.atlas.page import pack
 from visual.cli.main import main
+from visual.widgets.stories import of_all
 
 GRID = {
     "loops": ("square", "coupled"),
@@ -56,7 +57,7 @@ def leaves(tree, *keys):
 
 def pictures(data):
     """Every picture of a page by what is chosen for it, unpacked."""
-    forms = [theme["value"] for theme in data["themes"]] + ["text"]
+    forms = [theme["value"] for theme in data["themes"]] + ["text", "stories"]
     for (loop, taps, order, cost, view), found in leaves(data["tree"]):
         for place, form in enumerate(forms):
             if isinstance(found, str):
@@ -75,10 +76,12 @@ def drawn(loop, taps, order, cost, view, form):
         chosen[name] = tuple(map(int, numbers.split(",")))
     weights = cost if cost in ("last", "sum") else list(map(float, cost.split(",")))
     try:
-        theme = "light" if form == "text" else form
+        theme = "light" if form in ("text", "stories") else form
         picture = visual.draw(
             gallery.loops[loop], view, theme, taps=chosen, order=order, cost=weights
         )
+        if form == "stories":
+            return json.dumps(of_all(picture), ensure_ascii=False, separators=(",", ":"))
         return picture.text() if form == "text" else picture.svg()
     except LabError as error:
         return str(error)
@@ -103,10 +106,10 @@ def data(page):
 def test_every_picture_is_that_of_draw(data):
     choices = [choice for choice, _ in pictures(data)]
     tapped = [("square", "x:-1"), ("square", "x:-2,-1"), ("coupled", "prey:-1;hunters:-2")]
-    costs, forms = ("last", "0,0.5,1,0"), ("light", "dark", "text")
+    costs, forms = ("last", "0,0.5,1,0"), ("light", "dark", "text", "stories")
     grid = product(tapped, (1, 2), costs, GRID["views"], forms)
     expected = {(*loop, order, cost, view, form) for loop, order, cost, view, form in grid}
-    assert len(choices) == len(expected) == 108
+    assert len(choices) == len(expected) == 144
     assert set(choices) == expected
     assert wrong(data) == []
 
@@ -116,10 +119,10 @@ def test_the_comparison_sees_another_picture(data):
     orders = tree["square"]["x:-1"]
     orders["1"]["last"]["tapes"] = orders["2"]["last"]["tapes"]
     found = wrong({**data, "tree": tree})
-    forms = ("light", "dark", "text")
+    forms = ("light", "dark", "text", "stories")
     assert found == [("square", "x:-1", 1, "last", "tapes", form) for form in forms]
     other = {**data, "tree": tree, "themes": data["themes"][::-1]}
-    assert sum(form != "text" for *_, form in wrong(other)) == 24
+    assert sum(form in ("light", "dark") for *_, form in wrong(other)) == 24
 
 
 def test_what_a_loop_does_not_have_is_told_where_it_would_be(page, data):
@@ -198,7 +201,7 @@ def test_taps_of_sequences_and_of_loops_without_states():
     with pytest.raises(ArgumentError, match="it has no state"):
         pattern(loop, (-1,))
     page = visual.Atlas([loop], orders=[1], costs=["sum"], views=["unrolled"]).page()
-    assert len(list(pictures(Data(page).found[0]))) == 3
+    assert len(list(pictures(Data(page).found[0]))) == 4
 
 
 WRONG = [

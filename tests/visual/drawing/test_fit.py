@@ -12,9 +12,11 @@ WIDE, HIGH, SMALLEST = 840, 1200, 11
 KINDS = (
     "connections",
     "equations",
+    "genealogy",
     "phases",
     "rolled",
     "ssa",
+    "stepgraph",
     "taps",
     "unrolled",
     "values",

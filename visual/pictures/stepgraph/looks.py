@@ -4,8 +4,8 @@ from lab.equations.spelling import Speller
 from lab.notation import Leaf
 from lab.tape import Kind
 from lab.traces.trace import SequenceTrace, TapeTrace
-from visual.layout.cards import Entry
 from visual.layout.names import NamedScan
+from visual.pictures.stepgraph.cards import Entry
 from visual.pictures.stepgraph.nodes import Part, StepNode, StepNodes
 from visual.scene.theme import Role
 

@@ -65,10 +65,14 @@ class Saving:
 
 
 class StepNodes:
-    """The nodes of the step of a Scan, and the `parent` that it differentiates, if it does."""
+    """The nodes of the step of a Scan, and the `parent` that it differentiates, if it does.
 
-    def __init__(self, of: ScanOf) -> None:
-        self.scan = of.scan
+    At `most` so many operations are shown, and slots that are written back as they were read only
+    if they are `kept`.
+    """
+
+    def __init__(self, of: ScanOf, most: int = MOST_OPERATIONS, kept: bool = True) -> None:
+        self.scan, self.most, self.kept = of.scan, most, kept
         self.parent = of.parent.scan if of.parent is not None else None
         self.fixed = fixed_values(self.scan)
         self.found: dict[str, StepNode] = {}
@@ -78,9 +82,9 @@ class StepNodes:
         """The operations to draw: all of them, or those next to the results."""
         chosen: dict[int, None] = {}
         level = [result.source for result in self.scan.results]
-        while level and len(chosen) < MOST_OPERATIONS:
+        while level and len(chosen) < self.most:
             operations = [n for n in map(self._resolved, level) if isinstance(n, int)]
-            room = MOST_OPERATIONS - len(chosen)
+            room = self.most - len(chosen)
             new = list(dict.fromkeys(n for n in operations if n not in chosen))[:room]
             chosen |= dict.fromkeys(new)
             level = [source for n in new for source in self.scan.inside[n].inputs]
@@ -106,8 +110,23 @@ class StepNodes:
                 found[node.key] = node
 
         for result in self.results:
-            visit(result)
+            if result not in self.unchanged:
+                visit(result)
         return tuple(found.values())
+
+    @cached_property
+    def unchanged(self) -> tuple[StepNode, ...]:
+        """The results that hand on what the step has read, where they are not shown."""
+        handed_on = [
+            node
+            for node in self.results
+            if isinstance(node.place, StepResult)
+            and node.place.target is not None
+            and [before.place for before in node.inputs] == [node.place.target]
+        ]
+        if self.kept or len(handed_on) == len(self.results):
+            return ()
+        return tuple(handed_on)
 
     @property
     def reshaping(self) -> int:

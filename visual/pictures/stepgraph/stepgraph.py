@@ -14,11 +14,11 @@ from lab.equations.spelling import Speller, untaken_words
 from lab.errors import listing
 from lab.notation import Leaf
 from lab.traces.trace import StepResult, Trace
-from visual.choices import newest, of_trace, scan_index, step_of
+from visual.choices import newest, of_trace, scan_index, step_of, switch
 from visual.layout.canvas import MARGIN, Canvas
-from visual.layout.cards import Card, Entry, Look, arrows, segments
-from visual.layout.graphviz import Edge, Layout, Node, dot_source, lay_out
-from visual.layout.names import NamedScan
+from visual.layout.graphviz import Edge, Node, dot_source, lay_out
+from visual.layout.names import NamedScan, counted
+from visual.pictures.stepgraph.cards import NARROW, WIDE, Card, Entry, arrows, segments
 from visual.pictures.stepgraph.looks import KEY_ORDER, SAVED, Looks
 from visual.pictures.stepgraph.nodes import (
     MOST_OPERATIONS,
@@ -30,10 +30,10 @@ from visual.pictures.stepgraph.nodes import (
     operation_label,
     value_at,
 )
+from visual.scene.combinators import Piece, sized
 from visual.scene.shapes import Scene, of_run
 
 MOST_SEGMENTS = 300  # colours of arrays in one picture
-MOST_FORMULAS = 8
 GLOSSARY: Mapping[str, str] = MappingProxyType(  # operations whose names do not explain them
     {
         "allocempty": "new memory, which nobody has filled yet",
@@ -45,33 +45,60 @@ GLOSSARY: Mapping[str, str] = MappingProxyType(  # operations whose names do not
         "add_at": "the first input, with the second added to one of its entries",
     }
 )
+LETTERS = 104  # in a line of a formula
 LONGEST = 300  # letters of a formula, with those in its tooltip
+HIGHEST, WIDEST = 1200, 840
+# What is tried until the picture fits: how many operations, and whether arrays have strips.
+PLANS = ((MOST_OPERATIONS, True), (MOST_OPERATIONS, False), (24, False), (16, False), (8, False))
+# How many formulas, whether with their numbers, and in how many lines.
+FORMULAS = ((8, True, 3), (8, False, 3), (8, False, 1), (3, False, 1), (0, False, 1))
 
 
 @of_run
-def stepgraph(trace: Trace, scan: int | None = None, step: int = 0, theme: str = "light") -> Scene:
-    """The operators of one step with their values.
+def stepgraph(
+    trace: Trace,
+    scan: int | None = None,
+    step: int = 0,
+    theme: str = "light",
+    all: bool = False,
+) -> Scene:
+    """The operators of one step with their values, 840 pixels wide and at most 1,200 high.
 
     `scan` is the number of a Scan in the headings, from 1: number 1 is ``trace.scans[0]``.  Unless
-    told otherwise it is the first of the highest order.  `step` is the number of its step.
+    told otherwise it is the first of the highest order.  `step` is the number of its step.  What
+    has no room is not drawn, and words tell so; with `all` everything is, up to 50 operations.
     Raises ArgumentError for a Scan or a step that there is not.
     """
     of_trace(trace)
     orders = [each.order for each in trace.scans]
     number = newest(orders) if scan is None else scan_index(trace, scan)
-    return _StepGraph(NamedScan(trace, number), step_of(trace.scans[number], step)).scene(theme)
+    named, step = NamedScan(trace, number), step_of(trace.scans[number], step)
+    if switch("all", all):
+        return _StepGraph(named, step, *PLANS[0], all=True).scene(theme, *FORMULAS[0])
+    before: _StepGraph | None = None
+    for most, strips in PLANS:
+        if before is None or before.strips or before.model.operations > most:
+            before = graph = _StepGraph(named, step, most, strips)
+            least = graph.scene(theme, *FORMULAS[-1])
+            if least.width <= WIDEST and least.height <= HIGHEST:
+                fuller = (graph.scene(theme, *formulas) for formulas in FORMULAS[:-1])
+                return next((drawn for drawn in fuller if drawn.height <= HIGHEST), least)
+    return least
 
 
 class _StepGraph:
     """One step graph: its cards, how they are joined, and what is said about it."""
 
-    def __init__(self, named: NamedScan, step: int) -> None:
+    def __init__(
+        self, named: NamedScan, step: int, most: int, strips: bool, all: bool = False
+    ) -> None:
         self.named, self.scan, self.step = named, named.scan, step
-        self.model = StepNodes(named)
+        self.all, self.model = all, StepNodes(named, most, kept=all)
         self.spell = Speller(self.named)
         self.looks = Looks(named, step, self.spell, self.model)
         values = {node.key: value_at(self.scan, node, step) for node in self.model.every}
-        self.strips = sum(map(segments, values.values())) <= MOST_SEGMENTS
+        shown = sum(map(segments, values.values()))
+        self.strips = strips and 0 < shown <= MOST_SEGMENTS
         self.entries: list[Entry] = []
         self.places = dict(self._places())  # what is also seen in other pictures, by node
         self.cards = {node.key: self._card(node, values[node.key]) for node in self.model.every}
@@ -84,6 +111,7 @@ class _StepGraph:
             for n, c in ((n, self.cards[n.key]) for n in nodes)
         ]
         self._add_savings()
+        self.layout = lay_out(self.nodes, self.edges)
 
     def _places(self) -> Iterator[tuple[str, str]]:
         for node in self.model.every:
@@ -112,21 +140,18 @@ class _StepGraph:
             self.nodes.append(Node(key, card.width, card.height, card.label))
             self.edges.append(Edge(key, target.key))
 
-    def scene(self, theme: str) -> Scene:
-        """The whole picture."""
+    def scene(self, theme: str, formulas: int, numbers: bool, lines: int) -> Scene:
+        """The whole picture, with so many formulas, in so many lines, and their numbers."""
         canvas = Canvas()
         canvas.heading(self._title(), self._lines())
         canvas.y += 10
-        self._formulas(canvas)
+        self._formulas(canvas, formulas, numbers, lines)
         canvas.y += 10
-        layout = lay_out(self.nodes, self.edges)
-        self._draw(canvas, layout)
-        width = max(canvas.right, layout.width + MARGIN) + MARGIN
-        canvas.y += layout.height + 28
+        canvas.put(self._graph(), MARGIN + max(0, WIDEST - 2 * MARGIN - self.layout.width) / 2)
+        width = max(canvas.right + MARGIN, WIDEST)
+        canvas.y += 8
         entries = sorted(set(self.entries), key=KEY_ORDER.index)
-        said = "; ".join(
-            _shorten(self.spell.at(f, self.step)) for f in self.scan.formulas[:MOST_FORMULAS]
-        )
+        said = "; ".join(_shorten(self.spell.at(f, self.step)) for f in self.scan.formulas[:8])
         return canvas.finished(
             {entry.role: entry.words for entry in entries},
             width=width,
@@ -134,34 +159,40 @@ class _StepGraph:
             description=f"What one step computes from what it reads, with all values: {said}.",
             theme=theme,
             below=8,
+            close=True,
             dot=dot_source(self.nodes, self.edges),
         )
 
-    def _formulas(self, canvas: Canvas) -> None:
+    def _formulas(self, canvas: Canvas, most: int, numbers: bool, lines: int) -> None:
         """What the step writes, as formulas, and the same in numbers."""
-        for formula in self.scan.formulas[:MOST_FORMULAS]:
+        unchanged = [node.place.target for node in self.model.unchanged]
+        told = [f for f in self.scan.formulas if f.target not in unchanged]
+        for formula in told[:most]:
             start = len(canvas.shapes)
-            words = self.spell.at(formula, self.step)
-            canvas.y = canvas.formula(MARGIN, canvas.y, _shorten(words))
-            numbers = self.spell.numbers(formula, self.step)
-            if numbers:
-                canvas.y = canvas.formula(MARGIN, canvas.y, _shorten(numbers), muted=True)
+            words = _shorten(self.spell.at(formula, self.step))
+            canvas.y = canvas.formula(MARGIN, canvas.y, words, False, lines, LETTERS)
+            values = self.spell.numbers(formula, self.step) if numbers else ""
+            if values:
+                canvas.y = canvas.formula(MARGIN, canvas.y, _shorten(values), True, lines, LETTERS)
             canvas.mention(start, self.named.formula_keys(formula, self.step))
             canvas.y += 3
-        more = len(self.scan.formulas) - MOST_FORMULAS
-        if more > 0:
-            canvas.text(MARGIN, f"and {more} more {'formula' if more == 1 else 'formulas'}", 12)
+        if len(told) > most:
+            more = counted(len(told) - most, "more formula" if most else "formula")
+            opens = "" if self.all else ": all=True shows them"
+            canvas.text(MARGIN, f"⋯ {more}{opens}", 12, muted=True)
             canvas.y += 17
 
-    def _draw(self, canvas: Canvas, layout: Layout) -> None:
+    def _graph(self) -> Piece:
+        """The cards, and the arrows from card to card, as they are laid out."""
+        layout = self.layout
         ghosts = {key for key, card in self.cards.items() if card.role is SAVED.role}
-        looks = [Look.FAINT if edge.tail in ghosts else Look.PLAIN for edge in self.edges]
-        boxes = {k: c.box(*layout.corners[k]) for k, c in self.cards.items()}
-        canvas.add(*arrows(layout, canvas.y, self.edges, boxes, looks))
+        ordered = {node.key for node in self.nodes if node.ordered}
+        boxes = {key: card.box(*layout.corners[key]) for key, card in self.cards.items()}
+        shapes = arrows(layout, self.edges, boxes, ghosts, ordered)
         for number, node in enumerate(self.nodes):
-            x, y = layout.corners[node.key]
             place = self.places.get(node.key, f"{self.named.number}:node {number}")
-            canvas.add(*self.cards[node.key].shapes(x + MARGIN, y + canvas.y, place))
+            shapes += self.cards[node.key].shapes(*layout.corners[node.key], place)
+        return sized(layout.width, layout.height, *shapes)
 
     def _title(self) -> str:
         return (
@@ -193,6 +224,10 @@ class _StepGraph:
         lines += [f"{name}: {words}" for name, words in GLOSSARY.items() if name in used]
         met = zip(self.named.trace.untaken, untaken_words(self.named.trace), strict=True)
         lines += [words for one, words in met if self.named.number in (one.scan, one.forward)]
+        unchanged = [n.place.target for n in self.model.unchanged]
+        if unchanged:
+            slots = listing(self.spell.position(leaf, self.step) for leaf in unchanged)
+            lines.append(f"written back as read, not drawn: {slots}")
         left_out = self._left_out()
         if left_out:
             lines.append(f"not drawn: {listing(left_out)}")
@@ -203,7 +238,7 @@ class _StepGraph:
         reasons = []
         hidden = model.operations - len(model.shown)
         if hidden:
-            reasons.append(f"{hidden} operations further from the results ({MOST_OPERATIONS} are)")
+            reasons.append(f"{hidden} operations further from the results ({model.most} are)")
         if model.reshaping:
             reasons.append(f"{_operations(model.reshaping)} that only change a shape or type")
         if model.constant:
@@ -225,7 +260,16 @@ class _StepGraph:
         entry, label, caption = self.looks.of(node)
         self.entries.append(entry)
         below = node.part is Part.RESULT
-        return Card(entry.role, label, value, caption, below, self._tip(node), self.strips)
+        return Card(
+            entry.role,
+            label,
+            value,
+            caption,
+            below,
+            self._tip(node),
+            self.strips,
+            WIDE if self.all else NARROW,
+        )
 
     def _tip(self, node: StepNode) -> str:
         if isinstance(node.place, int):

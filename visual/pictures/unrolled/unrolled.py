@@ -12,7 +12,7 @@ from itertools import starmap
 from math import inf
 
 from lab.equations.quantities import cost_name
-from lab.errors import ArgumentError, whole
+from lab.errors import ArgumentError
 from lab.traces.trace import SequenceTrace, TapeTrace, Trace
 from visual.choices import of_trace, opened, scan_indices, switch, whole_or_none
 from visual.layout.canvas import HEIGHT, THIN, Canvas
@@ -20,8 +20,8 @@ from visual.layout.cells import bared, cell, thin_cell
 from visual.layout.columns import Gap, with_gaps
 from visual.layout.names import NamedScan, counted
 from visual.layout.routes import TRACK, Grid, Spot, is_straight, route, tracks
-from visual.layout.sheet import HIGHEST, SCREEN, Sheet
-from visual.pictures.unrolled.factors import Factor, factor_along, labels
+from visual.layout.sheet import SCREEN, Sheet
+from visual.pictures.unrolled.factors import factor_along, labels
 from visual.pictures.unrolled.graph import Unrolling, unrolling
 from visual.pictures.unrolled.overview import given_at, overview, short_name
 from visual.pictures.unrolled.placing import ALL, Item, Placing, Plan, Row, place
@@ -59,7 +59,9 @@ PLANS = (
     ALL,
     *(Plan(ends) for ends in (3, 2)),
     *(Plan(ends, alone=True) for ends in (None, 3, 2, 1)),
-    *(Plan(ends, lanes, True) for lanes in (12, 9, 6, 3, 1) for ends in (2, 1)),
+    *(Plan(ends, lanes, True) for lanes in (12, 9) for ends in (2, 1)),
+    *(Plan(ends, 4) for ends in (3, 2)),
+    *(Plan(ends, lanes, True) for lanes in (6, 3, 1) for ends in (2, 1)),
 )
 
 
@@ -125,10 +127,9 @@ def unrolled(
     all_direct: bool = False,
     scan: int | None = None,
     all: bool = False,
-    height: int = HIGHEST,
     sheet: Sheet = SCREEN,
 ) -> Scene:
-    """The unrolled picture of a trace, 840 pixels wide and at most `height` high, or on `sheet`.
+    """The unrolled picture of a trace, 840 pixels wide and at most 1,200 high, or on `sheet`.
 
     A Scan stands below the one that it differentiates: number `scan`, or else the one that holds
     the result.  On its arrows stands what multiplies the gradient.  Of more Scans all are on top as
@@ -158,8 +159,7 @@ def unrolled(
     chosen = tuple(n for n in (trace.scans[number].parent, number) if n is not None)
     alone = len(chosen) == len(trace.scans) or sheet.bare
     top = gap() if alone else overview(trace, number, sheet=sheet)
-    height = whole("height", height)
-    return fitting(trace, chosen, top, theme, around, all_direct, height=height, sheet=sheet)
+    return fitting(trace, chosen, top, theme, around, all_direct, sheet=sheet)
 
 
 def cut_out(trace: Trace, chosen: Sequence[int], sheet: Sheet) -> range | None:
@@ -180,17 +180,15 @@ def fitting(
     all_direct: bool = False,
     verb: str = "unrolled",
     all: bool = False,
-    height: int = HIGHEST,
     sheet: Sheet = SCREEN,
 ) -> Scene:
     """What `unrolled` draws of the Scans with the numbers `chosen`, from 0, as far as it fits.
 
     It stands below what is on `top`.  Of all plans it follows the first by which it is no higher
-    than `height`, with `all` the first.
+    than its `sheet`, with `all` the first.
     """
     graph, scene = unrolling(trace, chosen, all_direct), None
     only, room = cut_out(trace, chosen, sheet), opened_on(sheet)
-    highest = sheet.height if height == HIGHEST else height
     plans = list(PLANS[:1] if all else PLANS)
     if sheet.is_narrow and only is None:
         step = range(around or 0, (around or 0) + 1)
@@ -199,16 +197,27 @@ def fitting(
         if plan.alone and plan.ends != 1 and len(chosen) == 1 and plan.only is None:
             continue  # it is alone in any case
         placing = place(trace, chosen, graph, around, replace(plan, only=only or plan.only))
+        last = plan is plans[-1]
+        if plan.alone and len(chosen) > 1 and not top.envelope.height and not sheet.bare:
+            top = overview(trace, chosen[-1], sheet=sheet)
+        if not all and not last and top.envelope.height + _least(placing) > sheet.height:
+            continue
         picture = _Picture(trace, chosen, graph, placing, replace(room, right=inf) if all else room)
-        if picture.fits or plan is plans[-1]:
+        if picture.fits or last:
             part = shifted(above(top, picture.draw(), apart=20), 0, max(4, sheet.margin - 8))
             needed = max(sheet.width, part.envelope.right + sheet.margin)
             width = sheet.width if picture.fits and not all else needed
             scene = finished(part, picture.said(), trace, chosen, theme, width, verb, sheet)
-            if scene.height <= highest:
+            if scene.height <= sheet.height:
                 break
     assert scene is not None
     return scene
+
+
+def _least(placing: Placing) -> float:
+    """How high the lanes are at least."""
+    rows = {item.row for item in placing.items}
+    return sum(20 + TRACK + (THIN if row.repeated else HEIGHT) for row in rows)
 
 
 def finished(
@@ -255,11 +264,11 @@ class _Picture:
         self.spots = {i: Spot(lanes[i.row], numbers[i.column]) for i in placing.items}
         self.ways = [(self.spots[a], self.spots[b]) for a, b in placing.arrows]
         self.taken = frozenset(self.spots.values())
-        self.factors: list[Factor | None] = [None] * len(self.ways)
-        if room.open and not room.sheet.bare:
-            edges = ((a.node, b.node) for a, b in placing.arrows)
-            self.factors = [factor_along(trace, graph, edge) for edge in edges]
-        told = [way for way, factor in zip(self.ways, self.factors, strict=True) if factor]
+        is_told = room.open and not room.sheet.bare
+        edges = [(a.node, b.node) for a, b in placing.arrows] if is_told else []
+        found = ((n, factor_along(trace, graph, edge)) for n, edge in enumerate(edges))
+        self.factors = {number: factor for number, factor in found if factor is not None}
+        told = [self.ways[number] for number in self.factors]
         low = {a.lane for a, b in told if a.lane == b.lane and not is_straight(a, b, self.taken)}
         self.tracks = tracks(self.ways, self.taken, low)
         wanted = max((self._wanted(self.nodes[item.node]) for item in placing.items), default=0.0)
@@ -295,9 +304,10 @@ class _Picture:
             hint = ": all=True shows everything" if self.room.sheet.has_hints else ""
             told.append(f"⋯ {rows}{hint}")
         formulas: dict[object, str] = {}
-        for alike, factor in zip(self._alike(), self.factors, strict=True):
-            if factor is not None and factor.name:
-                formulas.setdefault(alike, f"{factor.name} = {factor.formula}")
+        alike = self._alike()
+        for number, factor in self.factors.items():
+            if factor.name:
+                formulas.setdefault(alike[number], f"{factor.name} = {factor.formula}")
         if formulas:
             shown = [shortened(one, LONGEST, 12) for one in formulas.values()][:MOST_FACTORS]
             shown += ["…"] if len(formulas) > MOST_FACTORS else []
@@ -325,7 +335,7 @@ class _Picture:
 
     def _below(self, lane: int) -> float:
         """The room for factors of arrows along a lane, and of those that slant below it."""
-        told = [way for way, factor in zip(self.ways, self.factors, strict=True) if factor]
+        told = [self.ways[number] for number in self.factors]
         near = ((a, b) for a, b in told if {a.lane, b.lane} == {lane, lane + 1})
         slanted = any(a.column != b.column for a, b in near)
         along = any(a.lane == b.lane == lane for a, b in told)

@@ -1,31 +1,21 @@
-"""The pieces that step graphs and genealogies are drawn of: boxes with values, curves, a key."""
+"""The pieces that a step graph is drawn of: boxes with values, curves, a key."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
-from enum import Enum, auto
 
 import numpy as np
 
 from lab.notation import number_text
 from lab.records import cached_property
-from visual.layout.canvas import MARGIN
 from visual.layout.cells import SEGMENTS, full_text, strip, value_text
 from visual.layout.graphviz import Edge, Layout
 from visual.scene.shapes import Arrow, Box, Group, Shape, Text, fitted, shortened, text_width
 from visual.scene.theme import Role
 
-SIGN, LABEL, VALUE, CAPTION = 17, 12.5, 12, 10.5
+SIGN, LABEL, VALUE, CAPTION = 17, 12.5, 12, 11
 LINE, ABOVE = 17, 15
-NARROWEST, WIDEST = 58, 190
+NARROWEST, NARROW, WIDE = 58, 104, 190  # a card; where there are many; where there is room
 STRIP = 20
-
-
-class Look(Enum):
-    """How an arrow is drawn."""
-
-    PLAIN = auto()
-    FAINT = auto()
-    ACCENT = auto()
 
 
 @dataclass(frozen=True)
@@ -50,7 +40,7 @@ class Card:
     below: bool = False
     title: str = ""
     strips: bool = True
-    widest: float = WIDEST
+    widest: float = WIDE
 
     @cached_property
     def shows_strip(self) -> bool:
@@ -76,7 +66,7 @@ class Card:
     @cached_property
     def width(self) -> float:
         """The width of the box with its caption."""
-        return max(self.box_width, min(text_width(self.caption, CAPTION), WIDEST))
+        return max(self.box_width, min(text_width(self.caption, CAPTION), self.widest))
 
     @property
     def box_height(self) -> float:
@@ -101,7 +91,9 @@ class Card:
         shapes: list[Shape] = []
         if self.caption:
             line = y + (self.box_height + 12 if self.below else 10)
-            shapes.append(fitted(middle, line, self.caption, WIDEST, CAPTION, "middle", muted=True))
+            shapes.append(
+                fitted(middle, line, self.caption, self.width, CAPTION, "middle", muted=True)
+            )
         inside: list[Shape] = [box]
         label = shortened(self.label, self.box_width - 10, LABEL, bold=True)
         size = SIGN if len(label) == 1 and not label.isalnum() else LABEL
@@ -128,22 +120,52 @@ def segments(value: np.ndarray | None) -> int:
 
 
 def arrows(
-    layout: Layout, y: float, edges: Sequence[Edge], boxes: Mapping[str, Box], looks: Sequence[Look]
+    layout: Layout,
+    edges: Sequence[Edge],
+    boxes: Mapping[str, Box],
+    faint: Container[str],
+    ordered: Container[str],
 ) -> list[Shape]:
-    """The curves of a layout that begins at the height `y`, from box to box.
+    """The curves of a layout, from box to box.
 
-    A node may be wider than its box, whose caption needs room: the curves start and end at
-    the box.  They end above a caption, though.
+    Graphviz lets all of them aim at the middles of boxes; here those that leave through the lower
+    edge, or arrive at the upper one, stand side by side there.  Those from `faint` boxes are
+    fainter; those into `ordered` ones arrive in the order of the edges.
     """
+    leaving: dict[str, list[int]] = {}
+    arriving: dict[str, list[int]] = {}
+    for n, (edge, curve) in enumerate(zip(edges, layout.curves, strict=True)):
+        if curve[0][1] >= boxes[edge.tail].y + boxes[edge.tail].height - 1:
+            leaving.setdefault(edge.tail, []).append(n)
+        if curve[-1][1] <= boxes[edge.head].y + 1:
+            arriving.setdefault(edge.head, []).append(n)
+    starts, ends = dict[int, float](), dict[int, float]()
+    for key, numbers in leaving.items():
+        aims = sorted(numbers, key=lambda n: layout.curves[n][1][0])
+        starts |= _side_by_side(boxes[key], [(n, layout.curves[n][0][0]) for n in aims])
+    for key, numbers in arriving.items():
+        aims = numbers if key in ordered else sorted(numbers, key=lambda n: layout.curves[n][-2][0])
+        ends |= _side_by_side(boxes[key], [(n, layout.curves[n][-1][0]) for n in aims])
     shapes: list[Shape] = []
-    for edge, curve, look in zip(edges, layout.curves, looks, strict=True):
-        tail, head = boxes[edge.tail], boxes[edge.head]
-        (x0, y0), *middle, (x1, y1) = curve
-        start = (_clamped(x0, tail.x, tail.width), _clamped(y0, tail.y, tail.height))
-        moved = (start, *middle, (_clamped(x1, head.x, head.width), y1))
-        points = tuple((px + MARGIN, py + y) for px, py in moved)
-        shapes.append(Arrow(points, accent=look is Look.ACCENT, faint=look is Look.FAINT))
+    for n, edge in enumerate(edges):
+        tail, head, (start, *middle, end) = boxes[edge.tail], boxes[edge.head], layout.curves[n]
+        first = starts.get(n, _clamped(start[0], tail.x, tail.width))
+        last = ends.get(n, _clamped(end[0], head.x, head.width))
+        moved = ((first, _clamped(start[1], tail.y, tail.height)), *middle, (last, end[1]))
+        shapes.append(Arrow(moved, faint=edge.tail in faint))
     return shapes
+
+
+def _side_by_side(box: Box, aims: Sequence[tuple[int, float]]) -> dict[int, float]:
+    """Places on an edge of a box, from left to right, as near to what is aimed at as may be."""
+    apart = min(14.0, (box.width - 12) / len(aims))
+    places: dict[int, float] = {}
+    left = box.x + 6
+    for later, (number, aim) in zip(range(len(aims) - 1, -1, -1), aims, strict=True):
+        most = box.x + box.width - 6 - apart * later
+        places[number] = left = min(max(aim, left), most)
+        left += apart
+    return places
 
 
 def _clamped(value: float, start: float, length: float) -> float:

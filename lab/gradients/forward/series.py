@@ -1,0 +1,210 @@
+"""What moves, carried along a graph: the values of variables, and their coefficients beside them.
+
+A variable that moves is ``x + x₁ε + x₂ε² + …``; its tangent is x₁.  The coefficients of a tape are
+tapes with the same taps, which the loop fills beside it, in the same direction; `Tape.reverse`
+belongs to cotangents only.  So the forward derivative of a Scan is that Scan with a twin, for every
+coefficient, of everything that moves.  What does not move has no coefficients: None.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import pytensor.tensor as pt
+from pytensor.graph.basic import Apply, Variable
+from pytensor.graph.traversal import toposort
+from pytensor.tensor.basic import AllocEmpty
+from pytensor.tensor.subtensor import IncSubtensor
+
+from lab.gradients.status import cast_like, is_continuous
+from lab.scans.buffers import as_tensor
+from lab.scans.node import (
+    LoopVariable,
+    ScanParts,
+    build_scan,
+    is_scan,
+    outer_outputs,
+    read_scan,
+)
+from lab.tape import Kind
+
+Coefficients = tuple[Variable | None, ...]  # from the first on; None is zero
+Rule = Callable[[Apply, Sequence[Coefficients]], Iterable[Coefficients]]
+
+
+@dataclass(frozen=True, eq=False)
+class Moving:
+    """A variable that moves: its value, and the coefficients of the powers of ε."""
+
+    value: Variable
+    coefficients: Coefficients
+
+    def matters_for(self, variable: Variable) -> bool:
+        """Whether a variable that became this moves, or has another value."""
+        return self.value is not variable or any(one is not None for one in self.coefficients)
+
+
+@dataclass(frozen=True)
+class Carrying:
+    """How coefficients are carried: how many, by which `rule`, and what their Scans are called.
+
+    The rule tells the coefficients of the results of an operation from those of its inputs.  The
+    `twin` of a loop variable has another name for each coefficient.  If values are `renewed`, the
+    Scan with the twins also takes the place of the one without.
+    """
+
+    rule: Rule
+    count: int = 1
+    prefix: str = "tangent_of_"
+    twin: Callable[[str, int], str] = lambda name, number: f"d{name}"
+    renewed: bool = False
+
+    def along(
+        self, outputs: Sequence[Variable], given: Mapping[Variable, Moving]
+    ) -> dict[Variable, Moving]:
+        """All that moves, on the way from what is `given` to the outputs."""
+        found = dict(given)
+        for node in toposort(outputs, blockers=set(given)):
+            if not any(v in found for v in node.inputs):
+                continue
+            results = self._along_scan(node, found) if is_scan(node) else self._along(node, found)
+            for output, result in zip(node.outputs, results, strict=True):
+                if output not in found and result.matters_for(output):
+                    found[output] = result
+        return found
+
+    def _along(self, node: Apply, found: Mapping[Variable, Moving]) -> Iterable[Moving]:
+        """What the results of an operation become."""
+        none = Moving(node.inputs[0], (None,) * self.count)
+        inputs = [found.get(v, replace(none, value=v)) for v in node.inputs]
+        values = [moving.value for moving in inputs]
+        new = node if values == node.inputs else node.clone_with_new_inputs(values)
+        if any(map(is_continuous, node.outputs)):
+            series = self.rule(new, [moving.coefficients for moving in inputs])
+        else:
+            series = [none.coefficients for _ in node.outputs]
+        for output, coefficients in zip(new.outputs, series, strict=True):
+            yield Moving(output, tuple(_of_type(output, one) for one in coefficients))
+
+    def _along_scan(self, node: Apply, found: Mapping[Variable, Moving]) -> Iterable[Moving]:
+        """What the outputs of a Scan become: those of another Scan, with twins for what moves."""
+        parts = read_scan(node.op, node.inputs, node.outputs)
+        moved, inner = self._in_step(parts, found)
+        twins: dict[tuple[LoopVariable, int], LoopVariable] = {}
+        for part in parts.variables:
+            numbers = set(moved.get(part, ()))
+            if part.kind is Kind.NIT_SOT:
+                numbers = self._numbers(inner, part.inner_outputs)
+            outer = found.get(part.outer_input)
+            for number in sorted(numbers):
+                start = outer.coefficients[number - 1] if outer is not None else None
+                twins[part, number] = replace(
+                    part,
+                    name=self.twin(part.name, number),
+                    outer_input=self._start(part, _value(found, part.outer_input), start),
+                    inner_inputs=tuple(moved[part][number]) if part.inner_inputs else (),
+                    inner_outputs=tuple(coefficient(inner, v, number) for v in part.inner_outputs),
+                    outer_output=None,
+                )
+        kept = {
+            part: replace(
+                part,
+                outer_input=_value(found, part.outer_input),
+                inner_outputs=tuple(_value(inner, v) for v in part.inner_outputs),
+            )
+            for part in parts.variables
+        }
+        made = replace(
+            parts,
+            name=self.prefix + parts.name,
+            n_steps=as_tensor(_value(found, parts.n_steps)),
+            variables=(*kept.values(), *twins.values()),
+            until=None if parts.until is None else _value(inner, parts.until),
+        )
+        filled = outer_outputs(made, build_scan(made))
+        by_output = {part.outer_output: part for part in parts.variables}
+        for output in node.outputs:
+            part = by_output[output]
+            coefficients = [twins.get((part, k)) for k in self._numbered]
+            yield Moving(
+                filled[kept[part]] if self.renewed else output,
+                tuple(None if twin is None else filled[twin] for twin in coefficients),
+            )
+
+    def _in_step(
+        self, parts: ScanParts, found: Mapping[Variable, Moving]
+    ) -> tuple[dict[LoopVariable, dict[int, list[Variable]]], dict[Variable, Moving]]:
+        """Which coefficients the variables of a loop have, as arguments, and what a step makes.
+
+        What a step makes of a state moves that state in the next step, until no more is moved.
+        """
+        moved: dict[LoopVariable, dict[int, list[Variable]]] = {}
+
+        def move(part: LoopVariable, numbers: Iterable[int]) -> bool:
+            """Whether some of the coefficients are new."""
+            known = moved.setdefault(part, {})
+            new = [k for k in numbers if k not in known]
+            for k in new:
+                known[k] = [v.type(name=self.twin(str(v.name), k)) for v in part.inner_inputs]
+            return bool(new)
+
+        for part in parts.variables:
+            if part.inner_inputs and part.outer_input in found:
+                move(part, self._numbers(found, [part.outer_input]))
+        while True:
+            arguments = {
+                v: Moving(v, tuple(known[k][i] if k in known else None for k in self._numbered))
+                for part, known in moved.items()
+                for i, v in enumerate(part.inner_inputs)
+                if known
+            }
+            inner = self.along(parts.inner_outputs, arguments)
+            more = [move(s, self._numbers(inner, s.inner_outputs)) for s in parts.states]
+            if not any(more):
+                return moved, inner
+
+    @property
+    def _numbered(self) -> range:
+        return range(1, self.count + 1)
+
+    def _numbers(
+        self, moving: Mapping[Variable, Moving], variables: Iterable[Variable]
+    ) -> set[int]:
+        """The coefficients that some of the variables have."""
+        found = [moving[v].coefficients for v in variables if v in moving]
+        return {k for k in self._numbered for one in found if one[k - 1] is not None}
+
+    def _start(self, part: LoopVariable, like: Variable, start: Variable | None) -> Variable:
+        """The outer input of a twin."""
+        if part.kind is Kind.NIT_SOT:
+            return like  # the number of rows
+        if start is not None:
+            return like.type.filter_variable(start)
+        node = like.owner
+        if node is not None and isinstance(node.op, IncSubtensor) and is_empty(node.inputs[0]):
+            initial = pt.zeros_like(node.inputs[1])  # what nobody has written stays so
+            return node.clone_with_new_inputs([node.inputs[0], initial, *node.inputs[2:]]).outputs[
+                0
+            ]
+        return pt.zeros_like(like)
+
+
+def is_empty(variable: Variable) -> bool:
+    """Whether it is memory that nobody has written; what moves there, nobody has written either."""
+    return variable.owner is not None and isinstance(variable.owner.op, AllocEmpty)
+
+
+def _value(moving: Mapping[Variable, Moving], variable: Variable) -> Variable:
+    return moving[variable].value if variable in moving else variable
+
+
+def coefficient(moving: Mapping[Variable, Moving], variable: Variable, number: int) -> Variable:
+    """A coefficient of a variable; zeros where there is none."""
+    found = moving.get(variable, Moving(variable, (None,) * number))
+    one = found.coefficients[number - 1]
+    return pt.zeros_like(found.value) if one is None else one
+
+
+def _of_type(output: Variable, coefficient: Variable | None) -> Variable | None:
+    if coefficient is None or not is_continuous(output):
+        return None
+    return output.type.filter_variable(cast_like(coefficient, output))

@@ -1,0 +1,266 @@
+"""Reverse, forward and Taylor mode: the same values, held against oracles of another kind."""
+
+from math import factorial
+
+import numpy as np
+import pytensor
+import pytensor.tensor as pt
+import pytest
+from hypothesis import given as given_examples
+from hypothesis import strategies as st
+from pytensor.compile.mode import Mode
+from random_loops import costs, loops
+
+import lab
+from lab import gallery
+from lab.errors import ArgumentError, GradientError, UnknownNameError
+from lab.gradients.forward import taylor
+from lab.progress import quietly
+from visual.cli.main import main
+
+# FAST_COMPILE rewrites the third derivative of clip(x, 0.1, 0.9)*x, iterated, to another.
+AS_IT_IS = Mode("py", None)
+MODES = ("reverse", "forward", "taylor")
+LOOPS = [name for name in gallery.loops if name != "undefined"]  # it has no rule in Taylor mode
+
+
+def values(loop, order, mode, **choice):
+    with quietly():
+        return lab.trace(loop.derivative(order, mode=mode, **choice)).outputs
+
+
+def same(one, other, tolerance=1e-9):
+    for a, b in zip(one, other, strict=True):
+        assert a.dtype == b.dtype
+        np.testing.assert_allclose(a, b, rtol=tolerance, atol=tolerance * (1 + np.abs(b).max()))
+
+
+@pytest.mark.parametrize("name", LOOPS)
+@pytest.mark.parametrize("mode", MODES[1:])
+def test_the_gallery_has_the_same_derivatives(name, mode):
+    loop = gallery.loops[name]
+    of = {"wrt": loop.states[0].name}
+    same(values(loop, 4, mode, **of), values(loop, 4, "reverse", **of))
+    for parameter in loop.parameters:
+        of = {"wrt": parameter.name, "cost": "sum"}
+        same(values(loop, 3, mode, **of), values(loop, 3, "reverse", **of))
+
+
+@given_examples(st.data())
+def test_random_loops_have_the_same_derivatives(data):
+    loop = data.draw(loops())
+    of, cost = data.draw(costs(loop))
+    names = [n for n in loop.variables if n != "flag"]
+    choice = {"of": of, "cost": cost, "wrt": data.draw(st.sampled_from(names))}
+    try:
+        reverse = values(loop, 3, "reverse", **choice)
+    except lab.LabError as error:
+        for mode in MODES[1:]:
+            with pytest.raises(type(error)):
+                values(loop, 3, mode, **choice)
+        return
+    for mode in MODES[1:]:
+        same(values(loop, 3, mode, **choice), reverse)
+
+
+def around(f, x, order, radius=0.05, points=64):
+    """Derivatives of an analytic function by Cauchy's integral on a circle."""
+    turns = np.exp(2j * np.pi * np.arange(points) / points)
+    found = f(x + radius * turns)
+    return [(factorial(k) * np.mean(found * turns**-k) / radius**k).real for k in range(order + 1)]
+
+
+def iterated(f, times):
+    def g(x):
+        for _ in range(times):
+            x = f(x)
+        return x
+
+    return g
+
+
+def test_order_ten_of_the_square_is_the_closed_form_by_one_scan():
+    derived = gallery.loops["square"].derivative(10, mode="taylor")
+    assert len(derived.genealogy) == 1
+    expected = [factorial(16) / factorial(16 - k) * 0.95 ** (16 - k) for k in range(11)]
+    np.testing.assert_allclose(lab.trace(derived).outputs, expected, rtol=1e-12)
+
+
+def test_order_ten_of_a_sine_loop_is_cauchys_integral():
+    loop = lab.Loop(lambda x: pt.sin(x), (lab.State("x", 0.5),), n_steps=5)
+    found = values(loop, 10, "taylor")
+    expected = around(iterated(np.sin, 5), 0.5, 10, radius=0.4)
+    np.testing.assert_allclose(found, expected, rtol=1e-7)
+
+
+@pytest.mark.parametrize("name", LOOPS)
+def test_forward_mode_has_two_scans_and_taylor_mode_one_or_two(name):
+    loop = gallery.loops[name]
+    scans = {mode: len(loop.derivative(3, mode=mode).genealogy) for mode in MODES[1:]}
+    is_array = bool(loop.build().inputs[loop.states[0].name].type.ndim)
+    assert scans["forward"] <= 2
+    assert scans["taylor"] <= 1 + is_array
+
+
+# Steps, and where they start, so that every rule is used; the unrolled loop is PyTensor's to
+# differentiate, without a Scan.
+STEPS = {
+    **{
+        name: (getattr(pt, name), 0.4)
+        for name in (
+            "exp", "exp2", "expm1", "log1p", "sqrt", "sin", "cos", "tan", "sinh", "cosh", "tanh",
+            "arcsin", "arccos", "arctan", "arcsinh", "arctanh", "sigmoid", "softplus", "erf",
+            "erfc", "sqr", "reciprocal", "neg",
+        )
+    },
+    "log": (lambda x: pt.log(x) + 3, 0.4),
+    "log2": (lambda x: pt.log2(x) + 3, 0.4),
+    "log10": (lambda x: pt.log10(x) + 3, 0.4),
+    "arccosh": (lambda x: pt.arccosh(x + 2) + 0.5, 1.4),
+    "powers": (lambda x: x**3 + x**-2 + x**0.7 + x**0, 0.8),
+    "a power that moves": (lambda x: x**x, 0.8),
+    "two to the x": (lambda x: 2.0**x, 0.8),
+    "quotient": (lambda x: (x + 1) / (x * x - 3) - x, 0.4),
+    "abs": (lambda x: abs(x - 1) * x, 0.4),
+    "where": (lambda x: pt.switch(x > 0.5, x * x, pt.sin(x)), 0.4),
+    "where with a constant": (lambda x: pt.switch(x > 0.3, x * x, 1.0), 0.4),
+    "max and min": (lambda x: pt.maximum(x, 0.3) * pt.minimum(x * x, x), 0.4),
+    "clip": (lambda x: pt.clip(x, 0.1, 0.9) * x, 0.4),
+    "floor and sign": (lambda x: x * x + pt.floor(3 * x) * 0.1 + pt.sign(x) * x * x, 0.4),
+    "a sum of three": (lambda x: pt.add(x, x * x, pt.sin(x)) / 2, 0.4),
+    "float32 and back": (lambda x: pt.cast(pt.cast(x, "float64") * x, "float64"), 0.4),
+}  # fmt: skip
+
+
+def unrolled(step, start, order, times=2):
+    x = pt.dscalar("x")
+    y = x
+    for _ in range(times):
+        y = step(y)
+    found = [y]
+    for _ in range(order):
+        found.append(pytensor.grad(found[-1], x, disconnected_inputs="ignore"))
+    return [float(v.eval({x: start}, mode=AS_IT_IS)) for v in found]
+
+
+@pytest.mark.parametrize("name", STEPS)
+def test_every_rule_is_what_pytensor_makes_of_the_unrolled_loop(name):
+    step, start = STEPS[name]
+    loop = lab.Loop(lambda x: step(x), (lab.State("x", start),), n_steps=2)
+    expected = unrolled(step, start, 4)
+    np.testing.assert_allclose(values(loop, 4, "taylor"), expected, rtol=1e-9, atol=1e-9)
+
+
+def test_a_wrong_rule_is_found(monkeypatch):
+    monkeypatch.setitem(taylor.SLOPES, "Tanh", lambda x, y: 1 - y)
+    with pytest.raises(AssertionError):
+        test_every_rule_is_what_pytensor_makes_of_the_unrolled_loop("tanh")
+
+
+def test_a_product_at_zero_has_the_derivatives_of_a_polynomial():
+    loop = lab.Loop(lambda x: x**3 + x**2, (lab.State("x", 0.0),), n_steps=1)
+    np.testing.assert_array_equal(values(loop, 5, "taylor"), [0, 0, 2, 6, 0, 0])
+
+
+def test_arrays_go_along_a_direction():
+    rng = np.random.default_rng(0)
+    weights, start = rng.normal(size=(3, 3)) / 3, rng.normal(size=3)
+    way = rng.normal(size=3)
+
+    def step(h, W):  # noqa: N803
+        joined = pt.concatenate([pt.stack([h[0], h[1] * h[2]]), pt.tanh(W @ h)[1:2]])
+        return pt.set_subtensor(joined[0], (h * h).sum()) / (2 + h.reshape((3,))[0] ** 2)
+
+    state, parameter = lab.State("h", start), lab.Parameter("W", weights)
+    loop = lab.Loop(step, (state,), (), (parameter,), n_steps=3)
+    graph = loop.build()
+    cost, h = loop.cost(graph), graph.inputs["h"]
+    found = {
+        mode: lab.trace(
+            lab.derivative(cost, h, 3, direction=pt.constant(way), mode=mode), graph.given
+        ).outputs
+        for mode in MODES
+    }
+
+    def along(t):
+        moved = loop.with_values({"h": start + t * way})
+        return float(moved.trace(order=0).outputs[0])
+
+    points = [along(t) for t in (-2e-3, -1e-3, 0, 1e-3, 2e-3)]
+    second = (-points[0] + 16 * points[1] - 30 * points[2] + 16 * points[3] - points[4]) / 12e-6
+    np.testing.assert_allclose(found["taylor"][2] @ way, second, rtol=1e-5)
+    for mode in MODES[1:]:
+        same(found[mode], found["reverse"], 1e-11)
+
+
+def test_loops_inside_a_step_and_loops_that_stop():
+    def step(x):
+        inner = pytensor.scan(
+            lambda y: pt.sin(y) * x, outputs_info=[x], n_steps=2, return_updates=False
+        )
+        return inner[-1] + x * x
+
+    loop = lab.Loop(step, (lab.State("x", 0.7),), n_steps=2)
+    nested = {mode: values(loop, 3, mode) for mode in MODES}
+
+    def plain(x):
+        for _ in range(2):
+            y = np.sin(np.sin(x) * x) * x
+            x = y + x * x
+        return x
+
+    np.testing.assert_allclose(nested["taylor"], around(plain, 0.7, 3), rtol=1e-8)
+    for mode in MODES[1:]:
+        same(nested[mode], nested["reverse"])
+
+    def stopping(x):
+        return x * x + 0.1, lab.until(x > 2)
+
+    loop = lab.Loop(stopping, (lab.State("x", 1.1),), n_steps=20)
+    assert len(lab.trace(loop.derivative(2, mode="taylor")).scans[0].tapes[0].writes[0].rows) < 20
+    same(values(loop, 2, "taylor"), values(loop, 2, "forward"))
+
+
+REFUSED = {
+    "an unknown mode": ({"order": 1, "mode": "backwards"}, UnknownNameError, "mode = 'backwards'"),
+    "too high by forward mode": ({"order": 13, "mode": "forward"}, ArgumentError, "at most 12"),
+    "too high by Taylor mode": ({"order": 65, "mode": "taylor"}, ArgumentError, "at most 64"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_cannot_be_is_refused(name):
+    choice, kind, told = REFUSED[name]
+    with pytest.raises(kind, match=told):
+        gallery.loops["square"].derivative(**choice)
+
+
+def test_what_has_no_rule_is_named():
+    with pytest.raises(GradientError, match="no rule for the coefficients of Jv"):
+        gallery.loops["undefined"].derivative(2, mode="taylor")
+    loop = lab.Loop(lambda x: pt.sort(pt.stack([x, x * x]))[0], (lab.State("x", 0.4),), n_steps=2)
+    with pytest.raises(GradientError, match="no rule for the coefficients of Sort"):
+        loop.derivative(2, mode="taylor")
+
+
+def test_only_the_pullback_is_cut_off_and_follows_rules():
+    from dataclasses import replace
+
+    loop = replace(gallery.loops["square"], truncate_gradient=2)
+    with pytest.raises(GradientError, match="truncate_gradient = 2"):
+        loop.derivative(1, mode="taylor")
+    graph = gallery.loops["square"].build()
+    cost = gallery.loops["square"].cost(graph)
+    with pytest.raises(ArgumentError, match="follows no rule"):
+        lab.derivative(cost, graph.inputs["x"], rule=lab.PullbackRule(), mode="taylor")
+
+
+def test_taylor_mode_is_drawn_like_any_other(capsys):
+    assert (
+        main(["draw", "tapes", "--loop", "square", "--order", "3", "--mode", "taylor", "-o", "-"])
+        == 0
+    )
+    drawn = capsys.readouterr().out
+    assert "series of square" in drawn
+    assert "x⟨3⟩₄" in drawn
+    assert "287.5" in drawn  # C‴ = 1725 is 3! times that
