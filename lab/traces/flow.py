@@ -7,13 +7,13 @@ its slot and a version, and is computed once: the static single assignment form 
     >>> values.writes[values.latest(1, tape, row=0)].sources   # what dC/dx₄ was computed from
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from lab.notation import Leaf, leaves_of, summands_of
 from lab.traces.scan_of import ScanOf
-from lab.traces.trace import Formula, ScanTrace, SequenceTrace, TapeTrace, Trace
+from lab.traces.trace import Formula, SequenceTrace, TapeTrace, Trace
 
 
 class Value(NamedTuple):
@@ -46,7 +46,7 @@ class Write:
     @property
     def leaves(self) -> tuple[Leaf, ...]:
         """What the formula reads, in the order of `sources`."""
-        return _distinct(self.formula)
+        return _read(self.formula)
 
     def reads(self, leaf: Leaf) -> Value:
         """The value that a leaf of the formula stands for."""
@@ -76,14 +76,16 @@ def flow(trace: Trace) -> Flow:
     writes: dict[Value, Write] = {}
     versions: dict[tuple[int, int, int], int] = {}
     for of in ScanOf.each(trace):
-        scan = of.scan
-        readers = {
-            leaf: _reader(of, leaf, versions)
-            for formula in scan.formulas
-            for leaf in (formula.target, *_distinct(formula))
-        }
-        for step in range(scan.steps):
-            for write in list(_step(scan, step, readers)):  # it reads all before it writes
+        makers = [
+            (formula, *(_reader(of, leaf, versions) for leaf in (formula.target, *_read(formula))))
+            for formula in of.scan.formulas
+        ]
+        for step in range(of.scan.steps):
+            made = [  # it reads all before it writes
+                Write(step, formula, tuple(read(step) for read in reads), target(step))
+                for formula, target, *reads in makers
+            ]
+            for write in made:
                 old = write.old
                 writes[old._replace(version=old.version + 1)] = write
                 versions[old.scan, old.argument, old.row] = old.version + 1
@@ -94,13 +96,7 @@ Reader = Callable[[int], Value]
 Versions = Mapping[tuple[int, int, int], int]  # by Scan, argument and row
 
 
-def _step(scan: ScanTrace, step: int, readers: Mapping[Leaf, Reader]) -> Iterator[Write]:
-    for formula in scan.formulas:
-        sources = tuple(readers[leaf](step) for leaf in _distinct(formula))
-        yield Write(step, formula, sources, readers[formula.target](step))
-
-
-def _distinct(formula: Formula) -> tuple[Leaf, ...]:
+def _read(formula: Formula) -> tuple[Leaf, ...]:
     return tuple(leaves_of(formula.expression))
 
 

@@ -19,7 +19,7 @@ def linked(tmp_path_factory):
     """The file of a page with two linked pictures of a second derivative."""
     loop = gallery.loops["square"]
     scenes = [
-        visual.draw(loop, order=2, picture="unrolled"),
+        visual.draw(loop, order=2, picture="unrolled", all=True),
         visual.draw(loop, order=2, picture="tapes", all=True),
     ]
     return visual.Stepper(*scenes).save(tmp_path_factory.mktemp("page") / "walk.html")

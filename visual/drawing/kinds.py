@@ -31,7 +31,7 @@ from visual.drawing.paper import on_paper, sheet
 from visual.drawing.study import Study
 from visual.layout.names import NamedScan
 from visual.layout.sheet import SCREEN, Sheet
-from visual.pictures.connections import connections
+from visual.pictures.connections import NO_PULLBACK, connections
 from visual.pictures.equations import equations
 from visual.pictures.genealogy import genealogy
 from visual.pictures.moment.moment import moment
@@ -98,23 +98,25 @@ def _unrolled(
     around: int | None = None,
     scans: Sequence[int] | None = None,
     all_direct: bool = False,
+    sheet: Sheet = SCREEN,
     **chosen: Any,
 ) -> Scene:
     trace = study.trace_of_cost
     loops = [number for number, scan in enumerate(trace.scans) if not scan.order]
     if study.order or scans is not None or any(chosen.values()):
-        return unrolled(trace, theme, around, scans, all_direct, **chosen)
-    return fitting(trace, loops, gap(), theme, around, all_direct)
+        return unrolled(trace, theme, around, scans, all_direct, sheet=sheet, **chosen)
+    return fitting(trace, loops, gap(), theme, around, all_direct, sheet=sheet)
 
 
-def _phases(study: Study, theme: str, scan: int | None = None, **options: object) -> Scene:
+def _phases(study: Study, theme: str, scan: int | None = None, **options: Value) -> Scene:
     derivations = {
         number: node.op.derivation
         for number, node in enumerate(study.scans, start=1)
         if getattr(node.op, "derivation", None) is not None
     }
     if not derivations:
-        raise GraphError("order = 0: nothing is differentiated; the phases begin at order 1.")
+        none = "order = 0: nothing is differentiated; the phases begin at order 1."
+        raise GraphError(f"phases: {NO_PULLBACK}." if study.order else none)
     first = newest([found.order for found in derivations.values()])
     number = list(derivations)[first] if scan is None else scan
     if number not in derivations:
@@ -168,8 +170,9 @@ _KINDS = (
         "unrolled",
         "what every step computes, and from what",
         _unrolled,
-        (AROUND, SCAN, SCANS, ALL_DIRECT, ALL, HEIGHT),
+        (AROUND, SCAN, SCANS, ALL_DIRECT, ALL),
         ("scan",),
+        (HEIGHT, SHOWN, NO_LEGEND, BARE),
     ),
     Kind(
         "equations",
@@ -184,6 +187,7 @@ _KINDS = (
         "the loop as one box with its taps",
         lambda study, theme, **options: rolled(study.trace_of_cost, theme, **options),
         (AROUND, SCAN, STEP, ALL),
+        on_sheet=(SHOWN, NO_LEGEND),
     ),
     Kind(
         "taps",
@@ -217,6 +221,7 @@ _KINDS = (
     ),
 )
 PICTURES = Named("picture", {kind.name: kind for kind in _KINDS})
-OPTIONS = tuple(dict.fromkeys(option for kind in _KINDS for option in kind.options))
 PAPER = (WIDTH, HEIGHT, NO_LEGEND, BARE)  # and `SHOWN`, an option of the derivative as well
+_OWN = dict.fromkeys(option for kind in _KINDS for option in kind.options)
+OPTIONS = tuple(option for option in _OWN if option not in PAPER)
 VIEW = OneOf("view", listing(PICTURES), "view", default="tapes", known=PICTURES)

@@ -7,11 +7,11 @@ so that the picture of a loop repeats itself from column to column.  Along a lan
 track only if they leave the same box, or do not meet: a line tells where it comes from.
 """
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
 
 Point = tuple[float, float]
-TRACK, BOW = 7.0, 24.0
+TRACK, BOW, LEAN, HEAD = 7.0, 24.0, 8, 8.0
 WORDS, WORD = 34.0, 18.0  # the room of words below the boxes of a lane, and of one on an arrow
 
 
@@ -44,13 +44,15 @@ class Tracks:
     """Which tracks arrows take: between columns by their lanes, along a lane by their source.
 
     `below` has the tracks below every lane, `over` those of the arrows that bow over its boxes, or
-    in the lanes that are `low` turn below them, with room for a word on each.
+    in the lanes that are `low` turn below them, with room for a word on each.  `ends` tells of the
+    sides of boxes how far from their middle straight arrows come in.
     """
 
     of: Mapping[tuple[int, int], int]
     below: Mapping[int, Mapping[Spot, int]]
     over: Mapping[int, Mapping[Spot, int]]
     low: frozenset[int] = frozenset()
+    ends: Mapping[tuple[Spot, int], list[float]] = field(default_factory=dict)
 
     @property
     def count(self) -> int:
@@ -90,8 +92,12 @@ def tracks(
     of: dict[tuple[int, int], int] = {}
     below: dict[int, dict[Spot, list[int]]] = {}
     over: dict[int, dict[Spot, list[int]]] = {}
+    ends: dict[tuple[Spot, int], list[float]] = {}
     for source, target in edges:
         if is_straight(source, target, taken):
+            if source.column != target.column:
+                lean = LEAN * (target.lane - source.lane)
+                ends.setdefault((target, _side(source, target)), []).append(-lean)
             continue
         if source.lane == target.lane:
             reach = over.setdefault(source.lane, {}).setdefault(source, [])
@@ -106,6 +112,7 @@ def tracks(
         {lane: _apart(reaches) for lane, reaches in below.items()},
         {lane: _apart(reaches) for lane, reaches in over.items()},
         frozenset(low),
+        ends,
     )
 
 
@@ -133,7 +140,7 @@ def route(source: Spot, target: Spot, grid: Grid, tracks: Tracks) -> tuple[Point
     above = [grid.heights[spot.lane] / 2 for spot in (source, target)]
     if is_straight(source, target, grid.taken):
         if source.column != target.column:
-            way, lean = (1 if x1 > x0 else -1), 8 * (target.lane - source.lane)
+            way, lean = (1 if x1 > x0 else -1), LEAN * (target.lane - source.lane)
             return (x0 + way * half, y0 + lean), (x1 - way * (half + 1), y1 - lean)
         way = 1 if y1 > y0 else -1
         return (x0, y0 + way * above[0]), (x1, y1 - way * (above[1] + 1))
@@ -151,7 +158,8 @@ def route(source: Spot, target: Spot, grid: Grid, tracks: Tracks) -> tuple[Point
     number = tracks.of[source.lane, target.lane]
     side = _side(source, target)
     gap = x1 + side * (half + 8 + TRACK * number)
-    enter = y1 + _offset(number, tracks.count, above[1], side)
+    wanted = _offset(number, tracks.count, above[1], side)
+    enter = y1 + _free(wanted, tracks.ends.get((target, side), ()), above[1])
     into = (x1 + side * (half + 1), enter)
     if _beside(source, target):
         leave = y0 + _offset(number, tracks.count, above[0], side)
@@ -188,3 +196,17 @@ def _offset(number: int, count: int, half: float, side: int) -> float:
     room = half - 5
     shift = 0 if side > 0 else 1
     return room * ((2 * (number + 1) + shift) / (count + 1) - 1) if count > 1 else side * room / 2
+
+
+def _free(wanted: float, taken: Collection[float], half: float) -> float:
+    """Where on a side of a box another arrowhead has room, as near as can be to what is wanted."""
+
+    def is_free(offset: float) -> bool:
+        return all(abs(offset - other) >= HEAD for other in taken)
+
+    places = filter(is_free, range(4 - int(half), int(half) - 3))
+    return (
+        wanted
+        if is_free(wanted)
+        else min(places, key=lambda place: abs(place - wanted), default=wanted)
+    )

@@ -5,7 +5,7 @@ that are narrower; PDF and PNG are drawn from the files.  Matplotlib brings them
 for them.
 """
 
-from functools import cache
+from functools import cache, lru_cache
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -24,6 +24,7 @@ def folder() -> Path:
     return Path(package) / "mpl-data" / "fonts" / "ttf"
 
 
+@lru_cache(maxsize=8192)  # a picture asks again and again
 def text_width(content: str, size: float, mono: bool = False, bold: bool = False) -> float:
     """The width of `content` in pixels, when no pair of letters is drawn closer together."""
     widths = advances(bold)

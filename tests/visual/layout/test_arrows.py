@@ -1,5 +1,7 @@
 """Arrows run through no box, and tell where they come from and where they go."""
 
+from itertools import combinations
+
 import pytensor.tensor as pt
 import pytest
 from pictures import ambiguous, arrows, boxes, through_boxes
@@ -42,6 +44,27 @@ def test_arrows_of_tapes_are_clear(name, picture):
     assert ambiguous(scene) == []
 
 
+def crowded(scene):
+    """Pairs of arrows whose heads lie over one another, though they come from different boxes."""
+    heads = [(arrow.points[-1], arrow) for arrow in arrows(scene) if not arrow.faded]
+    return [
+        (one, other)
+        for ((x0, y0), one), ((x1, y1), other) in combinations(heads, 2)
+        if abs(x0 - x1) < 7 and abs(y0 - y1) < 7
+    ]
+
+
+@pytest.mark.parametrize("number", range(1, 9))
+def test_arrowheads_of_the_figures_are_apart(number):
+    assert crowded(visual.figure(number)) == []
+
+
+@pytest.mark.parametrize("order", [1, 2, 3])
+@pytest.mark.parametrize("name", gallery.loops)
+def test_arrowheads_of_the_unrolled_picture_are_apart(name, order):
+    assert crowded(visual.draw(gallery.loops[name], "unrolled", order=order)) == []
+
+
 def scene_of(*found):
     corners = [(0, 0), (100, 0), (200, 0), (0, 100), (100, 100), (200, 100)]
     cells = [
@@ -58,6 +81,8 @@ def test_the_checkers_see_what_is_wrong():
     across = Arrow(((50, 10), (200, 10)))
     curve = Arrow(((50, 10), (90, 20), (160, 20), (200, 10)))
     over = Arrow(((25, 0), (25, -20), (225, -20), (225, 0)))
+    assert crowded(scene_of(straight, bent, other, over)) == []
+    assert crowded(scene_of(bent, Arrow(((225, 20), (225, 98))))) != []
     assert len(boxes(scene_of())) == 6
     assert through_boxes(scene_of(straight, bent, other, own, over)) == []
     assert len(through_boxes(scene_of(across))) == 1

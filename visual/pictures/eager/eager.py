@@ -93,23 +93,18 @@ class _Picture:
     # words
 
     def _heading(self) -> None:
-        tapes, nodes = len(self.recording.tapes), len(self.recording.nodes)
-        title = f"{'The eager tape' if tapes == 1 else counted(tapes, 'eager tape')}"
+        tapes = len(self.recording.tapes)
+        title = "The eager tape" if tapes == 1 else counted(tapes, "eager tape")
         lines = [
-            "Down the left of a tape every operation appends a node; arrows lead to it from its "
-            "parents. Then the tape is taken back down, last node first (off 1st): a node makes "
-            "one total of the gradients in its list, and sends every parent its share, up the "
-            "right.",
+            "Left, going down: every operation adds a node. Right, going up: every node sends its "
+            "parents their share of what arrived."
         ]
         outer = next((node for node in self.recording.nodes if node.value.node is not None), None)
         if outer is not None and outer.value.node is not None:
             name, same = node_name(outer.number), node_name(outer.value.node)
             lines.append(
-                "Where two tapes meet, the one of higher priority records, and its values are "
-                f"nodes of the tape further out ({name}{SAME}{same}: the value of {name} is "
-                f"{same}), so that its gradients become nodes there as well."
+                f"{name}{SAME}{same}: the value of {name} is {same}, a node of an outer tape."
             )
-        lines.append(f"{counted(nodes, 'node')}; the result is {held_text(self.recording.result)}.")
         self.canvas.heading(title, lines)
 
     def _tape(self, tape: TapeStory) -> Iterator[Group]:
@@ -131,9 +126,7 @@ class _Picture:
             shapes.append(Text(x, y + 37 + 15 * line, short, 11, role=Role.PANEL, title=tip))
         yield self._at(tape.opened, *shapes)
         if tape.closed is not None:
-            off = f"closed: {counted(tape.off, 'node')} taken off, no longer active"
-            if tape.off == 0:
-                off = "closed: the result does not depend on the argument"
+            off = "closed" if tape.off else "closed: the result does not depend on the argument"
             words = shortened(off, room, 11)
             yield self._at(tape.closed, Text(x, y + 67, words, 11, role=Role.PANEL))
 
@@ -201,7 +194,7 @@ class _Picture:
             )
         if node.popped is not None:
             words = f"off {ordinal(node.order)}"
-            mark = Text(column.list - 18, y + 16, words, 10.5, "end", muted=True)
+            mark = Text(column.list - 18, y + 16, words, 11, "end", muted=True)
             yield self._at(node.popped, mark)
 
     def _arrival(self, node: NodeStory, number: int, y: float) -> Group:

@@ -136,12 +136,12 @@ def slip(box: Box, held: "Held", label: str, meaning: str, key: str) -> Group:
         return replace(thin_cell(box, held.value, label, None, key), title=title)
     name = shortened(label, 100, 11, bold=True)
     room = box.width - 18 - text_width(name, 11, bold=True)
-    words = shortened(held_text(held), room, 10.5, mono=True)
+    words = shortened(held_text(held), room, 11, mono=True)
     y = box.y + box.height - 8
     shapes: tuple[Shape, ...] = (
         box,
         _inside(box, box.x + 5, y, name, 11, "start", bold=True),
-        _inside(box, box.x + box.width - 5, y, words, 10.5, "end", mono=True),
+        _inside(box, box.x + box.width - 5, y, words, 11, "end", mono=True),
     )
     return Group(shapes, None, key, title)
 

@@ -12,7 +12,7 @@ from visual.pictures.routing.routed import Operand, Routed
 from visual.pictures.routing.words import given_line, taken_line
 from visual.scene.shapes import text_width
 
-LANE, NARROW_LANE, LINE_SIZE = 130, 88, 10.5
+LANE, NARROW_LANE, LINE_SIZE = 130, 88, 11
 MOST_INPUTS, ENDS = 6, 2
 
 

@@ -5,12 +5,12 @@ to right, the cotangents back from right to left.  Every cell tells where its nu
 comes from; the look of a cell of the output is that of the input that it takes.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from textwrap import wrap
 
 import numpy as np
 
-from visual.layout.canvas import MARGIN, Canvas, explained
+from visual.layout.canvas import BETWEEN, MARGIN, Canvas, explained
 from visual.layout.grid import CELL, CellGrid
 from visual.pictures.routing.cells import (
     HIGH,
@@ -26,10 +26,23 @@ from visual.pictures.routing.cells import (
 from visual.pictures.routing.layout import ENDS, LINE_SIZE, MOST_INPUTS, Layout, laid_out, pieces
 from visual.pictures.routing.routed import Routed, routed
 from visual.pictures.routing.words import about, equation, given_line, taken_line, words_of
-from visual.scene.shapes import Arrow, Box, Group, Scene, Text, moved, walk
+from visual.scene.combinators import (
+    Envelope,
+    Piece,
+    above,
+    beside,
+    gap,
+    grouped,
+    named,
+    over,
+    shifted,
+    sized,
+    words,
+)
+from visual.scene.shapes import Arrow, Box, Group, Scene, Shape, Text, walk
 from visual.scene.theme import THEMES, Role
 
-TITLE, BELOW, BESIDE = 36, 16, 28
+BELOW, BESIDE = 16, 28
 LETTERS = 52  # of a line under the heading of a panel that stands beside others
 MOST_ARROWS = 24
 TITLE_SIZE = 13
@@ -61,25 +74,21 @@ def routing(
     Raises ArgumentError for what the primitive refuses, and for PyTensor variables.
     """
     found = routed(primitive, inputs, cotangent, tangents, metadata)
-    layout, canvas = laid_out(found), Canvas()
-    right, bottom, top = 0.0, 0.0, canvas.y
-    for step in STEPS:
-        panel = Canvas(y=top if layout.upright else max(top, bottom))
-        _panel(panel, found, layout, step)
-        beside = right if layout.upright else 0.0
-        members = tuple(moved(shape, beside, 0) for shape in panel.shapes)
-        canvas.add(Group(members, step.number, moment=step.title))
-        right = max(right, beside + panel.right + BESIDE)
-        bottom = max(bottom, panel.y)
-    canvas.right, canvas.y = right - BESIDE, bottom
+    layout, canvas = laid_out(found), Canvas(y=24)
+    panels = [
+        grouped(_panel(found, layout, step), Group((), step.number, moment=step.title))
+        for step in STEPS
+    ]
+    canvas.put(beside(*panels, apart=BESIDE) if layout.upright else above(*panels), 0)
+    canvas.y -= BETWEEN
     used = [shape.role for shape in walk(canvas.shapes) if isinstance(shape, Box)]
     width = canvas.right + MARGIN
-    legend = {role: words for role, words in words_of(found).items() if role in used}
+    legend = {role: told for role, told in words_of(found).items() if role in used}
     shapes, bottom = explained(legend, canvas.y, width)
     canvas.add(*shapes)
-    words = [text for text in shapes if isinstance(text, Text)]
+    texts = [text for text in shapes if isinstance(text, Text)]
     return Scene(
-        width=max([width, *(text.x + text.width + MARGIN for text in words)]),
+        width=max([width, *(text.x + text.width + MARGIN for text in texts)]),
         height=bottom + 12,
         shapes=tuple(canvas.shapes),
         title=f"How {primitive} routes values, tangents and cotangents",
@@ -88,54 +97,52 @@ def routing(
     )
 
 
-def _panel(canvas: Canvas, found: Routed, layout: Layout, step: Step) -> None:
+def _panel(found: Routed, layout: Layout, step: Step) -> Piece:
     """One step: its heading, the inputs on the left, the output on the right, and arrows."""
-    head = _heading(found, layout, step)
-    most = max(len(_heading(found, layout, other)) for other in STEPS)
-    canvas.heading(head[0], head[1:])
-    canvas.y += 6 + (19 * (most - len(head)) if layout.upright else 0)  # arrays at one height
-    if layout.mask is not None and layout.mask_of is not None:
-        _mask(canvas, found, layout.mask, layout.right, step)
-    top = canvas.y
-    corners: dict[int, tuple[float, float]] = {}
+    parts: list[Piece] = []
     for block in layout.blocks:
         if block is None:
             hidden = len(found.operands) - (len(layout.blocks) - 1)
-            words = f"⋮ {hidden:,} more inputs"
-            canvas.add(Text(layout.right, canvas.y + 14, words, 12, "end", muted=True))
-            canvas.y += 24 + BELOW
+            parts.append(words(f"⋮ {hidden:,} more inputs", 12, muted=True, anchor="end"))
             continue
         operand, grid = block
-        name = f"{step.prefix}{operand.name}"
         line = taken_line(found, operand) if step.back else given_line(found, operand)
-        lines = pieces(line, layout.upright)
-        _title(canvas, layout.right, "end", name, operand.value.shape, lines)
-        corner = layout.right - grid.width, canvas.y
-        corners[operand.number] = corner
-        _block(canvas, grid, corner)
-        for entry, left, down in grid.places():
-            box = Box(corner[0] + left, corner[1] + down, CELL, HIGH, role_of(operand.number))
-            canvas.add(input_cell(box, found, operand, entry, step))
-        canvas.y += grid.depth + BELOW
-    bottom = canvas.y - BELOW
-    depth = layout.output.depth + TITLE
-    canvas.y = top + max(0.0, (bottom - top - depth) / 2)
-    above = canvas.y
-    canvas.y += TITLE
-    corner = layout.out_x, canvas.y
-    canvas.right = max(canvas.right, layout.out_x + layout.output.width)
-    _block(canvas, layout.output, corner)
-    for entry, left, down in layout.output.places():
-        box = Box(corner[0] + left, corner[1] + down, CELL, HIGH, Role.FIRST)
-        canvas.add(output_cell(box, found, entry, step))
-    words = _arrows(canvas, found, layout, corners, corner, step)
-    below, canvas.y = canvas.y, above
-    _title(canvas, layout.out_x, "start", f"{step.prefix}z", found.value.shape, [words])
-    canvas.y = below
-    canvas.y = max(bottom, canvas.y + layout.output.depth) + 18
+        cells = [
+            input_cell(box, found, operand, entry, step)
+            for entry, box in _boxes(grid, HIGH, role_of(operand.number))
+        ]
+        part = named(_cells(grid, cells), str(operand.number))
+        title = _title(f"{step.prefix}{operand.name}", operand.value.shape)
+        parts.append(_array(title, pieces(line, layout.upright), part, 1.0))
+    inputs = above(*parts, apart=BELOW, align=1.0)
+    inputs = shifted(inputs, layout.right - inputs.envelope.right, 0)
+    cells = [output_cell(b, found, e, step) for e, b in _boxes(layout.output, HIGH, Role.FIRST)]
+    part = named(_cells(layout.output, cells), "z")
+    rows = _rows(found, layout)
+    told = ROWS if rows and layout.output.across > 1 else ""
+    told = ARRAYS if len(rows) > MOST_ARROWS else told
+    output = _array(_title(f"{step.prefix}z", found.value.shape), [told], part, 0.0)
+    body = beside(inputs, output, apart=layout.out_x - layout.right, align=0.5)
+    ends = _ends(found, layout, rows, body.anchors)
+    arrows = []
+    for y0, y1 in ends:
+        inner, outer = (layout.right + 2, y0), (layout.out_x - 2, y1)
+        arrows.append(Arrow((outer, inner) if step.back else (inner, outer), accent=step.back))
+    body = over(body, sized(0, 0, *arrows))
+    if layout.mask is not None:
+        mask = _mask(found, layout.mask, step)
+        mask = shifted(mask, layout.right - mask.envelope.right, 0)
+        down = body.envelope.top - BELOW - mask.envelope.bottom
+        body = over(shifted(mask, 0, down), body)
+    head = _heading(found, layout, step)
+    most = max(len(_heading(found, layout, other)) for other in STEPS)
+    canvas = Canvas(y=16)
+    canvas.heading(head[0], head[1:])
+    canvas.y += 6 + (19 * (most - len(head)) if layout.upright else 0)  # arrays at one height
+    canvas.put(body, body.envelope.left)
     if step.back:
-        _products(canvas, found, layout.upright)
-    canvas.y += 22
+        canvas.put(_products(found, layout.upright))
+    return sized(canvas.right, canvas.y + 20, *canvas.shapes)
 
 
 def _heading(found: Routed, layout: Layout, step: Step) -> list[str]:
@@ -146,116 +153,97 @@ def _heading(found: Routed, layout: Layout, step: Step) -> list[str]:
     return [f"{step.title}: {title}", *lines]
 
 
-def _mask(canvas: Canvas, found: Routed, grid: CellGrid, right: float, step: Step) -> None:
+def _mask(found: Routed, grid: CellGrid, step: Step) -> Piece:
     """The condition above the inputs."""
-    words = "metadata: it gets no gradient" if step.back else "metadata: held fixed"
-    _title(canvas, right, "end", "condition", grid.shape, [words])
-    corner = right - grid.width, canvas.y
-    _block(canvas, grid, corner)
-    for entry, left, down in grid.places():
-        box = Box(corner[0] + left, corner[1] + down, CELL, MASK_HIGH, Role.FIRST)
-        canvas.add(mask_cell(box, np.asarray(found.metadata["condition"]), entry))
-    canvas.y += grid.depth + BELOW
+    told = "metadata: it gets no gradient" if step.back else "metadata: held fixed"
+    condition = np.asarray(found.metadata["condition"])
+    cells = [mask_cell(b, condition, entry) for entry, b in _boxes(grid, MASK_HIGH, Role.FIRST)]
+    return _array(_title("condition", grid.shape), [told], _cells(grid, cells), 1.0)
 
 
-def _title(
-    canvas: Canvas, x: float, anchor: str, name: str, shape: tuple[int, ...], lines: Sequence[str]
-) -> None:
+def _title(name: str, shape: tuple[int, ...]) -> str:
+    return f"{name} · {'×'.join(map(str, shape)) or 'scalar'}"
+
+
+def _array(title: str, lines: Sequence[str], cells: Piece, align: float) -> Piece:
     """The name and shape of an array, and lines about it, above its cells."""
-    form = f"{name} · {'×'.join(map(str, shape))}" if shape else f"{name} · scalar"
-    title = Text(x, canvas.y + 14, form, TITLE_SIZE, anchor, bold=True)
-    below = [
-        Text(x, canvas.y + 28 + 13 * number, line, LINE_SIZE, anchor, muted=True)
-        for number, line in enumerate(lines)
-        if line
-    ]
-    canvas.add(title, *below)
-    canvas.right = max([canvas.right, *(text.left + text.width for text in (title, *below))])
-    canvas.y += TITLE + 13 * (len(lines) - 1)
+    anchor = "end" if align else "start"
+    told = [words(line, LINE_SIZE, muted=True, anchor=anchor) for line in lines if line]
+    name = words(title, TITLE_SIZE, bold=True, anchor=anchor)
+    head = above(name, *(told or [gap(0, 12)]), align=align)
+    return above(head, cells, apart=6, align=align)
 
 
-def _block(canvas: Canvas, grid: CellGrid, corner: tuple[float, float]) -> None:
-    """What an array shows besides its cells: its gaps, or that it is empty."""
-    if grid.empty:
-        canvas.add(empty_cell(*corner, grid.shape))
-    else:
-        canvas.add(*grid.gaps(*corner))
+def _boxes(grid: CellGrid, high: float, role: Role) -> Iterator[tuple[int, Box]]:
+    """Every entry that is shown, with its box."""
+    for entry, left, down in grid.places():
+        yield entry, Box(left, down, CELL, high, role)
 
 
-def _arrows(
-    canvas: Canvas,
+def _cells(grid: CellGrid, cells: Sequence[Shape]) -> Piece:
+    """The cells of an array, and its gaps, or that it is empty."""
+    more = [empty_cell(0, 0, grid.shape)] if grid.empty else grid.gaps(0, 0)
+    return sized(grid.width, grid.depth, *more, *cells)
+
+
+def _ends(
     found: Routed,
     layout: Layout,
-    corners: dict[int, tuple[float, float]],
-    out: tuple[float, float],
-    step: Step,
-) -> str:
-    """From row to row if they are few, else from array to array, and a word about that."""
+    rows: Sequence[tuple[int, int, float]],
+    at: Mapping[str, Envelope],
+) -> list[tuple[float, float]]:
+    """The heights at which arrows begin and end: between rows if they are few, else arrays."""
     grids = {block[0].number: block[1] for block in layout.blocks if block}
-    ends = _between_rows(found, layout, grids, corners, out)
-    words = ROWS if ends and layout.output.across > 1 else ""
-    if len(ends) > MOST_ARROWS:
-        words = ARRAYS
-        giving = [number for number in corners if found.sources.count(number)]
+    out = at["z"].top
+    if len(rows) > MOST_ARROWS:
+        giving = [number for number in grids if found.sources.count(number)]
         share = layout.output.depth / (len(giving) + 1)
-        ends = [
-            (corners[number][1] + grids[number].depth / 2, out[1] + share * place)
+        return [
+            (at[str(number)].top + grids[number].depth / 2, out + share * place)
             for place, number in enumerate(giving, start=1)
         ]
-    for y0, y1 in ends:
-        inner, outer = (layout.right + 2, y0), (layout.out_x - 2, y1)
-        canvas.add(Arrow((outer, inner) if step.back else (inner, outer), accent=step.back))
-    return words
-
-
-def _between_rows(
-    found: Routed,
-    layout: Layout,
-    grids: dict[int, CellGrid],
-    corners: dict[int, tuple[float, float]],
-    out: tuple[float, float],
-) -> list[tuple[float, float]]:
-    """The heights at which arrows between the rows that are shown begin and end."""
     heights = {
-        (number, entry // grid.across): corners[number][1] + down + HIGH / 2
+        (number, entry // grid.across): at[str(number)].top + down + HIGH / 2
         for number, grid in grids.items()
         for entry, _, down in grid.places()
     }
-    rows: dict[tuple[int, int, float], None] = {}  # an ordered set
-    for entry, _, down in layout.output.places():
-        number = int(found.sources.input.reshape(-1)[entry])
-        if number in grids:
-            row = int(found.sources.entry.reshape(-1)[entry]) // grids[number].across
-            rows[number, row, out[1] + down + HIGH / 2] = None
     into: dict[float, list[int]] = {}
-    for number, _, height in rows:
-        into.setdefault(height, []).append(number)
+    for number, _, down in rows:
+        into.setdefault(down, []).append(number)
     for numbers in into.values():
         numbers.sort()
     return [
         (
             heights[number, row],
-            height + 11 * (into[height].index(number) - (len(into[height]) - 1) / 2),
+            out + down + 11 * (into[down].index(number) - (len(into[down]) - 1) / 2),
         )
-        for number, row, height in rows
+        for number, row, down in rows
     ]
 
 
-def _products(canvas: Canvas, found: Routed, upright: bool) -> None:
+def _rows(found: Routed, layout: Layout) -> list[tuple[int, int, float]]:
+    """Rows of inputs that go to rows of the output: input, its row, and how far down it goes."""
+    grids = {block[0].number: block[1] for block in layout.blocks if block}
+    rows: dict[tuple[int, int, float], None] = {}  # an ordered set
+    for entry, _, down in layout.output.places():
+        number = int(found.sources.input.reshape(-1)[entry])
+        if number in grids:
+            row = int(found.sources.entry.reshape(-1)[entry]) // grids[number].across
+            rows[number, row, down + HIGH / 2] = None
+    return list(rows)
+
+
+def _products(found: Routed, upright: bool) -> Piece:
     """<g, J v> = <J* g, v>, in full."""
     forward, backward = found.products
     names = [f"⟨g{operand.name}, d{operand.name}⟩" for operand in found.operands]
     if len(names) > MOST_INPUTS:
         names[3:-ENDS] = ["…"]
     agree = np.isclose(forward, backward, rtol=1e-12 if _is_double(found) else 1e-5)
-    canvas.y += 8
-    canvas.text(MARGIN, f"⟨gz, dz⟩ = {forward!r}", 12)
-    canvas.y += 18
     sums = f"{' + '.join(names)} = {backward!r}"
     told = [sums, ADJOINT] if upright else [f"{sums}: {ADJOINT}"]
-    for number, line in enumerate(told if agree else [sums]):
-        canvas.y += 18 * (number > 0)
-        canvas.text(MARGIN, line, 12)
+    lines = [f"⟨gz, dz⟩ = {forward!r}", *(told if agree else [sums])]
+    return above(*(words(line, 12) for line in lines), apart=4)
 
 
 def _is_double(found: Routed) -> bool:

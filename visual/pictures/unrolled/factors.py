@@ -1,6 +1,6 @@
 """What multiplies a gradient along an arrow, as ∂x₄/∂x₃ = 2·x₃ = 1.327, and where it is told."""
 
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import combinations, pairwise
@@ -93,7 +93,7 @@ class Label(NamedTuple):
 
 def labels(
     arrows: Sequence[Arrow],
-    factors: Sequence[Factor | None],
+    factors: Mapping[int, Factor],
     alike: Sequence[Hashable],
     boxes: Iterable[Envelope],
     edge: float,
@@ -126,16 +126,17 @@ def labels(
         found[number] = label.shapes
 
     groups: dict[Hashable, list[int]] = {}
-    for number, (key, factor) in enumerate(zip(alike, factors, strict=True)):
-        if factor is not None:
-            groups.setdefault(key, []).append(number)
+    for number in factors:
+        groups.setdefault(alike[number], []).append(number)
     for group in sorted(groups.values(), key=lambda group: len(ways[group[0]].pieces)):
-        tried = [[*_candidates(ways[n], f)] for n in group if (f := factors[n]) is not None]
+        tried: list[Iterable[Label]] = [_candidates(ways[n], factors[n]) for n in group]
         for same in zip(*tried, strict=False):
             apart = not any(one.room.meets(other.room) for one, other in combinations(same, 2))
             if apart and all(is_free(label, n) for n, label in zip(group, same, strict=True)):
                 tried = [[label] for label in same]
                 break
+        else:
+            tried = [[*_candidates(ways[n], factors[n])] for n in group]
         for number, own in zip(group, tried, strict=True):
             choice = ((label, strict) for strict in (True, False) for label in own)
             for label, strict in choice:
