@@ -27,6 +27,8 @@ OF_A_COMMAND = {
     *("help", "loop", "loops", "figure", "picture", "graph", "names"),
     *("out", "animate", "formats", "scale", "title", "mode", "too_late", "value"),
 }
+# Of an atlas: patterns of taps, by loops; of what is compiled: PyTensor's mode, not a derivative's.
+OTHERWISE = {"TAPS/…", "MODE"}
 # What belongs to the thing on the workbench, and the weights, which are a cost.
 OF_A_BENCH = {"loop", "written", "weights"}
 
@@ -42,7 +44,7 @@ def own_words(parser):
     """The options of a parser that are not declared, or not as they are there."""
     for action in parser._actions:
         declared = DECLARED.get(action.dest)
-        if declared is None or action.metavar == "TAPS/…":  # of an atlas: patterns, by loops
+        if declared is None or action.metavar in OTHERWISE:
             if action.dest not in OF_A_COMMAND | {"taps"}:
                 yield action.dest
             continue

@@ -30,7 +30,7 @@ def add_command(commands: Commands) -> None:
         out=".svg, .pdf, .png, .html or .txt",
     )
     add(parser, WRT, help="of a loop: compile its gradient, too")
-    parser.add_argument("--mode", metavar="NAME", help="a mode of PyTensor, as CVM or NUMBA")
+    parser.add_argument("--mode", metavar="MODE", help="a mode of PyTensor, as CVM or NUMBA")
     add(parser, SCAN, help="only this Scan")
     parser.add_argument(
         "--too-late",

@@ -31,7 +31,7 @@ from visual.drawing.paper import on_paper, sheet
 from visual.drawing.study import Study
 from visual.layout.names import NamedScan
 from visual.layout.sheet import SCREEN, Sheet
-from visual.pictures.connections import connections
+from visual.pictures.connections import NO_PULLBACK, connections
 from visual.pictures.equations import equations
 from visual.pictures.genealogy import genealogy
 from visual.pictures.moment.moment import moment
@@ -114,7 +114,8 @@ def _phases(study: Study, theme: str, scan: int | None = None, **options: object
         if getattr(node.op, "derivation", None) is not None
     }
     if not derivations:
-        raise GraphError("order = 0: nothing is differentiated; the phases begin at order 1.")
+        none = "order = 0: nothing is differentiated; the phases begin at order 1."
+        raise GraphError(f"phases: {NO_PULLBACK}." if study.order else none)
     first = newest([found.order for found in derivations.values()])
     number = list(derivations)[first] if scan is None else scan
     if number not in derivations:
@@ -217,6 +218,7 @@ _KINDS = (
     ),
 )
 PICTURES = Named("picture", {kind.name: kind for kind in _KINDS})
-OPTIONS = tuple(dict.fromkeys(option for kind in _KINDS for option in kind.options))
 PAPER = (WIDTH, HEIGHT, NO_LEGEND, BARE)  # and `SHOWN`, an option of the derivative as well
+_OWN = dict.fromkeys(option for kind in _KINDS for option in kind.options)
+OPTIONS = tuple(option for option in _OWN if option not in PAPER)
 VIEW = OneOf("view", listing(PICTURES), "view", default="tapes", known=PICTURES)

@@ -27,6 +27,7 @@ from visual.scene.theme import Role
 NAME, CELL, WIDER, HEIGHT, SPACE = 130, 112, 150, 36, 8  # wider where there are few orders
 WIDTH, REASON, NARROWEST, MOST_LINES = 840 - 2 * MARGIN, 12, 250, 4
 WIDE, HIGH, APART, LINE_OF, MOST_CARDS, MOST_BOXES = 180, 54, 24, 4, 8, 10  # of the overview
+NO_PULLBACK = "no Scan is the pullback of another, as those of mode = 'reverse' are"
 STEPS = Outcome(
     "number of steps", None, Verdict.DISCONNECTED, "a count of steps cannot change a little"
 )
@@ -96,7 +97,9 @@ def connections(
     """
     blocks, all = list(_blocks(source)), switch("all", all)
     if not blocks:
-        raise LabError("order = 0: no Scan was differentiated; connections need order 1 or more.")
+        none = "order = 0: no Scan was differentiated; connections need order 1 or more."
+        is_forward = isinstance(source, Derivative) and source.order > 0
+        raise LabError(f"connections: {NO_PULLBACK}." if is_forward else none)
     opened = blocks if all else [blocks[0] if scan is None else _numbered(blocks, scan)]
     canvas = Canvas()
     if len(blocks) > len(opened):

@@ -12,6 +12,7 @@ from pytensor.compile.mode import Mode
 from random_loops import costs, loops
 
 import lab
+import visual
 from lab import gallery
 from lab.errors import ArgumentError, GradientError, UnknownNameError
 from lab.gradients.forward import taylor
@@ -253,6 +254,12 @@ def test_only_the_pullback_is_cut_off_and_follows_rules():
     cost = gallery.loops["square"].cost(graph)
     with pytest.raises(ArgumentError, match="follows no rule"):
         lab.derivative(cost, graph.inputs["x"], rule=lab.PullbackRule(), mode="taylor")
+
+
+@pytest.mark.parametrize("picture", ["phases", "connections"])
+def test_pictures_of_pullbacks_say_that_there_is_none(picture):
+    with pytest.raises(lab.LabError, match=f"{picture}: no Scan is the pullback of another"):
+        visual.draw(gallery.loops["square"], picture, order=2, mode="taylor")
 
 
 def test_taylor_mode_is_drawn_like_any_other(capsys):
