@@ -107,7 +107,7 @@ def _unrolled(
     return fitting(trace, loops, gap(), theme, around, all_direct)
 
 
-def _phases(study: Study, theme: str, scan: int | None = None, **options: object) -> Scene:
+def _phases(study: Study, theme: str, scan: int | None = None, **options: Any) -> Scene:
     derivations = {
         number: node.op.derivation
         for number, node in enumerate(study.scans, start=1)

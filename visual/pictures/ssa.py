@@ -221,8 +221,9 @@ class _Block:
         """Where a slot stands at the right, if it does."""
         number, column = self.lanes.index(lane), column_of(lane.tape, row, self.time)
         x = self.columns[number].left.get(column)
-        shown = x is not None and self._shared(lane.tape, row)
-        return self._lefts[number] + x if shown else None
+        if x is None or not self._shared(lane.tape, row):
+            return None
+        return self._lefts[number] + x
 
     def _row(self, step: int | None, y: float) -> tuple[list[Shape], float]:
         """The tapes after a step, or before the first one, and what it wrote; and how high."""
