@@ -318,7 +318,9 @@ def _distinct(value: float, others: Iterable[float], room: float, text: Text) ->
 def _with_digits(shape: Shape, longer: Mapping[int, str]) -> Shape:
     if isinstance(shape, Group):
         return replace(shape, shapes=tuple(_with_digits(s, longer) for s in shape.shapes))
-    return replace(shape, content=longer[id(shape)]) if id(shape) in longer else shape
+    if isinstance(shape, Text) and id(shape) in longer:
+        return replace(shape, content=longer[id(shape)])
+    return shape
 
 
 def _patches(shapes: Iterable[Shape], name: str) -> Iterator[tuple[str, Box]]:
