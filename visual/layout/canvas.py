@@ -33,7 +33,8 @@ CELL, BETWEEN, GAP = 92, 20, 64
 NARROW_CELL = 65  # beside narrower cells, folds are narrower, too
 HEIGHT, THIN = 44, 24
 HEADING = 840 - 2 * MARGIN  # the widest line of one: a picture fits where it is seen
-ARRAYS = "strips: olive is positive, magenta, in the lower half, negative; ‖ ‖ is the norm"
+NORM = "‖ ‖ is the norm"
+ARRAYS = f"strips: olive is positive, magenta, in the lower half, negative; {NORM}"
 SAMPLED = "of more than 8 entries a strip shows 8, from the first to the last"
 TOTAL = "d: the whole gradient; ∂: what comes into it directly, and not through later steps"
 PARTS = "∂₁, ∂₂: parts of one gradient that stand in several places, and are added up"
@@ -72,28 +73,37 @@ def place_columns(
 
 
 def touched_columns(
-    scan: ScanTrace, time: Timeline, around: int | None, ends: int | None = None
+    scan: ScanTrace,
+    time: Timeline,
+    around: int | None,
+    ends: int | None = None,
+    only: range | None = None,
 ) -> set[int]:
     """The columns of all slots that the shown steps of a loop read or write."""
     columns: set[int] = set()
     for tape in scan.held:
         if tape.is_total or not time.knows(tape.axis):
             continue
-        columns |= {column_of(tape, row, time) for row in touched_rows(scan, tape, around, ends)}
+        rows = touched_rows(scan, tape, around, ends, only)
+        columns |= {column_of(tape, row, time) for row in rows}
     for sequence in scan.sequences:
         if time.knows(sequence.axis):
             columns |= {
                 time.column(sequence.axis.variable, int(sequence.axis.index[step]))
-                for step in numbers(shown_steps(scan.steps, around, ends))
+                for step in numbers(shown_steps(scan.steps, around, ends, only))
             }
     return columns
 
 
 def touched_rows(
-    scan: ScanTrace, tape: TapeTrace, around: int | None, ends: int | None = None
+    scan: ScanTrace,
+    tape: TapeTrace,
+    around: int | None,
+    ends: int | None = None,
+    only: range | None = None,
 ) -> set[int]:
     """The rows of a tape that the shown steps read or write; all initial ones without steps."""
-    steps = numbers(shown_steps(scan.steps, around, ends))
+    steps = numbers(shown_steps(scan.steps, around, ends, only))
     if not steps:
         return set(range(min(len(tape.initial), 12)))
     accesses = (*tape.reads, *tape.writes)
@@ -164,8 +174,11 @@ def explained(
 
 def notes(shapes: Iterable[Shape]) -> list[str]:
     """What is said below the legend of arrays and of what is folded, where there are any."""
-    words = [shape.content for shape in walk(shapes) if isinstance(shape, Text)]
-    said = [ARRAYS] if any("‖" in content for content in words) else []
+    drawn = list(walk(shapes))
+    words = [shape.content for shape in drawn if isinstance(shape, Text)]
+    strips = any(isinstance(shape, Box) and shape.heat is not None for shape in drawn)
+    told = ARRAYS if strips else NORM
+    said = [told] if any("‖" in content for content in words) else []
     if any(_is_sampled(content) for content in words):
         said.append(SAMPLED)
     direct = {content for content in words if content.startswith("∂") and "/∂" in content}

@@ -89,7 +89,8 @@ def cell(
     title = f"{name} = {full_text(value)}"
     if old is not None:
         title += f" (before: {full_text(old)})"
-    draw = _array_inside if value.ndim else _number_inside
+    names = old is not None or fits_beside(label, box.width)
+    draw = _array_inside if value.ndim and names else _number_inside
     if parts is None:
         return Group((box, *draw(box, value, old, label)), step, key, title)
     direct, later = parts
@@ -103,14 +104,19 @@ def cell(
     return Group((box, *draw(upper, value, old, label), *below), step, key, title)
 
 
+def fits_beside(label: str, width: float) -> bool:
+    """Whether the name of an array leaves room for its picture, in a cell so wide."""
+    return width >= NARROW or text_width(label, 12, bold=True) <= width / 2
+
+
 def _number_inside(
     box: Box, value: np.ndarray, old: np.ndarray | None, label: str
 ) -> Iterator[Shape]:
-    """A number, and above it the old one or its name."""
+    """A number, or of an array the norm alone, and above it the old one or its name."""
     alone = old is None and not label
     bold = box.role in (Role.OVERWRITTEN, Role.RESULT)
     bottom = box.y + box.height
-    number = value_within(value, box.width - 6, SMALL_SIZE)
+    number = value_within(value, box.width - (4 if box.width < NARROW else 6), SMALL_SIZE)
     yield _centred(box, bottom - (box.height / 2 - 4.5 if alone else 9), number, bold)
     if not alone:
         yield _above(box, "middle", box.width - 8, old, label)
@@ -142,6 +148,9 @@ def _above(box: Box, anchor: str, room: float, old: np.ndarray | None, label: st
     """The value that was replaced, struck through, or the name of the cell."""
     middle = anchor == "middle"
     x = box.x + (box.width / 2 if middle else 6)
+    if old is None and box.width < NARROW and text_width(label, 12, bold=True) > room:
+        short = shortened(label, box.width - 4, 11)
+        return Text(x, box.y + 16, short, 11, anchor, role=box.role, faded=box.faded)
     if old is None:
         short = shortened(label, room, 12, bold=True)
         return Text(x, box.y + 16, short, 12, anchor, bold=True, role=box.role, faded=box.faded)
@@ -208,9 +217,10 @@ def bared(shapes: Iterable[Shape]) -> Iterator[Shape]:
 def _centred(
     box: Box, y: float, content: str, bold: bool = False, size: float = NUMBER_SIZE
 ) -> Text:
-    if text_width(content, size, mono=True) > box.width - 6:
+    room = box.width - (4 if box.width < NARROW else 6)
+    if text_width(content, size, mono=True) > room:
         size = SMALL_SIZE
-    content = shortened(content, box.width - 6, size, mono=True)
+    content = shortened(content, room, size, mono=True)
     x = box.x + box.width / 2
     return Text(x, y, content, size, "middle", mono=True, bold=bold, role=box.role, faded=box.faded)
 

@@ -7,7 +7,7 @@ one slot stand below one another, in a column that nothing else stands in.
 """
 
 from collections.abc import Iterator, Sequence
-from itertools import accumulate, count
+from itertools import count
 from string import ascii_lowercase
 from textwrap import wrap
 
@@ -142,6 +142,16 @@ class _Block:
         wide = sum(columns.right - LABELS for columns in self.columns)
         self.start = least if all else max(least, min(RIGHT + BETWEEN - wide, RIGHT - 300))
         self.right = max(RIGHT, self.start + wide - BETWEEN)
+        self.cell, left = self.columns[0].cell, self.start - LABELS
+        self.gaps: list[tuple[float, Gap]] = []
+        self.x: dict[tuple[int, int], float] = {}  # of the slots at the right
+        for lane, columns in zip(self.lanes, self.columns, strict=True):
+            self.gaps += [(left + x, gap) for x, gap in columns.gaps]
+            for row in lane.shown:
+                x = columns.left.get(column_of(lane.tape, row, self.time))
+                if x is not None and self._shared(lane.tape, row):
+                    self.x[lane.tape.argument, row] = left + x
+            left += columns.right - LABELS
         self.places: dict[Value, Box] = {}  # where the values stand at the right
         self.ways = Detours(self.places.values())
 
@@ -200,29 +210,11 @@ class _Block:
         yield Text(self.start, 12, "every value by itself", 12, bold=True)
         for lane in self.lanes:
             for row in lane.shown:
-                if (x := self._x(lane, row)) is not None:
+                if (x := self.x.get((lane.tape.argument, row))) is not None:
                     label = self.named.tape_label(lane.tape, row)
                     slot = f"slot {self.letters[lane.tape.argument, row]}"
-                    yield from column_header(x, 18, label, slot, self._cell)
-        for left, columns in zip(self._lefts, self.columns, strict=True):
-            yield from (gap_text(gap, x + left, 18 + HEADER + 26) for x, gap in columns.gaps)
-
-    @property
-    def _cell(self) -> float:
-        return self.columns[0].cell
-
-    @property
-    def _lefts(self) -> list[float]:
-        """How far the columns of every tape are moved to the right."""
-        wide = [columns.right - LABELS for columns in self.columns]
-        return [self.start - LABELS + before for before in accumulate([0.0, *wide[:-1]])]
-
-    def _x(self, lane: Lane, row: int) -> float | None:
-        """Where a slot stands at the right, if it does."""
-        number, column = self.lanes.index(lane), column_of(lane.tape, row, self.time)
-        x = self.columns[number].left.get(column)
-        shown = x is not None and self._shared(lane.tape, row)
-        return self._lefts[number] + x if shown else None
+                    yield from column_header(x, 18, label, slot, self.cell)
+        yield from (gap_text(gap, x, 18 + HEADER + 26) for x, gap in self.gaps)
 
     def _row(self, step: int | None, y: float) -> tuple[list[Shape], float]:
         """The tapes after a step, or before the first one, and what it wrote; and how high."""
@@ -246,9 +238,9 @@ class _Block:
             for slot in lane.before() if step is None else lane.after(step):
                 value = self._value(lane.tape, slot.row, step)
                 cells.append(self._small(lane, slot, value, low))
-                x = self._x(lane, slot.row)
+                x = self.x.get((lane.tape.argument, slot.row))
                 if x is not None and slot.value is not None and (step is None or value in now):
-                    self.places[value] = box = Box(x, y, self._cell, HEIGHT, slot.role)
+                    self.places[value] = box = Box(x, y, self.cell, HEIGHT, slot.role)
                     label, key = self._names(lane.tape, slot.row)
                     cells.append(cell(box, slot.value, label, None, None, key, self._name(value)))
             low += LOW + 4

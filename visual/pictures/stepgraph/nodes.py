@@ -5,7 +5,7 @@ users; what depends on constants alone is a constant, and constants are written 
 operations that use them.  A step of very many operations shows those next to its results.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum, auto
 
@@ -110,23 +110,20 @@ class StepNodes:
                 found[node.key] = node
 
         for result in self.results:
-            if result not in self.unchanged:
+            if result.key not in self.unchanged:
                 visit(result)
         return tuple(found.values())
 
     @cached_property
-    def unchanged(self) -> tuple[StepNode, ...]:
-        """The results that hand on what the step has read, where they are not shown."""
-        handed_on = [
-            node
+    def unchanged(self) -> Mapping[str, Leaf]:
+        """What the step hands on as it was read, where that is not shown, by the result's key."""
+        handed_on = {
+            node.key: node.place.target
             for node in self.results
-            if isinstance(node.place, StepResult)
-            and node.place.target is not None
-            and [before.place for before in node.inputs] == [node.place.target]
-        ]
-        if self.kept or len(handed_on) == len(self.results):
-            return ()
-        return tuple(handed_on)
+            if isinstance(node.place, StepResult) and node.place.target is not None
+            if [before.place for before in node.inputs] == [node.place.target]
+        }
+        return {} if self.kept or len(handed_on) == len(self.results) else handed_on
 
     @property
     def reshaping(self) -> int:

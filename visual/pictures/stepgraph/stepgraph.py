@@ -165,7 +165,7 @@ class _StepGraph:
 
     def _formulas(self, canvas: Canvas, most: int, numbers: bool, lines: int) -> None:
         """What the step writes, as formulas, and the same in numbers."""
-        unchanged = [node.place.target for node in self.model.unchanged]
+        unchanged = self.model.unchanged.values()
         told = [f for f in self.scan.formulas if f.target not in unchanged]
         for formula in told[:most]:
             start = len(canvas.shapes)
@@ -224,8 +224,7 @@ class _StepGraph:
         lines += [f"{name}: {words}" for name, words in GLOSSARY.items() if name in used]
         met = zip(self.named.trace.untaken, untaken_words(self.named.trace), strict=True)
         lines += [words for one, words in met if self.named.number in (one.scan, one.forward)]
-        unchanged = [n.place.target for n in self.model.unchanged]
-        if unchanged:
+        if unchanged := model.unchanged.values():
             slots = listing(self.spell.position(leaf, self.step) for leaf in unchanged)
             lines.append(f"written back as read, not drawn: {slots}")
         left_out = self._left_out()
