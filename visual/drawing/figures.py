@@ -53,4 +53,4 @@ def figure(number: int, theme: str = "light", **paper: Any) -> Scene:
     trace = loops[chosen.loop].trace(chosen.order, chosen.wrt)
     direct, laid = chosen.all_direct, sheet(**paper)
     scene = unrolled(trace, theme, scans=chosen.scans, all_direct=direct, sheet=laid)
-    return on_paper(scene, paper.get("width"), f"of figure {number}")
+    return on_paper(scene, paper.get("width"), "unrolled")

@@ -8,7 +8,7 @@ from textwrap import wrap
 from lab.notation import number_text
 from lab.tape import Kind
 from lab.traces.trace import ScanTrace, TapeTrace
-from visual.layout.cells import SEGMENTS, on_one_scale
+from visual.layout.cells import SEGMENTS, on_one_scale, told_apart
 from visual.layout.columns import Gap, Timeline, column_of, shown_steps, with_gaps
 from visual.layout.names import listed
 from visual.layout.sheet import SCREEN, Sheet
@@ -247,7 +247,7 @@ class Canvas:
         boxes = [s for s in walk(self.shapes) if isinstance(s, Box) and s.heat is None]
         drawn = {Role.UNNEEDED if box.faded else box.role for box in boxes}
         words = {role: told for role, told in words.items() if role in drawn}
-        shapes, scales = on_one_scale(self.shapes)
+        shapes, scales = on_one_scale(told_apart(self.shapes))
         said, margin = [*notes(shapes), *said], self.sheet.margin
         full = scale_words(scales)
         if self.sheet.bare or not self.sheet.legend:

@@ -16,6 +16,7 @@ SEGMENTS = 8
 MOST_ENTRIES = 24
 VALUE = re.compile("[-−]?(\\d|‖|inf|nan|—)")
 NARROW = 60  # a cell in which names have more room than numbers
+WHOLE = re.compile(r" = (-?[\d.]+(?:e[-+]?\d+)?)(?= \(before|$| = )")  # what a tooltip tells
 PARTS = 28  # the height of the two lines that tell the parts of a value
 
 
@@ -267,6 +268,57 @@ def on_one_scale(shapes: Iterable[Shape]) -> tuple[tuple[Shape, ...], dict[str, 
         size = abs(patch.heat or 0.0)
         scales[name] = max(scales.get(name, 0.0), size if np.isfinite(size) else 0.0)
     return tuple(_scaled(shape, "", scales) for shape in shapes), scales
+
+
+def told_apart(shapes: Iterable[Shape]) -> tuple[Shape, ...]:
+    """The shapes, in which cells beside one another do not look the same unless they are.
+
+    Where four digits are too few there are up to seven, or an ellipsis after four: there are more.
+    """
+    shapes = tuple(shapes)
+    rows: dict[tuple[str, float], set[float]] = {}
+    for _, text, row, value in _numbers(shapes):
+        rows.setdefault((row, text.y), set()).add(value)
+    longer: dict[int, str] = {}
+    for box, text, row, value in _numbers(shapes):
+        alike = {v for v in rows[row, text.y] if number_text(v) == text.content} - {value}
+        if alike:
+            room = box.width - 6
+            longer[id(text)] = _distinct(value, alike, room, text)
+    return tuple(_with_digits(shape, longer) for shape in shapes) if longer else shapes
+
+
+def _numbers(shapes: Iterable[Shape]) -> Iterator[tuple[Box, Text, str, float]]:
+    """The numbers in cells: box, text, quantity, and what the number is."""
+    for shape in shapes:
+        if not isinstance(shape, Group):
+            continue
+        found = WHOLE.search(shape.title) if shape.cell else None
+        boxes = [s for s in shape.shapes if isinstance(s, Box)]
+        if found and boxes:
+            value, written = float(found.group(1)), number_text(float(found.group(1)))
+            for text in shape.shapes:
+                if isinstance(text, Text) and text.content == written and not text.struck:
+                    yield boxes[0], text, quantity(shape.title), value
+        yield from _numbers(shape.shapes)
+
+
+def _distinct(value: float, others: Iterable[float], room: float, text: Text) -> str:
+    """A number with as many digits as tell it from others that are not the same."""
+    for digits in range(5, 8):
+        written = number_text(value, digits)
+        if text_width(written, text.size, True, text.bold) > room:
+            break
+        if all(written != number_text(other, digits) for other in others):
+            return written
+    more = f"{text.content}…"
+    return more if text_width(more, text.size, True, text.bold) <= room else text.content
+
+
+def _with_digits(shape: Shape, longer: Mapping[int, str]) -> Shape:
+    if isinstance(shape, Group):
+        return replace(shape, shapes=tuple(_with_digits(s, longer) for s in shape.shapes))
+    return replace(shape, content=longer[id(shape)]) if id(shape) in longer else shape
 
 
 def _patches(shapes: Iterable[Shape], name: str) -> Iterator[tuple[str, Box]]:
