@@ -19,7 +19,7 @@ from visual.choices import scan_index, step_of, switch, whole_or_none
 from visual.layout.canvas import HEIGHT, MARGIN, Canvas
 from visual.layout.cells import cell
 from visual.layout.names import NamedScan
-from visual.layout.sheet import SCREEN, Sheet
+from visual.layout.sheet import SCREEN, Sheet, check_sheet
 from visual.pictures.unrolled.unrolled import fitting
 from visual.scene.combinators import (
     Envelope,
@@ -78,6 +78,7 @@ def rolled(
     The number is that of the headings, from 1: number 1 is ``trace.scans[0]``.  The picture is 840
     pixels wide and at most 1,200 high; what has no room is counted, and there with `all`.
     """
+    check_sheet(sheet)
     number = scan_index(trace, scan)
     step = step_of(trace.scans[number], step)
     of = NamedScan(trace, number)

@@ -20,7 +20,7 @@ from visual.choices import of_trace, opened, step_of
 from visual.layout.canvas import FOLDS, notes, scale_words
 from visual.layout.cells import full_text, on_one_scale, told_apart, value_text
 from visual.layout.names import NamedScan, counted
-from visual.layout.sheet import SCREEN, Sheet
+from visual.layout.sheet import SCREEN, Sheet, check_sheet
 from visual.pictures.moment.arrows import Way, joined, ways_of
 from visual.pictures.moment.slots import APART, LARGE, PLAIN, SIDE, SMALL, Tapes
 from visual.scene.combinators import (
@@ -59,6 +59,7 @@ def moment(
     the first in which two values are added up that are not 0, or step 0.
     """
     of_trace(trace)
+    check_sheet(sheet)
     number = opened(trace, scan)
     made = trace.scans[number]
     chosen = step_of(made, _first_sum(made) if step is None else step)

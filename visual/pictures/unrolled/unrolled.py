@@ -20,7 +20,7 @@ from visual.layout.cells import bared, cell, thin_cell
 from visual.layout.columns import Gap, with_gaps
 from visual.layout.names import NamedScan, counted
 from visual.layout.routes import TRACK, Grid, Spot, is_straight, route, tracks
-from visual.layout.sheet import SCREEN, Sheet
+from visual.layout.sheet import SCREEN, Sheet, check_sheet
 from visual.pictures.unrolled.factors import factor_along, labels
 from visual.pictures.unrolled.graph import Unrolling, unrolling
 from visual.pictures.unrolled.overview import given_at, overview, short_name
@@ -143,6 +143,7 @@ def unrolled(
     more than 12 steps are folded: the ends are shown, and the steps next to the step `around`.
     """
     of_trace(trace)
+    check_sheet(sheet)
     around, all_direct = whole_or_none("around", around), switch("all_direct", all_direct)
     if scans is not None and (scan is not None or all):
         raise ArgumentError("scans and scan: one of them chooses what is drawn, not both.")
