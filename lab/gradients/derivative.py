@@ -4,6 +4,7 @@ import math
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import pairwise
 from math import factorial
 from typing import Literal
@@ -134,7 +135,8 @@ def derivative(
     "forward" it is the pushforward of the first derivative, in two Scans, which carry twice as much
     with every order.  By "taylor" it is n! times a coefficient of a power series, which one Scan
     carries beside its values; of a `wrt` that is not a scalar two do, that of the cost and that of
-    its gradient.  The values are the same.
+    its gradient.  The values are the same.  What a Scan carries beside x is called x⟨2⟩: the second
+    coefficient, or what x moves by the second tangent; x⟨1,2⟩ moves by both.
 
     For a `wrt` that is not a scalar, derivative k+1 is the gradient of the inner product of
     derivative k with `direction` (ones unless given).  All Scans in the graph are copied as
@@ -199,9 +201,10 @@ def _forward(
 ) -> list[TensorVariable]:
     """The first derivative backwards, the others as its tangents, and tangents of tangents."""
     values, along = _reverse(cost, wrt, min(order, 1), direction), _along(wrt, direction)
-    for _ in range(order - 1):
+    for number in range(1, order):
         pause()
-        found = Carrying(push, renewed=True).along(values, {wrt: Moving(wrt, (along,))})
+        way = Carrying(push, twin=partial(_along_name, number), renewed=True)
+        found = way.along(values, {wrt: Moving(wrt, (along,))})
         values = [*_renewed(values, found), as_tensor(coefficient(found, values[-1], 1))]
     return values
 
@@ -226,6 +229,11 @@ def _taylor(
 
 MODES = {"reverse": _reverse, "forward": _forward, "taylor": _taylor}
 HIGHEST = {"forward": 12, "taylor": 64}  # orders; a step of the first carries 2ⁿ⁻¹ values
+
+
+def _along_name(number: int, name: str, _: int) -> str:
+    """``x⟨1⟩``, and of that ``x⟨1,2⟩``: by which of the tangents it moves."""
+    return f"{name[:-1]},{number}⟩" if name.endswith("⟩") else f"{name}⟨{number}⟩"
 
 
 def _along(wrt: Variable, direction: TensorVariable | None) -> Variable:

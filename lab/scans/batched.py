@@ -5,7 +5,7 @@ make the same steps, so that the batch can as well be an axis of every value tha
 writes: then there is one Scan, whose tapes can be traced and whose gradient is that of any other.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import cast
 
@@ -58,11 +58,11 @@ def _size(held: Iterable[TensorVariable], axis: int) -> Variable:
     return next(whole, pt.constant(1, dtype="int64"))
 
 
-def _same(steps: TensorVariable, told: str) -> Variable:
+def _same(steps: TensorVariable, told: str) -> TensorVariable:
     """How many steps all entries make."""
     first = steps.flatten()[0]
     different = Assert(f"{told}: its entries make different numbers of steps; trace one of them.")
-    return cast(Variable, different(first, pt.all(pt.eq(steps, first))))
+    return as_tensor(cast(Variable, different(first, pt.all(pt.eq(steps, first)))))
 
 
 def _entry(values: TensorVariable, dims: int) -> TensorVariable:
@@ -85,10 +85,11 @@ def _with_batch(variable: LoopVariable, dims: int, shape: Sequence[Variable]) ->
     if variable.kind is Kind.NIT_SOT or (not written and outer.type.shape[:dims] == (1,) * dims):
         return replace(variable, outer_input=_entry(outer, dims))
     if written:
-        outer = pt.alloc(outer, *shape, *(outer.shape[axis] for axis in range(dims, outer.ndim)))
+        sizes = (*shape, *(outer.shape[axis] for axis in range(dims, outer.ndim)))
+        outer = as_tensor(cast(Variable, pt.alloc(outer, *sizes)))
     batch = outer.type.shape[:dims]
     if variable.kind is not Kind.PARAMETER:
-        outer = pt.moveaxis(outer, dims, 0)
+        outer = as_tensor(cast(Variable, pt.moveaxis(outer, dims, 0)))
     inner = tuple(
         TensorType(i.type.dtype, shape=batch + i.type.shape)(i.name) for i in variable.inner_inputs
     )
@@ -106,12 +107,13 @@ def _with_step(parts: ScanParts, opened: Sequence[LoopVariable], dims: int) -> S
     first = as_tensor(next(batched))
     shape = [first.shape[axis] for axis in range(dims)]
     results = [as_tensor(out) for v in opened for out in v.inner_outputs]
-    made = []
-    for old, new in zip(results, vectorize_graph(results, arguments), strict=True):
+    made: list[Variable] = []
+    vectorized = map(as_tensor, cast(Sequence[Variable], vectorize_graph(results, arguments)))
+    for old, new in zip(results, vectorized, strict=True):
         is_same = new.type.ndim == old.type.ndim  # it depends on nothing that has a batch
         sizes = (*shape, *(new.shape[axis] for axis in range(new.type.ndim)))
-        made.append(pt.alloc(new, *sizes) if is_same else new)
-    left = iter(made)
+        made.append(as_tensor(pt.alloc(new, *sizes)) if is_same else new)
+    left: Iterator[Variable] = iter(made)
     variables = tuple(
         replace(v, inner_outputs=tuple(next(left) for _ in v.inner_outputs)) for v in opened
     )

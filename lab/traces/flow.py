@@ -9,6 +9,7 @@ its slot and a version, and is computed once: the static single assignment form 
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 from lab.notation import Leaf, leaves_of, summands_of
@@ -76,14 +77,12 @@ def flow(trace: Trace) -> Flow:
     writes: dict[Value, Write] = {}
     versions: dict[tuple[int, int, int], int] = {}
     for of in ScanOf.each(trace):
-        makers = [
-            (formula, *(_reader(of, leaf, versions) for leaf in (formula.target, *_read(formula))))
-            for formula in of.scan.formulas
-        ]
+        reader = partial(_reader, of, versions=versions)
+        makers = [(f, reader(f.target), [*map(reader, _read(f))]) for f in of.scan.formulas]
         for step in range(of.scan.steps):
             made = [  # it reads all before it writes
                 Write(step, formula, tuple(read(step) for read in reads), target(step))
-                for formula, target, *reads in makers
+                for formula, target, reads in makers
             ]
             for write in made:
                 old = write.old

@@ -247,6 +247,10 @@ def _sequence_axis(
     """Of which quantity the sequence was cut, and at which of its indices."""
     array, rows = rows_of(part.outer_input, values, () if source is None else axes)
     if source is None:  # a loop of its own, which counts what it is given by itself
+        filled, taken = rows_of(part.outer_input, values, axes)
+        known = axes.get(filled)
+        if known is not None and known.variable == part.name:  # or one name had two values
+            return Axis(known.variable, freeze(known.index[taken]))
         return Axis(part.name, freeze(rows if array.owner is None else np.arange(len(rows))))
     known = axes.get(array)
     if known is None:  # the gradient of an output, row by row

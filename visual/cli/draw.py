@@ -58,7 +58,9 @@ def _picture(options: argparse.Namespace) -> Scene:
     if options.figure is not None:
         if options.picture != "unrolled" or options.loop is not None:
             raise ArgumentError("--figure: the figures are unrolled, and choose their own loop.")
-        return figure(options.figure, options.theme)
+        paper = {one.name: getattr(options, one.name) for one in PAPER}
+        given = {one.name: one.check(paper[one.name]) for one in PAPER if paper[one.name]}
+        return figure(options.figure, options.theme, **given)
     if options.loop is None:
         raise ArgumentError("--loop: name a loop, or for unrolled a --figure from 1 to 8.")
     loop = loop_named(options.loop)

@@ -51,7 +51,13 @@ def add_drawing(
     )
     parser.add_argument("-o", "--out", required=True, metavar=metavar, help=out)
     add(parser, *DERIVATIVE.values(), THEME)
-    parser.add_argument("--scale", type=float, default=1.0, metavar="S", help="scale of a PNG (1)")
+    parser.add_argument(
+        "--scale",
+        type=float,
+        default=1.0,
+        metavar="S",
+        help="scale of a PNG or a film (1); 3.125 is 300 dpi",
+    )
 
 
 def chosen(options: argparse.Namespace, loop: Loop) -> dict[str, Value]:

@@ -47,7 +47,12 @@ def draw(
     `scans` can be chosen, they are the numbers of the pictures' headings, from 1: 2 for
     ``2 · gradient of square``, which is ``trace.scans[1]``.  Steps count from 0.
 
+    For a paper `width` is that of the figure, as "column" (85 mm), "page" (170 mm), "85mm" or
+    "3.4in": letters keep seven points, and less is shown; a number is one of pixels.  `steps` may
+    also be "2:5", to show no others.  `no_legend` and `bare` leave more out, where there is more.
+
         >>> visual.draw(gallery.loops["square"], taps={"x": (-2, -1)}, order=2)
+        >>> visual.draw(gallery.loops["rnn"], width="85mm", theme="print").save("figure.tex")
         >>> visual.draw(lab.derivative(cost, x0, order=2), "unrolled", given={x0: 0.5})
     """
     expect("subject", subject, (Loop, Derivative), "a lab.Loop or a lab.Derivative")

@@ -11,9 +11,11 @@ One rule decides what is washed out: that from which no arrow leads to a result.
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import Any
 
 from lab.errors import ArgumentError, quoted
 from lab.loops.gallery import loops
+from visual.drawing.paper import on_paper, sheet
 from visual.pictures.unrolled.unrolled import unrolled
 from visual.scene.shapes import Scene
 
@@ -43,10 +45,12 @@ FIGURES: Mapping[int, Figure] = MappingProxyType(
 )
 
 
-def figure(number: int, theme: str = "light") -> Scene:
-    """The figure with a number from 1 to 8."""
+def figure(number: int, theme: str = "light", **paper: Any) -> Scene:
+    """The figure with a number from 1 to 8, for a `paper` as pictures of loops are."""
     if isinstance(number, bool) or not isinstance(number, int) or number not in FIGURES:
         raise ArgumentError(f"number = {quoted(number)}: expected 1 to {len(FIGURES)}.")
     chosen = FIGURES[number]
     trace = loops[chosen.loop].trace(chosen.order, chosen.wrt)
-    return unrolled(trace, theme, scans=chosen.scans, all_direct=chosen.all_direct)
+    direct, laid = chosen.all_direct, sheet(**paper)
+    scene = unrolled(trace, theme, scans=chosen.scans, all_direct=direct, sheet=laid)
+    return on_paper(scene, paper.get("width"), "unrolled")

@@ -98,13 +98,14 @@ def _unrolled(
     around: int | None = None,
     scans: Sequence[int] | None = None,
     all_direct: bool = False,
+    sheet: Sheet = SCREEN,
     **chosen: Any,
 ) -> Scene:
     trace = study.trace_of_cost
     loops = [number for number, scan in enumerate(trace.scans) if not scan.order]
     if study.order or scans is not None or any(chosen.values()):
-        return unrolled(trace, theme, around, scans, all_direct, **chosen)
-    return fitting(trace, loops, gap(), theme, around, all_direct)
+        return unrolled(trace, theme, around, scans, all_direct, sheet=sheet, **chosen)
+    return fitting(trace, loops, gap(), theme, around, all_direct, sheet=sheet)
 
 
 def _phases(study: Study, theme: str, scan: int | None = None, **options: Value) -> Scene:
@@ -171,6 +172,7 @@ _KINDS = (
         _unrolled,
         (AROUND, SCAN, SCANS, ALL_DIRECT, ALL),
         ("scan",),
+        (HEIGHT, SHOWN, NO_LEGEND, BARE),
     ),
     Kind(
         "equations",
@@ -185,6 +187,7 @@ _KINDS = (
         "the loop as one box with its taps",
         lambda study, theme, **options: rolled(study.trace_of_cost, theme, **options),
         (AROUND, SCAN, STEP, ALL),
+        on_sheet=(SHOWN, NO_LEGEND),
     ),
     Kind(
         "taps",

@@ -8,7 +8,7 @@ from textwrap import wrap
 from lab.notation import number_text
 from lab.tape import Kind
 from lab.traces.trace import ScanTrace, TapeTrace
-from visual.layout.cells import SEGMENTS, on_one_scale
+from visual.layout.cells import SEGMENTS, on_one_scale, told_apart
 from visual.layout.columns import Gap, Timeline, column_of, shown_steps, with_gaps
 from visual.layout.names import listed
 from visual.layout.sheet import SCREEN, Sheet
@@ -73,28 +73,37 @@ def place_columns(
 
 
 def touched_columns(
-    scan: ScanTrace, time: Timeline, around: int | None, ends: int | None = None
+    scan: ScanTrace,
+    time: Timeline,
+    around: int | None,
+    ends: int | None = None,
+    only: range | None = None,
 ) -> set[int]:
     """The columns of all slots that the shown steps of a loop read or write."""
     columns: set[int] = set()
     for tape in scan.held:
         if tape.is_total or not time.knows(tape.axis):
             continue
-        columns |= {column_of(tape, row, time) for row in touched_rows(scan, tape, around, ends)}
+        rows = touched_rows(scan, tape, around, ends, only)
+        columns |= {column_of(tape, row, time) for row in rows}
     for sequence in scan.sequences:
         if time.knows(sequence.axis):
             columns |= {
                 time.column(sequence.axis.variable, int(sequence.axis.index[step]))
-                for step in numbers(shown_steps(scan.steps, around, ends))
+                for step in numbers(shown_steps(scan.steps, around, ends, only))
             }
     return columns
 
 
 def touched_rows(
-    scan: ScanTrace, tape: TapeTrace, around: int | None, ends: int | None = None
+    scan: ScanTrace,
+    tape: TapeTrace,
+    around: int | None,
+    ends: int | None = None,
+    only: range | None = None,
 ) -> set[int]:
     """The rows of a tape that the shown steps read or write; all initial ones without steps."""
-    steps = numbers(shown_steps(scan.steps, around, ends))
+    steps = numbers(shown_steps(scan.steps, around, ends, only))
     if not steps:
         return set(range(min(len(tape.initial), 12)))
     accesses = (*tape.reads, *tape.writes)
@@ -165,10 +174,11 @@ def explained(
 
 def notes(shapes: Iterable[Shape]) -> list[str]:
     """What is said below the legend of arrays and of what is folded, where there are any."""
-    drawn = [*walk(shapes)]
+    drawn = list(walk(shapes))
     words = [shape.content for shape in drawn if isinstance(shape, Text)]
     strips = any(isinstance(shape, Box) and shape.heat is not None for shape in drawn)
-    said = [ARRAYS if strips else NORM] if any("‖" in content for content in words) else []
+    told = ARRAYS if strips else NORM
+    said = [told] if any("‖" in content for content in words) else []
     if any(_is_sampled(content) for content in words):
         said.append(SAMPLED)
     direct = {content for content in words if content.startswith("∂") and "/∂" in content}
@@ -237,7 +247,7 @@ class Canvas:
         boxes = [s for s in walk(self.shapes) if isinstance(s, Box) and s.heat is None]
         drawn = {Role.UNNEEDED if box.faded else box.role for box in boxes}
         words = {role: told for role, told in words.items() if role in drawn}
-        shapes, scales = on_one_scale(self.shapes)
+        shapes, scales = on_one_scale(told_apart(self.shapes))
         said, margin = [*notes(shapes), *said], self.sheet.margin
         full = scale_words(scales)
         if self.sheet.bare or not self.sheet.legend:

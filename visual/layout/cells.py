@@ -16,6 +16,7 @@ SEGMENTS = 8
 MOST_ENTRIES = 24
 VALUE = re.compile("[-−]?(\\d|‖|inf|nan|—)")
 NARROW = 60  # a cell in which names have more room than numbers
+WHOLE = re.compile(r" = (-?[\d.]+(?:e[-+]?\d+)?)(?= \(before|$| = )")  # what a tooltip tells
 PARTS = 28  # the height of the two lines that tell the parts of a value
 
 
@@ -89,7 +90,8 @@ def cell(
     title = f"{name} = {full_text(value)}"
     if old is not None:
         title += f" (before: {full_text(old)})"
-    draw = _array_inside if value.ndim else _number_inside
+    names = old is not None or fits_beside(label, box.width)
+    draw = _array_inside if value.ndim and names else _number_inside
     if parts is None:
         return Group((box, *draw(box, value, old, label)), step, key, title)
     direct, later = parts
@@ -103,14 +105,19 @@ def cell(
     return Group((box, *draw(upper, value, old, label), *below), step, key, title)
 
 
+def fits_beside(label: str, width: float) -> bool:
+    """Whether the name of an array leaves room for its picture, in a cell so wide."""
+    return width >= NARROW or text_width(label, 12, bold=True) <= width / 2
+
+
 def _number_inside(
     box: Box, value: np.ndarray, old: np.ndarray | None, label: str
 ) -> Iterator[Shape]:
-    """A number, and above it the old one or its name."""
+    """A number, or of an array the norm alone, and above it the old one or its name."""
     alone = old is None and not label
     bold = box.role in (Role.OVERWRITTEN, Role.RESULT)
     bottom = box.y + box.height
-    number = value_within(value, box.width - 6, SMALL_SIZE)
+    number = value_within(value, box.width - (4 if box.width < NARROW else 6), SMALL_SIZE)
     yield _centred(box, bottom - (box.height / 2 - 4.5 if alone else 9), number, bold)
     if not alone:
         yield _above(box, "middle", box.width - 8, old, label)
@@ -142,6 +149,9 @@ def _above(box: Box, anchor: str, room: float, old: np.ndarray | None, label: st
     """The value that was replaced, struck through, or the name of the cell."""
     middle = anchor == "middle"
     x = box.x + (box.width / 2 if middle else 6)
+    if old is None and box.width < NARROW and text_width(label, 12, bold=True) > room:
+        short = shortened(label, box.width - 4, 11)
+        return Text(x, box.y + 16, short, 11, anchor, role=box.role, faded=box.faded)
     if old is None:
         short = shortened(label, room, 12, bold=True)
         return Text(x, box.y + 16, short, 12, anchor, bold=True, role=box.role, faded=box.faded)
@@ -208,9 +218,10 @@ def bared(shapes: Iterable[Shape]) -> Iterator[Shape]:
 def _centred(
     box: Box, y: float, content: str, bold: bool = False, size: float = NUMBER_SIZE
 ) -> Text:
-    if text_width(content, size, mono=True) > box.width - 6:
+    room = box.width - (4 if box.width < NARROW else 6)
+    if text_width(content, size, mono=True) > room:
         size = SMALL_SIZE
-    content = shortened(content, box.width - 6, size, mono=True)
+    content = shortened(content, room, size, mono=True)
     x = box.x + box.width / 2
     return Text(x, y, content, size, "middle", mono=True, bold=bold, role=box.role, faded=box.faded)
 
@@ -257,6 +268,59 @@ def on_one_scale(shapes: Iterable[Shape]) -> tuple[tuple[Shape, ...], dict[str, 
         size = abs(patch.heat or 0.0)
         scales[name] = max(scales.get(name, 0.0), size if np.isfinite(size) else 0.0)
     return tuple(_scaled(shape, "", scales) for shape in shapes), scales
+
+
+def told_apart(shapes: Iterable[Shape]) -> tuple[Shape, ...]:
+    """The shapes, in which cells beside one another do not look the same unless they are.
+
+    Where four digits are too few there are up to seven, or an ellipsis after four: there are more.
+    """
+    shapes = tuple(shapes)
+    rows: dict[tuple[str, float], set[float]] = {}
+    for _, text, row, value in _numbers(shapes):
+        rows.setdefault((row, text.y), set()).add(value)
+    longer: dict[int, str] = {}
+    for box, text, row, value in _numbers(shapes):
+        alike = {v for v in rows[row, text.y] if number_text(v) == text.content} - {value}
+        if alike:
+            room = box.width - 6
+            longer[id(text)] = _distinct(value, alike, room, text)
+    return tuple(_with_digits(shape, longer) for shape in shapes) if longer else shapes
+
+
+def _numbers(shapes: Iterable[Shape]) -> Iterator[tuple[Box, Text, str, float]]:
+    """The numbers in cells: box, text, quantity, and what the number is."""
+    for shape in shapes:
+        if not isinstance(shape, Group):
+            continue
+        found = WHOLE.search(shape.title) if shape.cell else None
+        boxes = [s for s in shape.shapes if isinstance(s, Box)]
+        if found and boxes:
+            value, written = float(found.group(1)), number_text(float(found.group(1)))
+            for text in shape.shapes:
+                if isinstance(text, Text) and text.content == written and not text.struck:
+                    yield boxes[0], text, quantity(shape.title), value
+        yield from _numbers(shape.shapes)
+
+
+def _distinct(value: float, others: Iterable[float], room: float, text: Text) -> str:
+    """A number with as many digits as tell it from others that are not the same."""
+    for digits in range(5, 8):
+        written = number_text(value, digits)
+        if text_width(written, text.size, True, text.bold) > room:
+            break
+        if all(written != number_text(other, digits) for other in others):
+            return written
+    more = f"{text.content}…"
+    return more if text_width(more, text.size, True, text.bold) <= room else text.content
+
+
+def _with_digits(shape: Shape, longer: Mapping[int, str]) -> Shape:
+    if isinstance(shape, Group):
+        return replace(shape, shapes=tuple(_with_digits(s, longer) for s in shape.shapes))
+    if isinstance(shape, Text) and id(shape) in longer:
+        return replace(shape, content=longer[id(shape)])
+    return shape
 
 
 def _patches(shapes: Iterable[Shape], name: str) -> Iterator[tuple[str, Box]]:

@@ -21,8 +21,15 @@ class Gap:
     hidden: int
 
 
-def shown_steps(steps: int, around: int | None = None, ends: int | None = None) -> list[int | Gap]:
-    """The steps to show, of any loop at most two times `ends`, and a gap for those left out."""
+def shown_steps(
+    steps: int, around: int | None = None, ends: int | None = None, only: range | None = None
+) -> list[int | Gap]:
+    """The steps to show, of any loop at most two times `ends`, and a gap for those left out.
+
+    If `only` some are wanted, these are shown.
+    """
+    if only is not None:
+        return with_ends(only, steps)
     if steps <= (MOST_STEPS if ends is None else 2 * ends):
         return list(range(steps))
     ends = ENDS if ends is None else ends

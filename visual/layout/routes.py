@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 Point = tuple[float, float]
 TRACK, BOW, LEAN, HEAD = 7.0, 24.0, 8, 8.0
-WORDS, WORD = 34.0, 18.0  # the room of words below the boxes of a lane, and of one on an arrow
+WORDS, WORD = 50.0, 32.0  # the room of words below the boxes of a lane, and of one on an arrow
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from lab.errors import ArgumentError, quoted
+from lab.errors import ArgumentError, expect, quoted
 from lab.traces.trace import ScanTrace
 
 HIGHEST = 1200  # pixels: a screen
@@ -65,3 +65,8 @@ class Sheet:
 
 
 SCREEN = Sheet()
+
+
+def check_sheet(sheet: object) -> None:
+    """ArgumentError for what is no sheet."""
+    expect("sheet", sheet, Sheet, "a visual.layout.sheet.Sheet")

@@ -8,7 +8,7 @@ from lab.reports.compare.comparison import Comparison
 from visual.backends.page import document
 from visual.backends.svg import text
 from visual.pictures.comparing import comparing
-from visual.scene.formats import SUFFIXES, as_path, write_whole
+from visual.scene.formats import MOVING, SUFFIXES, as_path, write_whole
 from visual.scene.theme import THEMES
 
 WRITTEN = (".py", ".html", ".txt")
@@ -24,7 +24,7 @@ def save_comparison(
     place = as_path(path)
     THEMES[theme]
     suffix = place.suffix.lower()
-    allowed = [*WRITTEN, *(s for s in SUFFIXES if s not in (*WRITTEN, ".dot"))]
+    allowed = [*WRITTEN, *(s for s in SUFFIXES if s not in (*WRITTEN, *MOVING, ".dot"))]
     if suffix not in allowed:
         raise ArgumentError(f"path = {quoted(str(place))}: a comparison can be {listing(allowed)}.")
     if not place.parent.is_dir():

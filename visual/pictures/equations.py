@@ -29,7 +29,7 @@ from visual.layout.canvas import (
 from visual.layout.cells import cell
 from visual.layout.columns import Gap, shown_steps, with_gaps
 from visual.layout.names import NamedScan
-from visual.layout.sheet import SCREEN, Sheet
+from visual.layout.sheet import SCREEN, Sheet, check_sheet
 from visual.scene.shapes import Box, Scene, Shape, Text, of_run, shortened, text_width
 from visual.scene.theme import Role
 
@@ -68,6 +68,7 @@ def equations(
 
     The number is that of the headings, from 1: number 1 is ``trace.scans[0]``.
     """
+    check_sheet(sheet)
     expect("system", system, System, "what lab.system and Loop.system give")
     number = scan_index(trace, scan)
     loop = trace.scans[number]

@@ -19,7 +19,7 @@ from visual.choices import scan_index, step_of, switch, whole_or_none
 from visual.layout.canvas import HEIGHT, MARGIN, Canvas
 from visual.layout.cells import cell
 from visual.layout.names import NamedScan
-from visual.layout.sheet import SCREEN
+from visual.layout.sheet import SCREEN, Sheet, check_sheet
 from visual.pictures.unrolled.unrolled import fitting
 from visual.scene.combinators import (
     Envelope,
@@ -37,8 +37,8 @@ from visual.scene.fonts import MONO_WIDTH
 from visual.scene.shapes import Arrow, Box, Scene, Text, shortened, text_width
 from visual.scene.theme import Role
 
-NARROW, WIDE = 104.0, 150.0  # of a port
-BETWEEN, ARM, LINE, TRACK = 14.0, 40.0, 20, 16
+PORT, IN_A_COLUMN = (104.0, 150.0), (64.0, 80.0)  # how wide one is at least, and at most
+BETWEEN, ARM, SHORT, LINE, TRACK = 14.0, 40.0, 16.0, 20, 16
 FORMULA, LONGEST, INDENT = 12.5, 520.0, "    "
 MOST_PORTS, MOST_LINES, MOST_WAYS = 8, 20, 6
 
@@ -71,22 +71,26 @@ def rolled(
     scan: int = 1,
     step: int = 0,
     all: bool = False,
+    sheet: Sheet = SCREEN,
 ) -> Scene:
     """The Scan number `scan` of a trace as one box, with its values at `step`, and unrolled.
 
     The number is that of the headings, from 1: number 1 is ``trace.scans[0]``.  The picture is 840
     pixels wide and at most 1,200 high; what has no room is counted, and there with `all`.
     """
+    check_sheet(sheet)
     number = scan_index(trace, scan)
     step = step_of(trace.scans[number], step)
     of = NamedScan(trace, number)
-    canvas = Canvas(y=MARGIN - 8)
-    canvas.heading(f"{scan} · {of.scan.name}, rolled up", [_shown_step(of, step)])
-    machine = _machine(of, step, switch("all", all))
-    placed = shifted(machine, MARGIN, canvas.y - machine.envelope.top)
+    canvas = Canvas(y=MARGIN - 8, sheet=sheet)
+    told = map(Speller(of).equation, of.scan.formulas if sheet.is_narrow else ())
+    canvas.heading(f"{scan} · {of.scan.name}, rolled up", [_shown_step(of, step), *told])
+    machine = _machine(of, step, switch("all", all), sheet)
+    placed = shifted(machine, sheet.margin, canvas.y - machine.envelope.top)
     top = over(gap(), piece(*canvas.shapes), placed)
     around = whole_or_none("around", around)
-    return fitting(trace, (number,), top, theme, around, verb="rolled up and unrolled", all=all)
+    verb = "rolled up and unrolled"
+    return fitting(trace, (number,), top, theme, around, verb=verb, all=all, sheet=sheet)
 
 
 def _shown_step(of: NamedScan, step: int) -> str:
@@ -95,7 +99,7 @@ def _shown_step(of: NamedScan, step: int) -> str:
     return f"step {step} (of 0 to {of.scan.steps - 1}){offsets and f' · {offsets}'}"
 
 
-def _machine(of: NamedScan, step: int, all: bool) -> Piece:
+def _machine(of: NamedScan, step: int, all: bool, sheet: Sheet) -> Piece:
     """The step with its ports, from left to right, and the ways back below it."""
     scan = of.scan
     leaves = {leaf for formula in scan.formulas for leaf in leaves_of(formula.expression)}
@@ -104,13 +108,15 @@ def _machine(of: NamedScan, step: int, all: bool) -> Piece:
     makes = [port(formula.target, True) for formula in scan.formulas]
     most = None if all else MOST_PORTS
     ways = _ways(scan)[: None if all else MOST_WAYS]
-    side = TRACK * (len(ways) + 1)
-    read, made = (_ports(ports, most, of.moment(step)) for ports in (reads, makes))
-    taken = 2 * (MARGIN + side + ARM) + read.envelope.width + made.envelope.width
-    wide = LONGEST if all else SCREEN.width - taken
+    track, arm = (TRACK, ARM) if not sheet.is_narrow else (TRACK / 2, SHORT)
+    side = track * (len(ways) + 1)
+    room = IN_A_COLUMN if sheet.is_narrow else PORT
+    read, made = (_ports(ports, most, of.moment(step), room) for ports in (reads, makes))
+    taken = 2 * (sheet.margin + side + arm) + read.envelope.width + made.envelope.width
+    wide = LONGEST if all else max(IN_A_COLUMN[1], sheet.width - taken)
     high = max(read.envelope.height, made.envelope.height) + 2 * BETWEEN
-    box = _step_box(of, wide, high, None if all else MOST_LINES)
-    row = beside(gap(side), read, gap(ARM), box, gap(ARM), made, gap(side), align=0.5)
+    box = _step_box(of, wide, high, None if all else MOST_LINES * (not sheet.is_narrow))
+    row = beside(gap(side), read, gap(arm), box, gap(arm), made, gap(side), align=0.5)
     middle = row.anchors["step"]
     arrows = list[Arrow]()
     for name, place in row.anchors.items():
@@ -121,8 +127,8 @@ def _machine(of: NamedScan, step: int, all: bool) -> Piece:
             arrows.append(Arrow(((middle.right, y), (place.left - 1, y))))
     known = [w for w in ways if {_name(w.written, True), _name(w.read, False)} <= {*row.anchors}]
     back = (
-        _way_back(row.anchors, way, row.envelope.bottom + 10, track)
-        for track, way in enumerate(known, start=1)
+        _way_back(row.anchors, way, row.envelope.bottom + 10, number, track)
+        for number, way in enumerate(known, start=1)
     )
     return over(row, piece(*arrows), *back)
 
@@ -166,7 +172,7 @@ def _ways(scan: ScanTrace) -> list[Way]:
 
 
 def _step_box(of: NamedScan, wide: float, high: float, most: int | None) -> Piece:
-    """The box of the step, with its formulas for all steps."""
+    """The box of the step, with its formulas for all steps; without room for `most`, none."""
     letters = int((wide - 28) / (FORMULA * MONO_WIDTH))
     lines = [
         line
@@ -178,10 +184,14 @@ def _step_box(of: NamedScan, wide: float, high: float, most: int | None) -> Piec
             break_on_hyphens=False,
         )
     ]
-    if most is not None and len(lines) > most:
+    if most == 0:
+        lines = []
+    elif most is not None and len(lines) > most:
         lines[most - 1 :] = [f"⋯ {len(lines) - most + 1} more lines: all=True"]
     widest = max((text_width(line, FORMULA, mono=True) for line in lines), default=0)
-    box = Box(0, 0, max(widest + 28, 150), max(high, len(lines) * LINE + 52), Role.INTERMEDIATE)
+    box = Box(
+        0, 0, max(widest + 28, min(150, wide)), max(high, len(lines) * LINE + 52), Role.INTERMEDIATE
+    )
     first, left = (box.height - len(lines) * LINE) / 2 + 20, (box.width - widest) / 2
     texts = []
     for number, line in enumerate(lines):
@@ -192,10 +202,13 @@ def _step_box(of: NamedScan, wide: float, high: float, most: int | None) -> Piec
     return named(piece(box, title, *texts), "step")
 
 
-def _ports(ports: Sequence[Port], most: int | None, moment: tuple[int, str]) -> Piece:
+def _ports(
+    ports: Sequence[Port], most: int | None, moment: tuple[int, str], room: tuple[float, float]
+) -> Piece:
     """The ports at one side of the box, as many as there is room for, each by its name."""
     names = (text_width(port.label, 12, bold=True) + 12 for port in ports[:most])
-    wide = min(max([NARROW, *names]), WIDE)
+    least, widest = room
+    wide = min(max([least, *names]), widest)
     parts = [_drawn(port, wide, moment) for port in ports[:most]]
     hidden = len(ports) - len(parts)
     if hidden:
@@ -215,12 +228,14 @@ def _name(leaf: Leaf, is_made: bool) -> str:
     return f"{'made' if is_made else 'read'} {leaf.argument} {leaf.tap}"
 
 
-def _way_back(places: Mapping[str, Envelope], way: Way, y: float, track: int) -> Piece:
-    """An arrow from what is made, below the box, to where it is read again."""
+def _way_back(
+    places: Mapping[str, Envelope], way: Way, y: float, number: int, track: float
+) -> Piece:
+    """An arrow from what is made, below the box, to where it is read again, on its own track."""
     made, read = places[_name(way.written, True)], places[_name(way.read, False)]
-    right, left, low = made.right + TRACK * track, read.left - TRACK * track, y + 22 * track
-    start = (made.right, made.place(0, 0.5)[1] + 5 * track - 10)
-    end = (read.left - 1, read.place(0, 0.5)[1] + 5 * track - 10)
+    right, left, low = made.right + track * number, read.left - track * number, y + 22 * number
+    start = (made.right, made.place(0, 0.5)[1] + 5 * number - 10)
+    end = (read.left - 1, read.place(0, 0.5)[1] + 5 * number - 10)
     corners = (start, (right, start[1]), (right, low), (left, low), (left, end[1]), end)
     when = "one step later" if way.later == 1 else f"{way.later} steps later"
     told = f"{shortened(way.read.variable, 200, 11)}: {when}"

@@ -66,6 +66,9 @@ class Picture(Protocol):
     def text(self) -> str:
         """As plain text."""
 
+    def png(self, scale: float = 1.0) -> bytes:
+        """As a PNG image."""
+
 
 Writer = Callable[..., str | bytes]
 _WRITERS: dict[str, Writer] = {}

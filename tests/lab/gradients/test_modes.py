@@ -256,6 +256,31 @@ def test_only_the_pullback_is_cut_off_and_follows_rules():
         lab.derivative(cost, graph.inputs["x"], rule=lab.PullbackRule(), mode="taylor")
 
 
+@pytest.mark.parametrize("name", ["square", "logistic", "gap", "rnn"])
+@pytest.mark.parametrize("mode", MODES[1:])
+def test_a_name_with_its_number_has_one_value(name, mode):
+    """What a Scan reads of another keeps its name and its place in time, in both."""
+    trace = lab.trace(gallery.loops[name].derivative(3, mode=mode))
+    for scan in trace.scans:
+        names = [tape.name for tape in scan.held]
+        assert len(set(names)) == len(names)
+    known = {}
+    for scan in trace.scans:
+        for tape in scan.tapes:
+            if tape.axis is not None:
+                for row, index in enumerate(tape.axis.index.tolist()):
+                    known.setdefault((tape.axis.variable, index), tape.final[row])
+    met = 0
+    for scan in trace.scans[1:]:
+        for sequence in scan.sequences:
+            for step, index in enumerate(sequence.axis.index.tolist()):
+                if (sequence.axis.variable, index) in known:
+                    met += 1
+                    expected = known[sequence.axis.variable, index]
+                    np.testing.assert_array_equal(sequence.values[step], expected)
+    assert met or len(trace.scans) == 1
+
+
 @pytest.mark.parametrize("picture", ["phases", "connections"])
 def test_pictures_of_pullbacks_say_that_there_is_none(picture):
     with pytest.raises(lab.LabError, match=f"{picture}: no Scan is the pullback of another"):

@@ -174,6 +174,31 @@ def test_a_function_must_tell_of_every_entry():
 
 
 @pytest.mark.parametrize("name", gallery.loops)
+@pytest.mark.parametrize(
+    ("what", "is_met"), [(">1", lambda v: np.abs(v) > 1), ("=0", lambda v: v == 0)]
+)
+def test_nothing_that_is_looked_for_was_written_earlier(name, what, is_met):
+    trace = gallery.loops[name].trace(order=2)
+    found = lab.first(trace, what)
+    written = [
+        (number, step)
+        for number, scan in enumerate(trace.scans)
+        for tape in scan.held
+        for write in tape.writes
+        for step, value in enumerate(write.values)
+        if is_met(value).any()
+    ]
+    if found is None:
+        assert written == []
+        return
+    met = found.chain[0]
+    assert is_met(met.value)[met.entry]
+    if found.scan is not None and written:
+        assert (found.scan, found.step) <= min(written)
+    assert from_json(to_json(found)) == found
+
+
+@pytest.mark.parametrize("name", gallery.loops)
 def test_no_loop_of_the_gallery_has_a_nan(name):
     assert lab.first(gallery.loops[name].trace()) is None
 

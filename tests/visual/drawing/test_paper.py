@@ -13,6 +13,7 @@ import visual
 from lab.errors import ArgumentError
 from lab.loops import gallery
 from lab.notation import number_text
+from visual.cli.main import main
 from visual.drawing.kinds import PICTURES
 from visual.scene.shapes import Box, Scene, Text
 
@@ -168,6 +169,35 @@ def test_a_bare_picture_has_no_numbers():
     assert not {"initial", "result", "step 0", "Results", "pos 0"} & set(words)
     boxes = [sum(isinstance(s, Box) for s in scene.walk()) for scene in (whole, bare)]
     assert boxes[1] == boxes[0] - 9  # those of the legend
+
+
+def test_some_steps_of_an_unrolled_loop():
+    """By hand: steps 1 and 2 forward touch x₁ to x₃, backward their gradients."""
+    labels = told(visual.draw(SQUARE, "unrolled", steps="1:3"))
+    for name in ("x₁", "x₂", "x₃", "dC/dx₁", "dC/dx₃"):
+        assert name in labels
+    for name in ("x₀", "x₄", "dC/dx₀", "dC/dx₄"):
+        assert name not in labels
+
+
+def told(scene):
+    """What is written in a scene."""
+    return [s.content for s in scene.walk() if isinstance(s, Text)]
+
+
+def test_a_bare_unrolled_picture_has_names_alone():
+    names = [f"x{n}" for n in "₀₁₂₃₄"]
+    found = told(visual.draw(SQUARE, "unrolled", bare=True, width="column"))
+    assert sorted(found) == sorted([*names, *(f"dC/d{name}" for name in names)])
+
+
+def test_a_figure_of_the_lesson_can_be_one_of_a_paper(capsys, tmp_path):
+    path = tmp_path / "figure.svg"
+    words = ["draw", "unrolled", "--figure", "2", "--width", "column", "-o", str(path)]
+    assert main([*words, "--bare"]) == 0
+    assert unfit(path.read_text(), 85) == []
+    assert main([*words, "--figure", "4"]) == 2
+    assert "width = '85mm': the picture unrolled" in capsys.readouterr().err
 
 
 def test_a_legend_can_be_left_out():

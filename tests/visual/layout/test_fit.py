@@ -12,8 +12,8 @@ from strange_loops import LOOPS
 import lab
 import visual
 from lab.loops import gallery
-from visual.scene.shapes import Scene, Text
-from visual.scene.theme import LIGHT
+from visual.scene.shapes import Box, Scene, Text
+from visual.scene.theme import LIGHT, Role
 
 CHAIN = [f"s{number}" for number in range(20)]
 LARGE = {
@@ -120,6 +120,42 @@ def test_large_loops_fit_and_say_what_is_folded(name, order):
         assert "not shown: around opens the fold" in scene.text()
     if name == "twenty states":
         assert "more tapes" in scene.text()
+
+
+@pytest.mark.parametrize("kind", ["unrolled", "rolled"])
+@pytest.mark.parametrize("name", LARGE)
+def test_large_loops_fit_unrolled_as_well(name, kind):
+    """What is folded is counted, with the word that opens it; the result is always there."""
+    scene = visual.draw(LARGE[name], kind, order=2)
+    assert too_large(scene.svg()) == []
+    assert beyond(scene) == []
+    told = scene.text()
+    if LARGE[name].steps > 12:
+        assert "not shown: around opens the fold" in told
+    if name == "twenty states":
+        assert "more rows: all=True shows everything" in told
+    boxes = [s for s in scene.walk() if isinstance(s, Box) and s.height > 20]
+    assert Role.RESULT in {box.role for box in boxes} or kind == "rolled"
+
+
+@pytest.mark.parametrize("scan", range(1, 9))
+@pytest.mark.parametrize("kind", ["unrolled", "rolled"])
+@pytest.mark.parametrize("name", ["gap", "coupled", "rnn", "newton"])
+def test_every_scan_can_be_unrolled(name, kind, scan):
+    scene = getattr(visual, kind)(gallery.loops[name].trace(order=3), scan=scan)
+    assert too_large(scene.svg()) == []
+    assert beyond(scene) == []
+    assert f"{scan} · " in scene.text()
+
+
+@pytest.mark.parametrize("order", [4, 6])
+@pytest.mark.filterwarnings("ignore:order 6 makes about 64 Scans")
+def test_of_many_scans_the_last_is_unrolled_below_its_loop(order):
+    scene = visual.draw(gallery.loops["square"], "unrolled", order=order)
+    assert too_large(scene.svg()) == []
+    drawn = [s.content for s in scene.walk() if isinstance(s, Text) and s.bold and s.size == 13]
+    assert drawn[0].startswith("1 · square")
+    assert f"{2**order} · gradient" in " ".join(drawn)
 
 
 def test_what_is_too_large_is_seen():

@@ -18,9 +18,9 @@ from lab.traces.touched import Touched
 from lab.traces.trace import ScanTrace, SequenceTrace, TapeTrace, Trace
 from visual.choices import of_trace, opened, step_of
 from visual.layout.canvas import FOLDS, notes, scale_words
-from visual.layout.cells import full_text, on_one_scale, value_text
+from visual.layout.cells import full_text, on_one_scale, told_apart, value_text
 from visual.layout.names import NamedScan, counted
-from visual.layout.sheet import SCREEN, Sheet
+from visual.layout.sheet import SCREEN, Sheet, check_sheet
 from visual.pictures.moment.arrows import Way, joined, ways_of
 from visual.pictures.moment.slots import APART, LARGE, PLAIN, SIDE, SMALL, Tapes
 from visual.scene.combinators import (
@@ -59,6 +59,7 @@ def moment(
     the first in which two values are added up that are not 0, or step 0.
     """
     of_trace(trace)
+    check_sheet(sheet)
     number = opened(trace, scan)
     made = trace.scans[number]
     chosen = step_of(made, _first_sum(made) if step is None else step)
@@ -126,7 +127,7 @@ class _Drawn:
             wanted = min(len(self.sentences), 2) if thrift < 2 else 1
             if whole.envelope.height <= self.height and told >= wanted:
                 break
-        shapes, _ = on_one_scale(whole.shapes)
+        shapes, _ = on_one_scale(told_apart(whole.shapes))
         scan, number = self.named.scan, self.named.number + 1
         return scene(
             replace(whole, placed=((0.0, 0.0, shapes),)),
@@ -243,7 +244,7 @@ def _at_side(label: str) -> Piece:
 
 def _legend(drawn: Piece, with_notes: bool, width: float, in_short: bool) -> Piece:
     """What the looks of slots mean, in lines so wide; `in_short`, only the words for them."""
-    shapes, scales = on_one_scale(drawn.shapes)
+    shapes, scales = on_one_scale(told_apart(drawn.shapes))
     roles = {s.role for s in walk(shapes) if isinstance(s, Box) and s.heat is None}
     lines: list[list[Piece]] = [[]]
     for role in (role for role in Role if role in roles and role is not Role.PANEL):

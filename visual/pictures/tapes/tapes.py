@@ -19,7 +19,7 @@ from visual.layout.cells import bared, values_text
 from visual.layout.columns import timeline
 from visual.layout.headings import block_heading
 from visual.layout.names import NamedScan
-from visual.layout.sheet import SCREEN, Sheet
+from visual.layout.sheet import SCREEN, Sheet, check_sheet
 from visual.pictures.tapes.backward import DETAILS, Block, View, at_end, rows, with_formulas
 from visual.pictures.tapes.fit import EVERYTHING, Plan, opened, plans
 from visual.pictures.tapes.forward import ForwardBlock
@@ -54,6 +54,7 @@ def tapes(
     tells how much of its value came from the cost directly, and how much through later steps.
     """
     of_trace(trace)
+    check_sheet(sheet)
     buffer, contributions = switch("buffer", buffer), switch("contributions", contributions)
     step, around = whole_or_none("step", step), whole_or_none("around", around)
     backward = [n for n, one in enumerate(trace.scans) if has_tape(one)]

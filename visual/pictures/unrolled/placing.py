@@ -53,12 +53,14 @@ class Item:
 class Plan:
     """How much of the graph is placed: of a loop so many steps at both `ends`, so many `lanes`.
 
-    None stands for all.  With `alone` only the last block is, and what it reads on top of it.
+    None stands for all.  If `only` some steps are wanted, these are.  With `alone` only the last
+    block is, and what it reads on top of it.
     """
 
     ends: int | None = None
     lanes: int | None = None
     alone: bool = False
+    only: range | None = None
 
 
 ALL = Plan()
@@ -120,7 +122,11 @@ class _Placer:
         self.nodes, self.repeats = graph.nodes, 0 if plan.alone else 1
         self.blocks = {number: block for block, number in enumerate(chosen)}
         self.times = [timeline(of.root.scan) for of in ScanOf.each(trace)]
-        shown = (touched_columns(trace.scans[n], self.times[n], around, plan.ends) for n in chosen)
+        seen = chosen[-1:] if plan.alone and plan.only is not None else chosen
+        shown = (
+            touched_columns(trace.scans[n], self.times[n], around, plan.ends, plan.only)
+            for n in seen
+        )
         self.shown = set().union(*shown)
         self.homes = self._homes()
         self.left_out = self._useless(trace, chosen)

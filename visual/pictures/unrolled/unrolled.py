@@ -15,12 +15,12 @@ from lab.equations.quantities import cost_name
 from lab.errors import ArgumentError
 from lab.traces.trace import SequenceTrace, TapeTrace, Trace
 from visual.choices import of_trace, opened, scan_indices, switch, whole_or_none
-from visual.layout.canvas import HEIGHT, MARGIN, THIN, Canvas
-from visual.layout.cells import cell, thin_cell
+from visual.layout.canvas import HEIGHT, THIN, Canvas
+from visual.layout.cells import bared, cell, thin_cell
 from visual.layout.columns import Gap, with_gaps
 from visual.layout.names import NamedScan, counted
 from visual.layout.routes import TRACK, Grid, Spot, is_straight, route, tracks
-from visual.layout.sheet import HIGHEST, SCREEN
+from visual.layout.sheet import SCREEN, Sheet, check_sheet
 from visual.pictures.unrolled.factors import factor_along, labels
 from visual.pictures.unrolled.graph import Unrolling, unrolling
 from visual.pictures.unrolled.overview import given_at, overview, short_name
@@ -80,6 +80,17 @@ class Room:
     widest: float = 150.0
     small: float = 10.5
     open: bool = False
+    sheet: Sheet = SCREEN
+
+    @property
+    def margin(self) -> float:
+        """On the left of all."""
+        return self.sheet.margin
+
+    @property
+    def headings(self) -> float:
+        """How wide what tells about a block is: in a column it stands above the boxes."""
+        return self.sheet.line if self.sheet.is_narrow else self.left - 12 - self.margin
 
     def sizes(self, columns: Sequence[int | Gap], wanted: float, count: int) -> tuple[float, float]:
         """How wide boxes are, and how far apart they stand, with so many tracks between."""
@@ -98,7 +109,13 @@ class Room:
 
 
 BARE = Room()
-OPEN = Room(16.0, 148.0, SCREEN.width - MARGIN, 72.0, 110.0, 11.0, True)
+
+
+def opened_on(sheet: Sheet, is_open: bool = True) -> Room:
+    """The room on a sheet; in a column boxes and what stands beside them are narrower."""
+    left = sheet.labels if sheet.is_narrow or sheet.bare else 148.0
+    sizes = (56.0, 80.0) if sheet.is_narrow else (72.0, 110.0)
+    return Room(16.0, left, sheet.width - sheet.margin, *sizes, 11.0, is_open, sheet)
 
 
 @of_run
@@ -110,8 +127,9 @@ def unrolled(
     all_direct: bool = False,
     scan: int | None = None,
     all: bool = False,
+    sheet: Sheet = SCREEN,
 ) -> Scene:
-    """The unrolled picture of a trace, 840 pixels wide and at most 1,200 high.
+    """The unrolled picture of a trace, 840 pixels wide and at most 1,200 high, or on `sheet`.
 
     A Scan stands below the one that it differentiates: number `scan`, or else the one that holds
     the result.  On its arrows stands what multiplies the gradient.  Of more Scans all are on top as
@@ -125,18 +143,32 @@ def unrolled(
     more than 12 steps are folded: the ends are shown, and the steps next to the step `around`.
     """
     of_trace(trace)
+    check_sheet(sheet)
     around, all_direct = whole_or_none("around", around), switch("all_direct", all_direct)
     if scans is not None and (scan is not None or all):
         raise ArgumentError("scans and scan: one of them chooses what is drawn, not both.")
     if switch("all", all) or scans is not None:
         chosen = tuple(range(len(trace.scans))) if scans is None else scan_indices(trace, scans)
         graph = unrolling(trace, chosen, all_direct)
-        part = _Picture(trace, chosen, graph, place(trace, chosen, graph, around)).draw()
-        return finished(part, (), trace, chosen, theme, part.envelope.right + MARGIN)
+        placing = place(trace, chosen, graph, around, Plan(only=cut_out(trace, chosen, sheet)))
+        fixed = sheet.width != SCREEN.width or sheet.bare
+        room = opened_on(sheet, is_open=False) if fixed else BARE
+        part = _Picture(trace, chosen, graph, placing, room).draw()
+        width = part.envelope.right + sheet.margin
+        return finished(part, (), trace, chosen, theme, width, sheet=sheet)
     number = opened(trace, scan)
     chosen = tuple(n for n in (trace.scans[number].parent, number) if n is not None)
-    top = gap() if len(chosen) == len(trace.scans) else overview(trace, number)
-    return fitting(trace, chosen, top, theme, around, all_direct)
+    alone = len(chosen) == len(trace.scans) or sheet.bare
+    top = gap() if alone else overview(trace, number, sheet=sheet)
+    return fitting(trace, chosen, top, theme, around, all_direct, sheet=sheet)
+
+
+def cut_out(trace: Trace, chosen: Sequence[int], sheet: Sheet) -> range | None:
+    """The only steps that are shown, which all the chosen Scans make; None if all are."""
+    if sheet.steps is not None:
+        for number in chosen:
+            sheet.steps_of(trace.scans[number])
+    return sheet.steps
 
 
 @of_run
@@ -149,27 +181,35 @@ def fitting(
     all_direct: bool = False,
     verb: str = "unrolled",
     all: bool = False,
+    sheet: Sheet = SCREEN,
 ) -> Scene:
     """What `unrolled` draws of the Scans with the numbers `chosen`, from 0, as far as it fits.
 
     It stands below what is on `top`.  Of all plans it follows the first by which it is no higher
-    than a page, with `all` the first.
+    than its `sheet`, with `all` the first.
     """
     graph, scene = unrolling(trace, chosen, all_direct), None
-    for plan in PLANS[:1] if all else PLANS:
-        if plan.alone and plan.ends != 1 and len(chosen) == 1:
+    only, room = cut_out(trace, chosen, sheet), opened_on(sheet)
+    plans = list(PLANS[:1] if all else PLANS)
+    if sheet.is_narrow and only is None:
+        step = range(around or 0, (around or 0) + 1)
+        plans += [Plan(None, lanes, True, step) for lanes in (None, 6, 3, 1)]
+    for plan in plans:
+        if plan.alone and plan.ends != 1 and len(chosen) == 1 and plan.only is None:
             continue  # it is alone in any case
-        placing = place(trace, chosen, graph, around, plan)
-        if plan.alone and len(chosen) > 1 and not top.envelope.height:
-            top = overview(trace, chosen[-1])
-        if not all and plan is not PLANS[-1] and top.envelope.height + _least(placing) > HIGHEST:
+        placing = place(trace, chosen, graph, around, replace(plan, only=only or plan.only))
+        last = plan is plans[-1]
+        if plan.alone and len(chosen) > 1 and not top.envelope.height and not sheet.bare:
+            top = overview(trace, chosen[-1], sheet=sheet)
+        if not all and not last and top.envelope.height + _least(placing) > sheet.height:
             continue
-        picture = _Picture(trace, chosen, graph, placing, replace(OPEN, right=inf) if all else OPEN)
-        if picture.fits or plan is PLANS[-1]:
-            part = shifted(above(top, picture.draw(), apart=20), 0, MARGIN - 8)
-            width = max(SCREEN.width, part.envelope.right + MARGIN) if all else SCREEN.width
-            scene = finished(part, picture.said(), trace, chosen, theme, width, verb)
-            if scene.height <= HIGHEST:
+        picture = _Picture(trace, chosen, graph, placing, replace(room, right=inf) if all else room)
+        if picture.fits or last:
+            part = shifted(above(top, picture.draw(), apart=20), 0, max(4, sheet.margin - 8))
+            needed = max(sheet.width, part.envelope.right + sheet.margin)
+            width = sheet.width if picture.fits and not all else needed
+            scene = finished(part, picture.said(), trace, chosen, theme, width, verb, sheet)
+            if scene.height <= sheet.height:
                 break
     assert scene is not None
     return scene
@@ -189,17 +229,19 @@ def finished(
     theme: str,
     width: float,
     verb: str = "unrolled",
+    sheet: Sheet = SCREEN,
 ) -> Scene:
     """The picture with its legend."""
     names = ", ".join(f"{trace.scans[n].name} ({trace.scans[n].steps} steps)" for n in chosen)
-    return Canvas([*part.shapes], y=part.envelope.bottom).finished(
+    shapes = bared(part.shapes) if sheet.bare else part.shapes
+    return Canvas([*shapes], y=part.envelope.bottom, sheet=sheet).finished(
         None,
         width=width,
         title=f"{trace.scans[chosen[0]].name}, {verb}",
         description=f"What every step computes, and from what, in {names}.",
         theme=theme,
         said=said,
-        close=width == SCREEN.width,
+        close=width == sheet.width,
     )
 
 
@@ -223,7 +265,8 @@ class _Picture:
         self.spots = {i: Spot(lanes[i.row], numbers[i.column]) for i in placing.items}
         self.ways = [(self.spots[a], self.spots[b]) for a, b in placing.arrows]
         self.taken = frozenset(self.spots.values())
-        edges = [(a.node, b.node) for a, b in placing.arrows] if room.open else []
+        is_told = room.open and not room.sheet.bare
+        edges = [(a.node, b.node) for a, b in placing.arrows] if is_told else []
         found = ((n, factor_along(trace, graph, edge)) for n, edge in enumerate(edges))
         self.factors = {number: factor for number, factor in found if factor is not None}
         told = [self.ways[number] for number in self.factors]
@@ -255,10 +298,12 @@ class _Picture:
         """What is folded, and the formulas of the factors, as far as there is room."""
         told = list[str]()
         if moments := sum(c.hidden for c in self.columns if isinstance(c, Gap)):
-            told.append(f"⋯ {counted(moments, 'moment')} not shown: around opens the fold")
+            hint = ": around opens the fold" if self.room.sheet.has_hints else ""
+            told.append(f"⋯ {counted(moments, 'moment')} not shown{hint}")
         if self.placing.hidden:
             rows = counted(self.placing.hidden, "more row")
-            told.append(f"⋯ {rows}: all=True shows everything")
+            hint = ": all=True shows everything" if self.room.sheet.has_hints else ""
+            told.append(f"⋯ {rows}{hint}")
         formulas: dict[object, str] = {}
         alike = self._alike()
         for number, factor in self.factors.items():
@@ -281,10 +326,12 @@ class _Picture:
         for lane, row in enumerate(self.rows):
             if lane == 0 or self.rows[lane - 1].block != row.block:
                 yield gap(0, 16 if lane else 0)
-                yield self._heading(self.chosen[row.block])
+                if lane == 0 or not self.room.sheet.is_narrow:  # arrows lead to the others
+                    yield self._heading(self.chosen[row.block])
             yield gap(0, self.tracks.room_over(lane))
             height = THIN if row.repeated else HEIGHT
-            yield named(sized(0, height, self._label(row, height / 2 + 4)), str(lane))
+            labels = () if self.room.sheet.bare else self._label(row, height / 2 + 4)
+            yield named(sized(0, height, *labels), str(lane))
             yield gap(0, 20 + self.tracks.room(lane) + self._below(lane))
 
     def _below(self, lane: int) -> float:
@@ -305,7 +352,10 @@ class _Picture:
 
     def _heading(self, number: int) -> Piece:
         """What a block is, to the left of all boxes and arrows."""
-        scan, small, room = self.trace.scans[number], self.room.small, self.room.left - 12 - MARGIN
+        if self.room.sheet.bare:
+            return gap()
+        scan, small, room = self.trace.scans[number], self.room.small, self.room.headings
+        margin = self.room.margin
         of = NamedScan(self.trace, number)
         steps = counted(scan.steps, "step")
         lines = [f"the loop, {steps}"]
@@ -324,20 +374,26 @@ class _Picture:
         titles = folded(f"{number + 1} · {name}", room, 13, bold=True)
         if self.room.open:
             lines = [part for line in lines for part in folded(line, room, small)]
-        texts = [Text(MARGIN, 17 * n, line, 13, bold=True) for n, line in enumerate(titles)]
+        texts = [Text(margin, 17 * n, line, 13, bold=True) for n, line in enumerate(titles)]
         top = 17 * (len(titles) - 1)
         below = enumerate(lines, start=1)
-        texts += [fitted(MARGIN, top + 15 * n, line, room, small, muted=True) for n, line in below]
+        texts += [fitted(margin, top + 15 * n, line, room, small, muted=True) for n, line in below]
         return sized(0, top + 15 * len(lines) + 8, *texts)
 
-    def _label(self, row: Row, y: float) -> Text:
-        """What stands in a lane, to the left of it."""
+    def _label(self, row: Row, y: float) -> Iterator[Text]:
+        """What stands in a lane, to the left of it; in a column words are on two lines."""
         words, right = self._name(row.place), self.room.left - 12
         if row.repeated and not row.lasting:
             words = f"{'adds' if self._is_part(row) else 'reads'} {words}"
         strong = not (row.lasting or row.repeated or row.place.direct)
         size = 13 if strong else self.room.small
-        return fitted(right, y, words, right - MARGIN, size, "end", bold=strong, muted=not strong)
+        room = right - self.room.margin
+        lines = [words]
+        if self.room.sheet.is_narrow and not strong:
+            lines = folded(words, room, size)
+        for number, line in enumerate(lines):
+            low = y + 13 * (number - (len(lines) - 1) / 2)
+            yield fitted(right, low, line, room, size, "end", bold=strong, muted=not strong)
 
     def _name(self, place: Place) -> str:
         """What all values in a row are: x, dC/dx, ∂C′/∂x."""
@@ -376,7 +432,9 @@ class _Picture:
             )
             arrows.append(arrow)
         rooms = map(envelope_of, boxes)
-        told = labels(arrows, self.factors, self._alike(), rooms, self.room.right + MARGIN)
+        told = labels(
+            arrows, self.factors, self._alike(), rooms, self.room.right + self.room.margin
+        )
         for number, (arrow, (_, last)) in enumerate(zip(arrows, self.placing.arrows, strict=True)):
             yield self._at(self.nodes[last.node], (arrow, *told.get(number, ())))
 

@@ -19,7 +19,7 @@ from lab.notation import number_text, signed
 from lab.traces.trace import Trace
 from visual.choices import of_trace, scan_index
 from visual.layout.names import NamedScan
-from visual.layout.sheet import SCREEN, Sheet
+from visual.layout.sheet import SCREEN, Sheet, check_sheet
 from visual.pictures.values.scale import Scale, common_scale, scale_of, whole_ticks
 from visual.pictures.values.series import (
     SUMS,
@@ -116,6 +116,7 @@ def values(
     Raises ArgumentError for an unknown theme or Scan.
     """
     of_trace(trace)
+    check_sheet(sheet)
     number = None if scan is None else scan_index(trace, scan)
     sections = tuple(s for s in _sections(trace, number) if s.panels)
     order = max((found.order for found in trace.scans), default=0)

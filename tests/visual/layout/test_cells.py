@@ -1,0 +1,54 @@
+"""Numbers in cells: what is not the same does not look the same beside each other."""
+
+import numpy as np
+import pytest
+
+import visual
+from lab.loops import gallery
+from visual.layout.cells import cell, told_apart
+from visual.scene.shapes import Box, Group, Text, walk
+from visual.scene.theme import Role
+
+
+def row(*values, wide=90.0):
+    """What is written into cells beside one another."""
+    boxes = (Box(100.0 * n, 0, wide, 40, Role.SPENT) for n in range(len(values)))
+    names = (f"x{'₀₁₂₃'[n]}" for n in range(len(values)))
+    made = [cell(b, np.asarray(v), n, key=n) for b, v, n in zip(boxes, values, names, strict=True)]
+    return [s.content for s in walk(told_apart(made)) if isinstance(s, Text)]
+
+
+@pytest.mark.parametrize(
+    ("values", "written"),
+    [
+        ((1.5, 2.5), ["1.5", "2.5"]),
+        ((1.4142, 1.4143), ["1.4142", "1.4143"]),
+        ((1.41421, 1.41424, 3.0), ["1.41421", "1.41424", "3"]),
+        ((0.25, 0.25), ["0.25", "0.25"]),  # they are the same
+        ((2**0.5, 2**0.5 + 1e-12), ["1.414…", "1.414…"]),  # no cell has room for that
+    ],
+)
+def test_neighbours_that_differ_look_different(values, written):
+    assert row(*values) == written
+
+
+def test_without_room_there_is_no_more():
+    assert row(1.41421, 1.41424, wide=44.0) == ["1.414", "1.414"]
+
+
+def test_of_other_quantities_and_rows_nothing_is_changed():
+    first = cell(Box(0, 0, 90, 40, Role.SPENT), np.asarray(1.4142), "x₀", key="x")
+    other = cell(Box(100, 0, 90, 40, Role.SPENT), np.asarray(1.4143), "y₀", key="y")
+    below = cell(Box(0, 50, 90, 40, Role.SPENT), np.asarray(1.4143), "x₁", key="z")
+    assert told_apart([first, other, below]) == (first, other, below)
+
+
+def test_the_last_values_of_newton_are_told_apart():
+    groups = visual.draw(gallery.loops["newton"], "tapes").groups()
+    found = {
+        g.cell: [s.content for s in g.shapes if isinstance(s, Text)]
+        for g in groups
+        if isinstance(g, Group)
+    }
+    assert "1.414…" in found["0:x:5"] + found["0:x:6"]
+    assert "1.415" in found["0:x:3"]
