@@ -103,7 +103,7 @@ def opened(browser, tmp_path_factory):
     made = notebook(OPENING, OPEN_ONES, STATE, SECOND, USABLE, KERNEL)
     folder = tmp_path_factory.mktemp("lab")
     with jupyter_lab(folder, bench=made) as addresses:
-        page = browser.new_page(viewport={"width": 1400, "height": 1400})  # room for all
+        page = browser.new_page(viewport={"width": 1700, "height": 1400})  # room for all
         opened = Notebook(page, addresses["bench"])
         opened.run(0)
         opened.bench.wait_for()
@@ -265,7 +265,7 @@ def test_all_of_it_is_on_a_small_screen(opened, loop):
             assert high <= 780  # below JupyterLab's own bars
             assert letters >= 8.5
     finally:
-        opened.page.set_viewport_size({"width": 1400, "height": 1400})
+        opened.page.set_viewport_size({"width": 1700, "height": 1400})
         options.click()
         opened.begin("square")
 

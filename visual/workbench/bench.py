@@ -17,7 +17,7 @@ from typing import Union
 import numpy as np
 from pytensor.graph.basic import Variable
 
-from lab.errors import ArgumentError, listing, one_of, quoted
+from lab.errors import ArgumentError, LabError, listing, one_of, quoted
 from lab.gradients.derivative import Derivative, derivative
 from lab.loops import gallery
 from lab.loops.loop import Loop
@@ -25,11 +25,12 @@ from lab.loops.variables import as_value
 from lab.loops.written import WrittenStep
 from lab.records import cached_property
 from lab.reports.breaking.breakage import Breakage, Truth
-from visual.choices import DERIVATIVE, HEIGHT, RULE, THEME, TRUNCATE, ByName, Value
+from visual.choices import DERIVATIVE, FEWEST, HEIGHT, RULE, THEME, TRUNCATE, ByName, Value
 from visual.drawing.draw import draw, studied
 from visual.drawing.kinds import PICTURES, VIEW
 from visual.drawing.study import Chosen, Frozen, choose
 from visual.layout.names import NamedScan, at_moment
+from visual.layout.sheet import SCREEN
 from visual.pictures.breaking import breaking
 from visual.scene.shapes import Scene
 from visual.workbench.written import START, STEPS, WRITTEN, value_of, valued, written
@@ -136,15 +137,15 @@ def _tuples(value: Value) -> Numbers:
 class Bench(ABC):
     """Something on the workbench, what is chosen about it, and what is if nobody chooses.
 
-    `moment` is the one of the run that is shown, or -1 for all of it; `room` is how high the page
-    would have its picture, in pixels, or 0 where that is no matter.
+    `moment` is the one of the run that is shown, or -1 for all of it; `room` is how wide
+    and how high the page would have its picture, in pixels, or 0 where that is no matter.
     """
 
     state: BenchState
     usual: BenchState
     name: str
     moment: int = field(default=-1, kw_only=True)
-    room: int = field(default=0, kw_only=True)
+    room: tuple[int, int] = field(default=(0, 0), kw_only=True)
 
     @property
     @abstractmethod
@@ -194,13 +195,20 @@ class Bench(ABC):
 
     @cached_property
     def shown(self) -> Scene:
-        """The same as there is `room` for it, if the picture can fold."""
-        view = PICTURES[self.state.view]
-        can_fold = self.breakage is None and HEIGHT in (*view.options, *(view.on_sheet or ()))
-        height = max(HEIGHT.least, self.room)
-        if not self.room or not can_fold or self.picture.height <= height:
+        """The same as there is `room` for it, if the picture can be narrower, or lower."""
+        view, (wide, high) = PICTURES[self.state.view], self.room
+        known = (*view.options, *(view.on_sheet or ()))
+        size: dict[str, int] = {}
+        if self.breakage is None and view.on_sheet is not None and 0 < wide < SCREEN.width:
+            size["width"] = max(FEWEST, wide)
+        elif self.breakage is None and high and HEIGHT in known:  # what is narrow is scrolled
+            size["height"] = max(HEIGHT.least, high)
+        if not size or (size.keys() == {"height"} and self.picture.height <= size["height"]):
             return self.picture
-        return self._pictured(height=height)
+        try:
+            return self._pictured(**size)
+        except LabError:  # its words would be too small to be read
+            return self.picture
 
     def _pictured(self, **size: int) -> Scene:
         view, trace = PICTURES[self.state.view], self._whole.trace

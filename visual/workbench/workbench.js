@@ -9,6 +9,7 @@
 
 const PATIENCE = 300; // ms
 const AROUND = 264; // pixels of a window that are not the picture's: JupyterLab's bars, and controls
+const NATURAL = 840; // the width of a picture that has room
 const LEGEND = 120; // pixels of a picture that may be below the window
 const BAR = 80; // pixels above the picture while it is presented
 const SMALLEST = 0.8; // to which a picture is made smaller, and its letters
@@ -20,11 +21,12 @@ class Zoom {
     this.root = element("select", { "aria-label": "zoom" });
     for (const name of ["fit", "100 %", "width"]) this.root.append(element("option", { value: name }, name));
     this.show = this.show.bind(this);
-    this.root.addEventListener("change", this.show);
   }
 
+  // What the picture is asked to fit into; 0 stands for its natural width.
   get room() {
-    return Math.round(Math.max(480, innerHeight - AROUND) / SMALLEST) + LEGEND;
+    const wide = this.root.value === "fit" && this.frame.clientWidth < NATURAL ? this.frame.clientWidth : 0;
+    return [wide, Math.round(Math.max(480, innerHeight - AROUND) / SMALLEST) + LEGEND];
   }
 
   show() {
@@ -271,11 +273,19 @@ function renderWorkbench({ model, el }) {
   show();
   write();
   size();
+  zoom.root.addEventListener("change", size);
+  let wide = frame.clientWidth;
+  const resized = new ResizeObserver(() => {
+    if (frame.clientWidth !== wide) size();
+    wide = frame.clientWidth;
+  });
+  resized.observe(frame);
   addEventListener("resize", size);
   document.addEventListener("fullscreenchange", zoom.show);
   const unfollow = follow(model, ask);
   return () => {
     unfollow();
+    resized.disconnect();
     removeEventListener("resize", size);
     document.removeEventListener("fullscreenchange", zoom.show);
     for (const [name, listener] of Object.entries(listeners)) model.off(name, listener);

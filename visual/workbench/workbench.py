@@ -108,7 +108,8 @@ class Workbench(Walked):
     options = traitlets.Any()
     theme = traitlets.Any()
     rule = traitlets.Any()
-    room = traitlets.Int(0).tag(sync=True)  # for the picture in the page, in pixels
+    # For the picture in the page, its width and height in pixels.
+    room = traitlets.Tuple(traitlets.Int(), traitlets.Int(), default_value=(0, 0)).tag(sync=True)
     _asked: Asked | None = None  # what the page waits for
     _number = -1  # of the last thing that the page asked for
 
