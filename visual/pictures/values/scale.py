@@ -9,7 +9,7 @@ import numpy as np
 from lab.notation import number_text
 from visual.scene.fonts import text_width
 
-ROOM, SMALL = 40.0, 11.0  # for a label
+ROOM, SMALL = 46.0, 11.0  # for a label
 MOST_TICKS = 4
 FLAT = 0.08  # what takes up less of a scale than this is flat
 SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
@@ -56,7 +56,8 @@ class Scale:
             words = [short_text(number * self.unit, digits) for number in numbers]
             if len(set(words)) == len(words):
                 break
-        if max(text_width(w, SMALL) for w in words or [""]) <= ROOM or len(numbers) < 2:
+        fits = max(text_width(w, SMALL) for w in words or [""]) <= ROOM
+        if fits or len(numbers) < 2 or not numbers[0]:  # beyond 0, nothing is shorter
             return words
         beyond = [short_text((number - numbers[0]) * self.unit, 2) for number in numbers]
         return [short_text(numbers[0] * self.unit, 3), *(f"… +{w}" for w in beyond[1:])]

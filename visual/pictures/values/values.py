@@ -47,7 +47,7 @@ from visual.scene.shapes import (
 from visual.scene.theme import Role
 
 ACROSS, APART, NARROWEST = 3, 24, 165.0
-LABELS, TITLE, HIGH, FOOT = 46.0, 24.0, 78.0, 18.0  # of a panel, from left, and from top to bottom
+LABELS, TITLE, HIGH, FOOT = 52.0, 24.0, 78.0, 18.0  # of a panel, from left, and from top to bottom
 SMALL = 11.0
 DOTTED, BUCKETS, MARKS = 40, 50, 24
 MOST_COLUMNS, MOST_ROWS = 24, 8
