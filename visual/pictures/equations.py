@@ -74,7 +74,7 @@ def equations(
     loop = trace.scans[number]
     step = step_of(loop, step)
     canvas, writer = Canvas(sheet=sheet), Writer(system)
-    canvas.heading(f"{scan} · {loop.name}: a system of equations", _subtitles(writer, step))
+    canvas.heading(f"{scan} · {loop.name}: a system of equations", _subtitles(writer, loop, step))
     places = _Places(NamedScan(trace, number), step)
     for formula in system.equations:
         _equation(canvas, writer, formula, places)
@@ -90,8 +90,11 @@ def equations(
     )
 
 
-def _subtitles(writer: Writer, step: int) -> list[str]:
-    told = [f"for {writer.range}; the values are those of step {step}, the tapes those after it"]
+def _subtitles(writer: Writer, scan: ScanTrace, step: int) -> list[str]:
+    early = f" at most (it made {scan.steps} of them)" if scan.stopped_early else ""
+    told = [
+        f"for {writer.range}{early}; the values are those of step {step}, the tapes those after it"
+    ]
     if writer.offsets:
         told.append(writer.offsets)
     if writer.system.until is not None:
