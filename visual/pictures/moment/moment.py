@@ -216,9 +216,10 @@ class _Drawn:
         aside = beside(*lines, apart=36, align=1)
         fits = len(lines) == 2 and aside.envelope.width <= self.width
         told = [aside if fits else above(*lines, apart=3)]
+        where = f"the picture equations, scan={self.named.number + 1}, has all"
         for number, sentence in enumerate(self.sentences):
             left = len(self.sentences) - number
-            more = f"⋯ {counted(left, 'more slot')} written: the picture equations has all"
+            more = f"⋯ {counted(left, 'more slot')} written: {where}"
             rest = words(more, SMALL, muted=True)
             part = above(
                 *(words(line, PLAIN) for line in folded(sentence, self.width, PLAIN)), apart=2
