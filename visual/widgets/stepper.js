@@ -268,9 +268,9 @@ export function stepper(root, { step = null, whole = false, changed = () => {}, 
     for (const other of cells) mark(other, lit.some((key) => same(key, other.dataset.cell)));
     for (const [formula, keys] of mentioned) mark(formula, lit.some((key) => keys.some((k) => same(key, k))));
     if (!cell) return (told.textContent = "");
-    const makers = formulas.filter((f) => mentioned.get(f)[0] === cell.dataset.cell && !isLater(f));
-    const step = cell.closest("[data-step]");
-    const best = makers.find((f) => step && f.closest("[data-step]") === step) || makers.at(-1);
+    const stepOf = (part) => part.closest("[data-step]")?.dataset.step;
+    const makes = (f) => mentioned.get(f)[0] === cell.dataset.cell && stepOf(f) === stepOf(cell);
+    const best = stepOf(cell) && formulas.find((f) => makes(f) && !isLater(f)); // of this very step
     told.textContent = titleOf(cell);
     if (best) told.append(element("span", { class: "scantape-made" }, ` made by ${[...best.querySelectorAll("text")].map((text) => text.textContent).join("   ")}`));
   }
