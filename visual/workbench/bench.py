@@ -39,6 +39,7 @@ OWN = "own"  # a loop that is not of the gallery, but was handed over
 GRAPH = "graph"  # no loop, but a graph of PyTensor's
 LEAST = 3  # orders of which a broken rule is told in any case: one mistake shows from the third on
 REMEMBERED = 16
+NO_MATTER = (0, 0)  # how much room there is
 MOST_MOMENTS = 400  # of a run that is walked through whole
 OPTIONS = ByName("options", "what only the picture has that is shown")
 CHOICES = {
@@ -145,7 +146,7 @@ class Bench(ABC):
     usual: BenchState
     name: str
     moment: int = field(default=-1, kw_only=True)
-    room: tuple[int, int] = field(default=(0, 0), kw_only=True)
+    room: tuple[int, int] = field(default=NO_MATTER, kw_only=True)
 
     @property
     @abstractmethod
@@ -187,40 +188,37 @@ class Bench(ABC):
 
     @cached_property
     def picture(self) -> Scene:
-        """The picture of the view, or of what the broken rule does; LabError if there is none.
-
-        Of a run whose moments are not all in one picture, that in which the present one is.
-        """
-        return self._pictured()
+        """What is shown, in a picture that has all the room it wants; LabError if there is none."""
+        return replace(self, room=NO_MATTER).shown if self.room != NO_MATTER else self.shown
 
     @cached_property
     def shown(self) -> Scene:
-        """The same as there is `room` for it, if the picture can be narrower, or lower."""
-        view, (wide, high) = PICTURES[self.state.view], self.room
-        known = (*view.options, *(view.on_sheet or ()))
-        size: dict[str, int] = {}
-        if self.breakage is None and view.on_sheet is not None and 0 < wide < SCREEN.width:
-            size["width"] = max(FEWEST, wide)
-        elif self.breakage is None and high and HEIGHT in known:  # what is narrow is scrolled
-            size["height"] = max(HEIGHT.least, high)
-        if not size or (size.keys() == {"height"} and self.picture.height <= size["height"]):
-            return self.picture
-        try:
-            return self._pictured(**size)
-        except LabError:  # its words would be too small to be read
-            return self.picture
+        """The picture of the view, or of what the broken rule does, as there is `room` for it.
 
-    def _pictured(self, **size: int) -> Scene:
-        view, trace = PICTURES[self.state.view], self._whole.trace
-        options: dict[str, Value] = {**self.state.options, **size}
-        if self.breakage is not None or trace is None or self.moment not in self.moments:
-            return self._draw(**options) if size else self._whole
-        # A loop and its one derivative are both open.
-        if view.follows and not (self.moment in self._whole.moments and len(trace.scans) < 3):
-            scan, step = at_moment(trace, self.moment)
-            place = {"scan": scan + 1, "step": step}
-            options |= {name: place[name] for name in view.follows}
-        return self._draw(**options)
+        Of a run whose moments are not all in one picture, that in which the present one is.
+        """
+        follows, trace = PICTURES[self.state.view].follows, self._whole.trace
+        if trace is None or not follows or self.moment not in self.moments:
+            return self._whole
+        if self.moment in self._whole.moments and len(trace.scans) < 3:  # all are open
+            return self._whole
+        scan, step = at_moment(trace, self.moment)
+        place = {"scan": scan + 1, "step": step}
+        return self._in_room(**{**self.state.options, **{name: place[name] for name in follows}})
+
+    def _in_room(self, **options: object) -> Scene:
+        view, (wide, high) = PICTURES[self.state.view], self.room
+        size: dict[str, int] = {}
+        if view.on_sheet is not None and 0 < wide < SCREEN.width:
+            size["width"] = max(FEWEST, wide)
+        elif HEIGHT in (view.on_sheet or ()) and 0 < high < SCREEN.height:  # the narrow is scrolled
+            size["height"] = max(HEIGHT.least, high)
+        try:
+            return self._draw(**{**options, **size})
+        except LabError:
+            if "width" not in size:
+                raise
+            return self._draw(**options)  # for its words would be too small to be read
 
     @cached_property
     def moments(self) -> Mapping[int, str]:
@@ -239,7 +237,7 @@ class Bench(ABC):
         state = self.state
         if self.breakage is not None:
             return breaking(self.breakage, state.theme)
-        return self._draw(**state.options)
+        return self._in_room(**state.options)
 
 
 @lru_cache(maxsize=REMEMBERED)

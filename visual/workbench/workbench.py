@@ -179,8 +179,8 @@ class Workbench(Walked):
         with self._lock:
             present = -1 if drawn.bench.moment < 0 else self.step  # who walks may be further on
             step = shown_step(drawn.bench.moments, present, step)
-            if step != drawn.bench.moment:
-                drawn = Drawn.of(replace(drawn.bench, moment=step))
+            if (step, self.room) != (drawn.bench.moment, drawn.bench.room):  # meanwhile others
+                drawn = Drawn.of(replace(drawn.bench, moment=step, room=self.room))
             self._bench = drawn.bench
             for name in CHOSEN:
                 self.set_trait(name, getattr(self.state, name))
@@ -207,7 +207,8 @@ class Workbench(Walked):
             drawn = Drawn.of(replace(self._bench, room=self.room))
             if drawn.svg != self.svg:
                 self._show(drawn)
-            self._bench = replace(self._bench, room=self.room)
+            else:
+                self._bench = drawn.bench
 
     @traitlets.observe("step")
     def _moved(self, _: object) -> None:
