@@ -266,4 +266,4 @@ def test_two_records_of_one_name_are_refused():
     with pytest.raises(
         TypeError, match=r"Verdict: lab\.gradients\.record has a record of this name"
     ):
-        records.record(type("Verdict", (), {}))
+        records.stored(type("Verdict", (), {}))
