@@ -29,7 +29,7 @@ Whether they are right
 
 Graphs of your own
 
-- have one explained, with the traps it falls into: `explain`
+- have one explained, or a PyMC model, with the traps it falls into: `explain`
 - see which Scans and which rows of their buffers are left in a compiled function: `compiled`;
   what is lost if the gradient is taken after that: `shortened`
 
