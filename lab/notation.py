@@ -362,7 +362,7 @@ class _Text:
 # from what the step makes, never by a time: x[t−1].  A position of a buffer is a place, which
 # one value leaves for another: buf[2].
 
-BELOW = str.maketrans("0123456789+-−kn", "₀₁₂₃₄₅₆₇₈₉₊₋₋ₖₙ")  # k is a step, n their number
+BELOW = str.maketrans("0123456789+-−knst", "₀₁₂₃₄₅₆₇₈₉₊₋₋ₖₙₛₜ")  # k a step, n their number
 
 
 def symbol(name: str, style: Style = PLAIN) -> str:

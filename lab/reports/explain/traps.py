@@ -198,12 +198,13 @@ def finder(find: Finder) -> Finder:
     return find
 
 
-def traps(node: Apply, wrt: Variable | None = None) -> tuple[Trap, ...]:
-    """The traps that a Scan node falls into; with `wrt`, what it is differentiated by."""
+def traps(node: Apply, *wrt: Variable) -> tuple[Trap, ...]:
+    """The traps that a Scan node falls into; `wrt` is what it is differentiated by."""
     parts = read_scan(node.op, node.inputs, node.outputs)
     found = [trap for find in FINDERS for trap in find(parts)]
-    if wrt is not None and any(part.outer_output is _viewed(wrt) for part in parts.states):
-        found.append(GradientOfOutput(parts.called, called(wrt, "the variable")))
+    for variable in wrt:
+        if any(part.outer_output is _viewed(variable) for part in parts.states):
+            found.append(GradientOfOutput(parts.called, called(variable, "the variable")))
     return tuple(dict.fromkeys(found))
 
 
