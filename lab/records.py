@@ -54,14 +54,14 @@ def stored(cls: Class) -> Class:
 @dataclass_transform(frozen_default=True)
 def record(cls: type[T]) -> type[T]:
     """Class decorator: a frozen dataclass, whose instances can be stored and read back."""
-    return stored(dataclass(frozen=True)(cls))
+    return stored(cls if is_dataclass(cls) else dataclass(frozen=True)(cls))
 
 
 @dataclass_transform(frozen_default=True, eq_default=False)
 def record_of_arrays(cls: type[T]) -> type[T]:
     """A `record` that can hold arrays: records are equal as `same` says, and have no hash."""
     cls.__eq__, cls.__hash__ = same, None  # type: ignore[assignment]  # as `dataclass` sets them
-    return stored(dataclass(frozen=True, eq=False)(cls))
+    return stored(cls if is_dataclass(cls) else dataclass(frozen=True, eq=False)(cls))
 
 
 def faults_of(cls: type) -> Callable[[Faults], Faults]:

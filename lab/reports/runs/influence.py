@@ -14,7 +14,7 @@ Bengio, Simard and Frasconi, "Learning long-term dependencies with gradient desc
 
 from collections import deque
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -28,7 +28,7 @@ from lab.gradients.exchange import our_pullback
 from lab.gradients.status import Undefined, is_continuous, pytensor_gradients, status_of
 from lab.notation import indexed, number_text
 from lab.progress import Progress
-from lab.records import cached_property, freeze, same
+from lab.records import cached_property, freeze
 from lab.scans.buffers import as_tensor
 from lab.scans.node import LoopVariable, ScanParts, build_scan, outer_inputs, outer_outputs
 from lab.tape import Kind, Tape
@@ -42,8 +42,7 @@ FEWEST, PLACES, MOST = 2, 200, 5_000  # rows, and columns
 STEADY, LITTLE = 0.05, 0.01  # how near to 1 a rate is that changes little; what is next to nothing
 
 
-@records.record
-@dataclass(frozen=True, eq=False)
+@records.record_of_arrays
 class Cut:
     """A parameter, and what of its gradient is lost by ``truncate_gradient=k``.
 
@@ -53,8 +52,6 @@ class Cut:
     name: str
     errors: np.ndarray
 
-    __eq__ = same
-
     @property
     def enough(self) -> int:
         """The smallest k from which on the error stays within a hundredth."""
@@ -62,8 +59,7 @@ class Cut:
         return int(large[-1]) + 2 if large.size else 1
 
 
-@records.record
-@dataclass(frozen=True, eq=False)
+@records.record_of_arrays
 class Influence:
     """How much the values of the state `by` move those of the state `of`, in Scan `scan`, a loop.
 
@@ -83,8 +79,6 @@ class Influence:
     index: np.ndarray
     last: np.ndarray
     cuts: tuple[Cut, ...] = ()
-
-    __eq__ = same
 
     def __array__(self, dtype: object = None, copy: bool | None = None) -> np.ndarray:
         return np.array(self.values, dtype=dtype)  # type: ignore[call-overload,no-any-return]
