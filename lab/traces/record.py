@@ -136,7 +136,7 @@ def _nested(parts: ScanParts, step: Within) -> Trace:
 
 
 def _parent(recording: Recording, before: Sequence[Recording]) -> Recording | None:
-    """The Scan that this one differentiates; inside a step, where all are copies, by what it does."""
+    """The Scan that this one differentiates; inside a step, where all are copies, one like it."""
     derivation = decisions_of(recording.node.op)
     if derivation is None:
         return None
