@@ -1,7 +1,8 @@
 """From a graph and its inputs to a `Trace`: run it, and give what happened its names."""
 
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from weakref import finalize
 
 import numpy as np
 from pytensor.graph.basic import Apply, Variable
@@ -15,7 +16,7 @@ from lab.progress import pause
 from lab.records import freeze
 from lab.scans.buffers import rows_of
 from lab.scans.graphs import require_scan, without_batches
-from lab.scans.node import LoopVariable, outer_inputs, outer_outputs
+from lab.scans.node import LoopVariable, ScanParts, outer_inputs, outer_outputs
 from lab.scans.operations import passed_on, plain_name
 from lab.scans.slices import cut_of, now_of
 from lab.tape import Kind
@@ -108,7 +109,32 @@ def trace(
     results = tuple(freeze(np.array(values[v])) for v in asked)
     told = tuple(_inputs(inputs, values))
     fed = feeds(enumerate(asked), filled, values)
-    return Trace(results, tuple(scans), called, fed, told, untaken(scans))
+    made = Trace(results, tuple(scans), called, fed, told, untaken(scans))
+    _ORIGINS[id(made)] = Origin(tuple(recording.parts for recording in recordings), given)
+    finalize(made, _ORIGINS.pop, id(made))
+    return made
+
+
+@dataclass(frozen=True, eq=False)
+class Origin:
+    """The graph that was run: its Scans, in the order of a trace, and what it was given."""
+
+    scans: tuple[ScanParts, ...]
+    given: Mapping[Variable, object]
+
+
+# A trace is plain data, and can be stored; while the one that was run is there, so is its graph.
+_ORIGINS: dict[int, Origin] = {}
+
+
+def origin_of(trace: Trace) -> Origin:
+    """What a trace was run of; ArgumentError for one that was copied or stored."""
+    if id(trace) not in _ORIGINS:
+        raise ArgumentError(
+            f"trace = {quoted(trace)}: it was copied or stored, without the graph that it is of; "
+            "trace that once more."
+        )
+    return _ORIGINS[id(trace)]
 
 
 def _inputs(inputs: Sequence[Variable], given: Values) -> Iterator[Input]:
