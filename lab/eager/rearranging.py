@@ -8,7 +8,7 @@ import numpy
 from lab.eager.routing import select
 from lab.eager.rules import composed, rule
 from lab.eager.shaping import ravel, reshape, shape_of, sum, swapaxes, take
-from lab.eager.tape import Function, Gradients, Plain, Value, value_of
+from lab.eager.tape import Function, Gradients, Operand, Plain, Value, value_of
 from lab.errors import one_of
 
 
@@ -87,7 +87,7 @@ def sort(a: object, axis: int | None = -1) -> Value:
 
 
 @composed(numpy.partition)
-def partition(a: object, kth: object, axis: int | None = -1) -> Value:
+def partition(a: object, kth: Operand, axis: int | None = -1) -> Value:
     """The entries, smaller ones before the `kth` and larger ones after it, along `axis`."""
     return _ordered(a, axis, lambda values, axis: numpy.argpartition(values, kth, axis))
 

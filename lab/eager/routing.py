@@ -8,7 +8,6 @@ times as long as all else.  A test holds both beside each other.
 """
 
 from collections.abc import Sequence
-from functools import reduce
 from typing import Any
 
 import numpy
@@ -102,8 +101,10 @@ def clip(
 @composed(numpy.select)
 def choose(condlist: Sequence[object], choicelist: Sequence[object], default: object = 0) -> Value:
     """Of every entry the choice whose condition is the first to hold, `default` if none does."""
-    pairs = [*zip(condlist, choicelist, strict=True)]
-    return reduce(lambda rest, pair: where(*pair, rest), pairs[::-1], array(default))
+    chosen: Value = array(default)
+    for condition, entries in [*zip(condlist, choicelist, strict=True)][::-1]:
+        chosen = select(numpy.asarray(value_of(condition), bool), entries, chosen)
+    return chosen
 
 
 @composed(numpy.concatenate)
