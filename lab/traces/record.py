@@ -1,7 +1,8 @@
 """From a graph and its inputs to a `Trace`: run it, and give what happened its names."""
 
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from weakref import finalize
 
 import numpy as np
 from pytensor.graph.basic import Apply, Variable
@@ -15,8 +16,8 @@ from lab.progress import pause
 from lab.records import freeze
 from lab.scans.buffers import rows_of
 from lab.scans.graphs import require_scan, without_batches
-from lab.scans.node import LoopVariable, outer_inputs, outer_outputs
-from lab.scans.operations import plain_name
+from lab.scans.node import LoopVariable, ScanParts, outer_inputs, outer_outputs
+from lab.scans.operations import passed_on, plain_name
 from lab.scans.slices import cut_of, now_of
 from lab.tape import Kind
 from lab.traces import loop_run
@@ -107,8 +108,33 @@ def trace(
         filled |= {v.outer_output: (number, i) for i, v in variables if v.outer_output is not None}
     results = tuple(freeze(np.array(values[v])) for v in asked)
     told = tuple(_inputs(inputs, values))
-    fed = feeds(enumerate(asked), filled)
-    return Trace(results, tuple(scans), called, fed, told, untaken(scans))
+    fed = feeds(enumerate(asked), filled, values)
+    made = Trace(results, tuple(scans), called, fed, told, untaken(scans))
+    _ORIGINS[id(made)] = Origin(tuple(recording.parts for recording in recordings), given)
+    finalize(made, _ORIGINS.pop, id(made))
+    return made
+
+
+@dataclass(frozen=True, eq=False)
+class Origin:
+    """The graph that was run: its Scans, in the order of a trace, and what it was given."""
+
+    scans: tuple[ScanParts, ...]
+    given: Mapping[Variable, object]
+
+
+# A trace is plain data, and can be stored; while the one that was run is there, so is its graph.
+_ORIGINS: dict[int, Origin] = {}
+
+
+def origin_of(trace: Trace) -> Origin:
+    """What a trace was run of; ArgumentError for one that was copied or stored."""
+    if id(trace) not in _ORIGINS:
+        raise ArgumentError(
+            f"trace = {quoted(trace)}: it was copied or stored, without the graph that it is of; "
+            "trace that once more."
+        )
+    return _ORIGINS[id(trace)]
 
 
 def _inputs(inputs: Sequence[Variable], given: Values) -> Iterator[Input]:
@@ -312,19 +338,40 @@ NUMBERS = {
 
 
 def feeds(
-    made: Iterable[tuple[int, Variable]], filled: Mapping[Variable, tuple[int, int]]
+    made: Iterable[tuple[int, Variable]],
+    filled: Mapping[Variable, tuple[int, int]],
+    values: Values | None = None,
 ) -> tuple[Feed, ...]:
     """What the numbered variables `made` are computed from, with no other Scan in between.
 
     Only numbers count: a Scan whose result merely tells how long a buffer must be feeds nothing.
-    `filled` has, for the outputs of Scans, the number of the Scan and of its variable.
+    `filled` has, for the outputs of Scans, the number of the Scan and of its variable.  With all
+    `values` it is told as well to which of them more is added.
     """
-    found = (
-        Feed(into, *filled[source])
-        for into, variable in made
-        for source in sources(variable, filled)
-    )
+    found = []
+    for into, variable in made:
+        more = added_to(variable, filled, values) if values is not None else set()
+        found += [Feed(into, *filled[v], v in more) for v in sources(variable, filled)]
     return tuple(sorted(found, key=lambda feed: (feed.into, feed.scan, feed.variable)))
+
+
+def added_to(variable: Variable, filled: Container[Variable], values: Values) -> set[Variable]:
+    """Those of `filled` that are terms of `variable` beside others that no Scan has filled."""
+    terms, others, waiting = set(), False, [variable]
+    while waiting:
+        found = waiting.pop()
+        node = found.owner
+        if found in filled:
+            terms.add(found)
+        elif node is not None and plain_name(node) == "Add":
+            waiting += node.inputs
+        elif node is not None and plain_name(node) in ("Sum", "Subtensor"):
+            waiting.append(node.inputs[0])
+        elif node is not None and (same := passed_on(node, found)) is not None:
+            waiting.append(node.inputs[same])
+        else:
+            others |= found not in values or bool(np.any(np.asarray(values[found]) != 0))
+    return terms if others else set()
 
 
 def sources(variable: Variable, filled: Container[Variable]) -> Iterator[Variable]:

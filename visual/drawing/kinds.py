@@ -34,6 +34,7 @@ from visual.layout.sheet import SCREEN, Sheet
 from visual.pictures.connections import NO_PULLBACK, connections
 from visual.pictures.equations import equations
 from visual.pictures.genealogy import genealogy
+from visual.pictures.influence import influence
 from visual.pictures.moment.moment import moment
 from visual.pictures.phases import phases
 from visual.pictures.rolled import rolled
@@ -198,6 +199,13 @@ _KINDS = (
         "values",
         "states, gradients and tapes over the steps",
         _of_trace(values),
+        (SCAN,),
+        on_sheet=(),
+    ),
+    Kind(
+        "influence",
+        "how much each value moves the later ones, and what truncation loses",
+        _of_trace(influence),
         (SCAN,),
         on_sheet=(),
     ),
