@@ -109,7 +109,8 @@ def cross(
 ) -> Value:
     """The vectors at right angles to those of three entries along the axes of `a` and `b`."""
     axes = (axisa, axisb, axisc) if axis is None else (axis,) * 3
-    (x, y, z), (u, v, w) = (moveaxis(part, n, 0) for part, n in zip((a, b), axes, strict=False))
+    vectors: Operand = [moveaxis(part, n, 0) for part, n in zip((a, b), axes, strict=False)]
+    (x, y, z), (u, v, w) = vectors
     return stack([y * w - z * v, z * u - x * w, x * v - y * u], axes[2])
 
 
