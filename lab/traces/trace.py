@@ -175,12 +175,14 @@ class Feed:
     """The filled tape or output `variable` of Scan `scan`, as what another value is made of.
 
     `into` is the number of the argument of a Scan, or of an output of the trace, that is
-    computed from its numbers with no other Scan in between.
+    computed from its numbers with no other Scan in between.  An output may have `more` than what
+    Scans give: something else is added, as 5x₀ to the gradient of x[-1] + 5x₀²/2.
     """
 
     into: int
     scan: int
     variable: int
+    more: bool = False
 
 
 @records.record
@@ -199,7 +201,8 @@ class ScanTrace:
     index in the trace of the Scan that this one differentiates.  `inside` are the operations
     of the step, each after those that it uses, `results` what it writes, one for every write
     tap in the order of the arguments, and `formulas` the same as mathematics; `feeds` are the
-    Scans that its arguments come from.
+    Scans that its arguments come from.  `nested` has a trace of every step whose graph has
+    Scans in it, those of a loop of more than 500 steps aside.
     """
 
     name: str
@@ -216,6 +219,7 @@ class ScanTrace:
     feeds: tuple[Feed, ...] = ()
     stopped_early: bool = False
     formulas: tuple[Formula, ...] = ()
+    nested: "tuple[Trace, ...]" = ()
 
     @property
     def variables(self) -> Iterator[TapeTrace | SequenceTrace | ParameterTrace]:
@@ -347,7 +351,9 @@ class Trace:
         """Which tapes hold a part of a gradient, to be added up elsewhere, by Scan and argument.
 
         The parts of one gradient are counted from 1; the only one there is has the number 0.
+        A tape that collects them is a part itself if more is added to what it gives.
         """
+        more = {(feed.scan, feed.variable) for feed in self.feeds if feed.more}
         alike: dict[tuple[int, int, str], list[tuple[int, TapeTrace]]] = {}
         for number, scan in enumerate(self.scans):
             for tape in scan.held:
@@ -357,8 +363,12 @@ class Trace:
         found: dict[tuple[int, int], int] = {}
         for tapes in alike.values():  # the tape of a state collects all parts
             parts = [(n, tape.argument) for n, tape in tapes if not tape.collects]
-            if len(tapes) > 1:
-                found |= {part: i * (len(parts) > 1) for i, part in enumerate(parts, start=1)}
+            whole = [(n, tape.argument) for n, tape in tapes if tape.collects]
+            added = more & {*parts, *whole}
+            if len(tapes) > 1 or added:
+                several = len(parts) > 1 or bool(added)
+                found |= {part: i * several for i, part in enumerate(parts, start=1)}
+                found |= {part: len(parts) + 1 for part in whole if part in added}
         return found
 
     def _origin(self, number: int, name: str) -> tuple[int, str]:
