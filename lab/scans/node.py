@@ -146,7 +146,7 @@ class Labels:
 class TapeScan(Scan):
     """A Scan whose reverse derivative is built by `lab.pullback`; otherwise PyTensor's own.
 
-    `rule` is the `lab.PullbackRule` that its own derivative will follow.
+    `rule` is the `PullbackRule` that its own derivative will follow.
     """
 
     _pullback: ClassVar[Pullback]

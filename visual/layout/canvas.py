@@ -193,8 +193,8 @@ def notes(shapes: Iterable[Shape]) -> list[str]:
 
 def scale_words(scales: Mapping[str, float]) -> list[str]:
     """What the full colours of strips stand for, for every quantity."""
-    told = [f"±{number_text(scale)} for {name or 'all'}" for name, scale in scales.items() if scale]
-    return [f"full colours stand for {', '.join(told)}"] if told else []
+    told = [f"±{number_text(scale)} of {name or 'all'}" for name, scale in scales.items() if scale]
+    return [f"full colour: {', '.join(told)}"] if told else []
 
 
 def _is_sampled(content: str) -> bool:

@@ -129,7 +129,7 @@ def _array_inside(
     """A strip or thumbnail with the norm and the shape below, the old norm or a name beside."""
     room = 0.0
     if old is not None or label:
-        beside = _above(box, "start", box.width / 2, old, label)
+        beside = _above(box, "start", box.width / 2 + 2, old, label)
         room = beside.width + 4
         yield beside
     yield from strip(box, value, room)
@@ -348,7 +348,7 @@ def quantity(title: str) -> str:
     name, told, _ = title.removeprefix("→ ").partition(" = ")
     if told and ("▢" in name or not any(map(str.isalpha, name))):
         return "what is computed"
-    whole = re.sub(r"∂[₀-₉]*", "d", name)
+    whole = re.sub(r"∂[₀-₉]*", "d", name.partition(": ")[0])
     return re.sub(r"\[[^\[\]]*\]|[₀-₉₋]+", "", whole) if told else ""
 
 
