@@ -263,8 +263,7 @@ PUZZLES = (
 
 def puzzles(missing: str = "") -> Exercises:
     """The twenty puzzles, or those in which "taps", "cost" or "step" is to be found."""
-    if missing:
-        one_of("missing", missing, Missing)
+    one_of("missing", missing, ("", *Missing))
     return Exercises(tuple(one for one in PUZZLES if missing in ("", one.missing)))
 
 

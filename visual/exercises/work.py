@@ -56,12 +56,15 @@ class Work:
 
     def __post_init__(self) -> None:
         expect("name", self.name, str, "a text")
+        if not isinstance(self.slips, Mapping):
+            raise ArgumentError(f"slips = {quoted(self.slips)}: expected functions by words.")
         for function in (self.right, *self.slips.values()):
             if not callable(function):
                 raise ArgumentError(f"right = {quoted(function)}: expected a function.")
-        if not self.cases or not all(isinstance(case, tuple) for case in self.cases):
+        are_cases = isinstance(self.cases, tuple) and self.cases
+        if not are_cases or not all(isinstance(case, tuple) for case in self.cases):
             raise ArgumentError(f"cases = {quoted(self.cases)}: expected tuples of arguments.")
-        if isinstance(self.hints, str):
+        if not isinstance(self.hints, tuple) or not all(isinstance(h, str) for h in self.hints):
             raise ArgumentError(f"hints = {quoted(self.hints)}: expected a tuple of texts.")
 
     def __call__(self, written: Function) -> Checked:

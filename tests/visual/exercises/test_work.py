@@ -142,6 +142,7 @@ def test_a_widget_keeps_what_is_answered(tmp_path):
         (("a", cubes, ()), r"cases = \(\): expected tuples"),
         (("a", cubes, (1,)), r"cases = \(1,\): expected tuples"),
         (("a", cubes, ((1,),), "hint"), "hints = 'hint': expected a tuple"),
+        (("a", cubes, ((1,),), (), ["x"]), "slips = .'x'.: expected functions by words"),
         (("a", cubes, ((1,),), (), {"x": 1}), "right = 1: expected a function"),
     ],
 )
