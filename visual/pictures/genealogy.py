@@ -15,6 +15,7 @@ from typing import TypeVar
 
 import numpy as np
 
+from lab.equations.spelling import result_words
 from lab.errors import listing
 from lab.notation import prime
 from lab.tape import Kind
@@ -91,7 +92,7 @@ def genealogy(trace: Trace, theme: str = "light", all: bool = False) -> Scene:
         title=f"Genealogy of the Scans of a derivative of order {order}",
         description=" ".join(explanation(trace)) or "One loop, no derivative.",
         theme=theme,
-        said=[ARROWS] if descents or flows else (),
+        said=[*([ARROWS] if descents or flows else ()), *result_words(trace)],
         close=True,
         dot=dot_source(nodes, edges),
     )

@@ -1,9 +1,9 @@
 """Does the end remember the beginning?  How much each value of a state moves the later ones.
 
     >>> print(lab.influence(gallery.loops["rnn"].trace()))
-    ‖∂h₄/∂h₀‖ = 0.1556: every step back multiplies by 0.628 in the mean, the influence vanishes.
+    ‖dh₄/dh₀‖ = 0.1556: every step back multiplies by 0.628 in the mean, the influence vanishes.
 
-A value is moved, and everything that was there before stays: ∂x_t/∂x_s is 0 for t < s, and the
+A value is moved, and everything that was there before stays: dx_t/dx_s is 0 for t < s, and the
 identity for t = s.  One pass forwards has all columns, one pass backwards the last row,
 
     D[t] = Σ_k J_k[t] D[t−k],    G[s] = Σ_k G[s+k] J_k[s+k],
@@ -115,8 +115,8 @@ class Influence:
         return int(self.index[-1] - self.index[large[0] - 1])
 
     def called(self, of: int | str, by: int | str) -> str:
-        """``∂x₃/∂x₁``, and of arrays ``‖∂h₃/∂h₁‖``."""
-        name = f"∂{indexed(self.of, of)}/∂{indexed(self.by, by)}"
+        """``dx₃/dx₁``, and of arrays ``‖dh₃/dh₁‖``."""
+        name = f"d{indexed(self.of, of)}/d{indexed(self.by, by)}"
         return name if self.is_scalar else f"‖{name}‖"
 
     @property
