@@ -63,9 +63,8 @@ def faults(trace, number, step, sentence, reach):
         pairs = re.findall(rf"\(?({NUMBER})\)?·\(?({NUMBER})\)?\)?(?:,| and|$)", added)
         parts = [float(a) * float(b) for a, b in pairs]
         sums = float(held) + sum(parts)
-        if not about and abs(sums - float(left)) > 1.001 * half_a_unit(left):
-            left
-        ):
+        allowed = 0.01 * abs(float(left)) if about else 1.001 * half_a_unit(left)
+        if abs(sums - float(left)) > allowed:
             yield f"{held} and {parts} make no {left}"
     yield from reason_faults(trace, number, step, sentence, reach)
     yield from rule_faults(trace, number, step, sentence)
@@ -129,7 +128,8 @@ def told(name, order):
 def test_what_is_told_is_true(name, order):
     reach = REACH.get(name, {1})
     count = 0
-    assert not any("about" in t for *_, texts in told(name, order) for t in texts)
+    sums = [t for *_, texts in told(name, order) for t in texts if " held " in t]
+    assert 20 * sum("leaves about" in t for t in sums) <= len(sums)
     for trace, number, step, texts in told(name, order):
         assert len(texts) == len(trace.scans[number].formulas)
         for sentence in texts if trace.scans[number].parent is not None else ():
