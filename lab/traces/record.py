@@ -1,6 +1,6 @@
 """From a graph and its inputs to a `Trace`: run it, and give what happened its names."""
 
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -20,7 +20,7 @@ from lab.scans.operations import plain_name
 from lab.scans.slices import cut_of, now_of
 from lab.tape import Kind
 from lab.traces import loop_run
-from lab.traces.loop_run import Recording
+from lab.traces.loop_run import Computed, Recording
 from lab.traces.rewritten import rewritten as rewritten_graph
 from lab.traces.run import Values, run
 from lab.traces.step_values import StepValues, step_equations
@@ -46,6 +46,7 @@ def trace(
     also: Iterable[Variable] = (),
     names: Sequence[str] | None = None,
     rewritten: bool = False,
+    run: Callable[..., tuple[dict[Variable, Computed], list[Recording]]] = run,
 ) -> Trace:
     """Run the graph of `outputs` uncompiled and note what its Scans read and write.
 
