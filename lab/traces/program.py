@@ -1,7 +1,7 @@
 """A run as a straight line of operations on single numbers, for who has no PyTensor.
 
     >>> program = program_of(loop.derivative(2), also=loop.build().node.outputs[:1])
-    >>> program.instructions[program.numbers.outputs[0]]
+    >>> program.instructions.lines[int(program.numbers.outputs[0])]
     ('Mul', 7, 12)
 
 The graph is run once more, as `lab.traces.run` runs it, over the same buffers; but where a number
@@ -50,17 +50,31 @@ MOVING = {
 COUNTING = ("Shape", "Shape_i")
 
 
-@dataclass(frozen=True, eq=False)
-class Program:
-    """A run as `instructions`, and the trace that tells which `numbers` are which of them.
+class Instructions:
+    """A program that is being written, each instruction once.
 
     An instruction is ``("constant", 2.0)``, ``("input", "x", 0)``, an entry of what was given, or
     an operation and the places of what it is made of, all of them before it.
     """
 
-    instructions: list[Instruction]
-    numbers: Trace
-    add: Callable[..., int]
+    def __init__(self) -> None:
+        self.lines: list[Instruction] = []
+        self.known: dict[Instruction, int] = {}
+        self.add("constant", 0.0)  # which blank memory holds
+
+    def add(self, name: str, *operands: float | str) -> int:
+        """The place of an instruction, which is written if it is new."""
+        if name == "Pow" and self.lines[int(operands[1])] == ("constant", 2.0):
+            name, operands = "Sqr", operands[:1]
+        if name not in KNOWN and name not in ("constant", "input"):
+            raise GraphError(f"{name} is not among what a page computes.")
+        key = (name, *operands)
+        if key not in self.known:
+            if len(self.known) == MOST:
+                raise GraphError(f"A run of more than {MOST:,} operations is too long for a page.")
+            self.known[key] = len(self.lines)
+            self.lines.append(key)
+        return self.known[key]
 
     def term(self, expression: Expression, leaf: Callable[[Leaf], int]) -> int:
         """The place of an expression of numbers; GraphError for what is not known."""
@@ -80,6 +94,14 @@ class Program:
         return place(body_of(expression))
 
 
+@dataclass(frozen=True, eq=False)
+class Program:
+    """A run as `instructions`, and the trace that tells which `numbers` are which of them."""
+
+    instructions: Instructions
+    numbers: Trace
+
+
 def program_of(
     outputs: Derivative | Variable | Sequence[Variable],
     given: Mapping[Variable, object] | None = None,
@@ -90,32 +112,17 @@ def program_of(
     GraphError for what cannot be computed so: a loop that stops by itself, draws, or an operation
     that is none of `KNOWN`.
     """
-    tracer = _Tracer()
-    numbers = trace(outputs, given, also, run=tracer.run)
-    return Program(tracer.instructions, numbers, tracer.add)
+    instructions = Instructions()
+    numbers = trace(outputs, given, also, run=_Tracer(instructions).run)
+    return Program(instructions, numbers)
 
 
 class _Tracer:
     """Runs a graph on places instead of numbers, and writes the instructions."""
 
-    def __init__(self) -> None:
-        self.instructions: list[Instruction] = [("constant", 0.0)]  # memory is blanked with 0
-        self.known: dict[Instruction, int] = {("constant", 0.0): 0}
+    def __init__(self, instructions: Instructions) -> None:
+        self.add = instructions.add
         self.ready = Ready()
-
-    def add(self, name: str, *operands: float | str) -> int:
-        """The place of an instruction, which is written if it is new."""
-        if name == "Pow" and self.instructions[int(operands[1])] == ("constant", 2.0):
-            name, operands = "Sqr", operands[:1]
-        if name not in KNOWN and name not in ("constant", "input"):
-            raise GraphError(f"{name} is not among what a page computes.")
-        key = (name, *operands)
-        if key not in self.known:
-            if len(self.known) == MOST:
-                raise GraphError(f"A run of more than {MOST:,} operations is too long for a page.")
-            self.known[key] = len(self.instructions)
-            self.instructions.append(key)
-        return self.known[key]
 
     def run(
         self, outputs: Sequence[Variable], given: Mapping[Variable, object]
@@ -152,8 +159,8 @@ class _Tracer:
     def _each(self, name: str, *operands: Computed) -> np.ndarray:
         """An operation on every entry, after broadcasting."""
         broadcast = np.broadcast(*operands)
-        is_constant = name == "constant"
-        found = [self.add(name, *(entry if is_constant else map(int, entry))) for entry in broadcast]
+        kind = float if name == "constant" else int
+        found = [self.add(name, *map(kind, entry)) for entry in broadcast]
         return np.array(found, dtype="float64").reshape(broadcast.shape)
 
     def evaluate(self, node: Apply, inputs: Sequence[Computed]) -> list[Computed]:

@@ -1,34 +1,46 @@
 """What a page needs to compute the numbers of a picture anew, from other values of its loop.
 
-The picture is drawn for a few values besides its own.  The texts that then differ are `Texts`, in
-which every number stands for the one instruction of the run's program that has made it every time:
-so whatever prints numbers can be followed, and nothing has to tell how.  A number that no
-instruction makes raises GraphError, which says that the page cannot compute it.
+    >>> live(Combination(loop, own(loop), 1, "last"), "tapes", picture)["lines"]
+
+The picture is drawn for a few values besides its own.  What is written in it then differs in its
+numbers alone, and each stands for the instruction of the run's program whose result it was every
+time.  So whatever prints numbers can be followed, and nothing has to tell how it does.  An equation
+chooses its digits by itself (see `lab.equations.numbers`) and is followed as a whole.  What no
+instruction makes is not followed, and the page shows that something is missing there.
 """
 
 import html
-import json
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import fields, is_dataclass, replace
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import fields, is_dataclass
 
 import numpy as np
 
 from lab.equations.quantities import Quantities
 from lab.equations.sentences import StepOf
-from lab.equations.numbers import DIGITS
-from lab.errors import GraphError
+from lab.errors import GraphError, LabError
+from lab.loops.variables import RandomState, value_of
 from lab.notation import Expression, Leaf, leaves_of, number_text, text
-from lab.traces.flow import adds_old
-from lab.traces.program import Program, program_of
-from lab.traces.trace import Trace
+from lab.traces.program import Instruction, Instructions, Program, program_of
+from lab.traces.trace import Formula, Trace
+from visual.atlas.grid import Combination
+from visual.drawing.draw import studied
+from visual.drawing.study import choose
+from visual.scene.shapes import Scene
+from visual.widgets.sliders import sliders
+from visual.widgets.stories import of_all
 
+MARK, FIRST = "\ue000", "\ue100"  # for the leaves of a formula, while it is written
 TEXTS = re.compile(r"<(?:text|title|desc)\b[^>]*>([^<]*)<")
 NUMBER = re.compile(r"(?<![\w.])-?\d+(?:\.\d*)?(?:e-?\d+)?")
 NEAR = (1.031, 0.957, 1.0173)  # times the values of the loop, and of its entries more and more
-SLOT = "\ue000"  # before the number of a slot, while a formula is written
-FULL, SIX = 12, 6  # digits of numbers in tooltips, which end without zeros
-EXACT, ENTRIES = -FULL, -SIX  # how a slot tells of them
+EXACT, ENTRIES = -12, -6  # instead of digits: those of tooltips, which end without zeros
+STYLES = (4, EXACT, ENTRIES, 3, 2)
+
+Slot = tuple[int, int]  # the place of an instruction, and how its number is printed
+Part = str | None | Slot | tuple[int, int, int]  # of an equation, the words from one to another
+Parts = list[Part]
 
 
 def printed(value: float, digits: int) -> str:
@@ -38,95 +50,294 @@ def printed(value: float, digits: int) -> str:
     return f"{value:.6g}" if digits == ENTRIES else number_text(value, digits)
 
 
-def pairs(numbers: object, run: object) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+def texts_of(svg: str) -> list[str]:
+    """All that is written in a picture, in the order of its elements."""
+    return [html.unescape(one) for one in TEXTS.findall(svg)]
+
+
+def near(values: Mapping[str, np.ndarray]) -> Iterator[dict[str, np.ndarray]]:
+    """Values of a loop that are near those it has, and none of them as near as another."""
+    for factor in NEAR:
+        count, found = 0, {}
+        for name, value in values.items():
+            spread = 1 + (factor - 1) * (1 + np.arange(count, count + value.size) / 8)
+            found[name], count = value * spread.reshape(value.shape), count + value.size
+        yield found
+
+
+def _pairs(numbers: object, run: object) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """The places and the values of all arrays of numbers, of two traces of the same run."""
     if isinstance(run, np.ndarray):
         if run.dtype.kind in "fb" and isinstance(numbers, np.ndarray) and numbers.dtype.kind == "f":
             yield numbers.astype(int), run.astype(float)
     elif isinstance(run, tuple) and isinstance(numbers, tuple):
         for one, other in zip(numbers, run, strict=True):
-            yield from pairs(one, other)
+            yield from _pairs(one, other)
     elif is_dataclass(run) and type(run) is type(numbers):
         for field in fields(run):
-            yield from pairs(getattr(numbers, field.name), getattr(run, field.name))
+            yield from _pairs(getattr(numbers, field.name), getattr(run, field.name))
 
 
-class Found:
-    """The values of a program in several runs, and which place has which of them."""
+class Known:
+    """The values of a program in several runs, and which of its places has which of them."""
 
     def __init__(self, program: Program, runs: Sequence[Trace]) -> None:
         self.program, self.runs = program, runs
-        self.values: dict[int, list[float]] = {}
+        self._values: dict[int, list[float]] = {}
+        self.equations: list[Equation] = []
         for number, run in enumerate(runs):
-            for places, values in pairs(program.numbers, run):
-                for place, value in zip(places.ravel().tolist(), values.ravel().tolist()):
-                    self._know(place, number, value)
+            for places, values in _pairs(program.numbers, run):
+                self._learn(places.ravel().tolist(), number, values.ravel().tolist())
                 if values.ndim:
                     self._norms(number, places, values)
-        self._factors()
-        self.by_text: dict[tuple[str, ...], tuple[int, int]] = {}
-        for digits in (*reversed(DIGITS[1:]), 2, 3, ENTRIES, EXACT, 4):
-            for place, known in self.values.items():
-                if len(known) == len(runs):
-                    self.by_text[tuple(printed(v, digits) for v in known)] = (place, digits)
+        self._formulas()
+        known = [(values, at) for at, values in self._values.items() if len(values) == len(runs)]
+        self._sorted = sorted(known)
+        self._first = [values[0] for values, _ in self._sorted]
 
-    def _know(self, place: int, run: int, value: float) -> None:
-        known = self.values.setdefault(place, [])
-        if len(known) == run:
-            known.append(value)
+    def _learn(self, places: Sequence[int], run: int, values: Sequence[float]) -> None:
+        for place, value in zip(places, values, strict=True):
+            known = self._values.setdefault(place, [])
+            if len(known) == run:
+                known.append(value)
 
     def _norms(self, run: int, places: np.ndarray, values: np.ndarray) -> None:
         """Of arrays, those are printed."""
         for one, value in zip((places, *places), (values, *values), strict=True):
             if value.ndim and value.size:
-                squares = [self.program.add("Sqr", int(place)) for place in one.ravel()]
-                norm = self.program.add("sqrt", self.program.add("Add", *squares))
-                self._know(norm, run, float(np.sqrt(np.sum(value**2))))
+                squares = [self.program.instructions.add("Sqr", int(place)) for place in one.ravel()]
+                norm = self.program.instructions.add("sqrt", self.program.instructions.add("Add", *squares))
+                self._learn([norm], run, [float(np.sqrt(np.sum(value**2)))])
 
-    def _factors(self) -> None:
-        """What multiplies a slot on its way, and the products, which are nowhere in a run."""
-        for number, run in enumerate(self.runs):
-            for scan in range(len(run.scans)):
-                named = Quantities(run, scan), Quantities(self.program.numbers, scan)
-                for step in range(run.scans[scan].steps):
-                    self._factors_at(number, *(StepOf(one, step) for one in named))
+    def _formulas(self) -> None:
+        """What multiplies a slot on its way, which is nowhere in a run; and the equations."""
+        for number, scan in enumerate(self.program.numbers.scans):
+            places = Quantities(self.program.numbers, number)
+            of_runs = [Quantities(run, number) for run in self.runs]
+            for step in range(scan.steps):
+                steps = [StepOf(named, step) for named in of_runs]
+                for formula in scan.formulas:
+                    self._formula(formula, StepOf(places, step), steps)
 
-    def _factors_at(self, run: int, one: StepOf, places: StepOf) -> None:
+    def _formula(self, formula: Formula, places: StepOf, steps: Sequence[StepOf]) -> None:
         def place(leaf: Leaf) -> int:
             value = places.value(leaf)
             if value is None or value.ndim:
                 raise GraphError(f"{leaf.variable} is no number.")
             return int(value)
 
-        for formula in one.named.scan.formulas:
-            for arrival in one.arrivals(formula):
-                if arrival.number is not None and arrival.factor is not None:
-                    at = self.program.term(arrival.factor, place)
-                    self._know(at, run, arrival.number)
+        arrivals = [step.arrivals(formula) for step in steps]
+        for alike in zip(*arrivals, strict=True):
+            if alike[0].factor is not None and all(one.number is not None for one in alike):
+                at = self.program.instructions.term(alike[0].factor, place)
+                for run, one in enumerate(alike):
+                    self._learn([at], run, [one.number or 0.0])
+        written = [step.spell.numbers(formula, step.step) for step in steps]
+        if all(written):
+            left = int(places.made(formula))
+            self.equations.append(Equation(left, formula.expression, place, written))
 
-    def slot(self, tokens: tuple[str, ...]) -> tuple[int, int]:
-        """The place whose value is printed so in all runs, and with how many digits."""
-        if tokens not in self.by_text:
-            raise GraphError(f"{tokens[0]} is computed for the picture alone.")
-        return self.by_text[tokens]
+    def slot(self, tokens: Sequence[str]) -> Slot | None:
+        """The place whose value is printed so in all runs, and how."""
+        bounds = [(float(t) - _unit(t), float(t) + _unit(t)) for t in tokens]
+        low, high = bounds[0]
+        found = self._sorted[bisect_left(self._first, low) : bisect_right(self._first, high)]
+        for values, place in found:
+            if all(low <= v <= high for v, (low, high) in zip(values, bounds, strict=True)):
+                pairs = [*zip(values, tokens, strict=True)]
+                fits = (s for s in STYLES if all(printed(v, s) == token for v, token in pairs))
+                return place, next(fits, 4)
+        return None
 
-    def template(self, texts: Sequence[str]) -> list[object] | None:
-        """A text as its words and its slots by turns; None for one that is always the same."""
-        if len(set(texts)) == 1:
-            return None
-        words = [NUMBER.split(one) for one in texts]
-        if any(one != words[0] for one in words):
-            raise GraphError(f"{texts[0]!r}: with other values it has other words.")
-        tokens = zip(*map(NUMBER.findall, texts), strict=True)
-        parts: list[object] = [words[0][0]]
-        for token, after in zip(tokens, words[0][1:], strict=True):
-            if len(set(token)) == 1:
-                parts[-1] = f"{parts[-1]}{token[0]}{after}"
-            else:
-                parts += [list(self.slot(token)), after]
+    def parts(self, words: Sequence[str]) -> Parts:
+        """A word of several runs as its letters and its slots by turns."""
+        if len(set(words)) == 1:
+            return [words[0]]
+        letters = [NUMBER.split(word) for word in words]
+        if any(one != letters[0] for one in letters):
+            return [words[0] if any("…" in word for word in words) else None]
+        parts: Parts = [letters[0][0]]
+        tokens = zip(*map(NUMBER.findall, words), strict=True)
+        for token, after in zip(tokens, letters[0][1:], strict=True):
+            parts += [token[0] if len(set(token)) == 1 else self.slot(token), after]
         return parts
 
 
-def texts_of(svg: str) -> list[str]:
-    """All that is written in a picture, in the order of its elements."""
-    return [html.unescape(one) for one in TEXTS.findall(svg)]
+def _unit(token: str) -> float:
+    """Half a unit of the last digit of a number, and a little more."""
+    mantissa, _, exponent = token.partition("e")
+    return 0.5000001 * 10.0 ** (int(exponent or 0) - len(mantissa.partition(".")[2]))
+
+
+class Equation:
+    """An equation in numbers: what is left of it, and what is right, as text and to compute."""
+
+    def __init__(
+        self, left: int, right: Expression, place: Callable[[Leaf], int], written: Sequence[str]
+    ) -> None:
+        self.words = [one.split(" ") for one in written]
+        self.left, self.leaves = left, leaves_of(right)
+        self.places = [place(leaf) for leaf in self.leaves]
+        self.number = {leaf: number for number, leaf in enumerate(self.leaves)}
+        self.right = [*self._parts(right)]
+        self.computed = Instructions()
+        self.computed.term(right, lambda leaf: self.computed.add("input", "", self.number[leaf]))
+
+    def _parts(self, right: Expression) -> Iterator[str | tuple[int, bool]]:
+        """Words and slots by turns; of a slot, whether a minus gets parentheses around it.
+
+        That is seen by writing both.
+        """
+        plain, signed = (
+            re.split(f"{sign}{MARK}(.)", text(right, lambda leaf, s=sign: self._mark(leaf, s)))
+            for sign in ("", "-")
+        )
+        opened = False
+        for words, other, mark in zip(plain[::2], signed[::2], [*plain[1::2], ""], strict=True):
+            yield words
+            if mark:
+                opened = (other.removeprefix(")") if opened else other) == f"{words}("
+                yield ord(mark) - ord(FIRST), opened
+
+    def _mark(self, leaf: Leaf, sign: str) -> str:
+        return f"{sign}{MARK}{chr(ord(FIRST) + self.number[leaf])}"
+
+    def data(self, at: Callable[[int], int]) -> list[object]:
+        """For a page, which has the instructions elsewhere."""
+        return [at(self.left), [at(p) for p in self.places], self.right, self.computed.lines]
+
+
+def followed(texts: Sequence[Sequence[str]], known: Known) -> dict[int, Parts]:
+    """The texts of the first run that have other numbers in others, as parts.
+
+    Words may stand in another line where numbers are longer.  Parts are words, a slot, or an
+    equation and which of its words.  GraphError if it is more than numbers that differs.
+    """
+    streams = [[word for one in run for word in one.split(" ")] for run in texts]
+    if len({*map(len, streams)}) > 1:
+        raise GraphError("With other values this picture says other things, not only other numbers.")
+    in_equation = _equations(streams, known)
+    found: dict[int, Parts] = {}
+    start = 0
+    for number, one in enumerate(texts[0]):
+        parts: Parts = []
+        count = len(one.split(" "))
+        for at in range(start, start + count):
+            words = [stream[at] for stream in streams]
+            parts += [in_equation[at]] if at in in_equation else known.parts(words)
+            parts.append(" " if at < start + count - 1 else "")
+        start += count
+        if any(not isinstance(part, str) for part in parts):
+            found[number] = _joined(parts)
+    return found
+
+
+def _equations(streams: Sequence[Sequence[str]], known: Known) -> dict[int, Part]:
+    """Which words are those of an equation: its number, and that of the word."""
+    places: dict[str, list[int]] = {}
+    for at, word in enumerate(streams[0]):
+        places.setdefault(word, []).append(at)
+    found: dict[int, Part] = {}
+    for number, equation in enumerate(known.equations):
+        count = len(equation.words[0])
+        for at in places.get(equation.words[0][0], ()):
+            pairs = zip(streams, equation.words, strict=True)
+            if all(list(stream[at : at + count]) == words for stream, words in pairs):
+                found |= {at + word: (number, word, word + 1) for word in range(count)}
+    return found
+
+
+def _joined(parts: Parts) -> Parts:
+    """The same parts, with letters together, and the words of an equation."""
+    found: Parts = []
+    for part in parts:
+        if part == "":
+            continue
+        last = found[-1] if found else None
+        if isinstance(part, str) and isinstance(last, str):
+            found[-1] = last + part
+            continue
+        if isinstance(part, tuple) and len(part) == 3 and len(found) > 1 and last == " " and len(found[-2] or ()) == 3:
+            number, first, end = found[-2]
+            if (number, end) == part[:2]:
+                found[-2:] = [(number, first, part[2])]
+                continue
+        found.append(part)
+    return found
+
+
+def live(at: Combination, view: str, picture: Scene) -> dict[str, object]:
+    """What a page needs for a picture of a loop, as JSON; or ``{"why": …}`` it cannot be computed.
+
+    `values` are the sliders with which the numbers are changed, `base` those of the picture.
+    """
+    loop = at.loop.with_taps(at.taps.chosen)
+    values = {
+        name: value_of(one)
+        for name, one in loop.variables.items()
+        if not isinstance(one, RandomState) and value_of(one).dtype.kind == "f"
+    }
+    try:
+        if picture.trace is None:
+            raise GraphError("This view shows no numbers of a run.")
+        others = [at.picture(view, picture.theme.name, one) for one in near(values)]
+        pictures = [picture, *others]
+        runs = [one.trace for one in pictures if one.trace is not None]
+        known = Known(_program(at, picture.trace), runs)
+        texts = followed([texts_of(one.svg()) for one in pictures], known)
+        stories = followed([_told(one) for one in pictures], known)
+    except LabError as error:
+        return {"why": str(error)}
+    return {
+        "base": {name: value.ravel().tolist() for name, value in values.items()},
+        "values": [*sliders(values, values, loop.variables)],
+        **data(known, texts, stories),
+    }
+
+
+def _program(at: Combination, run: Trace) -> Program:
+    chosen = studied(at.loop, choose(taps=at.taps.chosen, order=at.order, cost=at.cost))
+    same = run is chosen.trace
+    derivative = chosen.derivative if same else chosen.differentiate(1)  # of what has no order
+    return program_of(derivative.values, chosen.given, chosen.also)
+
+
+def _told(picture: Scene) -> list[str]:
+    """What is told of all values, line by line."""
+    values = of_all(picture).get("values", ())
+    return [line for told in values for line in (*told["origin"], *told["fate"])]
+
+
+def data(known: Known, texts: Mapping[int, Parts], stories: Mapping[int, Parts]) -> dict[str, object]:
+    """What a page gets: the instructions that it needs, and what is written of their numbers."""
+    parts = [part for one in (*texts.values(), *stories.values()) for part in one]
+    slots = [part for part in parts if isinstance(part, tuple)]
+    used = sorted({slot[0] for slot in slots if len(slot) == 3})
+    equations = [known.equations[number] for number in used]
+    wanted = {slot[0] for slot in slots if len(slot) == 2}
+    for equation in equations:
+        wanted |= {equation.left, *equation.places}
+    lines, waiting = known.program.instructions.lines, [*wanted]
+    while waiting:  # what they are computed from
+        name, *operands = lines[waiting.pop()]
+        fresh = {*operands} - wanted if name not in ("constant", "input") else set()
+        wanted |= fresh
+        waiting += fresh
+    at = {place: number for number, place in enumerate(sorted(wanted))}
+
+    def packed(place: int) -> Instruction:
+        name, *operands = lines[place]
+        moves = name not in ("constant", "input")
+        return (name, *(at[one] if moves else one for one in operands))
+
+    def filled(part: Part) -> Part:
+        if not isinstance(part, tuple):
+            return part
+        return ((at[part[0]] if len(part) == 2 else used.index(part[0])), *part[1:])
+
+    return {
+        "lines": [packed(place) for place in at],
+        "equations": [equation.data(at.__getitem__) for equation in equations],
+        "texts": [[n, [*map(filled, one)]] for n, one in texts.items()],
+        "stories": [[n, [*map(filled, one)]] for n, one in stories.items()],
+    }
