@@ -11,8 +11,8 @@ and tells of each of its numbers how it is computed.  Whole numbers are taken as
 count and choose.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass
 from functools import reduce
 
 import numpy as np
@@ -115,6 +115,19 @@ def program_of(
     instructions = Instructions()
     numbers = trace(outputs, given, also, run=_Tracer(instructions).run)
     return Program(instructions, numbers)
+
+
+def pairs(numbers: object, run: object) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """The places and the values of all arrays of numbers, of two traces of the same run."""
+    if isinstance(run, np.ndarray):
+        if run.dtype.kind in "fb" and isinstance(numbers, np.ndarray) and numbers.dtype.kind == "f":
+            yield numbers.astype(int), run.astype(float)
+    elif isinstance(run, tuple) and isinstance(numbers, tuple):
+        for one, other in zip(numbers, run, strict=True):
+            yield from pairs(one, other)
+    elif is_dataclass(run) and type(run) is type(numbers):
+        for field in fields(run):
+            yield from pairs(getattr(numbers, field.name), getattr(run, field.name))
 
 
 class _Tracer:

@@ -13,29 +13,38 @@ import html
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import fields, is_dataclass
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from itertools import pairwise
 
 import numpy as np
 
 from lab.equations.quantities import Quantities
-from lab.equations.sentences import StepOf
+from lab.equations.sentences import Arrival, StepOf
+from lab.equations.story import Stories
 from lab.errors import GraphError, LabError
 from lab.loops.variables import RandomState, value_of
 from lab.notation import Expression, Leaf, leaves_of, number_text, text
-from lab.traces.program import Instruction, Instructions, Program, program_of
+from lab.records import cached_property
+from lab.traces.flow import Value
+from lab.traces.program import Instruction, Instructions, Program, pairs, program_of
 from lab.traces.trace import Formula, Trace
 from visual.atlas.grid import Combination
 from visual.drawing.draw import studied
-from visual.drawing.study import choose
-from visual.scene.shapes import Scene
+from visual.drawing.study import Study, choose
+from visual.scene.shapes import Box, Polyline, Scene, Shape
 from visual.widgets.sliders import sliders
-from visual.widgets.stories import of_all
+from visual.widgets.stories import of_all, values_of
 
 MARK, FIRST = "\ue000", "\ue100"  # for the leaves of a formula, while it is written
 TEXTS = re.compile(r"<(?:text|title|desc)\b[^>]*>([^<]*)<")
-NUMBER = re.compile(r"(?<![\w.])-?\d+(?:\.\d*)?(?:e-?\d+)?")
-NEAR = (1.031, 0.957, 1.0173)  # times the values of the loop, and of its entries more and more
+NUMBER = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?(?:e[-+]?\d+)?")
+APART = re.compile(r"(?<=·)\((-[\d.e+-]+)\)|(?<![^\W\d_])\((-[\d.e+-]+)\)(?=·)")  # a factor
+# What the values of a loop are multiplied by, the later entries more; and if a picture then has
+# other words than its own, what is nearer.
+NEAR = ((1.03127631, 0.95718293), (1.00312763, 0.99718293))
 EXACT, ENTRIES = -12, -6  # instead of digits: those of tooltips, which end without zeros
+FACTOR = 104  # four digits, and parentheses where it is negative
 STYLES = (4, EXACT, ENTRIES, 3, 2)
 
 Slot = tuple[int, int]  # the place of an instruction, and how its number is printed
@@ -55,27 +64,16 @@ def texts_of(svg: str) -> list[str]:
     return [html.unescape(one) for one in TEXTS.findall(svg)]
 
 
-def near(values: Mapping[str, np.ndarray]) -> Iterator[dict[str, np.ndarray]]:
+def near(
+    values: Mapping[str, np.ndarray], factors: tuple[float, ...] = NEAR[0]
+) -> Iterator[dict[str, np.ndarray]]:
     """Values of a loop that are near those it has, and none of them as near as another."""
-    for factor in NEAR:
+    for factor in factors:
         count, found = 0, {}
         for name, value in values.items():
             spread = 1 + (factor - 1) * (1 + np.arange(count, count + value.size) / 8)
             found[name], count = value * spread.reshape(value.shape), count + value.size
         yield found
-
-
-def _pairs(numbers: object, run: object) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """The places and the values of all arrays of numbers, of two traces of the same run."""
-    if isinstance(run, np.ndarray):
-        if run.dtype.kind in "fb" and isinstance(numbers, np.ndarray) and numbers.dtype.kind == "f":
-            yield numbers.astype(int), run.astype(float)
-    elif isinstance(run, tuple) and isinstance(numbers, tuple):
-        for one, other in zip(numbers, run, strict=True):
-            yield from _pairs(one, other)
-    elif is_dataclass(run) and type(run) is type(numbers):
-        for field in fields(run):
-            yield from _pairs(getattr(numbers, field.name), getattr(run, field.name))
 
 
 class Known:
@@ -86,14 +84,44 @@ class Known:
         self._values: dict[int, list[float]] = {}
         self.equations: list[Equation] = []
         for number, run in enumerate(runs):
-            for places, values in _pairs(program.numbers, run):
+            for places, values in pairs(program.numbers, run):
                 self._learn(places.ravel().tolist(), number, values.ravel().tolist())
                 if values.ndim:
                     self._norms(number, places, values)
         self._formulas()
-        known = [(values, at) for at, values in self._values.items() if len(values) == len(runs)]
-        self._sorted = sorted(known)
-        self._first = [values[0] for values, _ in self._sorted]
+
+    @cached_property
+    def _sorted(self) -> list[tuple[list[float], int]]:
+        """The values of all runs, and where they are."""
+        every = len(self.runs)
+        return sorted((values, at) for at, values in self._values.items() if len(values) == every)
+
+    @cached_property
+    def _first(self) -> list[float]:
+        return [values[0] for values, _ in self._sorted]
+
+    def contributions(self, value: Value) -> None:
+        """Learn what a value contributes to results, which its story tells."""
+        for (_, share), *of_runs in zip(
+            self._places.shares(value), *(one.shares(value) for one in self._stories), strict=True
+        ):
+            number = self._places.number(value)
+            if number is None or number.ndim:
+                return
+            at = self.program.instructions.add("Mul", int(share), int(number))
+            for run, (_, factor) in enumerate(of_runs):
+                told = self._stories[run].number(value)
+                self._learn([at], run, [factor * float(0.0 if told is None else told)])
+        self.__dict__.pop("_sorted", None)
+        self.__dict__.pop("_first", None)
+
+    @cached_property
+    def _stories(self) -> list[Stories]:
+        return [Stories(run) for run in self.runs]
+
+    @cached_property
+    def _places(self) -> "PlaceStories":
+        return PlaceStories(self.program.numbers, self.program.instructions)
 
     def _learn(self, places: Sequence[int], run: int, values: Sequence[float]) -> None:
         for place, value in zip(places, values, strict=True):
@@ -105,8 +133,12 @@ class Known:
         """Of arrays, those are printed."""
         for one, value in zip((places, *places), (values, *values), strict=True):
             if value.ndim and value.size:
-                squares = [self.program.instructions.add("Sqr", int(place)) for place in one.ravel()]
-                norm = self.program.instructions.add("sqrt", self.program.instructions.add("Add", *squares))
+                squares = [
+                    self.program.instructions.add("Sqr", int(place)) for place in one.ravel()
+                ]
+                norm = self.program.instructions.add(
+                    "sqrt", self.program.instructions.add("Add", *squares)
+                )
                 self._learn([norm], run, [float(np.sqrt(np.sum(value**2)))])
 
     def _formulas(self) -> None:
@@ -120,12 +152,7 @@ class Known:
                     self._formula(formula, StepOf(places, step), steps)
 
     def _formula(self, formula: Formula, places: StepOf, steps: Sequence[StepOf]) -> None:
-        def place(leaf: Leaf) -> int:
-            value = places.value(leaf)
-            if value is None or value.ndim:
-                raise GraphError(f"{leaf.variable} is no number.")
-            return int(value)
-
+        place = partial(_place, places)
         arrivals = [step.arrivals(formula) for step in steps]
         for alike in zip(*arrivals, strict=True):
             if alike[0].factor is not None and all(one.number is not None for one in alike):
@@ -142,24 +169,31 @@ class Known:
         bounds = [(float(t) - _unit(t), float(t) + _unit(t)) for t in tokens]
         low, high = bounds[0]
         found = self._sorted[bisect_left(self._first, low) : bisect_right(self._first, high)]
+        near = None
         for values, place in found:
             if all(low <= v <= high for v, (low, high) in zip(values, bounds, strict=True)):
                 pairs = [*zip(values, tokens, strict=True)]
-                fits = (s for s in STYLES if all(printed(v, s) == token for v, token in pairs))
-                return place, next(fits, 4)
-        return None
+                for style in STYLES:
+                    if all(printed(v, style) == token for v, token in pairs):
+                        return place, style
+                near = near or (place, 4)
+        return near
 
     def parts(self, words: Sequence[str]) -> Parts:
         """A word of several runs as its letters and its slots by turns."""
         if len(set(words)) == 1:
             return [words[0]]
+        words = [APART.sub(r"\1\2", word) for word in words]
         letters = [NUMBER.split(word) for word in words]
         if any(one != letters[0] for one in letters):
             return [words[0] if any("…" in word for word in words) else None]
         parts: Parts = [letters[0][0]]
         tokens = zip(*map(NUMBER.findall, words), strict=True)
-        for token, after in zip(tokens, letters[0][1:], strict=True):
-            parts += [token[0] if len(set(token)) == 1 else self.slot(token), after]
+        for token, (before, after) in zip(tokens, pairwise(letters[0]), strict=True):
+            slot = self.slot(token)
+            if slot is not None and slot[1] == 4 and (before[-1:] == "·" or after[:1] == "·"):
+                slot = (slot[0], FACTOR)
+            parts += [token[0] if len(set(token)) == 1 else slot, after]
         return parts
 
 
@@ -167,6 +201,35 @@ def _unit(token: str) -> float:
     """Half a unit of the last digit of a number, and a little more."""
     mantissa, _, exponent = token.partition("e")
     return 0.5000001 * 10.0 ** (int(exponent or 0) - len(mantissa.partition(".")[2]))
+
+
+def _place(places: StepOf, leaf: Leaf) -> int:
+    value = places.value(leaf)
+    if value is None or value.ndim:
+        raise GraphError(f"{leaf.variable} is no number.")
+    return int(value)
+
+
+@dataclass(frozen=True, eq=False)
+class PlaceStories(Stories):
+    """The stories of places instead of numbers: their shares are places, too."""
+
+    instructions: Instructions
+
+    @property
+    def whole(self) -> float:
+        """The place of 1."""
+        return self.instructions.add("constant", 1.0)
+
+    def times(self, share: float, one: StepOf, arrival: Arrival) -> float:
+        """The place of a product."""
+        assert arrival.factor is not None
+        factor = self.instructions.term(arrival.factor, partial(_place, one))
+        return self.instructions.add("Mul", int(share), factor)
+
+    def total(self, parts: Sequence[float]) -> float:
+        """The place of a sum."""
+        return self.instructions.add("Add", *map(int, parts)) if parts else 0
 
 
 class Equation:
@@ -215,7 +278,9 @@ def followed(texts: Sequence[Sequence[str]], known: Known) -> dict[int, Parts]:
     """
     streams = [[word for one in run for word in one.split(" ")] for run in texts]
     if len({*map(len, streams)}) > 1:
-        raise GraphError("With other values this picture says other things, not only other numbers.")
+        raise GraphError(
+            "With other values this picture says other things, not only other numbers."
+        )
     in_equation = _equations(streams, known)
     found: dict[int, Parts] = {}
     start = 0
@@ -257,7 +322,13 @@ def _joined(parts: Parts) -> Parts:
         if isinstance(part, str) and isinstance(last, str):
             found[-1] = last + part
             continue
-        if isinstance(part, tuple) and len(part) == 3 and len(found) > 1 and last == " " and len(found[-2] or ()) == 3:
+        if (
+            isinstance(part, tuple)
+            and len(part) == 3
+            and len(found) > 1
+            and last == " "
+            and len(found[-2] or ()) == 3
+        ):
             number, first, end = found[-2]
             if (number, end) == part[:2]:
                 found[-2:] = [(number, first, part[2])]
@@ -271,35 +342,60 @@ def live(at: Combination, view: str, picture: Scene) -> dict[str, object]:
 
     `values` are the sliders with which the numbers are changed, `base` those of the picture.
     """
-    loop = at.loop.with_taps(at.taps.chosen)
-    values = {
-        name: value_of(one)
-        for name, one in loop.variables.items()
-        if not isinstance(one, RandomState) and value_of(one).dtype.kind == "f"
-    }
-    try:
-        if picture.trace is None:
-            raise GraphError("This view shows no numbers of a run.")
-        others = [at.picture(view, picture.theme.name, one) for one in near(values)]
-        pictures = [picture, *others]
-        runs = [one.trace for one in pictures if one.trace is not None]
-        known = Known(_program(at, picture.trace), runs)
-        texts = followed([texts_of(one.svg()) for one in pictures], known)
-        stories = followed([_told(one) for one in pictures], known)
-    except LabError as error:
-        return {"why": str(error)}
-    return {
-        "base": {name: value.ravel().tolist() for name, value in values.items()},
-        "values": [*sliders(values, values, loop.variables)],
-        **data(known, texts, stories),
-    }
+    why = "This view shows no numbers of a run."
+    for factors in NEAR if picture.trace is not None else ():
+        try:
+            found = _followed(at, view, picture, factors)
+        except LabError as error:
+            why = str(error)
+        else:
+            values = _values(at)
+            variables = at.loop.with_taps(at.taps.chosen).variables
+            base = {name: value.ravel().tolist() for name, value in values.items()}
+            return {"base": base, "values": [*sliders(values, values, variables)], **found}
+    return {"why": why}
 
 
-def _program(at: Combination, run: Trace) -> Program:
-    chosen = studied(at.loop, choose(taps=at.taps.chosen, order=at.order, cost=at.cost))
-    same = run is chosen.trace
-    derivative = chosen.derivative if same else chosen.differentiate(1)  # of what has no order
-    return program_of(derivative.values, chosen.given, chosen.also)
+def _followed(
+    at: Combination, view: str, picture: Scene, factors: tuple[float, ...]
+) -> dict[str, object]:
+    if any(_is_drawn(shape) for shape in picture.walk()):
+        raise GraphError("This view draws its numbers, and does not only write them.")
+    known = _known(at, picture.trace is _study(at).trace, factors)
+    for value in values_of(picture):
+        known.contributions(value)
+    others = [at.picture(view, picture.theme.name, one) for one in near(_values(at), factors)]
+    texts = followed([texts_of(one.svg()) for one in (picture, *others)], known)
+    return data(known, texts, followed([_told(one) for one in (picture, *others)], known))
+
+
+def _is_drawn(shape: Shape) -> bool:
+    """Whether a shape is where it is, or has the colour that it has, because of a number."""
+    return (isinstance(shape, Box) and shape.heat is not None) or (
+        isinstance(shape, Polyline) and shape.dots
+    )
+
+
+def _values(at: Combination) -> dict[str, np.ndarray]:
+    """The values of its loop, but for whole numbers."""
+    variables = at.loop.with_taps(at.taps.chosen).variables
+    found = {n: value_of(v) for n, v in variables.items() if not isinstance(v, RandomState)}
+    return {name: value for name, value in found.items() if value.dtype.kind == "f"}
+
+
+def _study(at: Combination, values: Mapping[str, Value] | None = None) -> Study:
+    chosen = choose(taps=at.taps.chosen, order=at.order, cost=at.cost, at=values)
+    return studied(at.loop, chosen)
+
+
+@lru_cache(maxsize=2)
+def _known(at: Combination, plain: bool, factors: tuple[float, ...]) -> Known:
+    """What is known of its runs, or of those that tell what its cost acts on."""
+    studies = [_study(at), *(_study(at, one) for one in near(_values(at), factors))]
+    first = studies[0]
+    derivative = first.derivative if plain else first.differentiate(1)
+    program = program_of(derivative.values, first.given, first.also)
+    return Known(program, [one.trace if plain else one.trace_of_cost for one in studies])
 
 
 def _told(picture: Scene) -> list[str]:
@@ -308,7 +404,9 @@ def _told(picture: Scene) -> list[str]:
     return [line for told in values for line in (*told["origin"], *told["fate"])]
 
 
-def data(known: Known, texts: Mapping[int, Parts], stories: Mapping[int, Parts]) -> dict[str, object]:
+def data(
+    known: Known, texts: Mapping[int, Parts], stories: Mapping[int, Parts]
+) -> dict[str, object]:
     """What a page gets: the instructions that it needs, and what is written of their numbers."""
     parts = [part for one in (*texts.values(), *stories.values()) for part in one]
     slots = [part for part in parts if isinstance(part, tuple)]

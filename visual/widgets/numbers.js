@@ -53,11 +53,10 @@ function computed(lines, given) {
 // So many significant digits of a number that is neither 0 nor infinite, half to even, as a
 // mantissa and the power of ten.
 function rounded(value, digits) {
-  const more = Math.abs(value).toExponential(digits);
-  const isHalf = Number(more) === Math.abs(value) && /5e/.test(more);
   const [mantissa, power] = Math.abs(value).toExponential(digits - 1).split("e");
-  const [longer, its] = more.split("e");
-  const before = longer.slice(0, -1).replace(/\.$/, "");
+  const [all, its] = Math.abs(value).toExponential(Math.min(100, digits + 60)).split("e");
+  const before = all.slice(0, digits + (digits > 1)); // and the point
+  const isHalf = /^\.?50*$/.test(all.slice(before.length));
   return isHalf && Number(before.at(-1)) % 2 === 0 ? [before, Number(its)] : [mantissa, Number(power)];
 }
 
@@ -75,8 +74,10 @@ function written(value, digits, keepsZeros) {
 const NOISE = 1e-12; // of a number: what rounding errors may add, as in 0.1 + 0.2
 
 // A number with so many significant digits; zeros at their end tell that there are more.  With
-// minus so many digits, zeros at their end are left out.
+// minus so many digits, zeros at their end are left out; with a hundred more, what is negative is
+// in parentheses.
 function numberText(value, digits = 4) {
+  if (digits > 100) return numberText(value, digits - 100).replace(/^-.*/, "($&)");
   if (!Number.isFinite(value)) return `⚠ ${{ Infinity: "inf", "-Infinity": "-inf" }[value] ?? "nan"}`;
   if (value === 0) return "0";
   const short = written(value, Math.abs(digits), false);

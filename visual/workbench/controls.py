@@ -177,7 +177,6 @@ def _entries(bench: Bench, usual: Mapping[str, np.ndarray]) -> Iterator[Control]
         yield {**slider, "group": "values"}
 
 
-
 def changed(bench: Bench, key: Key, value: object) -> Bench:
     """What a bench becomes by what a control asks for."""
     match key:

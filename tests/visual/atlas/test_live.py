@@ -3,4 +3,3 @@
 The page's own functions are run by a browser; Python runs the loop with the same values, by
 PyTensor, and draws the same picture.
 """
-
