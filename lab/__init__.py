@@ -19,17 +19,17 @@ Derivatives
 - ask what becomes of a tap pattern: `Tape.reverse`
 - see what every step read and wrote: `trace`; as formulas: `spelled`
 - find the step at which a value first is nan, infinite or beyond a bound, and why: `first`
+- ask whether the end remembers the beginning, and what truncation loses: `influence`
 
 Whether they are right
 
 - compile the same graph: `Derivative.verify`; finite differences and more: `check`
 - hold our pullback against PyTensor's own, and report what differs: `compare`
-- break a rule of the derivative and see where it shows: `BROKEN`, `break_rule`; several beside
-  the same true one: `truth`
+- break a rule of the derivative and see where it shows: `BROKEN`, `break_rule`
 
 Graphs of your own
 
-- have one explained, with the traps it falls into: `explain`
+- have one explained, or a PyMC model, with the traps it falls into: `explain`
 - see which Scans and which rows of their buffers are left in a compiled function: `compiled`;
   what is lost if the gradient is taken after that: `shortened`
 

@@ -7,7 +7,6 @@ from .checks.dot_product import dot_product as dot_product
 from .equations.reading import system as system
 from .equations.spelling import spelled as spelled
 from .errors import LabError as LabError
-from .gradients.decisions import PullbackRule as PullbackRule
 from .gradients.derivative import Derivative as Derivative
 from .gradients.derivative import derivative as derivative
 from .gradients.exchange import our_pullback as our_pullback
@@ -22,7 +21,6 @@ from .loops.variables import Sequence as Sequence
 from .loops.variables import State as State
 from .loops.variables import until as until
 from .reports.breaking.breakage import break_rule as break_rule
-from .reports.breaking.breakage import truth as truth
 from .reports.breaking.rules import BROKEN as BROKEN
 from .reports.calls.canonical import canonical as canonical
 from .reports.calls.few_steps import few_steps as few_steps
@@ -32,6 +30,7 @@ from .reports.compile.compile import compiled as compiled
 from .reports.compile.shortening import shortened as shortened
 from .reports.explain.explain import explain as explain
 from .reports.runs.first import first as first
+from .reports.runs.influence import influence as influence
 from .tape import Tape as Tape
 from .traces.record import trace as trace
 from .traces.trace import Trace as Trace

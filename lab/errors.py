@@ -5,6 +5,7 @@ them derive from `LabError`, so ``except lab.LabError`` catches what a person ca
 and lets real bugs through.
 """
 
+import re
 import reprlib
 import sys
 from collections.abc import Iterable, Iterator, Mapping
@@ -18,6 +19,13 @@ MOST = 30  # items of a list that an error names
 _SHORT = reprlib.Repr()
 _SHORT.maxstring = _SHORT.maxother = LONGEST
 _SHORT.maxlist = _SHORT.maxtuple = 12
+# What PyTensor says of a state that starts in one dtype and goes on in another; and what we say.
+UPCAST = re.compile(r"has dtype (\w+), while the result of the inner function \S+ has dtype (\w+)")
+START_WIDER = (
+    "a state of the Scan starts as {0}, but its step makes {1}. PyTensor takes the smallest dtype "
+    "that holds a number of Python's: 0.0 is float32, and 0 is int8. Start from "
+    'pt.constant(0.0, dtype="{1}"), or from what has that dtype.'
+)
 Kind = TypeVar("Kind")
 Thing = TypeVar("Thing", covariant=True)
 
@@ -147,6 +155,9 @@ def first_line(error: BaseException) -> str:
         lines = str(error).strip().splitlines()
     except Exception:  # it may refuse even that
         lines = []
+    upcast = UPCAST.search(lines[0]) if lines else None
+    if upcast is not None:
+        return START_WIDER.format(*upcast.groups())
     return shortened(": ".join([type(error).__name__, *lines[:1]]), 4 * LONGEST)
 
 

@@ -18,7 +18,6 @@ from lab.records import cached_property, record
 
 
 @record
-@dataclass(frozen=True)
 class Leaf:
     """An argument of the step: `variable` read at `tap` (None for what has no tape)."""
 
@@ -28,7 +27,6 @@ class Leaf:
 
 
 @record
-@dataclass(frozen=True)
 class Number:
     """A constant, as it is written."""
 
@@ -36,7 +34,6 @@ class Number:
 
 
 @record
-@dataclass(frozen=True)
 class Call:
     """An operation applied to expressions, by its name: an operator of `Style`, or a function."""
 
@@ -50,7 +47,6 @@ class Call:
 
 
 @record
-@dataclass(frozen=True)
 class Slice:
     """An index ``start:stop:step``; stands only among the indices of an ``at``."""
 
@@ -60,7 +56,6 @@ class Slice:
 
 
 @record
-@dataclass(frozen=True)
 class Named:
     """A part of the expression, by the name that a `Let` gives it."""
 
@@ -71,7 +66,6 @@ Term = Leaf | Number | Call | Slice | Named
 
 
 @record
-@dataclass(frozen=True)
 class Binding:
     """A part of an expression, and its name."""
 
@@ -80,7 +74,6 @@ class Binding:
 
 
 @record
-@dataclass(frozen=True)
 class Let:
     """A term whose parts have names, each written once; they use only those that come later."""
 
@@ -369,7 +362,7 @@ class _Text:
 # from what the step makes, never by a time: x[t−1].  A position of a buffer is a place, which
 # one value leaves for another: buf[2].
 
-BELOW = str.maketrans("0123456789+-−kn", "₀₁₂₃₄₅₆₇₈₉₊₋₋ₖₙ")  # k is a step, n their number
+BELOW = str.maketrans("0123456789+-−knst", "₀₁₂₃₄₅₆₇₈₉₊₋₋ₖₙₛₜ")  # k a step, n their number
 
 
 def symbol(name: str, style: Style = PLAIN) -> str:

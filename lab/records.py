@@ -10,10 +10,19 @@ import functools
 import math
 import sys
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from enum import Enum
 from types import UnionType
-from typing import TYPE_CHECKING, Generic, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import (
+    TYPE_CHECKING,
+    Generic,
+    TypeVar,
+    Union,
+    dataclass_transform,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 import numpy as np
 
@@ -26,19 +35,38 @@ VERSION = 2  # of the stored form; version 1 did not tell
 NUMERIC = "biufc"  # kinds of arrays that are stored
 
 Class = TypeVar("Class", bound=type)
+T = TypeVar("T")
 Faults = Callable[..., Iterable[tuple[str, str]]]  # of an instance: where, and what
 Hook = Callable[[object, type], object]  # makes a value of a type from what was stored
 _RECORDS: dict[str, type] = {}
 _FAULTS: dict[type, Faults] = {}
 
 
-def record(cls: Class) -> Class:
+def stored(cls: Class) -> Class:
     """Class decorator: instances, or members of an enumeration, can be stored and read back."""
     taken = _RECORDS.setdefault(cls.__name__, cls)
     if taken.__module__ != cls.__module__:  # what is stored is told apart by its name alone
         raise TypeError(f"{cls.__name__}: {taken.__module__} has a record of this name.")
     _RECORDS[cls.__name__] = cls
     return cls
+
+
+@dataclass_transform(frozen_default=True)
+def record(cls: type[T]) -> type[T]:
+    """Class decorator: a frozen dataclass, whose instances can be stored and read back."""
+    return stored(cls if _is_declared(cls) else dataclass(frozen=True)(cls))
+
+
+def _is_declared(cls: type) -> bool:
+    """Whether a class is a dataclass itself, and does not only inherit from one."""
+    return "__dataclass_fields__" in vars(cls)
+
+
+@dataclass_transform(frozen_default=True, eq_default=False)
+def record_of_arrays(cls: type[T]) -> type[T]:
+    """A `record` that can hold arrays: records are equal as `same` says, and have no hash."""
+    cls.__eq__, cls.__hash__ = same, None  # type: ignore[assignment]  # as `dataclass` sets them
+    return stored(cls if _is_declared(cls) else dataclass(frozen=True, eq=False)(cls))
 
 
 def faults_of(cls: type) -> Callable[[Faults], Faults]:
@@ -93,6 +121,16 @@ def same(first: object, second: object) -> bool:
             if field.compare
         )
     return bool(first == second)
+
+
+def reached(start: Iterable[T], after: Callable[[T], Iterable[T]]) -> dict[T, None]:
+    """All from which `start` leads to others, by what comes `after` each; itself included."""
+    found, waiting = dict[T, None](), [*start]
+    while waiting:
+        if (one := waiting.pop()) not in found:
+            found[one] = None
+            waiting += after(one)
+    return found
 
 
 def to_json(value: object) -> dict[str, object]:
@@ -296,8 +334,6 @@ def array_from_json(data: object) -> np.ndarray:
         raise TypeError(f"a number is too large for {name}") from None
     return freeze(filled.view(dtype).reshape(shape))
 
-
-T = TypeVar("T")
 
 if TYPE_CHECKING or sys.version_info >= (3, 12):
     cached_property = functools.cached_property

@@ -12,11 +12,9 @@ import numpy as np
 
 from lab import records
 from lab.errors import ArgumentError
-from lab.records import same
 
 
-@records.record
-@dataclass(frozen=True, eq=False)
+@records.record_of_arrays
 class SparseValue:
     """A Setter: `value` at ``[index]`` and zero elsewhere.
 
@@ -28,11 +26,8 @@ class SparseValue:
     value: np.ndarray
     positions: np.ndarray | None
 
-    __eq__ = same
 
-
-@records.record
-@dataclass(frozen=True, eq=False)
+@records.record_of_arrays
 class Held:
     """A value, and the number of the node that it is, on a tape further out (else None).
 
@@ -42,11 +37,8 @@ class Held:
     value: np.ndarray | SparseValue | str
     node: int | None = None
 
-    __eq__ = same
 
-
-@records.record
-@dataclass(frozen=True, eq=False)
+@records.record_of_arrays
 class NodeRecord:
     """One node.
 
@@ -72,11 +64,8 @@ class NodeRecord:
     numbers: int
     bookkeeping: int
 
-    __eq__ = same
-
 
 @records.record
-@dataclass(frozen=True)
 class TapeRecord:
     """One tape: its priority, the function that it is a run of, its nodes as appended."""
 
@@ -87,7 +76,6 @@ class TapeRecord:
 
 
 @records.record
-@dataclass(frozen=True)
 class Opened:
     """A tape became active."""
 
@@ -95,7 +83,6 @@ class Opened:
 
 
 @records.record
-@dataclass(frozen=True)
 class Appended:
     """A node was made and appended to its tape."""
 
@@ -103,7 +90,6 @@ class Appended:
 
 
 @records.record
-@dataclass(frozen=True)
 class Seeded:
     """The gradient of the result by itself, 1, was put into the end node's list."""
 
@@ -112,7 +98,6 @@ class Seeded:
 
 
 @records.record
-@dataclass(frozen=True)
 class Popped:
     """A node was taken off the end of its tape; what it then does, the next events tell."""
 
@@ -120,7 +105,6 @@ class Popped:
 
 
 @records.record
-@dataclass(frozen=True)
 class PassedOn:
     """A node's only gradient is its total, as it is."""
 
@@ -129,7 +113,6 @@ class PassedOn:
 
 
 @records.record
-@dataclass(frozen=True)
 class Added:
     """A whole gradient was added to the zeros in which a node sums."""
 
@@ -138,7 +121,6 @@ class Added:
 
 
 @records.record
-@dataclass(frozen=True)
 class SetterAdded:
     """A Setter was applied: its entries were added in place, to the zeros or what they held."""
 
@@ -147,7 +129,6 @@ class SetterAdded:
 
 
 @records.record
-@dataclass(frozen=True)
 class Summed:
     """All gradients of a node have been added."""
 
@@ -156,7 +137,6 @@ class Summed:
 
 
 @records.record
-@dataclass(frozen=True)
 class Sent:
     """A gradient went upstream, into the list of a parent."""
 
@@ -166,7 +146,6 @@ class Sent:
 
 
 @records.record
-@dataclass(frozen=True)
 class Closed:
     """A tape is empty again, and no longer active."""
 
@@ -191,8 +170,7 @@ class Memory:
         return self.numbers + self.bookkeeping
 
 
-@records.record
-@dataclass(frozen=True, eq=False)
+@records.record_of_arrays
 class Recording:
     """A run: its result, the tapes in order of opening, all nodes, and all events in time."""
 
@@ -200,8 +178,6 @@ class Recording:
     tapes: tuple[TapeRecord, ...]
     nodes: tuple[NodeRecord, ...]
     events: tuple[Event, ...]
-
-    __eq__ = same
 
     def on(self, tape: int) -> tuple[NodeRecord, ...]:
         """The nodes of a tape, in the order in which they were appended."""

@@ -104,4 +104,7 @@ class Quantities(ScanOf):
             return indexed(tape.name, index, style)
         held = self.parent.quantity_name(tape.gradient_of, index, style)
         share = 0 if direct else self.share(tape)
+        if share and tape.collects:  # which is added to where the loop begins
+            row = tape.axis.rows.get(index) if tape.axis and isinstance(index, int) else None
+            share = share if row in self.wanted_rows(tape) else None
         return derivative_name(self.scan.order, held, style, share is not None, share or 0)

@@ -150,6 +150,25 @@ def loop_offsets(named: Quantities, style: Style = PLAIN) -> str:
     return offsets(starts | {s.axis.variable: s.now for s in scan.sequences}, style)
 
 
+def result_words(trace: Trace) -> tuple[str, ...]:
+    """What a reader of the results must know: of what they are gradients, and what is added."""
+    called = [name.partition(" = ")[0] for name in trace.names]
+    told = [
+        f"{name} has {value.size} entries: {following} is the gradient of their sum"
+        for name, following, value in zip(called, called[1:], trace.outputs, strict=False)
+        if name and value.ndim
+    ]
+    for feed in trace.feeds:
+        held = Quantities(trace, feed.scan)
+        tape = held.scan.variable(Leaf("", None, feed.variable))
+        if feed.more and isinstance(tape, TapeTrace) and tape.gradient_of is not None:
+            told.append(
+                f"{called[feed.into] or 'the result'} is more than what {feed.scan + 1} gives: "
+                "something is added that no Scan computes"
+            )
+    return tuple(told)
+
+
 def untaken_words(trace: Trace) -> tuple[str, ...]:
     """What the branches that were not taken made of gradients, each in a few sentences."""
     return tuple(_untaken(trace, one) for one in trace.untaken)

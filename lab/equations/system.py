@@ -37,7 +37,7 @@ from lab.tape import Kind, Tape
 from lab.traces.trace import Formula
 
 
-@records.record
+@records.stored
 class Role(StrEnum):
     """What a variable is to the system, by the word of PyTensor's documentation."""
 
@@ -49,7 +49,6 @@ class Role(StrEnum):
 
 
 @records.record
-@dataclass(frozen=True)
 class Quantity:
     """One variable of a system.
 
@@ -75,7 +74,6 @@ class Quantity:
 
 
 @records.record
-@dataclass(frozen=True)
 class System:
     """A loop as equations: what every step computes, from what, how often, and from which start.
 

@@ -44,7 +44,7 @@ class PullbackRule:
 RULE = PullbackRule()
 
 
-@records.record
+@records.stored
 class ReadingGroup(StrEnum):
     """The five groups of reversed sequences of phase 7."""
 

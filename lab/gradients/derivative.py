@@ -268,11 +268,14 @@ def check_differentiable(cost: Variable, wrt: Variable) -> None:
     if cost.type.dtype.startswith("complex"):
         raise ArgumentError(f"{told}: a derivative starts from a real number.")
     expect("wrt", wrt, Variable, "a PyTensor variable")
-    if not is_continuous(wrt):
+    if not is_continuous(wrt) or _is_complex(wrt):
         raise ArgumentError(
-            f"wrt = {quoted(wrt)} ({wrt.type}): only real or complex variables can be "
-            "differentiated by."
+            f"wrt = {quoted(wrt)} ({wrt.type}): only real variables can be differentiated by."
         )
+
+
+def _is_complex(variable: Variable) -> bool:
+    return str(getattr(variable.type, "dtype", "")).startswith("complex")
 
 
 def scans_expected(cost: Variable, order: int) -> float:
@@ -291,8 +294,14 @@ def _grad(target: Variable, wrt: Variable, number: int) -> TensorVariable:
     except LabError:
         raise
     except TypeError as error:
+        between = next(filter(_is_complex, ancestors([target])), None)
+        why = (
+            error
+            if between is None
+            else f"{quoted(between)} is complex, and has no gradient there."
+        )
         raise GradientError(
-            f"wrt = {wrt}: PyTensor could not build derivative {number}. {error}"
+            f"wrt = {wrt}: PyTensor could not build derivative {number}. {why}"
         ) from error
     assert isinstance(gradient, Variable)
     status = status_of(gradient)

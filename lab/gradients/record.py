@@ -3,14 +3,13 @@
 Such a record can be drawn, compared, and stored.
 """
 
-from dataclasses import dataclass
 from enum import StrEnum
 
 from lab import records
 from lab.tape import Kind
 
 
-@records.record
+@records.stored
 class Verdict(StrEnum):
     """What a phase decided, where it is one of the decisions that make a gradient right."""
 
@@ -31,7 +30,6 @@ class Verdict(StrEnum):
 
 
 @records.record
-@dataclass(frozen=True)
 class Item:
     """One decision of a phase: what it is about, what was decided, and the expression built."""
 
@@ -42,7 +40,6 @@ class Item:
 
 
 @records.record
-@dataclass(frozen=True)
 class Outcome:
     """What became of the gradient of one outer input, why, and where it is found.
 
@@ -57,7 +54,6 @@ class Outcome:
 
 
 @records.record
-@dataclass(frozen=True)
 class Phase:
     """One of the eleven phases, by the name that PyTensor's documentation gives it."""
 
@@ -67,7 +63,6 @@ class Phase:
 
 
 @records.record
-@dataclass(frozen=True)
 class DerivationRecord:
     """A derivation as plain data: the Scan, its derivative, the eleven phases, and the outcome.
 

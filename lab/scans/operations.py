@@ -12,7 +12,14 @@ from lab.scans.slices import index_parts
 PRODUCTS = ("Dot", "MatMul", "Dot22", "BatchedDot")
 # Operations that leave the numbers as they are.
 TRANSPARENT = {"Identity", "TensorCopy", "DeepCopyOp", "SpecifyShape", "TensorFromScalar"}
-TRANSPARENT |= {"ScalarFromTensor", "Assert", "ViewOp", "Reshape", "Unbroadcast"}
+TRANSPARENT |= {
+    "ScalarFromTensor",
+    "Assert",
+    "CheckParameterValue",
+    "ViewOp",
+    "Reshape",
+    "Unbroadcast",
+}
 FUNCTIONS = {
     "Abs": "abs",
     "ScalarMaximum": "max",

@@ -6,14 +6,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from lab import records
-from lab.records import freeze, same
+from lab.records import freeze
 from lab.traces.trace import Access, ScanTrace, TapeTrace, Trace
 
 Path = tuple[str | int, ...]
 
 
-@records.record
-@dataclass(frozen=True, eq=False)
+@records.record_of_arrays
 class Parting:
     """The first value that two runs write differently.
 
@@ -32,11 +31,8 @@ class Parting:
     true: np.ndarray
     broken: np.ndarray
 
-    __eq__ = same
-
 
 @records.record
-@dataclass(frozen=True)
 class Contrast:
     """Two runs, held against one another.
 

@@ -1,6 +1,6 @@
 """A run as a straight line of operations on single numbers, for who has no PyTensor.
 
-    >>> program = program_of(loop.derivative(2), also=loop.build().node.outputs[:1])
+    >>> program = program_of(derivative.values, derivative.given)
     >>> program.instructions.lines[int(program.numbers.outputs[0])]
     ('Mul', 7, 12)
 
@@ -17,18 +17,18 @@ from functools import reduce
 
 import numpy as np
 from pytensor.graph.basic import Apply, Constant, Variable
-from pytensor.graph.traversal import toposort
+from pytensor.graph.traversal import explicit_graph_inputs, toposort
 from pytensor.tensor.elemwise import CAReduce, Elemwise
 
 from lab.errors import GraphError
-from lab.gradients.derivative import Derivative
 from lab.notation import Call, Expression, Leaf, Let, Named, Number, Term, body_of
 from lab.scans.buffers import unwritten_rows
+from lab.scans.graphs import without_batches
 from lab.scans.node import ScanParts, is_scan, read_scan
 from lab.scans.operations import PRODUCTS, describe, operation_name, plain_name
 from lab.scans.slices import index_parts
-from lab.traces.loop_run import Cell, Computed, LoopRun, Recording
-from lab.traces.record import trace
+from lab.traces.loop_run import Cell, Computed, LoopRun, Recording, Within
+from lab.traces.record import traced
 from lab.traces.run import Ready, checked
 from lab.traces.trace import Trace
 
@@ -103,9 +103,7 @@ class Program:
 
 
 def program_of(
-    outputs: Derivative | Variable | Sequence[Variable],
-    given: Mapping[Variable, object] | None = None,
-    also: Iterable[Variable] = (),
+    outputs: Sequence[Variable], given: Mapping[Variable, object], also: Sequence[Variable] = ()
 ) -> Program:
     """The run that `lab.trace` makes of the same arguments.
 
@@ -113,8 +111,11 @@ def program_of(
     that is none of `KNOWN`.
     """
     instructions = Instructions()
-    numbers = trace(outputs, given, also, run=_Tracer(instructions).run)
-    return Program(instructions, numbers)
+    everything = without_batches([*outputs, *also])
+    values, recordings = _Tracer(instructions).run(everything, given)
+    asked, inputs = everything[: len(outputs)], list(explicit_graph_inputs(everything))
+    called = tuple(variable.name or "" for variable in outputs)
+    return Program(instructions, traced(asked, inputs, called, values, recordings))
 
 
 def pairs(numbers: object, run: object) -> Iterator[tuple[np.ndarray, np.ndarray]]:
@@ -288,6 +289,10 @@ class _Step:
     def inner(self) -> list[Variable]:
         """What a step computes on the way."""
         return [v for node in self.nodes for v in node.outputs]
+
+    def within(self) -> Within | None:
+        """It has no Scans inside."""
+        return None
 
 
 def _is_place(variable: Variable) -> bool:

@@ -1,7 +1,9 @@
 """From a graph and its inputs to a `Trace`: run it, and give what happened its names."""
 
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain
+from weakref import finalize
 
 import numpy as np
 from pytensor.graph.basic import Apply, Variable
@@ -10,20 +12,20 @@ from pytensor.graph.traversal import ancestors, explicit_graph_inputs
 from lab.errors import ArgumentError, expect, printable, quoted, several
 from lab.gradients.decisions import Decisions, ReadingGroup, decisions_of
 from lab.gradients.derivative import Derivative
-from lab.notation import Leaf
+from lab.notation import Leaf, tapped
 from lab.progress import pause
 from lab.records import freeze
 from lab.scans.buffers import rows_of
 from lab.scans.graphs import require_scan, without_batches
-from lab.scans.node import LoopVariable, outer_inputs, outer_outputs
-from lab.scans.operations import plain_name
+from lab.scans.node import LoopVariable, ScanParts, outer_inputs, outer_outputs
+from lab.scans.operations import passed_on, plain_name
 from lab.scans.slices import cut_of, now_of
 from lab.tape import Kind
 from lab.traces import loop_run
-from lab.traces.loop_run import Computed, Recording
+from lab.traces.loop_run import Recording, Within
 from lab.traces.rewritten import rewritten as rewritten_graph
 from lab.traces.run import Values, run
-from lab.traces.step_values import StepValues, step_equations
+from lab.traces.step_values import StepValues, step_equations, targets
 from lab.traces.trace import (
     Access,
     Axis,
@@ -46,7 +48,6 @@ def trace(
     also: Iterable[Variable] = (),
     names: Sequence[str] | None = None,
     rewritten: bool = False,
-    run: Callable[..., tuple[dict[Variable, Computed], list[Recording]]] = run,
 ) -> Trace:
     """Run the graph of `outputs` uncompiled and note what its Scans read and write.
 
@@ -93,6 +94,20 @@ def trace(
     if rewritten:
         for recording in recordings:
             recording.node = origins.get(recording.node, recording.node)
+    made = traced(asked, inputs, called, values, recordings)
+    _ORIGINS[id(made)] = Origin(tuple(recording.parts for recording in recordings), given)
+    finalize(made, _ORIGINS.pop, id(made))
+    return made
+
+
+def traced(
+    asked: Sequence[Variable],
+    inputs: Sequence[Variable],
+    called: tuple[str, ...],
+    values: Values,
+    recordings: Sequence[Recording],
+) -> Trace:
+    """What happened in a graph, in names and numbers."""
     index = {recording.node: number for number, recording in enumerate(recordings)}
     used = set(ancestors(asked))
     scans: list[ScanTrace] = []
@@ -101,15 +116,56 @@ def trace(
     filled: dict[Variable, tuple[int, int]] = {}
     for number, recording in enumerate(recordings):
         pause()
-        scan = _scan_trace(recording, values, index, axes, used, filled)
+        above = _parent(recording, recordings[:number])
+        scan = _scan_trace(recording, above, values, index, axes, used, filled)
         variables = list(enumerate(outer_inputs(recording.parts)))
         made = [(i, v.outer_input) for i, v in variables if v.kind is not Kind.NIT_SOT]
-        scans.append(replace(scan, **inside.of(recording), feeds=feeds(made, filled)))
+        scans.append(replace(scan, **inside.of(recording, above), feeds=feeds(made, filled)))
         filled |= {v.outer_output: (number, i) for i, v in variables if v.outer_output is not None}
     results = tuple(freeze(np.array(values[v])) for v in asked)
     told = tuple(_inputs(inputs, values))
-    fed = feeds(enumerate(asked), filled)
+    fed = feeds(enumerate(asked), filled, values)
     return Trace(results, tuple(scans), called, fed, told, untaken(scans))
+
+
+def _nested(parts: ScanParts, step: Within) -> Trace:
+    """What happened in the Scans inside one step of a Scan."""
+    made = {result: tapped(leaf.variable, leaf.tap) for leaf, result in targets(parts)}
+    return traced(
+        list(made), parts.inner_inputs, tuple(made.values()), step.values, step.recordings
+    )
+
+
+def _parent(recording: Recording, before: Sequence[Recording]) -> Recording | None:
+    """The Scan that this one differentiates; inside a step, where all are copies, one like it."""
+    derivation = decisions_of(recording.node.op)
+    if derivation is None:
+        return None
+    own = (one for one in before if one.node is derivation.parent)
+    alike = (one for one in reversed(before) if one.node.op == derivation.parent.op)
+    return next(chain(own, alike), None)
+
+
+@dataclass(frozen=True, eq=False)
+class Origin:
+    """The graph that was run: its Scans, in the order of a trace, and what it was given."""
+
+    scans: tuple[ScanParts, ...]
+    given: Mapping[Variable, object]
+
+
+# A trace is plain data, and can be stored; while the one that was run is there, so is its graph.
+_ORIGINS: dict[int, Origin] = {}
+
+
+def origin_of(trace: Trace) -> Origin:
+    """What a trace was run of; ArgumentError for one that was copied or stored."""
+    if id(trace) not in _ORIGINS:
+        raise ArgumentError(
+            f"trace = {quoted(trace)}: it was copied or stored, without the graph that it is of; "
+            "trace that once more."
+        )
+    return _ORIGINS[id(trace)]
 
 
 def _inputs(inputs: Sequence[Variable], given: Values) -> Iterator[Input]:
@@ -124,6 +180,7 @@ def _inputs(inputs: Sequence[Variable], given: Values) -> Iterator[Input]:
 
 def _scan_trace(
     recording: Recording,
+    above: Recording | None,
     values: Values,
     index: Mapping[Apply, int],
     axes: dict[Variable, Axis],
@@ -138,8 +195,12 @@ def _scan_trace(
     if derivation is not None:  # the node's variables stand in the same order as its parts
         built = enumerate(outer_inputs(derivation.backward))
         sources = {i: derivation.sources[v] for i, v in built if v in derivation.sources}
+        if above is not None and above.node is not derivation.parent:  # but a copy of it
+            twins = zip(outer_inputs(derivation.forward), outer_inputs(above.parts), strict=True)
+            twin = dict(twins)
+            sources = {i: twin[source] for i, source in sources.items()}
         origins = _origins(derivation)
-    parent = index.get(derivation.parent) if derivation is not None else None
+    parent = index[above.node] if above is not None else None
 
     tapes: list[TapeTrace] = []
     outputs: list[TapeTrace] = []
@@ -185,6 +246,7 @@ def _scan_trace(
         inside=(),
         stopped_early=recording.steps < int(values[parts.n_steps]),
         formulas=step_equations(node, parts),
+        nested=tuple(_nested(parts, step) for step in recording.nested),
     )
 
 
@@ -313,19 +375,40 @@ NUMBERS = {
 
 
 def feeds(
-    made: Iterable[tuple[int, Variable]], filled: Mapping[Variable, tuple[int, int]]
+    made: Iterable[tuple[int, Variable]],
+    filled: Mapping[Variable, tuple[int, int]],
+    values: Values | None = None,
 ) -> tuple[Feed, ...]:
     """What the numbered variables `made` are computed from, with no other Scan in between.
 
     Only numbers count: a Scan whose result merely tells how long a buffer must be feeds nothing.
-    `filled` has, for the outputs of Scans, the number of the Scan and of its variable.
+    `filled` has, for the outputs of Scans, the number of the Scan and of its variable.  With all
+    `values` it is told as well to which of them more is added.
     """
-    found = (
-        Feed(into, *filled[source])
-        for into, variable in made
-        for source in sources(variable, filled)
-    )
+    found = []
+    for into, variable in made:
+        more = added_to(variable, filled, values) if values is not None else set()
+        found += [Feed(into, *filled[v], v in more) for v in sources(variable, filled)]
     return tuple(sorted(found, key=lambda feed: (feed.into, feed.scan, feed.variable)))
+
+
+def added_to(variable: Variable, filled: Container[Variable], values: Values) -> set[Variable]:
+    """Those of `filled` that are terms of `variable` beside others that no Scan has filled."""
+    terms, others, waiting = set(), False, [variable]
+    while waiting:
+        found = waiting.pop()
+        node = found.owner
+        if found in filled:
+            terms.add(found)
+        elif node is not None and plain_name(node) == "Add":
+            waiting += node.inputs
+        elif node is not None and plain_name(node) in ("Sum", "Subtensor"):
+            waiting.append(node.inputs[0])
+        elif node is not None and (same := passed_on(node, found)) is not None:
+            waiting.append(node.inputs[same])
+        else:
+            others |= found not in values or bool(np.any(np.asarray(values[found]) != 0))
+    return terms if others else set()
 
 
 def sources(variable: Variable, filled: Container[Variable]) -> Iterator[Variable]:

@@ -9,7 +9,6 @@ needs the graph is asked of the `Derivative` that has it, as `Derivative.verify`
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -17,19 +16,16 @@ from lab import records
 from lab.errors import ArgumentError
 from lab.gradients.decisions import ReadingGroup
 from lab.notation import Call, Expression, Leaf, Number
-from lab.records import cached_property, same
+from lab.records import cached_property
 from lab.tape import Kind, Tape
 
 
-@records.record
-@dataclass(frozen=True, eq=False)
+@records.record_of_arrays
 class Axis:
     """What the rows of an array stand for: row i is ``variable[index[i]]``."""
 
     variable: str
     index: np.ndarray
-
-    __eq__ = same
 
     @cached_property
     def rows(self) -> Mapping[int, int]:
@@ -37,8 +33,7 @@ class Axis:
         return {index: row for row, index in enumerate(self.index.tolist())}
 
 
-@records.record
-@dataclass(frozen=True, eq=False)
+@records.record_of_arrays
 class Access:
     """All reads, or all writes, at one tap: the rows and the values, one for each step.
 
@@ -50,11 +45,8 @@ class Access:
     values: np.ndarray
     before: np.ndarray | None = None
 
-    __eq__ = same
 
-
-@records.record
-@dataclass(frozen=True, eq=False)
+@records.record_of_arrays
 class TapeTrace:
     """One tape: its taps, its initial contents, and every read and write.
 
@@ -79,8 +71,6 @@ class TapeTrace:
     gradient_of: str | None = None
     used: bool = True
 
-    __eq__ = same
-
     @property
     def is_total(self) -> bool:
         """Whether the tape only sums up, step by step, the gradient of a parameter."""
@@ -104,8 +94,7 @@ class TapeTrace:
         return held
 
 
-@records.record
-@dataclass(frozen=True, eq=False)
+@records.record_of_arrays
 class Taken:
     """Of which Scan, and of which of its variables by number, step s reads row ``rows[s]``."""
 
@@ -113,11 +102,8 @@ class Taken:
     variable: int
     rows: np.ndarray
 
-    __eq__ = same
 
-
-@records.record
-@dataclass(frozen=True, eq=False)
+@records.record_of_arrays
 class SequenceTrace:
     """One sequence: the value that each step read; `axis` tells of what, and at which index.
 
@@ -136,16 +122,13 @@ class SequenceTrace:
     taken: Taken | None = None
     now: int = 0
 
-    __eq__ = same
-
     @property
     def is_outer_gradient(self) -> bool:
         """Whether it is the gradient of an output, which a derivative gets from outside."""
         return self.group is ReadingGroup.NIT_SOT_GRADIENT
 
 
-@records.record
-@dataclass(frozen=True, eq=False)
+@records.record_of_arrays
 class ParameterTrace:
     """A value that every step reads."""
 
@@ -153,16 +136,13 @@ class ParameterTrace:
     argument: int
     value: np.ndarray
 
-    __eq__ = same
-
 
 HIGHEST = 64  # order of a stored Scan; as a derivative doubles the Scans, none comes near it
 ALGORITHMS = ("MT19937", "PCG64", "PCG64DXSM", "Philox", "SFC64")  # of numpy's generators
 Source = int | Leaf | Number  # another value of the step by its number, an argument, a constant
 
 
-@records.record
-@dataclass(frozen=True, eq=False)
+@records.record_of_arrays
 class StepValue:
     """What one operation inside the step computed, over all steps.
 
@@ -178,11 +158,8 @@ class StepValue:
     passes: int | None = None
     repeats: int | None = None
 
-    __eq__ = same
-
 
 @records.record
-@dataclass(frozen=True)
 class StepResult:
     """What a step writes at a tap: `target` is a variable and its write tap.
 
@@ -194,21 +171,21 @@ class StepResult:
 
 
 @records.record
-@dataclass(frozen=True)
 class Feed:
     """The filled tape or output `variable` of Scan `scan`, as what another value is made of.
 
     `into` is the number of the argument of a Scan, or of an output of the trace, that is
-    computed from its numbers with no other Scan in between.
+    computed from its numbers with no other Scan in between.  An output may have `more` than what
+    Scans give: something else is added, as 5x₀ to the gradient of x[-1] + 5x₀²/2.
     """
 
     into: int
     scan: int
     variable: int
+    more: bool = False
 
 
 @records.record
-@dataclass(frozen=True)
 class Formula:
     """What a step writes: `target` (a variable and its write tap) and the expression."""
 
@@ -216,8 +193,7 @@ class Formula:
     expression: Expression
 
 
-@records.record
-@dataclass(frozen=True, eq=False)
+@records.record_of_arrays
 class ScanTrace:
     """One Scan: its variables over all steps.
 
@@ -225,7 +201,8 @@ class ScanTrace:
     index in the trace of the Scan that this one differentiates.  `inside` are the operations
     of the step, each after those that it uses, `results` what it writes, one for every write
     tap in the order of the arguments, and `formulas` the same as mathematics; `feeds` are the
-    Scans that its arguments come from.
+    Scans that its arguments come from.  `nested` has a trace of every step whose graph has
+    Scans in it, those of a loop of more than 500 steps aside.
     """
 
     name: str
@@ -242,8 +219,7 @@ class ScanTrace:
     feeds: tuple[Feed, ...] = ()
     stopped_early: bool = False
     formulas: tuple[Formula, ...] = ()
-
-    __eq__ = same
+    nested: "tuple[Trace, ...]" = ()
 
     @property
     def variables(self) -> Iterator[TapeTrace | SequenceTrace | ParameterTrace]:
@@ -287,7 +263,6 @@ class ScanTrace:
 
 
 @records.record
-@dataclass(frozen=True)
 class Generator:
     """A random generator, by the algorithm and the state with which a run began."""
 
@@ -318,15 +293,12 @@ class Generator:
         return np.random.Generator(bits)
 
 
-@records.record
-@dataclass(frozen=True, eq=False)
+@records.record_of_arrays
 class Input:
     """An input of the graph, and what it was given."""
 
     name: str
     given: np.ndarray | Generator
-
-    __eq__ = same
 
     @property
     def value(self) -> np.ndarray | np.random.Generator:
@@ -335,7 +307,6 @@ class Input:
 
 
 @records.record
-@dataclass(frozen=True)
 class Untaken:
     """A branch that a `where` did not take, and whose gradient is nan all the same, as 0·∞ is.
 
@@ -356,8 +327,7 @@ class Untaken:
         return self.product.name if isinstance(self.product, Call) else ""
 
 
-@records.record
-@dataclass(frozen=True, eq=False)
+@records.record_of_arrays
 class Trace:
     """The run of a graph: the values asked for, and every Scan in the order in which they ran.
 
@@ -373,8 +343,6 @@ class Trace:
     inputs: tuple[Input, ...] = ()
     untaken: tuple[Untaken, ...] = ()
 
-    __eq__ = same
-
     def __repr__(self) -> str:
         return f"Trace({', '.join(f'{scan.name}: {scan.steps} steps' for scan in self.scans)})"
 
@@ -383,7 +351,9 @@ class Trace:
         """Which tapes hold a part of a gradient, to be added up elsewhere, by Scan and argument.
 
         The parts of one gradient are counted from 1; the only one there is has the number 0.
+        A tape that collects them is a part itself if more is added to what it gives.
         """
+        more = {(feed.scan, feed.variable) for feed in self.feeds if feed.more}
         alike: dict[tuple[int, int, str], list[tuple[int, TapeTrace]]] = {}
         for number, scan in enumerate(self.scans):
             for tape in scan.held:
@@ -393,8 +363,12 @@ class Trace:
         found: dict[tuple[int, int], int] = {}
         for tapes in alike.values():  # the tape of a state collects all parts
             parts = [(n, tape.argument) for n, tape in tapes if not tape.collects]
-            if len(tapes) > 1:
-                found |= {part: i * (len(parts) > 1) for i, part in enumerate(parts, start=1)}
+            whole = [(n, tape.argument) for n, tape in tapes if tape.collects]
+            added = more & {*parts, *whole}
+            if len(tapes) > 1 or added:
+                several = len(parts) > 1 or bool(added)
+                found |= {part: i * several for i, part in enumerate(parts, start=1)}
+                found |= {part: len(parts) + 1 for part in whole if part in added}
         return found
 
     def _origin(self, number: int, name: str) -> tuple[int, str]:

@@ -117,7 +117,7 @@ def run_of(at, given):
     """What PyTensor makes of values: a number for every place that is left at the end of a Scan."""
     graph = at.loop.build()
     derived = at.loop.derivative(at.order, graph=graph)
-    numbers = program_of(derived, also=graph.node.outputs[:1]).numbers
+    numbers = program_of(derived.values, derived.given, graph.node.outputs[:1]).numbers
     ready = Ready()
     for one in given:
         values = {graph.inputs[name]: value for name, value in one.items()}

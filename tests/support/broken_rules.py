@@ -6,7 +6,9 @@ from unittest.mock import patch
 from pytensor.scan.op import Scan
 
 import lab
+from lab.gradients.decisions import PullbackRule
 from lab.loops import gallery
+from lab.reports.breaking.breakage import truth
 from lab.reports.breaking.rules import BROKEN, BrokenRule
 from lab.tape import Kind
 
@@ -17,7 +19,7 @@ CUT = BrokenRule(
     "read from a buffer with missing rows",
     "Only the last two rows are there.",
     "All of them are read.",
-    lab.PullbackRule(
+    PullbackRule(
         recalls=lambda part: (
             part.outer_output if part.kind is Kind.MIT_MOT else part.outer_output[-2:]
         )
@@ -28,7 +30,7 @@ CUT = BrokenRule(
 @cache
 def truth_of(name, order, cost="last"):
     loop = SQUARE if name == "square" else gallery.loops[name]
-    return lab.truth(loop, order, cost=cost)
+    return truth(loop, order, cost=cost)
 
 
 def following(rule):

@@ -3,8 +3,11 @@
 import argparse
 
 from lab.errors import ArgumentError
+from lab.loops.model import log_density
 from lab.reports.explain.explain import explain
-from visual.cli.options import Commands, add, add_graph, graph_of, show
+from lab.reports.explain.explanation import Explanation
+from visual.choices import WRT, words
+from visual.cli.options import Commands, add, add_graph, graph_of, made_by, show
 from visual.drawing.kinds import SCAN
 from visual.pages.explanation import save_explanation
 
@@ -16,15 +19,21 @@ def add_command(commands: Commands) -> None:
     )
     add_graph(
         parser,
-        returns="(cost, wrt)",
+        returns="(cost, wrt), (cost, wrt, given) or a PyMC model",
         out=".html or .txt",
     )
     add(parser, SCAN, help="only this Scan, on the screen")
+    add(parser, WRT, help="of a PyMC model: the variables, as rho,sigma (all that are free)")
+    parser.add_argument(
+        "--time",
+        action="store_true",
+        help="compile it, and tell how long a step takes; with the values given, or of a model",
+    )
     parser.set_defaults(run=_explain)
 
 
 def _explain(options: argparse.Namespace) -> None:
-    explanation = explain(*graph_of(options.graph)[:2])
+    explanation = _explained(options)
     if options.scan is not None:
         if options.scan not in range(1, len(explanation.scans) + 1):
             raise ArgumentError(f"--scan {options.scan}: there are {len(explanation.scans)} Scans.")
@@ -34,3 +43,17 @@ def _explain(options: argparse.Namespace) -> None:
         show(explanation if options.scan is None else explanation.scans[options.scan - 1])
     else:
         show(save_explanation(explanation, options.out, options.theme))
+
+
+def _explained(options: argparse.Namespace) -> Explanation:
+    """The explanation of what a name stands for."""
+    subject = made_by("NAME", options.graph)
+    if log_density(subject) is not None:
+        by = words(options.wrt) if options.wrt else None
+        return explain(subject, by, {} if options.time else None)
+    if options.wrt is not None:
+        raise ArgumentError(f"--wrt {options.wrt}: only a model has names; return (cost, wrt).")
+    cost, wrt, given = (*graph_of(options.graph), None)[:3]
+    if options.time and given is None:
+        raise ArgumentError("--time: expected values; return (cost, wrt, given).")
+    return explain(cost, wrt, given if options.time else None)

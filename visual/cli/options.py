@@ -15,6 +15,7 @@ from lab.errors import ArgumentError, LabError, first_line, listing, nearest, qu
 from lab.loops.declaration import UNNAMED
 from lab.loops.gallery import loops
 from lab.loops.loop import Loop
+from lab.loops.model import log_density
 from visual.choices import DERIVATIVE, THEME, Choice, Value
 from visual.scene.formats import check_path, check_scale
 from visual.scene.shapes import Scene
@@ -107,11 +108,18 @@ def loop_named(name: str, option: str = "--loop") -> Loop:
 
 
 def graph_of(name: str) -> tuple[Any, ...]:
-    """``(cost, wrt)`` or ``(cost, wrt, given)``, which a function returns; of a loop the first."""
+    """``(cost, wrt)`` or ``(cost, wrt, given)``, which a function returns.
+
+    Of a loop, and of a PyMC model, it is differentiated by the first variable.
+    """
     subject = made_by("NAME", name)
+    density = log_density(subject)
+    if density is not None:
+        return density.cost, density.by()[0], density.given
     if isinstance(subject, Loop):
         graph = subject.build()
-        return subject.cost(graph), next(iter(graph.inputs[v] for v in subject.variables))
+        by = next(iter(graph.inputs[v] for v in subject.variables))
+        return subject.cost(graph), by, graph.given
     if not isinstance(subject, tuple) or len(subject) not in (2, 3):
         raise ArgumentError(
             f"{name}: expected (cost, wrt) or (cost, wrt, given), not {quoted(subject)}."

@@ -56,7 +56,11 @@ class Columns:
 
 
 def place_columns(
-    columns: Iterable[int], cell: float = CELL, apart: float = BETWEEN, start: float = LABELS
+    columns: Iterable[int],
+    cell: float = CELL,
+    apart: float = BETWEEN,
+    start: float = LABELS,
+    fold: float | None = None,
 ) -> Columns:
     """Columns from left to right, neighbours close together, a gap where some are left out."""
     left: dict[int, float] = {}
@@ -65,7 +69,7 @@ def place_columns(
     for item in with_gaps(columns):
         if isinstance(item, Gap):
             gaps.append((x, item))
-            x += fold_width(cell)
+            x += fold_width(cell) if fold is None else fold
         else:
             left[item] = x
             x += cell + apart
@@ -193,8 +197,8 @@ def notes(shapes: Iterable[Shape]) -> list[str]:
 
 def scale_words(scales: Mapping[str, float]) -> list[str]:
     """What the full colours of strips stand for, for every quantity."""
-    told = [f"±{number_text(scale)} for {name or 'all'}" for name, scale in scales.items() if scale]
-    return [f"full colours stand for {', '.join(told)}"] if told else []
+    told = [f"±{number_text(scale)} of {name or 'all'}" for name, scale in scales.items() if scale]
+    return [f"full colour: {', '.join(told)}"] if told else []
 
 
 def _is_sampled(content: str) -> bool:
@@ -302,6 +306,12 @@ class Canvas:
     ) -> None:
         """A line at the present height, shortened to a readable length."""
         self.write(fitted(x, self.y, content, 980, size, bold=bold, muted=muted))
+
+    def note(self, told: str) -> None:
+        """A sentence about what stands above, in as many lines as it needs."""
+        for line in folded(told, HEADING, 12):
+            self.text(MARGIN, line, 12, muted=True)
+            self.y += 17
 
     def write(self, text: Text) -> None:
         """Draw a text, and make the picture as wide as it needs."""

@@ -27,7 +27,7 @@ def block_heading(
             continue
         meaning = named.tape_label(tape, None)
         name = f"{tape.name} = {meaning}" if meaning != tape.name else tape.name
-        if named.is_share(tape):
+        if named.is_share(tape) and not tape.collects:
             name += f", a part of {named.whole_label(tape, None)}"
         line = f"{name} · {kind_text(tape)}"
         if line not in lines:  # one gradient for each tap of a sequence

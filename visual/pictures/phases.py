@@ -91,7 +91,8 @@ def phases(
     opened, all = _opened(record, phase), switch("all", all)
     told = [f"how {record.forward} is differentiated, in eleven phases"]
     if not all:
-        told.append(f"phase={1 if opened is None else opened.number % 11 + 1} opens a phase")
+        number = 1 if opened is None else opened.number % 11 + 1
+        told.append(f"phase={number} opens a phase, and all formulas")
         told.append("all=True all of them")
     rows = []
     for one in record.phases if opened is None else [opened]:
@@ -173,8 +174,10 @@ def _added(record: DerivationRecord, phase: Phase, keys: Keys) -> Piece:
 
 
 def _chip(record: DerivationRecord, item: Item, content: str, keys: Keys, widest: float) -> Piece:
-    """A decision about a variable: words in its role."""
-    role = LOOKS[item.verdict]
+    """A decision about a variable: words in its role; of a longer formula only whose it is."""
+    role, (whose, arrow, _) = LOOKS[item.verdict], content.partition(" ↦ ")
+    if arrow and text_width(content, SMALL, mono=True) > widest - 12:
+        content = f"{whose} ↦ ⋯"
     label = shortened(content, widest - 12, SMALL, mono=True)
     wide = text_width(label, SMALL, mono=True) + 12
     title = f"{item.subject}: {item.decision}"

@@ -39,7 +39,17 @@ from visual.pictures.tapes.lanes import Lane, Slot
 from visual.pictures.unrolled.overview import overview
 from visual.scene.combinators import Piece, sized
 from visual.scene.fonts import MONO_WIDTH
-from visual.scene.shapes import Arrow, Box, Group, Scene, Shape, Text, fitted, of_run
+from visual.scene.shapes import (
+    Arrow,
+    Box,
+    Group,
+    Scene,
+    Shape,
+    Text,
+    fitted,
+    of_run,
+    text_width,
+)
 
 RIGHT = 840 - MARGIN
 SMALL, LOW, HEADER = 24, 22, 34  # a cell of the tape at the left, and what heads the right
@@ -48,6 +58,7 @@ LEFT = 170  # its least width, with the formulas below it
 NARROWEST, WIDEST = 46, 92  # a cell at the right
 MOST_TAPES, MOST_LINES, LINE, MONO = 4, 3, 16, 11.5
 PRIMES = "a letter is a slot; with every value written to it, it gets a prime"
+LAST = "the last of a column is what stands above it"
 
 
 @of_run
@@ -207,7 +218,11 @@ class _Block:
     def _heads(self) -> Iterator[Shape]:
         """What stands in the columns at the right."""
         yield Text(TAPE, 12, "the buffer", 12, bold=True)
-        yield Text(self.start, 12, "every value by itself", 12, bold=True)
+        head = Text(self.start, 12, "every value by itself", 12, bold=True)
+        yield head
+        room = self.right - self.start - head.width - 6
+        if text_width(LAST, 12) <= room:
+            yield Text(self.start + head.width + 6, 12, LAST, 12, muted=True)
         for lane in self.lanes:
             for row in lane.shown:
                 if (x := self.x.get((lane.tape.argument, row))) is not None:

@@ -21,11 +21,12 @@ from lab.errors import ArgumentError, LabError, listing, one_of, quoted
 from lab.gradients.derivative import Derivative, derivative
 from lab.loops import gallery
 from lab.loops.loop import Loop
+from lab.loops.model import log_density
 from lab.loops.variables import as_value, value_of
 from lab.loops.written import WrittenStep
 from lab.records import cached_property
 from lab.reports.breaking.breakage import Breakage, Truth
-from visual.choices import DERIVATIVE, FEWEST, HEIGHT, RULE, THEME, TRUNCATE, ByName, Value
+from visual.choices import DERIVATIVE, FEWEST, HEIGHT, INSIDE, RULE, THEME, TRUNCATE, ByName, Value
 from visual.drawing.draw import draw, studied
 from visual.drawing.kinds import PICTURES, VIEW
 from visual.drawing.study import Chosen, Frozen, choose
@@ -85,8 +86,8 @@ class BenchState:
     def changed(self, **changes: object) -> "BenchState":
         """The state with other choices; of `taps`, `at` and `options` what is not named stays.
 
-        With another view, the options of the one before are forgotten; and whoever chooses a view
-        and no rule wants to see it by the true one.
+        With another view, the options of the one before are forgotten, but for where one is; and
+        whoever chooses a view and no rule wants to see it by the true one.
 
         ArgumentError for a choice that there is not, or that can be no choice of any loop.
         """
@@ -99,7 +100,9 @@ class BenchState:
             checked["at"] = {n: numbers(as_value(value, f"value of {n}")) for n, value in at}
         old = self
         if checked.get("view", self.view) != self.view:
-            old = replace(self, options=_nothing())
+            kept = {INSIDE.name} if INSIDE in PICTURES[checked["view"]].options else set()
+            held = {name: value for name, value in self.options.items() if name in kept}
+            old = replace(self, options=MappingProxyType(held))
         if "view" in checked:
             checked = {"rule": None, **checked}
         for name in checked.keys() & {"taps", "at", "options"}:
@@ -332,17 +335,31 @@ class GraphBench(Bench):
     cost: Variable
     by: Variable
     given: Mapping[Variable, object]
+    model: object | None = None
 
     @classmethod
-    def of(cls, cost: Variable, wrt: Variable, given: object, order: int = 1) -> "GraphBench":
-        """A cost to differentiate by `wrt`, with a value for every input in `given`."""
+    def of(
+        cls, cost: Variable, wrt: Variable, given: object, order: int = 1, model: object = None
+    ) -> "GraphBench":
+        """A cost to differentiate by `wrt`, with a value for every input in `given`.
+
+        It may be the log-density of a `model`.
+        """
         if not isinstance(given, Mapping) or not all(isinstance(v, Variable) for v in given):
             raise ArgumentError(
                 f"given = {quoted(given)}: expected the values of the graph's inputs, as in "
                 "{x0: 0.5}."
             )
         state = BenchState(GRAPH, order=order)
-        bench = cls(state, state, cost.name or GRAPH, cost, wrt, dict(given))
+        bench = cls(
+            state,
+            state,
+            getattr(model, "name", "") or cost.name or GRAPH,
+            cost,
+            wrt,
+            dict(given),
+            model,
+        )
         named = replace(state, wrt=bench.names.get(wrt))
         return replace(bench, usual=named, state=named)
 
@@ -422,14 +439,16 @@ def opened(subject: object, *about: object) -> Bench:
             return GraphBench.of(derived.values[0], derived.wrt, given, derived.order)
         case [Variable() as cost, Variable() as wrt, given]:
             return GraphBench.of(cost, wrt, given)
+        case [one] if (density := log_density(one)) is not None:
+            return GraphBench.of(density.cost, density.by()[0], density.given, model=one)
         case [None]:
             return LoopBench.of(gallery.loops["square"])
         case [Loop() as loop]:
             return LoopBench.of(loop)
     raise ArgumentError(
-        f"subject = {quoted(subject)} and {len(about)} more: expected a lab.Loop alone, a "
-        "lab.Derivative and the values of its inputs, or a cost, what to differentiate by, and "
-        "the values."
+        f"subject = {quoted(subject)} and {len(about)} more: expected a lab.Loop or a PyMC model "
+        "alone, a lab.Derivative and the values of its inputs, or a cost, what to differentiate "
+        "by, and the values."
     )
 
 

@@ -57,13 +57,15 @@ def _subject(bench: Bench) -> tuple[str, list[str]]:
 
 
 def _graph(bench: GraphBench) -> tuple[str, list[str]]:
+    order = [] if "order" in bench.choices else [f"order={bench.state.order}"]
+    if bench.model is not None:
+        return "", [known_as(bench.model) or "model", *order]
     cost, by = known_as(bench.cost) or "cost", known_as(bench.by) or "wrt"
     values = (
         f"{known_as(variable) or name}: {_array(np.asarray(bench.given[variable]))}"
         for variable, name in bench.names.items()
     )
     given = f"{{{', '.join(values)}}}"
-    order = [] if "order" in bench.choices else [f"order={bench.state.order}"]
     names = [known_as(one) for one in (bench.cost, bench.by, *bench.given)]
     before = "" if all(names) else "# the variables: those of your graph\n"
     return before, [cost, by, given, *order]

@@ -80,8 +80,9 @@ class Workbench(Walked):
     """A loop, or a graph of PyTensor's, with controls for all that can be chosen about it.
 
     ``Workbench()``, ``Workbench(loop)``, ``Workbench(derivative, given)`` and
-    ``Workbench(cost, wrt, given)``; `given` has a value for every input of the graph.  `choices`
-    are those of `BenchState`.  `step` is the moment that is shown, or -1 for all of them.
+    ``Workbench(cost, wrt, given)``; `given` has a value for every input of the graph.  A PyMC
+    ``Workbench(model)`` shows its log-density at its initial point.  `choices` are those of
+    `BenchState`.  `step` is the moment that is shown, or -1 for all of them.
 
     Each choice, `loop` and `step` are traits: they can be set, observed, and linked to those of
     other widgets.  TraitError for what is not possible; then all stays as it was.

@@ -16,7 +16,7 @@ from lab.errors import ArgumentError, quoted
 from lab.loops.loop import Loop
 from lab.loops.text.grammar import TARGET
 from lab.loops.text.source import by_name, identifier
-from lab.loops.variables import Parameter, RandomState, Sequence, State, Valued, value_of
+from lab.loops.variables import RandomState, Sequence, State, Valued, value_of
 from lab.loops.written import WrittenStep
 
 WRITTEN = "written"  # what a loop is called that is written here

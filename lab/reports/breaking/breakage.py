@@ -1,8 +1,8 @@
 """A broken rule beside the true one: the numbers, finite differences, and where they part.
 
->>> truth = lab.truth(gallery.loops["square"].with_steps(5), order=3)
->>> print(truth.broken_by("accumulate-overwritten"))
->>> print(truth.broken_by("swapped-taps"))  # only the broken side is computed anew
+>>> right = truth(gallery.loops["square"].with_steps(5), order=3)
+>>> print(right.broken_by("accumulate-overwritten"))
+>>> print(right.broken_by("swapped-taps"))  # only the broken side is computed anew
 """
 
 from collections.abc import Iterable, Mapping

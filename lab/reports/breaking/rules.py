@@ -3,7 +3,7 @@
     >>> loop = gallery.loops["square"].with_steps(5)
     >>> print(lab.break_rule(loop, "accumulate-overwritten"))
 
-The pullback follows a `lab.PullbackRule` and knows nothing of right and wrong; a broken one
+The pullback follows a `PullbackRule` and knows nothing of right and wrong; a broken one
 is made of the same decisions, taken differently.  What comes of it is told by `breakage`.
 """
 

@@ -8,7 +8,6 @@ the Scan stands; and the gradient, which is a Scan again.
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 from pytensor.graph.basic import Apply, Variable
 
@@ -25,7 +24,6 @@ NOTHING = "–"
 
 
 @records.record
-@dataclass(frozen=True)
 class Entry:
     """One word for one variable, and what stands for it at the four places."""
 
@@ -38,7 +36,6 @@ class Entry:
 
 
 @records.record
-@dataclass(frozen=True)
 class Vocabulary:
     """The words for all variables of a Scan."""
 

@@ -23,7 +23,7 @@ COLUMN = 34
 MARKS = {True: "  ✓", False: "  ✗", None: ""}
 
 
-@records.record
+@records.stored
 class Agreement(StrEnum):
     """How the gradients of the two pullbacks for one input compare."""
 
@@ -92,7 +92,6 @@ class Check:
 
 
 @records.record
-@dataclass(frozen=True)
 class Pair:
     """Two backward Scans that differentiate the same Scan: `ours` and `theirs` in the runs."""
 

@@ -22,7 +22,7 @@ from lab.traces.trace import ScanTrace, SequenceTrace, TapeTrace
 Key = tuple[str | int, ...]
 
 
-@records.record
+@records.stored
 class Aspect(StrEnum):
     """What of a backward Scan is held against the other one."""
 
@@ -34,7 +34,6 @@ class Aspect(StrEnum):
 
 
 @records.record
-@dataclass(frozen=True)
 class Facet:
     """One aspect of one variable, on both sides; empty where a side has no counterpart.
 

@@ -5,14 +5,14 @@
 The report is frozen data; nothing is run, and the graph is not altered.
 """
 
-import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 import pytensor.tensor as pt
-from pytensor.gradient import DisconnectedInputError, disconnected_type
+from pytensor.gradient import disconnected_type
 from pytensor.graph.basic import Apply, Variable
-from pytensor.graph.op import HasInnerGraph
+from pytensor.graph.op import HasInnerGraph, Op
 from pytensor.graph.traversal import toposort
+from pytensor.tensor.variable import TensorVariable
 
 from lab.equations.reading import system
 from lab.errors import (
@@ -20,93 +20,145 @@ from lab.errors import (
     BroadcastError,
     GradientError,
     GraphError,
+    KindError,
     LabError,
+    expect,
     first_line,
+    listing,
     printable,
     quoted,
+    several,
 )
 from lab.gradients.derivation import Derivation, derivation_of
-from lab.gradients.derivative import (
-    Derivative,
-    ManyScansWarning,
-    check_differentiable,
-    derivative,
-)
-from lab.gradients.pullback import derive
+from lab.gradients.derivative import check_differentiable
+from lab.gradients.pullback import derive, shared
 from lab.gradients.status import (
     Connected,
-    Disconnected,
     Status,
     Undefined,
     is_continuous,
     pytensor_gradients,
     status_of,
 )
+from lab.loops.model import log_density
 from lab.reports.explain.explanation import ORDERS, Explanation, ScanReport
 from lab.reports.explain.memory import stored
+from lab.reports.explain.timing import timed
 from lab.reports.explain.traps import called, traps
-from lab.scans.graphs import require_scan, scan_nodes, without_batches
-from lab.scans.node import inner_graph, is_scan
+from lab.scans.backtraces import without_backtraces
+from lab.scans.graphs import require_scan, scan_nodes, with_tapes, without_batches
+from lab.scans.node import inner_graph, is_scan, read_scan
 
 
-def explain(cost: Variable, wrt: Variable) -> Explanation:
+def explain(
+    cost: object,
+    wrt: Variable | str | Sequence[Variable | str] | None = None,
+    given: Mapping[Variable | str, object] | None = None,
+) -> Explanation:
     """What the Scans in the graph of a scalar `cost` are, and what its gradient wrt `wrt` needs.
+
+    `wrt` is a variable, or several.  A PyMC model in the place of the cost stands for its
+    log-density, and then `wrt` are variables of the model or their names, or all that are free.
+    With the values of all inputs `given` (of a model by their names, as its initial_point), the
+    gradient is compiled, which takes seconds, and the time of its Scans' steps is told.
 
     Raises ArgumentError if `cost` is no scalar or `wrt` cannot be differentiated by.  A graph
     without a Scan, a cost that does not depend on `wrt` and a gradient that does not exist
     are no errors, but explained.
     """
-    for name, variable in (("cost", cost), ("wrt", wrt)):
-        if not isinstance(variable, Variable):
-            raise ArgumentError(f"{name} = {quoted(variable)}: expected a PyTensor variable.")
-    names = printable(cost.name or "the cost"), called(wrt, "the variable")
+    cost, by, values = _posed(cost, wrt, given)
+    for variable in by:
+        check_differentiable(cost, variable)
+    names = printable(cost.name or "the cost"), listing(called(v, "the variable") for v in by)
     try:
         require_scan([cost])
     except GraphError:
-        return Explanation(*names, _without_scan(cost, wrt), (), ())
+        return Explanation(*names, *_without_scan(cost, by), (), ())
     (cost,) = without_batches([cost])
-    made, status = _differentiated(cost, wrt)
-    root = cost if made is None else made.values[0]
-    derivations = _derivations(made)
+    with without_backtraces(), shared():
+        copies = with_tapes([cost])
+        root, targets = copies.get(cost, cost), [copies.get(v, v) for v in by]
+        gradients, problem = _gradients(root, targets)
+    derivations, within = _derivations(root, gradients)
     reports = tuple(
-        _report(number, node, inside, derivations, wrt if made is None else made.wrt)
+        _report(number, node, inside, derivations, within, targets)
         for number, (node, inside) in enumerate(_all_scans([root]), start=1)
     )
-    reached, all_scans = len(derivations), len(reports)
-    orders = tuple(all_scans - reached + reached * 2**order for order in ORDERS) if made else ()
-    return Explanation(*names, status, reports, orders)
+    reached, all_scans = len(derivations), sum(not report.inside for report in reports)
+    status, lacking = _told(by, gradients, problem)
+    is_made = isinstance(status, Connected)
+    orders = tuple(all_scans - reached + reached * 2**order for order in ORDERS)
+    times = () if values is None or not is_made else timed(root, gradients, values)
+    return Explanation(*names, status, lacking, reports, orders if is_made else (), times)
 
 
-def _without_scan(cost: Variable, wrt: Variable) -> Status:
+def _posed(
+    cost: object, wrt: object, given: object
+) -> tuple[TensorVariable, tuple[Variable, ...], Mapping[Variable, object] | None]:
+    """The cost, the variables and the values that are meant, of a graph or of a model."""
+    density = log_density(cost)
+    if given is not None:
+        expect("given", given, Mapping, "the values of the inputs")
+    if density is not None:
+        values = None if given is None else density.at(given)
+        return density.cost, density.by(wrt), values
+    if not isinstance(cost, Variable):
+        raise KindError(f"cost = {quoted(cost)}: expected a PyTensor variable, or a PyMC model.")
+    by = (wrt,) if isinstance(wrt, Variable) else several("wrt", wrt, "PyTensor variables")
+    if not by:
+        raise ArgumentError("wrt = (): expected PyTensor variables.")
+    for variable in by:
+        expect("wrt", variable, Variable, "a PyTensor variable")
+    return cost, tuple(by), given
+
+
+def _without_scan(
+    cost: Variable, by: Sequence[Variable]
+) -> tuple[Status, tuple[tuple[str, Status], ...]]:
     """What PyTensor alone says of the gradient."""
-    check_differentiable(cost, wrt)
     try:
-        (gradient,) = pytensor_gradients(cost, [wrt])
+        return _told(by, pytensor_gradients(cost, by), None)
     except TypeError as error:  # as of complex numbers on the way
-        return Undefined(first_line(error))
-    return status_of(gradient)
+        return Undefined(first_line(error)), ()
 
 
-def _differentiated(cost: Variable, wrt: Variable) -> tuple[Derivative | None, Status]:
-    """The first derivative, or why there is none."""
+def _gradients(
+    root: Variable, by: Sequence[Variable]
+) -> tuple[list[Variable], LabError | TypeError | None]:
+    """The gradients, which may be markers; or why none can be built."""
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ManyScansWarning)  # the report tells that
-            return derivative(cost, wrt, 1), Connected()
-    except (BroadcastError, GradientError, GraphError) as error:
-        if isinstance(error.__cause__, DisconnectedInputError):
-            return None, Disconnected()
-        return None, Undefined(str(error))
+        return pytensor_gradients(root, by), None
+    except (BroadcastError, GradientError, GraphError, TypeError) as error:
+        return [], error
 
 
-def _derivations(made: Derivative | None) -> dict[Apply, Derivation]:
-    """Which Scan was differentiated how, leaving out what the cost itself had differentiated."""
-    if made is None:
-        return {}
-    before = set(scan_nodes([made.values[0]]))
-    nodes = [node for node in scan_nodes([made.value]) if node not in before]
+def _told(
+    by: Sequence[Variable], gradients: Sequence[Variable], problem: Exception | None
+) -> tuple[Status, tuple[tuple[str, Status], ...]]:
+    """Whether there is a gradient wrt any of the variables; and wrt which others there is none."""
+    if problem is not None:
+        return Undefined(str(problem)), ()
+    found = [(called(v, "the variable"), status_of(g)) for v, g in zip(by, gradients, strict=True)]
+    lacking = tuple((name, status) for name, status in found if not isinstance(status, Connected))
+    if len(lacking) == len(found):
+        return found[0][1], ()
+    return Connected(), lacking
+
+
+def _derivations(
+    root: Variable, gradients: Sequence[Variable]
+) -> tuple[dict[Apply, Derivation], dict[Op, Derivation]]:
+    """Which Scan was differentiated how, leaving out what the cost itself had differentiated.
+
+    Of those inside a step, which are copies in the step of its gradient, which operations.
+    """
+    before = set(scan_nodes([root]))
+    made = [v for v in gradients if isinstance(status_of(v), Connected)]
+    nodes = [node for node in scan_nodes(made) if node not in before]
     found = (derivation_of(node) for node in nodes)
-    return {d.parent: d for d in found if d is not None}
+    inner = (derivation_of(node) for node, inside in _all_scans(made) if inside)
+    within = {d.parent.op: d for d in inner if d is not None}
+    return {d.parent: d for d in found if d is not None}, within
 
 
 def _all_scans(outputs: list[Variable], inside: str = "") -> Iterator[tuple[Apply, str]]:
@@ -114,7 +166,9 @@ def _all_scans(outputs: list[Variable], inside: str = "") -> Iterator[tuple[Appl
     for node in toposort(outputs):
         if is_scan(node):
             yield node, inside
-        if isinstance(node.op, HasInnerGraph):
+            parts = read_scan(node.op, node.inputs, node.outputs)
+            yield from _all_scans(parts.inner_outputs, parts.called)
+        elif isinstance(node.op, HasInnerGraph):
             name = getattr(node.op, "name", None) or str(node.op)
             yield from _all_scans(inner_graph(node.op)[1], name)
 
@@ -124,10 +178,11 @@ def _report(
     node: Apply,
     inside: str,
     derivations: Mapping[Apply, Derivation],
-    wrt: Variable,
+    within: Mapping[Op, Derivation],
+    by: Sequence[Variable],
 ) -> ScanReport:
     found = system(node)
-    derivation = derivations.get(node)
+    derivation = within.get(node.op) if inside else derivations.get(node)
     if not derivations and not inside:  # there is no gradient; what would it need of this Scan?
         derivation = _derived(node)
     symbols = [quantity.symbol for quantity in found.quantities]
@@ -138,7 +193,7 @@ def _report(
         inside=inside,
         outcomes=derivation.outcomes if derivation is not None else (),
         stored=stored(derivation, symbols) if derivation is not None else (),
-        traps=traps(node, wrt),
+        traps=traps(node, *by),
     )
 
 

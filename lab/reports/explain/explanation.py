@@ -10,6 +10,7 @@ from lab.gradients.record import Outcome
 from lab.gradients.status import Connected, Disconnected, Status
 from lab.notation import Leaf, signed
 from lab.reports.explain.memory import Stored
+from lab.reports.explain.timing import StepTime
 from lab.reports.explain.traps import Trap
 from lab.tape import Kind
 
@@ -41,15 +42,18 @@ class ScanReport:
 class Explanation:
     """The report on a graph: its Scans one by one, and what its derivatives need.
 
-    `status` tells whether the cost has a gradient with regard to `wrt`, and if not, why;
-    `orders` how many Scans the derivatives of order 1, 2, 3 and 4 hold, where there are any.
+    `status` tells whether the cost has a gradient with regard to `wrt`, and if not, why; of
+    several variables, `lacking` are those without one.  `orders` tells how many Scans the
+    derivatives of order 1, 2, 3 and 4 hold, where there are any, `times` how long they took.
     """
 
     cost: str
     wrt: str
     status: Status
+    lacking: tuple[tuple[str, Status], ...]
     scans: tuple[ScanReport, ...]
     orders: tuple[int, ...]
+    times: tuple[StepTime, ...] = ()
 
     @property
     def traps(self) -> tuple[Trap, ...]:
@@ -97,6 +101,9 @@ def summary(explanation: Explanation) -> str:
         told += f"There is no gradient: the cost does not depend on {wrt}. "
     else:
         told += f"There is no gradient: {explanation.status.reason} "
+    for name, status in explanation.lacking:
+        why = "" if isinstance(status, Disconnected) else f": {status.reason.rstrip('.')}"
+        told += f"There is none wrt {name}{why or ', on which it does not depend'}. "
     count = len(explanation.traps)
     found = f"{count} {'trap' if count == 1 else 'traps'}" if count else "No known trap"
     return f"{told}{found} found."
@@ -182,13 +189,14 @@ def _trap_lines(traps: Iterable[Trap]) -> list[str]:
 
 
 def costs(explanation: Explanation) -> list[str]:
-    """What the order of the derivative costs, in a sentence; none where there is no derivative."""
+    """What the order of the derivative costs, in a sentence, and how long its steps took."""
     if not explanation.orders:
         return []
     counts = ", ".join(f"{count:,}" for count in explanation.orders)
     return [
+        *map(str, explanation.times),
         f"What the order costs: derivatives of order 1, 2, 3 and 4 hold {counts} Scans: every "
-        "order differentiates all through which the last one went."
+        "order differentiates all through which the last one went.",
     ]
 
 

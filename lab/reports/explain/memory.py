@@ -1,7 +1,6 @@
 """What a gradient keeps in memory: forward values for its steps, and its own tapes."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -14,7 +13,6 @@ from lab.tape import Kind
 
 
 @records.record
-@dataclass(frozen=True)
 class Stored:
     """An array that a gradient needs: `rows` and `more` rows for every step, or as many in all.
 

@@ -31,7 +31,6 @@ class Trap:
 
 
 @records.record
-@dataclass(frozen=True)
 class TapsOutOfOrder(Trap):
     """The step's arguments do not come in the order of time."""
 
@@ -48,7 +47,6 @@ class TapsOutOfOrder(Trap):
 
 
 @records.record
-@dataclass(frozen=True)
 class InitialDtype(Trap):
     """What the step computes is stored in the narrower dtype of the initial state."""
 
@@ -71,7 +69,6 @@ class InitialDtype(Trap):
 
 
 @records.record
-@dataclass(frozen=True)
 class GradientOfOutput(Trap):
     """The cost is differentiated by something that a Scan computed."""
 
@@ -87,7 +84,6 @@ class GradientOfOutput(Trap):
 
 
 @records.record
-@dataclass(frozen=True)
 class TruncatedGradient(Trap):
     """The gradient does not go back to the first steps."""
 
@@ -105,7 +101,6 @@ class TruncatedGradient(Trap):
 
 
 @records.record
-@dataclass(frozen=True)
 class RandomWithoutUpdates(Trap):
     """Every step draws the same numbers."""
 
@@ -120,7 +115,6 @@ class RandomWithoutUpdates(Trap):
 
 
 @records.record
-@dataclass(frozen=True)
 class UntilInOldPytensor(Trap):
     """PyTensor's own gradient of a loop that stops by itself was wrong before 3.1.1."""
 
@@ -136,7 +130,6 @@ class UntilInOldPytensor(Trap):
 
 
 @records.record
-@dataclass(frozen=True)
 class MixedTaps(Trap):
     """A mit-mot with taps below and above 0."""
 
@@ -152,7 +145,6 @@ class MixedTaps(Trap):
 
 
 @records.record
-@dataclass(frozen=True)
 class NoSteps(Trap):
     """The loop makes no step, or fewer than that."""
 
@@ -173,7 +165,6 @@ class NoSteps(Trap):
 
 
 @records.record
-@dataclass(frozen=True)
 class UntakenBranch(Trap):
     """A `where` that chooses after what it chooses from was computed, and differentiated."""
 
@@ -207,12 +198,13 @@ def finder(find: Finder) -> Finder:
     return find
 
 
-def traps(node: Apply, wrt: Variable | None = None) -> tuple[Trap, ...]:
-    """The traps that a Scan node falls into; with `wrt`, what it is differentiated by."""
+def traps(node: Apply, *wrt: Variable) -> tuple[Trap, ...]:
+    """The traps that a Scan node falls into; `wrt` is what it is differentiated by."""
     parts = read_scan(node.op, node.inputs, node.outputs)
     found = [trap for find in FINDERS for trap in find(parts)]
-    if wrt is not None and any(part.outer_output is _viewed(wrt) for part in parts.states):
-        found.append(GradientOfOutput(parts.called, called(wrt, "the variable")))
+    for variable in wrt:
+        if any(part.outer_output is _viewed(variable) for part in parts.states):
+            found.append(GradientOfOutput(parts.called, called(variable, "the variable")))
     return tuple(dict.fromkeys(found))
 
 

@@ -12,7 +12,7 @@ those of its inputs that are not finite, to where they first were so.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from numbers import Real
 from typing import NamedTuple
 
@@ -23,7 +23,7 @@ from lab.equations.quantities import Quantities
 from lab.equations.spelling import Speller, untaken_words
 from lab.errors import ArgumentError, expect, quoted
 from lab.notation import Call, Expression, Leaf, Number, Term, leaves_of, number_text, text
-from lab.records import freeze, same
+from lab.records import freeze
 from lab.reports.explain.explanation import paragraph
 from lab.traces.scan_of import ScanOf
 from lab.traces.trace import (
@@ -42,19 +42,15 @@ LONGEST = 12  # links of a chain
 WHAT = '"nan", "inf", ">1e6" (beyond, in size), "=2", a number, or a function of an array'
 
 
-@records.record
-@dataclass(frozen=True, eq=False)
+@records.record_of_arrays
 class Operand:
     """An input of an operation: what it is called, and its value."""
 
     name: str
     value: np.ndarray
 
-    __eq__ = same
 
-
-@records.record
-@dataclass(frozen=True, eq=False)
+@records.record_of_arrays
 class Met:
     """A value on the way: what makes it, of which inputs, and its first entry that is meant.
 
@@ -72,8 +68,6 @@ class Met:
     numbers: str = ""
     given: bool = False
 
-    __eq__ = same
-
     def __str__(self) -> str:
         value = _number(self.value[self.entry])
         index = f"[{', '.join(map(str, self.entry))}] of " if self.entry else ""
@@ -88,7 +82,6 @@ class Met:
 
 
 @records.record
-@dataclass(frozen=True)
 class First:
     """The first value of a run that is `what` was looked for, and the `chain` that led there.
 

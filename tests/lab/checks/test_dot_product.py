@@ -12,6 +12,7 @@ import lab
 from lab import Tape
 from lab.checks import check
 from lab.errors import ArgumentError, GradientError, GraphError
+from lab.gradients.decisions import PullbackRule
 from lab.loops import gallery
 
 DEFINED = [name for name in gallery.loops if name != "undefined"]
@@ -82,8 +83,8 @@ def test_an_undefined_derivative_is_refused_and_the_others_are_not():
 
 
 WRONG = {
-    "no accumulation": lab.PullbackRule(accumulates=lambda tape: ()),
-    "an unreversed sequence": lab.PullbackRule(reverses=False),
+    "no accumulation": PullbackRule(accumulates=lambda tape: ()),
+    "an unreversed sequence": PullbackRule(reverses=False),
 }
 
 

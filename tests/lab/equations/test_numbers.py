@@ -3,12 +3,16 @@
 from collections import Counter, defaultdict
 
 import numpy as np
+import pytensor
+import pytensor.tensor as pt
 import pytest
 from hypothesis import Phase, given, settings
 from oracles import half_a_unit, is_true, symbols_of, values_in
 from random_loops import loops
 
 import lab
+from lab.equations.quantities import Quantities
+from lab.equations.spelling import result_words
 from lab.loops import gallery
 from lab.traces.scan_of import ScanOf
 
@@ -17,8 +21,8 @@ CERTAIN = [name for name in gallery.loops if name != "walk"]
 
 def lines_of(trace):
     """Every step of every Scan, as (Scan, step, formula, numbers)."""
-    for number, scan in enumerate(trace.scans):
-        for step in range(scan.steps):
+    for number, one in enumerate(trace.scans):
+        for step in range(one.steps):
             for written in lab.spelled(trace, number, step):
                 yield number, step, written.formula, written.numbers
 
@@ -124,3 +128,47 @@ def test_parts_of_one_gradient_are_numbered():
     assert shares == [1, 2, 3]
     formulas = [f for scan, step, f, _ in lines_of(trace) if (scan, step) == (1, 0)]
     assert [f.split(" = ")[0] for f in formulas[1:]] == ["∂₁C/∂u₃", "∂₂C/∂u₄", "∂₃C/∂u₅"]
+
+
+def past_the_loop(order, wrt=None):
+    """C = (a·x₀²)² + 5·x₀² + a: a loop that squares, and terms that no Scan computes."""
+    x0, a = pt.dscalar("x0"), pt.dscalar("a")
+    xs = pytensor.scan(
+        lambda x, a: a * x**2, outputs_info=[x0], non_sequences=[a], n_steps=2, return_updates=False
+    )
+    given = {x0: 0.9, a: 0.5}
+    derivative = lab.derivative(xs[-1] + 5 * x0**2 + a, a if wrt == "a" else x0, order=order)
+    return lab.trace(derivative, given)
+
+
+def test_a_gradient_is_only_a_part_where_no_scan_computes_the_rest():
+    """By hand: of C = a³x₀⁴ + 5x₀² + a, Scans give 4a³x₀³ of dC/dx₀, and 3a²x₀⁴ of dC/da."""
+    first, parameter = past_the_loop(1), past_the_loop(1, "a")
+    assert first.outputs[1] == pytest.approx(4 * 0.5**3 * 0.9**3 + 10 * 0.9)
+    assert parameter.outputs[1] == pytest.approx(3 * 0.5**2 * 0.9**4 + 1)
+    held = Quantities(first, 1)
+    tape = held.scan.tapes[0]
+    labels = {held.tape_label(tape, row): value for row, value in enumerate(tape.final)}
+    assert labels["∂₁C/∂x0₀"] == pytest.approx(4 * 0.5**3 * 0.9**3)
+    assert {"dC/dx0₁", "dC/dx0₂"} < set(labels)
+    assert "dC/dx0₀" not in labels
+    (total,) = (t for t in parameter.scans[1].tapes if t.is_total)
+    assert Quantities(parameter, 1).tape_label(total, None) == "∂₁C/∂a"
+    assert total.final[-1] == pytest.approx(3 * 0.5**2 * 0.9**4)
+    assert any("something is added" in line for line in result_words(first))
+
+
+def test_of_a_second_derivative_the_part_is_told_too():
+    """d²C/dx₀² = 12a³x₀² + 10, of which the last tape gives the first term."""
+    second = past_the_loop(2)
+    held = Quantities(second, 3)
+    labels = {held.tape_label(held.scan.tapes[0], row): row for row in range(3)}
+    (row,) = (row for label, row in labels.items() if label.startswith("∂"))
+    assert held.scan.tapes[0].final[row] == pytest.approx(12 * 0.5**3 * 0.9**2)
+    assert second.outputs[2] == pytest.approx(12 * 0.5**3 * 0.9**2 + 10)
+
+
+def test_the_gallery_has_no_such_part():
+    for name in CERTAIN:
+        trace = gallery.loops[name].trace(order=1)
+        assert not [line for line in result_words(trace) if "something is added" in line]

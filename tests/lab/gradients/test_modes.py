@@ -15,6 +15,7 @@ import lab
 import visual
 from lab import gallery
 from lab.errors import ArgumentError, GradientError, UnknownNameError
+from lab.gradients.decisions import PullbackRule
 from lab.gradients.forward import taylor
 from lab.progress import quietly
 from visual.cli.main import main
@@ -253,7 +254,7 @@ def test_only_the_pullback_is_cut_off_and_follows_rules():
     graph = gallery.loops["square"].build()
     cost = gallery.loops["square"].cost(graph)
     with pytest.raises(ArgumentError, match="follows no rule"):
-        lab.derivative(cost, graph.inputs["x"], rule=lab.PullbackRule(), mode="taylor")
+        lab.derivative(cost, graph.inputs["x"], rule=PullbackRule(), mode="taylor")
 
 
 @pytest.mark.parametrize("name", ["square", "logistic", "gap", "rnn"])

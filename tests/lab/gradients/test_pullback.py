@@ -19,7 +19,7 @@ from lab import records
 from lab.checks import check
 from lab.checks.check import value_at
 from lab.errors import ArgumentError, BroadcastError, GradientError, GraphError
-from lab.gradients.decisions import RULE
+from lab.gradients.decisions import RULE, PullbackRule
 from lab.loops import gallery
 from lab.scans.graphs import scan_nodes, with_tapes
 from lab.scans.node import LoopVariable, ScanParts, build_scan, inner_graph
@@ -91,11 +91,11 @@ def without_tapes(output):
 # Wrong rules: the checker must object to each.
 
 WRONG = {
-    "accumulate at overwritten taps, too": lab.PullbackRule(
+    "accumulate at overwritten taps, too": PullbackRule(
         accumulates=lambda tape: tape.reads, replays=False
     ),
-    "no accumulation": lab.PullbackRule(accumulates=lambda tape: ()),
-    "an unreversed sequence": lab.PullbackRule(reverses=False),
+    "no accumulation": PullbackRule(accumulates=lambda tape: ()),
+    "an unreversed sequence": PullbackRule(reverses=False),
 }
 
 

@@ -12,6 +12,7 @@ import lab
 from lab import check, gallery
 from lab.gradients import derivative as module
 from lab.gradients import pullback
+from lab.gradients.decisions import PullbackRule
 from lab.progress import quietly
 from lab.scans.node import inner_graph
 
@@ -100,6 +101,6 @@ def _square():
 def test_different_rules_are_not_shared():
     cost, wrt = _square()
     true = lab.derivative(cost, wrt, 2)
-    broken = lab.derivative(cost, wrt, 2, rule=lab.PullbackRule(accumulates=lambda tape: ()))
+    broken = lab.derivative(cost, wrt, 2, rule=PullbackRule(accumulates=lambda tape: ()))
     assert broken.different[2] <= true.different[2]
     assert broken.genealogy[-1].node.op.rule is not true.genealogy[-1].node.op.rule

@@ -16,9 +16,10 @@ import lab
 from lab import records
 from lab.checks.differences import differences
 from lab.errors import ArgumentError
-from lab.gradients.decisions import RULE
+from lab.gradients.decisions import RULE, PullbackRule
 from lab.loops import gallery
 from lab.reports.breaking.breakage import Effect, Truth
+from lab.reports.breaking.breakage import truth as true_side
 from lab.reports.breaking.rules import BROKEN
 from lab.scans.graphs import scan_nodes
 from lab.tape import Kind
@@ -139,7 +140,7 @@ def test_wrong_in_one_place_does_not_touch_the_true_engine():
     before = truth.trace
     for rule in BROKEN:
         truth.broken_by(rule)
-    assert lab.truth(SQUARE, 2).trace == before
+    assert true_side(SQUARE, 2).trace == before
     graph = SQUARE.build()
     made = lab.derivative(SQUARE.cost(graph), graph.inputs["x"], 2, rule=RULE)
     assert lab.trace(made.values, graph.given, names=made.names) == before
@@ -160,7 +161,7 @@ def test_a_graph_of_ones_own():
 
 
 def test_a_refusal_is_an_outcome():
-    breakage = lab.truth(SQUARE, 2).broken_by(CUT)
+    breakage = true_side(SQUARE, 2).broken_by(CUT)
     assert [row.effect for row in breakage.rows] == [Effect.REFUSED] * 2
     assert "has 2 rows" in breakage.rows[0].refusal
     assert breakage.visible == 1
@@ -171,10 +172,10 @@ def test_a_refusal_is_an_outcome():
 
 def test_what_is_refused_later_is_compared_before():
     """Where only gradients' own tapes are cut, the first derivative is right, and compared."""
-    rule = lab.PullbackRule(
+    rule = PullbackRule(
         recalls=lambda part: part.outer_output[: 0 if part.kind is Kind.MIT_MOT else None]
     )
-    found = lab.truth(SQUARE, 3).broken_by(replace(CUT, rule=rule))
+    found = true_side(SQUARE, 3).broken_by(replace(CUT, rule=rule))
     assert [row.effect for row in found.rows] == [
         Effect.RIGHT,
         Effect.REFUSED,

@@ -11,9 +11,10 @@ from graphs import to_explain
 from strange_loops import HOSTILE
 
 import lab
-from lab.errors import ArgumentError
+from lab.errors import ArgumentError, GraphError, first_line
 from lab.gradients.status import Connected, Disconnected, Undefined
 from lab.loops import gallery
+from lab.reports.explain.timing import timed
 from lab.reports.explain.traps import (
     GradientOfOutput,
     InitialDtype,
@@ -403,3 +404,43 @@ def test_names_move_no_cursor():
     told = str(lab.explain(xs[-1], x0))
     assert "[2J" in told
     assert all(line.isprintable() for line in told.splitlines())
+
+
+# The time of steps.
+
+
+def test_a_longer_step_takes_longer():
+    """The shares of a compiled call, of a loop whose gradient has the same step twice and more."""
+    x0, u = pt.dvector("x0"), pt.dvector("u")
+    heavy = to_explain.scan(
+        lambda u, x: pt.tanh(x * u), sequences=[u], outputs_info=[x0], name="heavy"
+    )
+    light = to_explain.scan(lambda u: u + 1, sequences=[u], name="light")
+    given = {x0: np.ones(20_000), u: np.full(20, 0.5)}
+    times = timed(heavy[-1].sum() + light.sum(), [], given, mode="FAST_COMPILE")
+    found = {time.scan: time for time in times}
+    assert set(found) == {"heavy", "light"}
+    assert found["heavy"].seconds > 3 * found["light"].seconds > 0
+    assert 0 < sum(time.share for time in times) <= 1
+    assert {time.steps for time in times} == {20}
+    first = times[0]
+    assert first.times == 1
+    assert np.isclose(times[1].times, times[1].seconds / first.seconds)
+    assert "µs a step" in str(first)
+    with pytest.raises(GraphError, match="does not run it compiled"):
+        timed(light.sum(), [], {u: np.ones(3)}, mode="no mode")
+
+
+def test_a_start_in_a_narrower_dtype_is_told_before_pytensors_error():
+    x = pt.dscalar("x")
+    with pytest.raises(ValueError, match="has dtype float32") as caught:
+        to_explain.scan(lambda y, x: x * y, outputs_info=[0.0], non_sequences=[x], n_steps=3)
+    assert "starts as float32, but its step makes float64" in first_line(caught.value)
+    assert "starts as" not in first_line(ValueError("of dtype float32"))
+    made = to_explain.scan(
+        lambda y, x: x * y,
+        outputs_info=[pt.constant(0.0, dtype="float64")],
+        non_sequences=[x],
+        n_steps=3,
+    )
+    assert made.type.dtype == "float64"

@@ -29,7 +29,8 @@ COMPUTED = [name for name in gallery.loops if name not in ("newton", "walk", "un
 
 def made(loop, order):
     graph = loop.build()
-    return program_of(loop.derivative(order, graph=graph), also=graph.node.outputs[:1])
+    derived = loop.derivative(order, graph=graph)
+    return program_of(derived.values, derived.given, graph.node.outputs[:1])
 
 
 def values(loop):

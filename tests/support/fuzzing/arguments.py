@@ -95,6 +95,7 @@ CALLS = {
     lab.dot_product: {"loop": LOOP},
     lab.explain: {"cost": COST, "wrt": X0},
     lab.first: {"trace": TRACE, "what": "inf"},
+    lab.influence: {"trace": TRACE},
     lab.few_steps: {"loop": LOOP, "mode": "NOT_A_MODE"},  # it would compile for seconds
     lab.pullback: BACKWARDS,
     lab.pushforward: {"outputs": [COST], "wrt": [X0], "tangents": [pt.dscalar("t")]},
@@ -102,7 +103,6 @@ CALLS = {
     lab.spelled: {"trace": TRACE, "scan": 0, "step": 0},
     lab.system: {"subject": COST},
     lab.trace: {"outputs": COST, "given": {X0: 0.5}},
-    lab.truth: {"loop": LOOP, "order": 1},
     lab.vocabulary: {"subject": LOOP},
     eager.grad: {"function": lambda x: x * x},
     eager.primitive: {"function": np.sin, "gradient_maker": lambda y, x: [lambda g: g]},
@@ -145,7 +145,16 @@ CALLS = {
     SCENE.png: {},
     **{
         getattr(visual, name): {"trace": TRACE}
-        for name in ("genealogy", "rolled", "ssa", "stepgraph", "tapes", "transposed", "unrolled")
+        for name in (
+            "genealogy",
+            "influence",
+            "rolled",
+            "ssa",
+            "stepgraph",
+            "tapes",
+            "transposed",
+            "unrolled",
+        )
     },
     visual.values: {"trace": TRACE},
     visual.moment: {"trace": TRACE},
@@ -153,7 +162,7 @@ CALLS = {
 # Of what is public, what is no function of its arguments: records that functions give, what a step
 # is written with, what has no arguments, and modules.
 NOT_CALLED = {
-    *("BROKEN", "Derivative", "LabError", "PullbackRule", "gallery", "check", "eager"),
+    *("BROKEN", "Derivative", "LabError", "gallery", "check", "eager"),
     *("structural", "our_pullback", "until", "Scene", "backends", "widgets"),
 }
 # What is said of an argument, where that is not its name: whose it is, or what became of it.

@@ -14,6 +14,7 @@ import pytest
 
 import lab
 from lab.errors import ArgumentError
+from lab.gradients.decisions import PullbackRule
 from lab.loops import gallery
 from visual.drawing.figures import FIGURES, figure
 from visual.pictures.unrolled.graph import unrolling
@@ -209,7 +210,7 @@ def test_a_wrong_rule_is_seen():
     """A pullback that accumulates at overwritten taps makes another graph at order 3."""
     loop = gallery.loops["square"].with_steps(2)
     graph = loop.build()
-    wrong = lab.PullbackRule(accumulates=lambda tape: tape.reads)
+    wrong = PullbackRule(accumulates=lambda tape: tape.reads)
     right = lab.derivative(loop.cost(graph), graph.inputs["x"], 3)
     broken = lab.derivative(loop.cost(graph), graph.inputs["x"], 3, rule=wrong)
     values = [

@@ -13,6 +13,7 @@ KINDS = (
     "connections",
     "equations",
     "genealogy",
+    "influence",
     "phases",
     "rolled",
     "ssa",

@@ -12,6 +12,7 @@ from twins import assert_twin
 import lab
 import visual
 from lab.checks import check
+from lab.gradients.decisions import PullbackRule
 from lab.loops import gallery
 from visual.pictures.dot_product import halves
 from visual.scene.shapes import Group, walk
@@ -118,7 +119,7 @@ def test_a_wrong_gradient_is_seen_in_the_sums():
     difference = float(re.search(r"difference: (\S+),", scene.text()).group(1))
     assert difference == pytest.approx(abs(test.products[0]), rel=0.1)
     with pytest.raises(check.WrongGradientError):
-        lab.dot_product(gallery.loops["square"], rule=lab.PullbackRule(reverses=False))
+        lab.dot_product(gallery.loops["square"], rule=PullbackRule(reverses=False))
 
 
 def test_long_loops_fold():

@@ -125,10 +125,10 @@ def test_strips_of_a_quantity_are_on_one_scale(kind):
     loop = gallery.loops["rnn"]
     scene = visual.draw(loop, kind)
     lines = [t.content for t in scene.walk() if isinstance(t, Text)]  # the last ones are folded
-    told = " ".join(lines[next(n for n, line in enumerate(lines) if "stand for" in line) :])
+    told = " ".join(lines[next(n for n, line in enumerate(lines) if "full colour:" in line) :])
     scales = dict(
-        reversed(part.strip().removeprefix("±").split(" for "))
-        for part in told.removeprefix("full colours stand for ").split(",")
+        reversed(part.strip().removeprefix("±").split(" of "))
+        for part in told.removeprefix("full colour: ").split(",")
     )
     seen = set()
     for group, patches in strips(scene):

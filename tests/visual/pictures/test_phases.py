@@ -10,6 +10,7 @@ from twins import assert_twin
 import lab
 from lab import records
 from lab.errors import ArgumentError
+from lab.gradients.decisions import PullbackRule
 from lab.gradients.record import Verdict
 from lab.loops import gallery
 from lab.scans.graphs import scan_nodes
@@ -118,7 +119,7 @@ def test_a_wrong_rule_shows_in_the_picture():
     """Accumulating at overwritten taps, PyTensor's mistake before 3.0, turns orange into green."""
     loop = gallery.loops["square"]
     graph = loop.build()
-    wrong = lab.PullbackRule(accumulates=lambda tape: tape.reads)
+    wrong = PullbackRule(accumulates=lambda tape: tape.reads)
     made = lab.derivative(loop.cost(graph), graph.inputs["x"], 2, rule=wrong)
     records = [d.node.op.derivation for d in made.genealogy if d.order]
     roles = {key: role for d in records for key, role, *_ in cells(phases(d)) if "dx[t+1], " in key}
@@ -266,4 +267,4 @@ def test_two_records_of_one_name_are_refused():
     with pytest.raises(
         TypeError, match=r"Verdict: lab\.gradients\.record has a record of this name"
     ):
-        records.record(type("Verdict", (), {}))
+        records.stored(type("Verdict", (), {}))

@@ -300,3 +300,14 @@ def test_a_cell_that_runs_again_closes_what_it_made(make, monkeypatch):
     third = make()
     assert closed == [first, second]
     assert {outside, other, third}.isdisjoint(closed)
+
+
+@pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::DeprecationWarning")
+def test_a_pymc_model_is_its_log_density():
+    pytest.importorskip("pymc", reason="PyMC is not installed")
+    from graphs.of_pymc import garch
+
+    bench = Workbench(garch(), order=1, wrt="beta_logodds__")
+    assert "gradient of garch" in bench.picture.text()
+    assert {*bench.form["controls"][1]["options"][0]} == {"omega_log__"}
+    assert "visual.Workbench(model, order=1, wrt='beta_logodds__')" in bench.python

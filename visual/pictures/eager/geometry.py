@@ -43,10 +43,6 @@ class Column:
         """Where the values of a node run down."""
         return self.node - distance(self.values[node])
 
-    def gradient_track(self, node: int) -> float:
-        """Where the gradients that a node sends run up."""
-        return self.list + LIST + distance(self.gradients[node])
-
 
 class Geometry:
     """Where everything stands that is shown of a recording."""
@@ -200,7 +196,7 @@ class Geometry:
     def gradient_arrow(self, source: int, slip_top: float) -> Points:
         """From the total of a node up to a gradient in the list of a parent."""
         column = self.column(source)
-        edge, x = column.list + LIST, column.gradient_track(source)
+        edge, x = column.list + LIST, (column.list + LIST + distance(column.gradients[source]))
         y0, y1 = self.total_top(source) + SLIP / 2, slip_top + SLIP / 2
         return ((edge, y0), (x, y0), (x, y1), (edge, y1))
 

@@ -28,7 +28,7 @@ from visual.scene.shapes import Box, Group, Shape, Text, fitted, shortened
 from visual.scene.theme import Role
 
 TALL, LOW, HEADER, BAND = 40, 20, 34, 28  # a cell, a thin one, what heads it, arrows under it
-SMALL, LINE = 11, 15
+SMALL, LINE, MORE = 11, 15, "more signs"
 DETAILS = ("whole", "lines", "line", "each", "none")  # how much of the formulas a row has
 
 
@@ -197,10 +197,15 @@ def _lines(content: str, room: float, most: int) -> list[str]:
         return lines
     rest = len(content)
     for _ in range(2):  # the count has a width as well
-        ending = f" … {rest} more signs"
+        ending = f" … {rest} {MORE}"
         last = lines[most - 1][: letters - len(ending)].rstrip()
         rest = len(content) - sum(len(line.strip()) + 1 for line in lines[: most - 1]) - len(last)
-    return [*lines[: most - 1], last.rstrip() + f" … {rest} more signs"]
+    return [*lines[: most - 1], last.rstrip() + f" … {rest} {MORE}"]
+
+
+def is_cut(shape: Shape) -> bool:
+    """Whether it is the last line of a formula that had no room."""
+    return isinstance(shape, Text) and shape.content.endswith(MORE)
 
 
 def _every_step(block: Block, most: int) -> Piece:
@@ -240,6 +245,7 @@ def _label(block: Block, label: str, y: float) -> Text:
 def _initial(block: Block) -> Piece:
     named, y = block.named, 0.0
     shapes: list[Shape] = [_label(block, "initial", HEADER + 18)]
+    named_columns = bool(block.totals)
     for tape, x in block.totals:
         shapes += _header(block, x, y, named.tape_label(tape, None), tape.name)
         slot = Slot(0, x, Role.INTERMEDIATE, tape.initial[0])
@@ -250,12 +256,15 @@ def _initial(block: Block) -> Piece:
             position = f"pos {signed(lane.tape.position(slot.row))}"
             position = "" if block.view.sheet.bare else position
             shapes += _header(block, slot.x, y, label, position)
+            named_columns = named_columns or label != lane.tape.name
             shapes.append(_slot(block, lane.tape, slot, y + HEADER))
         y += HEADER
         shapes += [*_gaps(block, lane, y), *_words(block, lane, y)]
         y += block.height + 6
     if not block.lanes:
         y = HEADER + block.height + 6
+    if named_columns:  # at first a slot holds less than what it is called
+        shapes.append(Text(block.labels - 12, 14, "becomes", SMALL, "end", muted=True))
     return _row(block, y + 4, *shapes)
 
 

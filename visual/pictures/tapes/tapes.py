@@ -9,7 +9,7 @@ left to right everywhere, so that the work of a backward loop moves leftwards.
 
 from collections.abc import Iterator
 
-from lab.equations.spelling import untaken_words
+from lab.equations.spelling import result_words, untaken_words
 from lab.errors import ArgumentError, quoted
 from lab.tape import Kind
 from lab.traces.trace import ScanTrace, Trace
@@ -20,12 +20,12 @@ from visual.layout.columns import timeline
 from visual.layout.headings import block_heading
 from visual.layout.names import NamedScan
 from visual.layout.sheet import SCREEN, Sheet, check_sheet
-from visual.pictures.tapes.backward import DETAILS, Block, View, at_end, rows, with_formulas
+from visual.pictures.tapes.backward import DETAILS, Block, View, at_end, is_cut, rows, with_formulas
 from visual.pictures.tapes.fit import EVERYTHING, Plan, opened, plans
 from visual.pictures.tapes.forward import ForwardBlock
 from visual.pictures.unrolled.overview import overview, short_name
 from visual.scene.combinators import Piece, above, gap, shifted, sized
-from visual.scene.shapes import Scene, Text, folded, of_run
+from visual.scene.shapes import Scene, Text, folded, of_run, walk
 
 PARTS_LINE = "below each value: what came from the cost directly + what came through later steps"
 PARTS_OF_ARRAYS = "; of arrays the norms of both parts, which do not add up"
@@ -108,7 +108,9 @@ def _bodies(block: Block) -> Iterator[Piece]:
     drawn, heading = [*rows(block)], _heading(block)
     *most, least = DETAILS
     for detail in (least, *(most if not block.view.sheet.bare else ())):
-        yield above(heading, with_formulas(block, drawn, detail))
+        body = above(heading, with_formulas(block, drawn, detail))
+        if detail not in ("lines", "line") or not any(map(is_cut, walk(body.shapes))):
+            yield body  # else every formula stands once, and whole, below all steps
 
 
 def _everything(trace: Trace, view: View) -> tuple[Piece, float]:
@@ -180,7 +182,11 @@ def _finished(trace: Trace, part: Piece, width: float, view: View, theme: str) -
         title=f"Tapes of {trace.scans[0].name}, derivative of order {order}",
         description=f"What every step reads, overwrites and leaves, in {names}.",
         theme=theme,
-        said=[*([parts] if view.contributions else ()), *untaken_words(trace)],
+        said=[
+            *([parts] if view.contributions else ()),
+            *result_words(trace),
+            *untaken_words(trace),
+        ],
         close=True,
     )
 

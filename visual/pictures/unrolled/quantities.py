@@ -189,7 +189,8 @@ class Quantities:
 
     def _direct(self, number: int, tape: TapeTrace, row: int, values: list[Value]) -> None:
         """A node for what stood in a slot before the loop: the cost acts on it directly."""
-        role = Role.INPUT if row in self.wanted else Role.SEED
+        # Among all of them, as in the lesson, that of an input is blue like the input.
+        role = Role.INPUT if self.all_direct and row in self.wanted else Role.SEED
         zero = not self._is_something(number, tape, row)
         node = self._node(number, tape, row, role, tape.initial[row], direct=True, faded=zero)
         self._join(values, node)

@@ -12,6 +12,7 @@ from itertools import starmap
 from math import inf
 
 from lab.equations.quantities import cost_name
+from lab.equations.spelling import result_words
 from lab.errors import ArgumentError
 from lab.traces.trace import SequenceTrace, TapeTrace, Trace
 from visual.choices import of_trace, opened, scan_indices, switch, whole_or_none
@@ -313,7 +314,7 @@ class _Picture:
             shown = [shortened(one, LONGEST, 12) for one in formulas.values()][:MOST_FACTORS]
             shown += ["…"] if len(formulas) > MOST_FACTORS else []
             told.append(f"on arrows of gradients: what multiplies them, as {', '.join(shown)}")
-        return told
+        return [*told, *result_words(self.trace)]
 
     def _alike(self) -> list[tuple[Row, Row, int]]:
         """For every arrow what it has in common with those of other steps."""

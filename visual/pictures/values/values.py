@@ -225,9 +225,9 @@ def _section(section: Section, lines: int, plan: Plan) -> Piece:
         else None
     )
     drawn = [
-        _panel(p, plan, _lines(p.series, scale or scale_of([p.series.values], section.log), plan))
+        panel_of(p, plan, curve(p.series, scale or scale_of([p.series.values], section.log), plan))
         if p.series.is_scalar
-        else _panel(p, plan, *_patches(p.series, common or _largest(p.series.table), plan))
+        else panel_of(p, plan, *_patches(p.series, common or _largest(p.series.table), plan))
         for p in shown
     ]
     starts = range(0, len(drawn), plan.across)
@@ -246,7 +246,7 @@ def _largest(table: np.ndarray) -> float:
     return float(finite.max()) if finite.size else 0.0
 
 
-def _panel(
+def panel_of(
     panel: Panel, plan: Plan, inside: Sequence[Shape], largest: float | None = None
 ) -> Piece:
     """A quantity with its name, and beside it in short what it is."""
@@ -286,7 +286,7 @@ def _label(y: float, words: str) -> Text:
     return fitted(LABELS - 6, y + 4, words, LABELS - 6, SMALL, "end", muted=True)
 
 
-def _lines(series: Series, scale: Scale, plan: Plan) -> list[Shape]:
+def curve(series: Series, scale: Scale, plan: Plan) -> list[Shape]:
     """A line over the index, on its scale; what has no place there is marked at the edge."""
     shapes: list[Shape] = list(_foot(plan))
     right = LABELS + plan.area

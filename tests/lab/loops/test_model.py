@@ -1,0 +1,103 @@
+"""PyMC models: their log-density against formulas and PyMC's own gradient, and their names."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import lab
+from lab.errors import ArgumentError, GraphError
+from lab.loops.model import log_density
+from lab.scans.graphs import scan_nodes
+
+pymc = pytest.importorskip("pymc", reason="PyMC is not installed")
+pytestmark = pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::DeprecationWarning")
+
+MODELS = {
+    "ar": {"rho", "x0"},
+    "garch": {"r", "omega", "alpha", "beta"},
+    "hidden_markov": {"P"},
+    "kalman": {"q", "r"},
+    "custom": {"rho", "sigma"},
+}
+
+
+@pytest.fixture(scope="module")
+def models():
+    from graphs import of_pymc
+
+    return {name: getattr(of_pymc, name)() for name in (*MODELS, "discrete")}
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_its_gradient_is_that_of_pymc(models, name):
+    model = models[name]
+    density, point = log_density(model), model.initial_point()
+    rng = np.random.default_rng(0)
+    point = {n: value + 0.3 * rng.normal(size=np.shape(value)) for n, value in point.items()}
+    given = density.at(point)
+    run = model.compile_fn([model.logp(), model.dlogp()], mode="FAST_COMPILE")
+    value, gradient = run(point)
+    ours = [lab.trace(lab.derivative(density.cost, by), given).outputs for by in density.by()]
+    assert np.allclose(ours[0][0], value)
+    assert np.allclose(np.concatenate([np.ravel(found[1]) for found in ours]), gradient)
+
+
+def of_ar(rho, sigma, x0):
+    """The log-density of the model `ar` at its transformed variables, by scipy."""
+    y = np.sin(np.arange(8.0))
+    chance, width = 1 / (1 + np.exp(-rho)), np.exp(sigma)
+    xs = x0 * (2 * chance - 1) ** np.arange(1, 9)
+    prior = np.log(chance * (1 - chance)) + stats.halfnorm.logpdf(width) + sigma
+    return prior + stats.norm.logpdf(x0) + stats.norm.logpdf(y, xs, width).sum()
+
+
+def test_its_log_density_is_the_formulas(models):
+    density = log_density(models["ar"])
+    given = density.at({"rho_interval__": 0.3, "sigma_log__": -0.2, "x0": 1.5})
+    value, slope = lab.trace(lab.derivative(density.cost, *density.by("rho")), given).outputs
+    assert np.isclose(value, of_ar(0.3, -0.2, 1.5))
+    steps = [of_ar(0.3 + h, -0.2, 1.5) for h in (1e-6, -1e-6)]
+    assert np.isclose(slope, (steps[0] - steps[1]) / 2e-6)
+    assert not np.isclose(slope, (of_ar(0.3, -0.2 + 1e-6, 1.5) - of_ar(0.3, -0.2, 1.5)) / 1e-6)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_what_it_is_called_in_the_model_it_is_called_here(models, name):
+    (node,) = scan_nodes([log_density(models[name]).cost])
+    symbols = {quantity.symbol for quantity in lab.system(node).quantities}
+    assert symbols >= MODELS[name]
+
+
+def test_an_explanation_is_of_all_free_variables(models):
+    explanation = lab.explain(models["garch"])
+    assert explanation.wrt == "omega_log__, alpha_logodds__ and beta_logodds__"
+    (scan,) = explanation.scans
+    assert [str(o.verdict) for o in scan.outcomes].count("connected") == len(scan.outcomes)
+    assert explanation.orders == (2, 4, 8, 16)
+    assert lab.explain(models["ar"], "sigma").wrt == "sigma_log__"
+    assert lab.explain(models["ar"], ["rho", models["ar"]["x0"]]).wrt == "rho_interval__ and x0"
+
+
+def test_variables_that_there_are_not(models):
+    with pytest.raises(ArgumentError, match="wrt = 'tau': the model's variables are q, r"):
+        lab.explain(models["kalman"], "tau")
+    with pytest.raises(ArgumentError, match="given = 'tau'"):
+        log_density(models["kalman"]).at({"tau": 1.0})
+    with pytest.raises(GraphError, match="no continuous free variable"):
+        lab.explain(models["discrete"])
+    with pymc.Model() as broken:
+        pymc.CustomDist("x", 0.0, logp=lambda value, mu: 1 / 0)
+    with pytest.raises(GraphError, match=r"PyMC builds no log-density.*ZeroDivisionError"):
+        lab.explain(broken)
+
+
+def test_pymc_is_never_imported_by_us():
+    root = Path(__file__).parents[3]
+    files = [path for room in ("lab", "visual") for path in (root / room).rglob("*.py")]
+    pattern = re.compile(r"^\s*(import|from) pymc", re.MULTILINE)
+    assert files
+    assert not [path for path in files if pattern.search(path.read_text(encoding="utf-8"))]
+    assert pattern.search("def f():\n    import pymc\n")

@@ -1,0 +1,225 @@
+"""Influence of every value on the later ones: held against finite differences and closed forms."""
+
+import copy
+from dataclasses import replace
+
+import numpy as np
+import pytensor.tensor as pt
+import pytest
+
+import lab
+import visual
+from lab import gallery
+from lab.errors import ArgumentError, GradientError, GraphError, KindError
+from lab.records import from_json, to_json
+
+STEP = 1e-6
+SIGNAL = np.array([[1.0, 0.5], [0.0, -1.0], [0.3, 0.2], [-0.7, 0.9]])
+WEIGHTS = np.array([[0.5, -0.3, 0.2], [0.1, 0.4, -0.6], [-0.2, 0.7, 0.3]])
+# The loops of the gallery in numpy: what step k makes, from lists of all values so far.
+STEPS = {
+    "square": lambda k, x: [x[-1] ** 2],
+    "fibonacci": lambda k, x: [x[-2] + x[-1]],
+    "logistic": lambda k, x: [3.7 * x[-1] * (1 - x[-1])],
+    "delay": lambda k, x: [x[-3] * (k + 1.0)],
+    "newton": lambda k, x: [(x[-1] + 2.0 / x[-1]) / 2],
+    "rnn": lambda k, h: [np.tanh(WEIGHTS @ h[-1] + WEIGHTS[:, :2] @ SIGNAL[k])],
+}
+COUPLED = lab.Loop(
+    lambda a, b: (a * b[0] + a, pt.stack([b[1] * a, pt.sin(b[0])])),
+    (lab.State("a", 0.7), lab.State("b", np.array([0.4, -0.3]))),
+    n_steps=4,
+)
+
+
+def coupled(k, a, b):
+    return [a[-1] * b[-1][0] + a[-1], np.array([b[-1][1] * a[-1], np.sin(b[-1][0])])]
+
+
+def by_differences(step, starts, steps, of=0, by=0):
+    """∂of_t/∂by_s: a value is moved where it stands, and the steps after it are run again."""
+
+    def rerun(moved=None, entry=0, change=0.0):
+        held = [list(map(np.array, start)) for start in starts]
+
+        def move(place):
+            if (by, place) == (by, moved):
+                held[by][place] = np.array(held[by][place], dtype=float)
+                held[by][place].reshape(-1)[entry] += change
+
+        for place in range(len(starts[by])):
+            move(place)
+        for k in range(steps):
+            for values, new in zip(held, step(k, *held), strict=True):
+                values.append(np.array(new, dtype=float))
+            move(len(held[by]) - 1)
+        return np.array(held[of]).reshape(len(held[of]), -1)
+
+    length, entries = len(starts[by]) + steps, np.size(starts[by][0])
+    slopes = [
+        [(rerun(s, e, STEP) - rerun(s, e, -STEP)) / (2 * STEP) for e in range(entries)]
+        for s in range(length)
+    ]
+    return np.transpose(slopes, (2, 0, 3, 1))
+
+
+@pytest.mark.parametrize("name", STEPS)
+def test_it_is_what_finite_differences_tell(name):
+    trace = gallery.loops[name].trace()
+    (tape,) = trace.scans[0].tapes
+    starts = [tape.initial[: tape.tape.origin]]
+    expected = by_differences(STEPS[name], starts, trace.scans[0].steps)
+    found = lab.influence(trace)
+    expected = expected[..., 0, 0] if found.is_scalar else expected
+    np.testing.assert_allclose(np.asarray(found), expected, rtol=2e-6, atol=2e-8)
+
+
+@pytest.mark.parametrize(("of", "by"), [("a", "a"), ("a", "b"), ("b", "a"), ("b", "b")])
+def test_of_several_states_each_moves_each(of, by):
+    found = lab.influence(COUPLED.trace(order=0), of, by)
+    starts = [[0.7], [np.array([0.4, -0.3])]]
+    expected = by_differences(coupled, starts, 4, "ab".index(of), "ab".index(by))
+    expected = expected[..., 0, 0] if found.is_scalar else expected
+    np.testing.assert_allclose(found.values, expected, rtol=2e-6, atol=2e-8)
+
+
+def test_the_oracle_sees_another_loop():
+    wrong = by_differences(lambda k, x: [x[-1] ** 3], [[0.95]], 4)[..., 0, 0]
+    assert not np.allclose(lab.influence(gallery.loops["square"].trace()).values, wrong, atol=1e-2)
+
+
+def test_a_random_walk_draws_the_same_numbers():
+    """x_t = 0.9·x_{t−1} + a number that was drawn: its influence is 0.9 to the number of steps."""
+    found = lab.influence(gallery.loops["walk"].trace())
+    t, s = np.meshgrid(found.rows, found.columns, indexing="ij")
+    np.testing.assert_allclose(found.values, np.where(t >= s, 0.9 ** (t - s), 0), rtol=1e-14)
+
+
+def test_a_number_that_is_drawn_may_be_a_factor():
+    """What multiplies the state is drawn, and must be what the run drew."""
+
+    def step(x, rng):
+        rng, drawn = pt.random.normal(1.0, 0.5, rng=rng, return_next_rng=True)
+        return x * drawn, rng
+
+    loop = lab.Loop(step, (lab.State("x", 2.0),), random=(lab.RandomState("rng", 3),), n_steps=5)
+    trace = loop.trace(order=0)
+    values = trace.scans[0].tapes[0].final
+    found = lab.influence(trace)
+    np.testing.assert_allclose(found.last, values[-1] / values, rtol=1e-12)
+
+
+def linear(matrix, steps):
+    return lab.Loop(
+        lambda h, w: w @ h,
+        (lab.State("h", np.ones(len(matrix))),),
+        parameters=(lab.Parameter("w", matrix),),
+        n_steps=steps,
+    )
+
+
+@pytest.mark.parametrize(("factor", "word"), [(0.8, "vanishes"), (1.3, "explodes"), (1.0, "stays")])
+def test_a_linear_loop_has_the_powers_of_its_matrix(factor, word):
+    """Of a rotation times a factor, every step multiplies the norm by the factor."""
+    turn = np.array([[0.6, -0.8], [0.8, 0.6]]) * factor
+    found = lab.influence(linear(turn, 9).trace())
+    for t, s in ((9, 0), (5, 3), (4, 4)):
+        power = np.linalg.matrix_power(turn, t - s)
+        np.testing.assert_allclose(found.values[t, s], power, atol=1e-12)
+        np.testing.assert_allclose(found.sizes[t, s], factor ** (t - s))
+    assert found.rate == pytest.approx(factor)
+    assert word in str(found)
+
+
+def test_forwards_and_backwards_agree():
+    for name in gallery.loops:
+        found = lab.influence(gallery.loops[name].trace())
+        np.testing.assert_allclose(found.sizes[-1], found.last, rtol=1e-10, atol=1e-300)
+
+
+def test_of_a_long_loop_some_rows_are_told():
+    loop = lab.Loop(lambda x: 0.999 * x, (lab.State("x", 1.0),), n_steps=3_000)
+    found = lab.influence(loop.trace(order=0), most=50)
+    assert found.values.shape == (50, 50)
+    assert (found.rows[0], found.rows[-1], found.columns[-1]) == (0, 3_000, 3_000)
+    t, s = np.meshgrid(found.rows, found.columns, indexing="ij")
+    np.testing.assert_allclose(found.values, np.where(t >= s, 0.999 ** (t - s), 0), rtol=1e-10)
+    np.testing.assert_allclose(found.last, 0.999 ** (3_000 - found.index), rtol=1e-10)
+    assert set(range(2_951, 3_001)) <= set(found.index.tolist())  # the end has all of its values
+
+
+def test_what_truncation_loses_is_what_pytensor_loses():
+    """The gradient of a loop that is truncated, beside that of the whole one."""
+    loop = gallery.loops["rnn"]
+    (cut,) = (c for c in lab.influence(loop.trace(wrt="W", cost="sum")).cuts if c.name == "W")
+    whole = loop.trace(wrt="W", cost="sum").outputs[1]
+    for steps in range(1, loop.steps + 1):
+        part = replace(loop, truncate_gradient=steps).trace(wrt="W", cost="sum").outputs[1]
+        lost = np.linalg.norm(part - whole) / np.linalg.norm(whole)
+        np.testing.assert_allclose(cut.errors[steps - 1], lost, atol=1e-15)
+
+
+def test_how_long_is_long_enough():
+    """Of x ← x/2 + w the gradient of w after k steps lacks 2**-k of the whole, to first order."""
+    loop = lab.Loop(
+        lambda x, w: x / 2 + w,
+        (lab.State("x", 1.0),),
+        parameters=(lab.Parameter("w", 0.1),),
+        n_steps=30,
+    )
+    (cut,) = lab.influence(loop.trace(wrt="w")).cuts
+    k = np.arange(1, 31)
+    np.testing.assert_allclose(cut.errors, (0.5**k - 0.5**30) / (1 - 0.5**30), atol=1e-15)
+    assert cut.enough == 7  # 2**-7 < 1 % < 2**-6
+    found = lab.influence(loop.trace(wrt="w"))
+    assert found.reach == 7
+    assert "truncate_gradient = 7 of 30 steps" in str(found)
+
+
+def test_a_record_can_be_stored():
+    found = lab.influence(gallery.loops["rnn"].trace())
+    assert from_json(to_json(found)) == found
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "words"),
+    [
+        ({"trace": 5}, KindError, "trace = 5"),
+        ({"of": "y"}, ArgumentError, "of = 'y'"),
+        ({"by": 3}, ArgumentError, "by = 3"),
+        ({"scan": 3}, ArgumentError, "scan = 3"),
+        ({"most": 1}, ArgumentError, "most = 1"),
+        ({"most": True}, ArgumentError, "most = True"),
+    ],
+)
+def test_what_cannot_be_is_one_sentence(arguments, error, words):
+    with pytest.raises(error, match=words):
+        lab.influence(**{"trace": gallery.loops["square"].trace(), **arguments})
+
+
+def test_a_stored_trace_has_no_graph():
+    trace = gallery.loops["square"].trace()
+    for other in (copy.copy(trace), lab.Trace.from_json(trace.to_json())):
+        with pytest.raises(ArgumentError, match="copied or stored"):
+            lab.influence(other)
+
+
+def test_states_without_derivatives_are_refused():
+    counting = lab.Loop(lambda k: k * 2, (lab.State("k", np.int64(1)),), n_steps=3)
+    graph = counting.build()
+    with pytest.raises(GraphError, match="no state"):
+        lab.influence(lab.trace(graph.node.outputs[0], graph.given))
+    bessel = lab.Loop(lambda v: pt.jv(v, 1.5), (lab.State("v", 0.5),), n_steps=2)
+    with pytest.raises(GradientError, match="no derivative"):
+        lab.influence(bessel.trace(order=0))
+
+
+def test_the_picture_has_all_pairs_of_a_short_loop():
+    trace = gallery.loops["gap"].trace()
+    told = visual.influence(trace).text()
+    assert visual.influence(lab.influence(trace, scan=2)).text() == told  # its loop is meant
+    assert "by x₇" in told
+    assert "∂x₇/∂x₀ = 6.897" in told
+    assert "‖∂hₜ/∂hₛ‖" in visual.draw(gallery.loops["rnn"], "influence").text()
+    small = visual.influence(lab.influence(gallery.loops["square"].with_steps(1).trace()))
+    assert "∂x₁/∂x₀ = 1.9:" in small.text()

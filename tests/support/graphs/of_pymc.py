@@ -1,0 +1,95 @@
+"""Models as people write them with PyMC, with a Scan each; imported where PyMC is installed."""
+
+import numpy as np
+import pymc as pm
+import pytensor
+import pytensor.tensor as pt
+from pymc.pytensorf import collect_default_updates
+
+from graphs import scan
+
+Y = np.sin(np.arange(8.0))
+ZERO, ONE = (pt.constant(number, dtype="float64") for number in (0.0, 1.0))
+
+
+def ar():
+    with pm.Model(name="") as model:
+        rho, sigma, x0 = pm.Uniform("rho", -1, 1), pm.HalfNormal("sigma"), pm.Normal("x0")
+        xs = scan(
+            lambda x, rho: rho * x, outputs_info=[x0], non_sequences=[rho], n_steps=8, name="ar"
+        )
+        pm.Normal("y", xs, sigma, observed=Y)
+    return model
+
+
+def garch():
+    with pm.Model() as model:
+        omega, alpha, beta = pm.HalfNormal("omega"), pm.Beta("alpha", 1, 1), pm.Beta("beta", 1, 1)
+        variance = scan(
+            lambda r, v, omega, alpha, beta: omega + alpha * r**2 + beta * v,
+            sequences=[pm.Data("r", Y)],
+            outputs_info=[ONE],
+            non_sequences=[omega, alpha, beta],
+            name="garch",
+        )
+        pm.Normal("y", 0, pt.sqrt(variance), observed=Y)
+    return model
+
+
+def hidden_markov():
+    with pm.Model() as model:
+        chances, mu = pm.Dirichlet("P", np.ones((2, 2))), pm.Normal("mu", [-1, 1], 1)
+        emitted = pm.logp(pm.Normal.dist(mu[None], 1), Y[:, None])
+        forward = scan(
+            lambda emitted, a, p: pt.logsumexp(a[:, None] + pt.log(p), axis=0) + emitted,
+            sequences=[emitted[1:]],
+            outputs_info=[emitted[0]],
+            non_sequences=[chances],
+            name="forward",
+        )
+        pm.Potential("seen", pt.logsumexp(forward[-1]))
+    return model
+
+
+def kalman():
+    with pm.Model() as model:
+        q, r = pm.HalfNormal("q"), pm.HalfNormal("r")
+
+        def step(y, mean, variance, q, r):
+            ahead = variance + q
+            gain = ahead / (ahead + r)
+            seen = pm.logp(pm.Normal.dist(mean, pt.sqrt(ahead + r)), y)
+            return mean + gain * (y - mean), (1 - gain) * ahead, seen
+
+        *_, seen = scan(
+            step,
+            sequences=[pt.as_tensor(Y)],
+            outputs_info=[ZERO, ONE, None],
+            non_sequences=[q, r],
+            name="kalman",
+        )
+        pm.Potential("seen", seen.sum())
+    return model
+
+
+def custom():
+    """Steps that draw: PyMC makes another Scan of them, that of their log-density."""
+
+    def walk(x0, rho, sigma, size):
+        def step(x, rho, sigma):
+            x = pm.Normal.dist(rho * x, sigma)
+            return x, collect_default_updates([x])
+
+        xs, _ = pytensor.scan(step, outputs_info=[x0], non_sequences=[rho, sigma], n_steps=8)
+        return xs
+
+    with pm.Model() as model:
+        x0, rho, sigma = pm.Normal("x0"), pm.Normal("rho"), pm.HalfNormal("sigma")
+        pm.CustomDist("xs", x0, rho, sigma, dist=walk, observed=Y)
+    return model
+
+
+def discrete():
+    with pm.Model() as model:
+        pm.Bernoulli("b", 0.5)
+    return model
