@@ -12,20 +12,9 @@ from lab.notation import number_text
 from lab.scans.node import outer_inputs
 from lab.traces.program import program_of
 from lab.traces.run import Ready, run
+from visual.atlas.followed import EXACT, NUMBER, Slot, followed, printed, texts_of
 from visual.atlas.grid import Combination, own
-from visual.atlas.live import (
-    EXACT,
-    NEAR,
-    NUMBER,
-    _known,
-    _told,
-    _values,
-    followed,
-    live,
-    near,
-    printed,
-    texts_of,
-)
+from visual.atlas.live import NEAR, _known, _told, _values, live, near
 from visual.widgets.module import NUMBERS
 
 COUNT = 1000
@@ -126,14 +115,15 @@ def run_of(at, given):
         for recording, scan in zip(recordings, numbers.scans, strict=True):
             held = {tape.argument: tape.final for tape in scan.held}
             for number, part in enumerate(outer_inputs(recording.parts)):
-                for place, value in zip(held.get(number, ()), recording.final.get(part, ())):
-                    found[int(place)] = float(value)
+                if number in held:
+                    pairs = zip(held[number], recording.final[part], strict=True)
+                    found |= {int(place): float(value) for place, value in pairs}
         yield found
 
 
 def is_left(part, run):
     """Whether a part is a number of four digits, and is known."""
-    return part is not None and len(part) == 2 and part[1] != EXACT and part[0] in run
+    return isinstance(part, Slot) and part.digits != EXACT and part.place in run
 
 
 @pytest.fixture(scope="module")
@@ -147,7 +137,7 @@ def thousand():
     given = others({"x": [0.3, 0.6, 0.9]}, COUNT)
     runs = list(run_of(at, given))
     left = {
-        number: [part if isinstance(part, str) else (int(part[0]), part[1]) for part in parts]
+        number: parts
         for number, parts in texts.items()
         if all(isinstance(part, str) or is_left(part, runs[0]) for part in parts)
     }
@@ -203,8 +193,8 @@ def test_numbers_are_printed_as_python_does(page, digits):
     random = np.random.default_rng(digits)
     halves = (random.integers(1, 10**5, 300) + 0.5) / 2.0 ** random.integers(0, 8, 300)
     some = [*random.normal(size=700) * 10.0 ** random.integers(-9, 9, 700), *halves]
-    told = [str(number) for number in [*NUMBERS_TO_PRINT, *some]]
-    script = "([all, digits]) => all.map((n) => scantape.numberText(n === 'inf' ? Infinity : n === '-inf' ? -Infinity : Number(n), digits))"
+    told = [str(number).replace("inf", "Infinity") for number in [*NUMBERS_TO_PRINT, *some]]
+    script = "([all, digits]) => all.map((n) => scantape.numberText(Number(n), digits))"
     wanted = [number_text(float(number), digits) for number in told]
     assert page.evaluate(script, [told, digits]) == wanted
 
