@@ -165,7 +165,7 @@ class _Tracer:
         places = [self.add("input", str(variable.name), n) for n in range(array.size)]
         return np.array(places, dtype="float64").reshape(array.shape)
 
-    def _constant(self, variable: Variable) -> Computed:
+    def _constant(self, variable: Constant) -> Computed:
         if not _is_place(variable):
             return variable.data
         return self._each("constant", np.asarray(variable.data, dtype="float64"))
