@@ -23,7 +23,7 @@ from pytensor.tensor.elemwise import CAReduce, Elemwise
 from lab.errors import GraphError
 from lab.notation import Call, Expression, Leaf, Let, Named, Number, Term, body_of
 from lab.scans.buffers import unwritten_rows
-from lab.scans.graphs import without_batches
+from lab.scans.graphs import as_scans
 from lab.scans.node import ScanParts, is_scan, read_scan
 from lab.scans.operations import PRODUCTS, describe, operation_name, plain_name
 from lab.scans.slices import index_parts
@@ -111,7 +111,7 @@ def program_of(
     that is none of `KNOWN`.
     """
     instructions = Instructions()
-    everything = without_batches([*outputs, *also])
+    everything = as_scans([*outputs, *also])
     values, recordings = _Tracer(instructions).run(everything, given)
     asked, inputs = everything[: len(outputs)], list(explicit_graph_inputs(everything))
     called = tuple(variable.name or "" for variable in outputs)
