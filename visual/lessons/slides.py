@@ -20,11 +20,14 @@ from pathlib import Path
 from lab.errors import ArgumentError, LabError, first_line, quoted
 from visual.exercises.exercise import Asked
 from visual.exercises.work import Checked
+from visual.lessons.copies import lessons
 from visual.pictures.moment.moment import moment
 from visual.scene.shapes import Scene
 from visual.widgets.stepper import Stepper
 
-CELL = re.compile(r"```\{code-cell\} ipython3\n((?::.*\n)*)\n?(.*?)```", re.DOTALL)
+CELL = re.compile(
+    r"```\{code-cell\} ipython3\n(---\n.*?\n---\n|(?::[^\n]*\n)*)\n?(.*?)```", re.DOTALL
+)
 HIDDEN, MOST = "source_hidden", 12
 FILES = ("dist/reveal.css", "dist/reveal.js", "plugin/notes/notes.js")
 STYLE = """\
@@ -60,10 +63,7 @@ def slides(lesson: Path) -> str:
     """The page; ArgumentError if the lesson is none, or fails."""
     if find_spec("sphinx_revealjs") is None:
         raise LabError("slides: reveal.js is not installed; pip install scantape[site].")
-    try:
-        text = lesson.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise ArgumentError(f"lesson = {quoted(str(lesson))}: {first_line(error)}.") from error
+    text = _text(lesson)
     title = re.search(r"^# (.+)$", text, re.MULTILINE)
     if title is None:
         raise ArgumentError(f"lesson = {quoted(str(lesson))}: expected a text with a title.")
@@ -80,6 +80,23 @@ def slides(lesson: Path) -> str:
         "<script>Reveal.initialize({plugins: [RevealNotes], transition: 'none', width: 1000, "
         "height: 720, margin: 0.04});</script></body></html>\n"
     )
+
+
+def found(name: str) -> Path:
+    """A lesson by its path, or one that came with the package by its name."""
+    return next((path for path in lessons() if path.stem == name), Path(name))
+
+
+def _text(lesson: Path) -> str:
+    """A lesson as text, from a notebook, too."""
+    try:
+        if lesson.suffix == ".ipynb":
+            import jupytext
+
+            return str(jupytext.writes(jupytext.read(lesson), "md:myst"))
+        return lesson.read_text(encoding="utf-8")
+    except (OSError, ValueError, ImportError) as error:
+        raise ArgumentError(f"lesson = {quoted(str(lesson))}: {first_line(error)}.") from error
 
 
 def _part(name: str) -> str:
