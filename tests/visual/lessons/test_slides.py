@@ -108,12 +108,7 @@ def test_reveal_walks_through_them(page, browser, tmp_path):
     ("text", "words"),
     [
         ("No title.", "expected a text with a title"),
-        ("# T
-
-```{code-cell} ipython3
-1/0
-```
-", "a cell fails with ZeroDivisionError"),
+        ("# T\n\n```{code-cell} ipython3\n1/0\n```\n", "a cell fails with ZeroDivisionError"),
     ],
 )  # fmt: skip
 def test_what_is_no_lesson_is_refused(tmp_path, text, words):
