@@ -124,7 +124,7 @@ def test_a_lesson_is_found_by_its_name(tmp_path, capsys, monkeypatch):
     assert "lesson = 'no_such'" in capsys.readouterr().err
     assert main(["slides", "01_loop", "-o", str(tmp_path / "x.doc")]) == 2
     monkeypatch.setattr(slides_of, "find_spec", lambda name: None)
-    with pytest.raises(LabError, match="reveal.js is not installed"):
+    with pytest.raises(LabError, match=r"reveal\.js is not installed"):
         slides(tmp_path / "x.md")
 
 
