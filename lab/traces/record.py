@@ -16,7 +16,7 @@ from lab.notation import Leaf, tapped
 from lab.progress import pause
 from lab.records import freeze
 from lab.scans.buffers import rows_of
-from lab.scans.graphs import require_scan, without_batches
+from lab.scans.graphs import as_scans, require_scan
 from lab.scans.node import LoopVariable, ScanParts, outer_inputs, outer_outputs
 from lab.scans.operations import passed_on, plain_name
 from lab.scans.slices import cut_of, now_of
@@ -82,9 +82,9 @@ def trace(
     for variable in given:
         if not isinstance(variable, Variable):
             raise ArgumentError(f"given: {quoted(variable)} is not a PyTensor variable.")
-    require_scan([*asked, *extra])
     called = tuple(names) if names is not None else tuple(printable(v.name or "") for v in asked)
-    everything = without_batches([*asked, *extra])
+    everything = as_scans([*asked, *extra])
+    require_scan(everything)
     asked, extra = everything[: len(asked)], everything[len(asked) :]
     inputs = list(explicit_graph_inputs([*asked, *extra]))
     if rewritten:

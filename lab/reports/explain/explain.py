@@ -46,7 +46,7 @@ from lab.reports.explain.memory import stored
 from lab.reports.explain.timing import timed
 from lab.reports.explain.traps import called, traps
 from lab.scans.backtraces import without_backtraces
-from lab.scans.graphs import require_scan, scan_nodes, with_tapes, without_batches
+from lab.scans.graphs import as_scans, require_scan, scan_nodes, with_tapes
 from lab.scans.node import inner_graph, is_scan, read_scan
 
 
@@ -70,15 +70,12 @@ def explain(
     for variable in by:
         check_differentiable(cost, variable)
     names = printable(cost.name or "the cost"), listing(called(v, "the variable") for v in by)
+    (cost,) = as_scans([cost])
     try:
         require_scan([cost])
     except GraphError:
         return Explanation(*names, *_without_scan(cost, by), (), ())
-    (cost,) = without_batches([cost])
-    with without_backtraces(), shared():
-        copies = with_tapes([cost])
-        root, targets = copies.get(cost, cost), [copies.get(v, v) for v in by]
-        gradients, problem = _gradients(root, targets)
+    root, targets, gradients, problem = _gradients(cost, by)
     derivations, within = _derivations(root, gradients)
     reports = tuple(
         _report(number, node, inside, derivations, within, targets)
@@ -123,13 +120,20 @@ def _without_scan(
 
 
 def _gradients(
-    root: Variable, by: Sequence[Variable]
-) -> tuple[list[Variable], LabError | TypeError | None]:
-    """The gradients, which may be markers; or why none can be built."""
+    cost: Variable, by: Sequence[Variable]
+) -> tuple[Variable, list[Variable], list[Variable], Exception | None]:
+    """The cost with our Scans, what it is differentiated by, and its gradients.
+
+    Gradients may be markers; or there are none, and it is told why.
+    """
+    root, targets = cost, list(by)
     try:
-        return pytensor_gradients(root, by), None
+        with without_backtraces(), shared():
+            copies = with_tapes([cost])
+            root, targets = copies.get(cost, cost), [copies.get(v, v) for v in by]
+            return root, targets, pytensor_gradients(root, targets), None
     except (BroadcastError, GradientError, GraphError, TypeError) as error:
-        return [], error
+        return root, targets, [], error
 
 
 def _told(

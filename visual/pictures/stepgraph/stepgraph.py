@@ -32,7 +32,7 @@ from visual.pictures.stepgraph.nodes import (
     value_at,
 )
 from visual.scene.combinators import Piece, sized
-from visual.scene.shapes import Scene, of_run
+from visual.scene.shapes import Group, Scene, of_run
 
 MOST_SEGMENTS = 300  # colours of arrays in one picture
 GLOSSARY: Mapping[str, str] = MappingProxyType(  # operations whose names do not explain them
@@ -176,7 +176,8 @@ class _StepGraph:
             values = self.spell.numbers(formula, self.step) if numbers else ""
             if values:
                 canvas.y = canvas.formula(MARGIN, canvas.y, _shorten(values), True, lines, LETTERS)
-            canvas.mention(start, self.named.formula_keys(formula, self.step))
+            keys = self.named.formula_keys(formula, self.step)
+            canvas.shapes[start:] = [Group(tuple(canvas.shapes[start:]), mentions=keys)]
             canvas.y += 3
         if len(told) > most:
             more = counted(len(told) - most, "more formula" if most else "formula")
