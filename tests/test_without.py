@@ -58,7 +58,13 @@ for name, function in work.items():
         failed[name] = str(error)
 print(json.dumps([list(work), failed]))
 """
-IN_THE_WAY = {"draw stepgraph": "pygraphviz", "png": "typst", "pdf": "typst", "gif": "typst"}
+IN_THE_WAY = {
+    "draw stepgraph": "pygraphviz",
+    "workbench": "pygraphviz",
+    "png": "typst",
+    "pdf": "typst",
+    "gif": "typst",
+}
 
 
 @pytest.fixture(scope="module")
