@@ -35,7 +35,10 @@ class Access:
 
 @dataclass(eq=False)
 class Recording:
-    """What happened in one Scan."""
+    """What happened in one Scan, from its step number `first` on.
+
+    `lengths` has how many rows its variables have, where only a window of them was kept.
+    """
 
     node: Apply
     parts: ScanParts
@@ -46,6 +49,8 @@ class Recording:
     final: dict[LoopVariable, Computed] = field(default_factory=dict)
     unwritten: dict[LoopVariable, np.ndarray] = field(default_factory=dict)
     inside: dict[Variable, np.ndarray] = field(default_factory=dict)
+    first: int = 0
+    lengths: Mapping[LoopVariable, int] = field(default_factory=dict)
 
 
 class Step(Protocol):

@@ -201,7 +201,8 @@ class ScanTrace:
     index in the trace of the Scan that this one differentiates.  `inside` are the operations
     of the step, each after those that it uses, `results` what it writes, one for every write
     tap in the order of the arguments, and `formulas` the same as mathematics; `feeds` are the
-    Scans that its arguments come from.
+    Scans that its arguments come from.  Of a run of which a window was kept, `first` is the number
+    of its first step.
     """
 
     name: str
@@ -218,6 +219,7 @@ class ScanTrace:
     feeds: tuple[Feed, ...] = ()
     stopped_early: bool = False
     formulas: tuple[Formula, ...] = ()
+    first: int = 0
 
     @property
     def variables(self) -> Iterator[TapeTrace | SequenceTrace | ParameterTrace]:

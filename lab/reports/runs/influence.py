@@ -236,7 +236,9 @@ class _Steps:
 
     def _cuts(self) -> Iterator[Cut]:
         """The running totals of the backward Scan are what every truncation would leave."""
-        for tape in self.backward.tapes if self.backward is not None else ():
+        if self.backward is None or self.scan.first or self.backward.first:
+            return  # of a window nothing is told: the other steps have a part of the gradient, too
+        for tape in self.backward.tapes:
             totals = tape.writes[0].values.reshape(self.backward.steps, -1).astype("float64")
             if tape.is_total and totals.size and np.isfinite(totals[-1]).all():
                 size = np.linalg.norm(totals[-1])
