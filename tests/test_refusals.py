@@ -27,6 +27,10 @@ SQUARE = gallery.loops["square"]
 SHARED = pytensor.shared(np.array(0.5), name="w")
 FOREIGN = pt.dscalar("w")
 GENERATOR = pytensor.shared(np.random.default_rng(0), name="noise")
+FACTOR, TURN = pt.zscalar("w"), pt.dscalar("turn")
+CIRCLING = pytensor.scan(
+    lambda z: z * FACTOR, outputs_info=[FACTOR], n_steps=2, return_updates=False
+)[-1]
 LONG = "x" * 100_000
 
 
@@ -74,6 +78,14 @@ REFUSED = {
     "times as numbers": (lambda: lab.State("x", np.datetime64("2020")), ["state x", "2020"]),
     "an extended precision": (lambda: lab.State("x", np.longdouble(1)), ["state x", "number"]),
     "objects as numbers": (lambda: lab.Parameter("w", [None, {}]), ["parameter w", "number"]),
+    "a complex variable": (
+        lambda: lab.explain(abs(CIRCLING) ** 2, FACTOR),
+        ["wrt = w", "complex128", "only real variables"],
+    ),
+    "complex numbers on the way": (
+        lambda: lab.derivative(abs(pt.sum(CIRCLING * TURN)), TURN),
+        ["wrt = turn", "derivative 1", "is complex, and has no"],
+    ),
     "nothing to draw": (lambda: visual.draw(None), ["subject = None", "lab.Loop"]),
     "a name to draw": (lambda: visual.draw("square"), ["subject = 'square'", "lab.Loop"]),
     "taps that are a number": (lambda: visual.draw(SQUARE, taps=5), ["taps = 5", "dictionary"]),

@@ -25,7 +25,8 @@ To walk through, to choose from, to answer
 - `Workbench`: a loop with controls for all that can be chosen about it, in a notebook
 - `Atlas`: a grid of loops, taps, orders and costs to choose from, as one page without Python
 - `Exercise`, `Exercises`: questions about a trace, checked and explained; as a page without Python;
-  `Question`: one of your own
+  `Question`: one of your own; `puzzles`: twenty loops with something missing
+- `Work`: a task to write code for, which is run and compared
 
 What they are
 

@@ -6,7 +6,9 @@ from .drawing.export import export as export
 from .drawing.figures import figure as figure
 from .exercises.exercise import Exercise as Exercise
 from .exercises.exercise import Exercises as Exercises
+from .exercises.puzzles import puzzles as puzzles
 from .exercises.question import Question as Question
+from .exercises.work import Work as Work
 from .pictures.breaking import breaking as breaking
 from .pictures.canonical import canonical as canonical
 from .pictures.comparing import comparing as comparing

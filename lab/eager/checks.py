@@ -86,10 +86,15 @@ def check_real_number(function: object, value: object) -> None:
 def check_real_gradient(function: object, value: object) -> None:
     """Raise GradientError if a function was real, but went through complex numbers."""
     if getattr(value, "dtype", np.dtype(float)).kind == "c":
-        raise GradientError(
-            f"{name_of(function)}: complex numbers occur in it, for which the rules here do not "
-            "hold; write it with real and imaginary parts of their own."
-        )
+        raise complex_numbers(name_of(function))
+
+
+def complex_numbers(what: str) -> GradientError:
+    """What to raise where complex numbers occur in `what`."""
+    return GradientError(
+        f"{what}: complex numbers occur in it, for which the rules here do not "
+        "hold; write it with real and imaginary parts of their own."
+    )
 
 
 def check_keywords(operation: str, kwargs: Mapping[str, object], node: type) -> None:

@@ -50,6 +50,8 @@ fabs = _unary("fabs", lambda g, y, x: g * numpy.sign(value_of(x)))
 positive = _unary("positive", lambda g, y, x: g)
 conjugate = _unary("conjugate", lambda g, y, x: g)
 real = _unary("real", lambda g, y, x: g)
+real_if_close = _unary("real_if_close", lambda g, y, x: g)
+nan_to_num = _unary("nan_to_num", lambda g, y, x: g * numpy.isfinite(value_of(x)))
 
 
 def _add_gradient(z: Value, x: Value, y: Value) -> Gradients:
@@ -143,6 +145,22 @@ remainder = rules.rule(numpy.remainder, _remainder_gradient)
 logaddexp = rules.rule(numpy.logaddexp, _logaddexp_gradient)
 arctan2 = rules.rule(numpy.arctan2, _arctan2_gradient)
 hypot = rules.rule(numpy.hypot, _hypot_gradient)
+
+
+@rules.composed(numpy.logaddexp2)
+def logaddexp2(x: object, y: object) -> Value:
+    """The logarithm to base 2 of 2**x + 2**y."""
+    unit = numpy.log(2)
+    return logaddexp(multiply(x, unit), multiply(y, unit)) / unit
+
+
+@rules.composed(numpy.linspace)
+def linspace(start: object, stop: object, num: int = 50, endpoint: bool = True) -> Value:
+    """`num` numbers at equal distances from `start` to `stop`; without it unless `endpoint`."""
+    whole = multiply(subtract(stop, start), 1.0)
+    parts = numpy.linspace(0.0, 1.0, num, endpoint).reshape(-1, *(1,) * len(shape_of(whole)))
+    return add(start, multiply(whole, parts))
+
 
 # Python's own signs do the same as the functions above, many times faster on single numbers.
 plus = primitive(operator.add, _add_gradient, "add")

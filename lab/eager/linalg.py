@@ -4,7 +4,8 @@ With C = A·B and the gradient G of C, the gradient of A is G·Bᵀ and that of 
 single row to the left or column to the right, which numpy writes with one axis, is a matrix
 here while its gradient is formed; stacks of matrices that were broadcast are summed back.
 
-As ``np.linalg`` this module has solve, inv, det, slogdet and norm; all else is numpy's own.
+As ``np.linalg`` this module has solve, inv, det, slogdet, cholesky and norm; all else is numpy's
+own.
 """
 
 import operator
@@ -16,8 +17,9 @@ from numpy import linalg
 from numpy.typing import ArrayLike
 
 from lab.eager.elementwise import absolute, multiply, power, square
+from lab.eager.rearranging import moveaxis
 from lab.eager.reductions import max, min, root
-from lab.eager.routing import array
+from lab.eager.routing import array, stack
 from lab.eager.rules import REGISTERED, composed, rule
 from lab.eager.shaping import (
     Axis,
@@ -67,19 +69,13 @@ at_sign = primitive(operator.matmul, _matmul_gradient, "matmul")
 
 
 def dot(a: object, b: object) -> Value:
-    """The product of two matrices or vectors, or by a number.
-
-    Raises ArgumentError for arrays of more than two axes, for which `matmul` is clearer.
-    """
+    """Sums of products over the last axis of `a` and the last but one, or only one, of `b`."""
     axes = len(shape_of(a)), len(shape_of(b))
     if 0 in axes:
         return multiply(a, b)
-    if numpy.max(axes) > 2:
-        raise ArgumentError(
-            f"dot: arrays of shapes {shape_of(a)} and {shape_of(b)}; expected at most two axes "
-            "each, use matmul for stacks of matrices."
-        )
-    return matmul(a, b)
+    return (
+        matmul(a, b) if numpy.max(axes) <= 2 else tensordot(a, b, (-1, -1 if axes[1] == 1 else -2))
+    )
 
 
 REGISTERED[numpy.dot] = dot
@@ -105,6 +101,17 @@ def kron(a: object, b: object) -> Value:
     blocks = [n for length in first for n in (length, 1)], [n for m in second for n in (1, m)]
     whole = tuple(m * n for m, n in zip(first, second, strict=True))
     return reshape(multiply(reshape(a, blocks[0]), reshape(b, blocks[1])), whole)
+
+
+@composed(numpy.cross)
+def cross(
+    a: object, b: object, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None
+) -> Value:
+    """The vectors at right angles to those of three entries along the axes of `a` and `b`."""
+    axes = (axisa, axisb, axisc) if axis is None else (axis,) * 3
+    vectors: Operand = [moveaxis(part, n, 0) for part, n in zip((a, b), axes, strict=False)]
+    (x, y, z), (u, v, w) = vectors
+    return stack([y * w - z * v, z * u - x * w, x * v - y * u], axes[2])
 
 
 @composed(numpy.tensordot)
@@ -214,6 +221,22 @@ _logdet = primitive(
     lambda y, a: [lambda g: reshape(g, (*shape_of(y), 1, 1)) * _turned(inv(a))],
     "slogdet",
 )
+
+
+def _cholesky_gradient(y: Value, a: Value) -> Gradients:
+    """The gradient: da = ½(m + mᵀ) with m = y⁻ᵀ·(yᵀ·g, above the diagonal 0 and on it half)·y⁻¹."""
+    halves = numpy.tril(numpy.ones(shape_of(a)[-2:])) - numpy.eye(shape_of(a)[-1]) / 2
+
+    def gradient(g: Value) -> Value:
+        back = inv(y)
+        whole = matmul(matmul(_turned(back), halves * matmul(_turned(y), g)), back)
+        return (whole + _turned(whole)) / 2
+
+    return [gradient]
+
+
+#: Of a symmetric matrix: what moves one entry moves the one across the diagonal as well.
+cholesky: Function = rule(linalg.cholesky, _cholesky_gradient)
 
 
 @composed(linalg.slogdet)

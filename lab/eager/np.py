@@ -7,6 +7,7 @@
 ``np.argmax``, …) is numpy's own; given a node, a function without a rule says so.
 """
 
+from collections.abc import Hashable
 from typing import Any
 
 import numpy
@@ -27,7 +28,7 @@ _MODULES = elementwise, linalg, rearranging, reductions, routing, shaping, opera
 _OURS = {
     name: REGISTERED[theirs]
     for name, theirs in vars(numpy).items()
-    if callable(theirs) and theirs in REGISTERED
+    if isinstance(theirs, Hashable) and theirs in REGISTERED
 }
 globals().update(_OURS)
 __all__ = sorted(_OURS)

@@ -26,14 +26,8 @@ FLAT = {
     *(numpy.ndim, numpy.shape, numpy.size, numpy.sign, numpy.signbit),
     *(numpy.ones_like, numpy.zeros_like, numpy.round, numpy.around, numpy.count_nonzero),
     *(numpy.allclose, numpy.array_equal, numpy.iscomplexobj, numpy.isrealobj),
-    *(
-        numpy.imag,
-        numpy.iscomplex,
-        numpy.isreal,
-        numpy.logical_xor,
-        numpy.flatnonzero,
-        numpy.argwhere,
-    ),
+    *(numpy.imag, numpy.iscomplex, numpy.isreal, numpy.logical_xor, numpy.flatnonzero),
+    *(numpy.argwhere, numpy.argpartition, numpy.angle),
 }
 
 

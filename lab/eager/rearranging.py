@@ -8,7 +8,8 @@ import numpy
 from lab.eager.routing import select
 from lab.eager.rules import composed, rule
 from lab.eager.shaping import ravel, reshape, shape_of, sum, swapaxes, take
-from lab.eager.tape import Function, Gradients, Plain, Value, value_of
+from lab.eager.tape import Function, Gradients, Operand, Plain, Value, value_of
+from lab.errors import one_of
 
 
 def _moving(theirs: Plain) -> Function:
@@ -37,14 +38,23 @@ def _entries(a: object, numbers: numpy.ndarray) -> Value:
 
 
 flip = _moving(numpy.flip)
+_padded = _moving(numpy.pad)
 diagonal = _moving(numpy.diagonal)
+moveaxis = _moving(numpy.moveaxis)
 for _theirs in (
     *(numpy.repeat, numpy.tile, numpy.roll, numpy.rot90, numpy.fliplr, numpy.flipud, numpy.copy),
-    *(numpy.moveaxis, numpy.rollaxis, numpy.diag, numpy.tril, numpy.triu),
+    *(numpy.rollaxis, numpy.diag, numpy.tril, numpy.triu),
     *(numpy.split, numpy.array_split, numpy.vsplit, numpy.hsplit, numpy.dsplit),
     *(numpy.fft.fftshift, numpy.fft.ifftshift),
 ):
     _moving(_theirs)
+
+
+@composed(numpy.pad)
+def pad(array: object, pad_width: object, mode: str = "constant") -> Value:
+    """`array` with zeros around it, or with its own entries again; see `numpy.pad`."""
+    repeating = "constant", "edge", "reflect", "symmetric", "wrap"
+    return _padded(array, pad_width, one_of("mode", mode, repeating))
 
 
 @composed(numpy.trace)
@@ -62,14 +72,24 @@ def diff(a: Value, n: int = 1, axis: int = -1) -> Value:
     return a
 
 
+def _ordered(a: object, axis: int | None, places: Plain) -> Value:
+    """The entries of `a` along `axis`, of all together for None, in the order of their `places`."""
+    if axis is None:
+        return _ordered(ravel(a), 0, places)
+    numbers = numpy.arange(1, numpy.size(value_of(a)) + 1).reshape(shape_of(a))
+    return _entries(a, numpy.take_along_axis(numbers, places(value_of(a), axis), axis))
+
+
 @composed(numpy.sort)
 def sort(a: object, axis: int | None = -1) -> Value:
     """The entries in ascending order along `axis`; of all together for None."""
-    if axis is None:
-        return sort(ravel(a), 0)
-    numbers = numpy.arange(1, numpy.size(value_of(a)) + 1).reshape(shape_of(a))
-    order = numpy.argsort(value_of(a), axis, kind="stable")
-    return _entries(a, numpy.take_along_axis(numbers, order, axis))
+    return _ordered(a, axis, lambda values, axis: numpy.argsort(values, axis, kind="stable"))
+
+
+@composed(numpy.partition)
+def partition(a: object, kth: Operand, axis: int | None = -1) -> Value:
+    """The entries, smaller ones before the `kth` and larger ones after it, along `axis`."""
+    return _ordered(a, axis, lambda values, axis: numpy.argpartition(values, kth, axis))
 
 
 def _cumsum_gradient(y: Value, a: Value, axis: int | None = None) -> Gradients:

@@ -8,6 +8,7 @@ times as long as all else.  A test holds both beside each other.
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy
 from numpy.typing import DTypeLike
@@ -23,8 +24,8 @@ from lab.eager.shaping import (
     transpose,
     unbroadcast,
 )
-from lab.eager.tape import Gradients, Node, Value, primitive, value_of
-from lab.errors import ArgumentError, GradientError
+from lab.eager.tape import Function, Gradients, Node, Value, primitive, value_of
+from lab.errors import ArgumentError, GradientError, quoted
 from lab.structural.arrays import kept, part
 
 
@@ -97,6 +98,15 @@ def clip(
     return _clip(x, lo, hi)
 
 
+@composed(numpy.select)
+def choose(condlist: Sequence[object], choicelist: Sequence[object], default: object = 0) -> Value:
+    """Of every entry the choice whose condition is the first to hold, `default` if none does."""
+    chosen: Value = array(default)
+    for condition, entries in [*zip(condlist, choicelist, strict=True)][::-1]:
+        chosen = select(numpy.asarray(value_of(condition), bool), entries, chosen)
+    return chosen
+
+
 @composed(numpy.concatenate)
 def concatenate(arrays: Sequence[object], axis: int | None = 0) -> Value:
     """The arrays one after the other along `axis`; all their entries in a row for None."""
@@ -159,4 +169,21 @@ def array(entries: object, dtype: DTypeLike | None = None) -> Value:
     return nodes
 
 
+class Joined:
+    """What ``np.r_[a, 2.0, b]`` and ``np.c_[a, b]`` are made by: `join`, of all that is listed."""
+
+    def __init__(self, theirs: Any, join: Function) -> None:
+        self.theirs, self.join = theirs, join
+
+    def __getitem__(self, parts: object) -> Value:
+        listed = parts if isinstance(parts, tuple) else (parts,)
+        if not holds_node(listed):
+            return self.theirs[parts]
+        if isinstance(listed[0], str):
+            raise GradientError(f"{quoted(listed[0])}: with nodes, only arrays can be joined.")
+        return self.join([numpy.r_[p] if isinstance(p, slice) else array(p) for p in listed])
+
+
 REGISTERED.update({numpy.where: where, numpy.clip: clip, numpy.array: array})
+REGISTERED[numpy.r_] = Joined(numpy.r_, lambda parts: concatenate([*map(atleast_1d, parts)]))
+REGISTERED[numpy.c_] = Joined(numpy.c_, column_stack)

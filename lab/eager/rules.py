@@ -8,10 +8,21 @@ from collections.abc import Callable
 from functools import wraps
 
 from lab.eager.checks import check_arguments, name_of
-from lab.eager.tape import Function, GradientMaker, Node, Plain, Value, primitive
+from lab.eager.tape import (
+    Function,
+    GradientMaker,
+    Node,
+    Operand,
+    Plain,
+    Value,
+    map_leaves,
+    primitive,
+    value_of,
+)
+from lab.errors import LabError
 
 #: The differentiable version of every function of numpy that has one.
-REGISTERED: dict[object, Plain] = {}
+REGISTERED: dict[object, Operand] = {}
 
 
 def rule(theirs: Plain, gradient_maker: GradientMaker) -> Function:
@@ -23,7 +34,8 @@ def rule(theirs: Plain, gradient_maker: GradientMaker) -> Function:
 def composed(*theirs: Plain) -> Callable[[Plain], Function]:
     """A decorator: the differentiable version of functions of numpy, made of such versions.
 
-    Where there are no nodes, numpy's own function is called.
+    Where there are no nodes, numpy's own function is called; and where there is an error, to
+    tell what it refuses.
     """
 
     def register(function: Plain) -> Function:
@@ -33,14 +45,20 @@ def composed(*theirs: Plain) -> Callable[[Plain], Function]:
                 return theirs[0](*args, **kwargs)
             try:
                 return function(*args, **kwargs)
-            except TypeError:
-                check_arguments(name_of(theirs[0]), function, args, kwargs)
+            except (TypeError, ValueError, IndexError) as error:
+                if not isinstance(error, LabError):
+                    theirs[0](*map_leaves(_plain, args), **map_leaves(_plain, kwargs))
+                    check_arguments(name_of(theirs[0]), function, args, kwargs)
                 raise
 
         REGISTERED.update(dict.fromkeys(theirs, lifted))
         return lifted
 
     return register
+
+
+def _plain(x: object, _: str) -> object:
+    return value_of(x)
 
 
 def holds_node(entries: object) -> bool:

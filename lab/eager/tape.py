@@ -33,6 +33,7 @@ from lab.eager.checks import (
     check_real_gradient,
     check_real_number,
     check_start,
+    complex_numbers,
     name_of,
 )
 from lab.errors import expect
@@ -325,6 +326,8 @@ def add_into(old: Value, new: Value | Setter) -> Value:
                 old[new.index] += new.value
         except (IndexError, ValueError) as error:
             raise bad_setter(old, new, error) from error
+    elif np.iscomplexobj(new):
+        raise complex_numbers("a gradient")
     else:
         old += new
     return old

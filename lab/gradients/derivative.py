@@ -43,7 +43,7 @@ from lab.notation import prime
 from lab.progress import is_watched, pause
 from lab.scans.backtraces import without_backtraces
 from lab.scans.buffers import as_tensor
-from lab.scans.graphs import require_scan, scan_nodes, with_tapes
+from lab.scans.graphs import as_scans, require_scan, scan_nodes, with_tapes
 from lab.scans.node import outer_outputs
 
 MANY_SCANS, MOST_SCANS = 32, 16_384
@@ -161,6 +161,7 @@ def derivative(
     highest = HIGHEST.get(mode, order)
     if order > highest:
         raise ArgumentError(f"order = {quoted(order)}: by mode = {mode!r}, at most {highest}.")
+    cost = as_scans([cost])[0]
     expected = scans_expected(cost, order if mode == "reverse" else 0)
     if expected > MOST_SCANS:
         told = f"about {expected:,.6g}" if math.isfinite(expected) else "beyond 1e300"
@@ -268,11 +269,14 @@ def check_differentiable(cost: Variable, wrt: Variable) -> None:
     if cost.type.dtype.startswith("complex"):
         raise ArgumentError(f"{told}: a derivative starts from a real number.")
     expect("wrt", wrt, Variable, "a PyTensor variable")
-    if not is_continuous(wrt):
+    if not is_continuous(wrt) or _is_complex(wrt):
         raise ArgumentError(
-            f"wrt = {quoted(wrt)} ({wrt.type}): only real or complex variables can be "
-            "differentiated by."
+            f"wrt = {quoted(wrt)} ({wrt.type}): only real variables can be differentiated by."
         )
+
+
+def _is_complex(variable: Variable) -> bool:
+    return str(getattr(variable.type, "dtype", "")).startswith("complex")
 
 
 def scans_expected(cost: Variable, order: int) -> float:
@@ -291,8 +295,14 @@ def _grad(target: Variable, wrt: Variable, number: int) -> TensorVariable:
     except LabError:
         raise
     except TypeError as error:
+        between = next(filter(_is_complex, ancestors([target])), None)
+        why = (
+            error
+            if between is None
+            else f"{quoted(between)} is complex, and has no gradient there."
+        )
         raise GradientError(
-            f"wrt = {wrt}: PyTensor could not build derivative {number}. {error}"
+            f"wrt = {wrt}: PyTensor could not build derivative {number}. {why}"
         ) from error
     assert isinstance(gradient, Variable)
     status = status_of(gradient)

@@ -208,11 +208,14 @@ def with_initial_values(op: Scan, pattern: list[list[bool]]) -> list[list[bool]]
     """The connection pattern of a Scan, with what PyTensor's own leaves out.
 
     A buffer holds its initial values; without them, derivatives with regard to the start of a
-    delay line are lost.  PyTensor remembers its pattern, so this is another one.
+    delay line are lost.  A start that no step reads stays as PyTensor has it: what `scan` returns
+    does not show it, and whoever asks `grad` for it is told.  PyTensor remembers its pattern, so
+    this is another one.
     """
     pattern = [list(row) for row in pattern]
     for index in range(op.info.n_mit_mot + op.info.n_mit_sot + op.info.n_sit_sot):
-        pattern[1 + op.info.n_seqs + index][index] = True
+        row = pattern[1 + op.info.n_seqs + index]
+        row[index] = index < op.info.n_mit_mot or any(row)
     return pattern
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from weakref import finalize
 
 import numpy as np
@@ -11,20 +12,20 @@ from pytensor.graph.traversal import ancestors, explicit_graph_inputs
 from lab.errors import ArgumentError, expect, printable, quoted, several
 from lab.gradients.decisions import Decisions, ReadingGroup, decisions_of
 from lab.gradients.derivative import Derivative
-from lab.notation import Leaf
+from lab.notation import Leaf, tapped
 from lab.progress import pause
 from lab.records import freeze
 from lab.scans.buffers import rows_of
-from lab.scans.graphs import require_scan, without_batches
+from lab.scans.graphs import as_scans, require_scan
 from lab.scans.node import LoopVariable, ScanParts, outer_inputs, outer_outputs
 from lab.scans.operations import passed_on, plain_name
 from lab.scans.slices import cut_of, now_of
 from lab.tape import Kind
 from lab.traces import loop_run
-from lab.traces.loop_run import Recording
+from lab.traces.loop_run import Recording, Within
 from lab.traces.rewritten import rewritten as rewritten_graph
 from lab.traces.run import Values, run
-from lab.traces.step_values import StepValues, step_equations
+from lab.traces.step_values import StepValues, step_equations, targets
 from lab.traces.trace import (
     Access,
     Axis,
@@ -97,9 +98,9 @@ def trace(
     for variable in given:
         if not isinstance(variable, Variable):
             raise ArgumentError(f"given: {quoted(variable)} is not a PyTensor variable.")
-    require_scan([*asked, *extra])
     called = tuple(names) if names is not None else tuple(printable(v.name or "") for v in asked)
-    everything = without_batches([*asked, *extra])
+    everything = as_scans([*asked, *extra])
+    require_scan(everything)
     asked, extra = everything[: len(asked)], everything[len(asked) :]
     inputs = list(explicit_graph_inputs([*asked, *extra]))
     if rewritten:
@@ -113,6 +114,20 @@ def trace(
     if rewritten:
         for recording in recordings:
             recording.node = origins.get(recording.node, recording.node)
+    made = _traced(asked, inputs, called, values, recordings)
+    _ORIGINS[id(made)] = Origin(tuple(recording.parts for recording in recordings), given)
+    finalize(made, _ORIGINS.pop, id(made))
+    return made
+
+
+def _traced(
+    asked: Sequence[Variable],
+    inputs: Sequence[Variable],
+    called: tuple[str, ...],
+    values: Values,
+    recordings: Sequence[Recording],
+) -> Trace:
+    """What happened in a graph, in names and numbers."""
     index = {recording.node: number for number, recording in enumerate(recordings)}
     used = set(ancestors(asked))
     scans: list[ScanTrace] = []
@@ -121,18 +136,34 @@ def trace(
     filled: dict[Variable, tuple[int, int]] = {}
     for number, recording in enumerate(recordings):
         pause()
-        scan = _scan_trace(recording, values, index, axes, used, filled)
+        above = _parent(recording, recordings[:number])
+        scan = _scan_trace(recording, above, values, index, axes, used, filled)
         variables = list(enumerate(outer_inputs(recording.parts)))
         made = [(i, v.outer_input) for i, v in variables if v.kind is not Kind.NIT_SOT]
-        scans.append(replace(scan, **inside.of(recording), feeds=feeds(made, filled)))
+        scans.append(replace(scan, **inside.of(recording, above), feeds=feeds(made, filled)))
         filled |= {v.outer_output: (number, i) for i, v in variables if v.outer_output is not None}
     results = tuple(freeze(np.array(values[v])) for v in asked)
     told = tuple(_inputs(inputs, values))
     fed = feeds(enumerate(asked), filled, values)
-    made = Trace(results, tuple(scans), called, fed, told, untaken(scans))
-    _ORIGINS[id(made)] = Origin(tuple(recording.parts for recording in recordings), given)
-    finalize(made, _ORIGINS.pop, id(made))
-    return made
+    return Trace(results, tuple(scans), called, fed, told, untaken(scans))
+
+
+def _nested(parts: ScanParts, step: Within) -> Trace:
+    """What happened in the Scans inside one step of a Scan."""
+    made = {result: tapped(leaf.variable, leaf.tap) for leaf, result in targets(parts)}
+    return _traced(
+        list(made), parts.inner_inputs, tuple(made.values()), step.values, step.recordings
+    )
+
+
+def _parent(recording: Recording, before: Sequence[Recording]) -> Recording | None:
+    """The Scan that this one differentiates; inside a step, where all are copies, one like it."""
+    derivation = decisions_of(recording.node.op)
+    if derivation is None:
+        return None
+    own = (one for one in before if one.node is derivation.parent)
+    alike = (one for one in reversed(before) if one.node.op == derivation.parent.op)
+    return next(chain(own, alike), None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,6 +200,7 @@ def _inputs(inputs: Sequence[Variable], given: Values) -> Iterator[Input]:
 
 def _scan_trace(
     recording: Recording,
+    above: Recording | None,
     values: Values,
     index: Mapping[Apply, int],
     axes: dict[Variable, Axis],
@@ -183,8 +215,12 @@ def _scan_trace(
     if derivation is not None:  # the node's variables stand in the same order as its parts
         built = enumerate(outer_inputs(derivation.backward))
         sources = {i: derivation.sources[v] for i, v in built if v in derivation.sources}
+        if above is not None and above.node is not derivation.parent:  # but a copy of it
+            twins = zip(outer_inputs(derivation.forward), outer_inputs(above.parts), strict=True)
+            twin = dict(twins)
+            sources = {i: twin[source] for i, source in sources.items()}
         origins = _origins(derivation)
-    parent = index.get(derivation.parent) if derivation is not None else None
+    parent = index[above.node] if above is not None else None
 
     tapes: list[TapeTrace] = []
     outputs: list[TapeTrace] = []
@@ -233,6 +269,7 @@ def _scan_trace(
         stopped_early=not recording.lengths and recording.steps < int(values[parts.n_steps]),
         first=recording.first,
         formulas=step_equations(node, parts),
+        nested=tuple(_nested(parts, step) for step in recording.nested),
     )
 
 

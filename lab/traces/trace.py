@@ -201,8 +201,9 @@ class ScanTrace:
     index in the trace of the Scan that this one differentiates.  `inside` are the operations
     of the step, each after those that it uses, `results` what it writes, one for every write
     tap in the order of the arguments, and `formulas` the same as mathematics; `feeds` are the
-    Scans that its arguments come from.  Of a run of which a window was kept, `first` is the number
-    of its first step.
+    Scans that its arguments come from.  `nested` has a trace of every step whose graph has
+    Scans in it, those of a loop of more than 500 steps aside.  Of a run of which a window was kept,
+    `first` is the number of its first step.
     """
 
     name: str
@@ -219,6 +220,7 @@ class ScanTrace:
     feeds: tuple[Feed, ...] = ()
     stopped_early: bool = False
     formulas: tuple[Formula, ...] = ()
+    nested: "tuple[Trace, ...]" = ()
     first: int = 0
 
     @property

@@ -33,7 +33,7 @@ from lab.scans.node import LoopVariable, ScanParts, outer_inputs, outer_outputs,
 from lab.scans.slices import links
 from lab.tape import Kind
 from lab.traces.loop_run import Computed, LoopRun, Recording
-from lab.traces.run import Ready, Values, checked, run
+from lab.traces.run import MOST_NESTED, Ready, Values, checked, run
 
 Keep = str | slice
 REMEMBERED = 8  # compiled graphs
@@ -338,7 +338,7 @@ def _stepped(
     loop = LoopRun(node, parts, outer)
     loop.blank(unwritten)
     step = graph.ready.step(node)
-    step.begin(progress)
+    step.begin(progress, window.length <= MOST_NESTED)
     recording = loop.run(step, progress.steps(parts.called, window.length), keep=True)
     recording.first, recording.lengths = window.start, graph.lengths[node]
     return recording

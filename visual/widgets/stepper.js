@@ -284,8 +284,8 @@ export function stepper(root, { step = null, whole = false, changed = () => {}, 
   }
 
   function pin(cell) {
-    const card = open && cell && cell.closest("[data-cell^='scan:']");
-    if (card) return open(Number(card.dataset.cell.slice("scan:".length)));
+    const card = open && cell && cell.closest("[data-cell^='scan:'], [data-cell^='inside:']");
+    if (card) return open(...card.dataset.cell.split(":"));
     pinned = pinned === cell ? null : cell;
     light(pinned);
     tell(pinned);

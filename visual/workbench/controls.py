@@ -224,7 +224,7 @@ def changed(bench: Bench, key: Key, value: object) -> Bench:
                 f"written = {quoted(value)}: expected a step and values, two texts."
             )
     change = _change(bench, key, value)
-    if {"scan", "step"} & change.get("options", {}).keys():  # chosen, and not walked to
+    if {"scan", "step", "inside"} & change.get("options", {}).keys():  # chosen, and not walked to
         bench = replace(bench, moment=-1)
     return bench.changed(**change)
 
@@ -246,7 +246,8 @@ def _change(bench: Bench, key: Key, value: object) -> dict[str, Any]:
             own = {option.name: option for option in PICTURES[bench.state.view].options}
             if name not in own:
                 PICTURES[bench.state.view].check({name: value})  # says which there are
-            return {"options": {name: own[name].typed(value)}}
+            before = dict.fromkeys(own.keys() & {"scan", "step"}) if name == "inside" else {}
+            return {"options": {**before, name: own[name].typed(value)}}
         case ["taps" | "at" as field, str(name)]:
             return {field: {name: value}}
         case ["rule"]:

@@ -102,6 +102,11 @@ def test_a_spread_of_one_entry_does_not_move():
     assert grad(np.linalg.norm)(numpy.zeros(2)).tolist() == [0, 0]
 
 
+def test_what_is_no_number_does_not_move():
+    a = numpy.array([0.5, numpy.nan, numpy.inf])
+    assert grad(lambda x: np.sum(np.nan_to_num(x + a)))(2.0) == 1
+
+
 def test_products_with_zeros_have_the_gradient_of_the_others():
     assert grad(np.prod)(numpy.array([0.0, 2.0, 3.0])).tolist() == [6, 0, 0]
     assert grad(np.prod)(numpy.array([0.0, 2.0, 0.0])).tolist() == [0, 0, 0]

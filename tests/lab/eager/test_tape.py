@@ -722,10 +722,20 @@ BAD = {
         ArgumentError,
         ["lo = 2.0, hi = 1.0"],
     ),
-    "dot of stacks": (
-        lambda: np.dot(numpy.ones((2, 2, 2)), numpy.ones(2)),
+    "complex gradients that meet": (
+        lambda: grad(lambda a: np.sum(np.sin(np.real((a + 1j)[0] + a))))(numpy.ones(3)),
+        GradientError,
+        ["complex", "real and imaginary"],
+    ),
+    "r_ by a text": (
+        lambda: grad(lambda a: np.sum(np.r_["0,2", a]))(numpy.ones(3)),
+        GradientError,
+        ["'0,2'", "arrays"],
+    ),
+    "pad by a mean": (
+        lambda: grad(lambda a: np.sum(np.pad(a, 1, "mean")))(numpy.ones(3)),
         ArgumentError,
-        ["(2, 2, 2)", "matmul"],
+        ["mode = 'mean'", "reflect"],
     ),
 }
 

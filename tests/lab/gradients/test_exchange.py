@@ -8,6 +8,7 @@ import pytensor
 import pytensor.tensor as pt
 import pytest
 from pytensor import config, scan
+from pytensor.gradient import DisconnectedInputError
 from pytensor.scan.op import Scan
 
 import lab
@@ -68,6 +69,23 @@ def test_the_start_of_a_delay_line_has_its_gradient():
     assert truth.admits(value_at(gradient, given))
     pattern = xs.owner.inputs[0].owner.op.connection_pattern(xs.owner.inputs[0].owner)
     assert pattern == Scan.connection_pattern(buffer.owner.op, buffer.owner)
+
+
+def test_a_start_that_no_step_reads_is_disconnected_as_in_pytensor():
+    x0, y0 = pt.dscalar("x0"), pt.dscalar("y0")
+    xs, ys = scan(
+        lambda x, y: (pt.sin(x), 2 * x), outputs_info=[x0, y0], n_steps=3, return_updates=False
+    )
+    cost = (xs * ys).sum()
+    for _ in range(2):
+        with pytest.raises(DisconnectedInputError):
+            pytensor.grad(cost, y0)
+        with lab.our_pullback():
+            with pytest.raises(DisconnectedInputError):
+                pytensor.grad(cost, y0)
+            gradient = pytensor.grad(cost, x0)
+    truth = differences(lambda value: value_at(cost, {x0: value, y0: 5.0}), 0.4)
+    assert truth.admits(value_at(gradient, {x0: 0.4, y0: 5.0}))
 
 
 def test_the_pullback_alone_knows_the_start_of_a_delay_line():

@@ -12,7 +12,14 @@ from lab.errors import expect
 from visual.layout.canvas import MARGIN, Canvas
 from visual.layout.columns import Gap
 from visual.pictures.eager.geometry import HIGH, LIST, NODE, PAD, SLIP, Geometry, Hidden
-from visual.pictures.eager.story import Arrival, NodeStory, TapeStory, event_words, story
+from visual.pictures.eager.story import (
+    Arrival,
+    NodeStory,
+    TapeStory,
+    event_words,
+    factor_words,
+    story,
+)
 from visual.pictures.eager.words import (
     SAME,
     counted,
@@ -27,7 +34,7 @@ from visual.pictures.eager.words import (
     value_cell,
     value_key,
 )
-from visual.scene.shapes import Arrow, Box, Group, Scene, Shape, Text, shortened
+from visual.scene.shapes import Arrow, Box, Group, Scene, Shape, Text, fitted, shortened, text_width
 from visual.scene.theme import Role
 
 WORDS = {
@@ -36,7 +43,7 @@ WORDS = {
     Role.INTERMEDIATE: "node made by an operation, or the only gradient, as it is",
     Role.BACKWARD: "node made while an inner tape sent gradients",
     Role.UNNEEDED: "node to which no gradient came",
-    Role.WAITING: "gradient that arrived in a node's list",
+    Role.WAITING: "gradient that arrived, with what it was multiplied by on its way",
     Role.OVERWRITTEN: "sum of the list, formed in place",
     Role.RESULT: "total of a start node: what grad returns",
 }
@@ -121,9 +128,7 @@ class _Picture:
             Text(x, y + 20, shortened(title, room / 1.08, 13), 13, bold=True, role=Role.PANEL),
         ]
         for line, words in enumerate(lines):
-            short = shortened(words, room, 11)
-            tip = words if short != words else ""
-            shapes.append(Text(x, y + 37 + 15 * line, short, 11, role=Role.PANEL, title=tip))
+            shapes.append(fitted(x, y + 37 + 15 * line, words, room, 11, role=Role.PANEL))
         yield self._at(tape.opened, *shapes)
         if tape.closed is not None:
             off = "closed" if tape.off else "closed: the result does not depend on the argument"
@@ -205,6 +210,9 @@ class _Picture:
         if arrival.source is not None:
             label = f"from {node_name(arrival.source)}{same_as(arrival.gradient)}"
             meaning = f"gradient {number + 1} of {node_name(node.number)}, {label}"
+            factor = factor_words(self.told.nodes[arrival.source].total, arrival.gradient)
+            room = LIST - 16 - text_width(held_text(arrival.gradient), 11, mono=True)
+            label += factor if text_width(label + factor, 11, mono=True) <= room else ""
             if arrival.source in self.at.tops:
                 points = self.at.gradient_arrow(arrival.source, y)
                 shapes.append(Arrow(points, accent=True, straight=True))

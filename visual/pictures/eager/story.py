@@ -6,6 +6,8 @@ every event in a group of that step.
 
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from lab.eager.records import (
     Added,
     Appended,
@@ -23,6 +25,7 @@ from lab.eager.records import (
     Summed,
     TapeRecord,
 )
+from lab.notation import number_text
 from visual.pictures.eager.words import node_name
 
 
@@ -138,3 +141,12 @@ def event_words(recording: Recording, event: Event) -> str:
             return f"{node_name(node)} has its sum"
         case Sent(source, target):
             return f"{node_name(source)} sends {node_name(target)} its share"
+
+
+def factor_words(total: Total | None, share: Held) -> str:
+    """`` · 0.95``: the local derivative that made a share of a gradient; no 1, none of arrays."""
+    if total is None or not (isinstance(sent := total.total.value, np.ndarray) and sent.ndim == 0):
+        return ""
+    if not (isinstance(share.value, np.ndarray) and share.value.ndim == 0 and sent != 0):
+        return ""
+    return f" · {number_text(share.value / sent)}" if share.value != sent else ""

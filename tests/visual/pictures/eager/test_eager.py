@@ -403,3 +403,18 @@ def test_a_program_that_failed_inside_is_drawn():
 
     scene = visual.eager(recording(grad(f), 2.0))
     assert "closed" in scene.text()
+
+
+def test_gradients_tell_by_what_they_were_multiplied():
+    """Through x·sin(x) at 2: by sin(2) past the product, by cos(2) into the sine."""
+    scene = visual.eager(recording(grad(lambda x: x * np.sin(x)), 2.0))
+    told = {
+        re.sub("from n[₀-₉]+ · ", "", t) for t in texts(scene.walk()) if " · " in t and "from" in t
+    }
+    assert told == {number_text(value) for value in (math.sin(2), math.cos(2), 2.0)}
+
+
+def test_nothing_is_told_of_a_factor_of_one_or_of_arrays():
+    for f, x in ((lambda x: x + 1.0, 2.0), (lambda x: np.sum(x * A), A)):
+        scene = visual.eager(recording(grad(f), x))
+        assert not [t for t in texts(scene.walk()) if "from" in t and " · " in t]
