@@ -178,7 +178,7 @@ class _Graph:
         if self._function is None:
             numbers = [_number(v) for v in self._asked]
             self._function = _function(self.inputs, numbers, Mode("py", "fast_compile"))
-        values: dict[Variable, Computed] = dict(self._constants)
+        values: dict[Variable, Computed] = {**self._constants}
         found = self._function(*_given(self.inputs, known))
         for variable, value in zip(self._asked, found, strict=True):
             is_array = getattr(variable.type, "ndim", 0) > 0
@@ -215,7 +215,7 @@ class _Graph:
 def _number(variable: Variable) -> Variable:
     """A number as it is, and of an array how long it is."""
     if not isinstance(variable, TensorVariable):
-        return tensor_from_scalar(variable)  # type: ignore[arg-type,no-any-return]
+        return as_tensor(tensor_from_scalar(variable))
     return variable.shape[0] if variable.type.ndim else variable
 
 
@@ -231,7 +231,7 @@ def _function(
 ) -> Callable[..., list[Computed]]:
     """A compiled function; GraphError where that fails."""
     try:
-        return pytensor.function(inputs, list(outputs), mode=mode, on_unused_input="ignore")  # type: ignore[return-value]
+        return pytensor.function(inputs, list(outputs), mode=mode, on_unused_input="ignore")
     except Exception as error:  # whatever a backend makes of a graph
         raise GraphError(f"backend = {quoted(mode)}: {first_line(error)}") from error
 
@@ -299,7 +299,7 @@ def _beginning(
     elif part.kind is not Kind.MIT_MOT:
         yield window.rows(part.filled, length, 0, count)
     else:  # copied, or the Scan could not write over what it is handed
-        yield deep_copy_op(window.rows(part.outer_input, length, 0, count))
+        yield as_tensor(deep_copy_op(window.rows(part.outer_input, length, 0, count)))
         (first, last) = _written(part, window)
         if last > first:
             yield window.rows(part.filled, length, first, last - first)
