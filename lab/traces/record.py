@@ -114,13 +114,13 @@ def trace(
     if rewritten:
         for recording in recordings:
             recording.node = origins.get(recording.node, recording.node)
-    made = _traced(asked, inputs, called, values, recordings)
+    made = traced(asked, inputs, called, values, recordings)
     _ORIGINS[id(made)] = Origin(tuple(recording.parts for recording in recordings), given)
     finalize(made, _ORIGINS.pop, id(made))
     return made
 
 
-def _traced(
+def traced(
     asked: Sequence[Variable],
     inputs: Sequence[Variable],
     called: tuple[str, ...],
@@ -151,7 +151,7 @@ def _traced(
 def _nested(parts: ScanParts, step: Within) -> Trace:
     """What happened in the Scans inside one step of a Scan."""
     made = {result: tapped(leaf.variable, leaf.tap) for leaf, result in targets(parts)}
-    return _traced(
+    return traced(
         list(made), parts.inner_inputs, tuple(made.values()), step.values, step.recordings
     )
 

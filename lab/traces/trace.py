@@ -242,6 +242,12 @@ class ScanTrace:
         """All that the steps write: tapes and outputs, in the order of the arguments."""
         return tuple(sorted((*self.tapes, *self.outputs), key=lambda tape: tape.argument))
 
+    @property
+    def carries(self) -> bool:
+        """Whether it is a loop that carries tangents, or coefficients, beside its values."""
+        made = self.name.startswith(("tangent of ", "series of ")) and self.parent is None
+        return made and all(tape.kind is not Kind.MIT_MOT for tape in self.tapes)
+
     def is_reading(self, argument: int) -> bool:
         """Whether an argument brings values to read, as opposed to gradients to add to."""
         return any(s.argument == argument and not s.is_outer_gradient for s in self.sequences)
