@@ -202,7 +202,8 @@ class ScanTrace:
     of the step, each after those that it uses, `results` what it writes, one for every write
     tap in the order of the arguments, and `formulas` the same as mathematics; `feeds` are the
     Scans that its arguments come from.  `nested` has a trace of every step whose graph has
-    Scans in it, those of a loop of more than 500 steps aside.
+    Scans in it, those of a loop of more than 500 steps aside.  Of a run of which a window was kept,
+    `first` is the number of its first step.
     """
 
     name: str
@@ -220,6 +221,7 @@ class ScanTrace:
     stopped_early: bool = False
     formulas: tuple[Formula, ...] = ()
     nested: "tuple[Trace, ...]" = ()
+    first: int = 0
 
     @property
     def variables(self) -> Iterator[TapeTrace | SequenceTrace | ParameterTrace]:

@@ -35,7 +35,7 @@ from lab.tape import Kind, Tape
 from lab.traces.record import origin_of
 from lab.traces.run import Ready, run
 from lab.traces.scan_of import ScanOf
-from lab.traces.trace import Trace
+from lab.traces.trace import ParameterTrace, SequenceTrace, TapeTrace, Trace
 
 MOST_ENTRIES = 4_000_000  # of all derivatives together
 FEWEST, PLACES, MOST = 2, 200, 5_000  # rows, and columns
@@ -81,7 +81,7 @@ class Influence:
     cuts: tuple[Cut, ...] = ()
 
     def __array__(self, dtype: object = None, copy: bool | None = None) -> np.ndarray:
-        return np.array(self.values, dtype=dtype)  # type: ignore[call-overload,no-any-return]
+        return np.array(self.values, dtype=dtype)  # type: ignore[call-overload]
 
     def __str__(self) -> str:
         return "\n".join(self.told)
@@ -236,7 +236,9 @@ class _Steps:
 
     def _cuts(self) -> Iterator[Cut]:
         """The running totals of the backward Scan are what every truncation would leave."""
-        for tape in self.backward.tapes if self.backward is not None else ():
+        if self.backward is None or self.scan.first or self.backward.first:
+            return  # of a window nothing is told: the other steps have a part of the gradient, too
+        for tape in self.backward.tapes:
             totals = tape.writes[0].values.reshape(self.backward.steps, -1).astype("float64")
             if tape.is_total and totals.size and np.isfinite(totals[-1]).all():
                 size = np.linalg.norm(totals[-1])
@@ -271,11 +273,11 @@ class _Steps:
         held = {v.argument: v for v in self.scan.variables}
         for number, part in enumerate(outer_inputs(self.parts)):
             known = held.get(number)
-            if part.kind is Kind.SEQUENCE:
+            if isinstance(known, SequenceTrace):
                 variables.append(self._given(part, known.values))
-            elif part.kind is Kind.PARAMETER and known is not None:
+            elif isinstance(known, ParameterTrace):
                 variables.append(self._given(part, known.value))
-            elif part.kind.is_state:
+            elif isinstance(known, TapeTrace) and part.kind.is_state:
                 for (tap, argument), access in zip(part.reads, known.reads, strict=True):
                     like = LoopVariable(
                         Kind.SEQUENCE, part.name, SEQUENCE, part.outer_input, (argument,)
@@ -306,8 +308,8 @@ class _Steps:
         parts = ScanParts(
             self.parts.name, pt.constant(self.scan.steps), tuple(variables), mode=self.parts.mode
         )
-        made = outer_outputs(parts, build_scan(parts))
-        return signals, {read: made[part] for read, part in outputs.items()}
+        filled = outer_outputs(parts, build_scan(parts))
+        return signals, {read: filled[part] for read, part in outputs.items()}
 
     def _given(self, part: LoopVariable, values: np.ndarray) -> LoopVariable:
         """A variable of a loop with values that are known."""
