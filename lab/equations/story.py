@@ -8,14 +8,14 @@ A value is one of `lab.traces.flow`: a slot that is written twice holds two valu
 story of its own.
 """
 
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 
 from lab.equations.quantities import Quantities
-from lab.equations.sentences import StepOf, joined, sentence
+from lab.equations.sentences import Arrival, StepOf, joined, sentence
 from lab.notation import number_text
 from lab.records import cached_property, reached
 from lab.tape import Kind
@@ -222,7 +222,7 @@ class Stories:
         told = [
             f"{number_text(share * float(number))} of "
             f"{self._whole(result) or self._called(result)}{self._equal(result)}"
-            for result, share in self._shares(value)[:MOST]
+            for result, share in self.shares(value)
         ]
         if told and not number:
             return "As it is 0, it contributes nothing."
@@ -248,22 +248,22 @@ class Stories:
                 return before
         return chain[-1]
 
-    def _shares(self, value: Value) -> list[tuple[Value, float]]:
-        """The results of its Scan that a value goes into, and what it is multiplied by there.
+    def shares(self, value: Value) -> list[tuple[Value, float]]:
+        """The first results of its Scan that a value goes into, and what multiplies it there.
 
         Empty where that is not known: of arrays, and of loops that are no derivatives.
         """
         named = self._named(value)
         if named.scan.parent is None or self._variable(value) is None:
             return []
-        reach: dict[Value, float | None] = {value: 1.0}
+        reach: dict[Value, float | None] = {value: self.whole}
         for made, write in self.flow.writes.items():
             read = [s for s in write.sources if s in reach]
             if made.scan == value.scan and read and made != value:
                 parts = [self._through(made, write, source, reach[source]) for source in read]
-                reach[made] = None if None in parts else float(np.sum([p for p in parts if p]))
+                reach[made] = None if None in parts else self.total([p for p in parts if p])
         ends = [(end, reach.get(end)) for end in self._results(value.scan) if end != value]
-        return [(end, share) for end, share in ends if share is not None]
+        return [(end, share) for end, share in ends if share is not None][:MOST]
 
     def _through(
         self, made: Value, write: Write, source: Value, share: float | None
@@ -274,8 +274,18 @@ class Stories:
             if write.reads(arrival.read) == source:
                 if arrival.number is None or share is None:
                     return None
-                return share * arrival.number
+                return self.times(share, one, arrival)
         return None
+
+    whole = 1.0  # what is whole; of places instead of numbers, another arithmetic
+
+    def times(self, share: float, one: StepOf, arrival: Arrival) -> float:
+        """A share, multiplied on its way."""
+        return share * (arrival.number or 0.0)
+
+    def total(self, parts: Sequence[float]) -> float:
+        """Shares that come together."""
+        return float(np.sum(parts))
 
     def _results(self, scan: int) -> Iterator[Value]:
         """The values that a Scan hands on."""

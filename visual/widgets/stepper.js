@@ -355,6 +355,12 @@ export function stepper(root, { step = null, whole = false, changed = () => {}, 
   show(step, whole, all);
   return {
     show,
+    // The numbers of the pictures are other ones now.
+    retell() {
+      for (const cell of cells) cell.setAttribute("aria-label", titleOf(cell));
+      light(pinned);
+      tell(pinned);
+    },
     set: (wanted) => moments.includes(wanted) && wanted !== moments[place] && go(moments.indexOf(wanted), { tell: false }),
     destroy() {
       stop();

@@ -22,7 +22,7 @@ from lab.gradients.derivative import Derivative, derivative
 from lab.loops import gallery
 from lab.loops.loop import Loop
 from lab.loops.model import log_density
-from lab.loops.variables import as_value
+from lab.loops.variables import as_value, value_of
 from lab.loops.written import WrittenStep
 from lab.records import cached_property
 from lab.reports.breaking.breakage import Breakage, Truth
@@ -34,7 +34,7 @@ from visual.layout.names import NamedScan, at_moment
 from visual.layout.sheet import SCREEN
 from visual.pictures.breaking import breaking
 from visual.scene.shapes import Scene
-from visual.workbench.written import START, STEPS, WRITTEN, value_of, valued, written
+from visual.workbench.written import START, STEPS, WRITTEN, valued, written
 
 OWN = "own"  # a loop that is not of the gallery, but was handed over
 GRAPH = "graph"  # no loop, but a graph of PyTensor's
