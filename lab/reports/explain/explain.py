@@ -6,6 +6,7 @@ The report is frozen data; nothing is run, and the graph is not altered.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 import pytensor.tensor as pt
 from pytensor.gradient import disconnected_type
@@ -43,11 +44,15 @@ from lab.gradients.status import (
 from lab.loops.model import log_density
 from lab.reports.explain.explanation import ORDERS, Explanation, ScanReport
 from lab.reports.explain.memory import stored
+from lab.reports.explain.places import Stand, printed_ids
+from lab.reports.explain.places import stands as stand_of
 from lab.reports.explain.timing import timed
 from lab.reports.explain.traps import called, traps
 from lab.scans.backtraces import without_backtraces
 from lab.scans.graphs import as_scans, require_scan, scan_nodes, with_tapes
 from lab.scans.node import inner_graph, is_scan, read_scan
+
+PRINTED = "pytensor.dprint(lab.derivative(cost, wrt).value)"
 
 
 def explain(
@@ -70,7 +75,7 @@ def explain(
     for variable in by:
         check_differentiable(cost, variable)
     names = printable(cost.name or "the cost"), listing(called(v, "the variable") for v in by)
-    (cost,) = as_scans([cost])
+    asked, (cost,) = cost, as_scans([cost])
     try:
         require_scan([cost])
     except GraphError:
@@ -81,12 +86,43 @@ def explain(
         _report(number, node, inside, derivations, within, targets)
         for number, (node, inside) in enumerate(_all_scans([root]), start=1)
     )
+    reports = _with_stands(reports, asked, root, derivations, gradients)
     reached, all_scans = len(derivations), sum(not report.inside for report in reports)
     status, lacking = _told(by, gradients, problem)
     is_made = isinstance(status, Connected)
     orders = tuple(all_scans - reached + reached * 2**order for order in ORDERS)
     times = () if values is None or not is_made else timed(root, gradients, values)
     return Explanation(*names, status, lacking, reports, orders if is_made else (), times)
+
+
+def _with_stands(
+    reports: tuple[ScanReport, ...],
+    asked: Variable,
+    root: Variable,
+    derivations: Mapping[Apply, Derivation],
+    gradients: Sequence[Variable],
+) -> tuple[ScanReport, ...]:
+    """The reports, with the places of the Scans in PyTensor's print of what was asked for.
+
+    Those of gradients are told where there is one gradient, which a person can print as well.
+    """
+    nodes, copies = scan_nodes([asked]), scan_nodes([root])
+    if len(nodes) != len(copies):  # some were opened, and are not in the print
+        return reports
+    ids = printed_ids([asked])
+    back = printed_ids(gradients) if len(gradients) == 1 else {}
+    found: dict[int, tuple[Stand, ...]] = {}
+    for place, (node, copy) in enumerate(zip(nodes, copies, strict=True)):
+        derivation = derivations.get(copy)
+        stands = [stand_of(node, ids, "pytensor.dprint(cost)")]
+        if derivation is not None and derivation.node in back:
+            stands.append(stand_of(derivation.node, back, PRINTED))
+        found[place] = tuple(stand for stand in stands if stand.id)
+    outer = iter(range(len(nodes)))
+    return tuple(
+        report if report.inside else replace(report, stands=found[next(outer)])
+        for report in reports
+    )
 
 
 def _posed(
