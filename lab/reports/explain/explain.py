@@ -13,7 +13,6 @@ from pytensor.gradient import disconnected_type
 from pytensor.graph.basic import Apply, Variable
 from pytensor.graph.op import HasInnerGraph, Op
 from pytensor.graph.traversal import toposort
-from pytensor.tensor.variable import TensorVariable
 
 from lab.equations.reading import system
 from lab.errors import (
@@ -115,7 +114,7 @@ def _with_stands(
     for place, (node, copy) in enumerate(zip(nodes, copies, strict=True)):
         derivation = derivations.get(copy)
         stands = [stand_of(node, ids, "pytensor.dprint(cost)")]
-        if derivation is not None and derivation.node in back:
+        if derivation is not None and derivation.node is not None and derivation.node in back:
             stands.append(stand_of(derivation.node, back, PRINTED))
         found[place] = tuple(stand for stand in stands if stand.id)
     outer = iter(range(len(nodes)))
@@ -127,14 +126,13 @@ def _with_stands(
 
 def _posed(
     cost: object, wrt: object, given: object
-) -> tuple[TensorVariable, tuple[Variable, ...], Mapping[Variable, object] | None]:
+) -> tuple[Variable, tuple[Variable, ...], Mapping[Variable, object] | None]:
     """The cost, the variables and the values that are meant, of a graph or of a model."""
     density = log_density(cost)
-    if given is not None:
-        expect("given", given, Mapping, "the values of the inputs")
+    told = "the values of the inputs"
+    values = None if given is None else expect("given", given, Mapping, told)
     if density is not None:
-        values = None if given is None else density.at(given)
-        return density.cost, density.by(wrt), values
+        return density.cost, density.by(wrt), None if values is None else density.at(values)
     if not isinstance(cost, Variable):
         raise KindError(f"cost = {quoted(cost)}: expected a PyTensor variable, or a PyMC model.")
     by = (wrt,) if isinstance(wrt, Variable) else several("wrt", wrt, "PyTensor variables")
@@ -142,7 +140,7 @@ def _posed(
         raise ArgumentError("wrt = (): expected PyTensor variables.")
     for variable in by:
         expect("wrt", variable, Variable, "a PyTensor variable")
-    return cost, tuple(by), given
+    return cost, tuple(by), values
 
 
 def _without_scan(

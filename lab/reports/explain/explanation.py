@@ -7,7 +7,7 @@ from textwrap import wrap
 from lab.equations.system import Quantity, Role, System, Writer
 from lab.errors import listing, printable
 from lab.gradients.record import Outcome
-from lab.gradients.status import Connected, Disconnected, Status
+from lab.gradients.status import Connected, Disconnected, Status, Undefined
 from lab.notation import Leaf, signed
 from lab.reports.explain.memory import Stored
 from lab.reports.explain.places import Stand
@@ -110,7 +110,7 @@ def summary(explanation: Explanation) -> str:
     else:
         told += f"There is no gradient: {explanation.status.reason} "
     for name, status in explanation.lacking:
-        why = "" if isinstance(status, Disconnected) else f": {status.reason.rstrip('.')}"
+        why = f": {status.reason.rstrip('.')}" if isinstance(status, Undefined) else ""
         told += f"There is none wrt {name}{why or ', on which it does not depend'}. "
     count = len(explanation.traps)
     found = f"{count} {'trap' if count == 1 else 'traps'}" if count else "No known trap"
