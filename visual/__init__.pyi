@@ -14,6 +14,7 @@ from .pictures.canonical import canonical as canonical
 from .pictures.comparing import comparing as comparing
 from .pictures.compiled import compiled as compiled
 from .pictures.connections import connections as connections
+from .pictures.directions import directions as directions
 from .pictures.dot_product import dot_product as dot_product
 from .pictures.eager.eager import eager as eager
 from .pictures.eager.two_tapes import two_tapes as two_tapes

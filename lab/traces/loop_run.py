@@ -43,7 +43,11 @@ class Within:
 
 @dataclass(eq=False)
 class Recording:
-    """What happened in one Scan; `nested` has what did in those inside its steps."""
+    """What happened in one Scan, from its step number `first` on.
+
+    `lengths` has how many rows its variables have, where only a window of them was kept; `nested`
+    what happened in the Scans inside its steps.
+    """
 
     node: Apply
     parts: ScanParts
@@ -55,6 +59,8 @@ class Recording:
     unwritten: dict[LoopVariable, np.ndarray] = field(default_factory=dict)
     inside: dict[Variable, np.ndarray] = field(default_factory=dict)
     nested: list[Within] = field(default_factory=list)
+    first: int = 0
+    lengths: Mapping[LoopVariable, int] = field(default_factory=dict)
 
 
 class Step(Protocol):

@@ -40,6 +40,7 @@ from lab.traces.trace import (
     Trace,
 )
 from lab.traces.untaken import untaken
+from lab.traces.window import check_keep, refuse_beyond, run_window
 
 
 def trace(
@@ -48,6 +49,8 @@ def trace(
     also: Iterable[Variable] = (),
     names: Sequence[str] | None = None,
     rewritten: bool = False,
+    keep: str | slice = "all",
+    backend: str | None = None,
 ) -> Trace:
     """Run the graph of `outputs` uncompiled and note what its Scans read and write.
 
@@ -56,8 +59,15 @@ def trace(
     to run, whose Scans shall be in the trace, `names` what the values are to be called.  What runs
     is the graph as it stands, or with `rewritten` what PyTensor's canonicalising and stabilising
     rewrites make of it, as in the mode FAST_COMPILE; FAST_RUN goes further.  A run of more than a
-    second shows its progress and can be interrupted.  Raises GraphError if there is no
-    Scan, ArgumentError if a value is missing or of the wrong type, or a sequence is too short.
+    second shows its progress and can be interrupted.
+
+    Of a long loop `keep` tells which steps the trace shall have: "all", the "last" of each Scan, or
+    a slice of the loop's, and those of its derivatives that go back through them.  Then PyTensor
+    compiles the graph for its `backend`, a compilation mode, and runs it; the steps that are kept
+    are made once more, from what the buffers held, and the trace is one of these steps alone.
+
+    Raises GraphError if there is no Scan, ArgumentError if a value is missing or of the wrong type,
+    or a sequence is too short.
     """
     if isinstance(outputs, Derivative):
         names = outputs.names if names is None else names
@@ -75,6 +85,12 @@ def trace(
         if len(names) != len(asked) or not all(isinstance(name, str) for name in names):
             raise ArgumentError(f"names = {quoted(names)}: expected a name for each output.")
     expect("rewritten", rewritten, bool, "True or False")
+    check_keep(keep)
+    if backend is not None:
+        expect("backend", backend, str, "the name of a PyTensor mode, as NUMBA")
+        if keep == "all":
+            told = 'keep = "all" compiles nothing; expected keep = "last", or a slice'
+            raise ArgumentError(f"backend = {quoted(backend)}: {told}.")
     if not isinstance(given, Mapping):
         raise ArgumentError(
             f"given = {quoted(given)}: expected a dict of variables and their values."
@@ -90,7 +106,11 @@ def trace(
     if rewritten:
         everything, origins = rewritten_graph([*asked, *extra])
         asked, extra = everything[: len(asked)], everything[len(asked) :]
-    values, recordings = run([*asked, *extra], given)
+    if keep == "all":
+        refuse_beyond([*asked, *extra], given)
+        values, recordings = run([*asked, *extra], given)
+    else:
+        values, recordings = run_window(asked, extra, given, keep, backend)
     if rewritten:
         for recording in recordings:
             recording.node = origins.get(recording.node, recording.node)
@@ -211,9 +231,10 @@ def _scan_trace(
             (read,) = recording.reads[part]
             axis = _sequence_axis(part, sources.get(position), values, axes)
             axes[part.outer_input] = axes[node.inputs[position + 1]] = axis
-            shown = _cut(axis, read.rows)
+            rows = read.rows + recording.first
+            shown = _cut(axis, rows)
             origin, group = origins.get(position, (None, None))
-            taken = _taken(part, read.rows, values, filled) if derivation is None else None
+            taken = _taken(part, rows, values, filled) if derivation is None else None
             held = freeze(read.values)
             now = 0 if derivation is not None else now_of(cut_of(part.outer_input).base)
             sequences.append(
@@ -227,14 +248,15 @@ def _scan_trace(
             continue
         source = sources.get(position)
         tape = _tape_trace(recording, part, position, source, used)
-        found = _tape_axis(part, tape, source, axes)
+        length = recording.lengths.get(part, len(tape.initial))
+        found = _tape_axis(part, length, source, axes)
         if found is not None:
             axes[part.filled] = axes[filled_by[part]] = found
-            tape = replace(tape, axis=found)
+            tape = replace(tape, axis=_cut(found, recording.first + np.arange(len(tape.initial))))
         (outputs if part.kind is Kind.NIT_SOT else tapes).append(tape)
 
     return ScanTrace(
-        name=parts.called,
+        name=parts.called + (f", from step {recording.first:,}" if recording.first else ""),
         steps=recording.steps,
         order=derivation.order if derivation is not None else 0,
         parent=parent,
@@ -244,7 +266,8 @@ def _scan_trace(
         outputs=tuple(outputs),
         untraced=tuple(part.name for part in parts.of_kind(Kind.UNTRACED)),
         inside=(),
-        stopped_early=recording.steps < int(values[parts.n_steps]),
+        stopped_early=not recording.lengths and recording.steps < int(values[parts.n_steps]),
+        first=recording.first,
         formulas=step_equations(node, parts),
         nested=tuple(_nested(parts, step) for step in recording.nested),
     )
@@ -341,7 +364,7 @@ def _cut(axis: Axis, rows: np.ndarray) -> Axis:
 
 def _tape_axis(
     part: LoopVariable,
-    tape: TapeTrace,
+    rows: int,
     source: LoopVariable | None,
     axes: Mapping[Variable, Axis],
 ) -> Axis | None:
@@ -351,7 +374,6 @@ def _tape_axis(
     first, the gradients of the rows of its parent's tape; the gradients of a sequence come
     out in the order of the backward steps.
     """
-    rows = len(tape.initial)
     if source is None:
         if part.kind is Kind.MIT_MOT:
             return None

@@ -7,7 +7,7 @@ import pytest
 from sites import LESSONS, ROOT
 
 ENTRY = re.compile(
-    r"\n## (?P<term>.+)\n\n(?P<words>.+) \(\[lesson \d+\]\((?P<lesson>\w+)\.ipynb\)\)\n"
+    r"\n### (?P<term>.+)\n\n(?P<words>.+) \(\[lesson \d+\]\((?P<lesson>\w+)\.ipynb\)\)\n"
 )
 GLOSSARY = (ROOT / "notebooks" / "glossary.md").read_text(encoding="utf-8")
 TERMS = {entry["term"]: entry["lesson"] for entry in ENTRY.finditer(GLOSSARY)}
@@ -88,7 +88,7 @@ def test_the_first_use_in_a_lesson_is_linked(lessons):
 
 
 def test_the_glossary_is_in_the_order_of_the_lessons():
-    assert GLOSSARY.count("\n## ") == len(TERMS)
+    assert GLOSSARY.count("\n### ") == len(TERMS)
     assert list(TERMS.values()) == sorted(TERMS.values())
 
 

@@ -18,6 +18,7 @@ from types import MappingProxyType
 
 from lab.errors import ArgumentError, LabError, quoted
 from lab.gradients.derivative import ManyScansWarning
+from lab.progress import counted
 from lab.records import cached_property
 from visual.atlas import page as pages
 from visual.atlas.grid import Combination, Entry, Grid
@@ -58,9 +59,7 @@ class Atlas(Grid):
     @cached_property
     def entries(self) -> tuple[Entry, ...]:
         """All pictures, packed; they are drawn when they are first needed, with progress."""
-        from tqdm import tqdm  # only who draws many pictures pays for the import
-
-        progress = tqdm(self.combinations, "page", unit="combination", leave=False, delay=1)
+        progress = counted(self.combinations, "page", "combination")
         with warnings.catch_warnings():
             # Progress shows that it takes a while.
             warnings.simplefilter("ignore", ManyScansWarning)

@@ -10,7 +10,7 @@ from lab.errors import LabError
 from visual.cli.options import Commands, show
 from visual.exercises.progress import table
 from visual.lessons.copies import copied
-from visual.lessons.slides import slides
+from visual.lessons.slides import found, slides
 from visual.scene.formats import check_path, write_whole
 
 
@@ -21,7 +21,9 @@ def add_command(commands: Commands) -> None:
     parser.add_argument("--no-open", action="store_true", help="only copy them")
     parser.set_defaults(run=_lessons)
     parser = commands.add_parser("slides", help="make slides of a lesson, with reveal.js")
-    parser.add_argument("lesson", metavar="LESSON", help="its text, such as 01_loop.md")
+    parser.add_argument(
+        "lesson", metavar="LESSON", help="its name, such as 01_loop; or a notebook, or a text"
+    )
     parser.add_argument("-o", "--out", required=True, metavar="FILE", help="the page, .html")
     parser.set_defaults(run=_slides)
     parser = commands.add_parser("score", help="a table of what was answered, as CSV")
@@ -43,7 +45,7 @@ def _lessons(options: argparse.Namespace) -> None:
 def _slides(options: argparse.Namespace) -> None:
     path = Path(options.out)
     check_path(path.with_suffix(".svg") if path.suffix.lower() == ".html" else path)
-    write_whole(path, slides(Path(options.lesson)))
+    write_whole(path, slides(found(options.lesson)))
 
 
 def _score(options: argparse.Namespace) -> None:

@@ -42,7 +42,7 @@ examples:
   scantape break --loop square --rule accumulate-overwritten --order 3 -o broken.svg
   scantape page --out lesson.html                        many loops to choose from, without Python
   scantape lessons course                                the lessons as notebooks, opened
-  scantape slides course/01_loop.md -o slides.html       a lesson as slides
+  scantape slides 01_loop -o slides.html                 a lesson as slides
   scantape completion bash                               what a shell needs to complete all this
 
 A loop of your own is a lab.Loop, or a function without arguments that returns one.

@@ -11,7 +11,7 @@ import ast
 import contextlib
 import io
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from html import escape
 from importlib.util import find_spec
@@ -20,11 +20,14 @@ from pathlib import Path
 from lab.errors import ArgumentError, LabError, first_line, quoted
 from visual.exercises.exercise import Asked
 from visual.exercises.work import Checked
+from visual.lessons.copies import lessons
 from visual.pictures.moment.moment import moment
 from visual.scene.shapes import Scene
 from visual.widgets.stepper import Stepper
 
-CELL = re.compile(r"```\{code-cell\} ipython3\n((?::.*\n)*)\n?(.*?)```", re.DOTALL)
+CELL = re.compile(
+    r"```\{code-cell\} ipython3\n(---\n.*?\n---\n|(?::[^\n]*\n)*)\n?(.*?)```", re.DOTALL
+)
 HIDDEN, MOST = "source_hidden", 12
 FILES = ("dist/reveal.css", "dist/reveal.js", "plugin/notes/notes.js")
 STYLE = """\
@@ -33,7 +36,7 @@ STYLE = """\
 .reveal pre{font:.7em/1.4 monospace;text-align:left;display:inline-block;max-width:100%;
 margin:.3em auto;padding:.4em 1em;background:#f2f3f5;white-space:pre-wrap}
 .reveal .output{background:none}
-.reveal svg{max-width:100%;max-height:520px;height:auto;width:auto}
+.reveal svg{width:920px;max-width:100%;max-height:520px;height:auto}
 .reveal .r-stack>*{grid-area:1/1}
 .reveal ul{display:inline-block;text-align:left}"""
 
@@ -48,7 +51,7 @@ class Slide:
 
     def html(self) -> str:
         """The slide as reveal.js takes it."""
-        notes = "".join(f"<p>{escape(plain(words))}</p>" for words in self.said)
+        notes = _paragraphs(self.said)
         inside = "\n".join(self.shown)
         return (
             f"<section><h2>{escape(self.heading)}</h2>\n{inside}\n"
@@ -60,17 +63,14 @@ def slides(lesson: Path) -> str:
     """The page; ArgumentError if the lesson is none, or fails."""
     if find_spec("sphinx_revealjs") is None:
         raise LabError("slides: reveal.js is not installed; pip install scantape[site].")
-    try:
-        text = lesson.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise ArgumentError(f"lesson = {quoted(str(lesson))}: {first_line(error)}.") from error
+    text = _text(lesson)
     title = re.search(r"^# (.+)$", text, re.MULTILINE)
     if title is None:
         raise ArgumentError(f"lesson = {quoted(str(lesson))}: expected a text with a title.")
     style, script, notes = map(_part, FILES)
     first, *others = _slides(text[title.end() :])
     body = "\n".join(slide.html() for slide in others)
-    lead = "".join(f"<p>{escape(plain(words))}</p>" for words in first.said[:1])
+    lead = _paragraphs(first.said[:1])
     return (
         f'<!doctype html><html lang="en"><head><meta charset="utf-8">'
         f"<title>{escape(title[1])}</title><style>{style}{STYLE}</style></head>\n"
@@ -80,6 +80,23 @@ def slides(lesson: Path) -> str:
         "<script>Reveal.initialize({plugins: [RevealNotes], transition: 'none', width: 1000, "
         "height: 720, margin: 0.04});</script></body></html>\n"
     )
+
+
+def found(name: str) -> Path:
+    """A lesson by its path, or one that came with the package by its name."""
+    return next((path for path in lessons() if path.stem == name), Path(name))
+
+
+def _text(lesson: Path) -> str:
+    """A lesson as text, from a notebook, too."""
+    try:
+        if lesson.suffix == ".ipynb":
+            import jupytext
+
+            return str(jupytext.writes(jupytext.read(lesson), "md:myst"))
+        return lesson.read_text(encoding="utf-8")
+    except (OSError, ValueError, ImportError) as error:
+        raise ArgumentError(f"lesson = {quoted(str(lesson))}: {first_line(error)}.") from error
 
 
 def _part(name: str) -> str:
@@ -105,7 +122,9 @@ def _slides(text: str) -> Iterator[Slide]:
                     slide.said.append(words)
             continue
         metadata, code = part
-        shown = list(_shown(*_run(code, names), names))
+        shown = list(_shown(*_run(code, names)))
+        if "solution: true" in metadata:  # a cell to write in: the task is for everyone
+            shown, slide.said = [_paragraphs(slide.said)], []
         if HIDDEN not in metadata and not re.fullmatch(r"((import|from) .*\n|\n)*", code):
             shown.insert(0, f"<pre>{escape(code.rstrip())}</pre>")
         slide.shown += shown
@@ -140,7 +159,11 @@ def _run(code: str, names: dict[str, object]) -> tuple[object, str]:
     return value, printed.getvalue()
 
 
-def _shown(value: object, printed: str, names: Mapping[str, object]) -> Iterator[str]:
+def _paragraphs(said: list[str]) -> str:
+    return "".join(f"<p>{escape(plain(words))}</p>" for words in said)
+
+
+def _shown(value: object, printed: str) -> Iterator[str]:
     """What a cell shows, as HTML."""
     if printed:
         yield f"<pre class='output'>{escape(printed.rstrip())}</pre>"
@@ -151,7 +174,7 @@ def _shown(value: object, printed: str, names: Mapping[str, object]) -> Iterator
     elif isinstance(value, Asked):
         yield _asked(value)
     elif isinstance(value, Checked):
-        yield "<p>Write it, and run the check.</p>"
+        return
     elif hasattr(value, "_repr_mimebundle_"):
         yield f"<pre class='output'>{escape(str(value))}</pre>"
     elif value is not None:

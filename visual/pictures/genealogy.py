@@ -15,6 +15,7 @@ from typing import TypeVar
 
 import numpy as np
 
+from lab.equations.spelling import result_words
 from lab.errors import listing
 from lab.notation import Leaf, prime
 from lab.records import reached
@@ -92,7 +93,7 @@ def genealogy(trace: Trace, theme: str = "light", all: bool = False) -> Scene:
         title=f"Genealogy of the Scans of a derivative of order {order}",
         description=" ".join(explanation(trace)) or "One loop, no derivative.",
         theme=theme,
-        said=[ARROWS] if descents or flows else (),
+        said=[*([ARROWS] if descents or flows else ()), *result_words(trace)],
         close=True,
         dot=dot_source(nodes, edges),
     )

@@ -92,6 +92,7 @@ CALLS = {
     lab.compiled: {"subject": COST, "wrt": X0, "mode": "FAST_COMPILE"},
     lab.derivative: {"cost": COST, "wrt": X0},
     lab.derive: BACKWARDS,
+    lab.directions: {"loop": LOOP},
     lab.dot_product: {"loop": LOOP},
     lab.explain: {"cost": COST, "wrt": X0},
     lab.first: {"trace": TRACE, "what": "inf"},
