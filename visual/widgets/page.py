@@ -20,7 +20,9 @@ def to_page(*pictures: Picture, words: str = "") -> str:
     first = pictures[0]
     walked = any('data-moments="' in picture.svg()[:2000] for picture in pictures)
     sections = "\n".join(_section(picture, number) for number, picture in enumerate(pictures))
-    root = f'<div class="scantape" data-scantape>{sections}</div>' if walked else sections
+    root = (
+        f'<div class="scantape" data-scantape data-whole>{sections}</div>' if walked else sections
+    )
     body = f"<h1>{text(first.title)}</h1>\n<p>{text(first.description)}</p>\n{root}\n"
     if words:
         body += f"{region('In words', words)}\n"
