@@ -20,7 +20,8 @@ Derivatives
 - ask what becomes of a tap pattern: `Tape.reverse`
 - see what every step read and wrote: `trace`; as formulas: `spelled`
 - find the step at which a value first is nan, infinite or beyond a bound, and why: `first`
-- ask whether the end remembers the beginning, and what truncation loses: `influence`
+- ask whether the end remembers the beginning, and what truncation loses: `influence`; which
+  buffers a derivative keeps, and what checkpoints would: `memory`
 
 Whether they are right
 

@@ -21,6 +21,7 @@ from .pictures.eager.two_tapes import two_tapes as two_tapes
 from .pictures.equations import equations as equations
 from .pictures.genealogy import genealogy as genealogy
 from .pictures.influence import influence as influence
+from .pictures.memory import memory as memory
 from .pictures.moment.moment import moment as moment
 from .pictures.phases import phases as phases
 from .pictures.rolled import rolled as rolled

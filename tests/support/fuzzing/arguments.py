@@ -97,6 +97,7 @@ CALLS = {
     lab.explain: {"cost": COST, "wrt": X0},
     lab.first: {"trace": TRACE, "what": "inf"},
     lab.influence: {"trace": TRACE},
+    lab.memory: {"trace": TRACE},
     lab.few_steps: {"loop": LOOP, "mode": "NOT_A_MODE"},  # it would compile for seconds
     lab.pullback: BACKWARDS,
     lab.pushforward: {"outputs": [COST], "wrt": [X0], "tangents": [pt.dscalar("t")]},
@@ -151,6 +152,7 @@ CALLS = {
         for name in (
             "genealogy",
             "influence",
+            "memory",
             "rolled",
             "ssa",
             "stepgraph",
