@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from pytensor.graph.basic import Variable
 
 from lab.checks.check import value_at
-from lab.checks.differences import MOST_ENTRIES, Estimate, differences, remembered
+from lab.checks.finite_differences import MOST_ENTRIES, Estimate, differences, remembered
 from lab.errors import ArgumentError, LabError, expect, quoted
 from lab.gradients.derivative import Derivative, derivative
 from lab.loops.loop import Loop

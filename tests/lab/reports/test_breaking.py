@@ -14,7 +14,7 @@ from strange_loops import LOOPS
 
 import lab
 from lab import records
-from lab.checks.differences import differences
+from lab.checks.finite_differences import differences
 from lab.errors import ArgumentError
 from lab.gradients.decisions import RULE, PullbackRule
 from lab.loops import gallery
