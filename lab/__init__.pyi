@@ -33,6 +33,5 @@ from .reports.runs.directions import directions as directions
 from .reports.runs.first import first as first
 from .reports.runs.influence import influence as influence
 from .reports.runs.memory import memory as memory
-from .tape import Tape as Tape
 from .traces.record import trace as trace
 from .traces.trace import Trace as Trace

@@ -44,7 +44,7 @@ def draw(
     `order`, `wrt`, `cost`, `of`, `at` (values by name) and `mode` can be chosen, with the meaning
     that they have in `lab.Loop.trace`.  The derivative of a graph needs the values of its inputs,
     `given`.  All else are options of the picture, as `around` for a step around which long loops
-    shall not be folded.  Where `scan` or `scans` can be chosen, they are the numbers of the pictures' headings,
+    shall not be folded.  Where `scan` or `scans` can be chosen, they are the numbers of headings,
     from 1: 2 for ``2 · gradient of square``, which is ``trace.scans[1]``.  Steps count from 0.
 
     For a paper `width` is that of the figure, as "column" (85 mm), "page" (170 mm), "85mm" or
