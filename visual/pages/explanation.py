@@ -71,6 +71,7 @@ def _scan(scan: ScanReport, theme: str, folded: bool) -> Iterator[str]:
         yield from _list("What the gradient keeps", map(str, scan.stored))
     else:
         yield _paragraph("The gradient does not go through this Scan.")
+    yield from _list("Where it stands", (line for stand in scan.stands for line in stand.told))
     if folded:
         yield from _traps(scan.traps, "h3")
         yield "</details>"
