@@ -27,6 +27,10 @@ SQUARE = gallery.loops["square"]
 SHARED = pytensor.shared(np.array(0.5), name="w")
 FOREIGN = pt.dscalar("w")
 GENERATOR = pytensor.shared(np.random.default_rng(0), name="noise")
+STEPS, SMALL = pt.lscalar("n"), pt.bscalar("small")
+DOUBLED = pytensor.scan(
+    lambda x: x * 2, outputs_info=[FOREIGN], n_steps=STEPS, return_updates=False
+)[-1]
 FACTOR, TURN = pt.zscalar("w"), pt.dscalar("turn")
 CIRCLING = pytensor.scan(
     lambda z: z * FACTOR, outputs_info=[FACTOR], n_steps=2, return_updates=False
@@ -78,6 +82,14 @@ REFUSED = {
     "times as numbers": (lambda: lab.State("x", np.datetime64("2020")), ["state x", "2020"]),
     "an extended precision": (lambda: lab.State("x", np.longdouble(1)), ["state x", "number"]),
     "objects as numbers": (lambda: lab.Parameter("w", [None, {}]), ["parameter w", "number"]),
+    "more steps than a whole number holds": (
+        lambda: lab.trace(DOUBLED, {FOREIGN: 0.5, STEPS: 1e30}),
+        ["given: n", "int64", "1e+30"],
+    ),
+    "a number too large for its dtype": (
+        lambda: lab.trace(pt.sum(SMALL * DOUBLED), {FOREIGN: 0.5, STEPS: 2, SMALL: 300}),
+        ["given: small", "int8", "300"],
+    ),
     "a complex variable": (
         lambda: lab.explain(abs(CIRCLING) ** 2, FACTOR),
         ["wrt = w", "complex128", "only real variables"],

@@ -94,11 +94,12 @@ def checked(variable: Variable, value: object) -> Computed:
         return deepcopy(value)
     refuse_masked(f"given: {variable}", value)
     array = np.asarray(value)
-    whole_numbers = variable.type.dtype[0] in "iu" and array.dtype.kind in "fc"
     try:
-        if value is None or (whole_numbers and not np.all(array == np.round(array))):
+        with np.errstate(invalid="ignore"):  # as of nan as a whole number
+            taken = variable.type.filter(array, strict=False, allow_downcast=True)
+        if value is None or (variable.type.dtype[0] in "iu" and not np.all(taken == array)):
             raise ValueError
-        return variable.type.filter(array, strict=False, allow_downcast=True)
+        return taken
     except (TypeError, ValueError) as error:
         raise ArgumentError(
             f"given: {variable} is of type {variable.type} and cannot be {quoted(value)}."
