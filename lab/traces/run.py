@@ -24,7 +24,8 @@ from lab.traces.loop_run import Cell, Computed, LoopRun, Recording, refuse_unwri
 
 # What the operations of a graph raise when their inputs do not fit.
 FAILURES = (
-    AssertionError, IndexError, MemoryError, TypeError, ValueError, np.linalg.LinAlgError,
+    ArithmeticError, AssertionError, IndexError, MemoryError, NotImplementedError, TypeError,
+    ValueError, np.linalg.LinAlgError,
 )  # fmt: skip
 
 Values = Mapping[Variable, Computed]
@@ -93,14 +94,14 @@ def checked(variable: Variable, value: object) -> Computed:
     if not hasattr(variable.type, "dtype"):
         return deepcopy(value)
     refuse_masked(f"given: {variable}", value)
-    array = np.asarray(value)
     try:
+        array = np.asarray(value)
         with np.errstate(invalid="ignore"):  # as of nan as a whole number
             taken = variable.type.filter(array, strict=False, allow_downcast=True)
         if value is None or (variable.type.dtype[0] in "iu" and not np.all(taken == array)):
             raise ValueError
         return taken
-    except (TypeError, ValueError) as error:
+    except (OverflowError, TypeError, ValueError) as error:
         raise ArgumentError(
             f"given: {variable} is of type {variable.type} and cannot be {quoted(value)}."
         ) from error

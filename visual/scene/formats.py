@@ -5,6 +5,7 @@ What a format looks like is a backend's affair, and every backend registers what
 
 import math
 import os
+import sys
 from collections.abc import Callable, Mapping
 from errno import EACCES, EINVAL
 from html import escape
@@ -92,6 +93,8 @@ def save(
 ) -> Path:
     """Write `picture` to `path` in the format that the suffix names; see `Scene.save`."""
     path = as_path(path)
+    if not isinstance(animate, bool):
+        raise ArgumentError(f"animate = {quoted(animate)}: expected True or False.")
     check_path(path, animate)
     suffix = path.suffix.lower()
     if (animate and not _can_move(picture)) or not can_be(picture, suffix):
@@ -190,7 +193,11 @@ def check_path(path: Path, animate: bool = False) -> None:
 
 def check_scale(scale: float, width: float = 1.0, height: float = 1.0) -> None:
     """Raise ArgumentError unless an image of `width` by `height` can be drawn at `scale`."""
-    if not isinstance(scale, Real) or isinstance(scale, bool) or not math.isfinite(scale):
+    if (
+        not isinstance(scale, Real)
+        or isinstance(scale, bool)
+        or not abs(scale) <= sys.float_info.max
+    ):
         raise ArgumentError(
             f"scale = {quoted(scale)}: expected a number, such as 2 for twice the size."
         )
