@@ -29,7 +29,7 @@ from lab.loops.text.source import identifier
 from lab.reports.compile.buffers import Rows, all_rows, buffer, rows, rows_asked, step_count
 from lab.reports.compile.compiled import Change, Compiled, Fate, ScanAfter, ScanBefore
 from lab.reports.compile.rewriting import REVERT, PytensorMode, Rewriting, mode_words, rewritten
-from lab.reports.explain.traps import called
+from lab.reports.explain.finders import called
 from lab.scans.buffers import destroys, is_freshly_allocated
 from lab.scans.graphs import scan_nodes
 from lab.scans.node import LoopVariable, ScanParts, inner_graph, is_scan, read_scan, scan_name

@@ -42,9 +42,9 @@ from lab.gradients.status import (
 )
 from lab.loops.model import log_density
 from lab.reports.explain.explanation import ORDERS, Explanation, ScanReport
+from lab.reports.explain.finders import called, traps
 from lab.reports.explain.memory import stored
 from lab.reports.explain.timing import timed
-from lab.reports.explain.traps import called, traps
 from lab.scans.backtraces import without_backtraces
 from lab.scans.graphs import require_scan, scan_nodes, with_tapes, without_batches
 from lab.scans.node import inner_graph, is_scan
