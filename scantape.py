@@ -9,6 +9,10 @@ import io
 import os
 import signal
 import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
 
 
 def command() -> None:
@@ -26,6 +30,14 @@ def command() -> None:
     except OSError:  # it was told; and Python flushes once more as it ends
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     sys.exit(status)
+
+
+def setup(app: "Sphinx") -> dict[str, bool]:
+    """Let Sphinx draw: ``extensions = ["scantape"]`` adds the directive ``scantape``."""
+    from visual.cli.directive import Drawn
+
+    app.add_directive("scantape", Drawn)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
 
 
 def stop(*_: object) -> None:

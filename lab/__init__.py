@@ -15,7 +15,8 @@ Derivatives
 - differentiate backwards, to any order: `derivative`; one Scan alone: `derive`, `pullback`;
   whatever calls ``pytensor.grad``: `our_pullback`
 - to high orders by one Scan: ``derivative(…, mode="taylor")``
-- differentiate forwards: `pushforward`; hold a loop's two derivatives together: `dot_product`
+- differentiate forwards: `pushforward`; hold a loop's two derivatives together: `dot_product`;
+  see what J v, J* g and H v read and cost: `directions`
 - ask what becomes of a tap pattern: `Tape.reverse`
 - see what every step read and wrote: `trace`; as formulas: `spelled`
 - find the step at which a value first is nan, infinite or beyond a bound, and why: `first`

@@ -29,6 +29,7 @@ from .reports.compare.compare import compare as compare
 from .reports.compile.compile import compiled as compiled
 from .reports.compile.shortening import shortened as shortened
 from .reports.explain.explain import explain as explain
+from .reports.runs.directions import directions as directions
 from .reports.runs.first import first as first
 from .reports.runs.influence import influence as influence
 from .tape import Tape as Tape

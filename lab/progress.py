@@ -10,14 +10,15 @@ that was only half done is kept.
 """
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
     from tqdm import tqdm
 
+T = TypeVar("T")
 _watching: ContextVar[Callable[[], None] | None] = ContextVar("watching", default=None)
 
 
@@ -65,6 +66,15 @@ def _nothing() -> None:
 NAME = 24  # letters of a loop's name
 
 
+def counted(items: Iterable[T], name: str, unit: str, total: int | None = None) -> Iterable[T]:
+    """The items, shown as they pass, past a second; not where there is no tqdm."""
+    try:
+        from tqdm import tqdm  # only who does much pays for the import
+    except ImportError:
+        return items
+    return tqdm(items, name, total, unit=unit, leave=False, delay=1)
+
+
 class Progress:
     """One bar on standard error for all loops of a run that nobody watches, past a second.
 
@@ -96,8 +106,10 @@ class Progress:
         self.done += not self.inside
 
     def _show(self, name: str, part: float) -> None:
-        from tqdm import tqdm  # only a run that takes long pays for the import
-
+        try:
+            from tqdm import tqdm  # only a run that takes long pays for the import
+        except ImportError:
+            return
         if self.bar is None:
             looks = "{desc}: {percentage:3.0f}%|{bar}| {elapsed}<{remaining}"
             self.bar = tqdm(desc=name[:NAME], total=self.total, leave=False, bar_format=looks)

@@ -123,6 +123,16 @@ def same(first: object, second: object) -> bool:
     return bool(first == second)
 
 
+def reached(start: Iterable[T], after: Callable[[T], Iterable[T]]) -> dict[T, None]:
+    """All from which `start` leads to others, by what comes `after` each; itself included."""
+    found, waiting = dict[T, None](), [*start]
+    while waiting:
+        if (one := waiting.pop()) not in found:
+            found[one] = None
+            waiting += after(one)
+    return found
+
+
 def to_json(value: object) -> dict[str, object]:
     """A record as dicts, lists, strings and numbers."""
     plain = _converter().unstructure(value)

@@ -69,6 +69,12 @@ def test_the_picture_in_the_readme_is_todays(tmp_path):
     assert (ROOT / "notebooks" / "square.svg").read_text(encoding="utf-8") == found
 
 
+def test_the_picture_that_moves_is_todays(tmp_path):
+    """To renew it: scantape draw tapes --loop square --animate -o notebooks/moving.svg"""
+    visual.tapes(gallery.loops["square"].trace()).save(tmp_path / "moving.svg", animate=True)
+    assert (ROOT / "notebooks" / "moving.svg").read_text() == (tmp_path / "moving.svg").read_text()
+
+
 def test_the_commands_in_the_readme_work(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     drawn = [command for command in commands(README) if command.startswith("scantape")]

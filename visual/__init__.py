@@ -15,7 +15,8 @@ One kind each
 - of our pullback beside PyTensor's own, a `lab.Comparison`: `comparing`
 - of a broken rule, a `lab.Breakage`: `breaking`
 - of where, cat, narrow and clamp at your arrays: `routing`; of a step of a tape in these terms:
-  `transposed`; of a loop's two derivatives and their products: `dot_product`
+  `transposed`; of a loop's two derivatives and their products: `dot_product`;
+  of J v, J* g and H v as loops, and what they cost: `directions`
 - of a recording of `lab.eager`: `eager`; of a loop on both kinds of tapes: `two_tapes`
 - the eight figures of the square loop: `figure`
 
@@ -25,7 +26,8 @@ To walk through, to choose from, to answer
 - `Workbench`: a loop with controls for all that can be chosen about it, in a notebook
 - `Atlas`: a grid of loops, taps, orders and costs to choose from, as one page without Python
 - `Exercise`, `Exercises`: questions about a trace, checked and explained; as a page without Python;
-  `Question`: one of your own
+  `Question`: one of your own; `puzzles`: twenty loops with something missing
+- `Work`: a task to write code for, which is run and compared
 
 What they are
 

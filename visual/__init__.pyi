@@ -6,12 +6,15 @@ from .drawing.export import export as export
 from .drawing.figures import figure as figure
 from .exercises.exercise import Exercise as Exercise
 from .exercises.exercise import Exercises as Exercises
+from .exercises.puzzles import puzzles as puzzles
 from .exercises.question import Question as Question
+from .exercises.work import Work as Work
 from .pictures.breaking import breaking as breaking
 from .pictures.canonical import canonical as canonical
 from .pictures.comparing import comparing as comparing
 from .pictures.compiled import compiled as compiled
 from .pictures.connections import connections as connections
+from .pictures.directions import directions as directions
 from .pictures.dot_product import dot_product as dot_product
 from .pictures.eager.eager import eager as eager
 from .pictures.eager.two_tapes import two_tapes as two_tapes

@@ -165,6 +165,27 @@ class Wholes(Choice):
 
 
 @dataclass(frozen=True)
+class Path(Wholes):
+    """A way into Scans inside steps: the number of a Scan, that of a step, and so on."""
+
+    _: KW_ONLY
+    metavar: str = "SCAN,STEP"
+
+    def check(self, value: object) -> Value:
+        """The numbers, two for each level; none for the outermost one."""
+        path = tuple(super().check(value) or ())
+        if len(path) % 2:
+            raise ArgumentError(
+                f"{self.name} = {quoted(value)}: expected a Scan's number and a step's, as in 2,0."
+            )
+        return path or None
+
+    def typed(self, written: object) -> object:
+        """The numbers between commas."""
+        return numbers(self.name, words(str(written)))
+
+
+@dataclass(frozen=True)
 class Steps(Whole):
     """How many steps there are; or which of them are shown, which `Shown` reads."""
 
@@ -364,6 +385,7 @@ MODE = OneOf(
 )
 # All that can be said about the derivative of a loop; of a graph, it is in the graph.
 DERIVATIVE = {choice.name: choice for choice in (TAPS, ORDER, WRT, OF, STEPS, COST, AT, MODE)}
+INSIDE = Path("inside", "the Scans inside a step: the number of its Scan, and its own, as in 2,0")
 TRUNCATE = Whole(
     "truncate",
     "the gradient goes back so many steps",
@@ -417,12 +439,12 @@ def switch(name: str, value: object) -> bool:
     return value
 
 
-def scan_index(trace: Trace, scan: object) -> int:
+def scan_index(trace: Trace, scan: object, argument: str = "scan") -> int:
     """The index in ``trace.scans`` of the Scan with a heading's number."""
     of_trace(trace)
-    number = whole("scan", scan)
+    number = whole(argument, scan)
     if number not in range(1, len(trace.scans) + 1):
-        raise ArgumentError(f"scan = {quoted(scan)}: {_known(trace)}")
+        raise ArgumentError(f"{argument} = {quoted(scan)}: {_known(trace)}")
     return number - 1
 
 
@@ -454,12 +476,12 @@ def newest(orders: Sequence[int]) -> int:
     return orders.index(max(orders))
 
 
-def step_of(scan: ScanTrace, step: object) -> int:
+def step_of(scan: ScanTrace, step: object, argument: str = "step") -> int:
     """The number of a step that a Scan makes."""
-    number = whole("step", step)
+    number = whole(argument, step)
     if number not in range(scan.steps):
         steps = f"the steps 0 to {scan.steps - 1}" if scan.steps else "no step that could be drawn"
-        raise ArgumentError(f"step = {quoted(step)}: {scan.name} makes {steps}.")
+        raise ArgumentError(f"{argument} = {quoted(step)}: {scan.name} makes {steps}.")
     return number
 
 

@@ -4,7 +4,8 @@
 of gets as many as the equation needs: ``7.413 = 3.9014·2·0.95 + 0``.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -117,6 +118,19 @@ def equation(
         if not close and abs(worth - _read(told)) <= CLOSE * abs(_read(told)):
             close = f"{told} {style.about} {_right(expression, used, digits, style)}"
     return close
+
+
+def digits_of_sum(left: float, terms: Sequence[Sequence[float]]) -> int | None:
+    """With how many digits a sum of products, as it is printed, makes `left` with four.
+
+    None if no digits do.
+    """
+    told = number_text(left)
+    for digits in DIGITS if np.isfinite([left, *chain(*terms)]).all() else ():
+        printed = ([_read(number_text(factor, digits)) for factor in term] for term in terms)
+        if _is_true(told, float(sum(map(np.prod, printed)))):
+            return digits
+    return None
 
 
 def _right(

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from lab.equations.factors import factor_of, without_names
-from lab.equations.numbers import value_of
+from lab.equations.numbers import digits_of_sum, value_of
 from lab.equations.quantities import Quantities, index_of
 from lab.equations.spelling import Speller
 from lab.notation import (
@@ -28,6 +28,7 @@ from lab.traces.flow import adds_old
 from lab.traces.touched import Touched
 from lab.traces.trace import Formula, SequenceTrace, TapeTrace
 
+FOUR = 4  # digits of a number
 LONGEST_PRODUCT = 36  # letters; what is longer stands in the formula only
 
 
@@ -205,14 +206,15 @@ def sentence(one: StepOf, formula: Formula) -> str:
         return f"{place}{_with(' = ', made)} comes out; no other step adds to it."
     brought = one.brought(formula)
     if adds_old(formula) and brought:
-        held = _held(one, tape, one.row(formula.target))
         rest = one.rest(formula)
-        parts = [_part(one, arrival) for arrival in brought]
+        digits = _digits(one, formula, brought, rest)
+        held = _held(one, tape, one.row(formula.target), digits or FOUR)
+        parts = [_part(one, arrival, digits or FOUR) for arrival in brought]
         if rest is not None:
-            number = "" if rest.number is None else f" ({number_text(rest.number)})"
+            number = "" if rest.number is None else f" ({number_text(rest.number, digits or FOUR)})"
             parts.append(f"{rest.written}{number}")
         since = _reason(one, formula, [arrival.read for arrival in brought])
-        leaves = _with(" ", made) or " the sum"
+        leaves = _with(" " if digits else " about ", made) or " the sum"
         return f"{place} held{held}. The step adds {joined(parts)}{since}; it leaves{leaves}."
     written = "is handed on as it is" if adds_old(formula) else "is written anew"
     return f"{place}{_with(' = ', made)} {written}; nothing is added{_rule(one, formula)}."
@@ -235,7 +237,19 @@ def _sources(one: StepOf, formula: Formula) -> str:
     return f" from {joined(told)}" if told else ""
 
 
-def _held(one: StepOf, tape: TapeTrace, row: int) -> str:
+def _digits(one: StepOf, formula: Formula, brought: list[Arrival], rest: Rest | None) -> int | None:
+    """How many digits the numbers of a sentence need, so that they add up; four of arrays."""
+    tape, made = one.tape(formula.target), one.made(formula)
+    before = one.touched(tape).before(one.row(formula.target))
+    numbers = [(one.value(arrival.read), arrival.number) for arrival in brought]
+    known = [(float(v), n) for v, n in numbers if v is not None and n is not None and not v.ndim]
+    if made.ndim or before.ndim or len(known) < len(numbers) or (rest and rest.number is None):
+        return FOUR
+    terms = [(float(before),), *known, *([(rest.number,)] if rest and rest.number else [])]
+    return digits_of_sum(float(made), terms)
+
+
+def _held(one: StepOf, tape: TapeTrace, row: int, digits: int) -> str:
     """What a slot held, and how all of that had got there."""
     ways, step = [], one.step
     while (last := Touched(tape, step).last_write(row)) is not None:
@@ -255,16 +269,17 @@ def _held(one: StepOf, tape: TapeTrace, row: int) -> str:
             ways.append(f"was there from the start{direct and f' as {direct}'}")
     if not ways:
         return " 0: nothing had arrived"
-    number = _with(" ", one.touched(tape).before(row))
+    number = _with(" ", one.touched(tape).before(row), digits)
     return f"{f'{number}, which' if number else ' what'} {joined(ways[::-1])}"
 
 
-def _part(one: StepOf, arrival: Arrival) -> str:
+def _part(one: StepOf, arrival: Arrival, digits: int) -> str:
     """``buf[0]·2·x₁ (1.9·1.805)``, without numbers where there are none."""
     value, product = one.value(arrival.read), one.product(arrival)
     if arrival.number is None or value is None:
         return f"what becomes of {one.spell.position(arrival.read, one.step)}"
-    numbers = f"{_factor(number_text(value))}·{_factor(number_text(arrival.number))}"
+    factors = (number_text(factor, digits) for factor in (value, arrival.number))
+    numbers = "·".join(map(_factor, factors))
     return f"{product} ({numbers})" if len(product) <= LONGEST_PRODUCT else numbers
 
 
@@ -336,6 +351,6 @@ def joined(parts: list[str]) -> str:
     return " and ".join([", ".join(parts[:-1]), parts[-1]]) if len(parts) > 1 else "".join(parts)
 
 
-def _with(before: str, value: np.ndarray | None) -> str:
+def _with(before: str, value: np.ndarray | None, digits: int = FOUR) -> str:
     """A number, with what stands before it; nothing of an array."""
-    return "" if value is None or value.ndim else f"{before}{number_text(value)}"
+    return "" if value is None or value.ndim else f"{before}{number_text(value, digits)}"

@@ -8,16 +8,16 @@ A value is one of `lab.traces.flow`: a slot that is written twice holds two valu
 story of its own.
 """
 
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 
 from lab.equations.quantities import Quantities
-from lab.equations.sentences import StepOf, joined, sentence
+from lab.equations.sentences import Arrival, StepOf, joined, sentence
 from lab.notation import number_text
-from lab.records import cached_property
+from lab.records import cached_property, reached
 from lab.tape import Kind
 from lab.traces.flow import Flow, Value, Write, adds_old, flow
 from lab.traces.trace import TapeTrace, Trace
@@ -67,21 +67,11 @@ class Stories:
 
     def ancestors(self, value: Value) -> set[Value]:
         """All values that one was made from, directly or by others, and itself."""
-        found, waiting = {value}, [value]
-        while waiting:
-            fresh = set(self._sources(waiting.pop())) - found
-            found |= fresh
-            waiting += fresh
-        return found
+        return {*reached([value], self._sources)}
 
     def nearest(self, value: Value, among: Container[Value]) -> list[Value]:
         """The values `among` some that one was made from, with none of them in between."""
-        found, waiting = dict[Value, None](), list(self._sources(value))
-        while waiting:
-            source = waiting.pop()
-            if source not in found:
-                found[source] = None
-                waiting += () if source in among else self._sources(source)
+        found = reached(self._sources(value), lambda s: () if s in among else self._sources(s))
         return [source for source in found if source in among]
 
     def _sources(self, value: Value) -> tuple[Value, ...]:
@@ -119,16 +109,12 @@ class Stories:
         """``x₃``, ``buf[2]`` or ``w``."""
         named, tape = self._named(value), self._variable(value)
         if tape is None:
-            return self._given_name(named, value)
+            own = (s for s in named.scan.sequences if s.name == value.variable)
+            labels = (named.sequence_label(sequence, value.row) for sequence in own)
+            return next(labels, value.variable)
         if named.scan.parent is not None and tape.kind is Kind.MIT_MOT:
             return named.place(tape, value.row)
         return tape.name if tape.is_total else named.tape_label(tape, value.row)
-
-    def _given_name(self, named: Quantities, value: Value) -> str:
-        for sequence in named.scan.sequences:
-            if sequence.name == value.variable:
-                return named.sequence_label(sequence, value.row)
-        return value.variable
 
     def _named(self, value: Value) -> Quantities:
         return Quantities(self.trace, value.scan)
@@ -149,13 +135,15 @@ class Stories:
         number = self.number(value)
         if number is None:
             return ""
-        return f" = {number_text(number)}" if not number.ndim else f" ({_shape(number)})"
+        shape = "×".join(map(str, number.shape))
+        return f" ({shape})" if shape else f" = {number_text(number)}"
 
     def _origin(self, value: Value) -> str:
         write, tape = self.flow.writes.get(value), self._variable(value)
         if write is not None:
             told = sentence(StepOf(self._named(value), write.step), write.formula)
-            made = f"Step {write.step} of {self._scan(value.scan)} makes"
+            scan = f"Scan {value.scan + 1} · {self.trace.scans[value.scan].name}"
+            made = f"Step {write.step} of {scan} makes"
             short = f"Step {write.step} makes"
             return told.replace(short, made, 1) if told.startswith(short) else f"{made} it: {told}"
         if tape is None:
@@ -171,9 +159,6 @@ class Stories:
         direct = named.direct_label(tape, value.row) if tape.gradient_of is not None else ""
         what = direct and f", as {direct}: what the cost adds directly"
         return f"It was there from the start{what}."
-
-    def _scan(self, number: int) -> str:
-        return f"Scan {number + 1} · {self.trace.scans[number].name}"
 
     def _slot(self, value: Value) -> str:
         """What else stood in its slot."""
@@ -235,9 +220,9 @@ class Stories:
         if self._named(value).scan.parent is None:
             return self._sensitivity(value)
         told = [
-            f"{number_text(share * float(number))} of {self._called_result(result)}"
-            f"{self._equal(result)}"
-            for result, share in self._shares(value)[:MOST]
+            f"{number_text(share * float(number))} of "
+            f"{self._whole(result) or self._called(result)}{self._equal(result)}"
+            for result, share in self.shares(value)
         ]
         if told and not number:
             return "As it is 0, it contributes nothing."
@@ -263,25 +248,22 @@ class Stories:
                 return before
         return chain[-1]
 
-    def _called_result(self, result: Value) -> str:
-        return self._whole(result) or self._called(result)
-
-    def _shares(self, value: Value) -> list[tuple[Value, float]]:
-        """The results of its Scan that a value goes into, and what it is multiplied by there.
+    def shares(self, value: Value) -> list[tuple[Value, float]]:
+        """The first results of its Scan that a value goes into, and what multiplies it there.
 
         Empty where that is not known: of arrays, and of loops that are no derivatives.
         """
         named = self._named(value)
         if named.scan.parent is None or self._variable(value) is None:
             return []
-        reach: dict[Value, float | None] = {value: 1.0}
+        reach: dict[Value, float | None] = {value: self.whole}
         for made, write in self.flow.writes.items():
             read = [s for s in write.sources if s in reach]
             if made.scan == value.scan and read and made != value:
                 parts = [self._through(made, write, source, reach[source]) for source in read]
-                reach[made] = None if None in parts else float(np.sum([p for p in parts if p]))
+                reach[made] = None if None in parts else self.total([p for p in parts if p])
         ends = [(end, reach.get(end)) for end in self._results(value.scan) if end != value]
-        return [(end, share) for end, share in ends if share is not None]
+        return [(end, share) for end, share in ends if share is not None][:MOST]
 
     def _through(
         self, made: Value, write: Write, source: Value, share: float | None
@@ -292,8 +274,18 @@ class Stories:
             if write.reads(arrival.read) == source:
                 if arrival.number is None or share is None:
                     return None
-                return share * arrival.number
+                return self.times(share, one, arrival)
         return None
+
+    whole = 1.0  # what is whole; of places instead of numbers, another arithmetic
+
+    def times(self, share: float, one: StepOf, arrival: Arrival) -> float:
+        """A share, multiplied on its way."""
+        return share * (arrival.number or 0.0)
+
+    def total(self, parts: Sequence[float]) -> float:
+        """Shares that come together."""
+        return float(np.sum(parts))
 
     def _results(self, scan: int) -> Iterator[Value]:
         """The values that a Scan hands on."""
@@ -303,7 +295,3 @@ class Stories:
                 rows = [len(tape.final) - 1] if tape.is_total else sorted(named.wanted_rows(tape))
                 for row in rows:
                     yield self.flow.latest(scan, tape, row)
-
-
-def _shape(number: np.ndarray) -> str:
-    return "×".join(map(str, number.shape))

@@ -96,7 +96,8 @@ def argument_name(part: LoopVariable, base: Variable, node: Apply) -> str:
         return part.name
     if not plain:
         return LETTERS[part.kind]
-    return name if base.owner is None and name else part.name
+    is_input = base.owner is None and name and "[t" not in name  # not of the step around it
+    return name if is_input else part.name
 
 
 def symbols_of(variables: list[LoopVariable], named: list[str], bases: list[Variable]) -> list[str]:

@@ -43,7 +43,7 @@ from lab.notation import prime
 from lab.progress import is_watched, pause
 from lab.scans.backtraces import without_backtraces
 from lab.scans.buffers import as_tensor
-from lab.scans.graphs import require_scan, scan_nodes, with_tapes
+from lab.scans.graphs import as_scans, require_scan, scan_nodes, with_tapes
 from lab.scans.node import outer_outputs
 
 MANY_SCANS, MOST_SCANS = 32, 16_384
@@ -161,6 +161,7 @@ def derivative(
     highest = HIGHEST.get(mode, order)
     if order > highest:
         raise ArgumentError(f"order = {quoted(order)}: by mode = {mode!r}, at most {highest}.")
+    cost = as_scans([cost])[0]
     expected = scans_expected(cost, order if mode == "reverse" else 0)
     if expected > MOST_SCANS:
         told = f"about {expected:,.6g}" if math.isfinite(expected) else "beyond 1e300"

@@ -6,7 +6,7 @@ The names of the phases are those of PyTensor's documentation ("How Scan.L_op Wo
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
-from pytensor.graph.basic import Variable
+from pytensor.graph.basic import Constant, Variable
 
 from lab.errors import listing
 from lab.gradients.decisions import Decisions, ReadingGroup
@@ -94,9 +94,14 @@ def _slots(part: LoopVariable) -> str:
 
 def _steps(d: Decisions) -> list[Item]:
     return [
-        Item("steps made", f"read from {d.steps.source}", str(d.steps.made)),
-        Item("steps reversed", "the backward Scan makes as many", str(d.steps.reversed)),
+        Item("steps made", f"read from {d.steps.source}", _count(d.steps.made)),
+        Item("steps reversed", "the backward Scan makes as many", _count(d.steps.reversed)),
     ]
+
+
+def _count(steps: Variable) -> str:
+    """A number of steps; n, if only the run of the loop tells it."""
+    return str(steps.data) if isinstance(steps, Constant) else "n"
 
 
 def _classes(d: Decisions, names: PartNames) -> list[Item]:

@@ -214,3 +214,13 @@ class RandomState(_Called):
         object.__setattr__(self, "name", checked_name(self.name))
         if isinstance(self.seed, bool) or not isinstance(self.seed, int) or self.seed < 0:
             raise ArgumentError(f"seed of {self.called} = {quoted(self.seed)}: expected 0, 1, 2, …")
+
+
+Valued = State | Sequence | Parameter
+
+
+def value_of(variable: Valued) -> np.ndarray:
+    """The value that a variable was declared with."""
+    if isinstance(variable, State):
+        return variable.initial
+    return variable.values if isinstance(variable, Sequence) else variable.value

@@ -13,6 +13,7 @@ from pytensor.scan.op import Scan
 from lab.errors import GraphError
 from lab.scans.batched import is_batched, opened_batch
 from lab.scans.node import ScanParts, TapeScan, build_scan, inner_graph, is_scan, read_scan
+from lab.scans.single import with_single_step
 
 
 def with_tapes(outputs: Sequence[Variable], rule: object | None = None) -> dict[Variable, Variable]:
@@ -33,12 +34,17 @@ def with_plain(outputs: Sequence[Variable]) -> dict[Variable, Variable]:
     return _Copying(Scan, lambda op: isinstance(op, TapeScan)).of(outputs)
 
 
-def without_batches(outputs: Sequence[Variable]) -> list[Variable]:
-    """`outputs`, with one Scan over all entries where each was to run one of its own."""
-    if not any(map(is_batched, toposort(outputs))):
-        return list(outputs)
-    copies = _Copying(Scan, lambda _: False).of(outputs)
-    return [copies.get(variable, variable) for variable in outputs]
+def as_scans(outputs: Sequence[Variable]) -> list[Variable]:
+    """`outputs`, with a Scan in the place of what PyTensor writes otherwise.
+
+    That is one over all entries of a batch, each of which was to run one of its own; and, in a
+    graph without any Scan, one for a step that ``pytensor.scan`` was to make once.
+    """
+    nodes = list(toposort(outputs))
+    if any(map(is_batched, nodes)):
+        copies = _Copying(Scan, lambda _: False).of(outputs)
+        return [copies.get(variable, variable) for variable in outputs]
+    return list(outputs) if any(map(_scans_in, nodes)) else with_single_step(outputs)
 
 
 @dataclass(frozen=True)
@@ -107,7 +113,7 @@ def scan_nodes(outputs: Sequence[Variable]) -> list[Apply]:
 def require_scan(outputs: Sequence[Variable]) -> int:
     """How many Scans `outputs` depend on, those inside other operations included.
 
-    Raises GraphError if there are none.
+    Raises GraphError if there are none; a single step is one after `as_scans`.
     """
     count = sum(_scans_in(node) for node in toposort(outputs))
     if not count:

@@ -34,8 +34,20 @@ class Access:
 
 
 @dataclass(eq=False)
+class Within:
+    """What one step computed, and what happened in the Scans inside of it."""
+
+    values: Mapping[Variable, Computed]
+    recordings: "list[Recording]"
+
+
+@dataclass(eq=False)
 class Recording:
-    """What happened in one Scan."""
+    """What happened in one Scan, from its step number `first` on.
+
+    `lengths` has how many rows its variables have, where only a window of them was kept; `nested`
+    what happened in the Scans inside its steps.
+    """
 
     node: Apply
     parts: ScanParts
@@ -46,6 +58,9 @@ class Recording:
     final: dict[LoopVariable, Computed] = field(default_factory=dict)
     unwritten: dict[LoopVariable, np.ndarray] = field(default_factory=dict)
     inside: dict[Variable, np.ndarray] = field(default_factory=dict)
+    nested: list[Within] = field(default_factory=list)
+    first: int = 0
+    lengths: Mapping[LoopVariable, int] = field(default_factory=dict)
 
 
 class Step(Protocol):
@@ -58,6 +73,9 @@ class Step(Protocol):
 
     def inner(self) -> list[Variable]:
         """What a step computes on the way."""
+
+    def within(self) -> Within | None:
+        """What the step just made has inside, if that is kept."""
 
 
 class LoopRun:
@@ -124,6 +142,9 @@ class LoopRun:
                 write(number)
             for column in inner.values():
                 column.note(number)
+            within = step.within()
+            if within is not None:
+                self.recording.nested.append(within)
             for part in self.untraced:
                 self.untraced[part] = step.cells[part.inner_outputs[0]][0]
             done = number + 1

@@ -2,6 +2,7 @@
 
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from weakref import finalize
 
 import numpy as np
@@ -11,20 +12,20 @@ from pytensor.graph.traversal import ancestors, explicit_graph_inputs
 from lab.errors import ArgumentError, expect, printable, quoted, several
 from lab.gradients.decisions import Decisions, ReadingGroup, decisions_of
 from lab.gradients.derivative import Derivative
-from lab.notation import Leaf
+from lab.notation import Leaf, tapped
 from lab.progress import pause
 from lab.records import freeze
 from lab.scans.buffers import rows_of
-from lab.scans.graphs import require_scan, without_batches
+from lab.scans.graphs import as_scans, require_scan
 from lab.scans.node import LoopVariable, ScanParts, outer_inputs, outer_outputs
 from lab.scans.operations import passed_on, plain_name
 from lab.scans.slices import cut_of, now_of
 from lab.tape import Kind
 from lab.traces import loop_run
-from lab.traces.loop_run import Recording
+from lab.traces.loop_run import Recording, Within
 from lab.traces.rewritten import rewritten as rewritten_graph
 from lab.traces.run import Values, run
-from lab.traces.step_values import StepValues, step_equations
+from lab.traces.step_values import StepValues, step_equations, targets
 from lab.traces.trace import (
     Access,
     Axis,
@@ -39,6 +40,7 @@ from lab.traces.trace import (
     Trace,
 )
 from lab.traces.untaken import untaken
+from lab.traces.window import check_keep, refuse_beyond, run_window
 
 
 def trace(
@@ -47,6 +49,8 @@ def trace(
     also: Iterable[Variable] = (),
     names: Sequence[str] | None = None,
     rewritten: bool = False,
+    keep: str | slice = "all",
+    backend: str | None = None,
 ) -> Trace:
     """Run the graph of `outputs` uncompiled and note what its Scans read and write.
 
@@ -55,8 +59,15 @@ def trace(
     to run, whose Scans shall be in the trace, `names` what the values are to be called.  What runs
     is the graph as it stands, or with `rewritten` what PyTensor's canonicalising and stabilising
     rewrites make of it, as in the mode FAST_COMPILE; FAST_RUN goes further.  A run of more than a
-    second shows its progress and can be interrupted.  Raises GraphError if there is no
-    Scan, ArgumentError if a value is missing or of the wrong type, or a sequence is too short.
+    second shows its progress and can be interrupted.
+
+    Of a long loop `keep` tells which steps the trace shall have: "all", the "last" of each Scan, or
+    a slice of the loop's, and those of its derivatives that go back through them.  Then PyTensor
+    compiles the graph for its `backend`, a compilation mode, and runs it; the steps that are kept
+    are made once more, from what the buffers held, and the trace is one of these steps alone.
+
+    Raises GraphError if there is no Scan, ArgumentError if a value is missing or of the wrong type,
+    or a sequence is too short.
     """
     if isinstance(outputs, Derivative):
         names = outputs.names if names is None else names
@@ -74,6 +85,12 @@ def trace(
         if len(names) != len(asked) or not all(isinstance(name, str) for name in names):
             raise ArgumentError(f"names = {quoted(names)}: expected a name for each output.")
     expect("rewritten", rewritten, bool, "True or False")
+    check_keep(keep)
+    if backend is not None:
+        expect("backend", backend, str, "the name of a PyTensor mode, as NUMBA")
+        if keep == "all":
+            told = 'keep = "all" compiles nothing; expected keep = "last", or a slice'
+            raise ArgumentError(f"backend = {quoted(backend)}: {told}.")
     if not isinstance(given, Mapping):
         raise ArgumentError(
             f"given = {quoted(given)}: expected a dict of variables and their values."
@@ -81,18 +98,36 @@ def trace(
     for variable in given:
         if not isinstance(variable, Variable):
             raise ArgumentError(f"given: {quoted(variable)} is not a PyTensor variable.")
-    require_scan([*asked, *extra])
     called = tuple(names) if names is not None else tuple(printable(v.name or "") for v in asked)
-    everything = without_batches([*asked, *extra])
+    everything = as_scans([*asked, *extra])
+    require_scan(everything)
     asked, extra = everything[: len(asked)], everything[len(asked) :]
     inputs = list(explicit_graph_inputs([*asked, *extra]))
     if rewritten:
         everything, origins = rewritten_graph([*asked, *extra])
         asked, extra = everything[: len(asked)], everything[len(asked) :]
-    values, recordings = run([*asked, *extra], given)
+    if keep == "all":
+        refuse_beyond([*asked, *extra], given)
+        values, recordings = run([*asked, *extra], given)
+    else:
+        values, recordings = run_window(asked, extra, given, keep, backend)
     if rewritten:
         for recording in recordings:
             recording.node = origins.get(recording.node, recording.node)
+    made = traced(asked, inputs, called, values, recordings)
+    _ORIGINS[id(made)] = Origin(tuple(recording.parts for recording in recordings), given)
+    finalize(made, _ORIGINS.pop, id(made))
+    return made
+
+
+def traced(
+    asked: Sequence[Variable],
+    inputs: Sequence[Variable],
+    called: tuple[str, ...],
+    values: Values,
+    recordings: Sequence[Recording],
+) -> Trace:
+    """What happened in a graph, in names and numbers."""
     index = {recording.node: number for number, recording in enumerate(recordings)}
     used = set(ancestors(asked))
     scans: list[ScanTrace] = []
@@ -101,18 +136,34 @@ def trace(
     filled: dict[Variable, tuple[int, int]] = {}
     for number, recording in enumerate(recordings):
         pause()
-        scan = _scan_trace(recording, values, index, axes, used, filled)
+        above = _parent(recording, recordings[:number])
+        scan = _scan_trace(recording, above, values, index, axes, used, filled)
         variables = list(enumerate(outer_inputs(recording.parts)))
         made = [(i, v.outer_input) for i, v in variables if v.kind is not Kind.NIT_SOT]
-        scans.append(replace(scan, **inside.of(recording), feeds=feeds(made, filled)))
+        scans.append(replace(scan, **inside.of(recording, above), feeds=feeds(made, filled)))
         filled |= {v.outer_output: (number, i) for i, v in variables if v.outer_output is not None}
     results = tuple(freeze(np.array(values[v])) for v in asked)
     told = tuple(_inputs(inputs, values))
     fed = feeds(enumerate(asked), filled, values)
-    made = Trace(results, tuple(scans), called, fed, told, untaken(scans))
-    _ORIGINS[id(made)] = Origin(tuple(recording.parts for recording in recordings), given)
-    finalize(made, _ORIGINS.pop, id(made))
-    return made
+    return Trace(results, tuple(scans), called, fed, told, untaken(scans))
+
+
+def _nested(parts: ScanParts, step: Within) -> Trace:
+    """What happened in the Scans inside one step of a Scan."""
+    made = {result: tapped(leaf.variable, leaf.tap) for leaf, result in targets(parts)}
+    return traced(
+        list(made), parts.inner_inputs, tuple(made.values()), step.values, step.recordings
+    )
+
+
+def _parent(recording: Recording, before: Sequence[Recording]) -> Recording | None:
+    """The Scan that this one differentiates; inside a step, where all are copies, one like it."""
+    derivation = decisions_of(recording.node.op)
+    if derivation is None:
+        return None
+    own = (one for one in before if one.node is derivation.parent)
+    alike = (one for one in reversed(before) if one.node.op == derivation.parent.op)
+    return next(chain(own, alike), None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,6 +200,7 @@ def _inputs(inputs: Sequence[Variable], given: Values) -> Iterator[Input]:
 
 def _scan_trace(
     recording: Recording,
+    above: Recording | None,
     values: Values,
     index: Mapping[Apply, int],
     axes: dict[Variable, Axis],
@@ -163,8 +215,12 @@ def _scan_trace(
     if derivation is not None:  # the node's variables stand in the same order as its parts
         built = enumerate(outer_inputs(derivation.backward))
         sources = {i: derivation.sources[v] for i, v in built if v in derivation.sources}
+        if above is not None and above.node is not derivation.parent:  # but a copy of it
+            twins = zip(outer_inputs(derivation.forward), outer_inputs(above.parts), strict=True)
+            twin = dict(twins)
+            sources = {i: twin[source] for i, source in sources.items()}
         origins = _origins(derivation)
-    parent = index.get(derivation.parent) if derivation is not None else None
+    parent = index[above.node] if above is not None else None
 
     tapes: list[TapeTrace] = []
     outputs: list[TapeTrace] = []
@@ -175,9 +231,10 @@ def _scan_trace(
             (read,) = recording.reads[part]
             axis = _sequence_axis(part, sources.get(position), values, axes)
             axes[part.outer_input] = axes[node.inputs[position + 1]] = axis
-            shown = _cut(axis, read.rows)
+            rows = read.rows + recording.first
+            shown = _cut(axis, rows)
             origin, group = origins.get(position, (None, None))
-            taken = _taken(part, read.rows, values, filled) if derivation is None else None
+            taken = _taken(part, rows, values, filled) if derivation is None else None
             held = freeze(read.values)
             now = 0 if derivation is not None else now_of(cut_of(part.outer_input).base)
             sequences.append(
@@ -191,14 +248,15 @@ def _scan_trace(
             continue
         source = sources.get(position)
         tape = _tape_trace(recording, part, position, source, used)
-        found = _tape_axis(part, tape, source, axes)
+        length = recording.lengths.get(part, len(tape.initial))
+        found = _tape_axis(part, length, source, axes)
         if found is not None:
             axes[part.filled] = axes[filled_by[part]] = found
-            tape = replace(tape, axis=found)
+            tape = replace(tape, axis=_cut(found, recording.first + np.arange(len(tape.initial))))
         (outputs if part.kind is Kind.NIT_SOT else tapes).append(tape)
 
     return ScanTrace(
-        name=parts.called,
+        name=parts.called + (f", from step {recording.first:,}" if recording.first else ""),
         steps=recording.steps,
         order=derivation.order if derivation is not None else 0,
         parent=parent,
@@ -208,8 +266,10 @@ def _scan_trace(
         outputs=tuple(outputs),
         untraced=tuple(part.name for part in parts.of_kind(Kind.UNTRACED)),
         inside=(),
-        stopped_early=recording.steps < int(values[parts.n_steps]),
+        stopped_early=not recording.lengths and recording.steps < int(values[parts.n_steps]),
+        first=recording.first,
         formulas=step_equations(node, parts),
+        nested=tuple(_nested(parts, step) for step in recording.nested),
     )
 
 
@@ -304,7 +364,7 @@ def _cut(axis: Axis, rows: np.ndarray) -> Axis:
 
 def _tape_axis(
     part: LoopVariable,
-    tape: TapeTrace,
+    rows: int,
     source: LoopVariable | None,
     axes: Mapping[Variable, Axis],
 ) -> Axis | None:
@@ -314,7 +374,6 @@ def _tape_axis(
     first, the gradients of the rows of its parent's tape; the gradients of a sequence come
     out in the order of the backward steps.
     """
-    rows = len(tape.initial)
     if source is None:
         if part.kind is Kind.MIT_MOT:
             return None

@@ -20,13 +20,15 @@ from lab.records import refuse_masked
 from lab.scans.backtraces import without_backtraces
 from lab.scans.buffers import unwritten_rows
 from lab.scans.node import ScanParts, inner_graph, is_scan, read_scan
-from lab.traces.loop_run import Cell, Computed, LoopRun, Recording, refuse_unwritten
+from lab.traces.loop_run import Cell, Computed, LoopRun, Recording, Within, refuse_unwritten
 
 # What the operations of a graph raise when their inputs do not fit.
 FAILURES = (
     ArithmeticError, AssertionError, IndexError, MemoryError, NotImplementedError, TypeError,
     ValueError, np.linalg.LinAlgError,
 )  # fmt: skip
+
+MOST_NESTED = 500  # steps of a loop whose Scans inside are recorded, each for itself
 
 Values = Mapping[Variable, Computed]
 Thunk = Callable[[], object]
@@ -189,10 +191,16 @@ class _Step:
             if isinstance(result, Constant):
                 self.cells[result] = [result.data]
         self.calls = [self._call(node) for node in self.nodes]
+        self.has_scans = any(map(_scans_in, self.nodes))
+        self.recordings: list[Recording] | None = None  # of the Scans inside the present step
+        self.opened: dict[Variable, Computed] = {}  # what there is inside an OpFromGraph
 
-    def begin(self, progress: Progress) -> None:
-        """Be as new for a run of the loop, with what shared variables hold now."""
-        self.progress = progress
+    def begin(self, progress: Progress, keep: bool) -> None:
+        """Be as new for a run of the loop, with what shared variables hold now.
+
+        Whether what happens in the Scans inside is kept, for each step by itself.
+        """
+        self.progress, self.recordings = progress, [] if keep and self.has_scans else None
         for result in (v for node in self.nodes for v in node.outputs):
             self.cells[result][0] = None
         for variable in self.shared:
@@ -203,11 +211,15 @@ class _Step:
             self.cells.setdefault(variable, [None])
         if not is_scan(node) and not isinstance(node.op, OpFromGraph):
             return _thunk(node, self.cells)[0]
-        run_inner = _run_scan_quietly if is_scan(node) else _run_inner
 
         def call() -> None:
-            inputs = [self.cells[v][0] for v in node.inputs]
-            results = run_inner(node, inputs, self.progress, self.ready)
+            inputs, kept = [self.cells[v][0] for v in node.inputs], self.recordings
+            if is_scan(node):
+                values = {} if kept is None else {v: c[0] for v, c in self.cells.items()}
+                results = _run_scan(node, inputs, values, kept, self.progress, self.ready)
+            else:
+                opened = None if kept is None else self.opened
+                results = _run_inner(node, inputs, self.progress, self.ready, opened, kept)
             for variable, value in zip(node.outputs, results, strict=True):
                 self.cells[variable][0] = value
 
@@ -224,15 +236,25 @@ class _Step:
                 f"{self.name}: {self.nodes[done].op} in its step: {first_line(error)}"
             ) from error
 
+    def within(self) -> Within | None:
+        """What the present step computed, and what happened in the Scans inside of it."""
+        if self.recordings is None:
+            return None
+        held = {v: deepcopy(cell[0]) for v, cell in self.cells.items()}
+        found = Within({**self.opened, **held}, self.recordings)
+        self.recordings, self.opened = [], {}
+        return found
+
     def inner(self) -> list[Variable]:
         """What a step computes: the outputs of all its nodes that are arrays."""
         return [v for node in self.nodes for v in node.outputs if hasattr(v.type, "dtype")]
 
 
-def _run_scan_quietly(
-    node: Apply, inputs: list[Computed], progress: Progress, ready: Ready
-) -> list[Computed]:
-    return _run_scan(node, inputs, {}, None, progress, ready)
+def _scans_in(node: Apply) -> bool:
+    """Whether a node of a step is a Scan, or an OpFromGraph with one in it."""
+    if isinstance(node.op, OpFromGraph):
+        return any(map(_scans_in, node.op.fgraph.toposort()))
+    return is_scan(node)
 
 
 def _run_scan(
@@ -245,9 +267,9 @@ def _run_scan(
 ) -> list[Computed]:
     """Step through a Scan as PyTensor does, and note what every step reads and writes."""
     step = ready.step(node)
-    step.begin(progress)
     parts = step.parts
     loop = LoopRun(node, parts, dict(zip(node.inputs, inputs, strict=True)))
+    step.begin(progress, recordings is not None and loop.n_steps <= MOST_NESTED)
     if recordings is not None:
         loop.blank({part: unwritten_rows(part.outer_input, values) for part in parts.states})
     numbers = progress.steps(parts.called, loop.n_steps)

@@ -73,13 +73,11 @@ class StepValues:
 
     _seen: dict[object, int] = field(default_factory=dict)
     _numbers: dict[Variable, int] = field(default_factory=dict)
-    _done: dict[Apply, Recording] = field(default_factory=dict)
 
-    def of(self, recording: Recording) -> Inside:
-        """The inside of one Scan; that of the Scan that it differentiates comes before it."""
+    def of(self, recording: Recording, parent: Recording | None) -> Inside:
+        """The inside of one Scan, and of the Scan that it differentiates, which comes before it."""
         parts = recording.parts
         derivation = decisions_of(recording.node.op)
-        parent = self._done.get(derivation.parent) if derivation is not None else None
         if derivation is not None and parent is not None:
             self._match(derivation, parts, parent.parts)
         known = {}
@@ -117,7 +115,6 @@ class StepValues:
                 )
             )
             places[variable] = number
-        self._done[recording.node] = recording
         results = [StepResult(target, source(result)) for target, result in targets(parts)]
         if parts.until is not None:
             results.append(StepResult(None, source(parts.until)))

@@ -201,7 +201,9 @@ class ScanTrace:
     index in the trace of the Scan that this one differentiates.  `inside` are the operations
     of the step, each after those that it uses, `results` what it writes, one for every write
     tap in the order of the arguments, and `formulas` the same as mathematics; `feeds` are the
-    Scans that its arguments come from.
+    Scans that its arguments come from.  `nested` has a trace of every step whose graph has
+    Scans in it, those of a loop of more than 500 steps aside.  Of a run of which a window was kept,
+    `first` is the number of its first step.
     """
 
     name: str
@@ -218,6 +220,8 @@ class ScanTrace:
     feeds: tuple[Feed, ...] = ()
     stopped_early: bool = False
     formulas: tuple[Formula, ...] = ()
+    nested: "tuple[Trace, ...]" = ()
+    first: int = 0
 
     @property
     def variables(self) -> Iterator[TapeTrace | SequenceTrace | ParameterTrace]:
@@ -237,6 +241,12 @@ class ScanTrace:
     def held(self) -> tuple[TapeTrace, ...]:
         """All that the steps write: tapes and outputs, in the order of the arguments."""
         return tuple(sorted((*self.tapes, *self.outputs), key=lambda tape: tape.argument))
+
+    @property
+    def carries(self) -> bool:
+        """Whether it is a loop that carries tangents, or coefficients, beside its values."""
+        made = self.name.startswith(("tangent of ", "series of ")) and self.parent is None
+        return made and all(tape.kind is not Kind.MIT_MOT for tape in self.tapes)
 
     def is_reading(self, argument: int) -> bool:
         """Whether an argument brings values to read, as opposed to gradients to add to."""

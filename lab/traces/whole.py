@@ -104,6 +104,11 @@ def _scan_faults(scan: ScanTrace, number: int, scans: Sequence[ScanTrace]) -> It
             yield f"sequences[{index}].axis.variable", "no variable is called so"
         for place, what in _sequence_faults(sequence, scan.steps, parent, scans[:number]):
             yield f"sequences[{index}].{place}", what
+    if len(scan.nested) not in (0, scan.steps):
+        yield "nested", f"{len(scan.nested)} traces of {scan.steps} steps"
+    for index, step in enumerate(scan.nested):
+        for place, what in trace_faults(step):
+            yield f"nested[{index}].{place}", what
     before = scans[:number]
     yield from _feed_faults(scan.feeds, set(arguments), before)
     yield from _step_faults(scan, parent)

@@ -16,11 +16,26 @@ from sphinx.writers.html5 import HTML5Translator
 from visual.atlas.page import module as atlas_module
 from visual.backends import dark
 from visual.exercises.page import STYLE, source
+from visual.lessons.slides import slides
 from visual.widgets.module import STEPPER, style
 
 HERE = Path(__file__).parent
 UNSEARCHED = "no-search"
-OURS = (STEPPER, atlas_module(), source(), "\n      document.body.dataset.theme")  # and the theme's
+# In another's page, a page has no sidebars, and tells its height.
+EMBEDDED = """if (new URLSearchParams(location.search).has("embed")) {
+  document.documentElement.dataset.embedded = "";
+  new ResizeObserver(() =>
+    parent.postMessage({ scantape: document.body.scrollHeight }, "*")).observe(document.body);
+}"""
+TALKS = ("01_loop",)  # of which there are slides
+OURS = (
+    EMBEDDED,
+    STEPPER,
+    atlas_module(),
+    source(),
+    "\n      document.body.dataset.theme",
+)  # and the theme's
+SCRIPTS = re.compile(r"<script(?: type=.module.)?>(.*?)</script>", re.DOTALL)
 LARGEST = 3_000_000
 LOADING = ("src", "srcset", "data", "poster", "action", "formaction", "background", "href")
 LANDMARKS = {"sidebar-drawer": "Site", "toc-drawer": "On this page"}  # the theme has two alike
@@ -46,7 +61,9 @@ def setup(app: Sphinx) -> dict[str, bool]:
 
 def adapt(app: Sphinx, name: str, source: list[str]) -> None:
     """Read a lesson as JupyterLab does: links to notebooks, hidden code; `index` lists them all."""
-    text = re.sub(r"(\]\(\w+)\.ipynb\b", r"\1.md", source[0])
+    # Anchors of the gallery are made when it is run, so that no one else knows them.
+    text = re.sub(r"\[(\w+)\]\((gallery)\.ipynb(#\w+)\)", r'<a href="\2.html\3">\1</a>', source[0])
+    text = re.sub(r"(\]\(\w+)\.ipynb\b", r"\1.md", text)
     text = text.replace(":jupyter: {source_hidden: true}", ":tags: [hide-input]")
     if name == "index":
         text += CONTENTS.format("reference/index\n" * (Path(app.srcdir) / "reference").exists())
@@ -100,7 +117,8 @@ def shorten(*about: str | None) -> tuple[str | None, ...]:
 
 def enliven(app: Sphinx, _: str, __: str, context: dict[str, str], ___: object) -> None:
     """Bring the pictures of a page to life that come without a script."""
-    if "data-scantape" in context.get("body", ""):
+    context["body"] = f"{context.get('body', '')}<script>{EMBEDDED}</script>"
+    if "data-scantape" in context["body"]:
         context["body"] += f'<script type="module">{STEPPER}</script>'
 
 
@@ -113,12 +131,17 @@ def finish(app: Sphinx, error: Exception | None) -> None:
     (Path(app.outdir) / "_static" / "scantape.css").write_text(sheet, encoding="utf-8")
     for path in sorted(Path(app.outdir).rglob("*.html")):
         page = path.read_text(encoding="utf-8")
-        scripts = re.findall(r"<script(?: type=.module.)?>(.*?)</script>", page, flags=re.DOTALL)
+        scripts = SCRIPTS.findall(page)
         if len(page.encode()) > LARGEST:
             log.warning("%s: its page has more than %s bytes", path.stem, f"{LARGEST:,}")
         for wrong in (*Loads(path, page).found, *(s for s in scripts if not s.startswith(OURS))):
             log.warning("%s: its page would load or do what it may not: %.80s", path.stem, wrong)
         path.write_text(guarded(page, scripts), encoding="utf-8")
+    for lesson in (Path(app.srcdir) / f"{name}.md" for name in TALKS):
+        if lesson.exists():
+            page = slides(lesson)
+            out = Path(app.outdir) / f"slides_{lesson.stem}.html"
+            out.write_text(guarded(page, SCRIPTS.findall(page)), encoding="utf-8")
 
 
 def guarded(page: str, scripts: list[str]) -> str:

@@ -18,7 +18,7 @@ os.environ["TQDM_DISABLE"] = "1"
 os.environ["PYTHONWARNINGS"] = "ignore:PyTensor could not link to a BLAS:UserWarning"
 
 project = html_title = "Scantape"
-extensions = ["myst_nb", "sphinx.ext.autodoc"]
+extensions = ["myst_nb", "sphinx.ext.autodoc", "scantape"]
 exclude_patterns = ["site", "**.ipynb", "**.ipynb_checkpoints"]
 default_role = "code"  # what stands in backticks in docstrings
 autodoc_default_options = {"members": True}

@@ -119,15 +119,15 @@ def test_what_is_not_there_is_told(browser, path):
         radio(page, "cost", "0,0,0,1").check()
         page.get_by_label("loop").select_option("coupled")
         shown(page, "coupled", "prey:-1;hunters:-1", "1", "0,0,0,1", "unrolled")
-        assert "takes as many weights, not 4" in page.inner_text(".scantape-problem")
+        assert "takes as many weights, not 4" in page.inner_text("p.scantape-problem")
         assert page.locator(".picture").is_hidden()
         radio(page, "cost", "last").check()
         found = shown(page, "coupled", "prey:-1;hunters:-1", "1", "last", "unrolled")
         assert found == words("coupled", "unrolled")
-        assert page.inner_text(".scantape-problem") == ""
+        assert page.inner_text("p.scantape-problem") == ""
         page.evaluate("location.hash = 'order=9&view=tapes&taps=__proto__&loop=<b>'")
         shown(page, "coupled", "prey:-1;hunters:-1", "1", "last", "tapes")
-        told = page.inner_text(".scantape-problem")
+        told = page.inner_text("p.scantape-problem")
         assert told.endswith("what is not on this page: loop <b>, taps __proto__, order 9.")
         assert opened.told == []
 

@@ -1,6 +1,7 @@
 """The page of exercises in Chromium: from file://, with the network cut, by mouse and keyboard."""
 
 import re
+from pathlib import Path
 
 import pytest
 from in_browser.chromium import CHROMIUM, Opened, measured
@@ -10,6 +11,7 @@ import visual
 from lab.loops import gallery
 from visual.exercises.answers import Answer, Form, Mistake
 from visual.exercises.page import answer_data, source
+from visual.exercises.progress import load
 
 pytestmark = [
     pytest.mark.browser,
@@ -207,7 +209,8 @@ def test_the_widget_module_answers_in_a_notebook_cell(browser):
     )
     page.wait_for_function("window.ready")
     show = """([content, answers]) => { for (const id of ['a', 'b']) window.widget.render(
-        {model: {get: (name) => ({content, answers})[name]}, el: document.getElementById(id)}) }"""
+        {model: {get: (name) => ({content, answers, progress: {}})[name],
+                set() {}, save_changes() {}}, el: document.getElementById(id)}) }"""
     page.evaluate(show, [widget.content, widget.answers])
     page.locator("#b input").fill("2")
     page.locator("#b button[type=submit]").click()
@@ -221,6 +224,30 @@ def test_no_text_leaves_its_box(browser, name):
     page = browser.new_page()
     trace = {**gallery.loops, **LOOPS}[name].trace()
     for exercise in visual.Exercises.of(trace).members:
-        for scene in (exercise.shown, exercise.revealed):
+        for scene in filter(None, (exercise.shown, exercise.revealed)):
             assert measured(page, scene.svg()) == []
     page.close()
+
+
+def test_answers_are_kept_from_one_visit_to_the_next(browser, tmp_path):
+    path = visual.puzzles("taps").save(tmp_path / "x.html")
+    context = browser.new_context(accept_downloads=True)
+    page = context.new_page()
+    page.goto(path.as_uri())
+    section = page.locator(".exercise").nth(0)
+    for typed in ("-1", "-2"):
+        section.locator("input").fill(typed)
+        section.locator("button[type=submit]").click()
+    assert section.locator(".verdict").text_content().startswith("Right. −2. Backwards:")
+    page.reload()
+    assert page.locator(".score").text_content() == "1 of 14 points; 1 of 7 answered."
+    assert "Answered before, for 1 of 2 points: -2." in section.locator(".verdict").text_content()
+    with page.expect_download() as download:
+        page.locator(".export").click()
+    (one,) = load(Path(download.value.path())).values()
+    assert (one.tries, one.points, one.done) == (1, 1, True)
+    page.locator(".again").click()
+    page.reload()
+    assert page.locator(".score").text_content() == "0 of 14 points; 0 of 7 answered."
+    assert page.locator(".export").is_hidden()
+    context.close()

@@ -4,6 +4,7 @@ import argparse
 import io
 from contextlib import redirect_stderr, redirect_stdout
 from importlib import import_module
+from pathlib import Path
 from random import Random
 
 import pytest
@@ -12,7 +13,10 @@ from fuzzing.outcomes import SEEDS, check_sentence
 import visual.cli.draw
 from visual.cli.main import COMMANDS, main
 
-# By the command, a line that works.
+ROOT = Path(__file__).parents[2]
+LESSON, SCORES = str(ROOT / "notebooks" / "03_tape.md"), "kept.json"
+# By the command, a line that works.  Those of a course are not in the random lines: they open
+# JupyterLab, or run a lesson.
 WORKS = {
     "loops": [],
     "draw": ["tapes", "--loop", "square", "--out", "tape.svg"],
@@ -23,6 +27,10 @@ WORKS = {
     "compiled": ["square", "--mode", "FAST_COMPILE"],
     "export": ["--loop", "square", "--out", "set"],
     "break": ["--loop", "square", "--rule", "never-accumulate", "--order", "1", "--out", "b.svg"],
+    "lessons": ["--no-open", "course"],
+    "slides": [LESSON, "--out", "slides.html"],
+    "score": [SCORES],
+    "completion": ["bash"],
 }  # fmt: skip
 SLOW = (
     "explain",
@@ -92,6 +100,7 @@ def status(words):
 @pytest.fixture(autouse=True)
 def _in_a_folder_of_its_own(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    (tmp_path / SCORES).write_text('{"answers": {}}')
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -113,7 +122,7 @@ def test_a_command_that_fails_is_caught(monkeypatch, mistake):
     def fails(*_):
         raise mistake
 
-    monkeypatch.setattr(visual.cli.draw, "_picture", fails)
+    monkeypatch.setattr(visual.cli.draw, "picture", fails)
     with pytest.raises(AssertionError, match=type(mistake).__name__):
         status(["draw", *WORKS["draw"]])
 

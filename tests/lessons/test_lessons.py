@@ -22,7 +22,8 @@ SOLUTION = re.compile(r"<details>\s*<summary>(.*?)</summary>(.*?)</details>", re
 FENCED = re.compile(r"```python\n(.*?)```", re.DOTALL)
 START = """\
 %colors nocolor
-import sys, warnings
+import os, sys, tempfile, warnings
+os.environ['SCANTAPE_PROGRESS'] = tempfile.mkdtemp() + '/progress.json'
 sys.path[:0] = ['.', 'tests/support']
 warnings.simplefilter('error')"""
 END = """\
@@ -58,6 +59,9 @@ def test_a_lesson_runs_and_its_exercises_can_be_solved(path):
     assert [output.text for output in told if output.get("name") == "stderr"] == []
     assert len(exercises) >= 3
     assert [name for name, solved in exercises.items() if not solved] == []
+    (checked,) = (cell for cell in code_cells(ran) if "visual.Work(" in cell.source)
+    told = checked.outputs[-1]["data"]["text/plain"]
+    assert told.startswith(("Nothing is written yet", "Wrong. ")), told
 
 
 @pytest.mark.parametrize("path", LESSONS, ids=lambda path: path.stem)

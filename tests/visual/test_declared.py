@@ -13,7 +13,7 @@ import visual
 from lab import Loop
 from lab.loops import gallery
 from visual.atlas.grid import CHOICES as OF_AN_ATLAS
-from visual.choices import DERIVATIVE, RULE, STEPS, THEME, Whole
+from visual.choices import DERIVATIVE, INSIDE, RULE, STEPS, THEME, Whole
 from visual.cli.main import COMMANDS
 from visual.drawing.kinds import OPTIONS, PAPER, PICTURES, Kind
 from visual.drawing.study import Chosen
@@ -26,6 +26,7 @@ DECLARED = {c.name: c for c in (*DERIVATIVE.values(), *OPTIONS, *PAPER, THEME, R
 OF_A_COMMAND = {
     *("help", "loop", "loops", "figure", "picture", "graph", "names"),
     *("out", "animate", "formats", "scale", "title", "mode", "too_late", "value", "time"),
+    *("folder", "no_open", "lesson", "files", "shell"),
 }
 # Of an atlas: patterns of taps, by loops; of what is compiled: PyTensor's mode, not a derivative's.
 OTHERWISE = {"TAPS/…", "MODE"}
@@ -131,7 +132,7 @@ NO_OPTIONS = {
 
 def undeclared(kind):
     """The parameters of a picture's function that are not declared, and the other way round."""
-    declared = {option.name for option in kind.options}
+    declared = {option.name for option in kind.options} - {INSIDE.name}  # of any run
     declared |= {"sheet"} if kind.on_sheet is not None else set()
     return (set(signature(getattr(visual, kind.name)).parameters) - NO_OPTIONS) ^ declared
 
@@ -139,7 +140,7 @@ def undeclared(kind):
 @pytest.mark.parametrize("name", PICTURES)
 def test_the_options_of_a_picture_are_those_of_its_function(name):
     assert undeclared(PICTURES[name]) == ({"scan"} if name == "phases" else set())
-    for option in PICTURES[name].options:
+    for option in (one for one in PICTURES[name].options if one is not INSIDE):
         usual = max(option.least, 1) if isinstance(option, Whole) else True
         value = {"scan": 2, "scans": (1, 2)}.get(option.name, usual)
         visual.draw(gallery.loops["square"], name, order=2, **{option.name: value})

@@ -33,9 +33,9 @@ class Pictures {
     this.kept.set(number, found);
     if (this.kept.size > UNPACKED) this.kept.delete(this.kept.keys().next().value);
     const parts = (await found).split("\0");
-    const turns = [...this.themes, "text", "stories"];
+    const turns = [...this.themes, "text", "stories", "live"];
     const form = (name) => parts.filter((_, part) => part % turns.length === turns.indexOf(name)).join("");
-    return { svg: form(theme), text: form("text"), stories: form("stories") };
+    return { svg: form(theme), text: form("text"), stories: form("stories"), live: form("live") };
   }
 }
 
@@ -45,6 +45,7 @@ class State {
     this.data = data;
     this.tapped = new Map(); // the taps that were last chosen for a loop
     this.now = {};
+    this.values = {}; // what those of the loop are changed to, by name
     this.step = null;
     this.coloured = false; // else the colours are the reader's, and no matter of the address
     this.choose("loop", data.loops[0].value);
@@ -67,6 +68,7 @@ class State {
   // Whether `value` is offered; then it is chosen.
   choose(field, value) {
     if (!this.options(field).some((option) => option.value === value)) return false;
+    if (["loop", "taps"].includes(field) && this.now[field] !== value) this.values = {};
     this.now[field] = value;
     if (field === "taps") this.tapped.set(this.now.loop, value);
     if (field === "loop") this.choose("taps", this.tapped.get(value) || this.loop.taps[0].value);
@@ -94,7 +96,7 @@ class Address {
     const found = {};
     for (const [key, value] of Address.all) {
       const field = key.slice(this.before.length);
-      if (key.startsWith(this.before) && !field.includes(".")) found[field] = value;
+      if (key.startsWith(this.before) && !/^\d+\./.test(field)) found[field] = value;
     }
     return found;
   }
@@ -102,6 +104,8 @@ class Address {
   with(state) {
     const all = location.hash.includes("=") ? Address.all : new URLSearchParams();
     const told = { ...state.now, theme: state.coloured ? state.now.theme : null, step: state.step };
+    for (const key of [...all.keys()]) if (key.startsWith(`${this.before}at:`)) all.delete(key);
+    for (const [name, entries] of Object.entries(state.values)) told[`at:${name}`] = entries.join();
     for (const [field, value] of Object.entries(told)) {
       if (value === null) all.delete(this.before + field);
       else all.set(this.before + field, value);
@@ -129,6 +133,112 @@ function isDark(root) {
   return either && matchMedia("(prefers-color-scheme: dark)").matches;
 }
 
+// The numbers of the picture in a frame: computed anew when a value of its loop is changed.
+class Numbers {
+  constructor(frame, changed) {
+    this.frame = frame;
+    this.values = new Values(changed);
+    this.live = {};
+    this.apart = null;
+    this.drag();
+  }
+
+  // Takes up the picture that is in the frame now, and the script with its stories.
+  adopt(live, script) {
+    this.live = live;
+    this.script = script;
+    this.told = script.textContent;
+    this.elements = [...this.frame.querySelectorAll("svg text, svg title, svg desc")];
+    this.own = this.elements.map((one) => one.textContent);
+    this.isOwn = true;
+  }
+
+  // What was given and can be changed by the cell that an event is at; null if it is none.
+  given(event) {
+    const cell = event.target.closest?.("[data-cell]");
+    const cells = [...this.frame.querySelectorAll("[data-cell]")];
+    const given = cell && storyInPage(cell.closest("svg"), cells.indexOf(cell))?.given;
+    return given ? this.values.find(...given) : null;
+  }
+
+  // Shows the numbers of these values; returns what is to be said of it.
+  show(values) {
+    const { live } = this;
+    const fitting = Object.entries(values).every(([name, entries]) => live.base?.[name]?.length === entries.length);
+    this.values.show(live, fitting ? values : {});
+    this.apart?.set();
+    const isOwn = !fitting || !Object.keys(values).length;
+    if (!live.lines || (isOwn && this.isOwn)) return "";
+    this.isOwn = isOwn;
+    if (isOwn) {
+      this.elements.forEach((one, place) => write(one, this.own[place]));
+      this.script.stories = undefined;
+      return "";
+    }
+    const { texts, stories } = textsOf(live, { ...live.base, ...values });
+    for (const [place, text] of texts) write(this.elements[place], text);
+    this.script.stories = retold(JSON.parse(this.told), stories);
+    return "This text has the numbers with which the page was made.";
+  }
+
+  // The slider of a number, for its story; the same element as long as it is the same number.
+  field(given) {
+    const found = given && this.values.find(...given);
+    if (!found) return (this.apart = null);
+    if (this.apart?.found !== found) {
+      const control = made(found, (value) => this.values.change(found.key, value));
+      const set = () => control.set((this.values.now[found.key[1]] || this.values.base[found.key[1]])[found.key[2]]);
+      this.apart = { found, root: control.root, set };
+    }
+    this.apart.set();
+    return this.apart.root;
+  }
+
+  // A number that was given is dragged on its cell, to the right to make it larger.
+  drag() {
+    let held = null;
+    this.frame.addEventListener("pointerdown", (event) => {
+      const slider = this.given(event);
+      if (!slider || event.button) return;
+      const [, name, place] = slider.key;
+      held = { slider, at: event.clientX, from: (this.values.now[name] || this.values.base[name])[place], moved: false };
+    });
+    this.frame.addEventListener("pointerover", (event) => this.frame.classList.toggle("scantape-dragged", Boolean(held || this.given(event))));
+    this.frame.addEventListener("pointermove", (event) => {
+      const away = held ? event.clientX - held.at : 0;
+      if (!held || (!held.moved && Math.abs(away) < 4)) return;
+      if (!held.moved) this.frame.setPointerCapture(event.pointerId);
+      held.moved = true;
+      const { step, key } = held.slider;
+      this.values.change(key, Number((held.from + away * step).toPrecision(12)));
+    });
+    for (const end of ["pointerup", "pointercancel"]) this.frame.addEventListener(end, () => (held = null));
+  }
+}
+
+// Writes a text, and under it the line with which it is struck through.
+function write(text, content) {
+  if (text.textContent === content) return;
+  text.textContent = content;
+  const line = text.localName === "text" && text.nextElementSibling;
+  const [, x, y] = (line && /^M([\d.-]+) ([\d.-]+)h/.exec(line.getAttribute("d"))) || [];
+  if (!x) return;
+  const wide = text.getComputedTextLength();
+  const shift = { middle: wide / 2, end: wide }[text.getAttribute("text-anchor")] || 0;
+  line.setAttribute("d", `M${Number(text.getAttribute("x")) - shift} ${y}h${wide}`);
+}
+
+// Stories with other lines, of which there are some by their number among all.
+function retold(told, stories) {
+  let number = 0;
+  for (const one of told.values || []) {
+    for (const lines of [one.origin, one.fate]) {
+      for (let place = 0; place < lines.length; place++) lines[place] = stories.get(number++) ?? lines[place];
+    }
+  }
+  return told;
+}
+
 // An atlas in a page; `place` is its number there.
 class Atlas {
   constructor(root, place) {
@@ -139,7 +249,12 @@ class Atlas {
     this.pictures = new Pictures(data.pictures, data.themes.map(({ value }) => value));
     this.walked = root.querySelector(".scantape-walked");
     this.frame = this.walked.querySelector(".picture");
-    this.walking = stepper(this.walked, { whole: true, changed: (step) => this.moved(step) });
+    this.walking = stepper(this.walked, {
+      whole: true,
+      changed: (step) => this.moved(step),
+      field: (given) => this.numbers.field(given),
+    });
+    this.numbers = new Numbers(this.frame, (values) => this.change(values));
     this.shown = 0;
     if (isDark(root)) this.state.choose("theme", "dark");
     this.build();
@@ -152,7 +267,7 @@ class Atlas {
     this.form = new Form(this.state, chosen, fitting(this.frame));
     this.told = element("p", { class: "scantape-problem", role: "status" });
     this.heard = element("p", { class: "scantape-heard", role: "status" }); // by who cannot see it
-    this.root.prepend(this.form.root, this.told, this.heard);
+    this.root.prepend(this.form.root, this.numbers.values.root, this.told, this.heard);
     this.twin = element("pre", { role: "region", "aria-label": "as text", tabindex: "0" });
     this.text = element("details", {}, element("summary", {}, "as text"), this.twin);
     this.link = element("a", {}, "link to what is shown");
@@ -166,6 +281,19 @@ class Atlas {
     this.address.write(this.state);
   }
 
+  // Other values of the loop: the numbers of the picture are computed here.
+  change(values) {
+    this.state.values = values;
+    this.recompute();
+    this.moved(this.state.step ?? -1);
+  }
+
+  recompute() {
+    const rest = this.numbers.show(this.state.values);
+    this.twin.textContent = rest ? `${rest}\n\n${this.text.plain}` : this.text.plain;
+    this.walking.retell();
+  }
+
   // What the address asks for; what is not offered is told.
   follow() {
     const { state } = this;
@@ -173,6 +301,11 @@ class Atlas {
     const unknown = [...FIELDS, "theme"].filter((field) => field in asked && !state.choose(field, asked[field]));
     if ("theme" in asked) state.coloured = true;
     if (/^\d+$/.test(asked.step || "")) state.step = Number(asked.step);
+    state.values = {};
+    for (const [key, value] of Object.entries(asked)) {
+      const entries = value.split(",").map(Number);
+      if (key.startsWith("at:") && value && entries.every(Number.isFinite)) state.values[key.slice(3)] = entries;
+    }
     const words = unknown.map((field) => `${field} ${asked[field]}`).join(", ");
     this.show(words && `The address asks for what is not on this page: ${words}.`);
   }
@@ -203,15 +336,17 @@ class Atlas {
     }
   }
 
-  paint({ svg: source, text = "", stories = "{}" }) {
+  paint({ svg: source, text = "", stories = "{}", live = "{}" }) {
     const { frame, state } = this;
     const parsed = source && new DOMParser().parseFromString(source, "image/svg+xml");
     const told = element("script", { type: "application/json", "data-stories": "" }, stories);
     frame.replaceChildren(...(parsed ? [document.importNode(parsed.documentElement, true), told] : []));
     frame.hidden = this.text.hidden = !parsed;
     frame.setAttribute("aria-label", `picture: ${state.now.view}`);
-    this.twin.textContent = text;
+    this.text.plain = text;
+    this.numbers.adopt(JSON.parse(live), told);
     this.walking.show(state.step, true);
+    this.recompute();
     this.heard.textContent = parsed ? FIELDS.map((field) => `${field} ${state.label(field)}`).join(", ") : "";
     this.root.dataset.shown = FIELDS.map((field) => state.now[field]).join(" ");
   }

@@ -18,9 +18,11 @@ from types import MappingProxyType
 
 from lab.errors import ArgumentError, LabError, quoted
 from lab.gradients.derivative import ManyScansWarning
+from lab.progress import counted
 from lab.records import cached_property
 from visual.atlas import page as pages
 from visual.atlas.grid import Combination, Entry, Grid
+from visual.atlas.live import live
 from visual.scene.formats import as_path, check_path, write_whole
 from visual.widgets.rerun import images
 from visual.widgets.stories import of_all
@@ -34,6 +36,10 @@ NAMED: Mapping[str, Callable[[Entry], object]] = MappingProxyType(
         "views": lambda entry: entry.view,
     }
 )
+
+
+def _compact(data: object) -> str:
+    return json.dumps(data, ensure_ascii=False, separators=(",", ":"))
 
 
 @dataclass(frozen=True)
@@ -53,9 +59,7 @@ class Atlas(Grid):
     @cached_property
     def entries(self) -> tuple[Entry, ...]:
         """All pictures, packed; they are drawn when they are first needed, with progress."""
-        from tqdm import tqdm  # only who draws many pictures pays for the import
-
-        progress = tqdm(self.combinations, "page", unit="combination", leave=False, delay=1)
+        progress = counted(self.combinations, "page", "combination")
         with warnings.catch_warnings():
             # Progress shows that it takes a while.
             warnings.simplefilter("ignore", ManyScansWarning)
@@ -66,8 +70,9 @@ class Atlas(Grid):
     def _entry(self, at: Combination, view: str) -> Entry:
         try:
             pictures = [at.picture(view, theme) for theme in self.themes]
-            told = json.dumps(of_all(pictures[0]), ensure_ascii=False, separators=(",", ":"))
-            forms = [*(picture.svg() for picture in pictures), pictures[0].text(), told]
+            first = pictures[0]
+            more = map(_compact, (of_all(first), live(at, view, first)))
+            forms = [*(picture.svg() for picture in pictures), first.text(), *more]
             return Entry(at, view, pages.pack(forms))
         except LabError as error:
             return Entry(at, view, error)

@@ -1,5 +1,5 @@
 // The form of an atlas: radio buttons and lists for all that can be chosen.  This file is joined
-// to stepper.js, whose `element` it uses, and atlas.js to it.
+// to controls.js, whose `made` it uses, and atlas.js to it.
 
 // One choice among several, as radio buttons or as a list.
 class Choice {
@@ -27,26 +27,63 @@ class Choice {
   }
 }
 
-class List {
-  constructor(field, label, options, chosen) {
-    this.field = field;
-    this.input = element("select");
-    this.options = options;
-    for (const { value, label: words } of options) this.input.append(element("option", { value }, words));
-    this.input.addEventListener("change", () => chosen(field, this.input.value));
-    this.root = element("div", { class: "scantape-control" }, element("label", {}, element("span", {}, label), this.input));
-  }
-
-  show(value) {
-    this.input.value = value;
-  }
-}
-
 // Makes wide pictures as narrow as their frame.
 function fitting(frame) {
-  const input = element("input", { type: "checkbox" });
-  input.addEventListener("change", () => frame.classList.toggle("scantape-fitted", input.checked));
-  return element("div", { class: "scantape-control" }, element("label", {}, input, "fit to the width"));
+  const ask = (chosen) => frame.classList.toggle("scantape-fitted", chosen);
+  return made({ kind: "check", label: "fit to the width" }, ask).root;
+}
+
+function listed(field, label, options, chosen) {
+  const list = { kind: "select", key: [field], label, options: options.map(({ value, label: words }) => [value, words]) };
+  const control = made(list, (value) => chosen(field, value));
+  return { root: control.root, show: control.set };
+}
+
+// The values of the loop, one slider for each number: what they are changed to is told to `asked`.
+class Values {
+  constructor(asked) {
+    this.asked = asked;
+    this.inner = element("div", { class: "scantape-group" });
+    this.told = element("p", { class: "scantape-about", role: "status" });
+    this.back = element("button", { type: "button" }, "as they were");
+    this.back.addEventListener("click", () => asked({}));
+    this.root = element("fieldset", { class: "scantape-control scantape-values" }, element("legend", {}, "values"), this.inner, this.back, this.told);
+    this.shape = "";
+  }
+
+  // The controls for a picture's values, and what they are changed to.
+  show({ values = [], base = {}, why = "" }, now) {
+    const shape = JSON.stringify(values);
+    if (shape !== this.shape) this.build(values);
+    this.shape = shape;
+    [this.base, this.now] = [base, now];
+    for (const [{ key: [, name, place] }, control] of this.rows) control.set((now[name] || base[name])[place]);
+    this.back.hidden = !values.length;
+    this.back.disabled = !Object.keys(now).length;
+    this.told.textContent = why && `The numbers of this picture are not computed here. ${why}`;
+    this.root.hidden = !values.length && !why;
+  }
+
+  build(values) {
+    const changing = values.filter(({ kind }) => kind === "range");
+    this.rows = changing.map((one) => [one, made(one, (value) => this.change(one.key, value))]);
+    this.inner.replaceChildren(...this.rows.map(([, { root }]) => root));
+  }
+
+  change([, name, place], written) {
+    const value = Number(written);
+    if (written === "" || !Number.isFinite(value)) return;
+    const entries = [...(this.now[name] || this.base[name])];
+    entries[place] = value;
+    const { [name]: _, ...others } = this.now;
+    const same = entries.every((entry, at) => entry === this.base[name][at]);
+    this.asked(same ? others : { ...others, [name]: entries });
+  }
+
+  // The slider of one number, to stand elsewhere; null if it is none of these.
+  find(name, place = 0) {
+    return this.rows?.find(([{ key }]) => key[1] === name && key[2] === place)?.[0] ?? null;
+  }
 }
 
 // What is chosen with: a choice for every field, in rows.  A single option is no choice, and is
@@ -56,8 +93,8 @@ class Form {
     const { data, loop } = state;
     const named = data.loops.map(({ value }) => ({ value, label: value }));
     this.state = state;
-    this.loop = new List("loop", "loop", named, chosen);
-    this.theme = new List("theme", data.labels.themes, data.themes, chosen);
+    this.loop = listed("loop", "loop", named, chosen);
+    this.theme = listed("theme", data.labels.themes, data.themes, chosen);
     this.taps = new Choice("taps", loop.named, loop.taps, chosen);
     this.order = new Choice("order", data.labels.orders, data.orders, chosen);
     this.cost = new Choice("cost", data.labels.costs, data.costs, chosen);

@@ -281,10 +281,10 @@ class Combination:
     order: int
     cost: Cost
 
-    def picture(self, view: str, theme: str) -> Scene:
-        """A picture of it; LabError if there is none."""
-        taps = self.taps.chosen
-        return draw(self.loop, view, theme, taps=taps, order=self.order, cost=self.cost)
+    def picture(self, view: str, theme: str, values: Mapping[str, Value] | None = None) -> Scene:
+        """A picture of it, or of other values; LabError if there is none."""
+        taps, at = self.taps.chosen, {} if values is None else values
+        return draw(self.loop, view, theme, taps=taps, order=self.order, cost=self.cost, at=at)
 
 
 @dataclass(frozen=True)

@@ -108,7 +108,7 @@ def _without(first: Entry) -> str:
 @cache
 def module() -> str:
     """The ES module: that of the stepper, and after it the atlas's form and its own."""
-    return modules.joined(HERE / "form.js", HERE / "atlas.js")
+    return modules.joined(*modules.NUMBERS, HERE / "form.js", HERE / "atlas.js")
 
 
 @cache

@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 from lab.errors import ArgumentError, shortened
-from lab.progress import pause
+from lab.progress import counted, pause
 from visual.scene.formats import HOLD, PACE, content, register
 from visual.scene.shapes import Group, Scene, Shape
 
@@ -36,10 +36,8 @@ def _until(moment: int, shapes: Iterable[Shape]) -> Iterator[Shape]:
 
 def _images(scene: Scene, scale: float) -> Iterator[bytes]:
     """All frames as PNG; who waits sees how far it is."""
-    from tqdm import tqdm  # only a moving picture pays for the import
-
     count = len(scene.moments)
-    for frame in tqdm(frames(scene), "frames", count, unit="frame", leave=False, delay=1):
+    for frame in counted(frames(scene), "frames", "frame", count):
         pause()
         yield content(".png", frame, scale)
 

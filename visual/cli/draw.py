@@ -49,12 +49,13 @@ def add_command(commands: Commands) -> None:
 
 
 def _draw(options: argparse.Namespace) -> None:
-    PICTURES[options.picture]
     check_drawing(options, options.animate)
-    write(_picture(options), options, options.animate)
+    write(picture(options), options, options.animate)
 
 
-def _picture(options: argparse.Namespace) -> Scene:
+def picture(options: argparse.Namespace) -> Scene:
+    """The picture that is asked for; ArgumentError for one that cannot be."""
+    PICTURES[options.picture]
     if options.figure is not None:
         if options.picture != "unrolled" or options.loop is not None:
             raise ArgumentError("--figure: the figures are unrolled, and choose their own loop.")

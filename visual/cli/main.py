@@ -14,7 +14,7 @@ from typing import NoReturn
 from lab.errors import LabError, one_of, printable, shortened
 from visual.cli.draw import EXAMPLES as DRAWING
 
-# Each is in a file of its own, whose `add_command` adds it to the parser.
+# By the files, whose `add_command` adds them to the parser.
 COMMANDS = {
     "loops": "loops",
     "draw": "draw",
@@ -25,6 +25,10 @@ COMMANDS = {
     "compiled": "compiled",
     "export": "export",
     "break": "breaking",
+    "lessons": "course",
+    "slides": "course",
+    "score": "course",
+    "completion": "completion",
 }
 EXAMPLES = f"""\
 examples:
@@ -37,6 +41,9 @@ examples:
   scantape export --loop rnn --wrt W --formats svg,pdf -o pictures
   scantape break --loop square --rule accumulate-overwritten --order 3 -o broken.svg
   scantape page --out lesson.html                        many loops to choose from, without Python
+  scantape lessons course                                the lessons as notebooks, opened
+  scantape slides 01_loop -o slides.html                 a lesson as slides
+  scantape completion bash                               what a shell needs to complete all this
 
 A loop of your own is a lab.Loop, or a function without arguments that returns one.
 """
@@ -48,10 +55,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         if arguments and not arguments[0].startswith("-"):
             one_of("command", arguments[0], COMMANDS)
-        parser = _parser(arguments)
-        options = parser.parse_args(list(_joined(arguments)))
+        made = parser(arguments)
+        options = made.parse_args(list(_joined(arguments)))
         if options.run is None:
-            parser.print_help()
+            made.print_help()
             return 0
         warnings.simplefilter("always", UserWarning)
         warnings.showwarning = _show_warning  # type: ignore[assignment]  # only the message counts
@@ -110,17 +117,17 @@ def _show_warning(message: Warning | str, *_: object) -> None:
     print(f"scantape: {message}", file=sys.stderr)
 
 
-def _parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
+def parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
     """The parser of the command that is asked for; of all, if none is or it is not known."""
-    parser = _Parser(
+    made = _Parser(
         prog="scantape",
         description="See the tapes of PyTensor's Scan gradients.",
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.set_defaults(run=None)
-    commands = parser.add_subparsers(title="commands", metavar="COMMAND")
+    made.set_defaults(run=None)
+    commands = made.add_subparsers(title="commands", metavar="COMMAND")
     asked = [name for name in arguments[:1] if name in COMMANDS]
-    for name in asked or COMMANDS:
-        import_module(f"visual.cli.{COMMANDS[name]}").add_command(commands)
-    return parser
+    for file in dict.fromkeys(COMMANDS[name] for name in asked or COMMANDS):
+        import_module(f"visual.cli.{file}").add_command(commands)
+    return made

@@ -10,6 +10,7 @@ from pytensor.graph.basic import Variable
 from lab.errors import ArgumentError, LabError, expect, listing, one_of, quoted, several
 from lab.gradients.derivative import Derivative
 from lab.loops.loop import Loop
+from lab.progress import counted
 from visual.backends.page import document
 from visual.backends.svg import text
 from visual.drawing.draw import draw
@@ -55,11 +56,9 @@ def export(
                 else f"there is no {quoted(str(path.parent))}."
             )
         )
-    from tqdm import tqdm  # only an export pays for the import
-
     drawn: dict[Kind, Scene | LabError] = {}
     files: dict[str, str | bytes] = {}
-    for kind in tqdm(PICTURES.values(), "export", unit="picture", leave=False, delay=1):
+    for kind in counted(PICTURES.values(), "export", "picture"):
         try:
             picture = draw(subject, kind.name, theme, given, **chosen)
         except LabError as error:

@@ -15,6 +15,7 @@ from lab.errors import ArgumentError, GraphError, Named, listing, one_of, quoted
 from visual.choices import (
     BARE,
     HEIGHT,
+    INSIDE,
     NO_LEGEND,
     SHOWN,
     WIDTH,
@@ -27,6 +28,7 @@ from visual.choices import (
     newest,
     scan_index,
 )
+from visual.drawing.nested import with_ways, within
 from visual.drawing.paper import on_paper, sheet
 from visual.drawing.study import Study
 from visual.layout.names import NamedScan
@@ -73,7 +75,14 @@ class Kind:
         }
         if self.on_sheet is not None:
             known["sheet"] = sheet(**paper)
-        return on_paper(self.make(study, theme, **known), paper.get("width"), self.name)
+        if INSIDE not in self.options:
+            return on_paper(self.make(study, theme, **known), paper.get("width"), self.name)
+        path = known.pop(INSIDE.name, None) or ()
+        study = within(study, path)
+        scene = self.make(study, theme, **known)
+        if not (paper.get(BARE.name) or paper.get("width")):
+            scene = with_ways(scene, study, path, known.get("scan"), known.get("step"))
+        return on_paper(scene, paper.get("width"), self.name)
 
     @property
     def _for_papers(self) -> tuple[Choice, ...]:
@@ -155,7 +164,7 @@ _KINDS = (
         "tapes",
         "what every backward step reads, overwrites and leaves",
         _of_trace(tapes),
-        (AROUND, SCAN, STEP, BUFFER, CONTRIBUTIONS, ALL),
+        (AROUND, SCAN, STEP, BUFFER, CONTRIBUTIONS, ALL, INSIDE),
         follows=("scan",),
         on_sheet=(HEIGHT, SHOWN, NO_LEGEND, BARE),
     ),
@@ -163,7 +172,7 @@ _KINDS = (
         "moment",
         "one step, large: before it, what it reads and makes, after it",
         _of_trace(moment),
-        (SCAN, STEP),
+        (SCAN, STEP, INSIDE),
         follows=("scan", "step"),
         on_sheet=(NO_LEGEND,),
     ),
@@ -171,7 +180,7 @@ _KINDS = (
         "unrolled",
         "what every step computes, and from what",
         _unrolled,
-        (AROUND, SCAN, SCANS, ALL_DIRECT, ALL),
+        (AROUND, SCAN, SCANS, ALL_DIRECT, ALL, INSIDE),
         follows=("scan",),
         on_sheet=(HEIGHT, SHOWN, NO_LEGEND, BARE),
     ),
@@ -179,7 +188,7 @@ _KINDS = (
         "equations",
         "the loop as a system, with its values at a step",
         _equations,
-        (SCAN, STEP),
+        (SCAN, STEP, INSIDE),
         follows=("scan", "step"),
         on_sheet=(NO_LEGEND,),
     ),
@@ -187,7 +196,7 @@ _KINDS = (
         "rolled",
         "the loop as one box with its taps",
         lambda study, theme, **options: rolled(study.trace_of_cost, theme, **options),
-        (AROUND, SCAN, STEP, ALL),
+        (AROUND, SCAN, STEP, ALL, INSIDE),
         on_sheet=(SHOWN, NO_LEGEND),
     ),
     Kind(
@@ -199,7 +208,7 @@ _KINDS = (
         "values",
         "states, gradients and tapes over the steps",
         _of_trace(values),
-        (SCAN,),
+        (SCAN, INSIDE),
         on_sheet=(),
     ),
     Kind(
@@ -210,17 +219,22 @@ _KINDS = (
         on_sheet=(),
     ),
     Kind(
-        "ssa", "the tapes, and each of their values by itself", _of_trace(ssa), (AROUND, SCAN, ALL)
+        "ssa",
+        "the tapes, and each of their values by itself",
+        _of_trace(ssa),
+        (AROUND, SCAN, ALL, INSIDE),
     ),
     Kind(
         "stepgraph",
         "the operations of one step, with their values",
         _of_trace(stepgraph),
-        (SCAN, STEP, ALL),
+        (SCAN, STEP, ALL, INSIDE),
         follows=("scan", "step"),
     ),
-    Kind("phases", "how a derivative is built, in eleven phases", _phases, (SCAN, PHASE, ALL)),
-    Kind("genealogy", "which Scan differentiates which", _of_trace(genealogy), (ALL,)),
+    Kind(
+        "phases", "how a derivative is built, in eleven phases", _phases, (SCAN, PHASE, ALL, INSIDE)
+    ),
+    Kind("genealogy", "which Scan differentiates which", _of_trace(genealogy), (ALL, INSIDE)),
     Kind(
         "connections",
         "which inputs get a gradient, and why others do not",

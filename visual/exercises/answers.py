@@ -51,14 +51,14 @@ class Verdict:
 
 
 class Form(StrEnum):
-    """The kind of an answer; the value tells what to type."""
+    """The kind of an answer; the value tells what to type, without an example that might be it."""
 
-    SLOTS = "the positions of slots, such as 2 or 1, 3"
-    TAPS = "taps, such as -1, 0"
-    NUMBER = "a number, such as 0.95 or 1.5e-3"
-    STEP = "the number of a step, such as 0"
-    COUNT = "a whole number, such as 1"
-    NUMBERS = "numbers, such as 0.5, -2"
+    SLOTS = "positions of slots, with commas between them"
+    TAPS = "taps, with commas between them"
+    NUMBER = "a number; three digits will do"
+    STEP = "the number of a step"
+    COUNT = "a whole number"
+    NUMBERS = "numbers, with commas between them"
     CHOICE = "one of the answers offered"
 
     @property
@@ -79,17 +79,18 @@ class Mistake:
 class Answer:
     """The right numbers, and what is said about others.
 
-    A single number may differ by `tolerance`.  `rule` is how to find the answer, said after
-    a first wrong try; `working` is the rule with the numbers in, said when the answer is
-    right and after every further wrong try.  `incomplete` is said of an answer in which
-    nothing is wrong but something missing; `otherwise` of numbers that no mistake explains.
-    `cells` are the answers that clicks on cells give, `beside` what is said of other cells.
-    Where there are `choices`, the answer is one of them, or its number, from 1.
+    A single number may differ by `tolerance`.  `hints` are how to find the answer, one said after
+    each wrong try; `working` is the rule with the numbers in, said when the answer is right and
+    after every further wrong try.  `incomplete` is said of an answer in which nothing is wrong but
+    something missing; `otherwise` of numbers that no mistake explains, and `together` of several
+    numbers, written as in ``-2,-1``.  `cells` are the answers that clicks on cells give, `beside`
+    what is said of other cells.  Where there are `choices`, the answer is one of them, or its
+    number, from 1.
     """
 
     form: Form
     right: tuple[float, ...]
-    rule: str
+    hints: tuple[str, ...]
     working: str
     otherwise: str
     incomplete: str = ""
@@ -97,6 +98,7 @@ class Answer:
     tolerance: float = 0.0
     cells: Mapping[str, int] = field(default_factory=dict)
     beside: Mapping[str, str] = field(default_factory=dict)
+    together: Mapping[str, str] = field(default_factory=dict)
     choices: tuple[str, ...] = ()
 
     def check(self, given: object, tries: int = 1) -> Verdict:
@@ -110,6 +112,9 @@ class Answer:
         numbers = read_numbers(given)
         if not numbers or (len(numbers) > 1 and not self.form.is_set):
             return Verdict(Outcome.UNREADABLE, f"Expected {self.expected}.")
+        found = self.together.get(",".join(f"{value:g}" for value in sorted(set(numbers))))
+        if found is not None:
+            return Verdict(Outcome.WRONG, self._explained(found, tries))
         wrong = next((value for value in numbers if not self._holds(value)), None)
         if wrong is not None:
             return Verdict(Outcome.WRONG, self._explained(self._reason(wrong), tries))
@@ -145,7 +150,8 @@ class Answer:
         return next(near, self.otherwise)
 
     def _explained(self, reason: str, tries: int) -> str:
-        return f"{reason} {self.rule if tries < 2 else self.working}"
+        hint = self.hints[tries - 1] if tries <= len(self.hints) else self.working
+        return f"{reason} {hint}".rstrip()
 
 
 @dataclass(frozen=True, eq=False)

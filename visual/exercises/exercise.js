@@ -14,12 +14,14 @@ export function readNumbers(typed) {
 export function check(answer, typed, tries) {
   const explained = (why) => ({
     outcome: "wrong",
-    reason: `${why} ${tries < 2 ? answer.rule : answer.working}`,
+    reason: `${why} ${answer.hints[tries - 1] ?? answer.working}`.trimEnd(),
   });
   if (Object.hasOwn(answer.beside, typed)) return explained(answer.beside[typed]);
   const found = readNumbers(typed);
   if (!found.length || (found.length > 1 && !answer.isSet))
     return { outcome: "not understood", reason: `Expected ${answer.expected}.` };
+  const all = [...new Set(found)].sort((a, b) => a - b).join(",");
+  if (Object.hasOwn(answer.together, all)) return explained(answer.together[all]);
   const near = (a, b) => Math.abs(a - b) <= answer.tolerance;
   const wrong = found.find((value) => !answer.right.some((right) => near(value, right)));
   if (wrong !== undefined) {
@@ -61,6 +63,7 @@ class Field {
 class Exercise {
   constructor(section, answer, changed) {
     Object.assign(this, { section, answer, changed });
+    this.name = section.querySelector(".question").textContent;
     this.field = new Field(section);
     this.verdict = section.querySelector(".verdict");
     this.revealed = section.querySelector(".revealed");
@@ -123,6 +126,7 @@ class Exercise {
     if (outcome === "wrong") this.tries += 1;
     this.say(outcome, `${WORDS[outcome]} ${reason}`);
     if (outcome === "right") this.finish(Math.max(0, 2 - this.tries));
+    else if (outcome === "wrong") this.changed(this);
   }
 
   give() {
@@ -142,7 +146,19 @@ class Exercise {
     // Disabled in name only: a disabled button would lose the focus of who pressed it.
     for (const button of this.buttons) button.setAttribute("aria-disabled", "true");
     if (this.revealed) this.revealed.hidden = false;
-    this.changed();
+    this.changed(this);
+  }
+
+  get progress() {
+    return { tries: this.tries, points: this.points, done: this.done };
+  }
+
+  // As it was left: the answer is shown where it had been given.
+  restore({ tries, points, done }) {
+    this.tries = tries;
+    if (!done) return;
+    this.say("given", `Answered before, for ${points} of 2 points: ${this.answer.told}. ${this.answer.working}`);
+    this.finish(points);
   }
 
   reset() {
@@ -157,12 +173,45 @@ class Exercise {
   }
 }
 
+// What a reader has answered: for pages, where the browser keeps it from one visit to the next.
+const KEPT = "scantape-progress";
+const store = {
+  load() {
+    try {
+      return JSON.parse(localStorage.getItem(KEPT)) ?? {};
+    } catch {
+      return {}; // nothing is kept where that is forbidden
+    }
+  },
+  save(progress) {
+    try {
+      localStorage.setItem(KEPT, JSON.stringify(progress));
+    } catch {}
+  },
+};
+
+// The score as a file, which `scantape score` reads.
+function download(progress) {
+  const file = new Blob([JSON.stringify({ scantape: 1, answers: progress }, null, 1)]);
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(file);
+  link.download = "scantape-progress.json";
+  link.click();
+  URL.revokeObjectURL(link.href);
+}
+
 // Brings the exercises in `root` to life; `answers` are theirs, in the same order.
-export function start(root, answers) {
+export function start(root, answers, kept = store) {
   const score = root.querySelector(".score");
   const again = root.querySelector(".again");
+  const progress = kept.load();
   let exercises = [];
-  const changed = () => {
+  const changed = (one) => {
+    if (one) {
+      if (one.done || one.tries) progress[one.name] = one.progress;
+      else delete progress[one.name];
+      kept.save({ ...progress });
+    }
     const points = exercises.reduce((sum, exercise) => sum + exercise.points, 0);
     const done = exercises.filter((exercise) => exercise.done).length;
     score.textContent =
@@ -170,12 +219,17 @@ export function start(root, answers) {
     // A single question needs no score, and no way back before it is answered.
     score.hidden = exercises.length === 1;
     again.hidden = exercises.length === 1 && !done;
+    root.querySelector(".export").hidden = !Object.keys(progress).length;
   };
   const sections = [...root.querySelectorAll(".exercise")];
   exercises = sections.map((section, place) => new Exercise(section, answers[place], changed));
+  for (const one of exercises) if (Object.hasOwn(progress, one.name)) one.restore(progress[one.name]);
+  root.querySelector(".export").addEventListener("click", () => download(progress));
   again.addEventListener("click", () => {
-    for (const exercise of exercises) exercise.reset();
-    changed();
+    for (const exercise of exercises) {
+      exercise.reset();
+      changed(exercise);
+    }
     sections[0].querySelector("input").focus();
   });
   changed();
@@ -203,6 +257,12 @@ export default {
     root.setAttribute("data-lm-suppress-shortcuts", "true");
     root.addEventListener("keydown", (event) => event.stopPropagation());
     el.append(root);
-    start(root, model.get("answers"));
+    start(root, model.get("answers"), {
+      load: () => ({ ...model.get("progress") }),
+      save(progress) {
+        model.set("progress", progress);
+        model.save_changes();
+      },
+    });
   },
 };

@@ -24,7 +24,7 @@ margin:0;padding:.2rem .8rem .5rem;border:1px solid;border-radius:4px}
 .exercise fieldset label{display:flex;gap:.4rem;align-items:baseline;flex:none}
 .exercise input:not([type=radio]){display:block;font:inherit;width:100%;padding:.35rem .5rem}
 .exercise input{box-sizing:border-box}
-.exercise button,.again{font:inherit;padding:.35rem .9rem}
+.exercise button,.again,.export{font:inherit;padding:.35rem .9rem}
 .exercise [role=button]{cursor:pointer}
 .exercise [role=button]:focus-visible{outline:3px solid;outline-offset:2px}
 .exercise [aria-pressed=true]>rect{stroke-width:4}
@@ -38,7 +38,8 @@ display:none}
 """
 SCORE = (
     '<p class="score" role="status"></p>\n'
-    '<p><button type="button" class="again">Start again</button></p>'
+    '<p><button type="button" class="again">Start again</button> '
+    '<button type="button" class="export">Save the score as a file</button></p>'
 )
 
 
@@ -147,13 +148,14 @@ def answer_data(answer: Answer) -> dict[str, object]:
         "right": answer.right,
         "told": answer.told,
         "tolerance": answer.tolerance,
-        "rule": answer.rule,
+        "hints": answer.hints,
         "working": answer.working,
         "otherwise": answer.otherwise,
         "incomplete": answer.incomplete,
         "mistakes": [[mistake.value, mistake.reason] for mistake in answer.mistakes],
         "cells": dict(answer.cells),
         "beside": dict(answer.beside),
+        "together": dict(answer.together),
     }
 
 

@@ -27,17 +27,17 @@ class Question(Asked):
     """A question, its answer, and why it is right.
 
     `answer` is a number, a tuple of numbers in any order, or one of the `choices`.  `why` is said
-    when the question is answered, `hint` after a first wrong try, and `mistakes` holds reasons for
-    certain wrong answers.  Numbers may differ by `tolerance`, an absolute distance: unless it is
-    given, half a percent, and nothing for whole numbers.  `shown` is drawn with the question,
-    `revealed` with the answer.
+    when the question is answered, `hint` after a first wrong try, or of several one after each, and
+    `mistakes` holds reasons for certain wrong answers.  Numbers may differ by `tolerance`, an
+    absolute distance: unless it is given, half a percent, and nothing for whole numbers.  The
+    question is drawn with `shown`, the answer with `revealed`.
     """
 
     question: str
     answer: Given
     why: str
     choices: tuple[str, ...] = ()
-    hint: str = ""
+    hint: str | tuple[str, ...] = ""
     mistakes: Mapping[float | str, str] = field(default_factory=dict, hash=False)
     tolerance: float | None = None
     shown: Picture | None = field(default=None, repr=False)
@@ -65,8 +65,8 @@ class Question(Asked):
             words = getattr(self, name)
             if not isinstance(words, str) or not words.strip():
                 raise ArgumentError(f"{name} = {quoted(words)}: expected a text, not empty.")
-        if not isinstance(self.hint, str):
-            raise ArgumentError(f"hint = {quoted(self.hint)}: expected a text.")
+        if not all(isinstance(hint, str) for hint in self._hints):
+            raise ArgumentError(f"hint = {quoted(self.hint)}: expected a text, or several.")
         if not isinstance(self.mistakes, Mapping):
             raise ArgumentError(
                 f"mistakes = {quoted(self.mistakes)}: expected reasons by wrong answers."
@@ -86,6 +86,10 @@ class Question(Asked):
                 raise ArgumentError(f"answer = {quoted(answer)}: expected one of {told}.")
 
     @property
+    def _hints(self) -> tuple[str, ...]:
+        return self.hint if isinstance(self.hint, tuple) else (self.hint,)
+
+    @property
     def task(self) -> Task:
         """Question, pictures and answer, as the page needs them."""
         return Task(self.question, self.shown, self.revealed, self._answer())
@@ -99,7 +103,7 @@ class Question(Asked):
         return Answer(
             Form.CHOICE if self.choices else form,
             right,
-            rule=self.hint,
+            hints=self._hints,
             working=self.why,
             otherwise="It is another answer." if self.choices else "It is another number.",
             incomplete="That is right, but something is missing.",

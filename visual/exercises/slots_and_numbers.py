@@ -13,8 +13,8 @@ from lab.tape import Tape
 from lab.traces.flow import Value, Write, adds_old, flow
 from lab.traces.trace import Formula, ParameterTrace, SequenceTrace, TapeTrace, Trace
 from visual.exercises.answers import Answer, Form, Mistake, Task
+from visual.exercises.asked_step import AskedStep, after, before
 from visual.exercises.candidates import Candidate, asked_steps, listed, tapes_of, taps_text
-from visual.exercises.moment import Moment, after, before
 from visual.layout.names import NamedScan
 from visual.pictures.taps import Use, use_of
 from visual.scene.theme import Role
@@ -30,11 +30,11 @@ def slots(trace: Trace, use: Use) -> Iterator[Candidate]:
         if not (tape.tape.overwritten if use is Use.OVERWRITTEN else tape.tape.preserved):
             continue
         for step in asked_steps(trace.scans[number].steps):
-            moment = Moment(NamedScan(trace, number), tape, step)
+            moment = AskedStep(NamedScan(trace, number), tape, step)
             yield Candidate(trace.scans[number].order, partial(_slot_task, moment, use))
 
 
-def _slot_task(moment: Moment, use: Use, theme: str) -> Task:
+def _slot_task(moment: AskedStep, use: Use, theme: str) -> Task:
     tape, step, scan = moment.tape.tape, moment.step, moment.scan
     chosen = tape.overwritten if use is Use.OVERWRITTEN else tape.preserved
     right = tape.positions(step, chosen)
@@ -66,7 +66,7 @@ def _slot_task(moment: Moment, use: Use, theme: str) -> Task:
     answer = Answer(
         Form.SLOTS,
         tuple(map(float, right)),
-        rule,
+        (rule,),
         working,
         otherwise=f"Step {step} comes nowhere near a slot at that position.",
         incomplete=f"That is right, but {use.value} slots are missing.",
@@ -80,7 +80,7 @@ def _slot_task(moment: Moment, use: Use, theme: str) -> Task:
     return Task(question, before(moment, title, theme), after(moment, title, theme), answer)
 
 
-def _slot_reason(moment: Moment, position: int) -> str:
+def _slot_reason(moment: AskedStep, position: int) -> str:
     """What a step does with a position, in words."""
     tap = position - moment.step
     where = f"Position {signed(position)} is tap {signed(tap)} of this step:"
@@ -107,12 +107,12 @@ def numbers(trace: Trace) -> Iterator[Candidate]:
             if formula.target.argument != tape.argument:
                 continue
             for step in asked_steps(scan.steps):
-                moment = Moment(NamedScan(trace, number), tape, step)
+                moment = AskedStep(NamedScan(trace, number), tape, step)
                 if _can_be_computed(moment, formula):
                     yield Candidate(scan.order, partial(_number_task, moment, formula))
 
 
-def _can_be_computed(moment: Moment, formula: Formula) -> bool:
+def _can_be_computed(moment: AskedStep, formula: Formula) -> bool:
     """Whether a person can compute it from the digits shown."""
     known = [value for _, value in _used(moment, formula)]
     made = _written(moment, formula)
@@ -124,7 +124,7 @@ def _can_be_computed(moment: Moment, formula: Formula) -> bool:
     return bool(made == 0 or abs(made) > CANCELLED * np.max(np.abs(values[1:])))
 
 
-def _used(moment: Moment, formula: Formula) -> list[tuple[Leaf, np.ndarray | None]]:
+def _used(moment: AskedStep, formula: Formula) -> list[tuple[Leaf, np.ndarray | None]]:
     """What a formula reads, each once, with its value at the step."""
     found = []
     for leaf in leaves_of(formula.expression):
@@ -139,12 +139,12 @@ def _used(moment: Moment, formula: Formula) -> list[tuple[Leaf, np.ndarray | Non
     return found
 
 
-def _written(moment: Moment, formula: Formula) -> np.ndarray:
+def _written(moment: AskedStep, formula: Formula) -> np.ndarray:
     access = next(a for a in moment.tape.writes if a.tap == formula.target.tap)
     return np.asarray(access.values[moment.step])
 
 
-def _number_task(moment: Moment, formula: Formula, theme: str) -> Task:
+def _number_task(moment: AskedStep, formula: Formula, theme: str) -> Task:
     speller, step = Speller(moment.named), moment.step
     right = float(_written(moment, formula))
     tolerance = max(PRECISION * abs(right), 1e-9)
@@ -160,7 +160,7 @@ def _number_task(moment: Moment, formula: Formula, theme: str) -> Task:
     answer = Answer(
         Form.NUMBER,
         (right,),
-        rule=f"The step computes {written}, all of it from the values before the step.",
+        hints=(f"The step computes {written}, all of it from the values before the step.",),
         working=working,
         otherwise="That is not what the formula gives.",
         mistakes=_slips(moment, formula, right, tolerance),
@@ -175,13 +175,15 @@ def _number_task(moment: Moment, formula: Formula, theme: str) -> Task:
     return Task(question, before(moment, title, theme), after(moment, title, theme), answer)
 
 
-def _slips(moment: Moment, formula: Formula, right: float, tolerance: float) -> tuple[Mistake, ...]:
+def _slips(
+    moment: AskedStep, formula: Formula, right: float, tolerance: float
+) -> tuple[Mistake, ...]:
     """The numbers that follow from the usual mistakes."""
     access = next(a for a in moment.tape.writes if a.tap == formula.target.tap)
-    filled = moment.is_filled(int(access.rows[moment.step]), moment.step)
+    earlier = moment.touched.before(int(access.rows[moment.step]))
     found = [Mistake(-right, "The sign is wrong.")]
-    if access.before is not None and filled:
-        old = float(access.before[moment.step])
+    if earlier is not None:
+        old = float(earlier)
         stays = "That is what stands in the slot before the step."
         found.append(Mistake(old, stays))
         if adds_old(formula):
@@ -211,7 +213,7 @@ def arrivals(trace: Trace) -> Iterator[Candidate]:
             for start in sorted(starts):
                 if start in steps and start != seed:
                     marks = ((seed, Role.SEED), (start, Role.RESULT))
-                    moment = Moment(NamedScan(trace, number), tape, 0, marks=marks)
+                    moment = AskedStep(NamedScan(trace, number), tape, 0, marks=marks)
                     yield Candidate(scan.order, partial(_arrival_task, moment, seed, start, steps))
 
 
@@ -232,7 +234,9 @@ def _reached(
     return steps
 
 
-def _arrival_task(moment: Moment, seed: int, start: int, steps: dict[int, int], theme: str) -> Task:
+def _arrival_task(
+    moment: AskedStep, seed: int, start: int, steps: dict[int, int], theme: str
+) -> Task:
     tape, right = moment.tape, steps[start]
     there, here = moment.label(start), moment.label(seed)
     at, goal = signed(tape.position(seed)), signed(tape.position(start))
@@ -244,10 +248,10 @@ def _arrival_task(moment: Moment, seed: int, start: int, steps: dict[int, int], 
     answer = Answer(
         Form.STEP,
         (float(right),),
-        rule=(
+        hints=(
             f"Step s reads at position s + t for its read taps t = {listed(tape.tape.reads)}, and "
             "what it reads goes into the slots that it writes, at "
-            f"{taps_text(tape.tape.writes)}."
+            f"{taps_text(tape.tape.writes)}.",
         ),
         working=f"The seed comes to these, one after another: {path}.",
         otherwise=f"There is no such step; the steps are 0 to {moment.scan.steps - 1}.",
@@ -263,7 +267,7 @@ def _arrival_task(moment: Moment, seed: int, start: int, steps: dict[int, int], 
         f"value that the loop started from, at position {goal}?"
     )
     title = f"{tape.name}, from position {at} to {goal}"
-    final = Moment(moment.named, tape, right)
+    final = AskedStep(moment.named, tape, right)
     return Task(question, before(moment, title, theme), after(final, title, theme), answer)
 
 

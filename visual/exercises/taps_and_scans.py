@@ -1,6 +1,6 @@
 """Questions for what a derivative is made of: its taps, and the number of its Scans."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import partial
 
 from lab.notation import signed
@@ -8,14 +8,11 @@ from lab.tape import Kind, Tape
 from lab.traces.trace import TapeTrace, Trace
 from visual.exercises.answers import Answer, Form, Mistake, Task
 from visual.exercises.candidates import Candidate, listed, tapes_of
-from visual.layout.canvas import BETWEEN, LABELS, MARGIN, Canvas
+from visual.pictures.genealogy import genealogy
 from visual.pictures.taps import conversions
 from visual.pictures.taps import taps as taps_picture
-from visual.scene.shapes import Box, Group, Scene, Text, shortened
-from visual.scene.theme import Role
 
 BESIDE = 2
-WIDTH, HEIGHT = 190, 40
 
 
 def taps(trace: Trace) -> Iterator[Candidate]:
@@ -49,7 +46,7 @@ def _taps_task(source: TapeTrace, gradient: TapeTrace, reads: bool, theme: str) 
     answer = Answer(
         Form.TAPS,
         tuple(map(float, right)),
-        rule=rule,
+        hints=(rule,),
         working=f"Tap by tap: {rules}. So the gradient's step {does}s at {listed(right)}.",
         otherwise=f"No tap of {source.name} becomes that one.",
         incomplete="That is right, but taps are missing.",
@@ -101,9 +98,9 @@ def _scans_task(trace: Trace, order: int, theme: str) -> Task:
     answer = Answer(
         Form.COUNT,
         (float(right),),
-        rule=(
+        hints=(
             "Every Scan that the last derivative was computed with is differentiated in its turn, "
-            "if the result goes through it; and all earlier ones are still needed."
+            "if the result goes through it; and all earlier ones are still needed.",
         ),
         working=f"{each}: {right} in all.",
         otherwise="That is not the number of Scans of this trace.",
@@ -115,41 +112,4 @@ def _scans_task(trace: Trace, order: int, theme: str) -> Task:
         f"How many Scans compute {loop} with its derivatives up to the {nth}, the loop itself "
         "included?"
     )
-    return Task(
-        question,
-        _family(trace, range(order), order, theme),
-        _family(trace, range(order + 1), order, theme),
-        answer,
-    )
-
-
-def _family(trace: Trace, shown: Sequence[int], last: int, theme: str) -> Scene:
-    """The Scans of the orders that are shown, in a line for each; the others stay open."""
-    canvas = Canvas()
-    canvas.heading(f"The Scans of {trace.scans[0].name}", ["each differentiates the one it names"])
-    for order in range(last + 1):
-        canvas.row_label(f"order {order}", canvas.y + HEIGHT / 2 + 4)
-        x: float = LABELS
-        members = [(n, scan) for n, scan in enumerate(trace.scans) if scan.order == order]
-        if order not in shown:
-            canvas.add(Text(x + 6, canvas.y + HEIGHT / 2 + 4, "?", 16, bold=True))
-            members = []
-        for number, scan in members:
-            if number and x > LABELS + 3 * (WIDTH + BETWEEN):
-                x, canvas.y = LABELS, canvas.y + HEIGHT + 8
-            role = Role.INTERMEDIATE if scan.order else Role.INPUT
-            box, middle = Box(x, canvas.y, WIDTH, HEIGHT, role), x + WIDTH / 2
-            of = "the loop" if scan.parent is None else f"differentiates {scan.parent + 1}"
-            name = shortened(f"{number + 1} · {scan.name}", WIDTH - 12, 12, bold=True)
-            words = (
-                Text(middle, canvas.y + 16, name, 12, "middle", bold=True, role=role),
-                Text(middle, canvas.y + 32, of, 10.5, "middle", role=role),
-            )
-            title = f"{number + 1} · {scan.name}: {of}"
-            canvas.add(Group((box, *words), cell=f"{number}:scan", title=title))
-            x += WIDTH + BETWEEN
-            canvas.right = max(canvas.right, x)
-        canvas.y += HEIGHT + 16
-    title = f"The Scans of {trace.scans[0].name}"
-    description = f"The Scans of the orders {', '.join(map(str, shown))}."
-    return canvas.finished({}, canvas.right + MARGIN, title, description, theme, below=0)
+    return Task(question, None, genealogy(trace, theme), answer)

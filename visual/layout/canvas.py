@@ -56,7 +56,11 @@ class Columns:
 
 
 def place_columns(
-    columns: Iterable[int], cell: float = CELL, apart: float = BETWEEN, start: float = LABELS
+    columns: Iterable[int],
+    cell: float = CELL,
+    apart: float = BETWEEN,
+    start: float = LABELS,
+    fold: float | None = None,
 ) -> Columns:
     """Columns from left to right, neighbours close together, a gap where some are left out."""
     left: dict[int, float] = {}
@@ -65,7 +69,7 @@ def place_columns(
     for item in with_gaps(columns):
         if isinstance(item, Gap):
             gaps.append((x, item))
-            x += fold_width(cell)
+            x += fold_width(cell) if fold is None else fold
         else:
             left[item] = x
             x += cell + apart
@@ -303,6 +307,12 @@ class Canvas:
         """A line at the present height, shortened to a readable length."""
         self.write(fitted(x, self.y, content, 980, size, bold=bold, muted=muted))
 
+    def note(self, told: str) -> None:
+        """A sentence about what stands above, in as many lines as it needs."""
+        for line in folded(told, HEADING, 12):
+            self.text(MARGIN, line, 12, muted=True)
+            self.y += 17
+
     def write(self, text: Text) -> None:
         """Draw a text, and make the picture as wide as it needs."""
         self.add(text)
@@ -312,26 +322,11 @@ class Canvas:
         """What a column of a tape holds, in two lines above its cell at `x`."""
         self.add(*column_header(x, y, label, position))
 
-    def mention(self, start: int, keys: tuple[str, ...]) -> None:
-        """Put all shapes since number `start` into a group that mentions quantities."""
-        self.shapes[start:] = [Group(tuple(self.shapes[start:]), mentions=keys)]
-
-    def row_label(self, label: str, y: float) -> None:
-        """The name of a row to the left of it."""
-        room = self.sheet.labels - self.sheet.margin - 12
-        self.add(fitted(self.sheet.labels - 12, y, label, room, 13, "end", bold=True))
-
-    def small_label(self, line: str, y: float) -> None:
-        """A smaller line to the left of a row."""
-        if line:
-            room = self.sheet.labels - self.sheet.margin - 12
-            self.add(fitted(self.sheet.labels - 12, y, line, room, 11, "end", muted=True))
-
-    def gap_row(self, gap: Gap, more: str = "") -> None:
-        """A line in the place of the rows of steps that are not shown."""
-        words = f"⋯ {gap.hidden:,} steps are not shown{more}"
-        self.add(Text(self.sheet.labels, self.y + 14, words, 12, muted=True))
-        self.y += 36
+    def row_label(self, label: str, y: float, below: bool = False) -> None:
+        """The name of a row to the left of it, or a smaller line `below` that."""
+        right, size = self.sheet.labels - 12, 11 if below else 13
+        room = right - self.sheet.margin
+        self.add(fitted(right, y, label, room, size, "end", bold=not below, muted=below))
 
     def formula(
         self,

@@ -85,8 +85,8 @@ def cell(
     sum stands below the value.
     """
     if value is None:
-        inside = [_centred(box, box.y + box.height / 2 + 4, "—")]
-        return Group((box, *inside), step, key, f"{name}: not written yet")
+        dash = _centred(box, box.y + box.height / 2 + 4, "—")
+        return Group((box, dash), step, key, f"{name}: not written yet")
     title = f"{name} = {full_text(value)}"
     if old is not None:
         title += f" (before: {full_text(old)})"
@@ -150,23 +150,12 @@ def _above(box: Box, anchor: str, room: float, old: np.ndarray | None, label: st
     middle = anchor == "middle"
     x = box.x + (box.width / 2 if middle else 6)
     if old is None and box.width < NARROW and text_width(label, 12, bold=True) > room:
-        short = shortened(label, box.width - 4, 11)
-        return Text(x, box.y + 16, short, 11, anchor, role=box.role, faded=box.faded)
+        return inside(box, x, box.y + 16, shortened(label, box.width - 4, 11), 11, anchor)
     if old is None:
         short = shortened(label, room, 12, bold=True)
-        return Text(x, box.y + 16, short, 12, anchor, bold=True, role=box.role, faded=box.faded)
+        return inside(box, x, box.y + 16, short, 12, anchor, bold=True)
     short = shortened(value_within(old, room, SMALL_SIZE), room, SMALL_SIZE, mono=True)
-    return Text(
-        x,
-        box.y + 16,
-        short,
-        SMALL_SIZE,
-        anchor,
-        mono=True,
-        struck=True,
-        role=box.role,
-        faded=box.faded,
-    )
+    return inside(box, x, box.y + 16, short, SMALL_SIZE, anchor, mono=True, struck=True)
 
 
 def thin_cell(box: Box, value: np.ndarray, name: str, step: int | None, key: str) -> Group:
@@ -180,30 +169,24 @@ def thin_cell(box: Box, value: np.ndarray, name: str, step: int | None, key: str
     if label != name and box.width < NARROW:
         written, label = "", shortened(name, box.width - 10, 11, mono=True)
     middle = box.y + box.height - 8
-    shapes: tuple[Shape, ...] = (
-        box,
-        Text(box.x + 5, middle, label, 11, mono=True, bold=True, role=box.role, faded=box.faded),
-        Text(
-            box.x + box.width - 5,
-            middle,
-            written,
-            11,
-            "end",
-            mono=True,
-            role=box.role,
-            faded=box.faded,
-        ),
-    )
-    return Group(shapes, step, key, f"{name} = {full_text(value)}")
+    left = inside(box, box.x + 5, middle, label, 11, "start", mono=True, bold=True)
+    right = inside(box, box.x + box.width - 5, middle, written, 11, "end", mono=True)
+    return Group((box, left, right), step, key, f"{name} = {full_text(value)}")
+
+
+def inside(
+    box: Box, x: float, y: float, words: str, size: float, anchor: str = "middle", **look: bool
+) -> Text:
+    """A text in a box, in the colour of its role."""
+    return Text(x, y, words, size, anchor, **look, role=box.role, faded=box.faded)
 
 
 def bared(shapes: Iterable[Shape]) -> Iterator[Shape]:
     """The shapes without what cells hold; what a cell is called stands in its middle."""
     for shape in shapes:
         if isinstance(shape, Group) and shape.cell:
-            inside = [s for s in shape.shapes if not isinstance(s, Box) or s.heat is None]
-            names = [s for s in inside if isinstance(s, Text) and not VALUE.match(s.content)]
-            boxes = [s for s in inside if isinstance(s, Box)]
+            names = [s for s in shape.shapes if isinstance(s, Text) and not VALUE.match(s.content)]
+            boxes = [s for s in shape.shapes if isinstance(s, Box) and s.heat is None]
             middle = [_centred(box, box.y + box.height / 2 + 4, "") for box in boxes[:1]]
             called = [
                 replace(name, x=at.x, y=at.y, anchor=at.anchor) for name in names for at in middle
@@ -222,8 +205,7 @@ def _centred(
     if text_width(content, size, mono=True) > room:
         size = SMALL_SIZE
     content = shortened(content, room, size, mono=True)
-    x = box.x + box.width / 2
-    return Text(x, y, content, size, "middle", mono=True, bold=bold, role=box.role, faded=box.faded)
+    return inside(box, box.x + box.width / 2, y, content, size, mono=True, bold=bold)
 
 
 def _sampled(length: int) -> np.ndarray:

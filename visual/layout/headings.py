@@ -13,7 +13,10 @@ def block_heading(
 ) -> tuple[str, list[str]]:
     """The title of a Scan, and the lines that explain it, with all its `outputs` or some."""
     scan, parent = named.scan, named.parent
-    if parent is None:
+    if scan.carries:
+        title = f"{named.number + 1} · {scan.name}: the loop, and what it carries"
+        lines = ["forward: a step reads what the one before it made, so that no value is stored"]
+    elif parent is None:
         title = f"{named.number + 1} · {scan.name}: a loop of tapes"
         lines = ["in buffer order: its rows belong to no time axis"]
     else:

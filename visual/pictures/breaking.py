@@ -5,7 +5,7 @@ differences; what is wrong is filled dark.  Below it stands the first step that 
 number, by both rules, one above the other.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from textwrap import wrap
 
 import numpy as np
@@ -15,10 +15,10 @@ from lab.errors import expect
 from lab.notation import number_text
 from lab.reports.breaking.breakage import Breakage, Effect, Row, precise
 from lab.traces.parting import Parting
-from visual.layout.canvas import HEADING, MARGIN, Canvas
-from visual.layout.cells import cell, full_text
+from visual.layout.canvas import MARGIN, Canvas
+from visual.layout.cells import cell, full_text, inside
 from visual.pictures.parting import PartingRows, cause, sides
-from visual.scene.shapes import Box, Group, Scene, Text, folded, shortened
+from visual.scene.shapes import Box, Group, Scene, Text, shortened
 from visual.scene.theme import Role
 
 ORDER, WIDTH, BETWEEN, HEIGHT, PITCH = 96, 138, 12, 42, 50
@@ -64,20 +64,22 @@ def breaking(breakage: Breakage, theme: str = "light") -> Scene:
 
 def _table(canvas: Canvas, breakage: Breakage) -> set[Role]:
     """A row for every order; and the roles that have a meaning in it."""
-    for number, column in enumerate(COLUMNS):
-        middle = CELLS + number * (WIDTH + BETWEEN) + WIDTH / 2
-        canvas.add(Text(middle, canvas.y + 10, column, 11.5, "middle", bold=True))
-    canvas.y += 20
+    column_heads(canvas, COLUMNS, CELLS + WIDTH / 2, WIDTH + BETWEEN)
     used = set()
     for row in breakage.rows:
         used.add(_row(canvas, row, breakage.visible))
         canvas.y += PITCH
     canvas.y += 10
-    for line in folded(_sources(breakage), HEADING, 12):
-        canvas.text(MARGIN, line, 12, muted=True)
-        canvas.y += 17
+    canvas.note(_sources(breakage))
     canvas.y += 26
     return used
+
+
+def column_heads(canvas: Canvas, heads: Iterable[str], x: float, apart: float) -> None:
+    """What the columns of a table hold, from the middle of the first on."""
+    for number, head in enumerate(heads):
+        canvas.add(Text(x + number * apart, canvas.y + 10, head, 11.5, "middle", bold=True))
+    canvas.y += 20
 
 
 def _row(canvas: Canvas, row: Row, visible: int | None) -> Role:
@@ -112,9 +114,9 @@ def result_cell(box: Box, value: np.ndarray | None, below: str, name: str, key: 
     number = shortened(number, box.width - 8, 14, mono=True)
     bold = box.role is Role.WRONG
     y = box.y + (19 if below else 26)
-    texts = [Text(middle, y, number, 14, "middle", mono=True, bold=bold, role=box.role)]
+    texts = [inside(box, middle, y, number, 14, mono=True, bold=bold)]
     if below:
-        texts.append(Text(middle, box.y + 34, below, 10.5, "middle", role=box.role))
+        texts.append(inside(box, middle, box.y + 34, below, 10.5))
     title = f"{name}: no number" if value is None else f"{name} = {full_text(value)}"
     return Group((box, *texts), cell=key, title=title)
 

@@ -23,10 +23,11 @@ from lab.reports.compare.comparison import (
     summary,
 )
 from lab.reports.compare.facets import Aspect, Facet
-from visual.layout.canvas import HEADING, MARGIN, Canvas
-from visual.pictures.breaking import about, result_cell
+from lab.reports.compare.sides import Answer
+from visual.layout.canvas import MARGIN, Canvas
+from visual.pictures.breaking import about, column_heads, result_cell
 from visual.pictures.parting import PartingRows, cause, sides
-from visual.scene.shapes import Box, Scene, Text, folded, shortened
+from visual.scene.shapes import Box, Scene, Text, shortened
 from visual.scene.theme import Role
 
 NAMES = ("our pullback", "PyTensor's")
@@ -35,6 +36,7 @@ CELLS = MARGIN + NAME + 14
 MOST_ROWS = 12
 LINE, ASPECT, COLUMN = 19, 170, 300
 COLUMNS = (*NAMES, "finite differences")
+MARKS = {Agreement.SAME: "= ours", Agreement.DIFFERENT: "≠ ours"}  # PyTensor's number
 WORDS = {
     Role.UNDEFINED: "no number",
     Role.WRONG: "finite differences disagree, or not what our pullback has",
@@ -53,9 +55,7 @@ def comparing(comparison: Comparison, theme: str = "light") -> Scene:
         canvas.heading(f"{pair.name}, order {pair.order}: the two backward Scans", [])
         _facets(canvas, pair.facets)
     if comparison.pairs:
-        for line in folded(SIGNS, HEADING, 12):
-            canvas.text(MARGIN, line, 12, muted=True)
-            canvas.y += 17
+        canvas.note(SIGNS)
         canvas.y += 8
     return canvas.finished(
         {role: WORDS.get(role, role.value) for role in Role if role in used},
@@ -68,10 +68,7 @@ def comparing(comparison: Comparison, theme: str = "light") -> Scene:
 
 def _table(canvas: Canvas, comparison: Comparison) -> set[Role]:
     """A row for every gradient; those that differ come first, if there are many."""
-    for number, column in enumerate(COLUMNS):
-        middle = CELLS + number * (WIDTH + BETWEEN) + WIDTH / 2
-        canvas.add(Text(middle, canvas.y + 10, column, 11.5, "middle", bold=True))
-    canvas.y += 20
+    column_heads(canvas, COLUMNS, CELLS + WIDTH / 2, WIDTH + BETWEEN)
     rows = sorted(comparison.rows, key=lambda row: not row.is_found)[:MOST_ROWS]
     used = set[Role]()
     for row in rows:
@@ -93,60 +90,42 @@ def _row(canvas: Canvas, row: Row, judged: bool) -> set[Role]:
     near, spread = about(row.differences)
     if row.differences is not None and near is not None:
         near = rounded(row.differences)
-    looks = {
-        "ours": _look(row, row.ours.value, row.confirmed(row.ours), judged),
-        "theirs": _look(row, row.theirs.value, row.confirmed(row.theirs), judged),
-    }
+    looks = [_look(row, answer, judged) for answer in (row.ours, row.theirs)]
     contents: Iterable[tuple[str, np.ndarray | None, str, Role]] = (
-        (NAMES[0], row.ours.value, "", looks["ours"]),
-        (NAMES[1], row.theirs.value, _beside(row), looks["theirs"]),
+        (NAMES[0], row.ours.value, "", looks[0]),
+        (NAMES[1], row.theirs.value, MARKS.get(row.verdict, ""), looks[1]),
         (COLUMNS[2], near, spread, Role.INTERMEDIATE),
     )
     for number, (column, value, below, look) in enumerate(contents):
         box = Box(CELLS + number * (WIDTH + BETWEEN), y, WIDTH, HEIGHT, look)
         if column == COLUMNS[2] and row.differences is None:
-            middle = box.x + WIDTH / 2
-            canvas.add(Text(middle, y + 26, _untaken(row), 11.5, "middle", muted=True))
+            why = "too many entries" if row.is_found else "see the direction above"
+            canvas.add(Text(box.x + WIDTH / 2, y + 26, why, 11.5, "middle", muted=True))
             continue
         name = f"the gradient by {row.wrt}, order {row.order}: {column}"
         canvas.add(result_cell(box, value, below, name, f"{row.order}:{row.wrt}:{column}"))
     x = CELLS + len(COLUMNS) * (WIDTH + BETWEEN) + 4
-    notes = _told(row)
-    for place, line in enumerate(notes):
+    for place, line in enumerate(_told(row)):
         canvas.write(Text(x, y + 18 + 16 * place, line, 12, bold=not place and row.is_found))
-    return set(looks.values())
+    return set(looks)
 
 
-def _look(row: Row, value: np.ndarray | None, confirmed: bool | None, judged: bool) -> Role:
+def _look(row: Row, answer: Answer, judged: bool) -> Role:
     """Dark for what is wrong; without a number where there is none."""
-    if value is None:
+    if answer.value is None:
         return Role.UNDEFINED
-    wrong = row.is_found and confirmed is False and judged
+    wrong = row.is_found and row.confirmed(answer) is False and judged
     return Role.WRONG if wrong else Role.INTERMEDIATE
 
 
-def _beside(row: Row) -> str:
-    """A word on how PyTensor's number compares with ours."""
-    return {Agreement.SAME: "= ours", Agreement.DIFFERENT: "≠ ours"}.get(row.verdict, "")
-
-
-def _untaken(row: Row) -> str:
-    """Why there are no finite differences."""
-    return "too many entries" if row.is_found else "see the direction above"
-
-
 def _told(row: Row) -> list[str]:
-    error = row.error
-    notes = [row.verdict.value]
     if row.verdict is Agreement.DIFFERENT and row.theirs.words:
-        notes.append(shortened(f"PyTensor's is {row.theirs.words}", 360, 12))
-    elif row.verdict is Agreement.DIFFERENT and error is not None:
-        notes.append(f"by up to {error:.3g} times the largest entry")
-    elif row.ours.words and row.ours.value is None:
-        notes.append(shortened(row.ours.words, 360, 12))
-    elif row.theirs.words and row.theirs.value is None:
-        notes.append(shortened(row.theirs.words, 360, 12))
-    return notes
+        why = f"PyTensor's is {row.theirs.words}"
+    elif row.verdict is Agreement.DIFFERENT and row.error is not None:
+        return [row.verdict.value, f"by up to {row.error:.3g} times the largest entry"]
+    else:
+        why = next((a.words for a in (row.ours, row.theirs) if a.words and a.value is None), "")
+    return [row.verdict.value, *([shortened(why, 360, 12)] if why else [])]
 
 
 def _parting(canvas: Canvas, comparison: Comparison) -> set[Role]:

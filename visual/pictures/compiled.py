@@ -6,19 +6,23 @@ writes, and the value that is gone by it; the result is last.  More than three S
 each instead.
 """
 
+from collections.abc import Iterator
+
 from lab.errors import ArgumentError, expect, listing, quoted, whole
 from lab.notation import indexed
 from lab.reports.compile.buffers import Buffer, Kept, Ring
 from lab.reports.compile.compiled import Compiled, ScanAfter, gradient_rows, rows_word, summary
 from lab.reports.explain.explanation import FEW
 from lab.tape import Kind
-from visual.layout.canvas import HEADING, LABELS, MARGIN, Canvas
-from visual.layout.columns import ENDS, Gap, shown_steps, with_gaps
-from visual.scene.shapes import Arrow, Box, Group, Scene, Text, fitted, folded, shortened
+from visual.layout.canvas import LABELS, MARGIN, Canvas, Columns, numbers, place_columns
+from visual.layout.cells import inside
+from visual.layout.columns import ENDS, Gap, shown_steps
+from visual.scene.shapes import Arrow, Box, Group, Scene, Text, fitted, shortened
 from visual.scene.theme import Role
 
 WIDE, BETWEEN, HEIGHT, GAP, PITCH = 80, 10, 50, 56, 70
 LINE, MOST_LINES, MOST_SLOTS = 26, 60, 12
+EMPTY = "nobody has written here"
 WORDS = {
     Role.INPUT: "an initial value",
     Role.INTERMEDIATE: "kept to the end, or written by this step into a free slot",
@@ -26,7 +30,7 @@ WORDS = {
     Role.READ: "by this step",
     Role.WAITING: "holds a row that this step does not touch",
     Role.SPENT: "nobody reads it when the loop has ended",
-    Role.UNWRITTEN: "nobody has written here",
+    Role.UNWRITTEN: EMPTY,
     Role.UNNEEDED: "not kept",
     Role.RESULT: "read when the loop has ended",
 }
@@ -102,9 +106,7 @@ def _title(canvas: Canvas, buffer: Buffer) -> None:
         sentence += "; the loop may stop early, so that only a run can tell what is in the slots"
     elif buffer.ring is None and buffer.kept is not Kept.MIT_MOT:
         sentence += "; give lab.compiled values, and the slots can be drawn"
-    for line in folded(sentence, HEADING, 12):
-        canvas.text(MARGIN, line, 12, muted=True)
-        canvas.y += 17
+    canvas.note(sentence)
 
 
 def _rows(canvas: Canvas, buffer: Buffer) -> None:
@@ -116,26 +118,23 @@ def _rows(canvas: Canvas, buffer: Buffer) -> None:
     kept = set(range(rows)) if ring is None else {row for row in ring.returned() if row is not None}
     tail = min(max(ENDS, len(kept)), 2 * ENDS)
     ends = {*range(min(ENDS, rows)), *range(max(0, rows - tail), rows)}
-    shown = with_gaps(range(rows) if rows <= 12 else ends)
-    y, x = canvas.y, float(LABELS)
-    canvas.row_label("all rows", y + 28)
-    for item in shown:
-        if isinstance(item, Gap):
-            canvas.add(_gap(item, x, y + 25))
-            x += GAP
-            continue
-        given = item < buffer.initial
+    shown = range(rows) if rows <= 12 else ends
+    columns = place_columns(shown, WIDE, BETWEEN, fold=GAP)
+    canvas.row_label("all rows", canvas.y + 28)
+    for row, x in columns.left.items():
+        given = row < buffer.initial
         role = Role.INPUT if given else Role.INTERMEDIATE
-        role = role if item in kept else Role.UNNEEDED
-        below = "given" if given else f"step {item - buffer.initial:,}"
-        canvas.add(row_cell(Box(x, y, WIDE, HEIGHT, role), buffer, item, below))
-        x += WIDE + BETWEEN
-    canvas.right = max(canvas.right, x)
+        role = role if row in kept else Role.UNNEEDED
+        below = "given" if given else f"step {row - buffer.initial:,}"
+        canvas.add(row_cell(Box(x, canvas.y, WIDE, HEIGHT, role), buffer, row, below))
+    canvas.add(*_folds(columns, canvas.y + 25))
+    canvas.right = max(canvas.right, columns.right)
     canvas.y += HEIGHT + 14
 
 
-def _gap(gap: Gap, x: float, y: float) -> Text:
-    return Text(x + GAP / 2 - 5, y, f"⋯{gap.hidden:,}", 10.5, "middle", muted=True)
+def _folds(columns: Columns, y: float) -> Iterator[Text]:
+    for x, gap in columns.gaps:
+        yield Text(x + GAP / 2 - 5, y, f"⋯{gap.hidden:,}", 10.5, "middle", muted=True)
 
 
 def _overview(canvas: Canvas, scans: list[ScanAfter]) -> None:
@@ -173,17 +172,16 @@ def row_cell(
     """A slot with the name of the row in it, and when it was written; `old` is struck through."""
     middle = box.x + box.width / 2
     if row is None:
-        text = Text(middle, box.y + 30, "—", 12.5, "middle", role=box.role)
-        return Group((box, text), title="nobody has written here")
+        return Group((box, inside(box, middle, box.y + 30, "—", 12.5)), title=EMPTY)
     name = shortened(indexed(buffer.name, row), box.width - 6, 13, bold=True)
     title, top = f"{indexed(buffer.name, row)}, {below}", box.y + (22 if old is None else 29)
     texts = [
-        Text(middle, top, name, 13, "middle", bold=True, role=box.role),
-        Text(middle, box.y + (39 if old is None else 44), below, 10.5, "middle", role=box.role),
+        inside(box, middle, top, name, 13, bold=True),
+        inside(box, middle, box.y + (39 if old is None else 44), below, 10.5),
     ]
     if old is not None:
         gone = shortened(indexed(buffer.name, old), box.width - 6, 10.5)
-        texts.insert(0, Text(middle, box.y + 14, gone, 10.5, "middle", struck=True, role=box.role))
+        texts.insert(0, inside(box, middle, box.y + 14, gone, 10.5, struck=True))
         title += f"; in the place of {indexed(buffer.name, old)}, which is gone"
     return Group((box, *texts), cell=f"compiled:{buffer.name}:{row}", title=title)
 
@@ -196,26 +194,12 @@ class RingRows:
     ) -> None:
         self.canvas, self.buffer, self.ring = canvas, buffer, ring
         self.scan, self.moment = scan, moment
-        self.left: dict[int, float] = {}
-        self.gaps: list[tuple[float, Gap]] = []
-        x = float(LABELS)
-        for item in self._slots():
-            if isinstance(item, Gap):
-                self.gaps.append((x, item))
-                x += GAP
-            else:
-                self.left[item] = x
-                x += WIDE + BETWEEN
-        self.right = x
-
-    def _slots(self) -> list[int | Gap]:
-        """The slots that are shown: all, or the ends and those that the shown steps write."""
-        ring = self.ring
-        if ring.length <= MOST_SLOTS:
-            return list(range(ring.length))
-        chosen = {*range(ENDS), *range(ring.length - ENDS, ring.length)}
-        steps = [step for step in shown_steps(ring.steps) if not isinstance(step, Gap)]
-        return with_gaps(chosen | {ring.slot(ring.written(step)) for step in steps})
+        slots = {*range(ring.length)}
+        if ring.length > MOST_SLOTS:  # the ends, and those that the shown steps write
+            slots = {*range(ENDS), *range(ring.length - ENDS, ring.length)}
+            slots |= {ring.slot(ring.written(step)) for step in numbers(shown_steps(ring.steps))}
+        self.columns = place_columns(slots, WIDE, BETWEEN, fold=GAP)
+        self.left = self.columns.left
 
     def draw(self) -> int:
         """Draw all rows; and the number of the moment after the last."""
@@ -254,7 +238,7 @@ class RingRows:
             canvas.add(
                 row_cell(Box(x, y, WIDE, HEIGHT, role), self.buffer, row, self._when(row), old)
             )
-        self._gaps(y)
+        canvas.add(*_folds(self.columns, y + 30))
         if step is not None:
             if follows:
                 self._arrows(y, target, reads)
@@ -302,10 +286,7 @@ class RingRows:
 
     def _note(self, y: float, note: str) -> None:
         """What is said beside a row."""
-        self.canvas.write(fitted(self.right + 14, y + 30, note, 620, 12))
-
-    def _gaps(self, y: float) -> None:
-        self.canvas.add(*(_gap(gap, x, y + 30) for x, gap in self.gaps))
+        self.canvas.write(fitted(self.columns.right + 14, y + 30, note, 620, 12))
 
     def _result(self) -> None:
         """What is handed over when the loop has ended: turned, the oldest row first."""
@@ -324,7 +305,7 @@ class RingRows:
             role = Role.RESULT if rows[slot] in wanted else Role.SPENT
             box = Box(x, y, WIDE, HEIGHT, role)
             canvas.add(row_cell(box, self.buffer, rows[slot], self._when(rows[slot])))
-        self._gaps(y)
+        canvas.add(*_folds(self.columns, y + 30))
         if rows != ring.held(ring.steps):
             turned = f"turned by {ring.slot(ring.rows)}, so that the oldest row comes first"
             self._note(y, turned)

@@ -6,7 +6,7 @@ it makes of sequences meets their tangents; at its end stand the states' initial
 parameters.  No product on the left is one on the right, and both sums are the same.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import TYPE_CHECKING
@@ -18,11 +18,12 @@ from lab.equations.quantities import index_of
 from lab.errors import KindError, quoted
 from lab.notation import indexed
 from lab.traces.trace import SequenceTrace, TapeTrace, Trace
-from visual.layout.canvas import CELL, HEIGHT, LABELS, MARGIN, Canvas
+from visual.layout.canvas import CELL, HEIGHT, LABELS, MARGIN, Canvas, column_header
 from visual.layout.cells import cell
 from visual.layout.columns import Gap, shown_steps
 from visual.layout.names import NamedScan
-from visual.scene.shapes import Box, Scene, Text, shortened
+from visual.scene.combinators import Piece, above, grouped, sized
+from visual.scene.shapes import Box, Group, Scene, Shape, Text, fitted, shortened
 from visual.scene.theme import Role
 
 if TYPE_CHECKING:  # pictures of loops do not wait for it
@@ -47,8 +48,7 @@ def dot_product(test: "DotProduct", theme: str = "light", around: int | None = N
     """
     if not hasattr(test, "products"):
         raise KindError(f"test = {quoted(test)}: expected what lab.dot_product found.")
-    drawing = _Drawing(test)
-    canvas = drawing.canvas
+    canvas = Canvas()
     canvas.heading(
         f"⟨g, J v⟩ = ⟨J* g, v⟩: both derivatives of {test.backward.scans[0].name}",
         [
@@ -56,16 +56,17 @@ def dot_product(test: "DotProduct", theme: str = "light", around: int | None = N
             "right: its pullback carries g back through the steps; what comes out meets v",
         ],
     )
-    drawing.headers()
-    for item in shown_steps(len(test.tangent), around):
-        if isinstance(item, Gap):
-            canvas.gap_row(item, "; the sums count them")
-        else:
-            start = len(canvas.shapes)
-            drawing.row(item)
-            canvas.group(start, item, f"step {item}")
-    drawing.end()
-    drawing.sums()
+    canvas.put(above(*_Rows(test).all(around)), 0)
+    forward, backward = test.products
+    away = abs(forward - backward)
+    relative = away / max(abs(forward), abs(backward), np.finfo(float).tiny)
+    for line, size, down in (
+        (f"⟨g, J v⟩ = {forward!r}", 14, 22),
+        (f"⟨J* g, v⟩ = {backward!r}", 14, 20),
+        (f"difference: {away:.2g}, relative: {relative:.2g}", 12, 26),
+    ):
+        canvas.text(MARGIN, line, size, bold=size > 12, muted=size == 12)
+        canvas.y += down
     return canvas.finished(
         WORDS,
         width=canvas.right + MARGIN,
@@ -159,11 +160,11 @@ def _part(name: str, gradient: np.ndarray, tangent: np.ndarray, entries: Sequenc
     return Product((f"g{ends}", gradient[rows]), (f"d{ends}", tangent[rows]))
 
 
-class _Drawing:
+class _Rows:
     """The two halves, side by side, in rows that are the steps of both loops."""
 
     def __init__(self, test: "DotProduct") -> None:
-        self.test, self.canvas, self.halves = test, Canvas(), halves(test)
+        self.test, self.halves = test, halves(test)
         self.ahead, self.back = test.forward.scans[0], test.backward.scans[-1]
         known = {tape.name for tape in self.ahead.held}
         own = f"d{test.of}"
@@ -180,91 +181,79 @@ class _Drawing:
         start = self.left[-1] + CELL + APART
         columns = len(self.tapes) + 2 * self.meeting + 2
         self.right = [start + n * (CELL + BETWEEN) for n in range(columns)]
-        self.canvas.right = self.right[-1] + CELL
-        one = [sum(p.value for p in products) for products in self.halves.forward]
-        two = [sum(p.value for p in products) for products in self.halves.backward]
-        self.sums_ahead = list(accumulate(one, initial=0.0))[1:]
-        self.sums_back = list(accumulate(two, initial=0.0))[1:]
+        self.sums_ahead, self.sums_back = (
+            [*accumulate(sum(p.value for p in products) for products in half)]
+            for half in (self.halves.forward, self.halves.backward)
+        )
 
-    def headers(self) -> None:
-        """What the columns hold."""
-        canvas = self.canvas
-        words = [("tangent", t.name) for t in self.moving]
-        words += [("tangent J v", f"d{self.test.of}"), ("cotangent", "g")]
-        words += [("product", "g · J v"), ("sum", "so far")]
-        self._header(self.left, words)
-        back = [
+    def all(self, around: int | None) -> Iterator[Piece]:
+        """What the columns hold, the steps, and what meets after the last one."""
+        yield self._row(HEAD, self._heads())
+        for item in shown_steps(len(self.test.tangent), around):
+            if isinstance(item, Gap):
+                told = f"⋯ {item.hidden:,} steps are not shown; the sums count them"
+                yield self._row(36, [Text(LABELS, 14, told, 12, muted=True)])
+            else:
+                group = Group((), item, moment=f"step {item}")
+                yield grouped(self._row(ROW, self._step(item)), group)
+        total = self.sums_back[-1] if self.sums_back else 0.0
+        for number, product in enumerate(self.halves.end):
+            total += product.value
+            yield self._row(ROW, self._end(product, total, is_first=not number))
+
+    def _row(self, high: float, shapes: Iterable[Shape]) -> Piece:
+        return sized(self.right[-1] + CELL, high, *shapes)
+
+    def _heads(self) -> Iterator[Text]:
+        heads = [("tangent", t.name) for t in self.moving]
+        heads += [("tangent J v", f"d{self.test.of}"), ("cotangent", "g")]
+        heads += [("product", "g · J v"), ("sum", "so far")]
+        heads += [
             (f"{'total' if t.is_total else 'tape'}, gradient", f"of {t.gradient_of}")
             for t in self.tapes
         ]
-        back += [("gradient", "J* g"), ("tangent", "v")] * self.meeting
-        back += [("product", "J* g · v"), ("sum", "so far")]
-        self._header(self.right, back)
-        canvas.y += HEAD
+        heads += [("gradient", "J* g"), ("tangent", "v")] * self.meeting
+        heads += [("product", "J* g · v"), ("sum", "so far")]
+        for x, (kind, name) in zip((*self.left, *self.right), heads, strict=True):
+            yield from column_header(x, 0, kind, shortened(name, CELL, 10.5))
 
-    def _header(self, lefts: Sequence[float], words: Sequence[tuple[str, str]]) -> None:
-        for x, (kind, name) in zip(lefts, words, strict=True):
-            self.canvas.header(x, self.canvas.y, kind, shortened(name, CELL, 10.5))
-
-    def row(self, step: int) -> None:
+    def _step(self, step: int) -> Iterator[Shape]:
         """Step `step` of the loop on the left, and of its pullback on the right."""
-        canvas, halves = self.canvas, self.halves
-        canvas.row_label(f"step {step}", canvas.y + HEIGHT / 2 + 4)
+        room = LABELS - MARGIN - 12
+        yield fitted(LABELS - 12, HEIGHT / 2 + 4, f"step {step}", room, 13, "end", bold=True)
         *before, tangent, cotangent, product, total = self.left
         for x, tape in zip(before, self.moving, strict=True):
-            self._written(x, tape, step, self.test.forward)
-        (pair,) = halves.forward[step]
-        self._cell(tangent, Role.INTERMEDIATE, *pair.right)
-        self._cell(cotangent, Role.SEED, *pair.left)
-        self._number(product, Role.INTERMEDIATE, _spelled(pair), pair.value)
-        self._number(total, Role.OVERWRITTEN, f"sum up to step {step}", self.sums_ahead[step])
+            yield self._written(x, tape, step, self.test.forward)
+        (pair,) = self.halves.forward[step]
+        yield _cell(tangent, Role.INTERMEDIATE, *pair.right)
+        yield _cell(cotangent, Role.SEED, *pair.left)
+        yield _number(product, Role.INTERMEDIATE, _spelled(pair), pair.value)
+        so_far = f"sum up to step {step}"
+        yield _number(total, Role.OVERWRITTEN, so_far, self.sums_ahead[step])
         for x, tape in zip(self.right, self.tapes, strict=False):
-            self._written(x, tape, step, self.test.backward)
-        self._meeting(halves.backward[step])
-        if halves.backward[step]:
-            words = f"sum up to step {step}"
-            self._number(self.right[-1], Role.OVERWRITTEN, words, self.sums_back[step])
-        canvas.y += ROW
+            yield self._written(x, tape, step, self.test.backward)
+        if self.halves.backward[step]:
+            yield from self._meeting(self.halves.backward[step])
+            yield _number(self.right[-1], Role.OVERWRITTEN, so_far, self.sums_back[step])
 
-    def end(self) -> None:
+    def _end(self, product: Product, total: float, is_first: bool) -> Iterator[Shape]:
         """What meets after the last step: initial values and parameters."""
-        total = self.sums_back[-1] if self.sums_back else 0.0
-        for product in self.halves.end:
-            if product is self.halves.end[0]:
-                y = self.canvas.y + HEIGHT / 2 + 4
-                self.canvas.add(Text(self.right[0] - 12, y, "at the end", 12, "end", muted=True))
-            self._meeting([product])
-            total += product.value
-            self._number(self.right[-1], Role.OVERWRITTEN, "sum with the end", total)
-            self.canvas.y += ROW
+        if is_first:
+            y = HEIGHT / 2 + 4
+            yield Text(self.right[0] - 12, y, "at the end", 12, "end", muted=True)
+        yield from self._meeting([product])
+        yield _number(self.right[-1], Role.OVERWRITTEN, "sum with the end", total)
 
-    def sums(self) -> None:
-        """Both sums with all their digits."""
-        canvas = self.canvas
-        forward, backward = self.test.products
-        canvas.y += 20
-        canvas.text(MARGIN, f"⟨g, J v⟩ = {forward!r}", 14, bold=True)
-        canvas.y += 22
-        canvas.text(MARGIN, f"⟨J* g, v⟩ = {backward!r}", 14, bold=True)
-        canvas.y += 20
-        away = abs(forward - backward)
-        relative = away / max(abs(forward), abs(backward), np.finfo(float).tiny)
-        canvas.text(MARGIN, f"difference: {away:.2g}, relative: {relative:.2g}", 12, muted=True)
-        canvas.y += 26
-
-    def _meeting(self, products: Sequence[Product]) -> None:
+    def _meeting(self, products: Sequence[Product]) -> Iterator[Shape]:
         """Gradients, the tangents that they meet, and the sum of the products."""
-        if not products:
-            return
-        place = len(self.tapes)
-        for product in products:
-            self._cell(self.right[place], Role.RESULT, *product.left)
-            self._cell(self.right[place + 1], Role.INPUT, *product.right)
-            place += 2
+        for place, product in enumerate(products):
+            left, right = self.right[len(self.tapes) + 2 * place :][:2]
+            yield _cell(left, Role.RESULT, *product.left)
+            yield _cell(right, Role.INPUT, *product.right)
         names = " + ".join(map(_spelled, products))
-        self._number(self.right[-2], Role.INTERMEDIATE, names, sum(p.value for p in products))
+        yield _number(self.right[-2], Role.INTERMEDIATE, names, sum(p.value for p in products))
 
-    def _written(self, x: float, tape: TapeTrace, step: int, trace: Trace) -> None:
+    def _written(self, x: float, tape: TapeTrace, step: int, trace: Trace) -> Group:
         """What a step has written on a tape, at the slot that no later step adds to."""
         access = min(tape.writes, key=lambda access: access.tap)
         row = int(access.rows[step])
@@ -274,25 +263,17 @@ class _Drawing:
         name = f"{name} so far" if tape.is_total else name
         key = NamedScan(trace, len(trace.scans) - 1).row_key(tape, row)
         forward = trace is self.test.forward
-        self._cell(x, Role.INTERMEDIATE, name, access.values[step], "" if forward else key)
+        return _cell(x, Role.INTERMEDIATE, name, access.values[step], "" if forward else key)
 
-    def _number(self, x: float, role: Role, name: str, value: float) -> None:
-        self._cell(x, role, name, np.asarray(value), labelled=False)
 
-    def _cell(
-        self,
-        x: float,
-        role: Role,
-        name: str,
-        value: np.ndarray,
-        key: str = "",
-        labelled: bool = True,
-    ) -> None:
-        box = Box(x, self.canvas.y, CELL, HEIGHT, role)
-        label = name.partition("[")[0] if "…" in name else name  # of several entries
-        label = label if labelled else ""
-        key = key or f"dot:{name}"
-        self.canvas.add(cell(box, np.asarray(value), name, None, None, key, label))
+def _number(x: float, role: Role, name: str, value: float) -> Group:
+    return cell(Box(x, 0, CELL, HEIGHT, role), np.asarray(value), name, key=f"dot:{name}")
+
+
+def _cell(x: float, role: Role, name: str, value: np.ndarray, key: str = "") -> Group:
+    label = name.partition("[")[0] if "…" in name else name  # of several entries
+    box = Box(x, 0, CELL, HEIGHT, role)
+    return cell(box, np.asarray(value), name, key=key or f"dot:{name}", label=label)
 
 
 def _spelled(product: Product) -> str:

@@ -209,7 +209,7 @@ def _tape(canvas: Canvas, writer: Writer, tape: TapeTrace, places: _Places) -> N
     rows = _rows(tape, places, canvas.sheet, wide)
     columns = place_columns(rows, wide, BETWEEN, canvas.sheet.labels)
     canvas.row_label(shortened(quantity.symbol, 110, 13), canvas.y + 46)
-    canvas.small_label(str(tape.kind), canvas.y + 62)
+    canvas.row_label(str(tape.kind), canvas.y + 62, below=True)
     for row, x in columns.left.items():
         label = places.named.tape_label(tape, row)
         canvas.add(

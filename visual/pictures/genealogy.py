@@ -15,10 +15,12 @@ from typing import TypeVar
 
 import numpy as np
 
+from lab.equations.spelling import result_words
 from lab.errors import listing
-from lab.notation import prime
+from lab.notation import Leaf, prime
+from lab.records import reached
 from lab.tape import Kind
-from lab.traces.trace import Feed, ScanTrace, SequenceTrace, TapeTrace, Trace
+from lab.traces.trace import Feed, ScanTrace, SequenceTrace, Source, TapeTrace, Trace
 from visual.choices import of_trace, switch
 from visual.layout.canvas import MARGIN, Canvas, kind_text
 from visual.layout.cells import values_text
@@ -91,7 +93,7 @@ def genealogy(trace: Trace, theme: str = "light", all: bool = False) -> Scene:
         title=f"Genealogy of the Scans of a derivative of order {order}",
         description=" ".join(explanation(trace)) or "One loop, no derivative.",
         theme=theme,
-        said=[ARROWS] if descents or flows else (),
+        said=[*([ARROWS] if descents or flows else ()), *result_words(trace)],
         close=True,
         dot=dot_source(nodes, edges),
     )
@@ -308,40 +310,27 @@ def _key(number: int) -> str:
 
 def computed_by(trace: Trace, output: int) -> frozenset[int]:
     """The Scans of which some number goes into an output of the trace."""
-    waiting = [(feed.scan, feed.variable) for feed in trace.feeds if feed.into == output]
-    seen: set[tuple[int, int]] = set()
-    while waiting:
-        place = waiting.pop()
-        if place in seen:
-            continue
-        seen.add(place)
-        number, variable = place
-        needed = _arguments(trace.scans[number], variable)
-        waiting += [
-            (feed.scan, feed.variable) for feed in trace.scans[number].feeds if feed.into in needed
-        ]
-    return frozenset(number for number, _ in seen)
+
+    def before(place: tuple[int, int]) -> list[tuple[int, int]]:
+        scan = trace.scans[place[0]]
+        needed = _arguments(scan, place[1])
+        return [(feed.scan, feed.variable) for feed in scan.feeds if feed.into in needed]
+
+    last = ((feed.scan, feed.variable) for feed in trace.feeds if feed.into == output)
+    return frozenset(number for number, _ in reached(last, before))
 
 
 def _arguments(scan: ScanTrace, variable: int) -> set[int]:
     """The arguments of a Scan that its filled `variable` depends on, by way of all steps."""
-    reached, waiting = set[int](), [variable]
-    while waiting:
-        argument = waiting.pop()
-        if argument in reached:
-            continue
-        reached.add(argument)
-        sources = [r.source for r in scan.results if r.target and r.target.argument == argument]
-        inner = set[int]()
-        while sources:
-            source = sources.pop()
-            if isinstance(source, int):
-                if source not in inner:
-                    inner.add(source)
-                    sources += scan.inside[source].inputs
-            elif hasattr(source, "argument"):
-                waiting.append(source.argument)
-    return reached
+
+    def before(source: Source) -> Iterable[Source]:
+        if isinstance(source, int):
+            return scan.inside[source].inputs
+        own = source.argument if isinstance(source, Leaf) else None
+        return [r.source for r in scan.results if r.target and r.target.argument == own]
+
+    found = reached([Leaf("", None, variable)], before)
+    return {source.argument for source in found if isinstance(source, Leaf)}
 
 
 def explanation(trace: Trace) -> list[str]:

@@ -166,7 +166,8 @@ def _cell(
         return _patch(value, shades, place)
     t, s = named
     told = f"{found.called(t, s)} = {full_text(np.asarray(value))}"
-    words = number_text(value, 3) if abs(value) < 1e4 else f"{value:.1e}"
+    digits = (number_text(value, digits) for digits in (3, 2))
+    words = next((w for w in digits if text_width(w, SMALL, mono=True) < wide - 4), _short(value))
     line = fitted(x + wide / 2, y + 14, words, wide, SMALL, "middle", mono=True)
     return Group((line, _patch(value, shades, (x, y + 19, wide, high - 20))), title=told)
 
@@ -209,7 +210,7 @@ def _curves(found: Influence, room: float) -> Iterator[Piece]:
 def _curve(series: Series, room: float, scan: int) -> Piece:
     plan = Plan(1, room, int(series.index[0]), int(series.index[-1]))
     drawn = curve(series, scale_of([series.values], log=True), plan)
-    return panel_of(Panel(series, scan), plan, drawn)
+    return panel_of(Panel(series, scan, is_held=False), plan, drawn)
 
 
 def _text(title: str, found: Influence) -> str:

@@ -101,7 +101,7 @@ class PartingRows:
         for side, lane in zip((self.true, self.broken), self.lanes, strict=True):
             reads = self._reads(side)
             canvas.row_label(side.name, canvas.y + 18)
-            canvas.small_label(f"{side.tape.name}, step {self.step}", canvas.y + 34)
+            canvas.row_label(f"{side.tape.name}, step {self.step}", canvas.y + 34, below=True)
             for slot in lane.after(self.step):
                 before = kept.setdefault(slot.row, slot)
                 self._slot(side, slot, _differ(before.value, slot.value))

@@ -116,7 +116,7 @@ preserved    double none #d1fae5 #047857 #064e3b #064e3b #34d399 #d1fae5 #ffffff
 overwritten  heavy  none #fed7aa #c2410c #431407 #7c2d12 #fb923c #ffedd5 #dddddd #000000 #000000
 spent        plain  none #e5e7eb #9ca3af #4b5563 #1f2937 #4b5563 #b6bcc6 #d0d0d0 #aaaaaa #333333
 unwritten    dotted falling #ffffff #64748b #6b7280 #111827 #8595ab #9ca3af #ffffff #aaaaaa #333333
-read         plain  level #eff6ff #93b4ee #1e3a8a #172554 #3b6fd1 #dbeafe #ffffff #777777 #000000
+read         plain  none #eff6ff #93b4ee #1e3a8a #172554 #3b6fd1 #dbeafe #ffffff #555555 #000000
 result       double rising #dbeafe #1d4ed8 #1e3a8a #1e3a8a #93c5fd #dbeafe #ffffff #000000 #000000
 reused       dashed level #a5f3fc #155e75 #164e63 #164e63 #22d3ee #cffafe #ffffff #000000 #000000
 again        dashed rising #fefce8 #a16207 #713f12 #3b2f0b #eab308 #fef9c3 #ffffff #555555 #000000

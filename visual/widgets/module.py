@@ -9,6 +9,8 @@ from pathlib import Path
 HERE = Path(__file__).parent
 STEPPER = (HERE / "stepper.js").read_text(encoding="utf-8")
 FORM = HERE / "form.css"  # the looks of controls, which workbench and atlas share
+CONTROLS = HERE / "controls.js"
+NUMBERS = (HERE / "numbers.js", CONTROLS)
 EXPORT = "export default { render };\n"
 
 

@@ -8,6 +8,7 @@ import os
 import sys
 from base64 import b64encode
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -89,7 +90,10 @@ def images(picture: Picture | None) -> dict[str, str]:
     """A picture as nbconvert and viewers of notebooks take it: SVG, and PNG in base64."""
     if picture is None:
         return {}
-    return {"image/svg+xml": picture.svg(), "image/png": b64encode(picture.png()).decode()}
+    made = {"image/svg+xml": picture.svg()}
+    with suppress(ImportError):  # Python in a browser has nothing that writes a PNG
+        made["image/png"] = b64encode(picture.png()).decode()
+    return made
 
 
 def _running() -> tuple[str, str]:

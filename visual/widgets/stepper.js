@@ -284,8 +284,8 @@ export function stepper(root, { step = null, whole = false, changed = () => {}, 
   }
 
   function pin(cell) {
-    const card = open && cell && cell.closest("[data-cell^='scan:']");
-    if (card) return open(Number(card.dataset.cell.slice("scan:".length)));
+    const card = open && cell && cell.closest("[data-cell^='scan:'], [data-cell^='inside:']");
+    if (card) return open(...card.dataset.cell.split(":"));
     pinned = pinned === cell ? null : cell;
     light(pinned);
     tell(pinned);
@@ -355,6 +355,12 @@ export function stepper(root, { step = null, whole = false, changed = () => {}, 
   show(step, whole, all);
   return {
     show,
+    // The numbers of the pictures are other ones now.
+    retell() {
+      for (const cell of cells) cell.setAttribute("aria-label", titleOf(cell));
+      light(pinned);
+      tell(pinned);
+    },
     set: (wanted) => moments.includes(wanted) && wanted !== moments[place] && go(moments.indexOf(wanted), { tell: false }),
     destroy() {
       stop();

@@ -149,10 +149,7 @@ def of_all(picture: Scene) -> Mapping[str, object]:
         return {}
     teller = Teller(picture.trace)
     shown = [teller.value(cell) for cell in cells_of(picture)]
-    known: dict[Value, int] = {}
-    for value in shown:
-        if value is not None:
-            known.setdefault(value, len(known))
+    known = {value: number for number, value in enumerate(_once(shown))}
     if not known:
         return {}
     return {
@@ -162,3 +159,14 @@ def of_all(picture: Scene) -> Mapping[str, object]:
             for value in known
         ],
     }
+
+
+def values_of(picture: Scene) -> Iterable[Value]:
+    """The values of a run that a picture shows."""
+    if picture.trace is None:
+        return ()
+    return _once(map(Teller(picture.trace).value, cells_of(picture)))
+
+
+def _once(values: Iterable[Value | None]) -> Iterable[Value]:
+    return dict.fromkeys(value for value in values if value is not None)

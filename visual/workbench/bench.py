@@ -22,11 +22,11 @@ from lab.gradients.derivative import Derivative, derivative
 from lab.loops import gallery
 from lab.loops.loop import Loop
 from lab.loops.model import log_density
-from lab.loops.variables import as_value
+from lab.loops.variables import as_value, value_of
 from lab.loops.written import WrittenStep
 from lab.records import cached_property
 from lab.reports.breaking.breakage import Breakage, Truth
-from visual.choices import DERIVATIVE, FEWEST, HEIGHT, RULE, THEME, TRUNCATE, ByName, Value
+from visual.choices import DERIVATIVE, FEWEST, HEIGHT, INSIDE, RULE, THEME, TRUNCATE, ByName, Value
 from visual.drawing.draw import draw, studied
 from visual.drawing.kinds import PICTURES, VIEW
 from visual.drawing.study import Chosen, Frozen, choose
@@ -34,7 +34,7 @@ from visual.layout.names import NamedScan, at_moment
 from visual.layout.sheet import SCREEN
 from visual.pictures.breaking import breaking
 from visual.scene.shapes import Scene
-from visual.workbench.written import START, STEPS, WRITTEN, value_of, valued, written
+from visual.workbench.written import START, STEPS, WRITTEN, valued, written
 
 OWN = "own"  # a loop that is not of the gallery, but was handed over
 GRAPH = "graph"  # no loop, but a graph of PyTensor's
@@ -86,8 +86,8 @@ class BenchState:
     def changed(self, **changes: object) -> "BenchState":
         """The state with other choices; of `taps`, `at` and `options` what is not named stays.
 
-        With another view, the options of the one before are forgotten; and whoever chooses a view
-        and no rule wants to see it by the true one.
+        With another view, the options of the one before are forgotten, but for where one is; and
+        whoever chooses a view and no rule wants to see it by the true one.
 
         ArgumentError for a choice that there is not, or that can be no choice of any loop.
         """
@@ -100,7 +100,9 @@ class BenchState:
             checked["at"] = {n: numbers(as_value(value, f"value of {n}")) for n, value in at}
         old = self
         if checked.get("view", self.view) != self.view:
-            old = replace(self, options=_nothing())
+            kept = {INSIDE.name} if INSIDE in PICTURES[checked["view"]].options else set()
+            held = {name: value for name, value in self.options.items() if name in kept}
+            old = replace(self, options=MappingProxyType(held))
         if "view" in checked:
             checked = {"rule": None, **checked}
         for name in checked.keys() & {"taps", "at", "options"}:

@@ -7,10 +7,9 @@ import numpy as np
 
 from lab.loops import gallery
 from lab.loops.loop import Loop
-from lab.loops.variables import Parameter, Sequence, State
+from lab.loops.variables import Parameter, Sequence, State, value_of
 from lab.loops.written import WrittenStep, default_tap
 from visual.workbench.bench import Bench, GraphBench, LoopBench
-from visual.workbench.written import value_of
 
 
 def cell(bench: Bench, step: int = -1) -> str:

@@ -7,7 +7,6 @@ is called, and from where to where it goes, is declared in `visual.choices`.
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from math import floor, log10
 from typing import Any
 
 import numpy as np
@@ -15,11 +14,9 @@ import numpy as np
 from lab.errors import ArgumentError, one_of, quoted
 from lab.loops import gallery
 from lab.loops.variables import Sequence, State
-from lab.notation import indexed
 from lab.reports.breaking.breakage import Breakage, Effect, precise
 from lab.reports.breaking.rules import BROKEN
 from visual.choices import (
-    AT,
     COST,
     OF,
     ORDER,
@@ -34,6 +31,7 @@ from visual.choices import (
     Control,
 )
 from visual.drawing.kinds import PICTURES
+from visual.widgets.sliders import sliders
 from visual.workbench.bench import (
     CHOICES,
     OWN,
@@ -51,7 +49,7 @@ Key = list[str | int]  # what a control changes
 TRUE = "true"
 BROKEN_RULE = "broken rule"  # the tab that shows what a broken rule does
 WEIGHTS = "weights"
-BACK, MOST_ENTRIES = 4, 12
+BACK = 4
 QUICK = (0, 1, 2, 3)  # orders that are chosen with one click
 WRITING = (
     "x[t-1] is x one step back, u[t+1] the next value of u. Of what is not assigned, "
@@ -174,41 +172,8 @@ def _options(state: BenchState) -> Iterator[Control]:
 def _entries(bench: Bench, usual: Mapping[str, np.ndarray]) -> Iterator[Control]:
     """A slider for every number of every input; where it begins and ends, the usual values say."""
     variables = bench.chosen.variables if isinstance(bench, LoopBench) else {}
-    for name, value in bench.values.items():
-        if value.size > MOST_ENTRIES or value.dtype.kind not in "iuf":
-            shape = " × ".join(map(str, value.shape))
-            note = {"kind": "note", "label": f"{name}: {shape} values", "value": ""}
-            yield {"key": [AT.name, name], "group": "values", **note}
-            continue
-        for place, entry in enumerate(value.ravel().tolist()):
-            start = usual[name].ravel()[place] if place < usual[name].size else entry
-            whole = value.dtype.kind != "f"
-            label = _entry_name(name, variables.get(name), value, place)
-            slider = {"kind": "range", "label": label, "value": repr(entry)}
-            key = [AT.name, name, place]
-            yield {"key": key, "group": "values", **slider, **_bounds(float(start), whole)}
-
-
-def _entry_name(name: str, variable: object, value: np.ndarray, place: int) -> str:
-    """``x₁``, the second of the values in time, or ``W[0, 1]``, an entry of an array."""
-    if value.size == 1:
-        return name
-    index = [int(number) for number in np.unravel_index(place, value.shape)]
-    if isinstance(variable, Sequence) or (isinstance(variable, State) and variable.reach > 1):
-        name = indexed(name, index.pop(0))
-    return f"{name}[{', '.join(map(str, index))}]" if index else name
-
-
-def _bounds(start: float, whole: bool) -> Control:
-    """From where to where a slider goes: as far again as the value is from zero, but 1 at least."""
-    if not np.isfinite(start):
-        start = 0.0
-    reach = max(1.0, abs(start))
-    if whole:
-        return {"min": round(min(0, start - reach)), "max": round(start + reach + 2), "step": 1}
-    digits = 2 - floor(log10(reach))
-    step = float(f"1e{-digits}")
-    return {"min": round(start - reach, digits), "max": round(start + reach, digits), "step": step}
+    for slider in sliders(bench.values, usual, variables):
+        yield {**slider, "group": "values"}
 
 
 def changed(bench: Bench, key: Key, value: object) -> Bench:
@@ -224,7 +189,7 @@ def changed(bench: Bench, key: Key, value: object) -> Bench:
                 f"written = {quoted(value)}: expected a step and values, two texts."
             )
     change = _change(bench, key, value)
-    if {"scan", "step"} & change.get("options", {}).keys():  # chosen, and not walked to
+    if {"scan", "step", "inside"} & change.get("options", {}).keys():  # chosen, and not walked to
         bench = replace(bench, moment=-1)
     return bench.changed(**change)
 
@@ -246,7 +211,8 @@ def _change(bench: Bench, key: Key, value: object) -> dict[str, Any]:
             own = {option.name: option for option in PICTURES[bench.state.view].options}
             if name not in own:
                 PICTURES[bench.state.view].check({name: value})  # says which there are
-            return {"options": {name: own[name].typed(value)}}
+            before = dict.fromkeys(own.keys() & {"scan", "step"}) if name == "inside" else {}
+            return {"options": {**before, name: own[name].typed(value)}}
         case ["taps" | "at" as field, str(name)]:
             return {field: {name: value}}
         case ["rule"]:

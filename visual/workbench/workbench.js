@@ -243,7 +243,7 @@ function renderWorkbench({ model, el }) {
       model.save_changes();
     },
     story: storyFrom(model),
-    open: (scan) => ask(["options", "scan"], scan),
+    open: (option, value) => ask(["options", option], value),
     field: (given) => form.field(["at", ...(given || [])]),
   });
 

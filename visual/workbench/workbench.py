@@ -26,7 +26,7 @@ from lab.gradients.derivative import Derivative
 from lab.loops.loop import Loop
 from lab.reports.breaking.breakage import Breakage
 from visual.scene.shapes import Scene
-from visual.widgets.module import FORM, joined, style
+from visual.widgets.module import CONTROLS, FORM, joined, style
 from visual.widgets.page import fragment, to_page
 from visual.widgets.rerun import bundle, in_notebook, made_in_cell, shut
 from visual.widgets.stepper import Walked, shown_step
@@ -90,7 +90,7 @@ class Workbench(Walked):
         >>> ipywidgets.link((slider, "value"), (bench, "order"))
     """
 
-    _esm = joined(HERE / "form.js", HERE / "workbench.js")
+    _esm = joined(CONTROLS, HERE / "form.js", HERE / "workbench.js")
     _css = style(FORM, HERE / "workbench.css")
     form = traitlets.Dict().tag(sync=True)
     svg = traitlets.Unicode("").tag(sync=True)

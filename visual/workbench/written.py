@@ -16,14 +16,13 @@ from lab.errors import ArgumentError, quoted
 from lab.loops.loop import Loop
 from lab.loops.text.grammar import TARGET
 from lab.loops.text.source import by_name, identifier
-from lab.loops.variables import Parameter, RandomState, Sequence, State
+from lab.loops.variables import RandomState, Sequence, State, Valued, value_of
 from lab.loops.written import WrittenStep
 
 WRITTEN = "written"  # what a loop is called that is written here
 PAIR = re.compile(r"\s*([^\W\d]\w*)\s*=\s*(.*?)\s*", re.DOTALL)
 START = ("x**2", "x = 0.95")
 STEPS = 4
-Variable = State | Sequence | Parameter
 
 
 def written(text: str, values: str, steps: int = STEPS, name: str = WRITTEN) -> Loop:
@@ -72,7 +71,7 @@ def text_of(loop: Loop) -> tuple[str, str] | None:
     return str(loop.step), "; ".join(parts)
 
 
-def _fits(variable: Variable, value: np.ndarray) -> bool:
+def _fits(variable: Valued, value: np.ndarray) -> bool:
     if value.dtype != np.dtype("float64") or value.ndim > 1:
         return False
     if isinstance(variable, State):
@@ -85,13 +84,6 @@ def short(number: float) -> str:
     return repr(number).removesuffix(".0")
 
 
-def valued(loop: Loop) -> Mapping[str, Variable]:
+def valued(loop: Loop) -> Mapping[str, Valued]:
     """The variables of a loop that have a value; one can differentiate by them."""
     return {n: one for n, one in loop.variables.items() if not isinstance(one, RandomState)}
-
-
-def value_of(variable: Variable) -> np.ndarray:
-    """The value that a variable was declared with."""
-    if isinstance(variable, State):
-        return variable.initial
-    return variable.values if isinstance(variable, Sequence) else variable.value

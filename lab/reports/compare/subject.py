@@ -20,7 +20,7 @@ from lab.loops.scan_call import ScanCall, scan_call, traced_step
 from lab.loops.text.source import identifier
 from lab.records import refuse_masked
 from lab.scans.buffers import fresh_buffer, unwritten_rows
-from lab.scans.graphs import require_scan, scan_nodes, without_batches
+from lab.scans.graphs import as_scans, require_scan, scan_nodes
 from lab.scans.names import unique_names
 from lab.scans.node import LoopVariable, is_scan, outer_inputs, read_scan
 from lab.tape import Kind
@@ -207,8 +207,8 @@ def _fresh(
 
 
 def _made(cost: Variable, wrt: object, given: dict[Variable, object]) -> Subject:
+    (cost,) = as_scans([cost])
     require_scan([cost])
-    (cost,) = without_batches([cost])
     inputs = _complete([cost], given)
     chosen = tuple(v for v in inputs if _is_real(v)) if wrt is None else tuple(_listed(wrt))
     if not chosen:

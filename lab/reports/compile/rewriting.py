@@ -23,6 +23,7 @@ from pytensor.tensor.subtensor import IncSubtensor
 
 from lab.errors import GraphError, first_line
 from lab.gradients.verify import mode_named
+from lab.records import reached
 from lab.scans.graphs import scan_nodes
 from lab.scans.names import VIEWS
 from lab.scans.node import is_scan
@@ -87,13 +88,7 @@ class History(Feature):
 
     def successors(self, node: Apply) -> set[Apply]:
         """A Scan, and all that ever stood in its place."""
-        found, waiting = {node}, [node]
-        while waiting:
-            for change in self.changes.get(waiting.pop(), ()):
-                if change.new not in found:
-                    found.add(change.new)
-                    waiting.append(change.new)
-        return found
+        return {*reached([node], lambda one: [c.new for c in self.changes.get(one, ())])}
 
     def path(self, first: Apply, last: Apply) -> list[Replacement]:
         """The replacements on all ways from one Scan to another."""
@@ -108,16 +103,12 @@ class History(Feature):
 
     def outputs(self, first: Apply, output: int) -> set[tuple[Apply, int]]:
         """An output of a Scan, and all that ever stood in its place."""
-        found = {(first, output)}
-        waiting = list(found)
-        while waiting:
-            node, number = waiting.pop()
-            for change in self.changes.get(node, ()):
-                new = (change.new, change.into)
-                if change.output == number and new not in found:
-                    found.add(new)
-                    waiting.append(new)
-        return found
+
+        def after(place: tuple[Apply, int]) -> list[tuple[Apply, int]]:
+            changes = self.changes.get(place[0], ())
+            return [(c.new, c.into) for c in changes if c.output == place[1]]
+
+        return {*reached([(first, output)], after)}
 
 
 @dataclass(frozen=True, eq=False)

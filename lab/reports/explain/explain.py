@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import pytensor.tensor as pt
 from pytensor.gradient import disconnected_type
 from pytensor.graph.basic import Apply, Variable
-from pytensor.graph.op import HasInnerGraph
+from pytensor.graph.op import HasInnerGraph, Op
 from pytensor.graph.traversal import toposort
 from pytensor.tensor.variable import TensorVariable
 
@@ -46,8 +46,8 @@ from lab.reports.explain.finders import called, traps
 from lab.reports.explain.memory import stored
 from lab.reports.explain.timing import timed
 from lab.scans.backtraces import without_backtraces
-from lab.scans.graphs import require_scan, scan_nodes, with_tapes, without_batches
-from lab.scans.node import inner_graph, is_scan
+from lab.scans.graphs import as_scans, require_scan, scan_nodes, with_tapes
+from lab.scans.node import inner_graph, is_scan, read_scan
 
 
 def explain(
@@ -70,21 +70,18 @@ def explain(
     for variable in by:
         check_differentiable(cost, variable)
     names = printable(cost.name or "the cost"), listing(called(v, "the variable") for v in by)
+    (cost,) = as_scans([cost])
     try:
         require_scan([cost])
     except GraphError:
         return Explanation(*names, *_without_scan(cost, by), (), ())
-    (cost,) = without_batches([cost])
-    with without_backtraces(), shared():
-        copies = with_tapes([cost])
-        root, targets = copies.get(cost, cost), [copies.get(v, v) for v in by]
-        gradients, problem = _gradients(root, targets)
-    derivations = _derivations(root, gradients)
+    root, targets, gradients, problem = _gradients(cost, by)
+    derivations, within = _derivations(root, gradients)
     reports = tuple(
-        _report(number, node, inside, derivations, targets)
+        _report(number, node, inside, derivations, within, targets)
         for number, (node, inside) in enumerate(_all_scans([root]), start=1)
     )
-    reached, all_scans = len(derivations), len(reports)
+    reached, all_scans = len(derivations), sum(not report.inside for report in reports)
     status, lacking = _told(by, gradients, problem)
     is_made = isinstance(status, Connected)
     orders = tuple(all_scans - reached + reached * 2**order for order in ORDERS)
@@ -123,13 +120,20 @@ def _without_scan(
 
 
 def _gradients(
-    root: Variable, by: Sequence[Variable]
-) -> tuple[list[Variable], LabError | TypeError | None]:
-    """The gradients, which may be markers; or why none can be built."""
+    cost: Variable, by: Sequence[Variable]
+) -> tuple[Variable, list[Variable], list[Variable], Exception | None]:
+    """The cost with our Scans, what it is differentiated by, and its gradients.
+
+    Gradients may be markers; or there are none, and it is told why.
+    """
+    root, targets = cost, list(by)
     try:
-        return pytensor_gradients(root, by), None
+        with without_backtraces(), shared():
+            copies = with_tapes([cost])
+            root, targets = copies.get(cost, cost), [copies.get(v, v) for v in by]
+            return root, targets, pytensor_gradients(root, targets), None
     except (BroadcastError, GradientError, GraphError, TypeError) as error:
-        return [], error
+        return root, targets, [], error
 
 
 def _told(
@@ -145,13 +149,20 @@ def _told(
     return Connected(), lacking
 
 
-def _derivations(root: Variable, gradients: Sequence[Variable]) -> dict[Apply, Derivation]:
-    """Which Scan was differentiated how, leaving out what the cost itself had differentiated."""
+def _derivations(
+    root: Variable, gradients: Sequence[Variable]
+) -> tuple[dict[Apply, Derivation], dict[Op, Derivation]]:
+    """Which Scan was differentiated how, leaving out what the cost itself had differentiated.
+
+    Of those inside a step, which are copies in the step of its gradient, which operations.
+    """
     before = set(scan_nodes([root]))
     made = [v for v in gradients if isinstance(status_of(v), Connected)]
     nodes = [node for node in scan_nodes(made) if node not in before]
     found = (derivation_of(node) for node in nodes)
-    return {d.parent: d for d in found if d is not None}
+    inner = (derivation_of(node) for node, inside in _all_scans(made) if inside)
+    within = {d.parent.op: d for d in inner if d is not None}
+    return {d.parent: d for d in found if d is not None}, within
 
 
 def _all_scans(outputs: list[Variable], inside: str = "") -> Iterator[tuple[Apply, str]]:
@@ -159,7 +170,9 @@ def _all_scans(outputs: list[Variable], inside: str = "") -> Iterator[tuple[Appl
     for node in toposort(outputs):
         if is_scan(node):
             yield node, inside
-        if isinstance(node.op, HasInnerGraph):
+            parts = read_scan(node.op, node.inputs, node.outputs)
+            yield from _all_scans(parts.inner_outputs, parts.called)
+        elif isinstance(node.op, HasInnerGraph):
             name = getattr(node.op, "name", None) or str(node.op)
             yield from _all_scans(inner_graph(node.op)[1], name)
 
@@ -169,10 +182,11 @@ def _report(
     node: Apply,
     inside: str,
     derivations: Mapping[Apply, Derivation],
+    within: Mapping[Op, Derivation],
     by: Sequence[Variable],
 ) -> ScanReport:
     found = system(node)
-    derivation = derivations.get(node)
+    derivation = within.get(node.op) if inside else derivations.get(node)
     if not derivations and not inside:  # there is no gradient; what would it need of this Scan?
         derivation = _derived(node)
     symbols = [quantity.symbol for quantity in found.quantities]

@@ -12,6 +12,7 @@ from lab.notation import Leaf, signed
 from lab.reports.explain.memory import Stored
 from lab.reports.explain.timing import StepTime
 from lab.reports.explain.traps import Trap
+from lab.scans.single import SINGLE
 from lab.tape import Kind
 
 ORDERS = (1, 2, 3, 4)
@@ -87,14 +88,18 @@ def summary(explanation: Explanation) -> str:
     told = f"The gradient of {cost} wrt {wrt}. "
     if not scans:
         told += (
-            "There is no Scan in this graph. If you called pytensor.scan, its n_steps was a "
-            "constant 1: then the step stands in the graph as it is, once, and its gradient is "
-            "like that of any other graph. A lab.Loop always builds a Scan. "
+            "There is no Scan in this graph, and no call of pytensor.scan is known that made it. "
+            "A lab.Loop always builds a Scan. "
         )
     else:
         loops = "one Scan" if len(scans) == 1 else f"{len(scans)} Scans"
         told += f"The graph holds {loops}: {listing(scan.name for scan in scans[:6])}"
         told += " and others. " if len(scans) > 6 else ". "
+    if scans and scans[0].name == SINGLE:
+        told += (
+            "PyTensor makes no Scan of a constant n_steps of 1: the step stands in its graph as it "
+            "is. Here it is a loop of one step, and what it starts from a parameter. "
+        )
     if isinstance(explanation.status, Connected):
         told += "There is a gradient. "
     elif isinstance(explanation.status, Disconnected):

@@ -1,9 +1,9 @@
 """Does the end remember the beginning?  How much each value of a state moves the later ones.
 
     >>> print(lab.influence(gallery.loops["rnn"].trace()))
-    ‖∂h₄/∂h₀‖ = 0.1556: every step back multiplies by 0.628 in the mean, the influence vanishes.
+    ‖dh₄/dh₀‖ = 0.1556: every step back multiplies by 0.628 in the mean, the influence vanishes.
 
-A value is moved, and everything that was there before stays: ∂x_t/∂x_s is 0 for t < s, and the
+A value is moved, and everything that was there before stays: dx_t/dx_s is 0 for t < s, and the
 identity for t = s.  One pass forwards has all columns, one pass backwards the last row,
 
     D[t] = Σ_k J_k[t] D[t−k],    G[s] = Σ_k G[s+k] J_k[s+k],
@@ -35,7 +35,7 @@ from lab.tape import Kind, Tape
 from lab.traces.record import origin_of
 from lab.traces.run import Ready, run
 from lab.traces.scan_of import ScanOf
-from lab.traces.trace import Trace
+from lab.traces.trace import ParameterTrace, SequenceTrace, TapeTrace, Trace
 
 MOST_ENTRIES = 4_000_000  # of all derivatives together
 FEWEST, PLACES, MOST = 2, 200, 5_000  # rows, and columns
@@ -81,7 +81,7 @@ class Influence:
     cuts: tuple[Cut, ...] = ()
 
     def __array__(self, dtype: object = None, copy: bool | None = None) -> np.ndarray:
-        return np.array(self.values, dtype=dtype)  # type: ignore[call-overload,no-any-return]
+        return np.array(self.values, dtype=dtype)  # type: ignore[call-overload]
 
     def __str__(self) -> str:
         return "\n".join(self.told)
@@ -115,8 +115,8 @@ class Influence:
         return int(self.index[-1] - self.index[large[0] - 1])
 
     def called(self, of: int | str, by: int | str) -> str:
-        """``∂x₃/∂x₁``, and of arrays ``‖∂h₃/∂h₁‖``."""
-        name = f"∂{indexed(self.of, of)}/∂{indexed(self.by, by)}"
+        """``dx₃/dx₁``, and of arrays ``‖dh₃/dh₁‖``."""
+        name = f"d{indexed(self.of, of)}/d{indexed(self.by, by)}"
         return name if self.is_scalar else f"‖{name}‖"
 
     @property
@@ -236,7 +236,9 @@ class _Steps:
 
     def _cuts(self) -> Iterator[Cut]:
         """The running totals of the backward Scan are what every truncation would leave."""
-        for tape in self.backward.tapes if self.backward is not None else ():
+        if self.backward is None or self.scan.first or self.backward.first:
+            return  # of a window nothing is told: the other steps have a part of the gradient, too
+        for tape in self.backward.tapes:
             totals = tape.writes[0].values.reshape(self.backward.steps, -1).astype("float64")
             if tape.is_total and totals.size and np.isfinite(totals[-1]).all():
                 size = np.linalg.norm(totals[-1])
@@ -271,11 +273,11 @@ class _Steps:
         held = {v.argument: v for v in self.scan.variables}
         for number, part in enumerate(outer_inputs(self.parts)):
             known = held.get(number)
-            if part.kind is Kind.SEQUENCE:
+            if isinstance(known, SequenceTrace):
                 variables.append(self._given(part, known.values))
-            elif part.kind is Kind.PARAMETER and known is not None:
+            elif isinstance(known, ParameterTrace):
                 variables.append(self._given(part, known.value))
-            elif part.kind.is_state:
+            elif isinstance(known, TapeTrace) and part.kind.is_state:
                 for (tap, argument), access in zip(part.reads, known.reads, strict=True):
                     like = LoopVariable(
                         Kind.SEQUENCE, part.name, SEQUENCE, part.outer_input, (argument,)
@@ -306,8 +308,8 @@ class _Steps:
         parts = ScanParts(
             self.parts.name, pt.constant(self.scan.steps), tuple(variables), mode=self.parts.mode
         )
-        made = outer_outputs(parts, build_scan(parts))
-        return signals, {read: made[part] for read, part in outputs.items()}
+        filled = outer_outputs(parts, build_scan(parts))
+        return signals, {read: filled[part] for read, part in outputs.items()}
 
     def _given(self, part: LoopVariable, values: np.ndarray) -> LoopVariable:
         """A variable of a loop with values that are known."""

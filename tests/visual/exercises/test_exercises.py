@@ -234,8 +234,8 @@ def test_a_click_is_an_answer():
 def test_the_picture_of_the_question_does_not_tell(kind):
     for seed in range(5):
         exercise = visual.Exercise(TRACES["square", 2], kind, seed)
-        shown, revealed = exercise.shown.text(), exercise.revealed.text()
-        assert shown != revealed
+        shown = exercise.shown.text() if exercise.shown else ""
+        assert shown != exercise.revealed.text()
         if kind is not Ask.TAPS:
             assert "overwritten" not in shown
             assert "preserved" not in shown
@@ -351,17 +351,17 @@ def test_every_loop_gives_exercises_that_can_be_answered(name):
         answer = exercise.task.answer
         right = answer.right if answer.form.is_set else answer.right[0]
         assert exercise.check(right).is_right
-        assert exercise.shown.svg()
+        assert exercise.shown is None or exercise.shown.svg()
         assert exercise.revealed.svg()
 
 
 def test_long_loops_make_small_pictures():
     trace = gallery.loops["square"].with_steps(500).trace(at={"x": 1.0})
     for exercise in visual.Exercises.of(trace).members:
-        assert len(exercise.shown.svg()) < 20_000
+        assert len((exercise.shown or exercise.revealed).svg()) < 20_000
 
 
-@pytest.mark.parametrize("kind", ["overwritten", "number", "arrival", "scans"])
+@pytest.mark.parametrize("kind", ["overwritten", "number", "arrival"])
 def test_twins(kind):
     exercise = visual.Exercise(TRACES["gap", 1], kind, 1)
     assert_twin(f"exercise-{kind}", exercise.shown)

@@ -34,7 +34,7 @@ from visual.pictures.eager.words import (
     value_cell,
     value_key,
 )
-from visual.scene.shapes import Arrow, Box, Group, Scene, Shape, Text, shortened, text_width
+from visual.scene.shapes import Arrow, Box, Group, Scene, Shape, Text, fitted, shortened, text_width
 from visual.scene.theme import Role
 
 WORDS = {
@@ -128,9 +128,7 @@ class _Picture:
             Text(x, y + 20, shortened(title, room / 1.08, 13), 13, bold=True, role=Role.PANEL),
         ]
         for line, words in enumerate(lines):
-            short = shortened(words, room, 11)
-            tip = words if short != words else ""
-            shapes.append(Text(x, y + 37 + 15 * line, short, 11, role=Role.PANEL, title=tip))
+            shapes.append(fitted(x, y + 37 + 15 * line, words, room, 11, role=Role.PANEL))
         yield self._at(tape.opened, *shapes)
         if tape.closed is not None:
             off = "closed" if tape.off else "closed: the result does not depend on the argument"

@@ -43,10 +43,6 @@ class Column:
         """Where the values of a node run down."""
         return self.node - distance(self.values[node])
 
-    def gradient_track(self, node: int) -> float:
-        """Where the gradients that a node sends run up."""
-        return self.list + LIST + distance(self.gradients[node])
-
 
 class Geometry:
     """Where everything stands that is shown of a recording."""
@@ -69,7 +65,10 @@ class Geometry:
 
     def column(self, node: int) -> Column:
         """The column in which a node stands."""
-        return self.columns[self.recording.tapes[self.tape(node)].priority]
+        return self.columns[self._priority(node)]
+
+    def _priority(self, node: int) -> int:
+        return self.recording.tapes[self.tape(node)].priority
 
     # from top to bottom
 
@@ -92,17 +91,17 @@ class Geometry:
 
     def _height(self, node: int) -> float:
         told = self.told.nodes[node]
-        lines = len(shown_slips(len(told.arrivals))) + (told.total is not None)
+        lines = len(shown_ends(len(told.arrivals))) + (told.total is not None)
         return max(HIGH, lines * LINE - (LINE - SLIP))
 
     def slips(self, node: int) -> Iterator[tuple[int | Gap, float]]:
         """The gradients in a node's list that are shown, and the tops of their boxes."""
-        for line, item in enumerate(shown_slips(len(self.told.nodes[node].arrivals))):
+        for line, item in enumerate(shown_ends(len(self.told.nodes[node].arrivals))):
             yield item, self.tops[node] + line * LINE
 
     def total_top(self, node: int) -> float:
         """Where the total of a node's list stands: below the list."""
-        return self.tops[node] + LINE * len(shown_slips(len(self.told.nodes[node].arrivals)))
+        return self.tops[node] + LINE * len(shown_ends(len(self.told.nodes[node].arrivals)))
 
     def _arrival_heights(self, source: int) -> Iterator[tuple[int, float]]:
         """The gradients that a node sends and that are shown: their events, and the heights."""
@@ -131,7 +130,9 @@ class Geometry:
     def _columns(self) -> dict[int, Column]:
         found, x = {}, float(MARGIN)
         for priority in sorted({self.recording.tapes[tape].priority for tape in self.heads}):
-            here = [n for n in self.shown if self._priority(n) == priority]
+            here = [
+                n for n in self.shown if self.recording.tapes[self.tape(n)].priority == priority
+            ]
             values = tracks(_spans(here, self._value_ends))
             gradients = tracks(_spans(here, self._gradient_ends))
             node = x + PAD + width(values)
@@ -141,13 +142,11 @@ class Geometry:
             x = right + BETWEEN_TAPES
         return found
 
-    def _priority(self, node: int) -> int:
-        return self.recording.tapes[self.tape(node)].priority
-
     def _value_ends(self, node: int) -> list[float]:
         """Where a value on a track begins and ends."""
         found = [self._in_height(node, child) for child in self._far_children(node)]
-        found += [self.tops[m] - CHANNEL for m in self._linked(node) if not self._beside(node, m)]
+        linked = [m for m in self.shown if self.recording.nodes[m].value.node == node]
+        found += [self.tops[m] - CHANNEL for m in linked if not self._beside(node, m)]
         return [self.tops[node] + 32, *found] if found else []
 
     def _gradient_ends(self, node: int) -> list[float]:
@@ -160,9 +159,6 @@ class Geometry:
             for child in self.shown
             if node in self.recording.nodes[child].parents and (node, child) not in self.straight
         ]
-
-    def _linked(self, node: int) -> list[int]:
-        return [m for m in self.shown if self.recording.nodes[m].value.node == node]
 
     def _beside(self, outer: int, inner: int) -> bool:
         return self.tops[outer] == self.tops[inner]
@@ -200,7 +196,8 @@ class Geometry:
     def gradient_arrow(self, source: int, slip_top: float) -> Points:
         """From the total of a node up to a gradient in the list of a parent."""
         column = self.column(source)
-        edge, x = column.list + LIST, column.gradient_track(source)
+        edge = column.list + LIST
+        x = edge + distance(column.gradients[source])
         y0, y1 = self.total_top(source) + SLIP / 2, slip_top + SLIP / 2
         return ((edge, y0), (x, y0), (x, y1), (edge, y1))
 
@@ -281,8 +278,10 @@ def _with_hidden(rows: list[Row], chosen: Iterable[int]) -> list[Row | Hidden]:
     return found
 
 
-def shown_slips(count: int) -> list[int | Gap]:
-    """Which of the gradients in a node's list to show: the first ones and the last."""
-    if count <= MOST_SLIPS:
+def shown_ends(
+    count: int, most: int = MOST_SLIPS, first: int = FIRST_SLIPS, last: int = 1
+) -> list[int | Gap]:
+    """Which items of a list to show: all, or if they are more than `most` the first and last."""
+    if count <= most:
         return list(range(count))
-    return with_gaps([*range(FIRST_SLIPS), count - 1])
+    return with_gaps([*range(first), *range(count - last, count)])

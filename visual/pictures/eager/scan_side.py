@@ -2,13 +2,14 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from lab.eager.records import Held
 from lab.errors import listing
 from lab.notation import Leaf, indexed, leaves_of
+from lab.records import cached_property
 from lab.traces.trace import ParameterTrace, ScanTrace, SequenceTrace, TapeTrace, Trace
 from visual.layout.headings import block_heading
 from visual.layout.names import NamedScan
@@ -17,37 +18,131 @@ from visual.pictures.eager.words import counted
 from visual.scene.theme import Role
 
 
-def scan_side(trace: Trace, shown: Sequence[int]) -> Side:
-    """The tapes of a loop's Scan in the steps `shown`, and those of the Scan that goes back."""
-    forward, backward = trace.scans[0], trace.scans[backward_number(trace)]
-    _, notes = block_heading(NamedScan(trace, backward_number(trace)))
-    notes = ["a slot for every step, laid out before the loop runs", *notes[1:]]
-    side = Side("the tapes of its Scan", tuple(notes))
-    tapes = forward.held
-    side.rows[START] = [
-        _slot_line(trace, tape, int(row), Role.INPUT) for tape in tapes for row in given_rows(tape)
-    ]
-    for step in shown:
-        first, *others = [
-            _slot_line(trace, tape, written_row(tape, step), Role.INTERMEDIATE) for tape in tapes
+@dataclass(frozen=True, eq=False)
+class ScanTapes:
+    """The tapes of a loop's Scan in a trace, and those of the Scan that goes back."""
+
+    trace: Trace
+
+    @cached_property
+    def forward(self) -> NamedScan:
+        """The Scan of the loop."""
+        return NamedScan(self.trace, 0)
+
+    @cached_property
+    def backward(self) -> NamedScan:
+        """The Scan that differentiates the loop."""
+        return next(scan for scan in NamedScan.each(self.trace) if scan.scan.parent == 0)
+
+    def side(self, shown: Sequence[int]) -> Side:
+        """What they hold, in the steps `shown`."""
+        forward, backward = self.forward.scan, self.backward.scan
+        _, notes = block_heading(self.backward)
+        notes = ["a slot for every step, laid out before the loop runs", *notes[1:]]
+        side = Side("the tapes of its Scan", tuple(notes))
+        side.rows[START] = [
+            self._slot_line(tape, row, Role.INPUT)
+            for tape in forward.held
+            for row in np.setdiff1d(np.arange(len(tape.final)), tape.writes[0].rows).tolist()
         ]
-        mark = f"backward step {forward.steps - 1 - step}"
-        reads = [_reading_line(trace, s, step) for s in forward.sequences]
-        side.rows[step] = [replace(first, mark=mark), *others, *filter(None, reads)]
-        kept, more = _slots(forward), _slots(backward)
-        side.costs[step] = f"{kept:,} bytes of numbers, {more:,} more for the way back"
-    for parameter in forward.parameters:
-        side.rows[START].extend(_parameter_lines(trace, parameter))
-    side.ways.extend(_ways(forward, shown))
-    back = [forward.steps - 1 - step for step in shown]
-    side.returns.extend(_ways(backward, back))
-    side.sums.extend(_sums(forward, backward))
-    return side
+        kept, more = (sum(t.final[0].nbytes for t in scan.held) for scan in (forward, backward))
+        for step in shown:
+            first, *others = [
+                self._slot_line(tape, written_row(tape, step), Role.INTERMEDIATE)
+                for tape in forward.held
+            ]
+            mark = f"backward step {forward.steps - 1 - step}"
+            reads = [self._reading_line(s, step) for s in forward.sequences]
+            side.rows[step] = [replace(first, mark=mark), *others, *filter(None, reads)]
+            side.costs[step] = f"{kept:,} bytes of numbers, {more:,} more for the way back"
+        for parameter in forward.parameters:
+            side.rows[START].extend(self._parameter_lines(parameter))
+        side.ways.extend(_ways(forward, shown))
+        side.returns.extend(_ways(backward, [forward.steps - 1 - step for step in shown]))
+        side.sums.extend(_sums(forward, backward))
+        return side
 
+    def slot_keys(self, tape: TapeTrace, row: int) -> Keys:
+        """The keys of the value in a slot of the loop, and of its gradient."""
+        value = self.forward.cell_key(tape.name, _index(tape, row), row)
+        found = self._gradient_slot(tape, row)
+        if found is None:
+            return Keys(value, f"gradient of {value}")
+        other, there = found
+        return Keys(value, self.backward.cell_key(other.name, _index(other, there), there))
 
-def backward_number(trace: Trace) -> int:
-    """The number of the Scan that differentiates the loop."""
-    return next(number for number, scan in enumerate(trace.scans) if scan.parent == 0)
+    def _gradient_slot(self, tape: TapeTrace, row: int) -> tuple[TapeTrace, int] | None:
+        """The tape and its row that hold the gradient of the value in a slot of the loop."""
+        for other in self.backward.scan.tapes:
+            if other.gradient_of == tape.name and not other.is_total and other.axis is not None:
+                rows = np.flatnonzero(other.axis.index == _index(tape, row))
+                if len(rows):
+                    return other, int(rows[0])
+        return None
+
+    def _slot_line(self, tape: TapeTrace, row: int, role: Role) -> Line:
+        keys, backward = self.slot_keys(tape, row), self.backward
+        label = self.forward.tape_label(tape, row)
+        meaning = f"{label}, slot {row} of {tape.name}"
+        value = _entry(tape.final[row], label, keys.value, role, meaning)
+        found, gradient = self._gradient_slot(tape, row), None
+        if found is not None:
+            other, there = found
+            label = backward.tape_label(other, there)
+            meaning = f"{label}, slot {there} of {other.name}"
+            role = self._gradient_role(other, there)
+            gradient = _entry(other.final[there], label, keys.gradient, role, meaning)
+        return Line(_slot(tape.name, _index(tape, row)), value, gradient)
+
+    def _reading_line(self, sequence: SequenceTrace, step: int) -> Line | None:
+        """What a step reads of a sequence, if the gradient by it was asked for."""
+        found, index = self._reading_gradient(sequence, step), int(sequence.axis.index[step])
+        if found is None or not found[0].used:
+            return None
+        (tape, there), keys = found, self.reading_keys(sequence, step)
+        value = _entry(sequence.values[step], indexed(sequence.name, index), keys.value, Role.INPUT)
+        label, whole = (
+            named(tape, there) for named in (self.backward.tape_label, self.backward.whole_label)
+        )
+        meaning = label if label == whole else f"{label}, a part of {whole}"
+        gradient = _entry(tape.final[there], label, keys.gradient, Role.RESULT, meaning)
+        return Line(_share(tape, there), value, gradient)
+
+    def _reading_gradient(self, sequence: SequenceTrace, step: int) -> tuple[TapeTrace, int] | None:
+        """The output and its row that hold the gradient by what a step reads of a sequence."""
+        there, index = self.forward.scan.steps - 1 - step, sequence.axis.index[step]
+        for tape in self.backward.scan.outputs:
+            if tape.gradient_of == sequence.name and _index(tape, there) == index:
+                return tape, there
+        return None
+
+    def reading_keys(self, sequence: SequenceTrace, step: int) -> Keys:
+        """The keys of what a step reads of a sequence, and of the gradient by it."""
+        index = int(sequence.axis.index[step])
+        value = self.forward.cell_key(sequence.name, index, step)
+        found = self._reading_gradient(sequence, step)
+        if found is None:
+            return Keys(value, f"gradient of {value}")
+        own = self.backward.cell_key(found[0].name, index, found[1])
+        return Keys(value, f"{own} in step {step}")
+
+    def _parameter_lines(self, parameter: ParameterTrace) -> Iterator[Line]:
+        """A parameter, if the gradient by it was asked for: the running total of the steps."""
+        for tape in self.backward.scan.tapes:
+            if tape.is_total and tape.gradient_of == parameter.name and tape.used:
+                name, keys = parameter.name, parameter_keys(parameter.name)
+                value = _entry(parameter.value, name, keys.value, Role.INPUT)
+                label = self.backward.tape_label(tape, None)
+                meaning = f"{label}, to which every step adds"
+                gradient = _entry(tape.final[-1], label, keys.gradient, Role.RESULT, meaning)
+                yield Line(name, value, gradient, "every step adds")
+
+    def _gradient_role(self, tape: TapeTrace, row: int) -> Role:
+        if tape.used and row in self.backward.wanted_rows(tape):
+            return Role.RESULT
+        if any(row in write.rows for write in tape.writes):
+            return Role.INTERMEDIATE
+        return Role.SEED if np.any(tape.final[row] != 0) else Role.UNNEEDED
 
 
 def written_row(tape: TapeTrace, step: int) -> int:
@@ -56,114 +151,13 @@ def written_row(tape: TapeTrace, step: int) -> int:
     return int(write.rows[step])
 
 
-def given_rows(tape: TapeTrace) -> np.ndarray:
-    """The rows of a loop's tape that hold initial values: no step writes them."""
-    (write,) = tape.writes
-    return np.setdiff1d(np.arange(len(tape.final)), write.rows)
-
-
-def slot_keys(trace: Trace, tape: TapeTrace, row: int) -> Keys:
-    """The keys of the value in a slot of the loop, and of its gradient."""
-    index = _index(tape, row)
-    value = NamedScan(trace, 0).cell_key(tape.name, index, row)
-    number = backward_number(trace)
-    found = gradient_slot(trace.scans[number], tape, row)
-    if found is None:
-        return Keys(value, f"gradient of {value}")
-    other, there = found
-    return Keys(value, NamedScan(trace, number).cell_key(other.name, _index(other, there), there))
-
-
-def gradient_slot(backward: ScanTrace, tape: TapeTrace, row: int) -> tuple[TapeTrace, int] | None:
-    """The tape and its row that hold the gradient of the value in a slot of the loop."""
-    for other in backward.tapes:
-        if other.gradient_of == tape.name and not other.is_total and other.axis is not None:
-            rows = np.flatnonzero(other.axis.index == _index(tape, row))
-            if len(rows):
-                return other, int(rows[0])
-    return None
-
-
-def _slot_line(trace: Trace, tape: TapeTrace, row: int, role: Role) -> Line:
-    keys = slot_keys(trace, tape, row)
-    backward = NamedScan(trace, backward_number(trace))
-    label = NamedScan(trace, 0).tape_label(tape, row)
-    meaning = f"{label}, slot {row} of {tape.name}"
-    value = Entry(Held(np.asarray(tape.final[row])), label, meaning, keys.value, role)
-    found, gradient = gradient_slot(backward.scan, tape, row), None
-    if found is not None:
-        other, there = found
-        label = backward.tape_label(other, there)
-        meaning = f"{label}, slot {there} of {other.name}"
-        held, role = Held(np.asarray(other.final[there])), _gradient_role(trace, other, there)
-        gradient = Entry(held, label, meaning, keys.gradient, role)
-    return Line(_slot(tape.name, _index(tape, row)), value, gradient)
-
-
-def _reading_line(trace: Trace, sequence: SequenceTrace, step: int) -> Line | None:
-    """What a step reads of a sequence, if the gradient by it was asked for."""
-    found = reading_gradient(trace, sequence, step)
-    if found is None or not found[0].used:
-        return None
-    tape, there = found
-    backward, index = NamedScan(trace, backward_number(trace)), int(sequence.axis.index[step])
-    label, keys = indexed(sequence.name, index), reading_keys(trace, sequence, step)
-    value = Entry(Held(np.asarray(sequence.values[step])), label, label, keys.value, Role.INPUT)
-    label = backward.tape_label(tape, there)
-    whole = backward.whole_label(tape, there)
-    meaning = label if label == whole else f"{label}, a part of {whole}"
-    held = Held(np.asarray(tape.final[there]))
-    gradient = Entry(held, label, meaning, keys.gradient, Role.RESULT)
-    return Line(_share(tape, there), value, gradient)
-
-
-def reading_gradient(
-    trace: Trace, sequence: SequenceTrace, step: int
-) -> tuple[TapeTrace, int] | None:
-    """The output and its row that hold the gradient by what a step reads of a sequence."""
-    backward, there = trace.scans[backward_number(trace)], trace.scans[0].steps - 1 - step
-    for tape in backward.outputs:
-        if tape.gradient_of == sequence.name and _index(tape, there) == sequence.axis.index[step]:
-            return tape, there
-    return None
-
-
-def reading_keys(trace: Trace, sequence: SequenceTrace, step: int) -> Keys:
-    """The keys of what a step reads of a sequence, and of the gradient by it."""
-    index = int(sequence.axis.index[step])
-    value = NamedScan(trace, 0).cell_key(sequence.name, index, step)
-    found = reading_gradient(trace, sequence, step)
-    if found is None:
-        return Keys(value, f"gradient of {value}")
-    own = NamedScan(trace, backward_number(trace)).cell_key(found[0].name, index, found[1])
-    return Keys(value, f"{own} in step {step}")
-
-
-def _parameter_lines(trace: Trace, parameter: ParameterTrace) -> Iterator[Line]:
-    """A parameter, if the gradient by it was asked for: the running total of the steps."""
-    backward = NamedScan(trace, backward_number(trace))
-    for tape in backward.scan.tapes:
-        if tape.is_total and tape.gradient_of == parameter.name and tape.used:
-            name, keys = parameter.name, parameter_keys(trace, parameter.name)
-            value = Entry(Held(parameter.value), name, name, keys.value, Role.INPUT)
-            label = backward.tape_label(tape, None)
-            held = Held(np.asarray(tape.final[-1]))
-            meaning = f"{label}, to which every step adds"
-            gradient = Entry(held, label, meaning, keys.gradient, Role.RESULT)
-            yield Line(name, value, gradient, "every step adds")
-
-
-def parameter_keys(trace: Trace, name: str) -> Keys:
+def parameter_keys(name: str) -> Keys:
     """The keys of a parameter and of the gradient by it."""
     return Keys(f"0:{name}:value", f"0:{name}:total of the gradient")
 
 
-def _gradient_role(trace: Trace, tape: TapeTrace, row: int) -> Role:
-    if tape.used and row in NamedScan(trace, backward_number(trace)).wanted_rows(tape):
-        return Role.RESULT
-    if any(row in write.rows for write in tape.writes):
-        return Role.INTERMEDIATE
-    return Role.SEED if np.any(tape.final[row] != 0) else Role.UNNEEDED
+def _entry(value: np.ndarray, label: str, key: str, role: Role, meaning: str = "") -> Entry:
+    return Entry(Held(np.asarray(value)), label, meaning or label, key, role)
 
 
 def _ways(scan: ScanTrace, steps: Iterable[int]) -> Iterator[tuple[str, str]]:
@@ -230,8 +224,3 @@ def _spelled(tapes: Iterable[TapeTrace]) -> str:
         + ("" if used[name] == count else f" ({used[name]:,} used)")
         for name, count in laid_out.items()
     )
-
-
-def _slots(scan: ScanTrace) -> int:
-    """The bytes of the slots that a step writes."""
-    return sum(tape.final[0].nbytes for tape in scan.held)

@@ -3,12 +3,12 @@
 from collections.abc import Iterable, Iterator, Mapping, Sized
 
 from visual.layout.canvas import MARGIN, Canvas
-from visual.layout.columns import Gap, shown_steps, with_gaps
+from visual.layout.columns import Gap, shown_steps
 from visual.layout.gutters import distance, tracks, width
-from visual.pictures.eager.geometry import BETWEEN_TAPES, LINE, PAD, SLIP
+from visual.pictures.eager.geometry import BETWEEN_TAPES, LINE, PAD, SLIP, shown_ends
 from visual.pictures.eager.sides import START, Line, Side
 from visual.pictures.eager.words import counted, slip
-from visual.scene.shapes import Arrow, Box, Group, Shape, Text, shortened
+from visual.scene.shapes import Arrow, Box, Group, Shape, Text, fitted
 from visual.scene.theme import Role
 
 LABELS, VALUE, GRADIENT, MARK = 64, 190, 166, 118
@@ -42,7 +42,7 @@ class Table:
                 y += FOLD
                 continue
             self.tops[row] = y
-            lines = max(len(shown_lines(side.rows.get(row, []))) for side in self.sides)
+            lines = max(len(_shown(side.rows.get(row, []))) for side in self.sides)
             y += lines * LINE + COST + BETWEEN_ROWS
         return y
 
@@ -63,12 +63,8 @@ class Table:
         canvas.y = self.bottom + high + 16
 
 
-def shown_lines(lines: Sized) -> list[int | Gap]:
-    """Which lines of a step to show: the first and the last ones."""
-    count = len(lines)
-    if count <= MOST_LINES:
-        return list(range(count))
-    return with_gaps([*range(FIRST_LINES), *range(count - FIRST_LINES, count)])
+def _shown(lines: Sized) -> list[int | Gap]:
+    return shown_ends(len(lines), MOST_LINES, FIRST_LINES, FIRST_LINES)
 
 
 def at_row(row: int, *shapes: Shape) -> Group:
@@ -99,7 +95,7 @@ class _Half:
     def _place(self, row: int, top: float) -> None:
         lines = self.side.rows.get(row, [])
         y = top
-        for item in shown_lines(lines):
+        for item in _shown(lines):
             if isinstance(item, Gap):
                 self.folds.append((row, item, y))
             else:
@@ -115,15 +111,11 @@ class _Half:
         canvas.add(Box(self.x, top, self.right - self.x, bottom + high - top, Role.PANEL))
         for number, words in enumerate((self.side.title, *self.side.notes)):
             size, bold = (11, False) if number else (14, True)
-            short = shortened(words, room / 1.08, size)
-            tip = words if short != words else ""
-            y = top + 21 + NOTE * number
-            canvas.add(Text(self.x + PAD, y, short, size, bold=bold, role=Role.PANEL, title=tip))
+            at = self.x + PAD, top + 21 + NOTE * number
+            canvas.add(fitted(*at, words, room, size, bold=bold, role=Role.PANEL))
         for number, words in enumerate(self.side.sums):
-            short = shortened(words, room, 12)
-            tip = words if short != words else ""
-            y = bottom + 18 + SUM * number
-            canvas.add(Text(self.x + PAD, y, short, 12, role=Role.PANEL, title=tip))
+            at = self.x + PAD, bottom + 18 + SUM * number
+            canvas.add(fitted(*at, words, room, 12, role=Role.PANEL))
         canvas.add(*self._arrows())
         for row, line, y in self.drawn:
             canvas.add(at_row(row, *self._line(line, y)))

@@ -22,13 +22,7 @@ from lab.loops.variables import Parameter, RandomState, Sequence, State
 from lab.traces.trace import SequenceTrace, Trace
 from visual.layout.canvas import MARGIN, Canvas, numbers
 from visual.layout.columns import shown_steps
-from visual.pictures.eager.scan_side import (
-    parameter_keys,
-    reading_keys,
-    scan_side,
-    slot_keys,
-    written_row,
-)
+from visual.pictures.eager.scan_side import ScanTapes, parameter_keys, written_row
 from visual.pictures.eager.sides import START, Keys, eager_side
 from visual.pictures.eager.table import Table
 from visual.pictures.eager.words import counted
@@ -60,7 +54,7 @@ def two_tapes(
     recorded, known = _recorded(loop, trace, wrt)
     steps = trace.scans[0].steps
     shown = numbers(shown_steps(steps, around))
-    sides = (eager_side(recorded, known, {START, *shown, steps}), scan_side(trace, shown))
+    sides = (eager_side(recorded, known, {START, *shown, steps}), ScanTapes(trace).side(shown))
     canvas = Canvas()
     title = f"{loop.name}: the eager tape and the tapes of its Scan"
     lines = [
@@ -111,20 +105,20 @@ class _Call:
 def _known(loop: Loop, trace: Trace, wrt: str, calls: Iterable[_Call]) -> dict[int, Keys]:
     """The nodes that hold what a slot of the Scan holds; of several slots the first one."""
     known: dict[int, Keys] = {}
-    forward, started = trace.scans[0], loop.variables[wrt]
+    scan, forward, started = ScanTapes(trace), trace.scans[0], loop.variables[wrt]
     tapes = {tape.name: tape for tape in forward.held}
     if isinstance(started, State) and started.reach == 1:
-        known[0] = slot_keys(trace, tapes[wrt], 0)
+        known[0] = scan.slot_keys(tapes[wrt], 0)
     elif isinstance(started, Parameter):
-        known[0] = parameter_keys(trace, wrt)
+        known[0] = parameter_keys(wrt)
     names = [*(state.name for state in loop.states), *loop.outputs]
     for step, call in enumerate(calls):
         for sequence, read in _reads(forward.sequences, call.given):
             if isinstance(read, RecordedNode):
-                known.setdefault(read.number, reading_keys(trace, sequence, step))
+                known.setdefault(read.number, scan.reading_keys(sequence, step))
         for name, result in zip(names, call.returned, strict=False):  # an until comes last
             if isinstance(result, RecordedNode):
-                keys = slot_keys(trace, tapes[name], written_row(tapes[name], step))
+                keys = scan.slot_keys(tapes[name], written_row(tapes[name], step))
                 known.setdefault(result.number, keys)
     return known
 

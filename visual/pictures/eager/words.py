@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lab.notation import indexed
-from visual.layout.cells import MOST_ENTRIES, full_text, strip, thin_cell, value_text
-from visual.scene.shapes import Box, Group, Shape, Text, shortened, text_width
+from visual.layout.cells import MOST_ENTRIES, full_text, inside, strip, thin_cell, value_text
+from visual.scene.shapes import Box, Group, Shape, shortened, text_width
 
 if TYPE_CHECKING:
     from lab.eager.records import Held, Memory, NodeRecord, Recording
@@ -101,32 +101,18 @@ def value_cell(box: Box, held: "Held", label: str, key: str) -> Group:
     """A box with a label, and below it a value: of an array a strip of colours and the norm."""
     name = shortened(label, box.width - 8, 12, bold=True)
     x, y = box.x + box.width / 2, box.y + box.height - 9
-    shapes: list[Shape] = [box, _inside(box, x, box.y + 16, name, 12, bold=True)]
+    shapes: list[Shape] = [box, inside(box, x, box.y + 16, name, 12, bold=True)]
     if isinstance(held.value, np.ndarray) and held.value.ndim:
         words = f"{value_text(held.value)} {'×'.join(map(str, held.value.shape))}"
-        shapes.append(_inside(box, box.x + box.width - 6, y, words, 11, "end", mono=True))
+        shapes.append(inside(box, box.x + box.width - 6, y, words, 11, "end", mono=True))
         room = box.width - text_width(words, 11, mono=True) - 6
         # where `strip` keeps clear of what other cells write above and below it
         shapes += strip(replace(box, y=y - 17, height=38, width=room), held.value, 0)
     else:
         size = 12.5 if isinstance(held.value, np.ndarray) else 11
         words = shortened(held_text(held), box.width - 8, size, mono=True)
-        shapes.append(_inside(box, x, y, words, size, mono=True))
+        shapes.append(inside(box, x, y, words, size, mono=True))
     return Group(tuple(shapes), None, key, f"{label} = {held_in_full(held)}")
-
-
-def _inside(
-    box: Box,
-    x: float,
-    y: float,
-    words: str,
-    size: float,
-    anchor: str = "middle",
-    mono: bool = False,
-    bold: bool = False,
-) -> Text:
-    """A text in a box, in the colour of its role."""
-    return Text(x, y, words, size, anchor, mono, bold, role=box.role, faded=box.faded)
 
 
 def slip(box: Box, held: "Held", label: str, meaning: str, key: str) -> Group:
@@ -140,8 +126,8 @@ def slip(box: Box, held: "Held", label: str, meaning: str, key: str) -> Group:
     y = box.y + box.height - 8
     shapes: tuple[Shape, ...] = (
         box,
-        _inside(box, box.x + 5, y, name, 11, "start", bold=True),
-        _inside(box, box.x + box.width - 5, y, words, 11, "end", mono=True),
+        inside(box, box.x + 5, y, name, 11, "start", bold=True),
+        inside(box, box.x + box.width - 5, y, words, 11, "end", mono=True),
     )
     return Group(shapes, None, key, title)
 

@@ -2,6 +2,8 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
+from operator import itemgetter
 
 from lab.equations.sentences import Arrival, StepOf
 from lab.notation import Leaf, number_text, text
@@ -11,10 +13,12 @@ from visual.scene.combinators import Envelope, Piece, framed, over, piece, shift
 from visual.scene.shapes import Arrow, shortened
 from visual.scene.theme import Role
 
-PITCH, EDGE, MOST_LINES = 27.0, 9.0, 5
+PITCH, EDGE = 27.0, 9.0
+CLEAR_LINES, MOST_LINES = 3, 5  # for factors that cover no other arrow, or just for all of them
 WIDEST = 420.0  # of a factor
 ENTRY = 22.0  # between arrows that come into one slot
 NEAR = 6.0  # of two factors
+SHARES = (0.5, 0.15, 0.85)  # of a factor, where its arrow meets it
 
 
 @dataclass(frozen=True)
@@ -66,22 +70,25 @@ def _factor(one: StepOf, formula: Formula, arrival: Arrival) -> str:
 
 def joined(upper: Piece, lower: Piece, ways: Sequence[Way], width: float) -> Piece:
     """Slots before a step above those after it, and arrows with factors between them."""
-    drawn = Piece()
+    best: tuple[tuple[int, int], Piece] | None = None
     for lines in range(2, MOST_LINES + 1):
         down = upper.envelope.bottom + 2 * EDGE + PITCH * lines - lower.envelope.top
         both = over(upper, shifted(lower, 0, down))
         known = [way for way in ways if {way.source or way.target, way.target} <= {*both.anchors}]
         curves = [_curve(both.anchors, way, known) for way in known]
-        chips, left_out = _chips(curves, known, upper.envelope.bottom, lines, width)
+        chips, faults = _chips(curves, known, upper.envelope.bottom, lines, width)
         arrows = (
             Arrow(curve, accent=way.is_main, faint=not way.is_main)
             for curve, way in zip(curves, known, strict=True)
             if way.source
         )
-        drawn = over(both, *map(piece, arrows), *chips)
-        if not left_out:
+        if best is None or faults < best[0]:
+            best = faults, over(both, *map(piece, arrows), *chips)
+        left_out, covered = best[0]
+        if not left_out and (not covered or lines >= CLEAR_LINES):
             break
-    return drawn
+    assert best is not None  # two lines are always tried
+    return best[1]
 
 
 Curve = tuple[tuple[float, float], ...]
@@ -102,22 +109,39 @@ def _curve(anchors: Mapping[str, Envelope], way: Way, ways: Sequence[Way]) -> Cu
 
 def _chips(
     curves: Sequence[Curve], ways: Sequence[Way], top: float, lines: int, room: float
-) -> tuple[list[Piece], int]:
-    """The factors on so many lines, each upon its arrow; and how many find no room."""
-    chips, told = list[Piece](), 0
+) -> tuple[list[Piece], tuple[int, int]]:
+    """The factors on so many lines, each upon its arrow.
+
+    Of the places that are free each takes the one that covers the fewest other arrows, as near
+    to the arrow's head as can be.  With them: how many find no room, how many arrows they cover.
+    """
+    chips, left_out, covered = list[Piece](), 0, 0
     for curve, way in zip(curves, ways, strict=True):
         label = shortened(way.label, min(WIDEST, room - SIDE - 2 * NEAR), PLAIN, mono=True)
+        if not label:
+            continue
         chip = framed(words(label, PLAIN, mono=True, bold=way.is_main), Role.PANEL, 3)
         width, height = chip.envelope.width, chip.envelope.height
-        for line in range(lines if label else 0):
+        others = [other for other in curves if other is not curve]
+        free: list[tuple[int, int, Piece]] = []
+        for line, share in product(range(lines), SHARES):
             y = top + EDGE + PITCH * (line + 0.5)
-            x = min(max(_across(curve, y) - width / 2, SIDE), room - width)
+            x = min(max(_across(curve, y) - width * share, SIDE), room - width)
             put = shifted(chip, x - chip.envelope.left, y - height / 2 - chip.envelope.top)
             if not any(put.envelope.padded(NEAR, 0).meets(other.envelope) for other in chips):
-                chips.append(put)
-                told += 1
-                break
-    return chips, sum(bool(way.label) for way in ways) - told
+                free.append((sum(_crosses(other, put.envelope) for other in others), -line, put))
+        if free:
+            fewest, _, put = min(free, key=itemgetter(0, 1))
+            chips.append(put)
+            covered += fewest
+        left_out += not free
+    return chips, (left_out, covered)
+
+
+def _crosses(curve: Curve, room: Envelope) -> bool:
+    """Whether an arrow goes through a place, or close by."""
+    heights = (room.top, (room.top + room.bottom) / 2, room.bottom)
+    return any(room.left - NEAR <= _across(curve, y) <= room.right + NEAR for y in heights)
 
 
 def _across(curve: Curve, y: float) -> float:

@@ -174,7 +174,9 @@ class _Drawn:
         """Name and value, and from where, by which tap."""
         index = int(sequence.axis.index[self.step])
         value, name = sequence.values[self.step], self.named.sequence_label(sequence, index)
-        told = shortened(f"{name} = {value_text(value)}", READ, PLAIN, bold=True)
+        whose = f"‖{name}‖" if value.ndim else name
+        written = value_text(value).strip("‖")
+        told = shortened(f"{whose} = {written}", READ, PLAIN, bold=True)
         role = Role.SEED if sequence.is_outer_gradient else Role.READ
         origin = words(shortened(self._origin(sequence, index), READ, SMALL), SMALL, role=role)
         box = framed(above(words(told, PLAIN, bold=True, role=role), origin), role, 5)

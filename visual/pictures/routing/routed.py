@@ -77,7 +77,7 @@ def routed(
     output = np.asarray(linear.output)
     given = _counted(linear.values) if given is None else given
     if cotangent is None:
-        cotangent = _tens(output)
+        cotangent = (10 * np.arange(1, output.size + 1)).reshape(output.shape).astype(output.dtype)
     tangent, gradients = np.asarray(linear(*given)), linear.transpose(cotangent)
     v = tuple(np.asarray(t, output.dtype) for t in given)
     g = np.asarray(cotangent, output.dtype)
@@ -108,11 +108,6 @@ def _counted(values: Sequence[np.ndarray]) -> tuple[np.ndarray, ...]:
         found.append(numbers.reshape(value.shape).astype(value.dtype))
         start += value.size
     return tuple(found)
-
-
-def _tens(output: np.ndarray) -> np.ndarray:
-    """10, 20, 30 and so on."""
-    return (10 * np.arange(1, output.size + 1)).reshape(output.shape).astype(output.dtype)
 
 
 def _kinks(primitive: str, values: Sequence[np.ndarray]) -> list[np.ndarray]:

@@ -7,7 +7,8 @@ there, and a preserved one, which went two ways, gets a sum.  Below stands the t
 gradient at the same step, as it was traced, with the same numbers.
 """
 
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping, Sequence
+from types import MappingProxyType
 
 import numpy as np
 
@@ -15,9 +16,18 @@ from lab.errors import ArgumentError, GraphError, listing, quoted, whole
 from lab.notation import signed
 from lab.traces.trace import Trace
 from visual.choices import of_trace
-from visual.layout.canvas import BETWEEN, CELL, GAP, HEIGHT, LABELS, MARGIN, Canvas
+from visual.layout.canvas import (
+    BETWEEN,
+    CELL,
+    GAP,
+    HEIGHT,
+    LABELS,
+    MARGIN,
+    Canvas,
+    numbers,
+    place_columns,
+)
 from visual.layout.cells import cell
-from visual.layout.columns import Gap
 from visual.layout.grid import shown
 from visual.layout.names import NamedScan
 from visual.pictures.routing.transposed_step import TransposedStep, differentiated, transposed_step
@@ -86,22 +96,12 @@ class _Drawing:
         self.canvas, tape, step = Canvas(), found.tape.tape, found.step
         self.reads = {tape.row(step, tap): n for n, tap in enumerate(tape.reads)}
         self.writes = {tape.row(step, tap): n for n, tap in enumerate(tape.writes)}
-        touched = {*self.reads, *self.writes}
-        size = len(found.before)
+        touched, size = {*self.reads, *self.writes}, len(found.before)
         near = {row + d for row in touched for d in (-1, 0, 1)} & set(range(size))
-        self.lefts: dict[int, float] = {}
-        self.gaps: list[tuple[float, Gap]] = []
-        x: float = LABELS + 30
-        for item in shown(size, 6, near):
-            if isinstance(item, Gap):
-                self.gaps.append((x, item))
-                x += GAP
-            else:
-                self.lefts[item] = x
-                x += CELL + BETWEEN
-        self.right = x
+        self.columns = place_columns(numbers(shown(size, 6, near)), start=LABELS + 30)
+        self.slots = self.columns.left
         self.backwards = False
-        self.canvas.right = x
+        self.canvas.right = self.columns.right
 
     def forward(self) -> None:
         """What the step reads, writes and leaves."""
@@ -111,26 +111,25 @@ class _Drawing:
             f"forward: step {found.step} of {scan.name}, as routing",
             [f"{found.tape.name}: {found.tape.tape}"],
         )
-        self._header()
-        roles = {row: Role.PRESERVED for row in self.reads if row not in self.writes}
-        roles |= {row: Role.OVERWRITTEN for row in self.reads if row in self.writes}
-        blank = self._unwritten(found.step)
-        self._row("tape before", found.before, roles, "", unknown=blank)
+        for row, x in self.slots.items():
+            position = signed(found.tape.position(row))
+            canvas.header(x, canvas.y, self._label(row), f"row {row} · pos {position}")
+        canvas.y += 34
+        overwrites = {row: row in self.writes for row in self.reads}
+        roles = {r: Role.OVERWRITTEN if o else Role.PRESERVED for r, o in overwrites.items()}
+        self._row("tape before", self._written(found.before, found.step), roles)
         read = {row: found.read[n] for row, n in self.reads.items()}
         self._down(self.reads)
         self._some("read", read, Role.READ, "narrow: a copy of the slot goes to the step")
         written = {row: found.written[n] for row, n in self.writes.items()}
         self._some("y, written", written, Role.INTERMEDIATE, "what the step computed")
-        roles = {
-            row: Role.OVERWRITTEN if row in self.reads else Role.INTERMEDIATE for row in self.writes
-        }
         self._down(self.writes)
         places = listing(self.writes)
         many = len(self.writes) > 1
         words = f"set_subtensor at rows {places}" if many else f"set_subtensor(tape, y, {places})"
         old = {row: found.before[row] for row in self.writes if row in self.reads}
-        blank = self._unwritten(found.step + 1)
-        self._row("tape after", found.after, roles, words, old=old, unknown=blank)
+        roles = dict.fromkeys(old, Role.OVERWRITTEN)
+        self._row("tape after", self._written(found.after, found.step + 1), roles, words, old)
         canvas.group(start, 0, "forward")
         canvas.y += 30
 
@@ -148,10 +147,13 @@ class _Drawing:
         self._some("to y", taken, Role.INTERMEDIATE, "what stood there goes to what was written")
         roles = dict.fromkeys(self.writes, Role.OVERWRITTEN)
         words = "zero stays behind: the gradient of what was replaced ends here"
-        self._row("to the tape", found.left, roles, words, old=found.gradient_after)
-        brought = {row: found.brought[n] for row, n in self.reads.items()}
+        old = {row: found.gradient_after[row] for row in self.writes}
+        self._row("to the tape", found.left, roles, words, old)
+        brought = np.zeros_like(found.before)
+        brought[[*self.reads]] = [found.brought[n] for n in self.reads.values()]
         words = "narrow transposed: a scatter of what reading brings"
-        self._some("+ from reading", brought, Role.READ, words, zeros=True)
+        roles = dict.fromkeys(self.slots, Role.UNNEEDED) | dict.fromkeys(self.reads, Role.READ)
+        self._row("+ from reading", brought, roles, words)
         self._down(self.reads)
         roles = dict.fromkeys(self.reads, Role.RESULT)
         words = "the sum: a preserved tap went two ways"
@@ -162,12 +164,11 @@ class _Drawing:
     def traced(self) -> None:
         """The tape of the gradient, at the step that belongs to this one."""
         found, canvas, start = self.found, self.canvas, len(self.canvas.shapes)
-        scan = self.trace.scans[self.later]
-        back = scan.steps - 1 - found.step
-        differences = np.abs(found.traced - found.gradient_before)[self._alive()]
+        scan, alive = self.trace.scans[self.later], self._alive()
+        differences = np.abs(found.traced - found.gradient_before)[alive]
         away = float(np.max(differences, initial=0))
         canvas.heading(
-            f"traced: step {back} of {scan.name}, which differentiates it",
+            f"traced: step {scan.steps - 1 - found.step} of {scan.name}, which differentiates it",
             [
                 f"{found.reverse.name}: {found.reverse.tape}; its slots in the order from above",
                 f"largest difference to the gradient before, by routing: {away!r}",
@@ -177,11 +178,10 @@ class _Drawing:
         tape = found.tape.tape
         roles = {tape.row(found.step, tap): Role.OVERWRITTEN for tap in tape.overwritten}
         roles |= {tape.row(found.step, tap): Role.PRESERVED for tap in tape.preserved}
+        roles |= {row: Role.SPENT for row in self.slots if not alive[row]}
         old = {row: found.gradient_after[row] for row in self.reads}
-        alive = self._alive()
-        roles |= {row: Role.SPENT for row in self.lefts if not alive[row]}
         words = "overwritten: a new value; preserved: old value + new one"
-        self._row("tape after", found.traced, roles, words, old=old)
+        self._row("tape after", found.traced, roles, words, old)
         canvas.group(start, 2, "traced")
         canvas.y += 24
 
@@ -194,17 +194,12 @@ class _Drawing:
                 alive[tape.row(step, tap)] = False
         return alive
 
-    def _unwritten(self, step: int) -> set[int]:
-        """The slots that nobody has filled before a step."""
+    def _written(self, values: np.ndarray, step: int) -> list[np.ndarray | None]:
+        """The slots before a step, without those that nobody has filled until then."""
         tape = self.found.tape
         filled = {int(a.rows[before]) for a in tape.writes for before in range(step)}
-        return set(np.flatnonzero(tape.unwritten).tolist()) - filled
-
-    def _header(self) -> None:
-        for row, x in self.lefts.items():
-            position = signed(self.found.tape.position(row))
-            self.canvas.header(x, self.canvas.y, self._label(row), f"row {row} · pos {position}")
-        self.canvas.y += 34
+        empty = set(np.flatnonzero(tape.unwritten).tolist()) - filled
+        return [None if row in empty else value for row, value in enumerate(values)]
 
     def _label(self, row: int) -> str:
         named = NamedScan(self.trace, self.number)
@@ -213,52 +208,38 @@ class _Drawing:
     def _down(self, rows: Iterable[int]) -> None:
         """Arrows from the cells above to those that follow."""
         for row in rows:
-            x, y = self.lefts[row] + CELL / 2, self.canvas.y
+            x, y = self.slots[row] + CELL / 2, self.canvas.y
             self.canvas.add(Arrow(((x, y - BETWEEN_ROWS + 1), (x, y - 1)), accent=True))
+
+    def _some(self, label: str, values: Mapping[int, np.ndarray], role: Role, words: str) -> None:
+        """Cells for some slots only."""
+        self._row(label, values, dict.fromkeys(values, role), words, shown=values)
 
     def _row(
         self,
         label: str,
-        values: np.ndarray,
+        values: Sequence[np.ndarray | None] | np.ndarray | Mapping[int, np.ndarray],
         roles: Mapping[int, Role],
-        words: str,
-        old: np.ndarray | Mapping[int, np.ndarray] | None = None,
-        unknown: Container[int] = (),
+        words: str = "",
+        old: Mapping[int, np.ndarray] = MappingProxyType({}),
+        shown: Container[int] | None = None,
     ) -> None:
-        """A cell for every slot; those with a role show the old value, if there is one."""
-        for row in self.lefts:
-            role = roles.get(row, Role.INTERMEDIATE)
-            hidden = (
-                old is None or row not in roles or (isinstance(old, Mapping) and row not in old)
-            )
-            replaced = None if hidden or old is None else np.asarray(old[row])
-            self._cell(row, role, None if row in unknown else values[row], replaced, label)
-        self._finish(label, words)
-
-    def _some(
-        self,
-        label: str,
-        values: Mapping[int, np.ndarray],
-        role: Role,
-        words: str,
-        zeros: bool = False,
-    ) -> None:
-        """Cells for some slots only; for the others zeros, or nothing."""
-        for row in self.lefts:
-            if row in values:
-                self._cell(row, role, values[row], None, label)
-            elif zeros:
-                self._cell(row, Role.UNNEEDED, np.zeros_like(self.found.before[row]), None, label)
-        self._finish(label, words)
-
-    def _cell(
-        self, row: int, role: Role, value: np.ndarray | None, old: np.ndarray | None, label: str
-    ) -> None:
-        key = self._key(row)
-        box = Box(self.lefts[row], self.canvas.y, CELL, HEIGHT, role)
-        name = f"{label}, {self._label(row)}"
-        shown_value = None if value is None else np.asarray(value)
-        self.canvas.add(cell(box, shown_value, name, old, None, key))
+        """A cell for every slot, or for those `shown`, above it the old value if there is one."""
+        canvas = self.canvas
+        for row, x in self.slots.items():
+            if shown is None or row in shown:
+                box = Box(x, canvas.y, CELL, HEIGHT, roles.get(row, Role.INTERMEDIATE))
+                value = None if values[row] is None else np.asarray(values[row])
+                before = np.asarray(old[row]) if row in old else None
+                name = f"{label}, {self._label(row)}"
+                canvas.add(cell(box, value, name, before, None, self._key(row)))
+        for x, gap in self.columns.gaps:
+            middle = x + (GAP - BETWEEN) / 2
+            canvas.add(Text(middle, canvas.y + 26, f"⋯{gap.hidden:,}", 10.5, "middle", muted=True))
+        canvas.add(Text(LABELS + 18, canvas.y + 26, label, 13, "end", bold=True))
+        if words:
+            canvas.write(Text(self.columns.right + 4, canvas.y + 26, words, 12, muted=True))
+        canvas.y += ROW
 
     def _key(self, row: int) -> str:
         """The key of what a slot holds: forwards a value of the tape, later its gradient."""
@@ -266,18 +247,4 @@ class _Drawing:
         if self.backwards:
             number, tape = self.later, self.found.reverse
             row = len(tape.initial) - 1 - row
-        index = int(tape.axis.index[row]) if tape.axis is not None else None
-        return NamedScan(self.trace, number).cell_key(tape.name, index, row)
-
-    def _finish(self, label: str, words: str) -> None:
-        canvas = self.canvas
-        for x, gap in self.gaps:
-            words_ = f"⋯{gap.hidden:,}"
-            middle = x + (GAP - BETWEEN) / 2
-            canvas.add(Text(middle, canvas.y + 26, words_, 10.5, "middle", muted=True))
-        canvas.add(Text(LABELS + 18, canvas.y + 26, label, 13, "end", bold=True))
-        if words:
-            text = Text(self.right + 4, canvas.y + 26, words, 12, muted=True)
-            canvas.add(text)
-            canvas.right = max(canvas.right, text.x + text.width)
-        canvas.y += ROW
+        return NamedScan(self.trace, number).row_key(tape, row)

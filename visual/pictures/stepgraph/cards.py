@@ -14,7 +14,7 @@ from visual.scene.theme import Role
 
 SIGN, LABEL, VALUE, CAPTION = 17, 12.5, 12, 11
 LINE, ABOVE = 17, 15
-NARROWEST, NARROW, WIDE = 58, 104, 190  # a card; where there are many; where there is room
+NARROWEST, NARROW, WIDE = 58, 132, 190  # a card; where there are many; where there is room
 STRIP = 20
 
 

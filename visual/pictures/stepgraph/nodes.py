@@ -13,7 +13,7 @@ import numpy as np
 
 from lab.gradients.decisions import ReadingGroup
 from lab.notation import PLAIN, Call, Leaf, Number, Term, text
-from lab.records import cached_property
+from lab.records import cached_property, reached
 from lab.scans.formula import written
 from lab.traces.scan_of import ScanOf
 from lab.traces.trace import ScanTrace, Source, StepResult, StepValue, TapeTrace
@@ -167,7 +167,7 @@ class StepNodes:
         while isinstance(source, int):
             value = self.scan.inside[source]
             if source in self.fixed:
-                return Number(_constant(value.values, value.inputs))
+                return Number(written(value.values[0]) if len(value.values) else "constant")
             if value.passes is None:
                 return source
             source = value.inputs[value.passes]
@@ -237,14 +237,10 @@ def fixed_values(scan: ScanTrace) -> frozenset[int]:
 def operations_below(scan: ScanTrace, target: Leaf) -> frozenset[int]:
     """The operations that a result of a step needs, but for those on shapes and constants."""
     fixed = fixed_values(scan)
-    waiting = [r.source for r in scan.results if r.target == target]
-    found: set[int] = set()
-    while waiting:
-        source = waiting.pop()
-        if isinstance(source, int) and source not in found:
-            found.add(source)
-            waiting += scan.inside[source].inputs
-    return frozenset(n for n in found - fixed if scan.inside[n].passes is None)
+    start = (r.source for r in scan.results if r.target == target)
+    found = reached(start, lambda s: scan.inside[s].inputs if isinstance(s, int) else ())
+    made = {n for n in found if isinstance(n, int)}
+    return frozenset(n for n in made - fixed if scan.inside[n].passes is None)
 
 
 def value_at(scan: ScanTrace, node: StepNode, step: int) -> np.ndarray | None:
@@ -275,7 +271,3 @@ def argument_value(scan: ScanTrace, leaf: Leaf, step: int) -> np.ndarray | None:
     if hasattr(variable, "values"):
         return np.asarray(variable.values[step])
     return variable.value
-
-
-def _constant(values: np.ndarray, inputs: tuple[Source, ...]) -> str:
-    return written(values[0]) if len(values) else "constant"

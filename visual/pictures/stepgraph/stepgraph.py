@@ -13,6 +13,7 @@ import numpy as np
 from lab.equations.spelling import Speller, untaken_words
 from lab.errors import listing
 from lab.notation import Leaf
+from lab.scans.names import readable
 from lab.traces.trace import StepResult, Trace
 from visual.choices import newest, of_trace, scan_index, step_of, switch
 from visual.layout.canvas import MARGIN, Canvas
@@ -31,7 +32,7 @@ from visual.pictures.stepgraph.nodes import (
     value_at,
 )
 from visual.scene.combinators import Piece, sized
-from visual.scene.shapes import Scene, of_run
+from visual.scene.shapes import Group, Scene, of_run
 
 MOST_SEGMENTS = 300  # colours of arrays in one picture
 GLOSSARY: Mapping[str, str] = MappingProxyType(  # operations whose names do not explain them
@@ -175,7 +176,8 @@ class _StepGraph:
             values = self.spell.numbers(formula, self.step) if numbers else ""
             if values:
                 canvas.y = canvas.formula(MARGIN, canvas.y, _shorten(values), True, lines, LETTERS)
-            canvas.mention(start, self.named.formula_keys(formula, self.step))
+            keys = self.named.formula_keys(formula, self.step)
+            canvas.shapes[start:] = [Group(tuple(canvas.shapes[start:]), mentions=keys)]
             canvas.y += 3
         if len(told) > most:
             more = counted(len(told) - most, "more formula" if most else "formula")
@@ -191,9 +193,19 @@ class _StepGraph:
         boxes = {key: card.box(*layout.corners[key]) for key, card in self.cards.items()}
         shapes = arrows(layout, self.edges, boxes, ghosts, ordered)
         for number, node in enumerate(self.nodes):
-            place = self.places.get(node.key, f"{self.named.number}:node {number}")
+            place = self._way_in(node.key) or self.places.get(node.key)
+            place = place or f"{self.named.number}:node {number}"
             shapes += self.cards[node.key].shapes(*layout.corners[node.key], place)
         return sized(layout.width, layout.height, *shapes)
+
+    def _way_in(self, key: str) -> str:
+        """The key of what is opened by a click on a node: a Scan inside of the step."""
+        part, _, place = key.partition(":")
+        if part != Part.OPERATION.name or not self.scan.nested:
+            return ""
+        name = readable(self.scan.inside[int(place)].operation.partition("[")[0])
+        is_scan = any(name == inner.name for inner in self.scan.nested[self.step].scans)
+        return f"inside:{self.named.number + 1},{self.step}" if is_scan else ""
 
     def _title(self) -> str:
         return (

@@ -300,6 +300,8 @@ def _step(block: Block, step: int) -> Piece:
 
 def _result(block: Block) -> Piece:
     scan, named, y = block.named.scan, block.named, 0.0
+    if scan.carries:  # its last row shows them
+        return _row(block, 4)
 
     def passed_on(tape: TapeTrace) -> bool:
         return scan.parent is None or named.is_passed_on(tape)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from lab.tape import Kind
 from lab.traces.flow import adds_old
 from lab.traces.trace import ScanTrace, TapeTrace
 from visual.layout.canvas import Columns, place_columns, touched_rows
@@ -87,7 +88,7 @@ class Lane:
             if self.last[row] < 0:
                 role = Role.UNNEEDED
             elif np.any(value != 0):
-                role = Role.SEED
+                role = Role.SEED if self.tape.kind is Kind.MIT_MOT else Role.INPUT
             yield Slot(row, x, role, value, direct=self._direct(row, -1))
 
     def after(self, step: int) -> Iterator[Slot]:

@@ -160,8 +160,12 @@ def _heading(block: Block, whole: bool = False) -> Piece:
 
 
 def has_tape(scan: ScanTrace) -> bool:
-    """Whether the steps of a Scan write over a tape, as those of all derivatives may."""
-    return scan.parent is not None or any(tape.kind is Kind.MIT_MOT for tape in scan.tapes)
+    """Whether its steps are shown: they write over a tape, as all derivatives may, or carry one."""
+    return (
+        scan.parent is not None
+        or scan.carries
+        or any(tape.kind is Kind.MIT_MOT for tape in scan.tapes)
+    )
 
 
 def _finished(trace: Trace, part: Piece, width: float, view: View, theme: str) -> Scene:

@@ -43,6 +43,7 @@ from visual.scene.shapes import (
     fitted,
     folded,
     of_run,
+    outline,
 )
 from visual.scene.theme import Role
 
@@ -53,20 +54,25 @@ DOTTED, BUCKETS, MARKS = 40, 50, 24
 MOST_COLUMNS, MOST_ROWS = 24, 8
 PALE = 0.3  # arrays have one scale, as long as the largest entry of none is smaller than this share
 HEAD, SECTION = 132.0, 60.0
-COLOURS = "colours: olive is positive, magenta negative; the full colour is the number beside ±"
+COLOURS = (
+    "colours: olive is positive, magenta, in the lower half, negative; beside the name of an array "
+    "stand its shape, and after ± what the full colour is"
+)
 
 
 @dataclass(frozen=True, eq=False)
 class Panel:
-    """A quantity of a Scan, by the Scan's number in the headings."""
+    """A quantity of a Scan, by the Scan's number in the headings; or what is made of it."""
 
     series: Series
     scan: int
+    is_held: bool = True
 
     @property
     def title(self) -> str:
-        """Which Scan holds it, and its name."""
-        return f"{self.scan} · {' '.join(self.series.name.split())}"
+        """Its name, and of what a Scan holds which one it is."""
+        name = " ".join(self.series.name.split())
+        return f"{self.scan} · {name}" if self.is_held else name
 
 
 @dataclass(frozen=True)
@@ -158,7 +164,8 @@ def _sections(trace: Trace, only: int | None) -> Iterator[Section]:
         held = (s for s in scans if s.scan.order == order)
         yield Section(title, tuple(sorted(_panels(held, series_of), key=_first_the_results)))
     loops = (s for s in scans if s.parent is None)
-    yield Section("size of the gradients, by powers of ten", tuple(_panels(loops, growth_of)), True)
+    sizes = (replace(panel, is_held=False) for panel in _panels(loops, growth_of))
+    yield Section("size of the gradients, by powers of ten", tuple(sizes), True)
 
 
 def _panels(scans, found) -> Iterator[Panel]:  # type: ignore[no-untyped-def]
@@ -188,7 +195,7 @@ def _tables(trace: Trace, sections: Sequence[Section]) -> Iterator[tuple[str, Se
 def _how_to_read(sections: Sequence[Section]) -> Iterator[str]:
     shown = [panel.series for section in sections for panel in section.panels]
     if shown:
-        yield "a panel is one quantity; beside its name stand its first and its last value"
+        yield "a panel is one quantity; beside the name of a number, its first and its last value"
     if any(series.across == SUMS for series in shown):
         yield f"over “{SUMS}”: a running total, by the number of steps that it sums up"
     if any(not series.is_scalar for series in shown):
@@ -323,9 +330,10 @@ def _patches(series: Series, largest: float, plan: Plan) -> tuple[list[Shape], f
     shapes: list[Shape] = [*_foot(plan), _label(TITLE + high / 2, "0")]
     if entries > 1:
         shapes.append(_label(TITLE + HIGH - high / 2, str(entries - 1)))
-    shapes += [
-        Box(left[x], TITLE + y * high, left[x + 1] - left[x], high - 1, Role.PANEL, heat=share)
-        for x, column in enumerate(shares)
-        for y, share in enumerate(column)
-    ]
-    return shapes, largest
+    for x, column in enumerate(shares):
+        for y, share in enumerate(column):
+            upper = (high - 1) / 2 if share < 0 else 0.0
+            place = left[x], TITLE + y * high + upper, left[x + 1] - left[x], high - 1 - upper
+            shapes.append(Box(*place, Role.PANEL, heat=share))
+    edge = replace(outline(left[0], TITLE - 1, left[-1] - left[0], HIGH + 1), faded=True)
+    return [edge, *shapes], largest

@@ -76,9 +76,9 @@ def last(rate):
 
 
 second = (last(3.1 + 1e-4) - 2 * last(3.1) + last(3.1 - 1e-4)) / 1e-8
-assert isclose(float(mine), second, rel_tol=1e-4)
-assert twice.verify(run) < 1e-9
-assert len(twice.genealogy) == 4
+assert isclose(float(run(0.2, 3.1)), second, rel_tol=1e-4)
+assert turn.check(run).is_right
+assert "first derivative" in turn.check(of_order(1)).reason
 
 solve(reads, "h[t−1] and h[t]", "h[t] only", "none: it computes tanh again")
 step = int(written.question.split("step ")[1][0])

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from lab.notation import signed
+from lab.traces.touched import Touched
 from lab.traces.trace import ScanTrace, SequenceTrace, TapeTrace
 from visual.layout.canvas import (
     CELL,
@@ -33,7 +34,7 @@ BESIDE = 2  # slots that are shown on either side of those which a step touches
 
 
 @dataclass(frozen=True, eq=False)
-class Moment:
+class AskedStep:
     """A tape of a Scan, before its step number `step`.
 
     `marks` give roles to rows that the question speaks of; with them the ends of the tape
@@ -82,54 +83,42 @@ class Moment:
                 self.named.cell_key(sequence.name, index, self.step),
             )
 
-    def is_filled(self, row: int, step: int) -> bool:
-        """Whether anybody has written into a row when `step` begins."""
-        writes = (row in access.rows[:step] for access in self.tape.writes)
-        return not self.tape.unwritten[row] or any(writes)
+    @property
+    def touched(self) -> Touched:
+        """What the step does to the tape."""
+        return Touched(self.tape, self.step)
 
 
-def before(moment: Moment, title: str, theme: str = "light") -> Scene:
+def before(moment: AskedStep, title: str, theme: str = "light") -> Scene:
     """The tape before the step; nothing tells what becomes of it."""
-    contents = moment.tape.contents(moment.step - 1)
-    values = {row: contents[row] for row in moment.rows}
-    roles = dict.fromkeys(moment.rows, Role.INTERMEDIATE)
-    for row in moment.rows:
-        if not moment.is_filled(row, moment.step):
-            roles[row] = Role.UNWRITTEN
-    roles |= dict(moment.marks)
+    values = {row: moment.touched.before(row) for row in moment.rows}
+    roles = {row: _unmarked(value) for row, value in values.items()} | dict(moment.marks)
     words = "before the first step" if moment.marks else f"before step {moment.step}"
     return _drawn(moment, title, words, roles, values, {}, theme)
 
 
-def after(moment: Moment, title: str, theme: str = "light") -> Scene:
+def after(moment: AskedStep, title: str, theme: str = "light") -> Scene:
     """The tape after the step: what it has overwritten, and what it has left."""
-    tape, step = moment.tape.tape, moment.step
-    contents = moment.tape.contents(step)
-    read = {tape.row(step, tap) for tap in tape.reads}
-    written = {int(a.rows[step]): a.before for a in moment.tape.writes}
-    roles, olds = dict[int, Role](), dict[int, np.ndarray]()
-    for row in moment.rows:
-        earlier = written.get(row)
-        if row in written and row in read:
-            roles[row] = Role.OVERWRITTEN
-            if earlier is not None:
-                olds[row] = earlier[step]
-        elif row in read:
-            roles[row] = Role.PRESERVED
-        else:
-            filled = moment.is_filled(row, step + 1)
-            roles[row] = Role.INTERMEDIATE if filled else Role.UNWRITTEN
-    values = {row: contents[row] for row in moment.rows}
-    return _drawn(moment, title, f"after step {step}", roles, values, olds, theme)
+    touched = moment.touched
+    values = {row: touched.after(row) for row in moment.rows}
+    roles = {row: _unmarked(value) for row, value in values.items()}
+    roles |= dict.fromkeys(touched.overwritten & roles.keys(), Role.OVERWRITTEN)
+    roles |= dict.fromkeys(touched.preserved & roles.keys(), Role.PRESERVED)
+    olds = {row: touched.before(row) for row in touched.overwritten}
+    return _drawn(moment, title, f"after step {moment.step}", roles, values, olds, theme)
+
+
+def _unmarked(value: np.ndarray | None) -> Role:
+    return Role.UNWRITTEN if value is None else Role.INTERMEDIATE
 
 
 def _drawn(
-    moment: Moment,
+    moment: AskedStep,
     title: str,
     words: str,
     roles: dict[int, Role],
-    values: dict[int, np.ndarray],
-    olds: dict[int, np.ndarray],
+    values: dict[int, np.ndarray | None],
+    olds: dict[int, np.ndarray | None],
     theme: str,
 ) -> Scene:
     canvas = Canvas()
@@ -144,8 +133,7 @@ def _drawn(
         x = columns.left[column]
         canvas.header(x, canvas.y, moment.label(row), f"pos {signed(tape.position(row))}")
         box = Box(x, canvas.y + 34, CELL, HEIGHT, roles[row])
-        value = None if roles[row] is Role.UNWRITTEN else values[row]
-        canvas.add(cell(box, value, moment.label(row), olds.get(row), key=moment.key(row)))
+        canvas.add(cell(box, values[row], moment.label(row), olds.get(row), key=moment.key(row)))
     for x, gap in columns.gaps:
         canvas.add(gap_text(gap, x, canvas.y + 34 + HEIGHT / 2))
     canvas.row_label("tape", canvas.y + 34 + 27)
@@ -158,7 +146,7 @@ def _drawn(
     return canvas.finished(words_of, canvas.right + MARGIN, title, told, theme, below=8)
 
 
-def _readings(canvas: Canvas, moment: Moment, columns: Columns, time: Timeline) -> None:
+def _readings(canvas: Canvas, moment: AskedStep, columns: Columns, time: Timeline) -> None:
     """The forward values that the step reads, each where its time is."""
     free = max(columns.left.values(), default=LABELS)
     used: dict[float, int] = {}

@@ -54,20 +54,16 @@ for limit in (1, 2, 3, 4, 5, 6):
     found = replace(logistic, truncate_gradient=limit).trace(wrt="r").outputs[1]
     assert isclose(float(found), by_limit(limit), rel_tol=1e-10)
 assert isclose(float(by_r), by_limit(6), rel_tol=1e-10)
-assert [len(square.derivative(order).genealogy) for order in (1, 2, 3)] == [2, 4, 8]
-assert len(made.genealogy) == 16
-assert "reads x of 1" in visual.genealogy(square.trace(order=3)).text()
-
 x, slopes = 0.3, []
 for _ in range(100):
     slopes.append(3.7 * (1 - 2 * x))
     x = 3.7 * x * (1 - x)
-assert isclose(mine, prod(slopes), rel_tol=1e-9)
-assert len(checkpoints) + len(stretch) == 20
+assert isclose(mine(0.3), prod(slopes), rel_tol=1e-9)
+assert turn.check(mine).is_right
+assert not turn.check(lambda x: slope_of(x, 99)).is_right
 
 solve(memory, 8, 1, 0, 16)
 solve(measured, 4, 0.5, 8)
 solve(sums, 0, 1, 2)
 solve(ring, "x₄", "x₂", "x₃", "nothing")
 solve(truncated, 0, 7.413, 2.161)
-solve(scans, 32, 6, 16, 10)

@@ -44,8 +44,9 @@ assert sides.count("40 bytes of numbers") == 2
 values = [0.5]
 for _ in range(3):
     values.append(values[-1] ** 2 + values[-1])
-assert isclose(mine, prod(2 * value + 1 for value in values[:3]), rel_tol=1e-13)
-assert isclose(end.value, values[-1])
+assert isclose(gradient_of(0.5), prod(2 * value + 1 for value in values[:3]), rel_tol=1e-13)
+assert turn.check(gradient_of).is_right
+assert not turn.check(lambda x: gradient_of(0.5)).is_right
 
 solve(slope, 4 * 4.5**3, 410.0625, 62.5, 4)
 solve(count, 5, 4, 8)

@@ -1,0 +1,313 @@
+"""A run as a straight line of operations on single numbers, for who has no PyTensor.
+
+    >>> program = program_of(derivative.values, derivative.given)
+    >>> program.instructions.lines[int(program.numbers.outputs[0])]
+    ('Mul', 7, 12)
+
+The graph is run once more, as `lab.traces.run` runs it, over the same buffers; but where a number
+stood, there is now the place of the instruction that computes it.  What only moves numbers
+about moves the places, and is no instruction.  So `numbers` is a trace like that of the run itself,
+and tells of each of its numbers how it is computed.  Whole numbers are taken as they are: they
+count and choose.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass
+from functools import reduce
+
+import numpy as np
+from pytensor.graph.basic import Apply, Constant, Variable
+from pytensor.graph.traversal import explicit_graph_inputs, toposort
+from pytensor.tensor.elemwise import CAReduce, Elemwise
+
+from lab.errors import GraphError
+from lab.notation import Call, Expression, Leaf, Let, Named, Number, Term, body_of
+from lab.scans.buffers import unwritten_rows
+from lab.scans.graphs import as_scans
+from lab.scans.node import ScanParts, is_scan, read_scan
+from lab.scans.operations import PRODUCTS, describe, operation_name, plain_name
+from lab.scans.slices import index_parts
+from lab.traces.loop_run import Cell, Computed, LoopRun, Recording, Within
+from lab.traces.record import traced
+from lab.traces.run import Ready, checked
+from lab.traces.trace import Trace
+
+Instruction = tuple[str | float | int, ...]
+MOST = 20_000  # instructions: of more, no page computes thirty times a second
+
+# What a page computes, by the names that formulas have for it; any number of terms and factors.
+KNOWN = {
+    *("Add", "Mul", "Sub", "TrueDiv", "Neg", "Pow", "Sqr", "Reciprocal", "abs", "sgn", "sqrt"),
+    *("exp", "log", "log1p", "expm1", "sin", "cos", "tan", "sinh", "cosh", "tanh", "sigmoid"),
+    *("arcsin", "arccos", "arctan", "max", "min", "where", "GT", "LT", "GE", "LE", "EQ", "NEQ"),
+}
+# What only moves numbers about, whatever they are.
+MOVING = {
+    *("Subtensor", "AdvancedSubtensor", "AdvancedSubtensor1", "Alloc", "DimShuffle", "Join"),
+    *("MakeVector", "Reshape", "SpecifyShape", "Unbroadcast", "TensorFromScalar", "Split"),
+    *("ScalarFromTensor", "DeepCopyOp", "TensorCopy", "Identity", "ViewOp", "Cast"),
+}
+COUNTING = ("Shape", "Shape_i")
+
+
+class Instructions:
+    """A program that is being written, each instruction once.
+
+    An instruction is ``("constant", 2.0)``, ``("input", "x", 0)``, an entry of what was given, or
+    an operation and the places of what it is made of, all of them before it.
+    """
+
+    def __init__(self) -> None:
+        self.lines: list[Instruction] = []
+        self.known: dict[Instruction, int] = {}
+        self.add("constant", 0.0)  # which blank memory holds
+
+    def add(self, name: str, *operands: float | str) -> int:
+        """The place of an instruction, which is written if it is new."""
+        if name == "Pow" and self.lines[int(operands[1])] == ("constant", 2.0):
+            name, operands = "Sqr", operands[:1]
+        if name not in KNOWN and name not in ("constant", "input"):
+            raise GraphError(f"{name} is not among what a page computes.")
+        key = (name, *operands)
+        if key not in self.known:
+            if len(self.known) == MOST:
+                raise GraphError(f"A run of more than {MOST:,} operations is too long for a page.")
+            self.known[key] = len(self.lines)
+            self.lines.append(key)
+        return self.known[key]
+
+    def term(self, expression: Expression, leaf: Callable[[Leaf], int]) -> int:
+        """The place of an expression of numbers; GraphError for what is not known."""
+        named = {b.name: b.term for b in expression.bindings} if isinstance(expression, Let) else {}
+
+        def place(term: Term) -> int:
+            if isinstance(term, Leaf):
+                return leaf(term)
+            if isinstance(term, Number):
+                return self.add("constant", float(term.written))
+            if isinstance(term, Named):
+                return place(named[term.name])
+            if not isinstance(term, Call):
+                raise GraphError(f"{term}: this is no number.")
+            return self.add(term.name, *map(place, term.arguments))
+
+        return place(body_of(expression))
+
+
+@dataclass(frozen=True, eq=False)
+class Program:
+    """A run as `instructions`, and the trace that tells which `numbers` are which of them."""
+
+    instructions: Instructions
+    numbers: Trace
+
+
+def program_of(
+    outputs: Sequence[Variable], given: Mapping[Variable, object], also: Sequence[Variable] = ()
+) -> Program:
+    """The run that `lab.trace` makes of the same arguments.
+
+    GraphError for what cannot be computed so: a loop that stops by itself, draws, or an operation
+    that is none of `KNOWN`.
+    """
+    instructions = Instructions()
+    everything = as_scans([*outputs, *also])
+    values, recordings = _Tracer(instructions).run(everything, given)
+    asked, inputs = everything[: len(outputs)], list(explicit_graph_inputs(everything))
+    called = tuple(variable.name or "" for variable in outputs)
+    return Program(instructions, traced(asked, inputs, called, values, recordings))
+
+
+def pairs(numbers: object, run: object) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """The places and the values of all arrays of numbers, of two traces of the same run."""
+    if isinstance(run, np.ndarray):
+        if run.dtype.kind in "fb" and isinstance(numbers, np.ndarray) and numbers.dtype.kind == "f":
+            yield numbers.astype(int), run.astype(float)
+    elif isinstance(run, tuple) and isinstance(numbers, tuple):
+        for one, other in zip(numbers, run, strict=True):
+            yield from pairs(one, other)
+    elif is_dataclass(run) and type(run) is type(numbers):
+        for field in fields(run):
+            yield from pairs(getattr(numbers, field.name), getattr(run, field.name))
+
+
+class _Tracer:
+    """Runs a graph on places instead of numbers, and writes the instructions."""
+
+    def __init__(self, instructions: Instructions) -> None:
+        self.add = instructions.add
+        self.ready = Ready()
+
+    def run(
+        self, outputs: Sequence[Variable], given: Mapping[Variable, object]
+    ) -> tuple[dict[Variable, Computed], list[Recording]]:
+        """As `lab.traces.run.run`, with places for numbers."""
+        values = {variable: self._given(variable, value) for variable, value in given.items()}
+        recordings: list[Recording] = []
+        for node in toposort(outputs, blockers=set(values)):
+            for variable in node.inputs:
+                if isinstance(variable, Constant):
+                    values.setdefault(variable, self._constant(variable))
+            inputs = [values[v] for v in node.inputs]
+            if is_scan(node):
+                results = self._scan(node, inputs, values, recordings)
+            else:
+                results = self.evaluate(node, inputs)
+            values.update(zip(node.outputs, results, strict=True))
+        return values, recordings
+
+    def _given(self, variable: Variable, value: object) -> Computed:
+        if not hasattr(variable.type, "dtype"):
+            raise GraphError("Random draws are not repeated on a page.")
+        array = np.asarray(checked(variable, value))
+        if not _is_place(variable):
+            return array
+        places = [self.add("input", str(variable.name), n) for n in range(array.size)]
+        return np.array(places, dtype="float64").reshape(array.shape)
+
+    def _constant(self, variable: Constant) -> Computed:
+        if not _is_place(variable):
+            return variable.data
+        return self._each("constant", np.asarray(variable.data, dtype="float64"))
+
+    def _each(self, name: str, *operands: Computed) -> np.ndarray:
+        """An operation on every entry, after broadcasting."""
+        broadcast = np.broadcast(*operands)
+        kind = float if name == "constant" else int
+        found = [self.add(name, *map(kind, entry)) for entry in broadcast]
+        return np.array(found, dtype="float64").reshape(broadcast.shape)
+
+    def evaluate(self, node: Apply, inputs: Sequence[Computed]) -> list[Computed]:
+        """What any node but a Scan makes of its inputs."""
+        name, output = plain_name(node), node.outputs[0]
+        moved = any(map(_is_place, node.inputs))
+        if name in COUNTING or not (moved or _is_place(output)):
+            return self.ready.perform(node, inputs)
+        if not _is_place(output):
+            raise GraphError(f"What {name} counts or chooses depends on the numbers themselves.")
+        inputs = [
+            value if _is_place(v) or _only_chooses(node, n) else self._each("constant", value)
+            for n, (v, value) in enumerate(zip(node.inputs, inputs, strict=True))
+        ]
+        if name == "AllocEmpty":
+            return [np.zeros([int(size) for size in inputs])]
+        if name == "Second":
+            return [np.broadcast_to(inputs[1], np.broadcast_shapes(*map(np.shape, inputs)))]
+        if name == "IncSubtensor":
+            return [self._set(node, inputs)]
+        if name in MOVING:
+            return _moved(node, inputs)
+        if isinstance(node.op, CAReduce):
+            return [self._reduced(node, inputs[0])]
+        if describe(node, output)[0] in ("Dot", "outer"):
+            return [self._product(*inputs)]
+        if isinstance(node.op, Elemwise) or name in PRODUCTS:
+            return [self._each(operation_name(node, output), *inputs)]
+        raise GraphError(f"{name} is not among what a page computes.")
+
+    def _set(self, node: Apply, inputs: Sequence[Computed]) -> np.ndarray:
+        """A part of an array written anew, or added to."""
+        held = dict(zip(node.inputs, inputs, strict=True))
+
+        def number(bound: Variable | None) -> int | None:
+            return None if bound is None else int(held[bound])
+
+        _, _, indices = index_parts(node)
+        where = tuple(
+            slice(number(i.start), number(i.stop), number(i.step))
+            if isinstance(i, slice)
+            else number(i)
+            for i in indices
+        )
+        made, value = np.array(inputs[0]), inputs[1]
+        added = not node.op.set_instead_of_inc
+        made[where] = self._each("Add", made[where], value) if added else value
+        return made
+
+    def _reduced(self, node: Apply, places: np.ndarray) -> np.ndarray:
+        axes = range(places.ndim) if node.op.axis is None else node.op.axis
+        name = operation_name(node, node.outputs[0]).partition("(")[0]
+        name = {"sum": "Add", "prod": "Mul"}.get(name, name)
+        rest = [axis for axis in range(places.ndim) if axis not in axes]
+        rows = places.transpose(*axes, *rest).reshape(-1, *(places.shape[axis] for axis in rest))
+        if not len(rows):
+            return self._each("constant", np.full(rows.shape[1:], float(name == "Mul")))
+        return np.asarray(reduce(lambda one, other: self._each(name, one, other), rows))
+
+    def _product(self, first: np.ndarray, second: np.ndarray) -> np.ndarray:
+        """A matrix product, of vectors as well."""
+        shape = np.matmul(np.zeros_like(first), np.zeros_like(second)).shape
+        left = first if first.ndim > 1 else first[None]
+        right = second if second.ndim > 1 else second[:, None]
+        terms = self._each("Mul", left[..., None, :], np.swapaxes(right, -1, -2)[..., None, :, :])
+        rows = np.moveaxis(terms, -1, 0)
+        return reduce(lambda one, other: self._each("Add", one, other), rows).reshape(shape)
+
+    def _scan(
+        self,
+        node: Apply,
+        inputs: Sequence[Computed],
+        values: Mapping[Variable, Computed],
+        recordings: list[Recording],
+    ) -> list[Computed]:
+        parts = read_scan(node.op, node.inputs, node.outputs)
+        if parts.until is not None:
+            raise GraphError(
+                f"{parts.called} stops by itself: how many steps it makes depends on its numbers."
+            )
+        loop = LoopRun(node, parts, dict(zip(node.inputs, inputs, strict=True)))
+        loop.blank({part: unwritten_rows(part.outer_input, values) for part in parts.states})
+        recording = loop.run(_Step(self, parts), range(loop.n_steps), keep=True)
+        recordings.append(recording)
+        final = {part.outer_output: value for part, value in recording.final.items()}
+        return [final[v] for v in node.outputs]
+
+
+class _Step:
+    """The step of a Scan on places."""
+
+    def __init__(self, tracer: _Tracer, parts: ScanParts) -> None:
+        self.tracer = tracer
+        self.nodes = list(toposort(parts.inner_outputs))
+        self.cells: dict[Variable, Cell] = {}
+        for variable in (*parts.inner_inputs, *parts.inner_outputs, *self._all()):
+            constant = isinstance(variable, Constant)
+            self.cells[variable] = [tracer._constant(variable) if constant else None]
+        if any(map(is_scan, self.nodes)):
+            raise GraphError(f"{parts.called} has a Scan in its step.")
+
+    def _all(self) -> Iterable[Variable]:
+        for node in self.nodes:
+            yield from (*node.inputs, *node.outputs)
+
+    def __call__(self) -> None:
+        for node in self.nodes:
+            made = self.tracer.evaluate(node, [self.cells[v][0] for v in node.inputs])
+            for variable, value in zip(node.outputs, made, strict=True):
+                self.cells[variable][0] = value
+
+    def inner(self) -> list[Variable]:
+        """What a step computes on the way."""
+        return [v for node in self.nodes for v in node.outputs]
+
+    def within(self) -> Within | None:
+        """It has no Scans inside."""
+        return None
+
+
+def _is_place(variable: Variable) -> bool:
+    """Whether a variable holds numbers that are computed: no whole ones, no slices."""
+    return getattr(variable.type, "dtype", "int64")[0] in "fb"
+
+
+def _only_chooses(node: Apply, number: int) -> bool:
+    """Whether an input of whole numbers tells which, or how many, and is no operand."""
+    return plain_name(node) in MOVING | {"AllocEmpty", "IncSubtensor"} or number < 0
+
+
+def _moved(node: Apply, inputs: Sequence[Computed]) -> list[Computed]:
+    if isinstance(node.op, Elemwise):
+        return [inputs[0]]
+    cells: list[Cell] = [[None] for _ in node.outputs]
+    node.op.perform(node, list(inputs), cells)
+    return [np.asarray(cell[0]) for cell in cells]

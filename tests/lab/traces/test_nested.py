@@ -1,0 +1,129 @@
+"""Scans inside steps: every step's own run, against loops of Python."""
+
+from dataclasses import replace
+from math import sin
+
+import numpy as np
+import pytensor.tensor as pt
+import pytest
+from graphs import scan
+from graphs.nested import three_levels, two_levels
+from pytensor.compile.builders import OpFromGraph
+
+import lab
+from lab import check
+from lab.errors import ArgumentError
+
+GIVEN = {"x0": 0.5, "a": 0.9}
+
+
+def given(cost, *inputs):
+    return {variable: GIVEN[variable.name] for variable in inputs}
+
+
+def by_hand(x, a, outer=3, inner=4):
+    """The values of the inner state at every step of the outer loop."""
+    for _ in range(outer):
+        ys = [x]
+        for _ in range(inner):
+            ys.append(sin(ys[-1]) * a + x)
+        x = ys[-1]
+        yield ys
+
+
+@pytest.fixture(scope="module")
+def first():
+    cost, x0, a = two_levels()
+    derivative = lab.derivative(cost, x0)
+    return lab.trace(derivative, given(cost, x0, a))
+
+
+def test_every_step_has_a_run_of_its_own(first):
+    outer, _ = first.scans
+    assert len(outer.nested) == outer.steps == 3
+    for step, expected in zip(outer.nested, by_hand(**{"x": 0.5, "a": 0.9}), strict=True):
+        (inner,) = step.scans
+        assert np.allclose(inner.tapes[0].final, expected)
+        assert np.allclose(step.outputs[0], expected[-1])
+        assert step.names == ("x0[t]",)
+        assert [one.name for one in step.inputs] == ["x0[t−1]", "a"]
+
+
+def test_the_derivative_inside_the_step_of_the_derivative(first):
+    """The tape inside has the gradient of what the outer step was handed, by finite differences."""
+    _, outer = first.scans
+    for number, step in enumerate(outer.nested):
+        loop, back = step.scans
+        assert (loop.name, back.name, back.parent, back.order) == (
+            "inner",
+            "gradient of inner",
+            0,
+            1,
+        )
+        start, seed = loop.tapes[0].initial[0], back.tapes[0].initial[0]
+
+        def last(y, x=start):
+            for _ in range(4):
+                y = sin(y) * 0.9 + x
+            return y
+
+        assert np.isclose(back.tapes[0].final[-1], seed * check.finite_differences(last, start))
+        assert back.tapes[0].axis.index.tolist() == [4, 3, 2, 1, 0]
+        held = outer.tapes[0].reads[0].values[number]
+        assert np.isclose(seed, held)
+    assert np.isclose(
+        first.outputs[1],
+        check.finite_differences(lambda x: [*by_hand(x, 0.9)][-1][-1], 0.5),
+    )
+
+
+def test_three_levels_and_the_second_order():
+    cost, x0, a = three_levels()
+    trace = lab.trace(lab.derivative(cost, x0, 2), given(cost, x0, a))
+    scans = trace.scans[2].nested[0].scans
+    assert [one.parent for one in scans] == [None, 0, 1, 0]
+    innermost = scans[1].nested[1].scans
+    assert [one.name for one in innermost] == ["innermost", "gradient of innermost"]
+    z, y = innermost[0].tapes[0].final, innermost[0].parameters[0].value
+    assert np.allclose(z, 0.9 * y ** np.arange(3))
+    assert np.allclose(innermost[1].tapes[0].final[-1], innermost[1].tapes[0].initial[0] * y**2)
+
+
+def test_it_is_stored_with_its_scans_and_refused_where_it_does_not_fit(first):
+    assert lab.Trace.from_json(first.to_json()) == first
+    outer = replace(first.scans[0], nested=first.scans[0].nested[:2])
+    broken = replace(first, scans=(outer, first.scans[1]))
+    with pytest.raises(ArgumentError, match=r"scans\[0\].nested: 2 traces of 3 steps"):
+        lab.Trace.from_json(broken.to_json())
+    step = replace(first.scans[1].nested[1], names=())
+    steps = (first.scans[1].nested[0], step, first.scans[1].nested[2])
+    broken = replace(first, scans=(first.scans[0], replace(first.scans[1], nested=steps)))
+    with pytest.raises(ArgumentError, match=r"scans\[1\].nested\[1\].names"):
+        lab.Trace.from_json(broken.to_json())
+
+
+def test_long_loops_have_no_run_of_each_step():
+    cost, x0, a = two_levels(outer=501, inner=2)
+    assert lab.trace(cost, given(cost, x0, a)).scans[0].nested == ()
+
+
+def test_a_scan_in_an_opfromgraph_in_a_step():
+    x, y = pt.dscalar("x"), pt.dscalar("y")
+    powers = scan(lambda z, y: z * y, outputs_info=[x], non_sequences=[y], n_steps=3, name="powers")
+    power = OpFromGraph([x, y], [powers[-1]])
+    x0 = pt.dscalar("x0")
+    xs = scan(lambda x: power(x, x), outputs_info=[x0], n_steps=2, name="outer")
+    trace = lab.trace(xs[-1], {x0: 1.1})
+    found = [step.scans[0].tapes[0].final for step in trace.scans[0].nested]
+    assert np.allclose(found, [1.1 ** np.arange(1, 5), (1.1**4) ** np.arange(1, 5)])
+
+
+def test_the_gradient_of_a_scan_inside_is_explained():
+    cost, x0, _ = three_levels()
+    report = lab.explain(cost, x0)
+    assert [scan.inside for scan in report.scans] == ["", "outer", "inner"]
+    for scan_report in report.scans:
+        assert {str(one.verdict) for one in scan_report.outcomes} == {"connected"}
+        assert scan_report.stored
+    assert "x02 = x0[t−1]" in str(report)
+    assert report.orders == (2, 4, 8, 16)

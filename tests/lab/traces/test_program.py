@@ -1,0 +1,106 @@
+"""Programs: computed line by line here, they make what PyTensor makes, of other values as well."""
+
+import math
+
+import numpy as np
+import pytest
+
+import lab
+from lab.errors import GraphError
+from lab.loops import gallery
+from lab.loops.variables import RandomState, value_of
+from lab.traces.program import pairs, program_of
+
+# A second implementation, of which only a few operations are needed.
+KNOWN = {
+    "Add": lambda *terms: sum(terms),
+    "Mul": lambda *factors: math.prod(factors),
+    "Sub": lambda a, b: a - b,
+    "Neg": lambda a: -a,
+    "TrueDiv": lambda a, b: a / b,
+    "GT": lambda a, b: a > b,
+    "where": lambda chosen, a, b: a if chosen else b,
+    "Sqr": lambda a: a * a,
+    "Pow": lambda a, b: a**b,
+    **{name: getattr(math, name) for name in ("sin", "cos", "exp", "tanh")},
+}
+COMPUTED = [name for name in gallery.loops if name not in ("newton", "walk", "undefined")]
+
+
+def made(loop, order):
+    graph = loop.build()
+    derived = loop.derivative(order, graph=graph)
+    return program_of(derived.values, derived.given, graph.node.outputs[:1])
+
+
+def values(loop):
+    variables = {n: v for n, v in loop.variables.items() if not isinstance(v, RandomState)}
+    return {n: value_of(v) for n, v in variables.items() if value_of(v).dtype.kind == "f"}
+
+
+def computed(program, given):
+    found = []
+    for name, *operands in program.instructions.lines:
+        if name == "constant":
+            found.append(operands[0])
+        elif name == "input":
+            found.append(float(given[operands[0]].ravel()[operands[1]]))
+        else:
+            found.append(KNOWN[name](*(found[int(place)] for place in operands)))
+    return np.array(found)
+
+
+def furthest(program, trace, given):
+    """How far from a run's numbers those of the program are, at most, and how many there are."""
+    found, away, count = computed(program, given), 0.0, 0
+    for places, numbers in pairs(program.numbers, trace):
+        off = np.abs(found[places] - numbers) / np.maximum(1, np.abs(numbers))
+        away, count = max(away, float(np.max(off, initial=0))), count + numbers.size
+    return away, count
+
+
+@pytest.mark.parametrize("order", [0, 1, 2, 3])
+@pytest.mark.parametrize("name", COMPUTED)
+def test_a_program_makes_what_pytensor_makes(name, order):
+    loop = gallery.loops[name]
+    program, random = made(loop, order), np.random.default_rng(order)
+    for _ in range(3):
+        given = {n: v + 0.3 * random.normal(size=v.shape) for n, v in values(loop).items()}
+        away, count = furthest(program, loop.with_values(given).trace(order), given)
+        assert away < 1e-9
+        assert count > 20
+
+
+def test_a_wrong_program_is_seen():
+    loop = gallery.loops["gap"]
+    program, trace = made(loop, 2), loop.trace(2)
+    assert furthest(program, trace, values(loop))[0] < 1e-12
+    place = next(n for n, line in enumerate(program.instructions.lines) if line[0] == "cos")
+    program.instructions.lines[place] = ("sin", *program.instructions.lines[place][1:])
+    assert furthest(program, trace, values(loop))[0] > 1e-3
+
+
+def test_derivatives_of_a_power():
+    program = made(gallery.loops["square"], 3)
+    for x in (0.5, 0.95, 1.25, -1.1):
+        found = computed(program, {"x": np.array(x)})
+        told = [found[int(place)] for place in program.numbers.outputs]
+        wanted = [x**16, 16 * x**15, 240 * x**14, 3360 * x**13]
+        np.testing.assert_allclose(told, wanted, rtol=1e-12)
+
+
+WRONG = [("newton", "stops by itself"), ("walk", "draws"), ("undefined", "jv")]
+
+
+@pytest.mark.parametrize(("name", "words"), WRONG)
+def test_what_is_no_straight_line_is_refused(name, words):
+    with pytest.raises(GraphError, match=words):
+        made(gallery.loops[name], 1)
+
+
+def test_both_branches_are_computed():
+    loop = lab.Loop.from_text("x[t] = where(x[t-1] > 1, x[t-1]/2, x[t-1]*3)", {"x": 0.5}, n_steps=4)
+    program = made(loop, 1)
+    for x in (0.5, 1.5, 0.2):
+        given = {"x": np.array(x)}
+        assert furthest(program, loop.with_values(given).trace(1), given)[0] < 1e-12

@@ -1,0 +1,183 @@
+"""Traces of which only a window is kept: the same numbers as in the whole one, compiled or not."""
+
+import numpy as np
+import pytensor
+import pytensor.tensor as pt
+import pytest
+
+import lab
+import visual
+from lab import gallery
+from lab.errors import ArgumentError, GraphError, KindError
+from lab.traces import window
+
+QUICK = "FAST_COMPILE"
+NEAR = {"rtol": 1e-12, "atol": 1e-14}  # PyTensor may fuse operations, and add in another order
+CASES = [("gap", 2), ("coupled", 2), ("square", 2), ("rnn", 1), ("delay", 1)]
+LAST = {"last": "last", "the middle": slice(1, 3), "the end": slice(-2, None)}
+
+
+def parted(part, whole):
+    """The places at which a trace of a window has other numbers than the whole trace there."""
+    for name, one, other in zip(part.names, part.outputs, whole.outputs, strict=True):
+        if not np.allclose(one, other, **NEAR):
+            yield name
+    for number, (kept, full) in enumerate(zip(part.scans, whole.scans, strict=True)):
+        steps = slice(kept.first, kept.first + kept.steps)
+        for tape, held in zip(kept.held, full.held, strict=True):
+            pairs = zip((*tape.reads, *tape.writes), (*held.reads, *held.writes), strict=True)
+            for one, other in pairs:
+                if not np.allclose(one.values, other.values[steps], **NEAR):
+                    yield f"{number}.{tape.name}[{one.tap}]"
+                before = () if one.before is None else (one.before, other.before[steps])
+                if before and not np.allclose(*before, **NEAR):
+                    yield f"{number}.{tape.name}[{one.tap}] before"
+            if held.axis is not None:
+                rows = slice(kept.first, kept.first + len(tape.initial))
+                if tape.axis.index.tolist() != held.axis.index[rows].tolist():
+                    yield f"{number}.{tape.name}: axis"
+        for sequence, held in zip(kept.sequences, full.sequences, strict=True):
+            if not np.allclose(sequence.values, held.values[steps], **NEAR):
+                yield f"{number}.{sequence.name}"
+            if sequence.axis.index.tolist() != held.axis.index[steps].tolist():
+                yield f"{number}.{sequence.name}: axis"
+        for value, held in zip(kept.inside, full.inside, strict=True):
+            if not np.allclose(value.values, held.values[steps], **NEAR):
+                yield f"{number}: {value.operation}"
+
+
+@pytest.mark.parametrize("keep", LAST)
+@pytest.mark.parametrize(("name", "order"), CASES)
+def test_a_window_has_the_numbers_of_the_whole_trace(name, order, keep):
+    derivative = gallery.loops[name].derivative(order)
+    whole = lab.trace(derivative)
+    kept = lab.trace(derivative, keep=LAST[keep], backend=QUICK)
+    assert list(parted(kept, whole)) == []
+    assert lab.Trace.from_json(kept.to_json()) == kept
+
+
+def test_the_checker_sees_another_number():
+    loop = gallery.loops["coupled"]
+    kept = lab.trace(loop.derivative(1), keep="last", backend=QUICK)
+    other = lab.trace(loop.with_values({"prey": 1.4}).derivative(1))
+    assert len(list(parted(kept, other))) > 10
+
+
+def test_with_the_operations_of_the_step_the_last_bit_is_the_same():
+    """FAST_COMPILE leaves the loop's as they are: 500 steps, where a bit would be all of it."""
+    derivative = gallery.loops["logistic"].with_steps(500).derivative(1)
+    whole, kept = lab.trace(derivative), lab.trace(derivative, keep="last", backend=QUICK)
+    assert kept.outputs[0] == whole.outputs[0]
+    np.testing.assert_allclose(kept.outputs[1], whole.outputs[1], rtol=1e-10)
+    assert kept.scans[0].tapes[0].final[-1] == whole.scans[0].tapes[0].final[-1]
+
+
+def test_the_last_step_of_a_long_loop_by_a_closed_form():
+    """x ← x·w: the derivative by w of the last x is n·x·w**(n−1), and so is the running total."""
+    n, w = 20_000, 0.9999
+    loop = lab.Loop(
+        lambda x, w: x * w, (lab.State("x", 2.0),), parameters=(lab.Parameter("w", w),), n_steps=n
+    )
+    trace = lab.trace(loop.derivative(1, "w"), keep="last")  # by PyTensor's usual backend
+    np.testing.assert_allclose(trace.outputs, [2 * w**n, n * 2 * w ** (n - 1)], rtol=1e-9)
+    forward, backward = trace.scans
+    assert (forward.first, forward.steps, backward.first) == (n - 1, 1, n - 1)
+    assert forward.tapes[0].axis.index.tolist() == [n - 1, n]
+    (total,) = (tape for tape in backward.tapes if tape.is_total)
+    np.testing.assert_allclose(total.final[-1], trace.outputs[1], rtol=1e-12)
+    np.testing.assert_allclose(total.initial[0], (n - 1) * 2 * w ** (n - 1), rtol=1e-9)
+
+
+def test_of_a_gradient_those_steps_are_kept_that_go_back_through_the_window():
+    trace = lab.trace(
+        gallery.loops["square"].with_steps(50).derivative(1), keep=slice(10, 14), backend=QUICK
+    )
+    forward, backward = trace.scans
+    assert (forward.first, backward.first) == (10, 36)
+    assert forward.tapes[0].axis.index.tolist() == [10, 11, 12, 13, 14]
+    assert backward.sequences[0].axis.index.tolist() == [13, 12, 11, 10]
+    assert not forward.stopped_early
+
+
+def test_a_second_trace_compiles_nothing(monkeypatch):
+    derivative = gallery.loops["square"].derivative(1)
+    first = lab.trace(derivative, keep="last", backend=QUICK)
+
+    def compiling(*_, **__):
+        raise AssertionError("compiled again")
+
+    monkeypatch.setattr(pytensor, "function", compiling)
+    assert lab.trace(derivative, keep="last", backend=QUICK) == first
+    with pytest.raises(GraphError, match="compiled again"):
+        lab.trace(derivative, keep="last", backend="CVM")
+
+
+@pytest.mark.parametrize(
+    "picture", ["tapes", "moment", "unrolled", "values", "influence", "rolled"]
+)
+def test_windows_are_drawn(picture):
+    derivative = gallery.loops["rnn"].derivative(1)
+    trace = lab.trace(derivative, keep=slice(1, 3), backend=QUICK)
+    told = getattr(visual, picture)(trace).text()
+    assert "h₂" in told or "∂hₜ" in told or picture == "values"
+
+
+def test_influence_within_a_window_is_that_of_the_whole_loop():
+    derivative = gallery.loops["logistic"].with_steps(40).derivative(1)
+    whole = lab.influence(lab.trace(derivative))
+    kept = lab.influence(lab.trace(derivative, keep=slice(20, 30), backend=QUICK))
+    np.testing.assert_allclose(kept.values, whole.values[20:31, 20:31], rtol=1e-10)
+    assert kept.rows.tolist() == list(range(20, 31))
+    assert not kept.cuts  # what is lost of the whole gradient, a window does not tell
+
+
+def network(steps):
+    values = np.zeros((steps, 64))
+    return lab.Loop(
+        lambda h, u, w: pt.tanh(w @ h + u),
+        (lab.State("h", np.zeros(64)),),
+        (lab.Sequence("u", values),),
+        (lab.Parameter("w", np.zeros((64, 64))),),
+    )
+
+
+def test_what_cannot_be_held_is_refused_before_it_is_run(monkeypatch):
+    """Of 40,000 running totals of 64 × 64 numbers each, three times 1.3 GB."""
+    monkeypatch.setattr(window, "run", _only_counts(window.run))
+    with pytest.raises(ArgumentError, match=r"40,000 steps would take 5\.\d+ GB") as caught:
+        network(40_000).trace(wrt="w")
+    start = int(str(caught.value).split("slice(")[1].split(",")[0])
+    held = (40_000 - start) / 40_000 * 40_000 * 64 * 64 * 8 * 4  # buffer, read, written, replaced
+    assert 0.9 * window.MOST_BYTES < held < window.MOST_BYTES
+
+
+def _only_counts(run):
+    def counted(outputs, *others, **options):
+        assert all(v.type.ndim == 0 for v in outputs)
+        return run(outputs, *others, **options)
+
+    return counted
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "words"),
+    [
+        ({"keep": "first"}, ArgumentError, "keep = 'first'"),
+        ({"keep": 5}, ArgumentError, "keep = 5"),
+        ({"keep": slice(0, 4, 2)}, ArgumentError, "keep = slice"),
+        ({"keep": slice(True, 4)}, ArgumentError, "keep = slice"),
+        ({"keep": slice(9, 12)}, ArgumentError, "square makes the steps 0 to 3"),
+        ({"backend": "NUMBA"}, ArgumentError, "backend = 'NUMBA'"),
+        ({"keep": "last", "backend": 5}, KindError, "backend = 5"),
+        ({"keep": "last", "backend": "nothing"}, GraphError, "backend = 'nothing'"),
+    ],
+)
+def test_what_cannot_be_is_one_sentence(arguments, error, words):
+    with pytest.raises(error, match=words):
+        lab.trace(gallery.loops["square"].derivative(1), **arguments)
+
+
+@pytest.mark.parametrize(("name", "words"), [("newton", "stops by itself"), ("walk", "untraced")])
+def test_some_loops_are_kept_whole(name, words):
+    with pytest.raises(GraphError, match=words):
+        lab.trace(gallery.loops[name].derivative(1), keep="last")

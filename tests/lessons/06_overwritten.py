@@ -1,0 +1,65 @@
+from math import isclose
+
+import numpy as np
+
+from lab.reports.breaking.breakage import Effect
+
+# x squared n times is x**(2**n), whose derivatives are known.
+truth = [32 * 0.95**31, 32 * 31 * 0.95**30, 32 * 31 * 30 * 0.95**29]
+assert round(truth[2], 2) == 6723.84
+
+
+def replaced(values):
+    """c′ of two steps that are written out, without a tape."""
+    first, second, third_ = values
+    return (first * 2 * x1 + second) * 2 * x0 + third_
+
+
+by = 1e-4 * np.eye(3)
+at = np.array([a, b, c])
+rates = [(replaced(at + d) - replaced(at - d)) / 2e-4 for d in by]
+assert np.allclose(gradients(adds=False), rates, rtol=1e-10)
+spoiled = gradients(adds=True)
+assert isclose(spoiled[0], rates[0])
+assert np.allclose(spoiled[1:], 2 * np.array(rates[1:]))
+assert isclose(c_new, 4 * x0 * x1)
+
+assert [float(row.true) for row in breakage.rows] == [
+    float(value) for value in five.trace(order=3).outputs[1:]
+]
+assert np.allclose([float(row.true) for row in breakage.rows], truth, rtol=1e-12)
+assert [row.effect for row in breakage.rows] == [Effect.RIGHT, Effect.RIGHT, Effect.WRONG]
+assert isclose(float(breakage.rows[2].broken), 3 * truth[2], rel_tol=1e-12)
+assert round(float(breakage.rows[2].broken), 1) == 20171.5
+parting = breakage.contrast.parting
+assert breakage.true.scans[parting.scan].order == 2  # where a wrong number is first written
+assert "visible at order 3" in str(
+    lab.break_rule(gallery.loops["logistic"], "accumulate-overwritten", order=3)
+)
+
+# What the text says of the tapes of two steps.
+_, _, third_scan, fourth_scan = square.with_steps(2).trace(order=2).scans
+assert np.allclose(third_scan.tapes[0].final, [1, 2 * x0, 4 * x0 * x1])
+assert np.allclose(sorted(fourth_scan.tapes[0].initial), [0, 4 * x1, 4 * x0])
+# By the chain rule: x₅ of the pairs is a product of powers of the two it began with.
+pair_values = [0.9, 0.95]
+exponents = [(1, 0), (0, 1)]
+for _ in range(4):
+    exponents.append(tuple(map(sum, zip(exponents[-1], exponents[-2], strict=True))))
+p, q = exponents[-1]
+by_hand = [p * 0.9 ** (p - 1) * 0.95**q, q * 0.9**p * 0.95 ** (q - 1)]
+assert np.allclose(two.rows[0].true, by_hand)
+assert [row.effect for row in two.rows] == [Effect.RIGHT, Effect.WRONG]
+
+rule = replace(
+    lab.BROKEN["accumulate-overwritten"].rule,
+    accumulates=lambda tape: kept(tape.reads, tape.writes),
+)
+graph = five.build()
+made = lab.derivative(five.cost(graph), graph.inputs["x"], order=3, rule=rule)
+assert isclose(float(lab.trace(made.values, graph.given).outputs[3]), truth[2], rel_tol=1e-12)
+assert turn.check(kept).is_right
+assert "old rule" in turn.check(lambda reads, writes: reads).reason
+solve(of_b, 2 * 0.95, 1, 3.8, 3.43)
+solve(doubled, "that of a", "all three", "none")
+solve(visible, 2, 1, 3)

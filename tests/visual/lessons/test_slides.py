@@ -1,0 +1,134 @@
+"""Slides of a lesson, in Chromium with the network cut: step by step, nothing of the future."""
+
+import re
+
+import jupytext
+import pytest
+from in_browser.chromium import CHROMIUM
+from sites import ROOT
+
+from lab.errors import ArgumentError, LabError
+from visual.cli.main import main
+from visual.lessons import slides as slides_of
+from visual.lessons.slides import plain, slides
+
+SMALL = """# A small one
+
+Here it **begins**, with a [link](x.ipynb).
+
+## First
+
+Something is said.
+
+```{code-cell} ipython3
+import visual
+from lab import gallery
+```
+
+```{code-cell} ipython3
+trace = gallery.loops["square"].trace()
+visual.Stepper(visual.tapes(trace))
+```
+
+```{code-cell} ipython3
+:jupyter: {source_hidden: true}
+
+asked = visual.Question("How many?", "two", "One and one.", choices=("one", "two"))
+asked
+```
+
+## Second
+
+```{code-cell} ipython3
+print("1 < 2")
+3
+```
+"""
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory):
+    lesson = tmp_path_factory.mktemp("slides") / "small.md"
+    lesson.write_text(SMALL, encoding="utf-8")
+    return slides(lesson)
+
+
+def test_each_cell_that_shows_something_is_a_slide(page):
+    sections = re.findall(r"<section>(.*?)</section>", page, re.DOTALL)
+    assert len(sections) == 4
+    assert "<h1>A small one</h1><p>Here it begins, with a link.</p>" in sections[0]
+    assert sections[1].count("<svg") == 4
+    assert '<aside class="notes"><p>Something is said.</p></aside>' in sections[1]
+    assert "<li>one</li><li>two</li>" in sections[2]
+    assert "<p class='fragment'><b>two</b>. One and one.</p>" in sections[2]
+    assert "visual.Question" not in sections[2]
+    assert "1 &lt; 2" in sections[3]
+    assert "<pre class='output'>3</pre>" in sections[3]
+
+
+def test_a_notebook_gives_the_same_slides(page, tmp_path):
+    path = tmp_path / "small.ipynb"
+    jupytext.write(jupytext.reads(SMALL, "md:myst"), path)
+    again = slides(path)
+    assert again.count("<section>") == page.count("<section>")
+    assert "visual.Question" not in again
+
+
+def test_nothing_is_loaded_from_elsewhere(page):
+    markup = re.sub(r"(<script>).*?</script>", r"\1", page, flags=re.DOTALL)
+    assert not re.findall(r"<(?:script|link|img|iframe)[^>]+(?:src|href)=", markup)
+
+
+@pytest.mark.browser
+@pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium: no slides are shown")
+def test_reveal_walks_through_them(page, browser, tmp_path):
+    path = tmp_path / "slides.html"
+    path.write_text(page, encoding="utf-8")
+    context = browser.new_context(offline=True, viewport={"width": 1280, "height": 720})
+    shown, told, asked = context.new_page(), [], []
+    shown.on("pageerror", lambda error: told.append(str(error)))
+    shown.on("request", lambda request: asked.append(request.url))
+    shown.goto(path.as_uri())
+    assert shown.evaluate("Reveal.getTotalSlides()") == 4
+    shown.keyboard.press("ArrowRight")
+    seen = []
+    for _ in range(4):
+        seen.append([one.is_visible() for one in shown.locator("section.present .fragment").all()])
+        shown.keyboard.press("ArrowRight")
+        shown.wait_for_timeout(300)
+    # One step at a time: what comes is not shown, what was is gone.
+    assert seen == [[place == step for place in range(4)] for step in range(4)]
+    assert "Something is said." in shown.evaluate("Reveal.getSlideNotes(Reveal.getSlide(1))")
+    context.close()
+    assert told == []
+    assert all(url.startswith("file:") for url in asked)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("No title.", "expected a text with a title"),
+        ("# T\n\n```{code-cell} ipython3\n1/0\n```\n", "a cell fails with ZeroDivisionError"),
+    ],
+)  # fmt: skip
+def test_what_is_no_lesson_is_refused(tmp_path, text, words):
+    path = tmp_path / "x.md"
+    path.write_text(text)
+    with pytest.raises(ArgumentError, match=words):
+        slides(path)
+
+
+def test_a_lesson_is_found_by_its_name(tmp_path, capsys, monkeypatch):
+    assert slides_of.found("01_loop") == ROOT / "notebooks" / "01_loop.md"
+    assert main(["slides", "no_such", "-o", str(tmp_path / "x.html")]) == 2
+    assert "lesson = 'no_such'" in capsys.readouterr().err
+    assert main(["slides", "01_loop", "-o", str(tmp_path / "x.doc")]) == 2
+    monkeypatch.setattr(slides_of, "find_spec", lambda name: None)
+    with pytest.raises(LabError, match=r"reveal\.js is not installed"):
+        slides(tmp_path / "x.md")
+
+
+def test_markdown_is_spoken():
+    assert plain("A **tape**, a *slot* and `buf[1]`:\n[here](x.md), 2*3*4") == (
+        "A tape, a slot and buf[1]: here, 2*3*4"
+    )

@@ -1,0 +1,52 @@
+"""The commands ``scantape lessons``, ``slides`` and ``score``: what a course needs."""
+
+import argparse
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+from lab.errors import LabError
+from visual.cli.options import Commands, show
+from visual.exercises.progress import table
+from visual.lessons.copies import copied
+from visual.lessons.slides import found, slides
+from visual.scene.formats import check_path, write_whole
+
+
+def add_command(commands: Commands) -> None:
+    """Add the commands to the others."""
+    parser = commands.add_parser("lessons", help="copy the lessons to a folder, and open them")
+    parser.add_argument("folder", metavar="FOLDER", help="where to; what is there stays")
+    parser.add_argument("--no-open", action="store_true", help="only copy them")
+    parser.set_defaults(run=_lessons)
+    parser = commands.add_parser("slides", help="make slides of a lesson, with reveal.js")
+    parser.add_argument(
+        "lesson", metavar="LESSON", help="its name, such as 01_loop; or a notebook, or a text"
+    )
+    parser.add_argument("-o", "--out", required=True, metavar="FILE", help="the page, .html")
+    parser.set_defaults(run=_slides)
+    parser = commands.add_parser("score", help="a table of what was answered, as CSV")
+    parser.add_argument("files", nargs="+", metavar="FILE", help="scantape-progress.json of each")
+    parser.set_defaults(run=_score)
+
+
+def _lessons(options: argparse.Namespace) -> None:
+    folder = Path(options.folder)
+    for told in copied(folder):
+        show(told)
+    if options.no_open:
+        return
+    if find_spec("jupyterlab") is None:
+        raise LabError("lessons: JupyterLab is not installed; pip install scantape[notebook].")
+    subprocess.run([sys.executable, "-m", "jupyterlab", str(folder / "index.ipynb")], check=False)
+
+
+def _slides(options: argparse.Namespace) -> None:
+    path = Path(options.out)
+    check_path(path.with_suffix(".svg") if path.suffix.lower() == ".html" else path)
+    write_whole(path, slides(found(options.lesson)))
+
+
+def _score(options: argparse.Namespace) -> None:
+    show(table(map(Path, options.files)), end="")

@@ -1,0 +1,275 @@
+"""Tape puzzles: a loop with something missing, and its tape; find taps, cost or step.
+
+    >>> puzzles().save("puzzles.html")
+
+There are twenty, from one line to hard.  Every wrong answer was tried beforehand, so that a page
+can tell what the tape would hold then.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from itertools import combinations
+
+import numpy as np
+
+from lab.errors import one_of
+from lab.notation import indexed, number_text, tapped
+from visual.exercises.answers import Answer, Form, Mistake, Task
+from visual.exercises.candidates import listed, taps_text
+from visual.exercises.exercise import Asked, Exercises
+from visual.layout.canvas import CELL, HEIGHT, LABELS, MARGIN, Canvas
+from visual.layout.cells import cell
+from visual.scene.shapes import Box, Scene
+from visual.scene.theme import Role
+
+Values = Sequence[float]
+
+
+class Missing(StrEnum):
+    """What is to be found."""
+
+    TAPS = "taps"
+    COST = "cost"
+    STEP = "step"
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A step: as it is written, what it makes of the values read, and its slope by each of them."""
+
+    written: str
+    make: Callable[..., float]
+    slopes: Callable[..., Values]
+
+    def text(self, names: Sequence[str]) -> str:
+        """The step with `names` for the values read."""
+        return self.written.format(*names)
+
+
+DOUBLE = Rule("2·{0}", lambda a: 2 * a, lambda a: (2.0,))
+TRIPLE = Rule("3·{0}", lambda a: 3 * a, lambda a: (3.0,))
+SQUARE = Rule("{0}²", lambda a: a * a, lambda a: (2 * a,))
+CUBE = Rule("{0}³", lambda a: a**3, lambda a: (3 * a * a,))
+ADD = Rule("{0} + {1}", lambda a, b: a + b, lambda a, b: (1.0, 1.0))
+LINE = Rule("2·{0} − {1}", lambda a, b: 2 * a - b, lambda a, b: (2.0, -1.0))
+BACK = Rule("2·{1} − {0}", lambda a, b: 2 * b - a, lambda a, b: (-1.0, 2.0))
+TIMES = Rule("{0}·{1}", lambda a, b: a * b, lambda a, b: (b, a))
+MIXED = Rule("{0}·{1} + {0}", lambda a, b: a * b + a, lambda a, b: (b + 1, a))
+RULES = {1: (DOUBLE, TRIPLE, SQUARE, CUBE), 2: (ADD, LINE, BACK, TIMES, MIXED)}
+
+
+@dataclass(frozen=True)
+class Puzzle(Asked):
+    """A loop of `steps` steps from the `start`, and the sum of some states as its cost.
+
+    `taps` are as many as the rule reads; `cost` has the indices of states.  What is `missing` is to
+    be found from the tape.
+    """
+
+    missing: Missing
+    rule: Rule
+    taps: tuple[int, ...]
+    start: tuple[float, ...]
+    steps: int
+    cost: tuple[int, ...] = ()
+
+    @property
+    def costs(self) -> tuple[int, ...]:
+        """The states in the cost: the last one unless others are named."""
+        return self.cost or (len(self.start) + self.steps - 1,)
+
+    def states(self) -> list[float]:
+        """All values of the loop, those given first."""
+        x = list(self.start)
+        for _ in range(self.steps):
+            x.append(self.rule.make(*(x[tap] for tap in self.taps)))
+        return x
+
+    def tape(self) -> list[float]:
+        """The gradients of all values, in the order of time."""
+        x, tape = self.states(), [0.0] * (len(self.start) + self.steps)
+        for state in self.costs:
+            tape[state] = 1.0
+        for t in reversed(range(len(self.start), len(tape))):
+            for tap, slope in zip(self.taps, self._slopes(x, t), strict=True):
+                tape[t + tap] += slope * tape[t]
+        return tape
+
+    def _slopes(self, x: Values, t: int) -> Values:
+        return self.rule.slopes(*(x[t + tap] for tap in self.taps))
+
+    def others(self) -> Iterator["Puzzle"]:
+        """The same loop with everything else in the place of what is missing."""
+        given = len(self.start)
+        if self.missing is Missing.STEP:
+            for rule in RULES[len(self.taps)]:
+                yield self._with(rule=rule)
+        elif self.missing is Missing.TAPS:
+            for taps in combinations(range(-given, 0), len(self.taps)):
+                yield self._with(taps=taps)
+        else:
+            made = range(given, given + self.steps)
+            for count in range(1, self.steps + 1):
+                for cost in combinations(made, count):
+                    yield self._with(cost=cost)
+
+    def _with(self, **other: object) -> "Puzzle":
+        return Puzzle(**{**vars(self), **other})  # type: ignore[arg-type]  # a field by its name
+
+    @property
+    def task(self) -> Task:
+        """Question, picture and answer."""
+        return Task(self._question(), self._picture(), None, self._answer())
+
+    def _question(self) -> str:
+        is_open = self.missing is Missing.TAPS
+        names = ["x[?]" if is_open else tapped("x", tap) for tap in self.taps]
+        step = self.rule.text(names) if self.missing is not Missing.STEP else "?"
+        start = ", ".join(
+            f"{indexed('x', n)} = {number_text(value)}" for n, value in enumerate(self.start)
+        )
+        cost = " + ".join(indexed("x", n) for n in self.costs)
+        cost = "?" if self.missing is Missing.COST else cost
+        reads = f", reading at {taps_text(self.taps)}" if self.missing is Missing.STEP else ""
+        wanted = {
+            Missing.STEP: "Which step leaves this tape?",
+            Missing.TAPS: f"At which {'tap' if len(self.taps) == 1 else 'taps'} does it read?",
+            Missing.COST: "Which states are in the cost? Answer with their numbers.",
+        }[self.missing]
+        made = f"{self.steps} steps" if self.steps > 1 else "one step"
+        return f"x[t] = {step}{reads}, {made} from {start}; the cost is {cost}. {wanted}"
+
+    def _answer(self) -> Answer:
+        others = list(self.others())
+        hints = (HINTS[self.missing], self._first())
+        if self.missing is Missing.STEP:
+            return Answer(
+                Form.CHOICE,
+                (1.0 + [other.rule for other in others].index(self.rule),),
+                hints,
+                self._working(),
+                otherwise="",
+                mistakes=tuple(
+                    Mistake(number, other._beside(self)) for number, other in enumerate(others, 1)
+                ),
+                choices=tuple(other._step for other in others),
+            )
+        is_taps = self.missing is Missing.TAPS
+        return Answer(
+            Form.TAPS if is_taps else Form.NUMBERS,
+            tuple(map(float, self._sought)),
+            hints,
+            self._working(),
+            otherwise=f"It reads {len(self.taps)} of the {len(self.start)} values given."
+            if is_taps
+            else "The steps make no such state.",
+            together={
+                ",".join(map(str, other._sought)): other._beside(self)
+                for other in others
+                if other._sought != self._sought
+            },
+        )
+
+    @property
+    def _sought(self) -> tuple[int, ...]:
+        return self.taps if self.missing is Missing.TAPS else self.costs
+
+    @property
+    def _step(self) -> str:
+        return self.rule.text([tapped("x", tap) for tap in self.taps])
+
+    def _beside(self, right: "Puzzle") -> str:
+        """What the tape would hold where it differs first, coming from its end."""
+        for n, (mine, target) in reversed(
+            list(enumerate(zip(self.tape(), right.tape(), strict=True)))
+        ):
+            if mine != target:
+                held, wanted = number_text(mine), number_text(target)
+                return f"Then {_slot(n)} would hold {held}, and not {wanted}."
+        return ""
+
+    def _first(self) -> str:
+        """The first slot that is worth a look."""
+        last = max(n for n, value in enumerate(self.tape()[:-1]) if value)
+        return f"Look at {_slot(last)}: where does its {number_text(self.tape()[last])} come from?"
+
+    def _working(self) -> str:
+        """The whole tape, slot by slot from the last one."""
+        x, tape = self.states(), self.tape()
+        shares: list[list[str]] = [[] for _ in tape]
+        for t in reversed(range(len(self.start), len(tape))):
+            for tap, slope in zip(self.taps, self._slopes(x, t), strict=True):
+                shares[t + tap] += [f"{_factor(slope)}·{_factor(tape[t])}"] * bool(tape[t])
+        lines = []
+        for n in reversed(range(len(tape))):
+            seed = ["1"] * (n in self.costs)
+            made = " + ".join([*seed, *shares[n]]) or "0"
+            value = number_text(tape[n])
+            lines.append(f"{_slot(n)} {made}" + (f" = {value}" if made != value else ""))
+        answer = self._step if self.missing is Missing.STEP else listed(self._sought)
+        return f"{answer}. Backwards: {'; '.join(lines)}."
+
+    def _picture(self) -> Scene:
+        """The tape as it is at the end; where the cost is sought, the states as well."""
+        canvas = Canvas()
+        canvas.heading("The tape after the last step", [])
+        rows = {"gradient": (self.tape(), Role.INTERMEDIATE)}
+        if self.missing is Missing.COST:
+            rows = {"state": (self.states(), Role.INPUT), **rows}
+        for number, (label, (values, role)) in enumerate(rows.items()):
+            y = canvas.y + 34 + number * (HEIGHT + 8)
+            canvas.row_label(label, y + HEIGHT / 2)
+            for n, value in enumerate(values):
+                box = Box(LABELS + n * (CELL + 6), y, CELL, HEIGHT, role)
+                canvas.add(cell(box, np.array(value), f"{label} {indexed('x', n)}"))
+        for n in range(len(self.tape())):
+            canvas.header(LABELS + n * (CELL + 6), canvas.y, indexed("x", n), "")
+        canvas.y += 34 + len(rows) * (HEIGHT + 8)
+        right = LABELS + len(self.tape()) * (CELL + 6) + MARGIN
+        told = "The gradients of all values of a loop, in the order of time."
+        return canvas.finished({}, right, "A tape", told, "light", below=4)
+
+
+HINTS = {
+    Missing.TAPS: "The last state has passed its gradient on to the slots at its taps only.",
+    Missing.COST: "A state in the cost has 1 on the tape from the beginning; all else came later.",
+    Missing.STEP: "A slot holds what came after it, times the slope of the step.",
+}
+ONE, PAIR, THREE = (1.0,), (1.0, 2.0), (1.0, 2.0, 3.0)
+PUZZLES = (
+    Puzzle(Missing.STEP, DOUBLE, (-1,), (3.0,), 3),
+    Puzzle(Missing.STEP, SQUARE, (-1,), (2.0,), 2),
+    Puzzle(Missing.STEP, CUBE, (-1,), (2.0,), 1),
+    Puzzle(Missing.COST, DOUBLE, (-1,), ONE, 3, (2,)),
+    Puzzle(Missing.COST, DOUBLE, (-1,), ONE, 3, (1, 3)),
+    Puzzle(Missing.COST, TRIPLE, (-1,), ONE, 4, (2, 3)),
+    Puzzle(Missing.COST, SQUARE, (-1,), (2.0,), 3, (1, 2, 3)),
+    Puzzle(Missing.TAPS, DOUBLE, (-2,), THREE, 4),
+    Puzzle(Missing.TAPS, ADD, (-2, -1), THREE, 3),
+    Puzzle(Missing.TAPS, ADD, (-3, -1), THREE, 4),
+    Puzzle(Missing.TAPS, ADD, (-3, -2), THREE, 5),
+    Puzzle(Missing.STEP, TIMES, (-2, -1), PAIR, 3),
+    Puzzle(Missing.STEP, LINE, (-2, -1), PAIR, 4),
+    Puzzle(Missing.STEP, MIXED, (-3, -1), THREE, 3),
+    Puzzle(Missing.COST, ADD, (-2, -1), PAIR, 4, (3, 5)),
+    Puzzle(Missing.COST, TIMES, (-2, -1), (2.0, 1.0), 4, (2, 4)),
+    Puzzle(Missing.TAPS, TIMES, (-2, -1), THREE, 3, (4, 5)),
+    Puzzle(Missing.TAPS, TIMES, (-4, -2), (1.0, 2.0, 5.0, 3.0), 4, (5, 7)),
+    Puzzle(Missing.COST, LINE, (-3, -1), THREE, 5, (4, 5, 7)),
+    Puzzle(Missing.TAPS, TIMES, (-4, -1), (1.0, 2.0, 1.0, 3.0), 5, (6, 8)),
+)
+
+
+def puzzles(missing: str = "") -> Exercises:
+    """The twenty puzzles, or those in which "taps", "cost" or "step" is to be found."""
+    one_of("missing", missing, ("", *Missing))
+    return Exercises(tuple(one for one in PUZZLES if missing in ("", one.missing)))
+
+
+def _factor(value: float) -> str:
+    return number_text(value) if value >= 0 else f"({number_text(value)})"
+
+
+def _slot(n: int) -> str:
+    return f"the slot of {indexed('x', n)}"

@@ -1,0 +1,66 @@
+"""The lessons that came with the package, copied as notebooks into a folder.
+
+What a person wrote stays: where a notebook is there already, a newer lesson is put beside it.
+"""
+
+import shutil
+from collections.abc import Iterator
+from hashlib import sha256
+from importlib.metadata import PackageNotFoundError, files
+from importlib.util import find_spec
+from pathlib import Path
+
+from lab.errors import ArgumentError, LabError, quoted
+from visual.scene.formats import write_whole
+
+HERE = Path(__file__).parents[2] / "notebooks"  # in a checkout
+INSTALLED = "share/scantape/lessons/"  # in an environment
+
+
+def lessons() -> list[Path]:
+    """The texts of all lessons, and their pictures; LabError if they are nowhere."""
+    found = [*HERE.glob("*.md"), *HERE.glob("*.svg")] if (HERE / "01_loop.md").exists() else []
+    if not found:
+        try:
+            there = [file for file in files("scantape") or () if INSTALLED in file.as_posix()]
+        except PackageNotFoundError:
+            there = []
+        found = [Path(str(file.locate())) for file in there]
+    if not found:
+        raise LabError("lessons: this installation has none; install scantape from its wheel.")
+    return sorted(found)
+
+
+def copied(folder: Path) -> Iterator[str]:
+    """Copy all lessons to `folder`, and tell what became of each that is new."""
+    if find_spec("jupytext") is None:
+        raise LabError("lessons: jupytext is not installed; pip install scantape[notebook].")
+    if folder.exists() and not folder.is_dir():
+        raise ArgumentError(f"folder = {quoted(str(folder))}: it is a file.")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ArgumentError(f"folder = {quoted(str(folder))}: {error.strerror}.") from error
+    for path in lessons():
+        if path.suffix == ".svg":
+            shutil.copyfile(path, folder / path.name)
+            continue
+        written = _written(path, folder)
+        if written is not None:
+            yield str(written)
+
+
+def _written(lesson: Path, folder: Path) -> Path | None:
+    """The notebook that was made; None if the one that is there came from the same text."""
+    import jupytext
+
+    text = lesson.read_text(encoding="utf-8")
+    mark = sha256(text.encode()).hexdigest()[:12]
+    for path in (folder / f"{lesson.stem}.ipynb", folder / f"{lesson.stem}-{mark}.ipynb"):
+        if not path.exists():
+            notebook = jupytext.reads(text, "md:myst")
+            notebook.metadata["scantape"] = {"lesson": mark}
+            return write_whole(path, jupytext.writes(notebook, "ipynb"))
+        if f'"lesson": "{mark}"' in path.read_text(encoding="utf-8"):
+            return None
+    return None

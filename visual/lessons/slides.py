@@ -1,0 +1,220 @@
+"""Slides of a lesson: one page with reveal.js in it, which needs no network.
+
+    >>> slides(Path("notebooks/01_loop.md"))
+
+The code of the lesson is run here.  Each cell that shows something is a slide; what is walked
+through shows one step after another, and nothing of what has not happened.  Prose is for the
+speaker.
+"""
+
+import ast
+import contextlib
+import io
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from html import escape
+from importlib.util import find_spec
+from pathlib import Path
+
+from lab.errors import ArgumentError, LabError, first_line, quoted
+from visual.exercises.exercise import Asked
+from visual.exercises.work import Checked
+from visual.lessons.copies import lessons
+from visual.pictures.moment.moment import moment
+from visual.scene.shapes import Scene
+from visual.widgets.stepper import Stepper
+
+CELL = re.compile(
+    r"```\{code-cell\} ipython3\n(---\n.*?\n---\n|(?::[^\n]*\n)*)\n?(.*?)```", re.DOTALL
+)
+HIDDEN, MOST = "source_hidden", 12
+FILES = ("dist/reveal.css", "dist/reveal.js", "plugin/notes/notes.js")
+STYLE = """\
+.reveal{font:26px/1.4 sans-serif;color:#1b1b1b;background:#fff}
+.reveal h1{font-size:2em}.reveal h2{font-size:1.1em;margin:0 0 .6em;color:#555}
+.reveal pre{font:.7em/1.4 monospace;text-align:left;display:inline-block;max-width:100%;
+margin:.3em auto;padding:.4em 1em;background:#f2f3f5;white-space:pre-wrap}
+.reveal .output{background:none}
+.reveal svg{width:920px;max-width:100%;max-height:520px;height:auto}
+.reveal .r-stack>*{grid-area:1/1}
+.reveal ul{display:inline-block;text-align:left}"""
+
+
+@dataclass
+class Slide:
+    """What is on a slide, and what is said."""
+
+    heading: str
+    shown: list[str] = field(default_factory=list)
+    said: list[str] = field(default_factory=list)
+
+    def html(self) -> str:
+        """The slide as reveal.js takes it."""
+        notes = _paragraphs(self.said)
+        inside = "\n".join(self.shown)
+        return (
+            f"<section><h2>{escape(self.heading)}</h2>\n{inside}\n"
+            f'<aside class="notes">{notes}</aside></section>'
+        )
+
+
+def slides(lesson: Path) -> str:
+    """The page; ArgumentError if the lesson is none, or fails."""
+    if find_spec("sphinx_revealjs") is None:
+        raise LabError("slides: reveal.js is not installed; pip install scantape[site].")
+    text = _text(lesson)
+    title = re.search(r"^# (.+)$", text, re.MULTILINE)
+    if title is None:
+        raise ArgumentError(f"lesson = {quoted(str(lesson))}: expected a text with a title.")
+    style, script, notes = map(_part, FILES)
+    first, *others = _slides(text[title.end() :])
+    body = "\n".join(slide.html() for slide in others)
+    lead = _paragraphs(first.said[:1])
+    return (
+        f'<!doctype html><html lang="en"><head><meta charset="utf-8">'
+        f"<title>{escape(title[1])}</title><style>{style}{STYLE}</style></head>\n"
+        f'<body><div class="reveal"><div class="slides">\n'
+        f"<section><h1>{escape(title[1])}</h1>{lead}</section>\n{body}\n</div></div>\n"
+        f"<script>{script}</script><script>{notes}</script>\n"
+        "<script>Reveal.initialize({plugins: [RevealNotes], transition: 'none', width: 1000, "
+        "height: 720, margin: 0.04});</script></body></html>\n"
+    )
+
+
+def found(name: str) -> Path:
+    """A lesson by its path, or one that came with the package by its name."""
+    return next((path for path in lessons() if path.stem == name), Path(name))
+
+
+def _text(lesson: Path) -> str:
+    """A lesson as text, from a notebook, too."""
+    try:
+        if lesson.suffix == ".ipynb":
+            import jupytext
+
+            return str(jupytext.writes(jupytext.read(lesson), "md:myst"))
+        return lesson.read_text(encoding="utf-8")
+    except (OSError, ValueError, ImportError) as error:
+        raise ArgumentError(f"lesson = {quoted(str(lesson))}: {first_line(error)}.") from error
+
+
+def _part(name: str) -> str:
+    spec = find_spec("sphinx_revealjs")
+    assert spec is not None
+    assert spec.origin is not None
+    path = Path(spec.origin).parent / "_static" / "revealjs" / name
+    return path.read_text(encoding="utf-8").replace("</script", "<\\/script")
+
+
+def _slides(text: str) -> Iterator[Slide]:
+    """A slide for the beginning, then one for every cell that shows something."""
+    names: dict[str, object] = {}
+    slide = Slide("")
+    for part in _parts(re.sub(r"<details>.*?</details>", "", text, flags=re.DOTALL)):
+        if isinstance(part, str):
+            for words in filter(None, map(str.strip, part.split("\n\n"))):
+                if words.startswith("#"):
+                    if slide.said:
+                        yield slide
+                    slide = Slide(words.lstrip("# "))
+                else:
+                    slide.said.append(words)
+            continue
+        metadata, code = part
+        shown = list(_shown(*_run(code, names)))
+        if "solution: true" in metadata:  # a cell to write in: the task is for everyone
+            shown, slide.said = [_paragraphs(slide.said)], []
+        if HIDDEN not in metadata and not re.fullmatch(r"((import|from) .*\n|\n)*", code):
+            shown.insert(0, f"<pre>{escape(code.rstrip())}</pre>")
+        slide.shown += shown
+        if shown:
+            yield slide
+            slide = Slide(slide.heading)
+    if slide.said and not slide.said[0].startswith("Next:"):
+        yield slide
+
+
+def _parts(text: str) -> Iterator[str | tuple[str, str]]:
+    """Prose, and cells with their metadata, in their order."""
+    end = 0
+    for cell in CELL.finditer(text):
+        yield text[end : cell.start()]
+        yield cell[1], cell[2]
+        end = cell.end()
+    yield text[end:]
+
+
+def _run(code: str, names: dict[str, object]) -> tuple[object, str]:
+    """The value of a cell's last expression, and what it printed."""
+    tree, value = ast.parse(code), None
+    last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
+    with contextlib.redirect_stdout(io.StringIO()) as printed:
+        try:
+            exec(compile(tree, "<lesson>", "exec"), names)
+            if last is not None:
+                value = eval(compile(ast.Expression(last.value), "<lesson>", "eval"), names)
+        except Exception as error:  # whatever a lesson does
+            raise ArgumentError(f"lesson: a cell fails with {first_line(error)}: {code}") from error
+    return value, printed.getvalue()
+
+
+def _paragraphs(said: list[str]) -> str:
+    return "".join(f"<p>{escape(plain(words))}</p>" for words in said)
+
+
+def _shown(value: object, printed: str) -> Iterator[str]:
+    """What a cell shows, as HTML."""
+    if printed:
+        yield f"<pre class='output'>{escape(printed.rstrip())}</pre>"
+    if isinstance(value, Scene):
+        yield value.svg()
+    elif isinstance(value, Stepper):
+        yield from _walked(value)
+    elif isinstance(value, Asked):
+        yield _asked(value)
+    elif isinstance(value, Checked):
+        return
+    elif hasattr(value, "_repr_mimebundle_"):
+        yield f"<pre class='output'>{escape(str(value))}</pre>"
+    elif value is not None:
+        yield f"<pre class='output'>{escape(repr(value))}</pre>"
+
+
+def _walked(stepper: Stepper) -> Iterator[str]:
+    """The steps of the last Scan, one large picture after another."""
+    trace = getattr(stepper.scenes[0], "trace", None)
+    if trace is None:
+        yield from (scene.svg() for scene in stepper.scenes)
+        return
+    last = len(trace.scans)
+    steps = range(min(trace.scans[last - 1].steps, MOST))
+    drawn = [moment(trace, scan=last, step=step).svg() for step in steps]
+    fragments = (_fragment(svg, step, len(drawn)) for step, svg in enumerate(drawn))
+    yield f"<div class='r-stack'>{''.join(fragments)}</div>"
+
+
+def _fragment(svg: str, number: int, count: int) -> str:
+    """A picture that goes when the next one comes."""
+    if count == 1:
+        return f"<div>{svg}</div>"
+    kind = "fade-out" if not number else "current-visible" if number < count - 1 else ""
+    at = max(0, number - 1)
+    return f"<div class='fragment {kind}' data-fragment-index='{at}'>{svg}</div>"
+
+
+def _asked(asked: Asked) -> str:
+    """A question with what can be chosen; the answer comes with the next key."""
+    task = asked.task
+    choices = "".join(f"<li>{escape(choice)}</li>" for choice in task.answer.choices)
+    shown = task.shown.svg() if task.shown else ""
+    return (
+        f"<p>{escape(task.question)}</p>{shown}<ul>{choices}</ul>"
+        f"<p class='fragment'><b>{escape(task.answer.told)}</b>. {escape(task.answer.working)}</p>"
+    )
+
+
+def plain(words: str) -> str:
+    """Markdown as it is spoken."""
+    words = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", words)
+    return re.sub(r"\s+", " ", re.sub(r"\*\*|`|(?<!\w)\*|\*(?!\w)", "", words))

@@ -1,0 +1,142 @@
+// Controls made of records, by their kind: what a workbench and an atlas are worked with.  This file
+// is joined to stepper.js, whose `element` it uses.
+
+const HERE = Math.random().toString(36).slice(2); // every workbench may have a module of its own
+let counted = 0;
+
+// One control: its element, `set` to show a value, and `tell` for what is wrong with it.
+function made(control, ask) {
+  const told = element("span", { class: "scantape-problem", role: "alert", id: `scantape-${HERE}-${++counted}` });
+  const parts = (MAKERS[control.kind] || MAKERS.note)(control, ask);
+  const tag = control.kind === "checks" ? "fieldset" : "div";
+  const root = element(tag, { class: "scantape-control" }, ...parts.elements, told);
+  return {
+    root,
+    about: element("p", { class: "scantape-about" }),
+    set: parts.set,
+    tell(text) {
+      told.textContent = text;
+      for (const input of root.querySelectorAll("input, select, textarea")) {
+        input.toggleAttribute("aria-invalid", Boolean(text));
+        input.setAttribute("aria-describedby", told.id);
+      }
+    },
+  };
+}
+
+function focusName(control, part = "") {
+  return JSON.stringify([control.key, part]);
+}
+
+// What is being typed is not replaced until it is handed in.
+function typed(input, ask) {
+  input.addEventListener("input", () => (input.dataset.typed = ""));
+  const hand = () => {
+    if (!("typed" in input.dataset)) return;
+    delete input.dataset.typed;
+    ask();
+  };
+  input.addEventListener("change", hand);
+  // The same value typed again is no change to the browser, but it may be one to the kernel.
+  input.addEventListener("keydown", (event) => event.key === "Enter" && input.tagName === "INPUT" && hand());
+  input.addEventListener("blur", hand);
+}
+
+function put(input, value) {
+  if (!("typed" in input.dataset) && input.value !== String(value)) input.value = value;
+}
+
+function labelled(control, input, ask) {
+  input.dataset.focus = focusName(control);
+  typed(input, () => ask(input.value));
+  return {
+    elements: [element("label", {}, `${control.label} `, input)],
+    set: (value) => put(input, value),
+  };
+}
+
+const MAKERS = {
+  select(control, ask) {
+    const input = element("select");
+    for (const [value, text] of control.options) input.append(element("option", { value }, text));
+    return labelled(control, input, ask);
+  },
+  text: (control, ask) => labelled(control, element("input", { type: "text", spellcheck: "false" }), ask),
+  number(control, ask) {
+    const { min, max, quick = [] } = control;
+    const parts = labelled(control, element("input", { type: "number", min, max, step: 1 }), ask);
+    const buttons = quick.map((value) => {
+      const button = element("button", { type: "button", "aria-label": `${control.label} ${value}` }, value);
+      button.dataset.focus = focusName(control, value);
+      button.addEventListener("click", () => ask(value));
+      return button;
+    });
+    return {
+      elements: [...parts.elements, ...buttons],
+      set(value) {
+        parts.set(value);
+        quick.forEach((one, number) => buttons[number].setAttribute("aria-pressed", one === Number(value)));
+      },
+    };
+  },
+  range(control, ask) {
+    const { min, max, step, label } = control;
+    const slider = element("input", { type: "range", min, max, step });
+    const exact = element("input", { type: "text", inputmode: "decimal", "aria-label": `${label}, exactly` });
+    slider.dataset.focus = focusName(control);
+    exact.dataset.focus = focusName(control, "exact");
+    slider.addEventListener("input", () => {
+      exact.value = slider.value;
+      ask(slider.value);
+    });
+    typed(exact, () => ask(exact.value));
+    return {
+      elements: [element("label", {}, `${label} `, slider), exact],
+      set(value) {
+        if (Number(slider.value) !== Number(value)) slider.value = value;
+        put(exact, value);
+      },
+    };
+  },
+  checks(control, ask) {
+    const boxes = control.options.map((option) => {
+      const box = element("input", { type: "checkbox", value: option });
+      box.dataset.focus = focusName(control, option);
+      return box;
+    });
+    const chosen = () => boxes.filter((box) => box.checked).map((box) => Number(box.value));
+    for (const box of boxes) box.addEventListener("change", () => ask(chosen()));
+    const tap = (value) => (value ? `t${value > 0 ? "+" : "−"}${Math.abs(value)}` : "t");
+    const labels = boxes.map((box) => element("label", { class: "scantape-slot" }, box, tap(Number(box.value))));
+    const made = element("span", { class: "scantape-slot", title: "what the step makes" }, "t");
+    made.dataset.made = "";
+    return {
+      elements: [element("legend", {}, control.label), ...labels, ...(control.makes ? [made] : [])],
+      set: (value) => boxes.forEach((box) => (box.checked = value.includes(Number(box.value)))),
+    };
+  },
+  check(control, ask) {
+    const input = element("input", { type: "checkbox" });
+    input.dataset.focus = focusName(control);
+    input.addEventListener("change", () => ask(input.checked));
+    return {
+      elements: [element("label", {}, input, control.label)],
+      set: (value) => (input.checked = value),
+    };
+  },
+  written(control, ask) {
+    const step = element("textarea", { rows: 2, cols: 40, spellcheck: "false" });
+    const values = element("input", { type: "text", size: 40, spellcheck: "false" });
+    step.dataset.focus = focusName(control, "step");
+    values.dataset.focus = focusName(control, "values");
+    for (const input of [step, values]) typed(input, () => ask([step.value, values.value]));
+    return {
+      elements: [element("label", {}, "step ", step), element("label", {}, "values ", values)],
+      set([text, given]) {
+        put(step, text);
+        put(values, given);
+      },
+    };
+  },
+  note: (control) => ({ elements: [element("span", {}, control.label)], set() {} }),
+};

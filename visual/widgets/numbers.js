@@ -1,0 +1,130 @@
+// Computes the numbers of a picture anew, from other values of its loop, and writes them.  What
+// to compute is data: `lines`, each an operation and the places of what it is made of.  Numbers
+// are written as lab.notation and lab.equations.numbers do.
+
+const OPERATIONS = {
+  Add: (...terms) => terms.reduce((sum, term) => sum + term),
+  Mul: (...factors) => factors.reduce((product, factor) => product * factor),
+  Sub: (a, b) => a - b,
+  TrueDiv: (a, b) => a / b,
+  Neg: (a) => -a,
+  Pow: (a, b) => a ** b,
+  Sqr: (a) => a * a,
+  Reciprocal: (a) => 1 / a,
+  abs: Math.abs,
+  sgn: Math.sign,
+  sqrt: Math.sqrt,
+  exp: Math.exp,
+  log: Math.log,
+  log1p: Math.log1p,
+  expm1: Math.expm1,
+  sin: Math.sin,
+  cos: Math.cos,
+  tan: Math.tan,
+  sinh: Math.sinh,
+  cosh: Math.cosh,
+  tanh: Math.tanh,
+  arcsin: Math.asin,
+  arccos: Math.acos,
+  arctan: Math.atan,
+  sigmoid: (a) => 1 / (1 + Math.exp(-a)),
+  max: Math.max,
+  min: Math.min,
+  where: (choice, a, b) => (choice ? a : b),
+  GT: (a, b) => Number(a > b),
+  LT: (a, b) => Number(a < b),
+  GE: (a, b) => Number(a >= b),
+  LE: (a, b) => Number(a <= b),
+  EQ: (a, b) => Number(a === b),
+  NEQ: (a, b) => Number(a !== b),
+};
+
+// The numbers of all lines; `given` has the entries of what is given, by name.
+function computed(lines, given) {
+  const found = [];
+  for (const [name, ...operands] of lines) {
+    if (name === "constant") found.push(operands[0]);
+    else if (name === "input") found.push(given[operands[0]][operands[1]]);
+    else found.push(OPERATIONS[name](...operands.map((place) => found[place])));
+  }
+  return found;
+}
+
+// So many significant digits of a number that is neither 0 nor infinite, half to even, as a
+// mantissa and the power of ten.
+function rounded(value, digits) {
+  const [mantissa, power] = Math.abs(value).toExponential(digits - 1).split("e");
+  const [all, its] = Math.abs(value).toExponential(Math.min(100, digits + 60)).split("e");
+  const before = all.slice(0, digits + (digits > 1)); // and the point
+  const isHalf = /^\.?50*$/.test(all.slice(before.length));
+  return isHalf && Number(before.at(-1)) % 2 === 0 ? [before, Number(its)] : [mantissa, Number(power)];
+}
+
+function written(value, digits, keepsZeros) {
+  const [mantissa, power] = rounded(value, digits);
+  const trimmed = (text) => (keepsZeros || !text.includes(".") ? text : text.replace(/\.?0+$/, ""));
+  const sign = value < 0 ? "-" : "";
+  if (power < -4 || power >= digits) return `${sign}${trimmed(mantissa)}e${power}`;
+  const all = mantissa.replace(".", "");
+  if (power < 0) return `${sign}${trimmed(`0.${"0".repeat(-power - 1)}${all}`)}`;
+  const behind = all.slice(power + 1);
+  return `${sign}${trimmed(behind ? `${all.slice(0, power + 1)}.${behind}` : all)}`;
+}
+
+const NOISE = 1e-12; // of a number: what rounding errors may add, as in 0.1 + 0.2
+
+// A number with so many significant digits; zeros at their end tell that there are more.  With
+// minus so many digits, zeros at their end are left out; with a hundred more, what is negative is
+// in parentheses.
+function numberText(value, digits = 4) {
+  if (digits > 100) return numberText(value, digits - 100).replace(/^-.*/, "($&)");
+  if (!Number.isFinite(value)) return `⚠ ${{ Infinity: "inf", "-Infinity": "-inf" }[value] ?? "nan"}`;
+  if (value === 0) return "0";
+  const short = written(value, Math.abs(digits), false);
+  const isAll = Math.abs(Number(short) - value) <= NOISE * Math.abs(value);
+  return isAll || digits < 0 ? short : written(value, digits, true);
+}
+
+const DIGITS = [4, 5, 6, 7, 8, 10, 12, 14, 17]; // of the numbers on the right, until it is true
+const CLOSE = 0.01; // of the number on the left: how far off an equation with ≈ may be
+
+// `7.413 = 3.9014·2·0.95 + 0`: true to half a unit of the last digit on the left.
+function equationText([left, places, right, lines], numbers) {
+  const [whole, used] = [numbers[left], places.map((place) => numbers[place])];
+  const told = numberText(whole);
+  const printed = (number) => right.map((part) => {
+    if (typeof part === "string") return part;
+    const [slot, parted] = part;
+    return parted && number[slot].startsWith("-") ? `(${number[slot]})` : number[slot];
+  }).join("");
+  const four = used.map((number) => numberText(number));
+  if (!Number.isFinite(whole)) return `${told} = ${printed(four)}`;
+  const [mantissa, power = "0"] = told.split("e");
+  const unit = 10 ** (Number(power) - (mantissa.split(".")[1] ?? "").length);
+  let close = "";
+  for (const digits of used.every(Number.isFinite) ? DIGITS : []) {
+    const texts = used.map((number) => numberText(number, digits));
+    const away = Math.abs(computed(lines, { "": texts.map(Number) }).at(-1) - Number(told));
+    if (away <= (unit / 2) * (1 + 1e-9)) return `${told} = ${printed(texts)}`;
+    if (!close && away <= CLOSE * Math.abs(Number(told))) close = `${told} ≈ ${printed(texts)}`;
+  }
+  return close;
+}
+
+// The texts of a picture: `fits` tells how many of four digits there is room for.
+function textsOf({ lines, equations, texts, stories }, given) {
+  const numbers = computed(lines, given);
+  const words = equations.map((equation) => equationText(equation, numbers).split(" "));
+  const text = (parts, digits = (slot) => slot[1]) => parts.map((part) => {
+    if (part === null) return "⋯";
+    if (typeof part === "string") return part;
+    if (part.length === 3) return words[part[0]].slice(part[1], part[2]).join(" ");
+    return numberText(numbers[part[0]], digits(part));
+  }).join("");
+  return {
+    numbers,
+    text,
+    texts: new Map(texts.map(([place, parts]) => [place, text(parts)])),
+    stories: new Map(stories.map(([place, parts]) => [place, text(parts)])),
+  };
+}

@@ -1,0 +1,54 @@
+"""Sliders for the values of a loop, as records: what notebooks and pages make controls of."""
+
+from collections.abc import Iterator, Mapping
+from math import floor, log10
+
+import numpy as np
+
+from lab.loops.variables import Sequence, State
+from lab.notation import indexed
+from visual.choices import AT, Control
+
+MOST_ENTRIES = 12  # of an array; of more, there is only a note
+
+
+def sliders(
+    values: Mapping[str, np.ndarray],
+    usual: Mapping[str, np.ndarray],
+    variables: Mapping[str, object],
+) -> Iterator[Control]:
+    """A slider for every number of every value; where it begins and ends, the `usual` ones say."""
+    for name, value in values.items():
+        if value.size > MOST_ENTRIES or value.dtype.kind not in "iuf":
+            shape = " × ".join(map(str, value.shape))
+            note = {"kind": "note", "label": f"{name}: {shape} values", "value": ""}
+            yield {"key": [AT.name, name], **note}
+            continue
+        for place, entry in enumerate(value.ravel().tolist()):
+            start = usual[name].ravel()[place] if place < usual[name].size else entry
+            whole = value.dtype.kind != "f"
+            label = _entry_name(name, variables.get(name), value, place)
+            slider = {"kind": "range", "label": label, "value": repr(entry)}
+            yield {"key": [AT.name, name, place], **slider, **_bounds(float(start), whole)}
+
+
+def _entry_name(name: str, variable: object, value: np.ndarray, place: int) -> str:
+    """``x₁``, the second of the values in time, or ``W[0, 1]``, an entry of an array."""
+    if value.size == 1:
+        return name
+    index = [int(number) for number in np.unravel_index(place, value.shape)]
+    if isinstance(variable, Sequence) or (isinstance(variable, State) and variable.reach > 1):
+        name = indexed(name, index.pop(0))
+    return f"{name}[{', '.join(map(str, index))}]" if index else name
+
+
+def _bounds(start: float, whole: bool) -> Control:
+    """From where to where a slider goes: as far again as the value is from zero, but 1 at least."""
+    if not np.isfinite(start):
+        start = 0.0
+    reach = max(1.0, abs(start))
+    if whole:
+        return {"min": round(min(0, start - reach)), "max": round(start + reach + 2), "step": 1}
+    digits = 2 - floor(log10(reach))
+    step = float(f"1e{-digits}")
+    return {"min": round(start - reach, digits), "max": round(start + reach, digits), "step": step}
