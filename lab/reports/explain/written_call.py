@@ -81,7 +81,11 @@ def _arguments(fn: ast.AST | None, call: ast.Call, tree: ast.AST) -> tuple[str, 
     """The names of the arguments of a lambda, or of the function that has its name where it is."""
     found = [fn.args] if isinstance(fn, ast.Lambda) else []
     if isinstance(fn, ast.Name):
-        around = [node for node in ast.walk(tree) if _holds(node, call)]
+        around = [
+            node
+            for node in ast.walk(tree)
+            if isinstance(node, ast.FunctionDef | ast.Module) and _holds(node, call)
+        ]
         named = ([s.args for s in scope.body if _is_called(s, fn.id)] for scope in around[::-1])
         found = next(filter(None, named), [])
     if len(found) != 1 or found[0].vararg or found[0].kwonlyargs:
@@ -89,11 +93,11 @@ def _arguments(fn: ast.AST | None, call: ast.Call, tree: ast.AST) -> tuple[str, 
     return tuple(argument.arg for argument in found[0].posonlyargs + found[0].args)
 
 
-def _holds(scope: ast.AST, call: ast.Call) -> bool:
-    """Whether names of a module or function, `scope`, are seen by the `call`."""
-    if isinstance(scope, ast.FunctionDef):
-        return scope.lineno < call.lineno <= (scope.end_lineno or 0)
-    return isinstance(scope, ast.Module)
+def _holds(scope: ast.FunctionDef | ast.Module, call: ast.Call) -> bool:
+    """Whether the `call` sees names of a module or function, `scope`."""
+    if isinstance(scope, ast.Module):
+        return True
+    return scope.lineno < call.lineno <= (scope.end_lineno or 0)
 
 
 def _is_called(statement: ast.stmt, name: str) -> bool:
