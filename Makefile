@@ -17,7 +17,15 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 LESSON ?= notebooks/index.ipynb
 SETTINGS := $(VENV)/share/jupyter/lab/settings
-PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
+# An installation says how far it is: what pip tells is counted, and shown if it goes wrong.
+SHELL := /bin/bash
+.SHELLFLAGS := -o pipefail -c
+install = @$(BIN)/python -m pip --disable-pip-version-check install --progress-bar off --editable '$(1)' 2>&1 | \
+	{ while read -r line; do case "$$line" in \
+	Collecting*|"Requirement already"*) n=$$((n + 1)); printf '\r  %d packages found, %d s' $$n $$SECONDS;; \
+	Installing*) printf '\n  installing what is new, which is the second half\n';; \
+	Successfully*) echo "  done after $$SECONDS s";; \
+	*[Ee][Rr][Rr][Oo][Rr]*) echo "$$line" >&2;; esac; done; }
 JOBS ?= 2
 SITE ?= site
 
@@ -53,33 +61,31 @@ corpus: $(VENV)/.test
 bench: $(VENV)/.test
 	PYTHONPATH=tests/support $(BIN)/python bench
 
-# A lesson is kept as text; what a reader changes in the notebook made from it stays.
+# A lesson is kept as text; what a reader changes in the notebook made from it stays, and a newer
+# lesson is put beside it.
 lessons: $(VENV)/.start
-	@missing=; for text in notebooks/*.md; do book=$${text%.md}.ipynb; \
-	if [ ! -e $$book ]; then missing="$$missing $$text"; \
-	elif [ $$text -nt $$book ]; then echo "$$book is older than its lesson; delete it to get the new one."; fi; \
-	done; [ -z "$$missing" ] || $(BIN)/jupytext --quiet --to ipynb $$missing
+	@$(BIN)/scantape lessons notebooks --no-open
 
 $(VENV)/.venv:
 	@if [ -z "$(PYTHON)" ]; then echo "Scantape needs Python 3.11 or later; name one with PYTHON=…" >&2; exit 1; fi
 	@$(PYTHON) -c 'import sys; v = sys.version.split()[0]; ok = sys.version_info >= (3, 11); \
-	print(f"Setting up $(VENV) with Python {v}; this takes a minute, once." if ok else \
+	print(f"Setting up $(VENV) with Python {v}, once: a hundred packages, one to three minutes." if ok else \
 	f"Scantape needs Python 3.11 or later, but $(PYTHON) is {v}; name another with PYTHON=…"); sys.exit(not ok)'
 	$(PYTHON) -m venv $(VENV)
 	touch $@
 
 $(VENV)/.start: pyproject.toml | $(VENV)/.venv
-	$(PIP) --editable '.[notebook]'
+	$(call install,.[notebook])
 	@mkdir -p $(SETTINGS)
 	@echo '{"@jupyterlab/apputils-extension:notification": {"fetchNews": "false", "checkForUpdates": false}}' > $(SETTINGS)/overrides.json
 	touch $@
 
 $(VENV)/.site: pyproject.toml | $(VENV)/.start
-	$(PIP) --editable '.[notebook,site]'
+	$(call install,.[notebook,site])
 	touch $@
 
 $(VENV)/.test: pyproject.toml | $(VENV)/.start
-	$(PIP) --editable '.[notebook,site,dev]'
+	$(call install,.[notebook,site,dev])
 	touch $@
 
 clean:

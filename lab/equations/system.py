@@ -219,8 +219,9 @@ def _count(steps: Number) -> int:
 def plain(system: System) -> str:
     """The whole system in lines of plain text."""
     writer = Writer(system)
-    counts = [_counted(len(_symbols(system, role)), role) for role in ROLE_ORDER]
-    lines = [f"{system.name}: {listing(filter(None, counts))}", ""]
+    counts = ((len(_symbols(system, role)), role) for role in ROLE_ORDER)
+    told = listing(f"{n} {role}{'' if n == 1 else 's'}" for n, role in counts if n)
+    lines = [f"{system.name}: {told}", ""]
     for formula in system.equations:
         equation = writer.equation(formula)
         if len(equation) > LONG:
@@ -231,16 +232,12 @@ def plain(system: System) -> str:
         lines.append(
             f"  {symbol}[t] = the generator after the draws of the step from {symbol}[t−1]"
         )
-    lines.append(f"  for {writer.range}{_until(writer)}")
+    until = f", until {writer.right(system.until)}" if system.until is not None else ""
+    lines.append(f"  for {writer.range}{until}")
     if writer.offsets:
         lines.append(f"  {writer.offsets}")
     lines += ["", *_given(writer), *_roles(writer)]
     return "\n".join(lines).rstrip()
-
-
-def _until(writer: Writer) -> str:
-    condition = writer.system.until
-    return f", until {writer.right(condition)}" if condition is not None else ""
 
 
 def _given(writer: Writer) -> Iterable[str]:
@@ -289,10 +286,6 @@ def _told(writer: Writer, same: list[Quantity]) -> str:
 
 def _symbols(system: System, role: Role) -> list[str]:
     return list(dict.fromkeys(q.symbol for q in system.of_role(role)))
-
-
-def _counted(count: int, role: Role) -> str:
-    return f"{count} {role}{'' if count == 1 else 's'}" if count else ""
 
 
 def latex(system: System) -> str:

@@ -27,7 +27,7 @@ from lab.errors import (
 )
 from lab.loops.declaration import OF, Declaration
 from lab.loops.text.source import identifier
-from lab.loops.variables import Parameter, State
+from lab.loops.variables import Parameter
 from lab.records import refuse_masked
 from lab.scans.buffers import as_tensor, fresh_buffer
 from lab.scans.node import LoopVariable, ScanParts, build_scan, outer_outputs
@@ -80,7 +80,8 @@ def build_loop(loop: Declaration) -> LoopGraph:
             rows = outer[sequence.start(tap) :][:steps]
             parts.append(LoopVariable(Kind.SEQUENCE, sequence.name, Tape((0,), ()), rows, (inner,)))
     for state in loop.states:
-        buffer = _buffer(declare(state.name, state.initial), state, steps)
+        initial = declare(state.name, state.initial)
+        buffer = fresh_buffer(initial[None] if state.reach == 1 else initial, steps)
         row = TensorType(buffer.type.dtype, shape=state.first_values.shape[1:])
         taps = [row(f"{state.name}[{tap}]") for tap in state.taps]
         arguments[state.name] = taps[0] if len(taps) == 1 else taps
@@ -100,10 +101,11 @@ def build_loop(loop: Declaration) -> LoopGraph:
         parts.append(LoopVariable(Kind.PARAMETER, parameter.name, Tape((0,), ()), outer, (inner,)))
 
     results, condition = _call_step(loop, arguments)
-    parts = _with_results(loop, parts, results, steps)
+    n_steps = pt.as_tensor_variable(np.int64(steps) if isinstance(steps, int) else steps)
+    parts = _with_results(loop, parts, results, n_steps)
     scan = ScanParts(
         name=loop.name,
-        n_steps=pt.as_tensor_variable(np.int64(steps) if isinstance(steps, int) else steps),
+        n_steps=n_steps,
         variables=tuple(parts),
         until=condition,
         truncate_gradient=loop.truncate_gradient,
@@ -121,12 +123,6 @@ def build_loop(loop: Declaration) -> LoopGraph:
         outputs={name: as_tensor(filled[name])[reach.get(name, 0) :] for name in names},
         stops_early=condition is not None,
     )
-
-
-def _buffer(initial: TensorVariable, state: State, steps: int | Variable) -> TensorVariable:
-    """Room for the initial values and one value for each step, the former filled in."""
-    rows = initial[None] if state.reach == 1 else initial
-    return fresh_buffer(rows, steps)
 
 
 def _call_step(
@@ -201,7 +197,7 @@ def _with_results(
     loop: Declaration,
     parts: list[LoopVariable],
     results: list[Result],
-    steps: int | Variable,
+    n_steps: TensorVariable,
 ) -> list[LoopVariable]:
     """The variables with what the step returned for them."""
     names = [*(s.name for s in loop.states), *loop.outputs, *(r.name for r in loop.random)]
@@ -213,30 +209,20 @@ def _with_results(
     by_name = dict(zip(names, results, strict=True))
     finished = []
     for part in parts:
+        returned = by_name.get(part.name)
         if part.kind.is_state:
-            result: Variable = _state_result(part, by_name[part.name])
+            part = replace(part, inner_outputs=(_state_result(part, by_name[part.name]),))
         elif part.kind is Kind.UNTRACED:
-            returned = by_name[part.name]
             if not isinstance(returned, Variable) or returned.type != part.outer_input.type:
                 raise ArgumentError(
                     f"step: for {part.name} it must return the next generator, not {returned}."
                 )
-            result = returned
-        else:
-            finished.append(part)
-            continue
-        finished.append(replace(part, inner_outputs=(result,)))
+            part = replace(part, inner_outputs=(returned,))
+        finished.append(part)
     for name in loop.outputs:
         result = _as_tensor(name, by_name[name])
-        finished.append(
-            LoopVariable(
-                Kind.NIT_SOT,
-                name,
-                Tape((), (0,)),
-                pt.as_tensor_variable(np.int64(steps) if isinstance(steps, int) else steps),
-                inner_outputs=(result,),
-            )
-        )
+        tape = Tape((), (0,))
+        finished.append(LoopVariable(Kind.NIT_SOT, name, tape, n_steps, inner_outputs=(result,)))
     return finished
 
 

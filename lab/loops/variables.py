@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from types import NoneType
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from pytensor.configdefaults import config
@@ -68,11 +68,16 @@ class _Called:
 
     name: str
     kind: ClassVar[str]
+    holds: ClassVar[str]  # the name of its value
 
     @property
     def called(self) -> str:
         """As in "state x"."""
         return f"{self.kind} {shortened(self.name)}"
+
+    def with_value(self, value: object) -> Self:
+        """The same variable with another value, or a state with other initial ones."""
+        return replace(self, **{self.holds: value})  # type: ignore[type-var]  # all are dataclasses
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,7 +91,7 @@ class State(_Called):
     number of taps, or certain taps, says so with `takes`.
     """
 
-    kind = "state"
+    kind, holds = "state", "initial"
     name: str
     initial: Any  # given as whatever numpy makes an array of, kept as that array
     taps: tuple[int, ...] = (-1,)
@@ -124,10 +129,6 @@ class State(_Called):
         """The initial values, one row each."""
         return self.initial[None] if self.reach == 1 else self.initial
 
-    def with_value(self, value: object) -> "State":
-        """The same state with other initial values."""
-        return replace(self, initial=value)
-
     def with_taps(self, taps: Iterable[int]) -> "State":
         """The same state with other taps; the oldest initial value is repeated as needed."""
         taps = check_taps(taps, f"taps of {self.called}")
@@ -149,7 +150,7 @@ class Sequence(_Called):
     `values` begins that many steps before the loop.  `takes` is as for a `State`.
     """
 
-    kind = "sequence"
+    kind, holds = "sequence", "values"
     name: str
     values: Any  # as the `initial` of a State
     taps: tuple[int, ...] = (0,)
@@ -166,10 +167,6 @@ class Sequence(_Called):
             raise ArgumentError(f"values of {self.called} = {values}: expected a list.")
         object.__setattr__(self, "taps", taps)
         object.__setattr__(self, "values", values)
-
-    def with_value(self, value: object) -> "Sequence":
-        """The same sequence with other values."""
-        return replace(self, values=value)
 
     def with_taps(self, taps: Iterable[int]) -> "Sequence":
         """The same sequence, read at other taps."""
@@ -189,17 +186,13 @@ class Sequence(_Called):
 class Parameter(_Called):
     """A quantity that is the same at every step; PyTensor calls it a non-sequence."""
 
-    kind = "parameter"
+    kind, holds = "parameter", "value"
     name: str
     value: Any  # as the `initial` of a State
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "name", checked_name(self.name))
         object.__setattr__(self, "value", as_value(self.value, f"value of {self.called}"))
-
-    def with_value(self, value: object) -> "Parameter":
-        """The same parameter with another value."""
-        return replace(self, value=value)
 
 
 @dataclass(frozen=True)

@@ -129,7 +129,8 @@ def finish(app: Sphinx, error: Exception | None) -> None:
     own = (HERE / "site.css").read_text(encoding="utf-8")
     sheet = "\n".join((style(), STYLE, own, dark.style()))
     (Path(app.outdir) / "_static" / "scantape.css").write_text(sheet, encoding="utf-8")
-    for path in sorted(Path(app.outdir).rglob("*.html")):
+    talks = {Path(app.outdir) / f"slides_{name}.html" for name in TALKS}
+    for path in sorted({*Path(app.outdir).rglob("*.html")} - talks):
         page = path.read_text(encoding="utf-8")
         scripts = SCRIPTS.findall(page)
         if len(page.encode()) > LARGEST:

@@ -168,3 +168,22 @@ def test_on_paper_the_controls_are_gone_and_pictures_fit(opened):
     )
     assert max(page.evaluate(widths)) <= 700
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+
+
+def test_a_page_in_another_has_no_sidebars_and_tells_its_height(browser, tmp_path):
+    outer = tmp_path / "outer.html"
+    inner = (small_site() / "01_square.html").as_uri()
+    outer.write_text(
+        f'<iframe id="lesson" src="{inner}?embed" style="width:800px"></iframe>'
+        "<script>addEventListener('message', ({data}) => { window.told = data; });</script>"
+    )
+    page = browser.new_page()
+    page.goto(outer.as_uri())
+    page.wait_for_function("window.told")
+    assert page.evaluate("told.scantape") > 500
+    frame = page.frames[1]
+    assert not frame.locator(".sidebar-drawer").is_visible()
+    assert frame.locator("h1").is_visible()
+    page.goto(inner)
+    assert page.locator("html[data-embedded]").count() == 0
+    page.close()

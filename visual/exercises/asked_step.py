@@ -1,12 +1,10 @@
-"""One tape at one moment: before a step, with what the step reads, or after it.
+"""One tape at one moment: before a step, with what the step reads; then the step itself.
 
 Before the step no colour tells what will be read or written: that is what is asked.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-
-import numpy as np
 
 from lab.notation import signed
 from lab.traces.touched import Touched
@@ -26,6 +24,7 @@ from visual.layout.canvas import (
 from visual.layout.cells import cell, thin_cell
 from visual.layout.columns import Timeline, column_of, timeline
 from visual.layout.names import NamedScan
+from visual.pictures.moment.moment import moment as drawn_step
 from visual.scene.shapes import Box, Scene
 from visual.scene.theme import Role
 
@@ -89,38 +88,18 @@ class AskedStep:
         return Touched(self.tape, self.step)
 
 
+def after(moment: AskedStep, theme: str = "light") -> Scene:
+    """The step as it was made: what it read, what it made of it, and why."""
+    named = moment.named
+    return drawn_step(named.trace, theme, scan=named.number + 1, step=moment.step)
+
+
 def before(moment: AskedStep, title: str, theme: str = "light") -> Scene:
     """The tape before the step; nothing tells what becomes of it."""
     values = {row: moment.touched.before(row) for row in moment.rows}
-    roles = {row: _unmarked(value) for row, value in values.items()} | dict(moment.marks)
+    roles = {r: Role.UNWRITTEN if v is None else Role.INTERMEDIATE for r, v in values.items()}
+    roles |= dict(moment.marks)
     words = "before the first step" if moment.marks else f"before step {moment.step}"
-    return _drawn(moment, title, words, roles, values, {}, theme)
-
-
-def after(moment: AskedStep, title: str, theme: str = "light") -> Scene:
-    """The tape after the step: what it has overwritten, and what it has left."""
-    touched = moment.touched
-    values = {row: touched.after(row) for row in moment.rows}
-    roles = {row: _unmarked(value) for row, value in values.items()}
-    roles |= dict.fromkeys(touched.overwritten & roles.keys(), Role.OVERWRITTEN)
-    roles |= dict.fromkeys(touched.preserved & roles.keys(), Role.PRESERVED)
-    olds = {row: touched.before(row) for row in touched.overwritten}
-    return _drawn(moment, title, f"after step {moment.step}", roles, values, olds, theme)
-
-
-def _unmarked(value: np.ndarray | None) -> Role:
-    return Role.UNWRITTEN if value is None else Role.INTERMEDIATE
-
-
-def _drawn(
-    moment: AskedStep,
-    title: str,
-    words: str,
-    roles: dict[int, Role],
-    values: dict[int, np.ndarray | None],
-    olds: dict[int, np.ndarray | None],
-    theme: str,
-) -> Scene:
     canvas = Canvas()
     canvas.heading(f"{moment.tape.name} {words}", [kind_text(moment.tape)])
     time, tape = timeline(moment.named.root.scan), moment.tape
@@ -133,7 +112,7 @@ def _drawn(
         x = columns.left[column]
         canvas.header(x, canvas.y, moment.label(row), f"pos {signed(tape.position(row))}")
         box = Box(x, canvas.y + 34, CELL, HEIGHT, roles[row])
-        canvas.add(cell(box, values[row], moment.label(row), olds.get(row), key=moment.key(row)))
+        canvas.add(cell(box, values[row], moment.label(row), key=moment.key(row)))
     for x, gap in columns.gaps:
         canvas.add(gap_text(gap, x, canvas.y + 34 + HEIGHT / 2))
     canvas.row_label("tape", canvas.y + 34 + 27)

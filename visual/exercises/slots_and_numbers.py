@@ -77,7 +77,7 @@ def _slot_task(moment: AskedStep, use: Use, theme: str) -> Task:
         ),
     )
     title = f"{moment.tape.name}, step {step}"
-    return Task(question, before(moment, title, theme), after(moment, title, theme), answer)
+    return Task(question, before(moment, title, theme), after(moment, theme), answer)
 
 
 def _slot_reason(moment: AskedStep, position: int) -> str:
@@ -172,7 +172,7 @@ def _number_task(moment: AskedStep, formula: Formula, theme: str) -> Task:
         f"{signed(position)} of {moment.tape.name}? Before it, {given}."
     )
     moment = replace(moment, formula=written)
-    return Task(question, before(moment, title, theme), after(moment, title, theme), answer)
+    return Task(question, before(moment, title, theme), after(moment, theme), answer)
 
 
 def _slips(
@@ -268,7 +268,7 @@ def _arrival_task(
     )
     title = f"{tape.name}, from position {at} to {goal}"
     final = AskedStep(moment.named, tape, right)
-    return Task(question, before(moment, title, theme), after(final, title, theme), answer)
+    return Task(question, before(moment, title, theme), after(final, theme), answer)
 
 
 def _arrival_reason(step: int, right: int) -> str:

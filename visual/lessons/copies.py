@@ -5,6 +5,7 @@ What a person wrote stays: where a notebook is there already, a newer lesson is 
 
 import shutil
 from collections.abc import Iterator
+from contextlib import suppress
 from hashlib import sha256
 from importlib.metadata import PackageNotFoundError, files
 from importlib.util import find_spec
@@ -43,7 +44,8 @@ def copied(folder: Path) -> Iterator[str]:
         raise ArgumentError(f"folder = {quoted(str(folder))}: {error.strerror}.") from error
     for path in lessons():
         if path.suffix == ".svg":
-            shutil.copyfile(path, folder / path.name)
+            with suppress(shutil.SameFileError):  # in a checkout
+                shutil.copyfile(path, folder / path.name)
             continue
         written = _written(path, folder)
         if written is not None:

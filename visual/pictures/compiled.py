@@ -93,12 +93,10 @@ def _scan(canvas: Canvas, scan: ScanAfter, moment: int) -> int:
 
 def _title(canvas: Canvas, buffer: Buffer) -> None:
     """What the buffer is, and how many rows it had and has."""
-    was = buffer.was if buffer.was not in (None, buffer.kind) else None
-    kind = f"{was}, now {buffer.kind}" if was else str(buffer.kind)
     before = f"{rows_word(buffer.before)}  →  " if buffer.before is not None else ""
     after = "one value" if buffer.kept.is_one_value else rows_word(buffer.after)
     canvas.y += 14
-    canvas.text(MARGIN, f"{buffer.name} · {kind} · {before}{after}", 13.5, bold=True)
+    canvas.text(MARGIN, f"{buffer.name} · {buffer.kinds} · {before}{after}", 13.5, bold=True)
     canvas.y += 18
     readers = "; ".join(map(str, buffer.readers[:FEW]))
     sentence = f"{buffer.kept}: {readers}" if readers else str(buffer.kept)

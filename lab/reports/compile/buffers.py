@@ -174,6 +174,11 @@ class Buffer:
         return self.tape.origin
 
     @property
+    def kinds(self) -> str:
+        """Of what kind it is, and was if that was another."""
+        return f"{self.kind}" if self.was in (None, self.kind) else f"{self.was}, now {self.kind}"
+
+    @property
     def ring(self) -> Ring | None:
         """Which slot holds which row.
 

@@ -184,14 +184,15 @@ def fate(scan: ScanBefore, compiled: Compiled) -> str:
         return f"{words}."
     buffers = [b for after in compiled.after if after.number in scan.into for b in after.buffers]
     is_shorter = any(buffer.is_shortened for buffer in buffers)
-    changes = [change(changed) for changed in scan.changes if is_shorter or not _shortens(changed)]
-    listed = dict.fromkeys(text for text in changes if text)
+    # rewrites that shorten may also allocate a buffer anew, as long as before
+    shortening = ("reduce_trace", "save_mem")
+    changes = [
+        change(changed)
+        for changed in scan.changes
+        if is_shorter or not any(part in changed.rewrite for part in shortening)
+    ]
+    listed = dict.fromkeys(filter(None, changes))
     return f"{words}: {'; '.join(listed)}." if listed else f"{words}."
-
-
-def _shortens(changed: Change) -> bool:
-    """Whether a rewrite shortens buffers; it may also allocate one anew, as long as before."""
-    return "reduce_trace" in changed.rewrite or "save_mem" in changed.rewrite
 
 
 def change(changed: Change) -> str:
@@ -223,19 +224,15 @@ def scan_page(scan: ScanAfter) -> str:
 
 def buffer_lines(buffer: Buffer) -> Iterator[str]:
     """What there is to say of one buffer."""
-    kind = (
-        str(buffer.kind)
-        if buffer.was in (None, buffer.kind)
-        else f"{buffer.was}, now {buffer.kind}"
-    )
     if buffer.kept is Kept.UNTRACED:
-        yield f"{buffer.name} ({kind}): {buffer.kept}"
+        yield f"{buffer.name} ({buffer.kinds}): {buffer.kept}"
         return
     before = f"{rows_word(buffer.before)} → " if buffer.before is not None else ""
     after = "1 value" if buffer.kept.is_one_value else rows_word(buffer.after)
-    yield f"{buffer.name} ({kind}): {before}{after}; {buffer.kept}"
+    yield f"{buffer.name} ({buffer.kinds}): {before}{after}; {buffer.kept}"
     if buffer.readers:
-        yield f"  {'; '.join(map(str, buffer.readers[:FEW]))}{_more(len(buffer.readers))}"
+        told, more = [*map(str, buffer.readers[:FEW])], len(buffer.readers) - FEW
+        yield f"  {'; '.join([*told, f'and {more} more'] if more > 0 else told)}"
     yield from slots(buffer)
 
 
@@ -324,7 +321,3 @@ def _count(number: int, word: str) -> str:
 
 def _are(number: int) -> str:
     return "is" if number == 1 else "are"
-
-
-def _more(count: int) -> str:
-    return f"; and {count - FEW} more" if count > FEW else ""

@@ -357,8 +357,9 @@ def _used(scan: ScanTrace) -> list[np.ndarray]:
         if isinstance(result.source, int):
             used[result.source][...] = True
     for number, made in reversed(list(enumerate(scan.inside))):
-        kept = used[number]
-        dropped = _dropped(scan, made.inputs[0]) if made.operation == "where" else None
+        kept, dropped = used[number], None  # where the first branch of a `where` is not taken
+        if made.operation == "where" and (chosen := values_of(scan, made.inputs[0])) is not None:
+            dropped = ~np.asarray(chosen, dtype=bool)
         for place, source in enumerate(made.inputs):
             if not isinstance(source, int) or not len(used[source]):
                 continue
@@ -370,12 +371,6 @@ def _used(scan: ScanTrace) -> list[np.ndarray]:
                 taken = fitted(by_step, used[source])
             used[source] |= taken
     return used
-
-
-def _dropped(scan: ScanTrace, condition: Source) -> np.ndarray | None:
-    """Where, over all steps, the first branch of a `where` is not taken."""
-    values = values_of(scan, condition)
-    return None if values is None else ~np.asarray(values, dtype=bool)
 
 
 def _over_steps(scan: ScanTrace, source: Source, is_target: bool) -> np.ndarray | None:
@@ -406,13 +401,12 @@ def _numbers(scan: ScanTrace, step: int, made: StepValue) -> str:
     """An operation on the values of its inputs; empty where arrays take part."""
     numbers = list[Term]()
     for source in made.inputs:
-        value = None if isinstance(source, Number) else _value(scan, source, step)
-        if isinstance(source, Number):
-            numbers.append(source)
-        elif value is None or value.ndim:
-            return ""
-        else:
-            numbers.append(Number(_number(value)))
+        if not isinstance(source, Number):
+            value = _value(scan, source, step)
+            if value is None or value.ndim:
+                return ""
+            source = Number(_number(value))
+        numbers.append(source)
     return text(Call(made.operation, tuple(numbers)), lambda leaf: "")
 
 

@@ -130,9 +130,7 @@ class Geometry:
     def _columns(self) -> dict[int, Column]:
         found, x = {}, float(MARGIN)
         for priority in sorted({self.recording.tapes[tape].priority for tape in self.heads}):
-            here = [
-                n for n in self.shown if self.recording.tapes[self.tape(n)].priority == priority
-            ]
+            here = [n for n in self.shown if self._priority(n) == priority]
             values = tracks(_spans(here, self._value_ends))
             gradients = tracks(_spans(here, self._gradient_ends))
             node = x + PAD + width(values)

@@ -175,26 +175,20 @@ class StepNodes:
 
     def _inputs(self, sources: "list[Source] | tuple[Source, ...]") -> Iterator[StepNode]:
         for source in map(self._resolved, sources):
-            if isinstance(source, Number):
-                continue
-            yield self._node(source)
+            if not isinstance(source, Number):
+                key = str(source)
+                self.found[key] = self.found.get(key) or self._node(source)
+                yield self.found[key]
 
     def _node(self, source: Leaf | int) -> StepNode:
-        key = str(source)
-        if key not in self.found:
-            self.found[key] = self._made(source)
-        return self.found[key]
-
-    def _made(self, source: Leaf | int) -> StepNode:
         if isinstance(source, Leaf):
             return StepNode(Part.ARGUMENT, source)
         value = self.scan.inside[source]
         if source not in self.shown:
             return StepNode(Part.HIDDEN, source, "⋯")
         inputs = tuple(self._inputs(value.inputs))
-        label = self.label(source)
         ordered = len(inputs) > 1 and value.operation not in COMMUTATIVE
-        return StepNode(Part.OPERATION, source, label, inputs, ordered)
+        return StepNode(Part.OPERATION, source, self.label(source), inputs, ordered)
 
     def label(self, number: int) -> str:
         """``·``, ``▢·2`` or ``▢ − ▢``: the operation, with its constants where they stand."""
@@ -216,13 +210,10 @@ def operation_label(operation: str, inputs: "list[Source]") -> str:
         for source in inputs
         if not (isinstance(source, Number) and source.written in EMPTY)
     ]
-    if not fixed and operation not in PLAIN.operators and operation not in UNARY | {"Pow", "at"}:
-        return operation if len(inputs) > 3 else text(Call(operation, tuple(arguments)), _name)
-    return text(Call(operation, tuple(arguments)), _name)
-
-
-def _name(leaf: Leaf) -> str:
-    return leaf.variable
+    is_called = not fixed and operation not in UNARY | {"Pow", "at", *PLAIN.operators}
+    if is_called and len(inputs) > 3:
+        return operation
+    return text(Call(operation, tuple(arguments)), lambda leaf: leaf.variable)
 
 
 def fixed_values(scan: ScanTrace) -> frozenset[int]:

@@ -1,6 +1,7 @@
 """The forward loop on top of a tape picture: values over time, and an arrow for every read."""
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 import numpy as np
 
@@ -8,45 +9,72 @@ from lab.equations.spelling import Speller, loop_offsets
 from lab.notation import Leaf, indexed, leaves_of
 from lab.traces.scan_of import ScanOf
 from lab.traces.trace import ScanTrace, SequenceTrace, TapeTrace
-from visual.layout.canvas import (
-    BETWEEN,
-    CELL,
-    Canvas,
-    Columns,
-    gap_text,
-    kind_text,
-)
+from visual.layout.canvas import BETWEEN, CELL, Canvas, Columns, gap_text, kind_text
 from visual.layout.cells import cell, thin_cell
 from visual.layout.columns import Timeline
 from visual.layout.detours import Detours
 from visual.layout.names import NamedScan, counted
+from visual.layout.sheet import Sheet
 from visual.pictures.unrolled.overview import outputs_reached
-from visual.scene.shapes import Arrow, Box, Text, fitted
+from visual.scene.combinators import Piece, above, sized
+from visual.scene.shapes import Arrow, Box, Group, Shape, Text, fitted
 from visual.scene.theme import Role
 
 HEIGHT, LOW = 40, 20
 LANE = HEIGHT + 26
 MOST_PARAMETERS = 5
 Slot = tuple[str, int]
+Cell = tuple[int, Role, np.ndarray]  # its index, how it looks, and what it holds
 
 
-class ForwardBlock:
+def forward_block(
+    named: NamedScan,
+    columns: Columns,
+    time: Timeline,
+    sheet: Sheet,
+    most: int | None = None,
+    faded: bool = False,
+) -> Piece:
     """A loop as lanes of cells over time, one for each of its variables, up to `most`.
 
     `faded` washes out what the result does not need.
     """
+    canvas = Canvas(y=16, sheet=sheet)
+    canvas.heading(*_heading(named))
+    head = sized(max(canvas.right, sheet.width - sheet.margin), canvas.y, *canvas.shapes)
+    return above(head, _Lanes(named, columns, time, sheet, most, faded).all())
+
+
+def _heading(named: NamedScan) -> tuple[str, list[str]]:
+    scan, spell = named.scan, Speller(named)
+    lines = [f"forward · {counted(scan.steps, 'step')}"]
+    if scan.stopped_early:
+        lines[0] += " until its condition was met"
+    lines[0] += f" · {loop_offsets(named)}"
+    lines += [f"{tape.name} · {kind_text(tape)}" for tape in scan.tapes]
+    if scan.untraced:
+        lines.append(f"{', '.join(scan.untraced)} · untraced: replaced at every step, no tape")
+    title = f"{named.number + 1} · {scan.name}"
+    if len(scan.formulas) == 1:
+        title += f": {spell.equation(scan.formulas[0])}"
+    else:
+        lines += [spell.equation(formula) for formula in scan.formulas]
+    return title, ["; ".join(lines)]
+
+
+class _Lanes:
+    """The lanes, the arrows between them, and the parameters."""
 
     def __init__(
         self,
-        canvas: Canvas,
         named: NamedScan,
         columns: Columns,
         time: Timeline,
-        most: int | None = None,
-        faded: bool = False,
+        sheet: Sheet,
+        most: int | None,
+        faded: bool,
     ) -> None:
-        self.canvas, self.named, self.scan = canvas, named, named.scan
-        self.most, self.hidden = most, 0
+        self.named, self.scan, self.sheet, self.most = named, named.scan, sheet, most
         self.made = {
             (tape.name, int(row)): step
             for tape in self.scan.held
@@ -58,67 +86,62 @@ class ForwardBlock:
         goals = self.outputs | read_backwards(named) if faded else self.outputs
         self.needed = _needed(self.scan, goals) if faded and self.outputs else None
         self.tops: dict[str, float] = {}
-        self.ways, self.labels = Detours([]), canvas.sheet.labels
+        self.ways = Detours([])
 
-    def draw(self) -> None:
-        """All lanes, the arrows between them, and the parameters."""
-        self._heading()
+    def all(self) -> Piece:
+        """All lanes, as far as there is room, and what belongs to them."""
+        shapes: list[Shape] = []
+        y, hidden = 0.0, 0
+        for name, bows, cells in self._lanes():
+            y += bows
+            if self.most is not None and len(self.tops) >= self.most:
+                hidden += 1
+                continue
+            self.tops[name] = y
+            shapes += self._lane(name, cells, y)
+            y += LANE
+        if hidden:
+            words = f"⋯ {counted(hidden, 'more variable')}: all=True shows everything"
+            shapes.append(Text(self.sheet.labels, y, words, 12, muted=True))
+            y += 20
+        lefts, tops = self.columns.left.values(), self.tops.values()
+        self.ways = Detours([self._box(x, top) for x in lefts for top in tops])
+        for step in range(self.scan.steps):
+            if self.columns.has(step):  # a state's column is the step that computed it
+                arrows, (moment, told) = [*self._reads(step)], self.named.moment(step)
+                shapes += [Group(tuple(arrows), moment, moment=told)] if arrows else []
+        if not self.scan.parameters:
+            return sized(0, y - 14, *shapes)
+        return above(sized(0, y, *shapes), self._parameters())
+
+    def _lanes(self) -> Iterator[tuple[str, float, Iterable[Cell]]]:
+        """For every variable its name, the room of arrows over its lane, and its cells."""
         for sequence in self.scan.sequences:
             name = sequence.axis.variable
             if name not in self.tops:  # one lane, at however many taps it is read
-                self._lane(name, self._sequence_cells(name))
+                yield name, 0, self._sequence_cells(name)
         for tape in self.scan.held:
-            if any(tap < -1 for tap in tape.tape.reads):
-                self.canvas.y += 20
-            self._lane(tape.name, self._state_cells(tape))
-        if self.hidden:
-            words = f"⋯ {counted(self.hidden, 'more variable')}: all=True shows everything"
-            self.canvas.add(Text(self.labels, self.canvas.y, words, 12, muted=True))
-            self.canvas.y += 20
-        lefts, tops = self.columns.left.values(), self.tops.values()
-        self.ways = Detours([self._box(x, y) for x in lefts for y in tops])
-        for step in range(self.scan.steps):
-            if self.columns.has(step):  # a state's column is the step that computed it
-                start = len(self.canvas.shapes)
-                self._reads(step)
-                self._at(start, step)
-        if self.scan.parameters:
-            self._parameters()
-        self.canvas.y -= 14
+            bows = 20 if any(tap < -1 for tap in tape.tape.reads) else 0
+            yield tape.name, bows, self._state_cells(tape)
 
-    def _heading(self) -> None:
-        scan, spell = self.scan, Speller(self.named)
-        lines = [f"forward · {counted(scan.steps, 'step')}"]
-        if scan.stopped_early:
-            lines[0] += " until its condition was met"
-        lines[0] += f" · {loop_offsets(self.named)}"
-        lines += [f"{tape.name} · {kind_text(tape)}" for tape in scan.tapes]
-        if scan.untraced:
-            lines.append(f"{', '.join(scan.untraced)} · untraced: replaced at every step, no tape")
-        title = f"{self.named.number + 1} · {scan.name}"
-        if len(scan.formulas) == 1:
-            title += f": {spell.equation(scan.formulas[0])}"
-        else:
-            lines += [spell.equation(formula) for formula in scan.formulas]
-        self.canvas.heading(title, ["; ".join(lines)])
-
-    def _lane(self, name: str, cells: Iterable[tuple[int, Role, np.ndarray]]) -> None:
-        """A lane with a cell for every index that is shown, if there is room for it."""
-        if self.most is not None and len(self.tops) >= self.most:
-            self.hidden += 1
-            return
-        self.tops[name] = self.canvas.y
-        self._label(name)
+    def _lane(self, name: str, cells: Iterable[Cell], y: float) -> Iterator[Shape]:
+        """A cell for every index that is shown."""
+        labels, wide = self.sheet.labels, self.columns.cell
+        if not self.sheet.bare:
+            room = labels - self.sheet.margin - 14
+            yield fitted(labels - 12, y + HEIGHT / 2 + 4, name, room, 13, "end", bold=True)
         for index, role, value in cells:
             x = self.columns.left.get(self.time.column(name, index))
             if x is not None:
+                label, key = indexed(name, index), f"{self.named.number}:{name}:{index}"
+                drawn = cell(Box(x, y, wide, HEIGHT, role), value, label, key=key, label=label)
                 step = self.made.get((name, index))
-                self._cell(x, role, value, indexed(name, index), str(index), name, step)
-        for x, gap in self.columns.gaps:
-            self.canvas.add(gap_text(gap, x, self.canvas.y + HEIGHT / 2 + 4, self.columns.cell))
-        self.canvas.y += LANE
+                moment, told = (None, "") if step is None else self.named.moment(step)
+                yield replace(drawn, step=moment, moment=told)
+        for x, fold in self.columns.gaps:
+            yield gap_text(fold, x, y + HEIGHT / 2 + 4, wide)
 
-    def _sequence_cells(self, name: str) -> Iterator[tuple[int, Role, np.ndarray]]:
+    def _sequence_cells(self, name: str) -> Iterator[Cell]:
         values = {
             int(index): value
             for sequence in self.scan.sequences
@@ -128,7 +151,7 @@ class ForwardBlock:
         for index, value in sorted(values.items()):
             yield index, self._role((name, index), Role.INPUT), value
 
-    def _state_cells(self, tape: TapeTrace) -> Iterator[tuple[int, Role, np.ndarray]]:
+    def _state_cells(self, tape: TapeTrace) -> Iterator[Cell]:
         for row, value in enumerate(tape.final):
             index = int(tape.axis.index[row]) if tape.axis is not None else row
             role = Role.INPUT if row < tape.tape.origin else Role.INTERMEDIATE
@@ -139,40 +162,14 @@ class ForwardBlock:
             return Role.SEED
         return Role.UNNEEDED if self.needed is not None and slot not in self.needed else otherwise
 
-    def _cell(
-        self,
-        x: float,
-        role: Role,
-        value: np.ndarray,
-        label: str,
-        place: str,
-        name: str,
-        step: int | None = None,
-    ) -> None:
-        box = Box(x, self.canvas.y, self.columns.cell, HEIGHT, role)
-        key = f"{self.named.number}:{name}:{place}"
-        start = len(self.canvas.shapes)
-        self.canvas.add(cell(box, value, label, key=key, label=label))
-        self._at(start, step)
-
-    def _at(self, start: int, step: int | None) -> None:
-        """What was drawn since `start` belongs to a step of the loop."""
-        if step is not None and len(self.canvas.shapes) > start:
-            self.canvas.group(start, *self.named.moment(step))
-
-    def _label(self, name: str) -> None:
-        y, room = self.canvas.y + HEIGHT / 2 + 4, self.labels - self.canvas.sheet.margin - 14
-        if not self.canvas.sheet.bare:
-            self.canvas.add(fitted(self.labels - 12, y, name, room, 13, "end", bold=True))
-
-    def _reads(self, step: int) -> None:
+    def _reads(self, step: int) -> Iterator[Arrow]:
         """An arrow from every value that a step reads to every value that it computes from it."""
         for formula in self.scan.formulas:
             target = self._place(formula.target, step)
             for leaf in dict.fromkeys(leaves_of(formula.expression)):
                 source = self._place(leaf, step)
                 if source is not None and target is not None:
-                    self.canvas.add(self._read_arrow(source, target))
+                    yield self._read_arrow(source, target)
 
     def _read_arrow(self, source: tuple[float, float], target: tuple[float, float]) -> Arrow:
         """From cell to cell: straight to the neighbour, over the others, or to another lane."""
@@ -199,29 +196,26 @@ class ForwardBlock:
         known = slot is not None and slot[0] in self.tops
         return (x, self.tops[slot[0]]) if known and x is not None and slot is not None else None
 
-    def _parameters(self) -> None:
+    def _parameters(self) -> Piece:
         """What does not change: numbers in low cells, arrays in high ones, as many as fit."""
-        canvas, x, wide = self.canvas, self.labels, self.columns.cell
-        room = self.labels - canvas.sheet.margin - 10
+        x, wide, margin = self.sheet.labels, self.columns.cell, self.sheet.margin
         high = HEIGHT if any(p.value.ndim for p in self.scan.parameters) else LOW
-        canvas.add(
-            fitted(self.labels - 12, canvas.y + 15, "parameters", room, 13, "end", bold=True)
-        )
+        shapes: list[Shape] = [
+            fitted(x - 12, 15, "parameters", x - margin - 10, 13, "end", bold=True)
+        ]
         shown = self.scan.parameters[: None if self.most is None else MOST_PARAMETERS]
-        for parameter in shown:
-            box, key = Box(x, canvas.y, wide, high, Role.INPUT), f"{self.named.number}:"
-            key, name, value = f"{key}{parameter.name}:r0", parameter.name, parameter.value
-            canvas.add(
-                cell(box, value, name, key=key, label=name)
+        for one in shown:
+            box, key = Box(x, 0, wide, high, Role.INPUT), f"{self.named.number}:{one.name}:r0"
+            shapes.append(
+                cell(box, one.value, one.name, key=key, label=one.name)
                 if high > LOW
-                else thin_cell(box, value, name, None, key)
+                else thin_cell(box, one.value, one.name, None, key)
             )
             x += wide + BETWEEN * wide / CELL
         hidden = len(self.scan.parameters) - len(shown)
         if hidden:
-            canvas.add(Text(x, canvas.y + 15, f"⋯{hidden} more: all", 11, muted=True))
-        canvas.right = max(canvas.right, x)
-        canvas.y += high + 16
+            shapes.append(Text(x, 15, f"⋯{hidden} more: all", 11, muted=True))
+        return sized(x, high + 2, *shapes)
 
 
 def read_backwards(of: ScanOf) -> set[Slot]:

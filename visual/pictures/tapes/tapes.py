@@ -22,7 +22,7 @@ from visual.layout.names import NamedScan
 from visual.layout.sheet import SCREEN, Sheet, check_sheet
 from visual.pictures.tapes.backward import DETAILS, Block, View, at_end, is_cut, rows, with_formulas
 from visual.pictures.tapes.fit import EVERYTHING, Plan, opened, plans
-from visual.pictures.tapes.forward import ForwardBlock
+from visual.pictures.tapes.forward import forward_block
 from visual.pictures.unrolled.overview import overview, short_name
 from visual.scene.combinators import Piece, above, gap, shifted, sized
 from visual.scene.shapes import Scene, Text, folded, of_run, walk
@@ -130,10 +130,9 @@ def _everything(trace: Trace, view: View) -> tuple[Piece, float]:
 
 def _loop(named: NamedScan, columns: Columns, plan: Plan, sheet: Sheet) -> Piece:
     """A loop that is open."""
-    canvas, everything = Canvas(y=16, sheet=sheet), not plan.fits
-    most = None if everything else plan.tapes
-    ForwardBlock(canvas, named, columns, timeline(named.root.scan), most, everything).draw()
-    return sized(max(canvas.right, sheet.width - sheet.margin), canvas.y, *canvas.shapes)
+    most = plan.tapes if plan.fits else None
+    time = timeline(named.root.scan)
+    return forward_block(named, columns, time, sheet, most, faded=not plan.fits)
 
 
 def _heading(block: Block, whole: bool = False) -> Piece:
