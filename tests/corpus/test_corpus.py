@@ -47,15 +47,15 @@ REFUSED = module("refused").REFUSED
 SUITE = (
     "documentation.power_of_unknown_steps",
     "documentation.polynomial",
-    "documentation.two_outputs",
+    "documentation.sequence_taps",
     "documentation.double_until",
     "networks.residual",
-    "series.ar2",
     "series.kalman",
     "numerics.newton_root",
     "numerics.noise",
     "composed.a_batch",
     "composed.a_loop_in_a_step",
+    "composed.of_no_step",
     "composed.through_complex_numbers",
 )
 

@@ -86,7 +86,10 @@ def _arguments(fn: ast.AST | None, call: ast.Call, tree: ast.AST) -> tuple[str, 
             for node in ast.walk(tree)
             if isinstance(node, ast.FunctionDef | ast.Module) and _holds(node, call)
         ]
-        named = ([s.args for s in scope.body if _is_called(s, fn.id)] for scope in around[::-1])
+        named = (
+            [s.args for s in scope.body if isinstance(s, ast.FunctionDef) and s.name == fn.id]
+            for scope in around[::-1]
+        )
         found = next(filter(None, named), [])
     if len(found) != 1 or found[0].vararg or found[0].kwonlyargs:
         return None
@@ -98,10 +101,6 @@ def _holds(scope: ast.FunctionDef | ast.Module, call: ast.Call) -> bool:
     if isinstance(scope, ast.Module):
         return True
     return scope.lineno < call.lineno <= (scope.end_lineno or 0)
-
-
-def _is_called(statement: ast.stmt, name: str) -> bool:
-    return isinstance(statement, ast.FunctionDef) and statement.name == name
 
 
 def _entries(node: ast.AST | None) -> list[ast.AST]:
