@@ -124,7 +124,7 @@ def kalman():
 def kalman_of_two():
     """A position and a speed, and their covariance."""
     q = pt.dscalar("q")
-    move, see = np.array([[1.0, 1.0], [0.0, 1.0]]), np.array([1.0, 0.0])
+    move, see = pt.constant([[1.0, 1.0], [0.0, 1.0]]), pt.constant([1.0, 0.0])
 
     def step(y, m, p, q):
         m, p = move @ m, move @ p @ move.T + q * np.eye(2)
