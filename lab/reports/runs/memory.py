@@ -172,6 +172,8 @@ def _buffers(trace: Trace) -> Iterator[Buffer]:
         for feed in of.scan.feeds:
             verb = "reads" if feed.into in sequences else "begins with"
             last[feed.scan, feed.variable] = number, f"Scan {number} {verb} it"
+    for feed in trace.feeds:
+        last.setdefault((feed.scan, feed.variable), (feed.scan + 1, "a result is made of it"))
     for named in Quantities.each(trace):
         number = named.number + 1
         for sequence in named.scan.sequences:

@@ -8,6 +8,7 @@ import numpy as np
 import pytensor
 import pytensor.tensor as pt
 import pytest
+from twins import assert_twin
 
 import lab
 import visual
@@ -139,6 +140,10 @@ def test_who_reads_a_buffer_last():
 def test_what_cannot_be_is_one_sentence(arguments, error, words):
     with pytest.raises(error, match=words):
         lab.memory(**{"trace": gallery.loops["square"].trace(), **arguments})
+
+
+def test_the_picture_in_words():
+    assert_twin("memory-rnn-2", visual.draw(gallery.loops["rnn"], "memory", order=2, limit=60))
 
 
 def test_the_picture_has_buffers_and_plans():
