@@ -388,6 +388,7 @@ function render({ model, el }) {
     }));
     walking = stepper(root, {
       step: model.get("step"),
+      whole: true,
       changed: (step) => {
         model.set("step", step);
         model.save_changes();

@@ -72,9 +72,9 @@ class Walked(anywidget.AnyWidget):
 class Stepper(Walked):
     """One or several pictures, walked through together.
 
-    `step` is the moment that is shown; it can be set and observed.  Keys: arrows go to the
-    neighbouring step, Home and End to the ends, space plays; Shift and arrows go from cell to
-    cell, Enter pins one.
+    `step` is the moment that is shown, -1 for all of them; it can be set and observed.  Keys:
+    arrows go to the neighbouring step, Home and End to the ends, space plays; Shift and arrows go
+    from cell to cell, Enter pins one.
     """
 
     _esm = HERE / "stepper.js"
@@ -100,7 +100,7 @@ class Stepper(Walked):
                     f"scenes: {quoted(scene)} is no picture; expected a Scene, or several."
                 )
         moments = {number for scene in scenes for number in _moments(scene)}
-        step = shown_step(moments, self.step, step, min(moments, default=-1))
+        step = shown_step(moments, self.step, step)
         self.scenes = scenes
         with self.hold_sync():
             self.pictures = [scene.svg() for scene in scenes]
@@ -121,10 +121,8 @@ class Stepper(Walked):
         return write_whole(path, to_page(*self.scenes))
 
 
-def shown_step(
-    moments: Collection[int], present: int, wanted: int | None = None, otherwise: int = -1
-) -> int:
-    """The moment to show: the one that is wanted, else the present one if there is such.
+def shown_step(moments: Collection[int], present: int, wanted: int | None = None) -> int:
+    """The moment to show: the one that is wanted, else the present one if there is such, else all.
 
     ArgumentError if there is none that is wanted.
     """
@@ -133,7 +131,7 @@ def shown_step(
         raise ArgumentError(f"step = {quoted(wanted)}: the moments of these pictures are {known}.")
     if wanted is not None:
         return wanted
-    return present if present in moments else otherwise
+    return present if present in moments else -1
 
 
 def _moments(scene: Picture) -> dict[int, str]:

@@ -18,7 +18,7 @@ from lab.traces.trace import Formula, SequenceTrace, TapeTrace
 from visual.layout.canvas import Columns, column_header, gap_text
 from visual.layout.cells import PARTS, cell, thin_cell
 from visual.layout.columns import Gap, Timeline, column_of
-from visual.layout.names import NamedScan, counted, listed
+from visual.layout.names import NamedScan, at_moment, counted, listed
 from visual.layout.sheet import SCREEN, Sheet
 from visual.pictures.tapes.arrows import Places, step_arrows
 from visual.pictures.tapes.lanes import Lane, Slot
@@ -245,11 +245,12 @@ def _label(block: Block, label: str, y: float) -> Text:
 def _initial(block: Block) -> Piece:
     named, y = block.named, 0.0
     shapes: list[Shape] = [_label(block, "initial", HEADER + 18)]
+    slots: list[Shape] = []
     named_columns = bool(block.totals)
     for tape, x in block.totals:
         shapes += _header(block, x, y, named.tape_label(tape, None), tape.name)
         slot = Slot(0, x, Role.INTERMEDIATE, tape.initial[0])
-        shapes.append(_slot(block, tape, slot, HEADER))
+        slots.append(_slot(block, tape, slot, HEADER))
     for lane in block.lanes:
         for slot in lane.before():
             label = named.tape_label(lane.tape, slot.row) or lane.tape.name
@@ -257,7 +258,7 @@ def _initial(block: Block) -> Piece:
             position = "" if block.view.sheet.bare else position
             shapes += _header(block, slot.x, y, label, position)
             named_columns = named_columns or label != lane.tape.name
-            shapes.append(_slot(block, lane.tape, slot, y + HEADER))
+            slots.append(_slot(block, lane.tape, slot, y + HEADER))
         y += HEADER
         shapes += [*_gaps(block, lane, y), *_words(block, lane, y)]
         y += block.height + 6
@@ -265,7 +266,18 @@ def _initial(block: Block) -> Piece:
         y = HEADER + block.height + 6
     if named_columns:  # at first a slot holds less than what it is called
         shapes.append(Text(block.labels - 12, 14, "becomes", SMALL, "end", muted=True))
-    return _row(block, y + 4, *shapes)
+    return _row(block, y + 4, *shapes, *_at_start(block, slots))
+
+
+def _at_start(block: Block, slots: list[Shape]) -> list[Shape]:
+    """What a derivative begins with is there when the step before its own first one is made."""
+    first = next((step for step in block.steps if not isinstance(step, Gap)), None)
+    before = -1 if first is None else block.named.moment(first)[0] - 1
+    if before < 0 or block.named.parent is None:
+        return slots
+    number, step = at_moment(block.named.trace, before)
+    _, moment = NamedScan(block.named.trace, number).moment(step)
+    return [Group(tuple(slots), step=before, moment=moment)]
 
 
 def _step(block: Block, step: int) -> Piece:
