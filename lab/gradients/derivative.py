@@ -72,7 +72,7 @@ class Derivative:
     """The derivatives of a cost up to an order: ``values[k]`` is the k-th.
 
     `given` has values of inputs of the graph, where they are known, as those of a loop.  `by` is
-    what `wrt` is called, unless by its own name: the initial values of a state are x₀, x₁ and so on.
+    what `wrt` is called, unless by its own name: a state's initial values are x₀, x₁ and so on.
     """
 
     values: tuple[TensorVariable, ...]
