@@ -162,13 +162,12 @@ def earliest(
                 while (derivation := decisions_of(node.op)) is not None:
                     node, turned = derivation.parent, not turned
                     number = int(values[graph.scans[node].n_steps]) - 1 - number
-                return slice(
-                    number - BEFORE * (not turned and number >= BEFORE), number + 1 + BEFORE
-                )
+                before = 0 if turned else min(number, BESIDE)
+                return slice(number - before, number + 1 + BESIDE)
     return None
 
 
-BEFORE = 8  # steps that are kept beside the one that was found
+BESIDE = 8  # steps that are kept beside the one that was found
 
 
 @lru_cache(maxsize=REMEMBERED)
