@@ -11,7 +11,7 @@ from typing import SupportsFloat
 import numpy as np
 from pytensor.graph.basic import Variable
 
-from lab.checks.differences import finite_differences
+from lab.checks.finite_differences import finite_differences
 from lab.errors import ArgumentError, LabError
 from lab.traces.run import Ready, run
 

@@ -33,7 +33,7 @@ class LogDensity:
 
     def at(self, point: Mapping[Any, object]) -> Mapping[Variable, object]:
         """Values of the inputs, by their names or by themselves; others are PyMC's."""
-        named = {v.name: v for v in self.given}
+        named = {str(v.name): v for v in self.given}
         found = {**self.given}
         for key, value in point.items():
             name = key.name if isinstance(key, Variable) else key

@@ -150,7 +150,7 @@ def traced(
 
 def _nested(parts: ScanParts, step: Within) -> Trace:
     """What happened in the Scans inside one step of a Scan."""
-    made = {result: tapped(leaf.variable, leaf.tap) for leaf, result in targets(parts)}
+    made = {result: tapped(leaf.variable, leaf.tap or 0) for leaf, result in targets(parts)}
     return traced(
         list(made), parts.inner_inputs, tuple(made.values()), step.values, step.recordings
     )

@@ -50,12 +50,6 @@ class ScanOf:
         parent = self.parent
         return self if parent is None else parent.root
 
-    @property
-    def family(self) -> list[ScanTrace]:
-        """A loop and all its derivatives, of which it is one."""
-        root = self.root.number
-        return [each.scan for each in self.each(self.trace) if each.root.number == root]
-
     def first_reader(self, sequence: SequenceTrace) -> tuple[Self, TapeTrace | SequenceTrace]:
         """Whose values a sequence brings: the Scan, and its tape or own sequence.
 

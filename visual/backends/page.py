@@ -59,6 +59,18 @@ def document(
     )
 
 
+def region(label: str, inside: str, tag: str = "pre", **attributes: str) -> str:
+    """Text, or HTML with another `tag`, that may scroll and so can be reached by keyboard."""
+    own = "".join(f' {name}="{value}"' for name, value in attributes.items())
+    inside = text(inside) if tag == "pre" else inside
+    return f'<{tag}{own} role="region" aria-label="{text(label)}" tabindex="0">{inside}</{tag}>'
+
+
+def picture(svg: str, label: str = "Picture") -> str:
+    """A picture in a frame that scrolls."""
+    return region(label, svg, "div", **{"class": "picture"})
+
+
 def policy(styles: Sequence[str], scripts: Sequence[str] = ()) -> str:
     """What a page with these styles and scripts, all inline, may do: nothing else."""
     allowed = f"default-src 'none'; style-src {' '.join(map(_hash, styles))}"

@@ -6,7 +6,7 @@ from lab.errors import listing
 from lab.reports.breaking.breakage import Truth
 from lab.reports.breaking.rules import BROKEN
 from visual.choices import RULE
-from visual.cli.options import Commands, add, add_drawing, check_drawing, chosen, loop_named, write
+from visual.cli.flags import Commands, add, add_drawing, check_drawing, chosen, loop_named, write
 from visual.drawing.draw import studied
 from visual.drawing.study import choose
 from visual.pictures.breaking import breaking

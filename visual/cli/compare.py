@@ -8,7 +8,7 @@ from lab.loops.loop import Loop
 from lab.reports.compare.compare import compare
 from lab.reports.compare.comparison import Comparison
 from visual.choices import ORDER
-from visual.cli.options import Commands, add, add_graph, graph_of, made_by, show
+from visual.cli.flags import Commands, add, add_graph, graph_of, made_by, show
 from visual.pages.comparison import save_comparison
 
 

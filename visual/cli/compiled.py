@@ -11,7 +11,7 @@ from lab.reports.compile.compile import compiled
 from lab.reports.compile.compiled import Compiled
 from lab.reports.compile.shortening import shortened
 from visual.choices import WRT
-from visual.cli.options import Commands, add, add_graph, made_by, show
+from visual.cli.flags import Commands, add, add_graph, made_by, show
 from visual.drawing.kinds import SCAN
 from visual.pictures.compiled import compiled as picture
 from visual.scene.formats import check_path, save, write_whole

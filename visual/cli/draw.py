@@ -3,7 +3,7 @@
 import argparse
 
 from lab.errors import ArgumentError, listing
-from visual.cli.options import Commands, add, add_drawing, check_drawing, chosen, loop_named, write
+from visual.cli.flags import Commands, add, add_drawing, check_drawing, chosen, loop_named, write
 from visual.drawing.draw import draw
 from visual.drawing.figures import figure
 from visual.drawing.kinds import OPTIONS, PAPER, PICTURES

@@ -3,7 +3,7 @@
 import argparse
 
 from lab.loops.gallery import loops
-from visual.cli.options import Commands, show
+from visual.cli.flags import Commands, show
 
 
 def add_command(commands: Commands) -> None:

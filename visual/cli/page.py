@@ -8,7 +8,7 @@ from lab.loops.loop import Loop
 from visual.atlas.atlas import Atlas
 from visual.atlas.grid import CHOICES, LOOPS, TITLE, own
 from visual.choices import numbers, words
-from visual.cli.options import Commands, add, loop_named, show
+from visual.cli.flags import Commands, add, loop_named, show
 
 EXAMPLES = """\
 examples:

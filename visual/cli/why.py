@@ -9,7 +9,7 @@ from lab.reports.runs.first import first
 from lab.traces.record import trace
 from lab.traces.trace import Trace
 from visual.choices import DERIVATIVE
-from visual.cli.options import Commands, add, chosen, graph_of, made_by, show
+from visual.cli.flags import Commands, add, chosen, graph_of, made_by, show
 from visual.drawing.draw import studied
 from visual.drawing.study import choose
 

@@ -12,6 +12,7 @@ from lab.gradients.derivative import Derivative
 from lab.loops.loop import Loop
 from lab.progress import counted
 from visual.backends.page import document
+from visual.backends.page import picture as framed
 from visual.backends.svg import text
 from visual.drawing.draw import draw
 from visual.drawing.kinds import PICTURES, Kind
@@ -47,15 +48,10 @@ def export(
     THEMES[theme]  # refuses what is none
     expect("folder", folder, (str, os.PathLike), "the name of a folder")
     path = Path(folder)
-    if (os.path.exists(path) and not path.is_dir()) or not path.parent.is_dir():
-        raise ArgumentError(
-            f"folder = {quoted(str(path))} cannot be made: "
-            + (
-                "it is a file."
-                if os.path.exists(path)
-                else f"there is no {quoted(str(path.parent))}."
-            )
-        )
+    is_there = os.path.exists(path)
+    if (is_there and not path.is_dir()) or not path.parent.is_dir():
+        why = "it is a file" if is_there else f"there is no {quoted(str(path.parent))}"
+        raise ArgumentError(f"folder = {quoted(str(path))} cannot be made: {why}.")
     drawn: dict[Kind, Scene | LabError] = {}
     files: dict[str, str | bytes] = {}
     for kind in counted(PICTURES.values(), "export", "picture"):
@@ -112,8 +108,5 @@ def _section(kind: Kind, picture: Scene | LabError, formats: Iterable[str]) -> s
         for suffix in formats
         if can_be(picture, f".{suffix}")
     )
-    region = f'role="region" aria-label="Picture: {kind.name}" tabindex="0"'
-    return (
-        f"{head}<p>{text(picture.description)} Files: {links}.</p>\n"
-        f'<div class="picture" {region}>{picture.svg()}</div></section>\n'
-    )
+    svg = framed(picture.svg(), f"Picture: {kind.name}")
+    return f"{head}<p>{text(picture.description)} Files: {links}.</p>\n{svg}</section>\n"

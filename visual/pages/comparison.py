@@ -3,12 +3,12 @@
 import os
 from pathlib import Path
 
-from lab.errors import ArgumentError, listing, quoted
+from lab.errors import listing
 from lab.reports.compare.comparison import Comparison
-from visual.backends.page import document
+from visual.backends.page import document, picture, region
 from visual.backends.svg import text
 from visual.pictures.comparing import comparing
-from visual.scene.formats import MOVING, SUFFIXES, as_path, write_whole
+from visual.scene.formats import MOVING, SUFFIXES, as_report, write_whole
 from visual.scene.theme import THEMES
 
 WRITTEN = (".py", ".html", ".txt")
@@ -21,33 +21,26 @@ def save_comparison(
 
     Raises ArgumentError for another suffix, or a path that cannot be written.
     """
-    place = as_path(path)
-    THEMES[theme]
-    suffix = place.suffix.lower()
     allowed = [*WRITTEN, *(s for s in SUFFIXES if s not in (*WRITTEN, *MOVING, ".dot"))]
-    if suffix not in allowed:
-        raise ArgumentError(f"path = {quoted(str(place))}: a comparison can be {listing(allowed)}.")
-    if not place.parent.is_dir():
-        raise ArgumentError(
-            f"path = {quoted(str(place))}: there is no folder {quoted(str(place.parent))}."
-        )
-    if suffix == ".py":
-        return write_whole(place, comparison.report())
-    if suffix == ".txt":
-        return write_whole(place, f"{comparison}\n")
-    if suffix == ".html":
-        return write_whole(place, comparison_page(comparison, theme))
+    place = as_report(path, allowed, f"a comparison can be {listing(allowed)}")
+    THEMES[theme]
+    match place.suffix.lower():
+        case ".py":
+            return write_whole(place, comparison.report())
+        case ".txt":
+            return write_whole(place, f"{comparison}\n")
+        case ".html":
+            return write_whole(place, comparison_page(comparison, theme))
     return comparing(comparison, theme).save(place, scale)
 
 
 def comparison_page(comparison: Comparison, theme: str = "light") -> str:
     """The page: the picture, the words, and the script for a maintainer."""
     scene = comparing(comparison, theme)
-    label = 'role="region" aria-label="Picture" tabindex="0"'
     body = [
         f"<h1>{text(scene.title)}</h1>",
         f"<p>{text(scene.description)}</p>",
-        f'<div class="picture" {label}>{scene.svg()}</div>',
+        picture(scene.svg()),
         _folded("In words", str(comparison)),
         _folded("As a script for a maintainer", comparison.report()),
     ]
@@ -55,5 +48,4 @@ def comparison_page(comparison: Comparison, theme: str = "light") -> str:
 
 
 def _folded(title: str, told: str) -> str:
-    label = f'role="region" aria-label="{text(title)}" tabindex="0"'
-    return f"<details><summary>{text(title)}</summary>\n<pre {label}>{text(told)}</pre></details>"
+    return f"<details><summary>{text(title)}</summary>\n{region(title, told)}</details>"

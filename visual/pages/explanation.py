@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from lab.equations.system import Role
-from lab.errors import ArgumentError, LabError, quoted
+from lab.errors import LabError
 from lab.reports.explain.explanation import (
     FEW,
     Explanation,
@@ -16,11 +16,12 @@ from lab.reports.explain.explanation import (
     summary,
 )
 from lab.reports.explain.traps import Trap
-from visual.backends.page import document
+from visual.backends.page import document, region
+from visual.backends.page import picture as framed
 from visual.backends.svg import text
 from visual.pictures.connections import connections
 from visual.pictures.taps import taps
-from visual.scene.formats import as_path, write_whole
+from visual.scene.formats import as_report, write_whole
 from visual.scene.shapes import Scene
 from visual.scene.theme import THEMES
 
@@ -29,17 +30,11 @@ def save_explanation(
     explanation: Explanation, path: str | os.PathLike[str], theme: str = "light"
 ) -> Path:
     """Write an explanation to `path`, as a page (.html) or as text (.txt)."""
-    place = as_path(path)
+    place = as_report(path, (".html", ".txt"), "an explanation can be .html or .txt")
     THEMES[theme]
-    suffix = place.suffix.lower()
-    if suffix not in (".html", ".txt"):
-        raise ArgumentError(f"path = {quoted(str(place))}: an explanation can be .html or .txt.")
-    if not place.parent.is_dir():
-        raise ArgumentError(
-            f"path = {quoted(str(place))}: there is no folder {quoted(str(place.parent))}."
-        )
+    is_page = place.suffix.lower() == ".html"
     return write_whole(
-        place, explanation_page(explanation, theme) if suffix == ".html" else f"{explanation}\n"
+        place, explanation_page(explanation, theme) if is_page else f"{explanation}\n"
     )
 
 
@@ -65,8 +60,7 @@ def _scan(scan: ScanReport, theme: str, folded: bool) -> Iterator[str]:
     where = f", inside the step of {scan.inside}" if scan.inside else ""
     title = text(f"Scan {scan.number}: {scan.name}{where}")
     yield f"<details><summary>{title}</summary>" if folded else f"<h2>{title}</h2>"
-    label = f'role="region" aria-label="Equations of Scan {scan.number}" tabindex="0"'
-    yield f"<pre {label}>{text(str(scan.system))}</pre>"
+    yield region(f"Equations of Scan {scan.number}", str(scan.system))
     yield from _list("What the states are", states(scan))
     found = scan.system.of_role(Role.STATE)
     tapes = {q.symbol: q.tape for q in found if q.dtype[0] in "fc"}
@@ -77,6 +71,7 @@ def _scan(scan: ScanReport, theme: str, folded: bool) -> Iterator[str]:
         yield from _list("What the gradient keeps", map(str, scan.stored))
     else:
         yield _paragraph("The gradient does not go through this Scan.")
+    yield from _list("Where it stands", (line for stand in scan.stands for line in stand.told))
     if folded:
         yield from _traps(scan.traps, "h3")
         yield "</details>"
@@ -100,5 +95,4 @@ def _paragraph(words: str) -> str:
 
 
 def _picture(scene: Scene, name: str) -> str:
-    label = f'role="region" aria-label="Picture: {text(name)}" tabindex="0"'
-    return f'<div class="picture" {label}>{scene.svg()}</div>'
+    return framed(scene.svg(), f"Picture: {name}")

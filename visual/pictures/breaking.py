@@ -10,7 +10,7 @@ from textwrap import wrap
 
 import numpy as np
 
-from lab.checks.differences import Estimate
+from lab.checks.finite_differences import Estimate
 from lab.errors import expect
 from lab.notation import number_text
 from lab.reports.breaking.breakage import Breakage, Effect, Row, precise

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from lab.errors import ArgumentError, expect, listing, quoted, whole
 from lab.notation import indexed
-from lab.reports.compile.buffers import Buffer, Kept, Ring
+from lab.reports.compile.circular_buffers import Buffer, Kept, Ring
 from lab.reports.compile.compiled import Compiled, ScanAfter, gradient_rows, rows_word, summary
 from lab.reports.explain.explanation import FEW
 from lab.tape import Kind

@@ -5,7 +5,7 @@ What a format looks like is a backend's affair, and every backend registers what
 
 import math
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from errno import EACCES, EINVAL
 from html import escape
 from numbers import Real
@@ -14,7 +14,7 @@ from shutil import which
 from stat import S_IMODE, S_ISREG
 from typing import Any, Protocol
 
-from lab.errors import ArgumentError, listing, quoted
+from lab.errors import ArgumentError, expect, listing, quoted
 from visual.scene.theme import Theme
 
 MOVING = (".gif", ".webp", ".mp4")
@@ -92,7 +92,7 @@ def save(
 ) -> Path:
     """Write `picture` to `path` in the format that the suffix names; see `Scene.save`."""
     path = as_path(path)
-    check_path(path, animate)
+    check_path(path, expect("animate", animate, bool, "True or False"))
     suffix = path.suffix.lower()
     if (animate and not _can_move(picture)) or not can_be(picture, suffix):
         others = listing(s for s in SUFFIXES if can_be(picture, s))
@@ -166,6 +166,22 @@ def as_path(path: str | os.PathLike[str]) -> Path:
     return Path(path)
 
 
+def as_report(path: str | os.PathLike[str], suffixes: Sequence[str], told: str) -> Path:
+    """`path` as a Path; ArgumentError, by what is `told`, if its suffix is none of `suffixes`."""
+    place = as_path(path)
+    if place.suffix.lower() not in suffixes:
+        raise ArgumentError(f"path = {quoted(str(place))}: {told}.")
+    _check_folder(place)
+    return place
+
+
+def _check_folder(path: Path) -> None:
+    if not os.path.isdir(path.parent):  # which is false of what can be no name
+        raise ArgumentError(
+            f"path = {quoted(str(path))}: there is no folder {quoted(str(path.parent))}."
+        )
+
+
 def check_path(path: Path, animate: bool = False) -> None:
     """Raise ArgumentError unless a picture can be written to `path`, and move if it is to."""
     if path.suffix.lower() not in SUFFIXES:
@@ -182,10 +198,7 @@ def check_path(path: Path, animate: bool = False) -> None:
         raise ArgumentError(
             f"animate = True: {quoted(str(path))} cannot move; {listing(['.svg', *MOVING])} can."
         )
-    if not os.path.isdir(path.parent):  # which is false of what can be no name
-        raise ArgumentError(
-            f"path = {quoted(str(path))}: there is no folder {quoted(str(path.parent))}."
-        )
+    _check_folder(path)
 
 
 def check_scale(scale: float, width: float = 1.0, height: float = 1.0) -> None:

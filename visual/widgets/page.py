@@ -2,7 +2,8 @@
 
 import json
 
-from visual.backends.page import document
+from visual.backends.page import document, region
+from visual.backends.page import picture as frame
 from visual.backends.svg import text
 from visual.scene.formats import Picture, framed, register
 from visual.scene.shapes import Scene
@@ -24,7 +25,7 @@ def to_page(*pictures: Picture, words: str = "") -> str:
     )
     body = f"<h1>{text(first.title)}</h1>\n<p>{text(first.description)}</p>\n{root}\n"
     if words:
-        body += f'<pre role="region" aria-label="In words" tabindex="0">{text(words)}</pre>\n'
+        body += f"{region('In words', words)}\n"
     body += "\n".join(map(_twin, pictures))
     if not walked:
         return document(first.title, first.theme, body)
@@ -46,9 +47,8 @@ def _framed(picture: Picture) -> str:
 
 def _section(picture: Picture, number: int) -> str:
     """A picture in a frame that scrolls; what scrolls must be reachable by keyboard."""
-    name = text(picture.title) if number else "Picture"
     inside = picture.svg() + _stories(picture)
-    return f'<div class="picture" role="region" aria-label="{name}" tabindex="0">{inside}</div>'
+    return frame(inside, picture.title if number else "Picture")
 
 
 def _stories(picture: Picture) -> str:
@@ -59,12 +59,9 @@ def _stories(picture: Picture) -> str:
 
 
 def _twin(picture: Picture) -> str:
-    title = text(picture.title)
-    return (
-        f"<details><summary>As text: {title}</summary>\n"
-        f'<pre role="region" aria-label="As text: {title}" tabindex="0">{text(picture.text())}'
-        "</pre></details>"
-    )
+    title = f"As text: {picture.title}"
+    told = region(title, picture.text())
+    return f"<details><summary>{text(title)}</summary>\n{told}</details>"
 
 
 register(".html", to_page)

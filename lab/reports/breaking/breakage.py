@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from pytensor.graph.basic import Variable
 
 from lab.checks.check import value_at
-from lab.checks.differences import MOST_ENTRIES, Estimate, differences, remembered
+from lab.checks.finite_differences import MOST_ENTRIES, Estimate, differences, remembered
 from lab.errors import ArgumentError, LabError, expect, quoted
 from lab.gradients.derivative import Derivative, derivative
 from lab.loops.loop import Loop
@@ -200,7 +200,8 @@ class Truth:
             try:
                 with np.errstate(all="ignore"), quietly():  # the true side has warned
                     made = derivative(cost, wrt, order, rule=rule.rule)
-                    return trace(made.values, self.given, names=made.names), refusal
+                    names = self.derivative.names[: order + 1]
+                    return trace(made.values, self.given, names=names), refusal
             except LabError as error:
                 refusal = str(error)
         raise LabError(f"rule = {quoted(rule.name)}: not even the cost can be computed. {refusal}")

@@ -16,7 +16,7 @@ import pytensor
 from numpy.typing import ArrayLike
 from pytensor.graph.basic import Apply, Variable
 
-from lab.checks.differences import along
+from lab.checks.finite_differences import along
 from lab.errors import ArgumentError, printable, quoted
 from lab.gradients.status import Disconnected
 from lab.loops.loop import Loop

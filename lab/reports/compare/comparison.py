@@ -7,7 +7,7 @@ from enum import StrEnum
 import numpy as np
 
 from lab import records
-from lab.checks.differences import Estimate
+from lab.checks.finite_differences import Estimate
 from lab.equations.spelling import untaken_words
 from lab.errors import listing, printable
 from lab.notation import signed

@@ -16,7 +16,7 @@ from pytensor.graph.traversal import toposort
 from pytensor.scan.op import Scan
 
 from lab.checks.check import value_at
-from lab.checks.differences import MOST_ENTRIES, Estimate, along, remembered
+from lab.checks.finite_differences import MOST_ENTRIES, Estimate, along, remembered
 from lab.errors import first_line
 from lab.gradients.status import Connected, Disconnected, Status, pytensor_gradients, status_of
 from lab.records import freeze

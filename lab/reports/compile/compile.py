@@ -26,7 +26,14 @@ from lab.errors import ArgumentError, GradientError, GraphError, first_line, one
 from lab.gradients.status import pytensor_gradient
 from lab.loops.loop import Loop
 from lab.loops.text.source import identifier
-from lab.reports.compile.buffers import Rows, all_rows, buffer, rows, rows_asked, step_count
+from lab.reports.compile.circular_buffers import (
+    Rows,
+    all_rows,
+    buffer,
+    rows,
+    rows_asked,
+    step_count,
+)
 from lab.reports.compile.compiled import Change, Compiled, Fate, ScanAfter, ScanBefore
 from lab.reports.compile.rewriting import REVERT, PytensorMode, Rewriting, mode_words, rewritten
 from lab.reports.explain.traps import called

@@ -7,7 +7,7 @@ from enum import StrEnum
 
 from lab.errors import listing, printable
 from lab.notation import indexed
-from lab.reports.compile.buffers import Buffer, Kept, Rows
+from lab.reports.compile.circular_buffers import Buffer, Kept, Rows
 from lab.reports.explain.explanation import FEW, WIDTH, paragraph
 from lab.tape import Kind
 

@@ -22,7 +22,7 @@ from pytensor.graph.traversal import ancestors
 from pytensor.tensor.variable import TensorVariable
 
 from lab.checks.check import value_at
-from lab.checks.differences import Estimate
+from lab.checks.finite_differences import Estimate
 from lab.errors import ArgumentError, LabError, first_line, one_of, printable, quoted
 from lab.gradients.decisions import ReadingGroup, decisions_of
 from lab.gradients.derivative import derivative
@@ -34,7 +34,7 @@ from lab.notation import indexed, number_text
 from lab.records import same
 from lab.reports.breaking.breakage import Effect, differences_by
 from lab.reports.breaking.rules import BROKEN, in_turns
-from lab.reports.compile.buffers import Buffer, Ring
+from lab.reports.compile.circular_buffers import Buffer, Ring
 from lab.reports.compile.compile import rewritten_scans, values_of
 from lab.reports.compile.compiled import Compiled
 from lab.reports.compile.rewriting import PytensorMode, mode_words, rewritten

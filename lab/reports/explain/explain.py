@@ -6,13 +6,13 @@ The report is frozen data; nothing is run, and the graph is not altered.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 import pytensor.tensor as pt
 from pytensor.gradient import disconnected_type
 from pytensor.graph.basic import Apply, Variable
 from pytensor.graph.op import HasInnerGraph, Op
 from pytensor.graph.traversal import toposort
-from pytensor.tensor.variable import TensorVariable
 
 from lab.equations.reading import system
 from lab.errors import (
@@ -43,11 +43,15 @@ from lab.gradients.status import (
 from lab.loops.model import log_density
 from lab.reports.explain.explanation import ORDERS, Explanation, ScanReport
 from lab.reports.explain.memory import stored
+from lab.reports.explain.places import Stand, printed_ids
+from lab.reports.explain.places import stands as stand_of
 from lab.reports.explain.timing import timed
 from lab.reports.explain.traps import called, traps
 from lab.scans.backtraces import without_backtraces
 from lab.scans.graphs import as_scans, require_scan, scan_nodes, with_tapes
 from lab.scans.node import inner_graph, is_scan, read_scan
+
+PRINTED = "pytensor.dprint(lab.derivative(cost, wrt).value)"
 
 
 def explain(
@@ -70,7 +74,7 @@ def explain(
     for variable in by:
         check_differentiable(cost, variable)
     names = printable(cost.name or "the cost"), listing(called(v, "the variable") for v in by)
-    (cost,) = as_scans([cost])
+    asked, (cost,) = cost, as_scans([cost])
     try:
         require_scan([cost])
     except GraphError:
@@ -81,6 +85,7 @@ def explain(
         _report(number, node, inside, derivations, within, targets)
         for number, (node, inside) in enumerate(_all_scans([root]), start=1)
     )
+    reports = _with_stands(reports, asked, root, derivations, gradients)
     reached, all_scans = len(derivations), sum(not report.inside for report in reports)
     status, lacking = _told(by, gradients, problem)
     is_made = isinstance(status, Connected)
@@ -89,16 +94,45 @@ def explain(
     return Explanation(*names, status, lacking, reports, orders if is_made else (), times)
 
 
+def _with_stands(
+    reports: tuple[ScanReport, ...],
+    asked: Variable,
+    root: Variable,
+    derivations: Mapping[Apply, Derivation],
+    gradients: Sequence[Variable],
+) -> tuple[ScanReport, ...]:
+    """The reports, with the places of the Scans in PyTensor's print of what was asked for.
+
+    Those of gradients are told where there is one gradient, which a person can print as well.
+    """
+    nodes, copies = scan_nodes([asked]), scan_nodes([root])
+    if len(nodes) != len(copies):  # some were opened, and are not in the print
+        return reports
+    ids = printed_ids([asked])
+    back = printed_ids(gradients) if len(gradients) == 1 else {}
+    found: dict[int, tuple[Stand, ...]] = {}
+    for place, (node, copy) in enumerate(zip(nodes, copies, strict=True)):
+        derivation = derivations.get(copy)
+        stands = [stand_of(node, ids, "pytensor.dprint(cost)")]
+        if derivation is not None and derivation.node is not None and derivation.node in back:
+            stands.append(stand_of(derivation.node, back, PRINTED))
+        found[place] = tuple(stand for stand in stands if stand.id)
+    outer = iter(range(len(nodes)))
+    return tuple(
+        report if report.inside else replace(report, stands=found[next(outer)])
+        for report in reports
+    )
+
+
 def _posed(
     cost: object, wrt: object, given: object
-) -> tuple[TensorVariable, tuple[Variable, ...], Mapping[Variable, object] | None]:
+) -> tuple[Variable, tuple[Variable, ...], Mapping[Variable, object] | None]:
     """The cost, the variables and the values that are meant, of a graph or of a model."""
     density = log_density(cost)
-    if given is not None:
-        expect("given", given, Mapping, "the values of the inputs")
+    told = "the values of the inputs"
+    values = None if given is None else expect("given", given, Mapping, told)
     if density is not None:
-        values = None if given is None else density.at(given)
-        return density.cost, density.by(wrt), values
+        return density.cost, density.by(wrt), None if values is None else density.at(values)
     if not isinstance(cost, Variable):
         raise KindError(f"cost = {quoted(cost)}: expected a PyTensor variable, or a PyMC model.")
     by = (wrt,) if isinstance(wrt, Variable) else several("wrt", wrt, "PyTensor variables")
@@ -106,7 +140,7 @@ def _posed(
         raise ArgumentError("wrt = (): expected PyTensor variables.")
     for variable in by:
         expect("wrt", variable, Variable, "a PyTensor variable")
-    return cost, tuple(by), given
+    return cost, tuple(by), values
 
 
 def _without_scan(

@@ -7,9 +7,10 @@ from textwrap import wrap
 from lab.equations.system import Quantity, Role, System, Writer
 from lab.errors import listing, printable
 from lab.gradients.record import Outcome
-from lab.gradients.status import Connected, Disconnected, Status
+from lab.gradients.status import Connected, Disconnected, Status, Undefined
 from lab.notation import Leaf, signed
 from lab.reports.explain.memory import Stored
+from lab.reports.explain.places import Stand
 from lab.reports.explain.timing import StepTime
 from lab.reports.explain.traps import Trap
 from lab.scans.single import SINGLE
@@ -24,7 +25,8 @@ class ScanReport:
 
     `inside` names the Scan in whose step this one is, if any.  `outcomes` tell what becomes of
     the gradient of each of its inputs, and `stored` what its gradient keeps; both are empty
-    where the derivative does not go through this Scan.
+    where the derivative does not go through this Scan.  `stands` tell where it and its gradient
+    are in PyTensor's print and in a person's code.
     """
 
     number: int
@@ -34,6 +36,7 @@ class ScanReport:
     outcomes: tuple[Outcome, ...] = ()
     stored: tuple[Stored, ...] = ()
     traps: tuple[Trap, ...] = ()
+    stands: tuple[Stand, ...] = ()
 
     def __str__(self) -> str:
         return scan_page(self)
@@ -107,7 +110,7 @@ def summary(explanation: Explanation) -> str:
     else:
         told += f"There is no gradient: {explanation.status.reason} "
     for name, status in explanation.lacking:
-        why = "" if isinstance(status, Disconnected) else f": {status.reason.rstrip('.')}"
+        why = f": {status.reason.rstrip('.')}" if isinstance(status, Undefined) else ""
         told += f"There is none wrt {name}{why or ', on which it does not depend'}. "
     count = len(explanation.traps)
     found = f"{count} {'trap' if count == 1 else 'traps'}" if count else "No known trap"
@@ -124,6 +127,7 @@ def scan_page(scan: ScanReport) -> str:
         ("What the states are", list(states(scan))),
         ("What becomes of the gradient of its inputs", list(fates(scan))),
         ("What the gradient keeps", [f"{item}." for item in scan.stored]),
+        ("Where it stands", [line for stand in scan.stands for line in stand.told]),
     ):
         if items:
             lines += ["", heading]

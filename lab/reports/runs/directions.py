@@ -13,6 +13,7 @@ first or m of the second; which is cheaper depends on both.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
+from typing import cast
 
 import numpy as np
 import pytensor
@@ -163,7 +164,7 @@ def directions(loop: Loop, wrt: str | None = None, of: str | None = None) -> Dir
 
 def _pulled(y: Variable, x: Variable, cotangent: Variable) -> Variable:
     try:
-        return pytensor.grad(None, x, known_grads={y: cotangent})
+        return cast(Variable, pytensor.grad(None, x, known_grads={y: cotangent}))
     except Exception as error:  # whatever a pullback stumbles over
         raise GradientError(f"wrt = {x}: there is no gradient. {first_line(error)}") from error
 
@@ -171,4 +172,4 @@ def _pulled(y: Variable, x: Variable, cotangent: Variable) -> Variable:
 def _pushed(y: Variable, x: Variable, v: Variable) -> Sequence[Variable]:
     """J v as PyTensor makes it without a forward derivative of its operations."""
     pushed = pytensors(y, x, v, use_op_pushforward=False)
-    return [pushed] if isinstance(pushed, Variable) else list(pushed)
+    return [cast(Variable, pushed)]

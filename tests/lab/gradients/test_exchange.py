@@ -13,7 +13,7 @@ from pytensor.scan.op import Scan
 
 import lab
 from lab.checks.check import value_at
-from lab.checks.differences import differences
+from lab.checks.finite_differences import differences
 from lab.scans.graphs import scan_nodes
 from lab.scans.node import TapeScan
 

@@ -17,7 +17,7 @@ from pytensor.gradient import grad
 from pytensor.scan.op import Scan
 
 import lab
-from lab.checks.differences import along
+from lab.checks.finite_differences import along
 from lab.errors import ArgumentError, GraphError
 from lab.gradients.status import Disconnected
 from lab.loops import gallery

@@ -22,7 +22,7 @@ import visual
 from lab.errors import ArgumentError, GradientError, GraphError
 from lab.loops import gallery
 from lab.reports.breaking.breakage import Effect
-from lab.reports.compile.buffers import Kept
+from lab.reports.compile.circular_buffers import Kept
 from lab.reports.compile.compile import FUSION
 from lab.reports.compile.compiled import Fate
 from lab.reports.compile.rewriting import History, rewritten
@@ -352,7 +352,7 @@ def test_what_is_used_of_pytensors_internals():
     )
     assert destroys(made.after[0]) == {0}, "destroy_map: destroys in lab/scans/buffers.py"
     assert made.graph.clients[made.after[0].outputs[0]], (
-        "clients: readers in lab/reports/compile/buffers.py"
+        "clients: readers in lab/reports/compile/circular_buffers.py"
     )
 
 

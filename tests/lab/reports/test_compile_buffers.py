@@ -11,7 +11,7 @@ from pytensor.graph.basic import Apply
 from pytensor.graph.op import Op
 
 from lab.errors import ArgumentError
-from lab.reports.compile.buffers import Ring
+from lab.reports.compile.circular_buffers import Ring
 from lab.reports.compile.rewriting import rewritten
 from lab.scans.graphs import scan_nodes
 from lab.scans.node import LoopVariable, ScanParts, build_scan

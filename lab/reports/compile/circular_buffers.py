@@ -21,7 +21,7 @@ from pytensor.graph.fg import FunctionGraph
 
 from lab.errors import ArgumentError, LabError
 from lab.reports.calls.canonical import index_text, written
-from lab.scans.buffers import destroys, rows_of_buffer
+from lab.scans.buffers import rows_of_buffer
 from lab.scans.node import LoopVariable, ScanParts, is_scan, outer_outputs, scan_name
 from lab.scans.operations import plain_name
 from lab.scans.slices import constant_value, index_parts
@@ -165,7 +165,6 @@ class Buffer:
     readers: tuple[Reader, ...]
     kept: Kept
     evidence: str
-    in_place: bool
     stops_early: bool
 
     @property
@@ -282,7 +281,6 @@ def buffer(
         readers=who,
         kept=_kept(old, new, filled, after, steps, who),
         evidence=evidence,
-        in_place=node.outputs.index(filled) in destroys(node),
         stops_early=parts.until is not None,
     )
 
