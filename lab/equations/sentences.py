@@ -251,7 +251,9 @@ def terms_of(
     before = one.touched(tape).before(one.row(formula.target))
     numbers = [(one.value(arrival.read), arrival.number) for arrival in brought]
     known = [(float(v), n) for v, n in numbers if v is not None and n is not None and not v.ndim]
-    if made.ndim or before.ndim or len(known) < len(numbers) or (rest and rest.number is None):
+    if before is None or before.ndim or made.ndim or len(known) < len(numbers):
+        return None
+    if rest and rest.number is None:
         return None
     return [(float(before),), *known, *([(rest.number,)] if rest and rest.number else [])]
 

@@ -172,9 +172,8 @@ class Known:
         made = [float(step.made(formula)) for step in steps]
         digits = [digits_of_sum(left, terms) for left, terms in zip(made, known, strict=True)]
         told = [sentence(step, formula) for step in steps]
-        tape = places.tape(formula.target)
-        held = int(places.touched(tape).before(places.row(formula.target)))
-        at, place = [held], partial(_place, places)
+        held = places.touched(places.tape(formula.target)).before(places.row(formula.target))
+        at, place = [0 if held is None else int(held)], partial(_place, places)
         for arrival in places.brought(formula):
             if arrival.factor is not None:
                 at += [place(arrival.read), self.program.instructions.term(arrival.factor, place)]
