@@ -17,10 +17,10 @@ Derivatives
 - to high orders by one Scan: ``derivative(…, mode="taylor")``
 - differentiate forwards: `pushforward`; hold a loop's two derivatives together: `dot_product`;
   see what J v, J* g and H v read and cost: `directions`
-- ask what becomes of a tap pattern: `Tape.reverse`
 - see what every step read and wrote: `trace`; as formulas: `spelled`
 - find the step at which a value first is nan, infinite or beyond a bound, and why: `first`
-- ask whether the end remembers the beginning, and what truncation loses: `influence`
+- ask whether the end remembers the beginning, and what truncation loses: `influence`; which
+  buffers a derivative keeps, and what checkpoints would: `memory`
 
 Whether they are right
 

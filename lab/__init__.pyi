@@ -32,6 +32,6 @@ from .reports.explain.explain import explain as explain
 from .reports.runs.directions import directions as directions
 from .reports.runs.first import first as first
 from .reports.runs.influence import influence as influence
-from .tape import Tape as Tape
+from .reports.runs.memory import memory as memory
 from .traces.record import trace as trace
 from .traces.trace import Trace as Trace

@@ -1,6 +1,6 @@
 """The pictures of Scantape: from traces to scenes, from scenes to files.
 
-Any of thirteen kinds, by its name
+Any of fourteen kinds, by its name
 
 - `draw`: a loop, or the derivative of a graph, and what you choose about it, as a picture
 - `export`: all pictures of it, with an index page
@@ -9,10 +9,10 @@ One kind each
 
 - of a trace: `unrolled`, `rolled`, `tapes`, `moment`, `ssa`, `taps`, `genealogy`, `stepgraph` and
   `values`; of a trace and a system: `equations`
-- of a derivation: `phases`; of a derivative: `connections`; of `lab.influence`: `influence`
+- of a derivation: `phases`; of a derivative: `connections`
+- of what `lab.influence` and `lab.memory` tell: `influence`, `memory`
 - of what `pytensor.scan` was given, and what its Scan got: `canonical`
 - of a compiled graph, its buffers slot by slot: `compiled`
-- of our pullback beside PyTensor's own, a `lab.Comparison`: `comparing`
 - of a broken rule, a `lab.Breakage`: `breaking`
 - of where, cat, narrow and clamp at your arrays: `routing`; of a step of a tape in these terms:
   `transposed`; of a loop's two derivatives and their products: `dot_product`;

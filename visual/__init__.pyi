@@ -11,7 +11,6 @@ from .exercises.question import Question as Question
 from .exercises.work import Work as Work
 from .pictures.breaking import breaking as breaking
 from .pictures.canonical import canonical as canonical
-from .pictures.comparing import comparing as comparing
 from .pictures.compiled import compiled as compiled
 from .pictures.connections import connections as connections
 from .pictures.directions import directions as directions
@@ -21,6 +20,7 @@ from .pictures.eager.two_tapes import two_tapes as two_tapes
 from .pictures.equations import equations as equations
 from .pictures.genealogy import genealogy as genealogy
 from .pictures.influence import influence as influence
+from .pictures.memory import memory as memory
 from .pictures.moment.moment import moment as moment
 from .pictures.phases import phases as phases
 from .pictures.rolled import rolled as rolled

@@ -71,12 +71,14 @@ class Descent:
 class Derivative:
     """The derivatives of a cost up to an order: ``values[k]`` is the k-th.
 
-    `given` has values of inputs of the graph, where they are known, as those of a loop.
+    `given` has values of inputs of the graph, where they are known, as those of a loop.  `by` is
+    what `wrt` is called, unless by its own name: a state's initial values are x₀, x₁ and so on.
     """
 
     values: tuple[TensorVariable, ...]
     wrt: Variable
     given: Mapping[Variable, object] = field(default_factory=dict, repr=False)
+    by: str = ""
 
     @property
     def order(self) -> int:
@@ -85,9 +87,9 @@ class Derivative:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What `values` are called: C, then C′ = dC/dx, C″ = dC′/dx and so on."""
+        """What `values` are called: C, then C′ = dC/dx₀, C″ = dC′/dx₀ and so on."""
         names = [f"C{prime(k)}" for k in range(self.order + 1)]
-        by = self.wrt.name or "input"
+        by = self.by or self.wrt.name or "input"
         return (names[0], *(f"{new} = d{old}/d{by}" for old, new in pairwise(names)))
 
     @property

@@ -21,9 +21,9 @@ from lab.gradients.derivative import Derivative, derivative
 from lab.loops.build import LoopGraph, build_loop, scalar_cost
 from lab.loops.declaration import BY, Declaration
 from lab.loops.text.source import identifier
-from lab.loops.variables import RandomState
+from lab.loops.variables import RandomState, State
 from lab.loops.written import Parameters, Sequences, States, written_loop
-from lab.notation import Number
+from lab.notation import Number, indexed
 from lab.traces.record import trace
 from lab.traces.trace import Trace
 
@@ -88,7 +88,7 @@ class Loop(Declaration):
         names = [name for name, v in self.variables.items() if not isinstance(v, RandomState)]
         wrt = names[0] if wrt is None else one_of("wrt", identifier(wrt), names, BY)
         made = derivative(self.cost(graph, cost, of), graph.inputs[wrt], order, mode=mode)
-        return replace(made, given=graph.given)
+        return replace(made, given=graph.given, by=_initial_values(self.variables[wrt]))
 
     def trace(
         self,
@@ -109,6 +109,15 @@ class Loop(Declaration):
         graph = loop.build()
         derived = loop.derivative(order, wrt, cost, of, graph, mode)
         return trace(derived, also=graph.node.outputs[:1] if mode == "reverse" else ())
+
+
+def _initial_values(variable: object) -> str:
+    """What is given of a state: x₀, or (x₀, x₁); empty for what is no state."""
+    if not isinstance(variable, State):
+        return ""
+    names = [indexed(variable.name, index) for index in range(variable.reach)]
+    names = names if len(names) < 4 else [names[0], "…", names[-1]]
+    return f"({', '.join(names)})" if len(names) > 1 else names[0]
 
 
 def _in_a_word(initial: np.ndarray) -> str:

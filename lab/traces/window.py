@@ -158,7 +158,9 @@ class _Graph:
         self.inputs = list(explicit_graph_inputs([*outputs, *also]))
         self.lengths: dict[Apply, dict[LoopVariable, int]] = {}
         told = dict.fromkeys(self._told())
-        self._constants = {v: v.data for v in told if isinstance(v, Constant)}
+        self._constants: dict[Variable, Computed] = {
+            v: v.data for v in told if isinstance(v, Constant)
+        }
         self._asked = [v for v in told if v not in self._constants]
         self._function: Callable[..., list[Computed]] | None = None
 
@@ -178,7 +180,7 @@ class _Graph:
         if self._function is None:
             numbers = [_number(v) for v in self._asked]
             self._function = _function(self.inputs, numbers, Mode("py", "fast_compile"))
-        values: dict[Variable, Computed] = {**self._constants}
+        values = dict(self._constants)
         found = self._function(*_given(self.inputs, known))
         for variable, value in zip(self._asked, found, strict=True):
             is_array = getattr(variable.type, "ndim", 0) > 0

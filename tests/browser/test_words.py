@@ -4,8 +4,8 @@ import pytest
 from in_browser.chromium import measured, pytestmark  # noqa: F401 (marks)
 from strange_loops import HOSTILE, LONG, LOOPS, TAPES, derivations_of, derivative_of
 
-from lab import Tape
 from lab.loops import gallery
+from lab.tape import Tape
 from visual.pictures.connections import connections
 from visual.pictures.phases import phases
 from visual.pictures.taps import taps

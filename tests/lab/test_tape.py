@@ -2,9 +2,8 @@
 
 import pytest
 
-from lab import Tape
 from lab.errors import ArgumentError
-from lab.tape import Kind
+from lab.tape import Kind, Tape
 
 # forward reads, writes → backward reads, writes, overwritten, preserved
 TABLE = [

@@ -9,9 +9,9 @@ import numpy as np
 import pytensor.tensor as pt
 
 import lab
-from lab import Tape
 from lab.loops import gallery
 from lab.scans.graphs import scan_nodes
+from lab.tape import Tape
 
 LONG = "a_name_of_fifty_characters_which_nobody_should_use"
 HOSTILE = "<script>alert('&\"')</script>"

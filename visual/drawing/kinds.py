@@ -37,6 +37,7 @@ from visual.pictures.connections import NO_PULLBACK, connections
 from visual.pictures.equations import equations
 from visual.pictures.genealogy import genealogy
 from visual.pictures.influence import influence
+from visual.pictures.memory import memory
 from visual.pictures.moment.moment import moment
 from visual.pictures.phases import phases
 from visual.pictures.rolled import rolled
@@ -141,6 +142,13 @@ STEP = Whole("step", "the step to show, from 0", "step of the Scan", metavar="ST
 SCAN = Whole(
     "scan", "the Scan to show, by its number in the headings", "Scan, by its number", least=1
 )
+LIMIT = Whole(
+    "limit",
+    "of memory: bytes of states, for the best plan",
+    "bytes of states",
+    metavar="BYTES",
+    least=1,
+)
 PHASE = Whole("phase", "the phase to open, 1 to 11", "phase", least=1, most=11)
 SCANS = Wholes("scans", "the Scans to unroll, by their numbers in the headings")
 BUFFER = Switch("buffer", "tapes in the buffer's order", "in the buffer's order")
@@ -216,6 +224,13 @@ _KINDS = (
         "how much each value moves the later ones, and what truncation loses",
         _of_trace(influence),
         (SCAN,),
+        on_sheet=(),
+    ),
+    Kind(
+        "memory",
+        "which buffers there are, from when to when, and plans with fewer states",
+        _of_trace(memory),
+        (SCAN, LIMIT),
         on_sheet=(),
     ),
     Kind(

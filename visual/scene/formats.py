@@ -14,7 +14,7 @@ from shutil import which
 from stat import S_IMODE, S_ISREG
 from typing import Any, Protocol
 
-from lab.errors import ArgumentError, listing, quoted
+from lab.errors import ArgumentError, expect, listing, quoted
 from visual.scene.theme import Theme
 
 MOVING = (".gif", ".webp", ".mp4")
@@ -92,7 +92,7 @@ def save(
 ) -> Path:
     """Write `picture` to `path` in the format that the suffix names; see `Scene.save`."""
     path = as_path(path)
-    check_path(path, animate)
+    check_path(path, expect("animate", animate, bool, "True or False"))
     suffix = path.suffix.lower()
     if (animate and not _can_move(picture)) or not can_be(picture, suffix):
         others = listing(s for s in SUFFIXES if can_be(picture, s))

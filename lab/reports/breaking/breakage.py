@@ -200,7 +200,8 @@ class Truth:
             try:
                 with np.errstate(all="ignore"), quietly():  # the true side has warned
                     made = derivative(cost, wrt, order, rule=rule.rule)
-                    return trace(made.values, self.given, names=made.names), refusal
+                    names = self.derivative.names[: order + 1]
+                    return trace(made.values, self.given, names=names), refusal
             except LabError as error:
                 refusal = str(error)
         raise LabError(f"rule = {quoted(rule.name)}: not even the cost can be computed. {refusal}")

@@ -9,11 +9,11 @@ from pytensor import gradient
 from random_loops import loops
 
 import lab
-from lab import Tape
 from lab.checks import check
 from lab.errors import ArgumentError, GradientError, GraphError
 from lab.gradients.decisions import PullbackRule
 from lab.loops import gallery
+from lab.tape import Tape
 
 DEFINED = [name for name in gallery.loops if name != "undefined"]
 

@@ -18,7 +18,7 @@ from lab.loops.scan_call import scan_call
 from lab.scans.graphs import scan_nodes
 from lab.scans.node import outer_inputs, read_scan
 from lab.scans.slices import cut_of
-from lab.tape import Kind
+from lab.tape import Kind, Tape
 from lab.traces.run import run
 from visual.scene.shapes import Arrow, Group
 
@@ -257,7 +257,7 @@ def test_words_for_gradients():
     assert entries["x", "input state"].gradient == "dx: mit-mot, writes 3, 1"
     assert entries["x", "output state"].gradient == "dx: mit-mot, reads 0, 3, 1"
     trace = gallery.loops["gap"].trace(order=1)
-    assert trace.scans[1].tapes[0].tape == lab.Tape((0, 3, 1), (3, 1))
+    assert trace.scans[1].tapes[0].tape == Tape((0, 3, 1), (3, 1))
     (k,) = (e for e in lab.vocabulary(gallery.loops["lookup"]).entries if e.variable == "k")
     assert k.gradient == "no gradient: whole numbers"
     words = lab.vocabulary(gallery.loops["walk"])

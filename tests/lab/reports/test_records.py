@@ -22,6 +22,7 @@ from lab.records import same
 from lab.reports.breaking.rules import BROKEN
 from visual.pages.comparison import comparison_page
 from visual.pages.explanation import explanation_page
+from visual.pictures.comparing import comparing
 from visual.pictures.connections import connections
 
 SQUARE, WINDOW = gallery.loops["square"], gallery.loops["window"]
@@ -82,8 +83,8 @@ RECORDS = {
 }
 PICTURES = {
     "explanation": (explanation_page, connections),
-    "comparison": (comparison_page, visual.comparing),
-    "a comparison that differs": (comparison_page, visual.comparing),
+    "comparison": (comparison_page, comparing),
+    "a comparison that differs": (comparison_page, comparing),
     "compiled": (visual.compiled,),
     "compiled with a gradient": (visual.compiled,),
     "breakage": (visual.breaking,),

@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from structural_cases import evaluated
 
-from lab import Tape, structural
+from lab import structural
 from lab.checks import check
 from lab.loops import gallery
-from lab.tape import Kind
+from lab.tape import Kind, Tape
 
 X, Y = np.arange(5.0), np.array([10.0])
 G = np.array([1.0, 2.0, 3.0, 4.0, 5.0])

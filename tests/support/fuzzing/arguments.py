@@ -12,6 +12,8 @@ import visual
 from lab import eager, structural
 from lab.checks import check
 from lab.loops import gallery
+from lab.tape import Tape
+from visual.pictures.comparing import comparing
 
 
 class Mute:
@@ -84,7 +86,7 @@ CALLS = {
     lab.RandomState: {"name": "rng"},
     lab.Sequence: {"name": "u", "values": [1.0, 2.0]},
     lab.State: {"name": "x", "initial": 1.0},
-    lab.Tape: {"reads": (-1,), "writes": (0,)},
+    Tape: {"reads": (-1,), "writes": (0,)},
     lab.Trace.from_json: {"data": TRACE.to_json()},
     lab.break_rule: {"loop": LOOP, "rule": "never-accumulate", "order": 1},
     lab.canonical: {"subject": LOOP},
@@ -97,6 +99,7 @@ CALLS = {
     lab.explain: {"cost": COST, "wrt": X0},
     lab.first: {"trace": TRACE, "what": "inf"},
     lab.influence: {"trace": TRACE},
+    lab.memory: {"trace": TRACE},
     lab.few_steps: {"loop": LOOP, "mode": "NOT_A_MODE"},  # it would compile for seconds
     lab.pullback: BACKWARDS,
     lab.pushforward: {"outputs": [COST], "wrt": [X0], "tangents": [pt.dscalar("t")]},
@@ -130,7 +133,7 @@ CALLS = {
     visual.Workbench: {"subject": LOOP, "view": "taps"},
     visual.breaking: {"breakage": lab.break_rule(LOOP, "never-accumulate", order=1)},
     visual.canonical: {"subject": lab.canonical(LOOP)},
-    visual.comparing: {"comparison": lab.compare(LOOP)},
+    comparing: {"comparison": lab.compare(LOOP)},
     visual.compiled: {"report": lab.compiled(LOOP, mode="FAST_COMPILE")},
     visual.connections: {"source": DERIVATIVE},
     visual.dot_product: {"test": lab.dot_product(LOOP)},
@@ -151,6 +154,7 @@ CALLS = {
         for name in (
             "genealogy",
             "influence",
+            "memory",
             "rolled",
             "ssa",
             "stepgraph",

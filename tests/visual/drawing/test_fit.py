@@ -14,6 +14,7 @@ KINDS = (
     "equations",
     "genealogy",
     "influence",
+    "memory",
     "phases",
     "rolled",
     "ssa",

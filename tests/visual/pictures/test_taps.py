@@ -11,11 +11,10 @@ from pictures import cells
 from strange_loops import HOSTILE, LONG, LOOPS, TAPES, derivations_of
 from twins import assert_twin
 
-from lab import Tape
 from lab.errors import ArgumentError
 from lab.loops import gallery
 from lab.scans.node import is_scan
-from lab.tape import Kind
+from lab.tape import Kind, Tape
 from visual.pictures.taps import conversions, reverse, taps
 from visual.scene.theme import THEMES, Role
 

@@ -1,0 +1,329 @@
+"""What the gradient of a loop keeps, from when to when, and what it would with checkpoints.
+
+    >>> print(lab.memory(gallery.loops["rnn"].trace()))
+    >>> lab.memory(trace, limit=1_000_000).best  # the plan with the least work that fits
+
+A buffer is there from the Scan that fills it to the last Scan that reads it; what a Scan begins
+with is there while it runs.  That is the graph as it stands, as in PyTensor's mode FAST_COMPILE:
+FAST_RUN writes in place and keeps fewer rows, but also computes parts of steps for all at once.
+
+Who keeps fewer states computes the others once more: every k-th state, in one level or two; or at
+binomial distances, by which no plan with as many states needs less work (Griewank and Walther,
+"Algorithm 799: revolve", 2000).  `pytensor.scan_checkpoints` is the plan with every k-th.
+"""
+
+from collections.abc import Iterator
+from math import comb
+
+import numpy as np
+
+from lab import records
+from lab.equations.quantities import Quantities
+from lab.errors import ArgumentError, expect, quoted, whole
+from lab.records import freeze
+from lab.traces.scan_of import ScanOf
+from lab.traces.trace import TapeTrace, Trace
+
+MOST_STEPS = 20_000  # of a loop whose plans are told step by step
+
+
+@records.record
+class Buffer:
+    """An array: of which Scan, from 1, its `bytes`, and the Scans before and after which it goes.
+
+    It is there from the start of Scan `first` to the end of Scan `last`.
+    """
+
+    name: str
+    bytes: int
+    first: int
+    last: int
+    why: str
+
+
+@records.record_of_arrays
+class Plan:
+    """A plan of which states are kept: how many of them are, after each unit of work.
+
+    A unit is one step of the loop, forwards or back.
+    """
+
+    name: str
+    held: np.ndarray
+
+    @property
+    def peak(self) -> int:
+        """The most states that are kept at once."""
+        return int(self.held.max())
+
+    @property
+    def work(self) -> int:
+        """How many steps are made, forwards and back."""
+        return len(self.held)
+
+
+@records.record_of_arrays
+class Memory:
+    """What a run keeps: `buffers`, and `live` bytes at every step of the Scans, one after another.
+
+    `plans` are for the loop `loop`, whose state takes `state` bytes; `best` is the one of least
+    work with which no more than `limit` bytes of states are kept.
+    """
+
+    loop: str
+    steps: int
+    state: int
+    scans: tuple[str, ...]
+    lengths: tuple[int, ...]
+    buffers: tuple[Buffer, ...]
+    live: np.ndarray
+    plans: tuple[Plan, ...]
+    limit: int | None = None
+
+    @property
+    def peak(self) -> int:
+        """The most bytes that are there at once."""
+        return int(self.live.max(initial=0))
+
+    @property
+    def best(self) -> Plan | None:
+        """The plan of least work that keeps to the limit, or to half of what all states take."""
+        limit = self.limit if self.limit is not None else (self.steps * self.state) // 2
+        fitting = [plan for plan in self.plans if plan.peak * self.state <= limit]
+        return min(fitting, key=lambda plan: (plan.work, plan.peak), default=None)
+
+    @property
+    def told(self) -> tuple[str, ...]:
+        """What is read off, in sentences."""
+        return tuple(self._told())
+
+    def __str__(self) -> str:
+        lines = [*self.told, ""]
+        for buffer in self.buffers:
+            where = f"Scan {buffer.first}" + f" to {buffer.last}" * (buffer.last > buffer.first)
+            lines.append(f"  {size_text(buffer.bytes):>9}  {where:<12} {buffer.name}: {buffer.why}")
+        lines.append("")
+        for plan in self.plans:
+            kept = f"{plan.peak:,} states, {size_text(plan.peak * self.state)}"
+            lines.append(f"  {plan.name}: {kept}; {plan.work:,} steps of work")
+        return "\n".join(lines)
+
+    def _told(self) -> Iterator[str]:
+        yield f"At most {size_text(self.peak)} at once, in {len(self.buffers)} buffers."
+        best = self.best
+        limit = "half of the states" if self.limit is None else size_text(self.limit)
+        if best is not None:
+            least = self.plans[0].work
+            yield (
+                f"Within {limit}: {best.name}, {size_text(best.peak * self.state)} of states, "
+                f"{best.work / max(1, least):.3g} times the work."
+            )
+        elif self.plans:
+            yield f"Within {limit}: no plan; one state takes {size_text(self.state)}."
+
+
+def memory(trace: Trace, scan: int = 1, limit: int | None = None) -> Memory:
+    """What the Scans of a trace keep, and the plans for the loop that is Scan `scan`, from 1.
+
+    The plans: all states; every k-th, with the k of which the fewest are there at once; two levels;
+    and binomial ones, with as many states as that, and with few.  With a `limit`, in bytes, there
+    is also the smallest k that keeps to it, and the binomial plan of as many states as fit.
+    Raises ArgumentError for what is no trace, Scan or limit.
+    """
+    expect("trace", trace, Trace, 'a Trace, as of lab.gallery.loops["rnn"].trace()')
+    if whole("scan", scan) not in range(1, len(trace.scans) + 1):
+        told = f"the Scans of this trace are 1 to {len(trace.scans)}"
+        raise ArgumentError(f"scan = {quoted(scan)}: {told}.")
+    if limit is not None and whole("limit", limit) < 1:
+        raise ArgumentError(f"limit = {quoted(limit)}: expected a number of bytes, 1 or more.")
+    buffers = tuple(_buffers(trace))
+    lengths = [one.steps for one in trace.scans]
+    live = [
+        np.full(steps, sum(b.bytes for b in buffers if b.first <= number <= b.last))
+        for number, steps in enumerate(lengths, start=1)
+    ]
+    loop = ScanOf(trace, scan - 1).root.scan
+    state = sum(tape.initial[:1].nbytes for tape in loop.tapes)
+    return Memory(
+        loop.name,
+        loop.steps,
+        state,
+        tuple(one.name for one in trace.scans),
+        tuple(lengths),
+        buffers,
+        freeze(np.concatenate([*live, np.zeros(0, int)])),
+        tuple(_plans(loop.steps, None if limit is None or not state else limit // state))
+        if state and loop.steps <= MOST_STEPS
+        else (),
+        limit,
+    )
+
+
+def _buffers(trace: Trace) -> Iterator[Buffer]:
+    """Every array that the run makes, in the order of the Scans."""
+    last: dict[tuple[int, int], tuple[int, str]] = {}
+    for of in ScanOf.each(trace):
+        number = of.number + 1
+        for sequence in of.scan.sequences:
+            reader, held = of.first_reader(sequence)
+            if isinstance(held, TapeTrace):
+                last[reader.number, held.argument] = number, f"Scan {number} reads it"
+        sequences = {sequence.argument for sequence in of.scan.sequences}
+        for feed in of.scan.feeds:
+            verb = "reads" if feed.into in sequences else "begins with"
+            last[feed.scan, feed.variable] = number, f"Scan {number} {verb} it"
+    for feed in trace.feeds:
+        last.setdefault((feed.scan, feed.variable), (feed.scan + 1, "a result is made of it"))
+    for named in Quantities.each(trace):
+        number = named.number + 1
+        for sequence in named.scan.sequences:
+            if sequence.is_outer_gradient:
+                name = named.sequence_label(sequence, None)
+                yield Buffer(name, sequence.values.nbytes, number, number, "one a step")
+        for tape in named.scan.held:
+            name = named.tape_label(tape, None)
+            if tape in named.scan.tapes:
+                yield Buffer(name, tape.initial.nbytes, number, number, "what it begins with")
+            end, why = last.get((named.number, tape.argument), (number, "nothing reads it later"))
+            yield Buffer(name, tape.final.nbytes, number, max(number, end), why)
+
+
+def _plans(steps: int, fits: int | None) -> Iterator[Plan]:
+    """The plans for so many steps; `fits` states keep to the limit."""
+    yield Plan("all states", _held(every(steps, 1)))
+    if steps < 4:
+        return
+    ways = {k: _peak_of_every(steps, k) for k in range(2, steps // 2 + 1)}
+    k = min(ways, key=lambda way: (ways[way], way))
+    yield Plan(f"every {k} steps", _held(every(steps, k)))
+    if fits is not None and fits < steps:
+        small = next((way for way in ways if ways[way] <= fits), None)
+        if small is not None and small != k:
+            yield Plan(f"every {small} steps", _held(every(steps, small)))
+    inner = max(2, round(steps ** (1 / 3)))
+    if inner * inner < steps:
+        yield Plan(
+            f"every {inner * inner} and {inner} steps",
+            _held(two_levels(steps, inner * inner, inner)),
+        )
+    counts = {ways[k], max(2, round(np.log2(steps)))} | ({fits} if fits is not None else set())
+    for count in sorted(n for n in counts if 2 <= n < steps):
+        yield Plan(f"binomial, {count} kept", _held(binomial(steps, count)))
+
+
+def _peak_of_every(steps: int, k: int) -> int:
+    """The states that are there at once: the checkpoints, and those of the last segment.
+
+    The last segment is gone back through first, when all checkpoints are there; the first, which
+    is longest, when but its own is.
+    """
+    marks = -(-steps // k)
+    rest = steps - (marks - 1) * k
+    return max(marks + rest - 1, marks - 1 + k - 1 if marks > 1 else 0, marks)
+
+
+Action = tuple[str, int]  # "keep", "restore", "forward", "back" or "drop", and the state's number
+
+
+def _held(actions: Iterator[Action]) -> np.ndarray:
+    """How many states are kept, with every step that is made."""
+    held, found = 0, []
+    for what, _ in actions:
+        held += (what == "keep") - (what == "drop")
+        if what in ("forward", "back"):
+            found.append(held)
+    return freeze(np.array(found, dtype=np.int64))
+
+
+def every(steps: int, k: int, first: int = 0) -> Iterator[Action]:
+    """Every k-th state is kept; those between are made again when their segment is gone back."""
+    for number in range(first, first + steps):
+        if (number - first) % k == 0:
+            yield "keep", number
+        yield "forward", number
+    for start in reversed(range(first, first + steps, k)):
+        yield from _through(start, min(start + k, first + steps))
+
+
+def _through(start: int, stop: int) -> Iterator[Action]:
+    """From a state that is kept forwards to all of its segment, and back."""
+    yield "restore", start
+    for number in range(start + 1, stop):
+        yield "forward", number - 1
+        yield "keep", number
+    for number in reversed(range(start, stop)):
+        yield "back", number
+        yield "drop", number
+
+
+def two_levels(steps: int, k: int, inner: int) -> Iterator[Action]:
+    """Every k-th state; of each such segment, when its turn comes, every `inner`-th of its own."""
+    for number in range(steps):
+        if number % k == 0:
+            yield "keep", number
+        yield "forward", number
+    for start in reversed(range(0, steps, k)):
+        stop = min(start + k, steps)
+        yield "restore", start
+        for number in range(start + 1, stop):
+            yield "forward", number - 1
+            if (number - start) % inner == 0:
+                yield "keep", number
+        for first in reversed(range(start, stop, inner)):
+            yield from _through(first, min(first + inner, stop))
+
+
+def binomial(steps: int, count: int) -> Iterator[Action]:
+    """At most `count` states, at the distances with which the least is made again.
+
+    Forwards to where the next is kept, back through what lies behind it with one state less, then
+    through what lies before.
+    """
+    yield "keep", 0
+    waiting, is_end = [(0, steps, count)], True
+    while waiting:
+        start, stop, left = waiting.pop()
+        if left > 1 and stop - start > 1:
+            middle = start + ahead(stop - start, left)
+            yield "restore", start
+            yield from (("forward", number) for number in range(start, middle))
+            yield "keep", middle
+            waiting += [(start, middle, left), (middle, stop, left - 1)]
+            continue
+        for number in reversed(range(start, stop)):  # from the start again for every step back
+            yield "restore", start
+            yield from (("forward", before) for before in range(start, number + is_end))
+            is_end = False
+            yield "back", number
+        yield "drop", start
+
+
+def ahead(length: int, count: int) -> int:
+    """How far to go before the next state is kept, so that the least is made again."""
+    r = _repeats(length, count)
+    longest = comb(count + r - 1, count)  # what can be gone back through with a repetition less
+    return max(1, min(longest, length - comb(count + r - 2, count - 1)))
+
+
+def _repeats(length: int, count: int) -> int:
+    """How often a step is made again, at most, with so many states."""
+    return next(r for r in range(length + 1) if comb(count + r, count) >= length)
+
+
+def least_work(length: int, count: int) -> int:
+    """The fewest steps forwards that let one go back through `length` steps with `count` states.
+
+    r·length − C(count + r, count + 1), where r is the smallest with C(count + r, count) ≥ length.
+    """
+    r = _repeats(length, count)
+    return r * length - comb(count + r, count + 1)
+
+
+def size_text(size: int) -> str:
+    """``40 bytes``, ``3.2 kB``, ``1.5 MB``."""
+    number, unit = float(size), "bytes"
+    for larger in ("kB", "MB", "GB", "TB"):
+        if number < 1000:
+            break
+        number, unit = number / 1000, larger
+    return f"{number:.3g} {unit}"

@@ -1,0 +1,150 @@
+"""The picture of memory: what a derivative keeps, from when to when, and what plans would keep.
+
+    >>> visual.memory(gallery.loops["rnn"].trace(order=2)).save("memory.svg")
+
+Steps of all Scans run from left to right.  Above stand the bytes that are there at once, below a
+bar for each buffer, from the Scan that makes it to the last that reads it.  Then plans with fewer
+states: height is memory, width is work.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+
+from lab.errors import expect
+from lab.reports.runs.memory import Memory, Plan, size_text
+from lab.reports.runs.memory import memory as memory_of
+from lab.traces.trace import Trace
+from visual.layout.sheet import SCREEN, Sheet, check_sheet
+from visual.pictures.values.scale import scale_of
+from visual.pictures.values.series import Series
+from visual.pictures.values.values import FOOT, HIGH, TITLE, curve
+from visual.pictures.values.values import Plan as Page
+from visual.scene.combinators import Piece, above, beside, gap, piece, scene, sized
+from visual.scene.fonts import text_width
+from visual.scene.shapes import Box, Group, Scene, Shape, Text, fitted, folded
+from visual.scene.theme import Role
+
+SMALL, NAMES, AREA, BAR = 11.0, 150.0, 120.0, 22.0
+MOST_BUFFERS, ACROSS, APART = 14, 3, 24.0
+LEAST = 1.5  # pixels of a Scan
+
+
+def memory(
+    trace: Trace | Memory,
+    theme: str = "light",
+    scan: int = 1,
+    limit: int | None = None,
+    sheet: Sheet = SCREEN,
+) -> Scene:
+    """What `lab.memory` tells of a trace, or has told.
+
+    Of more than 14 buffers the largest are shown.  Raises what `lab.memory` raises.
+    """
+    expect("trace", trace, (Trace, Memory), "a Trace, or what lab.memory has told")
+    check_sheet(sheet)
+    found = trace if isinstance(trace, Memory) else memory_of(trace, scan, limit)
+    title = f"Memory of {found.loop}: {size_text(found.peak)} at most"
+    read = (
+        "the graph as it stands; a bar is a buffer, from the Scan that makes it to the last that "
+        "reads it"
+    )
+    heads = [
+        gap(sheet.line),
+        piece(fitted(0, 0, title, sheet.line, 16, bold=True)),
+        *(piece(Text(0, 0, line)) for t in found.told for line in folded(t, sheet.line, 12)),
+        *(piece(Text(0, 0, line, muted=True)) for line in folded(read, sheet.line, 12)),
+    ]
+    drawn = scene(
+        above(above(*heads, apart=4), _over_time(found, sheet), _plans(found, sheet), apart=16),
+        title,
+        f"{' '.join(found.told)} Live bytes over the steps, {len(found.buffers)} buffers, and "
+        f"{len(found.plans)} plans.",
+        theme,
+        sheet.margin,
+    )
+    return replace(drawn, twin=f"{title}\n{found}\n")
+
+
+def _edges(found: Memory, left: float, room: float) -> list[float]:
+    """Where the Scans begin and end: by their steps, none too thin to be seen."""
+    shares = np.maximum(np.array(found.lengths, float), 1e-9)
+    wide = np.maximum(shares / shares.sum() * room, min(LEAST, room / len(shares)))
+    return [left, *(left + np.cumsum(wide) * room / wide.sum()).round(1).tolist()]
+
+
+def _over_time(found: Memory, sheet: Sheet) -> Piece:
+    """Live bytes over the steps of all Scans, and below them the buffers."""
+    names = 0.0 if sheet.is_narrow else NAMES
+    edges = _edges(found, names, sheet.line - names)
+    shapes: list[Shape] = []
+    sums = [
+        sum(b.bytes for b in found.buffers if b.first <= number <= b.last)
+        for number in range(1, len(found.scans) + 1)
+    ]
+    for number, (name, total) in enumerate(zip(found.scans, sums, strict=True)):
+        left, wide = edges[number], edges[number + 1] - edges[number]
+        high = max(1.0, AREA * total / max(1, found.peak))
+        told = f"{number + 1} · {name}: {size_text(total)}"
+        inside: list[Shape] = [
+            Box(left, AREA - high, max(1.0, wide - 1), high, Role.INTERMEDIATE),
+        ]
+        for line, words in enumerate((f"{number + 1}", size_text(total))):
+            if text_width(words, SMALL) < wide - 6 and high > 18 * (line + 1):
+                inside.append(Text(left + 4, AREA - high + 14 + 15 * line, words, SMALL))
+        shapes.append(Group(tuple(inside), title=told))
+    if names:
+        shapes.append(fitted(0, 12, "bytes at once", names - 8, SMALL, muted=True))
+    largest = sorted(range(len(found.buffers)), key=lambda n: -found.buffers[n].bytes)
+    shown = sorted(largest[:MOST_BUFFERS])
+    for row, number in enumerate(shown):
+        buffer = found.buffers[number]
+        y = AREA + 14 + row * BAR
+        left, right = edges[buffer.first - 1], edges[buffer.last]
+        told = f"{size_text(buffer.bytes)}: {buffer.why}"
+        role = Role.PRESERVED if buffer.last > buffer.first else Role.SPENT
+        wide = max(1.0, right - left - 1)
+        bar: list[Shape] = [Box(left, y, wide, BAR - 5, role)]
+        if wide > 60:
+            words = told if names else f"{buffer.name}: {told}"
+            if text_width(words, SMALL) > wide - 8:
+                words = size_text(buffer.bytes) if names else f"{buffer.name}: {buffer.bytes:,}"
+            bar.append(fitted(left + 4, y + 13, words, wide - 8, SMALL, role=role))
+        if names:
+            bar.append(fitted(0, y + 13, buffer.name, names - 8, SMALL))
+        shapes.append(Group(tuple(bar), title=f"{buffer.name}, {told}"))
+    parts = [piece(*shapes)]
+    hidden = [found.buffers[n] for n in largest[MOST_BUFFERS:]]
+    if hidden:
+        told = f"⋯ {len(hidden):,} more buffers, {size_text(sum(b.bytes for b in hidden))} in all"
+        parts.append(piece(fitted(0, 0, told, sheet.line, SMALL, muted=True)))
+    return above(*parts, apart=6)
+
+
+def _plans(found: Memory, sheet: Sheet) -> Piece:
+    """Every plan: the bytes of its states over its work."""
+    if not found.plans:
+        return gap()
+    across = 1 if sheet.is_narrow else ACROSS
+    page = Page(across, (sheet.line + APART) / across - APART, 1, max(p.work for p in found.plans))
+    every = [plan.held * float(found.state) for plan in found.plans]
+    scale = scale_of([*every, np.zeros(1)])
+    drawn = []
+    for plan, held in zip(found.plans, every, strict=True):
+        shapes = curve(Series(plan.name, np.arange(1, plan.work + 1), held, "work"), scale, page)
+        drawn.append(_panel(plan, found, page, shapes))
+    rows = [beside(*drawn[n : n + across], apart=APART) for n in range(0, len(drawn), across)]
+    head = "plans that make states again: bytes of states · steps of work"
+    return above(piece(fitted(0, 0, head, sheet.line, 13, bold=True)), *rows, apart=8)
+
+
+def _panel(plan: Plan, found: Memory, page: Page, shapes: list[Shape]) -> Piece:
+    is_best = found.best is not None and plan.name == found.best.name
+    name = f"{plan.name}{' · best' if is_best else ''}"
+    words = f"{size_text(plan.peak * found.state)} · {plan.work:,}"
+    heads = (
+        fitted(0, 12, name, page.wide - text_width(words, SMALL) - 8, 12, bold=True),
+        Text(page.wide, 12, words, SMALL, "end", muted=True),
+    )
+    group = Group((*heads, *shapes), title=f"{name}: {words}")
+    return sized(page.wide, TITLE + HIGH + FOOT, group)
