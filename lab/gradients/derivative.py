@@ -227,7 +227,9 @@ def _taylor(
     start = Moving(wrt, (_along(wrt, direction), *[None] * (count - 1)))
     found = way.along(values, {wrt: start})
     of = [as_tensor(coefficient(found, values[-1], k)) for k in range(1, count + 1)]
-    return _renewed(values, found) + [cast_like(c * factorial(k), c) for k, c in enumerate(of, 1)]
+    return _renewed(values, found) + [
+        cast_like(c * float(factorial(k)), c) for k, c in enumerate(of, 1)
+    ]
 
 
 MODES = {"reverse": _reverse, "forward": _forward, "taylor": _taylor}

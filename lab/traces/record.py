@@ -85,7 +85,9 @@ def trace(
         if len(names) != len(asked) or not all(isinstance(name, str) for name in names):
             raise ArgumentError(f"names = {quoted(names)}: expected a name for each output.")
     expect("rewritten", rewritten, bool, "True or False")
-    check_keep(keep)
+    if check_keep(keep) != "all" and rewritten:
+        told = 'a graph that is rewritten is traced whole, by keep = "all"'
+        raise ArgumentError(f"keep = {quoted(keep)}: {told}.")
     if backend is not None:
         expect("backend", backend, str, "the name of a PyTensor mode, as NUMBA")
         if keep == "all":

@@ -219,7 +219,8 @@ export function start(root, answers, kept = store) {
     // A single question needs no score, and no way back before it is answered.
     score.hidden = exercises.length === 1;
     again.hidden = exercises.length === 1 && !done;
-    root.querySelector(".export").hidden = !Object.keys(progress).length;
+    // In a notebook the kernel keeps it in a file anyway.
+    root.querySelector(".export").hidden = kept !== store || !Object.keys(progress).length;
   };
   const sections = [...root.querySelectorAll(".exercise")];
   exercises = sections.map((section, place) => new Exercise(section, answers[place], changed));

@@ -54,7 +54,7 @@ class Plan:
     @property
     def peak(self) -> int:
         """The most states that are kept at once."""
-        return int(self.held.max())
+        return int(self.held.max(initial=0))
 
     @property
     def work(self) -> int:

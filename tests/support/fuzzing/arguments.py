@@ -66,7 +66,21 @@ def anything(*_, **__):
 
 
 ODD = (
-    *(None, True, 0, 5, -1, 2.5, -0.0, 10**30, float("nan"), float("inf"), 1j, np.int64(3)),
+    *(
+        None,
+        True,
+        0,
+        5,
+        -1,
+        2.5,
+        -0.0,
+        10**30,
+        -(10**400),
+        float("nan"),
+        float("inf"),
+        1j,
+        np.int64(3),
+    ),
     *("", "square", "x", "a\nb", "a\0b", "\ud800", "x" * 3000, b"x", Path("no/x.svg")),
     *([], (), {}, {1}, [[1], [2, 3]], {5: 5}, ["square", "x"], [None], {"x": None}, range(3)),
     *(object(), Mute(), [Mute()], {"x": Mute()}, Stubborn(), [Stubborn()], anything, lab),

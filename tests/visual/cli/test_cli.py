@@ -1,5 +1,6 @@
 """The command line, as a person types it."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -139,7 +140,7 @@ def test_every_picture_can_be_drawn(picture, tmp_path, capsys):
     assert main(["draw", picture, "--loop", "rnn", "--wrt", "W", "-o", str(path)]) == 0
     assert ElementTree.parse(path).getroot().get("role") == "img"
     assert main(["draw", picture, "--loop", "rnn", "--wrt", "W", "-o", "-"]) == 0
-    assert {"rnn", "sit-sot"} & set(capsys.readouterr().out.split())
+    assert {"rnn", "sit-sot"} & set(re.findall(r"[\w-]+", capsys.readouterr().out))
 
 
 @pytest.mark.parametrize("number", range(1, 9))

@@ -128,7 +128,9 @@ class _StepGraph:
     def _add_savings(self) -> None:
         for saving in self.model.savings:
             key = f"SAVED:{saving.argument}"
-            target = next(n for n in self.model.every if n.place == saving.argument)
+            target = next((n for n in self.model.every if n.place == saving.argument), None)
+            if target is None:  # among the operations for which there is no room
+                continue
             told = f"saved: {_count(saving)}"
             card = Card(SAVED.role, self._saved_formula(saving), None, told, widest=340)
             self.entries.append(SAVED)
