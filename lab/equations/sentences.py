@@ -243,7 +243,9 @@ def _digits(one: StepOf, formula: Formula, brought: list[Arrival], rest: Rest | 
     before = one.touched(tape).before(one.row(formula.target))
     numbers = [(one.value(arrival.read), arrival.number) for arrival in brought]
     known = [(float(v), n) for v, n in numbers if v is not None and n is not None and not v.ndim]
-    if made.ndim or before.ndim or len(known) < len(numbers) or (rest and rest.number is None):
+    if before is None or before.ndim or made.ndim or len(known) < len(numbers):
+        return FOUR
+    if rest and rest.number is None:
         return FOUR
     terms = [(float(before),), *known, *([(rest.number,)] if rest and rest.number else [])]
     return digits_of_sum(float(made), terms)
