@@ -40,7 +40,7 @@ from lab.traces.trace import (
     Trace,
 )
 from lab.traces.untaken import untaken
-from lab.traces.window import check_keep, refuse_beyond, run_window
+from lab.traces.window import backend_name, check_keep, refuse_beyond, run_window
 
 
 def trace(
@@ -117,6 +117,8 @@ def trace(
         for recording in recordings:
             recording.node = origins.get(recording.node, recording.node)
     made = traced(asked, inputs, called, values, recordings)
+    if keep != "all":
+        made = replace(made, backend=backend_name(backend))
     _ORIGINS[id(made)] = Origin(tuple(recording.parts for recording in recordings), given)
     finalize(made, _ORIGINS.pop, id(made))
     return made

@@ -16,7 +16,7 @@ from functools import lru_cache
 import numpy as np
 import pytensor
 import pytensor.tensor as pt
-from pytensor.compile.mode import Mode
+from pytensor.compile.mode import Mode, get_mode
 from pytensor.compile.ops import deep_copy_op
 from pytensor.graph.basic import Apply, Constant, Variable
 from pytensor.graph.traversal import explicit_graph_inputs
@@ -105,6 +105,11 @@ class Window:
         if self.stop < self.steps:
             return as_tensor(array)[start : start + count]
         return as_tensor(array)[start - length : (start + count - length) or None]
+
+
+def backend_name(backend: str | None) -> str:
+    """What PyTensor runs a graph by: ``Numba``, ``VM``, the usual one if none is named."""
+    return type(get_mode(backend).linker).__name__.removesuffix("Linker")
 
 
 def run_window(
