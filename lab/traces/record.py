@@ -91,7 +91,7 @@ def trace(
         if keep == "all":
             told = 'keep = "all" compiles nothing; expected keep = "last", or a slice'
             raise ArgumentError(f"backend = {quoted(backend)}: {told}.")
-    checked_values(given)
+    given = checked_values(given)
     called = tuple(names) if names is not None else tuple(printable(v.name or "") for v in asked)
     everything = as_scans([*asked, *extra])
     require_scan(everything)
