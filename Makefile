@@ -5,6 +5,7 @@
 # make tests   what must hold when it runs
 # make site    set up, and write all lessons as pages that work offline to site/
 # make fuzz    random texts, commands, messages, arguments and stored traces, for longer: FUZZ=100
+# make corpus  all graphs of tests/corpus, in all pictures; make test takes twelve of them
 # make bench   measure speed against what a person would use instead
 #
 # PYTHON=… chooses the interpreter (3.11 or later), VENV=… the folder of the environment,
@@ -28,7 +29,7 @@ install = @$(BIN)/python -m pip --disable-pip-version-check install --progress-b
 JOBS ?= 2
 SITE ?= site
 
-.PHONY: start lessons env test tests lint site fuzz bench clean
+.PHONY: start lessons env test tests lint site fuzz corpus bench clean
 
 start: lessons
 	$(BIN)/jupyter lab $(if $(filter none,$(BROWSER)),--no-browser) $(if $(filter 0,$(shell id -u)),--allow-root) \
@@ -53,6 +54,9 @@ site: $(VENV)/.site
 
 fuzz: $(VENV)/.test
 	FUZZ=$(or $(FUZZ),100) $(BIN)/python -m pytest -n $(JOBS) -m fuzz
+
+corpus: $(VENV)/.test
+	CORPUS=all $(BIN)/python -m pytest -n $(JOBS) tests/corpus
 
 bench: $(VENV)/.test
 	PYTHONPATH=tests/support $(BIN)/python bench

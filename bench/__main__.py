@@ -295,6 +295,65 @@ def long_loops(folder):
     )
 
 
+WINDOW = """
+import resource, time
+import pytensor, lab
+from lab import gallery
+loop = gallery.loops["logistic"].with_values({{"r": 3.4}}).with_steps({steps})
+derivative = loop.derivative(1)
+f = lambda: lab.trace(derivative, keep="last")
+if {theirs}:
+    inputs, values = list(derivative.given), list(derivative.given.values())
+    compiled = pytensor.function(inputs, list(derivative.values), on_unused_input="ignore")
+    f = lambda: compiled(*values)
+f()
+times = []
+for _ in range(5):
+    start = time.perf_counter()
+    f()
+    times.append(time.perf_counter() - start)
+print(sorted(times)[2], resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+"""
+
+
+def windows(steps=1_000_000):
+    """The last step of a long loop's gradient beside PyTensor's compiled gradient."""
+
+    def measured(theirs):
+        code = WINDOW.format(steps=steps, theirs=theirs)
+        done = subprocess.run(
+            [sys.executable, "-c", code], check=True, cwd=ROOT, capture_output=True, text=True
+        )
+        return map(float, done.stdout.split())
+
+    (ours, most), (theirs, least) = measured(False), measured(True)
+    line(f'{steps:,} steps at order 1, keep="last" : PyTensor, compiled', ours, theirs, "≤ 3")
+    print(f"  memory: {most:.0f} and {least:.0f} MB, ratio {most / least:.2f}   ≤ 1.4")
+
+
+def influences(steps=200):
+    """All pairs of a loop's values by one pass forwards, beside one pass back for every row."""
+    import lab
+    from lab import gallery
+
+    loop = gallery.loops["rnn"]
+    values = loop.sequences[0].values
+    loop = loop.with_values({"x": values[[n % len(values) for n in range(steps)]]})
+    trace = loop.trace()
+
+    def ours():
+        start = time.perf_counter()
+        lab.influence(trace)
+        return time.perf_counter() - start
+
+    def theirs():  # a gradient of one value, for one entry of one row
+        start = time.perf_counter()
+        loop.trace()
+        return (time.perf_counter() - start) * steps
+
+    line(f"influence of {steps} steps : a trace for each row", *paired(ours, theirs, 3), "≤ 0.1")
+
+
 def pictures():
     """Every picture of every gallery loop at order 2, from its trace; no limit is asserted."""
     import gc
@@ -406,6 +465,8 @@ def main():
         pages()
         eager_tapes()
         high_orders()
+        windows()
+        influences()
         long_loops(Path(folder))
         routing.routing(paired, line)
     pictures()

@@ -14,6 +14,7 @@ import pytensor.tensor as pt
 import pytest
 import traitlets
 from fuzzing.outcomes import check_sentence
+from pytensor.graph.replace import vectorize_graph
 
 import lab
 import visual
@@ -27,6 +28,11 @@ SQUARE = gallery.loops["square"]
 SHARED = pytensor.shared(np.array(0.5), name="w")
 FOREIGN = pt.dscalar("w")
 GENERATOR = pytensor.shared(np.random.default_rng(0), name="noise")
+BATCH = pt.dvector("batch")
+STEPS, SMALL = pt.lscalar("n"), pt.bscalar("small")
+DOUBLED = pytensor.scan(
+    lambda x: x * 2, outputs_info=[FOREIGN], n_steps=STEPS, return_updates=False
+)[-1]
 FACTOR, TURN = pt.zscalar("w"), pt.dscalar("turn")
 CIRCLING = pytensor.scan(
     lambda z: z * FACTOR, outputs_info=[FACTOR], n_steps=2, return_updates=False
@@ -78,6 +84,40 @@ REFUSED = {
     "times as numbers": (lambda: lab.State("x", np.datetime64("2020")), ["state x", "2020"]),
     "an extended precision": (lambda: lab.State("x", np.longdouble(1)), ["state x", "number"]),
     "objects as numbers": (lambda: lab.Parameter("w", [None, {}]), ["parameter w", "number"]),
+    "more steps than a whole number holds": (
+        lambda: lab.trace(DOUBLED, {FOREIGN: 0.5, STEPS: 1e30}),
+        ["given: n", "int64", "1e+30"],
+    ),
+    "numbers that are no array": (
+        lambda: lab.trace(DOUBLED, {FOREIGN: [[1], [2, 3]], STEPS: 2}),
+        ["given: w", "[[1], [2, 3]]"],
+    ),
+    "a whole number beyond all others": (
+        lambda: lab.trace(DOUBLED, {FOREIGN: 10**400, STEPS: 2}),
+        ["given: w", "10000"],
+    ),
+    "a batch of nothing": (
+        lambda: lab.trace(vectorize_graph(DOUBLED, {FOREIGN: BATCH}), {BATCH: [], STEPS: 2}),
+        ["zero size"],
+    ),
+    "steps beyond all numbers": (lambda: SQUARE.with_steps(10**400), ["n_steps = 1000", "4 GB"]),
+    "a width without repr": (lambda: visual.draw(SQUARE, width=Mute()), ["width = <Mute"]),
+    "a scale beyond all numbers": (
+        lambda: visual.taps(SQUARE.trace()).png(10**400),
+        ["scale = 1000", "such as 2"],
+    ),
+    "a scale below all numbers": (
+        lambda: visual.taps(SQUARE.trace()).png(-(10**400)),
+        ["scale = -1000", "such as 2"],
+    ),
+    "moving by a number": (
+        lambda: visual.draw(SQUARE).save("walk.gif", animate=np.zeros(2)),
+        ["animate = array([0., 0.])", "True or False"],
+    ),
+    "a number too large for its dtype": (
+        lambda: lab.trace(pt.sum(SMALL * DOUBLED), {FOREIGN: 0.5, STEPS: 2, SMALL: 300}),
+        ["given: small", "int8", "300"],
+    ),
     "a complex variable": (
         lambda: lab.explain(abs(CIRCLING) ** 2, FACTOR),
         ["wrt = w", "complex128", "only real variables"],

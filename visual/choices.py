@@ -230,7 +230,8 @@ class Width(Choice):
         """The length; a number is one of pixels."""
         if isinstance(value, Length):
             return value
-        written = NAMED_WIDTHS.get(str(value), str(value)) if not isinstance(value, bool) else ""
+        told = isinstance(value, str | int | float) and not isinstance(value, bool)
+        written = NAMED_WIDTHS.get(str(value), str(value)) if told else ""
         found = re.fullmatch(r"(\d{1,6}(?:\.\d{1,6})?) ?(mm|cm|in|px|)", written)
         unit = UNITS[found[2]] if found else 0.0
         pixels = float(found[1]) * unit if found else 0.0

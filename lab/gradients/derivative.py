@@ -72,7 +72,7 @@ class Derivative:
     """The derivatives of a cost up to an order: ``values[k]`` is the k-th.
 
     `given` has values of inputs of the graph, where they are known, as those of a loop.  `by` is
-    what `wrt` is called, unless by its own name: the initial values of a state are x₀, x₁ and so on.
+    what `wrt` is called, unless by its own name: a state's initial values are x₀, x₁ and so on.
     """
 
     values: tuple[TensorVariable, ...]
@@ -227,7 +227,9 @@ def _taylor(
     start = Moving(wrt, (_along(wrt, direction), *[None] * (count - 1)))
     found = way.along(values, {wrt: start})
     of = [as_tensor(coefficient(found, values[-1], k)) for k in range(1, count + 1)]
-    return _renewed(values, found) + [cast_like(c * factorial(k), c) for k, c in enumerate(of, 1)]
+    return _renewed(values, found) + [
+        cast_like(c * float(factorial(k)), c) for k, c in enumerate(of, 1)
+    ]
 
 
 MODES = {"reverse": _reverse, "forward": _forward, "taylor": _taylor}

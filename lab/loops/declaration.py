@@ -117,7 +117,7 @@ class Declaration:
         if needed > MOST_BYTES:
             raise ArgumentError(
                 f"n_steps = {quoted(self.steps)}: the values of so many steps take about "
-                f"{needed / 1e9:,.4g} GB; a loop may keep {MOST_BYTES / 1e9:g} GB."
+                f"{min(needed, 10**300) / 1e9:,.4g} GB; a loop may keep {MOST_BYTES / 1e9:g} GB."
             )
         limit = self.truncate_gradient
         if isinstance(limit, bool) or not isinstance(limit, int) or limit == 0 or limit < -1:

@@ -74,6 +74,8 @@ class _Copying:
             for old, new in zip(node.outputs, results, strict=True):
                 if new.name is None:
                     new.name = old.name
+                if made_at := getattr(old.tag, "trace", None):  # the lines of code
+                    new.tag.trace = made_at
                 copies[old] = new
         return copies
 

@@ -24,7 +24,8 @@ from lab.traces.loop_run import Cell, Computed, LoopRun, Recording, Within, refu
 
 # What the operations of a graph raise when their inputs do not fit.
 FAILURES = (
-    AssertionError, IndexError, MemoryError, TypeError, ValueError, np.linalg.LinAlgError,
+    ArithmeticError, AssertionError, IndexError, MemoryError, NotImplementedError, TypeError,
+    ValueError, np.linalg.LinAlgError,
 )  # fmt: skip
 
 MOST_NESTED = 500  # steps of a loop whose Scans inside are recorded, each for itself
@@ -95,13 +96,14 @@ def checked(variable: Variable, value: object) -> Computed:
     if not hasattr(variable.type, "dtype"):
         return deepcopy(value)
     refuse_masked(f"given: {variable}", value)
-    array = np.asarray(value)
-    whole_numbers = variable.type.dtype[0] in "iu" and array.dtype.kind in "fc"
     try:
-        if value is None or (whole_numbers and not np.all(array == np.round(array))):
+        array = np.asarray(value)
+        with np.errstate(invalid="ignore"):  # as of nan as a whole number
+            taken = variable.type.filter(array, strict=False, allow_downcast=True)
+        if value is None or (variable.type.dtype[0] in "iu" and not np.all(taken == array)):
             raise ValueError
-        return variable.type.filter(array, strict=False, allow_downcast=True)
-    except (TypeError, ValueError) as error:
+        return taken
+    except (OverflowError, TypeError, ValueError) as error:
         raise ArgumentError(
             f"given: {variable} is of type {variable.type} and cannot be {quoted(value)}."
         ) from error

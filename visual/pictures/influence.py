@@ -91,7 +91,8 @@ class _Shades:
     def __init__(self, sizes: np.ndarray) -> None:
         known = np.abs(sizes[np.isfinite(sizes) & (sizes != 0)])
         self.signs = (1, -1) if (sizes < 0).any() else (1,)
-        low, self.top = np.log10([known.min(), known.max()]) if known.size else (0.0, 0.0)
+        low = float(np.log10(known.min(initial=np.inf))) if known.size else 0.0
+        self.top = float(np.log10(known.max())) if known.size else 0.0
         self.decades = max(1.0, math.ceil(self.top - max(low, min(self.top, 0.0) - DECADES)))
 
     def of(self, value: float) -> float:

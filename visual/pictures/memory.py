@@ -93,7 +93,8 @@ def _over_time(found: Memory, sheet: Sheet) -> Piece:
             if text_width(words, SMALL) < wide - 6 and high > 18 * (line + 1):
                 inside.append(Text(left + 4, AREA - high + 14 + 15 * line, words, SMALL))
         shapes.append(Group(tuple(inside), title=told))
-    shapes.append(fitted(0, 12, "bytes at once", names - 8, SMALL, muted=True))
+    if names:
+        shapes.append(fitted(0, 12, "bytes at once", names - 8, SMALL, muted=True))
     largest = sorted(range(len(found.buffers)), key=lambda n: -found.buffers[n].bytes)
     shown = sorted(largest[:MOST_BUFFERS])
     for row, number in enumerate(shown):
@@ -105,7 +106,9 @@ def _over_time(found: Memory, sheet: Sheet) -> Piece:
         wide = max(1.0, right - left - 1)
         bar: list[Shape] = [Box(left, y, wide, BAR - 5, role)]
         if wide > 60:
-            words = told if text_width(told, SMALL) < wide - 8 else size_text(buffer.bytes)
+            words = told if names else f"{buffer.name}: {told}"
+            if text_width(words, SMALL) > wide - 8:
+                words = size_text(buffer.bytes) if names else f"{buffer.name}: {buffer.bytes:,}"
             bar.append(fitted(left + 4, y + 13, words, wide - 8, SMALL, role=role))
         if names:
             bar.append(fitted(0, y + 13, buffer.name, names - 8, SMALL))
@@ -131,7 +134,7 @@ def _plans(found: Memory, sheet: Sheet) -> Piece:
         shapes = curve(Series(plan.name, np.arange(1, plan.work + 1), held, "work"), scale, page)
         drawn.append(_panel(plan, found, page, shapes))
     rows = [beside(*drawn[n : n + across], apart=APART) for n in range(0, len(drawn), across)]
-    head = f"which states of {found.loop} are kept, others being made again: bytes · steps of work"
+    head = "plans that make states again: bytes of states · steps of work"
     return above(piece(fitted(0, 0, head, sheet.line, 13, bold=True)), *rows, apart=8)
 
 

@@ -75,14 +75,12 @@ class PartingRows:
         if not time.knows(tape.axis):
             return set()
         rows = touched_rows(self.true.scan, tape, self.step)
-        columns = {column_of(tape, row, time) for row in rows}
-        for side in (self.true, self.broken):
-            columns |= {
-                time.column(s.axis.variable, int(s.axis.index[self.step]))
-                for s in side.scan.sequences
-                if time.knows(s.axis)
-            }
-        return columns
+        read = (s for side in (self.true, self.broken) for s in side.scan.sequences)
+        return {column_of(tape, row, time) for row in rows} | {
+            time.column(s.axis.variable, int(s.axis.index[self.step]))
+            for s in read
+            if time.knows(s.axis)
+        }
 
     def draw(self) -> set[Role]:
         """Both rows; and the roles that occur in them."""

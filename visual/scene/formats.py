@@ -5,6 +5,7 @@ What a format looks like is a backend's affair, and every backend registers what
 
 import math
 import os
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from errno import EACCES, EINVAL
 from html import escape
@@ -203,7 +204,11 @@ def check_path(path: Path, animate: bool = False) -> None:
 
 def check_scale(scale: float, width: float = 1.0, height: float = 1.0) -> None:
     """Raise ArgumentError unless an image of `width` by `height` can be drawn at `scale`."""
-    if not isinstance(scale, Real) or isinstance(scale, bool) or not math.isfinite(scale):
+    if (
+        not isinstance(scale, Real)
+        or isinstance(scale, bool)
+        or not abs(scale) <= sys.float_info.max
+    ):
         raise ArgumentError(
             f"scale = {quoted(scale)}: expected a number, such as 2 for twice the size."
         )

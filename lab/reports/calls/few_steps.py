@@ -131,7 +131,10 @@ def few_steps(loop: Loop, wrt: str | None = None, mode: str = "FAST_COMPILE") ->
         step_gradient=_written(plain.gradient),
         scan=system(graph.node),
         scan_gradient=system(back[-1]) if back else None,
-        agrees=max(map(_difference, theirs, numbers)),
+        agrees=max(
+            float(np.max(np.abs(its - our), initial=0.0))
+            for its, our in zip(theirs, numbers, strict=True)
+        ),
     )
 
 
@@ -166,10 +169,6 @@ def _case(loop: Loop, wrt: str, steps: int, mode: str) -> StepsCase:
 
 def _written(variable: Variable) -> str:
     return text(formulas([variable], {})[0], lambda leaf: leaf.variable)
-
-
-def _difference(first: np.ndarray, second: np.ndarray) -> float:
-    return float(np.max(np.abs(first - second), initial=0.0))
 
 
 def _shown(value: np.ndarray | None) -> str:

@@ -19,7 +19,14 @@ from lab.notation import Leaf, signed
 from lab.scans.node import LoopVariable, ScanParts, outer_inputs, outer_outputs, read_scan
 from lab.tape import Kind
 
-COLUMNS = ("variable", "word", "slices", "inner", "outer", "gradient")
+COLUMNS = {
+    "variable": "variable",
+    "word": "is called",
+    "slices": "at the call (_slices)",
+    "inner": "inside (_inner)",
+    "outer": "outside (_outer)",
+    "gradient": "in the gradient",
+}
 NOTHING = "–"
 
 
@@ -44,15 +51,8 @@ class Vocabulary:
     rows: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        heads = (
-            "variable",
-            "is called",
-            "at the call (_slices)",
-            "inside (_inner)",
-            "outside (_outer)",
-            "in the gradient",
-        )
-        rows = [heads, *(tuple(getattr(e, name) for name in COLUMNS) for e in self.entries)]
+        rows = [(*COLUMNS.values(),)]
+        rows += [tuple(getattr(e, name) for name in COLUMNS) for e in self.entries]
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         lines = [
             "  ".join(f"{word:{width}}" for word, width in zip(row, widths, strict=True)).rstrip()

@@ -36,7 +36,7 @@ from lab.reports.compile.circular_buffers import (
 )
 from lab.reports.compile.compiled import Change, Compiled, Fate, ScanAfter, ScanBefore
 from lab.reports.compile.rewriting import REVERT, PytensorMode, Rewriting, mode_words, rewritten
-from lab.reports.explain.traps import called
+from lab.reports.explain.finders import called
 from lab.scans.buffers import destroys, is_freshly_allocated
 from lab.scans.graphs import scan_nodes
 from lab.scans.node import LoopVariable, ScanParts, inner_graph, is_scan, read_scan, scan_name

@@ -39,7 +39,7 @@ from lab.reports.compile.compile import rewritten_scans, values_of
 from lab.reports.compile.compiled import Compiled
 from lab.reports.compile.rewriting import PytensorMode, mode_words, rewritten
 from lab.reports.explain.explanation import paragraph
-from lab.reports.explain.traps import called
+from lab.reports.explain.finders import called
 from lab.scans.graphs import scan_nodes
 from lab.scans.names import readable
 from lab.scans.node import LoopVariable, ScanParts, outer_outputs

@@ -1,26 +1,13 @@
-"""What people fall into with Scan, each trap as a type of its own, found in a real graph.
+"""What people fall into with Scan: each trap as a type of its own, a record of what it is about.
 
-    >>> for trap in traps(node): print(trap)
-
-A trap is a record: what it is about, as fields, and the warning in words.  None of them is
-an error; PyTensor builds and runs these graphs and gives numbers.
+None of them is an error; PyTensor builds and runs these graphs and gives numbers.  `finders` looks
+for them in a graph.
 """
 
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-
-import numpy as np
-import pytensor
-from pytensor.graph.basic import Apply, Constant, Variable, equal_computations
-from pytensor.graph.traversal import toposort
-from pytensor.tensor.random.op import RandomVariable
 
 from lab import records
 from lab.notation import signed
-from lab.scans.node import ScanParts, is_scan, read_scan
-from lab.scans.operations import TRANSPARENT, operation_name, plain_name
-from lab.scans.slices import constant_value, cut_of, is_cut_by_tap
-from lab.tape import Kind
 
 
 @dataclass(frozen=True)
@@ -180,168 +167,86 @@ class UntakenBranch(Trap):
         )
 
 
-MENDED = (3, 1, 1)  # the PyTensor that differentiates until loops rightly
-VIEWS = {"Subtensor", "DimShuffle", *TRANSPARENT}
-# Operations with a pole, or a slope that is not finite, and the number of the input that has it.
-STEEP = dict.fromkeys(("sqrt", "log", "log2", "log10", "log1p", "arcsin", "arccos"), 0)
-STEEP |= {"arccosh": 0, "arctanh": 0, "Reciprocal": 0, "TrueDiv": 1, "Pow": 0}
-NARROW = ("int8", "int16", "uint8", "uint16")
+@records.record
+class SwappedArguments(Trap):
+    """An argument of the step has the name of something that is passed to another one."""
+
+    signature: str
+    argument: str
+    receives: str
+    order: str
+
+    def __str__(self) -> str:
+        return (
+            f"{self.scan}: the step is {self.signature}, but PyTensor passes sequences first, then "
+            f"earlier values, then parameters, so that its {self.argument} receives "
+            f"{self.receives}. In the order in which they come it is {self.order}."
+        )
 
 
-Finder = Callable[[ScanParts], Iterator[Trap]]
-FINDERS: list[Finder] = []
+@records.record
+class UntilNeverMet(Trap):
+    """A condition that stops the loop at its first step or never, or in any case never."""
+
+    changes: bool
+
+    def __str__(self) -> str:
+        if not self.changes:
+            return (
+                f"{self.scan}: the condition of until is the same at every step, since it reads "
+                "no state and no sequence: the loop stops after its first step or makes all of "
+                "them."
+            )
+        return (
+            f"{self.scan}: the condition of until is never met, whatever the values are, since "
+            "what it compares stays on one side: the loop makes all its steps, and is "
+            "differentiated as one that may stop."
+        )
 
 
-def finder(find: Finder) -> Finder:
-    """Decorator: `find` looks for one trap in a Scan."""
-    FINDERS.append(find)
-    return find
+@records.record
+class SameDrawsEveryCall(Trap):
+    """The generator moves on within the loop, and nothing says that it does between two calls."""
+
+    generator: str
+
+    def __str__(self) -> str:
+        return (
+            f"{self.scan}: the step hands {self.generator} on, but nothing updates the shared "
+            "variable itself: a compiled function begins every call with the same generator and "
+            "draws the same numbers, unless it is told to keep the last one, by "
+            f"updates={{{self.generator}: …}}."
+        )
 
 
-def traps(node: Apply, *wrt: Variable) -> tuple[Trap, ...]:
-    """The traps that a Scan node falls into; `wrt` is what it is differentiated by."""
-    parts = read_scan(node.op, node.inputs, node.outputs)
-    found = [trap for find in FINDERS for trap in find(parts)]
-    for variable in wrt:
-        if any(part.outer_output is _viewed(variable) for part in parts.states):
-            found.append(GradientOfOutput(parts.called, called(variable, "the variable")))
-    return tuple(dict.fromkeys(found))
+@records.record
+class BroadcastStart(Trap):
+    """A state's start and what the step makes of it differ in an axis of length 1."""
+
+    variable: str
+    start: str
+    made: str
+
+    def __str__(self) -> str:
+        return (
+            f"{self.scan}: {self.variable} starts with the shape {self.start}, and the step makes "
+            f"{self.made} of it. A Scan stores rows of the shape that it starts with: what is "
+            "longer fails, only when it is compiled or runs, and what has length 1 may be repeated "
+            "into a longer row, silently. Give the start the shape that the step makes."
+        )
 
 
-@finder
-def taps_out_of_order(parts: ScanParts) -> Iterator[Trap]:
-    """Taps that are not ascending, of a state or of a sequence."""
-    for part in parts.of_kind(Kind.MIT_SOT):
-        if list(part.tape.reads) != sorted(part.tape.reads):
-            yield TapsOutOfOrder(parts.called, part.name, part.tape.reads)
-    by_array: dict[Variable, list[int]] = {}
-    names = {}
-    for part in parts.of_kind(Kind.SEQUENCE):
-        if is_cut_by_tap(part.outer_input):
-            cut = cut_of(part.outer_input)
-            by_array.setdefault(cut.base, []).append(cut.first)
-            names[cut.base] = part.name
-    for array, starts in by_array.items():
-        if starts != sorted(starts):
-            yield TapsOutOfOrder(parts.called, names[array], tuple(starts))
+@records.record
+class ShortStart(Trap):
+    """There are fewer initial values than the oldest tap reaches back."""
 
+    variable: str
+    rows: int
+    needed: int
 
-@finder
-def initial_dtype(parts: ScanParts) -> Iterator[Trap]:
-    """A step that casts its result down to what the state started as, and small whole numbers."""
-    for part in parts.states:
-        dtype = part.inner_inputs[0].type.dtype
-        if part.kind is Kind.MIT_MOT:
-            continue
-        if dtype in NARROW:
-            yield InitialDtype(parts.called, part.name, dtype, dtype)
-        for _, result in part.writes:
-            node = result.owner
-            computed = node.inputs[0].type.dtype if node and plain_name(node) == "Cast" else dtype
-            if _is_wider(computed, dtype):
-                yield InitialDtype(parts.called, part.name, dtype, computed)
-
-
-def _is_wider(computed: str, stored: str) -> bool:
-    """Whether numbers of the dtype `computed` lose something as `stored`."""
-    return not np.can_cast(computed, stored, "safe")
-
-
-@finder
-def truncated_gradient(parts: ScanParts) -> Iterator[Trap]:
-    """A limit that is, or may be, below the number of steps."""
-    limit, steps = parts.truncate_gradient, constant_value(parts.n_steps)
-    if limit != -1 and (steps is None or limit < steps):
-        yield TruncatedGradient(parts.called, limit, steps)
-
-
-@finder
-def random_without_updates(parts: ScanParts) -> Iterator[Trap]:
-    """Draws from a generator that is the same at every step."""
-    moving = {part.inner_inputs[0]: part.inner_outputs[0] for part in parts.of_kind(Kind.UNTRACED)}
-    for node in toposort(parts.inner_outputs):
-        if not isinstance(node.op, RandomVariable):
-            continue
-        generator = _first_generator(node)
-        if moving.get(generator, generator) is generator:  # not handed on, or as it was
-            yield RandomWithoutUpdates(parts.called, generator.name or "a generator of its own")
-
-
-def _first_generator(node: Apply) -> Variable:
-    """The generator from which, through other draws of the same step, `node` draws."""
-    generator = node.inputs[0]
-    while generator.owner is not None and isinstance(generator.owner.op, RandomVariable):
-        generator = generator.owner.inputs[0]
-    return generator
-
-
-@finder
-def until_in_old_pytensor(parts: ScanParts) -> Iterator[Trap]:
-    """A loop that stops by itself and has a state and a sequence, on a PyTensor before 3.1.1."""
-    version, mixes = pytensor.__version__, bool(parts.states and parts.of_kind(Kind.SEQUENCE))
-    if parts.until is not None and mixes and _numbers(version) < MENDED:
-        yield UntilInOldPytensor(parts.called, version)
-
-
-def _numbers(version: str) -> tuple[int, ...]:
-    """``3.0.7+1.gabc`` as (3, 0, 7)."""
-    plain = version.split("+")[0].split(".")
-    return tuple(int(word) for word in plain[:3] if word.isdigit())
-
-
-@finder
-def mixed_taps(parts: ScanParts) -> Iterator[Trap]:
-    """A mit-mot on both sides of 0."""
-    for part in parts.of_kind(Kind.MIT_MOT):
-        if min(part.tape.taps) < 0 < max(part.tape.taps):
-            yield MixedTaps(parts.called, part.name, part.tape.taps)
-
-
-@finder
-def untaken_branch(parts: ScanParts) -> Iterator[Trap]:
-    """A branch of a where that has a pole, or a steep slope, in what the condition compares."""
-    for node in toposort(parts.inner_outputs):
-        if operation_name(node, node.outputs[0]) != "where":
-            continue
-        condition, *branches = node.inputs
-        compared = condition.owner.inputs if condition.owner is not None else ()
-        for inner in toposort(branches, blockers=set(compared)):
-            name = operation_name(inner, inner.outputs[0])
-            if name not in STEEP or (name == "Pow" and _is_smooth(inner.inputs[1])):
-                continue
-            if any(equal_computations([inner.inputs[STEEP[name]]], [v]) for v in compared):
-                yield UntakenBranch(
-                    parts.called, {"TrueDiv": "/", "Pow": "a power"}.get(name, name)
-                )
-
-
-def _is_smooth(exponent: Variable) -> bool:
-    """Whether a power has a finite slope everywhere."""
-    return isinstance(exponent, Constant) and bool(np.all(exponent.data >= 1))
-
-
-@finder
-def no_steps(parts: ScanParts) -> Iterator[Trap]:
-    """A number of steps that is known to be 0 or less."""
-    steps = constant_value(parts.n_steps)
-    if steps is not None and steps < 1:
-        yield NoSteps(parts.called, steps)
-
-
-def called(variable: Variable, otherwise: str) -> str:
-    """The name of a variable, or what it is a part of; `otherwise` where neither tells."""
-    if variable.name:
-        return str(variable.name)
-    base = _viewed(variable)
-    if is_scan(base.owner):
-        parts = read_scan(base.owner.op, base.owner.inputs, base.owner.outputs)
-        part = next(part for part in parts.variables if part.outer_output is base)
-        return f"the values {part.name}[t] of {parts.called}"
-    return str(base.name or otherwise)
-
-
-def _viewed(variable: Variable) -> Variable:
-    """What `variable` shows a part of, or has in another shape."""
-    while variable.owner is not None and plain_name(variable.owner) in VIEWS:
-        variable = variable.owner.inputs[0]
-    return variable
+    def __str__(self) -> str:
+        return (
+            f"{self.scan}: {self.variable} is read {self.needed} steps back, and its start has "
+            f"only {self.rows} of the {self.needed} values that this takes. PyTensor does not "
+            "refuse that: the first steps read memory that nobody has written."
+        )

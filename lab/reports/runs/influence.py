@@ -173,6 +173,8 @@ def influence(
     if not names:
         told = "no state of it holds real numbers, and no value moves a later one"
         raise GraphError(f"{steps.scan.name}: {told}.")
+    if not steps.scan.steps:
+        raise GraphError(f"{steps.scan.name}: it makes no step, and no value moves another.")
     first = names[0] if of is None else one_of("of", of, names, known)
     second = first if by is None else one_of("by", by, names, known)
     with np.errstate(all="ignore"):

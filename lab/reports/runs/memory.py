@@ -54,7 +54,7 @@ class Plan:
     @property
     def peak(self) -> int:
         """The most states that are kept at once."""
-        return int(self.held.max())
+        return int(self.held.max(initial=0))
 
     @property
     def work(self) -> int:
@@ -118,7 +118,7 @@ class Memory:
                 f"Within {limit}: {best.name}, {size_text(best.peak * self.state)} of states, "
                 f"{best.work / max(1, least):.3g} times the work."
             )
-        elif self.plans:
+        elif self.plans and self.limit is not None:
             yield f"Within {limit}: no plan; one state takes {size_text(self.state)}."
 
 
@@ -172,6 +172,8 @@ def _buffers(trace: Trace) -> Iterator[Buffer]:
         for feed in of.scan.feeds:
             verb = "reads" if feed.into in sequences else "begins with"
             last[feed.scan, feed.variable] = number, f"Scan {number} {verb} it"
+    for feed in trace.feeds:
+        last.setdefault((feed.scan, feed.variable), (feed.scan + 1, "a result is made of it"))
     for named in Quantities.each(trace):
         number = named.number + 1
         for sequence in named.scan.sequences:

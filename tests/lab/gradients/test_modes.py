@@ -95,6 +95,12 @@ def test_order_ten_of_a_sine_loop_is_cauchys_integral():
     np.testing.assert_allclose(found, expected, rtol=1e-7)
 
 
+def test_order_thirty_is_the_closed_form_though_its_factorial_is_no_machine_number():
+    moebius = lab.Loop(lambda x: x / (1 - x), states=(lab.State("x", 0.1),), n_steps=2)
+    found = float(values(moebius, 30, "taylor")[30])
+    assert found == pytest.approx(2**29 * factorial(30) / 0.8**31, rel=1e-9)  # of x / (1 - 2x)
+
+
 @pytest.mark.parametrize("name", LOOPS)
 def test_forward_mode_has_two_scans_and_taylor_mode_one_or_two(name):
     loop = gallery.loops[name]

@@ -8,26 +8,33 @@ import pytensor
 import pytensor.tensor as pt
 import pytest
 from graphs import to_explain
+from pytensor.graph.traversal import explicit_graph_inputs
 from strange_loops import HOSTILE
 
 import lab
 from lab.errors import ArgumentError, GraphError, first_line
 from lab.gradients.status import Connected, Disconnected, Undefined
 from lab.loops import gallery
+from lab.reports.explain.finders import traps
 from lab.reports.explain.timing import timed
 from lab.reports.explain.traps import (
+    BroadcastStart,
     GradientOfOutput,
     InitialDtype,
     MixedTaps,
     NoSteps,
     RandomWithoutUpdates,
+    SameDrawsEveryCall,
+    ShortStart,
+    SwappedArguments,
     TapsOutOfOrder,
     Trap,
     TruncatedGradient,
     UntakenBranch,
     UntilInOldPytensor,
-    traps,
+    UntilNeverMet,
 )
+from lab.reports.explain.written_call import written_call
 from lab.scans.graphs import scan_nodes
 from visual.cli.main import main
 from visual.pages.explanation import explanation_page, save_explanation
@@ -51,7 +58,29 @@ CASES = {
     "truncated_late": None,
     "same_draws": RandomWithoutUpdates("scan_fn", "rng"),
     "handed_on_unchanged": RandomWithoutUpdates("scan_fn", "rng"),
-    "new_draws": None,
+    "new_draws": SameDrawsEveryCall("scan_fn", "rng"),
+    "draws_of_what_is_given": None,
+    "arguments_in_another_order": SwappedArguments(
+        "scan_fn", "step(prev, e, rho)", "e", "start", "step(e, prev, rho)"
+    ),
+    "arguments_in_their_order": None,
+    "two_series_exchanged": SwappedArguments(
+        "scan_fn",
+        "the step(volume_t, price_t, old)",
+        "volume_t",
+        "price",
+        "the step(price_t, volume_t, old)",
+    ),
+    "taps_by_names": None,
+    "never_above_one": UntilNeverMet("scan_fn", changes=True),
+    "never_below_zero": UntilNeverMet("scan_fn", changes=True),
+    "above_a_half": None,
+    "until_a_parameter": UntilNeverMet("scan_fn", changes=False),
+    "start_of_one": BroadcastStart("scan_fn", "v", "(1,)", "(any,)"),
+    "step_makes_one": BroadcastStart("scan_fn", "h0", "(3,)", "(1,)"),
+    "start_of_its_size": None,
+    "one_start_for_two_taps": ShortStart("scan_fn", "x0", 1, 2),
+    "two_starts_for_two_taps": None,
     "stops_on_a_sequence": (UntilInOldPytensor("scan_fn", pytensor.__version__) if OLD else None),
     "stops": None,
     "stops_without_state": None,
@@ -116,6 +145,79 @@ def test_pytensors_own_gradient_is_wrong_where_the_trap_says(name, wrong):
 
 
 # What the traps say is true: their consequences in numbers.
+
+
+def compiled(name, outputs, **options):
+    cost, _ = getattr(to_explain, name)()
+    (node,) = scan_nodes([cost])
+    inputs = [v for v in explicit_graph_inputs([cost]) if not v.owner]
+    return pytensor.function(
+        inputs, outputs(node.outputs), mode="FAST_COMPILE", on_unused_input="ignore", **options
+    )
+
+
+def test_a_loop_whose_condition_is_never_met_makes_all_its_steps():
+    assert len(compiled("never_above_one", lambda o: o[0])(x0=25.0)) == 10
+    assert len(compiled("never_below_zero", lambda o: o[0])(x0=-25.0)) == 10
+    assert len(compiled("above_a_half", lambda o: o[0])(x0=0.1)) == 2
+    for limit, rows in ((4.0, 10), (6.0, 2)):
+        assert len(compiled("until_a_parameter", lambda o: o[0])(x0=0.5, limit=limit)) == rows
+
+
+def test_a_compiled_function_draws_the_same_at_every_call():
+    draws = compiled("new_draws", lambda o: o[0])
+    assert draws(x0=0.5).tolist() == draws(x0=0.5).tolist()
+
+
+def test_rows_of_one_number_fail_or_are_repeated():
+    for name, given in (
+        ("step_makes_one", {"h0": np.ones(3)}),
+        ("start_of_one", {"w": np.ones(3)}),
+    ):
+        with pytest.raises((ValueError, TypeError)):
+            compiled(name, lambda o: o[0])(**given)
+    h0 = pt.dvector("h0")
+    hs = pytensor.scan(lambda h: h[:1] / 2, outputs_info=[h0], n_steps=2, return_updates=False)
+    assert pytensor.function([h0], hs)([1.0, 2.0, 3.0]).tolist() == [[0.5] * 3, [0.25] * 3]
+
+
+def test_of_too_few_initial_values_steps_are_lost():
+    right = compiled("two_starts_for_two_taps", lambda o: o[0][2:])(x0=1.0)
+    assert right.tolist() == [2.0, 3.0, 5.0]
+    assert len(compiled("one_start_for_two_taps", lambda o: o[0][2:])(x0=1.0)) != 3
+
+
+MEASURED = (
+    "def step(a, u):\n    return u\n\n"
+    "xs = scan(\n    step,\n    sequences=[u],\n    outputs_info=[a],\n)\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("source", "line", "text", "found"),
+    [
+        (MEASURED, 4, "xs = scan(", {"a": 1, "u": 0}),
+        (MEASURED, 6, "sequences=[u],", {"a": 1, "u": 0}),
+        (MEASURED, 4, "xs = other(", None),  # changed since
+        (MEASURED, 99, "xs = scan(", None),
+        (MEASURED.replace("scan(", "walk("), 4, "xs = walk(", None),
+        (MEASURED.replace("[u]", "[*u]"), 4, "xs = scan(", None),
+        (MEASURED.replace("(a, u)", "(*a)"), 4, "xs = scan(", None),
+        (MEASURED.replace("(a, u)", "(a, u, b)"), 4, "xs = scan(", None),
+        (MEASURED.replace("    step,", "    **step,"), 4, "xs = scan(", None),
+        (MEASURED.replace("def step", "def other"), 4, "xs = scan(", None),
+        (MEASURED.replace("(a, u)", "(u_t, a_tm1)"), 4, "xs = scan(", {}),
+        (MEASURED.replace("return", "%%return"), 4, "xs = scan(", None),
+        ("", 4, "xs = scan(", None),
+    ],
+)
+def test_a_call_is_read_where_it_still_stands(source, line, text, found, tmp_path):
+    path = tmp_path / "model.py"
+    path.write_text(source)
+    call = written_call([[(str(path), line, "<module>", text)]])
+    assert (call.misplaced if call else None) == found
+    assert written_call([]) is None
+    assert written_call([[(str(tmp_path / "gone.py"), line, "<module>", text)]]) is None
 
 
 def test_a_gradient_wrt_an_output_is_not_the_chain():

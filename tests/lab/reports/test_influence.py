@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytensor.tensor as pt
 import pytest
+from twins import assert_twin
 
 import lab
 import visual
@@ -212,6 +213,11 @@ def test_states_without_derivatives_are_refused():
     bessel = lab.Loop(lambda v: pt.jv(v, 1.5), (lab.State("v", 0.5),), n_steps=2)
     with pytest.raises(GradientError, match="no derivative"):
         lab.influence(bessel.trace(order=0))
+
+
+@pytest.mark.parametrize("name", ["logistic", "rnn"])
+def test_the_picture_in_words(name):
+    assert_twin(f"influence-{name}", visual.draw(gallery.loops[name], "influence"))
 
 
 def test_the_picture_has_all_pairs_of_a_short_loop():

@@ -66,7 +66,21 @@ def anything(*_, **__):
 
 
 ODD = (
-    *(None, True, 0, 5, -1, 2.5, -0.0, 10**30, float("nan"), float("inf"), 1j, np.int64(3)),
+    *(
+        None,
+        True,
+        0,
+        5,
+        -1,
+        2.5,
+        -0.0,
+        10**30,
+        -(10**400),
+        float("nan"),
+        float("inf"),
+        1j,
+        np.int64(3),
+    ),
     *("", "square", "x", "a\nb", "a\0b", "\ud800", "x" * 3000, b"x", Path("no/x.svg")),
     *([], (), {}, {1}, [[1], [2, 3]], {5: 5}, ["square", "x"], [None], {"x": None}, range(3)),
     *(object(), Mute(), [Mute()], {"x": Mute()}, Stubborn(), [Stubborn()], anything, lab),
@@ -94,7 +108,6 @@ CALLS = {
     lab.compiled: {"subject": COST, "wrt": X0, "mode": "FAST_COMPILE"},
     lab.derivative: {"cost": COST, "wrt": X0},
     lab.derive: BACKWARDS,
-    lab.directions: {"loop": LOOP},
     lab.dot_product: {"loop": LOOP},
     lab.explain: {"cost": COST, "wrt": X0},
     lab.first: {"trace": TRACE, "what": "inf"},
@@ -103,6 +116,7 @@ CALLS = {
     lab.few_steps: {"loop": LOOP, "mode": "NOT_A_MODE"},  # it would compile for seconds
     lab.pullback: BACKWARDS,
     lab.pushforward: {"outputs": [COST], "wrt": [X0], "tangents": [pt.dscalar("t")]},
+    lab.rewrites: {"cost": COST, "wrt": X0, "mode": "FAST_COMPILE"},
     lab.shortened: {"subject": COST, "wrt": X0, "given": {X0: 0.5}, "mode": "FAST_COMPILE"},
     lab.spelled: {"trace": TRACE, "scan": 0, "step": 0},
     lab.system: {"subject": COST},

@@ -140,6 +140,139 @@ def new_draws():
     return xs[-1], x0
 
 
+def draws_of_what_is_given():
+    x0 = pt.dscalar("x0")
+    rng = pt.random.type.random_generator_type("rng")
+
+    def step(x, rng):
+        rng, draw = pt.random.normal(rng=rng, return_next_rng=True)
+        return 0.9 * x + draw, rng
+
+    xs, _ = scan(step, outputs_info=[x0, rng], n_steps=4)
+    return xs[-1], x0
+
+
+def arguments_in_another_order():
+    e, start, rho = pt.dvector("e"), pt.dscalar("start"), pt.dscalar("rho")
+
+    def step(prev, e, rho):
+        return rho * prev + e
+
+    xs = pytensor.scan(
+        step,
+        sequences=[e],
+        outputs_info=[start],
+        non_sequences=[rho],
+        return_updates=False,
+    )
+    return xs[-1], rho
+
+
+def arguments_in_their_order():
+    e, start, rho = pt.dvector("e"), pt.dscalar("start"), pt.dscalar("rho")
+
+    def in_order(e, prev, rho):
+        return rho * prev + e
+
+    xs = pytensor.scan(
+        in_order,
+        sequences=[e],
+        outputs_info=[start],
+        non_sequences=[rho],
+        return_updates=False,
+    )
+    return xs[-1], rho
+
+
+def two_series_exchanged():
+    price, volume = pt.dvector("price"), pt.dvector("volume")
+    level = pytensor.scan(
+        lambda volume_t, price_t, old: old + price_t / volume_t,
+        sequences=[dict(input=price, taps=[0]), {"input": volume, "taps": [0]}],  # noqa: C408
+        outputs_info=pt.constant(0.0, dtype="float64"),
+        return_updates=False,
+    )
+    return level[-1], price
+
+
+def taps_by_names():
+    price, x = pt.dvector("price"), pt.dvector("x")
+    xs = pytensor.scan(
+        lambda price_tm1, price_t, x_tm2, x_tm1: x_tm1 + price_t * x_tm2 - price_tm1,
+        sequences=[{"input": price, "taps": [-1, 0]}],
+        outputs_info=[{"initial": x, "taps": [-2, -1]}],
+        return_updates=False,
+    )
+    return xs[-1], price
+
+
+def never_above_one():
+    x0 = pt.dscalar("x0")
+    xs = scan(lambda x: (pt.tanh(x), until(pt.tanh(x) > 1.0)), outputs_info=[x0], n_steps=9)
+    return xs[-1], x0
+
+
+def never_below_zero():
+    x0 = pt.dscalar("x0")
+    xs = scan(lambda x: (x / 2, until(pt.exp(x) <= -0.5)), outputs_info=[x0], n_steps=9)
+    return xs[-1], x0
+
+
+def above_a_half():
+    x0 = pt.dscalar("x0")
+    xs = scan(lambda x: (pt.tanh(x), until(pt.tanh(x) < 0.5)), outputs_info=[x0], n_steps=9)
+    return xs[-1], x0
+
+
+def until_a_parameter():
+    x0, limit = pt.dscalar("x0"), pt.dscalar("limit")
+    xs = scan(
+        lambda x, limit: (x / 2, until(limit > 5)),
+        outputs_info=[x0],
+        non_sequences=[limit],
+        n_steps=9,
+    )
+    return xs[-1], x0
+
+
+def start_of_one():
+    w = pt.dvector("w")
+    hs = scan(lambda h, w: h + w, outputs_info=[pt.zeros(1)], non_sequences=[w], n_steps=3)
+    return hs.sum(), w
+
+
+def step_makes_one():
+    start = pt.tensor("h0", shape=(3,), dtype="float64")
+    hs = scan(lambda h: pt.sum(h, keepdims=True) / 2, outputs_info=[start], n_steps=3)
+    return hs.sum(), start
+
+
+def start_of_its_size():
+    w = pt.tensor("w", shape=(3,), dtype="float64")
+    hs = scan(lambda h, w: h + w, outputs_info=[pt.zeros(3)], non_sequences=[w], n_steps=3)
+    return hs.sum(), w
+
+
+def one_start_for_two_taps():
+    x0 = pt.dscalar("x0")
+    xs = scan(
+        lambda two, one: two + one,
+        outputs_info=[{"initial": pt.stack([x0]), "taps": [-2, -1]}],
+        n_steps=3,
+    )
+    return xs[-1], x0
+
+
+def two_starts_for_two_taps():
+    x0 = pt.dscalar("x0")
+    xs = scan(
+        lambda two, one: two + one,
+        outputs_info=[{"initial": pt.stack([x0, x0]), "taps": [-2, -1]}],
+        n_steps=3,
+    )
+    return xs[-1], x0
+
+
 def handed_on_unchanged():
     x0 = pt.dscalar("x0")
     rng = pytensor.shared(np.random.default_rng(1), name="rng")

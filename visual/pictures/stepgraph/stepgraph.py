@@ -107,10 +107,9 @@ class _StepGraph:
         self.edges = [
             Edge(before.key, node.key) for node in self.model.every for before in node.inputs
         ]
-        nodes = self.model.every
         self.nodes = [
-            Node(n.key, c.width, c.height, f"{c.label}\n{c.value_line}", ordered=n.ordered)
-            for n, c in ((n, self.cards[n.key]) for n in nodes)
+            Node(n.key, card.width, card.height, f"{card.label}\n{card.value_line}", "", n.ordered)
+            for n, card in zip(self.model.every, self.cards.values(), strict=True)
         ]
         self._add_savings()
         self.layout = lay_out(self.nodes, self.edges)
@@ -129,14 +128,11 @@ class _StepGraph:
     def _add_savings(self) -> None:
         for saving in self.model.savings:
             key = f"SAVED:{saving.argument}"
-            target = next(n for n in self.model.every if n.place == saving.argument)
-            card = Card(
-                SAVED.role,
-                self._saved_formula(saving),
-                None,
-                f"saved: {_count(saving)}",
-                widest=340,
-            )
+            target = next((n for n in self.model.every if n.place == saving.argument), None)
+            if target is None:  # among the operations for which there is no room
+                continue
+            told = f"saved: {_count(saving)}"
+            card = Card(SAVED.role, self._saved_formula(saving), None, told, widest=340)
             self.entries.append(SAVED)
             self.cards[key] = card
             self.nodes.append(Node(key, card.width, card.height, card.label))
@@ -145,7 +141,8 @@ class _StepGraph:
     def scene(self, theme: str, formulas: int, numbers: bool, lines: int) -> Scene:
         """The whole picture, with so many formulas, in so many lines, and their numbers."""
         canvas = Canvas()
-        canvas.heading(self._title(), self._lines())
+        title = f"{self.named.number + 1} · {self.scan.name}: step {self.step}"
+        canvas.heading(f"{title} as a graph of operations", self._lines())
         canvas.y += 10
         self._formulas(canvas, formulas, numbers, lines)
         canvas.y += 10
@@ -207,11 +204,6 @@ class _StepGraph:
         is_scan = any(name == inner.name for inner in self.scan.nested[self.step].scans)
         return f"inside:{self.named.number + 1},{self.step}" if is_scan else ""
 
-    def _title(self) -> str:
-        return (
-            f"{self.named.number + 1} · {self.scan.name}: step {self.step} as a graph of operations"
-        )
-
     def _lines(self) -> list[str]:
         scan, model = self.scan, self.model
         if scan.parent is None or model.parent is None:
@@ -246,18 +238,14 @@ class _StepGraph:
         return lines
 
     def _left_out(self) -> list[str]:
-        model = self.model
-        reasons = []
-        hidden = model.operations - len(model.shown)
-        if hidden:
-            reasons.append(f"{hidden} operations further from the results ({model.most} are)")
-        if model.reshaping:
-            reasons.append(f"{_operations(model.reshaping)} that only change a shape or type")
-        if model.constant:
-            reasons.append(f"{_operations(model.constant)} on constants alone")
-        if self.colourless:
-            reasons.append("the colours of arrays")
-        return reasons
+        model, hidden = self.model, self.model.operations - len(self.model.shown)
+        reasons = {
+            f"{hidden} operations further from the results ({model.most} are)": hidden,
+            f"{_operations(model.reshaping)} that only change a shape or type": model.reshaping,
+            f"{_operations(model.constant)} on constants alone": model.constant,
+            "the colours of arrays": self.colourless,
+        }
+        return [reason for reason, is_so in reasons.items() if is_so]
 
     def _names(self, operations: Sequence[int]) -> str:
         """Operations of the parent's step, those on the same operations once."""
@@ -273,23 +261,11 @@ class _StepGraph:
     def _card(self, node: StepNode, value: np.ndarray | None) -> Card:
         entry, label, caption = self.looks.of(node)
         self.entries.append(entry)
-        below = node.part is Part.RESULT
-        return Card(
-            entry.role,
-            label,
-            value,
-            caption,
-            below,
-            self._tip(node),
-            self.strips,
-            WIDE if self.all else NARROW,
-        )
-
-    def _tip(self, node: StepNode) -> str:
+        below, tip, wide = node.part is Part.RESULT, "", WIDE if self.all else NARROW
         if isinstance(node.place, int):
-            value = self.scan.inside[node.place]
-            return operation_label(value.operation, list(value.inputs))
-        return ""
+            made = self.scan.inside[node.place]
+            tip = operation_label(made.operation, list(made.inputs))
+        return Card(entry.role, label, value, caption, below, tip, self.strips, wide)
 
 
 def _shorten(formula: str) -> str:

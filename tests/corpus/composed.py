@@ -1,0 +1,147 @@
+"""Scans in Scans, in batches, in other operations, and one after another."""
+
+import numpy as np
+import pytensor
+import pytensor.tensor as pt
+from graphs import scan
+
+try:
+    from pytensor.conditional.op import ifelse
+except ImportError:  # of an older PyTensor
+    from pytensor.ifelse import ifelse
+from pytensor.compile.builders import OpFromGraph
+from pytensor.graph.replace import vectorize_graph
+
+LINE = np.array([0.4, -0.7, 1.1])
+
+
+def squares(x, n_steps=3):
+    return scan(lambda x: x**2, outputs_info=[x], n_steps=n_steps)[-1]
+
+
+def roots(x, a):
+    return scan(lambda x, a: (x + a / x) / 2, outputs_info=[x], non_sequences=[a], n_steps=2)[-1]
+
+
+def a_loop_in_a_step():
+    a, x = pt.dscalar("a"), pt.dscalar("x")
+    xs = scan(lambda x, a: 1 + roots(x, a), outputs_info=[x], non_sequences=[a], n_steps=3)
+    return xs[-1], a, {a: 2.0, x: 1.5}
+
+
+def rows_of_rows():
+    """A sum over rows of sums over columns: a double loop over a matrix."""
+    x, w = pt.dmatrix("x"), pt.dscalar("w")
+
+    def row(row, w):
+        return scan(
+            lambda x, s, w: s * w + pt.sin(x),
+            sequences=[row],
+            outputs_info=[pt.constant(0.0, dtype="float64")],
+            non_sequences=[w],
+        )[-1]
+
+    made = scan(row, sequences=[x], non_sequences=[w])
+    return (made**2).sum(), w, {x: [[0.1, 0.5], [0.3, -0.2]], w: 0.9}
+
+
+def a_batch():
+    x, many = pt.dscalar("x"), pt.dvector("xs")
+    return vectorize_graph(squares(x), {x: many}).sum(), many, {many: LINE}
+
+
+def a_batch_of_series():
+    u, x, many = pt.dvector("u"), pt.dscalar("x"), pt.dmatrix("us")
+    last = scan(lambda u, x: pt.tanh(x + u), sequences=[u], outputs_info=[x])[-1]
+    return vectorize_graph(last, {u: many}).sum(), many, {many: LINE[None] * [[1.0], [2.0]], x: 0.3}
+
+
+def in_an_operation():
+    x, y = pt.dscalar("x"), pt.dscalar("y")
+    return OpFromGraph([x], [squares(x)])(pt.sin(y)), y, {y: 0.8}
+
+
+def in_one_of_two_branches():
+    x, which = pt.dscalar("x"), pt.bscalar("which")
+    return ifelse(which, squares(x), pt.sin(x)), x, {x: 0.9, which: 1}
+
+
+def beside_another():
+    x = pt.dscalar("x")
+    one = scan(lambda x: pt.sin(x), outputs_info=[x], n_steps=3, name="sines")
+    two = scan(lambda x: pt.cos(x), outputs_info=[x], n_steps=3, name="cosines")
+    return (one * two).sum(), x, {x: 0.9}
+
+
+def one_after_another():
+    x = pt.dscalar("x")
+    one = scan(lambda x: pt.sin(x), outputs_info=[x], n_steps=3, name="first")
+    two = scan(lambda u, s: s + u**2, sequences=[one], outputs_info=[0.0 * x], name="second")
+    return two[-1], x, {x: 0.9}
+
+
+def by_a_gradient_of_pytensors():
+    """A cost that holds a gradient already, as a penalty on slopes does."""
+    x = pt.dscalar("x")
+    cost = squares(x)
+    return cost + pt.grad(cost, x) ** 2, x, {x: 0.9}
+
+
+def of_one_step():
+    """PyTensor makes no Scan of a constant single step."""
+    x = pt.dscalar("x")
+    return squares(x, n_steps=1), x, {x: 0.9}
+
+
+def of_no_step():
+    x, k = pt.dscalar("x"), pt.lscalar("k")
+    xs = scan(lambda x: x**2, outputs_info=[x], n_steps=k)
+    return xs.sum(), x, {x: 0.9, k: 0}
+
+
+def of_many_steps():
+    x, w = pt.dscalar("x"), pt.dscalar("w")
+    xs = scan(lambda x, w: pt.tanh(w * x + 0.1), outputs_info=[x], non_sequences=[w], n_steps=60)
+    return xs[-1], w, {x: 0.5, w: 0.9}
+
+
+def nothing_depends():
+    """A cost on which the variable has no influence."""
+    x, other = pt.dscalar("x"), pt.dscalar("other")
+    return squares(x) + 0.0 * pt.floor(other), other, {x: 0.9, other: 0.3}
+
+
+def through_whole_numbers():
+    n = pt.lscalar("n")
+    xs = scan(lambda x: x + 1, outputs_info=[n], n_steps=3)
+    return xs[-1] * 1.0, n, {n: 2}
+
+
+def through_complex_numbers():
+    angle = pt.dscalar("angle")
+    turn = pt.complex(pt.cos(angle), pt.sin(angle))
+    zs = scan(
+        lambda z, turn: z * turn,
+        outputs_info=[pt.constant(1.0 + 0.0j)],
+        non_sequences=[turn],
+        n_steps=3,
+    )
+    return pt.real(zs[-1]), angle, {angle: 0.4}
+
+
+def by_an_unknown_operation():
+    """A step with a rule of its own that PyTensor cannot differentiate twice."""
+    x = pt.dvector("x")
+    xs = scan(lambda x: pt.sort(x) * 0.9, outputs_info=[x], n_steps=3)
+    return (xs[-1] * LINE).sum(), x, {x: LINE}
+
+
+def of_a_walk():
+    """Draws in a step, from a generator that stays the same."""
+    rng, x = pytensor.shared(np.random.default_rng(3), name="rng"), pt.dscalar("x")
+    xs = scan(
+        lambda x: x + pt.random.normal(rng=rng, return_next_rng=True)[1],
+        outputs_info=[x],
+        n_steps=3,
+    )
+    return (xs**2).sum(), x, {x: 0.5}

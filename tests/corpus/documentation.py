@@ -1,0 +1,227 @@
+"""In the shapes of PyTensor's documentation: what its pages on Scan, loops and gradients show."""
+
+import numpy as np
+import pytensor
+import pytensor.tensor as pt
+from graphs import scan
+from pytensor.scan import views
+from pytensor.scan.basic import scan as with_updates
+from pytensor.scan.checkpoints import scan_checkpoints
+from pytensor.scan.utils import until
+
+ONE = pt.constant(1.0, dtype="float64")
+LINE = np.array([0.4, -0.7, 1.1])
+
+
+def powers():
+    """A vector to a whole power, entry by entry: the first example of all."""
+    base = pt.dvector("base")
+    made = scan(
+        lambda p, base: p * base, outputs_info=[pt.ones_like(base)], non_sequences=[base], n_steps=3
+    )
+    return made[-1].sum(), base, {base: LINE}
+
+
+def power_of_unknown_steps():
+    base, k = pt.dscalar("base"), pt.lscalar("k")
+    made = scan(lambda p, base: p * base, outputs_info=[ONE], non_sequences=[base], n_steps=k)
+    return made[-1], base, {base: 1.3, k: 4}
+
+
+def polynomial():
+    """Coefficients times powers: two sequences, no state."""
+    coefficients, x = pt.dvector("coefficients"), pt.dscalar("x")
+    terms = scan(
+        lambda c, power, x: c * x**power,
+        sequences=[coefficients, pt.arange(100)],
+        non_sequences=[x],
+    )
+    return terms.sum(), x, {coefficients: [1.0, 0.0, 2.0, -0.5], x: 1.2}
+
+
+def horner():
+    coefficients, x = pt.dvector("coefficients"), pt.dscalar("x")
+    made = scan(
+        lambda c, value, x: value * x + c,
+        sequences=[coefficients],
+        outputs_info=[pt.zeros_like(x)],
+        non_sequences=[x],
+        go_backwards=True,
+    )
+    return made[-1], x, {coefficients: [1.0, 0.0, 2.0, -0.5], x: 1.2}
+
+
+def sums_until_now():
+    limit, step = pt.lscalar("limit"), pt.dscalar("step")
+    made = scan(
+        lambda n, total, step: total + n * step,
+        sequences=[pt.arange(limit)],
+        outputs_info=[pt.zeros((), dtype="float64")],
+        non_sequences=[step],
+    )
+    return made[-1], step, {limit: 5, step: 0.5}
+
+
+def places_and_values():
+    """Numbers set at places of a matrix that is the same at every step."""
+    values, weights = pt.dvector("values"), pt.dmatrix("weights")
+    places = pt.constant(np.array([[0, 1], [1, 2], [2, 0]]))
+    made = scan(
+        lambda place, value, weights: pt.set_subtensor(weights[place[0], place[1]], value),
+        sequences=[places, values],
+        non_sequences=[weights],
+    )
+    return (made**2).sum(), values, {values: LINE, weights: np.arange(9.0).reshape(3, 3) / 9}
+
+
+def sequence_taps():
+    """Three elements of a sequence and two earlier values at every step."""
+    u, x = pt.dvector("u"), pt.dvector("x")
+    made = scan(
+        lambda before, now, after, two, one: pt.tanh(before + 0.5 * after * two) + now * one,
+        sequences=[{"input": u, "taps": [-1, 0, 1]}],
+        outputs_info=[{"initial": x, "taps": [-2, -1]}],
+    )
+    return made[-1], u, {u: np.linspace(-0.5, 0.9, 6), x: [0.3, 0.6]}
+
+
+def two_outputs():
+    """A state with taps -3 and -1, and an output that feeds nothing back."""
+    u, y = pt.dvector("u"), pt.dvector("y")
+    ys, outputs = scan(
+        lambda u, three, one: (0.5 * one + u * three, one * three),
+        sequences=[u],
+        outputs_info=[{"initial": y, "taps": [-3, -1]}, None],
+    )
+    return (ys * outputs).sum(), y, {u: LINE, y: [0.3, 0.1, -0.4]}
+
+
+def double_until():
+    """Powers of two until they exceed a limit."""
+    x, limit = pt.dscalar("x"), pt.dscalar("limit")
+    made = scan(
+        lambda x, limit: (x * 2, until(x * 2 > limit)),
+        outputs_info=[x],
+        non_sequences=[limit],
+        n_steps=50,
+    )
+    return made[-1], x, {x: 0.7, limit: 9.0}
+
+
+def parity():
+    """How a choice between two branches looks in a step."""
+    u = pt.dvector("u")
+    made = scan(
+        lambda n, u, total: pt.switch(pt.eq(n % 2, 0), total + u, total * u),
+        sequences=[pt.arange(u.shape[0]), u],
+        outputs_info=[ONE],
+    )
+    return made[-1], u, {u: [0.5, -1.5, 2.0, 0.3]}
+
+
+def rows_of_a_product():
+    """``tanh(x · W + b)``, row by row: the loop tutorial's first task."""
+    x, w, b = pt.dmatrix("x"), pt.dmatrix("w"), pt.dvector("b")
+    made = scan(lambda row, w, b: pt.tanh(row @ w + b), sequences=[x], non_sequences=[w, b])
+    given = {x: np.eye(2, 3) + 0.1, w: np.full((3, 2), 0.2), b: [0.1, -0.2]}
+    return made.sum(), w, given
+
+
+def recurrence_with_two_matrices():
+    """``x[t] = tanh(x[t−1] · W + y[t] · U + p[n−t] · V)``: the loop tutorial's second."""
+    x, y, p = pt.dvector("x"), pt.dmatrix("y"), pt.dmatrix("p")
+    w, u, v = pt.dmatrix("w"), pt.dmatrix("u"), pt.dmatrix("v")
+    made = scan(
+        lambda y, p, x, w, u, v: pt.tanh(x @ w + y @ u + p @ v),
+        sequences=[y, p[::-1]],
+        outputs_info=[x],
+        non_sequences=[w, u, v],
+    )
+    square = np.array([[0.3, -0.4], [0.2, 0.5]])
+    return (
+        made[-1].sum(),
+        x,
+        {x: [0.1, 0.2], y: square, p: square * 2, w: square, u: square, v: square},
+    )
+
+
+def norms_of_rows():
+    x = pt.dmatrix("x")
+    made = scan(lambda row: pt.sqrt((row**2).sum()), sequences=[x])
+    return made.sum(), x, {x: [[1.0, 2.0], [3.0, -1.0]]}
+
+
+def trace_of_a_matrix():
+    x = pt.dmatrix("x")
+    made = scan(
+        lambda i, total, x: total + x[i, i],
+        sequences=[pt.arange(x.shape[0])],
+        outputs_info=[pt.constant(0.0, dtype="float64")],
+        non_sequences=[x],
+    )
+    return made[-1] ** 2, x, {x: [[1.0, 2.0], [3.0, -1.0]]}
+
+
+def jacobian():
+    """Gradients in a step: rows of a Jacobian, as the page on gradients makes them."""
+    x = pt.dvector("x")
+    y = x**2 * x[::-1]
+    rows = scan(lambda i, y, x: pt.grad(y[i], x), sequences=[pt.arange(3)], non_sequences=[y, x])
+    return (rows**2).sum(), x, {x: LINE}
+
+
+def hessian():
+    x = pt.dvector("x")
+    slope = pt.grad((pt.sin(x) * x[::-1]).sum(), x)
+    rows = scan(
+        lambda i, g, x: pt.grad(g[i], x), sequences=[pt.arange(3)], non_sequences=[slope, x]
+    )
+    return rows.sum(), x, {x: LINE}
+
+
+def mapped():
+    x = pt.dvector("x")
+    made, _ = views.map(lambda x: pt.exp(-(x**2)), sequences=[x])
+    return made.sum(), x, {x: LINE}
+
+
+def reduced():
+    x = pt.dvector("x")
+    made, _ = views.reduce(lambda x, product: product * (1 + x), [x], ONE)
+    return made, x, {x: LINE}
+
+
+def folded():
+    x = pt.dvector("x")
+    made, _ = views.foldr(lambda x, value: x + 1 / (1 + value**2), [x], ONE)
+    return made, x, {x: LINE}
+
+
+def with_checkpoints():
+    base, k = pt.dvector("base"), pt.lscalar("k")
+    made, _ = scan_checkpoints(
+        lambda s, p, base: p * base / s,
+        sequences=[pt.arange(k) + 1.0],
+        outputs_info=pt.ones_like(base),
+        non_sequences=[base],
+        n_steps=k,
+        save_every_N=2,
+    )
+    return made[-1].sum(), base, {base: LINE, k: 4}
+
+
+def a_shared_counter():
+    """A shared variable that every step moves on: an update, not a state."""
+    count, x = pytensor.shared(1.0, name="count"), pt.dscalar("x")
+    made, _ = with_updates(
+        lambda x: (x * count, {count: count + 1.0}), sequences=[pt.stack([x] * 3)]
+    )
+    return made.sum(), x, {x: 0.5}
+
+
+def truncated():
+    u, x = pt.dvector("u"), pt.dscalar("x")
+    made = scan(
+        lambda u, x: pt.tanh(0.8 * x + u), sequences=[u], outputs_info=[x], truncate_gradient=2
+    )
+    return made.sum(), u, {u: [0.1, -0.3, 0.7, 0.2], x: 0.4}

@@ -1,0 +1,168 @@
+"""Recurrent networks, as deep-learning tutorials write them."""
+
+import numpy as np
+import pytensor.tensor as pt
+from graphs import scan
+
+RNG = np.random.default_rng(4)
+U = RNG.normal(size=(4, 2)) / 2
+W = RNG.normal(size=(3, 3)) / 2
+V = RNG.normal(size=(2, 3)) / 2
+STACK = RNG.normal(size=(4, 3, 3)) / 2
+STACK_IN = RNG.normal(size=(4, 2, 3)) / 2
+
+
+def elman():
+    u, h0, w = pt.dmatrix("u"), pt.dvector("h0"), pt.dmatrix("W")
+    v = pt.constant(V)
+    hs = scan(
+        lambda u, h, w: pt.tanh(h @ w + u @ v), sequences=[u], outputs_info=[h0], non_sequences=[w]
+    )
+    return hs[-1].sum(), w, {u: U, h0: np.zeros(3), w: W}
+
+
+def with_an_output():
+    """A hidden state, a readout at every step, and targets."""
+    u, y, w, out = pt.dmatrix("u"), pt.dvector("y"), pt.dmatrix("W"), pt.dvector("out")
+    _, errors = scan(
+        lambda u, y, h, w, out: (pt.tanh(h @ w + u @ V), (h @ out - y) ** 2),
+        sequences=[u, y],
+        outputs_info=[pt.constant(np.full(3, 0.1)), None],
+        non_sequences=[w, out],
+    )
+    return errors.mean(), out, {u: U, y: [0.1, 0.5, -0.2, 0.3], w: W, out: [0.2, -0.1, 0.4]}
+
+
+def gru():
+    u, w, into = pt.dmatrix("u"), pt.dtensor3("W"), pt.dtensor3("V")
+
+    def step(u, h, w, into):
+        update = pt.sigmoid(h @ w[0] + u @ into[0])
+        reset = pt.sigmoid(h @ w[1] + u @ into[1])
+        new = pt.tanh((reset * h) @ w[2] + u @ into[2])
+        return update * h + (1 - update) * new
+
+    hs = scan(
+        step, sequences=[u], outputs_info=[pt.constant(np.full(3, 0.1))], non_sequences=[w, into]
+    )
+    return (hs[-1] ** 2).sum(), w, {u: U, w: STACK[:3], into: STACK_IN[:3]}
+
+
+def lstm():
+    u, w, into = pt.dmatrix("u"), pt.dtensor3("W"), pt.dtensor3("V")
+
+    def step(u, h, c, w, into):
+        keep, take, show = (pt.sigmoid(h @ w[n] + u @ into[n]) for n in range(3))
+        c = keep * c + take * pt.tanh(h @ w[3] + u @ into[3])
+        return show * pt.tanh(c), c
+
+    start = pt.constant(np.full(3, 0.1))
+    hs, _ = scan(step, sequences=[u], outputs_info=[start, start], non_sequences=[w, into])
+    return (hs[-1] ** 2).sum(), w, {u: U, w: STACK, into: STACK_IN}
+
+
+def peepholes():
+    u, w = pt.dmatrix("u"), pt.dvector("peep")
+
+    def step(u, h, c, w):
+        keep = pt.sigmoid(h @ W + u @ V + w * c)
+        c = keep * c + (1 - keep) * pt.tanh(u @ V)
+        return pt.sigmoid(w * c) * pt.tanh(c), c
+
+    start = pt.constant(np.full(3, 0.1))
+    hs, _ = scan(step, sequences=[u], outputs_info=[start, start], non_sequences=[w])
+    return hs.sum(), w, {u: U, w: [0.3, -0.2, 0.5]}
+
+
+def two_layers():
+    u, w = pt.dmatrix("u"), pt.dmatrix("W")
+    lower = scan(
+        lambda u, h, w: pt.tanh(h @ w + u @ V),
+        sequences=[u],
+        outputs_info=[pt.constant(np.zeros(3))],
+        non_sequences=[w],
+        name="lower",
+    )
+    upper = scan(
+        lambda below, h, w: pt.tanh(h @ w.T + below),
+        sequences=[lower],
+        outputs_info=[pt.constant(np.zeros(3))],
+        non_sequences=[w],
+        name="upper",
+    )
+    return upper[-1].sum(), w, {u: U, w: W}
+
+
+def both_directions():
+    u, w = pt.dmatrix("u"), pt.dmatrix("W")
+    start = pt.constant(np.zeros(3))
+    ahead, back = (
+        scan(
+            lambda u, h, w: pt.tanh(h @ w + u @ V),
+            sequences=[u],
+            outputs_info=[start],
+            non_sequences=[w],
+            go_backwards=turned,
+            name="back" if turned else "ahead",
+        )
+        for turned in (False, True)
+    )
+    return (ahead * back[::-1]).sum(), w, {u: U, w: W}
+
+
+def a_clockwork():
+    """States two and three steps back: a network that skips."""
+    u, h0 = pt.dmatrix("u"), pt.dmatrix("h0")
+    hs = scan(
+        lambda u, three, two: pt.tanh(three @ W + two @ W.T + u @ V),
+        sequences=[u],
+        outputs_info=[{"initial": h0, "taps": [-3, -2]}],
+    )
+    return hs[-1].sum(), h0, {u: U, h0: np.full((3, 3), 0.2)}
+
+
+def attention():
+    """What was seen so far, weighed by how it agrees with the present state."""
+    u, w = pt.dmatrix("u"), pt.dmatrix("W")
+
+    def step(u, h, seen, w):
+        weights = pt.exp(seen @ w @ h)
+        return pt.tanh((weights / weights.sum()) @ seen @ w + u @ V)
+
+    hs = scan(
+        step,
+        sequences=[u],
+        outputs_info=[pt.constant(np.full(3, 0.1))],
+        non_sequences=[pt.constant(STACK[0]), w],
+    )
+    return hs[-1].sum(), w, {u: U, w: W}
+
+
+def residual():
+    h0, scale = pt.dvector("h0"), pt.dvector("scale")
+    hs = scan(
+        lambda scale, h: h + scale * pt.maximum(h @ W, 0.0), sequences=[scale], outputs_info=[h0]
+    )
+    return (hs[-1] ** 2).sum(), scale, {h0: [0.5, -0.3, 0.8], scale: [0.1, 0.4, 0.2, 0.3]}
+
+
+def linear_state_space():
+    u, a = pt.dmatrix("u"), pt.dvector("a")
+    hs = scan(
+        lambda u, h, a: pt.exp(-a) * h + u @ V,
+        sequences=[u],
+        outputs_info=[pt.constant(np.zeros(3))],
+        non_sequences=[a],
+    )
+    return (hs**2).sum(), a, {u: U, a: [0.1, 0.5, 1.0]}
+
+
+def a_batch_at_once():
+    u, w = pt.dtensor3("u"), pt.dmatrix("W")
+    hs = scan(
+        lambda u, h, w: pt.tanh(h @ w + u @ V),
+        sequences=[u],
+        outputs_info=[pt.zeros((2, 3))],
+        non_sequences=[w],
+    )
+    return hs[-1].sum(), w, {u: np.stack([U, -U], axis=1), w: W}

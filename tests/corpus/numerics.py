@@ -1,0 +1,211 @@
+"""Iterations of numerical mathematics: roots, fixed points, differential equations, optimizers."""
+
+import numpy as np
+import pytensor
+import pytensor.tensor as pt
+from graphs import scan
+from pytensor.scan.utils import until
+
+A = np.array([[2.0, 0.3, 0.1], [0.3, 1.5, -0.2], [0.1, -0.2, 1.0]])
+
+
+def newton_root():
+    a, x = pt.dscalar("a"), pt.dscalar("x")
+    xs = scan(lambda x, a: (x + a / x) / 2, outputs_info=[x], non_sequences=[a], n_steps=5)
+    return xs[-1], a, {a: 2.0, x: 1.5}
+
+
+def newton_until():
+    a, x = pt.dscalar("a"), pt.dscalar("x")
+
+    def step(x, a):
+        new = (x + a / x) / 2
+        return new, until(abs(new - x) < 1e-3)
+
+    xs = scan(step, outputs_info=[x], non_sequences=[a], n_steps=50)
+    return xs[-1], a, {a: 2.0, x: 3.0}
+
+
+def secant():
+    """Two earlier values at every step."""
+    a, xs = pt.dscalar("a"), pt.dvector("x")
+    made = scan(
+        lambda two, one, a: one - (one**2 - a) * (one - two) / (one**2 - two**2),
+        outputs_info=[{"initial": xs, "taps": [-2, -1]}],
+        non_sequences=[a],
+        n_steps=3,
+    )
+    return made[-1], a, {a: 2.0, xs: [1.0, 2.0]}
+
+
+def bisection():
+    a = pt.dscalar("a")
+
+    def step(low, high, a):
+        middle = (low + high) / 2
+        above = middle**2 > a
+        return pt.switch(above, low, middle), pt.switch(above, middle, high)
+
+    lows, highs = scan(step, outputs_info=[0.0 * a, 2.0 + 0.0 * a], non_sequences=[a], n_steps=5)
+    return (lows[-1] + highs[-1]) * a, a, {a: 2.0}
+
+
+def power_iteration():
+    v = pt.dvector("v")
+
+    def step(v):
+        new = A @ v
+        return new / pt.sqrt((new**2).sum())
+
+    vs = scan(step, outputs_info=[v], n_steps=4)
+    return vs[-1] @ A @ vs[-1], v, {v: [1.0, 0.2, -0.3]}
+
+
+def geometric_series():
+    """The inverse of I − B as a sum of its powers."""
+    b = pt.dmatrix("B")
+    sums = scan(
+        lambda s, b: pt.eye(3) + b @ s, outputs_info=[pt.eye(3)], non_sequences=[b], n_steps=4
+    )
+    return sums[-1].sum(), b, {b: A / 5}
+
+
+def euler():
+    rate, y = pt.dscalar("rate"), pt.dscalar("y")
+    ys = scan(
+        lambda y, rate: y + 0.1 * rate * y * (1 - y),
+        outputs_info=[y],
+        non_sequences=[rate],
+        n_steps=6,
+    )
+    return ys[-1], rate, {rate: 1.5, y: 0.2}
+
+
+def runge_kutta():
+    rate, y = pt.dscalar("rate"), pt.dvector("y")
+
+    def slope(y, rate):
+        return pt.stack([y[1], -pt.sin(y[0]) - rate * y[1]])
+
+    def step(y, rate):
+        a = slope(y, rate)
+        b = slope(y + 0.05 * a, rate)
+        c = slope(y + 0.05 * b, rate)
+        d = slope(y + 0.1 * c, rate)
+        return y + 0.1 / 6 * (a + 2 * b + 2 * c + d)
+
+    ys = scan(step, outputs_info=[y], non_sequences=[rate], n_steps=4)
+    return ys[-1].sum(), rate, {rate: 0.3, y: [0.7, 0.0]}
+
+
+def leapfrog():
+    """Positions and momenta, as a Hamiltonian sampler moves them."""
+    q, p = pt.dvector("q"), pt.dvector("p")
+
+    def step(q, p):
+        p = p - 0.1 * q
+        q = q + 0.2 * p
+        return q, p - 0.1 * q
+
+    qs, ps = scan(step, outputs_info=[q, p], n_steps=5)
+    return (qs[-1] ** 2).sum() + (ps[-1] ** 2).sum(), q, {q: [1.0, -0.5], p: [0.3, 0.2]}
+
+
+def descent_with_momentum():
+    rate, x = pt.dscalar("rate"), pt.dvector("x")
+    xs, _ = scan(
+        lambda x, v, rate: (x + 0.8 * v - rate * (A @ x), 0.8 * v - rate * (A @ x)),
+        outputs_info=[x, pt.zeros_like(x)],
+        non_sequences=[rate],
+        n_steps=5,
+    )
+    return xs[-1] @ A @ xs[-1], rate, {rate: 0.1, x: [1.0, -0.5, 0.3]}
+
+
+def gradient_in_a_step():
+    """Gradient descent whose step asks PyTensor for the gradient: learning to learn."""
+    rate, x = pt.dscalar("rate"), pt.dvector("x")
+    xs = scan(
+        lambda x, rate: x - rate * pt.grad((pt.cos(x) * x).sum(), x),
+        outputs_info=[x],
+        non_sequences=[rate],
+        n_steps=4,
+    )
+    return (xs[-1] ** 2).sum(), rate, {rate: 0.1, x: [1.0, -0.5]}
+
+
+def logistic_map():
+    r, x = pt.dscalar("r"), pt.dscalar("x")
+    xs = scan(lambda x, r: r * x * (1 - x), outputs_info=[x], non_sequences=[r], n_steps=6)
+    return xs.sum(), r, {r: 3.7, x: 0.3}
+
+
+def mandelbrot():
+    """Real and imaginary parts as two states, until they leave a circle."""
+    c = pt.dvector("c")
+
+    def step(x, y, c):
+        new = x**2 - y**2 + c[0], 2 * x * y + c[1]
+        return [*new], until(new[0] ** 2 + new[1] ** 2 > 4)
+
+    xs, ys = scan(step, outputs_info=[c[0] * 0, c[1] * 0], non_sequences=[c], n_steps=20)
+    return xs[-1] ** 2 + ys[-1] ** 2, c, {c: [0.4, 0.5]}
+
+
+def fibonacci():
+    start = pt.dvector("start")
+    xs = scan(
+        lambda two, one: two + one, outputs_info=[{"initial": start, "taps": [-2, -1]}], n_steps=6
+    )
+    return xs[-1] ** 2, start, {start: [1.0, 1.0]}
+
+
+def diffusion():
+    """Neighbours on a ring exchange heat."""
+    k, heat = pt.dscalar("k"), pt.dvector("heat")
+    made = scan(
+        lambda h, k: h + k * (pt.roll(h, 1) - 2 * h + pt.roll(h, -1)),
+        outputs_info=[heat],
+        non_sequences=[k],
+        n_steps=4,
+    )
+    return (made[-1] ** 2).sum(), k, {k: 0.2, heat: [1.0, 0.0, 0.0, 0.5]}
+
+
+def cumulated_in_single_precision():
+    u = pt.fvector("u")
+    sums = scan(
+        lambda u, s: s + pt.sin(u),
+        sequences=[u],
+        outputs_info=[pt.constant(0.0, dtype="float32")],
+    )
+    return (sums**2).sum(), u, {u: np.array([0.3, 0.6, -0.2], "float32")}
+
+
+def lookup():
+    """Places that are whole numbers, and a table of numbers."""
+    places, table = pt.lvector("places"), pt.dvector("table")
+    made = scan(
+        lambda n, x, table: x * 0.5 + table[n] ** 2,
+        sequences=[places],
+        outputs_info=[pt.constant(0.0, dtype="float64")],
+        non_sequences=[table],
+    )
+    return made[-1], table, {places: [2, 0, 2], table: [0.3, 0.6, -0.2]}
+
+
+def noise():
+    """A walk whose generator is handed on, differentiated by its drift."""
+    drift, rng = pt.dscalar("drift"), pytensor.shared(np.random.default_rng(3), name="rng")
+
+    def step(x, rng, drift):
+        rng, draw = pt.random.normal(rng=rng, return_next_rng=True)
+        return 0.9 * x + drift + draw, rng
+
+    xs, _ = scan(
+        step,
+        outputs_info=[pt.constant(0.0, dtype="float64"), rng],
+        non_sequences=[drift],
+        n_steps=4,
+    )
+    return (xs**2).sum(), drift, {drift: 0.1}

@@ -1,0 +1,32 @@
+"""What is refused of which graph, and why, by words of the sentence.  All else works."""
+
+NO_STATE = {"influence": "no state of it holds real numbers"}
+NOTHING_HANDED_ON = NO_STATE | {"ssa": "no state is handed on from step to step"}
+ONLY_REAL = "only real variables can be differentiated by"
+COMPLEX = "is complex, and has no gradient there"
+NO_STEP = "makes no step"
+REFUSED = {
+    "documentation.polynomial": NO_STATE,
+    "documentation.places_and_values": NOTHING_HANDED_ON,
+    "documentation.rows_of_a_product": NO_STATE,
+    "documentation.norms_of_rows": NOTHING_HANDED_ON,
+    "documentation.jacobian": NO_STATE,
+    "documentation.hessian": NO_STATE,
+    "documentation.mapped": NOTHING_HANDED_ON,
+    "composed.rows_of_rows": NO_STATE,
+    "composed.of_one_step": NO_STATE,
+    "composed.of_no_step": dict.fromkeys(
+        ("moment", "equations", "rolled", "influence", "stepgraph"), NO_STEP
+    ),
+    "composed.nothing_depends": {
+        "ssa": "a loop overwrites nothing",
+        "phases": "no Scan is the pullback of another",
+        "connections": "no Scan is the pullback of another",
+    },
+    "composed.through_whole_numbers": dict.fromkeys(
+        ("explain", "order 2", "order 1", "compare"), ONLY_REAL
+    ),
+    "composed.through_complex_numbers": dict.fromkeys(("order 2", "order 1"), COMPLEX),
+    # PyTensor's own pullback fails where a generator has a gradient
+    "composed.of_a_walk": {"agree": "Finite differences\nagree with ours"},
+}
