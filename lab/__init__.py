@@ -15,8 +15,7 @@ Derivatives
 - differentiate backwards, to any order: `derivative`; one Scan alone: `derive`, `pullback`;
   whatever calls ``pytensor.grad``: `our_pullback`
 - to high orders by one Scan: ``derivative(…, mode="taylor")``
-- differentiate forwards: `pushforward`; hold a loop's two derivatives together: `dot_product`;
-  see what J v, J* g and H v read and cost: `directions`
+- differentiate forwards: `pushforward`; hold a loop's two derivatives together: `dot_product`
 - see what every step read and wrote: `trace`; as formulas: `spelled`
 - find the step at which a value first is nan, infinite or beyond a bound, and why: `first`
 - ask whether the end remembers the beginning, and what truncation loses: `influence`; which
@@ -32,6 +31,7 @@ Graphs of your own
 
 - have one explained, or a PyMC model, with the traps it falls into: `explain`
 - see which Scans and which rows of their buffers are left in a compiled function: `compiled`;
+  rewrite by rewrite, `rewrites`;
   what is lost if the gradient is taken after that: `shortened`
 
 Smaller systems

@@ -239,14 +239,23 @@ def _sources(one: StepOf, formula: Formula) -> str:
 
 def _digits(one: StepOf, formula: Formula, brought: list[Arrival], rest: Rest | None) -> int | None:
     """How many digits the numbers of a sentence need, so that they add up; four of arrays."""
+    made, terms = one.made(formula), terms_of(one, formula, brought, rest)
+    return FOUR if terms is None else digits_of_sum(float(made), terms)
+
+
+def terms_of(
+    one: StepOf, formula: Formula, brought: list[Arrival], rest: Rest | None
+) -> list[tuple[float, ...]] | None:
+    """The products that a slot becomes the sum of: what it held, what comes; None of arrays."""
     tape, made = one.tape(formula.target), one.made(formula)
     before = one.touched(tape).before(one.row(formula.target))
     numbers = [(one.value(arrival.read), arrival.number) for arrival in brought]
     known = [(float(v), n) for v, n in numbers if v is not None and n is not None and not v.ndim]
-    if made.ndim or before.ndim or len(known) < len(numbers) or (rest and rest.number is None):
-        return FOUR
-    terms = [(float(before),), *known, *([(rest.number,)] if rest and rest.number else [])]
-    return digits_of_sum(float(made), terms)
+    if before is None or before.ndim or made.ndim or len(known) < len(numbers):
+        return None
+    if rest and rest.number is None:
+        return None
+    return [(float(before),), *known, *([(rest.number,)] if rest and rest.number else [])]
 
 
 def _held(one: StepOf, tape: TapeTrace, row: int, digits: int) -> str:

@@ -147,7 +147,8 @@ def loop_offsets(named: Quantities, style: Style = PLAIN) -> str:
     if scan.parent is not None:
         return ""
     starts = {tape.name: tape.tape.origin for tape in scan.held if tape.kind is not Kind.MIT_MOT}
-    return offsets(starts | {s.axis.variable: s.now for s in scan.sequences}, style)
+    starts |= {s.axis.variable: s.now for s in scan.sequences}
+    return offsets({name: start + scan.first for name, start in starts.items()}, style)
 
 
 def result_words(trace: Trace) -> tuple[str, ...]:

@@ -271,8 +271,8 @@ class _Step:
         self.nodes = list(toposort(parts.inner_outputs))
         self.cells: dict[Variable, Cell] = {}
         for variable in (*parts.inner_inputs, *parts.inner_outputs, *self._all()):
-            constant = isinstance(variable, Constant)
-            self.cells[variable] = [tracer._constant(variable) if constant else None]
+            known = tracer._constant(variable) if isinstance(variable, Constant) else None
+            self.cells[variable] = [known]
         if any(map(is_scan, self.nodes)):
             raise GraphError(f"{parts.called} has a Scan in its step.")
 

@@ -40,7 +40,7 @@ from lab.traces.trace import (
     Trace,
 )
 from lab.traces.untaken import untaken
-from lab.traces.window import check_keep, refuse_beyond, run_window
+from lab.traces.window import backend_name, check_keep, refuse_beyond, run_window
 
 
 def trace(
@@ -85,7 +85,9 @@ def trace(
         if len(names) != len(asked) or not all(isinstance(name, str) for name in names):
             raise ArgumentError(f"names = {quoted(names)}: expected a name for each output.")
     expect("rewritten", rewritten, bool, "True or False")
-    check_keep(keep)
+    if check_keep(keep) != "all" and rewritten:
+        told = 'a graph that is rewritten is traced whole, by keep = "all"'
+        raise ArgumentError(f"keep = {quoted(keep)}: {told}.")
     if backend is not None:
         expect("backend", backend, str, "the name of a PyTensor mode, as NUMBA")
         if keep == "all":
@@ -109,6 +111,8 @@ def trace(
         for recording in recordings:
             recording.node = origins.get(recording.node, recording.node)
     made = traced(asked, inputs, called, values, recordings)
+    if keep != "all":
+        made = replace(made, backend=backend_name(backend))
     _ORIGINS[id(made)] = Origin(tuple(recording.parts for recording in recordings), given)
     finalize(made, _ORIGINS.pop, id(made))
     return made

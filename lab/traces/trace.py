@@ -341,7 +341,8 @@ class Trace:
 
     `names` are those of `outputs`, empty where a value has none; `feeds` tells from which
     Scans they are computed, `inputs` from which values of the graph's inputs, in their order;
-    `untaken` are the branches that were not taken and yet made nan of gradients.
+    `untaken` are the branches that were not taken and yet made nan of gradients.  Where a window of
+    steps was kept, `backend` is what PyTensor ran the others by.
     """
 
     outputs: tuple[np.ndarray, ...]
@@ -350,9 +351,12 @@ class Trace:
     feeds: tuple[Feed, ...] = ()
     inputs: tuple[Input, ...] = ()
     untaken: tuple[Untaken, ...] = ()
+    backend: str = ""
 
     def __repr__(self) -> str:
-        return f"Trace({', '.join(f'{scan.name}: {scan.steps} steps' for scan in self.scans)})"
+        told = [f"{scan.name}: {scan.steps} steps" for scan in self.scans]
+        told += [f"the others by PyTensor, {self.backend}"] if self.backend else []
+        return f"Trace({', '.join(told)})"
 
     @cached_property
     def shares(self) -> Mapping[tuple[int, int], int]:

@@ -16,7 +16,7 @@ from functools import lru_cache
 import numpy as np
 import pytensor
 import pytensor.tensor as pt
-from pytensor.compile.mode import Mode
+from pytensor.compile.mode import Mode, get_mode
 from pytensor.compile.ops import deep_copy_op
 from pytensor.graph.basic import Apply, Constant, Variable
 from pytensor.graph.traversal import explicit_graph_inputs
@@ -107,6 +107,11 @@ class Window:
         return as_tensor(array)[start - length : (start + count - length) or None]
 
 
+def backend_name(backend: str | None) -> str:
+    """What PyTensor runs a graph by: ``Numba``, ``VM``, the usual one if none is named."""
+    return type(get_mode(backend).linker).__name__.removesuffix("Linker")
+
+
 def run_window(
     outputs: Sequence[Variable],
     also: Sequence[Variable],
@@ -132,6 +137,54 @@ def run_window(
             progress.close()
     held = {v: value for v, value in found.items() if isinstance(v, Variable)}
     return {**values, **held, **known}, recordings
+
+
+def earliest(
+    outputs: Sequence[Variable],
+    given: Values,
+    look: Callable[[np.ndarray], np.ndarray],
+    backend: str | None = None,
+) -> slice | None:
+    """Steps of the loop around the first at which a Scan writes a value that is looked for.
+
+    The Scans are run compiled, one after another, and looked through in the order in which they
+    ran; the running totals of a gradient, and what a step does not write, are not.  What is found
+    in a gradient is told by the step of the loop that it goes back through.
+    """
+    known = {variable: checked(variable, value) for variable, value in given.items()}
+    with without_backtraces():
+        graph = _graph(tuple(outputs), ())
+        values = graph.facts(known)
+        for node, parts in graph.scans.items():
+            written = _written_by(graph, node, backend)
+            rows = [] if written is None else written(*_given(graph.inputs, known))
+            steps = int(values[parts.n_steps])
+            met = np.zeros(steps, dtype=bool)
+            for filled in map(np.asarray, rows):
+                met |= look(filled[len(filled) - steps :]).reshape(steps, -1).any(axis=1)
+            if met.any():
+                number, turned = int(np.argmax(met)), False
+                while (derivation := decisions_of(node.op)) is not None:
+                    node, turned = derivation.parent, not turned
+                    number = int(values[graph.scans[node].n_steps]) - 1 - number
+                before = 0 if turned else min(number, BESIDE)
+                return slice(number - before, number + 1 + BESIDE)
+    return None
+
+
+BESIDE = 8  # steps that are kept beside the one that was found
+
+
+@lru_cache(maxsize=REMEMBERED)
+def _written_by(
+    graph: "_Graph", node: Apply, backend: str | None
+) -> Callable[..., list[Computed]] | None:
+    """A function that tells all that a Scan writes to its tapes and outputs, but for totals."""
+    derivation = decisions_of(node.op)
+    totals = set() if derivation is None else {t.variable.name for t in derivation.totals}
+    held = [p for p in graph.scans[node].variables if p.outer_output is not None]
+    told = [p.filled for p in held if p.kind is not Kind.SIT_SOT or p.name not in totals]
+    return _function(graph.inputs, told, backend) if told else None
 
 
 @lru_cache(maxsize=REMEMBERED)

@@ -27,6 +27,7 @@ PICTURES = [
     ("fibonacci", 2, "tapes"),
     ("extra", 1, "tapes"),
     ("delay", 0, "unrolled"),
+    ("rnn", 1, "moment"),
 ]
 COMPUTE = """([data, given]) => given.map((one) => {
     const {texts, stories} = scantape.textsOf(data, one);
@@ -65,7 +66,10 @@ def others(base, count):
 
 
 def different(found, wanted):
-    """The words that are not those wanted; of the numbers of tooltips, twelve digits are."""
+    """The words that are not those wanted; of the numbers of tooltips, twelve digits are.
+
+    What full colours stand for is not computed on a page, which shows ⋯.
+    """
 
     def words(texts):
         return [word for text in texts for word in text.split(" ")]
@@ -75,6 +79,7 @@ def different(found, wanted):
         (mine, word)
         for mine, word in zip(words(found), words(wanted), strict=True)
         if mine != word and "…" not in word and not _is_long(mine, word)
+        if (mine, word[0]) != ("⋯", "±")
     ]
 
 
@@ -92,14 +97,16 @@ def test_a_picture_of_other_values_is_that_of_draw(page, name, order, view):
     data = json.loads(json.dumps(live(at, view, picture)))
     given = others(data["base"], 4)
     for one, (texts, stories) in zip(given, page.evaluate(COMPUTE, [data, given]), strict=True):
-        drawn = at.picture(view, "light", {n: v if len(v) > 1 else v[0] for n, v in one.items()})
+        shapes = {name: np.shape(value) for name, value in _values(at).items()}
+        values = {name: np.reshape(value, shapes[name]) for name, value in one.items()}
+        drawn = at.picture(view, "light", values)
         for before, after, found in (
             (texts_of(picture.svg()), texts_of(drawn.svg()), dict(texts)),
             (_told(picture), _told(drawn), dict(stories)),
         ):
             mine = [found.get(number, text) for number, text in enumerate(before)]
             assert different(mine, after) == []
-            assert len(found) > 2
+        assert len(texts) > 2
 
 
 def run_of(at, given):

@@ -24,6 +24,7 @@ WORKS = {
     "why": ["square", "--value", "=0.95"],
     "page": ["--loops", "square", "--orders=1", "--views", "taps", "--costs=last", "-o", "a.html"],
     "compare": ["square"],
+    "rewrites": ["square"],
     "compiled": ["square", "--mode", "FAST_COMPILE"],
     "export": ["--loop", "square", "--out", "set"],
     "break": ["--loop", "square", "--rule", "never-accumulate", "--order", "1", "--out", "b.svg"],
@@ -38,6 +39,7 @@ SLOW = (
     "page",
     "compare",
     "compiled",
+    "rewrites",
     "export",
     "break",
 )  # some tenths of a second

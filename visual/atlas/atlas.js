@@ -133,6 +133,8 @@ function isDark(root) {
   return either && matchMedia("(prefers-color-scheme: dark)").matches;
 }
 
+const PATCH = /^M[\d.]+ [\d.]+h[\d.]+v/; // a coloured entry of a vector
+
 // The numbers of the picture in a frame: computed anew when a value of its loop is changed.
 class Numbers {
   constructor(frame, changed) {
@@ -150,6 +152,7 @@ class Numbers {
     this.told = script.textContent;
     this.elements = [...this.frame.querySelectorAll("svg text, svg title, svg desc")];
     this.own = this.elements.map((one) => one.textContent);
+    this.patches = [...this.frame.querySelectorAll("[data-cell] path")].filter((one) => PATCH.test(one.getAttribute("d")));
     this.isOwn = true;
   }
 
@@ -165,11 +168,12 @@ class Numbers {
   show(values) {
     const { live } = this;
     const fitting = Object.entries(values).every(([name, entries]) => live.base?.[name]?.length === entries.length);
-    this.values.show(live, fitting ? values : {});
-    this.apart?.set();
     const isOwn = !fitting || !Object.keys(values).length;
+    this.values.show(live, fitting ? values : {}, isOwn ? "" : this.lacking());
+    this.apart?.set();
     if (!live.lines || (isOwn && this.isOwn)) return "";
     this.isOwn = isOwn;
+    for (const patch of this.patches) patch.style.visibility = isOwn ? "" : "hidden"; // of other numbers
     if (isOwn) {
       this.elements.forEach((one, place) => write(one, this.own[place]));
       this.script.stories = undefined;
@@ -179,6 +183,13 @@ class Numbers {
     for (const [place, text] of texts) write(this.elements[place], text);
     this.script.stories = retold(JSON.parse(this.told), stories);
     return "This text has the numbers with which the page was made.";
+  }
+
+  // What is not computed anew.
+  lacking() {
+    const unknown = this.live.texts?.some(([, parts]) => parts.includes(null)) ? ["what shows ⋯"] : [];
+    const lacking = [...unknown, ...(this.patches.length ? ["the colours of vectors"] : [])].join(" and ");
+    return lacking && `Not computed on a page: ${lacking}.`;
   }
 
   // The slider of a number, for its story; the same element as long as it is the same number.

@@ -21,13 +21,14 @@ from typing import NamedTuple
 
 import numpy as np
 
+from lab.equations.numbers import digits_of_sum
 from lab.equations.quantities import Quantities
-from lab.equations.sentences import Arrival, StepOf
+from lab.equations.sentences import Arrival, StepOf, sentence, terms_of
 from lab.equations.story import Stories
 from lab.errors import GraphError
 from lab.notation import Expression, Leaf, leaves_of, number_text, text
 from lab.records import cached_property
-from lab.traces.flow import Value
+from lab.traces.flow import Value, adds_old
 from lab.traces.program import Instruction, Instructions, Program, pairs
 from lab.traces.trace import Formula, Trace
 
@@ -158,6 +159,28 @@ class Known:
         if all(written):
             left = int(places.made(formula))
             self.equations.append(Equation(left, formula.expression, place, written))
+        if adds_old(formula) and places.named.parent is not None:
+            self._sentence(formula, places, steps)
+
+    def _sentence(self, formula: Formula, places: StepOf, steps: Sequence[StepOf]) -> None:
+        """What is told of a sum, with as many digits as make it true."""
+        sums = [terms_of(s, formula, s.brought(formula), s.rest(formula)) for s in steps]
+        known = [terms for terms in sums if terms]
+        if len(known) < len(steps) or len({*map(len, known)}) > 1 or len(known[0]) < 2:
+            return
+        flat = [[factor for term in terms for factor in term] for terms in known]
+        made = [float(step.made(formula)) for step in steps]
+        digits = [digits_of_sum(left, terms) for left, terms in zip(made, known, strict=True)]
+        told = [sentence(step, formula) for step in steps]
+        held = places.touched(places.tape(formula.target)).before(places.row(formula.target))
+        at, place = [0 if held is None else int(held)], partial(_place, places)
+        for arrival in places.brought(formula):
+            if arrival.factor is not None:
+                at += [place(arrival.read), self.program.instructions.term(arrival.factor, place)]
+        if len(at) == len(flat[0]) and None not in digits:  # there is no rest besides
+            shape = [len(term) for term in known[0]]
+            left = int(places.made(formula))
+            self.equations.append(Sentence(left, at, shape, told, flat, digits))
 
     def slot(self, tokens: Sequence[str]) -> Slot | None:
         """The place whose value is printed so in all runs, and how."""
@@ -180,16 +203,25 @@ class Known:
             return [words[0]]
         words = [APART.sub(r"\1\2", word) for word in words]
         letters = [NUMBER.split(word) for word in words]
-        if any(one != letters[0] for one in letters):
+        if any(one != letters[0] for one in letters) or letters[0][0] == "±":  # the largest of some
             return [words[0] if any("…" in word for word in words) else None]
         parts: Parts = [letters[0][0]]
         tokens = zip(*map(NUMBER.findall, words), strict=True)
         for token, (before, after) in zip(tokens, pairwise(letters[0]), strict=True):
+            multiplied = after[:1] == "·" or (before[-1:] == "·" and words[0] != before + token[0])
+            if len(set(token)) == 1:
+                parts += [_apart(token[0], multiplied), after]
+                continue
             slot = self.slot(token)
-            if slot is not None and slot.digits == 4 and "·" in (before[-1:], after[:1]):
+            if slot is not None and slot.digits == 4 and multiplied:
                 slot = Slot(slot.place, FACTOR)
-            parts += [token[0] if len(set(token)) == 1 else slot, after]
+            parts += [slot, after]
         return parts
+
+
+def _apart(number: str, multiplied: bool) -> str:
+    """A number, in parentheses where it is a factor and negative."""
+    return f"({number})" if multiplied and number.startswith("-") else number
 
 
 def _unit(token: str) -> float:
@@ -247,7 +279,7 @@ class Equation:
         That is seen by writing both.
         """
         plain, signed = (
-            re.split(f"{sign}{MARK}(.)", text(right, lambda leaf, s=sign: self._mark(leaf, s)))
+            re.split(f"{sign}{MARK}(.)", text(right, partial(self._mark, sign)))
             for sign in ("", "-")
         )
         opened = False
@@ -257,12 +289,59 @@ class Equation:
                 opened = (other.removeprefix(")") if opened else other) == f"{words}("
                 yield ord(mark) - ord(FIRST), opened
 
-    def _mark(self, leaf: Leaf, sign: str) -> str:
+    def _mark(self, sign: str, leaf: Leaf) -> str:
         return f"{sign}{MARK}{chr(ord(FIRST) + self.number[leaf])}"
 
     def data(self, at: Callable[[int], int]) -> list[object]:
         """For a page, which has the instructions elsewhere."""
-        return [at(self.left), [at(p) for p in self.places], self.right, self.computed.lines]
+        told = isinstance(self, Sentence)
+        return [at(self.left), [at(p) for p in self.places], self.right, self.computed.lines, told]
+
+
+class Sentence(Equation):
+    """What is told of a sum: ``buf[1] held 0. The step adds buf[0]·2·x₃ (1·1.327), …``."""
+
+    def __init__(
+        self,
+        left: int,
+        places: list[int],
+        shape: Sequence[int],
+        told: Sequence[str],
+        factors: Sequence[Sequence[float]],
+        digits: Sequence[int | None],
+    ) -> None:
+        self.words = [one.split(" ") for one in told]
+        self.left, self.places = left, places
+        self.right = [*self._told(told, factors, digits)]
+        self.computed = Instructions()
+        slots = iter(range(len(places)))
+        terms = [[self.computed.add("input", "", next(slots)) for _ in range(n)] for n in shape]
+        self.computed.add("Add", *(self.computed.add("Mul", *term) for term in terms))
+
+    def _told(
+        self,
+        told: Sequence[str],
+        factors: Sequence[Sequence[float]],
+        digits: Sequence[int | None],
+    ) -> Iterator[str | tuple[int, bool]]:
+        """Words and slots by turns; -1 is what the sum makes, which comes last."""
+        plain = [APART.sub(r"\1\2", one) for one in told]
+        words, tokens = NUMBER.split(plain[0]), [*zip(*map(NUMBER.findall, plain), strict=False)]
+        numbers = [*zip(*factors, strict=True)]
+        waiting = [*range(len(numbers))]
+        for count, token in enumerate(tokens):
+            yield words[count]
+            multiplied = "·" in (words[count][-1:], words[count + 1][:1])
+            pairs = [(n, zip(numbers[n], digits, token, strict=True)) for n in waiting]
+            fits = [n for n, one in pairs if all(number_text(v, d or 4) == t for v, d, t in one)]
+            if count == len(tokens) - 1:
+                yield -1, False
+            elif fits and (len(set(token)) > 1 or len(waiting) == len(numbers)):
+                waiting.remove(fits[0])
+                yield fits[0], multiplied
+            else:
+                yield _apart(token[0], multiplied)
+        yield words[-1]
 
 
 def followed(texts: Sequence[Sequence[str]], known: Known) -> dict[int, Parts]:
@@ -338,15 +417,15 @@ def data(
     lines, waiting = known.program.instructions.lines, [*wanted]
     while waiting:  # what they are computed from
         name, *operands = lines[waiting.pop()]
-        fresh = {*operands} - wanted if name not in ("constant", "input") else set()
+        fresh = set() if name in ("constant", "input") else {*map(int, operands)} - wanted
         wanted |= fresh
         waiting += fresh
     at = {place: number for number, place in enumerate(sorted(wanted))}
 
     def packed(place: int) -> Instruction:
         name, *operands = lines[place]
-        moves = name not in ("constant", "input")
-        return (name, *(at[one] if moves else one for one in operands))
+        is_given = name in ("constant", "input")
+        return (name, *(one if is_given else at[int(one)] for one in operands))
 
     def filled(part: Part) -> Part:
         match part:

@@ -51,8 +51,8 @@ class Values {
     this.shape = "";
   }
 
-  // The controls for a picture's values, and what they are changed to.
-  show({ values = [], base = {}, why = "" }, now) {
+  // The controls for a picture's values, what they are changed to, and what that does not change.
+  show({ values = [], base = {}, why = "" }, now, lacking) {
     const shape = JSON.stringify(values);
     if (shape !== this.shape) this.build(values);
     this.shape = shape;
@@ -60,7 +60,7 @@ class Values {
     for (const [{ key: [, name, place] }, control] of this.rows) control.set((now[name] || base[name])[place]);
     this.back.hidden = !values.length;
     this.back.disabled = !Object.keys(now).length;
-    this.told.textContent = why && `The numbers of this picture are not computed here. ${why}`;
+    this.told.textContent = why ? `The numbers of this picture are not computed here. ${why}` : lacking;
     this.root.hidden = !values.length && !why;
   }
 

@@ -18,7 +18,7 @@ from visual.atlas.grid import Combination
 from visual.choices import Value
 from visual.drawing.draw import studied
 from visual.drawing.study import Study, choose
-from visual.scene.shapes import Box, Polyline, Scene, Shape
+from visual.scene.shapes import Polyline, Scene
 from visual.widgets.sliders import sliders
 from visual.widgets.stories import of_all, values_of
 
@@ -61,7 +61,7 @@ def live(at: Combination, view: str, picture: Scene) -> dict[str, object]:
 def _followed(
     at: Combination, view: str, picture: Scene, factors: tuple[float, ...]
 ) -> dict[str, object]:
-    if any(_is_drawn(shape) for shape in picture.walk()):
+    if any(isinstance(shape, Polyline) and shape.dots for shape in picture.walk()):
         raise GraphError("This view draws its numbers, and does not only write them.")
     known = _known(at, picture.trace is _study(at).trace, factors)
     for value in values_of(picture):
@@ -69,13 +69,6 @@ def _followed(
     others = [at.picture(view, picture.theme.name, one) for one in near(_values(at), factors)]
     texts = followed([texts_of(one.svg()) for one in (picture, *others)], known)
     return data(known, texts, followed([_told(one) for one in (picture, *others)], known))
-
-
-def _is_drawn(shape: Shape) -> bool:
-    """Whether a shape is where it is, or has the colour that it has, because of a number."""
-    return (isinstance(shape, Box) and shape.heat is not None) or (
-        isinstance(shape, Polyline) and shape.dots
-    )
 
 
 def _values(at: Combination) -> dict[str, np.ndarray]:

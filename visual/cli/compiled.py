@@ -1,4 +1,4 @@
-"""The command ``scantape compiled``."""
+"""The commands ``scantape compiled`` and ``scantape rewrites``."""
 
 import argparse
 from pathlib import Path
@@ -10,8 +10,9 @@ from lab.loops.loop import Loop
 from lab.reports.compile.compile import compiled
 from lab.reports.compile.compiled import Compiled
 from lab.reports.compile.shortening import shortened
+from lab.reports.compile.walk import rewrites
 from visual.choices import WRT
-from visual.cli.flags import Commands, add, add_graph, made_by, show
+from visual.cli.flags import Commands, add, add_graph, graph_of, made_by, show
 from visual.drawing.kinds import SCAN
 from visual.pictures.compiled import compiled as picture
 from visual.scene.formats import check_path, save, write_whole
@@ -20,7 +21,7 @@ from visual.widgets.page import to_page
 
 
 def add_command(commands: Commands) -> None:
-    """Add the command to the others."""
+    """Add the commands to the others."""
     parser = commands.add_parser(
         "compiled", help="which Scans, and which rows of their buffers, a compiled function keeps"
     )
@@ -38,6 +39,22 @@ def add_command(commands: Commands) -> None:
         help="of a loop, with --wrt: what its gradient finds after its buffers were shortened",
     )
     parser.set_defaults(run=_compiled)
+    walk = commands.add_parser(
+        "rewrites", help="what becomes of the Scans of a graph on the way to what runs, one by one"
+    )
+    walk.add_argument(
+        "graph",
+        metavar="NAME",
+        help="module:function that returns (cost, wrt), or a PyMC model; or a gallery loop",
+    )
+    walk.add_argument("--mode", default="FAST_RUN", metavar="MODE", help="of PyTensor (FAST_RUN)")
+    walk.add_argument("--find", default="", metavar="TEXT", help="only steps that tell of this")
+    walk.set_defaults(run=_rewrites)
+
+
+def _rewrites(options: argparse.Namespace) -> None:
+    cost, wrt = graph_of(options.graph)[:2]
+    show(rewrites(cost, wrt, options.mode).named(options.find))
 
 
 def _compiled(options: argparse.Namespace) -> None:

@@ -23,6 +23,7 @@ COMMANDS = {
     "page": "page",
     "compare": "compare",
     "compiled": "compiled",
+    "rewrites": "compiled",
     "export": "export",
     "break": "breaking",
     "lessons": "course",
@@ -38,6 +39,7 @@ examples:
   scantape why mymodule:mygraph --value nan              the first nan, and what led there
   scantape compare mymodule:mygraph --order 2 -o report.py
   scantape compiled gap --mode CVM -o gap.html           what its buffer holds when compiled
+  scantape rewrites rnn --find push_out                  what becomes of its Scans, one by one
   scantape export --loop rnn --wrt W --formats svg,pdf -o pictures
   scantape break --loop square --rule accumulate-overwritten --order 3 -o broken.svg
   scantape page --out lesson.html                        many loops to choose from, without Python

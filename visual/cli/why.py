@@ -3,7 +3,7 @@
 import argparse
 
 from lab.errors import ArgumentError, listing
-from lab.gradients.derivative import derivative
+from lab.gradients.derivative import Derivative, derivative
 from lab.loops.loop import Loop
 from lab.reports.runs.first import first
 from lab.traces.record import trace
@@ -12,6 +12,8 @@ from visual.choices import DERIVATIVE
 from visual.cli.flags import Commands, add, chosen, graph_of, made_by, show
 from visual.drawing.draw import studied
 from visual.drawing.study import choose
+
+MANY_STEPS = 20_000  # of which more are run by PyTensor
 
 
 def add_command(commands: Commands) -> None:
@@ -36,16 +38,20 @@ def add_command(commands: Commands) -> None:
 def _why(options: argparse.Namespace) -> None:
     run = _run(options)
     found = first(run, options.value)
-    steps = sum(scan.steps for scan in run.scans)
-    none = f"{options.value}: no value is, in {steps:,} steps of {len(run.scans):,} Scans."
-    show(none if found is None else found)
+    where = "all that the steps write"
+    if isinstance(run, Trace):
+        steps = sum(scan.steps for scan in run.scans)
+        where = f"{steps:,} steps of {len(run.scans):,} Scans"
+    show(f"{options.value}: no value is, in {where}." if found is None else found)
 
 
-def _run(options: argparse.Namespace) -> Trace:
-    """The run of the derivative that is meant."""
+def _run(options: argparse.Namespace) -> Trace | Derivative:
+    """The run of the derivative that is meant, or of many steps the derivative itself."""
     subject = made_by("NAME", options.graph)
     if isinstance(subject, Loop):
-        return studied(subject, choose(**chosen(options, subject))).trace
+        study = studied(subject, choose(**chosen(options, subject)))
+        steps = options.steps if isinstance(options.steps, int) else subject.steps
+        return study.trace if steps <= MANY_STEPS else study.derivative
     cost, wrt, given = (*graph_of(options.graph), {})[:3]
     said = [
         choice.option

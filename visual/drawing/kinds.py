@@ -89,7 +89,7 @@ class Kind:
     def _for_papers(self) -> tuple[Choice, ...]:
         return (WIDTH, *(self.on_sheet or ()))
 
-    def check(self, options: Mapping[str, object]) -> dict[str, object]:
+    def check(self, options: Mapping[str, object]) -> dict[str, Value]:
         """The options as they are kept; ArgumentError for one that the picture does not have."""
         own = {choice.name: choice for choice in (*self.options, *self._for_papers)}
         told = f"the options of the picture {self.name} are {{}}."

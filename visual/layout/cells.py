@@ -175,10 +175,19 @@ def thin_cell(box: Box, value: np.ndarray, name: str, step: int | None, key: str
 
 
 def inside(
-    box: Box, x: float, y: float, words: str, size: float, anchor: str = "middle", **look: bool
+    box: Box,
+    x: float,
+    y: float,
+    words: str,
+    size: float,
+    anchor: str = "middle",
+    mono: bool = False,
+    bold: bool = False,
+    struck: bool = False,
 ) -> Text:
     """A text in a box, in the colour of its role."""
-    return Text(x, y, words, size, anchor, **look, role=box.role, faded=box.faded)
+    look = (x, y, words, size, anchor, mono, bold, False, struck)
+    return Text(*look, role=box.role, faded=box.faded)
 
 
 def bared(shapes: Iterable[Shape]) -> Iterator[Shape]:

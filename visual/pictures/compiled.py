@@ -261,7 +261,7 @@ class RingRows:
 
     def _arrows(self, y: float, target: int | None, reads: set[int]) -> None:
         """From what a step reads, in the row before, to the slot that it writes."""
-        if target not in self.left:
+        if target is None or target not in self.left:
             return
         end = self.left[target] + WIDE / 2
         for row in sorted(reads):

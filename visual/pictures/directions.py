@@ -6,7 +6,9 @@
 from collections.abc import Iterator
 
 from lab.errors import expect
+from lab.loops.loop import Loop
 from lab.reports.runs.directions import Directions
+from lab.reports.runs.directions import directions as directions_of
 from lab.traces.trace import Trace
 from visual.layout.names import NamedScan
 from visual.layout.sheet import SCREEN
@@ -19,9 +21,16 @@ WIDE, HIGH, LEFT = 480.0, 150.0, 60.0  # of the chart, and where its axis stands
 CARD, APART = 230.0, 18.0
 
 
-def directions(found: Directions, theme: str = "light") -> Scene:
-    """The picture of what `lab.directions` found: a row of loops for each product, and its cost."""
-    expect("found", found, Directions, "what lab.directions found")
+def directions(
+    loop: Loop | Directions, wrt: str | None = None, of: str | None = None, theme: str = "light"
+) -> Scene:
+    """A row of loops for each product with the derivatives of `of` by `wrt`, and what it costs.
+
+    They are the first state and the first variable of the loop unless named.  ArgumentError for a
+    name that there is not, GradientError where a derivative does not exist.
+    """
+    expect("loop", loop, (Loop, Directions), "a lab.Loop")
+    found = loop if isinstance(loop, Directions) else directions_of(loop, wrt, of)
     name = found.backward.scans[0].name
     title = f"Three ways through {name}: J = d{found.of}/d{found.wrt}"
     runs = (found.forward, found.backward, found.curved)

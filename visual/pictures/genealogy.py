@@ -329,7 +329,8 @@ def _arguments(scan: ScanTrace, variable: int) -> set[int]:
         own = source.argument if isinstance(source, Leaf) else None
         return [r.source for r in scan.results if r.target and r.target.argument == own]
 
-    found = reached([Leaf("", None, variable)], before)
+    start: list[Source] = [Leaf("", None, variable)]
+    found = reached(start, before)
     return {source.argument for source in found if isinstance(source, Leaf)}
 
 

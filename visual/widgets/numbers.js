@@ -88,25 +88,28 @@ function numberText(value, digits = 4) {
 const DIGITS = [4, 5, 6, 7, 8, 10, 12, 14, 17]; // of the numbers on the right, until it is true
 const CLOSE = 0.01; // of the number on the left: how far off an equation with ≈ may be
 
-// `7.413 = 3.9014·2·0.95 + 0`: true to half a unit of the last digit on the left.
-function equationText([left, places, right, lines], numbers) {
+// `7.413 = 3.9014·2·0.95 + 0`: true to half a unit of the last digit on the left.  What is told of
+// a sum has what is left in a slot of its own, -1.
+function equationText([left, places, right, lines, isTold], numbers) {
   const [whole, used] = [numbers[left], places.map((place) => numbers[place])];
   const told = numberText(whole);
   const printed = (number) => right.map((part) => {
     if (typeof part === "string") return part;
     const [slot, parted] = part;
+    if (slot < 0) return told;
     return parted && number[slot].startsWith("-") ? `(${number[slot]})` : number[slot];
   }).join("");
+  const equation = (sign, texts) => (isTold ? printed(texts) : `${told} ${sign} ${printed(texts)}`);
   const four = used.map((number) => numberText(number));
-  if (!Number.isFinite(whole)) return `${told} = ${printed(four)}`;
+  if (!Number.isFinite(whole)) return equation("=", four);
   const [mantissa, power = "0"] = told.split("e");
   const unit = 10 ** (Number(power) - (mantissa.split(".")[1] ?? "").length);
   let close = "";
   for (const digits of used.every(Number.isFinite) ? DIGITS : []) {
     const texts = used.map((number) => numberText(number, digits));
     const away = Math.abs(computed(lines, { "": texts.map(Number) }).at(-1) - Number(told));
-    if (away <= (unit / 2) * (1 + 1e-9)) return `${told} = ${printed(texts)}`;
-    if (!close && away <= CLOSE * Math.abs(Number(told))) close = `${told} ≈ ${printed(texts)}`;
+    if (away <= (unit / 2) * (1 + 1e-9)) return equation("=", texts);
+    if (!close && away <= CLOSE * Math.abs(Number(told))) close = equation("≈", texts);
   }
   return close;
 }

@@ -1,6 +1,6 @@
 """The three products with a loop's derivatives, as three loops: J v, J* g and H v; what each costs.
 
-    >>> found = lab.directions(gallery.loops["rnn"])
+    >>> found = directions(gallery.loops["rnn"])
     >>> print(found)                                    # operations a step, and what is stored
     >>> found.forward, found.backward, found.curved     # a trace each, to be drawn
 

@@ -22,9 +22,11 @@ from lab import records
 from lab.equations.quantities import Quantities
 from lab.equations.spelling import Speller, untaken_words
 from lab.errors import ArgumentError, expect, quoted
+from lab.gradients.derivative import Derivative
 from lab.notation import Call, Expression, Leaf, Number, Term, leaves_of, number_text, text
 from lab.records import freeze
 from lab.reports.explain.explanation import paragraph
+from lab.traces.record import trace as trace_of
 from lab.traces.scan_of import ScanOf
 from lab.traces.trace import (
     Feed,
@@ -36,6 +38,7 @@ from lab.traces.trace import (
     Trace,
 )
 from lab.traces.untaken import fitted, values_of, written
+from lab.traces.window import earliest
 
 Look = Callable[[np.ndarray], np.ndarray]  # which entries of an array are what is looked for
 LONGEST = 12  # links of a chain
@@ -118,15 +121,24 @@ class First:
         return f"step {met.step} of {self.scans[met.scan]}"
 
 
-def first(trace: Trace, what: str | float | Look = "nan") -> First | None:
+def first(trace: Trace | Derivative, what: str | float | Look = "nan") -> First | None:
     """The first value of a run, forwards and then backwards, that is `what`; None if there is none.
+
+    Of a derivative, as of a loop that is too long for a trace, what its Scans write is looked
+    through while PyTensor runs them, and only the steps around the one that is found are traced.
 
     `what` is ``"nan"``, ``"inf"``, ``">1e6"`` for what is larger than that in size, a number or
     ``"=2"`` for exactly that one, or a function that tells of every entry of an array whether it
     is meant.  Raises ArgumentError for anything else.
     """
-    expect("trace", trace, Trace, 'a Trace, as of lab.gallery.loops["square"].trace()')
+    told = 'a Trace, as of lab.gallery.loops["square"].trace(), or a Derivative with its values'
+    expect("trace", trace, (Trace, Derivative), told)
     name, look = _looked_for(what)
+    if isinstance(trace, Derivative):
+        found = earliest(trace.values, trace.given, look)
+        if found is None:
+            return None
+        trace = trace_of(trace, keep=found)
     run = _Run(trace, look)
     place = next(run.met(), None)
     if place is None:
@@ -139,7 +151,9 @@ def first(trace: Trace, what: str | float | Look = "nan") -> First | None:
         place = cause
     steps = {(met.scan, met.step) for met in chain}
     words = zip(trace.untaken, untaken_words(trace), strict=True)
-    known = tuple(word for one, word in words if (one.scan, one.step) in steps)
+    known = tuple(
+        word for one, word in words if (one.scan, one.step + trace.scans[one.scan].first) in steps
+    )
     return First(name, tuple(scan.name for scan in trace.scans), tuple(chain), known)
 
 
@@ -308,7 +322,7 @@ class _Run:
         values = _over_steps(scan, source, place.is_target)
         assert values is not None  # or it had not been found
         value = freeze(values[place.step])
-        met = Met(place.scan, place.step, "", value, self._entry(value))
+        met = Met(place.scan, scan.first + place.step, "", value, self._entry(value))
         if isinstance(source, Leaf) and not place.is_target:
             return replace(met, formula=called(source), given=True)
         inputs = tuple(

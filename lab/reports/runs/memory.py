@@ -118,7 +118,7 @@ class Memory:
                 f"Within {limit}: {best.name}, {size_text(best.peak * self.state)} of states, "
                 f"{best.work / max(1, least):.3g} times the work."
             )
-        elif self.plans:
+        elif self.plans and self.limit is not None:
             yield f"Within {limit}: no plan; one state takes {size_text(self.state)}."
 
 

@@ -8,12 +8,12 @@ import visual
 from lab import check
 from lab.errors import ArgumentError
 from lab.loops import gallery
-from lab.reports.runs.directions import operations, stored
+from lab.reports.runs.directions import directions, operations, stored
 
 
 @pytest.fixture(scope="module")
 def square():
-    return lab.directions(gallery.loops["square"])
+    return directions(gallery.loops["square"])
 
 
 def test_the_products_are_those_of_the_chain_rule(square):
@@ -33,7 +33,7 @@ def test_the_products_are_those_of_the_chain_rule(square):
 
 
 def test_the_two_products_belong_together():
-    found = lab.directions(gallery.loops["rnn"], "W")
+    found = directions(gallery.loops["rnn"], "W")
     forward, backward = found.forward.outputs[-1], found.backward.outputs[-1]
     assert np.isclose(forward.sum(), backward.sum())  # <1, J 1> and <J* 1, 1>
 
@@ -45,18 +45,18 @@ def test_operations_counted_by_hand(square):
     assert square.back == 3  # g·2·x + what was there
     assert operations(square.forward) == [3]
     assert square.crossing == (1 + 4 * 3) / 3
-    rnn = lab.directions(gallery.loops["rnn"])  # 3 units, 2 inputs: tanh(W @ h + U @ x)
+    rnn = directions(gallery.loops["rnn"])  # 3 units, 2 inputs: tanh(W @ h + U @ x)
     assert rnn.loop == 9 + 6 + 3 + 3
     assert rnn.ahead == rnn.loop + 9 + 6 + 3 + 3 * 3  # and (1 − h²)·(W @ dh + U @ dx)
     assert "forwards is cheaper" in str(rnn)
-    assert "backwards is cheaper" in str(lab.directions(gallery.loops["window"]))
+    assert "backwards is cheaper" in str(directions(gallery.loops["window"]))
 
 
 def test_only_what_goes_backwards_reads_stored_values(square):
     assert stored(square.forward) == 0
     assert stored(square.backward) == 4 * 8  # x₃, x₂, x₁ and x₀
     assert stored(square.curved) == 2 * 4 * 8
-    assert stored(lab.directions(gallery.loops["window"]).backward) == 0  # a linear loop
+    assert stored(directions(gallery.loops["window"]).backward) == 0  # a linear loop
 
 
 def test_pytensors_double_pullback(square):
@@ -65,19 +65,20 @@ def test_pytensors_double_pullback(square):
 
 def test_names_that_there_are_not():
     with pytest.raises(ArgumentError, match="wrt = 'q'"):
-        lab.directions(gallery.loops["square"], "q")
+        directions(gallery.loops["square"], "q")
     with pytest.raises(ArgumentError, match="of = 'q'"):
-        lab.directions(gallery.loops["square"], of="q")
+        directions(gallery.loops["square"], of="q")
     with pytest.raises(ArgumentError, match="loop = 3"):
-        lab.directions(3)
-    with pytest.raises(ArgumentError, match="found = 3"):
+        directions(3)
+    with pytest.raises(ArgumentError, match="loop = 3"):
         visual.directions(3)
 
 
 @pytest.mark.parametrize("name", ["square", "rnn", "window"])
 def test_the_picture_has_all_of_it(name):
-    found = lab.directions(gallery.loops[name])
-    scene = visual.directions(found)
+    found = directions(gallery.loops[name])
+    scene = visual.directions(gallery.loops[name])
+    assert visual.directions(found).text() == scene.text()
     words = " ".join(scene.text().split())
     assert f"tangent of {name}" in words
     assert f"{found.crossing:.3g} inputs" in words

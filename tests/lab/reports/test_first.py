@@ -1,6 +1,7 @@
 """The first value that is nan, infinite, beyond a bound: held against what numpy meets itself."""
 
 import numpy as np
+import pytensor
 import pytensor.tensor as pt
 import pytest
 
@@ -56,6 +57,31 @@ def test_forwards_it_is_the_first_that_numpy_meets(name):
     step, value = expected
     assert (found.scan, found.step) == (0, step)
     np.testing.assert_equal(found.chain[0].value, value)
+
+
+@pytest.mark.parametrize("what", ["nan", "inf", ">1e20", "90", "=91"])
+def test_of_a_derivative_only_the_steps_around_it_are_traced(what, quick):
+    loop, sought = growing(), float(what) if what == "90" else what
+    whole, found = lab.first(loop.trace(order=0), sought), lab.first(loop.derivative(0), sought)
+    if whole is None:
+        assert found is None
+        return
+    assert (found.scan, found.step) == (whole.scan, whole.step)
+    np.testing.assert_equal(found.chain[0].value, whole.chain[0].value)
+
+
+def test_so_is_a_gradient_that_explodes(quick):
+    """Of x ← 3·x the gradient is 3**k after k backward steps, beyond 1e100 at step 209."""
+    loop = lab.Loop(lambda x: 3.0 * x, (lab.State("x", 1e-300),), n_steps=400)
+    found = lab.first(loop.derivative(1), ">1e100")
+    assert (found.scan, found.step) == (1, 209)
+    assert "from step" in found.scans[1]
+
+
+@pytest.fixture
+def quick():
+    with pytensor.config.change_flags(mode="FAST_COMPILE"):
+        yield
 
 
 def test_a_chain_goes_back_to_where_it_was_last_finite():

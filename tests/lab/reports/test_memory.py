@@ -8,6 +8,7 @@ import numpy as np
 import pytensor
 import pytensor.tensor as pt
 import pytest
+from pytensor.scan.checkpoints import scan_checkpoints
 from twins import assert_twin
 
 import lab
@@ -118,6 +119,24 @@ def test_plans_tell_what_their_schedules_do():
     none = lab.memory(gallery.loops["logistic"].with_steps(64).trace(), limit=7)
     assert none.best is None
     assert "no plan; one state takes 8 bytes" in str(none)
+
+
+def test_pytensors_own_checkpoints_are_opened():
+    """Of 12 steps every fourth state is kept; the backward step makes those between once more."""
+    x, w = pt.dscalar("x"), pt.dscalar("w")
+    kept = scan_checkpoints(
+        lambda x, w: pt.sin(x) * w, [], [x], [w], n_steps=12, save_every_N=4, return_updates=False
+    )
+    trace = lab.trace(lab.derivative(kept[-1], x), {x: 0.5, w: 1.1})
+    state, slope = 0.5, 1.0
+    for _ in range(12):
+        state, slope = np.sin(state) * 1.1, slope * np.cos(state) * 1.1
+    np.testing.assert_allclose(trace.outputs, [state, slope], rtol=1e-12)
+    steps = [[scan.steps for scan in inner.scans] for inner in trace.scans[1].nested]
+    assert steps == [[4, 4]] * 3  # forwards again, and back
+    marks = [number for what, number in every(12, 4) if what == "keep"][:3]
+    (states,) = (b for b in lab.memory(trace).buffers if b.last > b.first)
+    assert states.bytes == 8 * (len(marks) + 1)  # the last of all is there as well
 
 
 def test_who_reads_a_buffer_last():

@@ -97,6 +97,8 @@ def test_of_a_gradient_those_steps_are_kept_that_go_back_through_the_window():
     assert forward.tapes[0].axis.index.tolist() == [10, 11, 12, 13, 14]
     assert backward.sequences[0].axis.index.tolist() == [13, 12, 11, 10]
     assert not forward.stopped_early
+    assert "step k: x[t] is xₖ₊₁₁" in visual.tapes(trace).text()
+    assert repr(trace).endswith("the others by PyTensor, VM)")
 
 
 def test_a_second_trace_compiles_nothing(monkeypatch):

@@ -108,7 +108,6 @@ CALLS = {
     lab.compiled: {"subject": COST, "wrt": X0, "mode": "FAST_COMPILE"},
     lab.derivative: {"cost": COST, "wrt": X0},
     lab.derive: BACKWARDS,
-    lab.directions: {"loop": LOOP},
     lab.dot_product: {"loop": LOOP},
     lab.explain: {"cost": COST, "wrt": X0},
     lab.first: {"trace": TRACE, "what": "inf"},
@@ -117,6 +116,7 @@ CALLS = {
     lab.few_steps: {"loop": LOOP, "mode": "NOT_A_MODE"},  # it would compile for seconds
     lab.pullback: BACKWARDS,
     lab.pushforward: {"outputs": [COST], "wrt": [X0], "tangents": [pt.dscalar("t")]},
+    lab.rewrites: {"cost": COST, "wrt": X0, "mode": "FAST_COMPILE"},
     lab.shortened: {"subject": COST, "wrt": X0, "given": {X0: 0.5}, "mode": "FAST_COMPILE"},
     lab.spelled: {"trace": TRACE, "scan": 0, "step": 0},
     lab.system: {"subject": COST},
