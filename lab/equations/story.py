@@ -277,7 +277,10 @@ class Stories:
                 return self.times(share, one, arrival)
         return None
 
-    whole = 1.0  # what is whole; of places instead of numbers, another arithmetic
+    @property
+    def whole(self) -> float:
+        """What is whole; of places instead of numbers, there is another arithmetic."""
+        return 1.0
 
     def times(self, share: float, one: StepOf, arrival: Arrival) -> float:
         """A share, multiplied on its way."""

@@ -24,7 +24,7 @@ from lab.tape import Kind
 from lab.traces import loop_run
 from lab.traces.loop_run import Recording, Within
 from lab.traces.rewritten import rewritten as rewritten_graph
-from lab.traces.run import Values, run
+from lab.traces.run import Values, checked_values, run
 from lab.traces.step_values import StepValues, step_equations, targets
 from lab.traces.trace import (
     Access,
@@ -93,13 +93,7 @@ def trace(
         if keep == "all":
             told = 'keep = "all" compiles nothing; expected keep = "last", or a slice'
             raise ArgumentError(f"backend = {quoted(backend)}: {told}.")
-    if not isinstance(given, Mapping):
-        raise ArgumentError(
-            f"given = {quoted(given)}: expected a dict of variables and their values."
-        )
-    for variable in given:
-        if not isinstance(variable, Variable):
-            raise ArgumentError(f"given: {quoted(variable)} is not a PyTensor variable.")
+    given = checked_values(given)
     called = tuple(names) if names is not None else tuple(printable(v.name or "") for v in asked)
     everything = as_scans([*asked, *extra])
     require_scan(everything)

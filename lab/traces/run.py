@@ -14,7 +14,7 @@ from pytensor.compile.sharedvalue import SharedVariable
 from pytensor.graph.basic import Apply, Constant, Variable
 from pytensor.graph.traversal import toposort
 
-from lab.errors import ArgumentError, GraphError, first_line, quoted
+from lab.errors import ArgumentError, GraphError, KindError, first_line, quoted
 from lab.progress import Progress, pause
 from lab.records import refuse_masked
 from lab.scans.backtraces import without_backtraces
@@ -80,7 +80,7 @@ def run(
 
     Who runs a graph several times saves time with one `Ready` for all of its runs.
     """
-    values = {variable: checked(variable, value) for variable, value in given.items()}
+    values = checked_values(given)
     recordings: list[Recording] = []
     progress = Progress()
     try:
@@ -89,6 +89,16 @@ def run(
     finally:
         progress.close()
     return values, recordings
+
+
+def checked_values(given: object) -> dict[Variable, Computed]:
+    """What is `given` of variables, each as it holds it; ArgumentError for what is none."""
+    if not isinstance(given, Mapping):
+        raise KindError(f"given = {quoted(given)}: expected a dict of variables and their values.")
+    for variable in given:
+        if not isinstance(variable, Variable):
+            raise ArgumentError(f"given: {quoted(variable)} is not a PyTensor variable.")
+    return {variable: checked(variable, value) for variable, value in given.items()}
 
 
 def checked(variable: Variable, value: object) -> Computed:

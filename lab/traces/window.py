@@ -33,7 +33,7 @@ from lab.scans.node import LoopVariable, ScanParts, outer_inputs, outer_outputs,
 from lab.scans.slices import links
 from lab.tape import Kind
 from lab.traces.loop_run import Computed, LoopRun, Recording
-from lab.traces.run import MOST_NESTED, Ready, Values, checked, run
+from lab.traces.run import MOST_NESTED, Ready, Values, checked_values, run
 
 Keep = str | slice
 REMEMBERED = 8  # compiled graphs
@@ -123,7 +123,7 @@ def run_window(
 
     Of arrays that are not kept it has something that is as long.
     """
-    known = {variable: checked(variable, value) for variable, value in given.items()}
+    known = checked_values(given)
     with without_backtraces():
         graph = _graph(tuple(outputs), tuple(also))
         values = graph.facts(known)

@@ -24,17 +24,11 @@ UNSEARCHED = "no-search"
 # In another's page, a page has no sidebars, and tells its height.
 EMBEDDED = """if (new URLSearchParams(location.search).has("embed")) {
   document.documentElement.dataset.embedded = "";
-  new ResizeObserver(() =>
-    parent.postMessage({ scantape: document.body.scrollHeight }, "*")).observe(document.body);
-}"""
-TALKS = ("01_loop",)  # of which there are slides
-OURS = (
-    EMBEDDED,
-    STEPPER,
-    atlas_module(),
-    source(),
-    "\n      document.body.dataset.theme",
-)  # and the theme's
+  const tell = () => parent.postMessage({ scantape: document.body.scrollHeight }, "*");
+  new ResizeObserver(tell).observe(document.body); }"""
+TALK = "01_loop"  # of which there are slides
+THEMES = "\n      document.body.dataset.theme"
+OURS = (EMBEDDED, STEPPER, atlas_module(), source(), THEMES)
 SCRIPTS = re.compile(r"<script(?: type=.module.)?>(.*?)</script>", re.DOTALL)
 LARGEST = 3_000_000
 LOADING = ("src", "srcset", "data", "poster", "action", "formaction", "background", "href")
@@ -129,8 +123,8 @@ def finish(app: Sphinx, error: Exception | None) -> None:
     own = (HERE / "site.css").read_text(encoding="utf-8")
     sheet = "\n".join((style(), STYLE, own, dark.style()))
     (Path(app.outdir) / "_static" / "scantape.css").write_text(sheet, encoding="utf-8")
-    talks = {Path(app.outdir) / f"slides_{name}.html" for name in TALKS}
-    for path in sorted({*Path(app.outdir).rglob("*.html")} - talks):
+    talk, lesson = Path(app.outdir) / f"slides_{TALK}.html", Path(app.srcdir) / f"{TALK}.md"
+    for path in sorted({*Path(app.outdir).rglob("*.html")} - {talk}):
         page = path.read_text(encoding="utf-8")
         scripts = SCRIPTS.findall(page)
         if len(page.encode()) > LARGEST:
@@ -138,11 +132,9 @@ def finish(app: Sphinx, error: Exception | None) -> None:
         for wrong in (*Loads(path, page).found, *(s for s in scripts if not s.startswith(OURS))):
             log.warning("%s: its page would load or do what it may not: %.80s", path.stem, wrong)
         path.write_text(guarded(page, scripts), encoding="utf-8")
-    for lesson in (Path(app.srcdir) / f"{name}.md" for name in TALKS):
-        if lesson.exists():
-            page = slides(lesson)
-            out = Path(app.outdir) / f"slides_{lesson.stem}.html"
-            out.write_text(guarded(page, SCRIPTS.findall(page)), encoding="utf-8")
+    if lesson.exists():
+        page = slides(lesson)
+        talk.write_text(guarded(page, SCRIPTS.findall(page)), encoding="utf-8")
 
 
 def guarded(page: str, scripts: list[str]) -> str:

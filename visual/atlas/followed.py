@@ -279,7 +279,7 @@ class Equation:
         That is seen by writing both.
         """
         plain, signed = (
-            re.split(f"{sign}{MARK}(.)", text(right, lambda leaf, s=sign: self._mark(leaf, s)))
+            re.split(f"{sign}{MARK}(.)", text(right, partial(self._mark, sign)))
             for sign in ("", "-")
         )
         opened = False
@@ -289,7 +289,7 @@ class Equation:
                 opened = (other.removeprefix(")") if opened else other) == f"{words}("
                 yield ord(mark) - ord(FIRST), opened
 
-    def _mark(self, leaf: Leaf, sign: str) -> str:
+    def _mark(self, sign: str, leaf: Leaf) -> str:
         return f"{sign}{MARK}{chr(ord(FIRST) + self.number[leaf])}"
 
     def data(self, at: Callable[[int], int]) -> list[object]:
@@ -417,15 +417,15 @@ def data(
     lines, waiting = known.program.instructions.lines, [*wanted]
     while waiting:  # what they are computed from
         name, *operands = lines[waiting.pop()]
-        fresh = {*operands} - wanted if name not in ("constant", "input") else set()
+        fresh = set() if name in ("constant", "input") else {*map(int, operands)} - wanted
         wanted |= fresh
         waiting += fresh
     at = {place: number for number, place in enumerate(sorted(wanted))}
 
     def packed(place: int) -> Instruction:
         name, *operands = lines[place]
-        moves = name not in ("constant", "input")
-        return (name, *(at[one] if moves else one for one in operands))
+        is_given = name in ("constant", "input")
+        return (name, *(one if is_given else at[int(one)] for one in operands))
 
     def filled(part: Part) -> Part:
         match part:

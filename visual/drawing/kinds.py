@@ -70,7 +70,7 @@ class Kind:
 
         What is laid out `on_sheet` keeps to any width, and may have other options for papers.
         """
-        known = self.check(options)
+        known: dict[str, Value] = self.check(options)
         paper: dict[str, Value] = {
             c.name: known.pop(c.name) for c in self._for_papers if c.name in known
         }

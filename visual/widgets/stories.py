@@ -9,7 +9,7 @@ which it is part of, or else the last one that is the number in it.
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypedDict
+from typing import Any, TypedDict
 
 from lab.equations.story import Stories
 from lab.records import cached_property
@@ -139,7 +139,7 @@ def of_cell(teller: Teller, cells: Sequence[Cell], number: int) -> Told | None:
     return teller.told(value, [n for n, cell in enumerate(cells) if teller.value(cell) in before])
 
 
-def of_all(picture: Scene) -> Mapping[str, object]:
+def of_all(picture: Scene) -> Mapping[str, Any]:
     """The stories of all cells, for a page without Python; empty of what shows no run.
 
     `cells` has for every cell the number of its value, or -1; on the path of a value are the

@@ -25,7 +25,7 @@ from lab.scans.names import unique_names
 from lab.scans.node import LoopVariable, is_scan, outer_inputs, read_scan
 from lab.tape import Kind
 from lab.traces.loop_run import Computed
-from lab.traces.run import run
+from lab.traces.run import checked_values, run
 
 
 @dataclass(frozen=True, eq=False)
@@ -256,9 +256,7 @@ def _complete(outputs: Iterable[Variable], given: dict[Variable, object]) -> lis
 
     The value is the same in every run, between 0.5 and 1.5.
     """
-    for variable in given:
-        if not isinstance(variable, Variable):
-            raise ArgumentError(f"given: {quoted(variable)} is not a PyTensor variable.")
+    checked_values(given)
     found = [
         v
         for v in ancestors(list(outputs), blockers=set(given))

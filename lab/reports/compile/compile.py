@@ -42,7 +42,7 @@ from lab.scans.graphs import scan_nodes
 from lab.scans.node import LoopVariable, ScanParts, inner_graph, is_scan, read_scan, scan_name
 from lab.scans.operations import plain_name
 from lab.tape import Kind
-from lab.traces.run import checked
+from lab.traces.run import checked_values
 
 FUSION = ("fusion",)
 
@@ -63,7 +63,7 @@ def compiled(
 
     Raises ArgumentError for another subject, and for a `wrt` beside a compiled function.
     """
-    values = values_of(given)
+    values = checked_values({} if given is None else given)
     if isinstance(subject, Function):
         if wrt is not None or mode is not None:
             raise ArgumentError("wrt, mode: a compiled function has its outputs and mode already.")
@@ -78,16 +78,6 @@ def compiled(
     by, gradient = _gradient(outputs, wrt)
     alone = rewritten_scans(outputs, mode, values)
     return rewritten_scans([*outputs, gradient], mode, values, by, alone)
-
-
-def values_of(given: Mapping[Variable, object] | None) -> dict[Variable, object]:
-    """Values of inputs, each as its input holds it; ArgumentError for what is none."""
-    if given is not None and not isinstance(given, Mapping):
-        raise ArgumentError(f"given = {quoted(given)}: expected a dict of variables and values.")
-    for variable in given or {}:
-        if not isinstance(variable, Variable):
-            raise ArgumentError(f"given: {quoted(variable)} is not a PyTensor variable.")
-    return {variable: checked(variable, value) for variable, value in (given or {}).items()}
 
 
 def _listed(subject: object) -> list[Variable]:

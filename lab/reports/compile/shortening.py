@@ -35,7 +35,7 @@ from lab.records import same
 from lab.reports.breaking.breakage import Effect, differences_by
 from lab.reports.breaking.rules import BROKEN, in_turns
 from lab.reports.compile.circular_buffers import Buffer, Ring
-from lab.reports.compile.compile import rewritten_scans, values_of
+from lab.reports.compile.compile import rewritten_scans
 from lab.reports.compile.compiled import Compiled
 from lab.reports.compile.rewriting import PytensorMode, mode_words, rewritten
 from lab.reports.explain.explanation import paragraph
@@ -45,7 +45,7 @@ from lab.scans.names import readable
 from lab.scans.node import LoopVariable, ScanParts, outer_outputs
 from lab.tape import Kind
 from lab.traces.loop_run import Recording
-from lab.traces.run import run
+from lab.traces.run import checked_values, run
 
 # What only a linked function has: after these rewrites nothing is left to be differentiated.
 LINKED = ("fusion", "inplace", "scan_inner_graph", "scan_sit_sot_to_untraced")
@@ -211,7 +211,7 @@ def shortened(
 
     Raises ArgumentError for another subject, or inputs without a value.
     """
-    cost, by, values = _subject(subject, wrt, values_of(given))
+    cost, by, values = _subject(subject, wrt, checked_values({} if given is None else given))
     mode_words(mode)
     right = np.asarray(value_at(derivative(cost, by).value, values))
     late = rewritten([cost], mode, LINKED)
