@@ -151,7 +151,7 @@ def earliest(
     ran; the running totals of a gradient, and what a step does not write, are not.  What is found
     in a gradient is told by the step of the loop that it goes back through.
     """
-    known = {variable: checked(variable, value) for variable, value in given.items()}
+    known = checked_values(given)
     with without_backtraces():
         graph = _graph(tuple(outputs), ())
         values = graph.facts(known)

@@ -27,7 +27,8 @@ class _Parser(argparse.ArgumentParser):
 
 
 def _parser() -> argparse.ArgumentParser:
-    commands = _Parser().add_subparsers()
+    parser: argparse.ArgumentParser = _Parser()
+    commands = parser.add_subparsers()
     draw.add_command(commands)
     return commands.choices["draw"]
 

@@ -115,7 +115,7 @@ class Puzzle(Asked):
                     yield self._with(cost=cost)
 
     def _with(self, **other: object) -> "Puzzle":
-        return Puzzle(**{**vars(self), **other})  # type: ignore[arg-type]  # a field by its name
+        return Puzzle(**{**vars(self), **other})
 
     @property
     def task(self) -> Task:

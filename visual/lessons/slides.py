@@ -148,11 +148,13 @@ def _parts(text: str) -> Iterator[str | tuple[str, str]]:
 def _run(code: str, names: dict[str, object]) -> tuple[object, str]:
     """The value of a cell's last expression, and what it printed."""
     tree, value = ast.parse(code), None
-    last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
+    last = tree.body[-1] if tree.body else None
+    if isinstance(last, ast.Expr):
+        tree.body.pop()
     with contextlib.redirect_stdout(io.StringIO()) as printed:
         try:
             exec(compile(tree, "<lesson>", "exec"), names)
-            if last is not None:
+            if isinstance(last, ast.Expr):
                 value = eval(compile(ast.Expression(last.value), "<lesson>", "eval"), names)
         except Exception as error:  # whatever a lesson does
             raise ArgumentError(f"lesson: a cell fails with {first_line(error)}: {code}") from error
