@@ -20,12 +20,13 @@ SETTINGS := $(VENV)/share/jupyter/lab/settings
 # An installation says how far it is: what pip tells is counted, and shown if it goes wrong.
 SHELL := /bin/bash
 .SHELLFLAGS := -o pipefail -c
-install = @$(BIN)/python -m pip --disable-pip-version-check install --progress-bar off --editable '$(1)' 2>&1 | \
+install = @$(BIN)/python -m pip --disable-pip-version-check install --progress-bar off --editable '.[$(1)]' 2>&1 | \
 	{ while read -r line; do case "$$line" in \
 	Collecting*|"Requirement already"*) n=$$((n + 1)); printf '\r  %d packages found, %d s' $$n $$SECONDS;; \
 	Installing*) printf '\n  installing what is new, which is the second half\n';; \
 	Successfully*) echo "  done after $$SECONDS s";; \
 	*[Ee][Rr][Rr][Oo][Rr]*) echo "$$line" >&2;; esac; done; }
+comma := ,
 JOBS ?= 2
 SITE ?= site
 
@@ -75,17 +76,17 @@ $(VENV)/.venv:
 	touch $@
 
 $(VENV)/.start: pyproject.toml | $(VENV)/.venv
-	$(call install,.[notebook])
+	$(call install,notebook)
 	@mkdir -p $(SETTINGS)
 	@echo '{"@jupyterlab/apputils-extension:notification": {"fetchNews": "false", "checkForUpdates": false}}' > $(SETTINGS)/overrides.json
 	touch $@
 
 $(VENV)/.site: pyproject.toml | $(VENV)/.start
-	$(call install,.[notebook,site])
+	$(call install,notebook$(comma)site)
 	touch $@
 
 $(VENV)/.test: pyproject.toml | $(VENV)/.start
-	$(call install,.[notebook,site,dev])
+	$(call install,notebook$(comma)site$(comma)dev)
 	touch $@
 
 clean:
