@@ -212,3 +212,14 @@ def second_derivative_of_sines(x):
         second = -math.sin(x) * first**2 + math.cos(x) * second
         first, x = math.cos(x) * first, math.sin(x)
     return second
+
+
+@pytest.mark.parametrize(
+    ("target", "extras"),
+    [("lessons", "notebook"), ("site", "notebook,site"), ("env", "notebook,site,dev")],
+)
+def test_an_environment_has_all_its_extras(target, extras, tmp_path):
+    """What `make` would install, in an environment that is not there yet."""
+    command = ["make", "-n", target, f"VENV={tmp_path / 'none'}", f"PYTHON={sys.executable}"]
+    told = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    assert re.findall(r"--editable '\.\[(.*?)\]'", told)[-1] == extras
