@@ -165,7 +165,7 @@ BAD = {
     ),
     "an integer wrt": (
         lambda: lab.derivative(user_graph()[1][-1], pt.iscalar("n")),
-        ["wrt = n", "real or complex"],
+        ["wrt = n", "only real variables"],
     ),
     "a graph without Scan": (
         lambda: lab.derivative(pt.dscalar("a") ** 2, pt.dscalar("a")),

@@ -12,9 +12,10 @@ from dataclasses import replace
 import numpy as np
 
 from lab.errors import expect
-from lab.reports.runs.memory import Memory, Plan, size_text
+from lab.reports.runs.memory import Buffer, Memory, Plan, size_text
 from lab.reports.runs.memory import memory as memory_of
 from lab.traces.trace import Trace
+from visual.layout.canvas import explained
 from visual.layout.sheet import SCREEN, Sheet, check_sheet
 from visual.pictures.values.scale import scale_of
 from visual.pictures.values.series import Series
@@ -22,11 +23,17 @@ from visual.pictures.values.values import FOOT, HIGH, TITLE, curve
 from visual.pictures.values.values import Plan as Page
 from visual.scene.combinators import Piece, above, beside, gap, piece, scene, sized
 from visual.scene.fonts import text_width
-from visual.scene.shapes import Box, Group, Scene, Shape, Text, fitted, folded
+from visual.scene.shapes import Box, Group, Scene, Shape, Text, fitted, folded, moved
 from visual.scene.theme import Role
 
 SMALL, NAMES, AREA, BAR = 11.0, 150.0, 120.0, 22.0
 MOST_BUFFERS, ACROSS, APART = 14, 3, 24.0
+IN_A_COLUMN = 7, 4  # buffers, and plans
+ROLES = {
+    Role.INTERMEDIATE: "bytes while a Scan runs",
+    Role.PRESERVED: "read by later Scans",
+    Role.SPENT: "not read once its Scan has ended",
+}
 LEAST = 1.5  # pixels of a Scan
 
 
@@ -56,7 +63,13 @@ def memory(
         *(piece(Text(0, 0, line, muted=True)) for line in folded(read, sheet.line, 12)),
     ]
     drawn = scene(
-        above(above(*heads, apart=4), _over_time(found, sheet), _plans(found, sheet), apart=16),
+        above(
+            above(*heads, apart=4),
+            _over_time(found, sheet),
+            _plans(found, sheet),
+            _legend(found, sheet),
+            apart=16,
+        ),
         title,
         f"{' '.join(found.told)} Live bytes over the steps, {len(found.buffers)} buffers, and "
         f"{len(found.plans)} plans.",
@@ -64,6 +77,18 @@ def memory(
         sheet.margin,
     )
     return replace(drawn, twin=f"{title}\n{found}\n")
+
+
+def _legend(found: Memory, sheet: Sheet) -> Piece:
+    """What the looks of bars mean, of those that there are."""
+    looks = {_look(buffer) for buffer in found.buffers} | {Role.INTERMEDIATE}
+    words = {role: told for role, told in ROLES.items() if role in looks and sheet.legend}
+    shapes, bottom = explained(words, 0, sheet.line + 2 * sheet.margin, True, sheet)
+    return sized(sheet.line, bottom, *(moved(shape, -sheet.margin, 0) for shape in shapes))
+
+
+def _look(buffer: Buffer) -> Role:
+    return Role.PRESERVED if buffer.last > buffer.first else Role.SPENT
 
 
 def _edges(found: Memory, left: float, room: float) -> list[float]:
@@ -96,13 +121,14 @@ def _over_time(found: Memory, sheet: Sheet) -> Piece:
     if names:
         shapes.append(fitted(0, 12, "bytes at once", names - 8, SMALL, muted=True))
     largest = sorted(range(len(found.buffers)), key=lambda n: -found.buffers[n].bytes)
-    shown = sorted(largest[:MOST_BUFFERS])
+    most = IN_A_COLUMN[0] if sheet.is_narrow else MOST_BUFFERS
+    shown = sorted(largest[:most])
     for row, number in enumerate(shown):
         buffer = found.buffers[number]
         y = AREA + 14 + row * BAR
         left, right = edges[buffer.first - 1], edges[buffer.last]
         told = f"{size_text(buffer.bytes)}: {buffer.why}"
-        role = Role.PRESERVED if buffer.last > buffer.first else Role.SPENT
+        role = _look(buffer)
         wide = max(1.0, right - left - 1)
         bar: list[Shape] = [Box(left, y, wide, BAR - 5, role)]
         if wide > 60:
@@ -114,7 +140,7 @@ def _over_time(found: Memory, sheet: Sheet) -> Piece:
             bar.append(fitted(0, y + 13, buffer.name, names - 8, SMALL))
         shapes.append(Group(tuple(bar), title=f"{buffer.name}, {told}"))
     parts = [piece(*shapes)]
-    hidden = [found.buffers[n] for n in largest[MOST_BUFFERS:]]
+    hidden = [found.buffers[n] for n in largest[most:]]
     if hidden:
         told = f"⋯ {len(hidden):,} more buffers, {size_text(sum(b.bytes for b in hidden))} in all"
         parts.append(piece(fitted(0, 0, told, sheet.line, SMALL, muted=True)))
@@ -126,11 +152,12 @@ def _plans(found: Memory, sheet: Sheet) -> Piece:
     if not found.plans:
         return gap()
     across = 1 if sheet.is_narrow else ACROSS
-    page = Page(across, (sheet.line + APART) / across - APART, 1, max(p.work for p in found.plans))
-    every = [plan.held * float(found.state) for plan in found.plans]
+    plans = found.plans[: IN_A_COLUMN[1]] if sheet.is_narrow else found.plans
+    page = Page(across, (sheet.line + APART) / across - APART, 1, max(p.work for p in plans))
+    every = [plan.held * float(found.state) for plan in plans]
     scale = scale_of([*every, np.zeros(1)])
     drawn = []
-    for plan, held in zip(found.plans, every, strict=True):
+    for plan, held in zip(plans, every, strict=True):
         shapes = curve(Series(plan.name, np.arange(1, plan.work + 1), held, "work"), scale, page)
         drawn.append(_panel(plan, found, page, shapes))
     rows = [beside(*drawn[n : n + across], apart=APART) for n in range(0, len(drawn), across)]

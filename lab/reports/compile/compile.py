@@ -75,7 +75,7 @@ def compiled(
         outputs = [subject] if isinstance(subject, Variable) else _listed(subject)
     if wrt is None:
         return rewritten_scans(outputs, mode, values)
-    by, gradient = _gradient(outputs, wrt)
+    by, gradient = gradient_of(outputs, wrt)
     alone = rewritten_scans(outputs, mode, values)
     return rewritten_scans([*outputs, gradient], mode, values, by, alone)
 
@@ -99,7 +99,7 @@ def _of_loop(
     return [loop.cost(graph)], by, graph.given
 
 
-def _gradient(outputs: Sequence[Variable], wrt: object) -> tuple[Variable, Variable]:
+def gradient_of(outputs: Sequence[Variable], wrt: object) -> tuple[Variable, Variable]:
     """What to differentiate by, and the gradient."""
     if not isinstance(wrt, Variable):
         raise ArgumentError(f"wrt = {quoted(wrt)}: expected a PyTensor variable.")

@@ -15,8 +15,8 @@ from pytensor.graph.basic import Apply, Variable
 from pytensor.graph.traversal import toposort
 
 from lab.errors import ArgumentError, expect, listing
-from lab.gradients.status import pytensor_gradient
 from lab.notation import signed
+from lab.reports.compile.compile import gradient_of
 from lab.reports.compile.rewriting import REVERT, PytensorMode, rewritten
 from lab.reports.explain.explanation import paragraph
 from lab.scans.buffers import destroys, rows_of_buffer
@@ -92,10 +92,9 @@ def rewrites(cost: Variable, wrt: Variable | None = None, mode: PytensorMode = "
     """
     outputs = [expect("cost", cost, Variable, "a PyTensor variable")]
     if wrt is not None:
-        expect("wrt", wrt, Variable, "a PyTensor variable")
         if cost.type.ndim:
             raise ArgumentError(f"cost = {cost} ({cost.type}): a gradient is taken of a scalar.")
-        outputs.append(pytensor_gradient(cost, wrt))
+        outputs.append(gradient_of(outputs, wrt)[1])
     require_scan(outputs)
     history = rewritten(outputs, mode).history
     seen: set[tuple[Apply, Apply]] = set()

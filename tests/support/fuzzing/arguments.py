@@ -178,6 +178,7 @@ CALLS = {
         )
     },
     visual.values: {"trace": TRACE},
+    visual.directions: {"loop": LOOP},
     visual.moment: {"trace": TRACE},
 }
 # Of what is public, what is no function of its arguments: records that functions give, what a step
@@ -195,6 +196,7 @@ OTHERWISE = {
     lab.State: ("taps",),
     lab.Trace.from_json: ("from_json",),
     lab.canonical: ("pytensor.scan refused this",),
+    lab.first: ("given",),
     visual.Atlas: ("picture", "theme", "cost"),
     visual.Exercises.of: ("kind",),
     visual.routing: ("tangent",),
