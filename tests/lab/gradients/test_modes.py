@@ -7,6 +7,7 @@ import pytensor
 import pytensor.tensor as pt
 import pytest
 from hypothesis import given as given_examples
+from hypothesis import settings
 from hypothesis import strategies as st
 from pytensor.compile.mode import Mode
 from random_loops import costs, loops
@@ -48,6 +49,7 @@ def test_the_gallery_has_the_same_derivatives(name, mode):
         same(values(loop, 3, mode, **of), values(loop, 3, "reverse", **of))
 
 
+@settings(max_examples=15)
 @given_examples(st.data())
 def test_random_loops_have_the_same_derivatives(data):
     loop = data.draw(loops())
