@@ -208,6 +208,16 @@ REFUSED = {
 }
 
 
+@pytest.fixture
+def limit_of_pytensor():
+    """Python's limit of calls as PyTensor sets it; PyMC, once it was imported, has raised it."""
+    before = sys.getrecursionlimit()
+    sys.setrecursionlimit(3000)
+    yield
+    sys.setrecursionlimit(before)
+
+
+@pytest.mark.usefixtures("limit_of_pytensor")
 @pytest.mark.parametrize("case", REFUSED)
 def test_a_mistake_is_told_in_a_sentence(case):
     call, says = REFUSED[case]
