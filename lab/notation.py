@@ -451,3 +451,13 @@ def number_text(value: object, digits: int = 4) -> str:
     if mantissa == "-0":
         return "0"
     return f"{mantissa}e{int(exponent)}" if e else mantissa
+
+
+def size_text(size: int) -> str:
+    """``40 bytes``, ``3.2 kB``, ``1.5 MB``."""
+    number, unit = float(size), "bytes"
+    for larger in ("kB", "MB", "GB", "TB"):
+        if number < 1000:
+            break
+        number, unit = number / 1000, larger
+    return f"{number:.3g} {unit}"

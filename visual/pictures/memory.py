@@ -12,7 +12,8 @@ from dataclasses import replace
 import numpy as np
 
 from lab.errors import expect
-from lab.reports.runs.memory import Buffer, Memory, Plan, size_text
+from lab.notation import size_text
+from lab.reports.runs.memory import Buffer, Memory, Plan
 from lab.reports.runs.memory import memory as memory_of
 from lab.traces.trace import Trace
 from visual.layout.canvas import explained

@@ -7,6 +7,7 @@ import numpy as np
 from lab import records
 from lab.errors import listing
 from lab.gradients.decisions import Decisions, ReadingGroup
+from lab.notation import size_text
 from lab.scans.node import LoopVariable, outer_inputs
 from lab.scans.slices import constant_value
 from lab.tape import Kind
@@ -48,7 +49,7 @@ class Stored:
 
     def __str__(self) -> str:
         sizes = [self.rows, *("?" if size is None else f"{size:,}" for size in self.shape)]
-        told = f" = {_readable(self.bytes)}" if self.bytes is not None else ""
+        told = f" = {size_text(self.bytes)}" if self.bytes is not None else ""
         item = np.dtype(self.dtype).itemsize
         return f"{self.name}: {' × '.join(sizes)} × {item} bytes{told}; {self.why}"
 
@@ -99,13 +100,3 @@ def _array(name: str, why: str, made: int | None, more: int, part: LoopVariable)
 
 def _moment(tap: int) -> str:
     return "t" if not tap else f"t−{-tap}" if tap < 0 else f"t+{tap}"
-
-
-def _readable(size: int) -> str:
-    """``40 bytes``, ``3.2 kB``, ``1.5 MB``."""
-    number, unit = float(size), "bytes"
-    for larger in ("kB", "MB", "GB", "TB"):
-        if number < 1000:
-            break
-        number, unit = number / 1000, larger
-    return f"{number:.3g} {unit}"

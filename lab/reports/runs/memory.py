@@ -20,6 +20,7 @@ import numpy as np
 from lab import records
 from lab.equations.quantities import Quantities
 from lab.errors import ArgumentError, expect, quoted, whole
+from lab.notation import size_text
 from lab.records import freeze
 from lab.traces.scan_of import ScanOf
 from lab.traces.trace import TapeTrace, Trace
@@ -317,13 +318,3 @@ def least_work(length: int, count: int) -> int:
     """
     r = _repeats(length, count)
     return r * length - comb(count + r, count + 1)
-
-
-def size_text(size: int) -> str:
-    """``40 bytes``, ``3.2 kB``, ``1.5 MB``."""
-    number, unit = float(size), "bytes"
-    for larger in ("kB", "MB", "GB", "TB"):
-        if number < 1000:
-            break
-        number, unit = number / 1000, larger
-    return f"{number:.3g} {unit}"
