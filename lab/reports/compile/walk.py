@@ -11,7 +11,7 @@ values `given`, both are run as well.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -40,6 +40,7 @@ from lab.reports.explain.timing import seconds_of
 from lab.scans.buffers import destroys
 from lab.scans.formula import step_formulas
 from lab.scans.graphs import require_scan
+from lab.scans.names import unique_names
 from lab.scans.node import LoopVariable, ScanParts, is_scan, outer_inputs, read_scan
 from lab.scans.operations import plain_name
 from lab.tape import Kind
@@ -101,6 +102,9 @@ class Side:
         """The size of all arrays that it is handed or fills, where it is known."""
         sizes = [one.bytes for one in self.arguments]
         return None if None in sizes else sum(size for size in sizes if size is not None)
+
+
+NO_SCAN = Side("no Scan", None, (), (), (), 0)
 
 
 @dataclass(frozen=True)
@@ -232,6 +236,7 @@ class _Seen:
         self.values, self.can_run = values, can_run
         self.found: dict[Apply, tuple[set[Apply], Step]] = {}  # by what took the place
         self.reverted: list[str] = []
+        self.systems: dict[Apply, System] = {}
 
     @property
     def steps(self) -> list[Step]:
@@ -251,21 +256,79 @@ class _Seen:
         sources, step = self.found.get(made.new, (set(), None))
         if step is None:
             name = made.reason.partition("(")[2].rstrip(")").replace(",", ", ") or made.reason
-            step = Step(name, (), _side(made.new, now, given))
+            step = Step(name, (), NO_SCAN)
         if made.old not in sources:
-            step = replace(step, before=(*step.before, _side(made.old, was, given)))
+            sources |= {made.old}
+            step = replace(
+                step,
+                before=(*step.before, self._side(made.old, was, given)),
+                after=self._side(made.new, now, given, sources),
+            )
         if self.can_run:
             step = replace(step, difference=_larger(step.difference, _difference(was, now, given)))
-        self.found[made.new] = {*sources, made.old}, step
+        self.found[made.new] = sources, step
+
+    def _side(
+        self, node: Apply, shown: Variable, given: Values, sources: Collection[Apply] = ()
+    ) -> Side:
+        """A Scan as it stands, with the names of its `sources`; `shown` is what it gives out."""
+        if not is_scan(node):
+            return replace(NO_SCAN, around=sum(not is_scan(one) for one in toposort([shown])))
+        if sources or node not in self.systems:
+            old = [(one, self.systems[one]) for one in sources]
+            found = system(node)
+            self.systems[node] = _named(node, found, old) if old else found
+        return _side(node, self.systems[node], given)
 
 
-def _side(node: Apply, shown: Variable, given: Values) -> Side:
-    """A Scan as it stands; of what is none, `shown` is what it gives out."""
-    if not is_scan(node):
-        names = tuple(plain_name(one) for one in toposort([shown]) if not is_scan(one))
-        return Side("no Scan", None, (), (), (), len(names))
+def _named(node: Apply, found: System, sources: Sequence[tuple[Apply, System]]) -> System:
+    """The equations of a Scan with the names of those that it was made of.
+
+    What is handed over as before keeps what is known of it.  Of the other states and outputs the
+    names follow their order, where there are as many.
+    """
     parts = read_scan(node.op, node.inputs, node.outputs)
-    values, found = _values(node.outputs, given), system(node)
+    before = [
+        (part, quantity)
+        for one, system in sources
+        for part, quantity in zip(
+            outer_inputs(read_scan(one.op, one.inputs, one.outputs)), system.quantities, strict=True
+        )
+    ]
+    named: dict[int, Quantity] = {}
+    for number, part in enumerate(outer_inputs(parts)):
+        same = (
+            pair
+            for pair in before
+            if pair[0].kind is part.kind
+            and pair[0].outer_input is part.outer_input
+            and part.kind is not Kind.NIT_SOT  # the number of its rows is no array of its own
+        )
+        if pair := next(same, None):
+            before.remove(pair)
+            named[number] = replace(pair[1], argument=number)
+    held = (Kind.UNTRACED, Kind.NIT_SOT)
+    left = [quantity for part, quantity in before if part.kind.is_state or part.kind in held]
+    new = [
+        quantity
+        for quantity, part in zip(found.quantities, outer_inputs(parts), strict=True)
+        if quantity.argument not in named and (part.kind.is_state or part.kind in held)
+    ]
+    if len(left) == len(new):
+        for old, one in zip(left, new, strict=True):
+            named[one.argument] = replace(one, symbol=old.symbol)
+    taken = list(dict.fromkeys(quantity.symbol for quantity in named.values()))
+    for one in found.quantities:
+        if one.argument not in named:
+            symbol = unique_names([*taken, one.symbol])[-1]
+            named[one.argument] = replace(one, symbol=symbol)
+            taken.append(symbol)
+    return replace(found, quantities=tuple(named[n] for n in sorted(named)))
+
+
+def _side(node: Apply, found: System, given: Values) -> Side:
+    parts = read_scan(node.op, node.inputs, node.outputs)
+    values = _values(node.outputs, given)
     return Side(
         parts.called,
         step_count(parts.n_steps, given),
@@ -309,7 +372,9 @@ def _argument(
         counted = rows(asked, n, given)
         if asked is None and isinstance(found, np.ndarray):
             counted = Rows("?", len(found))
-    return Argument(quantity.symbol, kind, counted, size, told)
+    is_read = quantity.role is Role.INPUT
+    name = writer.term(Leaf(part.name, 0, quantity.argument)) if is_read else quantity.symbol
+    return Argument(name, kind, counted, size, told)
 
 
 def _equations(node: Apply, parts: ScanParts, found: System) -> Iterator[str]:

@@ -99,6 +99,17 @@ def test_operations_and_bytes_are_those_that_one_counts(pushed):
     assert all(step.difference == 0 for step in walk.steps)
 
 
+def test_what_stays_keeps_its_name():
+    """Of two reads of h the cost of h₀ needs h₄₋ₖ; PyTensor's own Scans have lost the names."""
+    graph = gallery.loops["rnn"].build()
+    walk = rewrites(gallery.loops["rnn"].cost(graph), graph.inputs["h"], mode="NUMBA")
+    (first, *_) = walk.steps
+    names = [one.name for one in first.before[0].arguments]
+    assert {"h₃₋ₖ", "h₄₋ₖ", "dh", "dW", "W"} <= set(names)
+    assert {"h₄₋ₖ", "dh", "W"} <= {one.name for one in first.after.arguments} < set(names)
+    assert first.after.equations == first.before[0].equations[:1]
+
+
 def test_a_rewrite_that_changes_numbers_is_found():
     """One of our own puts the loop of 4 steps in the place of that of 3."""
     x = pt.dscalar("x")
