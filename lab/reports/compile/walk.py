@@ -418,9 +418,8 @@ def _timed(
     without: dict[str, float | None] = {}
     for name in dict.fromkeys(step.rewrite for step in steps):
         tags = name.split(", ")
-        heard: list[str] = []
-        rewritten(outputs, mode, tags, lambda made, *_, h=heard: h.append(made.reason))  # type: ignore[misc]
-        left = any(name.replace(", ", ",") in reason for reason in heard)
+        made = rewritten(outputs, mode, tags).history.replacements
+        left = any(name.replace(", ", ",") in one.reason for one in made)
         without[name] = None if left else seconds_of(outputs, given, mode, tags)
     return [
         step if (alone := without[step.rewrite]) is None else replace(step, seconds=(alone, whole))
