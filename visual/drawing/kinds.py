@@ -12,6 +12,7 @@ from typing import Any
 
 from lab.equations.reading import system
 from lab.errors import ArgumentError, GraphError, Named, listing, one_of, quoted
+from lab.reports.runs.influence import influence as influence_of
 from visual.choices import (
     BARE,
     HEIGHT,
@@ -119,6 +120,11 @@ def _unrolled(
     return fitting(trace, loops, gap(), theme, around, all_direct, sheet=sheet)
 
 
+def _influence(study: Study, theme: str, scan: int = 1, sheet: Sheet = SCREEN) -> Scene:
+    found = influence_of(study.derivative, scan=scan, trace=study.trace, given=study.given)
+    return influence(found, theme, sheet=sheet)
+
+
 def _phases(study: Study, theme: str, scan: int | None = None, **options: Value) -> Scene:
     derivations = {
         number: node.op.derivation
@@ -222,7 +228,7 @@ _KINDS = (
     Kind(
         "influence",
         "how much each value moves the later ones, and what truncation loses",
-        _of_trace(influence),
+        _influence,
         (SCAN,),
         on_sheet=(),
     ),
