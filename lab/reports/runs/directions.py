@@ -39,6 +39,7 @@ from lab.traces.record import trace
 from lab.traces.trace import Trace
 
 FREE = {"transpose", "DimShuffle"}  # they only say how an array is read
+MOST_OPERATIONS = 20_000  # of a step, up to which it is simplified before they are counted
 KEPT = {ReadingGroup.TAPS, ReadingGroup.SIT_SOT, ReadingGroup.RESULT}
 
 
@@ -101,13 +102,15 @@ def operations(outputs: Sequence[Variable]) -> list[int]:
     for node in nodes:
         if node.op not in counts:
             made = read_scan(node.op, node.inputs, node.outputs).inner_outputs
-            counts[node.op] = sum(map(_work, toposort(simplify(made))))
+            counts[node.op] = sum(map(_work, toposort(simplify(made, MOST_OPERATIONS))))
     return [counts[node.op] for node in nodes]
 
 
 def _work(node: Apply) -> int:
     """The numbers that an operation computes; of a product of matrices every one is a sum."""
-    output = node.outputs[0]
+    output = next((v for v in node.outputs if hasattr(v.type, "shape")), None)
+    if output is None:
+        return 0  # a generator
     name = operation_name(node, output)
     if passed_on(node, output) is not None or name in FREE:
         return 0

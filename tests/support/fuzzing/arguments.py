@@ -167,7 +167,6 @@ CALLS = {
         getattr(visual, name): {"trace": TRACE}
         for name in (
             "genealogy",
-            "influence",
             "memory",
             "rolled",
             "ssa",
@@ -178,6 +177,7 @@ CALLS = {
         )
     },
     visual.values: {"trace": TRACE},
+    visual.influence: {"derivative": LOOP.derivative()},
     visual.directions: {"loop": LOOP},
     visual.moment: {"trace": TRACE},
 }
