@@ -49,8 +49,9 @@ def influence(
     told = "a Derivative, or what lab.influence has found"
     expect("derivative", derivative, (Derivative, Influence), told)
     check_sheet(sheet)
-    known = isinstance(derivative, Influence)
-    found = derivative if known else influence_in(derivative, scan=scan)
+    if isinstance(derivative, Derivative):
+        derivative = influence_in(derivative, scan=scan)
+    found: Influence = derivative
     title = f"Influence in {found.loop}: {found.called('t', 's')}"
     side = sheet.line if sheet.is_narrow else WIDEST
     room = sheet.line if sheet.is_narrow else sheet.line - side - APART

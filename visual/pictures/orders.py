@@ -40,8 +40,9 @@ def orders(
     """
     told = "a Derivative, as of lab.gallery.loops['square'].derivative(0)"
     expect("derivative", derivative, (Derivative, Orders), told)
-    known = isinstance(derivative, Orders)
-    found = derivative if known else orders_of(derivative, most, timed)
+    if isinstance(derivative, Derivative):
+        derivative = orders_of(derivative, most, timed)
+    found: Orders = derivative
     span = "order 1" if found.most < 2 else f"orders 1 to {found.most}"
     title = f"{found.loop}: derivatives of {found.cost} by {found.wrt}, {span}"
     lines = [(line, False) for line in found.told] + [(READ, True)]

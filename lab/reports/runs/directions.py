@@ -150,7 +150,7 @@ def directions(loop: Loop, wrt: str | None = None, of: str | None = None) -> Dir
     of_loop = graph.node.outputs[:1]
     known = {**graph.given, cotangent: np.ones_like(made)}
     backward = trace([jg], known, also=of_loop, names=["J* g"])
-    loop, *back = operations([jg, *of_loop])
+    work, *back = operations([jg, *of_loop])
     cost = as_tensor((graph.outputs[of] ** 2).sum() / 2)
     hv = derivative(cost, x, 2, mode="forward")
     curved = trace([hv.value], graph.given, names=["H v"])
@@ -164,7 +164,7 @@ def directions(loop: Loop, wrt: str | None = None, of: str | None = None) -> Dir
         forward,
         backward,
         curved,
-        loop,
+        work,
         sum(operations([jv])),
         sum(back),
         sum(operations([hv.value])),
