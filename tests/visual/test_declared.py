@@ -26,6 +26,7 @@ DECLARED = {c.name: c for c in (*DERIVATIVE.values(), *OPTIONS, *PAPER, THEME, R
 OF_A_COMMAND = {
     *("help", "loop", "loops", "figure", "picture", "graph", "names"),
     *("out", "animate", "formats", "scale", "title", "mode", "too_late", "value", "time", "find"),
+    "rewrite",
     *("folder", "no_open", "lesson", "files", "shell"),
 }
 # Of an atlas: patterns of taps, by loops; of what is compiled: PyTensor's mode, not a derivative's.
