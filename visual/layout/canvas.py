@@ -8,7 +8,7 @@ from textwrap import wrap
 from lab.notation import number_text
 from lab.tape import Kind
 from lab.traces.trace import ScanTrace, TapeTrace
-from visual.layout.cells import SEGMENTS, on_one_scale, told_apart
+from visual.layout.cells import SEGMENTS, bared, on_one_scale, told_apart
 from visual.layout.columns import Gap, Timeline, column_of, shown_steps, with_gaps
 from visual.layout.names import listed
 from visual.layout.sheet import SCREEN, Sheet
@@ -247,9 +247,10 @@ class Canvas:
         """Draw over what is there."""
         self.shapes += shapes
 
-    def put(self, part: Piece, x: float = MARGIN) -> None:
+    def put(self, part: Piece, x: float | None = None) -> None:
         """Draw a picture at the margin, or at `x`, and go on below it."""
-        placed = shifted(part, x - part.envelope.left, self.y - part.envelope.top)
+        left = self.sheet.margin if x is None else x
+        placed = shifted(part, left - part.envelope.left, self.y - part.envelope.top)
         self.add(*placed.shapes)
         self.right = max(self.right, placed.envelope.right)
         self.y = placed.envelope.bottom + BETWEEN
@@ -277,7 +278,8 @@ class Canvas:
         boxes = [s for s in walk(self.shapes) if isinstance(s, Box) and s.heat is None]
         drawn = {Role.UNNEEDED if box.faded else box.role for box in boxes}
         words = {role: told for role, told in words.items() if role in drawn}
-        shapes, scales = on_one_scale(told_apart(self.shapes))
+        kept = bared(self.shapes) if self.sheet.bare else self.shapes
+        shapes, scales = on_one_scale(told_apart(kept))
         said, margin = [*notes(shapes), *said], self.sheet.margin
         full = scale_words(scales)
         if self.sheet.bare or not self.sheet.legend:
@@ -346,6 +348,8 @@ class Canvas:
 
     def row_label(self, label: str, y: float, below: bool = False) -> None:
         """The name of a row to the left of it, or a smaller line `below` that."""
+        if self.sheet.bare:
+            return
         right, size = self.sheet.labels - 12, 11 if below else 13
         room = right - self.sheet.margin
         self.add(fitted(right, y, label, room, size, "end", bold=not below, muted=below))
