@@ -27,6 +27,7 @@ DECLARED = {c.name: c for c in (*DERIVATIVE.values(), *OPTIONS, *PAPER, THEME, R
 OF_A_COMMAND = {
     *("help", "loop", "loops", "figure", "picture", "graph", "names"),
     *("out", "animate", "formats", "scale", "title", "mode", "too_late", "value", "time", "find"),
+    "rewrite",
     *("folder", "no_open", "lesson", "files", "shell"),
 }
 # Of an atlas: patterns of taps, by loops; of what is compiled: PyTensor's mode, not a derivative's.
@@ -152,7 +153,7 @@ def test_the_options_of_a_picture_are_those_of_its_function(name):
 def test_the_checker_sees_an_option_that_is_not_declared():
     tapes = PICTURES["tapes"]
     assert undeclared(replace(tapes, options=tapes.options[1:])) == {"around"}
-    assert undeclared(Kind("taps", "", visual.taps, (STEPS,))) == {"steps"}
+    assert undeclared(Kind("taps", "", visual.taps, (STEPS,), on_sheet=())) == {"steps"}
 
 
 def test_python_can_choose_what_is_declared():

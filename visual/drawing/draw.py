@@ -49,7 +49,8 @@ def draw(
 
     For a paper `width` is that of the figure, as "column" (85 mm), "page" (170 mm), "85mm" or
     "3.4in": letters keep seven points, and less is shown; a number is one of pixels.  `steps` may
-    also be "2:5", to show no others.  `no_legend` and `bare` leave more out, where there is more.
+    also be "2:5", to show no others.  `no_legend` leaves the legend out, `bare` all numbers, names
+    of rows and headings as well; phases, genealogy and connections are words, and never bare.
 
         >>> visual.draw(gallery.loops["square"], taps={"x": (-2, -1)}, order=2)
         >>> visual.draw(gallery.loops["rnn"], width="85mm", theme="print").save("figure.tex")

@@ -198,7 +198,7 @@ _KINDS = (
         _of_trace(moment),
         (SCAN, STEP, INSIDE),
         follows=("scan", "step"),
-        on_sheet=(NO_LEGEND,),
+        on_sheet=(NO_LEGEND, BARE),
     ),
     Kind(
         "unrolled",
@@ -214,40 +214,43 @@ _KINDS = (
         _equations,
         (SCAN, STEP, INSIDE),
         follows=("scan", "step"),
-        on_sheet=(NO_LEGEND,),
+        on_sheet=(NO_LEGEND, BARE),
     ),
     Kind(
         "rolled",
         "the loop as one box with its taps",
         lambda study, theme, **options: rolled(study.trace_of_cost, theme, **options),
         (AROUND, SCAN, STEP, ALL, INSIDE),
-        on_sheet=(SHOWN, NO_LEGEND),
+        on_sheet=(SHOWN, NO_LEGEND, BARE),
     ),
     Kind(
         "taps",
         "which taps the backward loops have, and by what rule",
-        lambda study, theme: taps(study.trace_of_cost, max(1, study.order), theme),
+        lambda study, theme, **options: taps(
+            study.trace_of_cost, max(1, study.order), theme, **options
+        ),
+        on_sheet=(NO_LEGEND, BARE),
     ),
     Kind(
         "values",
         "states, gradients and tapes over the steps",
         _of_trace(values),
         (SCAN, INSIDE),
-        on_sheet=(),
+        on_sheet=(SHOWN, NO_LEGEND, BARE),
     ),
     Kind(
         "influence",
         "how much each value moves the later ones, and what truncation loses",
         _influence,
         (SCAN,),
-        on_sheet=(),
+        on_sheet=(SHOWN, NO_LEGEND, BARE),
     ),
     Kind(
         "memory",
         "which buffers there are, from when to when, and plans with fewer states",
         _of_trace(memory),
         (SCAN, LIMIT),
-        on_sheet=(),
+        on_sheet=(NO_LEGEND, BARE),
     ),
     Kind(
         "orders",
@@ -260,6 +263,7 @@ _KINDS = (
         "the tapes, and each of their values by itself",
         _of_trace(ssa),
         (AROUND, SCAN, ALL, INSIDE),
+        on_sheet=(SHOWN, NO_LEGEND, BARE),
     ),
     Kind(
         "stepgraph",
@@ -267,16 +271,28 @@ _KINDS = (
         _of_trace(stepgraph),
         (SCAN, STEP, ALL, INSIDE),
         follows=("scan", "step"),
+        on_sheet=(HEIGHT, NO_LEGEND, BARE),
     ),
     Kind(
-        "phases", "how a derivative is built, in eleven phases", _phases, (SCAN, PHASE, ALL, INSIDE)
+        "phases",
+        "how a derivative is built, in eleven phases",
+        _phases,
+        (SCAN, PHASE, ALL, INSIDE),
+        on_sheet=(NO_LEGEND,),
     ),
-    Kind("genealogy", "which Scan differentiates which", _of_trace(genealogy), (ALL, INSIDE)),
+    Kind(
+        "genealogy",
+        "which Scan differentiates which",
+        _of_trace(genealogy),
+        (ALL, INSIDE),
+        on_sheet=(NO_LEGEND,),
+    ),
     Kind(
         "connections",
         "which inputs get a gradient, and why others do not",
         lambda study, theme, **options: connections(study.derivative, theme, **options),
         (SCAN, ALL),
+        on_sheet=(NO_LEGEND,),
     ),
 )
 PICTURES = Named("picture", {kind.name: kind for kind in _KINDS})
