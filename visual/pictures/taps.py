@@ -160,7 +160,7 @@ LOOKS: Mapping[Use, Role] = {
 }
 WORDS: Mapping[Use, str] = {
     Use.OVERWRITTEN: "read, then replaced",
-    Use.PRESERVED: "read, and kept for later steps",
+    Use.PRESERVED: "read, and left as it is",
     Use.WRITTEN: "only written",
     Use.UNTOUCHED: "passed over by this step",
 }

@@ -214,6 +214,7 @@ def _every_step(block: Block, most: int) -> Piece:
     if block.view.sheet.is_narrow:
         shapes = [Text(block.labels - 12, 12, "steps", 12, "end", bold=True)]
     known = block.formulas
+    most += len(known) == most + 1  # it takes no more room than to say that there is one
     for formula in known[:most]:
         for line in _lines(block.spell.equation(formula), block.room - block.labels, 2):
             x = block.labels + MONO_WIDTH * SMALL * _indent(line)
