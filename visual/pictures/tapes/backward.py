@@ -141,7 +141,8 @@ def with_formulas(block: Block, drawn: Iterable[tuple[int | None, Piece]], detai
         if step is not None:
             part = above(part, formulas(block, step, detail))
             number, moment = block.named.moment(step)
-            part = grouped(part, Group((), step=number, moment=moment))
+            reads = block.named.read_keys(step)
+            part = grouped(part, Group((), step=number, moment=moment, reads=reads))
         parts.append(part)
     told = detail in ("line", "each", "none") and not block.view.sheet.bare
     if told and block.named.scan.steps:
