@@ -36,12 +36,15 @@ MOST = 64
 MOST_OPERATIONS = 500
 
 
-def simplify(results: Sequence[Variable]) -> list[Variable]:
-    """`results` after PyTensor's canonicalization; the graph that was given stays as it is."""
+def simplify(results: Sequence[Variable], most: int = MOST_OPERATIONS) -> list[Variable]:
+    """`results` after PyTensor's canonicalization; the graph that was given stays as it is.
+
+    Of more than `most` operations those that are there twice become one, and that is all.
+    """
     nodes = list(toposort(results))
     if not nodes:
         return list(results)
-    is_long = len(nodes) > MOST_OPERATIONS or _longest(nodes) > MOST
+    is_long = len(nodes) > most or _longest(nodes) > MOST
     passes = ("merge",) if is_long else ("canonicalize",)
     with without_backtraces(), np.errstate(all="ignore"):  # 1/0 is inf, as it is when it runs
         simple = rewrite_graph(list(results), passes, clone=True, exclude=SPREADING)

@@ -17,7 +17,7 @@ from lab.errors import ArgumentError
 from lab.traces.trace import SequenceTrace, TapeTrace, Trace
 from visual.choices import of_trace, opened, scan_indices, switch, whole_or_none
 from visual.layout.canvas import HEIGHT, THIN, Canvas
-from visual.layout.cells import bared, cell, thin_cell
+from visual.layout.cells import cell, thin_cell
 from visual.layout.columns import Gap, with_gaps
 from visual.layout.names import NamedScan, counted
 from visual.layout.routes import TRACK, Grid, Spot, is_straight, route, tracks
@@ -234,8 +234,7 @@ def finished(
 ) -> Scene:
     """The picture with its legend."""
     names = ", ".join(f"{trace.scans[n].name} ({trace.scans[n].steps} steps)" for n in chosen)
-    shapes = bared(part.shapes) if sheet.bare else part.shapes
-    return Canvas([*shapes], y=part.envelope.bottom, sheet=sheet).finished(
+    return Canvas([*part.shapes], y=part.envelope.bottom, sheet=sheet).finished(
         None,
         width=width,
         title=f"{trace.scans[chosen[0]].name}, {verb}",

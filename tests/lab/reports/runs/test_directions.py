@@ -8,7 +8,7 @@ import visual
 from lab import check
 from lab.errors import ArgumentError
 from lab.loops import gallery
-from lab.reports.runs.directions import directions, operations, stored
+from lab.reports.runs.directions import directions, stored
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +43,6 @@ def test_operations_counted_by_hand(square):
     assert square.loop == 1  # x²
     assert square.ahead == 3  # and x·dx·2
     assert square.back == 3  # g·2·x + what was there
-    assert operations(square.forward) == [3]
     assert square.crossing == (1 + 4 * 3) / 3
     rnn = directions(gallery.loops["rnn"])  # 3 units, 2 inputs: tanh(W @ h + U @ x)
     assert rnn.loop == 9 + 6 + 3 + 3
