@@ -25,7 +25,7 @@ from lab.scans.slices import index_parts
 
 FACTORS = 8  # of a product within a product, up to which it becomes one: else each doubles the last
 # Rewrites that move the adding of an axis into every factor, which is harder to read; and those
-# that move a factor into a branch of where, by which 0·∞ would be 0 in the formula, and nan in the run.
+# that move a factor into a branch of where: 0·∞ would be 0 in the formula, and is nan in the run.
 SPREADING = (
     "local_dimshuffle_lift",
     "local_dot_to_mul",
