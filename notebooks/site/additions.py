@@ -37,7 +37,7 @@ POLICY = (
     "default-src 'none'; style-src 'self' file: 'unsafe-inline'; img-src 'self' file: data:; "
     "script-src 'self' file: {}; base-uri 'none'; form-action 'self' file:"
 )
-CONTENTS = "\n\n```{{toctree}}\n:hidden:\n:caption: {}\n{}\n\n{}\n```\n"  # for the sidebar
+CONTENTS = "\n\n```{{toctree}}\n:hidden:\n{}\n\n{}\n```\n"  # for the sidebar
 log = logging.getLogger(__name__)
 
 
@@ -71,8 +71,8 @@ def adapt(app: Sphinx, name: str, source: list[str]) -> None:
         others = [one for one in names if not one[0].isdigit()]
         others += ["reference/index"] * (folder / "reference").exists()
         lessons = "\n".join(one for one in names if one[0].isdigit())
-        text += CONTENTS.format("Lessons", ":numbered: 1", lessons) * bool(lessons)
-        text += CONTENTS.format("Beside them", "", "\n".join(others)) * bool(others)
+        text += CONTENTS.format(":numbered: 1", lessons) * bool(lessons)
+        text += CONTENTS.format("", "\n".join(others)) * bool(others)
     source[0] = text
 
 
