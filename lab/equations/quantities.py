@@ -67,15 +67,17 @@ class Quantities(ScanOf):
         index = None if row is None else index_of(tape, row)
         return self._of_tape(tape, index, PLAIN, direct=True)
 
-    def quantity_name(self, variable: str, index: int | str | None, style: Style = PLAIN) -> str:
+    def quantity_name(
+        self, variable: str | TapeTrace, index: int | str | None, style: Style = PLAIN
+    ) -> str:
         """The name of one of its variables, as the gradient that it is, if it is one."""
         for tape in self.scan.held:
-            if tape.name == variable:
+            if variable is tape or variable == tape.name:
                 return self._of_tape(tape, index, style)
         for sequence in self.scan.sequences:
             if sequence.name == variable:
                 return self.sequence_label(sequence, index, style)
-        return indexed(variable, index, style)
+        return indexed(variable if isinstance(variable, str) else variable.name, index, style)
 
     def row_name(self, variable: TapeTrace | SequenceTrace) -> str:
         """What all values of a variable are: ``x``, ``dC′/dx``, ``∂₂C′/∂x``."""

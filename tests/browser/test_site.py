@@ -162,9 +162,10 @@ def test_lines_are_readable_and_nothing_is_wider_than_the_screen(opened):
 def test_on_paper_the_controls_are_gone_and_pictures_fit(opened):
     page = opened("02_second.html", width=700, color_scheme="dark")
     page.emulate_media(media="print", color_scheme="dark")
-    controls = ".sidebar-drawer, .scantape-bar, form, .toc-drawer, .related-pages"
+    controls = ".sidebar-drawer, .scantape-bar, form button, form > label, .toc-drawer"
     assert page.locator(controls).locator("visible=true").count() == 0
     assert page.locator(".picture svg").first.is_visible()
+    assert page.get_by_label("yes").is_visible()  # what can be chosen is part of a question
     widths = (
         "[...document.querySelectorAll('article svg')].map(s => s.getBoundingClientRect().right)"
     )
