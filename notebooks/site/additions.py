@@ -60,7 +60,7 @@ def keep_aside(app: Sphinx) -> None:
 
 
 def adapt(app: Sphinx, name: str, source: list[str]) -> None:
-    """Read a lesson as JupyterLab does: links to notebooks, no hidden code; `index` lists them all."""
+    """Read a lesson as JupyterLab does: links to notebooks, no hidden code; `index` lists all."""
     # Anchors of the gallery are made when it is run, so that no one else knows them.
     text = re.sub(r"\[(\w+)\]\((gallery)\.ipynb(#\w+)\)", r'<a href="\2.html\3">\1</a>', source[0])
     text = re.sub(r"(\]\(\w+)\.ipynb\b", r"\1.md", text)
