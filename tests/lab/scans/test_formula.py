@@ -33,13 +33,6 @@ def test_the_second_backward_loop_counts_from_minus_one():
     assert partial.numbers == "7.803 = 1·2·3.9014"
 
 
-def test_a_factor_stays_outside_a_where_of_which_it_makes_nan():
-    """0.5·where(…, buf[0], 0)/√x is nan below 0; where(…, buf[0]·0.5/√x, 0) would be 0."""
-    loop = lab.Loop.from_text("where(x > 0, sqrt(x), 0) - 0.9", {"x": 0.5}, n_steps=2)
-    (written,) = lab.spelled(loop.trace(cost="sum"), 1, 0)
-    assert written.formula == "buf[1] ← 0.5·where(x₁ > 0, buf[0], 0)/sqrt(x₁) + buf[1]"
-
-
 def test_latex():
     (written,) = spelled("square", 1, 0, LATEX)
     assert written.formula == (
