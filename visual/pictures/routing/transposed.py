@@ -19,16 +19,15 @@ from visual.choices import of_trace
 from visual.layout.canvas import (
     HEIGHT,
     column_header,
+    columns_within,
     finished,
     gap_text,
     heading,
     numbers,
-    place_columns,
 )
 from visual.layout.cells import cell
 from visual.layout.grid import shown
 from visual.layout.names import NamedScan
-from visual.layout.sheet import SCREEN
 from visual.pictures.routing.transposed_step import TransposedStep, differentiated, transposed_step
 from visual.scene.combinators import Piece, above, grouped, sized
 from visual.scene.shapes import Arrow, Box, Group, Scene, Shape, Text, folded
@@ -36,7 +35,6 @@ from visual.scene.theme import Role
 
 BETWEEN_ROWS, BETWEEN_BLOCKS, HEADER = 16, 22, 44
 LABELS, APART = 190, 14  # what a row is, to the left of its cells
-WIDTHS = (50, 60, 70, 80, 92)  # of a cell: the widest for which all columns have room
 FORWARD, TRANSPOSED, TRACED = (
     Group((), step, moment=moment)
     for step, moment in enumerate(("forward", "transposed", "traced"))
@@ -111,9 +109,7 @@ class _Blocks:
         self.writes = {tape.row(step, tap): n for n, tap in enumerate(tape.writes)}
         touched, size = {*self.reads, *self.writes}, len(found.before)
         near = {row + d for row in touched for d in (-1, 0, 1)} & set(range(size))
-        rows, room = numbers(shown(size, 6, near)), SCREEN.line
-        placed = [place_columns(rows, wide, wide * 0.2, start=LABELS + APART) for wide in WIDTHS]
-        self.columns = [c for c in placed if c.right - c.cell * 0.2 <= room or c is placed[0]][-1]
+        self.columns = columns_within(numbers(shown(size, 6, near)), LABELS + APART)
         self.slots = self.columns.left
 
     def forward(self) -> Piece:
