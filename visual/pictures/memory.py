@@ -112,7 +112,8 @@ def _over_time(found: Memory, sheet: Sheet) -> Piece:
         inside: list[Shape] = [
             Box(left, AREA - high, max(1.0, wide - 1), high, Role.INTERMEDIATE),
         ]
-        for line, words in enumerate((f"{number + 1}", size_text(total))):
+        which = f"Scan {number + 1}" if wide > 50 else f"{number + 1}"
+        for line, words in enumerate((which, size_text(total))):
             if text_width(words, SMALL) < wide - 6 and high > 18 * (line + 1):
                 inside.append(Text(left + 4, AREA - high + 14 + 15 * line, words, SMALL))
         shapes.append(Group(tuple(inside), title=told))

@@ -68,12 +68,13 @@ ALL = Plan()
 
 @dataclass(frozen=True, eq=False)
 class Placing:
-    """All items and the arrows between them, and the places and lanes that are left out."""
+    """All items and the arrows between them, and the places, lanes and arrows left out."""
 
     items: tuple[Item, ...]
     arrows: tuple[tuple[Item, Item], ...]
     left_out: frozenset[Place]
     hidden: int = 0
+    far: int = 0
 
     def within(self, lanes: int | None, chosen: Sequence[int]) -> "Placing":
         """Only so many lanes of every block, at first those of what its Scan makes."""

@@ -54,7 +54,7 @@ from visual.scene.shapes import (
 )
 from visual.scene.theme import Role
 
-FOLD, MOST_FACTORS, LONGEST = 40, 3, 420.0
+FOLD, MOST_FACTORS, MOST_FAR, LONGEST = 40, 3, 6, 420.0
 LEAST, NARROW = 0.75, 56  # how narrow a box can be made; too narrow for a factor
 PLANS = (
     ALL,
@@ -257,16 +257,17 @@ class _Picture:
         room: Room = BARE,
     ) -> None:
         self.trace, self.chosen, self.graph = trace, chosen, graph
-        self.nodes, self.placing, self.room = graph.nodes, placing, room
+        self.nodes, self.room = graph.nodes, room
+        self.placing = self._thinned(placing) if room.open else placing
         self.rows = sorted({item.row for item in placing.items}, key=lambda row: row.order)
         lanes = {row: lane for lane, row in enumerate(self.rows)}
         self.columns = with_gaps(item.column for item in placing.items)
         numbers = {c: n for n, c in enumerate(self.columns) if not isinstance(c, Gap)}
         self.spots = {i: Spot(lanes[i.row], numbers[i.column]) for i in placing.items}
-        self.ways = [(self.spots[a], self.spots[b]) for a, b in placing.arrows]
+        self.ways = [(self.spots[a], self.spots[b]) for a, b in self.placing.arrows]
         self.taken = frozenset(self.spots.values())
         is_told = room.open and not room.sheet.bare
-        edges = [(a.node, b.node) for a, b in placing.arrows] if is_told else []
+        edges = [(a.node, b.node) for a, b in self.placing.arrows] if is_told else []
         found = ((n, factor_along(trace, graph, edge)) for n, edge in enumerate(edges))
         self.factors = {number: factor for number, factor in found if factor is not None}
         told = [self.ways[number] for number in self.factors]
@@ -276,6 +277,19 @@ class _Picture:
         width, self.between = room.sizes(self.columns, wanted, self.tracks.count)
         self.width = max(width, LEAST * room.narrowest)
         self.fits = self.width == width
+
+    def _thinned(self, placing: Placing) -> Placing:
+        """Without readings of other moments where these would be a thicket."""
+        far = [pair for pair in placing.arrows if self._reads_far(*pair)]
+        if len(far) <= MOST_FAR:
+            return placing
+        kept = tuple(pair for pair in placing.arrows if not self._reads_far(*pair))
+        return replace(placing, arrows=kept, far=len(far))
+
+    def _reads_far(self, first: Item, last: Item) -> bool:
+        """Whether a step reads a value of another Scan that stands in another column."""
+        scans = {self.nodes[item.node].place.scan for item in (first, last)}
+        return len(scans) > 1 and first.column != last.column
 
     def _wanted(self, node: Node) -> float:
         """How wide the box of a node is to be; the name of an array has half of it."""
@@ -304,6 +318,9 @@ class _Picture:
             rows = counted(self.placing.hidden, "more row")
             hint = ": all=True shows everything" if self.room.sheet.has_hints else ""
             told.append(f"⋯ {rows}{hint}")
+        if self.placing.far:
+            far = f"{self.placing.far} grey arrows from other columns are not drawn"
+            told.append(f"{far}: the formulas of what multiplies have what they would bring")
         formulas: dict[object, str] = {}
         alike = self._alike()
         for number, factor in self.factors.items():
