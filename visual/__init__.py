@@ -1,6 +1,6 @@
 """The pictures of Scantape: from traces to scenes, from scenes to files.
 
-Any of fourteen kinds, by its name
+Any of fifteen kinds, by its name
 
 - `draw`: a loop, or the derivative of a graph, and what you choose about it, as a picture
 - `export`: all pictures of it, with an index page

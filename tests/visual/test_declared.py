@@ -17,6 +17,7 @@ from visual.choices import DERIVATIVE, INSIDE, RULE, STEPS, THEME, Whole
 from visual.cli.main import COMMANDS
 from visual.drawing.kinds import OPTIONS, PAPER, PICTURES, Kind
 from visual.drawing.study import Chosen
+from visual.pictures.orders import orders
 from visual.workbench.bench import CHOICES as OF_A_WORKBENCH
 from visual.workbench.bench import BenchState
 from visual.workbench.workbench import Workbench
@@ -127,6 +128,7 @@ NO_OPTIONS = {
     *("trace", "theme", "system"),
     *("derivation", "keys"),  # of phases, which are found by a Scan's number
     *("tapes", "orders", "name"),  # of taps, whose orders are those of the derivative
+    *("derivative", "most"),  # of orders, the order of the derivative
     "source",
 }
 
@@ -135,7 +137,8 @@ def undeclared(kind):
     """The parameters of a picture's function that are not declared, and the other way round."""
     declared = {option.name for option in kind.options} - {INSIDE.name}  # of any run
     declared |= {"sheet"} if kind.on_sheet is not None else set()
-    return (set(signature(getattr(visual, kind.name)).parameters) - NO_OPTIONS) ^ declared
+    drawn = getattr(visual, kind.name, orders)  # the only one that is drawn by `visual.draw` alone
+    return (set(signature(drawn).parameters) - NO_OPTIONS) ^ declared
 
 
 @pytest.mark.parametrize("name", PICTURES)

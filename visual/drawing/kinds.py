@@ -12,6 +12,8 @@ from typing import Any
 
 from lab.equations.reading import system
 from lab.errors import ArgumentError, GraphError, Named, listing, one_of, quoted
+from lab.reports.runs.influence import influence as influence_of
+from lab.reports.runs.orders import orders as orders_of
 from visual.choices import (
     BARE,
     HEIGHT,
@@ -39,6 +41,7 @@ from visual.pictures.genealogy import genealogy
 from visual.pictures.influence import influence
 from visual.pictures.memory import memory
 from visual.pictures.moment.moment import moment
+from visual.pictures.orders import orders
 from visual.pictures.phases import phases
 from visual.pictures.rolled import rolled
 from visual.pictures.ssa import ssa
@@ -119,6 +122,16 @@ def _unrolled(
     return fitting(trace, loops, gap(), theme, around, all_direct, sheet=sheet)
 
 
+def _influence(study: Study, theme: str, scan: int = 1, sheet: Sheet = SCREEN) -> Scene:
+    found = influence_of(study.derivative, scan=scan, trace=study.trace, given=study.given)
+    return influence(found, theme, sheet=sheet)
+
+
+def _orders(study: Study, theme: str, timed: bool = False) -> Scene:
+    most = max(1, study.order)
+    return orders(orders_of(study.differentiate(0), most, timed, study.given), theme)
+
+
 def _phases(study: Study, theme: str, scan: int | None = None, **options: Value) -> Scene:
     derivations = {
         number: node.op.derivation
@@ -148,6 +161,9 @@ LIMIT = Whole(
     "bytes of states",
     metavar="BYTES",
     least=1,
+)
+TIMED = Switch(
+    "timed", "of orders: seconds as well, which are measured, and others every time", "with seconds"
 )
 PHASE = Whole("phase", "the phase to open, 1 to 11", "phase", least=1, most=11)
 SCANS = Wholes("scans", "the Scans to unroll, by their numbers in the headings")
@@ -225,7 +241,7 @@ _KINDS = (
     Kind(
         "influence",
         "how much each value moves the later ones, and what truncation loses",
-        _of_trace(influence),
+        _influence,
         (SCAN,),
         on_sheet=(SHOWN, NO_LEGEND, BARE),
     ),
@@ -235,6 +251,12 @@ _KINDS = (
         _of_trace(memory),
         (SCAN, LIMIT),
         on_sheet=(NO_LEGEND, BARE),
+    ),
+    Kind(
+        "orders",
+        "what derivatives take up to the order, by reverse, forward and Taylor mode",
+        _orders,
+        (TIMED,),
     ),
     Kind(
         "ssa",

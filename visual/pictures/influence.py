@@ -1,6 +1,6 @@
 """The picture of influence: how much every value of a loop moves every later one.
 
-    >>> visual.influence(gallery.loops["rnn"].trace()).save("influence.svg")
+    >>> visual.influence(gallery.loops["rnn"].derivative()).save("influence.svg")
 
 A row is what is moved, a column what moves it.  Beside the map stands its last row over all
 columns, by powers of ten, and what each length of `truncate_gradient` loses of a gradient.
@@ -13,10 +13,10 @@ from dataclasses import replace
 import numpy as np
 
 from lab.errors import expect
+from lab.gradients.derivative import Derivative
 from lab.notation import indexed, number_text
 from lab.reports.runs.influence import Influence
 from lab.reports.runs.influence import influence as influence_in
-from lab.traces.trace import Trace
 from visual.layout.cells import full_text
 from visual.layout.sheet import SCREEN, Sheet, check_sheet
 from visual.pictures.values.scale import scale_of
@@ -39,16 +39,19 @@ EDGE = 14.0  # for a label at the end of an axis
 
 
 def influence(
-    trace: Trace | Influence, theme: str = "light", scan: int = 1, sheet: Sheet = SCREEN
+    derivative: Derivative | Influence, theme: str = "light", scan: int = 1, sheet: Sheet = SCREEN
 ) -> Scene:
-    """What `lab.influence` finds in a loop of a trace, or has found, as a map and curves.
+    """What `lab.influence` finds in a loop of a derivative, or has found, as a map and curves.
 
     Colours tell sizes by powers of ten, at most six of them.  Of more than 28 rows or columns
     every patch shows the largest of its block.  Raises what `lab.influence` raises.
     """
-    expect("trace", trace, (Trace, Influence), "a Trace, or what lab.influence has found")
+    told = "a Derivative, or what lab.influence has found"
+    expect("derivative", derivative, (Derivative, Influence), told)
     check_sheet(sheet)
-    found = trace if isinstance(trace, Influence) else influence_in(trace, scan=scan)
+    if isinstance(derivative, Derivative):
+        derivative = influence_in(derivative, scan=scan)
+    found: Influence = derivative
     title = f"Influence in {found.loop}: {found.called('t', 's')}"
     side = sheet.line if sheet.is_narrow else WIDEST
     room = sheet.line if sheet.is_narrow else sheet.line - side - APART
