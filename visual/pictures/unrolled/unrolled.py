@@ -54,7 +54,7 @@ from visual.scene.shapes import (
 )
 from visual.scene.theme import Role
 
-FOLD, MOST_FACTORS, MOST_FAR, LONGEST = 40, 3, 6, 420.0
+FOLD, MOST_FACTORS, LONGEST = 40, 3, 420.0
 LEAST, NARROW = 0.75, 56  # how narrow a box can be made; too narrow for a factor
 PLANS = (
     ALL,
@@ -258,7 +258,7 @@ class _Picture:
     ) -> None:
         self.trace, self.chosen, self.graph = trace, chosen, graph
         self.nodes, self.room = graph.nodes, room
-        self.placing = self._thinned(placing) if room.open else placing
+        self.placing = placing.thinned(graph.nodes) if room.open else placing
         self.rows = sorted({item.row for item in placing.items}, key=lambda row: row.order)
         lanes = {row: lane for lane, row in enumerate(self.rows)}
         self.columns = with_gaps(item.column for item in placing.items)
@@ -277,19 +277,6 @@ class _Picture:
         width, self.between = room.sizes(self.columns, wanted, self.tracks.count)
         self.width = max(width, LEAST * room.narrowest)
         self.fits = self.width == width
-
-    def _thinned(self, placing: Placing) -> Placing:
-        """Without readings of other moments where these would be a thicket."""
-        far = [pair for pair in placing.arrows if self._reads_far(*pair)]
-        if len(far) <= MOST_FAR:
-            return placing
-        kept = tuple(pair for pair in placing.arrows if not self._reads_far(*pair))
-        return replace(placing, arrows=kept, far=len(far))
-
-    def _reads_far(self, first: Item, last: Item) -> bool:
-        """Whether a step reads a value of another Scan that stands in another column."""
-        scans = {self.nodes[item.node].place.scan for item in (first, last)}
-        return len(scans) > 1 and first.column != last.column
 
     def _wanted(self, node: Node) -> float:
         """How wide the box of a node is to be; the name of an array has half of it."""
