@@ -71,7 +71,7 @@ class Idle:
         which = "each of" if count == self.of else f"{count} of"
         words = (
             f"{self.scan}: {which} the {self.of} steps reads {self.name} at tap "
-            f"{signed(self.tap)}, where nothing but 0 is: {count} reads, {self.adds} adds of 0."
+            f"{signed(self.tap)}, where nothing but 0 is: {count} × read, {self.adds} × added."
         )
         return words if self.instead is None else f"{words} With a sit-sot: {self.instead}."
 

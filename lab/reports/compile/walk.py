@@ -483,7 +483,7 @@ def _changes(before: Sequence[Side], after: Side) -> Iterator[str]:
 def _saves(step: Step) -> Iterator[str]:
     """How many operations, bytes and seconds there were, and are."""
     if None not in step.work:
-        yield f"operations in a call, up to its results: {_became(step.work, str)}"
+        yield f"operations in a call, up to its results: {_became(step.work, "{:,}".format)}"
     if None not in step.bytes:
         yield f"size of its arrays: {_became(step.bytes, size_text)}"
     if step.seconds is not None:
