@@ -23,9 +23,15 @@ from lab.scans.node import fresh_graph
 from lab.scans.operations import FUNCTIONS, TRANSPARENT, describe, is_lossy, is_row, reshaped
 from lab.scans.slices import index_parts
 
-# Rewrites that move the adding of an axis into every factor, which is harder to read.
 FACTORS = 8  # of a product within a product, up to which it becomes one: else each doubles the last
-SPREADING = ("local_dimshuffle_lift", "local_dot_to_mul")
+# Rewrites that move the adding of an axis into every factor, which is harder to read; and those
+# that move a factor into a branch of where: 0·∞ would be 0 in the formula, and is nan in the run.
+SPREADING = (
+    "local_dimshuffle_lift",
+    "local_dot_to_mul",
+    "local_mul_switch_sink",
+    "local_div_switch_sink",
+)
 # PyTensor makes one sum, and one product, of those within others.  Of a step that uses a result
 # twice, and twice what it made of that, they have exponentially many members: beyond MOST the
 # formula stays as it was written, but for what is there twice.

@@ -48,6 +48,7 @@ def rewrites_page(walk: Walk, theme: str = "light") -> str:
     """The page: every rewrite with both sides, and a field that finds those that tell of a word."""
     title = "From the graph as written to the one that runs"
     body = [f"<h1>{text(title)}</h1>", f"<p>{text(walk.told)}</p>", FIELD, '<div id="steps">']
+    body[2:2] = [f"<p>{text(told)}</p>" for told in walk.left]
     for number, step in enumerate(walk.steps, start=1):
         name = f"{number} · {step.rewrite}"
         inside = picture(one(step, number, theme).svg(), f"Picture: {name}")

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from lab.errors import ArgumentError, quoted, whole
 from lab.notation import size_text
 from lab.reports.compile.walk import Side, Step, Walk
+from lab.reports.explain.explanation import FEW
 from visual.layout.canvas import explained
 from visual.layout.columns import ENDS
 from visual.layout.sheet import SCREEN
@@ -49,7 +50,8 @@ def rewrites(walk: Walk, rewrite: int = 1, theme: str = "light") -> Scene:
     title = "From the graph as written to the one that runs"
     parts = [_lines(title, 16, bold=True), _lines(walk.told, 12)]
     if walk.steps:
-        parts += [_list(walk, rewrite - 1), opened(walk.steps[rewrite - 1], rewrite)]
+        parts += [_list(walk, rewrite - 1), *(_lines(told, 12) for told in walk.left[:FEW])]
+        parts.append(opened(walk.steps[rewrite - 1], rewrite))
     return scene(above(gap(SCREEN.line), *parts, apart=14), title, walk.told, theme)
 
 

@@ -2,7 +2,7 @@
 
 A line of slots shows what one step reads and writes; the line below it shows the same for
 the gradient.  A column is one moment, so that a tap and the tap that is made from it stand
-one above the other: a gradient's step moves to the left, and its taps count to the left.
+one above the other: a gradient's step moves the other way, and its taps count that way.
 Between the lines `conversions` tells for every tap which tap of the gradient it becomes, and by
 which of four rules.
 """
@@ -162,8 +162,8 @@ class Sizes:
 ON_A_SCREEN, IN_A_COLUMN = Sizes(), Sizes(34, 43, 66, 8, 120)
 HEIGHT, FOLDED, ARROW, SMALL = 44, 6, 58, 11
 MOMENTS = (
-    "Each column is one moment. A gradient's step moves to the left, so that its taps count to the "
-    "left."
+    "Each column is one moment. A gradient's step moves the other way than the step that it "
+    "differentiates, and so do its taps."
 )
 LOOKS: Mapping[Use, Role] = {
     Use.OVERWRITTEN: Role.OVERWRITTEN,
@@ -173,7 +173,7 @@ LOOKS: Mapping[Use, Role] = {
 }
 WORDS: Mapping[Use, str] = {
     Use.OVERWRITTEN: "read, then replaced",
-    Use.PRESERVED: "read, and kept for later steps",
+    Use.PRESERVED: "read, and left as it is",
     Use.WRITTEN: "only written",
     Use.UNTOUCHED: "passed over by this step",
 }

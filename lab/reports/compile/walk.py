@@ -25,6 +25,7 @@ from lab.errors import ArgumentError, LabError, expect, listing, printable
 from lab.notation import Leaf, signed, size_text, tapped, text
 from lab.reports.compile.circular_buffers import Rows, rows, rows_asked, step_count
 from lab.reports.compile.compile import gradient_of
+from lab.reports.compile.idle import Idle, idle
 from lab.reports.compile.rewriting import (
     REVERT,
     Known,
@@ -172,11 +173,15 @@ class Step:
 
 @dataclass(frozen=True)
 class Walk:
-    """All rewrites of a graph that touched a Scan, in their order; `reverted` were taken back."""
+    """All rewrites of a graph that touched a Scan, in their order; `reverted` were taken back.
+
+    `idle` is what none of them removes: reads and adds of zeros, of a gradient with values.
+    """
 
     steps: tuple[Step, ...]
     linker: str = ""
     reverted: tuple[str, ...] = ()
+    idle: tuple[Idle, ...] = ()
 
     def named(self, part: str) -> "Walk":
         """The steps of rewrites in whose names, or changes, a text stands."""
@@ -186,16 +191,22 @@ class Walk:
     def told(self) -> str:
         """How many there are, and which were tried in vain."""
         if not self.steps:
-            return "No rewrite puts anything in the place of a Scan."
+            return "No rewrite to tell of puts anything in the place of a Scan."
         count = f"{len(self.steps)} {'rewrite' if len(self.steps) == 1 else 'rewrites'}"
         words = f"{count} for the linker {self.linker}, from the graph as written to what runs."
         if self.reverted:
             words += f" Tried and taken back: {listing(_several(Counter(self.reverted)))}."
         return words
 
+    @property
+    def left(self) -> tuple[str, ...]:
+        """What no rewrite removes, in sentences."""
+        return tuple(f"No rewrite removes: {one}" for one in self.idle)
+
     def __str__(self) -> str:
         lines = [f"{n} · {step}" for n, step in enumerate(self.steps, start=1)]
-        return "\n".join([*lines, *paragraph(self.told)])
+        told = [line for one in (self.told, *self.left) for line in paragraph(one)]
+        return "\n".join([*lines, *map(printable, told)])
 
 
 def rewrites(
@@ -208,7 +219,8 @@ def rewrites(
     """The rewrites of a `mode` that touch the Scans of a graph, one after another.
 
     With `wrt`, PyTensor's own gradient of the cost is in the graph as well.  With the values of all
-    inputs `given`, what stood there before each rewrite and after it is run, and sizes are known;
+    inputs `given`, what stood there before each rewrite and after it is run, sizes are known, and
+    so is which reads of the gradient nobody needs;
     if it is `timed`, a function is compiled without each of the rewrites, which takes minutes.  The
     graph is not altered.  Raises GraphError if there is no Scan, or a rewrite fails.
     """
@@ -226,7 +238,9 @@ def rewrites(
     seen = _Seen([values.get(v) for v in inputs_of(outputs)], bool(values) and not missing)
     rewritten(outputs, mode, heard=seen.heard)
     steps = _timed(seen.steps, outputs, mode, values) if timed else seen.steps
-    return Walk(tuple(steps), mode_words(mode), tuple(seen.reverted))
+    with_zeros = seen.can_run and wrt is not None
+    left = idle(outputs[-1], values, mode, timed) if with_zeros else ()
+    return Walk(tuple(steps), mode_words(mode), tuple(seen.reverted), left)
 
 
 class _Seen:
@@ -418,9 +432,8 @@ def _timed(
     without: dict[str, float | None] = {}
     for name in dict.fromkeys(step.rewrite for step in steps):
         tags = name.split(", ")
-        heard: list[str] = []
-        rewritten(outputs, mode, tags, lambda made, *_, h=heard: h.append(made.reason))  # type: ignore[misc]
-        left = any(name.replace(", ", ",") in reason for reason in heard)
+        made = rewritten(outputs, mode, tags).history.replacements
+        left = any(name.replace(", ", ",") in one.reason for one in made)
         without[name] = None if left else seconds_of(outputs, given, mode, tags)
     return [
         step if (alone := without[step.rewrite]) is None else replace(step, seconds=(alone, whole))

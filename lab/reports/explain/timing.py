@@ -3,9 +3,10 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from time import perf_counter
+from typing import Any
 
 import pytensor
-from pytensor.compile import Function, Mode
+from pytensor.compile import Mode
 from pytensor.graph.basic import Variable
 
 from lab.errors import GraphError, first_line
@@ -53,7 +54,7 @@ def _called(
     given: Mapping[Variable, object],
     mode: Mode | str,
     profile: bool = False,
-) -> tuple[Function, float, int]:
+) -> tuple[Any, float, int]:
     """A function, how long a call of it takes after the first, and in how many calls."""
     try:
         function = pytensor.function(list(given), list(outputs), mode=mode, profile=profile)

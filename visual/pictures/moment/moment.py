@@ -190,7 +190,7 @@ class _Drawn:
         return grouped(box, Group((), cell=key, title=f"{name} = {full_text(value)}"))
 
     def _origin(self, sequence: SequenceTrace, index: int) -> str:
-        """``Scan 1, step 0 · x[t−1]``: who made a value, and what the loop calls it there."""
+        """``Scan 1, step 0 · read as x[t−1]``: who made a value, and at which tap it was read."""
         tap = tapped(sequence.name, int(sequence.axis.index[0]) - sequence.now)
         if self.named.parent is not None and sequence.source is not None:
             source = sequence.source
@@ -201,7 +201,7 @@ class _Drawn:
             if tape.argument == slot.argument:
                 last = Touched(tape, giver.steps).last_write(slot.row)
         origin = "given" if last is None else f"Scan {slot.scan + 1}, step {last[1]}"
-        return f"{origin} · {tap}"
+        return f"{origin} · read as {tap}"
 
     def _step(self, main_only: bool) -> Piece:
         """The tapes before the step and after it, and between them arrows with factors."""

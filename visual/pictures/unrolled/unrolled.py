@@ -435,8 +435,12 @@ class _Picture:
         told = labels(
             arrows, self.factors, self._alike(), rooms, self.room.right + self.room.margin
         )
-        for number, (arrow, (_, last)) in enumerate(zip(arrows, self.placing.arrows, strict=True)):
-            yield self._at(self.nodes[last.node], (arrow, *told.get(number, ())))
+        for number, (arrow, (first, last)) in enumerate(
+            zip(arrows, self.placing.arrows, strict=True)
+        ):
+            drawn = self._at(self.nodes[last.node], (arrow, *told.get(number, ())))
+            reads = (self.nodes[first.node].key,)
+            yield replace(drawn, reads=reads) if isinstance(drawn, Group) else drawn
 
     def _is_top(self, item: Item) -> bool:
         """Whether something stands in the block on top of a picture that is open."""
@@ -473,8 +477,8 @@ class _Picture:
         """When the number in a node is known, of all the steps that are counted."""
         of, values = NamedScan(self.trace, node.place.scan), self.graph.flow
         step = node.step
-        if not self.room.open or step is not None:
-            return None if step is None else of.moment(step)
+        if step is not None:
+            return of.moment(step)
         tape = next((t for t in of.scan.held if t.argument == node.place.argument), None)
         if node.lasting and tape is None:  # a parameter
             return None
