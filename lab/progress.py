@@ -76,6 +76,7 @@ def counted(items: Iterable[T], name: str, unit: str, total: int | None = None) 
     return tqdm(items, name, total, unit=unit, leave=False, delay=1)
 
 
+Stretches = Generator[tuple[int, int], None, None]
 SHORTEST, STRETCH = 16, 0.05  # steps, and seconds
 
 
@@ -109,9 +110,7 @@ class Progress:
             self.inside -= 1
         self.done += not self.inside
 
-    def stretches(
-        self, name: str, total: int, least: int = 1
-    ) -> Generator[tuple[int, int], None, None]:
+    def stretches(self, name: str, total: int, least: int = 1) -> Stretches:
         """0 … total-1 in stretches, as (first, how many), each of them at least `least` long.
 
         Each is twice as long as the one before, until it takes a twentieth of a second.
@@ -164,6 +163,6 @@ class Progress:
         self.close()
 
 
-def stretches(name: str, total: int, least: int = 1) -> Generator[tuple[int, int], None, None]:
+def stretches(name: str, total: int, least: int = 1) -> Stretches:
     """See `Progress.stretches`; of the one that is entered, if there is one."""
     return (_shown.get() or Progress()).stretches(name, total, least)
