@@ -10,19 +10,19 @@ assert round(truth[2], 2) == 6723.84
 
 
 def replaced(values):
-    """c′ of two steps that are written out, without a tape."""
+    """c₁ of two steps that are written out, without a tape."""
     first, second, third_ = values
     return (first * 2 * x1 + second) * 2 * x0 + third_
 
 
 by = 1e-4 * np.eye(3)
-at = np.array([a, b, c])
+at = np.array([a0, b0, c0])
 rates = [(replaced(at + d) - replaced(at - d)) / 2e-4 for d in by]
 assert np.allclose(gradients(adds=False), rates, rtol=1e-10)
 spoiled = gradients(adds=True)
 assert isclose(spoiled[0], rates[0])
 assert np.allclose(spoiled[1:], 2 * np.array(rates[1:]))
-assert isclose(c_new, 4 * x0 * x1)
+assert isclose(c1, 4 * x0 * x1)
 
 assert [float(row.true) for row in breakage.rows] == [
     float(value) for value in five.trace(order=3).outputs[1:]
