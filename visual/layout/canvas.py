@@ -262,11 +262,13 @@ def finished(
     title: str,
     description: str,
     theme: str,
+    sheet: Sheet = SCREEN,
 ) -> Scene:
     """The picture of a part: with margins, and with a legend below it; see `Canvas.finished`."""
-    canvas = Canvas(y=MARGIN)
+    canvas = Canvas(y=MARGIN, sheet=sheet)
     canvas.put(part)
-    return canvas.finished(words, canvas.right + MARGIN, title, description, theme)
+    width = canvas.right + sheet.margin
+    return canvas.finished(words, width, title, description, theme)
 
 
 @dataclass
