@@ -218,7 +218,9 @@ def _is_sampled(content: str) -> bool:
 
 
 def heading(title: str, subtitles: Iterable[str], sheet: Sheet = SCREEN) -> Piece:
-    """The title of a picture, or of a part, and the lines under it, in as many as they need."""
+    """The title of a picture, or of a part, and the lines under it; nothing on a bare sheet."""
+    if sheet.bare:
+        return Piece()
     big = folded(title, sheet.line, 16, bold=True)
     small = [line for told in subtitles for line in folded(told, sheet.line, 12)]
     last = BASELINE + 21 * (len(big) - 1)

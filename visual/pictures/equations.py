@@ -157,13 +157,13 @@ def _equation(writer: Writer, formula: Formula, places: _Places, room: float) ->
     by_sign = {sign: leaf for leaf, sign in signs.items()}
     right = text(formula.expression, signs.__getitem__, writer.style)
     target = _term(writer, formula.target, places, True)
-    left = beside(target, _sign(f" {writer.sign(formula)} ", room))
+    left = beside(target, _sign(f" {writer.sign(formula)} ", room), apart=2)
     room -= left.envelope.width
     lines: list[Piece] = [gap()]
     for part in filter(None, re.split("([\ue000-\uf8ff])", right)):
         leaf = by_sign.get(part)
         next_one = _term(writer, leaf, places, False) if leaf else _sign(part, room)
-        longer = beside(lines[-1], next_one)
+        longer = beside(lines[-1], next_one, apart=2 if lines[-1].shapes else 0)
         fits = longer.envelope.width <= room or not lines[-1].envelope.width
         lines[len(lines) - fits :] = [longer if fits else next_one]
     return beside(left, above(*lines, apart=PITCH - HEIGHT))
@@ -171,7 +171,7 @@ def _equation(writer: Writer, formula: Formula, places: _Places, room: float) ->
 
 def _width(label: str, value: np.ndarray | None) -> float:
     """The width of a term's cell; an array's picture stands beside its name."""
-    room = text_width(label, 11, bold=True) + 14
+    room = text_width(label, 12, bold=True) + 10
     return max(LEAST, min(room * 2 if value is not None and value.ndim else room, WIDEST_TERM))
 
 
@@ -179,7 +179,7 @@ def _term(writer: Writer, leaf: Leaf, places: _Places, made: bool) -> Piece:
     """A term as a cell with its value."""
     found, label = places.term(leaf, made), writer.term(leaf)
     wide = _width(label, found.value)
-    short = shortened(label, wide - 8, 11)
+    short = shortened(label, wide - 8, 12, bold=True)
     box = Box(0, 0, wide, HEIGHT, found.role)
     return sized(wide, HEIGHT, cell(box, found.value, found.name, None, None, found.key, short))
 
@@ -197,10 +197,11 @@ def _tape(symbol: str, tape: TapeTrace, places: _Places, sheet: Sheet) -> Piece:
     """What a tape holds after the step, and which of its slots the step has read and written."""
     wide, start = NARROW_CELL if sheet.is_narrow else CELL, sheet.labels - sheet.margin
     columns = place_columns(_rows(tape, places, sheet, wide), wide, BETWEEN, start)
-    shapes: list[Shape] = [
+    names = (
         fitted(start - 12, 46, symbol, start - 12, 13, "end", bold=True),
         fitted(start - 12, 62, str(tape.kind), start - 12, 11, "end", muted=True),
-    ]
+    )
+    shapes: list[Shape] = [] if sheet.bare else [*names]
     for row, x in columns.left.items():
         label, position = places.named.tape_label(tape, row), f"pos {signed(tape.position(row))}"
         shapes += column_header(x, 0, label, position, wide, BETWEEN)
