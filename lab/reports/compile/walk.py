@@ -191,7 +191,7 @@ class Walk:
     def told(self) -> str:
         """How many there are, and which were tried in vain."""
         if not self.steps:
-            return "No rewrite puts anything in the place of a Scan."
+            return "No rewrite to tell of puts anything in the place of a Scan."
         count = f"{len(self.steps)} {'rewrite' if len(self.steps) == 1 else 'rewrites'}"
         words = f"{count} for the linker {self.linker}, from the graph as written to what runs."
         if self.reverted:
