@@ -12,12 +12,13 @@ from lab.traces.trace import ScanTrace, SequenceTrace, TapeTrace
 from visual.layout.canvas import (
     CELL,
     HEIGHT,
-    LABELS,
-    MARGIN,
     THIN,
-    Canvas,
     Columns,
+    column_header,
+    finished,
+    formula,
     gap_text,
+    heading,
     kind_text,
     place_columns,
 )
@@ -25,10 +26,22 @@ from visual.layout.cells import cell, thin_cell
 from visual.layout.columns import Timeline, column_of, timeline
 from visual.layout.names import NamedScan
 from visual.pictures.moment.moment import moment as drawn_step
-from visual.scene.shapes import Box, Scene
+from visual.scene.combinators import (
+    Piece,
+    above,
+    beside,
+    gap,
+    over,
+    padded,
+    piece,
+    shifted,
+    sized,
+)
+from visual.scene.shapes import Box, Scene, Shape, Text
 from visual.scene.theme import Role
 
 MOST = 12  # slots of a tape that is shown whole
+START, LABEL = 126, 114  # where columns begin, and the names of rows end
 BESIDE = 2  # slots that are shown on either side of those which a step touches
 
 
@@ -100,46 +113,42 @@ def before(moment: AskedStep, title: str, theme: str = "light") -> Scene:
     roles = {r: Role.UNWRITTEN if v is None else Role.INTERMEDIATE for r, v in values.items()}
     roles |= dict(moment.marks)
     words = "before the first step" if moment.marks else f"before step {moment.step}"
-    canvas = Canvas()
-    canvas.heading(f"{moment.tape.name} {words}", [kind_text(moment.tape)])
     time, tape = timeline(moment.named.root.scan), moment.tape
     places = {row: column_of(tape, row, time) for row in moment.rows}
-    columns = place_columns(places.values())
-    canvas.right = max(canvas.right, columns.right)
+    columns = place_columns(places.values(), start=START)
+    parts = [heading(f"{tape.name} {words}", [kind_text(tape)])]
     if not moment.marks:
-        _readings(canvas, moment, columns, time)
+        parts.append(_readings(moment, columns, time))
+    shapes: list[Shape] = [Text(LABEL, 34 + 27, "tape", 13, "end", bold=True)]
     for row, column in places.items():
         x = columns.left[column]
-        canvas.header(x, canvas.y, moment.label(row), f"pos {signed(tape.position(row))}")
-        box = Box(x, canvas.y + 34, CELL, HEIGHT, roles[row])
-        canvas.add(cell(box, values[row], moment.label(row), key=moment.key(row)))
-    for x, gap in columns.gaps:
-        canvas.add(gap_text(gap, x, canvas.y + 34 + HEIGHT / 2))
-    canvas.row_label("tape", canvas.y + 34 + 27)
-    canvas.y += 34 + HEIGHT + 24
+        shapes += column_header(x, 0, moment.label(row), f"pos {signed(tape.position(row))}")
+        box = Box(x, 34, CELL, HEIGHT, roles[row])
+        shapes.append(cell(box, values[row], moment.label(row), key=moment.key(row)))
+    shapes += [gap_text(hidden, x, 34 + HEIGHT / 2) for x, hidden in columns.gaps]
+    parts.append(sized(columns.right, 34 + HEIGHT, *shapes))
     if moment.formula:
-        canvas.row_label("formula", canvas.y)
-        canvas.y = canvas.formula(LABELS, canvas.y, moment.formula) + 5
+        name = sized(START, 17, Text(LABEL, 16, "formula", 13, "end", bold=True))
+        parts += [gap(0, 8), beside(name, formula(moment.formula))]
     words_of = {role: role.value for role in Role} | {Role.INTERMEDIATE: "a slot of the tape"}
-    told = f"The slots of {moment.tape.name} {words}."
-    return canvas.finished(words_of, canvas.right + MARGIN, title, told, theme, below=8)
+    told = f"The slots of {tape.name} {words}."
+    return finished(above(*parts), words_of, title, told, theme, below=8)
 
 
-def _readings(canvas: Canvas, moment: AskedStep, columns: Columns, time: Timeline) -> None:
+def _readings(moment: AskedStep, columns: Columns, time: Timeline) -> Piece:
     """The forward values that the step reads, each where its time is."""
-    free = max(columns.left.values(), default=LABELS)
-    used: dict[float, int] = {}
-    count = 0
+    free = max(columns.left.values(), default=START)
+    stacks: dict[float, list[Piece]] = {}
     for sequence, name, key in moment.readings():
         index = int(sequence.axis.index[moment.step])
         known = time.knows(sequence.axis)
         column = time.column(sequence.axis.variable, index) if known else None
         x = columns.left.get(column, free) if column is not None else free
-        line = used.get(x, 0)
-        used[x] = line + 1
-        count = max(count, line + 1)
-        box = Box(x, canvas.y + line * (THIN + 4), CELL, THIN, Role.READ)
-        canvas.add(thin_cell(box, sequence.values[moment.step], name, None, key))
-    if count:
-        canvas.row_label("read", canvas.y + 17)
-        canvas.y += count * (THIN + 4) + 8
+        box = Box(0, 0, CELL, THIN, Role.READ)
+        read = thin_cell(box, sequence.values[moment.step], name, None, key)
+        stacks.setdefault(x, []).append(sized(CELL, THIN, read))
+    if not stacks:
+        return gap()
+    label = piece(Text(LABEL, 17, "read", 13, "end", bold=True))
+    placed = (shifted(above(*stack, apart=4), x, 0) for x, stack in stacks.items())
+    return padded(over(gap(), label, *placed), 0, 6)

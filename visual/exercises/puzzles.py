@@ -18,12 +18,14 @@ from lab.notation import indexed, number_text, tapped
 from visual.exercises.answers import Answer, Form, Mistake, Task
 from visual.exercises.candidates import listed, taps_text
 from visual.exercises.exercise import Asked, Exercises
-from visual.layout.canvas import CELL, HEIGHT, LABELS, MARGIN, Canvas
+from visual.layout.canvas import CELL, HEIGHT, finished, heading
 from visual.layout.cells import cell
-from visual.scene.shapes import Box, Scene
+from visual.scene.combinators import above, columns, gap, sized, words
+from visual.scene.shapes import Box, Scene, Text
 from visual.scene.theme import Role
 
 Values = Sequence[float]
+NAME = 76  # the room of a row's name, in the picture
 
 
 class Missing(StrEnum):
@@ -212,23 +214,22 @@ class Puzzle(Asked):
 
     def _picture(self) -> Scene:
         """The tape as it is at the end; where the cost is sought, the states as well."""
-        canvas = Canvas()
-        canvas.heading("The tape after the last step", [])
         rows = {"gradient": (self.tape(), Role.INTERMEDIATE)}
         if self.missing is Missing.COST:
             rows = {"state": (self.states(), Role.INPUT), **rows}
-        for number, (label, (values, role)) in enumerate(rows.items()):
-            y = canvas.y + 34 + number * (HEIGHT + 8)
-            canvas.row_label(label, y + HEIGHT / 2)
-            for n, value in enumerate(values):
-                box = Box(LABELS + n * (CELL + 6), y, CELL, HEIGHT, role)
-                canvas.add(cell(box, np.array(value), f"{label} {indexed('x', n)}"))
-        for n in range(len(self.tape())):
-            canvas.header(LABELS + n * (CELL + 6), canvas.y, indexed("x", n), "")
-        canvas.y += 34 + len(rows) * (HEIGHT + 8)
-        right = LABELS + len(self.tape()) * (CELL + 6) + MARGIN
+        heads = (words(indexed("x", n), 11, muted=True) for n in range(len(self.tape())))
+        table = [[gap(NAME), *(above(gap(CELL), head, align=0.5) for head in heads)]]
+        for label, (values, role) in rows.items():
+            box = Box(0, 0, CELL, HEIGHT, role)
+            cells = (
+                cell(box, np.array(value), f"{label} {indexed('x', n)}")
+                for n, value in enumerate(values)
+            )
+            name = sized(NAME, HEIGHT, Text(NAME - 12, 27, label, 13, "end", bold=True))
+            table.append([name, *(sized(CELL, HEIGHT, drawn) for drawn in cells)])
+        drawn = above(heading("The tape after the last step", []), columns(table, 6, 8))
         told = "The gradients of all values of a loop, in the order of time."
-        return canvas.finished({}, right, "A tape", told, "light", below=4)
+        return finished(drawn, {}, "A tape", told, "light", below=4)
 
 
 HINTS = {

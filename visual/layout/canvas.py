@@ -1,10 +1,9 @@
 """Where columns stand, and the pieces that every picture of tapes is made of."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import accumulate
 from textwrap import wrap
-from typing import Any
 
 from lab.notation import number_text
 from lab.tape import Kind
@@ -265,140 +264,56 @@ def finished(
     description: str,
     theme: str,
     sheet: Sheet = SCREEN,
+    width: float | None = None,
+    said: Sequence[str] = (),
+    below: float = 12,
+    dot: str = "",
+    close: bool = False,
 ) -> Scene:
-    """The picture of a part: with margins, and with a legend below it; see `Canvas.finished`."""
-    canvas = Canvas(y=MARGIN, sheet=sheet)
-    canvas.put(part)
-    width = canvas.right + sheet.margin
-    return canvas.finished(words, width, title, description, theme)
+    """The picture of a part: with margins, unless it has a `width` and stands where it is.
 
-
-@dataclass
-class Canvas:
-    """What is drawn so far on a sheet, and how wide it became."""
-
-    shapes: list[Shape] = field(default_factory=list)
-    right: float = 0.0
-    y: float = 40.0
-    sheet: Sheet = SCREEN
-
-    def add(self, *shapes: Shape) -> None:
-        """Draw over what is there."""
-        self.shapes += shapes
-
-    def put(self, part: Piece, x: float | None = None) -> None:
-        """Draw a picture at the margin, or at `x`, and go on below it."""
-        left = self.sheet.margin if x is None else x
-        placed = shifted(part, left - part.envelope.left, self.y - part.envelope.top)
-        self.add(*placed.shapes)
-        self.right = max(self.right, placed.envelope.right)
-        self.y = placed.envelope.bottom + BETWEEN
-
-    def finished(
-        self,
-        words: Mapping[Role, str] | None,
-        width: float,
-        title: str,
-        description: str,
-        theme: str,
-        said: Sequence[str] = (),
-        below: float = 12,
-        dot: str = "",
-        close: bool = False,
-    ) -> Scene:
-        """The picture: all that is drawn, and below it a legend in `words` of its own.
-
-        It has the roles that are drawn.  Without `words` they are called what they are called
-        everywhere.  Notes tell what arrays and folds are.  `said` are further lines, `below` is
-        the room beneath the last one.  The columns of a `close` legend are as wide as their words.
-        """
-        if words is None:
-            words = {role: role.value for role in Role if role is not Role.PANEL}
-        boxes = [s for s in walk(self.shapes) if isinstance(s, Box) and s.heat is None]
-        drawn = {Role.UNNEEDED if box.faded else box.role for box in boxes}
-        words = {role: told for role, told in words.items() if role in drawn}
-        kept = bared(self.shapes) if self.sheet.bare else self.shapes
-        shapes, scales = on_one_scale(told_apart(kept))
-        said, margin = [*notes(shapes), *said], self.sheet.margin
-        full = scale_words(scales)
-        if self.sheet.bare or not self.sheet.legend:
-            words, said, full = {}, [], []
-        if self.sheet.is_narrow:
-            said = [one for one in said if one != FOLDS]
-        legend, bottom = explained(words, self.y, width, close, self.sheet)
-        room = width - 2 * margin
-        told, ends = ([t for one in part for t in folded(one, room, 12)] for part in (said, full))
-        lines = [
-            Text(margin, bottom + 20 * number + 12, line, 12, muted=True)
-            for number, line in enumerate((*told, *ends))
-        ]
-        scene = Scene(
-            width=max([width, *(margin + line.width + margin for line in lines)]),
-            height=bottom + 20 * len(lines) + below,
-            shapes=(*shapes, *legend, *lines),
-            title=title,
-            description=description,
-            theme=THEMES[theme],
-            dot=dot,
-        )
-        if not (ends and scene.moments):
-            return scene
-        last, moment = max(scene.moments.items())  # only then are the largest entries known
-        known = Group(tuple(lines[len(told) :]), last, moment=moment)
-        return replace(scene, shapes=(*shapes, *legend, *lines[: len(told)], known))
-
-    def group(self, start: int, step: int, moment: str = "") -> None:
-        """Put all shapes since number `start` into a group that belongs to a moment."""
-        shapes = self.shapes[start:]
-        if len(shapes) == 1 and isinstance(shapes[0], Group) and shapes[0].step is None:
-            self.shapes[start:] = [replace(shapes[0], step=step, moment=moment)]
-        else:
-            self.shapes[start:] = [Group(tuple(shapes), step=step, moment=moment)]
-
-    def heading(self, title: str, subtitles: Iterable[str]) -> None:
-        """The title of a block and the lines under it, in as many lines as they need."""
-        if not self.sheet.bare:
-            head = heading(title, subtitles, self.sheet)
-            head = shifted(head, self.sheet.margin, self.y - BASELINE)
-            self.add(*head.shapes)
-            self.right = max(self.right, head.envelope.right)
-            self.y = head.envelope.bottom
-
-    def text(
-        self, x: float, content: str, size: float, bold: bool = False, muted: bool = False
-    ) -> None:
-        """A line at the present height, shortened to a readable length."""
-        self.write(fitted(x, self.y, content, 980, size, bold=bold, muted=muted))
-
-    def note(self, told: str) -> None:
-        """A sentence about what stands above, in as many lines as it needs."""
-        for line in folded(told, HEADING, 12):
-            self.text(MARGIN, line, 12, muted=True)
-            self.y += 17
-
-    def write(self, text: Text) -> None:
-        """Draw a text, and make the picture as wide as it needs."""
-        self.add(text)
-        self.right = max(self.right, text.x + text.width)
-
-    def header(self, x: float, y: float, label: str, position: str) -> None:
-        """What a column of a tape holds, in two lines above its cell at `x`."""
-        self.add(*column_header(x, y, label, position))
-
-    def row_label(self, label: str, y: float, below: bool = False) -> None:
-        """The name of a row to the left of it, or a smaller line `below` that."""
-        if self.sheet.bare:
-            return
-        right, size = self.sheet.labels - 12, 11 if below else 13
-        room = right - self.sheet.margin
-        self.add(fitted(right, y, label, room, size, "end", bold=not below, muted=below))
-
-    def formula(self, x: float, y: float, *written: Any) -> float:
-        """A formula, see `formula`, whose first line stands at `y`; and where the next one does."""
-        part = shifted(formula(*written), x, y - BASELINE)
-        self.add(*part.shapes)
-        self.right = max(self.right, part.envelope.right)
-        return part.envelope.bottom + BASELINE
+    Below it is a legend in `words` of its own, for the roles that are drawn.  Without `words` they
+    are called what they are called everywhere.  Notes tell what arrays and folds are.  `said` are
+    further lines, `below` is the room beneath the last one.  The columns of a `close` legend are as
+    wide as their words.
+    """
+    margin, bottom = sheet.margin, part.envelope.bottom
+    if width is None:
+        part = shifted(part, margin - part.envelope.left, MARGIN - part.envelope.top)
+        width, bottom = part.envelope.right + margin, part.envelope.bottom + BETWEEN
+    if words is None:
+        words = {role: role.value for role in Role if role is not Role.PANEL}
+    boxes = [s for s in walk(part.shapes) if isinstance(s, Box) and s.heat is None]
+    drawn = {Role.UNNEEDED if box.faded else box.role for box in boxes}
+    words = {role: told for role, told in words.items() if role in drawn}
+    kept = bared(part.shapes) if sheet.bare else part.shapes
+    shapes, scales = on_one_scale(told_apart(kept))
+    said, full = [*notes(shapes), *said], scale_words(scales)
+    if sheet.bare or not sheet.legend:
+        words, said, full = {}, [], []
+    if sheet.is_narrow:
+        said = [one for one in said if one != FOLDS]
+    legend, bottom = explained(words, bottom, width, close, sheet)
+    room = width - 2 * margin
+    told, ends = ([t for one in few for t in folded(one, room, 12)] for few in (said, full))
+    lines = [
+        Text(margin, bottom + 20 * number + 12, line, 12, muted=True)
+        for number, line in enumerate((*told, *ends))
+    ]
+    scene = Scene(
+        width=max([width, *(margin + line.width + margin for line in lines)]),
+        height=bottom + 20 * len(lines) + below,
+        shapes=(*shapes, *legend, *lines),
+        title=title,
+        description=description,
+        theme=THEMES[theme],
+        dot=dot,
+    )
+    if not (ends and scene.moments):
+        return scene
+    last, moment = max(scene.moments.items())  # only then are the largest entries known
+    known = Group(tuple(lines[len(told) :]), last, moment=moment)
+    return replace(scene, shapes=(*shapes, *legend, *lines[: len(told)], known))
 
 
 def kind_text(tape: TapeTrace) -> str:

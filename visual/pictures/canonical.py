@@ -11,7 +11,7 @@ from lab.errors import ArgumentError, quoted
 from lab.loops.loop import Loop
 from lab.reports.calls.canonical import Canonical, Given, Input
 from lab.tape import Kind
-from visual.layout.canvas import MARGIN, Canvas
+from visual.layout.canvas import finished, heading
 from visual.scene.combinators import Piece, above, beside, gap, joined, named, piece, words
 from visual.scene.shapes import Box, Group, Scene, Shape, fitted
 from visual.scene.theme import Role
@@ -37,22 +37,20 @@ def canonical(subject: Canonical | Loop, theme: str = "light") -> Scene:
             f"subject = {quoted(subject)}: expected what lab.canonical found, or a Loop."
         )
     call = lab.canonical(subject) if isinstance(subject, Loop) else subject
-    canvas = Canvas()
-    canvas.heading("What pytensor.scan was given, and what the Scan got", [_called(call)])
+    head = heading("What pytensor.scan was given, and what the Scan got", [_called(call)])
     nothing = [words("no Scan: a constant n_steps of 1", 13, muted=True)]
     columns = (
-        [named(_given(canvas, said), f"said {n}") for n, said in enumerate(call.given)],
-        [named(_input(canvas, item), f"got {n}") for n, item in enumerate(call.inputs)] or nothing,
-        [named(_inner(canvas, item), f"step {n}") for n, item in enumerate(call.inputs)],
+        [named(_given(said), f"said {n}") for n, said in enumerate(call.given)],
+        [named(_input(item), f"got {n}") for n, item in enumerate(call.inputs)] or nothing,
+        [named(_inner(item), f"step {n}") for n, item in enumerate(call.inputs)],
     )
     lists = (
-        above(words(head, 12, bold=True), *boxes, apart=BETWEEN)
-        for head, boxes in zip(HEADS, columns, strict=True)
+        above(words(name, 12, bold=True), *boxes, apart=BETWEEN)
+        for name, boxes in zip(HEADS, columns, strict=True)
     )
-    canvas.put(joined(beside(*lists, apart=APART), *_arrows(call)))
-    return canvas.finished(
+    return finished(
+        above(head, joined(beside(*lists, apart=APART), *_arrows(call))),
         WORDS,
-        width=canvas.right + MARGIN,
         title="The arguments of pytensor.scan, made canonical",
         description=str(call).replace("\n", " "),
         theme=theme,
@@ -85,12 +83,12 @@ def _sources(item: Input, call: Canonical) -> Iterator[int]:
         yield from (n for n, said in given if said.variable and said.variable == item.name)
 
 
-def _given(canvas: Canvas, said: Given) -> Piece:
+def _given(said: Given) -> Piece:
     role = Role.UNNEEDED if said.filled_in and not said.variable else Role.INPUT
     return _box(LEFT, said.argument, said.value, role, f"canonical:{said.variable}")
 
 
-def _input(canvas: Canvas, item: Input) -> Piece:
+def _input(item: Input) -> Piece:
     role = Role.READ if item.note == "found in the step" else Role.INTERMEDIATE
     head = f"{item.number} · {item.kind or 'number of steps'}"
     if item.note and role is not Role.READ:
@@ -98,7 +96,7 @@ def _input(canvas: Canvas, item: Input) -> Piece:
     return _box(MIDDLE, head, item.outer, role, f"canonical:{item.name}")
 
 
-def _inner(canvas: Canvas, item: Input) -> Piece:
+def _inner(item: Input) -> Piece:
     if not item.inner:
         return gap(RIGHT, HEIGHT)
     names = ", ".join(item.inner)

@@ -18,10 +18,10 @@ from lab.gradients.record import DerivationRecord, Outcome, Verdict
 from lab.reports.explain.explanation import Explanation
 from lab.scans.graphs import scan_nodes
 from visual.choices import switch
-from visual.layout.canvas import Canvas
+from visual.layout.canvas import finished, heading
 from visual.layout.names import counted
 from visual.layout.sheet import SCREEN, Sheet, check_sheet
-from visual.scene.combinators import Piece, above, beside, gap, padded, sized, words
+from visual.scene.combinators import Piece, above, beside, gap, over, padded, sized, words
 from visual.scene.shapes import Box, Group, Scene, Shape, Text, fitted, folded, outline, shortened
 from visual.scene.theme import Role
 
@@ -104,20 +104,14 @@ def connections(
         is_forward = isinstance(source, Derivative) and source.order > 0
         raise LabError(f"connections: {NO_PULLBACK}." if is_forward else none)
     opened = blocks if all else [blocks[0] if scan is None else _numbered(blocks, scan)]
-    canvas = Canvas(sheet=sheet)
-    if len(blocks) > len(opened):
-        canvas.y = sheet.margin
-        canvas.put(_overview(blocks, opened[0], sheet))
-        canvas.y += 12
+    parts = [_overview(blocks, opened[0], sheet)] if len(blocks) > len(opened) else []
     for block in opened:
         told = _told(block).removeprefix(f"{block.title}: ").rstrip(".")
-        canvas.heading(block.title, [told])
-        canvas.put(_table(block, all, sheet))
-        canvas.y += 12
-    canvas.y -= 6
-    return canvas.finished(
+        parts.append(above(heading(block.title, [told], sheet), _table(block, all, sheet)))
+    return finished(
+        over(gap(sheet.line), above(*parts, apart=20)),
         legend_of(o.verdict for block in blocks for row in block.rows() for o in row.values()),
-        width=max(canvas.right + sheet.margin, sheet.width),
+        sheet=sheet,
         title=f"Connections of {blocks[0].title}",
         description=" ".join(_told(block) for block in blocks),
         theme=theme,

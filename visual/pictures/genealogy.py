@@ -22,13 +22,13 @@ from lab.records import reached
 from lab.tape import Kind
 from lab.traces.trace import Feed, ScanTrace, SequenceTrace, Source, TapeTrace, Trace
 from visual.choices import of_trace, switch
-from visual.layout.canvas import Canvas, kind_text
+from visual.layout.canvas import finished, heading, kind_text
 from visual.layout.cells import values_text
 from visual.layout.graphviz import Edge, Node, dot_source
 from visual.layout.gutters import tracks
 from visual.layout.names import counted
 from visual.layout.sheet import SCREEN, Sheet, check_sheet
-from visual.scene.combinators import Piece, above, gap, named, over, shifted, sized, words
+from visual.scene.combinators import Piece, above, cropped, gap, named, over, shifted, sized, words
 from visual.scene.shapes import (
     Arrow,
     Box,
@@ -74,9 +74,8 @@ def genealogy(
     shown = _shown(trace, switch("all", all), FEW if not sheet.is_narrow else FEW // 2)
     order, count = max(scan.order for scan in trace.scans), len(trace.scans)
     descents, flows = [*_descents(trace)], [*_flows(trace)]
-    canvas = Canvas(sheet=sheet)
-    canvas.heading(f"{counted(count, 'Scan')}: where they come from", explanation(trace))
-    canvas.put(_tree(trace, shown, descents, flows, sheet), 0)
+    head = heading(f"{counted(count, 'Scan')}: where they come from", explanation(trace), sheet)
+    tree = cropped(_tree(trace, shown, descents, flows, sheet), sheet.margin)
     edges = [Edge(_key(a), _key(b), label) for a, b, label in (*descents, *flows)]
     values = [(f"value {n}", *value) for n, value in enumerate(_values(trace))]
     nodes = [
@@ -91,9 +90,10 @@ def genealogy(
     ]
     nodes += [Node(key, 90, 40, f"{name}\n{told}") for key, name, told, _ in values]
     edges += [Edge(_key(scan), key) for key, _, _, scans in values for scan in scans]
-    return canvas.finished(
+    return finished(
+        over(gap(sheet.line), above(head, tree)),
         WORDS,
-        width=max(sheet.width, canvas.right + sheet.margin),
+        sheet=sheet,
         title=f"Genealogy of the Scans of a derivative of order {order}",
         description=" ".join(explanation(trace)) or "One loop, no derivative.",
         theme=theme,

@@ -13,7 +13,7 @@ from lab.errors import ArgumentError, expect, quoted, whole
 from lab.gradients.derivation import Derivation
 from lab.gradients.record import DerivationRecord, Item, Phase, Verdict
 from visual.choices import switch
-from visual.layout.canvas import Canvas
+from visual.layout.canvas import finished, heading
 from visual.layout.sheet import SCREEN, Sheet, check_sheet
 from visual.pictures.connections import LOOKS, legend_of
 from visual.scene.combinators import (
@@ -100,13 +100,12 @@ def phases(
         row = _row(record, one, keys, all or opened is not None, sheet)
         moment = Group((), one.number - 1, moment=f"{one.number}. {one.name}")
         rows.append(grouped(framed(row, Role.PANEL, apart), moment))
-    canvas = Canvas(sheet=sheet)
-    canvas.heading(f"{record.backward} · order {record.order}", [" · ".join(told)])
-    canvas.put(above(*rows, apart=apart - 2))
+    head = heading(f"{record.backward} · order {record.order}", [" · ".join(told)], sheet)
     shown = record.phases if opened is None else record.phases[: opened.number]
-    return canvas.finished(
+    return finished(
+        above(head, above(*rows, apart=apart - 2)),
         legend_of({i.verdict for one in shown for i in one.items} - {ABSENT}),
-        width=sheet.width,
+        sheet=sheet,
         title=f"Eleven phases: {record.backward}, the derivative of {record.forward}",
         description=f"What every phase adds, and what is built so far; order {record.order}.",
         theme=theme,

@@ -16,7 +16,7 @@ from lab.equations.spelling import Speller, loop_offsets
 from lab.notation import Leaf, leaves_of
 from lab.traces.trace import ParameterTrace, ScanTrace, SequenceTrace, TapeTrace, Trace
 from visual.choices import scan_index, step_of, switch, whole_or_none
-from visual.layout.canvas import HEIGHT, MARGIN, Canvas
+from visual.layout.canvas import HEIGHT, heading
 from visual.layout.cells import cell
 from visual.layout.names import NamedScan
 from visual.layout.sheet import SCREEN, Sheet, check_sheet
@@ -82,12 +82,11 @@ def rolled(
     number = scan_index(trace, scan)
     step = step_of(trace.scans[number], step)
     of = NamedScan(trace, number)
-    canvas = Canvas(y=MARGIN - 8, sheet=sheet)
     told = map(Speller(of).equation, of.scan.formulas if sheet.is_narrow else ())
-    canvas.heading(f"{scan} · {of.scan.name}, rolled up", [_shown_step(of, step), *told])
+    lines = [_shown_step(of, step), *told]
+    head = heading(f"{scan} · {of.scan.name}, rolled up", lines, sheet)
     machine = _machine(of, step, switch("all", all), sheet)
-    placed = shifted(machine, sheet.margin, canvas.y - machine.envelope.top)
-    top = over(gap(), piece(*canvas.shapes), placed)
+    top = over(gap(), shifted(above(head, machine), sheet.margin, 0))
     around = whole_or_none("around", around)
     verb = "rolled up and unrolled"
     return fitting(trace, (number,), top, theme, around, verb=verb, all=all, sheet=sheet)

@@ -21,10 +21,11 @@ from visual.layout.canvas import (
     GAP,
     HEIGHT,
     LABELS,
-    Canvas,
     Columns,
     column_header,
+    finished,
     gap_text,
+    heading,
     place_columns,
     touched_columns,
     touched_rows,
@@ -37,7 +38,7 @@ from visual.layout.names import NamedScan, counted
 from visual.layout.sheet import SCREEN, Sheet, check_sheet
 from visual.pictures.tapes.lanes import Lane, Slot
 from visual.pictures.unrolled.overview import overview
-from visual.scene.combinators import Piece, sized
+from visual.scene.combinators import Piece, above, cropped, gap, over, sized
 from visual.scene.fonts import MONO_WIDTH
 from visual.scene.shapes import (
     Arrow,
@@ -89,22 +90,20 @@ def ssa(
     if opened not in numbers:
         known = listing(f"{n + 1} · {trace.scans[n].name}" for n in numbers)
         raise ArgumentError(f"scan = {quoted(scan)}: the Scans with shared slots are {known}.")
-    values, letters, canvas = flow(trace), _unused_letters(trace), Canvas(sheet=sheet)
+    values, letters, parts = flow(trace), _unused_letters(trace), list[Piece]()
     if not (all or sheet.bare or sheet.is_narrow) and len(trace.scans) > 2:
-        canvas.y = sheet.margin
-        canvas.put(overview(trace, opened, f"scan={numbers[0] + 1} opens another", sheet), 0)
-        canvas.y += 12
+        strip = overview(trace, opened, f"scan={numbers[0] + 1} opens another", sheet)
+        parts.append(cropped(strip, sheet.margin))
     for number in numbers if all else [opened]:
         block = _Block(NamedScan(trace, number), values, around, letters, all, sheet)
         title, lines = block_heading(block.named)
         told = " · ".join([lines[0], *([COUNTS] if number in (opened, numbers[0]) else [])])
-        canvas.heading(title, [told, *block.folded])
-        canvas.put(block.drawn(), 0)
-        canvas.y += 10
-    canvas.y -= 16
-    return canvas.finished(
+        head = heading(title, [told, *block.folded], sheet)
+        parts.append(above(head, cropped(block.drawn(), sheet.margin)))
+    return finished(
+        over(gap(sheet.line), above(*parts, apart=16)),
         None,
-        width=max(canvas.right + sheet.margin, sheet.width),
+        sheet=sheet,
         title=f"Tapes of {trace.scans[0].name}, and their SSA form",
         description="The tape after every step, and each of its values in a box of its own.",
         theme=theme,

@@ -16,7 +16,7 @@ from lab.errors import ArgumentError, quoted, whole
 from lab.notation import signed
 from lab.tape import Kind, Tape
 from lab.traces.trace import ScanTrace, Trace
-from visual.layout.canvas import Canvas
+from visual.layout.canvas import finished, heading
 from visual.layout.columns import Gap, with_gaps
 from visual.layout.names import listed
 from visual.layout.sheet import SCREEN, Sheet, check_sheet
@@ -211,19 +211,18 @@ def _drawn(
     named: Mapping[Tape, tuple[str, ...]], orders: int, shown: int, theme: str, sheet: Sheet
 ) -> Scene:
     """All tapes, and their gradients of the orders that are `shown`."""
-    canvas = Canvas(sheet=sheet)
+    parts: list[Piece] = []
     for tape, names in named.items():
-        lines = [] if canvas.shapes else [MOMENTS]
+        lines = [] if parts else [MOMENTS]
         if tape.kind is Kind.SEQUENCE and len(tape.reads) == 1:
             lines.append("PyTensor makes a sequence of every tap: each slot is read once.")
-        canvas.heading(f"{', '.join(names)} · {tape.kind}", lines)
-        canvas.y += 6
-        canvas.put(_strip(tape, names[0], shown, sheet))
-        canvas.y += 18
+        head = heading(f"{', '.join(names)} · {tape.kind}", lines, sheet)
+        parts.append(above(head, _strip(tape, names[0], shown, sheet), apart=6))
     everything = ", ".join(chain.from_iterable(named.values()))
-    return canvas.finished(
+    return finished(
+        above(*parts, apart=22),
         {LOOKS[use]: WORDS[use] for use in Use},
-        width=canvas.right + sheet.margin,
+        sheet=sheet,
         title=f"Taps of {everything} and of the gradients up to order {orders}",
         description="; ".join(f"{', '.join(names)}: {tape}" for tape, names in named.items()),
         theme=theme,

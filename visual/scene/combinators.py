@@ -171,6 +171,12 @@ def padded(part: Piece, across: float, down: float | None = None) -> Piece:
     return replace(part, envelope=room)
 
 
+def cropped(part: Piece, left: float) -> Piece:
+    """Without so much of the room at its left."""
+    room = replace(part.envelope, left=part.envelope.left + left)
+    return shifted(replace(part, envelope=room), -left, 0)
+
+
 def framed(part: Piece, role: Role, padding: float = 8.0) -> Piece:
     """In a box in a role."""
     room = part.envelope.padded(padding, padding)

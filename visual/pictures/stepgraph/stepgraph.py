@@ -16,7 +16,7 @@ from lab.notation import Leaf
 from lab.scans.names import readable
 from lab.traces.trace import StepResult, Trace
 from visual.choices import newest, of_trace, scan_index, step_of, switch
-from visual.layout.canvas import FORMULA, Canvas
+from visual.layout.canvas import FORMULA, finished, formula, heading
 from visual.layout.graphviz import Edge, Node, dot_source, lay_out
 from visual.layout.names import NamedScan, counted
 from visual.layout.sheet import SCREEN, Sheet, check_sheet
@@ -40,7 +40,7 @@ from visual.pictures.stepgraph.nodes import (
     operation_label,
     value_at,
 )
-from visual.scene.combinators import Piece, sized
+from visual.scene.combinators import Piece, above, gap, grouped, sized, words
 from visual.scene.fonts import MONO_WIDTH
 from visual.scene.shapes import Group, Scene, of_run
 
@@ -163,20 +163,17 @@ class _StepGraph:
 
     def scene(self, theme: str, formulas: int, numbers: bool, lines: int) -> Scene:
         """The whole picture, with so many formulas, in so many lines, and their numbers."""
-        canvas, sheet = Canvas(sheet=self.sheet), self.sheet
+        sheet = self.sheet
         title = f"{self.named.number + 1} · {self.scan.name}: step {self.step}"
-        canvas.heading(f"{title} as a graph of operations", self._lines())
-        canvas.y += 10
-        self._formulas(canvas, formulas, numbers, lines)
-        canvas.y += 10
-        canvas.put(self._graph(), sheet.margin + max(0, sheet.line - self.layout.width) / 2)
-        width = max(canvas.right + sheet.margin, sheet.width)
-        canvas.y += 8
+        head = heading(f"{title} as a graph of operations", self._lines(), sheet)
+        written = above(*self._formulas(formulas, numbers, lines), apart=3)
+        graph = above(gap(sheet.line), self._graph(), align=0.5)
         entries = sorted(set(self.entries), key=KEY_ORDER.index)
         said = "; ".join(_shorten(self.spell.at(f, self.step)) for f in self.scan.formulas[:8])
-        return canvas.finished(
+        return finished(
+            above(head, written, graph, apart=8),
             {entry.role: entry.words for entry in entries},
-            width=width,
+            sheet=sheet,
             title=f"Step {self.step} of {self.scan.name} as a graph of operations",
             description=f"What one step computes from what it reads, with all values: {said}.",
             theme=theme,
@@ -185,28 +182,21 @@ class _StepGraph:
             dot=dot_source(self.nodes, self.edges),
         )
 
-    def _formulas(self, canvas: Canvas, most: int, numbers: bool, lines: int) -> None:
+    def _formulas(self, most: int, numbers: bool, lines: int) -> Iterator[Piece]:
         """What the step writes, as formulas, and the same in numbers."""
-        if self.sheet.bare:
-            return
-        left, letters = self.sheet.margin, int(self.sheet.line / (FORMULA * MONO_WIDTH))
+        letters = int(self.sheet.line / (FORMULA * MONO_WIDTH))
         unchanged = self.model.unchanged.values()
         told = [f for f in self.scan.formulas if f.target not in unchanged]
-        for formula in told[:most]:
-            start = len(canvas.shapes)
-            words = _shorten(self.spell.at(formula, self.step))
-            canvas.y = canvas.formula(left, canvas.y, words, False, lines, letters)
-            values = self.spell.numbers(formula, self.step) if numbers else ""
-            if values:
-                canvas.y = canvas.formula(left, canvas.y, _shorten(values), True, lines, letters)
-            keys = self.named.formula_keys(formula, self.step)
-            canvas.shapes[start:] = [Group(tuple(canvas.shapes[start:]), mentions=keys)]
-            canvas.y += 3
-        if len(told) > most:
+        for found in () if self.sheet.bare else told[:most]:
+            both = [formula(_shorten(self.spell.at(found, self.step)), False, lines, letters)]
+            if values := self.spell.numbers(found, self.step) if numbers else "":
+                both.append(formula(_shorten(values), True, lines, letters))
+            keys = self.named.formula_keys(found, self.step)
+            yield grouped(above(*both), Group((), mentions=keys))
+        if len(told) > most and not self.sheet.bare:
             more = counted(len(told) - most, "more formula" if most else "formula")
             opens = "" if self.all or not self.sheet.has_hints else ": all=True shows them"
-            canvas.text(left, f"⋯ {more}{opens}", 12, muted=True)
-            canvas.y += 17
+            yield words(f"⋯ {more}{opens}", 12, muted=True)
 
     def _graph(self) -> Piece:
         """The cards, and the arrows from card to card, as they are laid out."""

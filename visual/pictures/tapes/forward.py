@@ -9,14 +9,14 @@ from lab.equations.spelling import Speller, loop_offsets
 from lab.notation import Leaf, indexed, leaves_of
 from lab.traces.scan_of import ScanOf
 from lab.traces.trace import ScanTrace, SequenceTrace, TapeTrace
-from visual.layout.canvas import BETWEEN, CELL, Canvas, Columns, gap_text, kind_text
+from visual.layout.canvas import BETWEEN, CELL, Columns, gap_text, heading, kind_text
 from visual.layout.cells import cell, thin_cell
 from visual.layout.columns import Timeline
 from visual.layout.detours import Detours
 from visual.layout.names import NamedScan, counted
 from visual.layout.sheet import Sheet
 from visual.pictures.unrolled.overview import outputs_reached
-from visual.scene.combinators import Piece, above, sized
+from visual.scene.combinators import Piece, above, gap, over, shifted, sized
 from visual.scene.shapes import Arrow, Box, Group, Shape, Text, fitted
 from visual.scene.theme import Role
 
@@ -39,9 +39,8 @@ def forward_block(
 
     `faded` washes out what the result does not need.
     """
-    canvas = Canvas(y=16, sheet=sheet)
-    canvas.heading(*_heading(named))
-    head = sized(max(canvas.right, sheet.width - sheet.margin), canvas.y, *canvas.shapes)
+    head = shifted(heading(*_heading(named), sheet), sheet.margin, 0)
+    head = over(gap(sheet.width - sheet.margin), head)
     return above(head, _Lanes(named, columns, time, sheet, most, faded).all())
 
 

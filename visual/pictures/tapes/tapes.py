@@ -14,7 +14,7 @@ from lab.errors import ArgumentError, quoted
 from lab.tape import Kind
 from lab.traces.trace import ScanTrace, Trace
 from visual.choices import of_trace, scan_index, step_of, switch, whole_or_none
-from visual.layout.canvas import Canvas, Columns
+from visual.layout.canvas import Columns, finished
 from visual.layout.cells import values_text
 from visual.layout.columns import timeline
 from visual.layout.headings import block_heading
@@ -170,17 +170,16 @@ def has_tape(scan: ScanTrace) -> bool:
 def _finished(trace: Trace, part: Piece, width: float, view: View, theme: str) -> Scene:
     """The picture with the results in numbers, and the legend."""
     sheet = view.sheet
-    canvas = Canvas(sheet=sheet)
     results = at_end(NamedScan(trace, len(trace.scans) - 1), _results(trace, sheet))
     whole = shifted(above(part, results, apart=8), 0, max(4, sheet.margin - 8))
-    canvas.add(*whole.shapes)
-    canvas.y = whole.envelope.bottom
     arrays = any(tape.initial.ndim > 1 for scan in trace.scans for tape in scan.tapes)
     parts = PARTS_LINE + (PARTS_OF_ARRAYS if arrays else "")
     names = ", ".join(f"{scan.name} ({scan.steps} steps)" for scan in trace.scans)
     order = max(scan.order for scan in trace.scans)
-    return canvas.finished(
+    return finished(
+        whole,
         None,
+        sheet=sheet,
         width=width,
         title=f"Tapes of {trace.scans[0].name}, derivative of order {order}",
         description=f"What every step reads, overwrites and leaves, in {names}.",

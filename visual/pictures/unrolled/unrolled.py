@@ -16,7 +16,8 @@ from lab.equations.spelling import result_words
 from lab.errors import ArgumentError
 from lab.traces.trace import SequenceTrace, TapeTrace, Trace
 from visual.choices import of_trace, opened, scan_indices, switch, whole_or_none
-from visual.layout.canvas import HEIGHT, THIN, Canvas
+from visual.layout.canvas import HEIGHT, THIN
+from visual.layout.canvas import finished as with_legend
 from visual.layout.cells import cell, thin_cell
 from visual.layout.columns import Gap, with_gaps
 from visual.layout.names import NamedScan, counted
@@ -234,9 +235,11 @@ def finished(
 ) -> Scene:
     """The picture with its legend."""
     names = ", ".join(f"{trace.scans[n].name} ({trace.scans[n].steps} steps)" for n in chosen)
-    return Canvas([*part.shapes], y=part.envelope.bottom, sheet=sheet).finished(
+    return with_legend(
+        part,
         None,
         width=width,
+        sheet=sheet,
         title=f"{trace.scans[chosen[0]].name}, {verb}",
         description=f"What every step computes, and from what, in {names}.",
         theme=theme,
