@@ -1,5 +1,7 @@
 """Traces of which only a window is kept: the same numbers as in the whole one, compiled or not."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytensor
 import pytensor.tensor as pt
@@ -54,6 +56,27 @@ def test_a_window_has_the_numbers_of_the_whole_trace(name, order, keep):
     kept = lab.trace(derivative, keep=LAST[keep], backend=QUICK)
     assert list(parted(kept, whole)) == []
     assert lab.Trace.from_json(kept.to_json()) == kept
+
+
+@pytest.mark.parametrize(("name", "order"), CASES)
+def test_every_kth_step_has_the_numbers_of_the_whole_trace(name, order):
+    derivative = gallery.loops[name].derivative(order)
+    whole = lab.trace(derivative)
+    kept = lab.trace(derivative, keep=2, backend=QUICK)
+    steps, each = gallery.loops[name].steps, len(whole.scans)
+    loops = [scan for scan in kept.scans if not scan.order]
+    assert [(scan.first, scan.steps) for scan in loops] == [(n, 1) for n in range(0, steps, 2)]
+    windows = len(kept.scans) // each
+    assert list(parted(kept, replace(whole, scans=whole.scans * windows))) == []
+    parents = [kept.scans[scan.parent].first for scan in kept.scans if scan.order == 1]
+    assert parents == sorted(parents)
+    assert lab.Trace.from_json(kept.to_json()) == kept
+
+
+def test_more_windows_than_can_be_kept_are_refused():
+    derivative = gallery.loops["square"].with_steps(1_000).derivative(1)
+    with pytest.raises(ArgumentError, match=r"100 of 1,000 steps .* every 32th"):
+        lab.trace(derivative, keep=10)
 
 
 def test_the_checker_sees_another_number():
@@ -167,7 +190,9 @@ def _only_counts(run):
     ("arguments", "error", "words"),
     [
         ({"keep": "first"}, ArgumentError, "keep = 'first'"),
-        ({"keep": 5}, ArgumentError, "keep = 5"),
+        ({"keep": 0}, ArgumentError, "keep = 0"),
+        ({"keep": True}, ArgumentError, "keep = True"),
+        ({"keep": 2.5}, ArgumentError, "keep = 2.5"),
         ({"keep": slice(0, 4, 2)}, ArgumentError, "keep = slice"),
         ({"keep": slice(True, 4)}, ArgumentError, "keep = slice"),
         ({"keep": slice(9, 12)}, ArgumentError, "square makes the steps 0 to 3"),
