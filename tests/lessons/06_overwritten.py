@@ -10,19 +10,19 @@ assert round(truth[2], 2) == 6723.84
 
 
 def replaced(values):
-    """c′ of two steps that are written out, without a tape."""
+    """c₁ of two steps that are written out, without a tape."""
     first, second, third_ = values
     return (first * 2 * x1 + second) * 2 * x0 + third_
 
 
 by = 1e-4 * np.eye(3)
-at = np.array([a, b, c])
+at = np.array([a0, b0, c0])
 rates = [(replaced(at + d) - replaced(at - d)) / 2e-4 for d in by]
 assert np.allclose(gradients(adds=False), rates, rtol=1e-10)
 spoiled = gradients(adds=True)
 assert isclose(spoiled[0], rates[0])
 assert np.allclose(spoiled[1:], 2 * np.array(rates[1:]))
-assert isclose(c_new, 4 * x0 * x1)
+assert isclose(c1, 4 * x0 * x1)
 
 assert [float(row.true) for row in breakage.rows] == [
     float(value) for value in five.trace(order=3).outputs[1:]
@@ -73,6 +73,6 @@ assert isclose(float(lab.trace(made.values, graph.given).outputs[3]), truth[2], 
 assert turn.check(kept).is_right
 assert "old rule" in turn.check(lambda reads, writes: reads).reason
 solve(of_b, 2 * 0.95, 1, 3.8, 3.43)
-solve(doubled, "that of a", "all three", "none")
+solve(doubled, "that of a₀", "all three", "none")
 solve(visible, 2, 1, 3)
 solve(sooner, "x₁² + x₂²", "x₂", "x₁ + x₂")
