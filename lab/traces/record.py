@@ -63,7 +63,8 @@ def trace(
     second shows its progress and can be interrupted.
 
     Of a long loop `keep` tells which steps the trace shall have: "all", the "last" of each Scan, or
-    a slice of the loop's, or every k-th, each as a Scan of one step; and those of its derivatives
+    a slice of the loop's (also "500:510"), or every k-th, each as a Scan of one step; and those of
+    its derivatives
     that go back through them.  Then PyTensor
     compiles the graph for its `backend`, a compilation mode, and runs it; the steps that are kept
     are made once more, from what the buffers held, and the trace is one of these steps alone.
@@ -87,7 +88,8 @@ def trace(
         if len(names) != len(asked) or not all(isinstance(name, str) for name in names):
             raise ArgumentError(f"names = {quoted(names)}: expected a name for each output.")
     expect("rewritten", rewritten, bool, "True or False")
-    if check_keep(keep) != "all" and rewritten:
+    keep = check_keep(keep)
+    if keep != "all" and rewritten:
         told = 'a graph that is rewritten is traced whole, by keep = "all"'
         raise ArgumentError(f"keep = {quoted(keep)}: {told}.")
     if backend is not None:

@@ -10,6 +10,7 @@ missing.  What is not left at the end, as a slot that was written again, is what
 leaves that makes only the steps before the window.
 """
 
+import re
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -45,8 +46,14 @@ MOST_WINDOWS = 32
 
 def check_keep(keep: object) -> Keep:
     """What is to be kept; ArgumentError for what cannot be."""
-    if isinstance(keep, str) and keep in ("all", "last"):
-        return keep
+    if isinstance(keep, str):
+        found = re.fullmatch(r"(-?\d{1,15})?:(-?\d{1,15})?", keep)
+        if keep in ("all", "last"):
+            return keep
+        if re.fullmatch(r"\d{1,15}", keep):
+            keep = int(keep)
+        elif found:
+            keep = slice(*(None if end is None else int(end) for end in found.groups()))
     if isinstance(keep, slice) and keep.step in (None, 1):
         ends = [end for end in (keep.start, keep.stop) if end is not None]
         if all(isinstance(end, int) and not isinstance(end, bool) for end in ends):
@@ -55,6 +62,13 @@ def check_keep(keep: object) -> Keep:
         return keep
     told = '"all", "last", the steps that are meant, as slice(500, 510), or 100 for every 100th'
     raise ArgumentError(f"keep = {quoted(keep)}: expected {told}.")
+
+
+def keep_text(keep: Keep) -> str:
+    """What is to be kept as a text that `check_keep` reads: ``500:510``."""
+    if not isinstance(keep, slice):
+        return str(keep)
+    return ":".join("" if end is None else str(end) for end in (keep.start, keep.stop))
 
 
 def refuse_beyond(outputs: Sequence[Variable], given: Values) -> None:
@@ -213,8 +227,8 @@ class _Graph:
             for part in parts.of_kind(Kind.UNTRACED):
                 odd = f"the untraced state {part.name} is nowhere kept; of a sequence in its place"
             if odd:
-                told = 'some steps can be kept, and as it is all, by keep = "all"'
-                raise GraphError(f"keep: {parts.called}: {odd} {told}.")
+                known = 'some steps can be kept, and as it is all, by keep = "all"'
+                raise GraphError(f"keep: {parts.called}: {odd} {known}.")
         self.inputs = list(explicit_graph_inputs([*outputs, *also]))
         self.lengths: dict[Apply, dict[LoopVariable, int]] = {}
         told = dict.fromkeys(self._told())
@@ -263,7 +277,7 @@ class _Graph:
         if len(first) > MOST_WINDOWS:
             raise ArgumentError(
                 f"keep = {quoted(keep)}: {len(first):,} of {steps:,} steps would be kept, each by "
-                f"itself, and at most {MOST_WINDOWS} are: every {-(-steps // MOST_WINDOWS):,}th."
+                f"itself, and at most {MOST_WINDOWS} are, as by {-(-steps // MOST_WINDOWS):,}."
             )
         return [self._window(values, slice(start, start + 1)) for start in first]
 

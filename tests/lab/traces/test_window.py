@@ -12,6 +12,7 @@ import visual
 from lab import gallery
 from lab.errors import ArgumentError, GraphError, KindError
 from lab.traces import window
+from visual.cli.main import main
 
 QUICK = "FAST_COMPILE"
 NEAR = {"rtol": 1e-12, "atol": 1e-14}  # PyTensor may fuse operations, and add in another order
@@ -75,7 +76,7 @@ def test_every_kth_step_has_the_numbers_of_the_whole_trace(name, order):
 
 def test_more_windows_than_can_be_kept_are_refused():
     derivative = gallery.loops["square"].with_steps(1_000).derivative(1)
-    with pytest.raises(ArgumentError, match=r"100 of 1,000 steps .* every 32th"):
+    with pytest.raises(ArgumentError, match=r"100 of 1,000 steps .* as by 32\."):
         lab.trace(derivative, keep=10)
 
 
@@ -210,3 +211,31 @@ def test_what_cannot_be_is_one_sentence(arguments, error, words):
 def test_some_loops_are_kept_whole(name, words):
     with pytest.raises(GraphError, match=words):
         lab.trace(gallery.loops[name].derivative(1), keep="last")
+
+
+@pytest.mark.parametrize(
+    ("keep", "firsts"),
+    [("last", [99, 99]), ("50:52", [50, 48]), (slice(-2, None), [98, 0]), ("50", [0, 99, 50, 49])],
+)
+def test_what_is_kept_can_be_chosen_of_a_picture(keep, firsts, capsys):
+    loop = gallery.loops["square"].with_steps(100)
+    told = visual.draw(loop, "tapes", keep=keep, all=True).text()
+    for first in firsts:
+        assert f"from step {first}" in told or not first
+    if isinstance(keep, str):
+        assert (
+            main(["draw", "tapes", "--loop", "square", "--steps", "100", "--keep", keep, "-o-"])
+            == 0
+        )
+        assert f"from step {firsts[-1]}" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("keep", ["first", "-:3", 0, "1:2:3", None, True, "0:5:2"])
+def test_what_cannot_be_kept_is_not_drawn(keep):
+    with pytest.raises(ArgumentError, match=r"keep = .*: expected"):
+        visual.draw(gallery.loops["square"], "tapes", keep=keep)
+
+
+def test_what_all_steps_take_is_not_told_of_some():
+    with pytest.raises(ArgumentError, match="some steps of it are kept"):
+        lab.memory(lab.trace(gallery.loops["square"].derivative(1), keep="last", backend=QUICK))
