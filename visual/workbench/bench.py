@@ -212,9 +212,9 @@ class Bench(ABC):
     def _in_room(self, **options: object) -> Scene:
         view, (wide, high) = PICTURES[self.state.view], self.room
         size: dict[str, int] = {}
-        if view.on_sheet is not None and 0 < wide < SCREEN.width:
+        if 0 < wide < SCREEN.width:
             size["width"] = max(FEWEST, wide)
-        elif HEIGHT in (view.on_sheet or ()) and 0 < high < SCREEN.height:  # the narrow is scrolled
+        elif HEIGHT in view.on_sheet and 0 < high < SCREEN.height:  # the narrow is scrolled
             size["height"] = max(HEIGHT.least, high)
         try:
             return self._draw(**{**options, **size})
