@@ -235,17 +235,9 @@ def finished(
 ) -> Scene:
     """The picture with its legend."""
     names = ", ".join(f"{trace.scans[n].name} ({trace.scans[n].steps} steps)" for n in chosen)
-    return with_legend(
-        part,
-        None,
-        width=width,
-        sheet=sheet,
-        title=f"{trace.scans[chosen[0]].name}, {verb}",
-        description=f"What every step computes, and from what, in {names}.",
-        theme=theme,
-        said=said,
-        close=width == sheet.width,
-    )
+    title = f"{trace.scans[chosen[0]].name}, {verb}"
+    told, close = f"What every step computes, and from what, in {names}.", width == sheet.width
+    return with_legend(part, None, title, told, theme, sheet, width, said, close=close)
 
 
 class _Picture:
