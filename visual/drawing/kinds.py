@@ -173,7 +173,7 @@ _KINDS = (
         "what every backward step reads, overwrites and leaves",
         _of_trace(tapes),
         (AROUND, SCAN, STEP, BUFFER, CONTRIBUTIONS, ALL, INSIDE),
-        follows=("scan",),
+        follows=("scan", "around"),
         on_sheet=(HEIGHT, SHOWN, NO_LEGEND, BARE),
     ),
     Kind(
@@ -189,7 +189,7 @@ _KINDS = (
         "what every step computes, and from what",
         _unrolled,
         (AROUND, SCAN, SCANS, ALL_DIRECT, ALL, INSIDE),
-        follows=("scan",),
+        follows=("scan", "around"),
         on_sheet=(HEIGHT, SHOWN, NO_LEGEND, BARE),
     ),
     Kind(
@@ -198,7 +198,7 @@ _KINDS = (
         _equations,
         (SCAN, STEP, INSIDE),
         follows=("scan", "step"),
-        on_sheet=(NO_LEGEND,),
+        on_sheet=(HEIGHT, NO_LEGEND),
     ),
     Kind(
         "rolled",

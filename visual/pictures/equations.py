@@ -6,7 +6,9 @@ every other picture.  A tape shows what it holds after the step.
 """
 
 import re
+from collections import Counter
 from dataclasses import dataclass, replace
+from math import inf
 
 import numpy as np
 
@@ -28,13 +30,14 @@ from visual.layout.canvas import (
 )
 from visual.layout.cells import cell
 from visual.layout.columns import Gap, shown_steps, with_gaps
-from visual.layout.names import NamedScan
+from visual.layout.names import NamedScan, counted
 from visual.layout.sheet import SCREEN, Sheet, check_sheet
 from visual.scene.shapes import Box, Scene, Shape, Text, of_run, shortened, text_width
 from visual.scene.theme import Role
 
 WIDEST_TERM, PITCH, LEAST, SIGN = 240, 62, 84, 14.5
 CELL, NARROW_CELL, BETWEEN = 76, 52, 8
+HIGH = 30 + HEIGHT + 22  # of a tape
 WORDS = {
     Role.INPUT: "",
     Role.INTERMEDIATE: "by a step",
@@ -76,10 +79,22 @@ def equations(
     canvas, writer = Canvas(sheet=sheet), Writer(system)
     canvas.heading(f"{scan} · {loop.name}: a system of equations", _subtitles(writer, loop, step))
     places = _Places(NamedScan(trace, number), step)
-    for formula in system.equations:
-        _equation(canvas, writer, formula, places)
-    for tape in loop.tapes:
-        _tape(canvas, writer, tape, places)
+    lowest, hidden = sheet.height - 40 if sheet.is_low else inf, Counter[str]()
+    for number, formula in enumerate(system.equations):
+        if number and canvas.y + PITCH + HIGH > lowest:
+            hidden["more equation"] += 1
+        else:
+            _equation(canvas, writer, formula, places)
+    for number, tape in enumerate(tape for tape in loop.tapes if _symbol(writer, tape)):
+        if number and canvas.y + HIGH > lowest:
+            hidden["more tape"] += 1
+        else:
+            _tape(canvas, writer, tape, places)
+    if hidden:
+        told = ", ".join(counted(count, what) for what, count in hidden.items())
+        canvas.write(
+            Text(sheet.margin, canvas.y + 12, f"⋯ {told}: height shows them", 12, muted=True)
+        )
     canvas.y += 4
     return canvas.finished(
         WORDS,
@@ -200,15 +215,18 @@ def _sign(canvas: Canvas, piece: str, x: float) -> float:
     return end
 
 
+def _symbol(writer: Writer, tape: TapeTrace) -> str:
+    """What a tape of a state is called; empty if it is none."""
+    quantity = writer.system.quantity(Leaf(tape.name, None, tape.argument))
+    return quantity.symbol if quantity and quantity.role is SystemRole.STATE else ""
+
+
 def _tape(canvas: Canvas, writer: Writer, tape: TapeTrace, places: _Places) -> None:
     """What a tape holds after the step, and which of its slots the step has read and written."""
-    quantity = writer.system.quantity(Leaf(tape.name, None, tape.argument))
-    if quantity is None or quantity.role is not SystemRole.STATE:
-        return
     wide = NARROW_CELL if canvas.sheet.is_narrow else CELL
     rows = _rows(tape, places, canvas.sheet, wide)
     columns = place_columns(rows, wide, BETWEEN, canvas.sheet.labels)
-    canvas.row_label(shortened(quantity.symbol, 110, 13), canvas.y + 46)
+    canvas.row_label(shortened(_symbol(writer, tape), 110, 13), canvas.y + 46)
     canvas.row_label(str(tape.kind), canvas.y + 62, below=True)
     for row, x in columns.left.items():
         label = places.named.tape_label(tape, row)
@@ -221,7 +239,7 @@ def _tape(canvas: Canvas, writer: Writer, tape: TapeTrace, places: _Places) -> N
     for x, gap in columns.gaps:
         canvas.add(gap_text(gap, x, canvas.y + 30 + HEIGHT / 2 + 4, wide))
     canvas.right = max(canvas.right, columns.right - BETWEEN)
-    canvas.y += 30 + HEIGHT + 22
+    canvas.y += HIGH
 
 
 def _rows(tape: TapeTrace, places: _Places, sheet: Sheet, wide: float) -> list[int]:

@@ -31,7 +31,7 @@ from visual.drawing.draw import draw, studied
 from visual.drawing.kinds import PICTURES, VIEW
 from visual.drawing.study import Chosen, Frozen, choose
 from visual.layout.names import NamedScan, at_moment
-from visual.layout.sheet import SCREEN
+from visual.layout.sheet import ASIDE, SCREEN
 from visual.pictures.breaking import breaking
 from visual.scene.shapes import Scene
 from visual.workbench.written import START, STEPS, WRITTEN, valued, written
@@ -41,6 +41,8 @@ GRAPH = "graph"  # no loop, but a graph of PyTensor's
 LEAST = 3  # orders of which a broken rule is told in any case: one mistake shows from the third on
 REMEMBERED = 16
 NO_MATTER = (0, 0)  # how much room there is
+WITH_LEGEND = int(SCREEN.width + ASIDE)  # pixels of a picture that has its legend beside it
+BELOW = 120  # pixels of a legend that stands below, and is scrolled to
 MOST_MOMENTS = 400  # of a run that is walked through whole
 OPTIONS = ByName("options", "what only the picture has that is shown")
 CHOICES = {
@@ -206,16 +208,22 @@ class Bench(ABC):
         if self.moment in self._whole.moments and len(trace.scans) < 3:  # all are open
             return self._whole
         scan, step = at_moment(trace, self.moment)
-        place = {"scan": scan + 1, "step": step}
-        return self._in_room(**{**self.state.options, **{name: place[name] for name in follows}})
+        place, options = {"scan": scan + 1, "step": step}, dict(self.state.options)
+        options |= {name: place[name] for name in follows if name != "around"}
+        opened = self._in_room(**options)
+        if "around" in follows and self.moment not in opened.moments:  # the step is folded
+            opened = self._in_room(**{**options, "around": step})
+        return opened
 
     def _in_room(self, **options: object) -> Scene:
         view, (wide, high) = PICTURES[self.state.view], self.room
         size: dict[str, int] = {}
         if view.on_sheet is not None and 0 < wide < SCREEN.width:
-            size["width"] = max(FEWEST, wide)
-        elif HEIGHT in (view.on_sheet or ()) and 0 < high < SCREEN.height:  # the narrow is scrolled
-            size["height"] = max(HEIGHT.least, high)
+            size["width"] = max(FEWEST, wide)  # and the page is scrolled
+        elif HEIGHT in (view.on_sheet or ()) and 0 < high < SCREEN.height:
+            beside = wide >= WITH_LEGEND
+            size["height"] = max(HEIGHT.least, high + (0 if beside else BELOW))
+            size |= {"width": WITH_LEGEND} if beside else {}
         try:
             return self._draw(**{**options, **size})
         except LabError:

@@ -50,9 +50,8 @@ def plans(pair: bool, narrow: bool = False) -> Iterator[Plan]:
     if pair:
         yield from (Plan(True, ends) for ends in (None, 3))
     yield from (Plan(False, ends) for ends in (None, 3, 2, 1))
-    if narrow:
-        yield from (Plan(False, 0, tapes) for tapes in (None, 2, 1))
-    yield from (Plan(False, ends, tapes) for tapes in (8, 4, 2, 1) for ends in (2, 1))
+    yield from (Plan(False, 0, tapes) for tapes in ((None, 2, 1) if narrow else (None,)))
+    yield from (Plan(False, ends, tapes) for tapes in (8, 4, 2, 1) for ends in (2, 1, 0))
 
 
 def steps_of(scan: ScanTrace, view: View, plan: Plan) -> list[int | Gap]:
