@@ -103,7 +103,7 @@ def opened(browser, tmp_path_factory):
     made = notebook(OPENING, OPEN_ONES, STATE, SECOND, USABLE, KERNEL)
     folder = tmp_path_factory.mktemp("lab")
     with jupyter_lab(folder, bench=made) as addresses:
-        page = browser.new_page(viewport={"width": 1700, "height": 1400})  # room for all
+        page = browser.new_page(viewport={"width": 1700, "height": 1600})  # room for all
         opened = Notebook(page, addresses["bench"])
         opened.run(0)
         opened.bench.wait_for()

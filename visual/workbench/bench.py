@@ -205,15 +205,12 @@ class Bench(ABC):
         follows, trace = PICTURES[self.state.view].follows, self._whole.trace
         if trace is None or not follows or self.moment not in self.moments:
             return self._whole
-        if self.moment in self._whole.moments and len(trace.scans) < 3:  # all are open
+        cells = (group.cell for group in self._whole.groups())
+        if self.moment in self._whole.moments and "scan:1" not in cells:  # all are open
             return self._whole
         scan, step = at_moment(trace, self.moment)
-        place, options = {"scan": scan + 1, "step": step}, dict(self.state.options)
-        options |= {name: place[name] for name in follows if name != "around"}
-        opened = self._in_room(**options)
-        if "around" in follows and self.moment not in opened.moments:  # the step is folded
-            opened = self._in_room(**{**options, "around": step})
-        return opened
+        place = {"scan": scan + 1, "step": step, "around": step}
+        return self._in_room(**{**self.state.options, **{name: place[name] for name in follows}})
 
     def _in_room(self, **options: object) -> Scene:
         view, (wide, high) = PICTURES[self.state.view], self.room

@@ -77,7 +77,7 @@ def tapes(
 def _open(trace: Trace, view: View, number: int, pair: bool, theme: str) -> Scene:
     """The picture with one Scan open, or with a `pair`, that shows the most of those that fit."""
     named, smallest, sheet = NamedScan(trace, number), None, view.sheet
-    for plan in plans(pair, sheet.is_narrow):
+    for plan in plans(pair, sheet):
         block = opened(named, view, plan)
         if block is None:
             continue
