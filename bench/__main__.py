@@ -339,11 +339,12 @@ def influences(steps=200):
     loop = gallery.loops["rnn"]
     values = loop.sequences[0].values
     loop = loop.with_values({"x": values[[n % len(values) for n in range(steps)]]})
-    trace = loop.trace()
+    derivative = loop.derivative()
+    trace = lab.trace(derivative)
 
     def ours():
         start = time.perf_counter()
-        lab.influence(trace)
+        lab.influence(derivative, trace=trace)
         return time.perf_counter() - start
 
     def theirs():  # a gradient of one value, for one entry of one row

@@ -107,7 +107,9 @@ def equation(
     if len(calls_of(expression)) > MOST:
         return ""
     if not np.isfinite(left):
-        return f"{told} = {_right(expression, used, 4, style)}"
+        exact = value_of(expression, lambda leaf: float(used[leaf]))
+        is_so = exact is not None and np.array_equal(exact, left, equal_nan=True)
+        return f"{told} = {_right(expression, used, 4, style)}" if is_so else ""
     close = ""
     for digits in DIGITS:
         worth = _worth(expression, used, digits)

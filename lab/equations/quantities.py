@@ -40,7 +40,7 @@ class Quantities(ScanOf):
     def tape_label(self, tape: TapeTrace, row: int | None, style: Style = PLAIN) -> str:
         """``x₃``, ``dC/dx₃``: the quantity in one row of a tape; of row None, the tape's own."""
         index = None if tape.is_total or row is None else index_of(tape, row)
-        return self._of_tape(tape, index, style)
+        return self.named_at(tape, index, style)
 
     def place(self, tape: TapeTrace, row: int, style: Style = PLAIN) -> str:
         """``buf[1]``: a place on a tape that a derivative changes; ``buf_dx[1]`` of several."""
@@ -65,13 +65,13 @@ class Quantities(ScanOf):
     def direct_label(self, tape: TapeTrace, row: int | None) -> str:
         """``∂C/∂x₃``: all that comes to a gradient directly, whatever brings it."""
         index = None if row is None else index_of(tape, row)
-        return self._of_tape(tape, index, PLAIN, direct=True)
+        return self.named_at(tape, index, PLAIN, direct=True)
 
     def quantity_name(self, variable: str, index: int | str | None, style: Style = PLAIN) -> str:
         """The name of one of its variables, as the gradient that it is, if it is one."""
         for tape in self.scan.held:
             if tape.name == variable:
-                return self._of_tape(tape, index, style)
+                return self.named_at(tape, index, style)
         for sequence in self.scan.sequences:
             if sequence.name == variable:
                 return self.sequence_label(sequence, index, style)
@@ -89,17 +89,18 @@ class Quantities(ScanOf):
         """What a sequence brings, by the name that it has where it was made or first read."""
         reader, held = self.first_reader(sequence)
         if isinstance(held, TapeTrace):
-            return reader._of_tape(held, index, style)
+            return reader.named_at(held, index, style)
         if held.is_outer_gradient and reader.parent is not None and held.source is not None:
             output = reader.parent.scan.variable(held.source)
             if isinstance(output, TapeTrace):  # whose gradient comes in from outside
-                name = reader.parent._of_tape(output, index, style)
+                name = reader.parent.named_at(output, index, style)
                 return derivative_name(reader.scan.order, name, style)
         return indexed(held.axis.variable, index, style)
 
-    def _of_tape(
+    def named_at(
         self, tape: TapeTrace, index: int | str | None, style: Style, direct: bool = False
     ) -> str:
+        """``dC/dx₃``, ``∂₂C/∂u₄₋ₖ``: what a tape holds at an index in time."""
         if tape.gradient_of is None or self.parent is None:
             return indexed(tape.name, index, style)
         held = self.parent.quantity_name(tape.gradient_of, index, style)

@@ -129,7 +129,7 @@ class Speller:
             return tapped(leaf.variable, leaf.tap, self.style)
         first, *others = variable.axis.index[:2].tolist() or [0]
         index = following(first, others[0] - first if others else 1, self.style)
-        return self.named.quantity_name(variable.name, index, self.style)
+        return self.named.named_at(variable, index, self.style)
 
     def value(self, leaf: Leaf, step: int) -> np.ndarray | None:
         """What a leaf was at a step; None for what is no array."""

@@ -23,9 +23,15 @@ from lab.scans.node import fresh_graph
 from lab.scans.operations import FUNCTIONS, TRANSPARENT, describe, is_lossy, is_row, reshaped
 from lab.scans.slices import index_parts
 
-# Rewrites that move the adding of an axis into every factor, which is harder to read.
 FACTORS = 8  # of a product within a product, up to which it becomes one: else each doubles the last
-SPREADING = ("local_dimshuffle_lift", "local_dot_to_mul")
+# Rewrites that move the adding of an axis into every factor, which is harder to read; and those
+# that move a factor into a branch of where: 0·∞ would be 0 in the formula, and is nan in the run.
+SPREADING = (
+    "local_dimshuffle_lift",
+    "local_dot_to_mul",
+    "local_mul_switch_sink",
+    "local_div_switch_sink",
+)
 # PyTensor makes one sum, and one product, of those within others.  Of a step that uses a result
 # twice, and twice what it made of that, they have exponentially many members: beyond MOST the
 # formula stays as it was written, but for what is there twice.
@@ -36,12 +42,15 @@ MOST = 64
 MOST_OPERATIONS = 500
 
 
-def simplify(results: Sequence[Variable]) -> list[Variable]:
-    """`results` after PyTensor's canonicalization; the graph that was given stays as it is."""
+def simplify(results: Sequence[Variable], most: int = MOST_OPERATIONS) -> list[Variable]:
+    """`results` after PyTensor's canonicalization; the graph that was given stays as it is.
+
+    Of more than `most` operations those that are there twice become one, and that is all.
+    """
     nodes = list(toposort(results))
     if not nodes:
         return list(results)
-    is_long = len(nodes) > MOST_OPERATIONS or _longest(nodes) > MOST
+    is_long = len(nodes) > most or _longest(nodes) > MOST
     passes = ("merge",) if is_long else ("canonicalize",)
     with without_backtraces(), np.errstate(all="ignore"):  # 1/0 is inf, as it is when it runs
         simple = rewrite_graph(list(results), passes, clone=True, exclude=SPREADING)

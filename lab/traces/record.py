@@ -1,9 +1,8 @@
 """From a graph and its inputs to a `Trace`: run it, and give what happened its names."""
 
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import chain
-from weakref import finalize
 
 import numpy as np
 from pytensor.graph.basic import Apply, Variable
@@ -111,11 +110,7 @@ def trace(
         for recording in recordings:
             recording.node = origins.get(recording.node, recording.node)
     made = traced(asked, inputs, called, values, recordings)
-    if keep != "all":
-        made = replace(made, backend=backend_name(backend))
-    _ORIGINS[id(made)] = Origin(tuple(recording.parts for recording in recordings), given)
-    finalize(made, _ORIGINS.pop, id(made))
-    return made
+    return made if keep == "all" else replace(made, backend=backend_name(backend))
 
 
 def traced(
@@ -162,28 +157,6 @@ def _parent(recording: Recording, before: Sequence[Recording]) -> Recording | No
     own = (one for one in before if one.node is derivation.parent)
     alike = (one for one in reversed(before) if one.node.op == derivation.parent.op)
     return next(chain(own, alike), None)
-
-
-@dataclass(frozen=True, eq=False)
-class Origin:
-    """The graph that was run: its Scans, in the order of a trace, and what it was given."""
-
-    scans: tuple[ScanParts, ...]
-    given: Mapping[Variable, object]
-
-
-# A trace is plain data, and can be stored; while the one that was run is there, so is its graph.
-_ORIGINS: dict[int, Origin] = {}
-
-
-def origin_of(trace: Trace) -> Origin:
-    """What a trace was run of; ArgumentError for one that was copied or stored."""
-    if id(trace) not in _ORIGINS:
-        raise ArgumentError(
-            f"trace = {quoted(trace)}: it was copied or stored, without the graph that it is of; "
-            "trace that once more."
-        )
-    return _ORIGINS[id(trace)]
 
 
 def _inputs(inputs: Sequence[Variable], given: Values) -> Iterator[Input]:

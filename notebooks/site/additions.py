@@ -37,13 +37,14 @@ POLICY = (
     "default-src 'none'; style-src 'self' file: 'unsafe-inline'; img-src 'self' file: data:; "
     "script-src 'self' file: {}; base-uri 'none'; form-action 'self' file:"
 )
-CONTENTS = "\n\n## All lessons\n\n```{{toctree}}\n:glob:\n:maxdepth: 2\n\n*\n{}```\n"
+CONTENTS = "\n\n```{{toctree}}\n:hidden:\n:caption: {}\n{}\n\n{}\n```\n"  # for the sidebar
 log = logging.getLogger(__name__)
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register all of it."""
     app.add_html_math_renderer("mathml", (formula, None), (formula, None))
+    app.connect("builder-inited", keep_aside)
     app.connect("source-read", adapt)
     app.connect("doctree-read", check_errors)
     app.connect("doctree-read", keep_secrets)
@@ -53,6 +54,11 @@ def setup(app: Sphinx) -> dict[str, bool]:
     return {"parallel_read_safe": True, "parallel_write_safe": True}
 
 
+def keep_aside(app: Sphinx) -> None:
+    """Files that MyST-NB makes of outputs lie with Sphinx's own, not beside the site."""
+    app.env.mystnb_config.output_folder = str(app.doctreedir / "outputs")
+
+
 def adapt(app: Sphinx, name: str, source: list[str]) -> None:
     """Read a lesson as JupyterLab does: links to notebooks, hidden code; `index` lists them all."""
     # Anchors of the gallery are made when it is run, so that no one else knows them.
@@ -60,7 +66,13 @@ def adapt(app: Sphinx, name: str, source: list[str]) -> None:
     text = re.sub(r"(\]\(\w+)\.ipynb\b", r"\1.md", text)
     text = text.replace(":jupyter: {source_hidden: true}", ":tags: [hide-input]")
     if name == "index":
-        text += CONTENTS.format("reference/index\n" * (Path(app.srcdir) / "reference").exists())
+        folder = Path(app.srcdir)
+        names = sorted(path.stem for path in folder.glob("*.md") if path.stem != name)
+        others = [one for one in names if not one[0].isdigit()]
+        others += ["reference/index"] * (folder / "reference").exists()
+        lessons = "\n".join(one for one in names if one[0].isdigit())
+        text += CONTENTS.format("Lessons", ":numbered: 1", lessons) * bool(lessons)
+        text += CONTENTS.format("Beside them", "", "\n".join(others)) * bool(others)
     source[0] = text
 
 

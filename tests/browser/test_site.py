@@ -67,7 +67,7 @@ def test_exercises_of_a_page_have_their_own_answers(opened):
 def test_pictures_are_walked_through_each_by_itself(opened):
     page = opened("01_square.html")
     first, second = page.locator("[data-scantape]").nth(0), page.locator("[data-scantape]").nth(1)
-    count = "e => [...e.querySelectorAll('[data-step]')].filter(p => p.style.opacity).length"
+    count = "e => [...e.querySelectorAll('[data-step]')].filter(p => 'dim' in p.dataset).length"
     assert first.locator(".scantape-moment").text_content().startswith("all ")
     assert first.evaluate(count) == 0
     first.locator("[aria-label='next step']").click()

@@ -78,16 +78,20 @@ def test_the_current_step_stands_out_in_both_pictures(page):
         page.click("button[aria-label='next step']")
     seen = page.evaluate(
         """() => [...document.querySelectorAll('svg')].map(svg => {
-            const parts = [...svg.querySelectorAll('[data-step]')];
-            return [parts.filter(p => p.dataset.step === '5').map(p => p.style.opacity),
-                    parts.filter(p => p.dataset.step !== '5').map(p => p.style.opacity)];
+            const step = shape => shape.closest('[data-step]')?.dataset.step;
+            const shapes = [...svg.querySelectorAll('rect, path, text')].filter(step);
+            const seen = some => some.map(shape => getComputedStyle(shape).opacity);
+            const read = shape => shape.closest('[data-read]');
+            return [seen(shapes.filter(s => step(s) === '5' || read(s))),
+                    seen(shapes.filter(s => step(s) !== '5' && !read(s))),
+                    [...svg.querySelectorAll('[data-read]')].map(cell => cell.dataset.cell)];
         })"""
     )
     assert len(seen) == 2
-    for current, others in seen:
-        assert set(current) == {""}
+    for current, others, read in seen:
+        assert set(current) == {"1"}
         assert set(others) == {"0.3"}
-        assert current
+        assert set(read) == {"0:x:2", "0:dx:3"}  # of which dC/dx₂ is made
 
 
 READABLE = """step => {

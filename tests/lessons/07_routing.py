@@ -26,9 +26,6 @@ check.compare(by_y, [30], 1e-8)
 check.compare(by_x, [0, 0, 30], 1e-8)
 assert abs(up) < 1e-9
 assert abs(down - 1) < 1e-9
-assert [float(pt.grad(pt.maximum(v, 0), v).eval({v: by})) for by in (-1.0, 1.0)] == [0, 1]
-assert float(pt.grad(pt.maximum(v, 0), v).eval({v: 0.0})) == 1
-assert float(pt.grad(pt.switch(v > 0, v, 0), v).eval({v: 0.0})) == 0
 
 # d(x₁ + x₂)/dx₀ for x₁ = √x₀ − 0.9 below 0 and x₂ = −0.9: 1/(2√x₀).
 assert np.isnan(trapped.outputs[1])
@@ -51,12 +48,6 @@ assert (after == overwrite(tape, y)).all()
 for mine, theirs in zip(moved(overwrite, [tape, y], g), pullback(g), strict=True):
     check.compare(mine, theirs, 1e-8)
 
-# The numbers of the transposed step, from powers of 0.95: the second gradient loop's first.
-states = [0.95 ** (2**n) for n in range(5)]
-seeds = [1.0, 1.9, 1.9 * 2 * states[1], 1.9 * 4 * states[1] * states[2]]
-assert [round(seed, 3) for seed in seeds] == [1, 1.9, 3.429, 5.587]
-drawn = visual.transposed(second).text()
-assert all(f"{number:.4g}" in drawn for number in (*seeds[1:], 2 * states[3] * seeds[3]))
 # Later steps have sent 5 to x₁ and 8 to x₂; x₇ is 8 x₀ + 13 x₁.
 grown = [1, 0], [0, 1]
 for coefficients in grown:
@@ -80,5 +71,4 @@ solve(cut, "[0, 10, 20, 0, 0]", "[10, 20]", "[10, 20, 0, 0, 0]")
 solve(twice, 30, 10, 15, 60, 20)
 solve(repeated, 30, 10, 60, 20)
 solve(written, "[10, 20, 0, 40]", "[10, 20, 30, 40]", "[10, 20, 40]")
-solve(kept, 2 * seeds[3], seeds[3], 0)
 solve(summed, 13, 5, 8, 40)

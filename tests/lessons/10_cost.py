@@ -21,11 +21,15 @@ ends = [forwards(np.linspace(0.1, 0.9, 1000) + by, 5, False)[0] for by in (1e-7,
 _, few_kept = forwards(np.linspace(0.1, 0.9, 1000), 5, True)
 check.compare(backwards(few_kept, np.ones(1000)), (ends[0] - ends[1]) / 2e-7, 1e-5)
 
+# How the last state moves with the first, by differences.
+up, down = (forwards(0.2 + by, 6, False)[0] for by in (1e-6, -1e-6))
+assert isclose(x, forwards(0.2, 6, False)[0])
+assert isclose(dx, (up - down) / 2e-6, rel_tol=1e-6)
+
 states = [0.95 ** (2**n) for n in range(5)]
 assert isclose(buffer[0], states[4])
 assert isclose(buffer[1], states[3])
 assert "8 rows → 2 rows" in str(fibonacci)
-assert "x: 1 without the gradient, 5 with it" in str(both)
 assert "5 rows → 1 value" in str(lab.compiled(square))
 # By the short buffer, rows 0, 2 and 4 are all x₄, rows 1 and 3 are x₃.
 wrong = prod(2 * states[n] for n in (4, 3, 4, 3))
@@ -63,7 +67,7 @@ assert turn.check(mine).is_right
 assert not turn.check(lambda x: slope_of(x, 99)).is_right
 
 solve(memory, 8, 1, 0, 16)
-solve(measured, 4, 0.5, 8)
+solve(runs, 20, 1, 2)
 solve(sums, 0, 1, 2)
 solve(ring, "x₄", "x₂", "x₃", "nothing")
 solve(truncated, 0, 7.413, 2.161)

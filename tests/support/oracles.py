@@ -62,6 +62,7 @@ NUMPY = {
     "abs": np.abs,
     "jv": jv,
     "max": np.maximum,
+    "nan": np.nan,
     "int64": np.int64,
     "log1p": np.log1p,
     "inv": np.linalg.inv,
@@ -280,8 +281,11 @@ def is_true(line):
     if " ≈ " in line:
         left, _, right = line.partition(" ≈ ")
         return abs(float(computed(right, NUMPY)) - float(left)) <= 0.01 * abs(float(left))
-    left, _, right = line.partition(" = ")
+    left, _, right = line.replace("⚠ ", "").partition(" = ")
     if left in ("True", "False"):
         return bool(computed(right, NUMPY)) == (left == "True")
+    if not np.isfinite(float(left)):
+        with np.errstate(all="ignore"):
+            return np.array_equal(float(computed(right, NUMPY)), float(left), equal_nan=True)
     away = abs(float(computed(right, NUMPY)) - float(left))
     return away <= half_a_unit(left) * (1 + 1e-6)

@@ -17,6 +17,7 @@ from visual.choices import DERIVATIVE, INSIDE, RULE, STEPS, THEME, Whole
 from visual.cli.main import COMMANDS
 from visual.drawing.kinds import OPTIONS, PAPER, PICTURES, Kind
 from visual.drawing.study import Chosen
+from visual.pictures.orders import orders
 from visual.workbench.bench import CHOICES as OF_A_WORKBENCH
 from visual.workbench.bench import BenchState
 from visual.workbench.workbench import Workbench
@@ -26,6 +27,7 @@ DECLARED = {c.name: c for c in (*DERIVATIVE.values(), *OPTIONS, *PAPER, THEME, R
 OF_A_COMMAND = {
     *("help", "loop", "loops", "figure", "picture", "graph", "names"),
     *("out", "animate", "formats", "scale", "title", "mode", "too_late", "value", "time", "find"),
+    "rewrite",
     *("folder", "no_open", "lesson", "files", "shell"),
 }
 # Of an atlas: patterns of taps, by loops; of what is compiled: PyTensor's mode, not a derivative's.
@@ -126,6 +128,7 @@ NO_OPTIONS = {
     *("trace", "theme", "system"),
     *("derivation", "keys"),  # of phases, which are found by a Scan's number
     *("tapes", "orders", "name"),  # of taps, whose orders are those of the derivative
+    *("derivative", "most"),  # of orders, the order of the derivative
     "source",
 }
 
@@ -134,7 +137,8 @@ def undeclared(kind):
     """The parameters of a picture's function that are not declared, and the other way round."""
     declared = {option.name for option in kind.options} - {INSIDE.name}  # of any run
     declared |= {"sheet"} if kind.on_sheet is not None else set()
-    return (set(signature(getattr(visual, kind.name)).parameters) - NO_OPTIONS) ^ declared
+    drawn = getattr(visual, kind.name, orders)  # the only one that is drawn by `visual.draw` alone
+    return (set(signature(drawn).parameters) - NO_OPTIONS) ^ declared
 
 
 @pytest.mark.parametrize("name", PICTURES)
@@ -149,7 +153,7 @@ def test_the_options_of_a_picture_are_those_of_its_function(name):
 def test_the_checker_sees_an_option_that_is_not_declared():
     tapes = PICTURES["tapes"]
     assert undeclared(replace(tapes, options=tapes.options[1:])) == {"around"}
-    assert undeclared(Kind("taps", "", visual.taps, (STEPS,))) == {"steps"}
+    assert undeclared(Kind("taps", "", visual.taps, (STEPS,), on_sheet=())) == {"steps"}
 
 
 def test_python_can_choose_what_is_declared():

@@ -175,6 +175,7 @@ def _group(group: Group, theme: Theme, inherited: Style, step: int | None) -> st
     marks = f' data-step="{group.step}"' if group.step not in (None, step) else ""
     marks += f' data-cell="{text(group.cell)}"' if group.cell else ""
     marks += f' data-mentions="{text("|".join(group.mentions))}"' if group.mentions else ""
+    marks += f' data-reads="{text("|".join(group.reads))}"' if group.reads else ""
     common = inherited
     if all(isinstance(shape, Box | Text) for shape in group.shapes):  # a cell
         common = _common((s for s in walk(group.shapes) if isinstance(s, Text)), theme, inherited)

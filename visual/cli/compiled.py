@@ -14,6 +14,7 @@ from lab.reports.compile.walk import rewrites
 from visual.choices import WRT
 from visual.cli.flags import Commands, add, add_graph, graph_of, made_by, show
 from visual.drawing.kinds import SCAN
+from visual.pages.rewriting import save_rewrites
 from visual.pictures.compiled import compiled as picture
 from visual.scene.formats import check_path, save, write_whole
 from visual.scene.theme import THEMES
@@ -42,19 +43,29 @@ def add_command(commands: Commands) -> None:
     walk = commands.add_parser(
         "rewrites", help="what becomes of the Scans of a graph on the way to what runs, one by one"
     )
-    walk.add_argument(
-        "graph",
-        metavar="NAME",
-        help="module:function that returns (cost, wrt), or a PyMC model; or a gallery loop",
+    add_graph(
+        walk,
+        returns="(cost, wrt), (cost, wrt, given) or a PyMC model",
+        out="a page to search (.html), .txt, or the picture of one step",
     )
     walk.add_argument("--mode", default="FAST_RUN", metavar="MODE", help="of PyTensor (FAST_RUN)")
     walk.add_argument("--find", default="", metavar="TEXT", help="only steps that tell of this")
+    walk.add_argument("--rewrite", type=int, default=1, metavar="N", help="the one to draw (1)")
+    walk.add_argument(
+        "--time", action="store_true", help="compile it without each rewrite, which takes minutes"
+    )
     walk.set_defaults(run=_rewrites)
 
 
 def _rewrites(options: argparse.Namespace) -> None:
-    cost, wrt = graph_of(options.graph)[:2]
-    show(rewrites(cost, wrt, options.mode).named(options.find))
+    cost, wrt, given = (*graph_of(options.graph), None)[:3]
+    if options.time and given is None:
+        raise ArgumentError("--time: expected values; return (cost, wrt, given).")
+    walk = rewrites(cost, wrt, options.mode, given, options.time).named(options.find)
+    if options.out == "-":
+        show(walk)
+    else:
+        show(save_rewrites(walk, options.out, options.rewrite, options.theme))
 
 
 def _compiled(options: argparse.Namespace) -> None:

@@ -40,16 +40,17 @@ def draw(
     """A picture of a loop's derivative, or of a graph's; the last 64 of loops are remembered.
 
     `picture` is equations, unrolled, rolled, tapes, moment, ssa, taps, phases, genealogy,
-    stepgraph, values, influence, memory or connections.  Of a loop `taps` (by name), `steps`,
-    `order`, `wrt`, `cost`, `of`, `at` (values by name) and `mode` can be chosen, with the meaning
-    that they have in `lab.Loop.trace`.  The derivative of a graph needs the values of its inputs,
-    `given`.  All else are options of the picture, as `around` for a step around which long loops
-    shall not be folded.  Where `scan` or `scans` can be chosen, they are the numbers of headings,
-    from 1: 2 for ``2 · gradient of square``, which is ``trace.scans[1]``.  Steps count from 0.
+    stepgraph, values, influence, memory, orders or connections. Of a loop `taps` (by name),
+    `steps`, `order`, `wrt`, `cost`, `of`, `at` (values by name) and `mode` can be chosen, which
+    mean what they do in `lab.Loop.trace`. The derivative of a graph needs the values of its inputs,
+    `given`. All else are options of the picture, as `around` for a step around which long loops
+    shall not be folded. Where `scan` or `scans` can be chosen, they are the numbers of headings,
+    from 1: 2 for ``2 · gradient of square``, which is ``trace.scans[1]``. Steps count from 0.
 
     For a paper `width` is that of the figure, as "column" (85 mm), "page" (170 mm), "85mm" or
     "3.4in": letters keep seven points, and less is shown; a number is one of pixels.  `steps` may
-    also be "2:5", to show no others.  `no_legend` and `bare` leave more out, where there is more.
+    also be "2:5", to show no others.  `no_legend` leaves the legend out, `bare` all numbers, names
+    of rows and headings as well; phases, genealogy and connections are words, and never bare.
 
         >>> visual.draw(gallery.loops["square"], taps={"x": (-2, -1)}, order=2)
         >>> visual.draw(gallery.loops["rnn"], width="85mm", theme="print").save("figure.tex")

@@ -12,6 +12,8 @@ from typing import Any
 
 from lab.equations.reading import system
 from lab.errors import ArgumentError, GraphError, Named, listing, one_of, quoted
+from lab.reports.runs.influence import influence as influence_of
+from lab.reports.runs.orders import orders as orders_of
 from visual.choices import (
     BARE,
     HEIGHT,
@@ -39,6 +41,7 @@ from visual.pictures.genealogy import genealogy
 from visual.pictures.influence import influence
 from visual.pictures.memory import memory
 from visual.pictures.moment.moment import moment
+from visual.pictures.orders import orders
 from visual.pictures.phases import phases
 from visual.pictures.rolled import rolled
 from visual.pictures.ssa import ssa
@@ -119,6 +122,16 @@ def _unrolled(
     return fitting(trace, loops, gap(), theme, around, all_direct, sheet=sheet)
 
 
+def _influence(study: Study, theme: str, scan: int = 1, sheet: Sheet = SCREEN) -> Scene:
+    found = influence_of(study.derivative, scan=scan, trace=study.trace, given=study.given)
+    return influence(found, theme, sheet=sheet)
+
+
+def _orders(study: Study, theme: str, timed: bool = False) -> Scene:
+    most = max(1, study.order)
+    return orders(orders_of(study.differentiate(0), most, timed, study.given), theme)
+
+
 def _phases(study: Study, theme: str, scan: int | None = None, **options: Value) -> Scene:
     derivations = {
         number: node.op.derivation
@@ -148,6 +161,9 @@ LIMIT = Whole(
     "bytes of states",
     metavar="BYTES",
     least=1,
+)
+TIMED = Switch(
+    "timed", "of orders: seconds as well, which are measured, and others every time", "with seconds"
 )
 PHASE = Whole("phase", "the phase to open, 1 to 11", "phase", least=1, most=11)
 SCANS = Wholes("scans", "the Scans to unroll, by their numbers in the headings")
@@ -182,7 +198,7 @@ _KINDS = (
         _of_trace(moment),
         (SCAN, STEP, INSIDE),
         follows=("scan", "step"),
-        on_sheet=(NO_LEGEND,),
+        on_sheet=(NO_LEGEND, BARE),
     ),
     Kind(
         "unrolled",
@@ -198,46 +214,56 @@ _KINDS = (
         _equations,
         (SCAN, STEP, INSIDE),
         follows=("scan", "step"),
-        on_sheet=(HEIGHT, NO_LEGEND),
+        on_sheet=(HEIGHT, NO_LEGEND, BARE),
     ),
     Kind(
         "rolled",
         "the loop as one box with its taps",
         lambda study, theme, **options: rolled(study.trace_of_cost, theme, **options),
         (AROUND, SCAN, STEP, ALL, INSIDE),
-        on_sheet=(SHOWN, NO_LEGEND),
+        on_sheet=(SHOWN, NO_LEGEND, BARE),
     ),
     Kind(
         "taps",
         "which taps the backward loops have, and by what rule",
-        lambda study, theme: taps(study.trace_of_cost, max(1, study.order), theme),
+        lambda study, theme, **options: taps(
+            study.trace_of_cost, max(1, study.order), theme, **options
+        ),
+        on_sheet=(NO_LEGEND, BARE),
     ),
     Kind(
         "values",
         "states, gradients and tapes over the steps",
         _of_trace(values),
         (SCAN, INSIDE),
-        on_sheet=(),
+        on_sheet=(SHOWN, NO_LEGEND, BARE),
     ),
     Kind(
         "influence",
         "how much each value moves the later ones, and what truncation loses",
-        _of_trace(influence),
+        _influence,
         (SCAN,),
-        on_sheet=(),
+        on_sheet=(SHOWN, NO_LEGEND, BARE),
     ),
     Kind(
         "memory",
         "which buffers there are, from when to when, and plans with fewer states",
         _of_trace(memory),
         (SCAN, LIMIT),
-        on_sheet=(),
+        on_sheet=(NO_LEGEND, BARE),
+    ),
+    Kind(
+        "orders",
+        "what derivatives take up to the order, by reverse, forward and Taylor mode",
+        _orders,
+        (TIMED,),
     ),
     Kind(
         "ssa",
         "the tapes, and each of their values by itself",
         _of_trace(ssa),
         (AROUND, SCAN, ALL, INSIDE),
+        on_sheet=(SHOWN, NO_LEGEND, BARE),
     ),
     Kind(
         "stepgraph",
@@ -245,16 +271,28 @@ _KINDS = (
         _of_trace(stepgraph),
         (SCAN, STEP, ALL, INSIDE),
         follows=("scan", "step"),
+        on_sheet=(HEIGHT, NO_LEGEND, BARE),
     ),
     Kind(
-        "phases", "how a derivative is built, in eleven phases", _phases, (SCAN, PHASE, ALL, INSIDE)
+        "phases",
+        "how a derivative is built, in eleven phases",
+        _phases,
+        (SCAN, PHASE, ALL, INSIDE),
+        on_sheet=(NO_LEGEND,),
     ),
-    Kind("genealogy", "which Scan differentiates which", _of_trace(genealogy), (ALL, INSIDE)),
+    Kind(
+        "genealogy",
+        "which Scan differentiates which",
+        _of_trace(genealogy),
+        (ALL, INSIDE),
+        on_sheet=(NO_LEGEND,),
+    ),
     Kind(
         "connections",
         "which inputs get a gradient, and why others do not",
         lambda study, theme, **options: connections(study.derivative, theme, **options),
         (SCAN, ALL),
+        on_sheet=(NO_LEGEND,),
     ),
 )
 PICTURES = Named("picture", {kind.name: kind for kind in _KINDS})

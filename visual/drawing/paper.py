@@ -47,7 +47,7 @@ def on_paper(scene: Scene, width: Length | None, kind: str) -> Scene:
         told = f"{ceil(least * MM)}mm" if width.on_paper else f"{ceil(least)}"
         raise ArgumentError(
             f"width = {width.written!r}: the picture {kind} of this loop needs {told} for letters "
-            "that can be read; expected that or more, or fewer steps."
+            "that can be read; expected that or more."
         )
     across = width.pixels / zoom
     shapes = tuple(moved(shape, (across - scene.width) / 2, 0) for shape in scene.shapes)

@@ -19,8 +19,8 @@ STYLE = """\
 .exercise .picture{overflow-x:auto}
 .exercise form{display:flex;flex-wrap:wrap;gap:.5rem;align-items:end;margin:.6rem 0}
 .exercise label{display:block;flex:1 1 18rem;max-width:34rem}
-.exercise fieldset{display:flex;flex-direction:column;gap:.2rem;flex:1 1 18rem;max-width:34rem;
-margin:0;padding:.2rem .8rem .5rem;border:1px solid;border-radius:4px}
+.exercise fieldset{display:flex;flex-direction:column;gap:.2rem;flex:1 1 100%;margin:0;
+padding:0;border:0}
 .exercise fieldset label{display:flex;gap:.4rem;align-items:baseline;flex:none}
 .exercise input:not([type=radio]){display:block;font:inherit;width:100%;padding:.35rem .5rem}
 .exercise input{box-sizing:border-box}

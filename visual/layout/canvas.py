@@ -8,11 +8,11 @@ from textwrap import wrap
 from lab.notation import number_text
 from lab.tape import Kind
 from lab.traces.trace import ScanTrace, TapeTrace
-from visual.layout.cells import SEGMENTS, on_one_scale, told_apart
+from visual.layout.cells import SEGMENTS, bared, on_one_scale, told_apart
 from visual.layout.columns import Gap, Timeline, column_of, shown_steps, with_gaps
 from visual.layout.names import listed
 from visual.layout.sheet import SCREEN, Sheet
-from visual.scene.combinators import Piece, shifted
+from visual.scene.combinators import Piece, shifted, sized
 from visual.scene.fonts import MONO_WIDTH
 from visual.scene.shapes import (
     Box,
@@ -28,6 +28,7 @@ from visual.scene.shapes import (
 from visual.scene.theme import THEMES, Role
 
 MARGIN, LABELS = 24, 150
+BASELINE = 16  # of a title
 FORMULA, LONGEST_FORMULA = 12.5, 64
 CELL, BETWEEN, GAP = 92, 20, 64
 NARROW_CELL = 65  # beside narrower cells, folds are narrower, too
@@ -209,6 +210,31 @@ def _is_sampled(content: str) -> bool:
     return bool(bars) and any(n.isdigit() and int(n) > SEGMENTS for n in lengths)
 
 
+def heading(title: str, subtitles: Iterable[str], sheet: Sheet = SCREEN) -> Piece:
+    """The title of a picture, or of a part, and the lines under it, in as many as they need."""
+    big = folded(title, sheet.line, 16, bold=True)
+    small = [line for told in subtitles for line in folded(told, sheet.line, 12)]
+    last = BASELINE + 21 * (len(big) - 1)
+    texts = [
+        *(Text(0, BASELINE + 21 * n, line, 16, bold=True) for n, line in enumerate(big)),
+        *(Text(0, last + 19 * n, line, 12, muted=True) for n, line in enumerate(small, start=1)),
+    ]
+    return sized(max(text.width for text in texts), last + 19 * len(small) + 14, *texts)
+
+
+def finished(
+    part: Piece,
+    words: Mapping[Role, str] | None,
+    title: str,
+    description: str,
+    theme: str,
+) -> Scene:
+    """The picture of a part: with margins, and with a legend below it; see `Canvas.finished`."""
+    canvas = Canvas(y=MARGIN)
+    canvas.put(part)
+    return canvas.finished(words, canvas.right + MARGIN, title, description, theme)
+
+
 @dataclass
 class Canvas:
     """What is drawn so far on a sheet, and how wide it became."""
@@ -222,9 +248,10 @@ class Canvas:
         """Draw over what is there."""
         self.shapes += shapes
 
-    def put(self, part: Piece, x: float = MARGIN) -> None:
+    def put(self, part: Piece, x: float | None = None) -> None:
         """Draw a picture at the margin, or at `x`, and go on below it."""
-        placed = shifted(part, x - part.envelope.left, self.y - part.envelope.top)
+        left = self.sheet.margin if x is None else x
+        placed = shifted(part, left - part.envelope.left, self.y - part.envelope.top)
         self.add(*placed.shapes)
         self.right = max(self.right, placed.envelope.right)
         self.y = placed.envelope.bottom + BETWEEN
@@ -252,7 +279,8 @@ class Canvas:
         boxes = [s for s in walk(self.shapes) if isinstance(s, Box) and s.heat is None]
         drawn = {Role.UNNEEDED if box.faded else box.role for box in boxes}
         words = {role: told for role, told in words.items() if role in drawn}
-        shapes, scales = on_one_scale(told_apart(self.shapes))
+        kept = bared(self.shapes) if self.sheet.bare else self.shapes
+        shapes, scales = on_one_scale(told_apart(kept))
         said, margin = [*notes(shapes), *said], self.sheet.margin
         full = scale_words(scales)
         if self.sheet.bare or not self.sheet.legend:
@@ -295,16 +323,12 @@ class Canvas:
 
     def heading(self, title: str, subtitles: Iterable[str]) -> None:
         """The title of a block and the lines under it, in as many lines as they need."""
-        if self.sheet.bare:
-            return
-        margin, room = self.sheet.margin, self.sheet.line
-        for number, line in enumerate(folded(title, room, 16, bold=True)):
-            self.y += 21 * (number > 0)
-            self.write(Text(margin, self.y, line, 16, bold=True))
-        for line in (part for told in subtitles for part in folded(told, room, 12)):
-            self.y += 19
-            self.write(Text(margin, self.y, line, 12, muted=True))
-        self.y += 14
+        if not self.sheet.bare:
+            head = heading(title, subtitles, self.sheet)
+            head = shifted(head, self.sheet.margin, self.y - BASELINE)
+            self.add(*head.shapes)
+            self.right = max(self.right, head.envelope.right)
+            self.y = head.envelope.bottom
 
     def text(
         self, x: float, content: str, size: float, bold: bool = False, muted: bool = False
@@ -329,6 +353,8 @@ class Canvas:
 
     def row_label(self, label: str, y: float, below: bool = False) -> None:
         """The name of a row to the left of it, or a smaller line `below` that."""
+        if self.sheet.bare:
+            return
         right, size = self.sheet.labels - 12, 11 if below else 13
         room = right - self.sheet.margin
         self.add(fitted(right, y, label, room, size, "end", bold=not below, muted=below))

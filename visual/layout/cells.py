@@ -17,6 +17,7 @@ MOST_ENTRIES = 24
 VALUE = re.compile("[-−]?(\\d|‖|inf|nan|—)")
 NARROW = 60  # a cell in which names have more room than numbers
 WHOLE = re.compile(r" = (-?[\d.]+(?:e[-+]?\d+)?)(?= \(before|$| = )")  # what a tooltip tells
+HELD = re.compile(" = |: not written yet$")  # in the tooltip of a cell that has a value
 PARTS = 28  # the height of the two lines that tell the parts of a value
 
 
@@ -191,9 +192,9 @@ def inside(
 
 
 def bared(shapes: Iterable[Shape]) -> Iterator[Shape]:
-    """The shapes without what cells hold; what a cell is called stands in its middle."""
+    """The shapes without the values of cells; what a cell is called stands in its middle."""
     for shape in shapes:
-        if isinstance(shape, Group) and shape.cell:
+        if isinstance(shape, Group) and shape.cell and HELD.search(shape.title):
             names = [s for s in shape.shapes if isinstance(s, Text) and not VALUE.match(s.content)]
             boxes = [s for s in shape.shapes if isinstance(s, Box) and s.heat is None]
             middle = [_centred(box, box.y + box.height / 2 + 4, "") for box in boxes[:1]]

@@ -3,11 +3,55 @@
 All arrows from one box share a track, as wires from one pin do.
 """
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
+from dataclasses import dataclass
 from typing import TypeVar
+
+from visual.scene.combinators import Envelope, Name, Piece, grouped, named, over, piece
+from visual.scene.shapes import Arrow, Group
 
 TRACK, FIRST = 9, 14  # pixels between two tracks, and from a box to the first one
 Key = TypeVar("Key", bound=Hashable)
+
+
+@dataclass(frozen=True)
+class Way:
+    """An arrow from one named part of a column to another, which belongs to a `moment`.
+
+    `leave` and `arrive` are how far down the two it begins and ends, from 0 to 1.  Without a
+    moment there is room for it, and no arrow.
+    """
+
+    start: Name
+    end: Name
+    moment: Group | None
+    leave: float = 0.5
+    arrive: float = 0.5
+
+
+def along(part: Piece, ways: Iterable[Way], is_right: bool = False) -> Piece:
+    """A column with arrows on tracks at its left, or at its right, where gradients go.
+
+    The place where a track begins is named as the part that it comes from, and ``track``.
+    """
+    spans: dict[Name, tuple[float, float]] = {}
+    routes = []
+    for way in ways:
+        edge, y0 = part.anchors[way.start].place(is_right, way.leave)
+        _, y1 = part.anchors[way.end].place(is_right, way.arrive)
+        routes.append((way, edge, y0, y1))
+        known = spans.get(way.start, (y0, y0))
+        spans[way.start] = min(*known, y1), max(*known, y1)
+    numbers, parts = tracks(spans), [part]
+    for way, edge, y0, y1 in routes:
+        away = FIRST + TRACK * numbers[way.start]
+        x = edge + away if is_right else edge - away
+        parts.append(named(Piece(envelope=Envelope(x, y0, x, y0)), f"{way.start} track"))
+        if way.moment is not None:
+            points = ((edge, y0), (x, y0), (x, y1), (edge, y1))
+            arrow = Arrow(points, accent=is_right, straight=True)
+            parts.append(grouped(piece(arrow), way.moment))
+    return over(*parts)
 
 
 def tracks(spans: Mapping[Key, tuple[float, float]]) -> dict[Key, int]:
@@ -29,13 +73,3 @@ def tracks(spans: Mapping[Key, tuple[float, float]]) -> dict[Key, int]:
 
 def _meets(held: list[tuple[float, float]], top: float, bottom: float) -> bool:
     return any(first <= bottom and top <= last for first, last in held)
-
-
-def distance(track: int) -> float:
-    """How far from the boxes a track runs."""
-    return FIRST + TRACK * track
-
-
-def width(tracks_of: Mapping[Key, int]) -> float:
-    """The room that tracks need."""
-    return distance(max(tracks_of.values())) if tracks_of else 0.0

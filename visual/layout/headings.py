@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from lab.equations.quantities import cost_name
+from lab.errors import listing
 from lab.traces.trace import TapeTrace
 from visual.layout.canvas import kind_text
 from visual.layout.names import NamedScan
@@ -25,14 +26,15 @@ def block_heading(
         if scan.steps < parent.scan.steps:
             through += f", its last {scan.steps} of {parent.scan.steps} steps only"
         lines = [f"{through} · gradient of {cost_name(scan.order)}"]
+    told: dict[tuple[str, str, str], list[str]] = {}  # a sequence has one gradient for each tap
     for tape in scan.held:
-        if outputs is not None and tape in scan.outputs and tape not in outputs:
-            continue
-        meaning = named.tape_label(tape, None)
-        name = f"{tape.name} = {meaning}" if meaning != tape.name else tape.name
-        if named.is_share(tape) and not tape.collects:
-            name += f", a part of {named.whole_label(tape, None)}"
-        line = f"{name} · {kind_text(tape)}"
-        if line not in lines:  # one gradient for each tap of a sequence
-            lines.append(line)
+        if outputs is None or tape not in scan.outputs or tape in outputs:
+            is_part = named.is_share(tape) and not tape.collects
+            whole = named.whole_label(tape, None) if is_part else ""
+            label = named.tape_label(tape, None)
+            told.setdefault((tape.name, whole, kind_text(tape)), []).append(label)
+    for (name, whole, kind), labels in told.items():
+        meaning = f" = {listing(labels)}" if labels != [name] else ""
+        part = f", {'a part' if len(labels) == 1 else 'parts'} of {whole}" if whole else ""
+        lines.append(f"{name}{meaning}{part} · {kind}")
     return title, lines

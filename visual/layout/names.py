@@ -47,6 +47,11 @@ class NamedScan(Quantities):
         leaves = (formula.target, *leaves_of(formula.expression))
         return tuple(dict.fromkeys(self.leaf_key(leaf, step) for leaf in leaves))
 
+    def read_keys(self, step: int) -> tuple[str, ...]:
+        """The keys of all that a step reads."""
+        made = [self.formula_keys(formula, step) for formula in self.scan.formulas]
+        return tuple(dict.fromkeys(key for _, *read in made for key in read))
+
     def variable_keys(self) -> Mapping[str, tuple[str, ...]]:
         """Its variables and those of the Scan that it differentiates: all keys of their values.
 

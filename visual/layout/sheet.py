@@ -62,14 +62,17 @@ class Sheet:
 
     def steps_of(self, scan: ScanTrace) -> range:
         """The steps of a Scan that are shown; ArgumentError if it does not make them all."""
-        if self.steps is None:
-            return range(scan.steps)
-        if self.steps.stop > scan.steps:
+        return range(scan.steps) if self.steps is None else self.steps_within(scan.steps, scan.name)
+
+    def steps_within(self, steps: int, name: str) -> range:
+        """The same of what makes so many steps and has a name."""
+        shown = range(steps) if self.steps is None else self.steps
+        if shown.stop > steps:
             raise ArgumentError(
-                f"steps = {quoted(f'{self.steps.start}:{self.steps.stop}')}: {scan.name} makes "
-                f"{scan.steps} steps; expected 0:{scan.steps} or a part of it."
+                f"steps = {quoted(f'{shown.start}:{shown.stop}')}: {name} makes "
+                f"{steps} steps; expected 0:{steps} or a part of it."
             )
-        return self.steps
+        return shown
 
 
 SCREEN = Sheet()

@@ -12,11 +12,13 @@ from lab.errors import ArgumentError, expect, listing, quoted, whole
 from lab.notation import indexed
 from lab.reports.compile.circular_buffers import Buffer, Kept, Ring
 from lab.reports.compile.compiled import Compiled, ScanAfter, gradient_rows, rows_word, summary
+from lab.reports.compile.walk import Walk
 from lab.reports.explain.explanation import FEW
 from lab.tape import Kind
 from visual.layout.canvas import LABELS, MARGIN, Canvas, Columns, numbers, place_columns
 from visual.layout.cells import inside
 from visual.layout.columns import ENDS, Gap, shown_steps
+from visual.pictures.rewriting import rewrites
 from visual.scene.shapes import Arrow, Box, Group, Scene, Text, fitted, shortened
 from visual.scene.theme import Role
 
@@ -40,13 +42,27 @@ OVERVIEW = {
 }
 
 
-def compiled(report: Compiled, theme: str = "light", scan: int | None = None) -> Scene:
+def compiled(
+    report: Compiled | Walk,
+    theme: str = "light",
+    scan: int | None = None,
+    rewrite: int | None = None,
+) -> Scene:
     """The buffers of `lab.compiled`, before and after; with `scan`, those of one Scan only.
 
     Slots can be drawn where the numbers of rows and steps are known: give values to
-    `lab.compiled`.  Raises ArgumentError for a Scan that is not there.
+    `lab.compiled`.  Of `lab.rewrites`, the list of rewrites and one of them open, both sides of it
+    side by side.  Raises ArgumentError for a Scan or a rewrite that is not there.
     """
-    expect("report", report, Compiled, "what lab.compiled found")
+    expect("report", report, (Compiled, Walk), "what lab.compiled or lab.rewrites found")
+    if isinstance(report, Walk):
+        if scan is not None:
+            raise ArgumentError(f"scan = {quoted(scan)}: a walk has rewrites, to be chosen by one.")
+        return rewrites(report, 1 if rewrite is None else rewrite, theme)
+    if rewrite is not None:
+        raise ArgumentError(
+            f"rewrite = {quoted(rewrite)}: these belong to what lab.rewrites found."
+        )
     numbers = range(1, len(report.after) + 1)
     if scan is not None and whole("scan", scan) not in numbers:
         raise ArgumentError(f"scan = {quoted(scan)}: there are {len(report.after)} Scans left.")

@@ -18,15 +18,16 @@ from lab.gradients.record import DerivationRecord, Outcome, Verdict
 from lab.reports.explain.explanation import Explanation
 from lab.scans.graphs import scan_nodes
 from visual.choices import switch
-from visual.layout.canvas import MARGIN, Canvas
+from visual.layout.canvas import Canvas
 from visual.layout.names import counted
+from visual.layout.sheet import SCREEN, Sheet, check_sheet
 from visual.scene.combinators import Piece, above, beside, gap, padded, sized, words
 from visual.scene.shapes import Box, Group, Scene, Shape, Text, fitted, folded, outline, shortened
 from visual.scene.theme import Role
 
 NAME, CELL, WIDER, HEIGHT, SPACE = 130, 112, 150, 36, 8  # wider where there are few orders
-WIDTH, REASON, NARROWEST, MOST_LINES = 840 - 2 * MARGIN, 12, 250, 4
-WIDE, HIGH, APART, LINE_OF, MOST_CARDS, MOST_BOXES = 180, 54, 24, 4, 8, 10  # of the overview
+REASON, NARROWEST, MOST_LINES = 12, 250, 4
+WIDE, HIGH, APART, MOST_CARDS = 150, 54, 24, 8  # of the overview
 NO_PULLBACK = "no Scan is the pullback of another, as those of mode = 'reverse' are"
 STEPS = Outcome(
     "number of steps", None, Verdict.DISCONNECTED, "a count of steps cannot change a little"
@@ -87,6 +88,7 @@ def connections(
     theme: str = "light",
     scan: int | None = None,
     all: bool = False,
+    sheet: Sheet = SCREEN,
 ) -> Scene:
     """What became of the gradient of every input of a Scan that was differentiated.
 
@@ -95,26 +97,27 @@ def connections(
     gradient is the result; with `all` every one is, in a picture of any size.
     Raises LabError for a derivative of order 0, for which no Scan was differentiated.
     """
+    check_sheet(sheet)
     blocks, all = list(_blocks(source)), switch("all", all)
     if not blocks:
         none = "order = 0: no Scan was differentiated; connections need order 1 or more."
         is_forward = isinstance(source, Derivative) and source.order > 0
         raise LabError(f"connections: {NO_PULLBACK}." if is_forward else none)
     opened = blocks if all else [blocks[0] if scan is None else _numbered(blocks, scan)]
-    canvas = Canvas()
+    canvas = Canvas(sheet=sheet)
     if len(blocks) > len(opened):
-        canvas.y = MARGIN
-        canvas.put(_overview(blocks, opened[0]))
+        canvas.y = sheet.margin
+        canvas.put(_overview(blocks, opened[0], sheet))
         canvas.y += 12
     for block in opened:
         told = _told(block).removeprefix(f"{block.title}: ").rstrip(".")
         canvas.heading(block.title, [told])
-        canvas.put(_table(block, all))
+        canvas.put(_table(block, all, sheet))
         canvas.y += 12
     canvas.y -= 6
     return canvas.finished(
         legend_of(o.verdict for block in blocks for row in block.rows() for o in row.values()),
-        width=max(canvas.right, WIDTH + MARGIN) + MARGIN,
+        width=max(canvas.right + sheet.margin, sheet.width),
         title=f"Connections of {blocks[0].title}",
         description=" ".join(_told(block) for block in blocks),
         theme=theme,
@@ -182,71 +185,85 @@ def _told(block: Block) -> str:
     return f"{block.title}: {told}."
 
 
-def _overview(blocks: Sequence[Block], opened: Block) -> Piece:
-    """All Scans that were differentiated, in lines of four, with a box for every input."""
+def _overview(blocks: Sequence[Block], opened: Block, sheet: Sheet) -> Piece:
+    """All Scans that were differentiated, in lines of up to four, a box for every input."""
     shown = list(blocks)
-    told = f"{len(blocks)} Scans are differentiated · scan={blocks[1].number} opens another"
+    said = [f"{len(blocks)} Scans are differentiated"]
     if len(blocks) > MOST_CARDS:
         shown = [*blocks[: MOST_CARDS - 1], blocks[-1]]
         shown = shown if opened in shown else [*shown[:-2], opened, shown[-1]]
-        told += f", {len(blocks) - len(shown)} are not shown"
-    cards = [_card(block, block is opened) for block in shown]
+        said[0] += f", {len(blocks) - len(shown)} are not shown"
+    if sheet.has_hints:
+        said.append(f"scan={blocks[1].number} opens another, all=True shows everything")
+    across = int((sheet.line + APART) / (WIDE + APART))
+    wide = (sheet.line + APART) / across - APART
+    cards = [_card(block, block is opened, wide) for block in shown]
     lines = [
-        beside(*cards[start : start + LINE_OF], apart=APART)
-        for start in range(0, len(cards), LINE_OF)
+        beside(*cards[start : start + across], apart=APART)
+        for start in range(0, len(cards), across)
     ]
-    head = words(f"{told}, all=True shows everything", 12, muted=True)
-    return above(head, *lines, apart=8)
+    return above(words(" · ".join(said), 12, muted=True), *lines, apart=8)
 
 
-def _card(block: Block, is_open: bool) -> Piece:
+def _card(block: Block, is_open: bool, wide: float) -> Piece:
     """A Scan, and what became of the gradients of its inputs when it was last differentiated."""
     *_, outcomes = block.outcomes.values()
-    many = len(outcomes) > MOST_BOXES
-    shapes: list[Shape] = [Box(0, 0, WIDE, HIGH, Role.PANEL)]
+    room = int((wide - 20) / 16)
+    many = len(outcomes) > room
+    shapes: list[Shape] = [Box(0, 0, wide, HIGH, Role.PANEL)]
     if is_open:
-        shapes += [outline(n, n, WIDE - 2 * n, HIGH - 2 * n) for n in (0, 1)]
-    title = shortened(block.title, WIDE - 20, 12, bold=is_open)
+        shapes += [outline(n, n, wide - 2 * n, HIGH - 2 * n) for n in (0, 1)]
+    title = shortened(block.title, wide - 20, 12, bold=is_open)
     shapes.append(Text(10, 19, title, 12, bold=is_open))
     shapes += [
         Box(10 + 16 * n, 30, 13, 14, LOOKS[outcome.verdict])
-        for n, outcome in enumerate(outcomes[: MOST_BOXES - many])
+        for n, outcome in enumerate(outcomes[: room - many])
     ]
     if many:
-        shapes.append(Text(WIDE - 8, 42, "⋯", 12, "end", muted=True))
-    return sized(WIDE, HIGH, Group(tuple(shapes), title=_told(block)))
+        shapes.append(Text(wide - 8, 42, "⋯", 12, "end", muted=True))
+    return sized(wide, HIGH, Group(tuple(shapes), title=_told(block)))
 
 
-def _table(block: Block, all: bool) -> Piece:
-    """The table of one Scan; of many orders the first and the last ones."""
+def _table(block: Block, all: bool, sheet: Sheet) -> Piece:
+    """The table of one Scan; of many orders the first and the last ones.
+
+    Reasons stand beside its rows, on a narrow sheet below them.
+    """
     named: Counter[str] = Counter()  # two sequences may be called alike
-    room = int((WIDTH - NAME - NARROWEST) / (CELL + SPACE))
+    wide_name = NAME if not sheet.is_narrow else sheet.labels
+    room = int((sheet.line - wide_name - NARROWEST * (not sheet.is_narrow)) / (CELL + SPACE))
     orders = list(block.outcomes)
     shown = orders if all or len(orders) <= room else [orders[0], *orders[1 - room :]]
-    wide = WIDER if len(shown) <= 2 else CELL
-    left = WIDTH - NAME - len(shown) * (wide + SPACE) - 2 * SPACE
+    wide = WIDER if len(shown) <= 2 and not sheet.is_narrow else CELL
+    left = sheet.line - wide_name - len(shown) * (wide + SPACE) - 2 * SPACE
     heads = [
         sized(wide, 18, Text(wide / 2, 11, order, 11.5, "middle", bold=True)) for order in shown
     ]
     hidden = len(orders) - len(shown)
-    more = f"⋯ {counted(hidden, 'more order')}: all=True" if hidden else ""
-    table = [beside(gap(NAME + SPACE), *heads, words(more, 11, muted=True), apart=SPACE)]
+    told = f"⋯ {counted(hidden, 'more order')}{': all=True' * sheet.has_hints}" if hidden else ""
+    more = words(told, 11, muted=True)
+    table = [more] if told and sheet.is_narrow else []
+    table.append(beside(gap(wide_name + SPACE), *heads, gap() if table else more, apart=SPACE))
     for row in block.rows():
         name = next(iter(row.values())).variable
         named[name] += 1
         key = f"{block.title}:{name}" + (f" ({named[name]})" if named[name] > 1 else "")
         cells = [_cell(row[order], f"{key}:{order}", wide) for order in shown]
-        why = above(*_reasons(row, max(left, NARROWEST)))
-        table.append(beside(_name(row), *cells, padded(why, 4, 0), apart=SPACE, align=0.5))
+        line = beside(_name(row, wide_name), *cells, apart=SPACE, align=0.5)
+        if sheet.is_narrow:
+            table += [line, above(*_reasons(row, sheet.line))]
+            continue
+        why = padded(above(*_reasons(row, max(left, NARROWEST))), 4, 0)
+        table.append(beside(line, why, apart=SPACE, align=0.5))
     return above(*table, apart=SPACE)
 
 
-def _name(row: Mapping[str, Outcome]) -> Piece:
+def _name(row: Mapping[str, Outcome], wide: float) -> Piece:
     """What an input is called, and of what kind it is."""
-    first, right = next(iter(row.values())), NAME - SPACE
+    first, right = next(iter(row.values())), wide - SPACE
     called = fitted(right, 16 if first.kind else 22, first.variable, right, 13, "end", bold=True)
     kind = [Text(right, 31, str(first.kind), 11, "end", muted=True)] if first.kind else []
-    return sized(NAME, HEIGHT, called, *kind)
+    return sized(wide, HEIGHT, called, *kind)
 
 
 def _cell(outcome: Outcome, key: str, wide: float) -> Piece:

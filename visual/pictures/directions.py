@@ -67,18 +67,18 @@ def _chart(found: Directions) -> Piece:
         x, y = place(most, most * found.ahead)
         yield Text(x + 8, y + 4, "forwards: one J v an input", 12)
         yield Text(x + 8, place(most, back)[1] + 4, "backwards: one J* g an output", 12)
-        yield Text(LEFT, HIGH + 32, "0 inputs", 11, "middle", muted=True)
+        yield Text(LEFT, HIGH + 32, "0", 11, "middle", muted=True)
         yield Text(LEFT - 8, 24, f"{highest:,.0f}", 11, "end", muted=True)
         yield Text(LEFT - 8, 38, "a step", 11, "end", muted=True)
         for inputs, words in ((found.crossing, "the same at"), (found.inputs, "here:")):
             cost = min(inputs * found.ahead, highest)
             x, y = place(inputs, cost if words == "the same at" else 0)
             role = Role.SEED if words == "the same at" else Role.INPUT
-            title = f"{words} {inputs:.3g} inputs"
+            title = f"{words} {inputs:.3g} input{'s' * (inputs != 1)}"
             yield Group((Box(x - 5, y - 5, 10, 10, role),), title=title)
             if role is Role.SEED:
                 yield Text(x - 4, y - 12, title, 12, "end")
             else:
-                yield Text(x, HIGH + 32, title, 12, "middle")
+                yield Text(max(x, LEFT + 12), HIGH + 32, title, 12)
 
     return sized(SCREEN.line, HIGH + 42, *shapes())

@@ -22,11 +22,12 @@ from lab.records import reached
 from lab.tape import Kind
 from lab.traces.trace import Feed, ScanTrace, SequenceTrace, Source, TapeTrace, Trace
 from visual.choices import of_trace, switch
-from visual.layout.canvas import MARGIN, Canvas, kind_text
+from visual.layout.canvas import Canvas, kind_text
 from visual.layout.cells import values_text
 from visual.layout.graphviz import Edge, Node, dot_source
 from visual.layout.gutters import tracks
 from visual.layout.names import counted
+from visual.layout.sheet import SCREEN, Sheet, check_sheet
 from visual.scene.combinators import Piece, above, gap, named, over, shifted, sized, words
 from visual.scene.shapes import (
     Arrow,
@@ -43,7 +44,7 @@ from visual.scene.shapes import (
 from visual.scene.theme import Role
 
 TITLE, LINE, SPACE = 13, 11, 16
-NARROWEST, MOST_LINES, VALUE = 400, 2, 210  # of a row; of one matter in it; a value at its right
+NARROWEST, MOST_LINES, VALUE = 180, 2, 210  # of a row; of one matter in it; a value at its right
 TRACK, FIRST = 14.0, 13.0  # pixels between two tracks, and from a row to the first one
 FEW = 12  # Scans that are all shown; of more, those of the first orders and the last one of each
 ARROWS = (
@@ -60,19 +61,22 @@ Key = TypeVar("Key", bound=Hashable)
 
 
 @of_run
-def genealogy(trace: Trace, theme: str = "light", all: bool = False) -> Scene:
+def genealogy(
+    trace: Trace, theme: str = "light", all: bool = False, sheet: Sheet = SCREEN
+) -> Scene:
     """The Scans of a trace, which of them differentiates which, and what flows between them.
 
     Of more than twelve those of the higher orders are folded, but for the last of each order; with
     `all` none is.
     """
     of_trace(trace)
-    shown = _shown(trace, switch("all", all))
+    check_sheet(sheet)
+    shown = _shown(trace, switch("all", all), FEW if not sheet.is_narrow else FEW // 2)
     order, count = max(scan.order for scan in trace.scans), len(trace.scans)
     descents, flows = [*_descents(trace)], [*_flows(trace)]
-    canvas = Canvas()
+    canvas = Canvas(sheet=sheet)
     canvas.heading(f"{counted(count, 'Scan')}: where they come from", explanation(trace))
-    canvas.put(_tree(trace, shown, descents, flows), 0)
+    canvas.put(_tree(trace, shown, descents, flows, sheet), 0)
     edges = [Edge(_key(a), _key(b), label) for a, b, label in (*descents, *flows)]
     values = [(f"value {n}", *value) for n, value in enumerate(_values(trace))]
     nodes = [
@@ -89,7 +93,7 @@ def genealogy(trace: Trace, theme: str = "light", all: bool = False) -> Scene:
     edges += [Edge(_key(scan), key) for key, _, _, scans in values for scan in scans]
     return canvas.finished(
         WORDS,
-        width=max(840, canvas.right + MARGIN),
+        width=max(sheet.width, canvas.right + sheet.margin),
         title=f"Genealogy of the Scans of a derivative of order {order}",
         description=" ".join(explanation(trace)) or "One loop, no derivative.",
         theme=theme,
@@ -99,16 +103,16 @@ def genealogy(trace: Trace, theme: str = "light", all: bool = False) -> Scene:
     )
 
 
-def _shown(trace: Trace, all: bool) -> list[int]:
+def _shown(trace: Trace, all: bool, few: int) -> list[int]:
     """The Scans that have a row, by their orders."""
     scans = trace.scans
     numbers = sorted(range(len(scans)), key=lambda n: (scans[n].order, n))
-    if all or len(scans) <= FEW:
+    if all or len(scans) <= few:
         return numbers
     groups = [[*group] for _, group in groupby(numbers, lambda n: scans[n].order)]
     found: list[int] = []
     for left, group in zip(range(len(groups) - 1, -1, -1), groups, strict=True):
-        found += group if len(found) + len(group) + left <= FEW - 3 else group[-1:]
+        found += group if len(found) + len(group) + left <= few - few // 4 else group[-1:]
     return found
 
 
@@ -117,6 +121,7 @@ def _tree(
     shown: Sequence[int],
     descents: Sequence[tuple[int, int, str]],
     flows: Sequence[tuple[int, int, str]],
+    sheet: Sheet,
 ) -> Piece:
     """A row for every Scan that is shown, and arrows on both sides."""
     scans, rows = trace.scans, dict.fromkeys(shown)
@@ -127,13 +132,13 @@ def _tree(
     inside: dict[int, int] = {}  # at the left of every order
     for order in {scans[a].order for a, _ in down}:
         inside |= _tracks([(a, b) for a, b in down if scans[a].order == order], place)
-    lefts, left = dict[int, float](), MARGIN + 0.0
+    lefts, left = dict[int, float](), sheet.margin
     for order in sorted({scans[n].order for n in shown}):
         taken = [inside[n] + 1 for n in inside if scans[n].order == order]
         left += FIRST + TRACK * max(taken, default=1)
         lefts[order] = left
     gutter = FIRST + TRACK * (max(outside.values(), default=-1) + 1)
-    right = max(840 - MARGIN - gutter, left + NARROWEST)
+    right = max(sheet.width - sheet.margin - gutter, left + NARROWEST)
     parts = []
     for n, number in enumerate(shown):
         order = scans[number].order
@@ -144,9 +149,10 @@ def _tree(
             scans[m].order == order for m in shown
         )
         if last and hidden:
-            told = f"⋯ {counted(hidden, 'more Scan')} of order {order}: all=True shows them"
+            told = f"⋯ {counted(hidden, 'more Scan')} of order {order}"
+            told += ": all=True shows them" if sheet.has_hints else ""
             parts.append(shifted(words(told, 12, muted=True), lefts[order], 0))
-    tree = above(*(over(gap(right), part) for part in parts), apart=12)
+    tree = above(*(over(gap(right), part) for part in parts), apart=8 if sheet.on_paper else 12)
     ends = tree.anchors
     arrows: list[Shape] = []
     for a, b in down:

@@ -1,6 +1,6 @@
 """The picture of influence: how much every value of a loop moves every later one.
 
-    >>> visual.influence(gallery.loops["rnn"].trace()).save("influence.svg")
+    >>> visual.influence(gallery.loops["rnn"].derivative()).save("influence.svg")
 
 A row is what is moved, a column what moves it.  Beside the map stands its last row over all
 columns, by powers of ten, and what each length of `truncate_gradient` loses of a gradient.
@@ -13,16 +13,16 @@ from dataclasses import replace
 import numpy as np
 
 from lab.errors import expect
+from lab.gradients.derivative import Derivative
 from lab.notation import indexed, number_text
 from lab.reports.runs.influence import Influence
 from lab.reports.runs.influence import influence as influence_in
-from lab.traces.trace import Trace
 from visual.layout.cells import full_text
 from visual.layout.sheet import SCREEN, Sheet, check_sheet
 from visual.pictures.values.scale import scale_of
 from visual.pictures.values.series import Series, as_numbers, pooled, stretches
 from visual.pictures.values.text import to_text
-from visual.pictures.values.values import NARROWEST, Panel, Plan, curve, panel_of
+from visual.pictures.values.values import NARROWEST, Panel, Plan, curve, headed, panel_of
 from visual.scene.combinators import Piece, above, beside, gap, piece, scene, sized
 from visual.scene.fonts import text_width
 from visual.scene.shapes import Box, Group, Scene, Shape, Text, fitted, folded
@@ -39,22 +39,24 @@ EDGE = 14.0  # for a label at the end of an axis
 
 
 def influence(
-    trace: Trace | Influence, theme: str = "light", scan: int = 1, sheet: Sheet = SCREEN
+    derivative: Derivative | Influence, theme: str = "light", scan: int = 1, sheet: Sheet = SCREEN
 ) -> Scene:
-    """What `lab.influence` finds in a loop of a trace, or has found, as a map and curves.
+    """What `lab.influence` finds in a loop of a derivative, or has found, as a map and curves.
 
     Colours tell sizes by powers of ten, at most six of them.  Of more than 28 rows or columns
     every patch shows the largest of its block.  Raises what `lab.influence` raises.
     """
-    expect("trace", trace, (Trace, Influence), "a Trace, or what lab.influence has found")
+    told = "a Derivative, or what lab.influence has found"
+    expect("derivative", derivative, (Derivative, Influence), told)
     check_sheet(sheet)
-    found = trace if isinstance(trace, Influence) else influence_in(trace, scan=scan)
+    if isinstance(derivative, Derivative):
+        derivative = influence_in(derivative, scan=scan)
+    found: Influence = derivative
     title = f"Influence in {found.loop}: {found.called('t', 's')}"
     side = sheet.line if sheet.is_narrow else WIDEST
     room = sheet.line if sheet.is_narrow else sheet.line - side - APART
-    words = (*found.told, *_how_to_read(found))
+    words = (*found.told, *(_how_to_read(found) if sheet.legend else ()))
     heads = [
-        gap(sheet.line),
         piece(fitted(0, 0, title, sheet.line, 16, bold=True)),
         *(
             piece(Text(0, 0, line, muted=number >= len(found.told)))
@@ -62,10 +64,14 @@ def influence(
             for line in folded(told, sheet.line, 12)
         ),
     ]
-    parts = _map(found, side), above(*_curves(found, max(room - EDGE, NARROWEST)), apart=12)
+    shades = _Shades(as_numbers(found.sizes))
+    shown = _map(_within(found, sheet.steps_within(found.steps, found.loop)), side, shades)
+    if sheet.legend and not sheet.bare:
+        shown = above(shown, shades.legend(), apart=8)
+    parts = shown, above(*_curves(found, max(room - EDGE, NARROWEST)), apart=12)
     together = above(*parts, apart=14) if sheet.is_narrow else beside(*parts, apart=APART)
     drawn = scene(
-        above(above(*heads, apart=4), together, apart=14),
+        above(gap(sheet.line), *headed(sheet, heads, [together]), apart=14),
         title,
         f"{' '.join(found.told)} A map of all pairs of values, the last row over all columns, and "
         "what truncation loses of each gradient.",
@@ -73,6 +79,15 @@ def influence(
         sheet.margin,
     )
     return replace(drawn, twin=_text(title, found))
+
+
+def _within(found: Influence, steps: range) -> Influence:
+    """Those pairs of the values that the shown steps read or make."""
+    rows, columns = (
+        (those >= steps.start) & (those <= steps.stop) for those in (found.rows, found.columns)
+    )
+    chosen = found.rows[rows], found.columns[columns], found.values[rows][:, columns]
+    return replace(found, **dict(zip(("rows", "columns", "values"), chosen, strict=True)))
 
 
 def _how_to_read(found: Influence) -> Iterator[str]:
@@ -117,10 +132,9 @@ class _Shades:
         return beside(*parts, apart=16)
 
 
-def _map(found: Influence, side: float) -> Piece:
+def _map(found: Influence, side: float, shades: _Shades) -> Piece:
     """All pairs: numbers with their patches, or of many patches alone."""
     sizes = as_numbers(found.sizes)
-    shades = _Shades(sizes)
     height, width = sizes.shape
     written = max(height, width) <= min(WRITTEN, (side - LABELS) / CELL)
     table = sizes if written else pooled(sizes, MOST_CELLS, MOST_CELLS)
@@ -147,11 +161,7 @@ def _map(found: Influence, side: float) -> Piece:
         Text(right, high + 29, f"s, of {found.by}", SMALL, "end", muted=True),
         Text(0, -8, f"t, of {found.of}", SMALL, muted=True),
     ]
-    return above(
-        piece(Group(tuple(shapes), title=f"{found.called('t', 's')}: a map of all pairs")),
-        shades.legend(),
-        apart=8,
-    )
+    return piece(Group(tuple(shapes), title=f"{found.called('t', 's')}: a map of all pairs"))
 
 
 def _cell(

@@ -7,6 +7,7 @@ bar for each buffer, from the Scan that makes it to the last that reads it.  The
 states: height is memory, width is work.
 """
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -20,7 +21,7 @@ from visual.layout.canvas import explained
 from visual.layout.sheet import SCREEN, Sheet, check_sheet
 from visual.pictures.values.scale import scale_of
 from visual.pictures.values.series import Series
-from visual.pictures.values.values import FOOT, HIGH, TITLE, curve
+from visual.pictures.values.values import FOOT, HIGH, TITLE, curve, headed
 from visual.pictures.values.values import Plan as Page
 from visual.scene.combinators import Piece, above, beside, gap, piece, scene, sized
 from visual.scene.fonts import text_width
@@ -58,19 +59,13 @@ def memory(
         "reads it"
     )
     heads = [
-        gap(sheet.line),
         piece(fitted(0, 0, title, sheet.line, 16, bold=True)),
         *(piece(Text(0, 0, line)) for t in found.told for line in folded(t, sheet.line, 12)),
         *(piece(Text(0, 0, line, muted=True)) for line in folded(read, sheet.line, 12)),
     ]
+    parts = [_over_time(found, sheet), _plans(found, sheet), *_legend(found, sheet)]
     drawn = scene(
-        above(
-            above(*heads, apart=4),
-            _over_time(found, sheet),
-            _plans(found, sheet),
-            _legend(found, sheet),
-            apart=16,
-        ),
+        above(gap(sheet.line), *headed(sheet, heads, parts), apart=16),
         title,
         f"{' '.join(found.told)} Live bytes over the steps, {len(found.buffers)} buffers, and "
         f"{len(found.plans)} plans.",
@@ -80,12 +75,14 @@ def memory(
     return replace(drawn, twin=f"{title}\n{found}\n")
 
 
-def _legend(found: Memory, sheet: Sheet) -> Piece:
+def _legend(found: Memory, sheet: Sheet) -> Iterator[Piece]:
     """What the looks of bars mean, of those that there are."""
+    if sheet.bare or not sheet.legend:
+        return
     looks = {_look(buffer) for buffer in found.buffers} | {Role.INTERMEDIATE}
-    words = {role: told for role, told in ROLES.items() if role in looks and sheet.legend}
+    words = {role: told for role, told in ROLES.items() if role in looks}
     shapes, bottom = explained(words, 0, sheet.line + 2 * sheet.margin, True, sheet)
-    return sized(sheet.line, bottom, *(moved(shape, -sheet.margin, 0) for shape in shapes))
+    yield sized(sheet.line, bottom, *(moved(shape, -sheet.margin, 0) for shape in shapes))
 
 
 def _look(buffer: Buffer) -> Role:

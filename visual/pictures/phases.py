@@ -13,7 +13,8 @@ from lab.errors import ArgumentError, expect, quoted, whole
 from lab.gradients.derivation import Derivation
 from lab.gradients.record import DerivationRecord, Item, Phase, Verdict
 from visual.choices import switch
-from visual.layout.canvas import MARGIN, Canvas
+from visual.layout.canvas import Canvas
+from visual.layout.sheet import SCREEN, Sheet, check_sheet
 from visual.pictures.connections import LOOKS, legend_of
 from visual.scene.combinators import (
     Piece,
@@ -57,10 +58,8 @@ PURPOSES: Mapping[int, str] = {
     10: "The loop that does it, with all its variables.",
     11: "One answer for every input, in the order of the inputs.",
 }
-WIDTH, PAD = 840 - 2 * MARGIN, 8
 SIDE, ADDED, SKETCH = 290, (276, 66), (184, 66)
 CHIP, SUBJECT, SMALL, MONO = 19, 176, 12, 11.5
-DETAIL = WIDTH - 2 * PAD - SUBJECT - 14
 MOST_LINES, BESIDE = 3, 240
 ABSENT = Verdict.ABSENT
 GROWS = (
@@ -77,6 +76,7 @@ def phases(
     keys: Keys | None = None,
     phase: int | None = None,
     all: bool = False,
+    sheet: Sheet = SCREEN,
 ) -> Scene:
     """The eleven phases of a derivation, or of its stored record.
 
@@ -88,30 +88,35 @@ def phases(
     if not isinstance(record, DerivationRecord):
         raise ArgumentError(f"derivation = {quoted(record)}: expected a Derivation or its record.")
     keys = {} if keys is None else expect("keys", keys, Mapping, "keys by the names of variables")
+    check_sheet(sheet)
     opened, all = _opened(record, phase), switch("all", all)
     told = [f"how {record.forward} is differentiated, in eleven phases"]
-    if not all:
+    if not all and sheet.has_hints:
         number = 1 if opened is None else opened.number % 11 + 1
         told.append(f"phase={number} opens a phase, and all formulas")
         told.append("all=True all of them")
-    rows = []
+    rows, apart = list[Piece](), _padding(sheet)
     for one in record.phases if opened is None else [opened]:
-        row = _row(record, one, keys, whole=all or opened is not None)
+        row = _row(record, one, keys, all or opened is not None, sheet)
         moment = Group((), one.number - 1, moment=f"{one.number}. {one.name}")
-        rows.append(grouped(framed(row, Role.PANEL, PAD), moment))
-    canvas = Canvas()
+        rows.append(grouped(framed(row, Role.PANEL, apart), moment))
+    canvas = Canvas(sheet=sheet)
     canvas.heading(f"{record.backward} · order {record.order}", [" · ".join(told)])
-    canvas.put(above(*rows, apart=6))
+    canvas.put(above(*rows, apart=apart - 2))
     shown = record.phases if opened is None else record.phases[: opened.number]
     return canvas.finished(
         legend_of({i.verdict for one in shown for i in one.items} - {ABSENT}),
-        width=840,
+        width=sheet.width,
         title=f"Eleven phases: {record.backward}, the derivative of {record.forward}",
         description=f"What every phase adds, and what is built so far; order {record.order}.",
         theme=theme,
-        said=[GROWS],
+        said=[] if sheet.is_narrow else [GROWS],
         close=True,
     )
+
+
+def _padding(sheet: Sheet) -> float:
+    return 3 if sheet.on_paper else 8
 
 
 def _opened(record: DerivationRecord, phase: int | None) -> Phase | None:
@@ -123,16 +128,23 @@ def _opened(record: DerivationRecord, phase: int | None) -> Phase | None:
     return record.phases[number - 1]
 
 
-def _row(record: DerivationRecord, phase: Phase, keys: Keys, whole: bool) -> Piece:
-    """What a phase is for, what it adds, and what there is after it; all decisions if `whole`."""
+def _row(record: DerivationRecord, phase: Phase, keys: Keys, whole: bool, sheet: Sheet) -> Piece:
+    """What a phase is for, what it adds, and what there is after it; all decisions if `whole`.
+
+    In a column there is no room for what it is for and adds, but in the sketch.
+    """
+    room = sheet.line - 2 * _padding(sheet) - SKETCH[0] - 12
+    added = 0 if sheet.is_narrow else ADDED[0]
+    side = min(SIDE, room - added - 12 * bool(added))
     number = sized(30, CHIP, Text(22, 13, str(phase.number), 14, "end", bold=True))
-    lines = [words(line, 12, bold=True) for line in folded(phase.name, SIDE - 36, 12, bold=True)]
-    told = folded(PURPOSES[phase.number], SIDE - 36, 11)
+    lines = [words(line, 12, bold=True) for line in folded(phase.name, side - 36, 12, bold=True)]
+    told = [] if sheet.is_narrow else folded(PURPOSES[phase.number], side - 36, 11)
     lines += [words(line, 11, muted=True) for line in told]
-    side = over(gap(SIDE), beside(number, above(*lines, apart=1), apart=4))
-    added = gap() if whole else _added(record, phase, keys)
-    row = beside(side, over(gap(*ADDED), added), _sketch(record, phase.number), apart=12)
-    return above(row, _details(record, phase, keys), apart=12) if whole else row
+    parts = [over(gap(side), beside(number, above(*lines, apart=1), apart=4))]
+    if added:
+        parts.append(over(gap(*ADDED), gap() if whole else _added(record, phase, keys)))
+    row = beside(*parts, _sketch(record, phase.number), apart=12)
+    return above(row, _details(record, phase, keys, sheet), apart=12) if whole else row
 
 
 # what a phase adds, in a few words
@@ -304,26 +316,27 @@ REPLACED = {1: 10, 3: 5}
 # a phase that is open
 
 
-def _details(record: DerivationRecord, phase: Phase, keys: Keys) -> Piece:
+def _details(record: DerivationRecord, phase: Phase, keys: Keys, sheet: Sheet) -> Piece:
     """All that a phase decided: the variable in its role, what was decided, the expression."""
-    rows = []
+    subject = SUBJECT if not sheet.is_narrow else 100
+    room, rows = sheet.line - 2 * _padding(sheet) - subject - 14, []
     for item in phase.items:
         if item.verdict is ABSENT:  # nothing to look at
             rows.append(words(f"{item.subject}: {item.decision}", SMALL, muted=True))
             continue
-        chip = over(gap(SUBJECT), _chip(record, item, item.subject, keys, SUBJECT))
-        told, made = _lines(item.decision, False), _lines(item.expression, True)
+        chip = over(gap(subject), _chip(record, item, item.subject, keys, subject))
+        told, made = _lines(item.decision, False, room), _lines(item.expression, True, room)
         short = over(gap(BESIDE), *told).envelope.width + 14
-        if made and len(told) == 1 and short + made[0].envelope.width <= DETAIL:
+        if made and len(told) == 1 and short + made[0].envelope.width <= room:
             told, made = [beside(over(gap(BESIDE), *told), *made[:1], apart=14)], made[1:]
         rows.append(beside(chip, padded(above(*told, *made, apart=2), 0, 2), apart=14))
     return above(*rows, apart=4)
 
 
-def _lines(content: str, mono: bool) -> list[Piece]:
+def _lines(content: str, mono: bool, room: float) -> list[Piece]:
     """`content` in up to three lines, with the whole of it as tooltip if it was shortened."""
     size = MONO if mono else SMALL
-    letters = int(DETAIL / (size * (MONO_WIDTH if mono else 0.6)))
+    letters = int(room / (size * (MONO_WIDTH if mono else 0.6)))
     lines = wrap(
         content,
         letters,

@@ -96,7 +96,8 @@ def rolled(
 def _shown_step(of: NamedScan, step: int) -> str:
     """Which step is shown, and what the taps stand for."""
     offsets = loop_offsets(of)
-    return f"step {step} (of 0 to {of.scan.steps - 1}){offsets and f' · {offsets}'}"
+    last = of.scan.steps - 1
+    return f"in the box step {step}, below all from 0 to {last}{offsets and f' · {offsets}'}"
 
 
 def _machine(of: NamedScan, step: int, all: bool, sheet: Sheet) -> Piece:

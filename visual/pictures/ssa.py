@@ -21,7 +21,6 @@ from visual.layout.canvas import (
     GAP,
     HEIGHT,
     LABELS,
-    MARGIN,
     Canvas,
     Columns,
     column_header,
@@ -35,6 +34,7 @@ from visual.layout.columns import Gap, column_of, shown_steps, timeline, with_ga
 from visual.layout.detours import Detours
 from visual.layout.headings import block_heading
 from visual.layout.names import NamedScan, counted
+from visual.layout.sheet import SCREEN, Sheet, check_sheet
 from visual.pictures.tapes.lanes import Lane, Slot
 from visual.pictures.unrolled.overview import overview
 from visual.scene.combinators import Piece, sized
@@ -51,10 +51,8 @@ from visual.scene.shapes import (
     text_width,
 )
 
-RIGHT = 840 - MARGIN
 SMALL, LOW, HEADER = 24, 22, 34  # a cell of the tape at the left, and what heads the right
-TAPE = MARGIN + 64  # where the tape at the left begins
-LEFT = 170  # its least width, with the formulas below it
+STEPS, LEFT = 64, 170  # of names of steps; of the buffer at least, with the formulas below it
 NARROWEST, WIDEST = 46, 92  # a cell at the right
 MOST_TAPES, MOST_LINES, LINE, MONO = 4, 3, 16, 11.5
 PRIMES = "a letter is a slot; with every value written to it, it gets a prime"
@@ -68,14 +66,16 @@ def ssa(
     around: int | None = None,
     scan: int | None = None,
     all: bool = False,
+    sheet: Sheet = SCREEN,
 ) -> Scene:
     """The tapes of a derivative, as buffers and, where slots are shared, in SSA form beside them.
 
     Of several Scans one is open, number `scan`, or else the last; with `all` every one is, with
-    all its slots, in a picture of any size.  Long loops are folded, as for `tapes`.  Raises
-    GraphError for a trace without a derivative.
+    all its slots, in a picture of any size.  Long loops are folded, as for `tapes`.  In a column
+    there is room for the SSA form alone.  Raises GraphError for a trace without a derivative.
     """
     of_trace(trace)
+    check_sheet(sheet)
     around, all = whole_or_none("around", around), switch("all", all)
     numbers = [n for n, s in enumerate(trace.scans) if any(t.tape.overwritten for t in s.tapes)]
     if not numbers:
@@ -89,13 +89,13 @@ def ssa(
     if opened not in numbers:
         known = listing(f"{n + 1} · {trace.scans[n].name}" for n in numbers)
         raise ArgumentError(f"scan = {quoted(scan)}: the Scans with shared slots are {known}.")
-    values, letters, canvas = flow(trace), _unused_letters(trace), Canvas()
-    if not all and len(trace.scans) > 2:
-        canvas.y = MARGIN
-        canvas.put(overview(trace, opened, f"scan={numbers[0] + 1} opens another"), 0)
+    values, letters, canvas = flow(trace), _unused_letters(trace), Canvas(sheet=sheet)
+    if not (all or sheet.bare or sheet.is_narrow) and len(trace.scans) > 2:
+        canvas.y = sheet.margin
+        canvas.put(overview(trace, opened, f"scan={numbers[0] + 1} opens another", sheet), 0)
         canvas.y += 12
     for number in numbers if all else [opened]:
-        block = _Block(NamedScan(trace, number), values, around, letters, all)
+        block = _Block(NamedScan(trace, number), values, around, letters, all, sheet)
         title, lines = block_heading(block.named)
         told = " · ".join([lines[0], *([PRIMES] if number in (opened, numbers[0]) else [])])
         canvas.heading(title, [told, *block.folded])
@@ -104,7 +104,7 @@ def ssa(
     canvas.y -= 16
     return canvas.finished(
         None,
-        width=max(canvas.right, RIGHT) + MARGIN,
+        width=max(canvas.right + sheet.margin, sheet.width),
         title=f"Tapes of {trace.scans[0].name}, and their SSA form",
         description="The tape after every step, and each of its values in a box of its own.",
         theme=theme,
@@ -125,15 +125,23 @@ class _Block:
     """The tapes of one Scan: the buffer at the left, shared slots in SSA form at the right."""
 
     def __init__(
-        self, named: NamedScan, flow: Flow, around: int | None, letters: Iterator[str], all: bool
+        self,
+        named: NamedScan,
+        flow: Flow,
+        around: int | None,
+        letters: Iterator[str],
+        all: bool,
+        sheet: Sheet,
     ) -> None:
         self.named, self.scan, self.flow, self.all = named, named.scan, flow, all
-        self.steps = shown_steps(self.scan.steps, around)
+        self.sheet, only = sheet, sheet.steps and sheet.steps_of(self.scan)
+        self.steps = shown_steps(self.scan.steps, around, only=only)
         self.time = timeline(named.root.scan)
-        common = place_columns(touched_columns(self.scan, self.time, around), SMALL, 4)
+        common = place_columns(touched_columns(self.scan, self.time, around, only=only), SMALL, 4)
         lanes = []
         for tape in (tape for tape in self.scan.tapes if not tape.is_total):
-            rows = () if self.time.knows(tape.axis) else touched_rows(self.scan, tape, around)
+            alone = not self.time.knows(tape.axis)
+            rows = touched_rows(self.scan, tape, around, only=only) if alone else ()
             own = place_columns(map(tape.position, rows), SMALL, 4) if rows else None
             lanes.append(Lane(self.scan, tape, common, self.time, around, own))
         slots = [(lane.tape, row) for lane in lanes for row in sorted(lane.shown)]
@@ -148,11 +156,15 @@ class _Block:
             for lane in self.lanes
         ]
         self.folded = self._folded(len(lanes), slots)
-        least = TAPE + max([LEFT, *(lane.columns.right - LABELS for lane in self.lanes)]) + 26
-        self.columns = self._columns(shown, RIGHT - least)
+        self.left, right = sheet.margin + STEPS * (not sheet.bare), sheet.width - sheet.margin
+        buffers = [lane.columns.right - LABELS for lane in self.lanes]
+        least = self.left
+        if not sheet.is_narrow:
+            least += max([LEFT * (not sheet.bare), *buffers]) + 26
+        self.columns = self._columns(shown, right - least)
         wide = sum(columns.right - LABELS for columns in self.columns)
-        self.start = least if all else max(least, min(RIGHT + BETWEEN - wide, RIGHT - 300))
-        self.right = max(RIGHT, self.start + wide - BETWEEN)
+        self.start = least if all else max(least, min(right + BETWEEN - wide, right - 300))
+        self.right = max(right, self.start + wide - BETWEEN)
         self.cell, left = self.columns[0].cell, self.start - LABELS
         self.gaps: list[tuple[float, Gap]] = []
         self.x: dict[tuple[int, int], float] = {}  # of the slots at the right
@@ -165,6 +177,11 @@ class _Block:
             left += columns.right - LABELS
         self.places: dict[Value, Box] = {}  # where the values stand at the right
         self.ways = Detours(self.places.values())
+
+    @property
+    def has_boxes_alone(self) -> bool:
+        """Whether there is no room, or no wish, for the formulas of steps."""
+        return self.sheet.bare or self.sheet.is_narrow
 
     def _shared(self, tape: TapeTrace, row: int) -> bool:
         """Whether a slot holds more than one value over time, or everything is shown."""
@@ -191,8 +208,9 @@ class _Block:
             for tape, row in slots
             if not self._shared(tape, row)
         ]
+        where = "drawn" if self.sheet.is_narrow else "at the right"
         names = listing(alone) if len(alone) < 4 else f"{len(alone)} slots"
-        told = [f"not at the right, since only one value is ever there: {names}"] if alone else []
+        told = [f"not {where}, since only one value is ever there: {names}"] if alone else []
         if tapes > len(self.lanes):
             more = counted(tapes - len(self.lanes), "more tape")
             told.append(f"⋯ {more}: all=True shows everything")
@@ -200,11 +218,12 @@ class _Block:
 
     def drawn(self) -> Piece:
         """The tapes before the first step, then after every step that is shown."""
-        y, shapes = 18.0 + HEADER, [*self._heads()]
+        bare = self.sheet.bare
+        y, shapes = (0.0, []) if bare else (18.0 + HEADER, [*self._heads()])
         for item in (None, *self.steps):
             if isinstance(item, Gap):
                 told = f"⋯ {item.hidden:,} steps are not shown"
-                shapes.append(Text(TAPE, y + 14, told, 12, muted=True))
+                shapes.append(Text(self.left, y + 14, told, 12, muted=True))
                 for lane in self.lanes:
                     lane.skip()
                 y += 36
@@ -217,7 +236,8 @@ class _Block:
 
     def _heads(self) -> Iterator[Shape]:
         """What stands in the columns at the right."""
-        yield Text(TAPE, 12, "the buffer", 12, bold=True)
+        if not self.sheet.is_narrow:
+            yield Text(self.left, 12, "the buffer", 12, bold=True)
         head = Text(self.start, 12, "every value by itself", 12, bold=True)
         yield head
         room = self.right - self.start - head.width - 6
@@ -234,14 +254,9 @@ class _Block:
     def _row(self, step: int | None, y: float) -> tuple[list[Shape], float]:
         """The tapes after a step, or before the first one, and what it wrote; and how high."""
         shapes: list[Shape] = [
-            Text(
-                TAPE - 10,
-                y + 16,
-                "initial" if step is None else f"step {step}",
-                12,
-                "end",
-                bold=True,
-            )
+            Text(self.left - 10, y + 16, name, 12, "end", bold=True)
+            for name in ["initial" if step is None else f"step {step}"]
+            if not self.sheet.bare
         ]
         now = {
             v: w
@@ -252,7 +267,8 @@ class _Block:
         for lane in self.lanes:
             for slot in lane.before() if step is None else lane.after(step):
                 value = self._value(lane.tape, slot.row, step)
-                cells.append(self._small(lane, slot, value, low))
+                if not self.sheet.is_narrow:
+                    cells.append(self._small(lane, slot, value, low))
                 x = self.x.get((lane.tape.argument, slot.row))
                 if x is not None and slot.value is not None and (step is None or value in now):
                     self.places[value] = box = Box(x, y, self.cell, HEIGHT, slot.role)
@@ -282,7 +298,7 @@ class _Block:
     def _small(self, lane: Lane, slot: Slot, value: Value, y: float) -> Group:
         """A slot of the buffer, with the name of what it holds."""
         label, key = self._names(lane.tape, slot.row)
-        box = Box(slot.x - LABELS + TAPE, y, SMALL, LOW, slot.role)
+        box = Box(slot.x - LABELS + self.left, y, SMALL, LOW, slot.role)
         name = fitted(
             box.x + SMALL / 2, y + 15, self._name(value), SMALL - 4, 11, "middle", role=slot.role
         )
@@ -305,13 +321,13 @@ class _Block:
 
     def _formula(self, value: Value, write: Write, y: float) -> tuple[list[Shape], float]:
         """What is written, in terms of values; and where the lines end."""
-        if (value.argument, value.row) not in self.letters:
+        if (value.argument, value.row) not in self.letters or self.has_boxes_alone:
             return [], y
         names = {leaf: self._leaf(leaf, write) for leaf in write.leaves}
         whole = f"{self._name(value)} = {text(write.formula.expression, names.__getitem__)}"
         lines = wrap(
             whole,
-            int((self.start - 20 - TAPE) / (MONO * MONO_WIDTH)),
+            int((self.start - 20 - self.left) / (MONO * MONO_WIDTH)),
             subsequent_indent="  ",
             break_on_hyphens=False,
             max_lines=MOST_LINES,
@@ -320,7 +336,7 @@ class _Block:
         title = whole if lines[-1].endswith("…") else ""
         texts = [
             Text(
-                TAPE + 12 * line.startswith(" "),
+                self.left + 12 * line.startswith(" "),
                 y + 6 + LINE * n,
                 line.strip(),
                 MONO,

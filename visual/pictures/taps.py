@@ -2,13 +2,13 @@
 
 A line of slots shows what one step reads and writes; the line below it shows the same for
 the gradient.  A column is one moment, so that a tap and the tap that is made from it stand
-one above the other: a gradient's step moves to the left, and its taps count to the left.
+one above the other: a gradient's step moves the other way, and its taps count that way.
 Between the lines `conversions` tells for every tap which tap of the gradient it becomes, and by
 which of four rules.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import chain, pairwise
 
@@ -16,9 +16,10 @@ from lab.errors import ArgumentError, quoted, whole
 from lab.notation import signed
 from lab.tape import Kind, Tape
 from lab.traces.trace import ScanTrace, Trace
-from visual.layout.canvas import HEADING, MARGIN, Canvas
+from visual.layout.canvas import Canvas
 from visual.layout.columns import Gap, with_gaps
 from visual.layout.names import listed
+from visual.layout.sheet import SCREEN, Sheet, check_sheet
 from visual.scene.combinators import (
     Piece,
     above,
@@ -41,7 +42,7 @@ from visual.scene.shapes import (
     fitted,
     folded,
     shortened,
-    walk,
+    text_width,
 )
 from visual.scene.theme import Role
 
@@ -144,13 +145,25 @@ def _conversion(tape: Tape, back: Tape, tap: int) -> Conversion:
     return Conversion(tap, short, signs, reason, accented=True)
 
 
-SLOT, PITCH, HEIGHT, RULE = 88, 98, 44, 17
-FOLDED, ARROW, START, BESIDE = 6, 58, 104, 28
-NARROWEST = 260  # of the words at the right: where there are many slots, the picture is wider
-SMALL = 11
+@dataclass(frozen=True)
+class Sizes:
+    """How wide a slot is, how far slots are apart, where they `start`, what words have `beside`.
+
+    Where there are many slots, the picture is wider, so that words keep the `narrowest` room.
+    """
+
+    slot: float = 88
+    pitch: float = 98
+    start: float = 104
+    beside: float = 28
+    narrowest: float = 180
+
+
+ON_A_SCREEN, IN_A_COLUMN = Sizes(), Sizes(34, 43, 66, 8, 120)
+HEIGHT, FOLDED, ARROW, SMALL = 44, 6, 58, 11
 MOMENTS = (
-    "Each column is one moment. A gradient's step moves to the left, so that its taps count to the "
-    "left."
+    "Each column is one moment. A gradient's step moves the other way than the step that it "
+    "differentiates, and so do its taps."
 )
 LOOKS: Mapping[Use, Role] = {
     Use.OVERWRITTEN: Role.OVERWRITTEN,
@@ -160,7 +173,7 @@ LOOKS: Mapping[Use, Role] = {
 }
 WORDS: Mapping[Use, str] = {
     Use.OVERWRITTEN: "read, then replaced",
-    Use.PRESERVED: "read, and kept for later steps",
+    Use.PRESERVED: "read, and left as it is",
     Use.WRITTEN: "only written",
     Use.UNTOUCHED: "passed over by this step",
 }
@@ -169,7 +182,13 @@ ORDERS = 100
 Tapes = Tape | Mapping[str, Tape] | Trace | ScanTrace
 
 
-def taps(tapes: Tapes, orders: int = 2, theme: str = "light", name: str = "x") -> Scene:
+def taps(
+    tapes: Tapes,
+    orders: int = 2,
+    theme: str = "light",
+    name: str = "x",
+    sheet: Sheet = SCREEN,
+) -> Scene:
     """The taps of every variable in `tapes`, and of their gradients up to order `orders`.
 
     `tapes` is a tape (called `name`), tapes by name, a traced Scan, or a trace, of which the
@@ -178,24 +197,37 @@ def taps(tapes: Tapes, orders: int = 2, theme: str = "light", name: str = "x") -
     expected = f"a whole number, 0 to {ORDERS}"
     if not 0 <= whole("orders", orders, expected) <= ORDERS:
         raise ArgumentError(f"orders = {quoted(orders)}: expected {expected}.")
-    canvas = Canvas()
+    check_sheet(sheet)
     named = _named(tapes, name)
+    scene = _drawn(named, orders, orders, theme, sheet)
+    shown = orders
+    while sheet.on_paper and scene.height > sheet.height and shown:
+        shown -= 1
+        scene = _drawn(named, orders, shown, theme, sheet)
+    return scene
+
+
+def _drawn(
+    named: Mapping[Tape, tuple[str, ...]], orders: int, shown: int, theme: str, sheet: Sheet
+) -> Scene:
+    """All tapes, and their gradients of the orders that are `shown`."""
+    canvas = Canvas(sheet=sheet)
     for tape, names in named.items():
         lines = [] if canvas.shapes else [MOMENTS]
         if tape.kind is Kind.SEQUENCE and len(tape.reads) == 1:
             lines.append("PyTensor makes a sequence of every tap: each slot is read once.")
         canvas.heading(f"{', '.join(names)} · {tape.kind}", lines)
         canvas.y += 6
-        canvas.put(_strip(tape, names[0], orders))
+        canvas.put(_strip(tape, names[0], shown, sheet))
         canvas.y += 18
-    drawn = {shape.role for shape in walk(canvas.shapes) if isinstance(shape, Box)}
     everything = ", ".join(chain.from_iterable(named.values()))
     return canvas.finished(
-        {LOOKS[use]: WORDS[use] for use in Use if LOOKS[use] in drawn},
-        width=canvas.right + MARGIN,
+        {LOOKS[use]: WORDS[use] for use in Use},
+        width=canvas.right + sheet.margin,
         title=f"Taps of {everything} and of the gradients up to order {orders}",
         description="; ".join(f"{', '.join(names)}: {tape}" for tape, names in named.items()),
         theme=theme,
+        said=[f"⋯ the gradients of orders above {shown} are not shown"] if shown < orders else [],
     )
 
 
@@ -222,54 +254,64 @@ def _named(tapes: Tapes, name: str) -> dict[Tape, tuple[str, ...]]:
     return names_of
 
 
-def _strip(tape: Tape, key: str, orders: int) -> Piece:
+def _strip(tape: Tape, key: str, orders: int, sheet: Sheet) -> Piece:
     """One tape and its gradients from top to bottom, with the rules between them."""
-    row = with_gaps(_moments(tape.taps))
-    left = {m: START + n * PITCH for n, m in enumerate(row) if not isinstance(m, Gap)}
-    right = START + len(row) * PITCH + BESIDE
-    room = max(HEADING - right, NARROWEST)
+    row, sizes = with_gaps(_moments(tape.taps)), IN_A_COLUMN if sheet.is_narrow else ON_A_SCREEN
+    sizes = replace(sizes, start=0, narrowest=0) if sheet.bare else sizes
+    left = {m: sizes.start + n * sizes.pitch for n, m in enumerate(row) if not isinstance(m, Gap)}
+    right = sizes.start + len(row) * sizes.pitch + sizes.beside
+    room = max(sheet.line - right, sizes.narrowest)
     lines, told = [], set[str]()
     for order in range(orders + 1):
         sign = -1 if order % 2 else 1
         slots = (
-            _fold(item.hidden) if isinstance(item, Gap) else _slot(tape, order, sign * item, key)
+            _fold(item.hidden, sizes.slot)
+            if isinstance(item, Gap)
+            else _slot(tape, order, sign * item, key, sizes)
             for item in row
         )
-        line = beside(_label(order), *slots, _about(tape, room), apart=PITCH - SLOT)
+        about = [] if sheet.bare else [_about(tape, room, sizes.beside)]
+        line = beside(_label(order, sizes), *slots, *about, apart=sizes.pitch - sizes.slot)
         lines.append(grouped(line, Group((), step=order, moment=f"order {order}")))
         if order < orders:
-            middles = {sign * moment: x + SLOT / 2 for moment, x in left.items()}
-            lines.append(_rules(tape, middles, right, room, told))
+            middles = {sign * moment: x + sizes.slot / 2 for moment, x in left.items()}
+            sentences = gap() if sheet.bare else shifted(_sentences(tape, room, told), right, 10)
+            lines.append(_arrows(tape, middles, sentences))
             tape = reverse(tape)
     return above(*lines)
 
 
-def _label(order: int) -> Piece:
+def _label(order: int, sizes: Sizes) -> Piece:
     what = ("forward", "backward")[order] if order < 2 else f"backward of {order - 1}"
-    room = START - 12
+    if not sizes.start:
+        return gap(sizes.slot - sizes.pitch)
+    room = sizes.start - (sizes.pitch - sizes.slot) - 2
     name = Text(room, 18, f"order {order}", 13, "end", bold=True)
     below = fitted(room, 34, what, room, SMALL, "end", muted=True)
-    return sized(START - PITCH + SLOT, HEIGHT, name, below)
+    return sized(sizes.start - sizes.pitch + sizes.slot, HEIGHT, name, below)
 
 
-def _fold(hidden: int) -> Piece:
-    mark = f"⋯ {hidden:,} ⋯"
-    return sized(SLOT, HEIGHT, Text(SLOT / 2, 26, mark, SMALL, "middle", muted=True))
+def _fold(hidden: int, wide: float) -> Piece:
+    mark = fitted(wide / 2, 26, f"⋯ {hidden:,} ⋯", wide + 8, SMALL, "middle", muted=True)
+    return sized(wide, HEIGHT, mark)
 
 
-def _slot(tape: Tape, order: int, tap: int, key: str) -> Piece:
+def _slot(tape: Tape, order: int, tap: int, key: str, sizes: Sizes) -> Piece:
     use = use_of(tape, tap)
-    role = LOOKS[use]
-    inside: list[Shape] = [Box(0, 0, SLOT, HEIGHT, role)]
+    role, middle, room = LOOKS[use], sizes.slot / 2, sizes.slot - 10
+    inside: list[Shape] = [Box(0, 0, sizes.slot, HEIGHT, role)]
     if use is not Use.UNTOUCHED:
-        number = shortened(signed(tap), SLOT - 10, 14, bold=True)
-        inside.append(Text(SLOT / 2, 19, number, 14, "middle", bold=True, role=role))
-        inside.append(Text(SLOT / 2, 35, use.short, SMALL, "middle", role=role))
+        told = text_width(use.short, SMALL) < sizes.slot
+        number = shortened(signed(tap), room, 14, bold=True)
+        y = 19 if told else HEIGHT / 2 + 5
+        inside.append(Text(middle, y, number, 14, "middle", bold=True, role=role))
+        if told:
+            inside.append(Text(middle, 35, use.short, SMALL, "middle", role=role))
     title = f"tap {signed(tap)}, order {order}: {WORDS[use]}"
     return piece(Group(tuple(inside), cell=f"{key}:order {order}:{tap}", title=title))
 
 
-def _about(tape: Tape, room: float) -> Piece:
+def _about(tape: Tape, room: float, apart: float) -> Piece:
     """What a step does, beside its slots."""
     first = f"{tape.kind}: reads {listed(tape.reads)} · writes {listed(tape.writes)}"
     second = f"overwrites {listed(tape.overwritten)} · preserves {listed(tape.preserved)}"
@@ -277,29 +319,29 @@ def _about(tape: Tape, room: float) -> Piece:
         *(words(line, 12.5, bold=True) for line in folded(first, room, 12.5, bold=True)),
         *(words(line, 12, muted=True) for line in folded(second, room, 12)),
     ]
-    return over(gap(0, HEIGHT), shifted(above(*lines, apart=1), BESIDE, 6))
+    return over(gap(0, HEIGHT), shifted(above(*lines, apart=1), apart, 6))
 
 
-def _rules(
-    tape: Tape, middles: Mapping[int, float], right: float, room: float, told: set[str]
-) -> Piece:
-    """An arrow and a sentence for every tap that is made from one of `tape`.
-
-    Reasons are given once in a picture: `told` are those that were.
-    """
-    rules = conversions(tape)
+def _sentences(tape: Tape, room: float, told: set[str]) -> Piece:
+    """A sentence for every tap that is made from one of `tape`; `told` are reasons that were."""
     lines = []
-    for rule in rules:
+    for rule in conversions(tape):
         said = rule.short if rule.reason in told else rule.words
         told.add(rule.reason)
         lines.append(above(*(words(line, 12) for line in folded(said, room, 12)), apart=2))
-    sentences = shifted(above(*lines, apart=5), right, 10)
+    return above(*lines, apart=5)
+
+
+def _arrows(tape: Tape, middles: Mapping[int, float], sentences: Piece) -> Piece:
+    """An arrow for every tap that is made from one of `tape`, beside sentences that tell why."""
     bottom = max(ARROW, sentences.envelope.bottom + 12)
     shapes: list[Shape] = []
-    for rule in rules:
+    for rule in conversions(tape):
         x = middles[rule.tap]
-        signs = shortened(rule.signs, PITCH - 26, SMALL, mono=True)
-        shapes.append(Text(x + 8, ARROW / 2 + 6, signs, SMALL, mono=True, muted=True))
+        room = min((abs(x - o) for o in middles.values() if o != x), default=ON_A_SCREEN.pitch)
+        if room > ON_A_SCREEN.pitch / 2:
+            signs = shortened(rule.signs, room - 26, SMALL, mono=True)
+            shapes.append(Text(x + 8, ARROW / 2 + 6, signs, SMALL, mono=True, muted=True))
         shapes.append(Arrow(((x, 3), (x, bottom - 3)), accent=rule.accented))
     return over(gap(0, bottom), piece(*shapes), sentences)
 

@@ -144,7 +144,8 @@ class Group:
 
     `step` numbers the moments of a picture that can be walked through, `moment` is what one is
     called; several groups may belong to one.  `cell` is the key of the quantity in a cell,
-    `mentions` are those of the quantities in a formula, first the one that it makes.
+    `mentions` are those of the quantities in a formula, first the one that it makes, and `reads`
+    are those that the moment reads, which stay as they are while others before it are dimmed.
     """
 
     shapes: tuple["Shape", ...]
@@ -153,6 +154,7 @@ class Group:
     title: str = ""
     moment: str = ""
     mentions: tuple[str, ...] = ()
+    reads: tuple[str, ...] = ()
 
 
 Shape = Box | Text | Arrow | Polyline | Group

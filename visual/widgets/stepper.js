@@ -145,7 +145,13 @@ export function stepper(root, { step = null, whole = false, changed = () => {}, 
     place = Math.min(Math.max(to, 0), moments.length - 1);
     const now = moments[place];
     reveal(now);
-    for (const [number, some] of parts) for (const part of some) stand(part, number === now);
+    for (const [number, some] of parts) {
+      for (const part of some) {
+        part.toggleAttribute("data-now", number === now);
+        part.toggleAttribute("data-dim", number !== now);
+      }
+    }
+    keepRead(now);
     slider.value = place;
     slider.setAttribute("aria-valuetext", names.get(now) || `step ${now}`);
     shown.textContent = `${place + 1} of ${moments.length}: ${names.get(now) || now}`;
@@ -158,9 +164,16 @@ export function stepper(root, { step = null, whole = false, changed = () => {}, 
     if (tell) changed(now);
   }
 
-  function stand(part, out) {
-    part.style.opacity = out ? "" : "0.3";
-    part.toggleAttribute("data-now", out);
+  // What the moment reads stays as it is, where each picture had it last.
+  function keepRead(now) {
+    for (const cell of cells) cell.removeAttribute("data-read");
+    const readers = (parts.get(now) || []).flatMap((part) => [part, ...part.querySelectorAll("[data-reads]")]);
+    for (const key of new Set(readers.flatMap((part) => (part.dataset.reads || "").split("|")))) {
+      for (const svg of pictures) {
+        const past = (cell) => svg.contains(cell) && cell.closest("[data-dim]") && !isLater(cell);
+        cells.findLast((cell) => cell.dataset.cell === key && past(cell))?.setAttribute("data-read", "");
+      }
+    }
   }
 
   function reveal(now) {
@@ -184,8 +197,8 @@ export function stepper(root, { step = null, whole = false, changed = () => {}, 
     place = -1;
     reveal(Infinity);
     for (const part of [...parts.values()].flat()) {
-      part.style.opacity = "";
       part.removeAttribute("data-now");
+      part.removeAttribute("data-dim");
     }
     slider.value = 0;
     slider.setAttribute("aria-valuetext", "all steps");

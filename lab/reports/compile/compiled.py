@@ -8,6 +8,7 @@ from enum import StrEnum
 from lab.errors import listing, printable
 from lab.notation import indexed
 from lab.reports.compile.circular_buffers import Buffer, Kept, Rows
+from lab.reports.compile.rewriting import known
 from lab.reports.explain.explanation import FEW, WIDTH, paragraph
 from lab.tape import Kind
 
@@ -96,23 +97,6 @@ class Compiled:
 
 WIDEST = 12  # so many slots, and so many steps, are told one by one
 
-# What rewrites do, by what their names contain; another is quoted without words.
-WORDS = {
-    "scan_push_out_non_seq": "computed once, before the loop: {moved}",
-    "scan_push_out_seq": "computed for all steps at once, outside of the loop: {moved}",
-    "scan_push_out_dot1": "a product is made once, over all steps",
-    "scan_push_out_add": "a sum over the steps became one product",
-    "scan_remove_unused": "inputs that nobody needs were dropped, and the same ones joined",
-    "scan_merge_inouts": "what went in or came out twice goes once",
-    "scan_merge": "loops of the same number of steps became one",
-    "scan_reduce_nsteps": "steps whose results nobody reads are not made",
-    "scan_reduce_trace": "rows that nobody reads are not kept",
-    "scan_save_mem": "rows that nobody reads are not kept",
-    "scan_sit_sot_to_untraced": "a state of which one value is kept needs no buffer",
-    "inplace": "results are written over the buffers that were handed over",
-    "inner_graph": "the step itself was rewritten",
-    "erge": "the same Scan twice became one",
-}
 CLOCK = (
     "Values are counted from the first that is given, x₀; where m are given, step k writes the one "
     "with the number k + m. A buffer of L slots holds number r in slot r mod L; "
@@ -196,15 +180,14 @@ def fate(scan: ScanBefore, compiled: Compiled) -> str:
 
 
 def change(changed: Change) -> str:
-    """What a rewrite did, and its name."""
-    for part, words in WORDS.items():
-        if part in changed.rewrite:
-            if "{moved}" in words and not changed.moved:
-                return ""  # nothing left the step: the rewrite only tidied up
-            moved = listing(dict.fromkeys(changed.moved))
-            name = changed.rewrite if "(" not in changed.rewrite else part
-            return f"{words.format(moved=moved)} ({name})"
-    return f"changed by {changed.rewrite}"
+    """What a rewrite did, and its name; nothing of one that moved no operation out."""
+    told, name = known(changed.rewrite), changed.rewrite
+    if "(" in name:  # one that goes through several, of which the first tells what for
+        name = told.part
+    if "push_out" in name and not changed.moved:
+        return ""
+    moved = f": {listing(dict.fromkeys(changed.moved))}" if "push_out" in name else ""
+    return f"it {told.purpose}{moved} ({name})" if told.purpose else f"changed by {name}"
 
 
 def scan_page(scan: ScanAfter) -> str:

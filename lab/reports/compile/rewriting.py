@@ -8,8 +8,8 @@ which rewrite.  Only public interfaces are used: the rewrites of a mode, and the
 (``Feature``) that a FunctionGraph calls.  Names of rewrites are quoted, never relied on.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from threading import RLock
 
 from pytensor import config
@@ -48,10 +48,76 @@ class Replacement:
     reason: str
 
 
-class History(Feature):
-    """A listener: what was put in the place of Scans while a graph was rewritten."""
+Heard = Callable[[Replacement, Variable, Variable, FunctionGraph], None]
 
-    def __init__(self) -> None:
+
+@dataclass(frozen=True)
+class Known:
+    """What a rewrite with this `part` in its name is for, and what goes badly with it."""
+
+    part: str
+    purpose: str
+    beware: str = ""
+
+
+SHORTER = Known(
+    "reduce_trace",
+    "keeps no more rows of a buffer than somebody reads",
+    "a gradient that is taken afterwards: the rows that it reads are gone. Take it first.",
+)
+MORE = "little memory: what is moved out is kept for all steps at once."
+KNOWN = (
+    SHORTER,
+    replace(SHORTER, part="save_mem"),
+    Known("reduce_nsteps", "leaves out steps whose results nobody reads"),
+    Known("push_out_dot", "makes one product of matrices of those of all steps", MORE),
+    Known("push_out_add", "adds up once, after the loop, what every step would add", MORE),
+    Known("push_out_seq", "computes for all steps at once what needs no state", MORE),
+    Known("push_out_non_seq", "computes once, before the loop, what is the same at every step"),
+    Known("merge_inouts", "reads once what came in twice, and gives out once what did so twice"),
+    Known(
+        "remove_unused",
+        "drops arguments that are unused or constant, and those that come in twice",
+    ),
+    Known(
+        "scan_merge",
+        "makes one loop of those that go through the same steps",
+        "a loop that reads the results of the other: they would wait for one another.",
+    ),
+    Known("erge", "makes one of what is there twice"),
+    Known(
+        "inplace",
+        "lets the loop write into the buffers that it is handed, instead of copies",
+        "anything else that reads those buffers: where somebody does, PyTensor takes it back.",
+    ),
+    Known(
+        "sit_sot_to_untraced",
+        "hands a state on from step to step without a buffer, since one value of it is kept",
+        "a gradient that is taken afterwards: none goes through an untraced state. Take it first.",
+    ),
+    Known(
+        "inner_graph",
+        "rewrites the step itself as a graph of its own",
+        "a gradient that is taken afterwards: operations that were joined have none. Take it "
+        "first.",
+    ),
+)
+NOTHING = Known("", "")
+
+
+def known(rewrite: str) -> Known:
+    """What is known of a rewrite by its name; of others nothing is said."""
+    return next((one for one in KNOWN if one.part in rewrite), NOTHING)
+
+
+class History(Feature):
+    """A listener: what was put in the place of Scans while a graph was rewritten.
+
+    Whoever wants to look at both while they stand there is told: `heard`.
+    """
+
+    def __init__(self, heard: Heard | None = None) -> None:
+        self.heard = heard
         self.replacements: list[Replacement] = []
         self.changes: dict[Apply, list[Replacement]] = {}  # the same, by who was replaced
 
@@ -85,6 +151,8 @@ class History(Feature):
         )
         self.replacements.append(found)
         self.changes.setdefault(found.old, []).append(found)
+        if self.heard is not None:
+            self.heard(found, var, new_var, fgraph)
 
     def successors(self, node: Apply) -> set[Apply]:
         """A Scan, and all that ever stood in its place."""
@@ -128,21 +196,26 @@ class Rewriting:
 
 
 def rewritten(
-    outputs: Sequence[Variable], mode: PytensorMode = None, without: Sequence[str] = ()
+    outputs: Sequence[Variable],
+    mode: PytensorMode = None,
+    without: Sequence[str] = (),
+    heard: Heard | None = None,
 ) -> Rewriting:
     """The graph of `outputs` as `mode` rewrites it for a function; the graph is not altered.
 
-    `without` are tags or names of rewrites that are left out.  Raises ArgumentError for a mode
+    `without` are tags or names of rewrites that are left out; `heard` is told of every replacement
+    of a Scan, as `History` is.  Raises ArgumentError for a mode
     that PyTensor does not know, GraphError if a rewrite fails.
     """
-    chosen = mode_named(mode).excluding(*without)
-    inputs = [v for v in ancestors(outputs) if v.owner is None and not isinstance(v, Constant)]
+    chosen = mode_named(mode)
+    chosen = chosen.excluding(*without) if without else chosen  # a mode of one rewrite has none
+    inputs = inputs_of(outputs)
     before = tuple(scan_nodes(outputs))
     graph, _ = FunctionMaker.create_fgraph(
         [In(v) for v in inputs], [Out(v) for v in outputs], force_clone=True
     )
     copies = tuple(scan_nodes(graph.outputs))
-    history = History()
+    history = History(heard)
     graph.attach_feature(history)
     try:
         # Steps are rewritten by the mode that is set.
@@ -153,6 +226,11 @@ def rewritten(
             f"mode = {mode_words(chosen)}: rewriting failed. {first_line(error)}"
         ) from error
     return Rewriting(before, copies, graph, history, tuple(zip(inputs, graph.inputs, strict=True)))
+
+
+def inputs_of(outputs: Sequence[Variable]) -> list[Variable]:
+    """What `outputs` are computed from, in the order in which a copy of their graph has it."""
+    return [v for v in ancestors(outputs) if v.owner is None and not isinstance(v, Constant)]
 
 
 def mode_words(mode: PytensorMode) -> str:

@@ -1,152 +1,494 @@
 """The way from the graph that was written to the one that runs, as a walk: `lab.rewrites`.
 
-    >>> print(lab.rewrites(cost, x0))
-    1 · merge_scans, loop becomes loop: …
+    >>> print(lab.rewrites(cost, x0, given={x0: 0.9}))
+    1 · scan_push_out_seq, gradient of loop
+        It computes for all steps at once what needs no state.
+        …
 
-Every rewrite that put another Scan in the place of one is a step of the walk.  What it changed is
-found by holding both Scans against one another, and not taken from its name.
+Every rewrite that put something in the place of a Scan is a step of the walk.  What it changed is
+found by holding both graphs against one another while they stand there, never by its name; with
+values `given`, both are run as well.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
+import numpy as np
 from pytensor.graph.basic import Apply, Variable
+from pytensor.graph.fg import FunctionGraph
 from pytensor.graph.traversal import toposort
 
-from lab.errors import ArgumentError, expect, listing
-from lab.notation import signed
+from lab.equations.reading import ELSEWHERE, system
+from lab.equations.system import Quantity, Role, System, Writer
+from lab.errors import ArgumentError, LabError, expect, listing, printable
+from lab.notation import Leaf, signed, size_text, tapped, text
+from lab.reports.compile.circular_buffers import Rows, rows, rows_asked, step_count
 from lab.reports.compile.compile import gradient_of
-from lab.reports.compile.rewriting import REVERT, PytensorMode, rewritten
+from lab.reports.compile.idle import Idle, idle
+from lab.reports.compile.rewriting import (
+    REVERT,
+    Known,
+    PytensorMode,
+    Replacement,
+    inputs_of,
+    known,
+    mode_words,
+    rewritten,
+)
 from lab.reports.explain.explanation import paragraph
-from lab.scans.buffers import destroys, rows_of_buffer
+from lab.reports.explain.timing import seconds_of
+from lab.scans.buffers import destroys
+from lab.scans.formula import step_formulas
 from lab.scans.graphs import require_scan
-from lab.scans.node import LoopVariable, is_scan, read_scan, scan_name
+from lab.scans.names import unique_names
+from lab.scans.node import LoopVariable, ScanParts, is_scan, outer_inputs, read_scan
 from lab.scans.operations import plain_name
 from lab.tape import Kind
+from lab.traces.run import checked_values, run
+from lab.traces.step_values import argument_leaves
 
-SHORTER = (
-    "keeps no more rows of a buffer than somebody reads; a gradient that is taken afterwards "
-    "lacks them"
-)
-# What rewrites are for, by a part of their names; of others nothing is said.
-PURPOSES = {
-    "remove_unused": "drops arguments that are unused or constant, and those that come in twice",
-    "reduce_trace": SHORTER,
-    "save_mem": SHORTER,
-    "push_out_dot": "makes one product of matrices of those of all steps",
-    "push_out_add": "adds up once, after the loop, what every step would add",
-    "push_out_seq": "computes for all steps at once what needs no state",
-    "push_out_non_seq": "computes once, before the loop, what is the same at every step",
-    "scan_merge_inouts": "reads once what came in twice, and gives out once what did so twice",
-    "merge": "makes one loop of two that go through the same steps",
-    "remove_constants": "makes constants of arguments that are constant, and drops unused ones",
-    "inplace": "lets the loop write into the buffers that it is handed, instead of copies",
-    "make_inplace": "lets the loop write into the buffers that it is handed, instead of copies",
-    "sit_sot_to_untraced": "keeps only the last value of a state, outside of any buffer",
-    "while": "asks less often whether the loop stops",
-}
+Values = Mapping[Variable, object]
+
+
+@dataclass(frozen=True)
+class Argument:
+    """What a Scan is handed, or fills: its kind with its taps, its rows, and its size if known.
+
+    `given` tells what it was computed as, if that is not at length.
+    """
+
+    name: str
+    kind: str
+    rows: Rows | None = None
+    bytes: int | None = None
+    given: str = ""
+
+    def __str__(self) -> str:
+        size = "" if self.rows is None else f", {self.rows} {'row' if self.is_one else 'rows'}"
+        return f"{self.name}: {self.kind}{size}"
+
+    @property
+    def is_one(self) -> bool:
+        """Whether it has a single row."""
+        return self.rows is not None and str(self.rows) == "1"
+
+
+@dataclass(frozen=True)
+class Side:
+    """A Scan at one moment, or what took its place, which has neither steps nor arguments.
+
+    `operations` are those of a step, `around` counts those on which the Scan depends, `in_place`
+    the buffers that it writes over.
+    """
+
+    name: str
+    steps: Rows | None
+    arguments: tuple[Argument, ...]
+    equations: tuple[str, ...]
+    operations: tuple[str, ...]
+    around: int
+    in_place: int = 0
+
+    @property
+    def work(self) -> int | None:
+        """How many operations there are in all, where the number of steps is known."""
+        if self.steps is None:
+            return self.around
+        n = self.steps.number
+        return None if n is None else n * len(self.operations) + self.around
+
+    @property
+    def bytes(self) -> int | None:
+        """The size of all arrays that it is handed or fills, where it is known."""
+        sizes = [one.bytes for one in self.arguments]
+        return None if None in sizes else sum(size for size in sizes if size is not None)
+
+
+NO_SCAN = Side("no Scan", None, (), (), (), 0)
 
 
 @dataclass(frozen=True)
 class Step:
-    """A rewrite: what it is called and for, the Scan before and after it, and what differs."""
+    """A rewrite: what it is called and for, the Scans before it and what is after, side by side.
+
+    `difference` is the largest one between the results of both, None where they were not run;
+    `seconds` are those of a call without this rewrite, and with it.
+    """
 
     rewrite: str
-    purpose: str
-    before: str
-    after: str
-    changes: tuple[str, ...]
+    before: tuple[Side, ...]
+    after: Side
+    difference: float | None = None
+    seconds: tuple[float, float] | None = None
+
+    @property
+    def known(self) -> Known:
+        """What it is for, and what it goes badly with."""
+        return known(self.rewrite)
+
+    @property
+    def title(self) -> str:
+        """What it is called, and of which Scans it makes which."""
+        names = listing(side.name for side in self.before)
+        return names if names == self.after.name else f"{names} → {self.after.name}"
+
+    @property
+    def changes(self) -> tuple[str, ...]:
+        """In what both sides differ."""
+        return tuple(_changes(self.before, self.after))
+
+    @property
+    def work(self) -> tuple[int | None, int | None]:
+        """How many operations there were in a call, up to the results, and are."""
+        work = [side.work for side in self.before]
+        if None in work:
+            return None, self.after.work
+        around = max(side.around for side in self.before)  # what several need counts once
+        own = [(n or 0) - side.around for n, side in zip(work, self.before, strict=True)]
+        return sum(own) + around, self.after.work
+
+    @property
+    def bytes(self) -> tuple[int | None, int | None]:
+        """How large all arrays of the Scans were, and are; what is no Scan has none."""
+        sizes = [side.bytes for side in self.before]
+        before = None if None in sizes else sum(size or 0 for size in sizes)
+        return before, None if self.after.steps is None else self.after.bytes
+
+    @property
+    def saves(self) -> tuple[str, ...]:
+        """Operations, bytes and time: how many there were, and are."""
+        return tuple(_saves(self))
 
     def __str__(self) -> str:
-        what = "" if self.before == self.after else f": {self.before} becomes {self.after}"
-        lines = [f"{self.rewrite}{what}"]
-        if self.purpose:
-            lines += paragraph(f"It {self.purpose}.", "    ", "    ")
-        for change in self.changes or ("nothing that is told here",):
-            lines += paragraph(change, "    − ", "      ")
-        return "\n".join(lines)
+        lines = paragraph(f"{self.rewrite}, {self.title}", "", "    ")
+        if self.known.purpose:
+            lines += paragraph(f"It {self.known.purpose}.", "    ", "    ")
+        for told in (*self.changes, *self.saves):
+            lines += paragraph(told, "    − ", "      ")
+        if self.known.beware:
+            lines += paragraph(f"Not with {self.known.beware}", "    ", "    ")
+        return "\n".join(map(printable, lines))
 
 
 @dataclass(frozen=True)
 class Walk:
-    """All rewrites of a graph that touched a Scan, in their order."""
+    """All rewrites of a graph that touched a Scan, in their order; `reverted` were taken back.
+
+    `idle` is what none of them removes: reads and adds of zeros, of a gradient with values.
+    """
 
     steps: tuple[Step, ...]
+    linker: str = ""
+    reverted: tuple[str, ...] = ()
+    idle: tuple[Idle, ...] = ()
 
     def named(self, part: str) -> "Walk":
         """The steps of rewrites in whose names, or changes, a text stands."""
-        return Walk(tuple(step for step in self.steps if part in str(step)))
+        return replace(self, steps=tuple(step for step in self.steps if part in str(step)))
+
+    @property
+    def told(self) -> str:
+        """How many there are, and which were tried in vain."""
+        if not self.steps:
+            return "No rewrite puts anything in the place of a Scan."
+        count = f"{len(self.steps)} {'rewrite' if len(self.steps) == 1 else 'rewrites'}"
+        words = f"{count} for the linker {self.linker}, from the graph as written to what runs."
+        if self.reverted:
+            words += f" Tried and taken back: {listing(_several(Counter(self.reverted)))}."
+        return words
+
+    @property
+    def left(self) -> tuple[str, ...]:
+        """What no rewrite removes, in sentences."""
+        return tuple(f"No rewrite removes: {one}" for one in self.idle)
 
     def __str__(self) -> str:
-        if not self.steps:
-            return "No rewrite puts another Scan in the place of one."
-        return "\n".join(f"{n} · {step}" for n, step in enumerate(self.steps, start=1))
+        lines = [f"{n} · {step}" for n, step in enumerate(self.steps, start=1)]
+        told = [line for one in (self.told, *self.left) for line in paragraph(one)]
+        return "\n".join([*lines, *map(printable, told)])
 
 
-def rewrites(cost: Variable, wrt: Variable | None = None, mode: PytensorMode = "FAST_RUN") -> Walk:
+def rewrites(
+    cost: Variable,
+    wrt: Variable | None = None,
+    mode: PytensorMode = "FAST_RUN",
+    given: Values | None = None,
+    timed: bool = False,
+) -> Walk:
     """The rewrites of a `mode` that touch the Scans of a graph, one after another.
 
-    With `wrt`, PyTensor's own gradient of the cost is in the graph as well.  The graph is not
-    altered and nothing is compiled.  Raises GraphError if there is no Scan, or a rewrite fails.
+    With `wrt`, PyTensor's own gradient of the cost is in the graph as well.  With the values of all
+    inputs `given`, what stood there before each rewrite and after it is run, sizes are known, and
+    so is which reads of the gradient nobody needs;
+    if it is `timed`, a function is compiled without each of the rewrites, which takes minutes.  The
+    graph is not altered.  Raises GraphError if there is no Scan, or a rewrite fails.
     """
     outputs = [expect("cost", cost, Variable, "a PyTensor variable")]
+    expect("timed", timed, bool, "True or False")
+    values = checked_values({} if given is None else given)
     if wrt is not None:
         if cost.type.ndim:
             raise ArgumentError(f"cost = {cost} ({cost.type}): a gradient is taken of a scalar.")
         outputs.append(gradient_of(outputs, wrt)[1])
     require_scan(outputs)
-    history = rewritten(outputs, mode).history
-    seen: set[tuple[Apply, Apply]] = set()
-    steps = []
-    for change in history.replacements:
-        pair = change.old, change.new
-        if pair in seen or change.reason == REVERT or not is_scan(change.new):
-            continue
-        seen.add(pair)
-        steps.append(_step(change.reason, *pair))
-    return Walk(tuple(steps))
+    missing = [v for v in inputs_of(outputs) if v not in values and not hasattr(v, "get_value")]
+    if timed and missing:
+        raise ArgumentError(f"given: to be timed, a graph needs a value for {missing[0]}.")
+    seen = _Seen([values.get(v) for v in inputs_of(outputs)], bool(values) and not missing)
+    rewritten(outputs, mode, heard=seen.heard)
+    steps = _timed(seen.steps, outputs, mode, values) if timed else seen.steps
+    with_zeros = seen.can_run and wrt is not None
+    left = idle(outputs[-1], values, mode, timed) if with_zeros else ()
+    return Walk(tuple(steps), mode_words(mode), tuple(seen.reverted), left)
 
 
-def _step(reason: str, old: Apply, new: Apply) -> Step:
-    purpose = next((told for part, told in PURPOSES.items() if part in reason), "")
-    return Step(reason, purpose, scan_name(old.op), scan_name(new.op), tuple(_changes(old, new)))
+class _Seen:
+    """What was seen while a graph was rewritten, whose inputs have these `values`."""
+
+    def __init__(self, values: Sequence[object], can_run: bool) -> None:
+        self.values, self.can_run = values, can_run
+        self.found: dict[Apply, tuple[set[Apply], Step]] = {}  # by what took the place
+        self.reverted: list[str] = []
+        self.systems: dict[Apply, System] = {}
+
+    @property
+    def steps(self) -> list[Step]:
+        """The steps so far."""
+        return [step for _, step in self.found.values()]
+
+    def heard(self, made: Replacement, was: Variable, now: Variable, graph: FunctionGraph) -> None:
+        """Look at a Scan and at what takes its place, and run both."""
+        if made.reason == REVERT:
+            if made.old in self.found:
+                self.reverted.append(self.found.pop(made.old)[1].rewrite)
+            return
+        if not is_scan(made.new) and "scan" not in made.reason:
+            return  # somebody reads it no longer
+        pairs = zip(graph.inputs, self.values, strict=True)
+        given = {v: value for v, value in pairs if value is not None}
+        sources, step = self.found.get(made.new, (set(), None))
+        if step is None:
+            name = made.reason.partition("(")[2].rstrip(")").replace(",", ", ") or made.reason
+            step = Step(name, (), NO_SCAN)
+        if made.old not in sources:
+            sources |= {made.old}
+            step = replace(
+                step,
+                before=(*step.before, self._side(made.old, was, given)),
+                after=self._side(made.new, now, given, sources),
+            )
+        if self.can_run:
+            step = replace(step, difference=_larger(step.difference, _difference(was, now, given)))
+        self.found[made.new] = sources, step
+
+    def _side(
+        self, node: Apply, shown: Variable, given: Values, sources: Collection[Apply] = ()
+    ) -> Side:
+        """A Scan as it stands, with the names of its `sources`; `shown` is what it gives out."""
+        if not is_scan(node):
+            return replace(NO_SCAN, around=sum(not is_scan(one) for one in toposort([shown])))
+        if sources or node not in self.systems:
+            old = [(one, self.systems[one]) for one in sources]
+            found = system(node)
+            self.systems[node] = _named(node, found, old) if old else found
+        return _side(node, self.systems[node], given)
 
 
-def _changes(old: Apply, new: Apply) -> Iterator[str]:
-    """In what two Scans differ: variables, buffers, operations of the step, what is in place."""
-    before, after = (read_scan(node.op, node.inputs, node.outputs) for node in (old, new))
-    kinds = [Counter(map(_kind, parts.variables)) for parts in (before, after)]
+def _named(node: Apply, found: System, sources: Sequence[tuple[Apply, System]]) -> System:
+    """The equations of a Scan with the names of those that it was made of.
+
+    What is handed over as before keeps what is known of it.  Of the other states and outputs the
+    names follow their order, where there are as many.
+    """
+    parts = read_scan(node.op, node.inputs, node.outputs)
+    before = [
+        (part, quantity)
+        for one, system in sources
+        for part, quantity in zip(
+            outer_inputs(read_scan(one.op, one.inputs, one.outputs)), system.quantities, strict=True
+        )
+    ]
+    named: dict[int, Quantity] = {}
+    for number, part in enumerate(outer_inputs(parts)):
+        same = (
+            pair
+            for pair in before
+            if pair[0].kind is part.kind
+            and pair[0].outer_input is part.outer_input
+            and part.kind is not Kind.NIT_SOT  # the number of its rows is no array of its own
+        )
+        if pair := next(same, None):
+            before.remove(pair)
+            named[number] = replace(pair[1], argument=number)
+    held = (Kind.UNTRACED, Kind.NIT_SOT)
+    left = [quantity for part, quantity in before if part.kind.is_state or part.kind in held]
+    new = [
+        quantity
+        for quantity, part in zip(found.quantities, outer_inputs(parts), strict=True)
+        if quantity.argument not in named and (part.kind.is_state or part.kind in held)
+    ]
+    if len(left) == len(new):
+        for old, one in zip(left, new, strict=True):
+            named[one.argument] = replace(one, symbol=old.symbol)
+    taken = list(dict.fromkeys(quantity.symbol for quantity in named.values()))
+    for one in found.quantities:
+        if one.argument not in named:
+            symbol = unique_names([*taken, one.symbol])[-1]
+            named[one.argument] = replace(one, symbol=symbol)
+            taken.append(symbol)
+    return replace(found, quantities=tuple(named[n] for n in sorted(named)))
+
+
+def _side(node: Apply, found: System, given: Values) -> Side:
+    parts = read_scan(node.op, node.inputs, node.outputs)
+    values = _values(node.outputs, given)
+    return Side(
+        parts.called,
+        step_count(parts.n_steps, given),
+        tuple(
+            _argument(part, q, Writer(found), parts, values, given)
+            for part, q in zip(outer_inputs(parts), found.quantities, strict=True)
+        ),
+        tuple(_equations(node, parts, found)),
+        tuple(plain_name(one) for one in toposort(parts.inner_outputs)),
+        len(list(toposort(node.inputs))),
+        len(destroys(node)),
+    )
+
+
+def _values(outputs: Sequence[Variable], given: Values) -> dict[Variable, object]:
+    """All values on the way to `outputs`; none where something is not given, or does not run."""
+    try:
+        return {**run(outputs, given, record=False)[0]} if given else {}
+    except LabError:
+        return {}
+
+
+def _argument(
+    part: LoopVariable,
+    quantity: Quantity,
+    writer: Writer,
+    parts: ScanParts,
+    values: Values,
+    given: Values,
+) -> Argument:
+    array = part.outer_output if part.kind is Kind.NIT_SOT else part.outer_input
+    found = values.get(array) if array is not None else None
+    size = found.nbytes if isinstance(found, np.ndarray | np.generic) else None
+    told = "" if quantity.given in (None, ELSEWHERE) else text(quantity.given, writer.term)
+    kind, counted = str(part.kind), None
+    if part.kind not in (Kind.SEQUENCE, Kind.PARAMETER, Kind.UNTRACED):
+        if part.kind is not Kind.NIT_SOT:
+            kind += f" ({signed(*part.tape.reads)} → {signed(*part.tape.writes)})"
+        n = parts.n_steps if parts.n_steps.owner is not None else None
+        asked = rows_asked(part)
+        counted = rows(asked, n, given)
+        if asked is None and isinstance(found, np.ndarray):
+            counted = Rows("?", len(found))
+    is_read = quantity.role is Role.INPUT
+    name = writer.term(Leaf(part.name, 0, quantity.argument)) if is_read else quantity.symbol
+    return Argument(name, kind, counted, size, told)
+
+
+def _equations(node: Apply, parts: ScanParts, found: System) -> Iterator[str]:
+    """What a step makes: its equations, and those of numbers that are handed on untraced."""
+    yield from found.lines()
+    writer, leaves = Writer(found), argument_leaves(parts)
+    untraced = {q.argument: q.symbol for q in found.of_role(Role.NON_NUMERIC)}
+
+    def term(leaf: Leaf) -> str:
+        name = untraced.get(leaf.argument)
+        return writer.term(leaf) if name is None else tapped(name, -1)
+
+    made = step_formulas(node.op.fgraph, [leaves[v] for v in parts.inner_inputs])
+    by_result = dict(zip(parts.inner_outputs, made, strict=True))
+    for number, part in enumerate(outer_inputs(parts)):
+        if part.kind is Kind.UNTRACED and hasattr(part.inner_inputs[0].type, "dtype"):
+            formula = text(by_result[part.inner_outputs[0]], term)
+            yield f"{tapped(untraced[number], 0)} = {formula}"
+
+
+def _difference(was: Variable, now: Variable, given: Values) -> float | None:
+    """The largest one between two variables; None where they cannot be run."""
+    first, second = (_values([v], given).get(v) for v in (was, now))
+    if first is None or second is None or not np.issubdtype(np.asarray(first).dtype, np.number):
+        return None
+    if np.shape(first) != np.shape(second):
+        return float("inf")
+    apart = np.abs(np.asarray(first) - np.asarray(second))
+    return float(np.max(np.where(np.isnan(first) & np.isnan(second), 0.0, apart), initial=0.0))
+
+
+def _larger(one: float | None, other: float | None) -> float | None:
+    return max((x for x in (one, other) if x is not None), default=None)
+
+
+def _timed(
+    steps: Sequence[Step], outputs: Sequence[Variable], mode: PytensorMode, given: Values
+) -> list[Step]:
+    """The steps, with the time of a call without each rewrite that can be left out."""
+    whole = seconds_of(outputs, given, mode)
+    without: dict[str, float | None] = {}
+    for name in dict.fromkeys(step.rewrite for step in steps):
+        tags = name.split(", ")
+        made = rewritten(outputs, mode, tags).history.replacements
+        left = any(name.replace(", ", ",") in one.reason for one in made)
+        without[name] = None if left else seconds_of(outputs, given, mode, tags)
+    return [
+        step if (alone := without[step.rewrite]) is None else replace(step, seconds=(alone, whole))
+        for step in steps
+    ]
+
+
+def _changes(before: Sequence[Side], after: Side) -> Iterator[str]:
+    """In what Scans differ: variables, rows, operations of the step, what is in place."""
+    kinds = [
+        Counter(one.kind for side in sides for one in side.arguments) for sides in (before, [after])
+    ]
     for gone, told in ((kinds[0] - kinds[1], "no more"), (kinds[1] - kinds[0], "now")):
         if gone:
             yield f"{told}: {listing(_several(gone))}"
-    pairs = [[_rows(part) for part in parts.states] for parts in (before, after)]
-    if kinds[0] == kinds[1] and pairs[0] != pairs[1]:
-        yield f"rows of the buffers: {listing(pairs[0])} become {listing(pairs[1])}"
-    steps = [
-        Counter(plain_name(node) for node in toposort(parts.inner_outputs))
-        for parts in (before, after)
-    ]
+    was, now = (
+        [str(one) for side in sides for one in side.arguments if one.rows]
+        for sides in (before, [after])
+    )
+    if kinds[0] == kinds[1] and was != now:
+        pairs = [(a, b.rpartition(", ")[2]) for a, b in zip(was, now, strict=True) if a != b]
+        yield f"rows of the buffers: {'; '.join(f'{a} → {b}' for a, b in pairs)}"
+    steps = [Counter(side.operations) for side in (before[0], after)]
+    for side in before[1:]:
+        steps[0] += Counter(side.operations)
     for gone, told in ((steps[0] - steps[1], "out of the step"), (steps[1] - steps[0], "into it")):
-        if gone:
+        if gone and after.steps is not None:
             yield f"{told}: {listing(_several(gone))}"
-    counts = [sum(step.values()) for step in steps]
-    if counts[0] != counts[1]:
-        yield f"the step has {counts[1]} operations, and had {counts[0]}"
-    if destroys(old) != destroys(new):
-        yield f"it writes over {len(destroys(new))} of the buffers that it is handed"
+    if after.in_place > sum(side.in_place for side in before):
+        yield f"written over: {after.in_place} of the buffers that it is handed"
+    if after.steps is None:
+        yield f"no Scan any more: {listing(_several(steps[0]))} without a loop"
+
+
+def _saves(step: Step) -> Iterator[str]:
+    """How many operations, bytes and seconds there were, and are."""
+    if None not in step.work:
+        yield f"operations in a call, up to its results: {_became(step.work, str)}"
+    if None not in step.bytes:
+        yield f"size of its arrays: {_became(step.bytes, size_text)}"
+    if step.seconds is not None:
+        without, with_it = step.seconds
+        yield (
+            f"measured: {with_it * 1e6:.3g} µs a call, {without * 1e6:.3g} without this rewrite, "
+            f"{without / with_it:.2g} times that"
+        )
+    if step.difference is not None:
+        apart = f"{step.difference:.1g}" if step.difference else "0"
+        yield f"run before and after: the results differ by {apart}"
+
+
+def _became(counts: tuple[int | None, int | None], written: Callable[[int], str]) -> str:
+    before, after = (written(count or 0) for count in counts)
+    return f"{before} → {after}" if before != after else f"{after}, as before"
 
 
 def _several(counts: Counter[str]) -> Sequence[str]:
     return [f"{count} × {word}" if count > 1 else word for word, count in sorted(counts.items())]
-
-
-def _kind(part: LoopVariable) -> str:
-    if part.kind in (Kind.SEQUENCE, Kind.PARAMETER, Kind.UNTRACED, Kind.NIT_SOT):
-        return str(part.kind)
-    return f"{part.kind} ({signed(*part.tape.reads)} → {signed(*part.tape.writes)})"
-
-
-def _rows(part: LoopVariable) -> str:
-    rows = rows_of_buffer(part.outer_input)
-    return f"{part.name} {rows if isinstance(rows, int) else '?'}"

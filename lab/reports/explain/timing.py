@@ -3,11 +3,14 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from time import perf_counter
+from typing import Any
 
 import pytensor
+from pytensor.compile import Mode
 from pytensor.graph.basic import Variable
 
 from lab.errors import GraphError, first_line
+from lab.gradients.verify import mode_named
 from lab.scans.node import is_scan, scan_name
 from lab.traces.run import run
 
@@ -36,6 +39,39 @@ class StepTime:
         )
 
 
+def seconds_of(
+    outputs: Sequence[Variable],
+    given: Mapping[Variable, object],
+    mode: Mode | str | None = None,
+    without: Sequence[str] = (),
+) -> float:
+    """How long a call of the compiled function takes, whose `mode` leaves rewrites out."""
+    return _called(outputs, given, mode_named(mode).excluding(*without))[1]
+
+
+def _called(
+    outputs: Sequence[Variable],
+    given: Mapping[Variable, object],
+    mode: Mode | str,
+    profile: bool = False,
+) -> tuple[Any, float, int]:
+    """A function, how long a call of it takes after the first, and in how many calls."""
+    try:
+        function = pytensor.function(list(given), list(outputs), mode=mode, profile=profile)
+        function(*given.values())
+        if profile:
+            function.profile.reset()
+        start, calls = perf_counter(), 0
+        while calls < CALLS or perf_counter() - start < SECONDS:
+            function(*given.values())
+            calls += 1
+    except Exception as error:  # whatever PyTensor stumbles over
+        raise GraphError(
+            f"given: PyTensor does not run it compiled. {first_line(error)}"
+        ) from error
+    return function, (perf_counter() - start) / calls, calls
+
+
 def timed(
     cost: Variable,
     gradients: Sequence[Variable],
@@ -48,19 +84,7 @@ def timed(
     """
     outputs = [cost, *gradients]
     steps = {r.parts.called: r.steps for r in run(outputs, given)[1]}
-    values = list(given.values())
-    try:
-        function = pytensor.function(list(given), outputs, mode=mode, profile=True)
-        function(*values)
-        function.profile.reset()
-        start, calls = perf_counter(), 0
-        while calls < CALLS or perf_counter() - start < SECONDS:
-            function(*values)
-            calls += 1
-    except Exception as error:  # whatever PyTensor stumbles over
-        raise GraphError(
-            f"given: PyTensor does not run it compiled. {first_line(error)}"
-        ) from error
+    function, _, calls = _called(outputs, given, mode, profile=True)
     spent = {node: seconds for (_, node), seconds in function.profile.apply_time.items()}
     found = {
         scan_name(node.op): spent.get(node, 0.0) / calls

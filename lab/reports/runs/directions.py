@@ -19,6 +19,7 @@ import numpy as np
 import pytensor
 from pytensor.gradient import pushforward as pytensors
 from pytensor.graph.basic import Apply, Variable
+from pytensor.graph.op import Op
 from pytensor.graph.traversal import toposort
 
 from lab.errors import GradientError, expect, first_line, one_of
@@ -31,12 +32,14 @@ from lab.loops.text.source import identifier
 from lab.reports.compile.compile import rewritten_scans
 from lab.scans.buffers import as_tensor
 from lab.scans.formula import simplify
-from lab.scans.graphs import with_tapes
+from lab.scans.graphs import scan_nodes, with_tapes
+from lab.scans.node import read_scan
 from lab.scans.operations import operation_name, passed_on
-from lab.traces.record import origin_of, trace
+from lab.traces.record import trace
 from lab.traces.trace import Trace
 
 FREE = {"transpose", "DimShuffle"}  # they only say how an array is read
+MOST_OPERATIONS = 20_000  # of a step, up to which it is simplified before they are counted
 KEPT = {ReadingGroup.TAPS, ReadingGroup.SIT_SOT, ReadingGroup.RESULT}
 
 
@@ -46,8 +49,10 @@ class Directions:
 
     They are runs, whose last output is the product.  The direction v and the cotangent g are ones;
     J is of all values of `of`, `outputs` numbers, by `wrt`, `inputs` numbers; H is that of
-    the sum of the squares of those values, halved.  `own` tells how many Scans PyTensor's double
-    pullback makes of J v, and how many of them are left when it is compiled.
+    the sum of the squares of those values, halved.  A step computes so many numbers: of the `loop`,
+    of the loop `ahead` that carries a tangent, of the loop `back`, and of all those of `curved`,
+    `around`.  `own` tells how many Scans PyTensor's double pullback makes of J v, and how many of
+    them are left when it is compiled.
     """
 
     wrt: str
@@ -57,22 +62,11 @@ class Directions:
     forward: Trace
     backward: Trace
     curved: Trace
+    loop: int
+    ahead: int
+    back: int
+    around: int
     own: tuple[int, int]
-
-    @property
-    def loop(self) -> int:
-        """Operations on numbers in a step of the loop."""
-        return operations(self.backward)[0]
-
-    @property
-    def ahead(self) -> int:
-        """Operations in a step of the loop that carries a tangent."""
-        return sum(operations(self.forward))
-
-    @property
-    def back(self) -> int:
-        """Operations in a step of the backward loop."""
-        return sum(operations(self.backward)[1:])
 
     @property
     def crossing(self) -> float:
@@ -84,14 +78,13 @@ class Directions:
         """Of J v, of J* g and of H v what each takes; and which way a whole Jacobian is cheaper."""
         n, m = self.inputs, self.outputs
         cheaper = "forwards" if n < self.crossing else "backwards"
-        curved = sum(operations(self.curved))
         return (
             f"J v: {self.ahead:,} operations a step, of which {self.loop:,} are the loop's own; "
             f"reads no stored value. PyTensor's double pullback makes {self.own[0]} Scans of it, "
             f"and compiled {self.own[1]}.",
             f"J* g: {self.back:,} operations a step after the {self.loop:,} of the loop; reads "
             f"{stored(self.backward):,} bytes of values that the loop has stored.",
-            f"H v: {curved:,} operations a step in {len(self.curved.scans)} loops; reads "
+            f"H v: {self.around:,} operations a step in {len(self.curved.scans)} loops; reads "
             f"{stored(self.curved):,} bytes.",
             f"All of J, {m:,} × {n:,}: {n:,} × {self.ahead:,} operations a step forwards, "
             f"{self.loop:,} + {m:,} × {self.back:,} backwards. With {m:,} outputs both cost the "
@@ -102,14 +95,22 @@ class Directions:
         return "\n".join((f"J = d{self.of}/d{self.wrt}", *self.told))
 
 
-def operations(trace: Trace) -> list[int]:
-    """How many numbers a step of each Scan of a run computes, once it is simplified."""
-    return [sum(map(_work, toposort(simplify(p.inner_outputs)))) for p in origin_of(trace).scans]
+def operations(outputs: Sequence[Variable]) -> list[int]:
+    """How many numbers a step of each Scan of a graph computes, once it is simplified."""
+    counts: dict[Op, int] = {}
+    nodes = scan_nodes(outputs)
+    for node in nodes:
+        if node.op not in counts:
+            made = read_scan(node.op, node.inputs, node.outputs).inner_outputs
+            counts[node.op] = sum(map(_work, toposort(simplify(made, MOST_OPERATIONS))))
+    return [counts[node.op] for node in nodes]
 
 
 def _work(node: Apply) -> int:
     """The numbers that an operation computes; of a product of matrices every one is a sum."""
-    output = node.outputs[0]
+    output = next((v for v in node.outputs if hasattr(v.type, "shape")), None)
+    if output is None:
+        return 0  # a generator
     name = operation_name(node, output)
     if passed_on(node, output) is not None or name in FREE:
         return 0
@@ -146,19 +147,28 @@ def directions(loop: Loop, wrt: str | None = None, of: str | None = None) -> Dir
     forward = trace([jv], given, names=["J v"])
     made = forward.outputs[0]
     jg = _pulled(y, x, cotangent)
-    backward = trace(
-        [jg],
-        {**graph.given, cotangent: np.ones_like(made)},
-        also=graph.node.outputs[:1],
-        names=["J* g"],
-    )
+    of_loop = graph.node.outputs[:1]
+    known = {**graph.given, cotangent: np.ones_like(made)}
+    backward = trace([jg], known, also=of_loop, names=["J* g"])
+    work, *back = operations([jg, *of_loop])
     cost = as_tensor((graph.outputs[of] ** 2).sum() / 2)
     hv = derivative(cost, x, 2, mode="forward")
     curved = trace([hv.value], graph.given, names=["H v"])
     own = rewritten_scans(_pushed(graph.outputs[of], x, v), "FAST_RUN", {})
     counts = len(own.before), len(own.after)
     return Directions(
-        wrt, of, int(np.size(graph.given[x])), int(made.size), forward, backward, curved, counts
+        wrt,
+        of,
+        int(np.size(graph.given[x])),
+        int(made.size),
+        forward,
+        backward,
+        curved,
+        work,
+        sum(operations([jv])),
+        sum(back),
+        sum(operations([hv.value])),
+        counts,
     )
 
 

@@ -1,6 +1,6 @@
 """Does the end remember the beginning?  How much each value of a state moves the later ones.
 
-    >>> print(lab.influence(gallery.loops["rnn"].trace()))
+    >>> print(lab.influence(gallery.loops["rnn"].derivative()))
     ‖dh₄/dh₀‖ = 0.1556: every step back multiplies by 0.628 in the mean, the influence vanishes.
 
 A value is moved, and everything that was there before stays: dx_t/dx_s is 0 for t < s, and the
@@ -23,17 +23,35 @@ from pytensor.graph.basic import Variable
 from pytensor.tensor.variable import TensorVariable
 
 from lab import records
-from lab.errors import ArgumentError, GradientError, GraphError, expect, one_of, quoted, whole
+from lab.errors import (
+    ArgumentError,
+    GradientError,
+    GraphError,
+    expect,
+    listing,
+    one_of,
+    quoted,
+    whole,
+)
+from lab.gradients.derivative import Derivative
 from lab.gradients.exchange import our_pullback
 from lab.gradients.status import Undefined, is_continuous, pytensor_gradients, status_of
 from lab.notation import indexed, number_text
 from lab.progress import Progress
 from lab.records import cached_property, freeze
 from lab.scans.buffers import as_tensor
-from lab.scans.node import LoopVariable, ScanParts, build_scan, outer_inputs, outer_outputs
+from lab.scans.graphs import scan_nodes
+from lab.scans.node import (
+    LoopVariable,
+    ScanParts,
+    build_scan,
+    outer_inputs,
+    outer_outputs,
+    read_scan,
+)
 from lab.tape import Kind, Tape
-from lab.traces.record import origin_of
-from lab.traces.run import Ready, run
+from lab.traces.record import trace as trace_of
+from lab.traces.run import Ready, checked_values, run
 from lab.traces.scan_of import ScanOf
 from lab.traces.trace import ParameterTrace, SequenceTrace, TapeTrace, Trace
 
@@ -149,34 +167,52 @@ class Influence:
 
 
 def influence(
-    trace: Trace, of: str | None = None, by: str | None = None, scan: int = 1, most: int = PLACES
+    derivative: Derivative,
+    of: str | None = None,
+    by: str | None = None,
+    scan: int = 1,
+    most: int = PLACES,
+    trace: Trace | None = None,
+    given: Mapping[Variable, object] | None = None,
 ) -> Influence:
     """How much every value of the state `by` moves every later one of the state `of`.
 
-    Both are states of the loop that is Scan `scan` of the trace, counted from 1, or that this one
-    differentiates: `of` is the first with real numbers, `by` the same, unless they are named.  Of
-    more than `most` values, and of large arrays, some have a row and a column, at equal distances.
+    Both are states of the loop that is Scan `scan` of the derivative, counted from 1, or that this
+    one differentiates: `of` is the first with real numbers, `by` the same, unless they are named.
+    Of more than `most` values, and of large arrays, some have a row and a column, at equal
+    distances.  Unless there is a `trace` of the derivative, or of a window of it, it is run, with
+    the values `given` as in `lab.trace`.
 
     Raises GraphError for a loop without such a state, GradientError where its step has no
-    derivative, and ArgumentError for a trace that was stored or copied: the graph, of which this
-    is a derivative, is there only where it was run.
+    derivative, ArgumentError for a trace of something else.
     """
-    expect("trace", trace, Trace, 'a Trace, as of lab.gallery.loops["rnn"].trace()')
-    if whole("scan", scan) not in range(1, len(trace.scans) + 1):
-        told = f"the Scans of this trace are 1 to {len(trace.scans)}"
+    told = 'a Derivative, as of lab.gallery.loops["rnn"].derivative()'
+    expect("derivative", derivative, Derivative, told)
+    nodes = scan_nodes(derivative.values)
+    if whole("scan", scan) not in range(1, len(nodes) + 1):
+        told = f"the Scans of this derivative are 1 to {len(nodes)}"
         raise ArgumentError(f"scan = {quoted(scan)}: {told}.")
     if not FEWEST <= whole("most", most) <= MOST:
         raise ArgumentError(f"most = {quoted(most)}: expected {FEWEST} to {MOST:,}.")
-    steps = _Steps(trace, ScanOf(trace, scan - 1).root.number)
+    known = {**derivative.given, **checked_values({} if given is None else given)}
+    parts = [read_scan(node.op, node.inputs, node.outputs) for node in nodes]
+    if trace is None:
+        trace = trace_of(derivative, known)
+    names = [part.called for part in parts]
+    expect("trace", trace, Trace, "a Trace of the derivative")
+    if [one.name.partition(", from step")[0] for one in trace.scans] != names:
+        raise ArgumentError(f"trace = {quoted(trace)}: expected one of {listing(names)}.")
+    number = ScanOf(trace, scan - 1).root.number
+    steps = _Steps(trace, number, parts[number], known)
     names = [tape.name for tape in steps.states]
-    known = f"the states of {steps.scan.name} that hold real numbers are {{}}."
+    listed = f"the states of {steps.scan.name} that hold real numbers are {{}}."
     if not names:
         told = "no state of it holds real numbers, and no value moves a later one"
         raise GraphError(f"{steps.scan.name}: {told}.")
     if not steps.scan.steps:
         raise GraphError(f"{steps.scan.name}: it makes no step, and no value moves another.")
-    first = names[0] if of is None else one_of("of", of, names, known)
-    second = first if by is None else one_of("by", by, names, known)
+    first = names[0] if of is None else one_of("of", of, names, listed)
+    second = first if by is None else one_of("by", by, names, listed)
     with np.errstate(all="ignore"):
         return steps.influence(names.index(first), names.index(second), most)
 
@@ -191,9 +227,11 @@ class _Read(NamedTuple):
 class _Steps:
     """The steps of a loop, each differentiated where the run has been."""
 
-    def __init__(self, trace: Trace, number: int) -> None:
-        self.number, self.scan, origin = number, trace.scans[number], origin_of(trace)
-        self.parts, self.given = origin.scans[number], dict(origin.given)
+    def __init__(
+        self, trace: Trace, number: int, parts: ScanParts, given: Mapping[Variable, object]
+    ) -> None:
+        self.number, self.scan = number, trace.scans[number]
+        self.parts, self.given = parts, dict(given)
         self.backward = next((one for one in trace.scans if one.parent == number), None)
         ordered = outer_inputs(self.parts)
         self.states = [

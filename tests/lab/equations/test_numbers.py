@@ -100,10 +100,21 @@ def test_values_are_those_of_the_run():
         "1.188e-14 = 1·0.5 + 1·(-0.5)·2/(1.414·1.414) + 0",
         "2.5 = 1·2.4",
         "1 ≈ 1.02",
+        "⚠ nan = where(-0.1929 > 0, 1·0.5/sqrt(-0.1929), 0) + 1",
     ],
 )
 def test_the_reader_objects_to_a_line_that_is_not_true(line):
     assert not is_true(line)
+
+
+def test_of_no_number_nothing_is_printed_that_has_one():
+    """A factor in a branch of where that is not taken is not multiplied; outside, 0·∞ is nan."""
+    rooted = lab.Loop.from_text(
+        "x[t] = where(x[t-1] > 0, sqrt(x[t-1]), 0) - 0.9", {"x": 0.5}, n_steps=2
+    )
+    lines = [line for *_, line in lines_of(rooted.trace(cost="sum")) if "nan" in line]
+    assert len(lines) == 2
+    assert all(is_true(line) for line in lines)
 
 
 def test_the_reader_objects_to_a_symbol_with_two_values():

@@ -49,7 +49,7 @@ def test_the_gallery_has_the_same_derivatives(name, mode):
         same(values(loop, 3, mode, **of), values(loop, 3, "reverse", **of))
 
 
-@settings(max_examples=15)
+@settings(max_examples=6)
 @given_examples(st.data())
 def test_random_loops_have_the_same_derivatives(data):
     loop = data.draw(loops())

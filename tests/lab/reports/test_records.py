@@ -22,6 +22,7 @@ from lab.records import same
 from lab.reports.breaking.rules import BROKEN
 from visual.pages.comparison import comparison_page
 from visual.pages.explanation import explanation_page
+from visual.pages.rewriting import rewrites_page
 from visual.pictures.comparing import comparing
 from visual.pictures.connections import connections
 
@@ -75,6 +76,7 @@ RECORDS = {
     "compiled": compiled,
     "compiled with a gradient": lambda: lab.compiled(SQUARE, wrt="x"),
     "a scan after": lambda: compiled().after[0],
+    "rewrites": lambda: lab.rewrites(to_compile.two_loops()[0]),
     "shortened": lambda: lab.shortened(SQUARE, "x"),
     "breakage": lambda: lab.break_rule(SQUARE, "accumulate-overwritten", order=2),
     "canonical": lambda: lab.canonical(WINDOW),
@@ -87,6 +89,7 @@ PICTURES = {
     "a comparison that differs": (comparison_page, comparing),
     "compiled": (visual.compiled,),
     "compiled with a gradient": (visual.compiled,),
+    "rewrites": (visual.compiled, rewrites_page),
     "breakage": (visual.breaking,),
     "canonical": (visual.canonical,),
 }

@@ -111,7 +111,7 @@ CALLS = {
     lab.dot_product: {"loop": LOOP},
     lab.explain: {"cost": COST, "wrt": X0},
     lab.first: {"trace": TRACE, "what": "inf"},
-    lab.influence: {"trace": TRACE},
+    lab.influence: {"derivative": LOOP.derivative()},
     lab.memory: {"trace": TRACE},
     lab.few_steps: {"loop": LOOP, "mode": "NOT_A_MODE"},  # it would compile for seconds
     lab.pullback: BACKWARDS,
@@ -167,7 +167,6 @@ CALLS = {
         getattr(visual, name): {"trace": TRACE}
         for name in (
             "genealogy",
-            "influence",
             "memory",
             "rolled",
             "ssa",
@@ -178,6 +177,7 @@ CALLS = {
         )
     },
     visual.values: {"trace": TRACE},
+    visual.influence: {"derivative": LOOP.derivative()},
     visual.directions: {"loop": LOOP},
     visual.moment: {"trace": TRACE},
 }

@@ -15,6 +15,7 @@ KINDS = (
     "genealogy",
     "influence",
     "memory",
+    "orders",
     "phases",
     "rolled",
     "ssa",

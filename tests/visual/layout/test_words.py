@@ -84,7 +84,7 @@ def test_the_rolled_picture_has_every_equation_whole(name):
 def test_the_rolled_picture_tells_the_step_and_what_it_makes():
     """The first step of a loop makes x₁ of x₀; here x₁ is 0.95 squared."""
     told = words(visual.draw(gallery.loops["square"], "rolled"))
-    assert "step 0 (of 0 to 3) · step k: x[t] is xₖ₊₁" in told
+    assert "in the box step 0, below all from 0 to 3 · step k: x[t] is xₖ₊₁" in told
     assert "0.9025" in told
 
 

@@ -39,6 +39,7 @@ def scenes():
         "clamp": visual.routing("clamp", (x, -0.5, 1.0)),
         "breaking": visual.breaking(lab.break_rule(square, "accumulate-overwritten", 3)),
         "compiled": visual.compiled(lab.compiled([gap.node.outputs[0][-1]], given=gap.given)),
+        "rewrites": visual.compiled(lab.rewrites(gap.node.outputs[0][-1])),
         "canonical": visual.canonical(lab.canonical(gallery.loops["window"])),
     }
     return found

@@ -1,25 +1,22 @@
 """The eager tape: what every node holds, what it received from whom, and in which order.
 
 Tapes are columns by priority.  Down their left sides the program runs and appends nodes; up
-their right sides gradients arrive in each node's list, are summed, and are sent upstream.
+their right sides gradients arrive in each node's list, are summed, and are sent upstream.  A row
+holds one node, or several that one operation made: a node of an inner tape stands beside the
+node of the outer tape that is its value.
 Every event of the recording is a group, whose step is the number of the event.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from lab.eager.records import Recording
-from lab.errors import expect
-from visual.layout.canvas import MARGIN, Canvas
+from lab.errors import ArgumentError, expect, quoted, whole
+from visual.layout.canvas import finished, heading
 from visual.layout.columns import Gap
-from visual.pictures.eager.geometry import HIGH, LIST, NODE, PAD, SLIP, Geometry, Hidden
-from visual.pictures.eager.story import (
-    Arrival,
-    NodeStory,
-    TapeStory,
-    event_words,
-    factor_words,
-    story,
-)
+from visual.layout.grid import shown
+from visual.layout.gutters import Way, along
+from visual.pictures.eager.story import Arrival, NodeStory, event_words, factor_words, story
 from visual.pictures.eager.words import (
     SAME,
     counted,
@@ -34,9 +31,17 @@ from visual.pictures.eager.words import (
     value_cell,
     value_key,
 )
+from visual.scene.combinators import Piece, above, beside, gap, named, over, piece, shifted, sized
 from visual.scene.shapes import Arrow, Box, Group, Scene, Shape, Text, fitted, shortened, text_width
 from visual.scene.theme import Role
 
+NODE, HIGH, MIDDLE, LIST = 190, 44, 78, 176
+MOST_ROWS, ENDS, NEAR = 26, 4, 2
+SLIP, BETWEEN_SLIPS, MOST_SLIPS, FIRST_SLIPS = 24, 4, 5, 3
+PAD, BETWEEN_ROWS, BETWEEN_TAPES, HEADING, FOLD = 12, 26, 22, 96, 8
+CHANNEL = 11  # above a row: where links between tapes run
+STRAIGHT, LINK, OUT = 40, 16, 32 / 44  # where arrows meet the edges of a node's box
+Row = tuple[int, ...]
 WORDS = {
     Role.INPUT: "start node, the argument",
     Role.SEED: "end node, and its gradient by itself",
@@ -49,6 +54,19 @@ WORDS = {
 }
 
 
+@dataclass(frozen=True)
+class Hidden:
+    """Nodes that are not shown, from the first to the last."""
+
+    first: int
+    last: int
+
+    @property
+    def count(self) -> int:
+        """How many they are."""
+        return self.last - self.first + 1
+
+
 def eager(recording: Recording, theme: str = "light", around: int | None = None) -> Scene:
     """The eager tapes of a recording.
 
@@ -57,13 +75,10 @@ def eager(recording: Recording, theme: str = "light", around: int | None = None)
     many nodes are hidden.  Raises ArgumentError if there is no such node.
     """
     expect("recording", recording, Recording, "a recording of lab.eager")
-    picture = _Picture(recording, around)
-    canvas = picture.draw()
-    width = canvas.right + MARGIN
     nodes, tapes = counted(len(recording.nodes), "node"), counted(len(recording.tapes), "tape")
-    return canvas.finished(
+    return finished(
+        above(_heading(recording), _Tapes(recording, [*shown_rows(recording, around)]).drawn()),
         WORDS,
-        width=width,
         title="The eager tape",
         description=f"{nodes} on {tapes}, and the gradients that they sent one another; the "
         f"result is {held_text(recording.result)}.",
@@ -71,97 +86,188 @@ def eager(recording: Recording, theme: str = "light", around: int | None = None)
     )
 
 
-class _Picture:
-    """A recording, drawn event by event."""
+def _heading(recording: Recording) -> Piece:
+    tapes = len(recording.tapes)
+    title = "The eager tape" if tapes == 1 else counted(tapes, "eager tape")
+    lines = [
+        "Left, going down: every operation adds a node. Right, going up: every node sends its "
+        "parents their share of what arrived."
+    ]
+    linked = ((n.number, n.value.node) for n in recording.nodes if n.value.node is not None)
+    for number, outer in [*linked][:1]:
+        name, same = node_name(number), node_name(outer)
+        lines.append(f"{name}{SAME}{same}: the value of {name} is {same}, a node of an outer tape.")
+    return heading(title, lines)
 
-    def __init__(self, recording: Recording, around: int | None) -> None:
-        self.recording, self.told = recording, story(recording)
-        self.canvas = Canvas()
-        self._heading()
-        self.at = Geometry(recording, self.told, around, self.canvas.y + 8)
 
-    def draw(self) -> Canvas:
-        """Panels, then nodes, then gradients; what belongs to one event is one group."""
-        for tape in self.told.tapes:
-            if tape.record.number in self.at.heads:
-                self.canvas.add(*self._tape(tape))
-        for y, hidden in self.at.folds:
-            self.canvas.add(self._fold(y, hidden))
-        nodes = [self.told.nodes[number] for number in self.at.shown]
-        for node in nodes:
-            self.canvas.add(self._node(node))
-        for node in nodes:
-            self.canvas.add(*self._list(node))
-        self.canvas.y = self.at.bottom
-        right = max((column.right for column in self.at.columns.values()), default=0.0)
-        self.canvas.right = max(self.canvas.right, right)
-        return self.canvas
+class _Tapes:
+    """The tapes of a recording; the parts of a picture are called as `node`, `total`, `arrival`."""
 
-    # words
+    def __init__(self, recording: Recording, rows: Sequence[Row | Hidden]) -> None:
+        self.recording, self.told, self.rows = recording, story(recording), rows
+        self.parts = {
+            n: self._node(self.told.nodes[n])
+            for row in rows
+            if not isinstance(row, Hidden)
+            for n in row
+        }
+        self.tapes = dict.fromkeys(self._tape(node) for node in self.parts)
+        self.ruler = above(*self._ruler(), apart=BETWEEN_ROWS)
+        self.upper = dict(self._neighbours())
+        outer = {node: recording.nodes[node].value.node for node in self.parts}
+        self.linked = {n: o for n, o in outer.items() if o is not None and o in self.parts}
 
-    def _heading(self) -> None:
-        tapes = len(self.recording.tapes)
-        title = "The eager tape" if tapes == 1 else counted(tapes, "eager tape")
-        lines = [
-            "Left, going down: every operation adds a node. Right, going up: every node sends its "
-            "parents their share of what arrived."
-        ]
-        outer = next((node for node in self.recording.nodes if node.value.node is not None), None)
-        if outer is not None and outer.value.node is not None:
-            name, same = node_name(outer.number), node_name(outer.value.node)
-            lines.append(
-                f"{name}{SAME}{same}: the value of {name} is {same}, a node of an outer tape."
-            )
-        self.canvas.heading(title, lines)
+    def drawn(self) -> Piece:
+        """The columns of all priorities beside one another, and links between them."""
+        tapes = self.recording.tapes
+        priorities = sorted({tapes[tape].priority for tape in self.tapes})
+        whole = beside(*map(self._column, priorities), apart=BETWEEN_TAPES)
+        return over(whole, *self._links(whole))
 
-    def _tape(self, tape: TapeStory) -> Iterator[Group]:
-        """The panel of a tape with its heading; and that it is closed."""
-        number, record = tape.record.number, tape.record
-        column, y = self.at.columns[record.priority], self.at.heads[number]
-        high = self.at.feet[number] - y
-        room, x = column.right - column.left - 2 * PAD, column.left + PAD
-        memory = memory_words(self.recording.memory(number))
+    # from top to bottom
+
+    def _ruler(self) -> Iterator[Piece]:
+        """All rows, at one place: the heights at which nodes, folds and headings of tapes stand."""
+        headed = set[int]()
+        for row in self.rows:
+            if isinstance(row, Hidden):
+                yield named(gap(0, FOLD), f"fold {row.first}")
+                continue
+            heads = {self._tape(node) for node in row} - headed
+            headed |= heads
+            head = over(*(named(gap(0, HEADING), f"tape {tape}") for tape in heads))
+            yield above(head, over(*(self.parts[node] for node in row)))
+
+    def _top(self, name: str) -> float:
+        return self.ruler.anchors[name].top
+
+    def _tape(self, node: int) -> int:
+        return self.recording.nodes[node].tape
+
+    # from left to right
+
+    def _column(self, priority: int) -> Piece:
+        """The tapes of a priority, one below the other: panels, nodes, and arrows beside them."""
+        tapes = [t for t in self.tapes if self.recording.tapes[t].priority == priority]
+        nodes = [node for node in self.parts if self._tape(node) in tapes]
+        placed = {n: shifted(self.parts[n], 0, self._top(f"node {n}")) for n in nodes}
+        feet = {self._tape(n): part.envelope.bottom + PAD for n, part in placed.items()}
+        folds = self._folds() if tapes[0] == min(self.tapes) else ()
+        parts = (*placed.values(), *folds, *map(self._downward, nodes))
+        column = over(gap(0, self.ruler.envelope.bottom), *self._channels(), *parts)
+        column = along(column, self._values(nodes))
+        column = along(column, self._gradients(nodes), is_right=True)
+        left, right = column.envelope.left - PAD, column.envelope.right + PAD
+        panels = [self._panel(tape, left, right, feet[tape]) for tape in tapes]
+        return over(*panels, column)
+
+    def _channels(self) -> Iterator[Piece]:
+        """The heights above rows at which links run from one tape to another."""
+        for node in self.linked:
+            y = self._top(f"node {node}") - CHANNEL
+            yield named(shifted(gap(), 0, y), f"above {node}")
+
+    def _panel(self, tape: int, left: float, right: float, foot: float) -> Piece:
+        """Behind a tape, with its heading; and that it is closed."""
+        told, record, y = (
+            self.told.tapes[tape],
+            self.recording.tapes[tape],
+            self._top(f"tape {tape}"),
+        )
+        memory, room = memory_words(self.recording.memory(tape)), right - left - 2 * PAD
         lines = [f"run of {record.function}", f"{counted(len(record.nodes), 'node')}: {memory}"]
-        title = f"tape {number} · priority {record.priority}"
+        title = shortened(f"tape {tape} · priority {record.priority}", room / 1.08, 13)
         shapes: list[Shape] = [
-            Box(column.left, y, column.right - column.left, high, Role.PANEL),
-            Text(x, y + 20, shortened(title, room / 1.08, 13), 13, bold=True, role=Role.PANEL),
+            Box(left, y, right - left, foot - y, Role.PANEL),
+            Text(left + PAD, y + 20, title, 13, bold=True, role=Role.PANEL),
         ]
         for line, words in enumerate(lines):
-            shapes.append(fitted(x, y + 37 + 15 * line, words, room, 11, role=Role.PANEL))
-        yield self._at(tape.opened, *shapes)
-        if tape.closed is not None:
-            off = "closed" if tape.off else "closed: the result does not depend on the argument"
-            words = shortened(off, room, 11)
-            yield self._at(tape.closed, Text(x, y + 67, words, 11, role=Role.PANEL))
+            at = left + PAD, y + 37 + 15 * line
+            shapes.append(fitted(*at, words, room, 11, role=Role.PANEL))
+        groups = [self._at(told.opened, *shapes)]
+        if told.closed is not None:
+            off = "closed" if told.off else "closed: the result does not depend on the argument"
+            closed = fitted(left + PAD, y + 67, off, room, 11, role=Role.PANEL)
+            groups.append(self._at(told.closed, closed))
+        return piece(*groups)
 
-    def _fold(self, y: float, hidden: Hidden) -> Text:
-        ends = f"{node_name(hidden.first)} to {node_name(hidden.last)}"
-        words = f"⋯ {counted(hidden.count, 'node')} not shown: {ends}"
-        x = min(column.node for column in self.at.columns.values())
-        return Text(x, y + 12, words, 12, muted=True)
+    def _folds(self) -> Iterator[Piece]:
+        for row in self.rows:
+            if isinstance(row, Hidden):
+                ends = f"{node_name(row.first)} to {node_name(row.last)}"
+                words = f"⋯ {counted(row.count, 'node')} not shown: {ends}"
+                yield piece(Text(0, self._top(f"fold {row.first}") + 12, words, 12, muted=True))
+
+    # arrows
+
+    def _neighbours(self) -> Iterator[tuple[int, int]]:
+        """Every node that stands right below another one of its tape, by the upper one."""
+        last: dict[int, int] = {}
+        for row in self.rows:
+            if isinstance(row, Hidden):
+                last = {}
+                continue
+            for node in row:
+                if self._tape(node) in last:
+                    yield node, last[self._tape(node)]
+                last[self._tape(node)] = node
+
+    def _downward(self, node: int) -> Piece:
+        """A straight arrow to a node that was made of the one right above it."""
+        upper = self.upper.get(node)
+        if upper is None or upper not in self.recording.nodes[node].parents:
+            return Piece()
+        start, end = self._top(f"node {upper}") + HIGH, self._top(f"node {node}")
+        arrow = Arrow(((STRAIGHT, start), (STRAIGHT, end)), straight=True)
+        return piece(self._at(self.told.nodes[node].made, arrow))
+
+    def _values(self, nodes: Sequence[int]) -> Iterator[Way]:
+        """From nodes to those further down that are made of them, or that are their values."""
+        for node in nodes:
+            made = self._at(self.told.nodes[node].made)
+            parents = [p for p in dict.fromkeys(self.recording.nodes[node].parents) if p in nodes]
+            for place, parent in enumerate(parents):
+                if parent != self.upper.get(node):
+                    into = min(8 + 7 * place, 28) / HIGH
+                    yield Way(f"node {parent}", f"node {node}", made, OUT, into)
+        for node, outer in self.linked.items():
+            if outer in nodes and self._top(f"node {outer}") != self._top(f"node {node}"):
+                yield Way(f"node {outer}", f"above {node}", None, OUT)
+
+    def _gradients(self, nodes: Sequence[int]) -> Iterator[Way]:
+        """From the totals of nodes to the lists in which they arrive."""
+        for node in nodes:
+            for sent in self.told.nodes[node].arrivals:
+                start, end = f"total {sent.source}", f"arrival {sent.step}"
+                if end in self.parts[node].anchors and sent.source in nodes:
+                    yield Way(start, end, self._at(sent.step))
+
+    def _links(self, whole: Piece) -> Iterator[Piece]:
+        """From outer nodes to those of which they are the value, above their rows."""
+        for node, outer in self.linked.items():
+            start, end = whole.anchors[f"node {outer}"], whole.anchors[f"node {node}"]
+            into, channel = end.left + LINK, end.top - CHANNEL
+            x, y, way = start.right - LINK, start.top, list[tuple[float, float]]()
+            if start.top != end.top:
+                x, y = whole.anchors[f"node {outer} track"].place(0, 0)
+                way = [(start.left, y)]
+            way += [(x, y), (x, channel), (into, channel), (into, end.top)]
+            arrow = Arrow(tuple(way), faint=True, straight=True)
+            yield piece(self._at(self.told.nodes[node].made, arrow))
+
+    # nodes
 
     def _at(self, step: int, *shapes: Shape) -> Group:
         """What belongs to an event."""
         return Group(shapes, step, moment=event_words(self.recording, self.recording.events[step]))
 
-    # nodes
-
-    def _node(self, node: NodeStory) -> Group:
-        """A node, with arrows from its parents, and from the outer node that is its value."""
-        shapes: list[Shape] = []
-        for parent in dict.fromkeys(node.record.parents):
-            if parent in self.at.tops:
-                points = self.at.value_arrow(parent, node.number)
-                shapes.append(Arrow(points, straight=True))
-        link = self.at.link(node.record)
-        if link:
-            shapes.append(Arrow(link, faint=True, straight=True))
-        role = self._role(node)
-        box = Box(self.at.column(node.number).node, self.at.tops[node.number], NODE, HIGH, role)
+    def _node(self, node: NodeStory) -> Piece:
+        """A node, and beside it the list of its gradients."""
+        box = Box(0, 0, NODE, HIGH, self._role(node))
         key = held_key(self.recording, node.record.value, value_key(node.number))
-        shapes.append(value_cell(box, node.record.value, node_label(node.record), key))
-        return self._at(node.made, *shapes)
+        cell = value_cell(box, node.record.value, node_label(node.record), key)
+        held = named(sized(NODE, HIGH, self._at(node.made, cell)), f"node {node.number}")
+        return beside(held, above(*self._list(node), apart=BETWEEN_SLIPS))
 
     def _role(self, node: NodeStory) -> Role:
         if self._is_start(node):
@@ -177,50 +283,42 @@ class _Picture:
 
     # gradients
 
-    def _list(self, node: NodeStory) -> Iterator[Shape]:
+    def _list(self, node: NodeStory) -> Iterator[Piece]:
         """What arrived at a node, in this order, what it made of it, and when it was its turn."""
-        for item, y in self.at.slips(node.number):
+        for item in shown(len(node.arrivals), MOST_SLIPS, range(FIRST_SLIPS)):
             if isinstance(item, Gap):
                 words = f"⋯ {counted(item.hidden, 'gradient')} not shown"
-                x = self.at.column(node.number).list + LIST / 2
-                yield Text(x, y + 16, words, 11, "middle", muted=True)
-            else:
-                yield self._arrival(node, item, y)
-                if item < len(node.added):
-                    x = self.at.column(node.number).list - 9
-                    sign = Text(x, y + 17, "+", 14, "middle", bold=True)
-                    yield self._at(node.added[item], sign)
-        column, y = self.at.column(node.number), self.at.total_top(node.number)
-        if node.total is not None:
-            yield self._total(node, y)
-        elif node.popped is not None:
-            yield self._at(
-                node.popped, Text(column.list, y + 16, "nothing arrived", 11, muted=True)
-            )
+                yield _line((), Text(LIST / 2, 16, words, 11, "middle", muted=True))
+                continue
+            sign: list[Shape] = []
+            if item < len(node.added):
+                plus = Text(MIDDLE - 9, 17, "+", 14, "middle", bold=True)
+                sign.append(self._at(node.added[item], plus))
+            name = f"arrival {node.arrivals[item].step}"
+            yield _line(sign, self._arrival(node, item), name)
+        turn: list[Shape] = []
         if node.popped is not None:
-            words = f"off {ordinal(node.order)}"
-            mark = Text(column.list - 18, y + 16, words, 11, "end", muted=True)
-            yield self._at(node.popped, mark)
+            mark = Text(MIDDLE - 18, 16, f"off {ordinal(node.order)}", 11, "end", muted=True)
+            turn.append(self._at(node.popped, mark))
+        if node.total is not None:
+            yield _line(turn, self._total(node), f"total {node.number}")
+        elif node.popped is not None:
+            nothing = Text(0, 16, "nothing arrived", 11, muted=True)
+            yield _line(turn, self._at(node.popped, nothing))
 
-    def _arrival(self, node: NodeStory, number: int, y: float) -> Group:
-        arrival = node.arrivals[number]
-        box = Box(self.at.column(node.number).list, y, LIST, SLIP, Role.WAITING)
-        shapes: list[Shape] = []
+    def _arrival(self, node: NodeStory, number: int) -> Group:
+        arrival, box = node.arrivals[number], Box(0, 0, LIST, SLIP, Role.WAITING)
         label, meaning = "seed", f"the gradient of {node_name(node.number)} by itself"
-        if arrival.source is not None:
+        if arrival.source is None:
+            box = Box(0, 0, LIST, SLIP, Role.SEED)
+        else:
             label = f"from {node_name(arrival.source)}{same_as(arrival.gradient)}"
             meaning = f"gradient {number + 1} of {node_name(node.number)}, {label}"
             factor = factor_words(self.told.nodes[arrival.source].total, arrival.gradient)
             room = LIST - 16 - text_width(held_text(arrival.gradient), 11, mono=True)
             label += factor if text_width(label + factor, 11, mono=True) <= room else ""
-            if arrival.source in self.at.tops:
-                points = self.at.gradient_arrow(arrival.source, y)
-                shapes.append(Arrow(points, accent=True, straight=True))
-        else:
-            box = Box(box.x, y, LIST, SLIP, Role.SEED)
         key = self._arrival_key(node, number, arrival)
-        shapes.append(slip(box, arrival.gradient, label, meaning, key))
-        return self._at(arrival.step, *shapes)
+        return self._at(arrival.step, slip(box, arrival.gradient, label, meaning, key))
 
     def _arrival_key(self, node: NodeStory, number: int, arrival: Arrival) -> str:
         """That of the total, if it is the total as it is."""
@@ -229,14 +327,58 @@ class _Picture:
         share = own if alone else f"{own}, part {number}"
         return held_key(self.recording, arrival.gradient, share)
 
-    def _total(self, node: NodeStory, y: float) -> Group:
+    def _total(self, node: NodeStory) -> Group:
         assert node.total is not None
         held, name = node.total.total, node_name(node.number)
         role = Role.OVERWRITTEN if node.total.formed else Role.INTERMEDIATE
         role = Role.RESULT if self._is_start(node) else role
         label = f"sum of {len(node.arrivals):,}" if node.total.formed else "as it is"
         label = label if node.arrivals else "zeros"
-        box = Box(self.at.column(node.number).list, y, LIST, SLIP, role)
         key = held_key(self.recording, held, f"gradient of node {node.number}")
         words = f"gradient of the result by {name}, {label}"
+        box = Box(0, 0, LIST, SLIP, role)
         return self._at(node.total.step, slip(box, held, label + same_as(held), words, key))
+
+
+def _line(mark: Sequence[Shape], shape: Shape, name: str = "") -> Piece:
+    """A line of a list, which may have a name, and what stands to the left of it."""
+    line = sized(LIST, SLIP, shape)
+    return beside(sized(MIDDLE, SLIP, *mark), named(line, name) if name else line)
+
+
+# which nodes are shown
+
+
+def all_rows(recording: Recording) -> list[Row]:
+    """The numbers of the nodes, those together that one operation made, the outermost first."""
+    rows: list[Row] = []
+    for node in recording.nodes:
+        if node.value.node is not None and rows and rows[-1][-1] == node.value.node:
+            rows[-1] = (*rows[-1], node.number)
+        else:
+            rows.append((node.number,))
+    return rows
+
+
+def shown_rows(recording: Recording, around: int | None) -> Iterator[Row | Hidden]:
+    """The rows to show: all, or of many the ends of the run and of its first tapes.
+
+    `around` is a node whose neighbourhood is shown as well.
+    """
+    rows = all_rows(recording)
+    of = {node: number for number, row in enumerate(rows) for node in row}
+    expected = f"the number of a node, 0 to {len(of) - 1}"
+    if around is not None and whole("around", around, expected) not in of:
+        raise ArgumentError(f"around = {quoted(around)}: expected {expected}.")
+    near = [(row, ENDS) for row in (0, len(rows) - 1)]
+    ends = [end for tape in recording.tapes[:2] for end in (*tape.nodes[:1], *tape.nodes[-1:])]
+    near += [(of[node], NEAR) for node in (*ends, around) if node is not None]
+    chosen = {row + away for row, reach in near for away in range(-reach, reach + 1)}
+    after = 0
+    for item in shown(len(rows), MOST_ROWS, chosen & {*range(len(rows))}):
+        if isinstance(item, Gap):
+            yield Hidden(rows[after][0], rows[after + item.hidden - 1][-1])
+            after += item.hidden
+        else:
+            yield rows[item]
+            after += 1

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from lab.records import cached_property
 from lab.traces.trace import ParameterTrace, ScanTrace, SequenceTrace, TapeTrace, Trace
 from visual.layout.headings import block_heading
 from visual.layout.names import NamedScan
-from visual.pictures.eager.sides import START, Entry, Keys, Line, Side
+from visual.pictures.eager.sides import SLOTS, START, Entry, Keys, Line, Side
 from visual.pictures.eager.words import counted
 from visual.scene.theme import Role
 
@@ -39,7 +39,7 @@ class ScanTapes:
         forward, backward = self.forward.scan, self.backward.scan
         _, notes = block_heading(self.backward)
         notes = ["a slot for every step, laid out before the loop runs", *notes[1:]]
-        side = Side("the tapes of its Scan", tuple(notes))
+        side = Side("the tapes of its Scan", tuple(notes), SLOTS)
         side.rows[START] = [
             self._slot_line(tape, row, Role.INPUT)
             for tape in forward.held
@@ -47,14 +47,14 @@ class ScanTapes:
         ]
         kept, more = (sum(t.final[0].nbytes for t in scan.held) for scan in (forward, backward))
         for step in shown:
-            first, *others = [
+            made = [
                 self._slot_line(tape, written_row(tape, step), Role.INTERMEDIATE)
                 for tape in forward.held
             ]
-            mark = f"backward step {forward.steps - 1 - step}"
             reads = [self._reading_line(s, step) for s in forward.sequences]
-            side.rows[step] = [replace(first, mark=mark), *others, *filter(None, reads)]
-            side.costs[step] = f"{kept:,} bytes of numbers, {more:,} more for the way back"
+            side.rows[step] = [*made, *filter(None, reads)]
+            side.costs[step] = f"{kept:,} bytes, {more:,} more for the way back"
+            side.turns[step] = f"backward step {forward.steps - 1 - step}"
         for parameter in forward.parameters:
             side.rows[START].extend(self._parameter_lines(parameter))
         side.ways.extend(_ways(forward, shown))
@@ -135,7 +135,7 @@ class ScanTapes:
                 label = self.backward.tape_label(tape, None)
                 meaning = f"{label}, to which every step adds"
                 gradient = _entry(tape.final[-1], label, keys.gradient, Role.RESULT, meaning)
-                yield Line(name, value, gradient, "every step adds")
+                yield Line(name, value, gradient, "summed")
 
     def _gradient_role(self, tape: TapeTrace, row: int) -> Role:
         if tape.used and row in self.backward.wanted_rows(tape):

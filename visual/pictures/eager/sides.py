@@ -1,12 +1,15 @@
-"""A loop on the eager tape and on the tapes of its Scan: what each keeps for every step.
+"""A loop on two kinds of tapes beside each other: what each keeps for every step.
 
-Both are brought into one form, a `Side`, so that they can be drawn beside each other.
+Both are brought into one form, a `Side`; rows are the steps of the loop, halves the two sides.
 """
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from lab.eager.records import Held, Memory, NodeRecord, Recording
+from visual.layout.columns import Gap, shown_steps
+from visual.layout.grid import shown
+from visual.layout.gutters import FIRST, Way, along
 from visual.pictures.eager.story import NodeStory, story
 from visual.pictures.eager.words import (
     counted,
@@ -14,10 +17,30 @@ from visual.pictures.eager.words import (
     node_label,
     node_name,
     ordinal,
+    slip,
     value_key,
 )
+from visual.scene.combinators import (
+    Piece,
+    above,
+    beside,
+    gap,
+    grouped,
+    named,
+    over,
+    piece,
+    shifted,
+    sized,
+)
+from visual.scene.shapes import Box, Group, Shape, Text, folded
 from visual.scene.theme import Role
 
+LABELS = 42
+NODES, SLOTS = (160, 54, 118), (102, 58, 132)  # widths of values, marks and gradients
+SLIP, LINE, PAD, BETWEEN = 24, 28, 10, 12  # of a gradient's box, and what stands around it
+HEAD, NOTE, COST, SUM, FOLD, BETWEEN_ROWS = 22, 17, 14, 16, 18, 14
+LOW, HIGH = 17 / 24, 7 / 24  # where arrows leave and reach a box
+MOST_LINES, ENDS = 9, 4
 START = -1  # the row of what is there before the first step
 
 
@@ -48,15 +71,18 @@ class Side:
 
     The rows are START, the steps, and one more for what is made after the last step.  `ways`
     lead from the names of lines to those of what was made of them, `returns` are the ways of
-    gradients.  `costs` are for rows, `sums` for the whole.
+    gradients.  `costs` are for rows, `turns` when these are gone back through, `sums` for the
+    whole.
     """
 
     title: str
     notes: tuple[str, ...]
+    widths: tuple[float, float, float]
     rows: dict[int, list[Line]] = field(default_factory=dict)
     ways: list[tuple[str, str]] = field(default_factory=list)
     returns: list[tuple[str, str]] = field(default_factory=list)
     costs: dict[int, str] = field(default_factory=dict)
+    turns: dict[int, str] = field(default_factory=dict)
     sums: list[str] = field(default_factory=list)
 
 
@@ -68,9 +94,106 @@ class Keys:
     gradient: str
 
 
+def table(left: Side, right: Side, steps: int, around: int | None) -> Piece:
+    """Both sides in rows for what is there before the first step, the steps, and what follows."""
+    known = {*left.rows, *right.rows}
+    rows: list[int | Gap] = [START] if START in known else []
+    rows += [*shown_steps(steps, around), *([steps] if steps in known else [])]
+    entries = [[_row(side, row, side is left) for row in rows] for side in (left, right)]
+    notes, sums = (max(map(len, told)) for told in zip(_told(left), _told(right), strict=True))
+    high = [over(*pair) for pair in zip(*entries, strict=True)]
+    parts = (gap(0, HEAD + NOTE * notes), *high, gap(0, SUM * sums + 10))
+    ruler = above(*(named(part, str(n)) for n, part in enumerate(parts)), apart=BETWEEN_ROWS)
+    tops = [ruler.anchors[str(n)].top for n in range(1, len(parts))]
+    names = {START: "start", steps: "after"}
+    words = [
+        _at_row(row, Text(0, y + 16, names.get(row, f"step {row:,}"), 12, bold=True))
+        for row, y in zip(rows, tops, strict=False)
+        if not isinstance(row, Gap)
+    ]
+    labels = sized(LABELS, 0, *words, Text(0, tops[-1] + 12, "in all", 12, bold=True))
+    bottom = ruler.envelope.bottom
+    halves = (_half(s, e, tops, bottom) for s, e in zip((left, right), entries, strict=True))
+    return beside(labels, *halves, apart=BETWEEN)
+
+
+def _half(side: Side, entries: Iterable[Piece], tops: Sequence[float], bottom: float) -> Piece:
+    """A panel with values, the ways to them on their left, gradients, theirs on their right."""
+    column = over(*(shifted(entry, 0, y) for entry, y in zip(entries, tops, strict=False)))
+    row_of = {line.name: row for row, lines in side.rows.items() for line in lines}
+    ways, returns = (
+        [way for way in dict.fromkeys(pairs) if {f"value {n}" for n in way} <= {*column.anchors}]
+        for pairs in (side.ways, side.returns)
+    )
+    values = (Way(f"value {a}", f"value {b}", _at_row(row_of[b]), LOW, HIGH) for a, b in ways)
+    back = (
+        Way(f"gradient {a}", f"gradient {b}", _at_row(row_of[a]), HIGH, LOW) for a, b in returns
+    )
+    column = along(along(column, values), back, is_right=True)
+    x, (notes, sums) = column.envelope.left, _told(side)
+    lines: list[tuple[float, str, int]] = [(21, side.title, 14)]
+    lines += [(21 + NOTE * n, note, 11) for n, note in enumerate(notes, start=1)]
+    lines += [(tops[-1] + 12 + SUM * n, words, 12) for n, words in enumerate(sums)]
+    told = (Text(x, y, c, size, bold=size == 14, role=Role.PANEL) for y, c, size in lines)
+    panel = Box(x - PAD, 0, column.envelope.width + 2 * PAD, bottom, Role.PANEL)
+    return over(piece(panel), column, piece(*told))
+
+
+def _told(side: Side) -> tuple[list[str], list[str]]:
+    """What is told above and below its rows, in as many lines as it needs."""
+    room = sum(side.widths) + FIRST
+    notes = [line for note in side.notes for line in folded(note, room, 11)]
+    return notes, [line for told in side.sums for line in folded(told, room, 12)]
+
+
+def _row(side: Side, row: int | Gap, tells_folds: bool) -> Piece:
+    """The lines of a row, or the first and the last of many, and what they cost."""
+    if isinstance(row, Gap):
+        fold = f"⋯ {counted(row.hidden, 'step')} not shown" if tells_folds else ""
+        return sized(0, FOLD, Text(0, 12, fold, 12, muted=True))
+    lines = side.rows.get(row, [])
+    ends = [*range(ENDS), *range(len(lines) - ENDS, len(lines))]
+    parts = [
+        sized(0, SLIP, Text(6, 16, f"⋯ {counted(item.hidden, 'more node')}", 11, muted=True))
+        if isinstance(item, Gap)
+        else _line(lines[item], *side.widths)
+        for item in shown(len(lines), MOST_LINES, ends)
+    ]
+    x = sum(side.widths)
+    costs = Text(0, 9, side.costs.get(row, ""), 11, muted=True)
+    turn = Text(x, 9, side.turns.get(row, ""), 11, "end", muted=True)
+    return grouped(
+        above(*parts, sized(x, COST, *(t for t in (costs, turn) if t.content)), apart=LINE - SLIP),
+        _at_row(row),
+    )
+
+
+def _line(line: Line, value: float, mark: float, gradient: float) -> Piece:
+    """The value and the gradient of a quantity in boxes so wide, and a mark between them."""
+    words = Text(mark - 6, 16, line.mark, 11, "end", muted=True)
+    return beside(
+        named(sized(value, SLIP, *_slip(line.value, value)), f"value {line.name}"),
+        sized(mark, SLIP, *([words] if line.mark else [])),
+        named(sized(gradient, SLIP, *_slip(line.gradient, gradient)), f"gradient {line.name}"),
+    )
+
+
+def _slip(entry: Entry | None, wide: float) -> Iterator[Group]:
+    if entry is not None:
+        box = Box(0, 0, wide, SLIP, entry.role)
+        yield slip(box, entry.held, entry.label, entry.meaning, entry.key)
+
+
+def _at_row(row: int, *shapes: Shape) -> Group:
+    """What belongs to a step of the loop; what is there before the first one to no moment."""
+    return Group(shapes) if row == START else Group(shapes, row, moment=f"step {row} of the loop")
+
+
 def eager_side(recording: Recording, known: Mapping[int, Keys], shown: Container[int]) -> Side:
     """The rows `shown` of a loop's eager tape; for nodes that are `known` the Scan has a slot."""
-    side = Side("the eager tape", ("a node for every operation, written while the loop runs",))
+    side = Side(
+        "the eager tape", ("a node for every operation, written while the loop runs",), NODES
+    )
     steps = [node.step for node in recording.on(0) if node.step is not None]
     last = max(steps, default=-1)
     first = next((n.number for n in recording.on(0) if n.step is not None), 0)

@@ -20,12 +20,12 @@ from lab.loops.loop import Loop
 from lab.loops.text.source import identifier
 from lab.loops.variables import Parameter, RandomState, Sequence, State
 from lab.traces.trace import SequenceTrace, Trace
-from visual.layout.canvas import MARGIN, Canvas, numbers
+from visual.layout.canvas import finished, heading, numbers
 from visual.layout.columns import shown_steps
 from visual.pictures.eager.scan_side import ScanTapes, parameter_keys, written_row
-from visual.pictures.eager.sides import START, Keys, eager_side
-from visual.pictures.eager.table import Table
+from visual.pictures.eager.sides import START, Keys, eager_side, table
 from visual.pictures.eager.words import counted
+from visual.scene.combinators import above
 from visual.scene.shapes import Scene
 from visual.scene.theme import Role
 
@@ -54,24 +54,17 @@ def two_tapes(
     recorded, known = _recorded(loop, trace, wrt)
     steps = trace.scans[0].steps
     shown = numbers(shown_steps(steps, around))
-    sides = (eager_side(recorded, known, {START, *shown, steps}), ScanTapes(trace).side(shown))
-    canvas = Canvas()
+    left = eager_side(recorded, known, {START, *shown, steps})
+    right = ScanTapes(trace).side(shown)
     title = f"{loop.name}: the eager tape and the tapes of its Scan"
     lines = [
         f"{counted(steps, 'step')} of the loop, from top to bottom; both go back from bottom to "
         "top, along the orange arrows.",
         "Left in each half: the values that are kept. Right: the gradients that came back.",
     ]
-    canvas.heading(title, lines)
-    Table(canvas, sides, steps, around).draw()
-    across = canvas.right + MARGIN
-    return canvas.finished(
-        WORDS,
-        width=across,
-        title=title,
-        description=" ".join((*lines, *(s for side in sides for s in (side.title, *side.sums)))),
-        theme=theme,
-    )
+    told = (*lines, left.title, *left.sums, right.title, *right.sums)
+    drawn = above(heading(title, lines), table(left, right, steps, around))
+    return finished(drawn, WORDS, title, " ".join(told), theme)
 
 
 def _recorded(loop: Loop, trace: Trace, wrt: str | None) -> tuple[Recording, dict[int, Keys]]:

@@ -18,7 +18,7 @@ from lab.traces.touched import Touched
 from lab.traces.trace import ScanTrace, SequenceTrace, TapeTrace, Trace
 from visual.choices import of_trace, opened, step_of
 from visual.layout.canvas import FOLDS, notes, scale_words
-from visual.layout.cells import full_text, on_one_scale, told_apart, value_text
+from visual.layout.cells import bared, full_text, on_one_scale, told_apart, value_text
 from visual.layout.names import NamedScan, counted
 from visual.layout.sheet import SCREEN, Sheet, check_sheet
 from visual.pictures.moment.arrows import Way, joined, ways_of
@@ -139,6 +139,9 @@ class _Drawn:
 
     def _whole(self, thrift: int) -> tuple[Piece, int]:
         """The picture, and how many sentences it has."""
+        if self.sheet.bare:
+            drawn = above(*self._readings(), self._step(thrift > 0), apart=12)
+            return replace(drawn, placed=((0.0, 0.0, tuple(bared(drawn.shapes))),)), THRIFT
         fixed = above(self._heading(), *self._readings(), self._step(thrift > 0), apart=12)
         legend = gap()
         if self.sheet.legend:
@@ -168,7 +171,7 @@ class _Drawn:
                 break
             row.append(box)
         if row:
-            yield beside(_at_side("reads"), beside(*row, apart=APART, align=0.5), align=0.5)
+            yield beside(self._at_side("reads"), beside(*row, apart=APART, align=0.5), align=0.5)
 
     def _reading(self, sequence: SequenceTrace) -> Piece:
         """Name and value, and from where, by which tap."""
@@ -176,15 +179,18 @@ class _Drawn:
         value, name = sequence.values[self.step], self.named.sequence_label(sequence, index)
         whose = f"‖{name}‖" if value.ndim else name
         written = value_text(value).strip("‖")
-        told = shortened(f"{whose} = {written}", READ, PLAIN, bold=True)
+        told = name if self.sheet.bare else f"{whose} = {written}"
         role = Role.SEED if sequence.is_outer_gradient else Role.READ
-        origin = words(shortened(self._origin(sequence, index), READ, SMALL), SMALL, role=role)
-        box = framed(above(words(told, PLAIN, bold=True, role=role), origin), role, 5)
+        lines = [words(shortened(told, READ, PLAIN, bold=True), PLAIN, bold=True, role=role)]
+        if not self.sheet.bare:
+            origin = shortened(self._origin(sequence, index), READ, SMALL)
+            lines.append(words(origin, SMALL, role=role))
+        box = framed(above(*lines), role, 5)
         key = self.named.cell_key(sequence.name, index, self.step)
         return grouped(box, Group((), cell=key, title=f"{name} = {full_text(value)}"))
 
     def _origin(self, sequence: SequenceTrace, index: int) -> str:
-        """``Scan 1, step 0 · x[t−1]``: who made a value, and what the loop calls it there."""
+        """``Scan 1, step 0 · read as x[t−1]``: who made a value, and at which tap it was read."""
         tap = tapped(sequence.name, int(sequence.axis.index[0]) - sequence.now)
         if self.named.parent is not None and sequence.source is not None:
             source = sequence.source
@@ -195,17 +201,23 @@ class _Drawn:
             if tape.argument == slot.argument:
                 last = Touched(tape, giver.steps).last_write(slot.row)
         origin = "given" if last is None else f"Scan {slot.scan + 1}, step {last[1]}"
-        return f"{origin} · {tap}"
+        return f"{origin} · read as {tap}"
 
     def _step(self, main_only: bool) -> Piece:
         """The tapes before the step and after it, and between them arrows with factors."""
-        upper = beside(_at_side("before"), self.tapes.row(is_after=False), align=1)
-        lower = beside(_at_side("after"), self.tapes.row(is_after=True), align=0.5)
+        upper = beside(self._at_side("before"), self.tapes.row(is_after=False), align=1)
+        lower = beside(self._at_side("after"), self.tapes.row(is_after=True), align=0.5)
         ways = [way for way in self.ways if way.is_main or not main_only]
+        if self.sheet.bare:  # factors without their numbers
+            ways = [replace(way, label=way.label.partition(" = ")[0]) for way in ways]
         drawn = joined(upper, lower, ways, self.width)
         hidden = len(self.named.scan.held) - len(self.tapes.shown)
         more = f"⋯ {counted(hidden, 'more tape')}: the picture tapes has all"
         return above(drawn, words(more, SMALL, muted=True), apart=6) if hidden else drawn
+
+    def _at_side(self, label: str) -> Piece:
+        """A row's name, as wide as all of them."""
+        return over(gap(SIDE), gap() if self.sheet.bare else words(label, PLAIN, bold=True))
 
     def _told(self, room: float, with_numbers: bool) -> tuple[Piece, int]:
         """The main formula, the same in numbers, and the sentences that fit; and how many do."""
@@ -238,11 +250,6 @@ class _Drawn:
         lines = wrap(content, letters, max_lines=2, placeholder=" …", break_on_hyphens=False)
         title = content if len(lines) > 1 and lines[-1].endswith("…") else ""
         return [words(line, size, mono=True, muted=muted, title=title) for line in lines]
-
-
-def _at_side(label: str) -> Piece:
-    """A row's name, as wide as all of them."""
-    return over(gap(SIDE), words(label, PLAIN, bold=True))
 
 
 def _legend(drawn: Piece, with_notes: bool, width: float, in_short: bool) -> Piece:

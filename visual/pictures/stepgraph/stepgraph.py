@@ -16,10 +16,19 @@ from lab.notation import Leaf
 from lab.scans.names import readable
 from lab.traces.trace import StepResult, Trace
 from visual.choices import newest, of_trace, scan_index, step_of, switch
-from visual.layout.canvas import MARGIN, Canvas
+from visual.layout.canvas import FORMULA, Canvas
 from visual.layout.graphviz import Edge, Node, dot_source, lay_out
 from visual.layout.names import NamedScan, counted
-from visual.pictures.stepgraph.cards import NARROW, WIDE, Card, Entry, arrows, segments
+from visual.layout.sheet import SCREEN, Sheet, check_sheet
+from visual.pictures.stepgraph.cards import (
+    IN_A_COLUMN,
+    NARROW,
+    WIDE,
+    Card,
+    Entry,
+    arrows,
+    segments,
+)
 from visual.pictures.stepgraph.looks import KEY_ORDER, SAVED, Looks
 from visual.pictures.stepgraph.nodes import (
     MOST_OPERATIONS,
@@ -32,6 +41,7 @@ from visual.pictures.stepgraph.nodes import (
     value_at,
 )
 from visual.scene.combinators import Piece, sized
+from visual.scene.fonts import MONO_WIDTH
 from visual.scene.shapes import Group, Scene, of_run
 
 MOST_SEGMENTS = 300  # colours of arrays in one picture
@@ -46,9 +56,7 @@ GLOSSARY: Mapping[str, str] = MappingProxyType(  # operations whose names do not
         "add_at": "the first input, with the second added to one of its entries",
     }
 )
-LETTERS = 104  # in a line of a formula
 LONGEST = 300  # letters of a formula, with those in its tooltip
-HIGHEST, WIDEST = 1200, 840
 # What is tried until the picture fits: how many operations, and whether arrays have strips.
 PLANS = ((MOST_OPERATIONS, True), (MOST_OPERATIONS, False), (24, False), (16, False), (8, False))
 # How many formulas, whether with their numbers, and in how many lines.
@@ -62,6 +70,7 @@ def stepgraph(
     step: int = 0,
     theme: str = "light",
     all: bool = False,
+    sheet: Sheet = SCREEN,
 ) -> Scene:
     """The operators of one step with their values, 840 pixels wide and at most 1,200 high.
 
@@ -71,33 +80,45 @@ def stepgraph(
     Raises ArgumentError for a Scan or a step that there is not.
     """
     of_trace(trace)
+    check_sheet(sheet)
     orders = [each.order for each in trace.scans]
     number = newest(orders) if scan is None else scan_index(trace, scan)
     named, step = NamedScan(trace, number), step_of(trace.scans[number], step)
     if switch("all", all):
-        return _StepGraph(named, step, *PLANS[0], all=True).scene(theme, *FORMULAS[0])
+        return _StepGraph(named, step, *PLANS[0], sheet, all=True).scene(theme, *FORMULAS[0])
     before: _StepGraph | None = None
+    tried = list[Scene]()
     for most, strips in PLANS:
         if before is None or before.strips or before.model.operations > most:
-            before = graph = _StepGraph(named, step, most, strips)
+            before = graph = _StepGraph(named, step, most, strips, sheet)
             least = graph.scene(theme, *FORMULAS[-1])
-            if least.width <= WIDEST and least.height <= HIGHEST:
+            if least.width <= sheet.width and least.height <= sheet.height:
                 fuller = (graph.scene(theme, *formulas) for formulas in FORMULAS[:-1])
-                return next((drawn for drawn in fuller if drawn.height <= HIGHEST), least)
-    return least
+                return next((drawn for drawn in fuller if drawn.height <= sheet.height), least)
+            tried.append(least)
+    return min(reversed(tried), key=lambda scene: scene.width)
 
 
 class _StepGraph:
     """One step graph: its cards, how they are joined, and what is said about it."""
 
     def __init__(
-        self, named: NamedScan, step: int, most: int, strips: bool, all: bool = False
+        self,
+        named: NamedScan,
+        step: int,
+        most: int,
+        strips: bool,
+        sheet: Sheet,
+        all: bool = False,
     ) -> None:
-        self.named, self.scan, self.step = named, named.scan, step
+        self.named, self.scan, self.step, self.sheet = named, named.scan, step, sheet
         self.all, self.model = all, StepNodes(named, most, kept=all)
         self.spell = Speller(self.named)
         self.looks = Looks(named, step, self.spell, self.model)
-        values = {node.key: value_at(self.scan, node, step) for node in self.model.every}
+        values = {
+            node.key: None if sheet.bare else value_at(self.scan, node, step)
+            for node in self.model.every
+        }
         shown = sum(map(segments, values.values()))
         self.strips = strips and 0 < shown <= MOST_SEGMENTS
         self.colourless = shown > 0 and not self.strips
@@ -132,7 +153,8 @@ class _StepGraph:
             if target is None:  # among the operations for which there is no room
                 continue
             told = f"saved: {_count(saving)}"
-            card = Card(SAVED.role, self._saved_formula(saving), None, told, widest=340)
+            wide = IN_A_COLUMN if self.sheet.on_paper else 340
+            card = Card(SAVED.role, self._saved_formula(saving), None, told, widest=wide)
             self.entries.append(SAVED)
             self.cards[key] = card
             self.nodes.append(Node(key, card.width, card.height, card.label))
@@ -140,14 +162,14 @@ class _StepGraph:
 
     def scene(self, theme: str, formulas: int, numbers: bool, lines: int) -> Scene:
         """The whole picture, with so many formulas, in so many lines, and their numbers."""
-        canvas = Canvas()
+        canvas, sheet = Canvas(sheet=self.sheet), self.sheet
         title = f"{self.named.number + 1} · {self.scan.name}: step {self.step}"
         canvas.heading(f"{title} as a graph of operations", self._lines())
         canvas.y += 10
         self._formulas(canvas, formulas, numbers, lines)
         canvas.y += 10
-        canvas.put(self._graph(), MARGIN + max(0, WIDEST - 2 * MARGIN - self.layout.width) / 2)
-        width = max(canvas.right + MARGIN, WIDEST)
+        canvas.put(self._graph(), sheet.margin + max(0, sheet.line - self.layout.width) / 2)
+        width = max(canvas.right + sheet.margin, sheet.width)
         canvas.y += 8
         entries = sorted(set(self.entries), key=KEY_ORDER.index)
         said = "; ".join(_shorten(self.spell.at(f, self.step)) for f in self.scan.formulas[:8])
@@ -164,22 +186,25 @@ class _StepGraph:
 
     def _formulas(self, canvas: Canvas, most: int, numbers: bool, lines: int) -> None:
         """What the step writes, as formulas, and the same in numbers."""
+        if self.sheet.bare:
+            return
+        left, letters = self.sheet.margin, int(self.sheet.line / (FORMULA * MONO_WIDTH))
         unchanged = self.model.unchanged.values()
         told = [f for f in self.scan.formulas if f.target not in unchanged]
         for formula in told[:most]:
             start = len(canvas.shapes)
             words = _shorten(self.spell.at(formula, self.step))
-            canvas.y = canvas.formula(MARGIN, canvas.y, words, False, lines, LETTERS)
+            canvas.y = canvas.formula(left, canvas.y, words, False, lines, letters)
             values = self.spell.numbers(formula, self.step) if numbers else ""
             if values:
-                canvas.y = canvas.formula(MARGIN, canvas.y, _shorten(values), True, lines, LETTERS)
+                canvas.y = canvas.formula(left, canvas.y, _shorten(values), True, lines, letters)
             keys = self.named.formula_keys(formula, self.step)
             canvas.shapes[start:] = [Group(tuple(canvas.shapes[start:]), mentions=keys)]
             canvas.y += 3
         if len(told) > most:
             more = counted(len(told) - most, "more formula" if most else "formula")
-            opens = "" if self.all else ": all=True shows them"
-            canvas.text(MARGIN, f"⋯ {more}{opens}", 12, muted=True)
+            opens = "" if self.all or not self.sheet.has_hints else ": all=True shows them"
+            canvas.text(left, f"⋯ {more}{opens}", 12, muted=True)
             canvas.y += 17
 
     def _graph(self) -> Piece:
@@ -262,6 +287,7 @@ class _StepGraph:
         entry, label, caption = self.looks.of(node)
         self.entries.append(entry)
         below, tip, wide = node.part is Part.RESULT, "", WIDE if self.all else NARROW
+        wide = min(wide, IN_A_COLUMN) if self.sheet.on_paper else wide
         if isinstance(node.place, int):
             made = self.scan.inside[node.place]
             tip = operation_label(made.operation, list(made.inputs))

@@ -141,7 +141,8 @@ def with_formulas(block: Block, drawn: Iterable[tuple[int | None, Piece]], detai
         if step is not None:
             part = above(part, formulas(block, step, detail))
             number, moment = block.named.moment(step)
-            part = grouped(part, Group((), step=number, moment=moment))
+            reads = block.named.read_keys(step)
+            part = grouped(part, Group((), step=number, moment=moment, reads=reads))
         parts.append(part)
     told = detail in ("line", "each", "none") and not block.view.sheet.bare
     if told and block.named.scan.steps:
@@ -214,6 +215,7 @@ def _every_step(block: Block, most: int) -> Piece:
     if block.view.sheet.is_narrow:
         shapes = [Text(block.labels - 12, 12, "steps", 12, "end", bold=True)]
     known = block.formulas
+    most += len(known) == most + 1  # it takes no more room than to say that there is one
     for formula in known[:most]:
         for line in _lines(block.spell.equation(formula), block.room - block.labels, 2):
             x = block.labels + MONO_WIDTH * SMALL * _indent(line)

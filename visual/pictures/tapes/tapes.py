@@ -15,7 +15,7 @@ from lab.tape import Kind
 from lab.traces.trace import ScanTrace, Trace
 from visual.choices import of_trace, scan_index, step_of, switch, whole_or_none
 from visual.layout.canvas import Canvas, Columns
-from visual.layout.cells import bared, values_text
+from visual.layout.cells import values_text
 from visual.layout.columns import timeline
 from visual.layout.headings import block_heading
 from visual.layout.names import NamedScan
@@ -176,7 +176,7 @@ def _finished(trace: Trace, part: Piece, width: float, view: View, theme: str) -
     canvas = Canvas(sheet=sheet)
     results = at_end(NamedScan(trace, len(trace.scans) - 1), _results(trace, sheet))
     whole = shifted(above(part, results, apart=8), 0, max(4, sheet.margin - 8))
-    canvas.add(*(bared(whole.shapes) if sheet.bare else whole.shapes))
+    canvas.add(*whole.shapes)
     canvas.y = whole.envelope.bottom
     arrays = any(tape.initial.ndim > 1 for scan in trace.scans for tape in scan.tapes)
     parts = PARTS_LINE + (PARTS_OF_ARRAYS if arrays else "")

@@ -5,6 +5,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from lab.tape import Kind
 from lab.traces.scan_of import ScanOf
 from lab.traces.trace import ScanTrace, TapeTrace, Trace
 from visual.layout.cells import full_text
@@ -96,8 +97,13 @@ def short_name(of: NamedScan) -> str:
 
 
 def goes_back(of: NamedScan) -> bool:
-    """Whether the steps of a Scan go back in time: a gradient's do, those of its own do not."""
-    return of.parent is not None and not goes_back(of.parent)
+    """Whether the steps of a Scan go back in time: a gradient's do, those of its own do not.
+
+    A tangent of a gradient, which is nobody's gradient, keeps the gradient's tapes and its way.
+    """
+    if of.parent is None:
+        return any(tape.kind is Kind.MIT_MOT for tape in of.scan.tapes)
+    return not goes_back(of.parent)
 
 
 def card(of: NamedScan, opened: int, wide: float) -> Piece:

@@ -17,7 +17,7 @@ from lab.errors import ArgumentError
 from lab.traces.trace import SequenceTrace, TapeTrace, Trace
 from visual.choices import of_trace, opened, scan_indices, switch, whole_or_none
 from visual.layout.canvas import HEIGHT, THIN, Canvas
-from visual.layout.cells import bared, cell, thin_cell
+from visual.layout.cells import cell, thin_cell
 from visual.layout.columns import Gap, with_gaps
 from visual.layout.names import NamedScan, counted
 from visual.layout.routes import TRACK, Grid, Spot, is_straight, route, tracks
@@ -234,8 +234,7 @@ def finished(
 ) -> Scene:
     """The picture with its legend."""
     names = ", ".join(f"{trace.scans[n].name} ({trace.scans[n].steps} steps)" for n in chosen)
-    shapes = bared(part.shapes) if sheet.bare else part.shapes
-    return Canvas([*shapes], y=part.envelope.bottom, sheet=sheet).finished(
+    return Canvas([*part.shapes], y=part.envelope.bottom, sheet=sheet).finished(
         None,
         width=width,
         title=f"{trace.scans[chosen[0]].name}, {verb}",
@@ -436,8 +435,12 @@ class _Picture:
         told = labels(
             arrows, self.factors, self._alike(), rooms, self.room.right + self.room.margin
         )
-        for number, (arrow, (_, last)) in enumerate(zip(arrows, self.placing.arrows, strict=True)):
-            yield self._at(self.nodes[last.node], (arrow, *told.get(number, ())))
+        for number, (arrow, (first, last)) in enumerate(
+            zip(arrows, self.placing.arrows, strict=True)
+        ):
+            drawn = self._at(self.nodes[last.node], (arrow, *told.get(number, ())))
+            reads = (self.nodes[first.node].key,)
+            yield replace(drawn, reads=reads) if isinstance(drawn, Group) else drawn
 
     def _is_top(self, item: Item) -> bool:
         """Whether something stands in the block on top of a picture that is open."""
@@ -474,8 +477,8 @@ class _Picture:
         """When the number in a node is known, of all the steps that are counted."""
         of, values = NamedScan(self.trace, node.place.scan), self.graph.flow
         step = node.step
-        if not self.room.open or step is not None:
-            return None if step is None else of.moment(step)
+        if step is not None:
+            return of.moment(step)
         tape = next((t for t in of.scan.held if t.argument == node.place.argument), None)
         if node.lasting and tape is None:  # a parameter
             return None

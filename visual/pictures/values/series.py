@@ -1,7 +1,7 @@
 """What a trace holds over its steps and indices: columns of numbers."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
@@ -28,6 +28,13 @@ class Series:
     def is_scalar(self) -> bool:
         """Whether the quantity is one number at every index."""
         return self.values.ndim == 1
+
+    def within(self, steps: range | None) -> "Series":
+        """Those of the indices that the shown steps read or make; all without `steps`."""
+        if steps is None:
+            return self
+        kept = (self.index >= steps.start) & (self.index <= steps.stop)
+        return replace(self, index=self.index[kept], values=self.values[kept])
 
     @property
     def table(self) -> np.ndarray:

@@ -9,7 +9,7 @@ one of a few hundred.
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -49,7 +49,7 @@ from visual.scene.theme import Role
 
 ACROSS, APART, NARROWEST = 3, 24, 165.0
 LABELS, TITLE, HIGH, FOOT = 52.0, 24.0, 78.0, 18.0  # of a panel, from left, and from top to bottom
-SMALL = 11.0
+SMALL, NAME = 11.0, 12.0
 DOTTED, BUCKETS, MARKS = 40, 50, 24
 MOST_COLUMNS, MOST_ROWS = 24, 8
 PALE = 0.3  # arrays have one scale, as long as the largest entry of none is smaller than this share
@@ -119,12 +119,14 @@ def values(
     largest finite value remain, and the first that is not finite.  Of an array of more than 24
     indices or 8 entries every patch shows the value of its block that is largest in size.
 
-    Raises ArgumentError for an unknown theme or Scan.
+    Of some steps the values are shown that have their indices, and the next one.  Raises
+    ArgumentError for an unknown theme or Scan.
     """
     of_trace(trace)
     check_sheet(sheet)
     number = None if scan is None else scan_index(trace, scan)
-    sections = tuple(s for s in _sections(trace, number) if s.panels)
+    only = sheet.steps and sheet.steps_of(trace.scans[0])
+    sections = tuple(s for s in _sections(trace, number, only) if s.panels)
     order = max((found.order for found in trace.scans), default=0)
     names = ", ".join(f"{found.name} ({found.steps} steps)" for found in trace.scans)
     first = trace.scans[0].name if trace.scans else "a graph without loops"
@@ -138,16 +140,15 @@ def values(
     rooms = _rooms(sections, across, sheet.height)
     drawn = [_section(section, lines, plan) for section, lines in zip(sections, rooms, strict=True)]
     heads = [
-        gap(sheet.line),
         _line(title, sheet.line, 16, bold=True),
         *(
             _line(line, sheet.line)
-            for words in _how_to_read(sections)
+            for words in (_how_to_read(sections) if sheet.legend else ())
             for line in folded(words, sheet.line, 12)
         ),
     ]
     picture = scene(
-        above(above(*heads, apart=4), *drawn, apart=14),
+        above(gap(sheet.line), *headed(sheet, heads, drawn), apart=14),
         title,
         f"States, gradients and outputs over the steps of {names or 'no loop'}.",
         theme,
@@ -156,21 +157,41 @@ def values(
     return replace(picture, twin=to_text(title, _tables(trace, sections)))
 
 
-def _sections(trace: Trace, only: int | None) -> Iterator[Section]:
+def headed(sheet: Sheet, heads: Sequence[Piece], parts: Sequence[Piece]) -> Iterator[Piece]:
+    """The parts of a chart below its heading; of a bare one without that and all small print."""
+    if not sheet.bare:
+        yield above(*heads, apart=4)
+        yield from parts
+        return
+    for part in parts:
+        shapes = tuple(_without_small_print(part.shapes))
+        yield replace(part, placed=((0.0, 0.0, shapes),))
+
+
+def _without_small_print(shapes: Iterable[Shape]) -> Iterator[Shape]:
+    """The shapes, and of texts the names of panels, and marks where a curve has no place."""
+    for shape in shapes:
+        if isinstance(shape, Group):
+            yield replace(shape, shapes=tuple(_without_small_print(shape.shapes)))
+        elif not isinstance(shape, Text) or (shape.bold and shape.size <= NAME):
+            yield shape
+
+
+def _sections(trace: Trace, only: int | None, steps: range | None) -> Iterator[Section]:
     """The loops, then the gradients of each order, then how large those of the loops are."""
     scans = [s for s in NamedScan.each(trace) if only in (None, s.number)]
     for order in sorted({named.scan.order for named in scans}):
         title = f"gradients of {cost_name(order)}" if order else "the loop"
         held = (s for s in scans if s.scan.order == order)
-        yield Section(title, tuple(sorted(_panels(held, series_of), key=_first_the_results)))
+        yield Section(title, tuple(sorted(_panels(held, series_of, steps), key=_first_the_results)))
     loops = (s for s in scans if s.parent is None)
-    sizes = (replace(panel, is_held=False) for panel in _panels(loops, growth_of))
+    sizes = (replace(panel, is_held=False) for panel in _panels(loops, growth_of, steps))
     yield Section("size of the gradients, by powers of ten", tuple(sizes), True)
 
 
-def _panels(scans, found) -> Iterator[Panel]:  # type: ignore[no-untyped-def]
+def _panels(scans, found, steps) -> Iterator[Panel]:  # type: ignore[no-untyped-def]
     for named in scans:
-        for series in found(named):
+        for series in (one.within(steps) for one in found(named)):
             if series.values.size:
                 yield Panel(series, named.number + 1)
 
@@ -267,7 +288,7 @@ def panel_of(
     words += f" · {odd:,} not finite" * bool(odd)
     beside_it = Text(plan.wide, 12, words, SMALL, "end", muted=True)
     room = plan.wide - text_width(words, SMALL) - 8
-    name = fitted(0, 12, panel.title, max(room, 60), 12, bold=True)
+    name = fitted(0, 12, panel.title, max(room, 60), NAME, bold=True)
     if room < 60:
         beside_it = fitted(
             plan.wide, 12, words, plan.wide - name.width - 8, SMALL, "end", muted=True

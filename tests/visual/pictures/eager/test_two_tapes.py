@@ -135,10 +135,8 @@ def test_arrows_of_two_taps():
 
 @pytest.mark.parametrize("name", ["square", "logistic", "newton"])
 def test_memory_is_that_of_the_recording_and_of_the_arrays(name):
-    loop, words = (
-        loops[name],
-        "\n".join(texts(drawn(name, "x" if name != "newton" else "a").walk())),
-    )
+    loop, wrt = loops[name], "a" if name == "newton" else "x"
+    words = " ".join(texts(drawn(name, wrt).walk()))
     values = [v.initial if hasattr(v, "initial") else v.value for v in loop.variables.values()]
     wrt = 1 if name == "newton" else 0
     memory = recording(grad(unrolled(loop), wrt), *(value[()] for value in values)).memory(0)

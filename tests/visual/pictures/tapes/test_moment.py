@@ -131,8 +131,8 @@ def test_of_arrays_the_formula_of_the_factor_is_told():
 def test_what_a_step_reads_is_told_with_its_origin():
     told = visual.draw(gallery.loops["square"], "moment", order=2, scan=3, step=1).text()
     assert "x₁ = 0.9025" in told
-    assert "Scan 1, step 0 · x[t]" in told
-    assert "Scan 2, step 1 · dx[t]" in told
+    assert "Scan 1, step 0 · read as x[t]" in told
+    assert "Scan 2, step 1 · read as dx[t]" in told
 
 
 @pytest.mark.parametrize("name", gallery.loops)

@@ -241,7 +241,7 @@ def test_the_command(capsys, monkeypatch):
 
     assert "no value is, in 8 steps of 2 Scans" in told("square")
     assert "first met at step 3 of square" in told("square", "--value", ">1e20", "--at", "x=100")
-    monkeypatch.syspath_prepend("tests/lab/reports")
+    monkeypatch.syspath_prepend("tests/lab/reports/runs")
     assert "first met at step 9 of scan_fn, Scan 1 of 2" in told("test_first:own")
     assert main(["why", "test_first:own", "--steps", "3"]) == 2
     assert "--steps" in capsys.readouterr().err
