@@ -39,7 +39,9 @@ def test_every_loop_is_seen_whole(name, order, view):
 
 def rows(scene):
     """The steps that have a row."""
-    return {s.content for s in scene.walk() if isinstance(s, Text) and s.content.startswith("step ")}
+    return {
+        s.content for s in scene.walk() if isinstance(s, Text) and s.content.startswith("step ")
+    }
 
 
 @pytest.mark.parametrize("order", [1, 2])
