@@ -53,6 +53,11 @@ function storyFrom(model) {
 // are the moments of a run of which the pictures show a part, by number: `show` brings others.
 // `open` is told the number of a Scan whose card is clicked; `field` makes the element in which a
 // number that was given can be changed.
+/**
+ * @param {Element} root
+ * @param {{step?: number|null, whole?: boolean, changed?: (step: number) => void, story?: Function,
+ *   open?: Function|null, field?: (given: any) => Element|null, all?: object}} options
+ */
 export function stepper(root, { step = null, whole = false, changed = () => {}, story = storyInPage, open = null, field = () => null, all = {} } = {}) {
   const ending = new AbortController();
   let bound = new AbortController(); // to the pictures that are there now
@@ -426,7 +431,9 @@ function render({ model, el }) {
 }
 
 // A page may have this module twice, joined to others.
-for (const root of document.querySelectorAll("[data-scantape]:not([data-started])")) {
+/** @type {NodeListOf<HTMLElement>} */
+const found = document.querySelectorAll("[data-scantape]:not([data-started])");
+for (const root of found) {
   root.dataset.started = "";
   stepper(root, { step: Number(root.dataset.at ?? NaN), whole: "whole" in root.dataset });
 }

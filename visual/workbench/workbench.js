@@ -112,7 +112,7 @@ class Questions {
   // What an answer does not speak of yet: the question under way, and those that wait.
   open(answered) {
     const name = this.sent && this.asked !== answered ? JSON.stringify(this.sent.key) : undefined;
-    return new Map([...(name === undefined ? [] : [[name, this.sent]]), ...this.waiting]);
+    return new Map([[name, this.sent], ...this.waiting]);
   }
 
   send(question) {
