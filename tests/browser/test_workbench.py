@@ -243,12 +243,14 @@ MEASURED = """bench => {  // where the picture begins, how high all of it is, th
   const svg = bench.querySelector('.picture svg');
   const [all, picture] = [bench, svg].map(part => part.getBoundingClientRect());
   const zoom = picture.width / svg.viewBox.baseVal.width;
-  const sizes = [...svg.querySelectorAll('text')].map(text => parseFloat(getComputedStyle(text).fontSize));
+  const texts = [...svg.querySelectorAll('text')];
+  const sizes = texts.map(text => parseFloat(getComputedStyle(text).fontSize));
   return [picture.top - all.top, all.height, Math.min(...sizes) * zoom];
 }"""
 FOLDED = """([order, wide]) => {
   const svg = document.querySelector('.scantape-bench .picture svg');
-  return svg.viewBox.baseVal.width === wide && svg.textContent.includes(`derivative of order ${order}`);
+  const told = `derivative of order ${order}`;
+  return svg.viewBox.baseVal.width === wide && svg.textContent.includes(told);
 }"""
 
 
