@@ -4,6 +4,7 @@
 # make lint    what must hold of the code as it is written
 # make tests   what must hold when it runs
 # make site    set up, and write all lessons as pages that work offline to site/
+# make pdf     the same as PDFs, printed by a Chromium that is installed: site/course.pdf
 # make fuzz    random texts, commands, messages, arguments and stored traces, for longer: FUZZ=100
 # make corpus  all graphs of tests/corpus, in all pictures; make test takes twelve of them
 # make bench   measure speed against what a person would use instead
@@ -30,7 +31,7 @@ comma := ,
 JOBS ?= 2
 SITE ?= site
 
-.PHONY: start lessons env test tests lint site fuzz corpus bench clean
+.PHONY: start lessons env test tests lint site pdf fuzz corpus bench clean
 
 start: lessons
 	$(BIN)/jupyter lab $(if $(filter none,$(BROWSER)),--no-browser) $(if $(filter 0,$(shell id -u)),--allow-root) \
@@ -52,6 +53,9 @@ lint: $(VENV)/.test
 site: $(VENV)/.site
 	$(BIN)/python -m sphinx -q -W -j $(JOBS) -d $(VENV)/.doctrees -E -c notebooks/site notebooks $(SITE)
 	@echo "Open $(SITE)/index.html"
+
+pdf: site
+	$(BIN)/python notebooks/site/paper.py $(SITE)
 
 fuzz: $(VENV)/.test
 	FUZZ=$(or $(FUZZ),100) $(BIN)/python -m pytest -n $(JOBS) -m fuzz

@@ -9,12 +9,12 @@ missing.  What is not left at the end, as a slot that was written again, is what
 leaves that makes only the steps before the window.
 """
 
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-import pytensor
 import pytensor.tensor as pt
 from pytensor.compile.mode import Mode, get_mode
 from pytensor.compile.ops import deep_copy_op
@@ -31,6 +31,7 @@ from lab.scans.buffers import as_tensor
 from lab.scans.graphs import scan_nodes
 from lab.scans.node import LoopVariable, ScanParts, outer_inputs, outer_outputs, read_scan
 from lab.scans.slices import links
+from lab.scans.stretches import compiled_in_stretches
 from lab.tape import Kind
 from lab.traces.loop_run import Computed, LoopRun, Recording
 from lab.traces.run import MOST_NESTED, Ready, Values, checked_values, run
@@ -128,13 +129,11 @@ def run_window(
         graph = _graph(tuple(outputs), tuple(also))
         values = graph.facts(known)
         windows = graph.windows(values, keep)
-        found = _compiled(graph, tuple(windows.values()), backend)(known)
-        progress = Progress()
-        progress.expect(len(graph.scans))
-        try:
+        compiled = _compiled(graph, tuple(windows.values()), backend)
+        with Progress() as progress:
+            progress.expect(2 * len(graph.scans))
+            found = compiled(known)
             recordings = [_stepped(n, graph, windows[n], found, progress) for n in graph.scans]
-        finally:
-            progress.close()
     held = {v: value for v, value in found.items() if isinstance(v, Variable)}
     return {**values, **held, **known}, recordings
 
@@ -286,7 +285,9 @@ def _function(
 ) -> Callable[..., list[Computed]]:
     """A compiled function; GraphError where that fails."""
     try:
-        return pytensor.function(inputs, list(outputs), mode=mode, on_unused_input="ignore")
+        with warnings.catch_warnings():  # that Numba runs in Python what calls it again
+            warnings.filterwarnings("ignore", "Numba will use object mode")
+            return compiled_in_stretches(inputs, outputs, get_mode(mode))
     except Exception as error:  # whatever a backend makes of a graph
         raise GraphError(f"backend = {quoted(mode)}: {first_line(error)}") from error
 

@@ -37,7 +37,7 @@ POLICY = (
     "default-src 'none'; style-src 'self' file: 'unsafe-inline'; img-src 'self' file: data:; "
     "script-src 'self' file: {}; base-uri 'none'; form-action 'self' file:"
 )
-CONTENTS = "\n\n```{{toctree}}\n:hidden:\n:caption: {}\n{}\n\n{}\n```\n"  # for the sidebar
+CONTENTS = "\n\n```{{toctree}}\n:hidden:\n{}\n\n{}\n```\n"  # for the sidebar
 log = logging.getLogger(__name__)
 
 
@@ -60,19 +60,19 @@ def keep_aside(app: Sphinx) -> None:
 
 
 def adapt(app: Sphinx, name: str, source: list[str]) -> None:
-    """Read a lesson as JupyterLab does: links to notebooks, hidden code; `index` lists them all."""
+    """Read a lesson as JupyterLab does: links to notebooks, no hidden code; `index` lists all."""
     # Anchors of the gallery are made when it is run, so that no one else knows them.
     text = re.sub(r"\[(\w+)\]\((gallery)\.ipynb(#\w+)\)", r'<a href="\2.html\3">\1</a>', source[0])
     text = re.sub(r"(\]\(\w+)\.ipynb\b", r"\1.md", text)
-    text = text.replace(":jupyter: {source_hidden: true}", ":tags: [hide-input]")
+    text = text.replace(":jupyter: {source_hidden: true}", ":tags: [remove-input]")
     if name == "index":
         folder = Path(app.srcdir)
         names = sorted(path.stem for path in folder.glob("*.md") if path.stem != name)
         others = [one for one in names if not one[0].isdigit()]
         others += ["reference/index"] * (folder / "reference").exists()
         lessons = "\n".join(one for one in names if one[0].isdigit())
-        text += CONTENTS.format("Lessons", ":numbered: 1", lessons) * bool(lessons)
-        text += CONTENTS.format("Beside them", "", "\n".join(others)) * bool(others)
+        text += CONTENTS.format(":numbered: 1", lessons) * bool(lessons)
+        text += CONTENTS.format("", "\n".join(others)) * bool(others)
     source[0] = text
 
 
@@ -90,7 +90,7 @@ def formula(translator: HTML5Translator, node: nodes.Element) -> None:
 
 
 def check_errors(_: Sphinx, document: nodes.document) -> None:
-    """Warn of a cell that fails, or of one that should and does not; hide hidden code."""
+    """Warn of a cell that fails, or of one that should and does not."""
     for cell in document.findall(nodes.container):
         if cell.get("nb_element") != "cell_code":
             continue
@@ -102,8 +102,6 @@ def check_errors(_: Sphinx, document: nodes.document) -> None:
             told = errors[0].astext().strip().splitlines()[-1] if errors else "no error"
             about = f"cell {cell['cell_index'] + 1}: {told}\n\n{cell.children[0].astext()}"
             log.warning(about, location=cell)
-        if cell.get("hide_mode"):
-            cell.children[0]["classes"].append(UNSEARCHED)
 
 
 def keep_secrets(_: Sphinx, document: nodes.document) -> None:

@@ -32,8 +32,6 @@ nb_execution_in_temp = True
 nb_execution_timeout = 300
 nb_merge_streams = True
 nb_ipywidgets_js: dict[str, dict[str, str]] = {}  # they would come from the network
-nb_code_prompt_show = "The code, with the answer"
-nb_code_prompt_hide = "The code, with the answer"
 nb_mime_priority_overrides = [("html", "text/latex", 25)]
 
 html_theme = "furo"

@@ -2,6 +2,8 @@
 
 import re
 
+import paper
+import pypdfium2
 import pytest
 from in_browser.chromium import CHROMIUM
 from sites import small_site
@@ -160,9 +162,10 @@ def test_lines_are_readable_and_nothing_is_wider_than_the_screen(opened):
 def test_on_paper_the_controls_are_gone_and_pictures_fit(opened):
     page = opened("02_second.html", width=700, color_scheme="dark")
     page.emulate_media(media="print", color_scheme="dark")
-    controls = ".sidebar-drawer, .scantape-bar, form, .toc-drawer, .related-pages"
+    controls = ".sidebar-drawer, .scantape-bar, form button, form > label, .toc-drawer"
     assert page.locator(controls).locator("visible=true").count() == 0
     assert page.locator(".picture svg").first.is_visible()
+    assert page.get_by_label("yes").is_visible()  # what can be chosen is part of a question
     widths = (
         "[...document.querySelectorAll('article svg')].map(s => s.getBoundingClientRect().right)"
     )
@@ -187,3 +190,18 @@ def test_a_page_in_another_has_no_sidebars_and_tells_its_height(browser, tmp_pat
     page.goto(inner)
     assert page.locator("html[data-embedded]").count() == 0
     page.close()
+
+
+def test_lessons_are_printed_with_all_their_pictures(tmp_path):
+    course = pypdfium2.PdfDocument(paper.papers(small_site()))
+    told = [page.get_textpage().get_text_range() for page in course]
+    parts = [pypdfium2.PdfDocument(path) for path in sorted(small_site().glob("[0-9]*.pdf"))]
+    assert len(parts) == 2
+    assert len(course) == sum(map(len, parts))
+    assert "What is the gradient of a loop?" in told[0]
+    printed = "".join(told)
+    scene = visual.tapes(gallery.loops["square"].trace(order=1))
+    assert all(words in printed for words in re.findall(r"dC/dx.|buf\[\d\] ← \S+", scene.text()))
+    assert "Show the answer" not in printed
+    with pytest.raises(SystemExit, match="there are no lessons"):
+        paper.papers(tmp_path)

@@ -10,19 +10,19 @@ assert round(truth[2], 2) == 6723.84
 
 
 def replaced(values):
-    """c′ of two steps that are written out, without a tape."""
+    """c₁ of two steps that are written out, without a tape."""
     first, second, third_ = values
     return (first * 2 * x1 + second) * 2 * x0 + third_
 
 
 by = 1e-4 * np.eye(3)
-at = np.array([a, b, c])
+at = np.array([a0, b0, c0])
 rates = [(replaced(at + d) - replaced(at - d)) / 2e-4 for d in by]
 assert np.allclose(gradients(adds=False), rates, rtol=1e-10)
 spoiled = gradients(adds=True)
 assert isclose(spoiled[0], rates[0])
 assert np.allclose(spoiled[1:], 2 * np.array(rates[1:]))
-assert isclose(c_new, 4 * x0 * x1)
+assert isclose(c1, 4 * x0 * x1)
 
 assert [float(row.true) for row in breakage.rows] == [
     float(value) for value in five.trace(order=3).outputs[1:]
@@ -36,6 +36,18 @@ assert breakage.true.scans[parting.scan].order == 2  # where a wrong number is f
 assert "visible at order 3" in str(
     lab.break_rule(gallery.loops["logistic"], "accumulate-overwritten", order=3)
 )
+of_cubes = lab.break_rule(cubes, "accumulate-overwritten", order=3).rows[2]
+assert isclose(float(of_cubes.true), 27 * 26 * 25 * 0.9**24, rel_tol=1e-12)
+assert isclose(float(of_cubes.broken) / float(of_cubes.true), 3.28, rel_tol=1e-3)
+# The cost x₁² + x₂² is x₀⁴ + x₀⁸; what the old rule gives, by the graph of PyTensor's own scan.
+graph = twice.build()
+cost, old = (graph.node.outputs[0][1:] ** 2).sum(), lab.BROKEN["accumulate-overwritten"].rule
+for rule, value in ((None, 12 * x0**2 + 56 * x0**6), (old, 59.215)):
+    options = {} if rule is None else {"rule": rule}
+    of_squares = lab.derivative(cost, graph.inputs["x"], order=2, **options)
+    found = lab.trace(of_squares.values, graph.given).outputs[2]
+    assert isclose(float(found), value, rel_tol=1e-5)
+assert isclose(12 * x0**2 + 56 * x0**6, 51.995, rel_tol=1e-5)
 
 # What the text says of the tapes of two steps.
 _, _, third_scan, fourth_scan = square.with_steps(2).trace(order=2).scans
@@ -63,3 +75,4 @@ assert "old rule" in turn.check(lambda reads, writes: reads).reason
 solve(of_b, 2 * 0.95, 1, 3.8, 3.43)
 solve(doubled, "that of a", "all three", "none")
 solve(visible, 2, 1, 3)
+solve(sooner, "x₁² + x₂²", "x₂", "x₁ + x₂")

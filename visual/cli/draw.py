@@ -3,7 +3,21 @@
 import argparse
 
 from lab.errors import ArgumentError, listing
-from visual.cli.flags import Commands, add, add_drawing, check_drawing, chosen, loop_named, write
+from lab.gradients.derivative import derivative
+from lab.loops.loop import Loop
+from lab.loops.model import log_density
+from visual.choices import DERIVATIVE, ORDER
+from visual.cli.flags import (
+    Commands,
+    add,
+    add_drawing,
+    check_drawing,
+    chosen,
+    graph_of,
+    loop_named,
+    made_by,
+    write,
+)
 from visual.drawing.draw import draw
 from visual.drawing.figures import figure
 from visual.drawing.kinds import OPTIONS, PAPER, PICTURES
@@ -18,6 +32,7 @@ EXAMPLES = """\
   scantape draw unrolled --loop square --order 2 -o loops.pdf
   scantape draw unrolled --figure 4 -o figure4.png --scale 3
   scantape draw tapes --loop mymodule:myloop --at x=0.5 -o mine.svg
+  scantape draw tapes --loop mymodule:mymodel --wrt rho --order 2 -o model.svg
   scantape draw tapes --loop square --width column --theme print -o figure.pdf
   scantape draw tapes --loop gap --steps 2:5 --bare -o figure.tex
   scantape draw tapes --loop square --animate -o walk.svg"""
@@ -64,10 +79,24 @@ def picture(options: argparse.Namespace) -> Scene:
         return figure(options.figure, options.theme, **given)
     if options.loop is None:
         raise ArgumentError("--loop: name a loop, or for unrolled a --figure from 1 to 8.")
-    loop = loop_named(options.loop)
+    subject = made_by("--loop", options.loop)
     own = {
-        option.name: option.read(value, loop)
+        option.name: option.read(value, subject)  # type: ignore[arg-type]  # none asks for it
         for option in (*PAPER, *OPTIONS)
         if (value := getattr(options, option.name)) not in (option.default, "")
     }
-    return draw(loop, options.picture, options.theme, **own, **chosen(options, loop))
+    if isinstance(subject, Loop):
+        return draw(subject, options.picture, options.theme, **own, **chosen(options, subject))
+    chose = {
+        n: v for n, c in DERIVATIVE.items() if (v := getattr(options, n)) not in (c.default, [])
+    }
+    given = None
+    if log_density(subject) is None:  # a graph, whose cost and variable it returned
+        if not isinstance(subject, tuple):
+            loop_named(options.loop)  # which says what is no loop
+        cost, wrt, given = (*graph_of(options.loop, subject), None)[:3]
+        order = ORDER.check(chose.pop("order", ORDER.default))
+        subject = derivative(cost, wrt, order)
+    elif "at" in chose:
+        chose["at"] = DERIVATIVE["at"].read(chose["at"], subject)
+    return draw(subject, options.picture, options.theme, given, **own, **chose)

@@ -48,7 +48,10 @@ def add_drawing(
 ) -> None:
     """A loop, what can be said about its derivative and its pictures, and where they go."""
     parser.add_argument(
-        "--loop", required=needs_loop, metavar="NAME", help="a gallery loop, or module:function"
+        "--loop",
+        required=needs_loop,
+        metavar="NAME",
+        help="a gallery loop, or module:function; to draw, of a graph or a PyMC model, too",
     )
     parser.add_argument("-o", "--out", required=True, metavar=metavar, help=out)
     add(parser, *DERIVATIVE.values(), THEME)
@@ -107,12 +110,12 @@ def loop_named(name: str, option: str = "--loop") -> Loop:
     return loop
 
 
-def graph_of(name: str) -> tuple[Any, ...]:
-    """``(cost, wrt)`` or ``(cost, wrt, given)``, which a function returns.
+def graph_of(name: str, subject: object = None) -> tuple[Any, ...]:
+    """``(cost, wrt)`` or ``(cost, wrt, given)``, which a function, or `subject`, is or returns.
 
     Of a loop, and of a PyMC model, it is differentiated by the first variable.
     """
-    subject = made_by("NAME", name)
+    subject = made_by("NAME", name) if subject is None else subject
     density = log_density(subject)
     if density is not None:
         return density.cost, density.by()[0], density.given

@@ -2,13 +2,15 @@
 
 import argparse
 
-from lab.errors import ArgumentError, listing
+from pytensor.graph.traversal import explicit_graph_inputs
+
+from lab.errors import ArgumentError, listing, one_of
 from lab.gradients.derivative import Derivative, derivative
 from lab.loops.loop import Loop
 from lab.reports.runs.first import first
 from lab.traces.record import trace
 from lab.traces.trace import Trace
-from visual.choices import DERIVATIVE
+from visual.choices import AT, DERIVATIVE
 from visual.cli.flags import Commands, add, chosen, graph_of, made_by, show
 from visual.drawing.draw import studied
 from visual.drawing.study import choose
@@ -23,7 +25,7 @@ def add_command(commands: Commands) -> None:
         "graph",
         metavar="NAME",
         help="module:function that returns (cost, wrt, given), where given has the values of the "
-        "graph's inputs, or a lab.Loop; or a gallery loop",
+        "graph's inputs, which --at has as well, or a lab.Loop; or a gallery loop",
     )
     parser.add_argument(
         "--value",
@@ -56,8 +58,21 @@ def _run(options: argparse.Namespace) -> Trace | Derivative:
     said = [
         choice.option
         for name, choice in DERIVATIVE.items()
-        if name != "order" and getattr(options, name) not in (choice.default, [])
+        if name not in ("order", "at") and getattr(options, name) not in (choice.default, [])
     ]
     if said:
-        raise ArgumentError(f"{listing(said)}: chosen of a loop; of (cost, wrt) only --order is.")
-    return trace(derivative(cost, wrt, options.order), given)
+        raise ArgumentError(
+            f"{listing(said)}: chosen of a loop; of (cost, wrt) only --order and --at are."
+        )
+    inputs = {
+        variable.name or str(variable): variable for variable in explicit_graph_inputs([cost])
+    }
+    named = AT.read(options.at, None)
+    values = {inputs[one_of("--at", name, inputs)]: value for name, value in named.items()}
+    missing = [name for name, v in inputs.items() if v not in {**given, **values}]
+    if missing:
+        raise ArgumentError(
+            f"{options.graph}: of (cost, wrt) there is no value for {listing(missing)}; give one "
+            f"with --at {missing[0]}=…, or return (cost, wrt, given)."
+        )
+    return trace(derivative(cost, wrt, options.order), {**given, **values})

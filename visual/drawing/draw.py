@@ -6,9 +6,10 @@ from functools import lru_cache
 from pytensor.graph.basic import Variable
 
 from lab.errors import ArgumentError, expect, listing
-from lab.gradients.derivative import Derivative
+from lab.gradients.derivative import Derivative, derivative
 from lab.loops.loop import Loop
-from visual.choices import DERIVATIVE
+from lab.loops.model import LogDensity, log_density
+from visual.choices import AT, DERIVATIVE, ORDER
 from visual.drawing.kinds import PICTURES
 from visual.drawing.study import Chosen, Study, choose, study
 from visual.scene.shapes import Scene
@@ -31,21 +32,23 @@ def _drawn(
 
 
 def draw(
-    subject: Loop | Derivative,
+    subject: object,
     picture: str = "tapes",
     theme: str = "light",
     given: Mapping[Variable, object] | None = None,
     **chosen: object,
 ) -> Scene:
-    """A picture of a loop's derivative, or of a graph's; the last 64 of loops are remembered.
+    """A picture of the derivative of a loop, a graph or a PyMC model; 64 of loops are remembered.
 
     `picture` is equations, unrolled, rolled, tapes, moment, ssa, taps, phases, genealogy,
     stepgraph, values, influence, memory, orders or connections. Of a loop `taps` (by name),
     `steps`, `order`, `wrt`, `cost`, `of`, `at` (values by name) and `mode` can be chosen, which
     mean what they do in `lab.Loop.trace`. The derivative of a graph needs the values of its inputs,
-    `given`. All else are options of the picture, as `around` for a step around which long loops
-    shall not be folded. Where `scan` or `scans` can be chosen, they are the numbers of headings,
-    from 1: 2 for ``2 · gradient of square``, which is ``trace.scans[1]``. Steps count from 0.
+    `given`; of a PyMC model, `order`, `wrt` and `at` can be chosen, where others have the values of
+    its initial point. All else are options of the picture, as `around` for a step around which long
+    loops shall not be folded. Where `scan` or `scans` can be chosen, they are the numbers of
+    headings, from 1: 2 for ``2 · gradient of square``, which is ``trace.scans[1]``. Steps count
+    from 0.
 
     For a paper `width` is that of the figure, as "column" (85 mm), "page" (170 mm), "85mm" or
     "3.4in": letters keep seven points, and less is shown; a number is one of pixels.  `steps` may
@@ -56,18 +59,36 @@ def draw(
         >>> visual.draw(gallery.loops["rnn"], width="85mm", theme="print").save("figure.tex")
         >>> visual.draw(lab.derivative(cost, x0, order=2), "unrolled", given={x0: 0.5})
     """
-    expect("subject", subject, (Loop, Derivative), "a lab.Loop or a lab.Derivative")
     THEMES[theme]  # refuses what is none
     choices = {name: chosen[name] for name in chosen if name in DERIVATIVE}
     options = {name: chosen[name] for name in chosen if name not in DERIVATIVE}
     if isinstance(choices.get("steps"), str | range):  # not how many there are, but which are shown
         options["steps"] = choices.pop("steps")
     options = PICTURES[picture].check(options)
+    density = log_density(subject)
+    if density is not None:
+        subject, given = _of_model(density, choices)
+        choices = {name: value for name, value in choices.items() if name not in OF_A_MODEL}
     if isinstance(subject, Derivative):
         if choices:
             raise ArgumentError(
                 f"{listing(choices)}: this is chosen when a derivative is made; of a "
-                "lab.Derivative only its picture can be."
+                "lab.Derivative only its picture can be, and of a model its order, wrt and at."
             )
         return PICTURES[picture].draw(study(subject, choose(), given), theme, **options)
+    told = "a lab.Loop, a lab.Derivative or a PyMC model"
+    subject = expect("subject", subject, Loop, told)
     return _drawn(subject, picture, theme, choose(**choices), tuple(sorted(options.items())))
+
+
+OF_A_MODEL = ("order", "wrt", "at")
+
+
+def _of_model(
+    density: LogDensity, choices: Mapping[str, object]
+) -> tuple[Derivative, Mapping[Variable, object]]:
+    """The derivative of a model's log-density as chosen, and the values of its inputs."""
+    order = ORDER.check(choices.get("order", ORDER.default))
+    (by, *_) = density.by(choices.get("wrt"))
+    given = density.at(AT.check(choices.get("at", {})))
+    return derivative(density.cost, by, order), given

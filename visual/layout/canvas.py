@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import accumulate
 from textwrap import wrap
+from typing import Any
 
 from lab.notation import number_text
 from lab.tape import Kind
@@ -12,7 +13,7 @@ from visual.layout.cells import SEGMENTS, bared, on_one_scale, told_apart
 from visual.layout.columns import Gap, Timeline, column_of, shown_steps, with_gaps
 from visual.layout.names import listed
 from visual.layout.sheet import SCREEN, Sheet
-from visual.scene.combinators import Piece, shifted, sized
+from visual.scene.combinators import Piece, above, shifted, sized, words
 from visual.scene.fonts import MONO_WIDTH
 from visual.scene.shapes import (
     Box,
@@ -75,6 +76,13 @@ def place_columns(
             left[item] = x
             x += cell + apart
     return Columns(left, tuple(gaps), x, cell)
+
+
+def columns_within(columns: Iterable[int], start: float, right: float = HEADING) -> Columns:
+    """Columns as wide as there is room for up to `right`, and not narrower than 50 pixels."""
+    known = [*columns]
+    placed = [place_columns(known, wide, wide / 5, start) for wide in (CELL, 80, 70, 60, 50)]
+    return next((found for found in placed if found.right <= right + found.cell / 5), placed[-1])
 
 
 def touched_columns(
@@ -222,6 +230,33 @@ def heading(title: str, subtitles: Iterable[str], sheet: Sheet = SCREEN) -> Piec
     return sized(max(text.width for text in texts), last + 19 * len(small) + 14, *texts)
 
 
+def note(told: str) -> Piece:
+    """A sentence about what stands above, in as many lines as it needs."""
+    lines = folded(told, HEADING, 12)
+    return above(*(words(line, 12, muted=True) for line in lines), apart=3)
+
+
+def formula(
+    content: str, muted: bool = False, most: int = 3, letters: int = LONGEST_FORMULA
+) -> Piece:
+    """A formula in as many lines as it needs, at `most`."""
+    size = FORMULA - 1 if muted else FORMULA
+    lines = wrap(
+        content,
+        letters,
+        subsequent_indent="    ",
+        break_long_words=True,
+        break_on_hyphens=False,
+        max_lines=most,
+        placeholder=" …",
+    )
+    title, texts = content if lines[-1].endswith("…") else "", list[Text]()
+    for n, line in enumerate(lines):
+        x, y = (len(line) - len(line.lstrip())) * size * MONO_WIDTH, BASELINE + 17 * n
+        texts.append(Text(x, y, line.lstrip(), size, mono=True, muted=muted, title=title))
+    return sized(max(text.x + text.width for text in texts), 17 * len(texts), *texts)
+
+
 def finished(
     part: Piece,
     words: Mapping[Role, str] | None,
@@ -359,33 +394,12 @@ class Canvas:
         room = right - self.sheet.margin
         self.add(fitted(right, y, label, room, size, "end", bold=not below, muted=below))
 
-    def formula(
-        self,
-        x: float,
-        y: float,
-        content: str,
-        muted: bool = False,
-        most: int = 3,
-        letters: int = LONGEST_FORMULA,
-    ) -> float:
-        """A formula in as many lines as it needs, at `most`; and where the next one starts."""
-        size = FORMULA - 1 if muted else FORMULA
-        lines = wrap(
-            content,
-            letters,
-            subsequent_indent="    ",
-            break_long_words=True,
-            break_on_hyphens=False,
-            max_lines=most,
-            placeholder=" …",
-        )
-        title = content if lines[-1].endswith("…") else ""
-        for line in lines:
-            indent = (len(line) - len(line.lstrip())) * size * MONO_WIDTH
-            left = x + indent
-            self.write(Text(left, y, line.lstrip(), size, mono=True, muted=muted, title=title))
-            y += 17
-        return y
+    def formula(self, x: float, y: float, *written: Any) -> float:
+        """A formula, see `formula`, whose first line stands at `y`; and where the next one does."""
+        part = shifted(formula(*written), x, y - BASELINE)
+        self.add(*part.shapes)
+        self.right = max(self.right, part.envelope.right)
+        return part.envelope.bottom + BASELINE
 
 
 def kind_text(tape: TapeTrace) -> str:

@@ -259,7 +259,7 @@ def on_one_scale(shapes: Iterable[Shape]) -> tuple[tuple[Shape, ...], dict[str, 
     for name, patch in _patches(shapes, ""):
         size = abs(patch.heat or 0.0)
         scales[name] = max(scales.get(name, 0.0), size if np.isfinite(size) else 0.0)
-    return tuple(_scaled(shape, "", scales) for shape in shapes), scales
+    return tuple(_scaled(s, "", scales) for s in shapes) if scales else shapes, scales
 
 
 def told_apart(shapes: Iterable[Shape]) -> tuple[Shape, ...]:

@@ -6,7 +6,6 @@ number, by both rules, one above the other.
 """
 
 from collections.abc import Iterable, Mapping
-from textwrap import wrap
 
 import numpy as np
 
@@ -15,15 +14,17 @@ from lab.errors import expect
 from lab.notation import number_text
 from lab.reports.breaking.breakage import Breakage, Effect, Row, precise
 from lab.traces.parting import Parting
-from visual.layout.canvas import MARGIN, Canvas
+from visual.layout.canvas import finished, heading, note
 from visual.layout.cells import cell, full_text, inside
-from visual.pictures.parting import PartingRows, cause, sides
-from visual.scene.shapes import Box, Group, Scene, Text, shortened
+from visual.layout.sheet import SCREEN
+from visual.pictures.parting import cause, parting_rows, sides
+from visual.scene.combinators import Piece, above, beside, gap, sized, words
+from visual.scene.shapes import Box, Group, Scene, Text, fitted, folded, shortened
 from visual.scene.theme import Role
 
-ORDER, WIDTH, BETWEEN, HEIGHT, PITCH = 96, 138, 12, 42, 50
-CELLS = MARGIN + ORDER + 14
+ORDER, WIDTH, BETWEEN, HEIGHT = 62, 118, 10, 42
 COLUMNS = ("true rule", "broken rule", "finite differences", "relative error")
+WORDS = {r: "refused, no number" if r is Role.UNDEFINED else r.value for r in Role}
 LOOKS: Mapping[Effect, Role] = {
     Effect.RIGHT: Role.INTERMEDIATE,
     Effect.WRONG: Role.WRONG,
@@ -39,98 +40,96 @@ MARKS: Mapping[Effect, str] = {
 def breaking(breakage: Breakage, theme: str = "light") -> Scene:
     """What a broken rule does to the derivatives of a cost, order by order, and where it begins."""
     expect("breakage", breakage, Breakage, "what lab.break_rule found")
-    canvas = Canvas()
-    rule = breakage.rule
-    canvas.heading(f"A broken rule: {rule.title}", [rule.change, f"But: {rule.reason}"])
-    used = _table(canvas, breakage)
-    parting = breakage.contrast.parting
+    rule, parting = breakage.rule, breakage.contrast.parting
+    parts = [heading(f"A broken rule: {rule.title}", [rule.change, f"But: {rule.reason}"])]
+    rows = [_row(row, breakage.visible) for row in breakage.rows]
+    parts.append(above(heads(COLUMNS, ORDER, WIDTH), *rows, apart=BETWEEN))
+    parts.append(_sources(breakage))
     if parting is None:
-        canvas.heading("The numbers do not part", _same(breakage))
+        parts.append(heading("The numbers do not part", _same(breakage)))
     else:
-        canvas.heading(_place(breakage, parting), _story(breakage, parting))
-        used |= PartingRows(canvas, *sides(breakage.true, breakage.broken, parting), parting).draw()
-    words = {r: "refused, no number" if r is Role.UNDEFINED else r.value for r in Role if r in used}
-    return canvas.finished(
-        words,
-        width=canvas.right + MARGIN,
+        head = heading(_place(breakage, parting), _story(breakage, parting))
+        both = sides(breakage.true, breakage.broken, parting)
+        parts.append(above(head, parting_rows(*both, parting)))
+    return finished(
+        above(parts[0], above(*parts[1:], apart=18)),
+        WORDS,
         title=f"A broken rule: {rule.title}",
         description=f"{rule.change} {_outcome(breakage)}",
         theme=theme,
     )
 
 
-# the table
+# the table, which a comparison has as well
 
 
-def _table(canvas: Canvas, breakage: Breakage) -> set[Role]:
-    """A row for every order; and the roles that have a meaning in it."""
-    column_heads(canvas, COLUMNS, CELLS + WIDTH / 2, WIDTH + BETWEEN)
-    used = set()
-    for row in breakage.rows:
-        used.add(_row(canvas, row, breakage.visible))
-        canvas.y += PITCH
-    canvas.y += 10
-    canvas.note(_sources(breakage))
-    canvas.y += 26
-    return used
+def heads(names: Iterable[str], label: float, wide: float) -> Piece:
+    """What columns of results hold, all so `wide`, beside rows with a `label`."""
+    texts = (Text(wide / 2, 12, name, 11.5, "middle", bold=True) for name in names)
+    return beside(gap(label), *(sized(wide, 14, text) for text in texts), apart=BETWEEN)
 
 
-def column_heads(canvas: Canvas, heads: Iterable[str], x: float, apart: float) -> None:
-    """What the columns of a table hold, from the middle of the first on."""
-    for number, head in enumerate(heads):
-        canvas.add(Text(x + number * apart, canvas.y + 10, head, 11.5, "middle", bold=True))
-    canvas.y += 20
+def result_row(
+    label: tuple[str, str], room: float, results: Iterable[Piece], told: str, bold: bool
+) -> Piece:
+    """A row's name and a line below it in so much `room`, results, and what they amount to."""
+    upper, lower = label
+    name = fitted(room, 18, upper, room, 13, "end", bold=True)
+    below = fitted(room, 33, lower, room, 11.5, "end", muted=True)
+    row = beside(sized(room, HEIGHT, name, below), *results, apart=BETWEEN)
+    left = SCREEN.line - row.envelope.width - BETWEEN
+    lines = folded(told, left, 12, bold=bold)
+    if len(lines) > 3:
+        lines = [*lines[:2], shortened(" ".join(lines[2:]), left, 12, bold=bold)]
+    title = told if lines[-1].endswith("…") else ""
+    verdict = above(*(words(line, 12, bold=bold, title=title) for line in lines))
+    return beside(row, verdict, apart=BETWEEN, align=0.5)
 
 
-def _row(canvas: Canvas, row: Row, visible: int | None) -> Role:
-    """One order; and how the number of the broken rule looks."""
-    y, middle = canvas.y, MARGIN + ORDER
-    canvas.add(Text(middle, y + 18, f"order {row.order}", 13, "end", bold=True))
-    canvas.add(Text(middle, y + 33, row.name, 11.5, "end", muted=True))
-    role = LOOKS[row.effect]
-    error = row.error
-    near, spread = about(row.differences)
-    contents = {
-        "true rule": (row.true, "", Role.INTERMEDIATE),
-        "broken rule": (row.broken, MARKS[row.effect], role),
-        "finite differences": (near, spread, Role.INTERMEDIATE),
-    }
-    for number, (column, (value, below, look)) in enumerate(contents.items()):
-        box = Box(CELLS + number * (WIDTH + BETWEEN), y, WIDTH, HEIGHT, look)
-        name = f"{row.name} by the {column}" if "rule" in column else f"{row.name} by {column}"
-        canvas.add(result_cell(box, value, below, name, f"order {row.order}:{column}"))
-    x = CELLS + len(contents) * (WIDTH + BETWEEN) + WIDTH / 2
-    size = "—" if error is None else "∞" if np.isinf(error) else f"{error:.3g}"
-    canvas.add(Text(x, y + 26, size, 13, "middle", mono=True, bold=row.effect is Effect.WRONG))
-    _words(canvas, row, visible)
-    return role
-
-
-def result_cell(box: Box, value: np.ndarray | None, below: str, name: str, key: str) -> Group:
+def result(
+    role: Role,
+    value: np.ndarray | None,
+    below: str,
+    name: str,
+    key: str,
+    wide: float = WIDTH,
+) -> Piece:
     """A number with a line below it; an array as in all other pictures."""
+    box = Box(0, 0, wide, HEIGHT, role)
     if value is not None and value.ndim:
-        return cell(box, value, name, key=key, label=below)
+        return sized(wide, HEIGHT, cell(box, value, name, key=key, label=below))
     middle, number = box.x + box.width / 2, "none" if value is None else precise(value)
     number = shortened(number, box.width - 8, 14, mono=True)
     bold = box.role is Role.WRONG
     y = box.y + (19 if below else 26)
     texts = [inside(box, middle, y, number, 14, mono=True, bold=bold)]
     if below:
-        texts.append(inside(box, middle, box.y + 34, below, 10.5))
+        texts.append(inside(box, middle, box.y + 34, below, 11))
     title = f"{name}: no number" if value is None else f"{name} = {full_text(value)}"
-    return Group((box, *texts), cell=key, title=title)
+    return sized(wide, HEIGHT, Group((box, *texts), cell=key, title=title))
 
 
-def _words(canvas: Canvas, row: Row, visible: int | None) -> None:
-    """What the row amounts to, beside it."""
-    x = CELLS + len(COLUMNS) * (WIDTH + BETWEEN) + 4
-    verdict = _told(row, visible)
-    lines = wrap(verdict, 46, max_lines=3, placeholder=" …")
-    y = canvas.y + 26 - (len(lines) - 1) * 7.5
-    for line in lines:
-        title = verdict if lines[-1].endswith("…") else ""
-        canvas.write(Text(x, y, line, 12, title=title, bold=row.effect is Effect.WRONG))
-        y += 15
+def _row(row: Row, visible: int | None) -> Piece:
+    """One order, by both rules and by finite differences, and how far the two rules are apart."""
+    near, spread = about(row.differences)
+    contents = {
+        "the true rule": (Role.INTERMEDIATE, row.true, ""),
+        "the broken rule": (LOOKS[row.effect], row.broken, MARKS[row.effect]),
+        "finite differences": (Role.INTERMEDIATE, near, spread),
+    }
+    results = [
+        result(
+            *found, f"{row.name}: by {source}", f"order {row.order}:{source.removeprefix('the ')}"
+        )
+        for source, found in contents.items()
+    ]
+    wrong, error = row.effect is Effect.WRONG, row.error
+    size = "—" if error is None else "∞" if np.isinf(error) else f"{error:.3g}"
+    far = Text(WIDTH / 2, 26, size, 13, "middle", mono=True, bold=wrong)
+    label = f"order {row.order}", row.name
+    return result_row(
+        label, ORDER, [*results, sized(WIDTH, HEIGHT, far)], _told(row, visible), wrong
+    )
 
 
 def _told(row: Row, visible: int | None) -> str:
@@ -166,15 +165,17 @@ def about(estimate: Estimate | None) -> tuple[np.ndarray | None, str]:
     return np.where(np.abs(estimate.value) <= estimate.error, 0.0, estimate.value), spread
 
 
-def _sources(breakage: Breakage) -> str:
+def _sources(breakage: Breakage) -> Piece:
     """What the columns are."""
-    start = f"Derivatives by {breakage.wrt}. "
+    told = f"Derivatives by {breakage.wrt}. "
     if all(row.differences is None for row in breakage.rows):
-        return start + "There are too many entries for finite differences."
-    return start + (
-        "Finite differences are taken of the cost alone, by no rule of the pullback; ± is how far "
-        "they may be off."
-    )
+        told += "There are too many entries for finite differences."
+    else:
+        told += (
+            "Finite differences are taken of the cost alone, by no rule of the pullback; ± is how "
+            "far they may be off."
+        )
+    return note(told)
 
 
 # the words

@@ -5,7 +5,7 @@ finite differences disagree with is filled dark.  Below it stands the first step
 are not the same, on both sides, and then the backward Scans, aspect by aspect.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -24,20 +24,20 @@ from lab.reports.compare.comparison import (
 )
 from lab.reports.compare.facets import Aspect, Facet
 from lab.reports.compare.sides import Answer
-from visual.layout.canvas import MARGIN, Canvas
-from visual.pictures.breaking import about, column_heads, result_cell
-from visual.pictures.parting import PartingRows, cause, sides
-from visual.scene.shapes import Box, Scene, Text, shortened
+from visual.layout.canvas import finished, note
+from visual.layout.canvas import heading as headed
+from visual.pictures.breaking import about, heads, result, result_row
+from visual.pictures.parting import cause, parting_rows, sides
+from visual.scene.combinators import Piece, above, columns, gap, piece, sized, words
+from visual.scene.shapes import Scene, Text, fitted
 from visual.scene.theme import Role
 
 NAMES = ("our pullback", "PyTensor's")
-NAME, WIDTH, BETWEEN, HEIGHT, PITCH = 150, 190, 14, 42, 52
-CELLS = MARGIN + NAME + 14
-MOST_ROWS = 12
-LINE, ASPECT, COLUMN = 19, 170, 300
+NAME, WIDTH, MOST_ROWS = 110, 150, 12
+SIGN, ASPECT, COLUMN = 14, 150, 290
 COLUMNS = (*NAMES, "finite differences")
 MARKS = {Agreement.SAME: "= ours", Agreement.DIFFERENT: "≠ ours"}  # PyTensor's number
-WORDS = {
+WORDS = {role: role.value for role in Role} | {
     Role.UNDEFINED: "no number",
     Role.WRONG: "finite differences disagree, or not what our pullback has",
 }
@@ -46,68 +46,55 @@ WORDS = {
 def comparing(comparison: Comparison, theme: str = "light") -> Scene:
     """Both pullbacks beside one another: gradients, the step where they part, and their Scans."""
     expect("comparison", comparison, Comparison, "what lab.compare found")
-    canvas = Canvas()
     sentences = [heading(comparison), summary(comparison), *checks(comparison)]
-    canvas.heading("Our pullback and PyTensor's", sentences)
-    used = _table(canvas, comparison)
-    used |= _parting(canvas, comparison)
+    parts = [
+        above(headed("Our pullback and PyTensor's", sentences), _table(comparison)),
+        _parting(comparison),
+    ]
     for pair in comparison.pairs:
-        canvas.heading(f"{pair.name}, order {pair.order}: the two backward Scans", [])
-        _facets(canvas, pair.facets)
+        title = f"{pair.name}, order {pair.order}: the two backward Scans"
+        parts.append(above(headed(title, []), _facets(pair.facets)))
     if comparison.pairs:
-        canvas.note(SIGNS)
-        canvas.y += 8
-    return canvas.finished(
-        {role: WORDS.get(role, role.value) for role in Role if role in used},
-        width=canvas.right + MARGIN,
+        parts.append(note(SIGNS))
+    return finished(
+        above(*parts, apart=20),
+        WORDS,
         title=heading(comparison),
         description=summary(comparison),
         theme=theme,
     )
 
 
-def _table(canvas: Canvas, comparison: Comparison) -> set[Role]:
+def _table(comparison: Comparison) -> Piece:
     """A row for every gradient; those that differ come first, if there are many."""
-    column_heads(canvas, COLUMNS, CELLS + WIDTH / 2, WIDTH + BETWEEN)
     rows = sorted(comparison.rows, key=lambda row: not row.is_found)[:MOST_ROWS]
-    used = set[Role]()
-    for row in rows:
-        used |= _row(canvas, row, comparison.judged)
-        canvas.y += PITCH
-    hidden = len(comparison.rows) - len(rows)
-    if hidden:
-        canvas.text(MARGIN, f"and {hidden} more, which are the same or no numbers", 12, muted=True)
-        canvas.y += 20
-    canvas.y += 26
-    return used
+    parts = [heads(COLUMNS, NAME, WIDTH), *(_row(row, comparison.judged) for row in rows)]
+    if hidden := len(comparison.rows) - len(rows):
+        parts.append(note(f"and {hidden} more, which are the same or no numbers"))
+    return above(*parts, apart=10)
 
 
-def _row(canvas: Canvas, row: Row, judged: bool) -> set[Role]:
-    y, right = canvas.y, MARGIN + NAME
-    short = shortened(f"wrt {row.wrt}", NAME, 13, bold=True)
-    canvas.add(Text(right, y + 18, short, 13, "end", bold=True, title=f"wrt {row.wrt}"))
-    canvas.add(Text(right, y + 33, f"order {row.order}", 11.5, "end", muted=True))
+def _row(row: Row, judged: bool) -> Piece:
     near, spread = about(row.differences)
     if row.differences is not None and near is not None:
         near = rounded(row.differences)
-    looks = [_look(row, answer, judged) for answer in (row.ours, row.theirs)]
-    contents: Iterable[tuple[str, np.ndarray | None, str, Role]] = (
-        (NAMES[0], row.ours.value, "", looks[0]),
-        (NAMES[1], row.theirs.value, MARKS.get(row.verdict, ""), looks[1]),
-        (COLUMNS[2], near, spread, Role.INTERMEDIATE),
-    )
-    for number, (column, value, below, look) in enumerate(contents):
-        box = Box(CELLS + number * (WIDTH + BETWEEN), y, WIDTH, HEIGHT, look)
-        if column == COLUMNS[2] and row.differences is None:
-            why = "too many entries" if row.is_found else "see the direction above"
-            canvas.add(Text(box.x + WIDTH / 2, y + 26, why, 11.5, "middle", muted=True))
-            continue
-        name = f"the gradient by {row.wrt}, order {row.order}: {column}"
-        canvas.add(result_cell(box, value, below, name, f"{row.order}:{row.wrt}:{column}"))
-    x = CELLS + len(COLUMNS) * (WIDTH + BETWEEN) + 4
-    for place, line in enumerate(_told(row)):
-        canvas.write(Text(x, y + 18 + 16 * place, line, 12, bold=not place and row.is_found))
-    return set(looks)
+    contents: dict[str, tuple[Role, np.ndarray | None, str]] = {
+        NAMES[0]: (_look(row, row.ours, judged), row.ours.value, ""),
+        NAMES[1]: (_look(row, row.theirs, judged), row.theirs.value, MARKS.get(row.verdict, "")),
+        COLUMNS[2]: (Role.INTERMEDIATE, near, spread),
+    }
+    if row.differences is None:
+        del contents[COLUMNS[2]]
+    name = f"the gradient by {row.wrt}, order {row.order}: "
+    cells = [
+        result(*found, f"{name}{column}", f"{row.order}:{row.wrt}:{column}", WIDTH)
+        for column, found in contents.items()
+    ]
+    if row.differences is None:
+        why = "too many entries" if row.is_found else "see the direction above"
+        cells.append(sized(WIDTH, 42, Text(WIDTH / 2, 26, why, 11.5, "middle", muted=True)))
+    label = f"wrt {row.wrt}", f"order {row.order}"
+    return result_row(label, NAME, cells, _told(row), row.is_found)
 
 
 def _look(row: Row, answer: Answer, judged: bool) -> Role:
@@ -118,50 +105,43 @@ def _look(row: Row, answer: Answer, judged: bool) -> Role:
     return Role.WRONG if wrong else Role.INTERMEDIATE
 
 
-def _told(row: Row) -> list[str]:
-    if row.verdict is Agreement.DIFFERENT and row.theirs.words:
+def _told(row: Row) -> str:
+    different = row.verdict is Agreement.DIFFERENT
+    if different and row.error is not None and not row.theirs.words:
+        return f"{row.verdict.value} by up to {row.error:.3g} times the largest entry"
+    why = next((a.words for a in (row.ours, row.theirs) if a.words and a.value is None), "")
+    if different and row.theirs.words:
         why = f"PyTensor's is {row.theirs.words}"
-    elif row.verdict is Agreement.DIFFERENT and row.error is not None:
-        return [row.verdict.value, f"by up to {row.error:.3g} times the largest entry"]
-    else:
-        why = next((a.words for a in (row.ours, row.theirs) if a.words and a.value is None), "")
-    return [row.verdict.value, *([shortened(why, 360, 12)] if why else [])]
+    return f"{row.verdict.value}: {why}" if why else row.verdict.value
 
 
-def _parting(canvas: Canvas, comparison: Comparison) -> set[Role]:
+def _parting(comparison: Comparison) -> Piece:
     """The step where the two runs part, drawn twice, if there is one."""
     parting, ours, theirs = comparison.contrast.parting, comparison.ours, comparison.theirs
     sentences = list(parted(comparison))
     if parting is None or ours is None or theirs is None:
-        canvas.heading("The tapes do not part", sentences)
-        canvas.y += 12
-        return set()
+        return headed("The tapes do not part", sentences)
     first, second = sides(ours, theirs, parting, NAMES)
-    canvas.heading("Where the tapes part", [*sentences, cause(first, second, parting.step)])
-    used = PartingRows(canvas, first, second, parting).draw()
-    canvas.y += 14
-    return used
+    sentences.append(cause(first, second, parting.step))
+    rows = parting_rows(first, second, parting)
+    return above(headed("Where the tapes part", sentences), rows)
 
 
-def _facets(canvas: Canvas, facets: Sequence[Facet]) -> None:
+def _facets(facets: Sequence[Facet]) -> Piece:
     """A line for every aspect, with a sign where it differs."""
-    left = MARGIN + 22
-    for number, words in enumerate(NAMES):
-        x = left + ASPECT + number * COLUMN
-        canvas.add(Text(x, canvas.y + 8, words, 11.5, bold=True))
-    canvas.y += 12
+    rows = [[gap(SIGN), gap(ASPECT), *(words(name, 11.5, bold=True) for name in NAMES)]]
     for facet in facets:
         if facet.aspect is Aspect.DTYPE and not facet.differs:
             continue
-        canvas.y += LINE
-        mark, bold = sign(facet), facet.differs and not facet.harmless
-        if mark.strip():
-            canvas.add(Text(MARGIN + 4, canvas.y, mark, 13, bold=bold))
+        bold = facet.differs and not facet.harmless
         label = f"{facet.subject} {facet.aspect}".strip()
-        short = shortened(label, ASPECT - 10, 12, bold=bold)
-        canvas.add(Text(left, canvas.y, short, 12, bold=bold, title=label))
-        for place, words in enumerate((facet.ours or "none", facet.theirs or "none")):
-            short = shortened(words, COLUMN - 12, 11, mono=True)
-            x = left + ASPECT + place * COLUMN
-            canvas.write(Text(x, canvas.y, short, 11, mono=True, bold=bold, title=words))
-    canvas.y += 34
+        row = [words(sign(facet), 13, bold=bold), _cut(label, ASPECT, 12, bold=bold)]
+        for told in (facet.ours or "none", facet.theirs or "none"):
+            row.append(_cut(told, COLUMN, 11, mono=True, bold=bold))
+        rows.append(row)
+    return columns(rows, across=10, down=3)
+
+
+def _cut(content: str, room: float, size: float, mono: bool = False, bold: bool = False) -> Piece:
+    """A line no wider than its column."""
+    return piece(fitted(0, 0, content, room, size, mono=mono, bold=bold))

@@ -14,7 +14,7 @@ import numpy as np
 
 from lab.errors import expect
 from lab.notation import size_text
-from lab.reports.runs.memory import Buffer, Memory, Plan
+from lab.reports.runs.memory import BEGINS, Buffer, Memory, Plan
 from lab.reports.runs.memory import memory as memory_of
 from lab.traces.trace import Trace
 from visual.layout.canvas import explained
@@ -112,7 +112,8 @@ def _over_time(found: Memory, sheet: Sheet) -> Piece:
         inside: list[Shape] = [
             Box(left, AREA - high, max(1.0, wide - 1), high, Role.INTERMEDIATE),
         ]
-        for line, words in enumerate((f"{number + 1}", size_text(total))):
+        which = f"Scan {number + 1}" if wide > 50 else f"{number + 1}"
+        for line, words in enumerate((which, size_text(total))):
             if text_width(words, SMALL) < wide - 6 and high > 18 * (line + 1):
                 inside.append(Text(left + 4, AREA - high + 14 + 15 * line, words, SMALL))
         shapes.append(Group(tuple(inside), title=told))
@@ -126,16 +127,17 @@ def _over_time(found: Memory, sheet: Sheet) -> Piece:
         y = AREA + 14 + row * BAR
         left, right = edges[buffer.first - 1], edges[buffer.last]
         told = f"{size_text(buffer.bytes)}: {buffer.why}"
+        name = f"{buffer.name}, at first" if buffer.why == BEGINS else buffer.name
         role = _look(buffer)
         wide = max(1.0, right - left - 1)
         bar: list[Shape] = [Box(left, y, wide, BAR - 5, role)]
         if wide > 60:
-            words = told if names else f"{buffer.name}: {told}"
+            words = told if names else f"{name}: {told}"
             if text_width(words, SMALL) > wide - 8:
-                words = size_text(buffer.bytes) if names else f"{buffer.name}: {buffer.bytes:,}"
-            bar.append(fitted(left + 4, y + 13, words, wide - 8, SMALL, role=role))
+                words = size_text(buffer.bytes) if names else f"{name}: {buffer.bytes:,}"
+            bar.append(fitted(left + 7, y + 13, words, wide - 10, SMALL, role=role))
         if names:
-            bar.append(fitted(0, y + 13, buffer.name, names - 8, SMALL))
+            bar.append(fitted(0, y + 13, name, names - 8, SMALL))
         shapes.append(Group(tuple(bar), title=f"{buffer.name}, {told}"))
     parts = [piece(*shapes)]
     hidden = [found.buffers[n] for n in largest[most:]]

@@ -5,6 +5,7 @@ same, so that a slot stands above its counterpart.
 """
 
 from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,16 +13,25 @@ import numpy as np
 from lab.equations.spelling import Speller
 from lab.notation import number_text, signed, tapped, text
 from lab.traces.parting import Parting, far
-from lab.traces.trace import ScanTrace, SequenceTrace, TapeTrace, Trace
-from visual.layout.canvas import CELL, HEIGHT, LABELS, THIN, Canvas, place_columns, touched_rows
+from lab.traces.trace import ScanTrace, TapeTrace, Trace
+from visual.layout.canvas import (
+    HEIGHT,
+    THIN,
+    column_header,
+    columns_within,
+    formula,
+    touched_rows,
+)
 from visual.layout.cells import cell, thin_cell
 from visual.layout.columns import column_of, timeline
 from visual.layout.names import NamedScan
 from visual.pictures.tapes.lanes import Lane, Slot
-from visual.scene.shapes import Box, Text
+from visual.scene.combinators import Piece, above, beside, gap, sized
+from visual.scene.shapes import Box, Shape, Text, fitted
 from visual.scene.theme import Role
 
-HEADER, MARK = 34, 22
+HEADER, MARK, APART, LETTERS = 17, 20, 17, 84
+START, LABEL = 126, 114  # where columns begin, and the names of rows end
 RULES = ("true rule", "broken rule")
 
 
@@ -53,115 +63,93 @@ def sides(
     )
 
 
-class PartingRows:
-    """The two rows, drawn from top to bottom."""
+def parting_rows(true: Side, broken: Side, parting: Parting) -> Piece:
+    """Both sides, the one above the other: headings, and for each what it reads and writes."""
+    return _Rows((true, broken), parting).drawn()
 
-    def __init__(self, canvas: Canvas, true: Side, broken: Side, parting: Parting) -> None:
-        self.canvas, self.parting, self.step = canvas, parting, parting.step
-        self.true, self.broken = true, broken
-        self.time = timeline(self.true.named.root.scan)
-        self.columns = place_columns(self._moments())
-        self.used: set[Role] = set()
-        # Slots and sequences of the true side, with which those of the broken one are compared.
-        self.lanes = [
-            Lane(side.scan, side.tape, self.columns, self.time, self.step)
-            for side in (self.true, self.broken)
-        ]
-        self.right = max(lane.columns.right for lane in self.lanes)
+
+class _Rows:
+    """Two rows in the same columns."""
+
+    def __init__(self, both: tuple[Side, Side], parting: Parting) -> None:
+        self.both, self.parting, self.step = both, parting, parting.step
+        self.time = timeline(both[0].named.root.scan)
+        self.columns = columns_within(self._moments(), START)
+        self.lanes = [Lane(s.scan, s.tape, self.columns, self.time, self.step) for s in both]
+        self.right = max(lane.columns.right - lane.columns.cell / 5 for lane in self.lanes)
 
     def _moments(self) -> set[int]:
         """The columns of all that is drawn of the tape and of what the steps read."""
-        tape, time = self.true.tape, self.time
-        if not time.knows(tape.axis):
+        (true, _), time = self.both, self.time
+        if not time.knows(true.tape.axis):
             return set()
-        rows = touched_rows(self.true.scan, tape, self.step)
-        read = (s for side in (self.true, self.broken) for s in side.scan.sequences)
-        return {column_of(tape, row, time) for row in rows} | {
+        rows = touched_rows(true.scan, true.tape, self.step)
+        read = (s for side in self.both for s in side.scan.sequences)
+        return {column_of(true.tape, row, time) for row in rows} | {
             time.column(s.axis.variable, int(s.axis.index[self.step]))
             for s in read
             if time.knows(s.axis)
         }
 
-    def draw(self) -> set[Role]:
-        """Both rows; and the roles that occur in them."""
-        canvas = self.canvas
-        headed = set[float]()
-        for side, lane in zip((self.true, self.broken), self.lanes, strict=True):
+    def drawn(self) -> Piece:
+        """What the columns hold, and both rows; slots of the second are held against the first."""
+        heads: dict[float, tuple[Text, Text]] = {}  # a column of both sides is one quantity's
+        for side, lane in zip(self.both, self.lanes, strict=True):
+            wide = lane.columns.cell
             for row, x in lane.shown.items():
-                if x in headed:  # a column of both sides belongs to one quantity
-                    continue
-                headed.add(x)
-                label = side.named.tape_label(side.tape, row)
-                position = signed(side.tape.position(row))
-                canvas.header(x, canvas.y, label or side.tape.name, f"pos {position}")
-        canvas.y += HEADER
-        kept: dict[int, Slot] = {}
-        for side, lane in zip((self.true, self.broken), self.lanes, strict=True):
-            reads = self._reads(side)
-            canvas.row_label(side.name, canvas.y + 18)
-            canvas.row_label(f"{side.tape.name}, step {self.step}", canvas.y + 34, below=True)
-            for slot in lane.after(self.step):
-                before = kept.setdefault(slot.row, slot)
-                self._slot(side, slot, _differ(before.value, slot.value))
-            self._mark(side, lane)
-            end = self._formulas(side, canvas.y - reads)
-            canvas.y = max(canvas.y + HEIGHT + MARK, end) + 16
-        canvas.right = max(canvas.right, self.right)
-        return self.used
+                label = side.named.tape_label(side.tape, row) or side.tape.name
+                position = f"pos {signed(side.tape.position(row))}"
+                heads.setdefault(x, column_header(x, 0, label, position, wide, wide / 5))
+        true, broken = ([*lane.after(self.step)] for lane in self.lanes)
+        first = {slot.row: slot.value for slot in true}
+        wrong = {s.row for s in broken if s.row in first and _differ(first[s.row], s.value)}
+        away = number_text(np.linalg.norm(np.ravel(self.parting.broken - self.parting.true)))
+        return above(
+            sized(self.right, HEADER, *(text for pair in heads.values() for text in pair)),
+            self._row(self.both[0], true, set(), "here they part"),
+            self._row(self.both[1], broken, wrong, f"▲ first to differ, by {away}"),
+            apart=APART,
+        )
 
-    def _slot(self, side: Side, slot: Slot, wrong: bool) -> None:
-        role = Role.WRONG if wrong else slot.role
-        self.used.add(role)
-        label = side.named.slot_label(side.tape, slot.row)
-        key = side.named.row_key(side.tape, slot.row)
-        box = Box(slot.x, self.canvas.y, CELL, HEIGHT, role)
-        name = f"{label}, {side.name}"
-        self.canvas.add(cell(box, slot.value, name, slot.old, None, f"{side.name}:{key}"))
+    def _row(self, side: Side, slots: Sequence[Slot], wrong: set[int], mark: str) -> Piece:
+        """What a step reads, the tape after it, and its formulas; and where the two part."""
+        label = fitted(LABEL, 18, side.name, LABEL, 13, "end", bold=True)
+        below = f"{side.tape.name}, step {self.step}"
+        shapes: list[Shape] = [label, fitted(LABEL, 34, below, LABEL, 11, "end", muted=True)]
+        wide = self.lanes[self.both.index(side)].columns.cell
+        for slot in slots:
+            box = Box(slot.x, 0, wide, HEIGHT, Role.WRONG if slot.row in wrong else slot.role)
+            name = f"{side.named.slot_label(side.tape, slot.row)}, {side.name}"
+            key = f"{side.name}:{side.named.row_key(side.tape, slot.row)}"
+            shapes.append(cell(box, slot.value, name, slot.old, None, key))
+            if slot.row == self.parting.row:
+                bold, middle = side is self.both[1], slot.x + wide / 2
+                shapes.append(Text(middle, HEIGHT + 14, mark, 11, "middle", bold=bold))
+        tape = sized(self.right, HEIGHT + MARK, *shapes)
+        return above(*self._reads(side), tape, *self._formulas(side), apart=3)
 
-    def _mark(self, side: Side, lane: Lane) -> None:
-        """What points to the slot with the first difference."""
-        x = lane.shown.get(self.parting.row)
-        if x is None:
-            return
-        words = "here they part"
-        if side is self.broken:
-            away = np.linalg.norm(np.ravel(self.parting.broken - self.parting.true))
-            words = f"▲ first to differ, by {number_text(away)}"
-        y = self.canvas.y + HEIGHT + 14
-        self.canvas.add(Text(x + CELL / 2, y, words, 10.5, "middle", bold=side is self.broken))
-
-    def _reads(self, side: Side) -> float:
-        """What the step reads of sequences, above the tape; and how high that stands."""
-        top, changed = self.canvas.y, changed_reads(self.true, side, self.step)
+    def _reads(self, side: Side) -> Iterator[Piece]:
+        """What the step reads of sequences, above the tape."""
+        changed, wide = changed_reads(self.both[0], side, self.step), self.columns.cell
         for sequence in side.scan.sequences:
-            value = sequence.values[self.step]
             role = Role.WRONG if sequence.argument in changed else Role.READ
-            self.used.add(role)
-            index = int(sequence.axis.index[self.step])
-            box = Box(self._place(sequence, index), self.canvas.y, CELL, THIN, role)
-            key = f"{side.name}:{sequence.argument}:{self.step}"
+            index, x = int(sequence.axis.index[self.step]), float(START)
+            if self.time.knows(sequence.axis):
+                column = self.time.column(sequence.axis.variable, index)
+                x = self.columns.left.get(column, x)
             name = side.named.sequence_label(sequence, index)
-            self.canvas.add(thin_cell(box, value, name, None, key))
-            self.canvas.y += THIN + 4
-        return self.canvas.y - top
+            key = f"{side.name}:{sequence.argument}:{self.step}"
+            value = sequence.values[self.step]
+            yield sized(0, THIN, thin_cell(Box(x, 0, wide, THIN, role), value, name, None, key))
 
-    def _place(self, sequence: SequenceTrace, index: int) -> float:
-        if not self.time.knows(sequence.axis):
-            return LABELS
-        return self.columns.left.get(self.time.column(sequence.axis.variable, index), LABELS)
-
-    def _formulas(self, side: Side, top: float) -> float:
-        """The formulas of the tape, and with numbers in; and where they end."""
-        speller, y = Speller(side.named), top + 18
-        for formula in side.scan.formulas:
-            if formula.target.argument != side.tape.argument:
-                continue
-            y = self.canvas.formula(self.right + 4, y, speller.at(formula, self.step))
-            numbers = speller.numbers(formula, self.step)
-            if numbers:
-                y = self.canvas.formula(self.right + 4, y, numbers, muted=True)
-            y += 5
-        return y - 10
+    def _formulas(self, side: Side) -> Iterator[Piece]:
+        """The formulas of the tape, and with numbers in."""
+        speller = Speller(side.named)
+        for found in side.scan.formulas:
+            if found.target.argument == side.tape.argument:
+                yield beside(gap(START), formula(speller.at(found, self.step), letters=LETTERS))
+                if numbers := speller.numbers(found, self.step):
+                    yield beside(gap(START), formula(numbers, True, letters=LETTERS))
 
 
 def changed_reads(true: Side, broken: Side, step: int) -> set[int]:

@@ -5,6 +5,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from lab.errors import ArgumentError, quoted, whole
 from lab.notation import size_text
@@ -31,7 +32,21 @@ from visual.scene.theme import Role
 
 LINE, CHIP, APART = 22.0, 22.0, 6.0
 SIDE = (SCREEN.line - 24) / 2
-MOST, MOST_EQUATIONS, MOST_CHIPS = 18, 6, 24
+MOST = 18  # rewrites in the list
+HIGH = SCREEN.height - 60  # of all, without margins
+# Of a side: equations, lines of one, and boxes in a row of arguments or operations.
+LIMITS = ((6, 3, 24), (4, 2, 12), (2, 1, 6), (1, 1, 2))
+
+
+@dataclass(frozen=True)
+class Room:
+    """How much of a side is shown."""
+
+    equations: int
+    lines: int
+    chips: int
+
+
 WORDS = {
     Role.PRESERVED: "there before and after",
     Role.OVERWRITTEN: "there before, and no more",
@@ -50,8 +65,10 @@ def rewrites(walk: Walk, rewrite: int = 1, theme: str = "light") -> Scene:
     title = "From the graph as written to the one that runs"
     parts = [_lines(title, 16, bold=True), _lines(walk.told, 12)]
     if walk.steps:
-        parts += [_list(walk, rewrite - 1), *(_lines(told, 12) for told in walk.left[:FEW])]
-        parts.append(opened(walk.steps[rewrite - 1], rewrite))
+        left = [_lines(told, 12) for told in walk.left[:FEW]]
+        listed = _list(walk, rewrite - 1)
+        taken = above(*parts, listed, *left, gap(), apart=14).envelope.height
+        parts += [listed, *left, opened(walk.steps[rewrite - 1], rewrite, HIGH - taken)]
     return scene(above(gap(SCREEN.line), *parts, apart=14), title, walk.told, theme)
 
 
@@ -121,28 +138,33 @@ def _row(step: Step, number: int, y: float, is_open: bool) -> Group:
     return Group((*frame, *texts), title=f"{step.rewrite}, {step.title}")
 
 
-def opened(step: Step, number: int) -> Piece:
-    """A rewrite: its name, what it is for, both sides, what it saves, what it goes badly with."""
+def opened(step: Step, number: int, high: float = HIGH) -> Piece:
+    """A rewrite: its name, what it is for, both sides, what it saves, what it goes badly with.
+
+    Of long sides as much is shown as has room.
+    """
     known = step.known
-    parts = [_lines(f"{number} · {step.rewrite}", 14, bold=True)]
+    head = [_lines(f"{number} · {step.rewrite}", 14, bold=True)]
     if known.purpose:
-        parts.append(_lines(f"It {known.purpose}.", 12))
-    parts.append(
-        beside(
-            above(*(_side(side, "before", [step.after]) for side in step.before), apart=10),
-            _side(step.after, "after", step.before),
-            apart=24,
-        )
-    )
-    parts += [_lines(told, 12) for told in step.saves]
+        head.append(_lines(f"It {known.purpose}.", 12))
+    below = [_lines(told, 12) for told in step.saves]
     if known.beware:
-        parts.append(_lines(f"⚠ Not with {known.beware}", 12))
-    legend, high = explained(WORDS, 8, SCREEN.width, close=True)
-    parts.append(sized(SCREEN.line, high, *(moved(one, -SCREEN.margin, 0) for one in legend)))
-    return above(*parts, apart=7)
+        below.append(_lines(f"⚠ Not with {known.beware}", 12))
+    legend, deep = explained(WORDS, 8, SCREEN.width, close=True)
+    below.append(sized(SCREEN.line, deep, *(moved(one, -SCREEN.margin, 0) for one in legend)))
+    made = gap()
+    for limit in LIMITS:
+        room = Room(*limit)
+        before = (_side(side, "before", [step.after], room) for side in step.before)
+        after = _side(step.after, "after", step.before, room)
+        both = beside(above(*before, apart=10), after, apart=24)
+        made = above(*head, both, *below, apart=7)
+        if made.envelope.height <= high:
+            break
+    return made
 
 
-def _side(side: Side, when: str, others: Sequence[Side]) -> Piece:
+def _side(side: Side, when: str, others: Sequence[Side], limit: Room) -> Piece:
     """A Scan: what it is handed, what a step makes, and of which operations."""
     changed = Role.OVERWRITTEN if when == "before" else Role.INTERMEDIATE
     steps = "" if side.steps is None else f", {side.steps} steps"
@@ -159,9 +181,9 @@ def _side(side: Side, when: str, others: Sequence[Side]) -> Piece:
         size = [] if one.bytes is None else [size_text(one.bytes)]
         given = [f"computed as {one.given}"] if one.given else []
         chips.append((told, ", ".join([told, *size, *given]), role))
-    parts.append(_flow(chips, room))
+    parts.append(_flow(chips, room, limit))
     theirs = {line for other in others for line in other.equations}
-    parts.append(_equations(side, theirs, room))
+    parts.append(_equations(side, theirs, room, limit))
     counts = Counter(side.operations)
     known = sum((Counter(other.operations) for other in others), Counter[str]())
     chips = []
@@ -174,34 +196,39 @@ def _side(side: Side, when: str, others: Sequence[Side]) -> Piece:
     if side.steps is not None:
         told = f"{len(side.operations)} {word} in a step, {side.around} before it"
         parts.append(sized(room, 16, Text(0, 12, told, 11, muted=True)))
-        parts.append(_flow(chips, room))
+        parts.append(_flow(chips, room, limit))
     inside = above(*parts, apart=6)
     frame = Box(0, 0, SIDE, inside.envelope.height + 20, Role.PANEL)
     body = above(gap(height=10), beside(gap(10), inside))
     return sized(SIDE, frame.height, frame, *body.shapes)
 
 
-def _equations(side: Side, theirs: set[str], room: float) -> Piece:
+def _equations(side: Side, theirs: set[str], room: float, limit: Room) -> Piece:
     """What a step makes; what the other side makes, too, is muted."""
 
     def texts() -> Iterator[Text]:
         y = 14.0
-        for line in side.equations[:MOST_EQUATIONS]:
-            for part in folded(line, room, 12)[:3]:
-                yield Text(0, y, part, 12, muted=line in theirs, title=line)
+        for line in side.equations[: limit.equations]:
+            lines = folded(line, room, 12)
+            for number, part in enumerate(lines[: limit.lines], start=1):
+                cut = number == limit.lines < len(lines)
+                told = shortened(f"{part} …", room, 12) if cut else part
+                yield Text(0, y, told, 12, muted=line in theirs, title=line)
                 y += 17
-        if len(side.equations) > MOST_EQUATIONS:
-            yield Text(0, y, f"⋯ and {len(side.equations) - MOST_EQUATIONS} more", 11, muted=True)
+        if len(side.equations) > limit.equations:
+            more = f"⋯ and {len(side.equations) - limit.equations} more equations"
+            yield Text(0, y, more, 11, muted=True)
 
     shown = list(texts())
     return sized(room, 17.0 * len(shown) + 2, *shown) if shown else gap()
 
 
-def _flow(chips: Sequence[tuple[str, str, Role]], room: float) -> Piece:
+def _flow(chips: Sequence[tuple[str, str, Role]], room: float, limit: Room) -> Piece:
     """Boxes with words and tooltips from left to right, in as many lines as they need."""
     shapes: list[Shape] = []
+    ordered = sorted(chips, key=lambda chip: chip[2] is Role.PRESERVED)  # what differs comes first
     x = y = 0.0
-    for words, title, role in chips[:MOST_CHIPS]:
+    for words, title, role in ordered[: limit.chips]:
         told = shortened(words, room - 16, 12)
         wide = text_width(told, 12) + 16
         if x and x + wide > room:
@@ -211,7 +238,7 @@ def _flow(chips: Sequence[tuple[str, str, Role]], room: float) -> Piece:
             Group((box, Text(x + wide / 2, y + 15, told, 12, "middle", role=role)), title=title)
         )
         x += wide + APART
-    if len(chips) > MOST_CHIPS:
+    if len(chips) > limit.chips:
         y += CHIP + APART
-        shapes.append(Text(0, y + 15, f"⋯ and {len(chips) - MOST_CHIPS} more", 11, muted=True))
+        shapes.append(Text(0, y + 15, f"⋯ and {len(chips) - limit.chips} more", 11, muted=True))
     return sized(room, y + CHIP, *shapes) if shapes else gap()

@@ -2,7 +2,7 @@
 
 On the left the tape after every step, where a write replaces what stood in the slot.  On the
 right stand the values of the slots that hold more than one over time, each in a box of its own:
-slots have letters, and every write makes a value with one more prime.  Two values that shared
+slots have letters, and every write makes a value with the next subscript.  Two values that shared
 one slot stand below one another, in a column that nothing else stands in.
 """
 
@@ -12,7 +12,7 @@ from string import ascii_lowercase
 from textwrap import wrap
 
 from lab.errors import ArgumentError, GraphError, listing, quoted
-from lab.notation import Leaf, prime, text
+from lab.notation import Leaf, indexed, text
 from lab.traces.flow import Flow, Value, Write, flow
 from lab.traces.trace import SequenceTrace, TapeTrace, Trace
 from visual.choices import of_trace, scan_index, switch, whole_or_none
@@ -55,7 +55,7 @@ SMALL, LOW, HEADER = 24, 22, 34  # a cell of the tape at the left, and what head
 STEPS, LEFT = 64, 170  # of names of steps; of the buffer at least, with the formulas below it
 NARROWEST, WIDEST = 46, 92  # a cell at the right
 MOST_TAPES, MOST_LINES, LINE, MONO = 4, 3, 16, 11.5
-PRIMES = "a letter is a slot; with every value written to it, it gets a prime"
+COUNTS = "a letter is a slot, its subscript counts the values that were written to it"
 LAST = "the last of a column is what stands above it"
 
 
@@ -97,7 +97,7 @@ def ssa(
     for number in numbers if all else [opened]:
         block = _Block(NamedScan(trace, number), values, around, letters, all, sheet)
         title, lines = block_heading(block.named)
-        told = " · ".join([lines[0], *([PRIMES] if number in (opened, numbers[0]) else [])])
+        told = " · ".join([lines[0], *([COUNTS] if number in (opened, numbers[0]) else [])])
         canvas.heading(title, [told, *block.folded])
         canvas.put(block.drawn(), 0)
         canvas.y += 10
@@ -293,7 +293,7 @@ class _Block:
 
     def _name(self, value: Value) -> str:
         letter = self.letters.get((value.argument, value.row), "…")
-        return f"{letter}{prime(value.version)}"
+        return indexed(letter, value.version)
 
     def _small(self, lane: Lane, slot: Slot, value: Value, y: float) -> Group:
         """A slot of the buffer, with the name of what it holds."""

@@ -197,6 +197,8 @@ def walk(shapes: Iterable[Shape]) -> Iterator[Shape]:
 
 def moved(shape: Shape, right: float, down: float) -> Shape:
     """The same shape elsewhere."""
+    if not (right or down):
+        return shape
     if isinstance(shape, Group):
         return replace(shape, shapes=tuple(moved(inner, right, down) for inner in shape.shapes))
     if isinstance(shape, Arrow | Polyline):

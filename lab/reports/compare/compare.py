@@ -143,6 +143,9 @@ def _checks(
         return []
     direction = np.zeros_like(moved.at)
     oblique = np.random.default_rng(order).uniform(0.5, 1.5, len(moved.at))
+    entries = sum(direction[moved.part(place)].size for place in places)
+    if entries == 1:
+        oblique = np.ones_like(oblique)
     for place in places:
         direction[moved.part(place)] = oblique[moved.part(place)]
     estimate = along(moved.cost, moved.at, direction, order, moved.through(summed))
@@ -154,7 +157,7 @@ def _checks(
             sum(np.ravel(v) @ part for v, part in zip(values, parts, strict=True) if v is not None)
         )
 
-    return [Check(order, product(ours), product(theirs), estimate)]
+    return [Check(order, entries, product(ours), product(theirs), estimate)]
 
 
 def _pairs(ours: Outcome, theirs: Outcome) -> tuple[Pair, ...]:

@@ -76,10 +76,12 @@ class Row:
 class Check:
     """All gradients of an order along one direction: by both pullbacks, and by differences.
 
-    The direction is the same in every run, and oblique, so that no entry is without influence.
+    The direction is the same in every run, and oblique, so that no entry is without influence; of
+    a single entry it is the derivative itself.
     """
 
     order: int
+    entries: int
     ours: float
     theirs: float
     differences: Estimate
@@ -315,10 +317,11 @@ def checks(comparison: Comparison) -> Iterator[str]:
         estimate, known = check.differences, "give no number"
         if check.admits(check.ours) is not None:
             known = f"give {float(estimate.value):.10g} ± {float(estimate.error):.0e}"
-        yield (
-            f"Order {check.order}, along one direction through all inputs: {given}; finite "
-            f"differences {known}."
+        several = (
+            f", along a direction oblique to all {check.entries} entries, and thus none of them"
         )
+        through = several if check.entries > 1 else ""
+        yield f"Order {check.order}{through}: {given}; finite differences {known}."
 
 
 def _pair(pair: Pair) -> Iterator[str]:

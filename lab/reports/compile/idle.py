@@ -17,6 +17,7 @@ from pytensor.scan.op import Scan
 from pytensor.tensor.subtensor import Subtensor
 
 from lab.notation import number_text, signed
+from lab.reports.compile.circular_buffers import Buffer
 from lab.reports.compile.compile import rewritten_scans
 from lab.reports.compile.rewriting import PytensorMode
 from lab.reports.explain.timing import seconds_of
@@ -70,7 +71,7 @@ class Idle:
         which = "each of" if count == self.of else f"{count} of"
         words = (
             f"{self.scan}: {which} the {self.of} steps reads {self.name} at tap "
-            f"{signed(self.tap)}, where nothing but 0 is: {count} reads, {self.adds} adds of 0."
+            f"{signed(self.tap)}, where nothing but 0 is: {count} × read, {self.adds} × added."
         )
         return words if self.instead is None else f"{words} With a sit-sot: {self.instead}."
 
@@ -83,8 +84,9 @@ def idle(
 ) -> tuple[Idle, ...]:
     """The useless reads of a gradient, where the values of its inputs are `given`."""
     values, recordings = run([gradient], given)
+    kept = rewritten_scans([gradient], mode, given).buffers if recordings else ()
     return tuple(
-        replace(one, instead=_instead(gradient, rec, part, one, values, given, mode, timed))
+        replace(one, instead=_instead(gradient, rec, part, one, values, given, mode, timed, kept))
         for rec in recordings
         for part in rec.parts.of_kind(Kind.MIT_MOT)
         for one in _useless(rec, part, zero_rows(part.outer_input, values))
@@ -129,6 +131,7 @@ def _instead(
     given: Mapping[Variable, object],
     mode: PytensorMode,
     timed: bool,
+    kept: Sequence[Buffer],
 ) -> Instead | None:
     """The gradient with a sit-sot in the place of the tape, held against it; None without one."""
     reads = dict(part.reads)
@@ -142,7 +145,7 @@ def _instead(
     operations = [len(list(toposort(one))) for one in (rec.parts.inner_outputs, results)]
     return Instead(
         (operations[0], operations[1]),
-        (_rows(gradient, part.name, mode, given), _rows(made, part.name, mode, given)),
+        (_rows(kept, part), _rows(rewritten_scans([made], mode, given).buffers, part)),
         float(np.max(np.abs(first - second), initial=0.0)),
         None if seconds is None else (seconds[0], seconds[1]),
     )
@@ -207,9 +210,7 @@ def _with_sit_sot(
     return clone_replace([gradient], replace=swapped)[0]
 
 
-def _rows(
-    gradient: Variable, name: str, mode: PytensorMode, given: Mapping[Variable, object]
-) -> int | None:
-    """How many rows of a tape are kept when the gradient is compiled."""
-    kept = [b for b in rewritten_scans([gradient], mode, given).buffers if b.name == name]
-    return kept[0].after.number if len(kept) == 1 else None
+def _rows(kept: Sequence[Buffer], part: LoopVariable) -> int | None:
+    """How many rows of a tape are kept when the gradient is compiled; None if that is not clear."""
+    counts = [buffer.after.number for buffer in kept if buffer.name == part.name]
+    return counts[0] if len(counts) == 1 else None

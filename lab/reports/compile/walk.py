@@ -12,6 +12,7 @@ values `given`, both are run as well.
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -191,7 +192,7 @@ class Walk:
     def told(self) -> str:
         """How many there are, and which were tried in vain."""
         if not self.steps:
-            return "No rewrite puts anything in the place of a Scan."
+            return "No rewrite to tell of puts anything in the place of a Scan."
         count = f"{len(self.steps)} {'rewrite' if len(self.steps) == 1 else 'rewrites'}"
         words = f"{count} for the linker {self.linker}, from the graph as written to what runs."
         if self.reverted:
@@ -251,6 +252,7 @@ class _Seen:
         self.found: dict[Apply, tuple[set[Apply], Step]] = {}  # by what took the place
         self.reverted: list[str] = []
         self.systems: dict[Apply, System] = {}
+        self.known: dict[Variable, object] = {}  # what Scans gave out, each of which is run once
 
     @property
     def steps(self) -> list[Step]:
@@ -267,6 +269,12 @@ class _Seen:
             return  # somebody reads it no longer
         pairs = zip(graph.inputs, self.values, strict=True)
         given = {v: value for v, value in pairs if value is not None}
+        if self.can_run:
+            for node in (made.old, made.new):
+                if node.outputs[0] not in self.known:
+                    found = _values(node.outputs, given | self.known)
+                    self.known |= {v: found[v] for v in node.outputs if v in found}
+            given |= self.known
         sources, step = self.found.get(made.new, (set(), None))
         if step is None:
             name = made.reason.partition("(")[2].rstrip(")").replace(",", ", ") or made.reason
@@ -342,7 +350,7 @@ def _named(node: Apply, found: System, sources: Sequence[tuple[Apply, System]]) 
 
 def _side(node: Apply, found: System, given: Values) -> Side:
     parts = read_scan(node.op, node.inputs, node.outputs)
-    values = _values(node.outputs, given)
+    values = _values([*node.inputs, *node.outputs], given)
     return Side(
         parts.called,
         step_count(parts.n_steps, given),
@@ -358,9 +366,13 @@ def _side(node: Apply, found: System, given: Values) -> Side:
 
 
 def _values(outputs: Sequence[Variable], given: Values) -> dict[Variable, object]:
-    """All values on the way to `outputs`; none where something is not given, or does not run."""
+    """All values on the way to `outputs`; none where something is not given, or does not run.
+
+    What is given is copied: operations in place write over it.
+    """
     try:
-        return {**run(outputs, given, record=False)[0]} if given else {}
+        copies = {variable: deepcopy(value) for variable, value in given.items()}
+        return {**run(outputs, copies, record=False)[0]} if given else {}
     except LabError:
         return {}
 
@@ -471,7 +483,7 @@ def _changes(before: Sequence[Side], after: Side) -> Iterator[str]:
 def _saves(step: Step) -> Iterator[str]:
     """How many operations, bytes and seconds there were, and are."""
     if None not in step.work:
-        yield f"operations in a call, up to its results: {_became(step.work, str)}"
+        yield f"operations in a call, up to its results: {_became(step.work, "{:,}".format)}"
     if None not in step.bytes:
         yield f"size of its arrays: {_became(step.bytes, size_text)}"
     if step.seconds is not None:

@@ -13,6 +13,7 @@ from pytensor.graph.traversal import ancestors, toposort
 from pytensor.tensor.random.op import RandomVariable
 from pytensor.tensor.subtensor import IncSubtensor
 
+from lab.reports.explain.places import line_of
 from lab.reports.explain.traps import (
     BroadcastStart,
     GradientOfOutput,
@@ -60,11 +61,22 @@ def traps(node: Apply, *wrt: Variable) -> tuple[Trap, ...]:
     """The traps that a Scan node falls into; `wrt` is what it is differentiated by."""
     parts = read_scan(node.op, node.inputs, node.outputs)
     found = [trap for find in FINDERS for trap in find(parts)]
+    if not _is_called(node):
+        found = [trap for trap in found if not isinstance(trap, TapsOutOfOrder)]
     found += _swapped_arguments(parts.called, node)
     for variable in wrt:
         if any(part.outer_output is _viewed(variable) for part in parts.states):
             found.append(GradientOfOutput(parts.called, called(variable, "the variable")))
     return tuple(dict.fromkeys(found))
+
+
+def _is_called(node: Apply) -> bool:
+    """Whether somebody may have written the call of ``scan``; a library may build the operation.
+
+    PyMC does, of the log-density of a step that draws, and its arguments are in its own order.
+    """
+    line = line_of(node.outputs[0])
+    return not line or "scan(" in line
 
 
 @finder

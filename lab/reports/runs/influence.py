@@ -353,7 +353,9 @@ class _Steps:
 
     def _given(self, part: LoopVariable, values: np.ndarray) -> LoopVariable:
         """A variable of a loop with values that are known."""
-        outer = pt.tensor(dtype=values.dtype, shape=(None,) * values.ndim)
+        row = part.inner_inputs[0].type.shape  # whose axes of length 1 PyTensor wants outside, too
+        rows = (None,) * (values.ndim - len(row))
+        outer = pt.tensor(dtype=values.dtype, shape=(*rows, *row))
         self.given[outer] = values
         return replace(part, outer_input=outer)
 

@@ -25,6 +25,7 @@ from lab.records import freeze
 from lab.traces.scan_of import ScanOf
 from lab.traces.trace import TapeTrace, Trace
 
+BEGINS = "what it begins with"
 MOST_STEPS = 20_000  # of a loop whose plans are told step by step
 
 
@@ -184,7 +185,7 @@ def _buffers(trace: Trace) -> Iterator[Buffer]:
         for tape in named.scan.held:
             name = named.tape_label(tape, None)
             if tape in named.scan.tapes:
-                yield Buffer(name, tape.initial.nbytes, number, number, "what it begins with")
+                yield Buffer(name, tape.initial.nbytes, number, number, BEGINS)
             end, why = last.get((named.number, tape.argument), (number, "nothing reads it later"))
             yield Buffer(name, tape.final.nbytes, number, max(number, end), why)
 

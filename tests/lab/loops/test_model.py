@@ -8,10 +8,13 @@ import pytest
 from scipy import stats
 
 import lab
+import visual
 from lab.errors import ArgumentError, GraphError
 from lab.loops.model import log_density
+from lab.reports.explain.traps import TapsOutOfOrder
 from lab.scans.graphs import scan_nodes
 from lab.traces.run import run
+from visual.cli.main import main
 
 pymc = pytest.importorskip("pymc", reason="PyMC is not installed")
 pytestmark = pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::DeprecationWarning")
@@ -30,6 +33,33 @@ def models():
     from graphs import of_pymc
 
     return {name: getattr(of_pymc, name)() for name in (*MODELS, "discrete")}
+
+
+def test_nothing_is_claimed_of_a_call_that_nobody_wrote():
+    """PyMC hands over taps in an order of its own; in a call that a person wrote, it is a trap."""
+    from graphs import of_pymc
+
+    assert lab.explain(of_pymc.custom_with_taps()).traps == ()
+    assert lab.explain(of_pymc.custom()).traps == ()
+    (trap,) = lab.explain(of_pymc.newest_first()).traps
+    assert (type(trap), trap.variable, trap.taps) == (TapsOutOfOrder, "x", (-1, -2))
+
+
+def test_a_model_is_drawn_as_its_derivative(models, tmp_path, monkeypatch):
+    model, density = models["ar"], log_density(models["ar"])
+    (rho,) = density.by("rho")
+    drawn = visual.draw(model, "tapes", wrt="rho", order=2, at={"x0": 0.5})
+    made = lab.derivative(density.cost, rho, 2)
+    assert drawn.svg() == visual.draw(made, "tapes", given=density.at({"x0": 0.5})).svg()
+    with pytest.raises(ArgumentError, match="of a model its order, wrt and at"):
+        visual.draw(model, taps={"x": (-2,)})
+    with pytest.raises(ArgumentError, match="wrt = 'nope'"):
+        visual.draw(model, wrt="nope")
+    (tmp_path / "mine.py").write_text("from graphs import of_pymc\nar = of_pymc.ar\n", "utf-8")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    asked = ["draw", "tapes", "--loop", "mine:ar", "--wrt", "rho", "--order", "2", "--at", "x0=0.5"]
+    assert main([*asked, "-o", str(tmp_path / "a.svg")]) == 0
+    assert (tmp_path / "a.svg").read_text("utf-8") == drawn.svg()
 
 
 @pytest.mark.parametrize("name", MODELS)

@@ -150,6 +150,23 @@ def test_a_mitmot_beside_a_mitsot():
     assert "by our pullback only" in found.contrast.unlike[-1]
 
 
+def test_the_derivatives_of_a_single_number_are_told_as_they_are():
+    """Of five squarings, x³², by hand; of two numbers there is a direction, which is named."""
+    x, y = pt.dscalars("xy")
+
+    def last(start):
+        return pytensor.scan(lambda a: a**2, outputs_info=[start], n_steps=5, return_updates=False)[
+            -1
+        ]
+
+    expected = [32 * 0.95**31, 32 * 31 * 0.95**30]
+    found = compare(last(x), x, order=2, given={x: 0.95})
+    np.testing.assert_allclose([check.ours for check in found.checks], expected, rtol=1e-12)
+    assert "Order 1: both give 6.525018" in str(found)
+    several = str(compare(last(x * y), [x, y], given={x: 0.95, y: 1.0}))
+    assert "Order 1, along a direction oblique to all 2 entries" in several
+
+
 def test_a_truncated_loop_is_judged_with_its_older_steps_frozen():
     """Finite differences of all steps would be of what nobody asked the pullbacks for."""
     found = of_mistake("truncated")

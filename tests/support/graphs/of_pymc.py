@@ -89,6 +89,38 @@ def custom():
     return model
 
 
+def custom_with_taps():
+    """PyMC reads what was observed at taps 2, 1 and 0, in an order of its own."""
+
+    def walk(a, b, sigma, size):
+        def step(before, last, a, b, sigma):
+            x = pm.Normal.dist(a * last + b * before, sigma)
+            return x, collect_default_updates([x])
+
+        start = {"initial": pt.zeros(2), "taps": [-2, -1]}
+        xs, _ = pytensor.scan(step, outputs_info=[start], non_sequences=[a, b, sigma], n_steps=8)
+        return xs
+
+    with pm.Model() as model:
+        a, b, sigma = pm.Normal("a"), pm.Normal("b"), pm.HalfNormal("sigma")
+        pm.CustomDist("y", a, b, sigma, dist=walk, observed=Y)
+    return model
+
+
+def newest_first():
+    """As a person writes it: taps in the order -1, -2."""
+    with pm.Model() as model:
+        a, x = pm.Normal("a"), pm.Normal("x", shape=2)
+        xs = scan(
+            lambda last, before, a: a * last - before,
+            outputs_info=[{"initial": x, "taps": [-1, -2]}],
+            non_sequences=[a],
+            n_steps=8,
+        )
+        pm.Normal("y", xs, 1, observed=Y)
+    return model
+
+
 def discrete():
     with pm.Model() as model:
         pm.Bernoulli("b", 0.5)

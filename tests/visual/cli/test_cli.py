@@ -203,3 +203,32 @@ def test_what_cannot_be_is_one_sentence(arguments, words, capsys, tmp_path, monk
     assert words in told
     assert told.count("\n") == 1
     assert [*tmp_path.iterdir()] == []
+
+
+ROOTED = """
+import pytensor
+import pytensor.tensor as pt
+
+x = pt.dscalar("x")
+xs = pytensor.scan(
+    lambda a: pt.sqrt(a) - 1.0, outputs_info=[x], n_steps=3, return_updates=False
+)
+
+
+def graph():
+    return xs[-1], x
+"""
+
+
+def test_why_of_a_graph_takes_its_values_or_says_how_to_give_them(tmp_path, monkeypatch, capsys):
+    (tmp_path / "rooted.py").write_text(ROOTED)
+    monkeypatch.chdir(tmp_path)
+    assert main(["why", "rooted:graph", "--at", "x=1.5"]) == 0  # √1.5 − 1 = 0.22, −0.53, nan
+    assert "step 2 of scan_fn" in capsys.readouterr().out
+    for said, words in (
+        ([], "no value for x; give one with --at x=…"),
+        (["--at", "y=1"], "--at = 'y': expected x"),
+        (["--at", "x=1.5", "--steps", "4"], "only --order and --at are"),
+    ):
+        assert main(["why", "rooted:graph", *said]) == 2
+        assert words in capsys.readouterr().err

@@ -19,6 +19,7 @@ from strange_loops import HOSTILE, LOOPS, trace_of
 from twins import assert_twin, printed_with_two_seeds
 
 import lab
+import visual
 from lab.gradients.decisions import ReadingGroup
 from lab.loops import gallery
 from lab.notation import Leaf, Number, number_text
@@ -661,3 +662,14 @@ def test_loops_that_feed_one_another():
         ElementTree.fromstring(scene.svg())
     assert stepgraph(trace, 4).svg().count("gradient of 1 · scan_fn")
     assert len(trace.scans) == int(explanation(trace)[-1].rpartition("= ")[2].rstrip("."))
+
+
+def test_a_sum_whose_parts_cancel_says_so():
+    """Newton's method for √2: at x₅, which is √2, the derivative ½ − a/(2x²) is next to nothing."""
+    x = 3.0
+    for _ in range(5):
+        x = 0.5 * (x + 2.0 / x)
+    told = f"≈ 0: {number_text(0.5 + -1.0 / (x * x))}"
+    assert told in visual.draw(gallery.loops["newton"], "stepgraph", order=1).text()
+    for name, step in (("newton", 5), ("square", 0)):
+        assert "≈ 0" not in visual.draw(gallery.loops[name], "stepgraph", order=1, step=step).text()

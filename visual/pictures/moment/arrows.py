@@ -1,5 +1,6 @@
 """What goes from slot to slot in a step, with the factor that multiplies it."""
 
+from bisect import bisect
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
@@ -17,6 +18,7 @@ PITCH, EDGE = 27.0, 9.0
 CLEAR_LINES, MOST_LINES = 3, 5  # for factors that cover no other arrow, or just for all of them
 WIDEST = 420.0  # of a factor
 ENTRY = 22.0  # between arrows that come into one slot
+DOWN = tuple(1.5 * n / 80 * (1 - n / 80) + (n / 80) ** 3 for n in range(81))  # of a curve
 NEAR = 6.0  # of two factors
 SHARES = (0.5, 0.15, 0.85)  # of a factor, where its arrow meets it
 
@@ -148,5 +150,5 @@ def _across(curve: Curve, y: float) -> float:
     """Where a curve with two level controls, halfway down, is at a height."""
     (x0, y0), (x1, y1) = curve[0], curve[-1]
     share = (y - y0) / (y1 - y0)
-    t = min((n / 40 for n in range(41)), key=lambda t: abs(1.5 * t * (1 - t) + t**3 - share))
+    t = min(bisect(DOWN, share), len(DOWN) - 1) / (len(DOWN) - 1)
     return x0 + (x1 - x0) * t * t * (3 - 2 * t)

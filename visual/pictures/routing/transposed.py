@@ -7,8 +7,8 @@ there, and a preserved one, which went two ways, gets a sum.  Below stands the t
 gradient at the same step, as it was traced, with the same numbers.
 """
 
-from collections.abc import Container, Iterable, Mapping, Sequence
-from types import MappingProxyType
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 
 import numpy as np
 
@@ -17,25 +17,38 @@ from lab.notation import signed
 from lab.traces.trace import Trace
 from visual.choices import of_trace
 from visual.layout.canvas import (
-    BETWEEN,
-    CELL,
-    GAP,
     HEIGHT,
-    LABELS,
-    MARGIN,
-    Canvas,
+    column_header,
+    columns_within,
+    finished,
+    gap_text,
+    heading,
     numbers,
-    place_columns,
 )
 from visual.layout.cells import cell
 from visual.layout.grid import shown
 from visual.layout.names import NamedScan
 from visual.pictures.routing.transposed_step import TransposedStep, differentiated, transposed_step
-from visual.scene.shapes import Arrow, Box, Scene, Text
+from visual.scene.combinators import Piece, above, grouped, sized
+from visual.scene.shapes import Arrow, Box, Group, Scene, Shape, Text, folded
 from visual.scene.theme import Role
 
-BETWEEN_ROWS = 18
-ROW = HEIGHT + BETWEEN_ROWS
+BETWEEN_ROWS, BETWEEN_BLOCKS, HEADER = 16, 22, 44
+LABELS, APART = 190, 14  # what a row is, to the left of its cells
+FORWARD, TRANSPOSED, TRACED = (
+    Group((), step, moment=moment)
+    for step, moment in enumerate(("forward", "transposed", "traced"))
+)
+TOLD = {
+    "read": "narrow: a copy of the slot goes to the step",
+    "y, written": "what the step computed",
+    "gradient after": "g, from the steps that follow",
+    "to y": "what stood there goes to what was written",
+    "to the tape": "zero stays behind: the gradient of what was replaced ends here",
+    "+ from reading": "narrow transposed: a scatter of what reading brings",
+    "gradient before": "the sum: a preserved tap went two ways",
+}
+ADDED = "overwritten: a new value; preserved: old value + new one"
 WORDS: Mapping[Role, str] = {
     Role.INTERMEDIATE: "a number on its way",
     Role.PRESERVED: "read and left; its gradients are summed",
@@ -72,13 +85,11 @@ def transposed(trace: Trace, scan: int | None = None, step: int = 0, theme: str 
         raise ArgumentError(f"step = {quoted(step)}: {source.name} makes 0 to {source.steps - 1}.")
     tape, later, reverse = known[number]
     found = transposed_step(source, tape, trace.scans[later], reverse, step)
-    drawing = _Drawing(trace, number, later, found)
-    for stage in (drawing.forward, drawing.transposed, drawing.traced):
-        stage()
-    canvas = drawing.canvas
-    return canvas.finished(
+    blocks = _Blocks(trace, number, later, found)
+    parts = (blocks.forward(), blocks.transposed(), blocks.traced())
+    return finished(
+        above(*parts, apart=BETWEEN_BLOCKS),
         WORDS,
-        width=canvas.right + MARGIN,
         title=f"Step {step} of {source.name}, transposed",
         description=(
             f"What step {step} does with the tape {tape.name}, the transpose of that by the rules "
@@ -88,102 +99,80 @@ def transposed(trace: Trace, scan: int | None = None, step: int = 0, theme: str 
     )
 
 
-class _Drawing:
-    """The three blocks, from top to bottom, in columns that are the slots of the tape."""
+class _Blocks:
+    """The three blocks, in columns that are the slots of the tape."""
 
     def __init__(self, trace: Trace, number: int, later: int, found: TransposedStep) -> None:
         self.trace, self.number, self.later, self.found = trace, number, later, found
-        self.canvas, tape, step = Canvas(), found.tape.tape, found.step
+        tape, step = found.tape.tape, found.step
         self.reads = {tape.row(step, tap): n for n, tap in enumerate(tape.reads)}
         self.writes = {tape.row(step, tap): n for n, tap in enumerate(tape.writes)}
         touched, size = {*self.reads, *self.writes}, len(found.before)
         near = {row + d for row in touched for d in (-1, 0, 1)} & set(range(size))
-        self.columns = place_columns(numbers(shown(size, 6, near)), start=LABELS + 30)
+        self.columns = columns_within(numbers(shown(size, 6, near)), LABELS + APART)
         self.slots = self.columns.left
-        self.backwards = False
-        self.canvas.right = self.columns.right
 
-    def forward(self) -> None:
+    def forward(self) -> Piece:
         """What the step reads, writes and leaves."""
-        found, canvas, start = self.found, self.canvas, len(self.canvas.shapes)
-        scan = self.trace.scans[self.number]
-        canvas.heading(
-            f"forward: step {found.step} of {scan.name}, as routing",
-            [f"{found.tape.name}: {found.tape.tape}"],
-        )
-        for row, x in self.slots.items():
-            position = signed(found.tape.position(row))
-            canvas.header(x, canvas.y, self._label(row), f"row {row} · pos {position}")
-        canvas.y += 34
-        overwrites = {row: row in self.writes for row in self.reads}
+        row, found = partial(self._row, self.number), self.found
+        overwrites = {slot: slot in self.writes for slot in self.reads}
         roles = {r: Role.OVERWRITTEN if o else Role.PRESERVED for r, o in overwrites.items()}
-        self._row("tape before", self._written(found.before, found.step), roles)
-        read = {row: found.read[n] for row, n in self.reads.items()}
-        self._down(self.reads)
-        self._some("read", read, Role.READ, "narrow: a copy of the slot goes to the step")
-        written = {row: found.written[n] for row, n in self.writes.items()}
-        self._some("y, written", written, Role.INTERMEDIATE, "what the step computed")
-        self._down(self.writes)
-        places = listing(self.writes)
-        many = len(self.writes) > 1
-        words = f"set_subtensor at rows {places}" if many else f"set_subtensor(tape, y, {places})"
-        old = {row: found.before[row] for row in self.writes if row in self.reads}
-        roles = dict.fromkeys(old, Role.OVERWRITTEN)
-        self._row("tape after", self._written(found.after, found.step + 1), roles, words, old)
-        canvas.group(start, 0, "forward")
-        canvas.y += 30
-
-    def transposed(self) -> None:
-        """The same step, transposed by the rules of routing."""
-        self.backwards = True
-        found, canvas, start = self.found, self.canvas, len(self.canvas.shapes)
-        canvas.heading(
-            "transposed: the same step backwards, as routing",
-            ["from the gradient of the tape after the step to that of the tape before it"],
+        read = {slot: found.read[n] for slot, n in self.reads.items()}
+        written = {slot: found.written[n] for slot, n in self.writes.items()}
+        old = {slot: found.before[slot] for slot in self.writes if slot in self.reads}
+        put = f"set_subtensor: y goes to row {listing(self.writes)}"
+        before, after = (self._written(*at) for at in ((found.before, 0), (found.after, 1)))
+        return _block(
+            FORWARD,
+            f"step {found.step} of {self.trace.scans[self.number].name}, as routing",
+            [f"{found.tape.name}: {found.tape.tape}"],
+            self._header(),
+            row("tape before", before, roles),
+            row("read", read, dict.fromkeys(read, Role.READ), down=read),
+            row("y, written", written),
+            row("tape after", after, dict.fromkeys(old, Role.OVERWRITTEN), old, written, put),
         )
-        self._row("gradient after", found.gradient_after, {}, "g")
-        taken = {row: found.taken[n] for row, n in self.writes.items()}
-        self._down(self.writes)
-        self._some("to y", taken, Role.INTERMEDIATE, "what stood there goes to what was written")
-        roles = dict.fromkeys(self.writes, Role.OVERWRITTEN)
-        words = "zero stays behind: the gradient of what was replaced ends here"
-        old = {row: found.gradient_after[row] for row in self.writes}
-        self._row("to the tape", found.left, roles, words, old)
+
+    def transposed(self) -> Piece:
+        """The same step, transposed by the rules of routing."""
+        row, found = partial(self._row, self.later), self.found
+        taken = {slot: found.taken[n] for slot, n in self.writes.items()}
+        old = {slot: found.gradient_after[slot] for slot in self.writes}
         brought = np.zeros_like(found.before)
         brought[[*self.reads]] = [found.brought[n] for n in self.reads.values()]
-        words = "narrow transposed: a scatter of what reading brings"
-        roles = dict.fromkeys(self.slots, Role.UNNEEDED) | dict.fromkeys(self.reads, Role.READ)
-        self._row("+ from reading", brought, roles, words)
-        self._down(self.reads)
-        roles = dict.fromkeys(self.reads, Role.RESULT)
-        words = "the sum: a preserved tap went two ways"
-        self._row("gradient before", found.gradient_before, roles, words)
-        canvas.group(start, 1, "transposed")
-        canvas.y += 30
+        reading = dict.fromkeys(self.slots, Role.UNNEEDED) | dict.fromkeys(self.reads, Role.READ)
+        result = dict.fromkeys(self.reads, Role.RESULT)
+        return _block(
+            TRANSPOSED,
+            "the same step backwards, as routing",
+            ["from the gradient of the tape after the step to that of the tape before it"],
+            row("gradient after", found.gradient_after),
+            row("to y", taken, down=taken),
+            row("to the tape", found.left, dict.fromkeys(old, Role.OVERWRITTEN), old),
+            row("+ from reading", brought, reading),
+            row("gradient before", found.gradient_before, result, down=self.reads),
+        )
 
-    def traced(self) -> None:
+    def traced(self) -> Piece:
         """The tape of the gradient, at the step that belongs to this one."""
-        found, canvas, start = self.found, self.canvas, len(self.canvas.shapes)
-        scan, alive = self.trace.scans[self.later], self._alive()
+        row, found, alive = partial(self._row, self.later), self.found, self._alive()
+        scan, tape = self.trace.scans[self.later], found.tape.tape
         differences = np.abs(found.traced - found.gradient_before)[alive]
         away = float(np.max(differences, initial=0))
-        canvas.heading(
-            f"traced: step {scan.steps - 1 - found.step} of {scan.name}, which differentiates it",
+        roles = {tape.row(found.step, tap): Role.OVERWRITTEN for tap in tape.overwritten}
+        roles |= {tape.row(found.step, tap): Role.PRESERVED for tap in tape.preserved}
+        roles |= {slot: Role.SPENT for slot in self.slots if not alive[slot]}
+        old = {slot: found.gradient_after[slot] for slot in self.reads}
+        return _block(
+            TRACED,
+            f"step {scan.steps - 1 - found.step} of {scan.name}, which differentiates it",
             [
                 f"{found.reverse.name}: {found.reverse.tape}; its slots in the order from above",
                 f"largest difference to the gradient before, by routing: {away!r}",
             ],
+            row("tape before", found.gradient_after, told="the gradient after, from above"),
+            row("tape after", found.traced, roles, old, told=ADDED),
         )
-        self._row("tape before", found.gradient_after, {}, "the gradient after, from above")
-        tape = found.tape.tape
-        roles = {tape.row(found.step, tap): Role.OVERWRITTEN for tap in tape.overwritten}
-        roles |= {tape.row(found.step, tap): Role.PRESERVED for tap in tape.preserved}
-        roles |= {row: Role.SPENT for row in self.slots if not alive[row]}
-        old = {row: found.gradient_after[row] for row in self.reads}
-        words = "overwritten: a new value; preserved: old value + new one"
-        self._row("tape after", found.traced, roles, words, old)
-        canvas.group(start, 2, "traced")
-        canvas.y += 24
 
     def _alive(self) -> np.ndarray:
         """The slots that somebody still reads: only there is the gradient kept."""
@@ -194,10 +183,10 @@ class _Drawing:
                 alive[tape.row(step, tap)] = False
         return alive
 
-    def _written(self, values: np.ndarray, step: int) -> list[np.ndarray | None]:
-        """The slots before a step, without those that nobody has filled until then."""
-        tape = self.found.tape
-        filled = {int(a.rows[before]) for a in tape.writes for before in range(step)}
+    def _written(self, values: np.ndarray, more: int) -> list[np.ndarray | None]:
+        """The slots when so many `more` steps are made, without those that nobody has filled."""
+        tape, steps = self.found.tape, range(self.found.step + more)
+        filled = {int(a.rows[before]) for a in tape.writes for before in steps}
         empty = set(np.flatnonzero(tape.unwritten).tolist()) - filled
         return [None if row in empty else value for row, value in enumerate(values)]
 
@@ -205,46 +194,52 @@ class _Drawing:
         named = NamedScan(self.trace, self.number)
         return named.tape_label(self.found.tape, row) or self.found.tape.name
 
-    def _down(self, rows: Iterable[int]) -> None:
-        """Arrows from the cells above to those that follow."""
-        for row in rows:
-            x, y = self.slots[row] + CELL / 2, self.canvas.y
-            self.canvas.add(Arrow(((x, y - BETWEEN_ROWS + 1), (x, y - 1)), accent=True))
-
-    def _some(self, label: str, values: Mapping[int, np.ndarray], role: Role, words: str) -> None:
-        """Cells for some slots only."""
-        self._row(label, values, dict.fromkeys(values, role), words, shown=values)
+    def _header(self) -> Piece:
+        """What the columns are; the rows below it have their names at the left."""
+        texts, cells = list[Text](), self.columns.cell
+        for row, x in self.slots.items():
+            texts += column_header(x, 0, self._label(row), f"row {row}", cells, cells * 0.2)
+            position = f"pos {signed(self.found.tape.position(row))}"
+            texts.append(Text(x + cells / 2, 40, position, 11, "middle", muted=True))
+        return sized(self.columns.right, HEADER - BETWEEN_ROWS, *texts)
 
     def _row(
         self,
+        number: int,
         label: str,
         values: Sequence[np.ndarray | None] | np.ndarray | Mapping[int, np.ndarray],
-        roles: Mapping[int, Role],
-        words: str = "",
-        old: Mapping[int, np.ndarray] = MappingProxyType({}),
-        shown: Container[int] | None = None,
-    ) -> None:
-        """A cell for every slot, or for those `shown`, above it the old value if there is one."""
-        canvas = self.canvas
-        for row, x in self.slots.items():
-            if shown is None or row in shown:
-                box = Box(x, canvas.y, CELL, HEIGHT, roles.get(row, Role.INTERMEDIATE))
-                value = None if values[row] is None else np.asarray(values[row])
-                before = np.asarray(old[row]) if row in old else None
-                name = f"{label}, {self._label(row)}"
-                canvas.add(cell(box, value, name, before, None, self._key(row)))
-        for x, gap in self.columns.gaps:
-            middle = x + (GAP - BETWEEN) / 2
-            canvas.add(Text(middle, canvas.y + 26, f"⋯{gap.hidden:,}", 10.5, "middle", muted=True))
-        canvas.add(Text(LABELS + 18, canvas.y + 26, label, 13, "end", bold=True))
-        if words:
-            canvas.write(Text(self.columns.right + 4, canvas.y + 26, words, 12, muted=True))
-        canvas.y += ROW
+        roles: Mapping[int, Role] | None = None,
+        old: Mapping[int, np.ndarray] | None = None,
+        down: Iterable[int] = (),
+        told: str = "",
+    ) -> Piece:
+        """A cell for every slot with a value, in Scan `number`; `down` to some lead arrows."""
+        held = values if isinstance(values, Mapping) else dict(enumerate(values))
+        wide, shapes = self.columns.cell, list[Shape]()
+        whose = "" if number == self.number else "g of "
+        for slot, x in self.slots.items():
+            if slot in held:
+                box = Box(x, 0, wide, HEIGHT, (roles or {}).get(slot, Role.INTERMEDIATE))
+                both = (held[slot], (old or {}).get(slot))
+                value, before = (None if v is None else np.asarray(v) for v in both)
+                name, key = f"{whose}{self._label(slot)}: {label}", self._key(number, slot)
+                shapes.append(cell(box, value, name, before, None, key))
+        middles = (self.slots[slot] + wide / 2 for slot in down)
+        shapes += [Arrow(((x, 1 - BETWEEN_ROWS), (x, -1)), accent=True) for x in middles]
+        shapes += [gap_text(hidden, x, 26, wide) for x, hidden in self.columns.gaps]
+        shapes.append(Text(LABELS, 26, label, 13, "end", bold=True))
+        for number, line in enumerate(folded(told or TOLD.get(label, ""), LABELS, 11)):
+            shapes.append(Text(LABELS, 40 + 13 * number, line, 11, "end", muted=True))
+        return sized(self.columns.right, HEIGHT, *shapes)
 
-    def _key(self, row: int) -> str:
+    def _key(self, number: int, row: int) -> str:
         """The key of what a slot holds: forwards a value of the tape, later its gradient."""
-        number, tape = self.number, self.found.tape
-        if self.backwards:
-            number, tape = self.later, self.found.reverse
-            row = len(tape.initial) - 1 - row
-        return NamedScan(self.trace, number).row_key(tape, row)
+        if number == self.number:
+            return NamedScan(self.trace, number).row_key(self.found.tape, row)
+        reverse = self.found.reverse
+        return NamedScan(self.trace, number).row_key(reverse, len(reverse.initial) - 1 - row)
+
+
+def _block(moment: Group, title: str, lines: Iterable[str], *rows: Piece) -> Piece:
+    head = heading(f"{moment.moment}: {title}", lines)
+    return grouped(above(head, above(*rows, apart=BETWEEN_ROWS)), moment)

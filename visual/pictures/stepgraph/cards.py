@@ -31,7 +31,8 @@ class Entry:
 class Card:
     """A box with a name and a value, and a caption above (or below) it.
 
-    `strips` tells whether arrays are shown as colours.
+    `strips` tells whether arrays are shown as colours.  What `is_nothing` beside the numbers that
+    it is made of says so.
     """
 
     role: Role
@@ -42,6 +43,7 @@ class Card:
     title: str = ""
     strips: bool = True
     widest: float = WIDE
+    is_nothing: bool = False
 
     @cached_property
     def shows_strip(self) -> bool:
@@ -54,7 +56,7 @@ class Card:
         if self.value is None:
             return ""
         if self.value.ndim == 0:
-            return number_text(self.value)
+            return f"{'≈ 0: ' * self.is_nothing}{number_text(self.value)}"
         return f"{value_text(self.value)} {'×'.join(map(str, self.value.shape))}"
 
     @cached_property

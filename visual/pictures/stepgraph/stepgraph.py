@@ -56,6 +56,7 @@ GLOSSARY: Mapping[str, str] = MappingProxyType(  # operations whose names do not
         "add_at": "the first input, with the second added to one of its entries",
     }
 )
+NOTHING = 1e-9  # beside the parts of a sum
 LONGEST = 300  # letters of a formula, with those in its tooltip
 # What is tried until the picture fits: how many operations, and whether arrays have strips.
 PLANS = ((MOST_OPERATIONS, True), (MOST_OPERATIONS, False), (24, False), (16, False), (8, False))
@@ -283,6 +284,14 @@ class _StepGraph:
         spell = Speller(self.named.parent or self.named)
         return next(spell.equation(f) for f in spell.scan.formulas if f.target == saving.source)
 
+    def _cancels(self, node: StepNode, value: np.ndarray | None) -> bool:
+        """Whether a sum is next to nothing beside its parts, of which four digits tell nothing."""
+        if not {"+", "−"} & {*node.label.split()} or value is None or value.ndim or not value:
+            return False
+        parts = [value_at(self.scan, before, self.step) for before in node.inputs]
+        sizes = [float(np.abs(part)) for part in parts if part is not None and not part.ndim]
+        return bool(abs(value) < NOTHING * max(sizes, default=0.0))
+
     def _card(self, node: StepNode, value: np.ndarray | None) -> Card:
         entry, label, caption = self.looks.of(node)
         self.entries.append(entry)
@@ -291,7 +300,8 @@ class _StepGraph:
         if isinstance(node.place, int):
             made = self.scan.inside[node.place]
             tip = operation_label(made.operation, list(made.inputs))
-        return Card(entry.role, label, value, caption, below, tip, self.strips, wide)
+        is_nothing = self._cancels(node, value)
+        return Card(entry.role, label, value, caption, below, tip, self.strips, wide, is_nothing)
 
 
 def _shorten(formula: str) -> str:

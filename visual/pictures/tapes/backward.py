@@ -5,8 +5,9 @@ every tape after the step, and the gradients of sequences that come out; to the 
 running totals of the parameters' gradients, and below all of them the formulas.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from textwrap import wrap
 
 import numpy as np
@@ -84,6 +85,12 @@ class Block:
         return Speller(self.named)
 
     @cached_property
+    def told(self) -> Callable[[int, int], tuple[str, str]]:
+        """One of the formulas at a step, and the same in numbers; both are made once."""
+        known, spell = self.formulas, self.spell
+        return cache(lambda n, step: (spell.at(known[n], step), spell.numbers(known[n], step)))
+
+    @cached_property
     def outputs(self) -> list[TapeTrace]:
         """The outputs that are drawn."""
         return [o for o in self.named.scan.outputs if self.idle or self.named.is_passed_on(o)]
@@ -154,12 +161,12 @@ def formulas(block: Block, step: int, detail: str) -> Piece:
     """The formulas of a step, with numbers where there is room, below its row."""
     if detail in ("each", "none"):
         return _row(block, 2)
-    known, spell, shapes, y = block.formulas, block.spell, list[Shape](), 0.0
-    for formula in known[:1] if detail == "line" else known:
+    known, shapes, y = block.formulas, list[Shape](), 0.0
+    for number, formula in enumerate(known[:1] if detail == "line" else known):
         most = 3 if detail == "whole" else 1
         start = y
         texts: list[Text] = []
-        symbols, numbers = spell.at(formula, step), spell.numbers(formula, step)
+        symbols, numbers = block.told(number, step)
         if detail == "line" and len(known) > 1:
             numbers = f"⋯ {counted(len(known) - 1, 'more formula')}"
         for content, muted in ((symbols, False), (numbers, True)):

@@ -7,7 +7,7 @@ more on top of its reader's block.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from lab.traces.scan_of import ScanOf
 from lab.traces.trace import Trace
@@ -17,6 +17,7 @@ from visual.pictures.unrolled.graph import Unrolling
 from visual.pictures.unrolled.quantities import Node, Place
 
 PARAMETERS, TOTALS = Place(0, "each step reads", 0), Place(0, "sum over steps", 1)
+MOST_FAR = 6  # readings of values in other columns, before they are a thicket
 
 
 @dataclass(frozen=True)
@@ -68,12 +69,24 @@ ALL = Plan()
 
 @dataclass(frozen=True, eq=False)
 class Placing:
-    """All items and the arrows between them, and the places and lanes that are left out."""
+    """All items and the arrows between them, and the places, lanes and arrows left out."""
 
     items: tuple[Item, ...]
     arrows: tuple[tuple[Item, Item], ...]
     left_out: frozenset[Place]
     hidden: int = 0
+    far: int = 0
+
+    def thinned(self, nodes: Sequence[Node]) -> "Placing":
+        """Without what steps read of other Scans in other columns, where that is a thicket."""
+
+        def is_far(first: Item, last: Item) -> bool:
+            scans = {nodes[item.node].place.scan for item in (first, last)}
+            return len(scans) > 1 and first.column != last.column
+
+        near = tuple(pair for pair in self.arrows if not is_far(*pair))
+        far = len(self.arrows) - len(near)
+        return self if far <= MOST_FAR else replace(self, arrows=near, far=far)
 
     def within(self, lanes: int | None, chosen: Sequence[int]) -> "Placing":
         """Only so many lanes of every block, at first those of what its Scan makes."""

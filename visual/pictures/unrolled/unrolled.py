@@ -257,16 +257,17 @@ class _Picture:
         room: Room = BARE,
     ) -> None:
         self.trace, self.chosen, self.graph = trace, chosen, graph
-        self.nodes, self.placing, self.room = graph.nodes, placing, room
+        self.nodes, self.room = graph.nodes, room
+        self.placing = placing.thinned(graph.nodes) if room.open else placing
         self.rows = sorted({item.row for item in placing.items}, key=lambda row: row.order)
         lanes = {row: lane for lane, row in enumerate(self.rows)}
         self.columns = with_gaps(item.column for item in placing.items)
         numbers = {c: n for n, c in enumerate(self.columns) if not isinstance(c, Gap)}
         self.spots = {i: Spot(lanes[i.row], numbers[i.column]) for i in placing.items}
-        self.ways = [(self.spots[a], self.spots[b]) for a, b in placing.arrows]
+        self.ways = [(self.spots[a], self.spots[b]) for a, b in self.placing.arrows]
         self.taken = frozenset(self.spots.values())
         is_told = room.open and not room.sheet.bare
-        edges = [(a.node, b.node) for a, b in placing.arrows] if is_told else []
+        edges = [(a.node, b.node) for a, b in self.placing.arrows] if is_told else []
         found = ((n, factor_along(trace, graph, edge)) for n, edge in enumerate(edges))
         self.factors = {number: factor for number, factor in found if factor is not None}
         told = [self.ways[number] for number in self.factors]
@@ -304,6 +305,9 @@ class _Picture:
             rows = counted(self.placing.hidden, "more row")
             hint = ": all=True shows everything" if self.room.sheet.has_hints else ""
             told.append(f"⋯ {rows}{hint}")
+        if self.placing.far:
+            far = f"{self.placing.far} grey arrows from other columns are not drawn"
+            told.append(f"{far}: the formulas of what multiplies have what they would bring")
         formulas: dict[object, str] = {}
         alike = self._alike()
         for number, factor in self.factors.items():

@@ -61,7 +61,7 @@ def test_a_sit_sot_gives_the_same_with_an_operation_less():
     assert was == now + 1
     assert one.instead.rows == (6, 1)
     assert one.instead.seconds is None
-    assert "5 reads, 5 adds of 0. With a sit-sot:" in str(one)
+    assert "5 × read, 5 × added. With a sit-sot:" in str(one)
 
 
 def test_what_other_steps_wrote_is_not_taken_for_nothing():

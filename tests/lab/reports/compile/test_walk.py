@@ -81,7 +81,7 @@ def test_it_can_be_searched(pushed):
     found = pushed.named("Exp")
     assert 0 < len(found.steps) < len(pushed.steps)
     assert all("Exp" in str(step) for step in found.steps)
-    assert str(Walk(())) == "No rewrite puts anything in the place of a Scan."
+    assert str(Walk(())) == "No rewrite to tell of puts anything in the place of a Scan."
 
 
 def test_operations_and_bytes_are_those_that_one_counts(pushed):

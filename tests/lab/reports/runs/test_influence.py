@@ -240,3 +240,14 @@ def test_the_picture_has_all_pairs_of_a_short_loop():
     assert "‖dhₜ/dhₛ‖" in visual.draw(gallery.loops["rnn"], "influence").text()
     small = visual.influence(lab.influence(gallery.loops["square"].with_steps(1).derivative()))
     assert "dx₁/dx₀ = 1.9:" in small.text()
+
+
+def test_rows_of_one_number_keep_their_axis():
+    """x[t] = 0.5·x[t−1] + u[t], all of one entry: of k steps the influence is 0.5ᵏ."""
+    loop = lab.Loop(
+        lambda u, x: x * 0.5 + u,
+        states=(lab.State("x", np.array([1.0])),),
+        sequences=(lab.Sequence("u", np.ones((4, 1))),),
+    )
+    found = np.asarray(lab.influence(loop.derivative())).reshape(5, 5)
+    np.testing.assert_allclose(found[4], 0.5 ** np.arange(4, -1, -1))

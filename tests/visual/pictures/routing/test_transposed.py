@@ -14,12 +14,6 @@ from lab.loops import gallery
 from visual.scene.shapes import Group, walk
 from visual.scene.theme import Role
 
-ROWS = {
-    0: ("tape before", "read", "y, written", "tape after"),
-    1: ("gradient after", "to y", "to the tape", "+ from reading", "gradient before"),
-    2: ("tape before", "tape after"),
-}
-
 
 def rows_of(scene):
     """(block, row) -> the values of the row by the names of the slots, and their roles."""
@@ -28,13 +22,11 @@ def rows_of(scene):
         if isinstance(block, Group) and block.step is not None:
             for group in block.shapes:
                 if isinstance(group, Group):
-                    row, _, rest = group.title.partition(", d" if block.step else ", ")
-                    for label in ROWS[block.step]:
-                        if group.title.startswith(f"{label}, "):
-                            row, rest = label, group.title[len(label) + 2 :]
-                    slot, told, value = rest.partition(" = ")
-                    number = float(value.split(" (before")[0]) if told else None
-                    values.setdefault((block.step, row), {})[slot.partition(":")[0]] = number
+                    told, _, value = group.title.partition(" = ")
+                    told = told.removesuffix(": not written yet").removeprefix("g of ")
+                    slot, _, row = told.partition(": ")
+                    number = float(value.split(" (before")[0]) if value else None
+                    values.setdefault((block.step, row), {})[slot] = number
                     roles.setdefault((block.step, row), []).append(group.shapes[0].role)
     return values, roles
 

@@ -14,7 +14,7 @@ from lab.errors import ArgumentError
 from lab.loops import gallery
 from visual.layout.canvas import PARTS, TOTAL
 from visual.pictures.unrolled.graph import unrolling
-from visual.scene.shapes import Text
+from visual.scene.shapes import Arrow, Text
 from visual.scene.theme import Role
 
 x0 = pt.dscalar("x0")
@@ -241,3 +241,20 @@ def test_what_is_told_too_early_is_seen():
     assert told_too_early(trace, visual.figure(1)) == []
     bare = replace(visual.figure(2), shapes=tuple(visual.figure(2).walk()))
     assert 0.6634204312890625 in told_too_early(trace, bare)
+
+
+def readings(scene):
+    """The grey arrows, and those of them that are not upright."""
+    grey = [s for s in scene.walk() if isinstance(s, Arrow) and s.faint]
+    return len(grey), sum(arrow.points[0][0] != arrow.points[-1][0] for arrow in grey)
+
+
+def test_readings_of_other_columns_are_no_thicket():
+    """By hand: each of the five steps of gap reads x[t-1] for x[t-3], and x[t-3] for x[t-1]."""
+    (grey, far), told = readings(visual.draw(gallery.loops["gap"], "unrolled")), "10 grey arrows"
+    assert (grey, far) == (5, 0)
+    assert told in visual.draw(gallery.loops["gap"], "unrolled").text()
+    assert readings(visual.draw(gallery.loops["gap"], "unrolled", all=True)) == (15, 10)
+    _, few = readings(visual.draw(gallery.loops["rnn"], "unrolled"))
+    assert few == 4
+    assert "grey arrows" not in visual.draw(gallery.loops["rnn"], "unrolled").text()
