@@ -73,6 +73,6 @@ assert isclose(float(lab.trace(made.values, graph.given).outputs[3]), truth[2], 
 assert turn.check(kept).is_right
 assert "old rule" in turn.check(lambda reads, writes: reads).reason
 solve(of_b, 2 * 0.95, 1, 3.8, 3.43)
-solve(doubled, "that of a", "all three", "none")
+solve(doubled, "that of a₀", "all three", "none")
 solve(visible, 2, 1, 3)
 solve(sooner, "x₁² + x₂²", "x₂", "x₁ + x₂")
