@@ -10,7 +10,7 @@ from lab.loops.loop import Loop
 from lab.reports.compile.compile import compiled
 from lab.reports.compile.compiled import Compiled
 from lab.reports.compile.shortening import shortened
-from lab.reports.compile.walk import rewrites
+from lab.reports.compile.walking import rewrites
 from visual.choices import WRT
 from visual.cli.flags import Commands, add, add_graph, graph_of, made_by, show
 from visual.drawing.kinds import SCAN

@@ -5,7 +5,7 @@ from functools import lru_cache
 
 from pytensor.graph.basic import Variable
 
-from lab.errors import ArgumentError, expect, listing
+from lab.errors import ArgumentError, expect, listing, whole
 from lab.gradients.derivative import Derivative, derivative
 from lab.loops.loop import Loop
 from lab.loops.model import LogDensity, log_density
@@ -88,7 +88,7 @@ def _of_model(
     density: LogDensity, choices: Mapping[str, object]
 ) -> tuple[Derivative, Mapping[Variable, object]]:
     """The derivative of a model's log-density as chosen, and the values of its inputs."""
-    order = ORDER.check(choices.get("order", ORDER.default))
+    order = whole("order", choices.get("order", ORDER.default))
     (by, *_) = density.by(choices.get("wrt"))
     given = density.at(AT.check(choices.get("at", {})))
     return derivative(density.cost, by, order), given

@@ -139,7 +139,7 @@ def _instead(
     hands_on = [write - read for write in part.tape.writes for read in reads] == [1]
     if results is None or not hands_on or len(found.steps) < rec.steps:
         return None
-    made = _with_sit_sot(gradient, rec, part, results, *reads.items(), values)
+    made = _with_sit_sot(gradient, rec, part, results, next(iter(reads.items())), values)
     first, second = (np.asarray(run([one], given)[0][one]) for one in (gradient, made))
     seconds = [seconds_of([one], given, mode) for one in (gradient, made)] if timed else None
     operations = [len(list(toposort(one))) for one in (rec.parts.inner_outputs, results)]

@@ -20,7 +20,8 @@ from lab.errors import ArgumentError, GraphError, LabError
 from lab.loops import gallery
 from lab.reports.compile.circular_buffers import Rows
 from lab.reports.compile.rewriting import known, rewritten
-from lab.reports.compile.walk import Argument, Side, Step, Walk, rewrites
+from lab.reports.compile.walk import Argument, Side, Step, Walk
+from lab.reports.compile.walking import rewrites
 from lab.scans.node import is_scan
 from visual.cli.main import main
 from visual.scene.shapes import Text
