@@ -110,7 +110,7 @@ def phases(
         title=f"Eleven phases: {record.backward}, the derivative of {record.forward}",
         description=f"What every phase adds, and what is built so far; order {record.order}.",
         theme=theme,
-        said=[] if sheet.is_narrow else [GROWS],
+        said=[GROWS] if sheet.has_hints else [],
         close=True,
     )
 
