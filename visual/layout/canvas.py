@@ -159,6 +159,7 @@ def explained(
     width: float,
     close: bool = False,
     sheet: Sheet = SCREEN,
+    left: float | None = None,
 ) -> tuple[list[Shape], float]:
     """A legend in words of the picture's own, in as many columns as fit; and where it ends.
 
@@ -176,7 +177,7 @@ def explained(
             break
     shapes: list[Shape] = []
     for number, (role, meaning) in enumerate(words.items()):
-        x = margin + lefts[number % columns]
+        x = (margin if left is None else left) + lefts[number % columns]
         top = y + (number // columns) * 24
         shapes.append(Box(x, top, 24, 15, role))
         shapes.append(Text(x + 32, top + 12, meaning, 12))
@@ -272,7 +273,7 @@ def finished(
 ) -> Scene:
     """The picture of a part: with margins, unless it has a `width` and stands where it is.
 
-    Below it is a legend in `words` of its own, for the roles that are drawn.  Without `words` they
+    Below it, or aside, is a legend in `words` of its own for what is drawn.  Without `words` they
     are called what they are called everywhere.  Notes tell what arrays and folds are.  `said` are
     further lines, `below` is the room beneath the last one.  The columns of a `close` legend are as
     wide as their words.
@@ -293,16 +294,20 @@ def finished(
         words, said, full = {}, [], []
     if sheet.is_narrow:
         said = [one for one in said if one != FOLDS]
-    legend, bottom = explained(words, bottom, width, close, sheet)
-    room = width - 2 * margin
+    left, top, room = margin, bottom, width - 2 * margin
+    if sheet.aside:
+        width = max(width, sheet.width)
+        left, top, room = width - margin / 2, margin, sheet.aside
+    legend, low = explained(words, top, room + 2 * margin, close, sheet, left)
     told, ends = ([t for one in few for t in folded(one, room, 12)] for few in (said, full))
     lines = [
-        Text(margin, bottom + 20 * number + 12, line, 12, muted=True)
+        Text(left, low + 20 * number + 12, line, 12, muted=True)
         for number, line in enumerate((*told, *ends))
     ]
+    edge = 0 if sheet.aside else margin
     scene = Scene(
-        width=max([width, *(margin + line.width + margin for line in lines)]),
-        height=bottom + 20 * len(lines) + below,
+        width=max([width + sheet.aside, *(left + line.width + edge for line in lines)]),
+        height=max(bottom, low + 20 * len(lines)) + below,
         shapes=(*shapes, *legend, *lines),
         title=title,
         description=description,
