@@ -127,9 +127,10 @@ def _influence(study: Study, theme: str, scan: int = 1, sheet: Sheet = SCREEN) -
     return influence(found, theme, sheet=sheet)
 
 
-def _orders(study: Study, theme: str, timed: bool = False) -> Scene:
+def _orders(study: Study, theme: str, timed: bool = False, sheet: Sheet = SCREEN) -> Scene:
     most = max(1, study.order)
-    return orders(orders_of(study.differentiate(0), most, timed, study.given), theme)
+    found = orders_of(study.differentiate(0), most, timed, study.given)
+    return orders(found, theme, sheet=sheet)
 
 
 def _phases(study: Study, theme: str, scan: int | None = None, **options: Value) -> Scene:
@@ -257,6 +258,7 @@ _KINDS = (
         "what derivatives take up to the order, by reverse, forward and Taylor mode",
         _orders,
         (TIMED,),
+        on_sheet=(NO_LEGEND,),
     ),
     Kind(
         "ssa",

@@ -237,11 +237,12 @@ export function start(root, answers, kept = store) {
 }
 
 // In a page that has more on it, every sheet comes with this module: the first one numbers all
-// questions and keeps their score, below the last.
+// questions and keeps their score, below the last, or at the end of an article.
 const sheets = [...document.querySelectorAll("[data-exercises]:not([data-started])")];
 if (sheets.length) {
   for (const sheet of sheets) sheet.dataset.started = "";
   for (const sheet of sheets.slice(0, -1)) sheet.querySelector(".scored").remove();
+  document.querySelector("article")?.append(sheets.at(-1).querySelector(".scored"));
   document.querySelectorAll(".exercise").forEach((section, place) => {
     section.querySelector(".number").textContent += ` ${place + 1}`;
     for (const part of [section, ...section.querySelectorAll(".picture")])

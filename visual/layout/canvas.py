@@ -218,7 +218,9 @@ def _is_sampled(content: str) -> bool:
 
 
 def heading(title: str, subtitles: Iterable[str], sheet: Sheet = SCREEN) -> Piece:
-    """The title of a picture, or of a part, and the lines under it, in as many as they need."""
+    """The title of a picture, or of a part, and the lines under it; nothing on a bare sheet."""
+    if sheet.bare:
+        return Piece()
     big = folded(title, sheet.line, 16, bold=True)
     small = [line for told in subtitles for line in folded(told, sheet.line, 12)]
     last = BASELINE + 21 * (len(big) - 1)
@@ -262,11 +264,13 @@ def finished(
     title: str,
     description: str,
     theme: str,
+    sheet: Sheet = SCREEN,
 ) -> Scene:
     """The picture of a part: with margins, and with a legend below it; see `Canvas.finished`."""
-    canvas = Canvas(y=MARGIN)
+    canvas = Canvas(y=MARGIN, sheet=sheet)
     canvas.put(part)
-    return canvas.finished(words, canvas.right + MARGIN, title, description, theme)
+    width = canvas.right + sheet.margin
+    return canvas.finished(words, width, title, description, theme)
 
 
 @dataclass

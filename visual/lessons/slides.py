@@ -24,6 +24,7 @@ from visual.lessons.copies import lessons
 from visual.pictures.moment.moment import moment
 from visual.scene.shapes import Scene
 from visual.widgets.stepper import Stepper
+from visual.workbench.workbench import Workbench
 
 CELL = re.compile(
     r"```\{code-cell\} ipython3\n(---\n.*?\n---\n|(?::[^\n]*\n)*)\n?(.*?)```", re.DOTALL
@@ -110,13 +111,12 @@ def _part(name: str) -> str:
 def _slides(text: str) -> Iterator[Slide]:
     """A slide for the beginning, then one for every cell that shows something."""
     names: dict[str, object] = {}
-    slide = Slide("")
+    slide = last = Slide("")
     for part in _parts(re.sub(r"<details>.*?</details>", "", text, flags=re.DOTALL)):
         if isinstance(part, str):
             for words in filter(None, map(str.strip, part.split("\n\n"))):
                 if words.startswith("#"):
-                    if slide.said:
-                        yield slide
+                    yield from _left(slide, last)
                     slide = Slide(words.lstrip("# "))
                 else:
                     slide.said.append(words)
@@ -130,8 +130,17 @@ def _slides(text: str) -> Iterator[Slide]:
         slide.shown += shown
         if shown:
             yield slide
-            slide = Slide(slide.heading)
+            last, slide = slide, Slide(slide.heading)
     if slide.said and not slide.said[0].startswith("Next:"):
+        yield from _left(slide, last)
+
+
+def _left(slide: Slide, last: Slide) -> Iterator[Slide]:
+    """What is said when nothing more is shown: over the last picture, or else to be read."""
+    if slide.said and slide.heading == last.heading and last.shown:
+        last.said += slide.said
+    elif slide.said:
+        slide.shown.append(_paragraphs(slide.said))
         yield slide
 
 
@@ -175,6 +184,8 @@ def _shown(value: object, printed: str) -> Iterator[str]:
         yield from _walked(value)
     elif isinstance(value, Asked):
         yield _asked(value)
+    elif isinstance(value, Workbench):
+        yield value.picture.svg()
     elif isinstance(value, Checked):
         return
     elif hasattr(value, "_repr_mimebundle_"):

@@ -19,10 +19,11 @@ from lab.traces.trace import Formula, ParameterTrace, ScanTrace, SequenceTrace, 
 from visual.choices import scan_index, step_of
 from visual.layout.canvas import (
     HEIGHT,
-    Canvas,
     column_header,
+    finished,
     fold_width,
     gap_text,
+    heading,
     numbers,
     place_columns,
 )
@@ -30,7 +31,8 @@ from visual.layout.cells import cell
 from visual.layout.columns import Gap, shown_steps, with_gaps
 from visual.layout.names import NamedScan
 from visual.layout.sheet import SCREEN, Sheet, check_sheet
-from visual.scene.shapes import Box, Scene, Shape, Text, of_run, shortened, text_width
+from visual.scene.combinators import Piece, above, beside, gap, over, sized
+from visual.scene.shapes import Box, Scene, Shape, Text, fitted, of_run, shortened, text_width
 from visual.scene.theme import Role
 
 WIDEST_TERM, PITCH, LEAST, SIGN = 240, 62, 84, 14.5
@@ -73,17 +75,22 @@ def equations(
     number = scan_index(trace, scan)
     loop = trace.scans[number]
     step = step_of(loop, step)
-    canvas, writer = Canvas(sheet=sheet), Writer(system)
-    canvas.heading(f"{scan} · {loop.name}: a system of equations", _subtitles(writer, loop, step))
+    writer = Writer(system)
+    title = f"{scan} · {loop.name}: a system of equations"
     places = _Places(NamedScan(trace, number), step)
-    for formula in system.equations:
-        _equation(canvas, writer, formula, places)
-    for tape in loop.tapes:
-        _tape(canvas, writer, tape, places)
-    canvas.y += 4
-    return canvas.finished(
+    terms = [_equation(writer, formula, places, sheet.line) for formula in system.equations]
+    states = [(writer.system.quantity(Leaf(t.name, None, t.argument)), t) for t in loop.tapes]
+    tapes = [
+        _tape(quantity.symbol, tape, places, sheet)
+        for quantity, tape in states
+        if quantity is not None and quantity.role is SystemRole.STATE
+    ]
+    below = above(*terms, *tapes, apart=PITCH - HEIGHT)
+    drawn = above(heading(title, _subtitles(writer, loop, step), sheet), below)
+    return finished(
+        over(gap(min(420, sheet.width) - 2 * sheet.margin), drawn),
         WORDS,
-        width=max(canvas.right + sheet.margin, min(420, sheet.width)),
+        sheet=sheet,
         title=f"Equations of {loop.name}",
         description=" ".join([*map(writer.equation, system.equations), f"for {writer.range}."]),
         theme=theme,
@@ -143,85 +150,64 @@ class _Places:
         return Role.OVERWRITTEN if tap in tape.tape.overwritten else Role.PRESERVED
 
 
-def _equation(canvas: Canvas, writer: Writer, formula: Formula, places: _Places) -> None:
+def _equation(writer: Writer, formula: Formula, places: _Places, room: float) -> Piece:
     """One equation: its terms as cells, and the signs between them; on more lines if it is long."""
     leaves = leaves_of(formula.expression)
     signs = {leaf: chr(0xE000 + number) for number, leaf in enumerate(leaves)}
     by_sign = {sign: leaf for leaf, sign in signs.items()}
     right = text(formula.expression, signs.__getitem__, writer.style)
-    widest = canvas.sheet.width - canvas.sheet.margin
-    x = _term(canvas, writer, formula.target, places, canvas.sheet.margin, True)
-    x = _sign(canvas, f" {writer.sign(formula)} ", x)
-    start = x
-    for piece in re.split("([\ue000-\uf8ff])", right):
-        leaf = by_sign.get(piece)
-        width = text_width(piece, SIGN, mono=True)
-        if leaf:
-            width = _width(writer.term(leaf), places.term(leaf, False).value)
-        if x + width > widest and x > start:
-            canvas.y, x = canvas.y + PITCH, start
-        x = _term(canvas, writer, leaf, places, x, False) if leaf else _sign(canvas, piece, x)
-    canvas.y += PITCH
+    target = _term(writer, formula.target, places, True)
+    left = beside(target, _sign(f" {writer.sign(formula)} ", room), apart=2)
+    room -= left.envelope.width
+    lines: list[Piece] = [gap()]
+    for part in filter(None, re.split("([\ue000-\uf8ff])", right)):
+        leaf = by_sign.get(part)
+        next_one = _term(writer, leaf, places, False) if leaf else _sign(part, room)
+        longer = beside(lines[-1], next_one, apart=2 if lines[-1].shapes else 0)
+        fits = longer.envelope.width <= room or not lines[-1].envelope.width
+        lines[len(lines) - fits :] = [longer if fits else next_one]
+    return beside(left, above(*lines, apart=PITCH - HEIGHT))
 
 
 def _width(label: str, value: np.ndarray | None) -> float:
     """The width of a term's cell; an array's picture stands beside its name."""
-    room = text_width(label, 11, bold=True) + 14
+    room = text_width(label, 12, bold=True) + 10
     return max(LEAST, min(room * 2 if value is not None and value.ndim else room, WIDEST_TERM))
 
 
-def _term(
-    canvas: Canvas, writer: Writer, leaf: Leaf, places: _Places, x: float, made: bool
-) -> float:
-    """A term as a cell with its value; and where it ends."""
+def _term(writer: Writer, leaf: Leaf, places: _Places, made: bool) -> Piece:
+    """A term as a cell with its value."""
     found, label = places.term(leaf, made), writer.term(leaf)
-    width = _width(label, found.value)
-    box = Box(x, canvas.y, width, HEIGHT, found.role)
-    drawn = cell(
-        box, found.value, found.name, None, None, found.key, shortened(label, width - 8, 11)
-    )
-    canvas.add(drawn)
-    canvas.right = max(canvas.right, x + width)
-    return x + width
+    wide = _width(label, found.value)
+    short = shortened(label, wide - 8, 12, bold=True)
+    box = Box(0, 0, wide, HEIGHT, found.role)
+    return sized(wide, HEIGHT, cell(box, found.value, found.name, None, None, found.key, short))
 
 
-def _sign(canvas: Canvas, piece: str, x: float) -> float:
-    """What stands between terms, in lines of its own if it is long; and where it ends."""
-    if not piece:
-        return x
-    short = shortened(piece, canvas.sheet.width - canvas.sheet.margin - x, SIGN, mono=True)
-    lead = len(short) - len(short.lstrip())
-    left = x + text_width(" " * lead, SIGN, mono=True)
-    title = piece if short != piece else ""
-    y = canvas.y + HEIGHT / 2 + 5
-    canvas.add(Text(left, y, short.strip(), SIGN, mono=True, title=title))
-    end = x + text_width(short, SIGN, mono=True)
-    canvas.right = max(canvas.right, end)
-    return end
+def _sign(told: str, room: float) -> Piece:
+    """What stands between terms, as far as there is room for it in a line."""
+    short = shortened(told, room, SIGN, mono=True)
+    left = text_width(" " * (len(short) - len(short.lstrip())), SIGN, mono=True)
+    title = told if short != told else ""
+    sign = Text(left, HEIGHT / 2 + 5, short.strip(), SIGN, mono=True, title=title)
+    return sized(text_width(short, SIGN, mono=True), HEIGHT, sign)
 
 
-def _tape(canvas: Canvas, writer: Writer, tape: TapeTrace, places: _Places) -> None:
+def _tape(symbol: str, tape: TapeTrace, places: _Places, sheet: Sheet) -> Piece:
     """What a tape holds after the step, and which of its slots the step has read and written."""
-    quantity = writer.system.quantity(Leaf(tape.name, None, tape.argument))
-    if quantity is None or quantity.role is not SystemRole.STATE:
-        return
-    wide = NARROW_CELL if canvas.sheet.is_narrow else CELL
-    rows = _rows(tape, places, canvas.sheet, wide)
-    columns = place_columns(rows, wide, BETWEEN, canvas.sheet.labels)
-    canvas.row_label(shortened(quantity.symbol, 110, 13), canvas.y + 46)
-    canvas.row_label(str(tape.kind), canvas.y + 62, below=True)
+    wide, start = NARROW_CELL if sheet.is_narrow else CELL, sheet.labels - sheet.margin
+    columns = place_columns(_rows(tape, places, sheet, wide), wide, BETWEEN, start)
+    names = (
+        fitted(start - 12, 46, symbol, start - 12, 13, "end", bold=True),
+        fitted(start - 12, 62, str(tape.kind), start - 12, 11, "end", muted=True),
+    )
+    shapes: list[Shape] = [] if sheet.bare else [*names]
     for row, x in columns.left.items():
-        label = places.named.tape_label(tape, row)
-        canvas.add(
-            *column_header(x, canvas.y, label, f"pos {signed(tape.position(row))}", wide, BETWEEN)
-        )
-        canvas.add(
-            _slot(canvas, tape, row, Box(x, canvas.y + 32, wide, HEIGHT, Role.INPUT), places)
-        )
-    for x, gap in columns.gaps:
-        canvas.add(gap_text(gap, x, canvas.y + 30 + HEIGHT / 2 + 4, wide))
-    canvas.right = max(canvas.right, columns.right - BETWEEN)
-    canvas.y += 30 + HEIGHT + 22
+        label, position = places.named.tape_label(tape, row), f"pos {signed(tape.position(row))}"
+        shapes += column_header(x, 0, label, position, wide, BETWEEN)
+        shapes.append(_slot(tape, row, Box(x, 32, wide, HEIGHT, Role.INPUT), places))
+    shapes += [gap_text(hidden, x, 34 + HEIGHT / 2, wide) for x, hidden in columns.gaps]
+    return sized(columns.right - BETWEEN, 34 + HEIGHT, *shapes)
 
 
 def _rows(tape: TapeTrace, places: _Places, sheet: Sheet, wide: float) -> list[int]:
@@ -238,7 +224,7 @@ def _rows(tape: TapeTrace, places: _Places, sheet: Sheet, wide: float) -> list[i
     return near
 
 
-def _slot(canvas: Canvas, tape: TapeTrace, row: int, box: Box, places: _Places) -> Shape:
+def _slot(tape: TapeTrace, row: int, box: Box, places: _Places) -> Shape:
     """One slot of a tape after the step, by what the step has done with it."""
     step = places.step
     read = {int(a.rows[step]): a.tap for a in tape.reads}

@@ -13,7 +13,7 @@ from lab.errors import expect
 from lab.gradients.derivative import Derivative
 from lab.reports.runs.orders import WORDS, Orders
 from lab.reports.runs.orders import orders as orders_of
-from visual.layout.sheet import SCREEN
+from visual.layout.sheet import SCREEN, Sheet, check_sheet
 from visual.pictures.values.scale import scale_of
 from visual.scene.combinators import Piece, above, beside, gap, piece, scene, sized
 from visual.scene.fonts import text_width
@@ -31,13 +31,19 @@ READ = (
 
 
 def orders(
-    derivative: Derivative | Orders, theme: str = "light", most: int = 6, timed: bool = False
+    derivative: Derivative | Orders,
+    theme: str = "light",
+    most: int = 6,
+    timed: bool = False,
+    sheet: Sheet = SCREEN,
 ) -> Scene:
     """What derivatives of order 1 to `most` take: numbers above, their growth below.
 
     They are those of the cost of a `derivative`, which should be of order 0, as far as
-    `lab.reports.runs.orders` tells.  If `timed`, there is a column of seconds.
+    `lab.reports.runs.orders` tells.  If `timed`, there is a column of seconds.  In a column of a
+    paper there is room for the growth alone.
     """
+    check_sheet(sheet)
     told = "a Derivative, as of lab.gallery.loops['square'].derivative(0)"
     expect("derivative", derivative, (Derivative, Orders), told)
     if isinstance(derivative, Derivative):
@@ -45,25 +51,27 @@ def orders(
     found: Orders = derivative
     span = "order 1" if found.most < 2 else f"orders 1 to {found.most}"
     title = f"{found.loop}: derivatives of {found.cost} by {found.wrt}, {span}"
-    lines = [(line, False) for line in found.told] + [(READ, True)]
+    lines = [(line, False) for line in found.told] + [(READ, True)] * sheet.legend
     head = [
-        piece(fitted(0, 0, title, SCREEN.line, 16, bold=True)),
+        piece(fitted(0, 0, title, sheet.line, 16, bold=True)),
         *(
             piece(Text(0, 0, line, muted=muted))
             for told, muted in lines
-            for line in folded(told, SCREEN.line, 12)
+            for line in folded(told, sheet.line, 12)
         ),
     ]
-    body = [gap(SCREEN.line), above(*head, apart=4), _table(found)]
+    body = [gap(sheet.line), above(*head, apart=4)]
+    if not sheet.is_narrow or found.most < 2:
+        body.append(_table(found, sheet.line))
     if found.most > 1:
-        body.append(_charts(found))
-    drawn = scene(above(*body, apart=16), title, " ".join(found.told), theme)
+        body.append(_charts(found, sheet))
+    drawn = scene(above(*body, apart=16), title, " ".join(found.told), theme, sheet.margin)
     return replace(drawn, twin=f"{title}\n{found}\n")
 
 
-def _table(found: Orders) -> Piece:
+def _table(found: Orders, line: float) -> Piece:
     """A row for each order, and for each mode its columns."""
-    wide = (SCREEN.line - LEFT) / len(WORDS)
+    wide = (line - LEFT) / len(WORDS)
     room = SHARES[: len(found.columns)]
     edges = [(wide - APART) * sum(room[: n + 1]) / sum(room) for n in range(len(room))]
     shapes: list[Shape] = [Text(0, 2 * LINE - 6, "order", SMALL, muted=True)]
@@ -85,17 +93,18 @@ def _table(found: Orders) -> Piece:
             title = f"{mode} mode, order {way.order}: {way.scans} Scans, {way.different} different"
             shapes.append(Group(tuple(cells), title=title))
     bottom = (found.most + 2) * LINE
-    rule = Polyline(((0, 2 * LINE), (SCREEN.line, 2 * LINE)), faint=True)
+    rule = Polyline(((0, 2 * LINE), (line, 2 * LINE)), faint=True)
     numbers = [
         Text(LEFT - 4, 2 * LINE + n * LINE - 6, f"{n}", SMALL, "end")
         for n in range(1, found.most + 1)
     ]
-    return sized(SCREEN.line, bottom, rule, *shapes, *numbers)
+    return sized(line, bottom, rule, *shapes, *numbers)
 
 
-def _charts(found: Orders) -> Piece:
-    """How every column grows with the order."""
-    wide = (SCREEN.line + APART) / len(found.columns) - APART
+def _charts(found: Orders, sheet: Sheet) -> Piece:
+    """How every column grows with the order; in a column of a paper one below the other."""
+    across = 1 if sheet.is_narrow else len(found.columns)
+    wide = (sheet.line + APART) / across - APART
     charts = []
     for name in found.columns:
         drawn = {
@@ -103,7 +112,7 @@ def _charts(found: Orders) -> Piece:
             for mode in WORDS
         }
         charts.append(_chart(name, drawn, found.most, wide))
-    return beside(*charts, apart=APART)
+    return (above if across == 1 else beside)(*charts, apart=APART)
 
 
 def _chart(name: str, drawn: dict[str, list[tuple[int, float]]], most: int, wide: float) -> Piece:

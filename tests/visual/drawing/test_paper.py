@@ -48,9 +48,14 @@ def beyond(scene):
     yield from (f"a box at {b.x}" for b in boxes if b.x < 0 or b.x + b.width > right)
 
 
+def of_loops():
+    """All loops in all kinds, the costly one of a loop with arrays alone."""
+    for kind in PICTURES:
+        yield from ((name, kind) for name in (["rnn"] if kind == "orders" else gallery.loops))
+
+
 @pytest.mark.parametrize("width", WIDTHS)
-@pytest.mark.parametrize("kind", PICTURES)
-@pytest.mark.parametrize("name", gallery.loops)
+@pytest.mark.parametrize(("name", "kind"), [*of_loops()])
 def test_a_figure_keeps_to_its_width(name, kind, width):
     """The operations of a step alone cannot always be so narrow; they say how wide they are."""
     for order in (1, 2):
@@ -215,6 +220,7 @@ def swatches(scene):
 KEYS = {  # of charts, which have words in the place of small boxes
     "values": "a panel is one quantity",
     "influence": "a square: how much",
+    "orders": "Scans: how many there are",
 }
 
 

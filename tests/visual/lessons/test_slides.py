@@ -132,3 +132,14 @@ def test_markdown_is_spoken():
     assert plain("A **tape**, a *slot* and `buf[1]`:\n[here](x.md), 2*3*4") == (
         "A tape, a slot and buf[1]: here, 2*3*4"
     )
+
+
+def test_no_slide_is_empty(tmp_path):
+    """What is said after a picture is said over it; where there is none, it is to be read."""
+    lesson = tmp_path / "small.md"
+    bench = "```{code-cell} ipython3\nimport visual\nvisual.Workbench(view='taps')\n```"
+    lesson.write_text(f"# A\n\nHello.\n\n## B\n\n{bench}\n\nSo it is.\n\n## C\n\nRead **me**.\n")
+    _, second, third = re.findall(r"<section>(.*?)</section>", slides(lesson), re.DOTALL)
+    assert "<svg" in second
+    assert '<aside class="notes"><p>So it is.</p></aside>' in second
+    assert "<h2>C</h2>\n<p>Read me.</p>" in third
