@@ -32,6 +32,7 @@ from lab.loops.text.source import by_name, identifier
 from lab.reports.breaking.rules import BROKEN
 from lab.tape import check_taps
 from lab.traces.trace import ScanTrace, Trace
+from lab.traces.window import check_keep, keep_text
 from visual.scene.shapes import MM
 from visual.scene.theme import THEMES
 
@@ -214,6 +215,15 @@ class Shown(Choice):
 
 
 @dataclass(frozen=True)
+class Keep(Choice):
+    """Which steps of a long loop are kept: a text that `lab.trace` takes."""
+
+    def check(self, value: object) -> str:
+        """``all``, ``last``, ``500:510``, or ``100000`` for every so many."""
+        return keep_text(check_keep(value))
+
+
+@dataclass(frozen=True)
 class Length:
     """A length as it is written, and in CSS pixels; on paper, or on a screen."""
 
@@ -383,42 +393,30 @@ MODE = OneOf(
     default="reverse",
     known=Named("mode", MODES),
 )
-# All that can be said about the derivative of a loop; of a graph, it is in the graph.
-DERIVATIVE = {choice.name: choice for choice in (TAPS, ORDER, WRT, OF, STEPS, COST, AT, MODE)}
-INSIDE = Path("inside", "the Scans inside a step: the number of its Scan, and its own, as in 2,0")
-TRUNCATE = Whole(
-    "truncate",
-    "the gradient goes back so many steps",
-    "truncate after steps",
-    default=-1,
-    least=1,
-    most=MOST,
+KEEP = Keep(
+    "keep",
+    "of a long loop, which PyTensor then runs: last, 500:510, or 100000 for every so many (all)",
+    metavar="STEPS",
+    default="all",
 )
+# All that can be said about the derivative of a loop; of a graph, it is in the graph.
+DERIVATIVE = {choice.name: choice for choice in (TAPS, ORDER, WRT, OF, STEPS, COST, AT, MODE, KEEP)}
+INSIDE = Path("inside", "the Scans inside a step: the number of its Scan, and its own, as in 2,0")
+FAR = "the gradient goes back so many steps"
+TRUNCATE = Whole("truncate", FAR, "truncate after steps", default=-1, least=1, most=MOST)
 WIDTH = Width(
     "width",
     "of a figure, whose letters keep 7 points: column (85mm), page (170mm), 85mm, 3.4in, or 600 "
     "pixels",
     metavar="WIDTH",
 )
-HEIGHT = Whole(
-    "height",
-    "how high the picture may be, in pixels (1200); what has no room is folded",
-    metavar="PX",
-    default=1200,
-    least=300,
-    most=20_000,
-)
+HIGH = "how high the picture may be, in pixels (1200); what has no room is folded"
+HEIGHT = Whole("height", HIGH, metavar="PX", default=1200, least=300, most=20_000)
 SHOWN = Shown(STEPS.name, STEPS.help, metavar="A:B")
 NO_LEGEND = Switch("no_legend", "without the legend")
 BARE = Switch("bare", "without numbers, names of rows, headings and legend")
 THEME = OneOf("theme", "light, dark or print", "colours", default="light", known=THEMES)
-RULE = OneOf(
-    "rule",
-    listing(BROKEN),
-    "rule of the pullback",
-    metavar="RULE",
-    known=BROKEN,
-)
+RULE = OneOf("rule", listing(BROKEN), "rule of the pullback", metavar="RULE", known=BROKEN)
 
 
 def wholes(name: str, values: object) -> tuple[int, ...]:

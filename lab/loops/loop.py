@@ -98,17 +98,18 @@ class Loop(Declaration):
         of: str | None = None,
         at: Mapping[str, npt.ArrayLike] | None = None,
         mode: str = "reverse",
+        keep: str | slice | int = "all",
     ) -> Trace:
         """The trace of the derivatives up to `order` of a cost of this loop.
 
         `wrt` names the variable to differentiate by, the first state unless given; `cost` and
         `of` are those of `cost`; `at` gives other values for the loop's variables; `mode` is one
-        of `lab.derivative`.
+        of `lab.derivative`, and `keep` what `lab.trace` keeps of a long loop.
         """
         loop = self if at is None else self.with_values(at, "at")
         graph = loop.build()
         derived = loop.derivative(order, wrt, cost, of, graph, mode)
-        return trace(derived, also=graph.node.outputs[:1] if mode == "reverse" else ())
+        return trace(derived, also=graph.node.outputs[:1] if mode == "reverse" else (), keep=keep)
 
 
 def _initial_values(variable: object) -> str:

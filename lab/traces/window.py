@@ -2,6 +2,7 @@
 
 >>> lab.trace(derivative, keep="last")  # of every Scan its last step
 >>> lab.trace(derivative, keep=slice(500, 510))
+>>> lab.trace(derivative, keep=100_000)  # the steps 0, 100,000, 200,000 …, each by itself
 
 The whole graph is compiled once, with a few more outputs: what stands in every buffer where the
 window begins.  From there the window is stepped as any other run is, so that nothing of it is
@@ -9,6 +10,7 @@ missing.  What is not left at the end, as a slot that was written again, is what
 leaves that makes only the steps before the window.
 """
 
+import re
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -36,21 +38,37 @@ from lab.tape import Kind
 from lab.traces.loop_run import Computed, LoopRun, Recording
 from lab.traces.run import MOST_NESTED, Ready, Values, checked_values, run
 
-Keep = str | slice
+Keep = str | slice | int
 REMEMBERED = 8  # compiled graphs
 MOST_BYTES = 4_000_000_000  # of a trace
+MOST_WINDOWS = 32
 
 
 def check_keep(keep: object) -> Keep:
     """What is to be kept; ArgumentError for what cannot be."""
-    if isinstance(keep, str) and keep in ("all", "last"):
-        return keep
+    if isinstance(keep, str):
+        found = re.fullmatch(r"(-?\d{1,15})?:(-?\d{1,15})?", keep)
+        if keep in ("all", "last"):
+            return keep
+        if re.fullmatch(r"\d{1,15}", keep):
+            keep = int(keep)
+        elif found:
+            keep = slice(*(None if end is None else int(end) for end in found.groups()))
     if isinstance(keep, slice) and keep.step in (None, 1):
         ends = [end for end in (keep.start, keep.stop) if end is not None]
         if all(isinstance(end, int) and not isinstance(end, bool) for end in ends):
             return keep
-    told = '"all", "last", or the steps that are meant, as slice(500, 510)'
+    if isinstance(keep, int) and not isinstance(keep, bool) and keep > 0:
+        return keep
+    told = '"all", "last", the steps that are meant, as slice(500, 510), or 100 for every 100th'
     raise ArgumentError(f"keep = {quoted(keep)}: expected {told}.")
+
+
+def keep_text(keep: Keep) -> str:
+    """What is to be kept as a text that `check_keep` reads: ``500:510``."""
+    if not isinstance(keep, slice):
+        return str(keep)
+    return ":".join("" if end is None else str(end) for end in (keep.start, keep.stop))
 
 
 def refuse_beyond(outputs: Sequence[Variable], given: Values) -> None:
@@ -119,8 +137,8 @@ def run_window(
     given: Mapping[Variable, object],
     keep: Keep,
     backend: str | None,
-) -> tuple[dict[Variable, Computed], list[Recording]]:
-    """What `lab.traces.run.run` gives, of a window; `values` has what a `Trace` is made of.
+) -> tuple[dict[Variable, Computed], list[list[Recording]]]:
+    """What `lab.traces.run.run` gives, of each window; `values` has what a `Trace` is made of.
 
     Of arrays that are not kept it has something that is as long.
     """
@@ -129,11 +147,14 @@ def run_window(
         graph = _graph(tuple(outputs), tuple(also))
         values = graph.facts(known)
         windows = graph.windows(values, keep)
-        compiled = _compiled(graph, tuple(windows.values()), backend)
+        compiled = _compiled(graph, tuple(tuple(one.values()) for one in windows), backend)
         with Progress() as progress:
-            progress.expect(2 * len(graph.scans))
+            progress.expect((1 + len(windows)) * len(graph.scans))
             found = compiled(known)
-            recordings = [_stepped(n, graph, windows[n], found, progress) for n in graph.scans]
+            recordings = [
+                [_stepped(node, graph, one[node], found, progress) for node in graph.scans]
+                for one in windows
+            ]
     held = {v: value for v, value in found.items() if isinstance(v, Variable)}
     return {**values, **held, **known}, recordings
 
@@ -202,11 +223,12 @@ class _Graph:
         self.ready = Ready()
         self.scans = {n: self.ready.step(n).parts for n in scan_nodes([*outputs, *also])}
         for parts in self.scans.values():
-            odd = "it stops by itself" if parts.until is not None else ""
+            odd = "it stops by itself; without a condition" if parts.until is not None else ""
             for part in parts.of_kind(Kind.UNTRACED):
-                odd = f"the untraced state {part.name} is nowhere kept"
+                odd = f"the untraced state {part.name} is nowhere kept; of a sequence in its place"
             if odd:
-                raise GraphError(f'keep: {parts.called}: {odd}; only keep = "all" is known.')
+                known = 'some steps can be kept, and as it is all, by keep = "all"'
+                raise GraphError(f"keep: {parts.called}: {odd} {known}.")
         self.inputs = list(explicit_graph_inputs([*outputs, *also]))
         self.lengths: dict[Apply, dict[LoopVariable, int]] = {}
         told = dict.fromkeys(self._told())
@@ -245,7 +267,21 @@ class _Graph:
             }
         return values
 
-    def windows(self, values: Values, keep: Keep) -> dict[Apply, Window]:
+    def windows(self, values: Values, keep: Keep) -> list[dict[Apply, Window]]:
+        """The windows that are kept: one, or of every k-th step one by itself."""
+        if not isinstance(keep, int):
+            return [self._window(values, keep)]
+        loops = (p for n, p in self.scans.items() if decisions_of(n.op) is None)
+        steps = max(int(values[parts.n_steps]) for parts in loops)
+        first = range(0, steps, keep)
+        if len(first) > MOST_WINDOWS:
+            raise ArgumentError(
+                f"keep = {quoted(keep)}: {len(first):,} of {steps:,} steps would be kept, each by "
+                f"itself, and at most {MOST_WINDOWS} are, as by {-(-steps // MOST_WINDOWS):,}."
+            )
+        return [self._window(values, slice(start, start + 1)) for start in first]
+
+    def _window(self, values: Values, keep: str | slice) -> dict[Apply, Window]:
         """Which steps of each Scan are kept; a gradient's are those that go back through them."""
         found: dict[Apply, Window] = {}
         for node, parts in self.scans.items():
@@ -292,24 +328,25 @@ def _function(
         raise GraphError(f"backend = {quoted(mode)}: {first_line(error)}") from error
 
 
-Found = Mapping[object, Computed]  # by variable, or by part and number
+Found = Mapping[object, Computed]  # by variable, or by part, window and number
 
 
 @lru_cache(maxsize=REMEMBERED)
 def _compiled(
-    graph: _Graph, windows: tuple[Window, ...], backend: str | None
+    graph: _Graph, windows: tuple[tuple[Window, ...], ...], backend: str | None
 ) -> Callable[[Values], Found]:
     """The graph, compiled, with what its windows begin with as further outputs."""
     asked: dict[object, Variable] = {v: v for v in graph.outputs}
-    for (node, parts), window in zip(graph.scans.items(), windows, strict=True):
-        before = _before(node, parts, window)
-        for part in parts.variables:
-            if part.kind is Kind.PARAMETER:
-                asked[part.outer_input] = part.outer_input
-            elif part.kind is not Kind.NIT_SOT:
-                length = graph.lengths[node][part]
-                for number, rows in enumerate(_beginning(part, window, length, before)):
-                    asked[part, number] = rows
+    for found in windows:
+        for (node, parts), window in zip(graph.scans.items(), found, strict=True):
+            before = _before(node, parts, window)
+            for part in parts.variables:
+                if part.kind is Kind.PARAMETER:
+                    asked[part.outer_input] = part.outer_input
+                elif part.kind is not Kind.NIT_SOT:
+                    length = graph.lengths[node][part]
+                    for number, rows in enumerate(_beginning(part, window, length, before)):
+                        asked[part, window, number] = rows
     function = _function(graph.inputs, list(asked.values()), backend)
     return lambda known: dict(zip(asked, function(*_given(graph.inputs, known)), strict=True))
 
@@ -381,10 +418,10 @@ def _stepped(
         if part.kind is Kind.PARAMETER:
             outer[part.outer_input] = found[part.outer_input]
             continue
-        rows = np.array(found[part, 0])
+        rows = np.array(found[part, window, 0])
         if part.kind is Kind.MIT_MOT:
-            if (part, 1) in found:
-                rows[slice(*_written(part, window))] = found[part, 1]
+            if (part, window, 1) in found:
+                rows[slice(*_written(part, window))] = found[part, window, 1]
             unwritten[part] = np.zeros(len(rows), dtype=bool)
         elif part.kind.is_state:
             room = np.zeros((window.length, *rows.shape[1:]), rows.dtype)

@@ -15,6 +15,8 @@ from visual.scene.theme import DARK, LEGIBLE, LIGHT, Role, contrast
 from visual.workbench.bench import opened
 from visual.workbench.still import atlas_of
 
+pytestmark = pytest.mark.site
+
 
 class Page(HTMLParser):
     """The attributes of a page's elements, and its text without scripts and styles."""

@@ -135,8 +135,7 @@ NO_OPTIONS = {
 
 def undeclared(kind):
     """The parameters of a picture's function that are not declared, and the other way round."""
-    declared = {option.name for option in kind.options} - {INSIDE.name}  # of any run
-    declared |= {"sheet"} if kind.on_sheet is not None else set()
+    declared = {option.name for option in kind.options} - {INSIDE.name} | {"sheet"}
     drawn = getattr(visual, kind.name, orders)  # the only one that is drawn by `visual.draw` alone
     return (set(signature(drawn).parameters) - NO_OPTIONS) ^ declared
 
@@ -153,7 +152,7 @@ def test_the_options_of_a_picture_are_those_of_its_function(name):
 def test_the_checker_sees_an_option_that_is_not_declared():
     tapes = PICTURES["tapes"]
     assert undeclared(replace(tapes, options=tapes.options[1:])) == {"around"}
-    assert undeclared(Kind("taps", "", visual.taps, (STEPS,), on_sheet=())) == {"steps"}
+    assert undeclared(Kind("taps", "", visual.taps, (STEPS,))) == {"steps"}
 
 
 def test_python_can_choose_what_is_declared():

@@ -42,7 +42,7 @@ def draw(
 
     `picture` is equations, unrolled, rolled, tapes, moment, ssa, taps, phases, genealogy,
     stepgraph, values, influence, memory, orders or connections. Of a loop `taps` (by name),
-    `steps`, `order`, `wrt`, `cost`, `of`, `at` (values by name) and `mode` can be chosen, which
+    `steps`, `order`, `wrt`, `cost`, `of`, `at` (by name), `mode` and `keep` can be chosen, which
     mean what they do in `lab.Loop.trace`. The derivative of a graph needs the values of its inputs,
     `given`; of a PyMC model, `order`, `wrt` and `at` can be chosen, where others have the values of
     its initial point. All else are options of the picture, as `around` for a step around which long

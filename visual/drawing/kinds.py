@@ -66,19 +66,18 @@ class Kind:
     make: Callable[..., Scene]
     options: tuple[Choice, ...] = ()
     follows: tuple[str, ...] = ()
-    on_sheet: tuple[Choice, ...] | None = None
+    on_sheet: tuple[Choice, ...] = ()
 
     def draw(self, study: Study, theme: str = "light", **options: object) -> Scene:
         """The picture of a study; ArgumentError for an option that it does not have.
 
-        What is laid out `on_sheet` keeps to any width, and may have other options for papers.
+        All are laid out on a sheet, and so keep to any width; `on_sheet` are more options of it.
         """
         known: dict[str, Value] = self.check(options)
         paper: dict[str, Value] = {
             c.name: known.pop(c.name) for c in self._for_papers if c.name in known
         }
-        if self.on_sheet is not None:
-            known["sheet"] = sheet(**paper)
+        known["sheet"] = sheet(**paper)
         if INSIDE not in self.options:
             return on_paper(self.make(study, theme, **known), paper.get("width"), self.name)
         path = known.pop(INSIDE.name, None) or ()
@@ -90,7 +89,7 @@ class Kind:
 
     @property
     def _for_papers(self) -> tuple[Choice, ...]:
-        return (WIDTH, *(self.on_sheet or ()))
+        return (WIDTH, NO_LEGEND, *self.on_sheet)
 
     def check(self, options: Mapping[str, object]) -> dict[str, Value]:
         """The options as they are kept; ArgumentError for one that the picture does not have."""
@@ -174,9 +173,7 @@ CONTRIBUTIONS = Switch(
 )
 ALL = Switch("all", "everything, in a picture of any size", "all of it")
 ALL_DIRECT = Switch(
-    "all_direct",
-    "unrolled: every gradient with its direct part",
-    "with all uses of the inputs",
+    "all_direct", "unrolled: every gradient with its direct part", "with all uses of the inputs"
 )
 
 
@@ -191,7 +188,7 @@ _KINDS = (
         _of_trace(tapes),
         (AROUND, SCAN, STEP, BUFFER, CONTRIBUTIONS, ALL, INSIDE),
         follows=("scan",),
-        on_sheet=(HEIGHT, SHOWN, NO_LEGEND, BARE),
+        on_sheet=(HEIGHT, SHOWN, BARE),
     ),
     Kind(
         "moment",
@@ -199,7 +196,7 @@ _KINDS = (
         _of_trace(moment),
         (SCAN, STEP, INSIDE),
         follows=("scan", "step"),
-        on_sheet=(NO_LEGEND, BARE),
+        on_sheet=(BARE,),
     ),
     Kind(
         "unrolled",
@@ -207,7 +204,7 @@ _KINDS = (
         _unrolled,
         (AROUND, SCAN, SCANS, ALL_DIRECT, ALL, INSIDE),
         follows=("scan",),
-        on_sheet=(HEIGHT, SHOWN, NO_LEGEND, BARE),
+        on_sheet=(HEIGHT, SHOWN, BARE),
     ),
     Kind(
         "equations",
@@ -215,14 +212,14 @@ _KINDS = (
         _equations,
         (SCAN, STEP, INSIDE),
         follows=("scan", "step"),
-        on_sheet=(NO_LEGEND, BARE),
+        on_sheet=(BARE,),
     ),
     Kind(
         "rolled",
         "the loop as one box with its taps",
         lambda study, theme, **options: rolled(study.trace_of_cost, theme, **options),
         (AROUND, SCAN, STEP, ALL, INSIDE),
-        on_sheet=(SHOWN, NO_LEGEND, BARE),
+        on_sheet=(SHOWN, BARE),
     ),
     Kind(
         "taps",
@@ -230,42 +227,41 @@ _KINDS = (
         lambda study, theme, **options: taps(
             study.trace_of_cost, max(1, study.order), theme, **options
         ),
-        on_sheet=(NO_LEGEND, BARE),
+        on_sheet=(BARE,),
     ),
     Kind(
         "values",
         "states, gradients and tapes over the steps",
         _of_trace(values),
         (SCAN, INSIDE),
-        on_sheet=(SHOWN, NO_LEGEND, BARE),
+        on_sheet=(SHOWN, BARE),
     ),
     Kind(
         "influence",
         "how much each value moves the later ones, and what truncation loses",
         _influence,
         (SCAN,),
-        on_sheet=(SHOWN, NO_LEGEND, BARE),
+        on_sheet=(SHOWN, BARE),
     ),
     Kind(
         "memory",
         "which buffers there are, from when to when, and plans with fewer states",
         _of_trace(memory),
         (SCAN, LIMIT),
-        on_sheet=(NO_LEGEND, BARE),
+        on_sheet=(BARE,),
     ),
     Kind(
         "orders",
         "what derivatives take up to the order, by reverse, forward and Taylor mode",
         _orders,
         (TIMED,),
-        on_sheet=(NO_LEGEND,),
     ),
     Kind(
         "ssa",
         "the tapes, and each of their values by itself",
         _of_trace(ssa),
         (AROUND, SCAN, ALL, INSIDE),
-        on_sheet=(SHOWN, NO_LEGEND, BARE),
+        on_sheet=(SHOWN, BARE),
     ),
     Kind(
         "stepgraph",
@@ -273,28 +269,17 @@ _KINDS = (
         _of_trace(stepgraph),
         (SCAN, STEP, ALL, INSIDE),
         follows=("scan", "step"),
-        on_sheet=(HEIGHT, NO_LEGEND, BARE),
+        on_sheet=(HEIGHT, BARE),
     ),
     Kind(
-        "phases",
-        "how a derivative is built, in eleven phases",
-        _phases,
-        (SCAN, PHASE, ALL, INSIDE),
-        on_sheet=(NO_LEGEND,),
+        "phases", "how a derivative is built, in eleven phases", _phases, (SCAN, PHASE, ALL, INSIDE)
     ),
-    Kind(
-        "genealogy",
-        "which Scan differentiates which",
-        _of_trace(genealogy),
-        (ALL, INSIDE),
-        on_sheet=(NO_LEGEND,),
-    ),
+    Kind("genealogy", "which Scan differentiates which", _of_trace(genealogy), (ALL, INSIDE)),
     Kind(
         "connections",
         "which inputs get a gradient, and why others do not",
         lambda study, theme, **options: connections(study.derivative, theme, **options),
         (SCAN, ALL),
-        on_sheet=(NO_LEGEND,),
     ),
 )
 PICTURES = Named("picture", {kind.name: kind for kind in _KINDS})

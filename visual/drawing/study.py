@@ -22,6 +22,7 @@ from visual.choices import (
     AT,
     COST,
     DERIVATIVE,
+    KEEP,
     MODE,
     OF,
     ORDER,
@@ -75,6 +76,7 @@ class Chosen:
     of: str | None = OF.default
     at: tuple[tuple[str, Frozen], ...] = ()
     mode: str = MODE.default
+    keep: str = KEEP.default
 
 
 def choose(
@@ -94,13 +96,15 @@ def choose(
 class Study:
     """The derivatives up to `order` of something that `differentiate` builds.
 
-    `given` has a value for every input, `also` are variables that are run as well.
+    `given` has a value for every input, `also` are variables that are run as well, and of a long
+    loop `keep` tells which steps are kept.
     """
 
     differentiate: Callable[[int], Derivative]
     order: int
     given: Mapping[Variable, object]
     also: tuple[Variable, ...] = ()
+    keep: str = KEEP.default
 
     @cached_property
     def derivative(self) -> Derivative:
@@ -128,7 +132,7 @@ class Study:
         return scan_nodes([*self.derivative.values, *self.also])
 
     def _run(self, derived: Derivative) -> Trace:
-        return trace(derived.values, self.given, self.also, derived.names)
+        return trace(derived.values, self.given, self.also, derived.names, keep=self.keep)
 
 
 def study(
@@ -152,4 +156,5 @@ def study(
         choice.order,
         graph.given,
         tuple(graph.node.outputs[:1]) if choice.mode == MODE.default else (),
+        choice.keep,
     )

@@ -18,11 +18,12 @@ from lab.equations.quantities import index_of
 from lab.errors import KindError, quoted
 from lab.notation import indexed
 from lab.traces.trace import SequenceTrace, TapeTrace, Trace
-from visual.layout.canvas import CELL, HEIGHT, LABELS, MARGIN, Canvas, column_header
+from visual.layout.canvas import CELL, HEIGHT, column_header, finished, heading
 from visual.layout.cells import cell
 from visual.layout.columns import Gap, shown_steps
 from visual.layout.names import NamedScan
-from visual.scene.combinators import Piece, above, grouped, sized
+from visual.layout.sheet import SCREEN
+from visual.scene.combinators import Piece, above, grouped, sized, words
 from visual.scene.shapes import Box, Group, Scene, Shape, Text, fitted, shortened
 from visual.scene.theme import Role
 
@@ -30,7 +31,9 @@ if TYPE_CHECKING:  # pictures of loops do not wait for it
     from lab.checks.dot_product import DotProduct
 
 
-ROW, HEAD, APART, BETWEEN = HEIGHT + 14, 34, 60, 10
+ROW, HEAD, APART, BETWEEN = HEIGHT + 14, 34, 24, 8
+START, LABEL = 66, 54  # where the left half begins, and names of rows end
+NARROWEST = 60  # of a cell: of many tapes the picture is wider
 WORDS = {
     Role.INTERMEDIATE: "tangent, gradient, or the product of two",
     Role.INPUT: "tangent v",
@@ -48,32 +51,30 @@ def dot_product(test: "DotProduct", theme: str = "light", around: int | None = N
     """
     if not hasattr(test, "products"):
         raise KindError(f"test = {quoted(test)}: expected what lab.dot_product found.")
-    canvas = Canvas()
-    canvas.heading(
-        f"⟨g, J v⟩ = ⟨J* g, v⟩: both derivatives of {test.backward.scans[0].name}",
+    forward, backward = test.products
+    away = abs(forward - backward)
+    relative = away / max(abs(forward), abs(backward), np.finfo(float).tiny)
+    name = test.backward.scans[0].name
+    head = heading(
+        f"⟨g, J v⟩ = ⟨J* g, v⟩: both derivatives of {name}",
         [
             "left: its forward derivative makes tangents, step after step; each meets its g",
             "right: its pullback carries g back through the steps; what comes out meets v",
         ],
     )
-    canvas.put(above(*_Rows(test).all(around)), 0)
-    forward, backward = test.products
-    away = abs(forward - backward)
-    relative = away / max(abs(forward), abs(backward), np.finfo(float).tiny)
-    for line, size, down in (
-        (f"⟨g, J v⟩ = {forward!r}", 14, 22),
-        (f"⟨J* g, v⟩ = {backward!r}", 14, 20),
-        (f"difference: {away:.2g}, relative: {relative:.2g}", 12, 26),
-    ):
-        canvas.text(MARGIN, line, size, bold=size > 12, muted=size == 12)
-        canvas.y += down
-    return canvas.finished(
+    sums = above(
+        words(f"⟨g, J v⟩ = {forward!r}", 14, bold=True),
+        words(f"⟨J* g, v⟩ = {backward!r}", 14, bold=True),
+        words(f"difference: {away:.2g}, relative: {relative:.2g}", 12, muted=True),
+        apart=4,
+    )
+    return finished(
+        above(head, above(*_Rows(test).all(around)), sums, apart=6),
         WORDS,
-        width=canvas.right + MARGIN,
-        title=f"The dot-product test of {test.backward.scans[0].name}",
+        title=f"The dot-product test of {name}",
         description=(
-            f"⟨g, J v⟩ = {test.products[0]!r} by the forward derivative, ⟨J* g, v⟩ = "
-            f"{test.products[1]!r} by the pullback, with the products of every step."
+            f"⟨g, J v⟩ = {forward!r} by the forward derivative, ⟨J* g, v⟩ = {backward!r} by the "
+            "pullback, with the products of every step."
         ),
         theme=theme,
     )
@@ -177,10 +178,12 @@ class _Rows:
         going_back = self.back.order > 0
         self.tapes = [t for t in self.back.tapes if t.writes] if going_back else []
         self.meeting = max([1, *map(len, self.halves.backward)])
-        self.left = [LABELS + n * (CELL + BETWEEN) for n in range(len(self.moving) + 4)]
-        start = self.left[-1] + CELL + APART
-        columns = len(self.tapes) + 2 * self.meeting + 2
-        self.right = [start + n * (CELL + BETWEEN) for n in range(columns)]
+        ahead, columns = len(self.moving) + 4, len(self.tapes) + 2 * self.meeting + 2
+        room = (SCREEN.line - START - APART) / (ahead + columns) - BETWEEN
+        self.wide = max(min(CELL, room), NARROWEST)
+        self.left = [START + n * (self.wide + BETWEEN) for n in range(ahead)]
+        start = self.left[-1] + self.wide + APART
+        self.right = [start + n * (self.wide + BETWEEN) for n in range(columns)]
         self.sums_ahead, self.sums_back = (
             [*accumulate(sum(p.value for p in products) for products in half)]
             for half in (self.halves.forward, self.halves.backward)
@@ -192,7 +195,7 @@ class _Rows:
         for item in shown_steps(len(self.test.tangent), around):
             if isinstance(item, Gap):
                 told = f"⋯ {item.hidden:,} steps are not shown; the sums count them"
-                yield self._row(36, [Text(LABELS, 14, told, 12, muted=True)])
+                yield self._row(36, [Text(START, 14, told, 12, muted=True)])
             else:
                 group = Group((), item, moment=f"step {item}")
                 yield grouped(self._row(ROW, self._step(item)), group)
@@ -202,39 +205,35 @@ class _Rows:
             yield self._row(ROW, self._end(product, total, is_first=not number))
 
     def _row(self, high: float, shapes: Iterable[Shape]) -> Piece:
-        return sized(self.right[-1] + CELL, high, *shapes)
+        return sized(self.right[-1] + self.wide, high, *shapes)
 
     def _heads(self) -> Iterator[Text]:
         heads = [("tangent", t.name) for t in self.moving]
         heads += [("tangent J v", f"d{self.test.of}"), ("cotangent", "g")]
         heads += [("product", "g · J v"), ("sum", "so far")]
-        heads += [
-            (f"{'total' if t.is_total else 'tape'}, gradient", f"of {t.gradient_of}")
-            for t in self.tapes
-        ]
+        heads += [("total" if t.is_total else "tape", f"g{t.gradient_of}") for t in self.tapes]
         heads += [("gradient", "J* g"), ("tangent", "v")] * self.meeting
         heads += [("product", "J* g · v"), ("sum", "so far")]
         for x, (kind, name) in zip((*self.left, *self.right), heads, strict=True):
-            yield from column_header(x, 0, kind, shortened(name, CELL, 10.5))
+            yield from column_header(x, 0, kind, shortened(name, self.wide, 11), self.wide, BETWEEN)
 
     def _step(self, step: int) -> Iterator[Shape]:
         """Step `step` of the loop on the left, and of its pullback on the right."""
-        room = LABELS - MARGIN - 12
-        yield fitted(LABELS - 12, HEIGHT / 2 + 4, f"step {step}", room, 13, "end", bold=True)
+        yield fitted(LABEL, HEIGHT / 2 + 4, f"step {step}", LABEL, 13, "end", bold=True)
         *before, tangent, cotangent, product, total = self.left
         for x, tape in zip(before, self.moving, strict=True):
             yield self._written(x, tape, step, self.test.forward)
         (pair,) = self.halves.forward[step]
-        yield _cell(tangent, Role.INTERMEDIATE, *pair.right)
-        yield _cell(cotangent, Role.SEED, *pair.left)
-        yield _number(product, Role.INTERMEDIATE, _spelled(pair), pair.value)
+        yield self._cell(tangent, Role.INTERMEDIATE, *pair.right)
+        yield self._cell(cotangent, Role.SEED, *pair.left)
+        yield self._number(product, Role.INTERMEDIATE, _spelled(pair), pair.value)
         so_far = f"sum up to step {step}"
-        yield _number(total, Role.OVERWRITTEN, so_far, self.sums_ahead[step])
+        yield self._number(total, Role.OVERWRITTEN, so_far, self.sums_ahead[step])
         for x, tape in zip(self.right, self.tapes, strict=False):
             yield self._written(x, tape, step, self.test.backward)
         if self.halves.backward[step]:
             yield from self._meeting(self.halves.backward[step])
-            yield _number(self.right[-1], Role.OVERWRITTEN, so_far, self.sums_back[step])
+            yield self._number(self.right[-1], Role.OVERWRITTEN, so_far, self.sums_back[step])
 
     def _end(self, product: Product, total: float, is_first: bool) -> Iterator[Shape]:
         """What meets after the last step: initial values and parameters."""
@@ -242,16 +241,16 @@ class _Rows:
             y = HEIGHT / 2 + 4
             yield Text(self.right[0] - 12, y, "at the end", 12, "end", muted=True)
         yield from self._meeting([product])
-        yield _number(self.right[-1], Role.OVERWRITTEN, "sum with the end", total)
+        yield self._number(self.right[-1], Role.OVERWRITTEN, "sum with the end", total)
 
     def _meeting(self, products: Sequence[Product]) -> Iterator[Shape]:
         """Gradients, the tangents that they meet, and the sum of the products."""
         for place, product in enumerate(products):
             left, right = self.right[len(self.tapes) + 2 * place :][:2]
-            yield _cell(left, Role.RESULT, *product.left)
-            yield _cell(right, Role.INPUT, *product.right)
+            yield self._cell(left, Role.RESULT, *product.left)
+            yield self._cell(right, Role.INPUT, *product.right)
         names = " + ".join(map(_spelled, products))
-        yield _number(self.right[-2], Role.INTERMEDIATE, names, sum(p.value for p in products))
+        yield self._number(self.right[-2], Role.INTERMEDIATE, names, sum(p.value for p in products))
 
     def _written(self, x: float, tape: TapeTrace, step: int, trace: Trace) -> Group:
         """What a step has written on a tape, at the slot that no later step adds to."""
@@ -263,17 +262,16 @@ class _Rows:
         name = f"{name} so far" if tape.is_total else name
         key = NamedScan(trace, len(trace.scans) - 1).row_key(tape, row)
         forward = trace is self.test.forward
-        return _cell(x, Role.INTERMEDIATE, name, access.values[step], "" if forward else key)
+        return self._cell(x, Role.INTERMEDIATE, name, access.values[step], "" if forward else key)
 
+    def _number(self, x: float, role: Role, name: str, value: float) -> Group:
+        box = Box(x, 0, self.wide, HEIGHT, role)
+        return cell(box, np.asarray(value), name, key=f"dot:{name}")
 
-def _number(x: float, role: Role, name: str, value: float) -> Group:
-    return cell(Box(x, 0, CELL, HEIGHT, role), np.asarray(value), name, key=f"dot:{name}")
-
-
-def _cell(x: float, role: Role, name: str, value: np.ndarray, key: str = "") -> Group:
-    label = name.partition("[")[0] if "…" in name else name  # of several entries
-    box = Box(x, 0, CELL, HEIGHT, role)
-    return cell(box, np.asarray(value), name, key=key or f"dot:{name}", label=label)
+    def _cell(self, x: float, role: Role, name: str, value: np.ndarray, key: str = "") -> Group:
+        label = name.partition("[")[0] if "…" in name else name  # of several entries
+        box = Box(x, 0, self.wide, HEIGHT, role)
+        return cell(box, np.asarray(value), name, key=key or f"dot:{name}", label=label)
 
 
 def _spelled(product: Product) -> str:

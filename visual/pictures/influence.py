@@ -86,8 +86,8 @@ def _within(found: Influence, steps: range) -> Influence:
     rows, columns = (
         (those >= steps.start) & (those <= steps.stop) for those in (found.rows, found.columns)
     )
-    chosen = found.rows[rows], found.columns[columns], found.values[rows][:, columns]
-    return replace(found, **dict(zip(("rows", "columns", "values"), chosen, strict=True)))
+    values = found.values[rows][:, columns]
+    return replace(found, rows=found.rows[rows], columns=found.columns[columns], values=values)
 
 
 def _how_to_read(found: Influence) -> Iterator[str]:

@@ -58,7 +58,7 @@ PURPOSES: Mapping[int, str] = {
     10: "The loop that does it, with all its variables.",
     11: "One answer for every input, in the order of the inputs.",
 }
-SIDE, ADDED, SKETCH = 290, (276, 66), (184, 66)
+SIDE, ADDED, SKETCH = 256, (312, 66), (184, 66)
 CHIP, SUBJECT, SMALL, MONO = 19, 176, 12, 11.5
 MOST_LINES, BESIDE = 3, 240
 ABSENT = Verdict.ABSENT
@@ -159,9 +159,10 @@ LABELS: Mapping[int, Callable[[Item], str]] = {
 
 def _label(item: Item) -> str:
     """``dx[t] ↦ 2·x[t]``; the taps of a tape stand at the end of what it becomes."""
-    taps = item.decision.rpartition(" becomes mit-mot ")[2]
-    told = item.expression or (taps if taps != item.decision else "")
-    return f"{item.subject} ↦ {told}" if told else item.subject
+    _, becomes, taps = item.decision.rpartition(" becomes mit-mot ")
+    if becomes and not item.expression:
+        return f"{item.subject}: reads {taps.replace(' → ', ', writes ')}"
+    return f"{item.subject} ↦ {item.expression}" if item.expression else item.subject
 
 
 def _added(record: DerivationRecord, phase: Phase, keys: Keys) -> Piece:

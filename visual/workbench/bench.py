@@ -59,13 +59,12 @@ def _nothing() -> Mapping[str, Value]:
 class BenchState:
     """All choices of a workbench.
 
-    `loop` is the name of a loop of the gallery, "written" for one whose step is a text, "own",
-    or "graph" for a graph of PyTensor's.
-    `taps`, `steps`, `order`, `wrt`, `cost`, `of`, `at` and `mode` are those of `visual.draw`; None
-    and what is missing stand for what the loop itself says.  `truncate` is the number of steps that
-    a gradient goes back, or -1.  `view` is the picture that is shown, `options` are those that only
-    it has, and `theme` its colours.  `rule` is the name of a rule of `lab.BROKEN`: then what it
-    breaks is shown instead of the view.
+    `loop` is the name of a loop of the gallery, "written" for one whose step is a text, "own", or
+    "graph" for a graph of PyTensor's. `taps`, `steps`, `order`, `wrt`, `cost`, `of`, `at`, `mode`
+    and `keep` are those of `visual.draw`; None and what is missing stand for what the loop itself
+    says. `truncate` is the number of steps that a gradient goes back, or -1. `view` is the picture
+    that is shown, `options` are those that only it has, and `theme` its colours. `rule` is the name
+    of a rule of `lab.BROKEN`: then what it breaks is shown instead of the view.
     """
 
     loop: str
@@ -75,6 +74,7 @@ class BenchState:
     wrt: str | None = None
     cost: str | tuple[float, ...] = DERIVATIVE["cost"].default
     mode: str = DERIVATIVE["mode"].default
+    keep: str = DERIVATIVE["keep"].default
     of: str | None = None
     at: Mapping[str, Numbers] = field(default_factory=_nothing)
     truncate: int = TRUNCATE.default
@@ -212,9 +212,9 @@ class Bench(ABC):
     def _in_room(self, **options: object) -> Scene:
         view, (wide, high) = PICTURES[self.state.view], self.room
         size: dict[str, int] = {}
-        if view.on_sheet is not None and 0 < wide < SCREEN.width:
+        if 0 < wide < SCREEN.width:
             size["width"] = max(FEWEST, wide)
-        elif HEIGHT in (view.on_sheet or ()) and 0 < high < SCREEN.height:  # the narrow is scrolled
+        elif HEIGHT in view.on_sheet and 0 < high < SCREEN.height:  # the narrow is scrolled
             size["height"] = max(HEIGHT.least, high)
         try:
             return self._draw(**{**options, **size})

@@ -102,6 +102,7 @@ class Workbench(Walked):
     wrt = traitlets.Any()
     cost = traitlets.Any()
     mode = traitlets.Any()
+    keep = traitlets.Any()
     of = traitlets.Any()
     at = traitlets.Any()
     truncate = traitlets.Any()

@@ -136,6 +136,9 @@ def memory(trace: Trace, scan: int = 1, limit: int | None = None) -> Memory:
     if whole("scan", scan) not in range(1, len(trace.scans) + 1):
         told = f"the Scans of this trace are 1 to {len(trace.scans)}"
         raise ArgumentError(f"scan = {quoted(scan)}: {told}.")
+    if trace.backend:
+        told = "some steps of it are kept, and what all of them take is told of a whole one"
+        raise ArgumentError(f"trace = {quoted(trace)}: {told}.")
     if limit is not None and whole("limit", limit) < 1:
         raise ArgumentError(f"limit = {quoted(limit)}: expected a number of bytes, 1 or more.")
     buffers = tuple(_buffers(trace))

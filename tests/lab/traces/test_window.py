@@ -1,5 +1,7 @@
 """Traces of which only a window is kept: the same numbers as in the whole one, compiled or not."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytensor
 import pytensor.tensor as pt
@@ -10,6 +12,7 @@ import visual
 from lab import gallery
 from lab.errors import ArgumentError, GraphError, KindError
 from lab.traces import window
+from visual.cli.main import main
 
 QUICK = "FAST_COMPILE"
 NEAR = {"rtol": 1e-12, "atol": 1e-14}  # PyTensor may fuse operations, and add in another order
@@ -54,6 +57,27 @@ def test_a_window_has_the_numbers_of_the_whole_trace(name, order, keep):
     kept = lab.trace(derivative, keep=LAST[keep], backend=QUICK)
     assert list(parted(kept, whole)) == []
     assert lab.Trace.from_json(kept.to_json()) == kept
+
+
+@pytest.mark.parametrize(("name", "order"), CASES)
+def test_every_kth_step_has_the_numbers_of_the_whole_trace(name, order):
+    derivative = gallery.loops[name].derivative(order)
+    whole = lab.trace(derivative)
+    kept = lab.trace(derivative, keep=2, backend=QUICK)
+    steps, each = gallery.loops[name].steps, len(whole.scans)
+    loops = [scan for scan in kept.scans if not scan.order]
+    assert [(scan.first, scan.steps) for scan in loops] == [(n, 1) for n in range(0, steps, 2)]
+    windows = len(kept.scans) // each
+    assert list(parted(kept, replace(whole, scans=whole.scans * windows))) == []
+    parents = [kept.scans[scan.parent].first for scan in kept.scans if scan.order == 1]
+    assert parents == sorted(parents)
+    assert lab.Trace.from_json(kept.to_json()) == kept
+
+
+def test_more_windows_than_can_be_kept_are_refused():
+    derivative = gallery.loops["square"].with_steps(1_000).derivative(1)
+    with pytest.raises(ArgumentError, match=r"100 of 1,000 steps .* as by 32\."):
+        lab.trace(derivative, keep=10)
 
 
 def test_the_checker_sees_another_number():
@@ -167,7 +191,9 @@ def _only_counts(run):
     ("arguments", "error", "words"),
     [
         ({"keep": "first"}, ArgumentError, "keep = 'first'"),
-        ({"keep": 5}, ArgumentError, "keep = 5"),
+        ({"keep": 0}, ArgumentError, "keep = 0"),
+        ({"keep": True}, ArgumentError, "keep = True"),
+        ({"keep": 2.5}, ArgumentError, "keep = 2.5"),
         ({"keep": slice(0, 4, 2)}, ArgumentError, "keep = slice"),
         ({"keep": slice(True, 4)}, ArgumentError, "keep = slice"),
         ({"keep": slice(9, 12)}, ArgumentError, "square makes the steps 0 to 3"),
@@ -185,3 +211,31 @@ def test_what_cannot_be_is_one_sentence(arguments, error, words):
 def test_some_loops_are_kept_whole(name, words):
     with pytest.raises(GraphError, match=words):
         lab.trace(gallery.loops[name].derivative(1), keep="last")
+
+
+@pytest.mark.parametrize(
+    ("keep", "firsts"),
+    [("last", [99, 99]), ("50:52", [50, 48]), (slice(-2, None), [98, 0]), ("50", [0, 99, 50, 49])],
+)
+def test_what_is_kept_can_be_chosen_of_a_picture(keep, firsts, capsys):
+    loop = gallery.loops["square"].with_steps(100)
+    told = visual.draw(loop, "tapes", keep=keep, all=True).text()
+    for first in firsts:
+        assert f"from step {first}" in told or not first
+    if isinstance(keep, str):
+        assert (
+            main(["draw", "tapes", "--loop", "square", "--steps", "100", "--keep", keep, "-o-"])
+            == 0
+        )
+        assert f"from step {firsts[-1]}" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("keep", ["first", "-:3", 0, "1:2:3", None, True, "0:5:2"])
+def test_what_cannot_be_kept_is_not_drawn(keep):
+    with pytest.raises(ArgumentError, match=r"keep = .*: expected"):
+        visual.draw(gallery.loops["square"], "tapes", keep=keep)
+
+
+def test_what_all_steps_take_is_not_told_of_some():
+    with pytest.raises(ArgumentError, match="some steps of it are kept"):
+        lab.memory(lab.trace(gallery.loops["square"].derivative(1), keep="last", backend=QUICK))

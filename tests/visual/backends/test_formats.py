@@ -174,6 +174,16 @@ def test_a_wrong_picture_would_be_noticed(square, wrong):
         assert difference(grey(other.png(SHARP)), seen) > TOLERANCE, list(scene.walk())[number]
 
 
+@pytest.mark.parametrize("scale", [1, 1.2, 2])
+def test_no_row_of_pixels_is_lost(scale):
+    """The same words have the same ink, at any height of a picture whose height is no whole one."""
+    heights = [20 + 24.1 * n for n in range(100)]
+    lines = tuple(Text(16, y, "the feet of letters", 12) for y in heights)
+    image = 255 - grey(Scene(200.3, heights[-1] + 20.3, lines, "t", "d").png(scale))
+    ink = [image[int((y - 12) * scale) : int((y + 5) * scale)].sum() for y in heights]
+    assert min(ink) > 0.96 * np.median(ink)
+
+
 def test_every_role_looks_different_in_a_png():
     """Each box differs from every other in grey, or in its line."""
     for theme in THEMES.values():

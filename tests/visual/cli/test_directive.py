@@ -3,8 +3,12 @@
 import subprocess
 import sys
 
+import pytest
+
 import visual
 from lab.loops import gallery
+
+pytestmark = pytest.mark.site
 
 CONF = "extensions = ['scantape', 'myst_nb']\nproject = 'x'\n"
 TEXT = """# A text

@@ -14,7 +14,7 @@ from visual.scene.theme import Role
 
 HIGH, MASK_HIGH = 54, 36
 SOURCES = (Role.FIRST, Role.SECOND, Role.THIRD)
-NAME, NUMBER, SMALL, NOTE = 11.5, 12.5, 9.5, 9
+NAME, NUMBER, SMALL, NOTE = 12, 12.5, 11, 11
 MOST_TOLD = 6
 
 

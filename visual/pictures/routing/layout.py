@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from visual.layout.canvas import MARGIN
 from visual.layout.grid import CELL, CellGrid, cell_grid
 from visual.pictures.routing.cells import HIGH, MASK_HIGH
 from visual.pictures.routing.routed import Operand, Routed
@@ -61,7 +60,7 @@ def laid_out(found: Routed) -> Layout:
         for line in (given_line(found, block[0]), taken_line(found, block[0]))
         for piece in pieces(line, upright)
     ]
-    right = MARGIN + max([CELL, *(grid.width for grid in grids), *lines])
+    right = max([CELL, *(grid.width for grid in grids), *lines])
     return Layout(
         blocks=tuple(blocks),
         output=output,

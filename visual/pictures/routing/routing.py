@@ -10,7 +10,7 @@ from textwrap import wrap
 
 import numpy as np
 
-from visual.layout.canvas import BETWEEN, MARGIN, Canvas, explained
+from visual.layout.canvas import finished, heading
 from visual.layout.grid import CELL, CellGrid
 from visual.pictures.routing.cells import (
     HIGH,
@@ -39,8 +39,8 @@ from visual.scene.combinators import (
     sized,
     words,
 )
-from visual.scene.shapes import Arrow, Box, Group, Scene, Shape, Text, walk
-from visual.scene.theme import THEMES, Role
+from visual.scene.shapes import Arrow, Box, Group, Scene, Shape
+from visual.scene.theme import Role
 
 BELOW, BESIDE = 16, 28
 LETTERS = 52  # of a line under the heading of a panel that stands beside others
@@ -74,26 +74,17 @@ def routing(
     Raises ArgumentError for what the primitive refuses, and for PyTensor variables.
     """
     found = routed(primitive, inputs, cotangent, tangents, metadata)
-    layout, canvas = laid_out(found), Canvas(y=24)
+    layout = laid_out(found)
     panels = [
         grouped(_panel(found, layout, step), Group((), step.number, moment=step.title))
         for step in STEPS
     ]
-    canvas.put(beside(*panels, apart=BESIDE) if layout.upright else above(*panels), 0)
-    canvas.y -= BETWEEN
-    used = [shape.role for shape in walk(canvas.shapes) if isinstance(shape, Box)]
-    width = canvas.right + MARGIN
-    legend = {role: told for role, told in words_of(found).items() if role in used}
-    shapes, bottom = explained(legend, canvas.y, width)
-    canvas.add(*shapes)
-    texts = [text for text in shapes if isinstance(text, Text)]
-    return Scene(
-        width=max([width, *(text.x + text.width + MARGIN for text in texts)]),
-        height=bottom + 12,
-        shapes=tuple(canvas.shapes),
+    return finished(
+        beside(*panels, apart=BESIDE) if layout.upright else above(*panels, apart=BELOW),
+        words_of(found),
         title=f"How {primitive} routes values, tangents and cotangents",
         description=about(found),
-        theme=THEMES[theme],
+        theme=theme,
     )
 
 
@@ -134,15 +125,13 @@ def _panel(found: Routed, layout: Layout, step: Step) -> Piece:
         mask = shifted(mask, layout.right - mask.envelope.right, 0)
         down = body.envelope.top - BELOW - mask.envelope.bottom
         body = over(shifted(mask, 0, down), body)
-    head = _heading(found, layout, step)
+    title, *lines = _heading(found, layout, step)
+    head = heading(title, lines)
     most = max(len(_heading(found, layout, other)) for other in STEPS)
-    canvas = Canvas(y=16)
-    canvas.heading(head[0], head[1:])
-    canvas.y += 6 + (19 * (most - len(head)) if layout.upright else 0)  # arrays at one height
-    canvas.put(body, body.envelope.left)
-    if step.back:
-        canvas.put(_products(found, layout.upright))
-    return sized(canvas.right, canvas.y + 20, *canvas.shapes)
+    apart = 6 + (19 * (most - len(lines) - 1) if layout.upright else 0)  # arrays at one height
+    body = over(gap(), shifted(body, 0, -body.envelope.top))
+    panel = above(head, body, apart=apart)
+    return above(panel, _products(found, layout.upright), apart=BELOW) if step.back else panel
 
 
 def _heading(found: Routed, layout: Layout, step: Step) -> list[str]:

@@ -105,6 +105,12 @@ def goes_back(of: NamedScan) -> bool:
     return not goes_back(of.parent)
 
 
+def _steps(of: NamedScan) -> str:
+    """How many steps are shown, or which, of a run of which no more were kept."""
+    first, steps = of.scan.first, of.scan.steps
+    return f"step {first:,}" if first and steps == 1 else counted(steps, "step")
+
+
 def card(of: NamedScan, opened: int, wide: float) -> Piece:
     """A Scan and its tapes after the last step; when one walks, slots wait for their last write."""
     is_open = of.number == opened
@@ -114,7 +120,7 @@ def card(of: NamedScan, opened: int, wide: float) -> Piece:
     called = f"{of.number + 1} · {short_name(of)}"
     title = Text(10, 19, shortened(called, wide - 20, 12, bold=is_open), 12, bold=is_open)
     reads = listed([number + 1 for number in feeding(of.scan)], "")
-    steps = f"{'←' if goes_back(of) else '→'} {counted(of.scan.steps, 'step')}"
+    steps = f"{'←' if goes_back(of) else '→'} {_steps(of)}"
     tapes = [tape for tape in of.scan.held if not tape.is_total] or list(of.scan.held)
     words = Text(wide - 10, 62, steps, 11, "end", muted=True)
     read = fitted(10, 62, f"reads {reads}", wide - 28 - words.width, 11, muted=True)
