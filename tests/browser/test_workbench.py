@@ -11,6 +11,7 @@ import lab
 import visual
 from lab.loops import gallery
 from visual.widgets.stories import Teller, cells_of, of_cell
+from visual.workbench.bench import WITH_LEGEND
 
 pytestmark = [
     pytest.mark.browser,
@@ -23,6 +24,7 @@ OPEN_ONES = (
     "from ipywidgets.widgets.widget import _instances\n"
     "print('open:', sorted(type(widget).__name__ for widget in _instances.values()))"
 )
+SIZE = {"width": 1700, "height": 1600}  # room for all
 KERNEL = (
     "import threading, time\n"
     "while any(thread.name == 'workbench' for thread in threading.enumerate()):\n"
@@ -103,7 +105,7 @@ def opened(browser, tmp_path_factory):
     made = notebook(OPENING, OPEN_ONES, STATE, SECOND, USABLE, KERNEL)
     folder = tmp_path_factory.mktemp("lab")
     with jupyter_lab(folder, bench=made) as addresses:
-        page = browser.new_page(viewport={"width": 1700, "height": 1400})  # room for all
+        page = browser.new_page(viewport=SIZE)
         opened = Notebook(page, addresses["bench"])
         opened.run(0)
         opened.bench.wait_for()
@@ -237,35 +239,41 @@ def test_a_scan_is_opened_by_its_card_and_by_walking(opened):
     assert opened.step() == 15
 
 
-LEGEND = """bench => {  // from the top of the output to the legend, and the smallest letters
+MEASURED = """bench => {  // where the picture begins, how high all of it is, the smallest letters
   const svg = bench.querySelector('.picture svg');
-  const zoom = svg.getBoundingClientRect().width / svg.viewBox.baseVal.width;
+  const [all, picture] = [bench, svg].map(part => part.getBoundingClientRect());
+  const zoom = picture.width / svg.viewBox.baseVal.width;
   const texts = [...svg.querySelectorAll('text')];
-  const last = texts.filter(text => /^(result|Results)$/.test(text.textContent)).at(-1);
   const sizes = texts.map(text => parseFloat(getComputedStyle(text).fontSize));
-  const high = last.getBoundingClientRect().bottom - bench.getBoundingClientRect().top;
-  return [high, Math.min(...sizes) * zoom];
+  return [picture.top - all.top, all.height, Math.min(...sizes) * zoom];
+}"""
+FOLDED = """([order, wide]) => {
+  const svg = document.querySelector('.scantape-bench .picture svg');
+  const told = `derivative of order ${order}`;
+  return svg.viewBox.baseVal.width === wide && svg.textContent.includes(told);
 }"""
 
 
-@pytest.mark.parametrize("loop", ["square", "gap", "rnn"])
+@pytest.mark.parametrize("loop", ["square", "gap", "coupled", "rnn"])
 def test_all_of_it_is_on_a_small_screen(opened, loop):
-    shown, room = gallery.loops[loop], 915  # of which the legend may be below, the rest is zoomed
+    """With the bars of JupyterLab around it, and the legend beside it."""
     options = opened.bench.locator(".scantape-panel > summary")
+    files = opened.page.locator(".jp-SideBar [title^='File Browser']").first
     try:
         opened.begin(loop)
         options.click()  # it folds
+        files.click()  # and so does their list
         opened.page.set_viewport_size({"width": 1280, "height": 900})
         for order in (1, 2):
             opened.choose("order", str(order))
-            whole = visual.draw(shown, "tapes", order=order)
-            small = visual.draw(shown, "tapes", order=order, height=room)
-            opened.shows(small if whole.height > room else whole)
-            high, letters = opened.bench.evaluate(LEGEND)
-            assert high <= 780  # below JupyterLab's own bars
-            assert letters >= 8.5
+            opened.page.wait_for_function(FOLDED, arg=[order, WITH_LEGEND])
+            begins, high, letters = opened.bench.evaluate(MEASURED)
+            assert begins <= 150
+            assert high <= 780
+            assert letters >= 11
     finally:
-        opened.page.set_viewport_size({"width": 1700, "height": 1400})
+        opened.page.set_viewport_size(SIZE)
+        files.click()
         options.click()
         opened.begin("square")
 

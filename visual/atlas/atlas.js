@@ -347,6 +347,7 @@ class Atlas {
     }
   }
 
+  /** @param {any} forms */
   paint({ svg: source, text = "", stories = "{}", live = "{}" }) {
     const { frame, state } = this;
     const parsed = source && new DOMParser().parseFromString(source, "image/svg+xml");
@@ -370,7 +371,9 @@ class Atlas {
 }
 
 // A page may have this module twice, joined to others.
-document.querySelectorAll("[data-atlas]").forEach((root, place) => {
+/** @type {NodeListOf<HTMLElement>} */
+const atlases = document.querySelectorAll("[data-atlas]");
+atlases.forEach((root, place) => {
   if ("started" in root.dataset) return;
   root.dataset.started = "";
   new Atlas(root, place);

@@ -56,7 +56,8 @@ class Values {
     const shape = JSON.stringify(values);
     if (shape !== this.shape) this.build(values);
     this.shape = shape;
-    [this.base, this.now] = [base, now];
+    this.base = base;
+    this.now = now;
     for (const [{ key: [, name, place] }, control] of this.rows) control.set((now[name] || base[name])[place]);
     this.back.hidden = !values.length;
     this.back.disabled = !Object.keys(now).length;

@@ -187,7 +187,7 @@ _KINDS = (
         "what every backward step reads, overwrites and leaves",
         _of_trace(tapes),
         (AROUND, SCAN, STEP, BUFFER, CONTRIBUTIONS, ALL, INSIDE),
-        follows=("scan",),
+        follows=("scan", "around"),
         on_sheet=(HEIGHT, SHOWN, BARE),
     ),
     Kind(
@@ -203,7 +203,7 @@ _KINDS = (
         "what every step computes, and from what",
         _unrolled,
         (AROUND, SCAN, SCANS, ALL_DIRECT, ALL, INSIDE),
-        follows=("scan",),
+        follows=("scan", "around"),
         on_sheet=(HEIGHT, SHOWN, BARE),
     ),
     Kind(
@@ -212,7 +212,7 @@ _KINDS = (
         _equations,
         (SCAN, STEP, INSIDE),
         follows=("scan", "step"),
-        on_sheet=(BARE,),
+        on_sheet=(HEIGHT, BARE),
     ),
     Kind(
         "rolled",

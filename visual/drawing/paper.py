@@ -5,7 +5,7 @@ from math import ceil
 
 from lab.errors import ArgumentError
 from visual.choices import Length
-from visual.layout.sheet import HIGHEST, SCREEN, Sheet
+from visual.layout.sheet import ASIDE, HIGHEST, SCREEN, Sheet
 from visual.scene.shapes import MM, Scene, Text, moved
 
 LETTERS = 11.0  # pixels: the smallest on a screen
@@ -20,8 +20,13 @@ def sheet(
     no_legend: bool = False,
     bare: bool = False,
 ) -> Sheet:
-    """What a picture is laid out on, so that its smallest letters keep the size that they need."""
+    """What a picture is laid out on, so that its smallest letters keep the size that they need.
+
+    Where there is room beside a picture of the usual width, its legend stands there.
+    """
     size = replace(SCREEN, width=width.pixels if width else SCREEN.width, height=height)
+    if size.width >= SCREEN.width + ASIDE:
+        size = replace(size, width=size.width - ASIDE, aside=ASIDE)
     if width and width.on_paper:
         more, tallest = LETTERS / POINTS, TALLEST if height == HIGHEST else height
         size = Sheet(width.pixels * more, tallest * more, on_paper=True)

@@ -4,14 +4,15 @@ All pictures are drawn from a `Study`.  It builds and runs when it is first aske
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, replace
+from functools import lru_cache, partial
 
 import numpy as np
 from pytensor.graph.basic import Apply, Variable
 
 from lab.errors import LabError
 from lab.gradients.derivative import Derivative, derivative
+from lab.loops.build import LoopGraph
 from lab.loops.loop import Loop
 from lab.loops.variables import as_value
 from lab.records import cached_property
@@ -146,15 +147,39 @@ def study(
             subject.order,
             {} if given is None else given,
         )
-    loop = subject.with_taps(dict(choice.taps)) if choice.taps else subject
-    if choice.steps is not None:
-        loop = loop.with_steps(choice.steps)
-    loop = loop.with_values({name: frozen.value for name, frozen in choice.at}, "at")
-    graph, asked = loop.build(), (choice.wrt, choice.cost, choice.of)
+    graph, differentiate = _built(subject, replace(choice, order=0, at=()))
+    given = graph.given
+    if choice.at:
+        loop = _shaped(subject, choice)
+        valued = loop.with_values({name: frozen.value for name, frozen in choice.at}, "at")
+        other = valued.build()
+        given = dict(zip(graph.given, other.given.values(), strict=True))
+        if valued.steps != loop.steps or [v.type for v in given] != [v.type for v in other.given]:
+            graph, differentiate = other, _derivatives(valued, choice, other)
+            given = other.given
     return Study(
-        lambda order: loop.derivative(order, *asked, graph, choice.mode),
+        lambda order: replace(differentiate(order), given=given),
         choice.order,
-        graph.given,
+        given,
         tuple(graph.node.outputs[:1]) if choice.mode == MODE.default else (),
         choice.keep,
     )
+
+
+def _shaped(loop: Loop, choice: Chosen) -> Loop:
+    """A loop with other taps and steps."""
+    loop = loop.with_taps(dict(choice.taps)) if choice.taps else loop
+    return loop if choice.steps is None else loop.with_steps(choice.steps)
+
+
+@lru_cache(maxsize=16)
+def _built(loop: Loop, choice: Chosen) -> tuple[LoopGraph, Callable[[int], Derivative]]:
+    """The graph of a loop and its derivatives, which are the same for all of its values."""
+    loop = _shaped(loop, choice)
+    graph = loop.build()
+    return graph, lru_cache(maxsize=8)(_derivatives(loop, choice, graph))
+
+
+def _derivatives(loop: Loop, choice: Chosen, graph: LoopGraph) -> Callable[[int], Derivative]:
+    asked = (choice.wrt, choice.cost, choice.of, graph, choice.mode)
+    return lambda order: loop.derivative(order, *asked)

@@ -62,7 +62,9 @@ class Field {
 
 class Exercise {
   constructor(section, answer, changed) {
-    Object.assign(this, { section, answer, changed });
+    this.section = section;
+    this.answer = answer;
+    this.changed = changed;
     this.name = section.querySelector(".question").textContent;
     this.field = new Field(section);
     this.verdict = section.querySelector(".verdict");
@@ -141,7 +143,8 @@ class Exercise {
   }
 
   finish(points) {
-    Object.assign(this, { done: true, points });
+    this.done = true;
+    this.points = points;
     this.field.locked = true;
     // Disabled in name only: a disabled button would lose the focus of who pressed it.
     for (const button of this.buttons) button.setAttribute("aria-disabled", "true");
@@ -162,7 +165,8 @@ class Exercise {
   }
 
   reset() {
-    Object.assign(this, { done: false, points: 0, tries: 0 });
+    this.done = false;
+    this.points = this.tries = 0;
     this.field.value = "";
     this.field.locked = false;
     for (const button of this.buttons) button.removeAttribute("aria-disabled");
@@ -238,7 +242,9 @@ export function start(root, answers, kept = store) {
 
 // In a page that has more on it, every sheet comes with this module: the first one numbers all
 // questions and keeps their score, below the last, or at the end of an article.
-const sheets = [...document.querySelectorAll("[data-exercises]:not([data-started])")];
+/** @type {NodeListOf<HTMLElement>} */
+const unstarted = document.querySelectorAll("[data-exercises]:not([data-started])");
+const sheets = [...unstarted];
 if (sheets.length) {
   for (const sheet of sheets) sheet.dataset.started = "";
   for (const sheet of sheets.slice(0, -1)) sheet.querySelector(".scored").remove();

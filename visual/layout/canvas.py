@@ -160,6 +160,7 @@ def explained(
     width: float,
     close: bool = False,
     sheet: Sheet = SCREEN,
+    left: float | None = None,
 ) -> tuple[list[Shape], float]:
     """A legend in words of the picture's own, in as many columns as fit; and where it ends.
 
@@ -177,7 +178,7 @@ def explained(
             break
     shapes: list[Shape] = []
     for number, (role, meaning) in enumerate(words.items()):
-        x = margin + lefts[number % columns]
+        x = (margin if left is None else left) + lefts[number % columns]
         top = y + (number // columns) * 24
         shapes.append(Box(x, top, 24, 15, role))
         shapes.append(Text(x + 32, top + 12, meaning, 12))
@@ -306,7 +307,7 @@ class Canvas:
         dot: str = "",
         close: bool = False,
     ) -> Scene:
-        """The picture: all that is drawn, and below it a legend in `words` of its own.
+        """The picture: all that is drawn, and below or beside it a legend in `words` of its own.
 
         It has the roles that are drawn.  Without `words` they are called what they are called
         everywhere.  Notes tell what arrays and folds are.  `said` are further lines, `below` is
@@ -325,16 +326,20 @@ class Canvas:
             words, said, full = {}, [], []
         if self.sheet.is_narrow:
             said = [one for one in said if one != FOLDS]
-        legend, bottom = explained(words, self.y, width, close, self.sheet)
-        room = width - 2 * margin
+        left, top, room = margin, self.y, width - 2 * margin
+        if self.sheet.aside:
+            width = max(width, self.sheet.width)
+            left, top, room = width - margin / 2, margin, self.sheet.aside
+        legend, bottom = explained(words, top, room + 2 * margin, close, self.sheet, left)
         told, ends = ([t for one in part for t in folded(one, room, 12)] for part in (said, full))
         lines = [
-            Text(margin, bottom + 20 * number + 12, line, 12, muted=True)
+            Text(left, bottom + 20 * number + 12, line, 12, muted=True)
             for number, line in enumerate((*told, *ends))
         ]
+        edge = 0 if self.sheet.aside else margin
         scene = Scene(
-            width=max([width, *(margin + line.width + margin for line in lines)]),
-            height=bottom + 20 * len(lines) + below,
+            width=max([width + self.sheet.aside, *(left + line.width + edge for line in lines)]),
+            height=max(self.y, bottom + 20 * len(lines)) + below,
             shapes=(*shapes, *legend, *lines),
             title=title,
             description=description,

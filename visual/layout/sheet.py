@@ -6,6 +6,7 @@ from lab.errors import ArgumentError, expect, quoted
 from lab.traces.trace import ScanTrace
 
 HIGHEST = 1200  # pixels: a screen
+ASIDE = 252.0  # pixels: a legend in one column
 NARROW = 600.0  # pixels: below, margins and names of rows have less room
 
 
@@ -15,7 +16,8 @@ class Sheet:
 
     `steps` are the only ones that are shown, None stands for all.  A `bare` picture has no
     headings, no names of rows, no numbers and no legend.  Larger letters than the smallest need
-    not keep their size `on_paper`.
+    not keep their size `on_paper`.  The legend stands below the picture, or in a column `aside` of
+    it, so many pixels wide.
     """
 
     width: float = 840.0
@@ -24,11 +26,17 @@ class Sheet:
     legend: bool = True
     bare: bool = False
     on_paper: bool = False
+    aside: float = 0.0
 
     @property
     def is_narrow(self) -> bool:
         """Whether it is a column of a paper."""
         return self.width < NARROW
+
+    @property
+    def is_low(self) -> bool:
+        """Whether it is lower than a screen, so that what can be said shortly is."""
+        return self.height < HIGHEST
 
     @property
     def has_hints(self) -> bool:

@@ -6,7 +6,9 @@ every other picture.  A tape shows what it holds after the step.
 """
 
 import re
+from collections import Counter
 from dataclasses import dataclass, replace
+from math import inf
 
 import numpy as np
 
@@ -29,9 +31,9 @@ from visual.layout.canvas import (
 )
 from visual.layout.cells import cell
 from visual.layout.columns import Gap, shown_steps, with_gaps
-from visual.layout.names import NamedScan
+from visual.layout.names import NamedScan, counted
 from visual.layout.sheet import SCREEN, Sheet, check_sheet
-from visual.scene.combinators import Piece, above, beside, gap, over, sized
+from visual.scene.combinators import Piece, above, beside, gap, over, sized, words
 from visual.scene.shapes import Box, Scene, Shape, Text, fitted, of_run, shortened, text_width
 from visual.scene.theme import Role
 
@@ -85,8 +87,9 @@ def equations(
         for quantity, tape in states
         if quantity is not None and quantity.role is SystemRole.STATE
     ]
-    below = above(*terms, *tapes, apart=PITCH - HEIGHT)
-    drawn = above(heading(title, _subtitles(writer, loop, step), sheet), below)
+    head = heading(title, _subtitles(writer, loop, step), sheet)
+    room = sheet.height - head.envelope.height - 90 if sheet.is_low else inf
+    drawn = above(head, _folded(terms, tapes, room))
     return finished(
         over(gap(min(420, sheet.width) - 2 * sheet.margin), drawn),
         WORDS,
@@ -95,6 +98,18 @@ def equations(
         description=" ".join([*map(writer.equation, system.equations), f"for {writer.range}."]),
         theme=theme,
     )
+
+
+def _folded(terms: list[Piece], tapes: list[Piece], room: float) -> Piece:
+    """Equations above tapes, of which as many are left out as have no room."""
+    hidden, apart = Counter[str](), PITCH - HEIGHT
+    for parts, what in ((tapes, "more tape"), (terms, "more equation")):
+        while len(parts) > 1 and above(*terms, *tapes, apart=apart).envelope.height > room:
+            del parts[-1]
+            hidden[what] += 1
+    told = ", ".join(counted(count, what) for what, count in hidden.items())
+    note = [words(f"⋯ {told}: height shows them", 12, muted=True)] if told else []
+    return above(*terms, *tapes, *note, apart=apart)
 
 
 def _subtitles(writer: Writer, scan: ScanTrace, step: int) -> list[str]:

@@ -52,6 +52,7 @@ function computed(lines, given) {
 
 // So many significant digits of a number that is neither 0 nor infinite, half to even, as a
 // mantissa and the power of ten.
+/** @returns {[string, number]} */
 function rounded(value, digits) {
   const [mantissa, power] = Math.abs(value).toExponential(digits - 1).split("e");
   const [all, its] = Math.abs(value).toExponential(Math.min(100, digits + 60)).split("e");
@@ -115,6 +116,7 @@ function equationText([left, places, right, lines, isTold], numbers) {
 }
 
 // The texts of a picture: `fits` tells how many of four digits there is room for.
+/** @param {any} live @param {object} given */
 function textsOf({ lines, equations, texts, stories }, given) {
   const numbers = computed(lines, given);
   const words = equations.map((equation) => equationText(equation, numbers).split(" "));

@@ -7,6 +7,7 @@
 // asked of `story`, by the picture and the number of the cell in it.
 
 const KEYS = { ArrowRight: 1, ArrowDown: 1, PageDown: 5, ArrowLeft: -1, ArrowUp: -1, PageUp: -5 };
+const NATURAL = 840; // the width of a picture; one that is wider has its legend beside it
 const SPEEDS = { slow: 2000, normal: 1000, fast: 400 };
 
 const isLater = (part) => Boolean(part.closest("[data-later]"));
@@ -52,6 +53,11 @@ function storyFrom(model) {
 // are the moments of a run of which the pictures show a part, by number: `show` brings others.
 // `open` is told the number of a Scan whose card is clicked; `field` makes the element in which a
 // number that was given can be changed.
+/**
+ * @param {Element} root
+ * @param {{step?: number|null, whole?: boolean, changed?: (step: number) => void, story?: Function,
+ *   open?: Function|null, field?: (given: any) => Element|null, all?: object}} options
+ */
 export function stepper(root, { step = null, whole = false, changed = () => {}, story = storyInPage, open = null, field = () => null, all = {} } = {}) {
   const ending = new AbortController();
   let bound = new AbortController(); // to the pictures that are there now
@@ -338,10 +344,13 @@ export function stepper(root, { step = null, whole = false, changed = () => {}, 
     pinned?.focus({ preventScroll: true });
   }
 
-  // Where there is room, the story stands beside the picture, level with the number.
+  // Where there is room, the story stands beside the picture or over its legend, level with the
+  // number.
   function placeBeside(cell, svg) {
     const [box, picture, frame] = [cell, svg, root].map((part) => part.getBoundingClientRect());
-    const left = picture.right - frame.left + 12;
+    const { width } = svg.viewBox.baseVal;
+    const free = width > NATURAL + 100 ? NATURAL / width : 1;
+    const left = picture.left + picture.width * free - frame.left + (free < 1 ? 0 : 12);
     const beside = frame.width - left > 220;
     teller.toggleAttribute("data-beside", beside);
     teller.style.left = beside ? `${left}px` : "";
@@ -422,7 +431,9 @@ function render({ model, el }) {
 }
 
 // A page may have this module twice, joined to others.
-for (const root of document.querySelectorAll("[data-scantape]:not([data-started])")) {
+/** @type {NodeListOf<HTMLElement>} */
+const found = document.querySelectorAll("[data-scantape]:not([data-started])");
+for (const root of found) {
   root.dataset.started = "";
   stepper(root, { step: Number(root.dataset.at ?? NaN), whole: "whole" in root.dataset });
 }

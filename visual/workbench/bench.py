@@ -31,7 +31,7 @@ from visual.drawing.draw import draw, studied
 from visual.drawing.kinds import PICTURES, VIEW
 from visual.drawing.study import Chosen, Frozen, choose
 from visual.layout.names import NamedScan, at_moment
-from visual.layout.sheet import SCREEN
+from visual.layout.sheet import ASIDE, SCREEN
 from visual.pictures.breaking import breaking
 from visual.scene.shapes import Scene
 from visual.workbench.written import START, STEPS, WRITTEN, valued, written
@@ -41,6 +41,8 @@ GRAPH = "graph"  # no loop, but a graph of PyTensor's
 LEAST = 3  # orders of which a broken rule is told in any case: one mistake shows from the third on
 REMEMBERED = 16
 NO_MATTER = (0, 0)  # how much room there is
+WITH_LEGEND = int(SCREEN.width + ASIDE)  # pixels of a picture that has its legend beside it
+BELOW = 120  # pixels of a legend that stands below, and is scrolled to
 MOST_MOMENTS = 400  # of a run that is walked through whole
 OPTIONS = ByName("options", "what only the picture has that is shown")
 CHOICES = {
@@ -203,19 +205,22 @@ class Bench(ABC):
         follows, trace = PICTURES[self.state.view].follows, self._whole.trace
         if trace is None or not follows or self.moment not in self.moments:
             return self._whole
-        if self.moment in self._whole.moments and len(trace.scans) < 3:  # all are open
+        cells = (group.cell for group in self._whole.groups())
+        if self.moment in self._whole.moments and "scan:1" not in cells:  # all are open
             return self._whole
         scan, step = at_moment(trace, self.moment)
-        place = {"scan": scan + 1, "step": step}
+        place = {"scan": scan + 1, "step": step, "around": step}
         return self._in_room(**{**self.state.options, **{name: place[name] for name in follows}})
 
     def _in_room(self, **options: object) -> Scene:
         view, (wide, high) = PICTURES[self.state.view], self.room
         size: dict[str, int] = {}
         if 0 < wide < SCREEN.width:
-            size["width"] = max(FEWEST, wide)
-        elif HEIGHT in view.on_sheet and 0 < high < SCREEN.height:  # the narrow is scrolled
-            size["height"] = max(HEIGHT.least, high)
+            size["width"] = max(FEWEST, wide)  # and the page is scrolled
+        elif HEIGHT in view.on_sheet and 0 < high < SCREEN.height:
+            beside = wide >= WITH_LEGEND
+            size["height"] = max(HEIGHT.least, high + (0 if beside else BELOW))
+            size |= {"width": WITH_LEGEND} if beside else {}
         try:
             return self._draw(**{**options, **size})
         except LabError:

@@ -8,13 +8,12 @@
 // up the picture that it works on, and draws that of both changes.
 
 const PATIENCE = 300; // ms
-const AROUND = 264; // pixels of a window that are not the picture's: JupyterLab's bars, and controls
-const NATURAL = 840; // the width of a picture that has room
-const LEGEND = 120; // pixels of a picture that may be below the window
+const AROUND = 148; // pixels of a window above and below a workbench: JupyterLab's bars, and words
+const LOWEST = 480; // pixels of a picture in a low window, which is scrolled
 const BAR = 80; // pixels above the picture while it is presented
-const SMALLEST = 0.8; // to which a picture is made smaller, and its letters
 
-// How large the picture is: whole in the window, or on the screen while it is presented, as wide as the page, or its natural size.
+// How large the picture is: as much of it open as the window has room for, or all of it, or as
+// wide as the page; or as large as the screen while it is presented.
 class Zoom {
   constructor(frame) {
     this.frame = frame;
@@ -23,20 +22,20 @@ class Zoom {
     this.show = this.show.bind(this);
   }
 
-  // What the picture is asked to fit into; 0 stands for its natural width.
+  // What the picture is asked to fit into; 0 where that is no matter.
   get room() {
-    const wide = this.root.value === "fit" && this.frame.clientWidth < NATURAL ? this.frame.clientWidth : 0;
-    return [wide, Math.round(Math.max(480, innerHeight - AROUND) / SMALLEST) + LEGEND];
+    if (this.root.value !== "fit") return [0, 0];
+    const above = this.frame.getBoundingClientRect().top - this.frame.closest(".scantape-bench").getBoundingClientRect().top;
+    return [this.frame.clientWidth, Math.max(LOWEST, Math.floor(innerHeight - AROUND - above))];
   }
 
   show() {
     const svg = this.frame.querySelector("svg");
     if (!svg) return;
     const { width, height } = svg.viewBox.baseVal;
-    const whole = Math.max(480, innerHeight - AROUND) / Math.max(1, height - LEGEND);
-    const scales = { fit: Math.min(1, Math.max(SMALLEST, whole)), "100 %": 1, width: this.frame.clientWidth / width };
     const large = Math.min(innerWidth / width, (innerHeight - BAR) / height);
-    const scale = document.fullscreenElement?.contains(this.frame) ? large : scales[this.root.value];
+    const natural = this.root.value === "width" ? this.frame.clientWidth / width : 1;
+    const scale = document.fullscreenElement?.contains(this.frame) ? large : natural;
     svg.setAttribute("width", Math.round(width * scale));
     svg.setAttribute("height", Math.round(height * scale));
   }
@@ -113,7 +112,7 @@ class Questions {
   // What an answer does not speak of yet: the question under way, and those that wait.
   open(answered) {
     const name = this.sent && this.asked !== answered ? JSON.stringify(this.sent.key) : undefined;
-    return new Map([...(name === undefined ? [] : [[name, this.sent]]), ...this.waiting]);
+    return new Map([[name, this.sent], ...this.waiting]);
   }
 
   send(question) {
@@ -255,6 +254,7 @@ function renderWorkbench({ model, el }) {
     problem.textContent = elsewhere ? shown.problem.text : "";
     frame.toggleAttribute("data-old", Boolean(shown.problem.text)); // it is not what was asked for
     questions.answered(shown.answered);
+    size(); // the controls may have more lines now
   }
 
   function draw() {
@@ -272,7 +272,6 @@ function renderWorkbench({ model, el }) {
   draw();
   show();
   write();
-  size();
   zoom.root.addEventListener("change", size);
   let wide = frame.clientWidth;
   const resized = new ResizeObserver(() => {

@@ -45,12 +45,12 @@ class Plan:
 EVERYTHING, LEAST = Plan(fits=False), Plan(False, 1, 1)
 
 
-def plans(pair: bool, narrow: bool = False) -> Iterator[Plan]:
+def plans(pair: bool, sheet: Sheet) -> Iterator[Plan]:
     """What is tried, from the most to the least; of a `pair` with the loop open, if that fits."""
     if pair:
         yield from (Plan(True, ends) for ends in (None, 3))
     yield from (Plan(False, ends) for ends in (None, 3, 2, 1))
-    if narrow:
+    if sheet.is_narrow or sheet.is_low:
         yield from (Plan(False, 0, tapes) for tapes in (None, 2, 1))
     yield from (Plan(False, ends, tapes) for tapes in (8, 4, 2, 1) for ends in (2, 1))
 

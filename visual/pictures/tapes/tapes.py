@@ -25,7 +25,7 @@ from visual.pictures.tapes.fit import EVERYTHING, Plan, opened, plans
 from visual.pictures.tapes.forward import forward_block
 from visual.pictures.unrolled.overview import overview, short_name
 from visual.scene.combinators import Piece, above, gap, shifted, sized
-from visual.scene.shapes import Scene, Text, folded, of_run, walk
+from visual.scene.shapes import Scene, Text, fitted, folded, of_run, walk
 
 PARTS_LINE = "below each value: what came from the cost directly + what came through later steps"
 PARTS_OF_ARRAYS = "; of arrays the norms of both parts, which do not add up"
@@ -77,7 +77,7 @@ def tapes(
 def _open(trace: Trace, view: View, number: int, pair: bool, theme: str) -> Scene:
     """The picture with one Scan open, or with a `pair`, that shows the most of those that fit."""
     named, smallest, sheet = NamedScan(trace, number), None, view.sheet
-    for plan in plans(pair, sheet.is_narrow):
+    for plan in plans(pair, sheet):
         block = opened(named, view, plan)
         if block is None:
             continue
@@ -145,7 +145,9 @@ def _heading(block: Block, whole: bool = False) -> Piece:
         title = f"{named.number + 1} · {short_name(named)}: the tape, order {named.scan.order}"
     told = lines if whole else ["; ".join(lines)]
     said = [part for line in told for part in folded(line, sheet.line, 12)]
-    if len(said) > 3 and not whole:
+    if sheet.is_low and not whole:
+        said = told
+    elif len(said) > 3 and not whole:
         how = ": all=True shows them" if sheet.has_hints else ""
         said = [*said[:2], f"⋯ {len(said) - 2} more lines{how}"]
     said += folded(block.hidden, sheet.line, 12) if block.hidden else []
@@ -156,7 +158,8 @@ def _heading(block: Block, whole: bool = False) -> Piece:
     ]
     top = 16 + 21 * (len(titles) - 1)
     texts += [
-        Text(sheet.margin, top + 18 * (n + 1), line, 12, muted=True) for n, line in enumerate(said)
+        fitted(sheet.margin, top + 18 * (n + 1), line, sheet.line, 12, muted=True)
+        for n, line in enumerate(said)
     ]
     return sized(sheet.width - sheet.margin, top + 18 * len(said) + 10, *texts)
 

@@ -49,8 +49,9 @@ def overview(
         for start in range(0, len(cards), across)
     ]
     heads = folded(" · ".join(words), sheet.line, 12)
-    head = [Text(0, 12 + 17 * n, line, 12, muted=True) for n, line in enumerate(heads)]
-    strip = above(sized(sheet.line, 5 + 17 * len(head), *head), *lines, apart=8)
+    texts = [Text(0, 12 + 17 * n, line, 12, muted=True) for n, line in enumerate(heads)]
+    head = [] if sheet.is_low else [sized(sheet.line, 5 + 17 * len(texts), *texts)]
+    strip = above(*head, *lines, apart=8)
     return over(gap(sheet.width - sheet.margin), shifted(strip, sheet.margin, 0))
 
 

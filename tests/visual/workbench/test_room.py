@@ -1,0 +1,69 @@
+"""The picture of a workbench fits the window it is in, with letters that can be read."""
+
+from dataclasses import replace
+
+import pytest
+
+from lab.loops import gallery
+from visual.scene.shapes import Scene, Text
+from visual.workbench.bench import BELOW, opened
+
+WIDE, HIGH, SMALLEST = 1100, 620, 11  # what JupyterLab leaves of 1,280 × 900 below the controls
+
+
+def too_much(scene, wide, high):
+    """What of a picture is too wide, too high or too small."""
+    sizes = [shape.size for shape in scene.walk() if isinstance(shape, Text)]
+    return [
+        *([f"{scene.width} pixels wide"] if scene.width > wide else []),
+        *([f"{scene.height} pixels high"] if scene.height > high else []),
+        *(f"text of {size} pixels" for size in sizes if size < SMALLEST),
+    ]
+
+
+def seen(name, order, view, room, moment=-1):
+    bench = opened(gallery.loops[name]).changed(order=order, view=view)
+    return replace(bench, room=room, moment=moment)
+
+
+@pytest.mark.parametrize("view", ["tapes", "moment", "unrolled", "equations"])
+@pytest.mark.parametrize("order", [1, 2])
+@pytest.mark.parametrize("name", gallery.loops)
+def test_every_loop_is_seen_whole(name, order, view):
+    """Also where most of it is in the Scan that is open: in the third of a second derivative."""
+    bench = seen(name, order, view, (WIDE, HIGH))
+    third = [m for m, told in bench.moments.items() if told.startswith(f"{2 * order - 1} ·")]
+    for moment in (-1, *third[1:2]):
+        assert too_much(replace(bench, moment=moment).shown, WIDE, HIGH) == []
+
+
+def rows(scene):
+    """The steps that have a row."""
+    return {
+        s.content for s in scene.walk() if isinstance(s, Text) and s.content.startswith("step ")
+    }
+
+
+@pytest.mark.parametrize("order", [1, 2])
+def test_who_walks_sees_the_step_that_was_folded(order):
+    bench = seen("square", order, "tapes", (WIDE, HIGH))
+    assert len(rows(bench.shown)) < 4
+    for moment in bench.moments:
+        told = f"step {moment % 4}"  # of Scans of four steps each
+        scene = replace(bench, moment=moment).shown
+        assert told in rows(scene) or scene.moments[moment].startswith("1 ·")
+
+
+def test_where_there_is_no_room_beside_it_the_legend_stands_below():
+    for wide in (840, 1091):
+        scene = seen("square", 2, "tapes", (wide, HIGH)).shown
+        assert too_much(scene, 840, HIGH + BELOW) == []
+    assert seen("square", 2, "tapes", (0, 0)).shown == seen("square", 2, "tapes", (0, 0)).picture
+
+
+def test_what_is_too_large_is_found():
+    fits = Scene(WIDE, HIGH, (Text(0, 20, "text", SMALLEST),), "title", "description")
+    assert too_much(fits, WIDE, HIGH) == []
+    small = replace(fits, shapes=(Text(0, 20, "text", 10.5),))
+    for wrong in (replace(fits, width=WIDE + 1), replace(fits, height=HIGH + 1), small):
+        assert len(too_much(wrong, WIDE, HIGH)) == 1
