@@ -217,15 +217,21 @@ def _is_sampled(content: str) -> bool:
     return bool(bars) and any(n.isdigit() and int(n) > SEGMENTS for n in lengths)
 
 
-def heading(title: str, subtitles: Iterable[str], sheet: Sheet = SCREEN) -> Piece:
-    """The title of a picture, or of a part, and the lines under it; nothing on a bare sheet."""
+def heading(title: str, subtitles: Iterable[str], sheet: Sheet = SCREEN, more: str = "") -> Piece:
+    """The title of a picture, or of a part, with a tooltip if there is `more`, and lines under it.
+
+    A bare sheet has none.
+    """
     if sheet.bare:
         return Piece()
     big = folded(title, sheet.line, 16, bold=True)
     small = [line for told in subtitles for line in folded(told, sheet.line, 12)]
     last = BASELINE + 21 * (len(big) - 1)
     texts = [
-        *(Text(0, BASELINE + 21 * n, line, 16, bold=True) for n, line in enumerate(big)),
+        *(
+            Text(0, BASELINE + 21 * n, line, 16, bold=True, title=more)
+            for n, line in enumerate(big)
+        ),
         *(Text(0, last + 19 * n, line, 12, muted=True) for n, line in enumerate(small, start=1)),
     ]
     return sized(max(text.width for text in texts), last + 19 * len(small) + 14, *texts)

@@ -98,7 +98,7 @@ def ssa(
         block = _Block(NamedScan(trace, number), values, around, letters, all, sheet)
         title, lines = block_heading(block.named)
         told = " · ".join([lines[0], *([COUNTS] if number in (opened, numbers[0]) else [])])
-        head = heading(title, [told, *block.folded], sheet)
+        head = heading(title, [told, *block.folded], sheet, block.named.whereabouts)
         parts.append(above(head, cropped(block.drawn(), sheet.margin)))
     return finished(
         over(gap(sheet.line), above(*parts, apart=16)),

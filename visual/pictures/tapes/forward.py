@@ -39,7 +39,7 @@ def forward_block(
 
     `faded` washes out what the result does not need.
     """
-    head = shifted(heading(*_heading(named), sheet), sheet.margin, 0)
+    head = shifted(heading(*_heading(named), sheet, named.whereabouts), sheet.margin, 0)
     head = over(gap(sheet.width - sheet.margin), head)
     return above(head, _Lanes(named, columns, time, sheet, most, faded).all())
 
