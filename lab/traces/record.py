@@ -19,6 +19,7 @@ from lab.scans.buffers import rows_of
 from lab.scans.graphs import as_scans, require_scan
 from lab.scans.node import LoopVariable, ScanParts, outer_inputs, outer_outputs
 from lab.scans.operations import passed_on, plain_name
+from lab.scans.printed import Ids, place_of, printed_ids
 from lab.scans.slices import cut_of, now_of
 from lab.tape import Kind
 from lab.traces import loop_run
@@ -115,7 +116,8 @@ def trace(
     if rewritten:
         for recording in recordings:
             recording.node = origins.get(recording.node, recording.node)
-    parts = [traced(asked, inputs, called, values, group) for group in groups]
+    ids = {} if rewritten else printed_ids(asked)
+    parts = [traced(asked, inputs, called, values, group, ids) for group in groups]
     made = parts[0] if len(parts) == 1 else _joined(parts)
     return made if keep == "all" else replace(made, backend=backend_name(backend))
 
@@ -155,8 +157,9 @@ def traced(
     called: tuple[str, ...],
     values: Values,
     recordings: Sequence[Recording],
+    ids: Ids | None = None,
 ) -> Trace:
-    """What happened in a graph, in names and numbers."""
+    """What happened in a graph, in names and numbers; `ids` are those of what is printed."""
     index = {recording.node: number for number, recording in enumerate(recordings)}
     used = set(ancestors(asked))
     scans: list[ScanTrace] = []
@@ -169,12 +172,14 @@ def traced(
         scan = _scan_trace(recording, above, values, index, axes, used, filled)
         variables = list(enumerate(outer_inputs(recording.parts)))
         made = [(i, v.outer_input) for i, v in variables if v.kind is not Kind.NIT_SOT]
-        scans.append(replace(scan, **inside.of(recording, above), feeds=feeds(made, filled)))
+        place = "" if ids is None else place_of(recording.node, ids)
+        told = inside.of(recording, above)
+        scans.append(replace(scan, **told, feeds=feeds(made, filled), place=place))
         filled |= {v.outer_output: (number, i) for i, v in variables if v.outer_output is not None}
     results = tuple(freeze(np.array(values[v])) for v in asked)
-    told = tuple(_inputs(inputs, values))
     fed = feeds(enumerate(asked), filled, values)
-    return Trace(results, tuple(scans), called, fed, told, untaken(scans))
+    known = tuple(_inputs(inputs, values))
+    return Trace(results, tuple(scans), called, fed, known, untaken(scans))
 
 
 def _nested(parts: ScanParts, step: Within) -> Trace:

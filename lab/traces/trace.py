@@ -203,7 +203,8 @@ class ScanTrace:
     tap in the order of the arguments, and `formulas` the same as mathematics; `feeds` are the
     Scans that its arguments come from.  `nested` has a trace of every step whose graph has
     Scans in it, those of a loop of more than 500 steps aside.  Of a run of which a window was kept,
-    `first` is the number of its first step.
+    `first` is the number of its first step.  `place` is where it stands in what
+    ``pytensor.dprint`` prints of the outputs, and the line of a person's code that made it.
     """
 
     name: str
@@ -222,6 +223,7 @@ class ScanTrace:
     formulas: tuple[Formula, ...] = ()
     nested: "tuple[Trace, ...]" = ()
     first: int = 0
+    place: str = ""
 
     @property
     def variables(self) -> Iterator[TapeTrace | SequenceTrace | ParameterTrace]:

@@ -1,12 +1,13 @@
 """The command ``scantape draw``."""
 
 import argparse
+from typing import Any
 
 from lab.errors import ArgumentError, listing
 from lab.gradients.derivative import derivative
 from lab.loops.loop import Loop
 from lab.loops.model import log_density
-from visual.choices import DERIVATIVE, ORDER
+from visual.choices import AT, DERIVATIVE, ORDER
 from visual.cli.flags import (
     Commands,
     add,
@@ -79,24 +80,26 @@ def picture(options: argparse.Namespace) -> Scene:
         return figure(options.figure, options.theme, **given)
     if options.loop is None:
         raise ArgumentError("--loop: name a loop, or for unrolled a --figure from 1 to 8.")
-    subject = made_by("--loop", options.loop)
+    subject: Any = made_by("--loop", options.loop)
     own = {
-        option.name: option.read(value, subject)  # type: ignore[arg-type]  # none asks for it
+        option.name: option.read(value, subject)
         for option in (*PAPER, *OPTIONS)
         if (value := getattr(options, option.name)) not in (option.default, "")
     }
     if isinstance(subject, Loop):
         return draw(subject, options.picture, options.theme, **own, **chosen(options, subject))
-    chose = {
-        n: v for n, c in DERIVATIVE.items() if (v := getattr(options, n)) not in (c.default, [])
-    }
-    given = None
-    if log_density(subject) is None:  # a graph, whose cost and variable it returned
+    return _of_graph(options, subject, own)
+
+
+def _of_graph(options: argparse.Namespace, subject: Any, own: dict[str, Any]) -> Scene:
+    """The picture of what is no loop: a PyMC model, or a graph that a function returned."""
+    given, chose = None, {}
+    for name, choice in DERIVATIVE.items():
+        if (value := getattr(options, name)) not in (choice.default, []):
+            chose[name] = choice.read(value, subject) if name == AT.name else value
+    if log_density(subject) is None:
         if not isinstance(subject, tuple):
             loop_named(options.loop)  # which says what is no loop
         cost, wrt, given = (*graph_of(options.loop, subject), None)[:3]
-        order = ORDER.check(chose.pop("order", ORDER.default))
-        subject = derivative(cost, wrt, order)
-    elif "at" in chose:
-        chose["at"] = DERIVATIVE["at"].read(chose["at"], subject)
+        subject = derivative(cost, wrt, chose.pop(ORDER.name, ORDER.default))
     return draw(subject, options.picture, options.theme, given, **own, **chose)

@@ -360,8 +360,8 @@ class Canvas:
         else:
             self.shapes[start:] = [Group(tuple(shapes), step=step, moment=moment)]
 
-    def heading(self, title: str, subtitles: Iterable[str]) -> None:
-        """The title of a block and the lines under it, in as many lines as they need."""
+    def heading(self, title: str, subtitles: Iterable[str], more: str = "") -> None:
+        """The title of a block, with a tooltip if there is `more`, and the lines under it."""
         if not self.sheet.bare:
             head = heading(title, subtitles, self.sheet)
             head = shifted(head, self.sheet.margin, self.y - BASELINE)

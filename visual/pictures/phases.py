@@ -58,7 +58,7 @@ PURPOSES: Mapping[int, str] = {
     10: "The loop that does it, with all its variables.",
     11: "One answer for every input, in the order of the inputs.",
 }
-SIDE, ADDED, SKETCH = 256, (312, 66), (184, 66)
+SIDE, LEAST, ADDED, SKETCH = 256, 220, (312, 66), (184, 66)
 CHIP, SUBJECT, SMALL, MONO = 19, 176, 12, 11.5
 MOST_LINES, BESIDE = 3, 240
 ABSENT = Verdict.ABSENT
@@ -134,7 +134,7 @@ def _row(record: DerivationRecord, phase: Phase, keys: Keys, whole: bool, sheet:
     In a column there is no room for what it is for and adds, but in the sketch.
     """
     room = sheet.line - 2 * _padding(sheet) - SKETCH[0] - 12
-    added = 0 if sheet.is_narrow else ADDED[0]
+    added = 0 if sheet.is_narrow else min(ADDED[0], room - LEAST - 12)
     side = min(SIDE, room - added - 12 * bool(added))
     number = sized(30, CHIP, Text(22, 13, str(phase.number), 14, "end", bold=True))
     lines = [words(line, 12, bold=True) for line in folded(phase.name, side - 36, 12, bold=True)]
@@ -142,7 +142,9 @@ def _row(record: DerivationRecord, phase: Phase, keys: Keys, whole: bool, sheet:
     lines += [words(line, 11, muted=True) for line in told]
     parts = [over(gap(side), beside(number, above(*lines, apart=1), apart=4))]
     if added:
-        parts.append(over(gap(*ADDED), gap() if whole else _added(record, phase, keys)))
+        parts.append(
+            over(gap(added, ADDED[1]), gap() if whole else _added(record, phase, keys, added))
+        )
     row = beside(*parts, _sketch(record, phase.number), apart=12)
     return above(row, _details(record, phase, keys, sheet), apart=12) if whole else row
 
@@ -165,7 +167,7 @@ def _label(item: Item) -> str:
     return f"{item.subject} ↦ {item.expression}" if item.expression else item.subject
 
 
-def _added(record: DerivationRecord, phase: Phase, keys: Keys) -> Piece:
+def _added(record: DerivationRecord, phase: Phase, keys: Keys, wide: float) -> Piece:
     """What a phase adds, in up to three lines of small boxes."""
     label = LABELS.get(phase.number, _label)
     left_out = {ABSENT} | ({Verdict.DISCONNECTED} if phase.number == 11 else set())
@@ -173,8 +175,8 @@ def _added(record: DerivationRecord, phase: Phase, keys: Keys) -> Piece:
     items = [item for item in reversed(found.values()) if item.verdict not in left_out]
     lines: list[list[Piece]] = []
     for item in items:
-        chip = _chip(record, item, label(item), keys, ADDED[0])
-        if lines and beside(*lines[-1], chip, apart=6).envelope.width <= ADDED[0]:
+        chip = _chip(record, item, label(item), keys, wide)
+        if lines and beside(*lines[-1], chip, apart=6).envelope.width <= wide:
             lines[-1].append(chip)
         else:
             lines.append([chip])

@@ -98,7 +98,7 @@ def ssa(
         block = _Block(NamedScan(trace, number), values, around, letters, all, sheet)
         title, lines = block_heading(block.named)
         told = " · ".join([lines[0], *([COUNTS] if number in (opened, numbers[0]) else [])])
-        canvas.heading(title, [told, *block.folded])
+        canvas.heading(title, [told, *block.folded], block.named.whereabouts)
         canvas.put(block.drawn(), 0)
         canvas.y += 10
     canvas.y -= 16

@@ -15,10 +15,11 @@ from pytensor.compile.sharedvalue import SharedVariable
 from pytensor.graph.basic import Constant, Variable
 from pytensor.graph.traversal import explicit_graph_inputs, graph_inputs
 
-from lab.errors import printable
+from lab.errors import LabError, printable
 from lab.reports.compare.as_python import IMPORTS, CannotWriteError, PythonWriter, array
 from lab.reports.compare.comparison import Comparison, summary, value_text
 from lab.reports.compare.subject import Subject
+from lab.reports.explain.explain import explain
 
 HEAD = """\
 # {title}
@@ -32,6 +33,7 @@ import os
 os.environ.setdefault("PYTENSOR_FLAGS", "cxx=")  # nothing is compiled, which is enough here
 """
 CHECK = files("lab.reports.compare").joinpath("against_differences.py")
+MOST_LINES = 40  # that tell where Scans stand
 TAKEN = ("Check", "MODE", "given", "wrt", "cost", "step", "results")
 
 
@@ -53,6 +55,7 @@ def script(comparison: Comparison, subject: Subject) -> str:
         f"check = Check(cost, given, wrt, {summed!r}, truncated={comparison.truncated})\n"
         f"sys.exit(check.run({asked!r}))\n"
     )
+    head = "\n".join([head.rstrip("\n"), *_stands(subject), ""])
     return "\n".join([head, UNCOMPILED, CHECK.read_text("utf-8"), IMPORTS, graph, "", run])
 
 
@@ -64,6 +67,28 @@ def _graph(subject: Subject) -> list[str]:
         if subject.origin is None:
             raise
         return list(_imported(subject, subject.origin, str(error)))
+
+
+def _stands(subject: Subject) -> Iterator[str]:
+    """Where the Scans stand in PyTensor's print of the cost and of its gradient, as comments.
+
+    A declared loop is written as a call of ``pytensor.scan``, whose print has ids of its own.
+    """
+    if subject.declared is not None:
+        return
+    try:
+        explained = explain(subject.cost, subject.wrt[0])
+    except LabError:  # there is a comparison all the same, of what PyTensor alone says
+        return
+    stands = [line for scan in explained.scans for stand in scan.stands for line in stand.told]
+    if stands:
+        yield "#"
+        yield "# Where the Scans stand:"
+    for line in stands[:MOST_LINES]:
+        told = harmless(line).replace("·", "-").encode("ascii", "backslashreplace")
+        yield f"#   {told.decode('ascii')}"
+    if len(stands) > MOST_LINES:
+        yield f"#   and {len(stands) - MOST_LINES} lines more, which lab.explain prints"
 
 
 def harmless(words: str) -> str:

@@ -44,12 +44,13 @@ from lab.loops.model import log_density
 from lab.reports.explain.explanation import ORDERS, Explanation, ScanReport
 from lab.reports.explain.finders import called, traps
 from lab.reports.explain.memory import stored
-from lab.reports.explain.places import Stand, printed_ids
+from lab.reports.explain.places import Stand
 from lab.reports.explain.places import stands as stand_of
 from lab.reports.explain.timing import timed
 from lab.scans.backtraces import without_backtraces
 from lab.scans.graphs import as_scans, require_scan, scan_nodes, with_tapes
 from lab.scans.node import inner_graph, is_scan, read_scan
+from lab.scans.printed import printed_ids
 
 PRINTED = "pytensor.dprint(lab.derivative(cost, wrt).value)"
 

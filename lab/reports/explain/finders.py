@@ -13,7 +13,6 @@ from pytensor.graph.traversal import ancestors, toposort
 from pytensor.tensor.random.op import RandomVariable
 from pytensor.tensor.subtensor import IncSubtensor
 
-from lab.reports.explain.places import line_of
 from lab.reports.explain.traps import (
     BroadcastStart,
     GradientOfOutput,
@@ -34,6 +33,7 @@ from lab.reports.explain.traps import (
 from lab.reports.explain.written_call import written_call
 from lab.scans.node import ScanParts, is_scan, read_scan
 from lab.scans.operations import TRANSPARENT, operation_name, plain_name
+from lab.scans.printed import line_of
 from lab.scans.slices import constant_value, cut_of, is_cut_by_tap
 from lab.tape import Kind
 

@@ -4,23 +4,15 @@
 >>> stands(node, ids, "pytensor.dprint(cost)").told
 """
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import PurePath
 
-import pytensor
 from pytensor.graph.basic import Apply, Variable
-from pytensor.graph.traversal import toposort
-from pytensor.printing import debugprint
 
 from lab.errors import listing
 from lab.gradients.derivation import derivation_of
 from lab.gradients.phases import NAMES
 from lab.scans.node import LoopVariable, outer_inputs, read_scan
-
-MOST = 20_000  # operations of a graph that is printed
-OWN = PurePath(pytensor.__file__).parent
-Ids = Mapping[object, str]
+from lab.scans.printed import Ids, line_of
 
 
 @dataclass(frozen=True)
@@ -61,15 +53,6 @@ class Stand:
         return [f"{self.scan}: {self.id} in {self.printed}{line}.", *map(str, self.places)]
 
 
-def printed_ids(outputs: Sequence[Variable]) -> Ids:
-    """The id of everything that ``pytensor.dprint`` prints of a graph; of a huge one none."""
-    ids: dict[object, str] = {}
-    nodes = list(toposort(outputs))
-    if len(nodes) <= MOST:
-        debugprint(list(outputs), file="str", used_ids=ids)  # type: ignore[arg-type]  # of both
-    return ids
-
-
 def stands(node: Apply, ids: Ids, printed: str) -> Stand:
     """Where a Scan stands in what is printed."""
     parts = read_scan(node.op, node.inputs, node.outputs)
@@ -107,12 +90,3 @@ def _id(variable: Variable, ids: Ids) -> str:
     """An id as it is printed: an operation has one, and so has a variable that none has made."""
     found = ids.get(variable.owner) or ids.get(variable) if variable.owner else ids.get(variable)
     return found or ""
-
-
-def line_of(variable: Variable) -> str:
-    """The line of a person's code in which a variable was made; empty where that is not known."""
-    for trace in getattr(variable.tag, "trace", ()):
-        for path, number, _, code in reversed(trace):
-            if code and OWN not in PurePath(path).parents:
-                return f"{PurePath(path).name}:{number}: {code}"
-    return ""

@@ -1,6 +1,7 @@
 """Reports of comparisons: scripts that need pytensor and numpy alone, and are run here."""
 
 import ast
+import re
 import subprocess
 import sys
 from contextlib import redirect_stdout
@@ -68,6 +69,19 @@ def test_reports_of_loops_agree_with_pytensor(name):
     assert status == 0, told
     assert "the same" in told
     assert "pytensor.scan(" in script
+
+
+def test_a_report_tells_where_the_scans_stand():
+    """By the ids that the graph which it builds is printed with, by the line, and by the phase."""
+    script = lab.compare(*known_mistakes.delay_line(), order=1).report()
+    (place,) = re.findall(r"^#   scan_fn: (\[id \w+\]) in pytensor.dprint\(cost\)", script, re.M)
+    start, end = script.index("import sys\n\nimport pytensor.scalar"), script.index("\ncheck = ")
+    made = {"np": np, "pytensor": pytensor}
+    exec(script[start:end], made)
+    printed = pytensor.dprint(made["cost"], file="str").splitlines()
+    assert any("Scan{scan_fn" in line and place in line for line in printed)
+    assert re.search(r"^#   - dy0: .*, of phase 8: ", script, re.M)
+    assert "Where the Scans stand" not in lab.compare(gallery.loops["square"], order=1).report()
 
 
 def test_reports_of_mistakes():

@@ -7,10 +7,12 @@ import pytensor
 import pytensor.tensor as pt
 import pytest
 from graphs import to_explain
+from pytensor.graph.traversal import ancestors
 
 import lab
+import visual
 from lab.gradients.derivation import derivation_of
-from lab.reports.explain import places
+from lab.scans import printed as of_print
 from lab.scans.graphs import scan_nodes
 
 
@@ -99,7 +101,27 @@ def test_what_is_not_in_the_print_has_no_place():
 
 
 def test_of_a_huge_graph_nothing_is_printed(monkeypatch):
-    monkeypatch.setattr(places, "MOST", 1)
+    monkeypatch.setattr(of_print, "MOST", 1)
     cost, x0 = graph()
-    assert places.printed_ids([cost]) == {}
+    assert of_print.printed_ids([cost]) == {}
     assert lab.explain(cost, x0).scans[0].stands == ()
+
+
+def test_a_scan_of_a_trace_and_its_picture_tell_where_it_stands():
+    cost, x0 = graph()
+    derivative = lab.derivative(cost, x0)
+    a = next(v for v in ancestors([cost]) if v.name == "a")
+    trace = lab.trace(derivative, {x0: 0.5, a: 2.0})
+    lines = printed(list(derivative.values))
+    number = getsourcelines(graph)[1] + 2
+    for scan, name in zip(trace.scans, ("Scan{loop", "Scan{grad_of_loop"), strict=True):
+        id = scan.place.partition(",")[0]
+        assert name in line_with(lines, id)
+    assert trace.scans[0].place.endswith(f"made by test_places.py:{number}: xs = pytensor.scan(")
+    for kind, order, name in (("tapes", 1, "2 · gradient"), ("ssa", 2, "1")):
+        drawn = lab.derivative(cost, x0, order)
+        given = {x0: 0.5, a: 2.0}
+        svg = visual.draw(drawn, kind, given=given).svg()
+        places = [scan.place.replace('"', "&quot;") for scan in lab.trace(drawn, given).scans]
+        assert any(f">{name}" in svg and f": {place}, as pytensor" in svg for place in places)
+    assert lab.trace(derivative, {x0: 0.5, a: 2.0}, rewritten=True).scans[0].place[:3] != "[id"

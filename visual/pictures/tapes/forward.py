@@ -40,7 +40,7 @@ def forward_block(
     `faded` washes out what the result does not need.
     """
     canvas = Canvas(y=16, sheet=sheet)
-    canvas.heading(*_heading(named))
+    canvas.heading(*_heading(named), named.whereabouts)
     head = sized(max(canvas.right, sheet.width - sheet.margin), canvas.y, *canvas.shapes)
     return above(head, _Lanes(named, columns, time, sheet, most, faded).all())
 

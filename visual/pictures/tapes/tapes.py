@@ -152,7 +152,10 @@ def _heading(block: Block, whole: bool = False) -> Piece:
         said = [*said[:2], f"⋯ {len(said) - 2} more lines{how}"]
     said += folded(block.hidden, sheet.line, 12) if block.hidden else []
     titles = folded(title, sheet.line, 16, bold=True)[: None if whole else 2]
-    texts = [Text(sheet.margin, 16 + 21 * n, line, 16, bold=True) for n, line in enumerate(titles)]
+    texts = [
+        Text(sheet.margin, 16 + 21 * n, line, 16, bold=True, title=named.whereabouts)
+        for n, line in enumerate(titles)
+    ]
     top = 16 + 21 * (len(titles) - 1)
     texts += [
         fitted(sheet.margin, top + 18 * (n + 1), line, sheet.line, 12, muted=True)

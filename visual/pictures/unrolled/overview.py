@@ -134,9 +134,8 @@ def card(of: NamedScan, opened: int, wide: float) -> Piece:
     if len(tapes) > MOST_TAPES:
         more = f"+{len(tapes) - MOST_TAPES}"
         cells.append(Text(wide - 10, 41, more, 11, "end", muted=True, title="tapes"))
-    name = f"{of.number + 1} · {of.scan.name}"
     shapes = (*frame, title, *([read] if reads else []), words, *cells)
-    return sized(wide, HIGH, Group(shapes, cell=f"scan:{of.number + 1}", title=name))
+    return sized(wide, HIGH, Group(shapes, cell=f"scan:{of.number + 1}", title=of.whereabouts))
 
 
 def _small(of: NamedScan, tape: TapeTrace, y: float, high: float, inner: float) -> Iterator[Shape]:
