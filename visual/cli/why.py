@@ -51,8 +51,8 @@ def _run(options: argparse.Namespace) -> Trace | Derivative:
     """The run of the derivative that is meant, or of many steps the derivative itself."""
     subject = made_by("NAME", options.graph)
     if isinstance(subject, Loop):
-        study = studied(subject, choose(**chosen(options, subject)))
-        steps = options.steps if isinstance(options.steps, int) else subject.steps
+        chose = choose(**chosen(options, subject))
+        study, steps = studied(subject, chose), chose.steps or subject.steps
         return study.trace if steps <= MANY_STEPS else study.derivative
     cost, wrt, given = (*graph_of(options.graph), {})[:3]
     said = [

@@ -9,6 +9,7 @@ import lab
 from lab import gallery
 from lab.errors import ArgumentError, KindError
 from lab.records import from_json, to_json
+from visual.cli import why
 from visual.cli.main import main
 
 START = 10.0
@@ -241,6 +242,9 @@ def test_the_command(capsys, monkeypatch):
 
     assert "no value is, in 8 steps of 2 Scans" in told("square")
     assert "first met at step 3 of square" in told("square", "--value", ">1e20", "--at", "x=100")
+    monkeypatch.setattr(why, "MANY_STEPS", 10)  # of more, PyTensor runs what --steps asks for
+    assert "in all that the steps write" in told("square", "--steps", "11", "--at", "x=0.5")
+    monkeypatch.undo()
     monkeypatch.syspath_prepend("tests/lab/reports/runs")
     assert "first met at step 9 of scan_fn, Scan 1 of 2" in told("test_first:own")
     assert main(["why", "test_first:own", "--steps", "3"]) == 2
