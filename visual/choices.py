@@ -311,7 +311,11 @@ class ByName(Choice):
 
     def read(self, text: Value, loop: Loop) -> dict[str, Value]:
         """``x=0.95`` or ``x=[1,2]``."""
-        return dict(map(self._named, text))
+        return self.values(text)
+
+    def values(self, texts: Iterable[str]) -> dict[str, Value]:
+        """``x=0.95`` or ``x=[1,2]``, of any graph."""
+        return dict(map(self._named, texts))
 
     def _named(self, text: str) -> tuple[str, object]:
         name, equals, value = text.partition("=")

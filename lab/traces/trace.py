@@ -254,6 +254,11 @@ class ScanTrace:
         """Whether an argument brings values to read, as opposed to gradients to add to."""
         return any(s.argument == argument and not s.is_outer_gradient for s in self.sequences)
 
+    def arrived(self, tape: TapeTrace) -> set[int]:
+        """The rows of a tape that steps before the first one that was kept have written."""
+        firsts = [int(write.rows[0]) for write in tape.writes if self.steps]
+        return {row for n in firsts for row in range(max(0, n - self.first), n)}
+
     @property
     def targets(self) -> list[Leaf]:
         """What a step writes: every tape at every write tap, in the order of the arguments."""

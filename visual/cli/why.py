@@ -67,7 +67,7 @@ def _run(options: argparse.Namespace) -> Trace | Derivative:
     inputs = {
         variable.name or str(variable): variable for variable in explicit_graph_inputs([cost])
     }
-    named = AT.read(options.at, None)
+    named = AT.values(options.at)
     values = {inputs[one_of("--at", name, inputs)]: value for name, value in named.items()}
     missing = [name for name, v in inputs.items() if v not in {**given, **values}]
     if missing:

@@ -48,7 +48,7 @@ class Lane:
         around: int | None,
         own: Columns | None = None,
     ) -> None:
-        self.tape = tape
+        self.tape, self.arrived = tape, scan.arrived(tape)
         if time.knows(tape.axis) or own is not None:
             self.columns = own if own is not None else columns
             rows = list(range(len(tape.initial)))
@@ -87,6 +87,8 @@ class Lane:
                 continue
             if self.last[row] < 0:
                 role = Role.UNNEEDED
+            elif row in self.arrived:
+                role = Role.INTERMEDIATE
             elif np.any(value != 0):
                 role = Role.SEED if self.tape.kind is Kind.MIT_MOT else Role.INPUT
             yield Slot(row, x, role, value, direct=self._direct(row, -1))

@@ -105,9 +105,11 @@ class Quantities:
         loop = self.is_loop(number)
         reached = self._reached(number, tape) if loop else set()
         self.wanted = self.named(number).wanted_rows(tape) if tape.axis is not None else set()
+        arrived = self.trace.scans[number].arrived(tape)
         for row in range(len(tape.initial)):
             role = Role.SEED if row in reached else Role.INTERMEDIATE
-            self._slot(number, tape, row, role, Role.INPUT if loop else Role.SEED)
+            given = Role.INTERMEDIATE if row in arrived else Role.SEED
+            self._slot(number, tape, row, role, Role.INPUT if loop else given)
 
     def _slot(self, number: int, tape: TapeTrace, row: int, role: Role, given: Role) -> None:
         """Nodes for all that one slot holds; its initial content has the role `given`."""
@@ -193,6 +195,8 @@ class Quantities:
         role = Role.INPUT if self.all_direct and row in self.wanted else Role.SEED
         zero = not self._is_something(number, tape, row)
         node = self._node(number, tape, row, role, tape.initial[row], direct=True, faded=zero)
+        if row in self.trace.scans[number].arrived(tape):  # what steps that were not kept left
+            node = replace(node, role=Role.INTERMEDIATE, label="from before")
         self._join(values, node)
         self._note(number, tape, node)
 
@@ -267,7 +271,8 @@ def reached_rows(
             continue
         for gradient in other.tapes:
             if gradient.gradient_of == tape.name and gradient.axis is not None:
-                acted_on = _nonzero(gradient.axis.index, gradient.initial)
+                acted_on = set(_nonzero(gradient.axis.index, gradient.initial))
+                acted_on -= {int(gradient.axis.index[row]) for row in other.arrived(gradient)}
                 places |= {(later, gradient.argument, i) for i in acted_on}
         for sequence in other.sequences:
             source = sequence.source

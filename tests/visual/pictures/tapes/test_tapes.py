@@ -270,3 +270,16 @@ def test_what_folding_hides_is_not_lost():
     contents = tape.contents(38)
     for row in (38, 39, 40):
         assert any(t.split(" (before")[0].endswith(repr(float(contents[row]))) for t in shown)
+
+
+@pytest.mark.parametrize("picture", [visual.tapes, visual.unrolled])
+@pytest.mark.parametrize(("name", "cost"), [("logistic", "last"), ("gap", "last"), ("gap", "sum")])
+def test_what_steps_before_a_window_left_is_no_seed(picture, name, cost):
+    """The cost acts on the last state, which is not among those of steps 5 to 7; or on them all."""
+    loop = gallery.loops[name].with_steps(20)
+    kept = lab.trace(loop.derivative(1, cost=cost), keep=slice(5, 8))
+    drawn = picture(kept)
+    seeds = [s for s in drawn.walk() if isinstance(s, Box) and s.role is Role.SEED]
+    assert bool(seeds) == (cost == "sum")
+    last = max(tape.final.shape[0] for tape in kept.scans[0].tapes)
+    assert len(seeds) < last * 2
