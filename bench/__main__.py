@@ -360,8 +360,8 @@ def pictures():
     import gc
 
     from lab.loops import gallery
+    from visual.drawing.catalogue import PICTURES
     from visual.drawing.draw import studied
-    from visual.drawing.kinds import PICTURES
     from visual.drawing.study import choose
 
     print("pictures at order 2, from the trace: median, slowest and largest over the gallery:")

@@ -20,7 +20,7 @@ import lab
 import visual
 from lab.loops import gallery
 from visual.cli.main import main
-from visual.drawing.kinds import PICTURES
+from visual.drawing.catalogue import PICTURES
 
 ROOT = Path(__file__).parent.parent
 DOCUMENTS = {

@@ -39,7 +39,7 @@ ROOMS = (
     "lab.reports",
     "lab",
     "visual.scene",
-    "visual.choices",
+    "visual.options",
     "visual.backends",
     "visual.layout",
     "visual.pictures.unrolled",

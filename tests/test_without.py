@@ -10,7 +10,7 @@ import sys
 import pytest
 from sites import ROOT
 
-from visual.drawing.kinds import PICTURES
+from visual.drawing.catalogue import PICTURES
 
 BLOCKED = """
 import os, subprocess, sys, threading
@@ -29,7 +29,7 @@ threading.Thread.start = os.fork = subprocess.Popen.__init__ = refused
 TRIED = """
 import json
 import lab, visual
-from visual.drawing.kinds import PICTURES
+from visual.drawing.catalogue import PICTURES
 
 loop = lab.gallery.loops["square"]
 tapes = visual.tapes(loop.trace())

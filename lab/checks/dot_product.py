@@ -32,7 +32,7 @@ from lab.loops.text.source import by_name, identifier
 from lab.loops.variables import as_value
 from lab.records import freeze
 from lab.scans.buffers import as_tensor
-from lab.scans.graphs import with_tapes
+from lab.scans.replacing import with_tapes
 from lab.traces.record import trace
 from lab.traces.run import run
 from lab.traces.trace import Trace

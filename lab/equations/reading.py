@@ -10,8 +10,8 @@ from lab.equations.system import Quantity, Role, System
 from lab.errors import ArgumentError, GraphError, expect, quoted
 from lab.notation import Expression, Leaf, Number
 from lab.scans.formula import formulas
-from lab.scans.graphs import scan_nodes
 from lab.scans.node import LoopVariable, is_scan, outer_inputs, read_scan
+from lab.scans.replacing import scan_nodes
 from lab.scans.slices import Cut, now_of
 from lab.tape import Kind
 from lab.traces.step_values import step_condition, step_equations

@@ -43,8 +43,8 @@ from lab.notation import prime
 from lab.progress import is_watched, pause
 from lab.scans.backtraces import without_backtraces
 from lab.scans.buffers import as_tensor
-from lab.scans.graphs import as_scans, require_scan, scan_nodes, with_tapes
 from lab.scans.node import outer_outputs
+from lab.scans.replacing import as_scans, require_scan, scan_nodes, with_tapes
 
 MANY_SCANS, MOST_SCANS = 32, 16_384
 

@@ -9,7 +9,7 @@ from pytensor.graph.traversal import toposort
 from pytensor.printing import debugprint
 
 MOST = 20_000  # operations of a graph that is printed
-OWN = PurePath(pytensor.__file__).parent
+PYTENSOR, LAB = PurePath(pytensor.__file__).parent, PurePath(__file__).parents[1]
 Ids = Mapping[object, str]
 
 
@@ -23,11 +23,15 @@ def printed_ids(outputs: Sequence[Variable]) -> Ids:
 
 
 def line_of(variable: Variable) -> str:
-    """The line of a person's code in which a variable was made; empty where that is not known."""
+    """The line of a person's code in which a variable was made; empty where that is not known.
+
+    What is made of a declared loop is made here, and by nobody's line.
+    """
     for trace in getattr(variable.tag, "trace", ()):
         for path, number, _, code in reversed(trace):
-            if code and OWN not in PurePath(path).parents:
-                return f"{PurePath(path).name}:{number}: {code}"
+            if code and PYTENSOR not in PurePath(path).parents:
+                is_ours = LAB in PurePath(path).parents
+                return "" if is_ours else f"{PurePath(path).name}:{number}: {code}"
     return ""
 
 

@@ -23,9 +23,9 @@ from pytensor.tensor.elemwise import CAReduce, Elemwise
 from lab.errors import GraphError
 from lab.notation import Call, Expression, Leaf, Let, Named, Number, Term, body_of
 from lab.scans.buffers import unwritten_rows
-from lab.scans.graphs import as_scans
 from lab.scans.node import ScanParts, is_scan, read_scan
 from lab.scans.operations import PRODUCTS, describe, operation_name, plain_name
+from lab.scans.replacing import as_scans
 from lab.scans.slices import index_parts
 from lab.traces.loop_run import Cell, Computed, LoopRun, Recording, Within
 from lab.traces.record import traced

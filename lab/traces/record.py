@@ -16,10 +16,10 @@ from lab.notation import Leaf, tapped
 from lab.progress import pause
 from lab.records import freeze
 from lab.scans.buffers import rows_of
-from lab.scans.graphs import as_scans, require_scan
 from lab.scans.node import LoopVariable, ScanParts, outer_inputs, outer_outputs
 from lab.scans.operations import passed_on, plain_name
 from lab.scans.printed import Ids, place_of, printed_ids
+from lab.scans.replacing import as_scans, require_scan
 from lab.scans.slices import cut_of, now_of
 from lab.tape import Kind
 from lab.traces import loop_run

@@ -30,8 +30,8 @@ from lab.gradients.decisions import decisions_of
 from lab.progress import Progress
 from lab.scans.backtraces import without_backtraces
 from lab.scans.buffers import as_tensor
-from lab.scans.graphs import scan_nodes
 from lab.scans.node import LoopVariable, ScanParts, outer_inputs, outer_outputs, read_scan
+from lab.scans.replacing import scan_nodes
 from lab.scans.slices import links
 from lab.scans.stretches import compiled_in_stretches
 from lab.tape import Kind

@@ -6,7 +6,7 @@ from strange_loops import LOOPS, WRT
 
 import visual
 from lab.loops import gallery
-from visual.drawing.kinds import PICTURES
+from visual.drawing.catalogue import PICTURES
 
 EVERY = {**gallery.loops, **LOOPS}
 OPTIONS = [

@@ -11,7 +11,7 @@ import lab
 import visual
 from lab.loops import gallery
 from visual.widgets.stories import Teller, cells_of, of_cell
-from visual.workbench.bench import WITH_LEGEND
+from visual.workbench.state import WITH_LEGEND
 
 pytestmark = [
     pytest.mark.browser,

@@ -18,7 +18,7 @@ import lab
 import visual
 from lab.errors import LabError
 from lab.progress import quietly
-from visual.drawing.kinds import PICTURES
+from visual.drawing.catalogue import PICTURES
 
 ALL = bool(os.environ.get("CORPUS"))
 HERE = Path(__file__).parent

@@ -10,7 +10,7 @@ import visual
 from lab import Loop, Parameter, Sequence, State
 from lab.errors import ArgumentError, GradientError
 from lab.loops import gallery
-from lab.scans.graphs import scan_nodes
+from lab.scans.replacing import scan_nodes
 
 
 def square(**changes):

@@ -7,7 +7,7 @@ import jupytext
 from sites import LESSONS, ROOT
 
 from visual.cli.main import main
-from visual.drawing.kinds import PICTURES
+from visual.drawing.catalogue import PICTURES
 from visual.exercises.progress import MOST
 
 NOTEBOOKS = ROOT / "notebooks"

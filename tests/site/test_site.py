@@ -12,7 +12,7 @@ from lab.loops import gallery
 from visual.backends import dark as dark_colours
 from visual.backends.svg import text
 from visual.scene.theme import DARK, LEGIBLE, LIGHT, Role, contrast
-from visual.workbench.bench import opened
+from visual.workbench.state import opened
 from visual.workbench.still import atlas_of
 
 pytestmark = pytest.mark.site

@@ -10,7 +10,7 @@ import pytensor.tensor as pt
 
 import lab
 from lab.loops import gallery
-from lab.scans.graphs import scan_nodes
+from lab.scans.replacing import scan_nodes
 from lab.tape import Tape
 
 LONG = "a_name_of_fifty_characters_which_nobody_should_use"

@@ -13,13 +13,13 @@ import visual
 from lab import Loop
 from lab.loops import gallery
 from visual.atlas.grid import CHOICES as OF_AN_ATLAS
-from visual.choices import DERIVATIVE, INSIDE, RULE, STEPS, THEME, Whole
 from visual.cli.main import COMMANDS
-from visual.drawing.kinds import OPTIONS, PAPER, PICTURES, Kind
+from visual.drawing.catalogue import OPTIONS, PAPER, PICTURES, Kind
 from visual.drawing.study import Chosen
+from visual.options import DERIVATIVE, INSIDE, RULE, STEPS, THEME, Whole
 from visual.pictures.orders import orders
-from visual.workbench.bench import CHOICES as OF_A_WORKBENCH
-from visual.workbench.bench import BenchState
+from visual.workbench.state import CHOICES as OF_A_WORKBENCH
+from visual.workbench.state import BenchState
 from visual.workbench.workbench import Workbench
 
 DECLARED = {c.name: c for c in (*DERIVATIVE.values(), *OPTIONS, *PAPER, THEME, RULE, *OF_AN_ATLAS)}

@@ -2,7 +2,7 @@
 
 Start with `Grid`.  One place in it is a `Combination`, and a view of that an `Entry`, with its
 packed picture or why there is none.  A loop's taps are a `Pattern`; what is chosen besides is
-declared in `CHOICES`, each as several of what `visual.choices` declares.
+declared in `CHOICES`, each as several of what `visual.options` declares.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -16,9 +16,9 @@ from lab.loops import gallery
 from lab.loops.loop import Loop
 from lab.loops.variables import Sequence, State, Takes
 from lab.notation import signed
-from visual.choices import COST, ORDER, THEME, Argument, Choice, Value, numbers, whole, words
+from visual.drawing.catalogue import VIEW
 from visual.drawing.draw import draw
-from visual.drawing.kinds import VIEW
+from visual.options import COST, ORDER, THEME, Argument, Choice, Value, numbers, whole, words
 from visual.scene.shapes import Scene
 
 # For steps that take any number of taps, and for those that take one or two.

@@ -15,9 +15,9 @@ from lab.loops.variables import RandomState, value_of
 from lab.traces.program import program_of
 from visual.atlas.followed import Known, data, followed, texts_of
 from visual.atlas.grid import Combination
-from visual.choices import Value
 from visual.drawing.draw import studied
 from visual.drawing.study import Study, choose
+from visual.options import Value
 from visual.scene.shapes import Polyline, Scene
 from visual.widgets.sliders import sliders
 from visual.widgets.stories import of_all, values_of

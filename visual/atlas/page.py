@@ -22,8 +22,8 @@ from lab.errors import LabError, listing
 from visual.atlas.grid import CHOICES, Combination, Entry, Grid, key_of
 from visual.backends.page import document
 from visual.backends.svg import text
-from visual.choices import Value
-from visual.drawing.kinds import PICTURES
+from visual.drawing.catalogue import PICTURES
+from visual.options import Value
 from visual.scene.theme import THEMES
 from visual.widgets import module as modules
 

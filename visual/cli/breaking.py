@@ -5,10 +5,10 @@ import argparse
 from lab.errors import listing
 from lab.reports.breaking.breakage import Truth
 from lab.reports.breaking.rules import BROKEN
-from visual.choices import RULE
-from visual.cli.flags import Commands, add, add_drawing, check_drawing, chosen, loop_named, write
+from visual.cli.shared import Commands, add, add_drawing, check_drawing, chosen, loop_named, write
 from visual.drawing.draw import studied
 from visual.drawing.study import choose
+from visual.options import RULE
 from visual.pictures.breaking import breaking
 from visual.scene.formats import SUFFIXES
 

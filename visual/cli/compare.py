@@ -7,8 +7,8 @@ from pytensor.graph.basic import Apply
 from lab.loops.loop import Loop
 from lab.reports.compare.compare import compare
 from lab.reports.compare.comparison import Comparison
-from visual.choices import ORDER
-from visual.cli.flags import Commands, add, add_graph, graph_of, made_by, show
+from visual.cli.shared import Commands, add, add_graph, graph_of, made_by, show
+from visual.options import ORDER
 from visual.pages.comparison import save_comparison
 
 

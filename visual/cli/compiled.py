@@ -11,9 +11,9 @@ from lab.reports.compile.compile import compiled
 from lab.reports.compile.compiled import Compiled
 from lab.reports.compile.shortening import shortened
 from lab.reports.compile.walking import rewrites
-from visual.choices import WRT
-from visual.cli.flags import Commands, add, add_graph, graph_of, made_by, show
-from visual.drawing.kinds import SCAN
+from visual.cli.shared import Commands, add, add_graph, graph_of, made_by, show
+from visual.drawing.catalogue import SCAN
+from visual.options import WRT
 from visual.pages.rewriting import save_rewrites
 from visual.pictures.compiled import compiled as picture
 from visual.scene.formats import check_path, save, write_whole

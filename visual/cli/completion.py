@@ -5,8 +5,8 @@ import argparse
 import shtab
 
 from lab.errors import one_of
-from visual.cli.flags import Commands, show
 from visual.cli.main import parser
+from visual.cli.shared import Commands, show
 
 SHELLS = tuple(shtab.SUPPORTED_SHELLS)
 

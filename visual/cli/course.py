@@ -7,7 +7,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from lab.errors import LabError
-from visual.cli.flags import Commands, show
+from visual.cli.shared import Commands, show
 from visual.exercises.progress import table
 from visual.lessons.copies import copied
 from visual.lessons.slides import found, slides

@@ -7,8 +7,7 @@ from lab.errors import ArgumentError, listing
 from lab.gradients.derivative import derivative
 from lab.loops.loop import Loop
 from lab.loops.model import log_density
-from visual.choices import AT, DERIVATIVE, ORDER
-from visual.cli.flags import (
+from visual.cli.shared import (
     Commands,
     add,
     add_drawing,
@@ -19,9 +18,10 @@ from visual.cli.flags import (
     made_by,
     write,
 )
+from visual.drawing.catalogue import OPTIONS, PAPER, PICTURES
 from visual.drawing.draw import draw
 from visual.drawing.figures import figure
-from visual.drawing.kinds import OPTIONS, PAPER, PICTURES
+from visual.options import AT, DERIVATIVE, ORDER
 from visual.scene.formats import SUFFIXES
 from visual.scene.shapes import Scene
 

@@ -6,9 +6,9 @@ from lab.errors import ArgumentError
 from lab.loops.model import log_density
 from lab.reports.explain.explain import explain
 from lab.reports.explain.explanation import Explanation
-from visual.choices import WRT, words
-from visual.cli.flags import Commands, add, add_graph, graph_of, made_by, show
-from visual.drawing.kinds import SCAN
+from visual.cli.shared import Commands, add, add_graph, graph_of, made_by, show
+from visual.drawing.catalogue import SCAN
+from visual.options import WRT, words
 from visual.pages.explanation import save_explanation
 
 

@@ -3,7 +3,7 @@
 import argparse
 
 from lab.errors import listing
-from visual.cli.flags import Commands, add_drawing, chosen, loop_named, show
+from visual.cli.shared import Commands, add_drawing, chosen, loop_named, show
 from visual.drawing.export import FORMATS, export
 
 

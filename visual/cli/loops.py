@@ -3,7 +3,7 @@
 import argparse
 
 from lab.loops.gallery import loops
-from visual.cli.flags import Commands, show
+from visual.cli.shared import Commands, show
 
 
 def add_command(commands: Commands) -> None:

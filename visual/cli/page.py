@@ -7,8 +7,8 @@ from lab.errors import ArgumentError, LabError, listing, shortened
 from lab.loops.loop import Loop
 from visual.atlas.atlas import Atlas
 from visual.atlas.grid import CHOICES, LOOPS, TITLE, own
-from visual.choices import numbers, words
-from visual.cli.flags import Commands, add, loop_named, show
+from visual.cli.shared import Commands, add, loop_named, show
+from visual.options import numbers, words
 
 EXAMPLES = """\
 examples:

@@ -10,10 +10,10 @@ from lab.loops.loop import Loop
 from lab.reports.runs.first import first
 from lab.traces.record import trace
 from lab.traces.trace import Trace
-from visual.choices import AT, DERIVATIVE
-from visual.cli.flags import Commands, add, chosen, graph_of, made_by, show
+from visual.cli.shared import Commands, add, chosen, graph_of, made_by, show
 from visual.drawing.draw import studied
 from visual.drawing.study import choose
+from visual.options import AT, DERIVATIVE
 
 MANY_STEPS = 20_000  # of which more are run by PyTensor
 

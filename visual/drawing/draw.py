@@ -9,9 +9,9 @@ from lab.errors import ArgumentError, expect, listing, whole
 from lab.gradients.derivative import Derivative, derivative
 from lab.loops.loop import Loop
 from lab.loops.model import LogDensity, log_density
-from visual.choices import AT, DERIVATIVE, ORDER
-from visual.drawing.kinds import PICTURES
+from visual.drawing.catalogue import PICTURES
 from visual.drawing.study import Chosen, Study, choose, study
+from visual.options import AT, DERIVATIVE, ORDER
 from visual.scene.shapes import Scene
 from visual.scene.theme import THEMES
 

@@ -14,8 +14,8 @@ from lab.progress import counted
 from visual.backends.page import document
 from visual.backends.page import picture as framed
 from visual.backends.svg import text
+from visual.drawing.catalogue import PICTURES, Kind
 from visual.drawing.draw import draw
-from visual.drawing.kinds import PICTURES, Kind
 from visual.scene.formats import SUFFIXES, can_be, rendered, write_whole
 from visual.scene.shapes import Scene
 from visual.scene.theme import THEMES

@@ -10,12 +10,12 @@ from pytensor.graph.basic import Apply
 
 from lab.errors import ArgumentError, listing, quoted
 from lab.records import cached_property
-from lab.scans.graphs import scan_nodes
 from lab.scans.node import inner_graph
+from lab.scans.replacing import scan_nodes
 from lab.traces.trace import ScanTrace, Trace
-from visual.choices import INSIDE, scan_index, step_of
 from visual.drawing.study import Study
 from visual.layout.canvas import MARGIN
+from visual.options import INSIDE, scan_index, step_of
 from visual.scene.combinators import Piece, above, beside, piece, shifted
 from visual.scene.shapes import Box, Group, Scene, Shape, Text, fitted, moved, outline
 from visual.scene.theme import Role

@@ -4,8 +4,8 @@ from dataclasses import replace
 from math import ceil
 
 from lab.errors import ArgumentError
-from visual.choices import Length
 from visual.layout.sheet import ASIDE, HIGHEST, SCREEN, Sheet
+from visual.options import Length
 from visual.scene.shapes import MM, Scene, Text, moved
 
 LETTERS = 11.0  # pixels: the smallest on a screen

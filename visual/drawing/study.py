@@ -16,10 +16,10 @@ from lab.loops.build import LoopGraph
 from lab.loops.loop import Loop
 from lab.loops.variables import as_value
 from lab.records import cached_property
-from lab.scans.graphs import scan_nodes
+from lab.scans.replacing import scan_nodes
 from lab.traces.record import trace
 from lab.traces.trace import Trace
-from visual.choices import (
+from visual.options import (
     AT,
     COST,
     DERIVATIVE,
@@ -83,7 +83,7 @@ class Chosen:
 def choose(
     taps: object = None, cost: object = COST.default, at: object = None, **others: Value
 ) -> Chosen:
-    """What a person says about a loop's derivative; see `visual.choices.DERIVATIVE`."""
+    """What a person says about a loop's derivative; see `visual.options.DERIVATIVE`."""
     at = AT.check({} if at is None else at)
     return Chosen(
         tuple(TAPS.check({} if taps is None else taps).items()),

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING
 from lab.errors import ArgumentError, GraphError, LabError, listing, one_of, quoted, several, whole
 from lab.traces.trace import Trace
 from visual.exercises.answers import Form, Task, Verdict, check_tries
-from visual.exercises.kinds import CANDIDATES, Ask
 from visual.exercises.page import fragment, to_page
+from visual.exercises.question_kinds import CANDIDATES, Ask
 from visual.scene.formats import Picture, as_path, write_whole
 from visual.widgets.rerun import bundle
 

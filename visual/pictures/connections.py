@@ -16,11 +16,11 @@ from lab.gradients.derivation import Derivation, derivation_of
 from lab.gradients.derivative import Derivative
 from lab.gradients.record import DerivationRecord, Outcome, Verdict
 from lab.reports.explain.explanation import Explanation
-from lab.scans.graphs import scan_nodes
-from visual.choices import switch
+from lab.scans.replacing import scan_nodes
 from visual.layout.canvas import finished, heading
 from visual.layout.names import counted
 from visual.layout.sheet import SCREEN, Sheet, check_sheet
+from visual.options import switch
 from visual.scene.combinators import Piece, above, beside, gap, over, padded, sized, words
 from visual.scene.shapes import Box, Group, Scene, Shape, Text, fitted, folded, outline, shortened
 from visual.scene.theme import Role

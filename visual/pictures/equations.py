@@ -18,7 +18,6 @@ from lab.equations.system import System, Writer
 from lab.errors import expect
 from lab.notation import Leaf, leaves_of, signed, text
 from lab.traces.trace import Formula, ParameterTrace, ScanTrace, SequenceTrace, TapeTrace, Trace
-from visual.choices import scan_index, step_of
 from visual.layout.canvas import (
     HEIGHT,
     column_header,
@@ -33,6 +32,7 @@ from visual.layout.cells import cell
 from visual.layout.columns import Gap, shown_steps, with_gaps
 from visual.layout.names import NamedScan, counted
 from visual.layout.sheet import SCREEN, Sheet, check_sheet
+from visual.options import scan_index, step_of
 from visual.scene.combinators import Piece, above, beside, gap, over, sized, words
 from visual.scene.shapes import Box, Scene, Shape, Text, fitted, of_run, shortened, text_width
 from visual.scene.theme import Role

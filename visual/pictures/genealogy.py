@@ -21,13 +21,13 @@ from lab.notation import Leaf, prime
 from lab.records import reached
 from lab.tape import Kind
 from lab.traces.trace import Feed, ScanTrace, SequenceTrace, Source, TapeTrace, Trace
-from visual.choices import of_trace, switch
 from visual.layout.canvas import finished, heading, kind_text
 from visual.layout.cells import values_text
 from visual.layout.graphviz import Edge, Node, dot_source
 from visual.layout.gutters import tracks
 from visual.layout.names import counted
 from visual.layout.sheet import SCREEN, Sheet, check_sheet
+from visual.options import of_trace, switch
 from visual.scene.combinators import Piece, above, cropped, gap, named, over, shifted, sized, words
 from visual.scene.shapes import (
     Arrow,

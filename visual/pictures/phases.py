@@ -12,9 +12,9 @@ from textwrap import wrap
 from lab.errors import ArgumentError, expect, quoted, whole
 from lab.gradients.derivation import Derivation
 from lab.gradients.record import DerivationRecord, Item, Phase, Verdict
-from visual.choices import switch
 from visual.layout.canvas import finished, heading
 from visual.layout.sheet import SCREEN, Sheet, check_sheet
+from visual.options import switch
 from visual.pictures.connections import LOOKS, legend_of
 from visual.scene.combinators import (
     Piece,

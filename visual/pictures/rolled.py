@@ -15,11 +15,11 @@ import numpy as np
 from lab.equations.spelling import Speller, loop_offsets
 from lab.notation import Leaf, leaves_of
 from lab.traces.trace import ParameterTrace, ScanTrace, SequenceTrace, TapeTrace, Trace
-from visual.choices import scan_index, step_of, switch, whole_or_none
 from visual.layout.canvas import HEIGHT, heading
 from visual.layout.cells import cell
 from visual.layout.names import NamedScan
 from visual.layout.sheet import SCREEN, Sheet, check_sheet
+from visual.options import scan_index, step_of, switch, whole_or_none
 from visual.pictures.unrolled.unrolled import fitting
 from visual.scene.combinators import (
     Envelope,

@@ -15,7 +15,6 @@ from lab.errors import ArgumentError, GraphError, listing, quoted
 from lab.notation import Leaf, indexed, text
 from lab.traces.flow import Flow, Value, Write, flow
 from lab.traces.trace import SequenceTrace, TapeTrace, Trace
-from visual.choices import of_trace, scan_index, switch, whole_or_none
 from visual.layout.canvas import (
     BETWEEN,
     GAP,
@@ -36,6 +35,7 @@ from visual.layout.detours import Detours
 from visual.layout.headings import block_heading
 from visual.layout.names import NamedScan, counted
 from visual.layout.sheet import SCREEN, Sheet, check_sheet
+from visual.options import of_trace, scan_index, switch, whole_or_none
 from visual.pictures.tapes.lanes import Lane, Slot
 from visual.pictures.unrolled.overview import overview
 from visual.scene.combinators import Piece, above, cropped, gap, over, sized

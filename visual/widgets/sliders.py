@@ -7,7 +7,7 @@ import numpy as np
 
 from lab.loops.variables import Sequence, State
 from lab.notation import indexed
-from visual.choices import AT, Control
+from visual.options import AT, Control
 
 MOST_ENTRIES = 12  # of an array; of more, there is only a note
 

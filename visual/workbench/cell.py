@@ -9,7 +9,7 @@ from lab.loops import gallery
 from lab.loops.loop import Loop
 from lab.loops.variables import Parameter, Sequence, State, value_of
 from lab.loops.written import WrittenStep, default_tap
-from visual.workbench.bench import Bench, GraphBench, LoopBench
+from visual.workbench.state import Bench, GraphBench, LoopBench
 
 
 def cell(bench: Bench, step: int = -1) -> str:

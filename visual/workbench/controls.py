@@ -2,7 +2,7 @@
 
 A control has a key, which tells what it changes: ``["order"]``, ``["taps", "x"]``, or
 ``["at", "u", 2]`` for one of several values.  Start with `controls` and `changed`; what a control
-is called, and from where to where it goes, is declared in `visual.choices`.
+is called, and from where to where it goes, is declared in `visual.options`.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -16,7 +16,8 @@ from lab.loops import gallery
 from lab.loops.variables import Sequence, State
 from lab.reports.breaking.breakage import Breakage, Effect, precise
 from lab.reports.breaking.rules import BROKEN
-from visual.choices import (
+from visual.drawing.catalogue import PICTURES
+from visual.options import (
     COST,
     OF,
     ORDER,
@@ -30,9 +31,8 @@ from visual.choices import (
     Choice,
     Control,
 )
-from visual.drawing.kinds import PICTURES
 from visual.widgets.sliders import sliders
-from visual.workbench.bench import (
+from visual.workbench.state import (
     CHOICES,
     OWN,
     Bench,

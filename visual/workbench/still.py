@@ -2,7 +2,7 @@
 
 from visual.atlas.atlas import Atlas
 from visual.widgets.page import fragment
-from visual.workbench.bench import Bench, LoopBench
+from visual.workbench.state import Bench, LoopBench
 
 VIEWS, ORDERS = ("unrolled", "tapes", "taps", "genealogy", "stepgraph"), (1, 2)
 TOLD = (

@@ -31,9 +31,9 @@ from visual.widgets.page import fragment, to_page
 from visual.widgets.rerun import bundle, in_notebook, made_in_cell, shut
 from visual.widgets.stepper import Walked, shown_step
 from visual.widgets.working import Outcome, Work, begin
-from visual.workbench.bench import Bench, BenchState, opened, with_loop
 from visual.workbench.cell import cell
 from visual.workbench.controls import Key, changed, controls, view_shown, views
+from visual.workbench.state import Bench, BenchState, opened, with_loop
 from visual.workbench.still import still
 
 HERE = Path(__file__).parent

@@ -23,9 +23,9 @@ from lab.loops.scan_call import scan_call
 from lab.notation import Leaf, signed, text
 from lab.scans.buffers import initial_of
 from lab.scans.formula import formulas
-from lab.scans.graphs import scan_nodes
 from lab.scans.node import LoopVariable, ScanParts, outer_inputs, outer_outputs, read_scan
 from lab.scans.operations import plain_name
+from lab.scans.replacing import scan_nodes
 from lab.scans.slices import constant_value, cut_of, index_parts
 from lab.tape import Kind
 

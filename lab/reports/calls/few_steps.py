@@ -26,7 +26,7 @@ from lab.loops.text.source import identifier
 from lab.loops.variables import RandomState
 from lab.notation import number_text, signed, text
 from lab.scans.formula import formulas
-from lab.scans.graphs import scan_nodes
+from lab.scans.replacing import scan_nodes
 from lab.traces.run import run
 
 STEPS = (-1, 0, 1, 2)

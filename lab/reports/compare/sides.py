@@ -23,9 +23,9 @@ from lab.records import freeze
 from lab.reports.compare.freezing import frozen
 from lab.reports.compare.subject import Subject
 from lab.reports.compare.watching import Pullback, identify, watched
-from lab.scans.graphs import scan_nodes, with_plain, with_tapes
 from lab.scans.names import unique_names
 from lab.scans.node import TapeScan, is_scan, scan_name
+from lab.scans.replacing import scan_nodes, with_plain, with_tapes
 from lab.traces.record import trace
 from lab.traces.trace import Trace
 

@@ -20,9 +20,9 @@ from lab.loops.scan_call import ScanCall, scan_call, traced_step
 from lab.loops.text.source import identifier
 from lab.records import refuse_masked
 from lab.scans.buffers import fresh_buffer, unwritten_rows
-from lab.scans.graphs import as_scans, require_scan, scan_nodes
 from lab.scans.names import unique_names
 from lab.scans.node import LoopVariable, is_scan, outer_inputs, read_scan
+from lab.scans.replacing import as_scans, require_scan, scan_nodes
 from lab.tape import Kind
 from lab.traces.loop_run import Computed
 from lab.traces.run import checked_values, run

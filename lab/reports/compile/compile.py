@@ -38,9 +38,9 @@ from lab.reports.compile.compiled import Change, Compiled, Fate, ScanAfter, Scan
 from lab.reports.compile.rewriting import REVERT, PytensorMode, Rewriting, mode_words, rewritten
 from lab.reports.explain.finders import called
 from lab.scans.buffers import destroys, is_freshly_allocated
-from lab.scans.graphs import scan_nodes
 from lab.scans.node import LoopVariable, ScanParts, inner_graph, is_scan, read_scan, scan_name
 from lab.scans.operations import plain_name
+from lab.scans.replacing import scan_nodes
 from lab.tape import Kind
 from lab.traces.run import checked_values
 

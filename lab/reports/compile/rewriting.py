@@ -24,9 +24,9 @@ from pytensor.tensor.subtensor import IncSubtensor
 from lab.errors import GraphError, first_line
 from lab.gradients.verify import mode_named
 from lab.records import reached
-from lab.scans.graphs import scan_nodes
 from lab.scans.names import VIEWS
 from lab.scans.node import is_scan
+from lab.scans.replacing import scan_nodes
 
 PytensorMode = Mode | str | None
 REVERT = "Revert"

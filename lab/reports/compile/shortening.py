@@ -40,9 +40,9 @@ from lab.reports.compile.compiled import Compiled
 from lab.reports.compile.rewriting import PytensorMode, mode_words, rewritten
 from lab.reports.explain.explanation import paragraph
 from lab.reports.explain.finders import called
-from lab.scans.graphs import scan_nodes
 from lab.scans.names import readable
 from lab.scans.node import LoopVariable, ScanParts, outer_outputs
+from lab.scans.replacing import scan_nodes
 from lab.tape import Kind
 from lab.traces.loop_run import Recording
 from lab.traces.run import checked_values, run

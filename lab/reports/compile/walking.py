@@ -38,10 +38,10 @@ from lab.reports.compile.walk import NO_SCAN, Argument, Side, Step, Walk
 from lab.reports.explain.timing import seconds_of
 from lab.scans.buffers import destroys
 from lab.scans.formula import step_formulas
-from lab.scans.graphs import require_scan
 from lab.scans.names import unique_names
 from lab.scans.node import LoopVariable, ScanParts, is_scan, outer_inputs, read_scan
 from lab.scans.operations import plain_name
+from lab.scans.replacing import require_scan
 from lab.tape import Kind
 from lab.traces.run import checked_values, run
 from lab.traces.step_values import argument_leaves

@@ -48,9 +48,9 @@ from lab.reports.explain.places import Stand
 from lab.reports.explain.places import stands as stand_of
 from lab.reports.explain.timing import timed
 from lab.scans.backtraces import without_backtraces
-from lab.scans.graphs import as_scans, require_scan, scan_nodes, with_tapes
 from lab.scans.node import inner_graph, is_scan, read_scan
 from lab.scans.printed import printed_ids
+from lab.scans.replacing import as_scans, require_scan, scan_nodes, with_tapes
 
 PRINTED = "pytensor.dprint(lab.derivative(cost, wrt).value)"
 

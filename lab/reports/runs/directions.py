@@ -32,9 +32,9 @@ from lab.loops.text.source import identifier
 from lab.reports.compile.compile import rewritten_scans
 from lab.scans.buffers import as_tensor
 from lab.scans.formula import simplify
-from lab.scans.graphs import scan_nodes, with_tapes
 from lab.scans.node import read_scan
 from lab.scans.operations import operation_name, passed_on
+from lab.scans.replacing import scan_nodes, with_tapes
 from lab.traces.record import trace
 from lab.traces.trace import Trace
 

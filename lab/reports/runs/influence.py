@@ -40,7 +40,6 @@ from lab.notation import indexed, number_text
 from lab.progress import Progress
 from lab.records import cached_property, freeze
 from lab.scans.buffers import as_tensor
-from lab.scans.graphs import scan_nodes
 from lab.scans.node import (
     LoopVariable,
     ScanParts,
@@ -49,6 +48,7 @@ from lab.scans.node import (
     outer_outputs,
     read_scan,
 )
+from lab.scans.replacing import scan_nodes
 from lab.tape import Kind, Tape
 from lab.traces.record import trace as trace_of
 from lab.traces.run import Ready, checked_values, run

@@ -20,8 +20,8 @@ from lab.notation import size_text
 from lab.progress import counted, quietly
 from lab.reports.runs.directions import operations
 from lab.reports.runs.memory import memory
-from lab.scans.graphs import scan_nodes
 from lab.scans.node import read_scan
+from lab.scans.replacing import scan_nodes
 from lab.traces.record import trace
 from lab.traces.run import checked_values
 

@@ -17,7 +17,7 @@ from lab import records
 from lab.equations.system import Role
 from lab.errors import ArgumentError, GraphError
 from lab.loops import gallery
-from lab.scans.graphs import scan_nodes
+from lab.scans.replacing import scan_nodes
 from lab.tape import Kind
 
 CERTAIN = [name for name in gallery.loops if name != "walk"]

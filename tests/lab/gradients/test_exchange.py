@@ -14,8 +14,8 @@ from pytensor.scan.op import Scan
 import lab
 from lab.checks.check import value_at
 from lab.checks.finite_differences import differences
-from lab.scans.graphs import scan_nodes
 from lab.scans.node import TapeScan
+from lab.scans.replacing import scan_nodes
 
 METHODS = (Scan.pullback, Scan.connection_pattern, TapeScan.pullback, TapeScan.connection_pattern)
 

@@ -21,8 +21,8 @@ from lab.checks.check import value_at
 from lab.errors import ArgumentError, BroadcastError, GradientError, GraphError
 from lab.gradients.decisions import RULE, PullbackRule
 from lab.loops import gallery
-from lab.scans.graphs import scan_nodes, with_tapes
 from lab.scans.node import LoopVariable, ScanParts, build_scan, inner_graph
+from lab.scans.replacing import scan_nodes, with_tapes
 from lab.tape import Kind, Tape
 from lab.traces.run import run
 

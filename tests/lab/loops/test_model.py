@@ -12,7 +12,7 @@ import visual
 from lab.errors import ArgumentError, GraphError
 from lab.loops.model import log_density
 from lab.reports.explain.traps import TapsOutOfOrder
-from lab.scans.graphs import scan_nodes
+from lab.scans.replacing import scan_nodes
 from lab.traces.run import run
 from visual.cli.main import main
 

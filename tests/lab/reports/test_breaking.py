@@ -21,7 +21,7 @@ from lab.loops import gallery
 from lab.reports.breaking.breakage import Effect, Truth
 from lab.reports.breaking.breakage import truth as true_side
 from lab.reports.breaking.rules import BROKEN
-from lab.scans.graphs import scan_nodes
+from lab.scans.replacing import scan_nodes
 from lab.tape import Kind
 from lab.traces.parting import contrast
 

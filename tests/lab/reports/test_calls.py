@@ -15,8 +15,8 @@ from lab import records
 from lab.errors import ArgumentError
 from lab.loops import gallery
 from lab.loops.scan_call import scan_call
-from lab.scans.graphs import scan_nodes
 from lab.scans.node import outer_inputs, read_scan
+from lab.scans.replacing import scan_nodes
 from lab.scans.slices import cut_of
 from lab.tape import Kind, Tape
 from lab.traces.run import run

@@ -27,8 +27,8 @@ from lab.reports.compare.comparison import Agreement
 from lab.reports.compare.facets import Aspect
 from lab.reports.compare.subject import subject_of
 from lab.reports.compare.watching import watched
-from lab.scans.graphs import scan_nodes, with_plain, with_tapes
 from lab.scans.node import TapeScan, without_backtraces
+from lab.scans.replacing import scan_nodes, with_plain, with_tapes
 from lab.scans.slices import before_end, sliced
 from lab.traces.parting import contrast, far
 from lab.traces.run import run

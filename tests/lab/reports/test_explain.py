@@ -35,7 +35,7 @@ from lab.reports.explain.traps import (
     UntilNeverMet,
 )
 from lab.reports.explain.written_call import written_call
-from lab.scans.graphs import scan_nodes
+from lab.scans.replacing import scan_nodes
 from visual.cli.main import main
 from visual.pages.explanation import explanation_page, save_explanation
 

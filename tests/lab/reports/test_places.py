@@ -13,7 +13,7 @@ import lab
 import visual
 from lab.gradients.derivation import derivation_of
 from lab.scans import printed as of_print
-from lab.scans.graphs import scan_nodes
+from lab.scans.replacing import scan_nodes
 
 
 def graph():

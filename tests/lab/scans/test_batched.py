@@ -10,7 +10,7 @@ from pytensor.scan.utils import until
 import lab
 import visual
 from lab.errors import GraphError
-from visual.drawing.kinds import PICTURES
+from visual.drawing.catalogue import PICTURES
 
 U = np.array([0.1, -0.2, 0.3, 0.4])
 X0, W = pt.dscalar("x0"), pt.dscalar("w")

@@ -6,8 +6,8 @@ import pytest
 import lab
 from lab.loops import gallery
 from lab.notation import prime
-from lab.scans.graphs import scan_nodes
 from lab.scans.names import readable
+from lab.scans.replacing import scan_nodes
 
 
 @pytest.mark.parametrize(

@@ -17,8 +17,8 @@ from lab.errors import ArgumentError
 from lab.loops import gallery
 from lab.notation import LATEX, LONGEST, Binding, Call, Leaf, Let, Named, Number, leaves_of, text
 from lab.scans.formula import _product
-from lab.scans.graphs import scan_nodes
 from lab.scans.naming import DEEPEST, shared
+from lab.scans.replacing import scan_nodes
 from visual.scene.shapes import shortened, text_width
 
 X = Leaf("x", -1, 0)

@@ -10,7 +10,7 @@ import pytest
 
 import visual
 from visual.cli.main import main
-from visual.drawing.kinds import PICTURES
+from visual.drawing.catalogue import PICTURES
 
 ROOT = Path(__file__).parents[3]
 

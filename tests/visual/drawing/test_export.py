@@ -14,7 +14,7 @@ import lab
 import visual
 from lab.errors import ArgumentError
 from lab.loops import gallery
-from visual.drawing.kinds import PICTURES
+from visual.drawing.catalogue import PICTURES
 from visual.widgets.page import to_page
 
 ALL = ("svg", "pdf", "png", "html", "txt", "dot")

@@ -7,8 +7,8 @@ import lab
 import visual
 from lab.errors import ArgumentError
 from lab.loops import gallery
-from visual.choices import INSIDE
-from visual.drawing.kinds import PICTURES
+from visual.drawing.catalogue import PICTURES
+from visual.options import INSIDE
 from visual.workbench.controls import changed
 from visual.workbench.workbench import Workbench
 

@@ -15,7 +15,7 @@ from lab.errors import ArgumentError
 from lab.loops import gallery
 from lab.notation import number_text
 from visual.cli.main import main
-from visual.drawing.kinds import PICTURES
+from visual.drawing.catalogue import PICTURES
 from visual.scene.shapes import Box, Polyline, Scene, Text
 
 SQUARE = gallery.loops["square"]

@@ -13,7 +13,7 @@ from oracles import symbols_of
 
 import visual
 from lab.loops import gallery
-from visual.drawing.kinds import PICTURES
+from visual.drawing.catalogue import PICTURES
 
 TITLE = re.compile(r"<title>(.*?)</title>", re.S)
 # Arrays are told by their first entries, with six digits.

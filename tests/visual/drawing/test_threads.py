@@ -7,7 +7,7 @@ import pytest
 
 import visual
 from lab import gallery
-from visual.drawing.kinds import PICTURES
+from visual.drawing.catalogue import PICTURES
 
 FORMS = ("svg", "pdf", "png", "html", "txt")
 

@@ -18,7 +18,7 @@ import visual
 from lab.errors import ArgumentError, GraphError
 from lab.loops import gallery
 from visual.exercises.answers import Answer, Form, Outcome, read_numbers
-from visual.exercises.kinds import Ask
+from visual.exercises.question_kinds import Ask
 
 SEEDS = range(25)
 

@@ -11,7 +11,7 @@ import lab
 import visual
 from lab.errors import ArgumentError
 from lab.loops import gallery
-from lab.scans.graphs import scan_nodes
+from lab.scans.replacing import scan_nodes
 from visual.pictures.equations import SIGN
 from visual.scene.shapes import Group, Text
 

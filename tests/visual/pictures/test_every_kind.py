@@ -12,8 +12,8 @@ import lab
 import visual
 from lab.errors import ArgumentError, GraphError, LabError
 from lab.loops import gallery
+from visual.drawing.catalogue import PICTURES
 from visual.drawing.draw import studied
-from visual.drawing.kinds import PICTURES
 from visual.drawing.study import choose
 from visual.scene.shapes import Text
 

@@ -23,8 +23,8 @@ import visual
 from lab.gradients.decisions import ReadingGroup
 from lab.loops import gallery
 from lab.notation import Leaf, Number, number_text
-from lab.scans.graphs import scan_nodes
 from lab.scans.node import outer_inputs, read_scan
+from lab.scans.replacing import scan_nodes
 from lab.tape import Kind
 from lab.traces.scan_of import ScanOf
 from visual.layout.graphviz import Edge, Node, dot_source, lay_out, quoted

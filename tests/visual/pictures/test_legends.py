@@ -11,7 +11,7 @@ import lab
 import visual
 from lab.eager import grad, recording
 from lab.loops import gallery
-from visual.drawing.kinds import PICTURES
+from visual.drawing.catalogue import PICTURES
 from visual.layout.cells import quantity
 from visual.scene.shapes import Box, Group, Text
 from visual.scene.theme import DARK, LIGHT, Role

@@ -13,7 +13,7 @@ from lab.errors import ArgumentError
 from lab.gradients.decisions import PullbackRule
 from lab.gradients.record import Verdict
 from lab.loops import gallery
-from lab.scans.graphs import scan_nodes
+from lab.scans.replacing import scan_nodes
 from visual.pictures.connections import LOOKS, WORDS
 from visual.pictures.phases import PURPOSES, phases
 from visual.scene.shapes import Arrow, Group, Polyline, Scene, Text, walk

@@ -155,7 +155,7 @@ def slow(monkeypatch, order=3):
             pause()
             time.sleep(0.001)
 
-    monkeypatch.setattr("visual.workbench.bench.draw", drawn)
+    monkeypatch.setattr("visual.workbench.state.draw", drawn)
     return begun
 
 
@@ -252,7 +252,7 @@ def test_a_mistake_in_a_thread_is_told(monkeypatch):
         seen = []
         asyncio.get_running_loop().set_exception_handler(lambda _, told: seen.append(told))
         bench = Workbench()
-        monkeypatch.setattr("visual.workbench.bench.draw", lambda *_, **__: 1 / 0)
+        monkeypatch.setattr("visual.workbench.state.draw", lambda *_, **__: 1 / 0)
         bench.receive({"number": 1, "key": ["order"], "value": "2"})
         await until(lambda: seen)
         assert isinstance(seen[0]["exception"], ZeroDivisionError)

@@ -6,7 +6,7 @@ import pytest
 
 from lab.loops import gallery
 from visual.scene.shapes import Scene, Text
-from visual.workbench.bench import BELOW, opened
+from visual.workbench.state import BELOW, opened
 
 WIDE, HIGH, SMALLEST = 1100, 620, 11  # what JupyterLab leaves of 1,280 × 900 below the controls
 

@@ -18,7 +18,7 @@ HISTORICAL = "accumulate-overwritten"
 @pytest.fixture
 def quick(monkeypatch):
     """As few orders as are asked for."""
-    monkeypatch.setattr("visual.workbench.bench.LEAST", 1)
+    monkeypatch.setattr("visual.workbench.state.LEAST", 1)
 
 
 def shown(loop, rule, order=1, theme="light", **chosen):

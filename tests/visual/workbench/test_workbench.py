@@ -255,7 +255,7 @@ def test_a_step_of_ones_own_that_fails_is_told():
 
 def test_a_mistake_is_answered_and_not_hidden(monkeypatch):
     bench = Workbench()
-    monkeypatch.setattr("visual.workbench.bench.draw", lambda *_, **__: 1 / 0)
+    monkeypatch.setattr("visual.workbench.state.draw", lambda *_, **__: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         ask(bench, ["order"], "2")
     assert bench.form["answered"] == 1

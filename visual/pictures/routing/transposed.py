@@ -15,7 +15,6 @@ import numpy as np
 from lab.errors import ArgumentError, GraphError, listing, quoted, whole
 from lab.notation import signed
 from lab.traces.trace import Trace
-from visual.choices import of_trace
 from visual.layout.canvas import (
     HEIGHT,
     column_header,
@@ -28,6 +27,7 @@ from visual.layout.canvas import (
 from visual.layout.cells import cell
 from visual.layout.grid import shown
 from visual.layout.names import NamedScan
+from visual.options import of_trace
 from visual.pictures.routing.transposed_step import TransposedStep, differentiated, transposed_step
 from visual.scene.combinators import Piece, above, grouped, sized
 from visual.scene.shapes import Arrow, Box, Group, Scene, Shape, Text, folded

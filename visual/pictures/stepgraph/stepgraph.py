@@ -15,11 +15,11 @@ from lab.errors import listing
 from lab.notation import Leaf
 from lab.scans.names import readable
 from lab.traces.trace import StepResult, Trace
-from visual.choices import newest, of_trace, scan_index, step_of, switch
 from visual.layout.canvas import FORMULA, finished, formula, heading
 from visual.layout.graphviz import Edge, Node, dot_source, lay_out
 from visual.layout.names import NamedScan, counted
 from visual.layout.sheet import SCREEN, Sheet, check_sheet
+from visual.options import newest, of_trace, scan_index, step_of, switch
 from visual.pictures.stepgraph.cards import (
     IN_A_COLUMN,
     NARROW,

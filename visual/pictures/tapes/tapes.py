@@ -13,13 +13,13 @@ from lab.equations.spelling import result_words, untaken_words
 from lab.errors import ArgumentError, quoted
 from lab.tape import Kind
 from lab.traces.trace import ScanTrace, Trace
-from visual.choices import of_trace, scan_index, step_of, switch, whole_or_none
 from visual.layout.canvas import Columns, finished
 from visual.layout.cells import values_text
 from visual.layout.columns import timeline
 from visual.layout.headings import block_heading
 from visual.layout.names import NamedScan
 from visual.layout.sheet import SCREEN, Sheet, check_sheet
+from visual.options import of_trace, scan_index, step_of, switch, whole_or_none
 from visual.pictures.tapes.backward import DETAILS, Block, View, at_end, is_cut, rows, with_formulas
 from visual.pictures.tapes.fit import EVERYTHING, Plan, opened, plans
 from visual.pictures.tapes.forward import forward_block

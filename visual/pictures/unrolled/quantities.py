@@ -277,7 +277,7 @@ def reached_rows(
         for sequence in other.sequences:
             source = sequence.source
             if sequence.is_outer_gradient and source and source.argument == tape.argument:
-                acted_on = _nonzero(sequence.axis.index, sequence.values)
+                acted_on = set(_nonzero(sequence.axis.index, sequence.values))
                 places |= {(later, sequence.argument, i) for i in acted_on}
     rows = tape.axis.rows if tape.axis is not None else {}
     return {rows[place[2]] for place in places if place not in fed}

@@ -15,7 +15,6 @@ from lab.equations.quantities import cost_name
 from lab.equations.spelling import result_words
 from lab.errors import ArgumentError
 from lab.traces.trace import SequenceTrace, TapeTrace, Trace
-from visual.choices import of_trace, opened, scan_indices, switch, whole_or_none
 from visual.layout.canvas import HEIGHT, THIN
 from visual.layout.canvas import finished as with_legend
 from visual.layout.cells import cell, thin_cell
@@ -23,6 +22,7 @@ from visual.layout.columns import Gap, with_gaps
 from visual.layout.names import NamedScan, counted
 from visual.layout.routes import TRACK, Grid, Spot, is_straight, route, tracks
 from visual.layout.sheet import SCREEN, Sheet, check_sheet
+from visual.options import of_trace, opened, scan_indices, switch, whole_or_none
 from visual.pictures.unrolled.factors import factor_along, labels
 from visual.pictures.unrolled.graph import Unrolling, unrolling
 from visual.pictures.unrolled.overview import given_at, overview, short_name

@@ -17,9 +17,9 @@ import numpy as np
 from lab.equations.quantities import cost_name
 from lab.notation import number_text, signed
 from lab.traces.trace import Trace
-from visual.choices import of_trace, scan_index
 from visual.layout.names import NamedScan
 from visual.layout.sheet import SCREEN, Sheet, check_sheet
+from visual.options import of_trace, scan_index
 from visual.pictures.values.scale import Scale, common_scale, scale_of, whole_ticks
 from visual.pictures.values.series import (
     SUMS,

@@ -27,8 +27,8 @@ from lab.reports.compile.compile import FUSION
 from lab.reports.compile.compiled import Fate
 from lab.reports.compile.rewriting import History, rewritten
 from lab.scans.buffers import destroys
-from lab.scans.graphs import scan_nodes
 from lab.scans.node import read_scan
+from lab.scans.replacing import scan_nodes
 from lab.tape import Kind
 from visual.backends.svg import text
 from visual.cli.main import main

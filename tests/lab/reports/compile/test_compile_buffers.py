@@ -13,8 +13,8 @@ from pytensor.graph.op import Op
 from lab.errors import ArgumentError
 from lab.reports.compile.circular_buffers import Ring
 from lab.reports.compile.rewriting import rewritten
-from lab.scans.graphs import scan_nodes
 from lab.scans.node import LoopVariable, ScanParts, build_scan
+from lab.scans.replacing import scan_nodes
 from lab.tape import Kind, Tape
 
 PLAIN = Mode("py", optimizer=None)

@@ -14,7 +14,12 @@ from lab.equations.reading import system
 from lab.errors import ArgumentError, GraphError, Named, listing, one_of, quoted
 from lab.reports.runs.influence import influence as influence_of
 from lab.reports.runs.orders import orders as orders_of
-from visual.choices import (
+from visual.drawing.nested import with_ways, within
+from visual.drawing.paper import on_paper, sheet
+from visual.drawing.study import Study
+from visual.layout.names import NamedScan
+from visual.layout.sheet import SCREEN, Sheet
+from visual.options import (
     BARE,
     HEIGHT,
     INSIDE,
@@ -30,11 +35,6 @@ from visual.choices import (
     newest,
     scan_index,
 )
-from visual.drawing.nested import with_ways, within
-from visual.drawing.paper import on_paper, sheet
-from visual.drawing.study import Study
-from visual.layout.names import NamedScan
-from visual.layout.sheet import SCREEN, Sheet
 from visual.pictures.connections import NO_PULLBACK, connections
 from visual.pictures.equations import equations
 from visual.pictures.genealogy import genealogy
@@ -127,8 +127,8 @@ def _influence(study: Study, theme: str, scan: int = 1, sheet: Sheet = SCREEN) -
 
 
 def _orders(study: Study, theme: str, timed: bool = False, sheet: Sheet = SCREEN) -> Scene:
-    most = max(1, study.order)
-    found = orders_of(study.differentiate(0), most, timed, study.given)
+    cost = study.differentiate(min(study.order, 0))  # which refuses what is no order
+    found = orders_of(cost, study.order or 1, timed, study.given)
     return orders(found, theme, sheet=sheet)
 
 

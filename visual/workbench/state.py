@@ -26,12 +26,12 @@ from lab.loops.variables import as_value, value_of
 from lab.loops.written import WrittenStep
 from lab.records import cached_property
 from lab.reports.breaking.breakage import Breakage, Truth
-from visual.choices import DERIVATIVE, FEWEST, HEIGHT, INSIDE, RULE, THEME, TRUNCATE, ByName, Value
+from visual.drawing.catalogue import PICTURES, VIEW
 from visual.drawing.draw import draw, studied
-from visual.drawing.kinds import PICTURES, VIEW
 from visual.drawing.study import Chosen, Frozen, choose
 from visual.layout.names import NamedScan, at_moment
 from visual.layout.sheet import ASIDE, SCREEN
+from visual.options import DERIVATIVE, FEWEST, HEIGHT, INSIDE, RULE, THEME, TRUNCATE, ByName, Value
 from visual.pictures.breaking import breaking
 from visual.scene.shapes import Scene
 from visual.workbench.written import START, STEPS, WRITTEN, valued, written

@@ -1,6 +1,6 @@
 """What several commands share: options, and what a person names on the command line.
 
-Start with `add_drawing`: whatever can be chosen is declared in `visual.choices`, and becomes
+Start with `add_drawing`: whatever can be chosen is declared in `visual.options`, and becomes
 options by `add`.  `loop_named` and `made_by` find a gallery loop, or ``module:function``.
 """
 
@@ -16,7 +16,7 @@ from lab.loops.declaration import UNNAMED
 from lab.loops.gallery import loops
 from lab.loops.loop import Loop
 from lab.loops.model import log_density
-from visual.choices import DERIVATIVE, THEME, Choice, Value
+from visual.options import DERIVATIVE, THEME, Choice, Value
 from visual.scene.formats import check_path, check_scale
 from visual.scene.shapes import Scene
 from visual.scene.theme import THEMES

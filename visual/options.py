@@ -3,7 +3,7 @@
 A `Choice` feeds all that offers it: Python checks a value by `check`, the command line has its
 option from `argument` and reads what was typed by `read`, and a form has its control from `control`
 and reads what was handed in by `typed`.  Here are the choices about a derivative, which every
-picture has; a picture's own stand beside its name in `visual.drawing.kinds`.
+picture has; a picture's own stand beside its name in `visual.drawing.catalogue`.
 
 Scans count from 1, as in ``2 · gradient of square``; that one is ``trace.scans[1]``.  Steps count
 from 0, as in ``step 0``.
