@@ -282,7 +282,7 @@ class Atlas {
     this.twin = element("pre", { role: "region", "aria-label": "as text", tabindex: "0" });
     this.text = element("details", {}, element("summary", {}, "as text"), this.twin);
     this.link = element("a", {}, "link to what is shown");
-    this.walked.after(this.text, element("p", { class: "scantape-link" }, this.link));
+    this.walked.after(this.form.rest, this.text, element("p", { class: "scantape-link" }, this.link));
   }
 
   choose(field, value) {

@@ -87,7 +87,8 @@ class Values {
   }
 }
 
-// What is chosen with: a choice for every field, in rows.  A single option is no choice, and is
+// What is chosen with: a choice for every field, and below the picture what seldom changes, and
+// what is told of the choice.  A single option is no choice, and is
 // left out; but taps tell what a loop does.
 class Form {
   constructor(state, chosen, ...more) {
@@ -103,8 +104,8 @@ class Form {
     this.about = element("p", { class: "scantape-about" });
     this.seen = element("p", { class: "scantape-about" });
     this.root = element("form", { class: "scantape-form", "aria-label": "what is shown" },
-      this.row(["loop", "theme"], ...more, this.about), this.row(["taps"]),
-      this.row(["order", "cost"]), this.row(["view"], this.seen));
+      this.row(["loop", "taps", "order", "cost", "view"]));
+    this.rest = element("div", { class: "scantape-rest" }, this.about, this.seen, this.row(["theme"], ...more));
     this.root.addEventListener("submit", (event) => event.preventDefault());
   }
 
