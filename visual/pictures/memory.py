@@ -154,7 +154,7 @@ def _plans(found: Memory, sheet: Sheet) -> Piece:
     across = 1 if sheet.is_narrow else ACROSS
     plans = found.plans[: IN_A_COLUMN[1]] if sheet.is_narrow else found.plans
     page = Page(across, (sheet.line + APART) / across - APART, 1, max(p.work for p in plans))
-    every = [plan.held * float(found.state) for plan in plans]
+    every = [plan.bytes.astype(float) for plan in plans]
     scale = scale_of([*every, np.zeros(1)])
     drawn = []
     for plan, held in zip(plans, every, strict=True):
@@ -168,7 +168,7 @@ def _plans(found: Memory, sheet: Sheet) -> Piece:
 def _panel(plan: Plan, found: Memory, page: Page, shapes: list[Shape]) -> Piece:
     is_best = found.best is not None and plan.name == found.best.name
     name = f"{plan.name}{' · best' if is_best else ''}"
-    words = f"{size_text(plan.peak * found.state)} · {plan.work:,}"
+    words = f"{size_text(plan.room)} · {plan.work:,}"
     heads = (
         fitted(0, 12, name, page.wide - text_width(words, SMALL) - 8, 12, bold=True),
         Text(page.wide, 12, words, SMALL, "end", muted=True),

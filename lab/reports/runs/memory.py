@@ -12,7 +12,8 @@ binomial distances, by which no plan with as many states needs less work (Griewa
 "Algorithm 799: revolve", 2000).  `pytensor.scan_checkpoints` is the plan with every k-th.
 """
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from math import comb
 
 import numpy as np
@@ -45,18 +46,25 @@ class Buffer:
 
 @records.record_of_arrays
 class Plan:
-    """A plan of which states are kept: how many of them are, after each unit of work.
+    """A plan of which states are kept: how many of them are, and bytes, after each unit of work.
 
-    A unit is one step of the loop, forwards or back.
+    A unit is one step of the loop, forwards or back.  A state is all that the next step may read;
+    of taps that reach back, states that follow one another share values, which are kept once.
     """
 
     name: str
     held: np.ndarray
+    bytes: np.ndarray
 
     @property
     def peak(self) -> int:
         """The most states that are kept at once."""
         return int(self.held.max(initial=0))
+
+    @property
+    def room(self) -> int:
+        """The most bytes of states that are kept at once."""
+        return int(self.bytes.max(initial=0))
 
     @property
     def work(self) -> int:
@@ -90,8 +98,9 @@ class Memory:
     @property
     def best(self) -> Plan | None:
         """The plan of least work that keeps to the limit, or to half of what all states take."""
-        limit = self.limit if self.limit is not None else (self.steps * self.state) // 2
-        fitting = [plan for plan in self.plans if plan.peak * self.state <= limit]
+        half = self.plans[0].room // 2 if self.plans else 0
+        limit = self.limit if self.limit is not None else half
+        fitting = [plan for plan in self.plans if plan.room <= limit]
         return min(fitting, key=lambda plan: (plan.work, plan.peak), default=None)
 
     @property
@@ -106,7 +115,7 @@ class Memory:
             lines.append(f"  {size_text(buffer.bytes):>9}  {where:<12} {buffer.name}: {buffer.why}")
         lines.append("")
         for plan in self.plans:
-            kept = f"{plan.peak:,} states, {size_text(plan.peak * self.state)}"
+            kept = f"{plan.peak:,} states, {size_text(plan.room)}"
             lines.append(f"  {plan.name}: {kept}; {plan.work:,} steps of work")
         return "\n".join(lines)
 
@@ -117,7 +126,7 @@ class Memory:
         if best is not None:
             least = self.plans[0].work
             yield (
-                f"Within {limit}: {best.name}, {size_text(best.peak * self.state)} of states, "
+                f"Within {limit}: {best.name}, {size_text(best.room)} of states, "
                 f"{best.work / max(1, least):.3g} times the work."
             )
         elif self.plans and self.limit is not None:
@@ -148,7 +157,10 @@ def memory(trace: Trace, scan: int = 1, limit: int | None = None) -> Memory:
         for number, steps in enumerate(lengths, start=1)
     ]
     loop = ScanOf(trace, scan - 1).root.scan
-    state = sum(tape.initial[:1].nbytes for tape in loop.tapes)
+    spans = Counter[int]()  # the bytes of a value, by how many of them a step needs
+    for tape in loop.tapes:
+        spans[tape.tape.origin] += tape.initial[:1].nbytes
+    state = sum(span * size for span, size in spans.items())
     return Memory(
         loop.name,
         loop.steps,
@@ -157,7 +169,7 @@ def memory(trace: Trace, scan: int = 1, limit: int | None = None) -> Memory:
         tuple(lengths),
         buffers,
         freeze(np.concatenate([*live, np.zeros(0, int)])),
-        tuple(_plans(loop.steps, None if limit is None or not state else limit // state))
+        tuple(_plans(loop.steps, spans, None if limit is None or not state else limit // state))
         if state and loop.steps <= MOST_STEPS
         else (),
         limit,
@@ -193,27 +205,27 @@ def _buffers(trace: Trace) -> Iterator[Buffer]:
             yield Buffer(name, tape.final.nbytes, number, max(number, end), why)
 
 
-def _plans(steps: int, fits: int | None) -> Iterator[Plan]:
+def _plans(steps: int, spans: Mapping[int, int], fits: int | None) -> Iterator[Plan]:
     """The plans for so many steps; `fits` states keep to the limit."""
-    yield Plan("all states", _held(every(steps, 1)))
+    yield Plan("all states", *_held(every(steps, 1), spans))
     if steps < 4:
         return
     ways = {k: _peak_of_every(steps, k) for k in range(2, steps // 2 + 1)}
     k = min(ways, key=lambda way: (ways[way], way))
-    yield Plan(f"every {k} steps", _held(every(steps, k)))
+    yield Plan(f"every {k} steps", *_held(every(steps, k), spans))
     if fits is not None and fits < steps:
         small = next((way for way in ways if ways[way] <= fits), None)
         if small is not None and small != k:
-            yield Plan(f"every {small} steps", _held(every(steps, small)))
+            yield Plan(f"every {small} steps", *_held(every(steps, small), spans))
     inner = max(2, round(steps ** (1 / 3)))
     if inner * inner < steps:
         yield Plan(
             f"every {inner * inner} and {inner} steps",
-            _held(two_levels(steps, inner * inner, inner)),
+            *_held(two_levels(steps, inner * inner, inner), spans),
         )
     counts = {ways[k], max(2, round(np.log2(steps)))} | ({fits} if fits is not None else set())
     for count in sorted(n for n in counts if 2 <= n < steps):
-        yield Plan(f"binomial, {count} kept", _held(binomial(steps, count)))
+        yield Plan(f"binomial, {count} kept", *_held(binomial(steps, count), spans))
 
 
 def _peak_of_every(steps: int, k: int) -> int:
@@ -230,14 +242,25 @@ def _peak_of_every(steps: int, k: int) -> int:
 Action = tuple[str, int]  # "keep", "restore", "forward", "back" or "drop", and the state's number
 
 
-def _held(actions: Iterator[Action]) -> np.ndarray:
-    """How many states are kept, with every step that is made."""
-    held, found = 0, []
-    for what, _ in actions:
-        held += (what == "keep") - (what == "drop")
+def _held(actions: Iterator[Action], spans: Mapping[int, int]) -> tuple[np.ndarray, np.ndarray]:
+    """How many states are kept, and how many bytes, with every step that is made.
+
+    State n has the values from n on, as many as a span, whose values take so many bytes.
+    """
+    held, bytes_, found = 0, 0, []
+    users = {span: Counter[int]() for span in spans}  # how many states that are kept have a value
+    for what, number in actions:
+        change = (what == "keep") - (what == "drop")
+        held += change
+        for span, size in spans.items() if change else ():
+            for value in range(number, number + span):
+                before = users[span][value]
+                users[span][value] += change
+                bytes_ += size * (bool(users[span][value]) - bool(before))
         if what in ("forward", "back"):
-            found.append(held)
-    return freeze(np.array(found, dtype=np.int64))
+            found.append((held, bytes_))
+    counts, sizes = np.array(found, dtype=np.int64).reshape(-1, 2).T
+    return freeze(counts.copy()), freeze(sizes.copy())
 
 
 def every(steps: int, k: int, first: int = 0) -> Iterator[Action]:

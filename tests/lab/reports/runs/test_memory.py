@@ -113,9 +113,9 @@ def test_plans_tell_what_their_schedules_do():
     tried = [followed(every(64, k), 64) for k in range(1, 65)]
     assert (found.plans[1].peak, found.plans[1].work) == min(tried)
     assert found.plans[1].peak == 2 * 8 - 1  # as with the square root
-    assert found.best.peak * found.state <= 80
+    assert found.best.room <= 80
     cheaper = [p for p in found.plans if p.work < found.best.work]
-    assert all(plan.peak * found.state > 80 for plan in cheaper)
+    assert all(plan.room > 80 for plan in cheaper)
     none = lab.memory(gallery.loops["logistic"].with_steps(64).trace(), limit=7)
     assert none.best is None
     assert "no plan; one state takes 8 bytes" in str(none)
@@ -170,3 +170,17 @@ def test_the_picture_has_buffers_and_plans():
     assert "Scan 1 to 4" in told
     assert "Within 60 bytes: binomial" in told
     assert visual.draw(gallery.loops["rnn"], "memory", order=2).svg().count("<title>") > 15
+
+
+def test_a_state_is_all_that_the_next_step_may_read():
+    """Of taps −3 and −1 those are three values; of states that are kept, each value counts once."""
+    steps, far = 12, 3
+    found = lab.memory(gallery.loops["gap"].with_steps(steps).trace())
+    assert found.state == far * 8
+    assert found.plans[0].room == (steps + far - 1) * 8
+    spaced = found.plans[1]
+    kept, most = set(), 0
+    for what, number in every(steps, int(spaced.name.split()[1])):
+        kept = kept | {number} if what == "keep" else kept - {number} if what == "drop" else kept
+        most = max(most, len({n + k for n in kept for k in range(far)}))
+    assert spaced.room == most * 8
