@@ -206,6 +206,8 @@ class Workbench(Walked):
     @traitlets.observe("room")
     def _sized(self, _: object) -> None:
         with self._lock:
+            if self._asked is not None:  # it will be shown with this room
+                return
             drawn = Drawn.of(replace(self._bench, room=self.room))
             if drawn.svg != self.svg:
                 self._show(drawn)

@@ -232,6 +232,25 @@ def test_python_comes_first(monkeypatch):
     in_a_loop(play)
 
 
+def test_a_window_that_grows_meanwhile_answers_nothing(monkeypatch):
+    """Else controls would be told anew, and what somebody types just then would be lost."""
+
+    async def play():
+        begun, bench = slow(monkeypatch), Workbench()
+        bench.receive({"number": 1, "key": ["order"], "value": "3"})
+        await until(lambda: begun)
+        told = dict(bench.form)
+        bench.room = (1092, 620)
+        assert bench.form == told
+        bench.receive({"number": 2, "key": ["order"], "value": "2"})
+        await until(answered(bench, 2))
+        assert bench.state.order == 2
+        assert bench._bench.room == (1092, 620)
+        bench.close()
+
+    in_a_loop(play)
+
+
 def test_another_workbench_does_not_wait(monkeypatch):
     async def play():
         begun, one, other = slow(monkeypatch), Workbench(), Workbench(gallery.loops["gap"])
