@@ -8,6 +8,8 @@ import visual
 from lab.loops import gallery
 from visual.scene.shapes import Scene, Text
 
+pytestmark = pytest.mark.sizes
+
 WIDE, HIGH, SMALLEST = 840, 1200, 11
 KINDS = (
     "connections",

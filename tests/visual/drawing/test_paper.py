@@ -18,6 +18,8 @@ from visual.cli.main import main
 from visual.drawing.catalogue import PICTURES
 from visual.scene.shapes import Box, Polyline, Scene, Text
 
+pytestmark = pytest.mark.sizes
+
 SQUARE = gallery.loops["square"]
 WIDTHS = {"column": 85, "page": 170}
 INCH = 25.4

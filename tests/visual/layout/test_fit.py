@@ -15,6 +15,8 @@ from lab.loops import gallery
 from visual.scene.shapes import Box, Scene, Text
 from visual.scene.theme import LIGHT, Role
 
+pytestmark = pytest.mark.sizes
+
 CHAIN = [f"s{number}" for number in range(20)]
 LARGE = {
     "a thousand steps": LOOPS["a thousand steps"],

@@ -8,6 +8,8 @@ from lab.loops import gallery
 from visual.scene.shapes import Scene, Text
 from visual.workbench.state import BELOW, opened
 
+pytestmark = pytest.mark.sizes
+
 WIDE, HIGH, SMALLEST = 1100, 620, 11  # what JupyterLab leaves of 1,280 × 900 below the controls
 
 
