@@ -6,7 +6,7 @@
 
 from dataclasses import dataclass
 
-from pytensor.graph.basic import Apply, Variable
+from pytensor.graph.basic import Apply
 
 from lab.errors import listing
 from lab.gradients.derivation import derivation_of
@@ -60,11 +60,8 @@ def stands(node: Apply, ids: Ids, printed: str) -> Stand:
     derivation = derivation_of(node)
     phases: dict[LoopVariable, int] = {}
     if derivation is not None:
-        for phase, found in (
-            (7, derivation.readings),
-            (8, derivation.states),
-            (9, derivation.totals),
-        ):
+        decided = {7: derivation.readings, 8: derivation.states, 9: derivation.totals}
+        for phase, found in decided.items():
             phases |= dict.fromkeys((one.variable for one in found), phase)
         ordered = outer_inputs(derivation.backward)
         phases = {
@@ -72,21 +69,10 @@ def stands(node: Apply, ids: Ids, printed: str) -> Stand:
         }
     places, line = [], line_of(node.outputs[0])
     for part in outer_inputs(parts):
-        inner = [ids.get(arguments[v], "") for v in part.inner_inputs]
+        # an operation has an id, and so has a variable that none has made
+        outer = ids.get(part.outer_input.owner) or ids.get(part.outer_input, "")
+        inner = tuple(found for v in part.inner_inputs if (found := ids.get(arguments[v])))
         made = line_of(part.outer_input)
-        places.append(
-            Place(
-                part.name,
-                _id(part.outer_input, ids),
-                tuple(filter(None, inner)),
-                "" if made == line else made,
-                phases.get(part, 0),
-            )
-        )
+        made = "" if made == line else made
+        places.append(Place(part.name, outer, inner, made, phases.get(part, 0)))
     return Stand(parts.called, printed, ids.get(node, ""), line, tuple(places))
-
-
-def _id(variable: Variable, ids: Ids) -> str:
-    """An id as it is printed: an operation has one, and so has a variable that none has made."""
-    found = ids.get(variable.owner) or ids.get(variable) if variable.owner else ids.get(variable)
-    return found or ""
