@@ -198,9 +198,11 @@ def outcome(
     if failed:
         rest = [v for v in (side.cost, *asked) if v in values]
         run_of_all = _run(rest, given)[2] if rest else None
-    if run_of_all is None or not _tells_apart(*run_of_all):
+    if run_of_all is None:
         return Outcome(rows, None, {})
     found, nodes = run_of_all
+    if [scan_name(node.op) for node in nodes] != [scan.name for scan in found.scans]:
+        return Outcome(rows, None, {})  # there are some inside other operations
     places = {side.paths[n]: (n, i) for i, n in enumerate(nodes) if n in side.paths}
     return Outcome(rows, _named(found, nodes, side), places)
 
@@ -229,11 +231,6 @@ def _run(
         values |= one
         failed |= failure
     return values, failed, None
-
-
-def _tells_apart(found: Trace, nodes: list[Apply]) -> bool:
-    """Whether the Scans of a run are those of the graph, and none inside other operations."""
-    return [scan_name(node.op) for node in nodes] == [scan.name for scan in found.scans]
 
 
 def _named(found: Trace, nodes: list[Apply], side: Side) -> Trace:

@@ -34,7 +34,7 @@ from lab.notation import indexed, number_text
 from lab.records import same
 from lab.reports.breaking.breakage import Effect, differences_by
 from lab.reports.breaking.rules import BROKEN, in_turns
-from lab.reports.compile.circular_buffers import Buffer, Ring
+from lab.reports.compile.circular_buffers import Ring
 from lab.reports.compile.compile import rewritten_scans
 from lab.reports.compile.compiled import Compiled
 from lab.reports.compile.rewriting import PytensorMode, mode_words, rewritten
@@ -220,9 +220,11 @@ def shortened(
     result, refusal, steps = _too_late(late.graph.outputs[0], copies[by], known)
     what = rewritten_scans([cost], mode, values, without=LINKED)
     buffers = tuple(_lost(cost, by, what))
+    forward = set(scan_nodes([cost]))
     needed = [
         (rec.parts.called, _worth(rec, what))
-        for rec in _backward(cost, pytensor_gradient(cost, by), values)
+        for rec in run([pytensor_gradient(cost, by)], values)[1]
+        if rec.node not in forward
     ]
     late_steps = steps if len(steps) == len(needed) else [None] * len(needed)
     return Shortened(
@@ -272,13 +274,6 @@ def _too_late(
     return np.asarray(values[gradient]), "", steps
 
 
-def _backward(
-    cost: Variable, gradient: Variable, given: Mapping[Variable, object]
-) -> list[Recording]:
-    before = set(scan_nodes([cost]))
-    return [rec for rec in run([gradient], given)[1] if rec.node not in before]
-
-
 def _worth(rec: Recording, what: Compiled) -> int:
     """How many steps a backward loop has to make: rewriting drops forward steps nobody needs."""
     forward = readable(rec.parts.name.removeprefix("grad_of_"))
@@ -295,7 +290,8 @@ def _lost(cost: Variable, wrt: Variable, what: Compiled) -> Iterator[Lost]:
         decisions = decisions_of(node.op)
         if decisions is None or decisions.parent not in loops:
             continue
-        kept = _buffers(what, loops.index(decisions.parent) + 1)
+        number = loops.index(decisions.parent) + 1
+        kept = {b.name: b for scan in what.after if number in scan.sources for b in scan.buffers}
         needed = _needed(node, decisions.backward, derived.value)
         asked: dict[str, list[int]] = {}
         for reading in decisions.readings:
@@ -324,11 +320,6 @@ def _needed(node: Apply, parts: ScanParts, result: Variable) -> set[str]:
     return {part.name for part in reached}
 
 
-def _buffers(what: Compiled, number: int) -> dict[str, Buffer]:
-    """The buffers of the Scan that Scan `number` became, by the names that they had."""
-    return {b.name: b for scan in what.after if number in scan.sources for b in scan.buffers}
-
-
 def _asked(ring: Ring, taps: list[int]) -> Iterator[Asked]:
     held = ring.held(ring.steps)
     for step in range(ring.steps):
@@ -342,7 +333,9 @@ def looked_up(
     cost: Variable, wrt: Variable, what: Compiled, given: Mapping[Variable, object]
 ) -> np.ndarray | None:
     """The gradient that takes for every row whatever stands in its slot."""
-    if _makes_fewer_steps(what) and what.shortened:
+    steps = {scan.number: scan.steps.number for scan in what.after}
+    fewer = any(steps[n] != before.steps.number for before in what.before for n in before.into)
+    if fewer and what.shortened:
         return None  # what is in the slots then, the whole loop does not tell
     lengths: dict[str, set[int | None]] = {}  # of several buffers of one name all
     for kept in what.buffers:
@@ -359,9 +352,3 @@ def looked_up(
         return np.asarray(value_at(derivative(cost, wrt, rule=rule).value, given))
     except LabError:  # that recipe does not fit this graph
         return None
-
-
-def _makes_fewer_steps(what: Compiled) -> bool:
-    """Whether rewriting has dropped steps of a Scan that nobody needs."""
-    steps = {scan.number: scan.steps.number for scan in what.after}
-    return any(steps[n] != before.steps.number for before in what.before for n in before.into)

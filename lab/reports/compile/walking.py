@@ -126,7 +126,9 @@ class _Seen:
                 after=self._side(made.new, now, given, sources),
             )
         if self.can_run:
-            step = replace(step, difference=_larger(step.difference, _difference(was, now, given)))
+            found = step.difference, _difference(was, now, given)
+            known = [difference for difference in found if difference is not None]
+            step = replace(step, difference=max(known, default=None))
         self.found[made.new] = sources, step
 
     def _side(
@@ -269,10 +271,6 @@ def _difference(was: Variable, now: Variable, given: Values) -> float | None:
         return float("inf")
     apart = np.abs(np.asarray(first) - np.asarray(second))
     return float(np.max(np.where(np.isnan(first) & np.isnan(second), 0.0, apart), initial=0.0))
-
-
-def _larger(one: float | None, other: float | None) -> float | None:
-    return max((x for x in (one, other) if x is not None), default=None)
 
 
 def _timed(
