@@ -117,7 +117,9 @@ def derive(
     outputs = _variables("outputs", outputs, op.n_outer_outputs)
     output_gradients = _variables("output_gradients", output_gradients, op.n_outer_outputs)
     given = {v: fit(g, v) for v, g in zip(outputs, output_gradients, strict=True)}
-    rule = rule or _rule_of(op)
+    if rule is None:
+        own = op.rule if isinstance(op, TapeScan) else None
+        rule = own if isinstance(own, PullbackRule) else RULE
     known = _known.get() or Known()
     forward = known.read(op, inputs, outputs)
     steps = _count_steps(forward)  # phase 1
@@ -245,11 +247,6 @@ def _variables(argument: str, given: object, count: int) -> tuple[Variable, ...]
             f"{argument} = {quoted(given)}: expected {count} variables, as this Scan has."
         )
     return variables
-
-
-def _rule_of(op: Scan) -> PullbackRule:
-    rule = op.rule if isinstance(op, TapeScan) else None
-    return rule if isinstance(rule, PullbackRule) else RULE
 
 
 def _count_steps(forward: ScanParts) -> StepCount:
