@@ -14,17 +14,7 @@ import numpy as np
 from lab.equations.numbers import equation
 from lab.equations.quantities import Quantities
 from lab.errors import ArgumentError, expect, quoted, whole
-from lab.notation import (
-    PLAIN,
-    Leaf,
-    Style,
-    following,
-    leaves_of,
-    offsets,
-    symbol,
-    tapped,
-    text,
-)
+from lab.notation import PLAIN, Leaf, Style, following, leaves_of, offsets, symbol, tapped, text
 from lab.tape import Kind
 from lab.traces.trace import Formula, SequenceTrace, TapeTrace, Trace, Untaken
 

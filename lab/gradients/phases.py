@@ -57,11 +57,7 @@ def record(derivation: Decisions, outcomes: tuple[Outcome, ...]) -> DerivationRe
         for number, (name, items) in enumerate(zip(NAMES, told, strict=True), start=1)
     )
     return DerivationRecord(
-        derivation.forward.called,
-        derivation.backward.called,
-        derivation.order,
-        phases,
-        outcomes,
+        derivation.forward.called, derivation.backward.called, derivation.order, phases, outcomes
     )
 
 

@@ -50,12 +50,7 @@ from lab.gradients.status import (
     status_of,
 )
 from lab.gradients.step import classify, differentiate_step
-from lab.gradients.tapes import (
-    remaining_outputs,
-    reverse_state,
-    states_again,
-    totals_again,
-)
+from lab.gradients.tapes import remaining_outputs, reverse_state, states_again, totals_again
 from lab.progress import pause
 from lab.scans.buffers import as_tensor, is_freshly_allocated
 from lab.scans.node import (

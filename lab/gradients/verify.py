@@ -10,15 +10,7 @@ from pytensor.compile.mode import Mode, get_mode
 from pytensor.graph.basic import Variable
 from pytensor.graph.traversal import explicit_graph_inputs
 
-from lab.errors import (
-    ArgumentError,
-    KindError,
-    LabError,
-    first_line,
-    listing,
-    printable,
-    quoted,
-)
+from lab.errors import ArgumentError, KindError, LabError, first_line, listing, printable, quoted
 
 
 class Run(Protocol):

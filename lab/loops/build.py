@@ -194,10 +194,7 @@ def _refuse_strangers(
 
 
 def _with_results(
-    loop: Declaration,
-    parts: list[LoopVariable],
-    results: list[Result],
-    n_steps: TensorVariable,
+    loop: Declaration, parts: list[LoopVariable], results: list[Result], n_steps: TensorVariable
 ) -> list[LoopVariable]:
     """The variables with what the step returned for them."""
     names = [*(s.name for s in loop.states), *loop.outputs, *(r.name for r in loop.random)]

@@ -28,15 +28,7 @@ from lab.gradients.decisions import (
 )
 from lab.gradients.derivation import Derivation
 from lab.gradients.exchange import Exchange, exchanged
-from lab.scans.node import (
-    Labels,
-    LoopVariable,
-    ScanParts,
-    is_scan,
-    label,
-    outer_inputs,
-    read_scan,
-)
+from lab.scans.node import Labels, LoopVariable, ScanParts, is_scan, label, outer_inputs, read_scan
 from lab.scans.node import Pullback as Differentiation
 from lab.scans.slices import before_end, sliced
 from lab.tape import Kind

@@ -186,11 +186,7 @@ def _with_sit_sot(
         if one is part:
             tape = Tape((-1,), (0,))
             other = replace(
-                other,
-                kind=Kind.SIT_SOT,
-                tape=tape,
-                outer_input=start,
-                inner_inputs=(argument,),
+                other, kind=Kind.SIT_SOT, tape=tape, outer_input=start, inner_inputs=(argument,)
             )
         variables.append(other)
     parts = replace(rec.parts, variables=tuple(variables))

@@ -388,11 +388,7 @@ class _Steps:
         return values
 
     def _backwards(
-        self,
-        factors: Mapping[tuple[int, _Read], np.ndarray],
-        of: int,
-        by: int,
-        columns: np.ndarray,
+        self, factors: Mapping[tuple[int, _Read], np.ndarray], of: int, by: int, columns: np.ndarray
     ) -> np.ndarray:
         """The derivatives of the last value, in some columns."""
         high, steps = self.entries[of], self.scan.steps
