@@ -27,6 +27,7 @@ from lab.scans.names import unique_names
 from lab.scans.node import TapeScan, is_scan, scan_name
 from lab.scans.replacing import scan_nodes, with_plain, with_tapes
 from lab.traces.record import trace
+from lab.traces.run import Values
 from lab.traces.trace import Trace
 
 
@@ -172,9 +173,7 @@ class Outcome:
     numbers: Mapping[tuple[int, ...], tuple[Apply, int]]
 
 
-def outcome(
-    side: Side, given: Mapping[Variable, object], shapes: Sequence[tuple[int, ...]]
-) -> Outcome:
+def outcome(side: Side, given: Values, shapes: Sequence[tuple[int, ...]]) -> Outcome:
     """Run all gradients of a side; `shapes` are those of the inputs.
 
     A gradient whose graph cannot be run is left out of the trace.
@@ -208,7 +207,7 @@ def outcome(
 
 
 def _run(
-    asked: list[Variable], given: Mapping[Variable, object]
+    asked: list[Variable], given: Values
 ) -> tuple[dict[Variable, np.ndarray], dict[Variable, str], tuple[Trace, list[Apply]] | None]:
     """The values of variables, all at once if possible, and of those that fail, why."""
     try:

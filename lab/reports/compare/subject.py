@@ -25,7 +25,7 @@ from lab.scans.node import LoopVariable, is_scan, outer_inputs, read_scan
 from lab.scans.replacing import as_scans, require_scan, scan_nodes
 from lab.tape import Kind
 from lab.traces.loop_run import Computed
-from lab.traces.run import checked_values, run
+from lab.traces.run import Values, checked_values, run
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +40,7 @@ class Subject:
     cost: Variable
     wrt: tuple[Variable, ...]
     names: tuple[str, ...]
-    given: Mapping[Variable, object]
+    given: Values
     at: tuple[np.ndarray, ...]
     call: ScanCall | None = None
     chosen: int = 0
@@ -62,7 +62,7 @@ class Subject:
 def subject_of(
     subject: object,
     wrt: object,
-    given: Mapping[Variable, object] | None,
+    given: Values | None,
     cotangents: Sequence[ArrayLike] | None,
     cost: str | ArrayLike,
     of: str | None,
@@ -157,7 +157,7 @@ def _of_node(
 
 
 def _weights(
-    cotangents: Sequence[ArrayLike], results: Sequence[Variable], given: Mapping[Variable, object]
+    cotangents: Sequence[ArrayLike], results: Sequence[Variable], given: Values
 ) -> list[np.ndarray]:
     """A cotangent for each result: a number, or an array of its shape."""
     if not isinstance(cotangents, list | tuple) or len(cotangents) != len(results):
@@ -230,7 +230,7 @@ def _made(cost: Variable, wrt: object, given: dict[Variable, object]) -> Subject
     return Subject(cost, chosen, names, given, at)
 
 
-def _check_independent(chosen: Sequence[Variable], given: Mapping[Variable, object]) -> None:
+def _check_independent(chosen: Sequence[Variable], given: Values) -> None:
     """Raise ArgumentError unless each of `chosen` can be moved while the other values stay.
 
     Otherwise finite differences would be those of something else.

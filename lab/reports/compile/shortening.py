@@ -11,7 +11,7 @@ Beside both stands what a backward loop would give that takes for every value wh
 its slot.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -45,7 +45,7 @@ from lab.scans.node import LoopVariable, ScanParts, outer_outputs
 from lab.scans.replacing import scan_nodes
 from lab.tape import Kind
 from lab.traces.loop_run import Recording
-from lab.traces.run import checked_values, run
+from lab.traces.run import Values, checked_values, run
 
 # What only a linked function has: after these rewrites nothing is left to be differentiated.
 LINKED = ("fusion", "inplace", "scan_inner_graph", "scan_sit_sot_to_untraced")
@@ -200,7 +200,7 @@ def _shown(value: np.ndarray) -> str:
 def shortened(
     subject: Variable | Loop,
     wrt: Variable | str,
-    given: Mapping[Variable, object] | None = None,
+    given: Values | None = None,
     mode: PytensorMode = None,
 ) -> Shortened:
     """Differentiate a scalar cost in time, and once more after its buffers were shortened.
@@ -261,7 +261,7 @@ def _subject(
 
 
 def _too_late(
-    cost: Variable, wrt: Variable, given: Mapping[Variable, object]
+    cost: Variable, wrt: Variable, given: Values
 ) -> tuple[np.ndarray | None, str, list[int]]:
     """PyTensor's gradient of a graph that is rewritten already, or why there is none."""
     try:
@@ -329,9 +329,7 @@ def _asked(ring: Ring, taps: list[int]) -> Iterator[Asked]:
             yield Asked(step, undoes, row, ring.slot(row), held[ring.slot(row)])
 
 
-def looked_up(
-    cost: Variable, wrt: Variable, what: Compiled, given: Mapping[Variable, object]
-) -> np.ndarray | None:
+def looked_up(cost: Variable, wrt: Variable, what: Compiled, given: Values) -> np.ndarray | None:
     """The gradient that takes for every row whatever stands in its slot."""
     steps = {scan.number: scan.steps.number for scan in what.after}
     fewer = any(steps[n] != before.steps.number for before in what.before for n in before.into)

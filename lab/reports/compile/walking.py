@@ -10,7 +10,7 @@ found by holding both graphs against one another while they stand there, never b
 values `given`, both are run as well.
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from copy import deepcopy
 from dataclasses import replace
 
@@ -43,10 +43,8 @@ from lab.scans.node import LoopVariable, ScanParts, is_scan, outer_inputs, read_
 from lab.scans.operations import plain_name
 from lab.scans.replacing import require_scan
 from lab.tape import Kind
-from lab.traces.run import checked_values, run
+from lab.traces.run import Values, checked_values, run
 from lab.traces.step_values import argument_leaves
-
-Values = Mapping[Variable, object]
 
 
 def rewrites(

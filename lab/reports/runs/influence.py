@@ -51,7 +51,7 @@ from lab.scans.node import (
 from lab.scans.replacing import scan_nodes
 from lab.tape import Kind, Tape
 from lab.traces.record import trace as trace_of
-from lab.traces.run import Ready, checked_values, run
+from lab.traces.run import Ready, Values, checked_values, run
 from lab.traces.scan_of import ScanOf
 from lab.traces.trace import ParameterTrace, SequenceTrace, TapeTrace, Trace
 
@@ -173,7 +173,7 @@ def influence(
     scan: int = 1,
     most: int = PLACES,
     trace: Trace | None = None,
-    given: Mapping[Variable, object] | None = None,
+    given: Values | None = None,
 ) -> Influence:
     """How much every value of the state `by` moves every later one of the state `of`.
 
@@ -227,9 +227,7 @@ class _Read(NamedTuple):
 class _Steps:
     """The steps of a loop, each differentiated where the run has been."""
 
-    def __init__(
-        self, trace: Trace, number: int, parts: ScanParts, given: Mapping[Variable, object]
-    ) -> None:
+    def __init__(self, trace: Trace, number: int, parts: ScanParts, given: Values) -> None:
         self.number, self.scan = number, trace.scans[number]
         self.parts, self.given = parts, dict(given)
         self.backward = next((one for one in trace.scans if one.parent == number), None)
