@@ -13,7 +13,7 @@ import numpy as np
 
 from lab.equations.numbers import equation
 from lab.equations.quantities import Quantities
-from lab.errors import ArgumentError, expect, quoted, whole
+from lab.errors import expect, refused, whole
 from lab.notation import PLAIN, Leaf, Style, following, leaves_of, offsets, symbol, tapped, text
 from lab.tape import Kind
 from lab.traces.trace import Formula, SequenceTrace, TapeTrace, Trace, Untaken
@@ -35,14 +35,10 @@ def spelled(trace: Trace, scan: int, step: int, style: Style = PLAIN) -> tuple[S
     expect("trace", trace, Trace, 'a Trace, as of lab.gallery.loops["square"].trace()')
     expect("style", style, Style, "a lab.notation.Style")
     if not 0 <= whole("scan", scan) < len(trace.scans):
-        raise ArgumentError(
-            f"scan = {quoted(scan)}: this trace has the Scans 0 to {len(trace.scans) - 1}."
-        )
+        raise refused("scan", scan, f"this trace has the Scans 0 to {len(trace.scans) - 1}.")
     made = trace.scans[scan]
     if not 0 <= whole("step", step) < made.steps:
-        raise ArgumentError(
-            f"step = {quoted(step)}: {made.name} makes the steps 0 to {made.steps - 1}."
-        )
+        raise refused("step", step, f"{made.name} makes the steps 0 to {made.steps - 1}.")
     speller = Speller(Quantities(trace, scan), style)
     return tuple(
         Spelled(speller.at(formula, step), speller.numbers(formula, step))

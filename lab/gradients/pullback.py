@@ -26,7 +26,7 @@ from pytensor.scan.op import Scan
 from pytensor.tensor.type import TensorType
 from pytensor.tensor.variable import TensorVariable
 
-from lab.errors import ArgumentError, GradientError, expect, quoted, several
+from lab.errors import GradientError, expect, refused, several
 from lab.gradients import rows
 from lab.gradients.decisions import (
     RULE,
@@ -238,9 +238,7 @@ def _variables(argument: str, given: object, count: int) -> tuple[Variable, ...]
     for variable in variables:
         expect(argument, variable, Variable, "a list of PyTensor variables")
     if len(variables) != count:
-        raise ArgumentError(
-            f"{argument} = {quoted(given)}: expected {count} variables, as this Scan has."
-        )
+        raise refused(argument, given, f"expected {count} variables, as this Scan has.")
     return variables
 
 

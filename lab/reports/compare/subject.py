@@ -12,7 +12,7 @@ from pytensor.graph.basic import Apply, Constant, Variable
 from pytensor.graph.traversal import ancestors
 from pytensor.tensor.type import TensorType
 
-from lab.errors import ArgumentError, one_of, quoted
+from lab.errors import ArgumentError, one_of, quoted, refused
 from lab.loops.build import as_weights
 from lab.loops.declaration import BY, OF
 from lab.loops.loop import Loop
@@ -69,9 +69,7 @@ def subject_of(
 ) -> Subject:
     """The subject that the arguments of `lab.compare` ask for."""
     if given is not None and not isinstance(given, Mapping):
-        raise ArgumentError(
-            f"given = {quoted(given)}: expected a dict of variables and their values."
-        )
+        raise refused("given", given, "expected a dict of variables and their values.")
     if cotangents is not None and not isinstance(subject, Apply):
         raise ArgumentError("cotangents: these are given for the results of a Scan node.")
     if isinstance(subject, Loop):
@@ -80,7 +78,7 @@ def subject_of(
         return _of_loop(subject, wrt, cost, of)
     for name, value, usual in (("cost", cost, "last"), ("of", of, None)):
         if not (isinstance(value, str | None) and value == usual):
-            raise ArgumentError(f"{name} = {quoted(value)}: only of a loop is a cost made.")
+            raise refused(name, value, "only of a loop is a cost made.")
     if isinstance(subject, Apply):
         return _of_node(subject, wrt, dict(given or {}), cotangents)
     if not isinstance(subject, Variable) or getattr(subject.type, "ndim", None) != 0:
@@ -215,7 +213,7 @@ def _made(cost: Variable, wrt: object, given: dict[Variable, object]) -> Subject
         told = "expected one input at least"
         if wrt is None:
             told = "none of the graph's inputs is real"
-        raise ArgumentError(f"wrt = {quoted(wrt)}: {told}.")
+        raise refused("wrt", wrt, f"{told}.")
     for variable in chosen:
         if not isinstance(variable, Variable):
             raise ArgumentError(f"wrt: {quoted(variable)} is not a PyTensor variable.")

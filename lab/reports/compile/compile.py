@@ -22,7 +22,7 @@ from pytensor.graph.basic import Apply, Variable
 from pytensor.graph.fg import FunctionGraph
 from pytensor.graph.traversal import toposort
 
-from lab.errors import ArgumentError, GradientError, GraphError, first_line, one_of, quoted
+from lab.errors import ArgumentError, GradientError, GraphError, first_line, one_of, refused
 from lab.gradients.status import pytensor_gradient
 from lab.loops.loop import Loop
 from lab.loops.text.source import identifier
@@ -85,9 +85,7 @@ def _listed(subject: object) -> list[Variable]:
     variables = [item for item in items if isinstance(item, Variable)]
     if variables and len(variables) == len(items):
         return variables
-    raise ArgumentError(
-        f"subject = {quoted(subject)}: expected a variable, several, a Loop or a function."
-    )
+    raise refused("subject", subject, "expected a variable, several, a Loop or a function.")
 
 
 def _of_loop(
@@ -102,7 +100,7 @@ def _of_loop(
 def gradient_of(outputs: Sequence[Variable], wrt: object) -> tuple[Variable, Variable]:
     """What to differentiate by, and the gradient."""
     if not isinstance(wrt, Variable):
-        raise ArgumentError(f"wrt = {quoted(wrt)}: expected a PyTensor variable.")
+        raise refused("wrt", wrt, "expected a PyTensor variable.")
     if len(outputs) != 1 or outputs[0].type.ndim:
         raise ArgumentError(f"subject = {outputs}: a gradient is taken of one scalar.")
     try:

@@ -23,7 +23,7 @@ from pytensor.tensor.variable import TensorVariable
 
 from lab.checks.check import value_at
 from lab.checks.finite_differences import Estimate
-from lab.errors import ArgumentError, LabError, first_line, one_of, printable, quoted
+from lab.errors import LabError, first_line, one_of, printable, refused
 from lab.gradients.decisions import ReadingGroup, decisions_of
 from lab.gradients.derivative import derivative
 from lab.gradients.status import pytensor_gradient
@@ -252,11 +252,9 @@ def _subject(
         last = pt.as_tensor_variable(next(iter(call.results().values())))[-1]
         return last if not last.type.ndim else last.sum(), by, {**call.given, **given}
     if not isinstance(subject, Variable) or getattr(subject.type, "ndim", None) != 0:
-        raise ArgumentError(f"subject = {quoted(subject)}: expected a scalar variable or a Loop.")
+        raise refused("subject", subject, "expected a scalar variable or a Loop.")
     if not isinstance(wrt, Variable) or wrt not in given or wrt.owner is not None:
-        raise ArgumentError(
-            f"wrt = {quoted(wrt)}: expected an input of the graph, with a value in given."
-        )
+        raise refused("wrt", wrt, "expected an input of the graph, with a value in given.")
     return subject, wrt, given
 
 

@@ -24,13 +24,12 @@ from pytensor.tensor.variable import TensorVariable
 
 from lab import records
 from lab.errors import (
-    ArgumentError,
     GradientError,
     GraphError,
     expect,
     listing,
     one_of,
-    quoted,
+    refused,
     whole,
 )
 from lab.gradients.derivative import Derivative
@@ -191,9 +190,9 @@ def influence(
     nodes = scan_nodes(derivative.values)
     if whole("scan", scan) not in range(1, len(nodes) + 1):
         told = f"the Scans of this derivative are 1 to {len(nodes)}"
-        raise ArgumentError(f"scan = {quoted(scan)}: {told}.")
+        raise refused("scan", scan, f"{told}.")
     if not FEWEST <= whole("most", most) <= MOST:
-        raise ArgumentError(f"most = {quoted(most)}: expected {FEWEST} to {MOST:,}.")
+        raise refused("most", most, f"expected {FEWEST} to {MOST:,}.")
     known = {**derivative.given, **checked_values({} if given is None else given)}
     parts = [read_scan(node.op, node.inputs, node.outputs) for node in nodes]
     if trace is None:
@@ -201,7 +200,7 @@ def influence(
     names = [part.called for part in parts]
     expect("trace", trace, Trace, "a Trace of the derivative")
     if [one.name.partition(", from step")[0] for one in trace.scans] != names:
-        raise ArgumentError(f"trace = {quoted(trace)}: expected one of {listing(names)}.")
+        raise refused("trace", trace, f"expected one of {listing(names)}.")
     number = ScanOf(trace, scan - 1).root.number
     steps = _Steps(trace, number, parts[number], known)
     names = [tape.name for tape in steps.states]
