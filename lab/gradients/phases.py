@@ -32,6 +32,19 @@ NAMES = (
 )
 
 
+def deciding(decisions: Decisions) -> tuple[str, ...]:
+    """The number and name of the phase that decided on each variable of a backward Scan.
+
+    They stand in the order of the Scan's arguments; what is only handed on, as a parameter, is
+    there since phase 10.
+    """
+    phases: dict[LoopVariable, int] = {}
+    for number, found in ((7, decisions.readings), (8, decisions.states), (9, decisions.totals)):
+        phases |= dict.fromkeys((one.variable for one in found), number)
+    numbers = (phases.get(part, 10) for part in outer_inputs(decisions.backward))
+    return tuple(f"{number}: {NAMES[number - 1]}" for number in numbers)
+
+
 Texts = Mapping[Variable, str]
 
 
