@@ -23,15 +23,7 @@ from pytensor.graph.basic import Variable
 from pytensor.tensor.variable import TensorVariable
 
 from lab import records
-from lab.errors import (
-    GradientError,
-    GraphError,
-    expect,
-    listing,
-    one_of,
-    refused,
-    whole,
-)
+from lab.errors import GradientError, GraphError, expect, listing, one_of, refused, whole
 from lab.gradients.derivative import Derivative
 from lab.gradients.exchange import our_pullback
 from lab.gradients.status import Undefined, is_continuous, pytensor_gradients, status_of
