@@ -17,6 +17,7 @@ from lab.errors import expect, refused, whole
 from lab.notation import PLAIN, Leaf, Style, following, leaves_of, offsets, symbol, tapped, text
 from lab.tape import Kind
 from lab.traces.trace import Formula, SequenceTrace, TapeTrace, Trace, Untaken
+from lab.traces.untaken import values_of
 
 
 @dataclass(frozen=True)
@@ -119,12 +120,8 @@ class Speller:
 
     def value(self, leaf: Leaf, step: int) -> np.ndarray | None:
         """What a leaf was at a step; None for what is no array."""
-        variable = self.scan.variable(leaf)
-        if isinstance(variable, TapeTrace):
-            return next((a.values[step] for a in variable.reads if a.tap == leaf.tap), None)
-        if isinstance(variable, SequenceTrace):
-            return variable.values[step]
-        return variable.value if variable is not None else None
+        values = values_of(self.scan, leaf)
+        return None if values is None else values[step]
 
 
 def loop_offsets(named: Quantities, style: Style = PLAIN) -> str:

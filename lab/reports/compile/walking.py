@@ -124,9 +124,9 @@ class _Seen:
                 after=self._side(made.new, now, given, sources),
             )
         if self.can_run:
-            found = step.difference, _difference(was, now, given)
-            known = [difference for difference in found if difference is not None]
-            step = replace(step, difference=max(known, default=None))
+            both = step.difference, _difference(was, now, given)
+            apart = max((one for one in both if one is not None), default=None)
+            step = replace(step, difference=apart)
         self.found[made.new] = sources, step
 
     def _side(
