@@ -3,12 +3,11 @@
 from collections.abc import Mapping
 from functools import lru_cache
 
-from pytensor.graph.basic import Variable
-
 from lab.errors import ArgumentError, expect, listing, whole
 from lab.gradients.derivative import Derivative, derivative
 from lab.loops.loop import Loop
 from lab.loops.model import log_density
+from lab.traces.run import Values
 from visual.drawing.catalogue import PICTURES
 from visual.drawing.study import Chosen, Study, choose, study
 from visual.options import AT, DERIVATIVE, ORDER
@@ -35,7 +34,7 @@ def draw(
     subject: object,
     picture: str = "tapes",
     theme: str = "light",
-    given: Mapping[Variable, object] | None = None,
+    given: Values | None = None,
     **chosen: object,
 ) -> Scene:
     """A picture of the derivative of a loop, a graph or a PyMC model; 64 of loops are remembered.
@@ -79,9 +78,7 @@ def parted(chosen: Mapping[str, object]) -> tuple[dict[str, object], dict[str, o
 OF_A_MODEL = ("order", "wrt", "at")
 
 
-def posed(
-    subject: object, given: Mapping[Variable, object] | None, choices: Mapping[str, object]
-) -> Study:
+def posed(subject: object, given: Values | None, choices: Mapping[str, object]) -> Study:
     """The study of a loop's derivative, a graph's or a model's, as chosen."""
     density = log_density(subject)
     if density is not None:

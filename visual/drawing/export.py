@@ -5,10 +5,9 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from shutil import rmtree
 
-from pytensor.graph.basic import Variable
-
 from lab.errors import ArgumentError, LabError, expect, listing, one_of, quoted, several
 from lab.progress import counted
+from lab.traces.run import Values
 from visual.backends.page import document
 from visual.backends.page import picture as framed
 from visual.backends.svg import text
@@ -27,7 +26,7 @@ def export(
     formats: Iterable[str] = ("svg",),
     theme: str = "light",
     scale: float = 1.0,
-    given: Mapping[Variable, object] | None = None,
+    given: Values | None = None,
     **chosen: object,
 ) -> Path:
     """Write all pictures of a loop, a graph's derivative or a PyMC model; return the index page.

@@ -117,7 +117,8 @@ def phases(
         )
 
     roomy = drawn(CLOSE if sheet.on_paper else 8)
-    return roomy if roomy.height <= sheet.height or sheet.on_paper else drawn(CLOSE)
+    fits = roomy.height <= sheet.height or sheet.on_paper or all
+    return roomy if fits else drawn(CLOSE)
 
 
 def _opened(record: DerivationRecord, phase: int | None) -> Phase | None:

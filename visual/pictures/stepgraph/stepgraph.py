@@ -64,7 +64,7 @@ LONGEST = 300  # letters of a formula, with those in its tooltip
 PLANS = (
     (MOST_OPERATIONS, True, None),
     *((most, False, None) for most in (MOST_OPERATIONS, 24, 16, 8)),
-    *((most, False, ends) for ends in (4, 2, 1) for most in (16, 8, 4)),
+    *((most, False, ends) for ends in (8, 4, 2, 1) for most in (16, 8, 4)),
     (2, False, 1),
 )
 # How many formulas, whether with their numbers, and in how many lines.
@@ -267,7 +267,7 @@ class _StepGraph:
         results = len(model.written) - len(model.results)
         reasons = {
             f"{counted(results, 'more result')}": results,
-            f"{hidden} operations further from the results ({model.most} are)": hidden,
+            f"{hidden} operations further from the results ({len(model.shown)} are)": hidden,
             f"{_operations(model.reshaping)} that only change a shape or type": model.reshaping,
             f"{_operations(model.constant)} on constants alone": model.constant,
             "the colours of arrays": self.colourless,
