@@ -90,7 +90,7 @@ def equations(
         for quantity, tape in states
         if quantity is not None and quantity.role is SystemRole.STATE
     ]
-    head = heading(title, _subtitles(writer, loop, step), sheet)
+    head = heading(title, _subtitles(writer, loop, step), sheet, places.named.whereabouts)
     if len(trace.scans) > 2 and sheet.has_hints and not (sheet.bare or sheet.is_low):
         head = above(cropped(overview(trace, number, ANOTHER, sheet), sheet.margin), head, apart=16)
 
