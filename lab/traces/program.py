@@ -25,6 +25,7 @@ from lab.notation import Call, Expression, Leaf, Let, Named, Number, Term, body_
 from lab.scans.buffers import unwritten_rows
 from lab.scans.node import ScanParts, is_scan, read_scan
 from lab.scans.operations import PRODUCTS, describe, operation_name, plain_name
+from lab.scans.printed import printed_ids
 from lab.scans.replacing import as_scans
 from lab.scans.slices import index_parts
 from lab.traces.loop_run import Cell, Computed, LoopRun, Recording, Within
@@ -40,6 +41,7 @@ KNOWN = {
     *("Add", "Mul", "Sub", "TrueDiv", "Neg", "Pow", "Sqr", "Reciprocal", "abs", "sgn", "sqrt"),
     *("exp", "log", "log1p", "expm1", "sin", "cos", "tan", "sinh", "cosh", "tanh", "sigmoid"),
     *("arcsin", "arccos", "arctan", "max", "min", "where", "GT", "LT", "GE", "LE", "EQ", "NEQ"),
+    "largest",  # in size, of the finite ones
 }
 # What only moves numbers about, whatever they are.
 MOVING = {
@@ -115,7 +117,8 @@ def program_of(
     values, recordings = _Tracer(instructions).run(everything, given)
     asked, inputs = everything[: len(outputs)], list(explicit_graph_inputs(everything))
     called = tuple(variable.name or "" for variable in outputs)
-    return Program(instructions, traced(asked, inputs, called, values, recordings))
+    ids = printed_ids(asked)
+    return Program(instructions, traced(asked, inputs, called, values, recordings, ids))
 
 
 def pairs(numbers: object, run: object) -> Iterator[tuple[np.ndarray, np.ndarray]]:
