@@ -343,10 +343,7 @@ def _tape_trace(
 
 
 def _sequence_axis(
-    part: LoopVariable,
-    source: LoopVariable | None,
-    values: Values,
-    axes: Mapping[Variable, Axis],
+    part: LoopVariable, source: LoopVariable | None, values: Values, axes: Mapping[Variable, Axis]
 ) -> Axis:
     """Of which quantity the sequence was cut, and at which of its indices."""
     array, rows = rows_of(part.outer_input, values, () if source is None else axes)
@@ -366,10 +363,7 @@ def _sequence_axis(
 
 
 def _taken(
-    part: LoopVariable,
-    read: np.ndarray,
-    values: Values,
-    filled: Mapping[Variable, tuple[int, int]],
+    part: LoopVariable, read: np.ndarray, values: Values, filled: Mapping[Variable, tuple[int, int]]
 ) -> Taken | None:
     """Which rows of another Scan's result a loop's sequence is cut from, if it is."""
     array, rows = rows_of(part.outer_input, values, filled)
@@ -381,10 +375,7 @@ def _cut(axis: Axis, rows: np.ndarray) -> Axis:
 
 
 def _tape_axis(
-    part: LoopVariable,
-    rows: int,
-    source: LoopVariable | None,
-    axes: Mapping[Variable, Axis],
+    part: LoopVariable, rows: int, source: LoopVariable | None, axes: Mapping[Variable, Axis]
 ) -> Axis | None:
     """What the rows of a tape belong to.
 
