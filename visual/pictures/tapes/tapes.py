@@ -76,21 +76,24 @@ def tapes(
 
 def _open(trace: Trace, view: View, number: int, pair: bool, theme: str) -> Scene:
     """The picture with one Scan open, or with a `pair`, that shows the most of those that fit."""
-    named, smallest, sheet = NamedScan(trace, number), None, view.sheet
+    named, sheet = NamedScan(trace, number), view.sheet
+    tried, cards = list[Piece](), list[Piece]()
     for plan in plans(pair, sheet):
         block = opened(named, view, plan)
         if block is None:
             continue
-        alone = plan.both or len(trace.scans) == 1 or sheet.bare
-        top = [] if alone else [overview(trace, number, sheet=sheet)]
+        if not (plan.both or len(trace.scans) == 1 or sheet.bare):
+            cards = cards or [overview(trace, number, sheet=sheet)]
+        top = [] if plan.both else [*cards]
         if plan.both or not has_tape(named.scan):
             loop = named.root if plan.both else named
             top.append(_loop(loop, block.columns, plan, sheet))
         bodies = _bodies(block) if has_tape(named.scan) else iter([gap()])
         least = next(bodies)
-        drawn = _finished(trace, above(*top, least, apart=20), sheet.width, view, theme)
-        if smallest is None or drawn.height < smallest.height:
-            smallest = drawn
+        tried.append(above(*top, least, apart=20))
+        if tried[-1].envelope.bottom > sheet.height:  # and results and legend come to it
+            continue
+        drawn = _finished(trace, tried[-1], sheet.width, view, theme)
         if drawn.height > sheet.height:
             continue
         for body in bodies:
@@ -99,8 +102,8 @@ def _open(trace: Trace, view: View, number: int, pair: bool, theme: str) -> Scen
                 if fuller.height <= sheet.height:
                     return fuller
         return drawn
-    assert smallest is not None  # the last plan is never too wide
-    return smallest
+    every = (_finished(trace, part, sheet.width, view, theme) for part in tried)
+    return min(every, key=lambda one: one.height)  # the last plan is never too wide
 
 
 def _bodies(block: Block) -> Iterator[Piece]:
