@@ -6,6 +6,7 @@ of gets as many as the equation needs: ``7.413 = 3.9014·2·0.95 + 0``.
 
 from collections.abc import Callable, Mapping, Sequence
 from itertools import chain
+from math import floor, log10
 from typing import Any
 
 import numpy as np
@@ -98,7 +99,7 @@ def _operation(name: str) -> Callable[..., Any]:  # of numbers, to a number
 def equation(
     left: np.ndarray, expression: Expression, used: Mapping[Leaf, np.ndarray], style: Style = PLAIN
 ) -> str:
-    """``7.413 = 3.9014·2·0.95 + 0``: true to half a unit of the last digit on the left.
+    """``7.413 = 3.9014·2·0.95 + 0``: true to half a unit of the fourth digit on the left.
 
     Where no digits make it so, it says ≈, and is true to a hundredth.  Empty, if it is neither, is
     longer than anyone would check, or holds an operation that numpy does not know, as a draw.
@@ -154,8 +155,9 @@ def _read(written: str) -> float:
 
 
 def _is_true(told: str, worth: float) -> bool:
-    """Whether a number rounds to what is told of it."""
+    """Whether a number rounds to what is told of it: ``1.9`` stands for 1.900, and not for 1.94."""
     mantissa, _, exponent = told.partition("e")
     behind = len(mantissa.partition(".")[2])
-    unit = 10.0 ** (int(exponent or 0) - behind)
-    return abs(worth - _read(told)) <= unit / 2 * (1 + 1e-9)
+    written = 10.0 ** (int(exponent or 0) - behind)
+    four = 10.0 ** (floor(log10(abs(_read(told)) or 1)) - 3)
+    return abs(worth - _read(told)) <= min(written, four) / 2 * (1 + 1e-9)

@@ -10,7 +10,6 @@ assert turn.check(mine).is_right
 assert not turn.check(lambda x: [value * 1.001 for value in mine(x)]).is_right
 
 solve(growth, "0.0074", "0.001", "0.0004")
-solve(kept, 1000, 1, 4, 1001)
 # The question names a step: step s of four overwrites position s + 1.
 step = int(number.question.split("step ")[1][0])
 from_elsewhere = [1.1 ** (2**n) for n in range(4)]

@@ -11,22 +11,11 @@ assert len(run.nodes) == 5
 drawn = visual.eager(run).text()
 assert drawn.count("3.706") >= 2  # each share of n₀, half of what is 7.413
 assert isclose(2 * powers[0] * prod(2 * v for v in powers[1:4]), 16 * 0.95**15, rel_tol=1e-14)
-second = recording(grad(grad(cube)), 2.0)
-assert [len(tape.nodes) for tape in second.tapes] == [10, 3]
-assert [tape.priority for tape in second.tapes] == [1, 2]
-assert float(second.nodes[12].value.value) == 3 * 2.0**2
-assert float(second.result.value) == 6 * 2.0
-assert float(grad(grad(grad(cube)))(2.0)) == 6
-third = recording(grad(grad(grad(cube))), 2.0)
-assert [tape.priority for tape in third.tapes] == [1, 2, 3]
 
 assert float(both(3.0)) == 9
 assert float(grad(both)(3.0)) == 6
 check.compare([(both(3 + 1e-6) - both(3 - 1e-6)) / 2e-6], [6.0], 1e-7)
-assert float(confused.result.value) == 0
-assert [tape.priority for tape in confused.tapes] == [2, 1]
-told = visual.eager(confused).text()
-assert "the result does not depend on the argument" in told
+assert [tape.priority for tape in recording(grad(both), 3.0).tapes] == [1, 2]
 
 
 def affine(x, a, b):
@@ -49,8 +38,4 @@ assert turn.check(gradient_of).is_right
 assert not turn.check(lambda x: gradient_of(0.5)).is_right
 
 solve(slope, 4 * 4.5**3, 410.0625, 62.5, 4)
-solve(count, 5, 4, 8)
-solve(twice, twice.choices[0], *twice.choices[1:])
 solve(nodes, 2000, 1000, 1001, 2001, 3)
-solve(opened, 3, 1, 2, 8)
-solve(mixed, 6, 9, 3, 1)

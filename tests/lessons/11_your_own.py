@@ -1,7 +1,7 @@
-import io
 import sys
-from contextlib import redirect_stderr
+import tempfile
 from math import isclose, tanh
+from pathlib import Path
 
 from lab.checks import check
 from visual.cli.main import main
@@ -30,22 +30,15 @@ assert "No known trap found" in " ".join(told.split())
 assert "for steps 0 to n−1" in told
 check.compare(by_states.eval({x0: 0.95}, mode="FAST_COMPILE"), [0.0, 0.0, 0.0, 1.0], 1e-15)
 assert [type(trap).__name__ for trap in lab.explain(xs[-1], xs).traps] == ["GradientOfOutput"]
-both = {type(trap).__name__ for trap in lab.explain(ds[-1], v).traps}
-assert both == {"TapsOutOfOrder", "TruncatedGradient"}
 
-assert (folder / "tapes.pdf").read_bytes().startswith(b"%PDF")
-assert (folder / "tapes.svg").read_text(encoding="utf-8").startswith("<svg")
-page = (folder / "tapes.html").read_text(encoding="utf-8")
-assert page.count("<svg") >= 2
-assert "http://" not in page.replace("http://www.w3.org/", "")
-assert "https://" not in page
+folder = Path(tempfile.mkdtemp())
+for ending, start in (("pdf", b"%PDF"), ("svg", b"<svg"), ("png", b"\x89PNG")):
+    visual.tapes(trace).save(folder / f"tapes.{ending}")
+    assert (folder / f"tapes.{ending}").read_bytes().startswith(start)
+visual.tapes(trace).save(folder / "tapes.txt")
 assert f"{states[0]:.4g}" in (folder / "tapes.txt").read_text(encoding="utf-8")
-with redirect_stderr(io.StringIO()):  # where its progress is told on a slow machine
-    visual.export(derivative, folder / "pictures", formats=("svg",), given=given)
-made = {file.name for file in (folder / "pictures").iterdir()}
-
-assert {"index.html", "tapes.svg", "unrolled.svg", "phases.svg"} <= made
-
+visual.Stepper(visual.tapes(trace)).save(folder / "tapes.html")
+assert "https://" not in (folder / "tapes.html").read_text(encoding="utf-8")
 (folder / "mine.py").write_text(
     """import pytensor.tensor as pt, pytensor
 def graph():
@@ -80,9 +73,6 @@ assert isclose(float(run(0.2, 3.1)), second, rel_tol=1e-4)
 assert turn.check(run).is_right
 assert "first derivative" in turn.check(of_order(1)).reason
 
-solve(reads, "h[t−1] and h[t]", "h[t] only", "none: it computes tanh again")
 step = int(written.question.split("step ")[1][0])
 solve(written, back[step + 1], -back[step + 1], back[step])
-step = int(kept.question.split("step ")[1][0])
-solve(kept, step, step + 1)
 solve(chain, "[0, 0, 0, 1]", "[3.90, 2.16, 1.33, 1]", "[0, 0, 1.33, 1]")

@@ -271,9 +271,11 @@ def values_in(formula, numbers):
 
 
 def half_a_unit(number):
-    """Half a unit of the last digit of a number as it is written."""
+    """Half a unit of the last digit of a number that is written with four, or fewer if exact."""
     mantissa, _, exponent = number.partition("e")
-    return 0.5 * 10.0 ** (int(exponent or 0) - len(mantissa.partition(".")[2]))
+    whole, _, behind = mantissa.lstrip("-").partition(".")
+    digits = (whole + behind).lstrip("0")
+    return 0.5 * 10.0 ** (int(exponent or 0) - len(behind) - max(4 - len(digits), 0))
 
 
 def is_true(line):

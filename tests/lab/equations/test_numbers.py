@@ -99,12 +99,21 @@ def test_values_are_those_of_the_run():
         "7.413 = 3.901·2·0.95 + 0",
         "1.188e-14 = 1·0.5 + 1·(-0.5)·2/(1.414·1.414) + 0",
         "2.5 = 1·2.4",
+        "1.9 = 2·0.97",
+        "0 = 0.333·3 - 1",
         "1 ≈ 1.02",
         "⚠ nan = where(-0.1929 > 0, 1·0.5/sqrt(-0.1929), 0) + 1",
     ],
 )
 def test_the_reader_objects_to_a_line_that_is_not_true(line):
     assert not is_true(line)
+
+
+def test_a_difference_of_large_numbers_has_the_digits_it_needs():
+    """1 stands for 1.000, which 1000 − 999.4 is not."""
+    loop = lab.Loop.from_text("x[t] = x[t-1] - 999.4", {"x": 1000.4}, n_steps=1)
+    (line,) = [line for *_, line in lines_of(loop.trace(order=0))]
+    assert line == "1 = -999.4 + 1000.4"
 
 
 def test_of_no_number_nothing_is_printed_that_has_one():
@@ -128,9 +137,11 @@ def test_the_reader_objects_to_a_symbol_with_two_values():
 
 def test_half_units():
     assert half_a_unit("7.413") == pytest.approx(0.0005)
-    assert half_a_unit("27.3") == pytest.approx(0.05)
+    assert half_a_unit("27.3") == pytest.approx(0.005)  # stands for 27.30
     assert half_a_unit("1.188e-14") == pytest.approx(5e-18)
-    assert half_a_unit("117") == 0.5
+    assert half_a_unit("117") == pytest.approx(0.05)
+    assert half_a_unit("0.95") == pytest.approx(0.00005)
+    assert half_a_unit("0") == pytest.approx(0.00005)
 
 
 def test_parts_of_one_gradient_are_numbered():
