@@ -35,7 +35,7 @@ PARTS_OF_ARRAYS = "; of arrays the norms of both parts, which do not add up"
 def tapes(
     trace: Trace,
     theme: str = "light",
-    around: int | None = None,
+    unfold: int | None = None,
     step: int | None = None,
     buffer: bool = False,
     contributions: bool = False,
@@ -47,7 +47,7 @@ def tapes(
 
     A loop alone is open, and so are a loop and its one derivative.  Of more Scans one is, number
     `scan`, or else the last, which holds the result; the others stand above it as small tapes.
-    What has no room is folded, and a word tells so: steps (those next to `around` are shown),
+    What has no room is folded, and a word tells so: steps (those next to `unfold` are shown),
     tapes, formulas.  With `all` everything is open, in a picture of any size.  With `step` only the
     row of that step is drawn.  With `buffer` the tapes stand in the order of their buffers, from
     the lowest position to the highest, instead of that of time.  With `contributions` every cell
@@ -56,7 +56,7 @@ def tapes(
     of_trace(trace)
     check_sheet(sheet)
     buffer, contributions = switch("buffer", buffer), switch("contributions", contributions)
-    step, around = whole_or_none("step", step), whole_or_none("around", around)
+    step, unfold = whole_or_none("step", step), whole_or_none("unfold", unfold)
     backward = [n for n, one in enumerate(trace.scans) if has_tape(one)]
     number = backward[-1] if backward else len(trace.scans) - 1
     number = number if scan is None else scan_index(trace, scan)
@@ -66,7 +66,7 @@ def tapes(
             raise ArgumentError(f"step = {quoted(step)}: the loops of this trace make 0 to {last}.")
     elif step is not None:
         step_of(trace.scans[number], step)
-    view = View(step if around is None else around, step, buffer, contributions, sheet)
+    view = View(step if unfold is None else unfold, step, buffer, contributions, sheet)
     pair = scan is None and [one.parent for one in trace.scans] == [None, 0]
     if switch("all", all):
         part, width = _everything(trace, view)
