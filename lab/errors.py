@@ -120,6 +120,11 @@ def nearest(name: object, known: Iterable[str]) -> str:
     return next(iter(get_close_matches(name[:LONGEST], list(known), n=1, cutoff=0.7)), "")
 
 
+def refused(argument: str, value: object, why: str) -> ArgumentError:
+    """What to raise for a value: the sentence that names the argument and quotes the value."""
+    return ArgumentError(f"{argument} = {quoted(value)}: {why}")
+
+
 def expect(
     argument: str, value: object, kind: type[Kind] | tuple[type[Kind], ...], expected: str
 ) -> Kind:

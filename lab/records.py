@@ -26,7 +26,7 @@ from typing import (
 
 import numpy as np
 
-from lab.errors import LONGEST, ArgumentError, listing, quoted
+from lab.errors import LONGEST, ArgumentError, listing, quoted, refused
 
 if TYPE_CHECKING:
     from cattrs import Converter
@@ -95,9 +95,8 @@ def refuse_masked(argument: str, value: object) -> None:
             seen.add(id(part))
             waiting += part
         elif isinstance(part, np.ma.MaskedArray) and np.ma.is_masked(part):
-            raise ArgumentError(
-                f"{argument} = {quoted(value)}: what is masked is no number; fill it, as by "
-                "value.filled(0.0)."
+            raise refused(
+                argument, value, "what is masked is no number; fill it, as by value.filled(0.0)."
             )
 
 

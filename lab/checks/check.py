@@ -5,7 +5,7 @@
 entry that disagrees most.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import SupportsFloat
 
 import numpy as np
@@ -13,16 +13,14 @@ from pytensor.graph.basic import Variable
 
 from lab.checks.finite_differences import finite_differences
 from lab.errors import ArgumentError, LabError
-from lab.traces.run import Ready, run
+from lab.traces.run import Ready, Values, run
 
 
 class WrongGradientError(LabError, AssertionError):
     """A gradient disagrees with finite differences, or with its adjoint."""
 
 
-def value_at(
-    output: Variable, given: Mapping[Variable, object], ready: Ready | None = None
-) -> np.ndarray:
+def value_at(output: Variable, given: Values, ready: Ready | None = None) -> np.ndarray:
     """The value of `output`, uncompiled; see `lab.traces.run.run`."""
     values, _ = run([output], given, record=False, ready=ready)
     return np.asarray(values[output])
@@ -32,7 +30,7 @@ def gradient(
     cost: Variable,
     wrt: Variable,
     found: Variable,
-    given: Mapping[Variable, object],
+    given: Values,
     tolerance: float = 1e-6,
     step: float = 3e-4,
 ) -> float:

@@ -127,11 +127,7 @@ def _units(at: np.ndarray) -> Iterator[np.ndarray]:
 
 
 def _along(
-    function: ScalarFunction,
-    at: np.ndarray,
-    unit: np.ndarray,
-    ones: np.ndarray,
-    order: int,
+    function: ScalarFunction, at: np.ndarray, unit: np.ndarray, ones: np.ndarray, order: int
 ) -> tuple[float, float]:
     """The derivative along `unit`, of those before along `ones`; and its error."""
     start = np.float64(LONGEST / order * max(1.0, float(np.max(np.abs(at)))))

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from lab.errors import ArgumentError, GradientError, listing, quoted, whole
+from lab.errors import ArgumentError, GradientError, listing, quoted, refused, whole
 from lab.records import refuse_masked
 
 
@@ -27,11 +27,9 @@ def check_argnum(argnum: Any) -> tuple[int, ...]:
     numbers = tuple(argnum) if isinstance(argnum, tuple | list) else (argnum,)
     for number in numbers:
         if whole("argnum", number, "the number of an argument, from 0") < 0:
-            raise ArgumentError(
-                f"argnum = {quoted(argnum)}: expected the number of an argument, from 0."
-            )
+            raise refused("argnum", argnum, "expected the number of an argument, from 0.")
     if len(set(numbers)) < len(numbers) or not numbers:
-        raise ArgumentError(f"argnum = {quoted(argnum)}: expected numbers of arguments, each once.")
+        raise refused("argnum", argnum, "expected numbers of arguments, each once.")
     return numbers
 
 

@@ -12,15 +12,7 @@ from typing import Any
 
 import numpy
 
-from lab.eager import (
-    elementwise,
-    linalg,
-    operators,
-    rearranging,
-    reductions,
-    routing,
-    shaping,
-)
+from lab.eager import elementwise, linalg, operators, rearranging, reductions, routing, shaping
 from lab.eager.rules import REGISTERED
 
 # each registers its functions of numpy, and the last what one can write with a node

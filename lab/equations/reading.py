@@ -7,7 +7,7 @@ from pytensor.graph.traversal import toposort
 
 from lab.equations.symbols import argument_name, cuts_of, maker_of, symbols_of
 from lab.equations.system import Quantity, Role, System
-from lab.errors import ArgumentError, GraphError, expect, quoted
+from lab.errors import GraphError, expect, refused
 from lab.notation import Expression, Leaf, Number
 from lab.scans.formula import formulas
 from lab.scans.node import LoopVariable, is_scan, outer_inputs, read_scan
@@ -67,9 +67,8 @@ def the_scan(subject: object) -> Apply:
     if isinstance(subject, Apply) and is_scan(subject):
         return subject
     if not isinstance(subject, Variable):
-        raise ArgumentError(
-            f"subject = {quoted(subject)}: expected a Scan's node, or a variable that depends on "
-            "one."
+        raise refused(
+            "subject", subject, "expected a Scan's node, or a variable that depends on one."
         )
     nodes = scan_nodes([subject])
     if len(nodes) != 1:

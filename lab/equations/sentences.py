@@ -15,15 +15,7 @@ from lab.equations.factors import factor_of, without_names
 from lab.equations.numbers import digits_of_sum, value_of
 from lab.equations.quantities import Quantities, index_of
 from lab.equations.spelling import Speller
-from lab.notation import (
-    Call,
-    Leaf,
-    Term,
-    leaves_of,
-    number_text,
-    summands_of,
-    text,
-)
+from lab.notation import Call, Leaf, Term, leaves_of, number_text, summands_of, text
 from lab.traces.flow import adds_old
 from lab.traces.touched import Touched
 from lab.traces.trace import Formula, SequenceTrace, TapeTrace

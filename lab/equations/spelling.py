@@ -13,20 +13,11 @@ import numpy as np
 
 from lab.equations.numbers import equation
 from lab.equations.quantities import Quantities
-from lab.errors import ArgumentError, expect, quoted, whole
-from lab.notation import (
-    PLAIN,
-    Leaf,
-    Style,
-    following,
-    leaves_of,
-    offsets,
-    symbol,
-    tapped,
-    text,
-)
+from lab.errors import expect, refused, whole
+from lab.notation import PLAIN, Leaf, Style, following, leaves_of, offsets, symbol, tapped, text
 from lab.tape import Kind
 from lab.traces.trace import Formula, SequenceTrace, TapeTrace, Trace, Untaken
+from lab.traces.untaken import values_of
 
 
 @dataclass(frozen=True)
@@ -45,14 +36,10 @@ def spelled(trace: Trace, scan: int, step: int, style: Style = PLAIN) -> tuple[S
     expect("trace", trace, Trace, 'a Trace, as of lab.gallery.loops["square"].trace()')
     expect("style", style, Style, "a lab.notation.Style")
     if not 0 <= whole("scan", scan) < len(trace.scans):
-        raise ArgumentError(
-            f"scan = {quoted(scan)}: this trace has the Scans 0 to {len(trace.scans) - 1}."
-        )
+        raise refused("scan", scan, f"this trace has the Scans 0 to {len(trace.scans) - 1}.")
     made = trace.scans[scan]
     if not 0 <= whole("step", step) < made.steps:
-        raise ArgumentError(
-            f"step = {quoted(step)}: {made.name} makes the steps 0 to {made.steps - 1}."
-        )
+        raise refused("step", step, f"{made.name} makes the steps 0 to {made.steps - 1}.")
     speller = Speller(Quantities(trace, scan), style)
     return tuple(
         Spelled(speller.at(formula, step), speller.numbers(formula, step))
@@ -133,12 +120,8 @@ class Speller:
 
     def value(self, leaf: Leaf, step: int) -> np.ndarray | None:
         """What a leaf was at a step; None for what is no array."""
-        variable = self.scan.variable(leaf)
-        if isinstance(variable, TapeTrace):
-            return next((a.values[step] for a in variable.reads if a.tap == leaf.tap), None)
-        if isinstance(variable, SequenceTrace):
-            return variable.values[step]
-        return variable.value if variable is not None else None
+        values = values_of(self.scan, leaf)
+        return None if values is None else values[step]
 
 
 def loop_offsets(named: Quantities, style: Style = PLAIN) -> str:

@@ -62,7 +62,7 @@ class Stories:
     def of(self, value: Value) -> Story:
         """The story of one value."""
         origin = self._heading(value), self._origin(value)
-        fate = self._slot(value), self._fate(value), self._worth(value)
+        fate = self._slot(value), self._fate(value), self._worth(value), self._whereabouts(value)
         return Story(origin, tuple(filter(None, fate)))
 
     def ancestors(self, value: Value) -> set[Value]:
@@ -174,6 +174,14 @@ class Stories:
             return ""
         before = "…, " if near[0] != chain[0] else ""
         return f"Its slot holds, one after another: {before}{', '.join(told)}."
+
+    def _whereabouts(self, value: Value) -> str:
+        """Where its tape, sequence or parameter stands."""
+        named = self._named(value)
+        if value.argument >= 0:
+            return named.place_of(value.argument, value.row)
+        given = (*named.scan.sequences, *named.scan.parameters)
+        return next((named.place_of(v.argument) for v in given if v.name == value.variable), "")
 
     def _in_turn(self, value: Value) -> str:
         number, write = self.number(value), self.flow.writes.get(value)

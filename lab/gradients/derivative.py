@@ -31,13 +31,7 @@ from lab.gradients.forward.pushforward import push
 from lab.gradients.forward.series import Carrying, Moving, coefficient
 from lab.gradients.forward.taylor import taylor
 from lab.gradients.pullback import shared
-from lab.gradients.status import (
-    ThroughUntraced,
-    Undefined,
-    cast_like,
-    is_continuous,
-    status_of,
-)
+from lab.gradients.status import ThroughUntraced, Undefined, cast_like, is_continuous, status_of
 from lab.gradients.verify import Run, verify
 from lab.notation import prime
 from lab.progress import is_watched, pause

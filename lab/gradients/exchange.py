@@ -28,8 +28,7 @@ class Exchange:
     """What takes the place of two methods of a Scan; each is given the original one first."""
 
     pullback: Callable[
-        [Pullback, Scan, Sequence[Variable], Sequence[Variable], Sequence[Variable]],
-        list[Variable],
+        [Pullback, Scan, Sequence[Variable], Sequence[Variable], Sequence[Variable]], list[Variable]
     ]
     connection_pattern: Callable[[Callable[[Scan, Apply], Pattern], Scan, Apply], Pattern] = (
         lambda original, op, node: original(op, node)

@@ -3,8 +3,7 @@
 The names of the phases are those of PyTensor's documentation ("How Scan.L_op Works").
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from pytensor.graph.basic import Constant, Variable
 
@@ -33,6 +32,19 @@ NAMES = (
 )
 
 
+def deciding(decisions: Decisions) -> tuple[str, ...]:
+    """The number and name of the phase that decided on each variable of a backward Scan.
+
+    They stand in the order of the Scan's arguments; what is only handed on, as a parameter, is
+    there since phase 10.
+    """
+    phases: dict[LoopVariable, int] = {}
+    for number, found in ((7, decisions.readings), (8, decisions.states), (9, decisions.totals)):
+        phases |= dict.fromkeys((one.variable for one in found), number)
+    numbers = (phases.get(part, 10) for part in outer_inputs(decisions.backward))
+    return tuple(f"{number}: {NAMES[number - 1]}" for number in numbers)
+
+
 Texts = Mapping[Variable, str]
 
 
@@ -40,29 +52,25 @@ def record(derivation: Decisions, outcomes: tuple[Outcome, ...]) -> DerivationRe
     """A derivation as plain data."""
     names = PartNames.of(derivation)
     texts = _texts(derivation, names)
-    tellers: tuple[Callable[[Decisions], list[Item]], ...] = (
-        _steps,
-        partial(_classes, names=names),
-        partial(_rule, names=names),
-        partial(_placeholders, texts=texts, names=names),
-        partial(_results, texts=texts, names=names),
-        _accumulation,
-        partial(_sequences, names=names),
-        partial(_tapes, texts=texts),
-        partial(_remaining, texts=texts, names=names),
-        partial(_scan, names=names),
-        partial(_order, outcomes=outcomes),
+    told: tuple[Iterable[Item], ...] = (
+        _steps(derivation),
+        _classes(derivation, names),
+        _rule(derivation, names),
+        _placeholders(derivation, texts, names),
+        _results(derivation, texts, names),
+        _accumulation(derivation),
+        _sequences(derivation, names),
+        _tapes(derivation, texts),
+        _remaining(derivation, texts, names),
+        _scan(derivation, names),
+        _order(derivation, outcomes),
     )
     phases = tuple(
-        Phase(number, name, tuple(tell(derivation)))
-        for number, (name, tell) in enumerate(zip(NAMES, tellers, strict=True), start=1)
+        Phase(number, name, tuple(items))
+        for number, (name, items) in enumerate(zip(NAMES, told, strict=True), start=1)
     )
     return DerivationRecord(
-        derivation.forward.called,
-        derivation.backward.called,
-        derivation.order,
-        phases,
-        outcomes,
+        derivation.forward.called, derivation.backward.called, derivation.order, phases, outcomes
     )
 
 
@@ -92,11 +100,9 @@ def _slots(part: LoopVariable) -> str:
     return "replaced at every step" if part.kind is Kind.UNTRACED else str(part.tape)
 
 
-def _steps(d: Decisions) -> list[Item]:
-    return [
-        Item("steps made", f"read from {d.steps.source}", _count(d.steps.made)),
-        Item("steps reversed", "the backward Scan makes as many", _count(d.steps.reversed)),
-    ]
+def _steps(d: Decisions) -> Iterator[Item]:
+    yield Item("steps made", f"read from {d.steps.source}", _count(d.steps.made))
+    yield Item("steps reversed", "the backward Scan makes as many", _count(d.steps.reversed))
 
 
 def _count(steps: Variable) -> str:
@@ -104,8 +110,7 @@ def _count(steps: Variable) -> str:
     return str(steps.data) if isinstance(steps, Constant) else "n"
 
 
-def _classes(d: Decisions, names: PartNames) -> list[Item]:
-    items = []
+def _classes(d: Decisions, names: PartNames) -> Iterator[Item]:
     for part in outer_inputs(d.forward):
         reached = (
             [tap for tap, v in part.reads if v in d.classes.arguments] if part.inner_inputs else []
@@ -120,132 +125,92 @@ def _classes(d: Decisions, names: PartNames) -> list[Item]:
             decision, verdict = "receives a gradient", Verdict.CONNECTED
         else:
             decision, verdict = "no gradient reaches it", Verdict.DISCONNECTED
-        items.append(Item(names.parts[part], f"{part.kind}; {decision}", _slots(part), verdict))
-    return items
+        yield Item(names.parts[part], f"{part.kind}; {decision}", _slots(part), verdict)
 
 
-def _rule(d: Decisions, names: PartNames) -> list[Item]:
+def _rule(d: Decisions, names: PartNames) -> Iterator[Item]:
     inputs = listing(map(names.argument, d.step.gradients))
     results = listing(tapped(part.name, tap) for part, tap in d.step.signals)
-    return [
-        Item(
-            "rule",
-            "gradient of an argument = sum over the results of signal × d result / d argument",
-            "PyTensor's grad of the step, with the gradients of its results given",
-        ),
-        Item("arguments", inputs),
-        Item("results", results),
-    ]
+    rule = "gradient of an argument = sum over the results of signal × d result / d argument"
+    yield Item("rule", rule, "PyTensor's grad of the step, with the gradients of its results given")
+    yield Item("arguments", inputs)
+    yield Item("results", results)
 
 
-def _placeholders(d: Decisions, texts: Texts, names: PartNames) -> list[Item]:
-    items = [
-        Item(tapped(part.name, tap), "its gradient will come in as", names.argument(signal))
-        for (part, tap), signal in d.step.signals.items()
-    ]
-    items += [
-        Item(
-            names.argument(stand_in),
-            "its recorded value can be read instead of computed again",
-            texts[result],
-            Verdict.REUSED,
-        )
-        for result, stand_in in d.step.reused.items()
-    ]
-    return items
+def _placeholders(d: Decisions, texts: Texts, names: PartNames) -> Iterator[Item]:
+    for (part, tap), signal in d.step.signals.items():
+        come = "its gradient will come in as"
+        yield Item(tapped(part.name, tap), come, names.argument(signal))
+    for result, stand_in in d.step.reused.items():
+        told = "its recorded value can be read instead of computed again"
+        yield Item(names.argument(stand_in), told, texts[result], Verdict.REUSED)
 
 
-def _results(d: Decisions, texts: Texts, names: PartNames) -> list[Item]:
+def _results(d: Decisions, texts: Texts, names: PartNames) -> Iterator[Item]:
     results: dict[Variable, list[str]] = {}
     for part, tap in d.step.signals:
         results.setdefault(dict(part.writes)[tap], []).append(tapped(part.name, tap))
-    items = [
-        Item(
-            listing(names),
-            "one expression, several results: their gradients are added",
-            verdict=Verdict.SUMMED,
-        )
-        for names in results.values()
-        if len(names) > 1
-    ]
+    for several in results.values():
+        if len(several) > 1:
+            told = "one expression, several results: their gradients are added"
+            yield Item(listing(several), told, verdict=Verdict.SUMMED)
     for argument, gradient in d.step.gradients.items():
         status = status_of(gradient)
         expression = "" if isinstance(status, Undefined) else texts[gradient]
         told = "gradient" if expression else str(status)
-        items.append(Item(names.argument(argument), told, expression, verdict_of(status)))
+        yield Item(names.argument(argument), told, expression, verdict_of(status))
     for part in d.forward.of_kind(Kind.MIT_SOT, Kind.SIT_SOT, Kind.NIT_SOT):
         for result in part.inner_outputs:
             if result in d.step.reused:
                 told = "forward result reused, not computed again"
                 stand_in = names.argument(d.step.reused[result])
-                items.append(Item(stand_in, told, verdict=Verdict.REUSED))
+                yield Item(stand_in, told, verdict=Verdict.REUSED)
     if d.forward.of_kind(Kind.MIT_MOT):
-        items.append(Item("mit-mots", "never reused: their slots may have been written again"))
-    return items
+        yield Item("mit-mots", "never reused: their slots may have been written again")
 
 
-def _accumulation(d: Decisions) -> list[Item]:
-    items = []
+def _accumulation(d: Decisions) -> Iterator[Item]:
     for reverse in d.states:
         state = reverse.state
         for tap, _ in state.reads:
-            overwritten = tap in state.tape.overwritten
-            if tap in reverse.accumulated:
-                decision = "accumulates what later readers of the slot have left in it"
-                verdict = Verdict.ACCUMULATED
-            else:
-                verdict = Verdict.OVERWRITTEN
+            decision = "accumulates what later readers of the slot have left in it"
+            verdict = Verdict.ACCUMULATED
+            if tap not in reverse.accumulated:
                 decision = (
                     "nothing is added: the step has replaced the value, so no later step reads it"
                 )
-            kind = "overwritten" if overwritten else "preserved"
-            items.append(Item(f"{tapped(state.name, tap)}, {kind}", decision, verdict=verdict))
-        items += [
-            Item(
-                tapped(state.name, -tap),
-                "written without being read: its gradient is cleared",
-                verdict=Verdict.CLEARED,
-            )
-            for tap in reverse.cleared
-        ]
-    return items
+                verdict = Verdict.OVERWRITTEN
+            kind = "overwritten" if tap in state.tape.overwritten else "preserved"
+            yield Item(f"{tapped(state.name, tap)}, {kind}", decision, verdict=verdict)
+        for tap in reverse.cleared:
+            told = "written without being read: its gradient is cleared"
+            yield Item(tapped(state.name, -tap), told, verdict=Verdict.CLEARED)
 
 
-def _sequences(d: Decisions, names: PartNames) -> list[Item]:
-    items = []
+def _sequences(d: Decisions, names: PartNames) -> Iterator[Item]:
     for group in ReadingGroup:
         members = [reading for reading in d.readings if reading.group is group]
         if not members:
-            items.append(Item(str(group), "none is needed", verdict=Verdict.ABSENT))
+            yield Item(str(group), "none is needed", verdict=Verdict.ABSENT)
         for reading in members:
             source = names.parts[reading.source]
             subject = source if source.endswith("]") else tapped(source, reading.tap)
             verdict = Verdict.REUSED if group is ReadingGroup.RESULT else Verdict.READ
             whole = source if source.endswith("]") else reading.variable.name
             slices = f"{whole}{reading.slices}"
-            items.append(Item(subject, str(group), slices, verdict))
-    return items
+            yield Item(subject, str(group), slices, verdict)
 
 
-def _tapes(d: Decisions, texts: Texts) -> list[Item]:
-    items = []
+def _tapes(d: Decisions, texts: Texts) -> Iterator[Item]:
     for reverse in d.states:
         state, variable = reverse.state, reverse.variable
         forward = f"{state.kind} {_taps(state.tape.reads)} → {_taps(state.tape.writes)}"
         backward = f"{_taps(variable.tape.reads)} → {_taps(variable.tape.writes)}"
-        items.append(Item(variable.name, f"{forward} becomes mit-mot {backward}"))
-        items.append(
-            Item(
-                variable.name,
-                f"overwrites {_taps(variable.tape.overwritten)}, preserves "
-                f"{_taps(variable.tape.preserved)}",
-            )
-        )
-        items += [
-            Item(tapped(variable.name, tap), "is written", texts[result])
-            for tap, result in variable.writes
-        ]
-    return items
+        yield Item(variable.name, f"{forward} becomes mit-mot {backward}")
+        over, kept = _taps(variable.tape.overwritten), _taps(variable.tape.preserved)
+        yield Item(variable.name, f"overwrites {over}, preserves {kept}")
+        for tap, result in variable.writes:
+            yield Item(tapped(variable.name, tap), "is written", texts[result])
 
 
 def _remaining(d: Decisions, texts: Texts, names: PartNames) -> list[Item]:
@@ -273,18 +238,17 @@ def _remaining(d: Decisions, texts: Texts, names: PartNames) -> list[Item]:
     return items
 
 
-def _scan(d: Decisions, names: PartNames) -> list[Item]:
+def _scan(d: Decisions, names: PartNames) -> Iterator[Item]:
     if d.node is None:
         told = "not needed: no gradient depends on the steps"
-        return [Item(d.backward.called, told, verdict=Verdict.ABSENT)]
-    parts = outer_inputs(d.backward)
-    return [Item(names.parts[part], f"{part.kind}", _slots(part)) for part in parts]
+        yield Item(d.backward.called, told, verdict=Verdict.ABSENT)
+        return
+    for part in outer_inputs(d.backward):
+        yield Item(names.parts[part], f"{part.kind}", _slots(part))
 
 
-def _order(d: Decisions, outcomes: Sequence[Outcome]) -> list[Item]:
+def _order(d: Decisions, outcomes: Sequence[Outcome]) -> Iterator[Item]:
     told = f"{Disconnected('a count of steps cannot change a little')}"
-    steps = Item("number of steps", told, verdict=Verdict.DISCONNECTED)
-    return [
-        steps,
-        *(Item(o.variable, f"{o.verdict}: {o.reason}", o.gradient, o.verdict) for o in outcomes),
-    ]
+    yield Item("number of steps", told, verdict=Verdict.DISCONNECTED)
+    for one in outcomes:
+        yield Item(one.variable, f"{one.verdict}: {one.reason}", one.gradient, one.verdict)

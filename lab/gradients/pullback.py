@@ -26,7 +26,7 @@ from pytensor.scan.op import Scan
 from pytensor.tensor.type import TensorType
 from pytensor.tensor.variable import TensorVariable
 
-from lab.errors import ArgumentError, GradientError, expect, quoted, several
+from lab.errors import GradientError, expect, refused, several
 from lab.gradients import rows
 from lab.gradients.decisions import (
     RULE,
@@ -50,12 +50,7 @@ from lab.gradients.status import (
     status_of,
 )
 from lab.gradients.step import classify, differentiate_step
-from lab.gradients.tapes import (
-    remaining_outputs,
-    reverse_state,
-    states_again,
-    totals_again,
-)
+from lab.gradients.tapes import remaining_outputs, reverse_state, states_again, totals_again
 from lab.progress import pause
 from lab.scans.buffers import as_tensor, is_freshly_allocated
 from lab.scans.node import (
@@ -117,7 +112,9 @@ def derive(
     outputs = _variables("outputs", outputs, op.n_outer_outputs)
     output_gradients = _variables("output_gradients", output_gradients, op.n_outer_outputs)
     given = {v: fit(g, v) for v, g in zip(outputs, output_gradients, strict=True)}
-    rule = rule or _rule_of(op)
+    if rule is None:
+        own = op.rule if isinstance(op, TapeScan) else None
+        rule = own if isinstance(own, PullbackRule) else RULE
     known = _known.get() or Known()
     forward = known.read(op, inputs, outputs)
     steps = _count_steps(forward)  # phase 1
@@ -241,15 +238,8 @@ def _variables(argument: str, given: object, count: int) -> tuple[Variable, ...]
     for variable in variables:
         expect(argument, variable, Variable, "a list of PyTensor variables")
     if len(variables) != count:
-        raise ArgumentError(
-            f"{argument} = {quoted(given)}: expected {count} variables, as this Scan has."
-        )
+        raise refused(argument, given, f"expected {count} variables, as this Scan has.")
     return variables
-
-
-def _rule_of(op: Scan) -> PullbackRule:
-    rule = op.rule if isinstance(op, TapeScan) else None
-    return rule if isinstance(rule, PullbackRule) else RULE
 
 
 def _count_steps(forward: ScanParts) -> StepCount:

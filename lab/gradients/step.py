@@ -6,6 +6,7 @@ forward results need not be computed again (`reuse`).
 """
 
 from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass, field
 
 from pytensor.gradient import grad
 from pytensor.graph.basic import Constant, Variable
@@ -186,6 +187,30 @@ def _settle(
         statuses |= newly
 
 
+@dataclass
+class Numbering:
+    """A number for every variable, the same for two that are known to hold the same value.
+
+    The same operation on the same values is the same computation.
+    """
+
+    known: dict[Variable, int] = field(default_factory=dict)
+    _seen: dict[object, int] = field(default_factory=dict)
+
+    def of(self, variable: Variable) -> int:
+        """The number of a variable, by itself unless it has been learnt."""
+        if variable not in self.known:
+            key = variable.signature() if isinstance(variable, Constant) else variable
+            self.known[variable] = self._seen.setdefault(key, len(self._seen))
+        return self.known[variable]
+
+    def learn(self, variable: Variable) -> None:
+        """Number the result of an operation by what it is computed from."""
+        node = variable.owner
+        key = node.op, tuple(self.of(v) for v in node.inputs), node.outputs.index(variable)
+        self.known[variable] = self._seen.setdefault(key, len(self._seen))
+
+
 def reuse(
     expressions: Sequence[Variable], replacements: Mapping[Variable, Variable]
 ) -> tuple[list[Variable], set[Variable]]:
@@ -201,31 +226,15 @@ def reuse(
     expressions, kept = list(expressions), list(replacements)
     if not expressions or not kept:
         return expressions, set()
-    numbers: dict[Variable, int] = {}
-    seen: dict[object, int] = {}
-
-    def number(key: object) -> int:
-        return seen.setdefault(key, len(seen))
-
-    def number_of(variable: Variable) -> int:
-        if variable not in numbers:
-            key = variable.signature() if isinstance(variable, Constant) else variable
-            numbers[variable] = number(key)
-        return numbers[variable]
-
-    def learn(roots: Sequence[Variable]) -> list[Variable]:
-        """Number every variable below `roots`: the same number for the same computation."""
-        below = []
-        for node in toposort(roots):
-            inputs = tuple(number_of(v) for v in node.inputs)
-            for index, output in enumerate(node.outputs):
-                numbers[output] = number((node.op, inputs, index))
-                below.append(output)
-        return below
-
-    learn(kept)
-    targets = {number_of(result): result for result in reversed(kept)}
-    hits = {v: targets[numbers[v]] for v in learn(expressions) if numbers[v] in targets}
+    numbers = Numbering()
+    for variable in (v for node in toposort(kept) for v in node.outputs):
+        numbers.learn(variable)
+    targets = {numbers.of(result): result for result in reversed(kept)}
+    hits = {}
+    for variable in (v for node in toposort(expressions) for v in node.outputs):
+        numbers.learn(variable)
+        if numbers.of(variable) in targets:
+            hits[variable] = targets[numbers.of(variable)]
     if not hits:
         return expressions, set()
     replaced = clone_replace(expressions, replace={v: replacements[r] for v, r in hits.items()})

@@ -1,7 +1,7 @@
 """A run held against what PyTensor computes when it compiles the same graph."""
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from pytensor import __version__ as version
@@ -10,35 +10,15 @@ from pytensor.compile.mode import Mode, get_mode
 from pytensor.graph.basic import Variable
 from pytensor.graph.traversal import explicit_graph_inputs
 
-from lab.errors import (
-    ArgumentError,
-    KindError,
-    LabError,
-    first_line,
-    listing,
-    printable,
-    quoted,
-)
-
-
-class Given(Protocol):
-    """An input of a run, and its value."""
-
-    @property
-    def name(self) -> str:
-        """What it is called; may be empty."""
-
-    @property
-    def value(self) -> object:
-        """What it was given."""
+from lab.errors import ArgumentError, KindError, LabError, first_line, listing, printable, quoted
 
 
 class Run(Protocol):
     """What a `lab.Trace` tells of a run: what went in, in the graph's order, and what came out."""
 
     @property
-    def inputs(self) -> Sequence[Given]:
-        """The graph's inputs and their values."""
+    def inputs(self) -> Sequence[Any]:
+        """The graph's inputs: each has a name, which may be empty, and a value."""
 
     @property
     def outputs(self) -> Sequence[np.ndarray]:

@@ -22,6 +22,7 @@ from lab.errors import (
     listing,
     one_of,
     quoted,
+    refused,
     refusing_depth,
     shortened,
 )
@@ -194,10 +195,7 @@ def _refuse_strangers(
 
 
 def _with_results(
-    loop: Declaration,
-    parts: list[LoopVariable],
-    results: list[Result],
-    n_steps: TensorVariable,
+    loop: Declaration, parts: list[LoopVariable], results: list[Result], n_steps: TensorVariable
 ) -> list[LoopVariable]:
     """The variables with what the step returned for them."""
     names = [*(s.name for s in loop.states), *loop.outputs, *(r.name for r in loop.random)]
@@ -267,9 +265,7 @@ def scalar_cost(
     of = names[0] if of is None else one_of("of", identifier(of), names, OF)
     if isinstance(cost, str):
         if cost not in ("last", "sum"):
-            raise ArgumentError(
-                f"cost = {quoted(cost)}: expected 'last', 'sum', or a weight per step."
-            )
+            raise refused("cost", cost, "expected 'last', 'sum', or a weight per step.")
         chosen = as_tensor(graph.buffers[of])[-1] if cost == "last" else graph.outputs[of]
         return chosen if chosen.type.ndim == 0 else chosen.sum()
     weights = as_weights(cost)
@@ -290,11 +286,7 @@ def as_weights(cost: object) -> np.ndarray:
     try:
         weights = np.asarray(cost, dtype="float64")
     except (TypeError, ValueError) as error:
-        raise ArgumentError(
-            f"cost = {quoted(cost)}: expected 'last', 'sum', or a weight per step."
-        ) from error
+        raise refused("cost", cost, "expected 'last', 'sum', or a weight per step.") from error
     if weights.ndim != 1:
-        raise ArgumentError(
-            f"cost = {quoted(cost)}: expected a list of weights, one for each step."
-        )
+        raise refused("cost", cost, "expected a list of weights, one for each step.")
     return weights

@@ -13,7 +13,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from lab.errors import ArgumentError, expect, one_of, quoted
+from lab.errors import ArgumentError, expect, one_of, quoted, refused
 from lab.loops.text.source import by_name, identifier
 from lab.loops.variables import Parameter, RandomState, Sequence, State, checked_name
 
@@ -51,7 +51,7 @@ class Declaration:
         checked_name(self.name)
         expect("reason", self.reason, str, "a text")
         if not callable(self.step):
-            raise ArgumentError(f"step = {quoted(self.step)}: expected a function.")
+            raise refused("step", self.step, "expected a function.")
         for group, kind in GROUPS.items():
             members = getattr(self, group)
             if not isinstance(members, list | tuple) or not all(
@@ -69,9 +69,7 @@ class Declaration:
         for name in names:
             checked_name(name)
             if names.count(name) > 1:
-                raise ArgumentError(
-                    f"name = {quoted(name)}: every name may be used only once in a loop."
-                )
+                raise refused("name", name, "every name may be used only once in a loop.")
         if not self.states and not self.outputs:
             raise ArgumentError("states = [], outputs = []: a loop computes at least one of them.")
         self._check_steps()
@@ -97,9 +95,7 @@ class Declaration:
         if not isinstance(self.n_steps, int | np.integer | Parameter | None) or isinstance(
             self.n_steps, bool
         ):
-            raise ArgumentError(
-                f"n_steps = {quoted(self.n_steps)}: expected a whole number of steps."
-            )
+            raise refused("n_steps", self.n_steps, "expected a whole number of steps.")
         if isinstance(self.n_steps, Parameter):
             value = self.n_steps.value
             if value.ndim or not np.isfinite(value) or value != np.round(value):
@@ -121,9 +117,8 @@ class Declaration:
             )
         limit = self.truncate_gradient
         if isinstance(limit, bool) or not isinstance(limit, int) or limit == 0 or limit < -1:
-            raise ArgumentError(
-                f"truncate_gradient = {quoted(limit)}: expected a number of steps, or -1 for all "
-                "of them."
+            raise refused(
+                "truncate_gradient", limit, "expected a number of steps, or -1 for all of them."
             )
         for sequence in self.sequences:
             if sequence.steps < max(1, self.steps):

@@ -23,15 +23,6 @@ def _square(x: TensorVariable | list[TensorVariable]) -> TensorVariable:
     return reduce(mul, x) if isinstance(x, list) else x**2
 
 
-def _product(z: TensorVariable, y: TensorVariable) -> TensorVariable:
-    return 2 * y * z
-
-
-def _fibonacci(x: list[TensorVariable]) -> TensorVariable:
-    older, newer = x
-    return older + newer
-
-
 def _gap(x: list[TensorVariable]) -> TensorVariable:
     oldest, newest = x
     return pt.sin(oldest) + newest * oldest
@@ -42,15 +33,6 @@ def _predator(
 ) -> tuple[TensorVariable, TensorVariable]:
     caught = prey * hunters
     return prey + 0.1 * (birth * prey - caught), hunters + 0.1 * (caught - hunters)
-
-
-def _recurrent(
-    h: TensorVariable,
-    x: TensorVariable,
-    W: TensorVariable,  # noqa: N803 (matrices)
-    U: TensorVariable,  # noqa: N803
-) -> TensorVariable:
-    return pt.tanh(W @ h + U @ x)
 
 
 def _window(x: TensorVariable, u: list[TensorVariable]) -> TensorVariable:
@@ -73,14 +55,6 @@ def _walk(x: TensorVariable, rng: Variable) -> tuple[TensorVariable, Variable]:
     return x * 0.9 + draw, next_rng
 
 
-def _lookup(x: TensorVariable, k: TensorVariable, table: TensorVariable) -> TensorVariable:
-    return x * table[k]
-
-
-def _bessel(x: TensorVariable, v: TensorVariable) -> TensorVariable:
-    return pt.jv(v, x)
-
-
 def _gallery() -> dict[str, Loop]:
     weights = np.array([[0.5, -0.3, 0.2], [0.1, 0.4, -0.6], [-0.2, 0.7, 0.3]])
     signals = np.array([[1.0, 0.5], [0.0, -1.0], [0.3, 0.2], [-0.7, 0.9]])
@@ -93,14 +67,14 @@ def _gallery() -> dict[str, Loop]:
             "x**16. With several taps it multiplies the values at the taps.",
         ),
         "sequence": Loop(
-            _product,
+            lambda z, y: 2 * y * z,
             states=(State("z", 1.0, takes=1),),
             sequences=(Sequence("y", [0.6634204312890625, 0.81450625, 0.9025, 0.95], takes=1),),
             reason="z times 2y: the gradient of the square loop as a loop of its own, which reads "
             "a sequence.",
         ),
         "fibonacci": Loop(
-            _fibonacci,
+            lambda x: x[0] + x[1],
             states=(State("x", [1.0, 1.0], taps=(-2, -1), takes=2),),
             n_steps=6,
             reason="the sum of the last two values: the smallest mit-sot.",
@@ -126,7 +100,7 @@ def _gallery() -> dict[str, Loop]:
             reason="the logistic map: a parameter whose gradient is summed over all steps.",
         ),
         "rnn": Loop(
-            _recurrent,
+            lambda h, x, W, U: pt.tanh(W @ h + U @ x),  # noqa: N803 (matrices)
             states=(State("h", np.array([0.1, -0.2, 0.3]), takes=1),),
             sequences=(Sequence("x", signals, takes=1),),
             parameters=(Parameter("W", weights), Parameter("U", weights[:, :2])),
@@ -162,14 +136,14 @@ def _gallery() -> dict[str, Loop]:
             reason="a random walk: its generator is an untraced state, without a gradient.",
         ),
         "lookup": Loop(
-            _lookup,
+            lambda x, k, table: x * table[k],
             states=(State("x", 1.0, takes=1),),
             sequences=(Sequence("k", np.array([2, 0, 1, 1]), takes=1),),
             parameters=(Parameter("table", [0.5, 1.5, 2.0]),),
             reason="an integer sequence: it chooses, and there is no derivative by it.",
         ),
         "undefined": Loop(
-            _bessel,
+            lambda x, v: pt.jv(v, x),
             states=(State("x", 1.5, takes=1),),
             sequences=(Sequence("v", [0.5, 1.0, 1.5], takes=1),),
             reason="Bessel functions: defined in x, undefined in their order v.",

@@ -10,7 +10,7 @@ from pytensor.configdefaults import config
 from pytensor.scan.utils import until as until  # part of what a step is written with
 from pytensor.tensor.type import all_dtypes
 
-from lab.errors import ArgumentError, expect, quoted, shortened
+from lab.errors import ArgumentError, expect, quoted, refused, shortened
 from lab.loops.text.source import identifier
 from lab.records import refuse_masked
 from lab.tape import check_taps
@@ -30,18 +30,14 @@ def as_value(value: object, argument: str) -> np.ndarray:
             "imaginary parts as variables of their own."
         )
     if array.dtype.name not in all_dtypes:
-        raise ArgumentError(
-            f"{argument} = {quoted(value)}: expected a number or an array of numbers."
-        )
+        raise refused(argument, value, "expected a number or an array of numbers.")
     return array if isinstance(value, np.ndarray | np.generic) else array.astype(config.floatX)
 
 
 def checked_name(name: object) -> str:
     """A variable's name in its one form; ArgumentError for what can be none."""
     if not isinstance(name, str) or not name.isprintable() or not name:
-        raise ArgumentError(
-            f"name = {quoted(name)}: a variable's name is a text of printable letters, not empty."
-        )
+        raise refused("name", name, "a variable's name is a text of printable letters, not empty.")
     return identifier(name)
 
 
@@ -206,7 +202,7 @@ class RandomState(_Called):
     def __post_init__(self) -> None:
         object.__setattr__(self, "name", checked_name(self.name))
         if isinstance(self.seed, bool) or not isinstance(self.seed, int) or self.seed < 0:
-            raise ArgumentError(f"seed of {self.called} = {quoted(self.seed)}: expected 0, 1, 2, …")
+            raise refused(f"seed of {self.called}", self.seed, "expected 0, 1, 2, …")
 
 
 Valued = State | Sequence | Parameter

@@ -69,11 +69,7 @@ def default_tap(is_state: bool) -> int:
 
 
 WrittenLoop = tuple[
-    WrittenStep,
-    tuple[State, ...],
-    tuple[Sequence, ...],
-    tuple[Parameter, ...],
-    tuple[str, ...],
+    WrittenStep, tuple[State, ...], tuple[Sequence, ...], tuple[Parameter, ...], tuple[str, ...]
 ]
 
 

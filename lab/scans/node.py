@@ -299,11 +299,7 @@ def read_scan(op: Scan, inputs: Sequence[Variable], outputs: Sequence[Variable])
     inner, outer = iter(inner_outputs), iter(outputs)
     for kind in OUTPUTS:
         variables[kind] = [
-            replace(
-                v,
-                inner_outputs=_take(inner, len(v.tape.writes)),
-                outer_output=next(outer),
-            )
+            replace(v, inner_outputs=_take(inner, len(v.tape.writes)), outer_output=next(outer))
             for v in variables[kind]
         ]
     for kind in INNER_INPUTS:

@@ -187,11 +187,7 @@ class InStretches(Op):
         ]
         results: Any = [Out(v, borrow=True) for v in made]
         return pytensor.function(
-            given,
-            results,
-            mode=self.mode,
-            on_unused_input="ignore",
-            accept_inplace=True,
+            given, results, mode=self.mode, on_unused_input="ignore", accept_inplace=True
         )
 
 

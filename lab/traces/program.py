@@ -25,6 +25,7 @@ from lab.notation import Call, Expression, Leaf, Let, Named, Number, Term, body_
 from lab.scans.buffers import unwritten_rows
 from lab.scans.node import ScanParts, is_scan, read_scan
 from lab.scans.operations import PRODUCTS, describe, operation_name, plain_name
+from lab.scans.printed import printed_ids
 from lab.scans.replacing import as_scans
 from lab.scans.slices import index_parts
 from lab.traces.loop_run import Cell, Computed, LoopRun, Recording, Within
@@ -115,7 +116,8 @@ def program_of(
     values, recordings = _Tracer(instructions).run(everything, given)
     asked, inputs = everything[: len(outputs)], list(explicit_graph_inputs(everything))
     called = tuple(variable.name or "" for variable in outputs)
-    return Program(instructions, traced(asked, inputs, called, values, recordings))
+    ids = printed_ids(asked)
+    return Program(instructions, traced(asked, inputs, called, values, recordings, ids))
 
 
 def pairs(numbers: object, run: object) -> Iterator[tuple[np.ndarray, np.ndarray]]:

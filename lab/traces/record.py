@@ -12,13 +12,14 @@ from pytensor.graph.traversal import ancestors, explicit_graph_inputs
 from lab.errors import ArgumentError, expect, printable, quoted, several
 from lab.gradients.decisions import Decisions, ReadingGroup, decisions_of
 from lab.gradients.derivative import Derivative
+from lab.gradients.phases import deciding
 from lab.notation import Leaf, tapped
 from lab.progress import pause
 from lab.records import freeze
 from lab.scans.buffers import rows_of
 from lab.scans.node import LoopVariable, ScanParts, outer_inputs, outer_outputs
 from lab.scans.operations import passed_on, plain_name
-from lab.scans.printed import Ids, place_of, printed_ids
+from lab.scans.printed import Ids, ids_inside, place_of, places_of, printed_ids
 from lab.scans.replacing import as_scans, require_scan
 from lab.scans.slices import cut_of, now_of
 from lab.tape import Kind
@@ -101,6 +102,7 @@ def trace(
     given = checked_values(given)
     called = tuple(names) if names is not None else tuple(printable(v.name or "") for v in asked)
     everything = as_scans([*asked, *extra])
+    is_printed = all(v is own for v, own in zip(everything, asked, strict=False)) and not rewritten
     require_scan(everything)
     asked, extra = everything[: len(asked)], everything[len(asked) :]
     inputs = list(explicit_graph_inputs([*asked, *extra]))
@@ -116,7 +118,7 @@ def trace(
     if rewritten:
         for recording in recordings:
             recording.node = origins.get(recording.node, recording.node)
-    ids = {} if rewritten else printed_ids(asked)
+    ids = printed_ids(asked) if is_printed else {}
     parts = [traced(asked, inputs, called, values, group, ids) for group in groups]
     made = parts[0] if len(parts) == 1 else _joined(parts)
     return made if keep == "all" else replace(made, backend=backend_name(backend))
@@ -157,7 +159,7 @@ def traced(
     called: tuple[str, ...],
     values: Values,
     recordings: Sequence[Recording],
-    ids: Ids | None = None,
+    ids: Ids,
 ) -> Trace:
     """What happened in a graph, in names and numbers; `ids` are those of what is printed."""
     index = {recording.node: number for number, recording in enumerate(recordings)}
@@ -169,12 +171,11 @@ def traced(
     for number, recording in enumerate(recordings):
         pause()
         above = _parent(recording, recordings[:number])
-        scan = _scan_trace(recording, above, values, index, axes, used, filled)
+        scan = _scan_trace(recording, above, values, index, axes, used, filled, ids)
         variables = list(enumerate(outer_inputs(recording.parts)))
         made = [(i, v.outer_input) for i, v in variables if v.kind is not Kind.NIT_SOT]
-        place = "" if ids is None else place_of(recording.node, ids)
         told = inside.of(recording, above)
-        scans.append(replace(scan, **told, feeds=feeds(made, filled), place=place))
+        scans.append(replace(scan, **told, feeds=feeds(made, filled)))
         filled |= {v.outer_output: (number, i) for i, v in variables if v.outer_output is not None}
     results = tuple(freeze(np.array(values[v])) for v in asked)
     fed = feeds(enumerate(asked), filled, values)
@@ -182,11 +183,11 @@ def traced(
     return Trace(results, tuple(scans), called, fed, known, untaken(scans))
 
 
-def _nested(parts: ScanParts, step: Within) -> Trace:
+def _nested(parts: ScanParts, step: Within, ids: Ids) -> Trace:
     """What happened in the Scans inside one step of a Scan."""
     made = {result: tapped(leaf.variable, leaf.tap or 0) for leaf, result in targets(parts)}
     return traced(
-        list(made), parts.inner_inputs, tuple(made.values()), step.values, step.recordings
+        list(made), parts.inner_inputs, tuple(made.values()), step.values, step.recordings, ids
     )
 
 
@@ -218,6 +219,7 @@ def _scan_trace(
     axes: dict[Variable, Axis],
     used: set[Variable],
     filled: Mapping[Variable, tuple[int, int]],
+    ids: Ids,
 ) -> ScanTrace:
     parts, node = recording.parts, recording.node  # which may be the one that was rewritten
     filled_by = outer_outputs(parts, node)
@@ -233,6 +235,8 @@ def _scan_trace(
             sources = {i: twin[source] for i, source in sources.items()}
         origins = _origins(derivation)
     parent = index[above.node] if above is not None else None
+    phases = deciding(derivation) if derivation is not None else ()
+    within = ids_inside(node, parts, ids) if recording.nested else {}
 
     tapes: list[TapeTrace] = []
     outputs: list[TapeTrace] = []
@@ -281,7 +285,9 @@ def _scan_trace(
         stopped_early=not recording.lengths and recording.steps < int(values[parts.n_steps]),
         first=recording.first,
         formulas=step_equations(node, parts),
-        nested=tuple(_nested(parts, step) for step in recording.nested),
+        nested=tuple(_nested(parts, step, within) for step in recording.nested),
+        place=place_of(node, ids),
+        places=tuple(places_of(node, parts, ids, phases)),
     )
 
 
@@ -337,10 +343,7 @@ def _tape_trace(
 
 
 def _sequence_axis(
-    part: LoopVariable,
-    source: LoopVariable | None,
-    values: Values,
-    axes: Mapping[Variable, Axis],
+    part: LoopVariable, source: LoopVariable | None, values: Values, axes: Mapping[Variable, Axis]
 ) -> Axis:
     """Of which quantity the sequence was cut, and at which of its indices."""
     array, rows = rows_of(part.outer_input, values, () if source is None else axes)
@@ -360,10 +363,7 @@ def _sequence_axis(
 
 
 def _taken(
-    part: LoopVariable,
-    read: np.ndarray,
-    values: Values,
-    filled: Mapping[Variable, tuple[int, int]],
+    part: LoopVariable, read: np.ndarray, values: Values, filled: Mapping[Variable, tuple[int, int]]
 ) -> Taken | None:
     """Which rows of another Scan's result a loop's sequence is cut from, if it is."""
     array, rows = rows_of(part.outer_input, values, filled)
@@ -375,10 +375,7 @@ def _cut(axis: Axis, rows: np.ndarray) -> Axis:
 
 
 def _tape_axis(
-    part: LoopVariable,
-    rows: int,
-    source: LoopVariable | None,
-    axes: Mapping[Variable, Axis],
+    part: LoopVariable, rows: int, source: LoopVariable | None, axes: Mapping[Variable, Axis]
 ) -> Axis | None:
     """What the rows of a tape belong to.
 

@@ -13,6 +13,7 @@ import numpy as np
 from pytensor.graph.basic import Apply, Constant, Variable
 
 from lab.gradients.decisions import Decisions, ReadingGroup, decisions_of
+from lab.gradients.step import Numbering
 from lab.notation import Expression, Leaf, Number
 from lab.records import freeze
 from lab.scans.formula import step_formulas, written
@@ -65,14 +66,9 @@ def _expressions(node: Apply, parts: ScanParts) -> tuple[Expression, ...]:
 
 @dataclass
 class StepValues:
-    """The insides of all Scans of a trace, one after the other.
+    """The insides of all Scans of a trace, one after the other."""
 
-    `_numbers` has the same number for two variables of any steps that are known to hold the
-    same value at corresponding steps.
-    """
-
-    _seen: dict[object, int] = field(default_factory=dict)
-    _numbers: dict[Variable, int] = field(default_factory=dict)
+    _numbers: Numbering = field(default_factory=Numbering)
 
     def of(self, recording: Recording, parent: Recording | None) -> Inside:
         """The inside of one Scan, and of the Scan that it differentiates, which comes before it."""
@@ -82,7 +78,7 @@ class StepValues:
             self._match(derivation, parts, parent.parts)
         known = {}
         if parent is not None:
-            known = {self._numbers[v]: i for i, v in reversed(list(enumerate(parent.inside)))}
+            known = {self._numbers.of(v): i for i, v in reversed(list(enumerate(parent.inside)))}
         places: dict[Variable, Source] = dict(argument_leaves(parts))
 
         def source(variable: Variable) -> Source:
@@ -98,13 +94,13 @@ class StepValues:
         fixed, unwritten = set[Variable](), set[Variable]()
         for number, (variable, values) in enumerate(recording.inside.items()):
             node = variable.owner
-            self._learn(variable)
+            self._numbers.learn(variable)
             if all(v in fixed or isinstance(v, Constant) for v in node.inputs):
                 fixed.add(variable)  # the same at every step: no work that could be saved
             if _is_unwritten(node, unwritten):
                 unwritten.add(variable)
                 values = np.empty(0)
-            repeats = None if variable in fixed else known.get(self._numbers[variable])
+            repeats = None if variable in fixed else known.get(self._numbers.of(variable))
             found.append(
                 StepValue(
                     operation_name(node, variable),
@@ -134,19 +130,7 @@ class StepValues:
             else:
                 continue
             if there is not None:
-                self._numbers[part.inner_inputs[0]] = self._number_of(there)
-
-    def _learn(self, variable: Variable) -> None:
-        node = variable.owner
-        inputs = tuple(self._number_of(v) for v in node.inputs)
-        key = (node.op, inputs, node.outputs.index(variable))
-        self._numbers[variable] = self._seen.setdefault(key, len(self._seen))
-
-    def _number_of(self, variable: Variable) -> int:
-        if variable not in self._numbers:
-            key = variable.signature() if isinstance(variable, Constant) else variable
-            self._numbers[variable] = self._seen.setdefault(key, len(self._seen))
-        return self._numbers[variable]
+                self._numbers.known[part.inner_inputs[0]] = self._numbers.of(there)
 
 
 def _is_unwritten(node: Apply, unwritten: Set[Variable]) -> bool:

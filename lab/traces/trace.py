@@ -17,6 +17,7 @@ from lab.errors import ArgumentError
 from lab.gradients.decisions import ReadingGroup
 from lab.notation import Call, Expression, Leaf, Number
 from lab.records import cached_property
+from lab.scans.printed import Place
 from lab.tape import Kind, Tape
 
 
@@ -204,7 +205,8 @@ class ScanTrace:
     Scans that its arguments come from.  `nested` has a trace of every step whose graph has
     Scans in it, those of a loop of more than 500 steps aside.  Of a run of which a window was kept,
     `first` is the number of its first step.  `place` is where it stands in what
-    ``pytensor.dprint`` prints of the outputs, and the line of a person's code that made it.
+    ``pytensor.dprint`` prints of the outputs, and the line of a person's code that made it;
+    `places` have the same of each of its variables, by their numbers.
     """
 
     name: str
@@ -224,6 +226,7 @@ class ScanTrace:
     nested: "tuple[Trace, ...]" = ()
     first: int = 0
     place: str = ""
+    places: tuple[Place, ...] = ()
 
     @property
     def variables(self) -> Iterator[TapeTrace | SequenceTrace | ParameterTrace]:

@@ -376,10 +376,7 @@ def _before(
 
 
 def _beginning(
-    part: LoopVariable,
-    window: Window,
-    length: int,
-    before: Mapping[LoopVariable, Variable] | None,
+    part: LoopVariable, window: Window, length: int, before: Mapping[LoopVariable, Variable] | None
 ) -> Iterator[TensorVariable]:
     """The rows that a variable brings to a window; then those that were written meanwhile."""
     tape = part.tape

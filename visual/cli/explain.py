@@ -18,9 +18,7 @@ def add_command(commands: Commands) -> None:
         "explain", help="explain the Scans of a graph of your own, and the traps they fall into"
     )
     add_graph(
-        parser,
-        returns="(cost, wrt), (cost, wrt, given) or a PyMC model",
-        out=".html or .txt",
+        parser, returns="(cost, wrt), (cost, wrt, given) or a PyMC model", out=".html or .txt"
     )
     add(parser, SCAN, help="only this Scan, on the screen")
     add(parser, WRT, help="of a PyMC model: the variables, as rho,sigma (all that are free)")

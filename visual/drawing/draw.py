@@ -3,12 +3,11 @@
 from collections.abc import Mapping
 from functools import lru_cache
 
-from pytensor.graph.basic import Variable
-
 from lab.errors import ArgumentError, expect, listing, whole
 from lab.gradients.derivative import Derivative, derivative
 from lab.loops.loop import Loop
 from lab.loops.model import LogDensity, log_density
+from lab.traces.run import Values
 from visual.drawing.catalogue import PICTURES
 from visual.drawing.study import Chosen, Study, choose, study
 from visual.options import AT, DERIVATIVE, ORDER
@@ -35,7 +34,7 @@ def draw(
     subject: object,
     picture: str = "tapes",
     theme: str = "light",
-    given: Mapping[Variable, object] | None = None,
+    given: Values | None = None,
     **chosen: object,
 ) -> Scene:
     """A picture of the derivative of a loop, a graph or a PyMC model; 64 of loops are remembered.
@@ -84,9 +83,7 @@ def draw(
 OF_A_MODEL = ("order", "wrt", "at")
 
 
-def _of_model(
-    density: LogDensity, choices: Mapping[str, object]
-) -> tuple[Derivative, Mapping[Variable, object]]:
+def _of_model(density: LogDensity, choices: Mapping[str, object]) -> tuple[Derivative, Values]:
     """The derivative of a model's log-density as chosen, and the values of its inputs."""
     order = whole("order", choices.get("order", ORDER.default))
     (by, *_) = density.by(choices.get("wrt"))

@@ -5,12 +5,11 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from shutil import rmtree
 
-from pytensor.graph.basic import Variable
-
 from lab.errors import ArgumentError, LabError, expect, listing, one_of, quoted, several
 from lab.gradients.derivative import Derivative
 from lab.loops.loop import Loop
 from lab.progress import counted
+from lab.traces.run import Values
 from visual.backends.page import document
 from visual.backends.page import picture as framed
 from visual.backends.svg import text
@@ -29,7 +28,7 @@ def export(
     formats: Iterable[str] = ("svg",),
     theme: str = "light",
     scale: float = 1.0,
-    given: Mapping[Variable, object] | None = None,
+    given: Values | None = None,
     **chosen: object,
 ) -> Path:
     """Write all pictures of a loop, or of a graph's derivative, and return the index page.

@@ -18,6 +18,7 @@ from lab.loops.variables import as_value
 from lab.records import cached_property
 from lab.scans.replacing import scan_nodes
 from lab.traces.record import trace
+from lab.traces.run import Values
 from lab.traces.trace import Trace
 from visual.options import (
     AT,
@@ -103,7 +104,7 @@ class Study:
 
     differentiate: Callable[[int], Derivative]
     order: int
-    given: Mapping[Variable, object]
+    given: Values
     also: tuple[Variable, ...] = ()
     keep: str = KEEP.default
 
@@ -136,9 +137,7 @@ class Study:
         return trace(derived.values, self.given, self.also, derived.names, keep=self.keep)
 
 
-def study(
-    subject: Loop | Derivative, choice: Chosen, given: Mapping[Variable, object] | None = None
-) -> Study:
+def study(subject: Loop | Derivative, choice: Chosen, given: Values | None = None) -> Study:
     """A loop with what was chosen about it, or the derivative of a graph with its inputs."""
     if isinstance(subject, Derivative):
         cost, wrt = subject.values[0], subject.wrt

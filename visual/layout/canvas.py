@@ -14,17 +14,7 @@ from visual.layout.names import listed
 from visual.layout.sheet import SCREEN, Sheet
 from visual.scene.combinators import Piece, above, shifted, sized, words
 from visual.scene.fonts import MONO_WIDTH
-from visual.scene.shapes import (
-    Box,
-    Group,
-    Scene,
-    Shape,
-    Text,
-    fitted,
-    folded,
-    text_width,
-    walk,
-)
+from visual.scene.shapes import Box, Group, Scene, Shape, Text, fitted, folded, text_width, walk
 from visual.scene.theme import THEMES, Role
 
 MARGIN, LABELS = 24, 150

@@ -33,14 +33,14 @@ class NamedScan(Quantities):
     def whereabouts(self) -> str:
         """Its number and name, and where it stands: in PyTensor's print, in code, in the pullback.
 
-        A Scan of a run that notes neither, as one inside a step, has number and name alone.
+        Then, line by line, where each of its variables does.  Of a run that notes neither there are
+        number and name alone.
         """
         told = f"{self.number + 1} · {self.scan.name}"
         if self.scan.place:
             told += f": {self.scan.place}, as pytensor.dprint prints the outputs"
-        if self.parent is not None:
-            told += "; built in phase 7 (what it reads), 8 (its tapes) and 9 (totals and outputs)"
-        return told
+        places = (f"{one.name}: {one}" for one in self.scan.places if str(one))
+        return "\n".join((told, *places))
 
     def row_key(self, tape: TapeTrace, row: int) -> str:
         """The key of a row of a tape."""

@@ -87,7 +87,7 @@ def equations(
         for quantity, tape in states
         if quantity is not None and quantity.role is SystemRole.STATE
     ]
-    head = heading(title, _subtitles(writer, loop, step), sheet)
+    head = heading(title, _subtitles(writer, loop, step), sheet, places.named.whereabouts)
     room = sheet.height - head.envelope.height - 90 if sheet.is_low else inf
     drawn = above(head, _folded(terms, tapes, room))
     return finished(

@@ -25,7 +25,7 @@ from visual.layout.canvas import finished, heading, kind_text
 from visual.layout.cells import values_text
 from visual.layout.graphviz import Edge, Node, dot_source
 from visual.layout.gutters import tracks
-from visual.layout.names import counted
+from visual.layout.names import NamedScan, counted
 from visual.layout.sheet import SCREEN, Sheet, check_sheet
 from visual.options import of_trace, switch
 from visual.scene.combinators import Piece, above, cropped, gap, named, over, shifted, sized, words
@@ -203,7 +203,8 @@ def _row(trace: Trace, number: int, wide: float) -> Piece:
             shapes.append(Text(10, y, told, LINE, role=role, title=matter if cut else ""))
     high = max(y + 9, beside.envelope.height + 12)
     box = Box(0, 0, wide, high, role)
-    sheet = Group((box, *shapes), cell=_key(number), title=_title(trace, number))
+    told = NamedScan(trace, number).whereabouts
+    sheet = Group((box, *shapes), cell=_key(number), title=told)
     where = wide - beside.envelope.width - 8, (high - beside.envelope.height) / 2
     return over(sized(wide, high, sheet), shifted(beside, *where))
 

@@ -84,7 +84,7 @@ def rolled(
     of = NamedScan(trace, number)
     told = map(Speller(of).equation, of.scan.formulas if sheet.is_narrow else ())
     lines = [_shown_step(of, step), *told]
-    head = heading(f"{scan} · {of.scan.name}, rolled up", lines, sheet)
+    head = heading(f"{scan} · {of.scan.name}, rolled up", lines, sheet, of.whereabouts)
     machine = _machine(of, step, switch("all", all), sheet)
     top = over(gap(), shifted(above(head, machine), sheet.margin, 0))
     unfold = whole_or_none("unfold", unfold)

@@ -15,7 +15,7 @@ from shutil import which
 from stat import S_IMODE, S_ISREG
 from typing import Any, Protocol
 
-from lab.errors import ArgumentError, expect, listing, quoted
+from lab.errors import ArgumentError, expect, listing, quoted, refused
 from visual.scene.theme import Theme
 
 MOVING = (".gif", ".webp", ".mp4")
@@ -103,7 +103,7 @@ def save(
                 ".dot exists only for pictures laid out by Graphviz, the step graph and the "
                 "genealogy."
             )
-        raise ArgumentError(f"path = {quoted(str(path))}: this picture can be {others}; {reason}")
+        raise refused("path", str(path), f"this picture can be {others}; {reason}")
     return write_whole(path, rendered(picture, suffix, scale, animate))
 
 
@@ -161,9 +161,7 @@ def framed(picture: Picture) -> str:
 def as_path(path: str | os.PathLike[str]) -> Path:
     """`path` as a Path; ArgumentError if it is none."""
     if not isinstance(path, str | os.PathLike):
-        raise ArgumentError(
-            f"path = {quoted(path)}: expected the name of a file, such as 'tape.svg'."
-        )
+        raise refused("path", path, "expected the name of a file, such as 'tape.svg'.")
     return Path(path)
 
 
@@ -171,24 +169,21 @@ def as_report(path: str | os.PathLike[str], suffixes: Sequence[str], told: str) 
     """`path` as a Path; ArgumentError, by what is `told`, if its suffix is none of `suffixes`."""
     place = as_path(path)
     if place.suffix.lower() not in suffixes:
-        raise ArgumentError(f"path = {quoted(str(place))}: {told}.")
+        raise refused("path", str(place), f"{told}.")
     _check_folder(place)
     return place
 
 
 def _check_folder(path: Path) -> None:
     if not os.path.isdir(path.parent):  # which is false of what can be no name
-        raise ArgumentError(
-            f"path = {quoted(str(path))}: there is no folder {quoted(str(path.parent))}."
-        )
+        raise refused("path", str(path), f"there is no folder {quoted(str(path.parent))}.")
 
 
 def check_path(path: Path, animate: bool = False) -> None:
     """Raise ArgumentError unless a picture can be written to `path`, and move if it is to."""
     if path.suffix.lower() not in SUFFIXES:
-        raise ArgumentError(
-            f"path = {quoted(str(path))}: the suffix tells the format and can be "
-            f"{listing(SUFFIXES)}."
+        raise refused(
+            "path", str(path), f"the suffix tells the format and can be {listing(SUFFIXES)}."
         )
     if path.suffix.lower() == ".mp4" and which("ffmpeg") is None:
         raise ArgumentError(
@@ -209,13 +204,9 @@ def check_scale(scale: float, width: float = 1.0, height: float = 1.0) -> None:
         or isinstance(scale, bool)
         or not abs(scale) <= sys.float_info.max
     ):
-        raise ArgumentError(
-            f"scale = {quoted(scale)}: expected a number, such as 2 for twice the size."
-        )
+        raise refused("scale", scale, "expected a number, such as 2 for twice the size.")
     if scale < SMALLEST_SCALE:
-        raise ArgumentError(
-            f"scale = {quoted(scale)}: expected a number of {SMALLEST_SCALE} or more."
-        )
+        raise refused("scale", scale, f"expected a number of {SMALLEST_SCALE} or more.")
     across, down = math.ceil(width * scale), math.ceil(height * scale)
     if across * down > MOST_PIXELS or max(across, down) > LONGEST_SIDE:
         side = min(LONGEST_SIDE / max(width, height), math.sqrt(MOST_PIXELS / (width * height)))

@@ -5,7 +5,7 @@ multiplies it by the derivative there.  Where that is not a number, as with log(
 at a negative x, the sum is none either.  Here, what does not move has no tangent.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 import pytensor.tensor as pt
 from pytensor import gradient
@@ -42,10 +42,10 @@ def pushforward(
     of the variables.
     """
     for name, variables in {"outputs": outputs, "wrt": wrt, "tangents": tangents}.items():
-        if not isinstance(variables, list | tuple) or not all(
-            isinstance(variable, Variable) for variable in variables
-        ):
-            raise KindError(f"{name} = {quoted(variables)}: expected a list of PyTensor variables.")
+        for variable in variables if isinstance(variables, list | tuple) else (None,):
+            if not isinstance(variable, Variable):
+                told = "expected a list of PyTensor variables"
+                raise KindError(f"{name} = {quoted(variables)}: {told}.")
     if len(wrt) != len(tangents):
         raise ArgumentError(
             f"tangents: there are {len(tangents)} for {len(wrt)} variables; expected one for each."
@@ -82,7 +82,10 @@ def push(node: Apply, tangents: Sequence[Coefficients]) -> Iterator[Coefficients
         try:
             pushed = node.op.pushforward(node.inputs, node.outputs, given)
         except NotImplementedError:
-            pushed = _pulled_back_twice(node, moving)
+            # the pullback of the pullback, which is linear in the cotangent that it starts from
+            wrt, along = list(moving), list(moving.values())
+            pushed = gradient.pushforward(node.outputs, wrt, along, use_op_pushforward=False)
+            assert isinstance(pushed, list | tuple)  # one for each output
     except (gradient.NullTypeGradError, NotImplementedError, TypeError) as error:
         # PyTensor's marker for an undefined derivative cannot be multiplied: a TypeError
         raise GradientError(
@@ -99,13 +102,3 @@ def _at_rest(node: Apply, variable: Variable) -> Variable:
     if isinstance(node.op, SKIPPING) or not is_continuous(variable):
         return disconnected_type()
     return variable if is_empty(variable) else pt.zeros_like(variable)
-
-
-def _pulled_back_twice(
-    node: Apply, moving: Mapping[Variable, Variable]
-) -> Sequence[Variable | None]:
-    """J v as the pullback of the pullback, which is linear in the cotangent it starts from."""
-    wrt, tangents = list(moving), list(moving.values())
-    pushed = gradient.pushforward(node.outputs, wrt, tangents, use_op_pushforward=False)
-    assert isinstance(pushed, list | tuple)  # one for each output
-    return pushed

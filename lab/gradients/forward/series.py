@@ -17,14 +17,7 @@ from pytensor.tensor.subtensor import IncSubtensor
 
 from lab.gradients.status import cast_like, is_continuous
 from lab.scans.buffers import as_tensor
-from lab.scans.node import (
-    LoopVariable,
-    ScanParts,
-    build_scan,
-    is_scan,
-    outer_outputs,
-    read_scan,
-)
+from lab.scans.node import LoopVariable, ScanParts, build_scan, is_scan, outer_outputs, read_scan
 from lab.tape import Kind
 
 Coefficients = tuple[Variable | None, ...]  # from the first on; None is zero

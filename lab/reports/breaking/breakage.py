@@ -25,6 +25,7 @@ from lab.records import cached_property, same
 from lab.reports.breaking.rules import BROKEN, BrokenRule, Mistake
 from lab.traces.parting import Contrast, contrast, far
 from lab.traces.record import trace
+from lab.traces.run import Values
 from lab.traces.trace import Trace
 
 
@@ -52,7 +53,7 @@ def relative_error(true: np.ndarray, other: np.ndarray) -> float:
 
 
 def differences_by(
-    cost: Variable, wrt: Variable, given: Mapping[Variable, object], orders: Iterable[int] = (1,)
+    cost: Variable, wrt: Variable, given: Values, orders: Iterable[int] = (1,)
 ) -> tuple[Estimate | None, ...]:
     """Finite differences of a cost by one input, of each order; None of too many entries."""
     at = np.asarray(given[wrt])
@@ -154,7 +155,7 @@ class Truth:
     """
 
     derivative: Derivative
-    given: Mapping[Variable, object]
+    given: Values
 
     def __post_init__(self) -> None:
         if self.derivative.order < 1:

@@ -23,7 +23,7 @@ from lab.loops.scan_call import scan_call
 from lab.notation import Leaf, signed, text
 from lab.scans.buffers import initial_of
 from lab.scans.formula import formulas
-from lab.scans.node import LoopVariable, ScanParts, outer_inputs, outer_outputs, read_scan
+from lab.scans.node import ScanParts, outer_inputs, outer_outputs, read_scan
 from lab.scans.operations import plain_name
 from lab.scans.replacing import scan_nodes
 from lab.scans.slices import constant_value, cut_of, index_parts
@@ -219,7 +219,10 @@ def _inputs(node: Apply, known: set[Variable] | None) -> Iterator[Input]:
         leaves = [Leaf(part.name, tap, number - 1) for tap in part.tape.reads if part.inner_inputs]
         inner, note = tuple(map(writer.term, leaves)), ""
         if part.kind.is_state:
-            outer, note = _buffer(part, parts)
+            reach = part.tape.origin
+            rows = "row 0" if reach == 1 else f"rows 0 to {reach - 1}"
+            outer = f"a buffer of {_rows(parts, reach)}"
+            note = f"{rows} filled with {written(initial_of(part.outer_input))}"
         elif part.kind is Kind.NIT_SOT:
             outer = f"{part.name}, {_rows(parts, 0)}"
         else:
@@ -233,14 +236,6 @@ def _inputs(node: Apply, known: set[Variable] | None) -> Iterator[Input]:
         elif part.kind is Kind.UNTRACED:
             inner = (f"{part.name}[t−1]",)
         yield Input(number, part.kind, part.name, outer, inner, note)
-
-
-def _buffer(part: LoopVariable, parts: ScanParts) -> tuple[str, str]:
-    """How a state's buffer is allocated, and where its initial values are written."""
-    reach = part.tape.origin
-    initial = written(initial_of(part.outer_input))
-    rows = "row 0" if reach == 1 else f"rows 0 to {reach - 1}"
-    return f"a buffer of {_rows(parts, reach)}", f"{rows} filled with {initial}"
 
 
 def _rows(parts: ScanParts, more: int) -> str:
@@ -281,7 +276,5 @@ def index_text(index: Variable | slice, n: Variable | None = None) -> str:
     """An index of a Subtensor: a number, or a slice as ``1:-2``."""
     if not isinstance(index, slice):
         return written(index, n)
-    ends = (
-        [index.start, index.stop] if index.step is None else [index.start, index.stop, index.step]
-    )
+    ends = [index.start, index.stop, *([] if index.step is None else [index.step])]
     return ":".join("" if end is None else written(end, n) for end in ends)

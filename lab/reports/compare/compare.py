@@ -8,7 +8,7 @@ Finite differences of the cost, in which no pullback takes part, tell which of t
 Nothing is compiled, and the graph that is compared is not altered.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -27,6 +27,7 @@ from lab.reports.compare.sides import Answer, MovedCost, Outcome, differentiate,
 from lab.reports.compare.subject import Subject, subject_of
 from lab.scans.backtraces import without_backtraces
 from lab.traces.parting import Contrast, contrast, far
+from lab.traces.run import Values
 
 SIDES = ("by our pullback", "by PyTensor's")
 ROUNDING = 1e3  # units in the last place of the largest gradient of an order
@@ -35,7 +36,7 @@ ROUNDING = 1e3  # units in the last place of the largest gradient of an order
 def compare(
     subject: Loop | Apply | Variable,
     wrt: Variable | str | Sequence[Variable | str] | None = None,
-    given: Mapping[Variable, object] | None = None,
+    given: Values | None = None,
     order: int = 1,
     cotangents: Sequence[ArrayLike] | None = None,
     cost: str | ArrayLike = "last",

@@ -158,7 +158,8 @@ def _sequences(first: _Side, second: _Side) -> Iterator[Facet]:
     for key in _both(ours, theirs):
         waiting = list(theirs.get(key, []))
         for sequence in ours.get(key, []):
-            twin = _partner(sequence, waiting)
+            equal = (other for other in waiting if _same_values(sequence, other))
+            twin = next(equal, waiting[0] if waiting else None)
             if twin is not None:
                 waiting.remove(twin)
             told = _cut(first, sequence), "" if twin is None else _cut(second, twin)
@@ -169,12 +170,6 @@ def _sequences(first: _Side, second: _Side) -> Iterator[Facet]:
                 yield Facet(sequence.name, Aspect.DTYPE, *dtypes)
         for twin in waiting:
             yield Facet(twin.name, Aspect.READS, "", _cut(second, twin), harmless=True)
-
-
-def _partner(sequence: SequenceTrace, others: list[SequenceTrace]) -> SequenceTrace | None:
-    """The one of several sequences of the same variable that brings the same numbers."""
-    equal = (other for other in others if _same_values(sequence, other))
-    return next(equal, others[0] if others else None)
 
 
 def _same_values(first: SequenceTrace, second: SequenceTrace) -> bool:

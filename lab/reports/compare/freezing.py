@@ -17,12 +17,12 @@ from pytensor.graph.traversal import toposort
 from lab.scans.buffers import as_tensor, fresh_buffer
 from lab.scans.node import LoopVariable, ScanParts, build_scan, is_scan, outer_outputs, read_scan
 from lab.tape import Kind
-from lab.traces.run import run
+from lab.traces.run import Values, run
 
 KNOWN = (Kind.SEQUENCE, Kind.SIT_SOT, Kind.MIT_SOT, Kind.NIT_SOT, Kind.PARAMETER)
 
 
-def frozen(cost: Variable, given: Mapping[Variable, object]) -> Variable | None:
+def frozen(cost: Variable, given: Values) -> Variable | None:
     """The cost with the older steps of truncated loops as they are for what is `given`.
 
     None if a loop stops by itself, shortens its buffers, or has tapes of other kinds.

@@ -27,6 +27,7 @@ from lab.scans.names import unique_names
 from lab.scans.node import TapeScan, is_scan, scan_name
 from lab.scans.replacing import scan_nodes, with_plain, with_tapes
 from lab.traces.record import trace
+from lab.traces.run import Values
 from lab.traces.trace import Trace
 
 
@@ -172,9 +173,7 @@ class Outcome:
     numbers: Mapping[tuple[int, ...], tuple[Apply, int]]
 
 
-def outcome(
-    side: Side, given: Mapping[Variable, object], shapes: Sequence[tuple[int, ...]]
-) -> Outcome:
+def outcome(side: Side, given: Values, shapes: Sequence[tuple[int, ...]]) -> Outcome:
     """Run all gradients of a side; `shapes` are those of the inputs.
 
     A gradient whose graph cannot be run is left out of the trace.
@@ -198,15 +197,17 @@ def outcome(
     if failed:
         rest = [v for v in (side.cost, *asked) if v in values]
         run_of_all = _run(rest, given)[2] if rest else None
-    if run_of_all is None or not _tells_apart(*run_of_all):
+    if run_of_all is None:
         return Outcome(rows, None, {})
     found, nodes = run_of_all
+    if [scan_name(node.op) for node in nodes] != [scan.name for scan in found.scans]:
+        return Outcome(rows, None, {})  # there are some inside other operations
     places = {side.paths[n]: (n, i) for i, n in enumerate(nodes) if n in side.paths}
     return Outcome(rows, _named(found, nodes, side), places)
 
 
 def _run(
-    asked: list[Variable], given: Mapping[Variable, object]
+    asked: list[Variable], given: Values
 ) -> tuple[dict[Variable, np.ndarray], dict[Variable, str], tuple[Trace, list[Apply]] | None]:
     """The values of variables, all at once if possible, and of those that fail, why."""
     try:
@@ -229,11 +230,6 @@ def _run(
         values |= one
         failed |= failure
     return values, failed, None
-
-
-def _tells_apart(found: Trace, nodes: list[Apply]) -> bool:
-    """Whether the Scans of a run are those of the graph, and none inside other operations."""
-    return [scan_name(node.op) for node in nodes] == [scan.name for scan in found.scans]
 
 
 def _named(found: Trace, nodes: list[Apply], side: Side) -> Trace:

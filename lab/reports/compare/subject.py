@@ -12,7 +12,7 @@ from pytensor.graph.basic import Apply, Constant, Variable
 from pytensor.graph.traversal import ancestors
 from pytensor.tensor.type import TensorType
 
-from lab.errors import ArgumentError, one_of, quoted
+from lab.errors import ArgumentError, one_of, quoted, refused
 from lab.loops.build import as_weights
 from lab.loops.declaration import BY, OF
 from lab.loops.loop import Loop
@@ -25,7 +25,7 @@ from lab.scans.node import LoopVariable, is_scan, outer_inputs, read_scan
 from lab.scans.replacing import as_scans, require_scan, scan_nodes
 from lab.tape import Kind
 from lab.traces.loop_run import Computed
-from lab.traces.run import checked_values, run
+from lab.traces.run import Values, checked_values, run
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +40,7 @@ class Subject:
     cost: Variable
     wrt: tuple[Variable, ...]
     names: tuple[str, ...]
-    given: Mapping[Variable, object]
+    given: Values
     at: tuple[np.ndarray, ...]
     call: ScanCall | None = None
     chosen: int = 0
@@ -62,16 +62,14 @@ class Subject:
 def subject_of(
     subject: object,
     wrt: object,
-    given: Mapping[Variable, object] | None,
+    given: Values | None,
     cotangents: Sequence[ArrayLike] | None,
     cost: str | ArrayLike,
     of: str | None,
 ) -> Subject:
     """The subject that the arguments of `lab.compare` ask for."""
     if given is not None and not isinstance(given, Mapping):
-        raise ArgumentError(
-            f"given = {quoted(given)}: expected a dict of variables and their values."
-        )
+        raise refused("given", given, "expected a dict of variables and their values.")
     if cotangents is not None and not isinstance(subject, Apply):
         raise ArgumentError("cotangents: these are given for the results of a Scan node.")
     if isinstance(subject, Loop):
@@ -80,7 +78,7 @@ def subject_of(
         return _of_loop(subject, wrt, cost, of)
     for name, value, usual in (("cost", cost, "last"), ("of", of, None)):
         if not (isinstance(value, str | None) and value == usual):
-            raise ArgumentError(f"{name} = {quoted(value)}: only of a loop is a cost made.")
+            raise refused(name, value, "only of a loop is a cost made.")
     if isinstance(subject, Apply):
         return _of_node(subject, wrt, dict(given or {}), cotangents)
     if not isinstance(subject, Variable) or getattr(subject.type, "ndim", None) != 0:
@@ -157,7 +155,7 @@ def _of_node(
 
 
 def _weights(
-    cotangents: Sequence[ArrayLike], results: Sequence[Variable], given: Mapping[Variable, object]
+    cotangents: Sequence[ArrayLike], results: Sequence[Variable], given: Values
 ) -> list[np.ndarray]:
     """A cotangent for each result: a number, or an array of its shape."""
     if not isinstance(cotangents, list | tuple) or len(cotangents) != len(results):
@@ -215,7 +213,7 @@ def _made(cost: Variable, wrt: object, given: dict[Variable, object]) -> Subject
         told = "expected one input at least"
         if wrt is None:
             told = "none of the graph's inputs is real"
-        raise ArgumentError(f"wrt = {quoted(wrt)}: {told}.")
+        raise refused("wrt", wrt, f"{told}.")
     for variable in chosen:
         if not isinstance(variable, Variable):
             raise ArgumentError(f"wrt: {quoted(variable)} is not a PyTensor variable.")
@@ -230,7 +228,7 @@ def _made(cost: Variable, wrt: object, given: dict[Variable, object]) -> Subject
     return Subject(cost, chosen, names, given, at)
 
 
-def _check_independent(chosen: Sequence[Variable], given: Mapping[Variable, object]) -> None:
+def _check_independent(chosen: Sequence[Variable], given: Values) -> None:
     """Raise ArgumentError unless each of `chosen` can be moved while the other values stay.
 
     Otherwise finite differences would be those of something else.

@@ -28,15 +28,7 @@ from lab.gradients.decisions import (
 )
 from lab.gradients.derivation import Derivation
 from lab.gradients.exchange import Exchange, exchanged
-from lab.scans.node import (
-    Labels,
-    LoopVariable,
-    ScanParts,
-    is_scan,
-    label,
-    outer_inputs,
-    read_scan,
-)
+from lab.scans.node import Labels, LoopVariable, ScanParts, is_scan, label, outer_inputs, read_scan
 from lab.scans.node import Pullback as Differentiation
 from lab.scans.slices import before_end, sliced
 from lab.tape import Kind
@@ -117,10 +109,14 @@ def identify(call: Pullback, order: int) -> Derivation | None:
         classes=Classification({}, frozenset()),
         step=StepGradients({}, {}, {}, {}),
         states=tuple(
-            ReverseState(source, named[v], (), ()) for v, source in holds.items() if _is_state(v)
+            ReverseState(source, named[v], (), ())
+            for v, source in holds.items()
+            if v.kind is Kind.MIT_MOT
         ),
         readings=tuple(_reading(v, named[v], *reads[v]) for v in reads if v.kind is Kind.SEQUENCE),
-        totals=tuple(Total(source, named[v]) for v, source in holds.items() if not _is_state(v)),
+        totals=tuple(
+            Total(source, named[v]) for v, source in holds.items() if v.kind is not Kind.MIT_MOT
+        ),
         node=node,
         gradients=call.gradients,
     )
@@ -139,10 +135,6 @@ def _reading(
         if tap in source.tape.writes and tap not in source.tape.reads:
             group = ReadingGroup.RESULT
     return Reading(group, source, tap, named, sliced(variable.outer_input))
-
-
-def _is_state(variable: LoopVariable) -> bool:
-    return variable.kind is Kind.MIT_MOT
 
 
 def _held(

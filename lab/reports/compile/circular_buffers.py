@@ -11,7 +11,7 @@ the case in which nothing is overwritten.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -26,7 +26,7 @@ from lab.scans.node import LoopVariable, ScanParts, is_scan, outer_outputs, scan
 from lab.scans.operations import plain_name
 from lab.scans.slices import constant_value, index_parts
 from lab.tape import Kind, Tape
-from lab.traces.run import run
+from lab.traces.run import Values, run
 
 
 @dataclass(frozen=True)
@@ -196,9 +196,7 @@ class Buffer:
         return self.kept.is_one_value or self.kept in (Kept.LAST, Kept.FEW, Kept.STEP)
 
 
-def rows(
-    asked: int | Variable | None, n: Variable | None, given: Mapping[Variable, object]
-) -> Rows:
+def rows(asked: int | Variable | None, n: Variable | None, given: Values) -> Rows:
     """A number of rows in words, and in numbers where `given` tells them."""
     if asked is None:
         return Rows("?")
@@ -213,19 +211,19 @@ def rows(
     return Rows(re.sub(r"shape_i\(([^()]*)\)", r"len(\1)", told), _number(asked, given))
 
 
-def _value(asked: Variable, given: Mapping[Variable, object]) -> np.ndarray | None:
+def _value(asked: Variable, given: Values) -> np.ndarray | None:
     try:
         return np.asarray(run([asked], given, record=False)[0][asked])
     except LabError:  # not all inputs are given
         return None
 
 
-def _number(asked: Variable, given: Mapping[Variable, object]) -> int | None:
+def _number(asked: Variable, given: Values) -> int | None:
     value = _value(asked, given)
     return None if value is None else int(value)
 
 
-def step_count(n_steps: Variable, given: Mapping[Variable, object]) -> Rows:
+def step_count(n_steps: Variable, given: Values) -> Rows:
     """The number of steps of a loop: as it is, or n where it is computed."""
     known = constant_value(n_steps)
     if known is not None:
@@ -257,7 +255,7 @@ def buffer(
     parts: ScanParts,
     node: Apply,
     graph: FunctionGraph,
-    given: Mapping[Variable, object],
+    given: Values,
     evidence: str,
 ) -> Buffer:
     """The record of one buffer; `old` is what it was before, `new` what it is in `node`."""

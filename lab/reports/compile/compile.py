@@ -22,7 +22,7 @@ from pytensor.graph.basic import Apply, Variable
 from pytensor.graph.fg import FunctionGraph
 from pytensor.graph.traversal import toposort
 
-from lab.errors import ArgumentError, GradientError, GraphError, first_line, one_of, quoted
+from lab.errors import ArgumentError, GradientError, GraphError, first_line, one_of, refused
 from lab.gradients.status import pytensor_gradient
 from lab.loops.loop import Loop
 from lab.loops.text.source import identifier
@@ -42,7 +42,7 @@ from lab.scans.node import LoopVariable, ScanParts, inner_graph, is_scan, read_s
 from lab.scans.operations import plain_name
 from lab.scans.replacing import scan_nodes
 from lab.tape import Kind
-from lab.traces.run import checked_values
+from lab.traces.run import Values, checked_values
 
 FUSION = ("fusion",)
 
@@ -51,7 +51,7 @@ def compiled(
     subject: Variable | Sequence[Variable] | Loop | Function,
     wrt: Variable | str | None = None,
     mode: PytensorMode = None,
-    given: Mapping[Variable, object] | None = None,
+    given: Values | None = None,
 ) -> Compiled:
     """What is left of the Scans in a graph when a function is compiled of it.
 
@@ -85,14 +85,12 @@ def _listed(subject: object) -> list[Variable]:
     variables = [item for item in items if isinstance(item, Variable)]
     if variables and len(variables) == len(items):
         return variables
-    raise ArgumentError(
-        f"subject = {quoted(subject)}: expected a variable, several, a Loop or a function."
-    )
+    raise refused("subject", subject, "expected a variable, several, a Loop or a function.")
 
 
 def _of_loop(
     loop: Loop, wrt: Variable | str | None
-) -> tuple[list[Variable], Variable | None, Mapping[Variable, object]]:
+) -> tuple[list[Variable], Variable | None, Values]:
     graph, by = loop.build(), None
     if wrt is not None:
         by = graph.inputs[one_of("wrt", identifier(wrt), graph.inputs, "this loop has {}.")]
@@ -102,7 +100,7 @@ def _of_loop(
 def gradient_of(outputs: Sequence[Variable], wrt: object) -> tuple[Variable, Variable]:
     """What to differentiate by, and the gradient."""
     if not isinstance(wrt, Variable):
-        raise ArgumentError(f"wrt = {quoted(wrt)}: expected a PyTensor variable.")
+        raise refused("wrt", wrt, "expected a PyTensor variable.")
     if len(outputs) != 1 or outputs[0].type.ndim:
         raise ArgumentError(f"subject = {outputs}: a gradient is taken of one scalar.")
     try:
@@ -116,7 +114,7 @@ def gradient_of(outputs: Sequence[Variable], wrt: object) -> tuple[Variable, Var
 def rewritten_scans(
     outputs: Sequence[Variable],
     mode: PytensorMode,
-    given: Mapping[Variable, object],
+    given: Values,
     wrt: Variable | None = None,
     alone: Compiled | None = None,
     without: tuple[str, ...] = FUSION,
@@ -178,7 +176,7 @@ def scan_before(
     copy: Apply,
     made: Rewriting,
     numbers: Mapping[Apply, int],
-    given: Mapping[Variable, object],
+    given: Values,
 ) -> ScanBefore:
     """What became of a Scan."""
     stood = made.history.successors(copy)
@@ -228,7 +226,7 @@ def _moved(old: Apply, new: Apply) -> tuple[str, ...]:
 class Sources:
     """The buffers of the Scans that became one, to be found again by what became of them."""
 
-    def __init__(self, made: Rewriting, node: Apply, given: Mapping[Variable, object]) -> None:
+    def __init__(self, made: Rewriting, node: Apply, given: Values) -> None:
         self.made, self.node, self.given = made, node, given
         self.numbers, self.parts = [], []
         for number, (old, copy) in enumerate(zip(made.before, made.copies, strict=True), start=1):
@@ -286,11 +284,7 @@ def _alike(old: LoopVariable, new: LoopVariable) -> bool:
 
 
 def scan_after(
-    number: int,
-    node: Apply,
-    graph: FunctionGraph,
-    sources: Sources | None,
-    given: Mapping[Variable, object],
+    number: int, node: Apply, graph: FunctionGraph, sources: Sources | None, given: Values
 ) -> ScanAfter:
     """A Scan that is left, with all its buffers."""
     parts = read_scan(node.op, node.inputs, node.outputs)

@@ -61,7 +61,17 @@ class ScanAfter:
     stops_early: bool
 
     def __str__(self) -> str:
-        return scan_page(self)
+        title = f"Scan {self.number}: {self.name}, {self.steps} steps"
+        if self.stops_early:
+            title += " at most; it may stop early"
+        lines = [title, "─" * min(len(title), WIDTH)]
+        for buffer in self.buffers:
+            for line in buffer_lines(buffer):
+                indented = line.startswith("  ")
+                lines += [line] if indented and len(line) <= WIDTH else paragraph(line, "", "    ")
+        if not self.buffers:
+            lines.append("no buffers")
+        return "\n".join(map(printable, lines))
 
 
 @dataclass(frozen=True)
@@ -92,7 +102,29 @@ class Compiled:
         return tuple(buffer for buffer in self.buffers if buffer.is_shortened)
 
     def __str__(self) -> str:
-        return page(self)
+        lines = [*paragraph(summary(self)), ""]
+        if len(self.before) > FEW:
+            counts = Counter(scan.fate for scan in self.before)
+            told = "; ".join(f"{counts[fate]} {fate}" for fate in Fate if counts[fate])
+            lines += [*paragraph(f"{told}."), ""]
+        elif self.before:
+            lines += ["Before rewriting  →  after"]
+            for old in self.before:
+                lines += paragraph(fate(old, self), "  ", "     ")
+            lines += [""]
+        if len(self.after) <= FEW:
+            for scan in self.after:
+                lines += [*str(scan).splitlines(), ""]
+        elif self.after:
+            lines += [*(f"  {line}" for line in table(self)), ""]
+            lines += ["To read about one of them: print(compiled.after[0])", ""]
+        if self.shortened and len(self.after) <= FEW:
+            lines += [*paragraph(CLOCK), ""]
+        for told in gradient_rows(self):
+            lines += [*paragraph(told), ""]
+        if any(one.kind is not Kind.MIT_MOT for one in self.shortened) or self.alone:
+            lines += [*paragraph(WHY), ""]
+        return "\n".join(map(printable, lines)).rstrip()
 
 
 WIDEST = 12  # so many slots, and so many steps, are told one by one
@@ -107,29 +139,6 @@ WHY = (
     "that and keeps them. A graph that was shortened already has lost them, and its gradient is, "
     "as a rule, wrong without a warning: lab.shortened shows it."
 )
-
-
-def page(compiled: Compiled) -> str:
-    """The whole report; of more than three Scans a summary."""
-    lines = [*paragraph(summary(compiled)), ""]
-    if len(compiled.before) > FEW:
-        lines += [*paragraph(tally(compiled)), ""]
-    elif compiled.before:
-        lines += ["Before rewriting  →  after"]
-        for old in compiled.before:
-            lines += paragraph(fate(old, compiled), "  ", "     ")
-        lines += [""]
-    if len(compiled.after) <= FEW:
-        for scan in compiled.after:
-            lines += [*scan_page(scan).splitlines(), ""]
-    elif compiled.after:
-        lines += [*(f"  {line}" for line in table(compiled)), ""]
-        lines += ["To read about one of them: print(compiled.after[0])", ""]
-    if compiled.shortened and len(compiled.after) <= FEW:
-        lines += [*paragraph(CLOCK), ""]
-    for sentence in gradient(compiled):
-        lines += [*paragraph(sentence), ""]
-    return "\n".join(map(printable, lines)).rstrip()
 
 
 def summary(compiled: Compiled) -> str:
@@ -149,12 +158,6 @@ def summary(compiled: Compiled) -> str:
         short = len(compiled.shortened)
         words += f"Of {_count(len(buffers), 'buffer')} {short or 'none'} {_are(short)} shortened."
     return words.rstrip()
-
-
-def tally(compiled: Compiled) -> str:
-    """How many Scans met with which fate."""
-    counts = Counter(scan.fate for scan in compiled.before)
-    return f"{'; '.join(f'{counts[f]} {f}' for f in Fate if counts[f])}."
 
 
 def fate(scan: ScanBefore, compiled: Compiled) -> str:
@@ -188,21 +191,6 @@ def change(changed: Change) -> str:
         return ""
     moved = f": {listing(dict.fromkeys(changed.moved))}" if "push_out" in name else ""
     return f"it {told.purpose}{moved} ({name})" if told.purpose else f"changed by {name}"
-
-
-def scan_page(scan: ScanAfter) -> str:
-    """All about one Scan that is left."""
-    title = f"Scan {scan.number}: {scan.name}, {scan.steps} steps"
-    if scan.stops_early:
-        title += " at most; it may stop early"
-    lines = [title, "─" * min(len(title), WIDTH)]
-    for buffer in scan.buffers:
-        for line in buffer_lines(buffer):
-            indented = line.startswith("  ")
-            lines += [line] if indented and len(line) <= WIDTH else paragraph(line, "", "    ")
-    if not scan.buffers:
-        lines.append("no buffers")
-    return "\n".join(map(printable, lines))
 
 
 def buffer_lines(buffer: Buffer) -> Iterator[str]:
@@ -261,13 +249,6 @@ def table(compiled: Compiled) -> Iterator[str]:
             f"{scan.number:>3}  {scan.name}: {scan.steps} steps, "
             f"{_count(len(scan.buffers), 'buffer')}, {short} shortened{of}"
         )
-
-
-def gradient(compiled: Compiled) -> Iterator[str]:
-    """What the gradient changes, where it was compiled along; and why it comes first."""
-    yield from gradient_rows(compiled)
-    if any(buffer.kind is not Kind.MIT_MOT for buffer in compiled.shortened) or compiled.alone:
-        yield WHY
 
 
 def gradient_rows(compiled: Compiled) -> Iterator[str]:

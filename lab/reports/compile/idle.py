@@ -5,7 +5,7 @@ steps left.  Where the cost reads the last value alone, all that is added is 0. 
 hands one value on, would do: see pymc-devs/pytensor #1687.  Here it is built, run and timed.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -26,7 +26,7 @@ from lab.scans.node import LoopVariable, build_scan, outer_outputs
 from lab.scans.operations import plain_name
 from lab.tape import Kind, Tape
 from lab.traces.loop_run import Recording
-from lab.traces.run import run
+from lab.traces.run import Values, run
 
 
 @dataclass(frozen=True)
@@ -77,10 +77,7 @@ class Idle:
 
 
 def idle(
-    gradient: Variable,
-    given: Mapping[Variable, object],
-    mode: PytensorMode = None,
-    timed: bool = False,
+    gradient: Variable, given: Values, mode: PytensorMode = None, timed: bool = False
 ) -> tuple[Idle, ...]:
     """The useless reads of a gradient, where the values of its inputs are `given`."""
     values, recordings = run([gradient], given)
@@ -127,8 +124,8 @@ def _instead(
     rec: Recording,
     part: LoopVariable,
     found: Idle,
-    values: Mapping[Variable, object],
-    given: Mapping[Variable, object],
+    values: Values,
+    given: Values,
     mode: PytensorMode,
     timed: bool,
     kept: Sequence[Buffer],
@@ -173,7 +170,7 @@ def _with_sit_sot(
     part: LoopVariable,
     results: Sequence[Variable],
     kept: tuple[int, Variable],
-    values: Mapping[Variable, object],
+    values: Values,
 ) -> Variable:
     """The gradient with another loop, whose step makes `results` and hands on what was `kept`."""
     by_result = dict(zip(rec.parts.inner_outputs, results, strict=True))
@@ -186,11 +183,7 @@ def _with_sit_sot(
         if one is part:
             tape = Tape((-1,), (0,))
             other = replace(
-                other,
-                kind=Kind.SIT_SOT,
-                tape=tape,
-                outer_input=start,
-                inner_inputs=(argument,),
+                other, kind=Kind.SIT_SOT, tape=tape, outer_input=start, inner_inputs=(argument,)
             )
         variables.append(other)
     parts = replace(rec.parts, variables=tuple(variables))

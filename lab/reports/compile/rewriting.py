@@ -76,8 +76,7 @@ KNOWN = (
     Known("push_out_non_seq", "computes once, before the loop, what is the same at every step"),
     Known("merge_inouts", "reads once what came in twice, and gives out once what did so twice"),
     Known(
-        "remove_unused",
-        "drops arguments that are unused or constant, and those that come in twice",
+        "remove_unused", "drops arguments that are unused or constant, and those that come in twice"
     ),
     Known(
         "scan_merge",

@@ -11,7 +11,7 @@ Beside both stands what a backward loop would give that takes for every value wh
 its slot.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -23,7 +23,7 @@ from pytensor.tensor.variable import TensorVariable
 
 from lab.checks.check import value_at
 from lab.checks.finite_differences import Estimate
-from lab.errors import ArgumentError, LabError, first_line, one_of, printable, quoted
+from lab.errors import LabError, first_line, one_of, printable, refused
 from lab.gradients.decisions import ReadingGroup, decisions_of
 from lab.gradients.derivative import derivative
 from lab.gradients.status import pytensor_gradient
@@ -34,7 +34,7 @@ from lab.notation import indexed, number_text
 from lab.records import same
 from lab.reports.breaking.breakage import Effect, differences_by
 from lab.reports.breaking.rules import BROKEN, in_turns
-from lab.reports.compile.circular_buffers import Buffer, Ring
+from lab.reports.compile.circular_buffers import Ring
 from lab.reports.compile.compile import rewritten_scans
 from lab.reports.compile.compiled import Compiled
 from lab.reports.compile.rewriting import PytensorMode, mode_words, rewritten
@@ -45,7 +45,7 @@ from lab.scans.node import LoopVariable, ScanParts, outer_outputs
 from lab.scans.replacing import scan_nodes
 from lab.tape import Kind
 from lab.traces.loop_run import Recording
-from lab.traces.run import checked_values, run
+from lab.traces.run import Values, checked_values, run
 
 # What only a linked function has: after these rewrites nothing is left to be differentiated.
 LINKED = ("fusion", "inplace", "scan_inner_graph", "scan_sit_sot_to_untraced")
@@ -200,7 +200,7 @@ def _shown(value: np.ndarray) -> str:
 def shortened(
     subject: Variable | Loop,
     wrt: Variable | str,
-    given: Mapping[Variable, object] | None = None,
+    given: Values | None = None,
     mode: PytensorMode = None,
 ) -> Shortened:
     """Differentiate a scalar cost in time, and once more after its buffers were shortened.
@@ -220,9 +220,11 @@ def shortened(
     result, refusal, steps = _too_late(late.graph.outputs[0], copies[by], known)
     what = rewritten_scans([cost], mode, values, without=LINKED)
     buffers = tuple(_lost(cost, by, what))
+    forward = set(scan_nodes([cost]))
     needed = [
         (rec.parts.called, _worth(rec, what))
-        for rec in _backward(cost, pytensor_gradient(cost, by), values)
+        for rec in run([pytensor_gradient(cost, by)], values)[1]
+        if rec.node not in forward
     ]
     late_steps = steps if len(steps) == len(needed) else [None] * len(needed)
     return Shortened(
@@ -250,16 +252,14 @@ def _subject(
         last = pt.as_tensor_variable(next(iter(call.results().values())))[-1]
         return last if not last.type.ndim else last.sum(), by, {**call.given, **given}
     if not isinstance(subject, Variable) or getattr(subject.type, "ndim", None) != 0:
-        raise ArgumentError(f"subject = {quoted(subject)}: expected a scalar variable or a Loop.")
+        raise refused("subject", subject, "expected a scalar variable or a Loop.")
     if not isinstance(wrt, Variable) or wrt not in given or wrt.owner is not None:
-        raise ArgumentError(
-            f"wrt = {quoted(wrt)}: expected an input of the graph, with a value in given."
-        )
+        raise refused("wrt", wrt, "expected an input of the graph, with a value in given.")
     return subject, wrt, given
 
 
 def _too_late(
-    cost: Variable, wrt: Variable, given: Mapping[Variable, object]
+    cost: Variable, wrt: Variable, given: Values
 ) -> tuple[np.ndarray | None, str, list[int]]:
     """PyTensor's gradient of a graph that is rewritten already, or why there is none."""
     try:
@@ -270,13 +270,6 @@ def _too_late(
     before = set(scan_nodes([cost]))
     steps = [recording.steps for recording in recordings if recording.node not in before]
     return np.asarray(values[gradient]), "", steps
-
-
-def _backward(
-    cost: Variable, gradient: Variable, given: Mapping[Variable, object]
-) -> list[Recording]:
-    before = set(scan_nodes([cost]))
-    return [rec for rec in run([gradient], given)[1] if rec.node not in before]
 
 
 def _worth(rec: Recording, what: Compiled) -> int:
@@ -295,7 +288,8 @@ def _lost(cost: Variable, wrt: Variable, what: Compiled) -> Iterator[Lost]:
         decisions = decisions_of(node.op)
         if decisions is None or decisions.parent not in loops:
             continue
-        kept = _buffers(what, loops.index(decisions.parent) + 1)
+        number = loops.index(decisions.parent) + 1
+        kept = {b.name: b for scan in what.after if number in scan.sources for b in scan.buffers}
         needed = _needed(node, decisions.backward, derived.value)
         asked: dict[str, list[int]] = {}
         for reading in decisions.readings:
@@ -324,11 +318,6 @@ def _needed(node: Apply, parts: ScanParts, result: Variable) -> set[str]:
     return {part.name for part in reached}
 
 
-def _buffers(what: Compiled, number: int) -> dict[str, Buffer]:
-    """The buffers of the Scan that Scan `number` became, by the names that they had."""
-    return {b.name: b for scan in what.after if number in scan.sources for b in scan.buffers}
-
-
 def _asked(ring: Ring, taps: list[int]) -> Iterator[Asked]:
     held = ring.held(ring.steps)
     for step in range(ring.steps):
@@ -338,11 +327,11 @@ def _asked(ring: Ring, taps: list[int]) -> Iterator[Asked]:
             yield Asked(step, undoes, row, ring.slot(row), held[ring.slot(row)])
 
 
-def looked_up(
-    cost: Variable, wrt: Variable, what: Compiled, given: Mapping[Variable, object]
-) -> np.ndarray | None:
+def looked_up(cost: Variable, wrt: Variable, what: Compiled, given: Values) -> np.ndarray | None:
     """The gradient that takes for every row whatever stands in its slot."""
-    if _makes_fewer_steps(what) and what.shortened:
+    steps = {scan.number: scan.steps.number for scan in what.after}
+    fewer = any(steps[n] != before.steps.number for before in what.before for n in before.into)
+    if fewer and what.shortened:
         return None  # what is in the slots then, the whole loop does not tell
     lengths: dict[str, set[int | None]] = {}  # of several buffers of one name all
     for kept in what.buffers:
@@ -359,9 +348,3 @@ def looked_up(
         return np.asarray(value_at(derivative(cost, wrt, rule=rule).value, given))
     except LabError:  # that recipe does not fit this graph
         return None
-
-
-def _makes_fewer_steps(what: Compiled) -> bool:
-    """Whether rewriting has dropped steps of a Scan that nobody needs."""
-    steps = {scan.number: scan.steps.number for scan in what.after}
-    return any(steps[n] != before.steps.number for before in what.before for n in before.into)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from lab.errors import listing, printable
 from lab.notation import size_text
 from lab.reports.compile.circular_buffers import Rows
+from lab.reports.compile.compiled import rows_word
 from lab.reports.compile.idle import Idle
 from lab.reports.compile.rewriting import Known, known
 from lab.reports.explain.explanation import paragraph
@@ -26,13 +27,8 @@ class Argument:
     given: str = ""
 
     def __str__(self) -> str:
-        size = "" if self.rows is None else f", {self.rows} {'row' if self.is_one else 'rows'}"
+        size = "" if self.rows is None else f", {rows_word(self.rows)}"
         return f"{self.name}: {self.kind}{size}"
-
-    @property
-    def is_one(self) -> bool:
-        """Whether it has a single row."""
-        return self.rows is not None and str(self.rows) == "1"
 
 
 @dataclass(frozen=True)

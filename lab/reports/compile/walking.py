@@ -10,7 +10,7 @@ found by holding both graphs against one another while they stand there, never b
 values `given`, both are run as well.
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from copy import deepcopy
 from dataclasses import replace
 
@@ -43,10 +43,8 @@ from lab.scans.node import LoopVariable, ScanParts, is_scan, outer_inputs, read_
 from lab.scans.operations import plain_name
 from lab.scans.replacing import require_scan
 from lab.tape import Kind
-from lab.traces.run import checked_values, run
+from lab.traces.run import Values, checked_values, run
 from lab.traces.step_values import argument_leaves
-
-Values = Mapping[Variable, object]
 
 
 def rewrites(
@@ -126,7 +124,9 @@ class _Seen:
                 after=self._side(made.new, now, given, sources),
             )
         if self.can_run:
-            step = replace(step, difference=_larger(step.difference, _difference(was, now, given)))
+            both = step.difference, _difference(was, now, given)
+            apart = max((one for one in both if one is not None), default=None)
+            step = replace(step, difference=apart)
         self.found[made.new] = sources, step
 
     def _side(
@@ -269,10 +269,6 @@ def _difference(was: Variable, now: Variable, given: Values) -> float | None:
         return float("inf")
     apart = np.abs(np.asarray(first) - np.asarray(second))
     return float(np.max(np.where(np.isnan(first) & np.isnan(second), 0.0, apart), initial=0.0))
-
-
-def _larger(one: float | None, other: float | None) -> float | None:
-    return max((x for x in (one, other) if x is not None), default=None)
 
 
 def _timed(

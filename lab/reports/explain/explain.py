@@ -51,6 +51,7 @@ from lab.scans.backtraces import without_backtraces
 from lab.scans.node import inner_graph, is_scan, read_scan
 from lab.scans.printed import printed_ids
 from lab.scans.replacing import as_scans, require_scan, scan_nodes, with_tapes
+from lab.traces.run import Values
 
 PRINTED = "pytensor.dprint(lab.derivative(cost, wrt).value)"
 
@@ -127,7 +128,7 @@ def _with_stands(
 
 def _posed(
     cost: object, wrt: object, given: object
-) -> tuple[Variable, tuple[Variable, ...], Mapping[Variable, object] | None]:
+) -> tuple[Variable, tuple[Variable, ...], Values | None]:
     """The cost, the variables and the values that are meant, of a graph or of a model."""
     density = log_density(cost)
     told = "the values of the inputs"

@@ -39,7 +39,24 @@ class ScanReport:
     stands: tuple[Stand, ...] = ()
 
     def __str__(self) -> str:
-        return scan_page(self)
+        where = f", inside the step of {self.inside}" if self.inside else ""
+        head, *rest = str(self.system).splitlines()
+        title = f"Scan {self.number}: {head}{where}"
+        lines = [title, "─" * min(len(title), WIDTH), *rest[1:]]
+        for heading, items in (
+            ("What the states are", list(states(self))),
+            ("What becomes of the gradient of its inputs", list(fates(self))),
+            ("What the gradient keeps", [f"{item}." for item in self.stored]),
+            ("Where it stands", [line for stand in self.stands for line in stand.told]),
+        ):
+            if items:
+                lines += ["", heading]
+                lines += [line for item in items for line in paragraph(item, "  ", "    ")]
+        if not self.outcomes:
+            lines += ["", "The gradient does not go through this Scan."]
+        if self.traps:
+            lines += ["", *_trap_lines(self.traps)]
+        return "\n".join(map(printable, "\n".join(lines).splitlines()))
 
 
 @dataclass(frozen=True)
@@ -65,24 +82,24 @@ class Explanation:
         return tuple(trap for scan in self.scans for trap in scan.traps)
 
     def __str__(self) -> str:
-        return page(self)
+        lines = [*paragraph(summary(self)), ""]
+        if len(self.scans) <= FEW:
+            for scan in self.scans:
+                lines += [str(scan), ""]
+        else:
+            for scan in self.scans:
+                head = str(scan.system).splitlines()[0]
+                count = f"  {len(scan.traps)} traps" if scan.traps else ""
+                inside = f"  inside {scan.inside}" if scan.inside else ""
+                lines.append(f"{scan.number:>3}  {head}{inside}{count}")
+            lines += ["", "To read about one of them: print(explanation.scans[0])", ""]
+            lines += [*_trap_lines(self.traps), ""] if self.traps else []
+        for told in costs(self):
+            lines += paragraph(told)
+        return "\n".join(map(printable, "\n".join(lines).splitlines())).rstrip()
 
 
 WIDTH, FEW = 96, 3
-
-
-def page(explanation: Explanation) -> str:
-    """The whole explanation; of more than three Scans a summary, with the traps of all."""
-    lines = [*paragraph(summary(explanation)), ""]
-    if len(explanation.scans) <= FEW:
-        for scan in explanation.scans:
-            lines += [scan_page(scan), ""]
-    else:
-        lines += [*_table(explanation), ""]
-        lines += [*_trap_lines(explanation.traps), ""] if explanation.traps else []
-    for told in costs(explanation):
-        lines += paragraph(told)
-    return "\n".join(map(printable, "\n".join(lines).splitlines())).rstrip()
 
 
 def summary(explanation: Explanation) -> str:
@@ -115,28 +132,6 @@ def summary(explanation: Explanation) -> str:
     count = len(explanation.traps)
     found = f"{count} {'trap' if count == 1 else 'traps'}" if count else "No known trap"
     return f"{told}{found} found."
-
-
-def scan_page(scan: ScanReport) -> str:
-    """All about one Scan."""
-    where = f", inside the step of {scan.inside}" if scan.inside else ""
-    head, *rest = str(scan.system).splitlines()
-    title = f"Scan {scan.number}: {head}{where}"
-    lines = [title, "─" * min(len(title), WIDTH), *rest[1:]]
-    for heading, items in (
-        ("What the states are", list(states(scan))),
-        ("What becomes of the gradient of its inputs", list(fates(scan))),
-        ("What the gradient keeps", [f"{item}." for item in scan.stored]),
-        ("Where it stands", [line for stand in scan.stands for line in stand.told]),
-    ):
-        if items:
-            lines += ["", heading]
-            lines += [line for item in items for line in paragraph(item, "  ", "    ")]
-    if not scan.outcomes:
-        lines += ["", "The gradient does not go through this Scan."]
-    if scan.traps:
-        lines += ["", *_trap_lines(scan.traps)]
-    return "\n".join(map(printable, "\n".join(lines).splitlines()))
 
 
 def states(scan: ScanReport) -> Iterator[str]:
@@ -177,17 +172,6 @@ def fates(scan: ScanReport) -> Iterator[str]:
             leaf = Leaf(quantity.symbol, None, quantity.argument)
             name = writer.term(leaf) if is_input else quantity.symbol
             yield f"{name}: {outcome.verdict}; {outcome.reason.rstrip('.')}."
-
-
-def _table(explanation: Explanation) -> Iterator[str]:
-    """The Scans in a line each."""
-    for scan in explanation.scans:
-        head = str(scan.system).splitlines()[0]
-        count = f"  {len(scan.traps)} traps" if scan.traps else ""
-        inside = f"  inside {scan.inside}" if scan.inside else ""
-        yield f"{scan.number:>3}  {head}{inside}{count}"
-    yield ""
-    yield "To read about one of them: print(explanation.scans[0])"
 
 
 def _trap_lines(traps: Iterable[Trap]) -> list[str]:

@@ -109,13 +109,8 @@ def initial_dtype(parts: ScanParts) -> Iterator[Trap]:
         for _, result in part.writes:
             node = result.owner
             computed = node.inputs[0].type.dtype if node and plain_name(node) == "Cast" else dtype
-            if _is_wider(computed, dtype):
+            if not np.can_cast(computed, dtype, "safe"):
                 yield InitialDtype(parts.called, part.name, dtype, computed)
-
-
-def _is_wider(computed: str, stored: str) -> bool:
-    """Whether numbers of the dtype `computed` lose something as `stored`."""
-    return not np.can_cast(computed, stored, "safe")
 
 
 @finder
@@ -149,15 +144,11 @@ def _first_generator(node: Apply) -> Variable:
 @finder
 def until_in_old_pytensor(parts: ScanParts) -> Iterator[Trap]:
     """A loop that stops by itself and has a state and a sequence, on a PyTensor before 3.1.1."""
-    version, mixes = pytensor.__version__, bool(parts.states and parts.of_kind(Kind.SEQUENCE))
-    if parts.until is not None and mixes and _numbers(version) < MENDED:
+    version = pytensor.__version__  # 3.0.7+1.gabc
+    numbers = tuple(int(word) for word in version.split("+")[0].split(".")[:3] if word.isdigit())
+    mixes = parts.states and parts.of_kind(Kind.SEQUENCE)
+    if parts.until is not None and mixes and numbers < MENDED:
         yield UntilInOldPytensor(parts.called, version)
-
-
-def _numbers(version: str) -> tuple[int, ...]:
-    """``3.0.7+1.gabc`` as (3, 0, 7)."""
-    plain = version.split("+")[0].split(".")
-    return tuple(int(word) for word in plain[:3] if word.isdigit())
 
 
 @finder
@@ -178,17 +169,14 @@ def untaken_branch(parts: ScanParts) -> Iterator[Trap]:
         compared = condition.owner.inputs if condition.owner is not None else ()
         for inner in toposort(branches, blockers=set(compared)):
             name = operation_name(inner, inner.outputs[0])
-            if name not in STEEP or (name == "Pow" and _is_smooth(inner.inputs[1])):
+            power = inner.inputs[1] if name == "Pow" else None
+            is_smooth = isinstance(power, Constant) and np.all(power.data >= 1)
+            if name not in STEEP or is_smooth:
                 continue
             if any(equal_computations([inner.inputs[STEEP[name]]], [v]) for v in compared):
                 yield UntakenBranch(
                     parts.called, {"TrueDiv": "/", "Pow": "a power"}.get(name, name)
                 )
-
-
-def _is_smooth(exponent: Variable) -> bool:
-    """Whether a power has a finite slope everywhere."""
-    return isinstance(exponent, Constant) and bool(np.all(exponent.data >= 1))
 
 
 @finder

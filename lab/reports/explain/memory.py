@@ -7,7 +7,7 @@ import numpy as np
 from lab import records
 from lab.errors import listing
 from lab.gradients.decisions import Decisions, ReadingGroup
-from lab.notation import size_text
+from lab.notation import size_text, tapped
 from lab.scans.node import LoopVariable, outer_inputs
 from lab.scans.slices import constant_value
 from lab.tape import Kind
@@ -71,7 +71,7 @@ def stored(derivation: Decisions, symbols: Sequence[str]) -> tuple[Stored, ...]:
         elif part.kind is not Kind.SEQUENCE:
             kept.setdefault(part, []).append(reading.tap)
     for part, taps in kept.items():
-        read = listing(f"{names[part]}[{_moment(tap)}]" for tap in dict.fromkeys(taps))
+        read = listing(tapped(names[part], tap) for tap in dict.fromkeys(taps))
         why = f"every backward step reads {read} of the loop"
         found.append(_array(names[part], why, made, _more(part), part))
     for reverse in derivation.states:
@@ -96,7 +96,3 @@ def _more(part: LoopVariable) -> int:
 def _array(name: str, why: str, made: int | None, more: int, part: LoopVariable) -> Stored:
     row = (part.inner_outputs or part.inner_inputs)[0].type
     return Stored(name, why, made, more, tuple(row.shape), str(row.dtype))
-
-
-def _moment(tap: int) -> str:
-    return "t" if not tap else f"t−{-tap}" if tap < 0 else f"t+{tap}"

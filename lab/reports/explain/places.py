@@ -6,34 +6,12 @@
 
 from dataclasses import dataclass
 
-from pytensor.graph.basic import Apply, Variable
+from pytensor.graph.basic import Apply
 
-from lab.errors import listing
-from lab.gradients.derivation import derivation_of
-from lab.gradients.phases import NAMES
-from lab.scans.node import LoopVariable, outer_inputs, read_scan
-from lab.scans.printed import Ids, line_of
-
-
-@dataclass(frozen=True)
-class Place:
-    """A variable of a Scan: by which ids its array and its arguments are printed, and its makers.
-
-    `line` is the code that made the array, and `phase` the number of the pullback's phase that
-    decided on the variable, 0 for none.
-    """
-
-    name: str
-    outer: str
-    inner: tuple[str, ...]
-    line: str = ""
-    phase: int = 0
-
-    def __str__(self) -> str:
-        inside = f", in the step {listing(self.inner)}" if self.inner else ""
-        made = f", of phase {self.phase}: {NAMES[self.phase - 1]}" if self.phase else ""
-        line = f", made by {self.line}" if self.line else ""
-        return f"· {self.name}: {self.outer}{inside}{line}{made}"
+from lab.gradients.decisions import decisions_of
+from lab.gradients.phases import deciding
+from lab.scans.node import read_scan
+from lab.scans.printed import Ids, Place, line_of, places_of
 
 
 @dataclass(frozen=True)
@@ -50,43 +28,15 @@ class Stand:
     def told(self) -> list[str]:
         """Where it stands, and where each of its variables does."""
         line = f", made by {self.line}" if self.line else ""
-        return [f"{self.scan}: {self.id} in {self.printed}{line}.", *map(str, self.places)]
+        return [
+            f"{self.scan}: {self.id} in {self.printed}{line}.",
+            *(f"· {place.name}: {place}" for place in self.places),
+        ]
 
 
 def stands(node: Apply, ids: Ids, printed: str) -> Stand:
     """Where a Scan stands in what is printed."""
-    parts = read_scan(node.op, node.inputs, node.outputs)
-    arguments = dict(zip(parts.inner_inputs, node.op.fgraph.inputs, strict=True))
-    derivation = derivation_of(node)
-    phases: dict[LoopVariable, int] = {}
-    if derivation is not None:
-        for phase, found in (
-            (7, derivation.readings),
-            (8, derivation.states),
-            (9, derivation.totals),
-        ):
-            phases |= dict.fromkeys((one.variable for one in found), phase)
-        ordered = outer_inputs(derivation.backward)
-        phases = {
-            new: phases.get(old, 10) for new, old in zip(outer_inputs(parts), ordered, strict=True)
-        }
-    places, line = [], line_of(node.outputs[0])
-    for part in outer_inputs(parts):
-        inner = [ids.get(arguments[v], "") for v in part.inner_inputs]
-        made = line_of(part.outer_input)
-        places.append(
-            Place(
-                part.name,
-                _id(part.outer_input, ids),
-                tuple(filter(None, inner)),
-                "" if made == line else made,
-                phases.get(part, 0),
-            )
-        )
+    parts, decisions = read_scan(node.op, node.inputs, node.outputs), decisions_of(node.op)
+    places = places_of(node, parts, ids, deciding(decisions) if decisions is not None else ())
+    line = line_of(node.outputs[0])
     return Stand(parts.called, printed, ids.get(node, ""), line, tuple(places))
-
-
-def _id(variable: Variable, ids: Ids) -> str:
-    """An id as it is printed: an operation has one, and so has a variable that none has made."""
-    found = ids.get(variable.owner) or ids.get(variable) if variable.owner else ids.get(variable)
-    return found or ""

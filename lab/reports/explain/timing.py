@@ -1,6 +1,6 @@
 """How long the steps of a gradient's Scans take, compiled: a profile, as ratios."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
@@ -12,7 +12,7 @@ from pytensor.graph.basic import Variable
 from lab.errors import GraphError, first_line
 from lab.gradients.verify import mode_named
 from lab.scans.node import is_scan, scan_name
-from lab.traces.run import run
+from lab.traces.run import Values, run
 
 SECONDS, CALLS = 0.2, 3  # how long, and how often at least, the function is called
 
@@ -41,7 +41,7 @@ class StepTime:
 
 def seconds_of(
     outputs: Sequence[Variable],
-    given: Mapping[Variable, object],
+    given: Values,
     mode: Mode | str | None = None,
     without: Sequence[str] = (),
 ) -> float:
@@ -50,10 +50,7 @@ def seconds_of(
 
 
 def _called(
-    outputs: Sequence[Variable],
-    given: Mapping[Variable, object],
-    mode: Mode | str,
-    profile: bool = False,
+    outputs: Sequence[Variable], given: Values, mode: Mode | str, profile: bool = False
 ) -> tuple[Any, float, int]:
     """A function, how long a call of it takes after the first, and in how many calls."""
     try:
@@ -73,10 +70,7 @@ def _called(
 
 
 def timed(
-    cost: Variable,
-    gradients: Sequence[Variable],
-    given: Mapping[Variable, object],
-    mode: str = "CVM",
+    cost: Variable, gradients: Sequence[Variable], given: Values, mode: str = "CVM"
 ) -> tuple[StepTime, ...]:
     """The time of every Scan that is left in the compiled function of a cost and its gradients.
 

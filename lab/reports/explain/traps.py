@@ -5,6 +5,7 @@ for them in a graph.
 """
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from lab import records
 from lab.notation import signed
@@ -12,9 +13,17 @@ from lab.notation import signed
 
 @dataclass(frozen=True)
 class Trap:
-    """Something that gives other numbers than one may expect; `scan` is where."""
+    """Something that gives other numbers than one may expect; `scan` is where.
+
+    `words` tell of it, with what its fields hold.
+    """
 
     scan: str
+    words: ClassVar[str] = ""
+
+    def __str__(self) -> str:
+        held = {k: signed(*v) if isinstance(v, tuple) else v for k, v in vars(self).items()}
+        return f"{self.scan}: {self.words.format(**held)}"
 
 
 @records.record
@@ -23,14 +32,11 @@ class TapsOutOfOrder(Trap):
 
     variable: str
     taps: tuple[int, ...]
-
-    def __str__(self) -> str:
-        return (
-            f"{self.scan}: the taps of {self.variable} are given as {signed(*self.taps)}, not in "
-            "ascending order, and so are the step's arguments: the first one is not the oldest "
-            "value. A step that expects them in the order of time computes something else, "
-            "silently."
-        )
+    words = (
+        "the taps of {variable} are given as {taps}, not in ascending order, and so are the step's "
+        "arguments: the first one is not the oldest value. A step that expects them in the order "
+        "of time computes something else, silently."
+    )
 
 
 @records.record
@@ -60,14 +66,12 @@ class GradientOfOutput(Trap):
     """The cost is differentiated by something that a Scan computed."""
 
     wrt: str
-
-    def __str__(self) -> str:
-        return (
-            f"{self.scan}: you differentiate by {self.wrt}, which this Scan computed. That "
-            "counts only how the cost uses those values afterwards, not that later steps are made "
-            "of earlier ones: for the last of four values it is 0, 0, 0, 1. Differentiate by "
-            "what went into the loop: its initial states, sequences or parameters."
-        )
+    words = (
+        "you differentiate by {wrt}, which this Scan computed. That counts only how the cost uses "
+        "those values afterwards, not that later steps are made of earlier ones: for the last of "
+        "four values it is 0, 0, 0, 1. Differentiate by what went into the loop: its initial "
+        "states, sequences or parameters."
+    )
 
 
 @records.record
@@ -92,13 +96,11 @@ class RandomWithoutUpdates(Trap):
     """Every step draws the same numbers."""
 
     generator: str
-
-    def __str__(self) -> str:
-        return (
-            f"{self.scan}: the step draws from {self.generator}, but does not hand the next "
-            "generator on, so that every step draws the same numbers. Make the generator an "
-            "outputs_info of the Scan and return the next one (return_next_rng=True)."
-        )
+    words = (
+        "the step draws from {generator}, but does not hand the next generator on, so that every "
+        "step draws the same numbers. Make the generator an outputs_info of the Scan and return "
+        "the next one (return_next_rng=True)."
+    )
 
 
 @records.record
@@ -106,14 +108,12 @@ class UntilInOldPytensor(Trap):
     """PyTensor's own gradient of a loop that stops by itself was wrong before 3.1.1."""
 
     version: str
-
-    def __str__(self) -> str:
-        return (
-            f"{self.scan}: this loop stops on a condition and has a state and a sequence. PyTensor "
-            f"{self.version} reads such a sequence backwards from its end instead of from where "
-            "the loop stopped, so that pytensor.grad is wrong (mended in 3.1.1, pymc-devs/pytensor "
-            "#2217); lab.derivative is right."
-        )
+    words = (
+        "this loop stops on a condition and has a state and a sequence. PyTensor {version} reads "
+        "such a sequence backwards from its end instead of from where the loop stopped, so that "
+        "pytensor.grad is wrong (mended in 3.1.1, pymc-devs/pytensor #2217); lab.derivative is "
+        "right."
+    )
 
 
 @records.record
@@ -122,13 +122,11 @@ class MixedTaps(Trap):
 
     variable: str
     taps: tuple[int, ...]
-
-    def __str__(self) -> str:
-        return (
-            f"{self.scan}: the mit-mot {self.variable} has taps on both sides of 0, "
-            f"{signed(*self.taps)}. Backends of PyTensor have gone wrong there "
-            "(pymc-devs/pytensor #1740); hold its compiled numbers against Derivative.verify."
-        )
+    words = (
+        "the mit-mot {variable} has taps on both sides of 0, {taps}. Backends of PyTensor have "
+        "gone wrong there (pymc-devs/pytensor #1740); hold its compiled numbers against "
+        "Derivative.verify."
+    )
 
 
 @records.record
@@ -156,15 +154,13 @@ class UntakenBranch(Trap):
     """A `where` that chooses after what it chooses from was computed, and differentiated."""
 
     operation: str
-
-    def __str__(self) -> str:
-        return (
-            f"{self.scan}: a where keeps {self.operation} from being taken where it, or its "
-            "derivative, is not finite; but it is computed all the same, and its gradient is 0 "
-            "times its derivative: 0·∞, which is nan. PyTensor's rewrites often avoid that "
-            "product, in a compiled function and in lab.trace(…, rewritten=True). A where inside "
-            "as well, as in where(c, f(where(c, x, 1)), 0), always does."
-        )
+    words = (
+        "a where keeps {operation} from being taken where it, or its derivative, is not finite; "
+        "but it is computed all the same, and its gradient is 0 times its derivative: 0·∞, which "
+        "is nan. PyTensor's rewrites often avoid that product, in a compiled function and in "
+        "lab.trace(…, rewritten=True). A where inside as well, as in where(c, f(where(c, x, 1)), "
+        "0), always does."
+    )
 
 
 @records.record
@@ -175,13 +171,11 @@ class SwappedArguments(Trap):
     argument: str
     receives: str
     order: str
-
-    def __str__(self) -> str:
-        return (
-            f"{self.scan}: the step is {self.signature}, but PyTensor passes sequences first, then "
-            f"earlier values, then parameters, so that its {self.argument} receives "
-            f"{self.receives}. In the order in which they come it is {self.order}."
-        )
+    words = (
+        "the step is {signature}, but PyTensor passes sequences first, then earlier values, then "
+        "parameters, so that its {argument} receives {receives}. In the order in which they come "
+        "it is {order}."
+    )
 
 
 @records.record
@@ -209,14 +203,11 @@ class SameDrawsEveryCall(Trap):
     """The generator moves on within the loop, and nothing says that it does between two calls."""
 
     generator: str
-
-    def __str__(self) -> str:
-        return (
-            f"{self.scan}: the step hands {self.generator} on, but nothing updates the shared "
-            "variable itself: a compiled function begins every call with the same generator and "
-            "draws the same numbers, unless it is told to keep the last one, by "
-            f"updates={{{self.generator}: …}}."
-        )
+    words = (
+        "the step hands {generator} on, but nothing updates the shared variable itself: a compiled "
+        "function begins every call with the same generator and draws the same numbers, unless it "
+        "is told to keep the last one, by updates={{{generator}: …}}."
+    )
 
 
 @records.record
@@ -226,14 +217,12 @@ class BroadcastStart(Trap):
     variable: str
     start: str
     made: str
-
-    def __str__(self) -> str:
-        return (
-            f"{self.scan}: {self.variable} starts with the shape {self.start}, and the step makes "
-            f"{self.made} of it. A Scan stores rows of the shape that it starts with: what is "
-            "longer fails, only when it is compiled or runs, and what has length 1 may be repeated "
-            "into a longer row, silently. Give the start the shape that the step makes."
-        )
+    words = (
+        "{variable} starts with the shape {start}, and the step makes {made} of it. A Scan stores "
+        "rows of the shape that it starts with: what is longer fails, only when it is compiled or "
+        "runs, and what has length 1 may be repeated into a longer row, silently. Give the start "
+        "the shape that the step makes."
+    )
 
 
 @records.record
@@ -243,10 +232,8 @@ class ShortStart(Trap):
     variable: str
     rows: int
     needed: int
-
-    def __str__(self) -> str:
-        return (
-            f"{self.scan}: {self.variable} is read {self.needed} steps back, and its start has "
-            f"only {self.rows} of the {self.needed} values that this takes. PyTensor does not "
-            "refuse that: the first steps read memory that nobody has written."
-        )
+    words = (
+        "{variable} is read {needed} steps back, and its start has only {rows} of the {needed} "
+        "values that this takes. PyTensor does not refuse that: the first steps read memory that "
+        "nobody has written."
+    )

@@ -7,7 +7,7 @@ the names of the step's arguments and those of what is handed to them; elsewhere
 import ast
 import linecache
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 Frame = tuple[str, int, str, str]  # file, line, function, and the line's text
@@ -47,16 +47,15 @@ def written_call(stacks: Sequence[Sequence[Frame]]) -> WrittenCall | None:
             tree = ast.parse("".join(lines))
         except (SyntaxError, ValueError, RecursionError):  # as of magics in a notebook
             continue
-        calls = [call for call in _calls(tree) if call.lineno <= number <= (call.end_lineno or 0)]
+        calls = [
+            node
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Call) and _last_name(node.func) == "scan"
+            if node.lineno <= number <= (node.end_lineno or 0)
+        ]
         if calls:
             return _read(max(calls, key=lambda call: call.lineno), tree)
     return None
-
-
-def _calls(tree: ast.AST) -> Iterator[ast.Call]:
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and _last_name(node.func) == "scan":
-            yield node
 
 
 def _last_name(node: ast.AST | None) -> str | None:
@@ -81,10 +80,14 @@ def _arguments(fn: ast.AST | None, call: ast.Call, tree: ast.AST) -> tuple[str, 
     """The names of the arguments of a lambda, or of the function that has its name where it is."""
     found = [fn.args] if isinstance(fn, ast.Lambda) else []
     if isinstance(fn, ast.Name):
-        around = [
+        around = [  # modules, and the functions that the call is in
             node
             for node in ast.walk(tree)
-            if isinstance(node, ast.FunctionDef | ast.Module) and _holds(node, call)
+            if isinstance(node, ast.Module)
+            or (
+                isinstance(node, ast.FunctionDef)
+                and node.lineno < call.lineno <= (node.end_lineno or 0)
+            )
         ]
         named = (
             [s.args for s in scope.body if isinstance(s, ast.FunctionDef) and s.name == fn.id]
@@ -94,13 +97,6 @@ def _arguments(fn: ast.AST | None, call: ast.Call, tree: ast.AST) -> tuple[str, 
     if len(found) != 1 or found[0].vararg or found[0].kwonlyargs:
         return None
     return tuple(argument.arg for argument in found[0].posonlyargs + found[0].args)
-
-
-def _holds(scope: ast.FunctionDef | ast.Module, call: ast.Call) -> bool:
-    """Whether the `call` sees names of a module or function, `scope`."""
-    if isinstance(scope, ast.Module):
-        return True
-    return scope.lineno < call.lineno <= (scope.end_lineno or 0)
 
 
 def _entries(node: ast.AST | None) -> list[ast.AST]:

@@ -154,7 +154,9 @@ def directions(loop: Loop, wrt: str | None = None, of: str | None = None) -> Dir
     cost = as_tensor((graph.outputs[of] ** 2).sum() / 2)
     hv = derivative(cost, x, 2, mode="forward")
     curved = trace([hv.value], graph.given, names=["H v"])
-    own = rewritten_scans(_pushed(graph.outputs[of], x, v), "FAST_RUN", {})
+    # J v as PyTensor makes it without a forward derivative of its operations
+    pushed = cast(Variable, pytensors(graph.outputs[of], x, v, use_op_pushforward=False))
+    own = rewritten_scans([pushed], "FAST_RUN", {})
     counts = len(own.before), len(own.after)
     return Directions(
         wrt,
@@ -177,9 +179,3 @@ def _pulled(y: Variable, x: Variable, cotangent: Variable) -> Variable:
         return cast(Variable, pytensor.grad(None, x, known_grads={y: cotangent}))
     except Exception as error:  # whatever a pullback stumbles over
         raise GradientError(f"wrt = {x}: there is no gradient. {first_line(error)}") from error
-
-
-def _pushed(y: Variable, x: Variable, v: Variable) -> Sequence[Variable]:
-    """J v as PyTensor makes it without a forward derivative of its operations."""
-    pushed = pytensors(y, x, v, use_op_pushforward=False)
-    return [cast(Variable, pushed)]

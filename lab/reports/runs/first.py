@@ -28,15 +28,7 @@ from lab.records import freeze
 from lab.reports.explain.explanation import paragraph
 from lab.traces.record import trace as trace_of
 from lab.traces.scan_of import ScanOf
-from lab.traces.trace import (
-    Feed,
-    ScanTrace,
-    SequenceTrace,
-    Source,
-    StepValue,
-    TapeTrace,
-    Trace,
-)
+from lab.traces.trace import Feed, ScanTrace, SequenceTrace, Source, StepValue, TapeTrace, Trace
 from lab.traces.untaken import fitted, values_of, written
 from lab.traces.window import earliest
 

@@ -23,16 +23,7 @@ from pytensor.graph.basic import Variable
 from pytensor.tensor.variable import TensorVariable
 
 from lab import records
-from lab.errors import (
-    ArgumentError,
-    GradientError,
-    GraphError,
-    expect,
-    listing,
-    one_of,
-    quoted,
-    whole,
-)
+from lab.errors import GradientError, GraphError, expect, listing, one_of, refused, whole
 from lab.gradients.derivative import Derivative
 from lab.gradients.exchange import our_pullback
 from lab.gradients.status import Undefined, is_continuous, pytensor_gradients, status_of
@@ -51,7 +42,7 @@ from lab.scans.node import (
 from lab.scans.replacing import scan_nodes
 from lab.tape import Kind, Tape
 from lab.traces.record import trace as trace_of
-from lab.traces.run import Ready, checked_values, run
+from lab.traces.run import Ready, Values, checked_values, run
 from lab.traces.scan_of import ScanOf
 from lab.traces.trace import ParameterTrace, SequenceTrace, TapeTrace, Trace
 
@@ -173,7 +164,7 @@ def influence(
     scan: int = 1,
     most: int = PLACES,
     trace: Trace | None = None,
-    given: Mapping[Variable, object] | None = None,
+    given: Values | None = None,
 ) -> Influence:
     """How much every value of the state `by` moves every later one of the state `of`.
 
@@ -191,9 +182,9 @@ def influence(
     nodes = scan_nodes(derivative.values)
     if whole("scan", scan) not in range(1, len(nodes) + 1):
         told = f"the Scans of this derivative are 1 to {len(nodes)}"
-        raise ArgumentError(f"scan = {quoted(scan)}: {told}.")
+        raise refused("scan", scan, f"{told}.")
     if not FEWEST <= whole("most", most) <= MOST:
-        raise ArgumentError(f"most = {quoted(most)}: expected {FEWEST} to {MOST:,}.")
+        raise refused("most", most, f"expected {FEWEST} to {MOST:,}.")
     known = {**derivative.given, **checked_values({} if given is None else given)}
     parts = [read_scan(node.op, node.inputs, node.outputs) for node in nodes]
     if trace is None:
@@ -201,7 +192,7 @@ def influence(
     names = [part.called for part in parts]
     expect("trace", trace, Trace, "a Trace of the derivative")
     if [one.name.partition(", from step")[0] for one in trace.scans] != names:
-        raise ArgumentError(f"trace = {quoted(trace)}: expected one of {listing(names)}.")
+        raise refused("trace", trace, f"expected one of {listing(names)}.")
     number = ScanOf(trace, scan - 1).root.number
     steps = _Steps(trace, number, parts[number], known)
     names = [tape.name for tape in steps.states]
@@ -227,9 +218,7 @@ class _Read(NamedTuple):
 class _Steps:
     """The steps of a loop, each differentiated where the run has been."""
 
-    def __init__(
-        self, trace: Trace, number: int, parts: ScanParts, given: Mapping[Variable, object]
-    ) -> None:
+    def __init__(self, trace: Trace, number: int, parts: ScanParts, given: Values) -> None:
         self.number, self.scan = number, trace.scans[number]
         self.parts, self.given = parts, dict(given)
         self.backward = next((one for one in trace.scans if one.parent == number), None)
@@ -388,11 +377,7 @@ class _Steps:
         return values
 
     def _backwards(
-        self,
-        factors: Mapping[tuple[int, _Read], np.ndarray],
-        of: int,
-        by: int,
-        columns: np.ndarray,
+        self, factors: Mapping[tuple[int, _Read], np.ndarray], of: int, by: int, columns: np.ndarray
     ) -> np.ndarray:
         """The derivatives of the last value, in some columns."""
         high, steps = self.entries[of], self.scan.steps

@@ -336,12 +336,3 @@ def ahead(length: int, count: int) -> int:
 def _repeats(length: int, count: int) -> int:
     """How often a step is made again, at most, with so many states."""
     return next(r for r in range(length + 1) if comb(count + r, count) >= length)
-
-
-def least_work(length: int, count: int) -> int:
-    """The fewest steps forwards that let one go back through `length` steps with `count` states.
-
-    r·length − C(count + r, count + 1), where r is the smallest with C(count + r, count) ≥ length.
-    """
-    r = _repeats(length, count)
-    return r * length - comb(count + r, count + 1)

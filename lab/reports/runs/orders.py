@@ -7,7 +7,7 @@ reverse has two, in which a step computes more with every order; Taylor mode car
 more, and its work grows with the square of the order.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from time import perf_counter
 
 from pytensor.graph.basic import Variable
@@ -23,7 +23,7 @@ from lab.reports.runs.memory import memory
 from lab.scans.node import read_scan
 from lab.scans.replacing import scan_nodes
 from lab.traces.record import trace
-from lab.traces.run import checked_values
+from lab.traces.run import Values, checked_values
 
 MOST = min(HIGHEST.values())
 COLUMNS = ("Scans", "operations", "bytes", "seconds")
@@ -115,10 +115,7 @@ WORDS = {
 
 
 def orders(
-    derivative: Derivative,
-    most: int,
-    timed: bool = False,
-    given: Mapping[Variable, object] | None = None,
+    derivative: Derivative, most: int, timed: bool = False, given: Values | None = None
 ) -> Orders:
     """What the derivatives of order 1 to `most` of ``derivative.values[0]`` take, by each mode.
 
@@ -147,14 +144,7 @@ def orders(
     )
 
 
-def _way(
-    cost: Variable,
-    wrt: Variable,
-    mode: str,
-    order: int,
-    given: Mapping[Variable, object],
-    timed: bool,
-) -> Way:
+def _way(cost: Variable, wrt: Variable, mode: str, order: int, given: Values, timed: bool) -> Way:
     """The highest derivative alone: what those of lower orders take beside it is not counted."""
     start = perf_counter()
     with quietly():

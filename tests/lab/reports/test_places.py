@@ -1,6 +1,9 @@
 """Where a Scan stands: ids against PyTensor's print, lines against this file, phases by name."""
 
 import io
+import json
+import re
+from dataclasses import replace
 from inspect import getsourcelines
 
 import pytensor
@@ -11,9 +14,14 @@ from pytensor.graph.traversal import ancestors
 
 import lab
 import visual
+from lab.equations.story import Stories
 from lab.gradients.derivation import derivation_of
 from lab.scans import printed as of_print
 from lab.scans.replacing import scan_nodes
+from lab.tape import Kind
+from visual.widgets.stories import of_all
+
+ID = re.compile(r"\[id \w+\]")
 
 
 def graph():
@@ -57,7 +65,8 @@ def test_ids_are_those_of_the_print(found):
         (forward, loop, ("SetSubtensor", "a ")),
         (gradient, back, ("Subtensor", "Subtensor", "Alloc", "a ")),
     ):
-        for place, start in zip(stand.places, starts, strict=True):
+        arrays = [place for place in stand.places if place.outer]
+        for place, start in zip(arrays, starts, strict=True):
             assert start in line_with(lines, place.outer)
             for id in place.inner:
                 assert "-> [id" in line_with(lines, id)  # an argument, and what it is handed
@@ -75,15 +84,15 @@ def test_the_line_is_that_of_the_call(found):
 
 def test_the_phase_is_that_which_the_derivation_tells(found):
     cost, x0, (loop, back) = found
-    assert {place.phase for place in loop.places} == {0}
-    assert {place.name: place.phase for place in back.places} == {
-        "x0": 7, "dx0": 8, "da": 9, "a": 10,
-    }  # fmt: skip
+    assert {place.phase for place in loop.places} == {""}
     node = scan_nodes([lab.derivative(cost, x0).value])[-1]
     phases = derivation_of(node).record.phases
-    assert "x0" in str(phases[6])
-    assert "dx0" in str(phases[7])
-    assert "da" in str(phases[8])
+    decided = {"x0": 7, "dx0": 8, "da": 9, "a": 10}
+    assert {place.name: place.phase for place in back.places} == {
+        name: f"{number}: {phases[number - 1].name}" for name, number in decided.items()
+    }
+    for name in ("x0", "dx0", "da"):  # and the phase does tell of it
+        assert name in str(phases[decided[name] - 1])
 
 
 def test_the_report_prints_the_three_together(found):
@@ -107,21 +116,163 @@ def test_of_a_huge_graph_nothing_is_printed(monkeypatch):
     assert lab.explain(cost, x0).scans[0].stands == ()
 
 
-def test_a_scan_of_a_trace_and_its_picture_tell_where_it_stands():
+def arguments_of(lines, scan):
+    """The ids with which a Scan is printed."""
+    start = next(n for n, line in enumerate(lines) if "Scan{" in line and line.endswith(scan))
+    depth, outer = lines[start].index("Scan{"), []
+    for line in lines[start + 1 :]:
+        place = next((n for n, c in enumerate(line) if c not in " │├└─"), 0)
+        if place <= depth:
+            break
+        if place == depth + 3:
+            outer.append(ID.search(line)[0])
+    return outer
+
+
+def step_of(lines, scan):
+    """The ids of what the arguments of its step stand for.
+
+    Of Scans with the same step it is printed once, for the first: ``[id V, BU]``, or what is
+    printed for the next ones leads there by its id.
+    """
+    parts = "\n".join(lines[lines.index("Inner graphs:") :]).split("\n\n")[1:]
+    heads = [part.partition("\n")[0].rpartition("[id ")[2].rstrip("]") for part in parts]
+    (part,) = (
+        part for part, ids in zip(parts, heads, strict=True) if scan[4:-1] in ids.split(", ")
+    )
+    start = part.splitlines()[1]
+    printed = next(n for n, other in enumerate(parts) if start in other)
+    given = arguments_of(lines, f"[id {heads[printed].split(', ')[0]}]")
+    found, own = (
+        re.findall(r"(\[id \w+\]) -> (\[id \w+\])", parts[printed]),
+        arguments_of(lines, scan),
+    )
+    return {(id, own[n]) for id, g in found for n, other in enumerate(given) if other == g}
+
+
+def misplaced(scan, lines):
+    """The variables of a Scan whose ids are not those of the print."""
+    own = scan.place.partition(",")[0]
+    outer, inner = arguments_of(lines, own), step_of(lines, own)
+    for variable in scan.variables:
+        place, kind = scan.places[variable.argument], getattr(variable, "kind", None)
+        given = "" if kind is Kind.NIT_SOT else outer[variable.argument + 1]
+        output, _, of = place.filled.rpartition(" of ")
+        is_printed = any(f"{output} {own}" in line for line in lines)
+        if (
+            place.name != variable.name
+            or place.outer != given
+            or not {(argument, given) for argument in place.inner} <= inner
+            or bool(place.inner) != bool(given)
+            or of != (own if variable in scan.held else "")
+            or (bool(output) and variable.used and not is_printed)
+        ):
+            yield variable.name
+
+
+@pytest.fixture(scope="module")
+def traced():
+    """Derivatives of a loop, and of one in the step of another; with a trace, and the print."""
     cost, x0 = graph()
-    derivative = lab.derivative(cost, x0)
     a = next(v for v in ancestors([cost]) if v.name == "a")
-    trace = lab.trace(derivative, {x0: 0.5, a: 2.0})
-    lines = printed(list(derivative.values))
-    number = getsourcelines(graph)[1] + 2
-    for scan, name in zip(trace.scans, ("Scan{loop", "Scan{grad_of_loop"), strict=True):
-        id = scan.place.partition(",")[0]
-        assert name in line_with(lines, id)
-    assert trace.scans[0].place.endswith(f"made by test_places.py:{number}: xs = pytensor.scan(")
-    for kind, order, name in (("tapes", 1, "2 · gradient"), ("ssa", 2, "1")):
-        drawn = lab.derivative(cost, x0, order)
-        given = {x0: 0.5, a: 2.0}
-        svg = visual.draw(drawn, kind, given=given).svg()
-        places = [scan.place.replace('"', "&quot;") for scan in lab.trace(drawn, given).scans]
-        assert any(f">{name}" in svg and f": {place}, as pytensor" in svg for place in places)
-    assert lab.trace(derivative, {x0: 0.5, a: 2.0}, rewritten=True).scans[0].place[:3] != "[id"
+    rows, start = pt.dmatrix("rows"), pt.dscalar("start")
+
+    def row(values, total):
+        return pytensor.scan(
+            lambda v, acc: acc * pt.sin(v),
+            sequences=[values],
+            outputs_info=[total],
+            return_updates=False,
+            name="inner",
+        )[-1]
+
+    whole = pytensor.scan(
+        row, sequences=[rows], outputs_info=[start], return_updates=False, name="outer"
+    )[-1]
+    found = []
+    for of, by, order, given in (
+        (cost, x0, 1, {x0: 0.5, a: 2.0}),
+        (cost, x0, 2, {x0: 0.5, a: 2.0}),
+        (whole, start, 1, {start: 0.5, rows: [[1.0, 2.0], [3.0, 4.0]]}),
+    ):
+        derivative = lab.derivative(of, by, order)
+        run = lab.trace(derivative, given)
+        found.append((derivative, given, run, printed(list(derivative.values))))
+    return found
+
+
+def test_every_variable_of_a_trace_stands_where_it_is_printed(traced):
+    nested = 0
+    for _, _, trace, lines in traced:
+        for scan in trace.scans:
+            assert list(misplaced(scan, lines)) == []
+            for inner in (scan for step in scan.nested for scan in step.scans):
+                assert list(misplaced(inner, lines)) == []
+                nested += 1
+    assert nested == 2 * 3  # a loop; and again with its gradient, for each of two rows
+    scan = traced[0][2].scans[1]
+    first, second, *rest = scan.places
+    for wrong in ((second, first, *rest), (replace(first, inner=second.inner), second, *rest)):
+        assert first.name in misplaced(replace(scan, places=tuple(wrong)), traced[0][3])
+
+
+def test_lines_and_phases_of_a_trace_are_those_of_code_and_derivation(traced):
+    derivative, _, trace, _ = traced[0]
+    number = getsourcelines(graph)[1]
+    loop, back = trace.scans
+    assert loop.place.endswith(f"made by test_places.py:{number + 2}: xs = pytensor.scan(")
+    lines = {place.name: place.line for place in (*loop.places, *back.places)}
+    assert lines.pop("a").startswith(f"test_places.py:{number + 1}: x0, a = ")
+    assert set(lines.values()) == {""}  # nobody wrote them, or the call of the Scan did
+    phases = derivation_of(scan_nodes([derivative.value])[-1]).record.phases
+    told = {place.name: place.phase for place in back.places}
+    assert told == {
+        name: f"{n}: {phases[n - 1].name}"
+        for name, n in {"x0": 7, "dx0": 8, "da": 9, "a": 10}.items()
+    }
+    assert {place.phase for place in loop.places} == {""}
+
+
+def test_a_stored_trace_and_its_stories_tell_the_same_places(traced):
+    derivative, given, trace, lines = traced[0]
+    stored = trace.to_json()
+    assert lab.Trace.from_json(json.loads(json.dumps(stored))) == trace
+    assert len(json.dumps(stored["scans"][1]["places"])) < 1_200
+    for scan in stored["scans"]:
+        del scan["places"]  # as it was stored before there were any
+    assert {scan.places for scan in lab.Trace.from_json(stored).scans} == {()}
+    stories = Stories(trace)
+    (tape,) = (tape for tape in trace.scans[1].tapes if tape.name == "dx0")
+    for value in stories.flow.chain(1, tape, 2):
+        where = stories.of(value).fate[-1]
+        assert where.startswith("dx0, row 2: pytensor.dprint of the outputs has it as [id ")
+        assert all(id in "\n".join(lines) for id in ID.findall(where))
+        assert where.endswith("; of phase 8: Build the backward Scan's mit-mots.")
+    told = of_all(visual.draw(derivative, "tapes", given=given))["values"]
+    where = [one["fate"][-1] for one in told]
+    assert any(line.startswith("a: ") and "made by test_places.py:" in line for line in where)
+    assert all("pytensor.dprint of the outputs has it as [id " in line for line in where)
+
+
+@pytest.mark.parametrize(
+    "kind",
+    ["tapes", "ssa", "moment", "stepgraph", "rolled", "equations", "unrolled", "genealogy"],
+)
+def test_the_tooltip_of_a_scan_tells_where_its_variables_stand(traced, kind):
+    derivative, given, trace, _ = traced[1]
+    drawn = visual.draw(derivative, kind, given=given)
+    titles = {getattr(shape, "title", "") for shape in (*drawn.walk(), *drawn.groups())}
+    assert titles & {
+        f"{n} · {scan.name}: {scan.place}, as pytensor.dprint prints the outputs\n"
+        + "\n".join(f"{place.name}: {place}" for place in scan.places)
+        for n, scan in enumerate(trace.scans, start=1)
+    }
+
+
+def test_what_is_rewritten_is_in_no_print(traced):
+    cost, x0 = graph()
+    a = next(v for v in ancestors([cost]) if v.name == "a")
+    derivative = lab.derivative(cost, x0)
+    for scan in lab.trace(derivative, {x0: 0.5, a: 2.0}, rewritten=True).scans:
+        assert "[id" not in scan.place
+        assert not any(place.printed for place in scan.places)

@@ -156,7 +156,7 @@ class _Drawn:
         title = f"{self.named.number + 1} · {scan.name}"
         room = self.width - text_width(which, LARGE, bold=True) - 24
         short = shortened(title, room, LARGE, bold=True)
-        start = words(short, LARGE, bold=True, title=title if short != title else "")
+        start = words(short, LARGE, bold=True, title=self.named.whereabouts)
         return beside(start, words(which, LARGE, bold=True, muted=True), apart=20)
 
     def _readings(self) -> Iterator[Piece]:

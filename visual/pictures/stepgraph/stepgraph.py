@@ -165,7 +165,8 @@ class _StepGraph:
         """The whole picture, with so many formulas, in so many lines, and their numbers."""
         sheet = self.sheet
         title = f"{self.named.number + 1} · {self.scan.name}: step {self.step}"
-        head = heading(f"{title} as a graph of operations", self._lines(), sheet)
+        title += " as a graph of operations"
+        head = heading(title, self._lines(), sheet, self.named.whereabouts)
         written = above(*self._formulas(formulas, numbers, lines), apart=3)
         graph = above(gap(sheet.line), self._graph(), align=0.5)
         entries = sorted(set(self.entries), key=KEY_ORDER.index)

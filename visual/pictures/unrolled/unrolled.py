@@ -373,7 +373,8 @@ class _Picture:
         titles = folded(f"{number + 1} · {name}", room, 13, bold=True)
         if self.room.open:
             lines = [part for line in lines for part in folded(line, room, small)]
-        texts = [Text(margin, 17 * n, line, 13, bold=True) for n, line in enumerate(titles)]
+        heads = enumerate(titles)
+        texts = [Text(margin, 17 * n, t, 13, bold=True, title=of.whereabouts) for n, t in heads]
         top = 17 * (len(titles) - 1)
         below = enumerate(lines, start=1)
         texts += [fitted(margin, top + 15 * n, line, room, small, muted=True) for n, line in below]
