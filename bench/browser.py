@@ -66,7 +66,8 @@ MIXED = """async count => {  // changes of every kind, each after the one before
     () => find('.scantape-taps input').click(),
     n => turned(find('[data-focus*=theme]'), round(n) % 2 ? 'dark' : 'light'),
     n => turned(find('[data-focus*=cost]'), round(n) % 2 ? 'sum' : 'last'),
-    () => find('[data-cell]:not([data-later] *)').dispatchEvent(new Event('click', { bubbles: true })),
+    () => find('[data-cell]:not([data-later] *)')
+      .dispatchEvent(new Event('click', { bubbles: true })),
   ];
   for (let n = 0; n < count; n++) {
     let last = performance.now();
@@ -81,7 +82,8 @@ MIXED = """async count => {  // changes of every kind, each after the one before
 HELD = """import gc, os, psutil
 from ipywidgets.widgets.widget import _instances
 gc.collect()
-print("held:", len(_instances), len(gc.get_objects()), psutil.Process().memory_info().rss // 2**20)"""
+rss = psutil.Process().memory_info().rss // 2**20
+print("held:", len(_instances), len(gc.get_objects()), rss)"""
 FULL, MANY = 192, 576  # changes until all caches are full, and then; both end with the same
 NEW = "import visual\nbench = visual.Workbench(order=2, view='tapes')\nbench"
 CHANGES = {

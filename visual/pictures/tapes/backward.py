@@ -127,7 +127,8 @@ def rows(block: Block) -> Iterator[tuple[int | None, Piece]]:
                 lane.skip()
             words = f"⋯ {item.hidden:,} {'step is' if item.hidden == 1 else 'steps are'} not shown"
             is_chosen = block.view.step is not None or block.view.sheet.steps is not None
-            words += f": unfold={step + 1} opens it" * (block.view.sheet.has_hints and not is_chosen)
+            if block.view.sheet.has_hints and not is_chosen:
+                words += f": unfold={step + 1} opens it"
             text = Text(block.labels, 14, words, 12, muted=True)
             fold = Group((text,), cell=f"unfold:{step + 1}", title=f"opened at step {step + 1}")
             yield None, _row(block, 24, text if is_chosen else fold)
