@@ -80,5 +80,5 @@ def picture(options: argparse.Namespace) -> Scene:
         for option in (*PAPER, *OPTIONS)
         if (value := getattr(options, option.name)) not in (option.default, "")
     }
-    subject, given, about = posed(options, subject)
-    return draw(subject, options.picture, options.theme, given, **own, **about)
+    subject, values, about = posed(options, subject)
+    return draw(subject, options.picture, options.theme, values, **own, **about)

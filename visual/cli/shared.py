@@ -78,7 +78,7 @@ def posed(options: argparse.Namespace, subject: Any) -> tuple[Any, Values | None
     """
     if isinstance(subject, Loop):
         return subject, None, chosen(options, subject)
-    given, about = None, {}
+    given, about = None, dict[str, Any]()
     for name, choice in DERIVATIVE.items():
         if (value := getattr(options, name)) not in (choice.default, []):
             about[name] = choice.read(value, subject) if choice in (AT, STEPS) else value
