@@ -106,7 +106,7 @@ class Question(Asked):
             hints=self._hints,
             working=self.why,
             otherwise="It is another answer." if self.choices else "It is another number.",
-            incomplete="That is right, but something is missing.",
+            incomplete="Not all of it: something is missing.",
             mistakes=tuple(
                 Mistake(self._number(wrong), why) for wrong, why in self.mistakes.items()
             ),

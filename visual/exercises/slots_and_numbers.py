@@ -72,7 +72,7 @@ def _slot_task(named: NamedScan, step: int, held: TapeTrace, use: Use, theme: st
         working=f"Step {step} reads at {_places(tape, step, tape.reads)} and writes at "
         f"{_places(tape, step, tape.writes)}; so {ending} {use.value}.",
         otherwise=f"Step {step} comes nowhere near a slot at that position.",
-        incomplete=f"That is right, but {use.value} slots are missing.",
+        incomplete=f"Not all of them: {use.value} slots are missing.",
         mistakes=tuple(
             Mistake(position, _slot_reason(tape, step, position))
             for position in cells.values()

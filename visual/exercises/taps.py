@@ -48,7 +48,7 @@ def _taps_task(source: TapeTrace, gradient: TapeTrace, reads: bool, theme: str) 
         hints=(rule,),
         working=f"Tap by tap: {rules}. So the gradient's step {does}s at {listed(right)}.",
         otherwise=f"No tap of {source.name} becomes that one.",
-        incomplete="That is right, but taps are missing.",
+        incomplete="Not all of them: taps are missing.",
         mistakes=tuple(
             Mistake(tap, _tap_reason(tape, tap, reads))
             for tap in range(low, high + 1)

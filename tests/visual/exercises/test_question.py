@@ -38,11 +38,11 @@ TWICE = visual.Question("Which roots?", (1.0, 1.0), "It is double.")
         (HALF, "2", 1, "wrong", "Upside down."),
         (HALF, "a half", 1, "not understood", "Expected a number; three digits will do."),
         (PAIR, "0, -1", 1, "right", "Both."),
-        (PAIR, "0", 1, "wrong", "That is right, but something is missing. There are two."),
+        (PAIR, "0", 1, "wrong", "Not all of it: something is missing. There are two."),
         (PAIR, "0, 1", 1, "wrong", "It is another number. There are two."),
         (PAIR, "0.001, -1", 1, "wrong", "It is another number. There are two."),
         (ROOTS, "0.5, -2", 1, "right", "At both."),
-        (ROOTS, "0.5, 0.501", 1, "wrong", "That is right, but something is missing."),
+        (ROOTS, "0.5, 0.501", 1, "wrong", "Not all of it: something is missing."),
         (TWICE, "1", 1, "right", "It is double."),
     ],
 )
