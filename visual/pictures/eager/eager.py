@@ -69,7 +69,7 @@ class Hidden:
 def eager(
     recording: Recording,
     theme: str = "light",
-    around: int | None = None,
+    unfold: int | None = None,
     tape: int | None = None,
     all: bool = False,
 ) -> Scene:
@@ -78,7 +78,7 @@ def eager(
     Every event is drawn in a group whose `step` is its number in ``recording.events``.  Tapes that
     have no room beside one another are small, without gradients, but for the one with the number
     `tape`, or else the first, which holds the result.  Of many rows the ends are shown, and those
-    next to the node number `around`; a line says how many nodes are hidden.  With `all` every tape
+    next to the node number `unfold`; a line says how many nodes are hidden.  With `all` every tape
     is open, in a picture of any width.  Raises ArgumentError for a node or a tape there is not.
     """
     expect("recording", recording, Recording, "a recording of lab.eager")
@@ -87,11 +87,11 @@ def eager(
     if tape is not None and whole("tape", tape, expected) not in range(last + 1):
         raise ArgumentError(f"tape = {quoted(tape)}: expected {expected}.")
     if tape is None or switch("all", all):
-        scene = _drawn(recording, theme, around)
+        scene = _drawn(recording, theme, unfold)
         if all or (scene.width <= SCREEN.width and scene.height <= SCREEN.height):
             return scene
     for plan in PLANS:
-        scene = _drawn(recording, theme, around, plan, 0 if tape is None else tape)
+        scene = _drawn(recording, theme, unfold, plan, 0 if tape is None else tape)
         if scene.height <= SCREEN.height:
             break
     return scene
@@ -100,7 +100,7 @@ def eager(
 def _drawn(
     recording: Recording,
     theme: str,
-    around: int | None,
+    unfold: int | None,
     plan: tuple[int, int, int] = PLANS[0],
     opened: int | None = None,
 ) -> Scene:
@@ -108,7 +108,7 @@ def _drawn(
     return finished(
         over(
             gap(0 if opened is None else SCREEN.line),
-            above(_heading(recording, opened), _Tapes(recording, around, plan, opened).drawn()),
+            above(_heading(recording, opened), _Tapes(recording, unfold, plan, opened).drawn()),
         ),
         WORDS,
         title="The eager tape",
@@ -141,7 +141,7 @@ class _Tapes:
     def __init__(
         self,
         recording: Recording,
-        around: int | None,
+        unfold: int | None,
         plan: tuple[int, int, int],
         opened: int | None,
     ) -> None:
@@ -151,7 +151,7 @@ class _Tapes:
             own = recording.tapes[opened].priority
             near = sorted(priorities, key=lambda priority: (abs(priority - own), priority))
             priorities = {*near[: MOST_SMALL + 1]}
-        self.rows = [*shown_rows(recording, around, plan, priorities)]
+        self.rows = [*shown_rows(recording, unfold, plan, priorities)]
         self.parts = {
             n: self._node(self.told.nodes[n])
             for row in self.rows
@@ -418,17 +418,17 @@ def all_rows(recording: Recording) -> list[Row]:
 
 def shown_rows(
     recording: Recording,
-    around: int | None,
+    unfold: int | None,
     plan: tuple[int, int, int],
     priorities: Container[int],
 ) -> Iterator[Row | Hidden]:
     """The rows to show: all, or of many the ends of the run and of its first tapes.
 
-    `around` is a node whose neighbourhood is shown as well; tapes of other priorities are not.
+    `unfold` is a node whose neighbourhood is shown as well; tapes of other priorities are not.
     """
     expected = f"the number of a node, 0 to {len(recording.nodes) - 1}"
-    if around is not None and whole("around", around, expected) not in range(len(recording.nodes)):
-        raise ArgumentError(f"around = {quoted(around)}: expected {expected}.")
+    if unfold is not None and whole("unfold", unfold, expected) not in range(len(recording.nodes)):
+        raise ArgumentError(f"unfold = {quoted(unfold)}: expected {expected}.")
     tapes = {n for n, tape in enumerate(recording.tapes) if tape.priority in priorities}
     every = (
         tuple(n for n in row if recording.nodes[n].tape in tapes) for row in all_rows(recording)
@@ -438,7 +438,7 @@ def shown_rows(
     most, at_ends, at_tapes = plan
     near = [(row, at_ends) for row in (0, len(rows) - 1)]
     ends = [end for tape in recording.tapes[:2] for end in (*tape.nodes[:1], *tape.nodes[-1:])]
-    near += [(of[node], at_tapes) for node in (*ends, around) if node in of]
+    near += [(of[node], at_tapes) for node in (*ends, unfold) if node in of]
     chosen = {row + away for row, reach in near for away in range(-reach, reach + 1)}
     after = 0
     for item in shown(len(rows), most, chosen & {*range(len(rows))}):

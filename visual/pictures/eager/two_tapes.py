@@ -45,7 +45,7 @@ WORDS = {
 def two_tapes(
     loop: Loop,
     theme: str = "light",
-    around: int | None = None,
+    unfold: int | None = None,
     wrt: str | None = None,
     all: bool = False,
 ) -> Scene:
@@ -54,7 +54,7 @@ def two_tapes(
     It is 840 pixels wide and at most 1,200 high: what has no room is folded, unless `all` is asked.
     `wrt` names the variable to differentiate by, the first state unless given.  The cost is the
     last value of the first state.  Loops of more than 12 steps are folded: the ends are shown,
-    and the steps next to the step `around`.  Raises ArgumentError for loops that cannot be
+    and the steps next to the step `unfold`.  Raises ArgumentError for loops that cannot be
     unrolled (see `lab.eager.unrolled`), and where there is no such variable.
     """
     expect("loop", loop, Loop, "a lab.Loop")
@@ -62,7 +62,7 @@ def two_tapes(
     trace = loop.trace(order=1, wrt=wrt)
     recorded, known = _recorded(loop, trace, wrt)
     steps = trace.scans[0].steps
-    shown = numbers(shown_steps(steps, around))
+    shown = numbers(shown_steps(steps, unfold))
     left = eager_side(recorded, known, {START, *shown, steps})
     right = ScanTapes(trace).side(shown)
     title = f"{loop.name}: the eager tape and the tapes of its Scan"
@@ -74,7 +74,7 @@ def two_tapes(
     told = (*lines, left.title, *left.sums, right.title, *right.sums)
     for most, least in PLANS[: 1 if switch("all", all) else None]:
         sides = [side.narrow if least else side for side in (left, right)]
-        drawn = above(heading(title, lines), table(*sides, steps, around, most))
+        drawn = above(heading(title, lines), table(*sides, steps, unfold, most))
         scene = finished(drawn, WORDS, title, " ".join(told), theme)
         if scene.width <= SCREEN.width and scene.height <= SCREEN.height:
             break
