@@ -7,7 +7,11 @@ Every lesson is run in a kernel of its own.  The pages need no kernel, no server
 
 import os
 import sys
+from functools import partialmethod
 from pathlib import Path
+
+from nbclient import NotebookClient
+from traitlets.config import Config
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -16,6 +20,11 @@ from additions import setup  # noqa: F401
 os.environ["SCANTAPE_STATIC"] = "1"
 os.environ["TQDM_DISABLE"] = "1"
 os.environ["PYTHONWARNINGS"] = "ignore:PyTensor could not link to a BLAS:UserWarning"
+
+# On a busy machine a kernel is slow to start, and others take the ports that were chosen for it.
+sockets = Config({"KernelManager": {"transport": "tcp" if os.name == "nt" else "ipc"}})
+patient = partialmethod(NotebookClient.__init__, startup_timeout=600, config=sockets)
+NotebookClient.__init__ = patient  # MyST-NB has no setting for it
 
 project = html_title = "Scantape"
 extensions = ["myst_nb", "sphinx.ext.autodoc", "scantape"]

@@ -21,10 +21,10 @@ from pathlib import Path
 from lab.errors import LabError, listing
 from visual.atlas.grid import CHOICES, Combination, Entry, Grid, key_of
 from visual.backends.page import document
-from visual.backends.svg import shades, text
+from visual.backends.svg import text
 from visual.drawing.catalogue import PICTURES
 from visual.options import Value
-from visual.scene.theme import THEMES
+from visual.scene.theme import THEMES, shades
 from visual.widgets import module as modules
 
 HERE = Path(__file__).parent
