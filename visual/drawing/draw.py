@@ -44,7 +44,7 @@ def draw(
     `steps`, `order`, `wrt`, `cost`, `of`, `at` (by name), `mode` and `keep` can be chosen, which
     mean what they do in `lab.Loop.trace`. The derivative of a graph needs the values of its inputs,
     `given`; of a PyMC model, `order`, `wrt` and `at` can be chosen, where others have the values of
-    its initial point. All else are options of the picture, as `around` for a step around which long
+    its initial point. All else are options of the picture, as `unfold` for a step around which long
     loops shall not be folded. Where `scan` or `scans` can be chosen, they are the numbers of
     headings, from 1: 2 for ``2 · gradient of square``, which is ``trace.scans[1]``. Steps count
     from 0.

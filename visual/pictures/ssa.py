@@ -64,7 +64,7 @@ LAST = "the last of a column is what stands above it"
 def ssa(
     trace: Trace,
     theme: str = "light",
-    around: int | None = None,
+    unfold: int | None = None,
     scan: int | None = None,
     all: bool = False,
     sheet: Sheet = SCREEN,
@@ -78,7 +78,7 @@ def ssa(
     """
     of_trace(trace)
     check_sheet(sheet)
-    around, all = whole_or_none("around", around), switch("all", all)
+    unfold, all = whole_or_none("unfold", unfold), switch("all", all)
     numbers = [n for n, s in enumerate(trace.scans) if any(t.tape.overwritten for t in s.tapes)]
     if not numbers:
         raise GraphError(
@@ -98,7 +98,7 @@ def ssa(
         )
         parts.append(cropped(strip, sheet.margin))
     for number in numbers if all else [chosen]:
-        block = _Block(NamedScan(trace, number), values, around, letters, all, sheet)
+        block = _Block(NamedScan(trace, number), values, unfold, letters, all, sheet)
         title, lines = block_heading(block.named)
         told = " · ".join([lines[0], *([COUNTS] if number in (chosen, numbers[0]) else [])])
         head = heading(title, [told, *block.folded], sheet, block.named.whereabouts)
@@ -130,22 +130,22 @@ class _Block:
         self,
         named: NamedScan,
         flow: Flow,
-        around: int | None,
+        unfold: int | None,
         letters: Iterator[str],
         all: bool,
         sheet: Sheet,
     ) -> None:
         self.named, self.scan, self.flow, self.all = named, named.scan, flow, all
         self.sheet, only = sheet, sheet.steps and sheet.steps_of(self.scan)
-        self.steps = shown_steps(self.scan.steps, around, only=only)
+        self.steps = shown_steps(self.scan.steps, unfold, only=only)
         self.time = timeline(named.root.scan)
-        common = place_columns(touched_columns(self.scan, self.time, around, only=only), SMALL, 4)
+        common = place_columns(touched_columns(self.scan, self.time, unfold, only=only), SMALL, 4)
         lanes = []
         for tape in (tape for tape in self.scan.tapes if not tape.is_total):
             alone = not self.time.knows(tape.axis)
-            rows = touched_rows(self.scan, tape, around, only=only) if alone else ()
+            rows = touched_rows(self.scan, tape, unfold, only=only) if alone else ()
             own = place_columns(map(tape.position, rows), SMALL, 4) if rows else None
-            lanes.append(Lane(self.scan, tape, common, self.time, around, own))
+            lanes.append(Lane(self.scan, tape, common, self.time, unfold, own))
         slots = [(lane.tape, row) for lane in lanes for row in sorted(lane.shown)]
         self.letters = {(tape.argument, row): next(letters) for tape, row in slots}
         self.lanes = lanes if all else lanes[:MOST_TAPES]
