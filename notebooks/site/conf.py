@@ -11,7 +11,6 @@ from functools import partialmethod
 from pathlib import Path
 
 from nbclient import NotebookClient
-from traitlets.config import Config
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -21,10 +20,8 @@ os.environ["SCANTAPE_STATIC"] = "1"
 os.environ["TQDM_DISABLE"] = "1"
 os.environ["PYTHONWARNINGS"] = "ignore:PyTensor could not link to a BLAS:UserWarning"
 
-# On a busy machine a kernel is slow to start, and others take the ports that were chosen for it.
-sockets = Config({"KernelManager": {"transport": "tcp" if os.name == "nt" else "ipc"}})
-patient = partialmethod(NotebookClient.__init__, startup_timeout=600, config=sockets)
-NotebookClient.__init__ = patient  # MyST-NB has no setting for it
+# MyST-NB has no setting for how long a kernel may take to start, on a busy machine over a minute.
+NotebookClient.__init__ = partialmethod(NotebookClient.__init__, startup_timeout=600)
 
 project = html_title = "Scantape"
 extensions = ["myst_nb", "sphinx.ext.autodoc", "scantape"]
