@@ -7,7 +7,7 @@ is an option of `visual.draw`, of the command and of the workbench.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from lab.equations.reading import system
@@ -76,14 +76,21 @@ class Kind:
         paper: dict[str, Value] = {
             c.name: known.pop(c.name) for c in self._for_papers if c.name in known
         }
-        known["sheet"] = sheet(**paper)
+        page = sheet(**paper)
         if INSIDE not in self.options:
-            return on_paper(self.make(study, theme, **known), paper.get("width"), self.name)
+            scene = self.make(study, theme, sheet=page, **known)
+            return on_paper(scene, paper.get("width"), self.name)
         path = known.pop(INSIDE.name, None) or ()
         study = within(study, path)
-        scene = self.make(study, theme, **known)
+        scene = self.make(study, theme, sheet=page, **known)
         if not (paper.get(BARE.name) or paper.get("width")):
-            scene = with_ways(scene, study, path, known.get("scan"), known.get("step"))
+            ways = study, path, known.get("scan"), known.get("step")
+            whole = with_ways(scene, *ways)
+            above = whole.height - scene.height
+            if scene.height <= page.height < whole.height:  # it leaves room for what stands above
+                low = replace(page, height=page.height - above)
+                whole = with_ways(self.make(study, theme, sheet=low, **known), *ways)
+            scene = whole
         return on_paper(scene, paper.get("width"), self.name)
 
     @property

@@ -92,27 +92,34 @@ def ssa(
     if chosen not in numbers:
         known = listing(f"{n + 1} · {trace.scans[n].name}" for n in numbers)
         raise ArgumentError(f"scan = {quoted(scan)}: the Scans with shared slots are {known}.")
-    values, letters, parts = flow(trace), _unused_letters(trace), list[Piece]()
+    values, strip = flow(trace), list[Piece]()
     if not (all or sheet.bare or sheet.is_narrow) and len(trace.scans) > 2:
-        strip = overview(
-            trace, chosen, f"scan={numbers[0] + 1} opens another, all=True shows everything", sheet
+        hint = f"scan={numbers[0] + 1} opens another, all=True shows everything"
+        strip.append(cropped(overview(trace, chosen, hint, sheet), sheet.margin))
+
+    def drawn_with(ends: int | None) -> Scene:
+        letters, parts = _unused_letters(trace), [*strip]
+        for number in numbers if all else [chosen]:
+            block = _Block(NamedScan(trace, number), values, unfold, ends, letters, all, sheet)
+            title, lines = block_heading(block.named)
+            told = " · ".join([lines[0], *([COUNTS] if number in (chosen, numbers[0]) else [])])
+            head = heading(title, [told, *block.folded], sheet, block.named.whereabouts)
+            parts.append(above(head, cropped(block.drawn(), sheet.margin)))
+        return finished(
+            over(gap(sheet.line), above(*parts, apart=16)),
+            None,
+            sheet=sheet,
+            title=f"Tapes of {trace.scans[0].name}, and their SSA form",
+            description="The tape after every step, and each of its values in a box of its own.",
+            theme=theme,
+            close=True,
         )
-        parts.append(cropped(strip, sheet.margin))
-    for number in numbers if all else [chosen]:
-        block = _Block(NamedScan(trace, number), values, unfold, letters, all, sheet)
-        title, lines = block_heading(block.named)
-        told = " · ".join([lines[0], *([COUNTS] if number in (chosen, numbers[0]) else [])])
-        head = heading(title, [told, *block.folded], sheet, block.named.whereabouts)
-        parts.append(above(head, cropped(block.drawn(), sheet.margin)))
-    return finished(
-        over(gap(sheet.line), above(*parts, apart=16)),
-        None,
-        sheet=sheet,
-        title=f"Tapes of {trace.scans[0].name}, and their SSA form",
-        description="The tape after every step, and each of its values in a box of its own.",
-        theme=theme,
-        close=True,
-    )
+
+    found = [drawn_with(None)]
+    for ends in () if all else (3, 2, 1):  # so many steps at both ends, where it is too high
+        if found[-1].height > sheet.height:
+            found.append(drawn_with(ends))
+    return found[-1]
 
 
 def _unused_letters(trace: Trace) -> Iterator[str]:
@@ -132,21 +139,22 @@ class _Block:
         named: NamedScan,
         flow: Flow,
         unfold: int | None,
+        ends: int | None,
         letters: Iterator[str],
         all: bool,
         sheet: Sheet,
     ) -> None:
         self.named, self.scan, self.flow, self.all = named, named.scan, flow, all
         self.sheet, only = sheet, sheet.steps and sheet.steps_of(self.scan)
-        self.steps = shown_steps(self.scan.steps, unfold, only=only)
+        self.steps = shown_steps(self.scan.steps, unfold, ends, only)
         self.time = timeline(named.root.scan)
         writes = flow.writes.items()
         self.used = {s for v, w in writes if v.scan == named.number for s in w.sources}
-        common = place_columns(touched_columns(self.scan, self.time, unfold, only=only), SMALL, 4)
+        common = place_columns(touched_columns(self.scan, self.time, unfold, ends, only), SMALL, 4)
         lanes = []
         for tape in (tape for tape in self.scan.tapes if not tape.is_total):
             alone = not self.time.knows(tape.axis)
-            rows = touched_rows(self.scan, tape, unfold, only=only) if alone else ()
+            rows = touched_rows(self.scan, tape, unfold, ends, only) if alone else ()
             own = place_columns(map(tape.position, rows), SMALL, 4) if rows else None
             lanes.append(Lane(self.scan, tape, common, self.time, unfold, own))
         slots = [(lane.tape, row) for lane in lanes for row in sorted(lane.shown)]
