@@ -210,6 +210,4 @@ Valued = State | Sequence | Parameter
 
 def value_of(variable: Valued) -> np.ndarray:
     """The value that a variable was declared with."""
-    if isinstance(variable, State):
-        return variable.initial
-    return variable.values if isinstance(variable, Sequence) else variable.value
+    return np.asarray(getattr(variable, variable.holds))

@@ -5,7 +5,7 @@ the step, its recorded value is read; all else is computed once more.  The same 
 the same values is the same computation, which is how repetitions are found here.
 """
 
-from collections.abc import Iterator, Set
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TypedDict
 
@@ -97,7 +97,8 @@ class StepValues:
             self._numbers.learn(variable)
             if all(v in fixed or isinstance(v, Constant) for v in node.inputs):
                 fixed.add(variable)  # the same at every step: no work that could be saved
-            if _is_unwritten(node, unwritten):
+            name = plain_name(node)  # of memory as it lay there, nothing is twice the same
+            if name == "AllocEmpty" or (name == "IncSubtensor" and node.inputs[0] in unwritten):
                 unwritten.add(variable)
                 values = np.empty(0)
             repeats = None if variable in fixed else known.get(self._numbers.of(variable))
@@ -131,12 +132,6 @@ class StepValues:
                 continue
             if there is not None:
                 self._numbers.known[part.inner_inputs[0]] = self._numbers.of(there)
-
-
-def _is_unwritten(node: Apply, unwritten: Set[Variable]) -> bool:
-    """Whether the result of `node` holds what lay in memory, which is never twice the same."""
-    name = plain_name(node)
-    return name == "AllocEmpty" or (name == "IncSubtensor" and node.inputs[0] in unwritten)
 
 
 def _value_of(part: LoopVariable, group: ReadingGroup, tap: int) -> Variable | None:
