@@ -41,6 +41,7 @@ KNOWN = {
     *("Add", "Mul", "Sub", "TrueDiv", "Neg", "Pow", "Sqr", "Reciprocal", "abs", "sgn", "sqrt"),
     *("exp", "log", "log1p", "expm1", "sin", "cos", "tan", "sinh", "cosh", "tanh", "sigmoid"),
     *("arcsin", "arccos", "arctan", "max", "min", "where", "GT", "LT", "GE", "LE", "EQ", "NEQ"),
+    "largest",  # in size, of the finite ones
 }
 # What only moves numbers about, whatever they are.
 MOVING = {

@@ -1,6 +1,7 @@
 """Numbers that a page computes from other values of a loop: those of PyTensor, as Python prints."""
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -12,9 +13,12 @@ from lab.notation import number_text
 from lab.scans.node import outer_inputs
 from lab.traces.program import program_of
 from lab.traces.run import Ready, run
-from visual.atlas.followed import EXACT, NUMBER, Slot, followed, printed, texts_of
+from visual.atlas.followed import coloured, followed, texts_of
 from visual.atlas.grid import Combination, own
+from visual.atlas.known import EXACT, NUMBER, Slot, printed
 from visual.atlas.live import NEAR, _known, _told, _values, live, near
+from visual.backends.svg import heat_colour, shades
+from visual.scene.theme import LIGHT
 from visual.widgets.module import NUMBERS
 
 COUNT = 1000
@@ -28,14 +32,20 @@ PICTURES = [
     ("extra", 1, "tapes"),
     ("delay", 0, "unrolled"),
     ("rnn", 1, "moment"),
+    ("rnn", 1, "tapes"),
+    ("rnn", 2, "stepgraph"),
+    ("lookup", 1, "tapes"),
 ]
-COMPUTE = """([data, given]) => given.map((one) => {
-    const {texts, stories} = scantape.textsOf(data, one);
-    return [[...texts], [...stories]];
-})"""
+COMPUTE = """(asked) => {
+    const [data, given, shades] = JSON.parse(asked);
+    return JSON.stringify(given.map((one) => {
+        const {texts, stories, patches} = scantape.computedPicture(data, one, shades);
+        return [[...texts], [...stories], patches.map((one) => one && [one.outline, one.colour])];
+    }));
+}"""
 ATLAS = visual.Atlas(
-    ["square", "newton"],
-    taps={"square": [(-1,)], "newton": [{}]},
+    ["square", "newton", "rnn"],
+    taps={"square": [(-1,)], "newton": [{}], "rnn": [{}]},
     costs=["last"],
     views=["tapes", "moment"],
 )
@@ -45,7 +55,8 @@ ATLAS = visual.Atlas(
 def page(browser):
     opened = browser.new_page()
     source = NUMBERS[0].read_text(encoding="utf-8")
-    opened.add_script_tag(content=f"{{{source}; window.scantape = {{textsOf, numberText}};}}")
+    names = "{computedPicture, numberText}"
+    opened.add_script_tag(content=f"{{{source}; window.scantape = {names};}}")
     yield opened
     opened.close()
 
@@ -56,30 +67,44 @@ def chosen(name, order):
 
 
 def others(base, count):
-    """Values of a loop, not far from its own."""
+    """Values of a loop, not far from its own; what is zero is one of them."""
     random = np.random.default_rng(count)
-    spread = {name: 1 + 0.2 * random.normal(size=(count, len(v))) for name, v in base.items()}
+    spread = {name: 0.2 * random.normal(size=(count, len(v))) for name, v in base.items()}
+    size = {name: np.where(np.array(v) == 0, 1, v) for name, v in base.items()}
     return [
-        {name: (np.array(v) * spread[name][one]).tolist() for name, v in base.items()}
+        {name: (np.array(v) + size[name] * spread[name][one]).tolist() for name, v in base.items()}
         for one in range(count)
     ]
+
+
+def computed(page, data, given):
+    """What the page makes of values: texts, lines of stories, and outlines with colours."""
+    asked = json.dumps([data, given, shades(LIGHT)])  # one string is faster than its parts
+    return json.loads(page.evaluate(COMPUTE, asked))
+
+
+def painted(svg):
+    """The coloured entries of a picture, each with its colour, in order."""
+    patch = r"(?:M[-\d.]+ [-\d.]+h[\d.]+v[\d.]+h-[\d.]+)+"
+    found = re.findall(rf'<path d="({patch})" fill="(.*?)"/>', svg)
+    return [(outline, colour) for path, colour in found for outline in re.findall("M[^M]*", path)]
 
 
 def different(found, wanted):
     """The words that are not those wanted; of the numbers of tooltips, twelve digits are.
 
-    What full colours stand for is not computed on a page, which shows ⋯.
+    A norm beside a strip may have a digit more than there is room for.
     """
 
     def words(texts):
-        return [word for text in texts for word in text.split(" ")]
+        return [word for text in texts for word in text.replace("‖ ", "‖").split(" ")]
 
     assert len(words(found)) == len(words(wanted))
     return [
         (mine, word)
         for mine, word in zip(words(found), words(wanted), strict=True)
         if mine != word and "…" not in word and not _is_long(mine, word)
-        if (mine, word[0]) != ("⋯", "±")
+        if word[0] != "‖" or number_text(float(mine.split("‖")[1]), 3) != word.strip("‖")
     ]
 
 
@@ -94,9 +119,10 @@ def _is_long(mine, word):
 def test_a_picture_of_other_values_is_that_of_draw(page, name, order, view):
     at = chosen(name, order)
     picture = at.picture(view, "light")
-    data = json.loads(json.dumps(live(at, view, picture)))
+    data = live(at, view, picture)
     given = others(data["base"], 4)
-    for one, (texts, stories) in zip(given, page.evaluate(COMPUTE, [data, given]), strict=True):
+    made = computed(page, data, given)
+    for one, (texts, stories, patches) in zip(given, made, strict=True):
         shapes = {name: np.shape(value) for name, value in _values(at).items()}
         values = {name: np.reshape(value, shapes[name]) for name, value in one.items()}
         drawn = at.picture(view, "light", values)
@@ -106,25 +132,40 @@ def test_a_picture_of_other_values_is_that_of_draw(page, name, order, view):
         ):
             mine = [found.get(number, text) for number, text in enumerate(before)]
             assert different(mine, after) == []
+        assert sorted(map(tuple, patches)) == sorted(painted(drawn.svg()))
         assert len(texts) > 2
 
 
-def run_of(at, given):
-    """What PyTensor makes of values: a number for every place that is left at the end of a Scan."""
+def runs_of(at, given, known):
+    """What PyTensor makes of values: a number for every place that is given or left on a tape.
+
+    A norm of such numbers is that of numpy.  Places may have one number, as x and x + 0.
+    """
+    lines, same = known.program.instructions.lines, {}
+    for place, values in known._values.items():
+        same.setdefault(tuple(values), []).append(place)
     graph = at.loop.build()
     derived = at.loop.derivative(at.order, graph=graph)
     numbers = program_of(derived.values, derived.given, graph.node.outputs[:1]).numbers
-    ready = Ready()
+    ready, shapes = Ready(), {name: value.shape for name, value in _values(at).items()}
     for one in given:
-        values = {graph.inputs[name]: value for name, value in one.items()}
+        values = {graph.inputs[n]: np.reshape(value, shapes[n]) for n, value in one.items()}
         _, recordings = run([*derived.values, *graph.node.outputs[:1]], values, ready=ready)
-        found = {}
+        found = {n: x[1] for n, x in enumerate(lines) if x[0] == "constant"}
+        found |= {n: one[x[1]][x[2]] for n, x in enumerate(lines) if x[0] == "input"}
         for recording, scan in zip(recordings, numbers.scans, strict=True):
             held = {tape.argument: tape.final for tape in scan.held}
             for number, part in enumerate(outer_inputs(recording.parts)):
                 if number in held:
-                    pairs = zip(held[number], recording.final[part], strict=True)
-                    found |= {int(place): float(value) for place, value in pairs}
+                    places, final = held[number].ravel(), recording.final[part].ravel()
+                    found |= dict(zip(map(int, places), map(float, final), strict=True))
+        for number, line in enumerate(lines):
+            squares = lines[line[1]][1:] if line[0] == "sqrt" else ()
+            if squares and all(lines[n][0] == "Sqr" and lines[n][1] in found for n in squares):
+                found[number] = float(np.linalg.norm([found[lines[n][1]] for n in squares]))
+        for places in same.values():
+            known_ones = [found[place] for place in places if place in found]
+            found |= dict.fromkeys(places, known_ones[0]) if known_ones else {}
         yield found
 
 
@@ -133,59 +174,67 @@ def is_left(part, run):
     return isinstance(part, Slot) and part.digits != EXACT and part.place in run
 
 
-@pytest.fixture(scope="module")
-def thousand():
-    """The numbers of a picture that are left on tapes, and a thousand values with their runs."""
-    at = chosen("gap", 1)
-    first, *rest = near(_values(at))
-    drawn = [at.picture("tapes", "light", one) for one in ({}, first, *rest)]
+@pytest.fixture(scope="module", params=["gap", "rnn"])
+def thousand(request):
+    """What a picture shows that is left on tapes, and a thousand values with their runs."""
+    at = chosen(request.param, 1)
+    drawn = [at.picture("tapes", "light", one) for one in ({}, *near(_values(at)))]
     known = _known(at, True, NEAR[0])
+    strips = coloured(drawn, known)
     texts = followed([texts_of(one.svg()) for one in drawn], known)
-    given = others({"x": [0.3, 0.6, 0.9]}, COUNT)
-    runs = list(run_of(at, given))
+    lines = known.program.instructions.lines
+    given = others({name: value.ravel() for name, value in _values(at).items()}, COUNT)
+    runs = list(runs_of(at, given, known))
+    once = {tuple(parts): number for number, parts in texts.items()}
     left = {
         number: parts
-        for number, parts in texts.items()
+        for parts, number in once.items()
         if all(isinstance(part, str) or is_left(part, runs[0]) for part in parts)
     }
-    assert len(left) > 30
-    return known.program.instructions.lines, left, given, runs
+    painted = [(*pair, "", "") for pair in dict.fromkeys(one[:2] for one in strips)]
+    assert len(left) > 10
+    assert bool(painted) == (request.param == "rnn")
+    return lines, left, painted, given, runs
 
 
-def plain(lines, texts):
-    """As a page has it: no tuples."""
+def data_of(lines, texts, strips=()):
     data = {"lines": lines, "equations": [], "texts": [*texts.items()], "stories": []}
-    return json.loads(json.dumps(data))
+    return {**data, "strips": strips}
 
 
-def wrong(page, lines, texts, given, runs):
-    """How many of all texts are not as Python prints the numbers of PyTensor."""
-    data = plain(lines, texts)
-    count = 0
-    for (found, _), numbers in zip(page.evaluate(COMPUTE, [data, given]), runs, strict=True):
-        for number, text in found:
-            parts = (
-                p if isinstance(p, str) else printed(numbers[p[0]], p[1]) for p in texts[number]
-            )
-            count += text != "".join(parts)
-    return count
+def as_python(parts, numbers):
+    return "".join(p if isinstance(p, str) else printed(numbers[p[0]], p[1]) for p in parts)
+
+
+def wrong(page, lines, texts, strips, given, runs):
+    """How many texts, and colours, are not what Python makes of the numbers of PyTensor."""
+    told, coloured = 0, 0
+    made = computed(page, data_of(lines, texts, strips), given)
+    for (found, _, patches), numbers in zip(made, runs, strict=True):
+        told += sum(text != as_python(texts[number], numbers) for number, text in found)
+        scales = {one[1] for one in strips}
+        full = {one: max(abs(numbers[entry]) for entry in lines[one][1:]) for one in scales}
+        for (_, colour), (place, scale, *_) in zip(patches, strips, strict=True):
+            coloured += colour != heat_colour(numbers[place] / full[scale], LIGHT)
+    return told, coloured
 
 
 def test_a_thousand_values_are_as_python_prints_them(page, thousand):
-    assert len(thousand[2]) == COUNT
-    assert wrong(page, *thousand) == 0
+    assert len(thousand[-1]) == COUNT
+    assert wrong(page, *thousand) == (0, 0)
 
 
 def test_a_wrong_formula_or_a_wrong_digit_is_seen(page, thousand):
-    lines, texts, given, runs = thousand
-    place = next(n for n, line in enumerate(lines) if line[0] == "cos")
+    lines, texts, strips, given, runs = thousand
+    place = next(n for n, line in enumerate(lines) if line[0] in ("cos", "tanh"))
     changed = [*lines[:place], ("sin", *lines[place][1:]), *lines[place + 1 :]]
-    assert wrong(page, changed, texts, given[:20], runs[:20]) > 20
-    number, parts = next((n, p) for n, p in texts.items() if not isinstance(p[0], str))
-    other = {**texts, number: [(parts[0][0], 3), *parts[1:]]}
-    data = plain(lines, other)
-    ((found, _),) = page.evaluate(COMPUTE, [data, given[:1]])
-    assert dict(found)[number] != printed(runs[0][parts[0][0]], 4)
+    told, coloured = wrong(page, changed, texts, strips, given[:20], runs[:20])
+    assert told > 20
+    assert coloured > 20 or not strips
+    other = {n: [p if isinstance(p, str) else (p[0], 3) for p in one] for n, one in texts.items()}
+    ((found, *_),) = computed(page, data_of(lines, other), given[:1])
+    same = [n for n, text in found if text == as_python(texts[n], runs[0])]
+    assert len(same) < len(texts) / 4
 
 
 NUMBERS_TO_PRINT = [
@@ -263,6 +312,30 @@ def test_a_value_is_typed_dragged_and_kept_in_the_address(browser, path):
         assert written(page) == drawn(0.95, 2)
         assert "at:" not in page.get_attribute(".scantape-link a", "href")
         assert opened.told == []
+
+
+def test_strips_of_other_values_are_those_of_draw(browser, path):
+    with opened_at(browser, path, "loop=rnn&view=tapes&theme=dark") as opened:
+        page, at = opened.page, chosen("rnn", 1)
+        before = written(page), painted_in(page)
+        field = page.get_by_label("x₁[0], exactly")  # which is zero
+        field.fill("0.8")
+        field.press("Enter")
+        values = {**_values(at)}
+        values["x"] = values["x"].copy()
+        values["x"][1, 0] = 0.8
+        wanted = at.picture("tapes", "dark", values).svg()
+        assert different(written(page), texts_of(wanted)) == []
+        assert painted_in(page) == painted(wanted)
+        page.get_by_role("button", name="as they were").click()
+        assert (written(page), painted_in(page)) == before
+        assert opened.told == []
+
+
+def painted_in(page):
+    paths = """all => all.map((one) =>
+        `<path d="${one.getAttribute('d')}" fill="${one.getAttribute('fill')}"/>`).join("")"""
+    return painted(page.locator(".picture svg path").evaluate_all(paths))
 
 
 def test_a_page_says_what_it_does_not_compute(browser, path):

@@ -56,6 +56,10 @@ class State {
     return this.data.loops.find(({ value }) => value === this.now.loop);
   }
 
+  get theme() {
+    return this.data.themes.find(({ value }) => value === this.now.theme);
+  }
+
   options(field) {
     return field === "taps" ? this.loop.taps : this.data[`${field}s`];
   }
@@ -133,7 +137,7 @@ function isDark(root) {
   return either && matchMedia("(prefers-color-scheme: dark)").matches;
 }
 
-const PATCH = /^M[\d.]+ [\d.]+h[\d.]+v/; // a coloured entry of a vector
+const PATCH = /^M[-\d.]+ [-\d.]+h[\d.]+v/; // coloured entries of a vector
 
 // The numbers of the picture in a frame: computed anew when a value of its loop is changed.
 class Numbers {
@@ -146,13 +150,17 @@ class Numbers {
   }
 
   // Takes up the picture that is in the frame now, and the script with its stories.
-  adopt(live, script) {
+  adopt(live, script, shades) {
     this.live = live;
+    this.shades = shades;
     this.script = script;
     this.told = script.textContent;
     this.elements = [...this.frame.querySelectorAll("svg text, svg title, svg desc")];
     this.own = this.elements.map((one) => one.textContent);
-    this.patches = [...this.frame.querySelectorAll("[data-cell] path")].filter((one) => PATCH.test(one.getAttribute("d")));
+    this.strips = new Map(); // the paths of a cell
+    for (const path of this.frame.querySelectorAll("svg path")) {
+      if (PATCH.test(path.getAttribute("d"))) this.strips.set(path.parentNode, [...(this.strips.get(path.parentNode) || []), path]);
+    }
     this.isOwn = true;
   }
 
@@ -173,13 +181,14 @@ class Numbers {
     this.apart?.set();
     if (!live.lines || (isOwn && this.isOwn)) return "";
     this.isOwn = isOwn;
-    for (const patch of this.patches) patch.style.visibility = isOwn ? "" : "hidden"; // of other numbers
     if (isOwn) {
+      this.colour(null);
       this.elements.forEach((one, place) => write(one, this.own[place]));
       this.script.stories = undefined;
       return "";
     }
-    const { texts, stories } = textsOf(live, { ...live.base, ...values });
+    const { texts, stories, patches } = computedPicture(live, { ...live.base, ...values }, this.shades);
+    this.colour(patches);
     for (const [place, text] of texts) write(this.elements[place], text);
     this.script.stories = retold(JSON.parse(this.told), stories);
     return "This text has the numbers with which the page was made.";
@@ -187,9 +196,25 @@ class Numbers {
 
   // What is not computed anew.
   lacking() {
-    const unknown = this.live.texts?.some(([, parts]) => parts.includes(null)) ? ["what shows ⋯"] : [];
-    const lacking = [...unknown, ...(this.patches.length ? ["the colours of vectors"] : [])].join(" and ");
+    const unknown = this.live.texts?.some(([, parts]) => parts.includes(null)) && "what shows ⋯";
+    const uncoloured = this.live.strips?.includes(null) && "the colours of some entries";
+    const lacking = [unknown, uncoloured].filter(Boolean).join(" and ");
     return lacking && `Not computed on a page: ${lacking}.`;
+  }
+
+  // Paints the entries of vectors, those of a colour as one path, as in the picture; null paints
+  // them as they were.  What has no colour is not there.
+  colour(patches) {
+    let next = 0;
+    for (const [cell, own] of this.strips) {
+      const paths = new Map(); // by colour
+      for (const _ of own.map((path) => path.getAttribute("d")).join("").matchAll(/M/g)) {
+        const { outline, colour } = patches?.[next++] ?? {};
+        if (outline) paths.set(colour, (paths.get(colour) ?? "") + outline);
+      }
+      for (const path of [...cell.children].filter((one) => PATCH.test(one.getAttribute("d")))) path.remove();
+      cell.append(...(patches ? [...paths].map(([fill, d]) => drawn("path", { d, fill })) : own));
+    }
   }
 
   // The slider of a number, for its story; the same element as long as it is the same number.
@@ -232,11 +257,17 @@ function write(text, content) {
   if (text.textContent === content) return;
   text.textContent = content;
   const line = text.localName === "text" && text.nextElementSibling;
-  const [, x, y] = (line && /^M([\d.-]+) ([\d.-]+)h/.exec(line.getAttribute("d"))) || [];
+  const [, x, y] = (line && /^M([\d.-]+) ([\d.-]+)h[\d.]+$/.exec(line.getAttribute("d"))) || [];
   if (!x) return;
   const wide = text.getComputedTextLength();
   const shift = { middle: wide / 2, end: wide }[text.getAttribute("text-anchor")] || 0;
   line.setAttribute("d", `M${Number(text.getAttribute("x")) - shift} ${y}h${wide}`);
+}
+
+function drawn(name, attributes) {
+  const made = document.createElementNS("http://www.w3.org/2000/svg", name);
+  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+  return made;
 }
 
 // Stories with other lines, of which there are some by their number among all.
@@ -356,7 +387,7 @@ class Atlas {
     frame.hidden = this.text.hidden = !parsed;
     frame.setAttribute("aria-label", `picture: ${state.now.view}`);
     this.text.plain = text;
-    this.numbers.adopt(JSON.parse(live), told);
+    this.numbers.adopt(JSON.parse(live), told, state.theme.shades);
     this.walking.show(state.step, true);
     this.recompute();
     this.heard.textContent = parsed ? FIELDS.map((field) => `${field} ${state.label(field)}`).join(", ") : "";

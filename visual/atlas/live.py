@@ -13,8 +13,9 @@ import numpy as np
 from lab.errors import GraphError, LabError
 from lab.loops.variables import RandomState, value_of
 from lab.traces.program import program_of
-from visual.atlas.followed import Known, data, followed, texts_of
+from visual.atlas.followed import coloured, data, followed, texts_of
 from visual.atlas.grid import Combination
+from visual.atlas.known import Known
 from visual.drawing.draw import studied
 from visual.drawing.study import Study, choose
 from visual.options import Value
@@ -24,18 +25,19 @@ from visual.widgets.stories import of_all, values_of
 
 # What the values of a loop are multiplied by, the later entries more; and if a picture then has
 # other words than its own, what is nearer.
-NEAR = ((1.03127631, 0.95718293), (1.00312763, 0.99718293))
+NEAR = ((1.03127631, 0.95718293, 1.17320508), (1.00312763, 0.99718293, 1.01732050))
 
 
 def near(
     values: Mapping[str, np.ndarray], factors: tuple[float, ...] = NEAR[0]
 ) -> Iterator[dict[str, np.ndarray]]:
-    """Values of a loop that are near those it has, and none of them as near as another."""
+    """Values of a loop that are near those it has, none of them as near as another, or zero."""
     for factor in factors:
         count, found = 0, {}
         for name, value in values.items():
             spread = 1 + (factor - 1) * (1 + np.arange(count, count + value.size) / 8)
-            found[name], count = value * spread.reshape(value.shape), count + value.size
+            spread, count = spread.reshape(value.shape), count + value.size
+            found[name] = np.where(value == 0, spread - 1, value * spread)
         yield found
 
 
@@ -67,8 +69,9 @@ def _followed(
     for value in values_of(picture):
         known.contributions(value)
     others = [at.picture(view, picture.theme.name, one) for one in near(_values(at), factors)]
+    strips = coloured([picture, *others], known)
     texts = followed([texts_of(one.svg()) for one in (picture, *others)], known)
-    return data(known, texts, followed([_told(one) for one in (picture, *others)], known))
+    return data(known, texts, followed([_told(one) for one in (picture, *others)], known), strips)
 
 
 def _values(at: Combination) -> dict[str, np.ndarray]:

@@ -21,7 +21,7 @@ from pathlib import Path
 from lab.errors import LabError, listing
 from visual.atlas.grid import CHOICES, Combination, Entry, Grid, key_of
 from visual.backends.page import document
-from visual.backends.svg import text
+from visual.backends.svg import shades, text
 from visual.drawing.catalogue import PICTURES
 from visual.options import Value
 from visual.scene.theme import THEMES
@@ -64,6 +64,8 @@ def _choices(grid: Grid) -> dict[str, object]:
     }
     for view in options["views"]:
         view["about"] = PICTURES[view["value"]].about
+    for theme in options["themes"]:
+        theme["shades"] = shades(THEMES[theme["value"]])
     loops = [
         {
             "value": loop.name,

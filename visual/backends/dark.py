@@ -6,7 +6,7 @@ which the reader's screen or the switch of the theme sets.
 
 from collections.abc import Iterator
 
-from visual.backends.svg import SHADES, heat_colour
+from visual.backends.svg import shades
 from visual.scene.theme import DARK, LIGHT, Role, Theme, contrast, mixed
 
 BOX, LETTERS, LINE = "rect", ":is(svg,g,text)", "path"
@@ -52,9 +52,8 @@ def _pairs() -> Iterator[tuple[Key, str]]:
         yield (LETTERS, "fill", light_ink), dark_ink
         yield (LINE, "fill", light_ink), dark_ink
         yield (LINE, "stroke", light_ink), dark_ink
-    for level in range(-SHADES, SHADES + 1):
-        share = level / SHADES
-        yield (LINE, "fill", heat_colour(share, LIGHT)), heat_colour(share, DARK)
+    for light_shade, dark_shade in zip(shades(LIGHT), shades(DARK), strict=True):
+        yield (LINE, "fill", light_shade), dark_shade
 
 
 def _inks(theme: Theme) -> tuple[str, ...]:

@@ -219,11 +219,15 @@ def _patches(patches: Iterable[Box], theme: Theme) -> str:
     """Rectangles of few colours, of which there are many: one path for each colour."""
     paths: dict[str, str] = {}
     for box in patches:
-        colour = heat_colour(box.heat or 0.0, theme)
-        across, down = number(box.width), number(box.height)
-        corner = f"M{number(box.x)} {number(box.y)}"
-        paths[colour] = f"{paths.get(colour, '')}{corner}h{across}v{down}h-{across}"
+        colour = heat_colour(box.share, theme)
+        paths[colour] = paths.get(colour, "") + patch_path(box.filled)
     return "".join(f'<path d="{path}" fill="{colour}"/>' for colour, path in paths.items())
+
+
+def patch_path(box: Box) -> str:
+    """The outline of a patch, as a part of a path."""
+    across = number(box.width)
+    return f"M{number(box.x)} {number(box.y)}h{across}v{number(box.height)}h-{across}"
 
 
 def _rect(
@@ -278,6 +282,12 @@ def heat_colour(value: float, theme: Theme) -> str:
     if value != value:  # nan
         return theme.muted
     return _shade(round(max(-1.0, min(1.0, value)) * SHADES), theme.background)
+
+
+def shades(theme: Theme) -> list[str]:
+    """All colours of patches, from the most negative to the most positive; last that of nan."""
+    shares = (level / SHADES for level in range(-SHADES, SHADES + 1))
+    return [heat_colour(share, theme) for share in (*shares, float("nan"))]
 
 
 @lru_cache(maxsize=256)

@@ -124,7 +124,7 @@ def _curve(arrow: Arrow) -> str:
 
 def _box(box: Box, theme: Theme, unit: float, colour: Colour) -> Iterator[str]:
     if box.heat is not None:
-        yield rf"\fill[{colour(heat_colour(box.heat, theme))}] {_corners(box, 0)};"
+        yield rf"\fill[{colour(heat_colour(box.share, theme))}] {_corners(box.filled, 0)};"
         return
     look = theme.look(box.role, box.faded)
     heavy = HEAVY if look.line is Line.HEAVY else WIDTH

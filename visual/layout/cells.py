@@ -127,7 +127,7 @@ def _array_inside(
     room = 0.0
     if old is not None or label:
         beside = _above(box, "start", box.width / 2 + 2, old, label)
-        room = beside.width + 4
+        room = (beside.width if old is None else box.width / 2) + 4  # numbers in line
         yield beside
     yield from strip(box, value, room)
     shape = "×".join(map(str, value.shape))
@@ -225,10 +225,7 @@ def sampled_shape(value: np.ndarray) -> tuple[int, ...]:
 
 
 def strip(box: Box, value: np.ndarray, indent: float) -> Iterator[Box]:
-    """A vector as a strip, a matrix as a small picture: negative entries only in the lower half.
-
-    Patches hold the numbers themselves; see `on_one_scale`.
-    """
+    """A vector as a strip, a matrix as a small picture; `on_one_scale` gives them their colours."""
     table = value.astype("float64").reshape(1, -1)
     if value.ndim > 1:
         table = table.reshape(value.shape[0], -1)
@@ -238,21 +235,19 @@ def strip(box: Box, value: np.ndarray, indent: float) -> Iterator[Box]:
     down = _edges(box.y + 6, box.y + box.height - 18, rows)
     for row, (top, bottom) in zip(table, pairwise(down), strict=True):
         for entry, (left, right) in zip(row, pairwise(across), strict=True):
-            high = bottom - top - 1
-            above = high - max(1, high // 2) if entry < 0 else 0
-            room = (left, top + above, right - left - 1, high - above)
+            room = (left, top, right - left - 1, bottom - top - 1)
             yield Box(*room, box.role, heat=float(entry))
 
 
 def on_one_scale(shapes: Iterable[Shape]) -> tuple[tuple[Shape, ...], dict[str, float]]:
-    """The shapes with patches from -1 to 1, and for every quantity what 1 stands for.
+    """The shapes with scaled patches, and for every quantity what the full colour stands for.
 
     All values of a quantity, and the parts (∂) of a gradient, are on one scale: that of the
     largest finite entry that is shown.
     """
     shapes = tuple(shapes)
     scales: dict[str, float] = {}
-    for name, patch in _patches(shapes, ""):
+    for name, patch in patches(shapes):
         size = abs(patch.heat or 0.0)
         scales[name] = max(scales.get(name, 0.0), size if np.isfinite(size) else 0.0)
     return tuple(_scaled(s, "", scales) for s in shapes) if scales else shapes, scales
@@ -311,10 +306,11 @@ def _with_digits(shape: Shape, longer: Mapping[int, str]) -> Shape:
     return shape
 
 
-def _patches(shapes: Iterable[Shape], name: str) -> Iterator[tuple[str, Box]]:
+def patches(shapes: Iterable[Shape], name: str = "") -> Iterator[tuple[str, Box]]:
+    """All patches, with the quantity that they show."""
     for shape in shapes:
         if isinstance(shape, Group):
-            yield from _patches(shape.shapes, quantity(shape.title) or name)
+            yield from patches(shape.shapes, quantity(shape.title) or name)
         elif isinstance(shape, Box) and shape.heat is not None:
             yield name, shape
 
@@ -325,7 +321,7 @@ def _scaled(shape: Shape, name: str, scales: Mapping[str, float]) -> Shape:
         return replace(shape, shapes=tuple(_scaled(s, name, scales) for s in shape.shapes))
     if not isinstance(shape, Box) or shape.heat is None:
         return shape
-    return replace(shape, heat=float(np.clip(shape.heat / (scales[name] or 1.0), -1, 1)))
+    return replace(shape, scale=scales[name])
 
 
 def quantity(title: str) -> str:

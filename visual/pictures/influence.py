@@ -171,7 +171,7 @@ def _cell(
     place: tuple[float, float, float, float],
     named: tuple[int, ...],
 ) -> Shape:
-    """A patch, of negative values only its lower half; with its number, if it is `named`."""
+    """A patch; with its number, if it is `named`."""
     x, y, wide, high = place
     if not named:
         return _patch(value, shades, place)
@@ -184,9 +184,7 @@ def _cell(
 
 
 def _patch(value: float, shades: _Shades, place: tuple[float, float, float, float]) -> Box:
-    x, y, wide, high = place
-    lower = high / 2 if value < 0 else 0.0
-    return Box(x, y + lower, wide, high - lower, Role.PANEL, heat=shades.of(value))
+    return Box(*place, Role.PANEL, heat=shades.of(value))
 
 
 def _labelled(numbers: list[int], room: float) -> Iterator[tuple[int, str]]:

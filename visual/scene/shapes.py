@@ -28,9 +28,10 @@ MM = 25.4 / 96  # a CSS pixel in millimetres
 
 @dataclass(frozen=True)
 class Box:
-    """A rectangle in a role; `heat` fills it with a number instead, -1 to 1 in a scene.
+    """A rectangle in a role; `heat` fills it with a number instead, which is a share of a `scale`.
 
-    `faded` washes the role's colours out: what stands in the box is not needed.
+    Of a negative number only the lower half is filled.  `faded` washes the role's colours out: what
+    stands in the box is not needed.
     """
 
     x: float
@@ -40,6 +41,20 @@ class Box:
     role: Role
     heat: float | None = None
     faded: bool = False
+    scale: float = 1.0
+
+    @property
+    def share(self) -> float:
+        """How much of the full colour, -1 to 1 if it is finite."""
+        return (self.heat or 0.0) / (self.scale or 1.0)
+
+    @property
+    def filled(self) -> "Box":
+        """What the number fills, on whole pixels where the box is."""
+        if (self.heat or 0.0) >= 0 or self.heat != self.heat:
+            return self
+        low = self.height / 2 if self.height % 1 else max(1, self.height // 2)
+        return replace(self, y=self.y + self.height - low, height=low)
 
 
 @dataclass(frozen=True)

@@ -30,6 +30,7 @@ const OPERATIONS = {
   sigmoid: (a) => 1 / (1 + Math.exp(-a)),
   max: Math.max,
   min: Math.min,
+  largest: (...numbers) => Math.max(0, ...numbers.map(Math.abs).filter(Number.isFinite)),
   where: (choice, a, b) => (choice ? a : b),
   GT: (a, b) => Number(a > b),
   LT: (a, b) => Number(a < b),
@@ -75,15 +76,19 @@ function written(value, digits, keepsZeros) {
 const NOISE = 1e-12; // of a number: what rounding errors may add, as in 0.1 + 0.2
 
 // A number with so many significant digits; zeros at their end tell that there are more.  With
-// minus so many digits, zeros at their end are left out; with a hundred more, what is negative is
-// in parentheses.
+// minus so many digits, it is as Python's :g writes it; with a hundred more, what is negative is
+// in parentheses; with two hundred more, they are letters in which there are up to four digits.
 function numberText(value, digits = 4) {
+  if (digits > 200) {
+    return [4, 3].map((some) => numberText(value, some)).find((text) => text.length <= digits - 200) ?? numberText(value, 2);
+  }
   if (digits > 100) return numberText(value, digits - 100).replace(/^-.*/, "($&)");
   if (!Number.isFinite(value)) return `⚠ ${{ Infinity: "inf", "-Infinity": "-inf" }[value] ?? "nan"}`;
   if (value === 0) return "0";
   const short = written(value, Math.abs(digits), false);
+  if (digits < 0) return short.replace(/e(-?)(\d+)$/, (_, sign, power) => `e${sign || "+"}${power.padStart(2, "0")}`);
   const isAll = Math.abs(Number(short) - value) <= NOISE * Math.abs(value);
-  return isAll || digits < 0 ? short : written(value, digits, true);
+  return isAll ? short : written(value, digits, true);
 }
 
 const DIGITS = [4, 5, 6, 7, 8, 10, 12, 14, 17]; // of the numbers on the right, until it is true
@@ -115,21 +120,30 @@ function equationText([left, places, right, lines, isTold], numbers) {
   return close;
 }
 
-// The texts of a picture: `fits` tells how many of four digits there is room for.
-/** @param {any} live @param {object} given */
-function textsOf({ lines, equations, texts, stories }, given) {
+// An entry of an array: its outline and its colour, of as many shades as a theme has, the last of
+// them for what is no number.  What is between two shades is nearer to the even one.
+function patchOf([place, scale, positive, negative], numbers, shades) {
+  const value = numbers[place];
+  const most = (shades.length - 2) / 2;
+  const level = most * Math.max(-1, Math.min(1, value / (numbers[scale] || 1)));
+  const even = level % 1 && level % 0.5 === 0 ? 2 * Math.round(level / 2) : Math.round(level);
+  return { outline: value < 0 ? negative : positive, colour: shades[most + even] ?? shades.at(-1) };
+}
+
+// What a picture of other values shows: texts, the lines of stories, and patches, by their numbers.
+/** @param {any} live @param {object} given @param {string[]} shades */
+function computedPicture({ lines, equations, texts, stories, strips = [] }, given, shades = []) {
   const numbers = computed(lines, given);
   const words = equations.map((equation) => equationText(equation, numbers).split(" "));
-  const text = (parts, digits = (slot) => slot[1]) => parts.map((part) => {
+  const text = (parts) => parts.map((part) => {
     if (part === null) return "⋯";
     if (typeof part === "string") return part;
     if (part.length === 3) return words[part[0]].slice(part[1], part[2]).join(" ");
-    return numberText(numbers[part[0]], digits(part));
+    return numberText(numbers[part[0]], part[1]);
   }).join("");
   return {
-    numbers,
-    text,
     texts: new Map(texts.map(([place, parts]) => [place, text(parts)])),
     stories: new Map(stories.map(([place, parts]) => [place, text(parts)])),
+    patches: strips.map((patch) => patch && patchOf(patch, numbers, shades)),
   };
 }

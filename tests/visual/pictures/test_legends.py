@@ -135,7 +135,7 @@ def test_strips_of_a_quantity_are_on_one_scale(kind):
     for group, patches in strips(scene):
         entries = np.array(eval(group.title.partition(" = ")[2].split(" (")[0])).ravel()
         scale = float(scales[quantity(group.title)])
-        found = np.array([patch.heat for patch in patches]) * scale
+        found = np.array([patch.share for patch in patches]) * scale
         np.testing.assert_allclose(found, entries, atol=1e-3 * scale)
         seen.add(quantity(group.title))
     assert seen == set(scales)
@@ -145,10 +145,10 @@ def test_negative_entries_stand_in_the_lower_half():
     for _, patches in strips(visual.draw(gallery.loops["rnn"], "tapes")):
         bottom = {round(patch.y + patch.height) for patch in patches}
         for patch in patches:
-            assert round(patch.y + patch.height) in bottom
+            assert round(patch.filled.y + patch.filled.height) in bottom
         rows = {}
         for patch in patches:
-            rows.setdefault(round(patch.y + patch.height), []).append(patch)
+            rows.setdefault(round(patch.y + patch.height), []).append(patch.filled)
         for row in rows.values():
             low = [patch.height for patch in row if patch.heat < 0]
             high = [patch.height for patch in row if patch.heat > 0]
@@ -160,7 +160,7 @@ def test_a_larger_vector_is_never_paler():
     sizes = {}
     for group, patches in strips(visual.draw(loop, "tapes")):
         if isinstance(group, Group) and group.title.startswith("v"):
-            sizes[group.title[:2]] = max(abs(patch.heat) for patch in patches)
+            sizes[group.title[:2]] = max(abs(patch.share) for patch in patches)
     assert sizes == pytest.approx({"v₀": 1 / 64, "v₁": 1 / 8, "v₂": 1.0})
 
 

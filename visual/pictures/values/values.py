@@ -353,8 +353,7 @@ def _patches(series: Series, largest: float, plan: Plan) -> tuple[list[Shape], f
         shapes.append(_label(TITLE + HIGH - high / 2, str(entries - 1)))
     for x, column in enumerate(shares):
         for y, share in enumerate(column):
-            upper = (high - 1) / 2 if share < 0 else 0.0
-            place = left[x], TITLE + y * high + upper, left[x + 1] - left[x], high - 1 - upper
+            place = left[x], TITLE + y * high, left[x + 1] - left[x], high - 1
             shapes.append(Box(*place, Role.PANEL, heat=share))
     edge = replace(outline(left[0], TITLE - 1, left[-1] - left[0], HIGH + 1), faded=True)
     return [edge, *shapes], largest
