@@ -184,7 +184,7 @@ def _from_behind(base: Variable, step: int) -> Cut | None:
 def sliced(variable: Variable) -> str:
     """``[:-1][::-1]``: the cuts between an array and `variable`, the last one at the end.
 
-    A bound that only a run can tell is written as …; whatever else is done to the array is not told.
+    A bound that only a run can tell is written as …; what else is done to the array is not told.
     """
     cuts = [f"[{', '.join(map(_index, link.indices))}]" for link in links(variable, (), SHAPING)]
     return "".join(cut for cut in reversed(cuts) if cut != "[:]")
