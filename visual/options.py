@@ -450,12 +450,17 @@ def scan_index(trace: Trace, scan: object, argument: str = "scan") -> int:
     return number - 1
 
 
-def opened(trace: Trace, scan: object = None) -> int:
-    """The index of the Scan with a heading's number, or of the one that the last value is from."""
+def opened(trace: Trace, scan: object = None, among: Sequence[int] = ()) -> int:
+    """The index of the Scan that a picture of one opens: with a heading's number, or by the rule.
+
+    The rule is: the one that the last output, the result, comes from; `among` those of which
+    there is something to be seen, it or else their last.
+    """
     if scan is not None:
         return scan_index(trace, scan)
+    known = among or range(len(trace.scans))
     last = [feed.scan for feed in trace.feeds if feed.into == len(trace.outputs) - 1]
-    return max(last) if last else newest([each.order for each in trace.scans])
+    return max(set(last) & set(known), default=known[-1])
 
 
 def scan_indices(trace: Trace, scans: object) -> tuple[int, ...]:
@@ -471,11 +476,6 @@ def scan_indices(trace: Trace, scans: object) -> tuple[int, ...]:
 def of_trace(trace: object) -> None:
     """KindError for a `trace` that is none."""
     expect("trace", trace, Trace, "a Trace, as lab.trace and Loop.trace give it")
-
-
-def newest(orders: Sequence[int]) -> int:
-    """The first of the highest order: what pictures of one Scan show unless told otherwise."""
-    return orders.index(max(orders))
 
 
 def step_of(scan: ScanTrace, step: object, argument: str = "step") -> int:

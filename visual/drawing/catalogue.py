@@ -32,8 +32,7 @@ from visual.options import (
     Value,
     Whole,
     Wholes,
-    newest,
-    scan_index,
+    opened,
 )
 from visual.pictures.connections import NO_PULLBACK, connections
 from visual.pictures.equations import equations
@@ -99,10 +98,10 @@ class Kind:
 
 
 def _equations(
-    study: Study, theme: str, scan: int = 1, step: int = 0, sheet: Sheet = SCREEN
+    study: Study, theme: str, scan: int | None = None, step: int = 0, sheet: Sheet = SCREEN
 ) -> Scene:
-    node = study.scans[scan_index(study.trace, scan)]
-    return equations(study.trace, system(node), theme, scan, step, sheet)
+    number = opened(study.trace, scan)
+    return equations(study.trace, system(study.scans[number]), theme, number + 1, step, sheet)
 
 
 def _unrolled(
@@ -135,18 +134,17 @@ def _orders(study: Study, theme: str, timed: bool = False, sheet: Sheet = SCREEN
 def _phases(study: Study, theme: str, scan: int | None = None, **options: Value) -> Scene:
     derivations = {
         number: node.op.derivation
-        for number, node in enumerate(study.scans, start=1)
+        for number, node in enumerate(study.scans)
         if getattr(node.op, "derivation", None) is not None
     }
     if not derivations:
         none = "order = 0: nothing is differentiated; the phases begin at order 1."
         raise GraphError(f"phases: {NO_PULLBACK}." if study.order else none)
-    first = newest([found.order for found in derivations.values()])
-    number = list(derivations)[first] if scan is None else scan
+    number = opened(study.trace, scan, tuple(derivations))
     if number not in derivations:
-        known = listing(f"{n} · {found.backward.called}" for n, found in derivations.items())
+        known = listing(f"{n + 1} · {found.backward.called}" for n, found in derivations.items())
         raise ArgumentError(f"scan = {quoted(scan)}: the Scans of derivatives are {known}.")
-    keys = NamedScan(study.trace, number - 1).variable_keys()
+    keys = NamedScan(study.trace, number).variable_keys()
     return phases(derivations[number], theme, keys, **options)
 
 

@@ -7,6 +7,7 @@ every other picture.  A tape shows what it holds after the step.
 
 import re
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import inf
 
@@ -33,7 +34,8 @@ from visual.layout.columns import Gap, shown_steps, with_gaps
 from visual.layout.names import NamedScan, counted
 from visual.layout.sheet import SCREEN, Sheet, check_sheet
 from visual.options import scan_index, step_of
-from visual.scene.combinators import Piece, above, beside, gap, over, sized, words
+from visual.pictures.unrolled.overview import ANOTHER, overview
+from visual.scene.combinators import Piece, above, beside, cropped, gap, over, sized, words
 from visual.scene.shapes import Box, Scene, Shape, Text, fitted, of_run, shortened, text_width
 from visual.scene.theme import Role
 
@@ -70,7 +72,8 @@ def equations(
 ) -> Scene:
     """The system of the Scan number `scan` of a trace, with its values at `step`.
 
-    The number is that of the headings, from 1: number 1 is ``trace.scans[0]``.
+    The number is that of the headings, from 1: number 1, the loop itself, is ``trace.scans[0]``;
+    it is that of the Scan of which the `system` is.
     """
     check_sheet(sheet)
     expect("system", system, System, "what lab.system and Loop.system give")
@@ -88,23 +91,34 @@ def equations(
         if quantity is not None and quantity.role is SystemRole.STATE
     ]
     head = heading(title, _subtitles(writer, loop, step), sheet, places.named.whereabouts)
-    room = sheet.height - head.envelope.height - 90 if sheet.is_low else inf
-    drawn = above(head, _folded(terms, tapes, room))
-    return finished(
-        over(gap(min(420, sheet.width) - 2 * sheet.margin), drawn),
-        WORDS,
-        sheet=sheet,
-        title=f"Equations of {loop.name}",
-        description=" ".join([*map(writer.equation, system.equations), f"for {writer.range}."]),
-        theme=theme,
-    )
+    if len(trace.scans) > 2 and sheet.has_hints and not (sheet.bare or sheet.is_low):
+        head = above(cropped(overview(trace, number, ANOTHER, sheet), sheet.margin), head, apart=16)
+
+    least = sheet.line if sheet.on_paper else min(420, sheet.width) - 2 * sheet.margin
+
+    def drawn(body: Piece) -> Scene:
+        return finished(
+            over(gap(least), above(head, body)),
+            WORDS,
+            sheet=sheet,
+            title=f"Equations of {loop.name}",
+            description=" ".join([*map(writer.equation, system.equations), f"for {writer.range}."]),
+            theme=theme,
+        )
+
+    body = _folded(terms, tapes)
+    scene = drawn(body)
+    if scene.height <= sheet.height:
+        return scene
+    return drawn(_folded(terms, tapes, body.envelope.height - (scene.height - sheet.height)))
 
 
-def _folded(terms: list[Piece], tapes: list[Piece], room: float) -> Piece:
+def _folded(terms: Sequence[Piece], tapes: Sequence[Piece], room: float = inf) -> Piece:
     """Equations above tapes, of which as many are left out as have no room."""
     hidden, apart = Counter[str](), PITCH - HEIGHT
+    terms, tapes = [*terms], [*tapes]
     for parts, what in ((tapes, "more tape"), (terms, "more equation")):
-        while len(parts) > 1 and above(*terms, *tapes, apart=apart).envelope.height > room:
+        while len(parts) > 1 and above(*terms, *tapes, apart=apart).envelope.height > room - SIGN:
             del parts[-1]
             hidden[what] += 1
     told = ", ".join(counted(count, what) for what, count in hidden.items())

@@ -75,8 +75,10 @@ def rolled(
 ) -> Scene:
     """The Scan number `scan` of a trace as one box, with its values at `step`, and unrolled.
 
-    The number is that of the headings, from 1: number 1 is ``trace.scans[0]``.  The picture is 840
-    pixels wide and at most 1,200 high; what has no room is counted, and there with `all`.
+    The number is that of the headings, from 1: number 1 is ``trace.scans[0]``.  It is the loop
+    itself unless told otherwise, also where others open the Scan that holds the result: that a step
+    comes back to itself is seen in what has not been differentiated.  The picture is 840 pixels
+    wide and at most 1,200 high; what has no room is counted, and there with `all`.
     """
     check_sheet(sheet)
     number = scan_index(trace, scan)

@@ -35,7 +35,7 @@ from visual.layout.detours import Detours
 from visual.layout.headings import block_heading
 from visual.layout.names import NamedScan, counted
 from visual.layout.sheet import SCREEN, Sheet, check_sheet
-from visual.options import of_trace, scan_index, switch, whole_or_none
+from visual.options import of_trace, opened, switch, whole_or_none
 from visual.pictures.tapes.lanes import Lane, Slot
 from visual.pictures.unrolled.overview import overview
 from visual.scene.combinators import Piece, above, cropped, gap, over, sized
@@ -71,9 +71,10 @@ def ssa(
 ) -> Scene:
     """The tapes of a derivative, as buffers and, where slots are shared, in SSA form beside them.
 
-    Of several Scans one is open, number `scan`, or else the last; with `all` every one is, with
-    all its slots, in a picture of any size.  Long loops are folded, as for `tapes`.  In a column
-    there is room for the SSA form alone.  Raises GraphError for a trace without a derivative.
+    Of several Scans one is open, number `scan`, or else the one that holds the result; with `all`
+    every one is, with all its slots, in a picture of any size.  Long loops are folded, as for
+    `tapes`.  In a column there is room for the SSA form alone.  Raises GraphError for a trace
+    without a derivative.
     """
     of_trace(trace)
     check_sheet(sheet)
@@ -86,18 +87,20 @@ def ssa(
             else f"{trace.scans[0].name}: no state is handed on from step to step, so that no "
             "derivative has a tape that it overwrites."
         )
-    opened = numbers[-1] if scan is None else scan_index(trace, scan)
-    if opened not in numbers:
+    chosen = opened(trace, scan, numbers)
+    if chosen not in numbers:
         known = listing(f"{n + 1} · {trace.scans[n].name}" for n in numbers)
         raise ArgumentError(f"scan = {quoted(scan)}: the Scans with shared slots are {known}.")
     values, letters, parts = flow(trace), _unused_letters(trace), list[Piece]()
     if not (all or sheet.bare or sheet.is_narrow) and len(trace.scans) > 2:
-        strip = overview(trace, opened, f"scan={numbers[0] + 1} opens another", sheet)
+        strip = overview(
+            trace, chosen, f"scan={numbers[0] + 1} opens another, all=True shows everything", sheet
+        )
         parts.append(cropped(strip, sheet.margin))
-    for number in numbers if all else [opened]:
+    for number in numbers if all else [chosen]:
         block = _Block(NamedScan(trace, number), values, around, letters, all, sheet)
         title, lines = block_heading(block.named)
-        told = " · ".join([lines[0], *([COUNTS] if number in (opened, numbers[0]) else [])])
+        told = " · ".join([lines[0], *([COUNTS] if number in (chosen, numbers[0]) else [])])
         head = heading(title, [told, *block.folded], sheet, block.named.whereabouts)
         parts.append(above(head, cropped(block.drawn(), sheet.margin)))
     return finished(

@@ -25,7 +25,8 @@ def drawn(name, order=1, **options):
 def numbers(scene):
     """The equations of a picture with the numbers of its own cells, as pairs of text."""
     line, lines, top = "", [], None
-    for shape in scene.shapes:
+    head = next(n for n, s in enumerate(scene.shapes) if isinstance(s, Text) and s.size == 16)
+    for shape in scene.shapes[head:]:  # below the small tapes
         if isinstance(shape, Group):
             box = shape.shapes[0]
             if top is not None and box.y > top + 80:

@@ -610,9 +610,9 @@ def test_big_arrays_are_drawn_without_colours_when_there_are_many():
         assert len(scene.svg()) < 100_000
 
 
-def test_the_first_derivative_of_the_first_loop_is_drawn_unless_told_otherwise():
+def test_the_scan_that_holds_the_result_is_drawn_unless_told_otherwise():
     trace = gallery.loops["square"].trace(order=2)
-    assert stepgraph(trace) == stepgraph(trace, 3, 0)  # the first of order 2
+    assert stepgraph(trace) == stepgraph(trace, 4, 0)
     assert stepgraph(gallery.loops["square"].trace(order=0)).text().startswith("    1 · square")
     assert stepgraph(trace, 1, 2, theme="dark").theme.name == "dark"
 
@@ -623,7 +623,7 @@ def test_the_first_derivative_of_the_first_loop_is_drawn_unless_told_otherwise()
         ({"scan": 5}, r"scan = 5: the Scans of this trace are 1 · "),
         ({"scan": -1}, "scan = -1"),
         ({"scan": "x"}, "scan = 'x': expected a whole number"),
-        ({"step": 4}, r"step = 4: gradient of the gradient of square makes the steps 0 to 3"),
+        ({"step": 4}, r"step = 4: gradient of square makes the steps 0 to 3"),
         ({"step": 1.5}, "step = 1.5: expected"),
         ({"step": True}, "step = True: expected"),
         ({"theme": "pink"}, "theme = 'pink'"),

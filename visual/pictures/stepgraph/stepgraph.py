@@ -19,7 +19,7 @@ from visual.layout.canvas import FORMULA, finished, formula, heading
 from visual.layout.graphviz import Edge, Node, dot_source, lay_out
 from visual.layout.names import NamedScan, counted
 from visual.layout.sheet import SCREEN, Sheet, check_sheet
-from visual.options import newest, of_trace, scan_index, step_of, switch
+from visual.options import of_trace, opened, step_of, switch
 from visual.pictures.stepgraph.cards import (
     IN_A_COLUMN,
     NARROW,
@@ -76,14 +76,13 @@ def stepgraph(
     """The operators of one step with their values, 840 pixels wide and at most 1,200 high.
 
     `scan` is the number of a Scan in the headings, from 1: number 1 is ``trace.scans[0]``.  Unless
-    told otherwise it is the first of the highest order.  `step` is the number of its step.  What
+    told otherwise it is the one that holds the result.  `step` is the number of its step.  What
     has no room is not drawn, and words tell so; with `all` everything is, up to 50 operations.
     Raises ArgumentError for a Scan or a step that there is not.
     """
     of_trace(trace)
     check_sheet(sheet)
-    orders = [each.order for each in trace.scans]
-    number = newest(orders) if scan is None else scan_index(trace, scan)
+    number = opened(trace, scan)
     named, step = NamedScan(trace, number), step_of(trace.scans[number], step)
     if switch("all", all):
         return _StepGraph(named, step, *PLANS[0], sheet, all=True).scene(theme, *FORMULAS[0])

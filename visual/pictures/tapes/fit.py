@@ -1,7 +1,7 @@
 """How much of a tape picture is open: what fits on its sheet, 840 × 1,200 pixels by default.
 
 Steps, tapes, columns and formulas fold, in that order of what is given up last to first; `plans`
-says what is tried, `opened` lays a Scan out by one of them.
+says what is tried, `block_of` lays a Scan out by one of them.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -119,7 +119,7 @@ def _sizes(
     return cell, pitch - cell, beside
 
 
-def opened(named: NamedScan, view: View, plan: Plan) -> Block | None:
+def block_of(named: NamedScan, view: View, plan: Plan) -> Block | None:
     """A Scan laid out by a plan; None if it is too wide."""
     scan, root = named.scan, named.root.scan
     common = timeline(root)

@@ -19,9 +19,9 @@ from visual.layout.columns import timeline
 from visual.layout.headings import block_heading
 from visual.layout.names import NamedScan
 from visual.layout.sheet import SCREEN, Sheet, check_sheet
-from visual.options import of_trace, scan_index, step_of, switch, whole_or_none
+from visual.options import of_trace, opened, step_of, switch, whole_or_none
 from visual.pictures.tapes.backward import DETAILS, Block, View, at_end, is_cut, rows, with_formulas
-from visual.pictures.tapes.fit import EVERYTHING, Plan, opened, plans
+from visual.pictures.tapes.fit import EVERYTHING, Plan, block_of, plans
 from visual.pictures.tapes.forward import forward_block
 from visual.pictures.unrolled.overview import overview, short_name
 from visual.scene.combinators import Piece, above, gap, shifted, sized
@@ -46,7 +46,7 @@ def tapes(
     """The tape picture of a trace, 840 pixels wide and at most 1,200 high, or as `sheet` says.
 
     A loop alone is open, and so are a loop and its one derivative.  Of more Scans one is, number
-    `scan`, or else the last, which holds the result; the others stand above it as small tapes.
+    `scan`, or else the one that holds the result; the others stand above it as small tapes.
     What has no room is folded, and a word tells so: steps (those next to `around` are shown),
     tapes, formulas.  With `all` everything is open, in a picture of any size.  With `step` only the
     row of that step is drawn.  With `buffer` the tapes stand in the order of their buffers, from
@@ -55,11 +55,9 @@ def tapes(
     """
     of_trace(trace)
     check_sheet(sheet)
+    number = opened(trace, scan, [n for n, one in enumerate(trace.scans) if has_tape(one)])
     buffer, contributions = switch("buffer", buffer), switch("contributions", contributions)
     step, around = whole_or_none("step", step), whole_or_none("around", around)
-    backward = [n for n, one in enumerate(trace.scans) if has_tape(one)]
-    number = backward[-1] if backward else len(trace.scans) - 1
-    number = number if scan is None else scan_index(trace, scan)
     if step is not None and switch("all", all):
         last = max(one.steps for one in trace.scans) - 1
         if step not in range(last + 1):
@@ -78,7 +76,7 @@ def _open(trace: Trace, view: View, number: int, pair: bool, theme: str) -> Scen
     """The picture with one Scan open, or with a `pair`, that shows the most of those that fit."""
     named, smallest, sheet = NamedScan(trace, number), None, view.sheet
     for plan in plans(pair, sheet):
-        block = opened(named, view, plan)
+        block = block_of(named, view, plan)
         if block is None:
             continue
         alone = plan.both or len(trace.scans) == 1 or sheet.bare
@@ -117,7 +115,7 @@ def _everything(trace: Trace, view: View) -> tuple[Piece, float]:
     """All Scans below one another, with all their formulas."""
     parts, right = [], view.sheet.width - view.sheet.margin
     for named in NamedScan.each(trace):
-        block = opened(named, view, EVERYTHING)
+        block = block_of(named, view, EVERYTHING)
         assert block is not None  # there is room for everything
         right = max(right, block.room)
         if has_tape(named.scan):

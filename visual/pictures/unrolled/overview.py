@@ -21,11 +21,11 @@ from visual.scene.theme import Role
 NARROWEST, HIGH, APART = 150.0, 70.0, 24.0
 MOST_CARDS, MOST_CELLS, MOST_TAPES = 8, 10, 3
 TOP = 28.0  # of the cells in a card
+ANOTHER = "scan=1 opens the first"
+EVERYTHING = f"{ANOTHER}, all=True shows everything"
 
 
-def overview(
-    trace: Trace, opened: int, choice: str = "scan=1 opens the first", sheet: Sheet = SCREEN
-) -> Piece:
+def overview(trace: Trace, opened: int, hint: str = EVERYTHING, sheet: Sheet = SCREEN) -> Piece:
     """The Scans from left to right, in lines of up to four; an arrow where one feeds its neighbour.
 
     Of more than eight are shown the ends, the one that is `opened` and what it differentiates.
@@ -34,7 +34,7 @@ def overview(
     shown = with_gaps(_chosen(trace, opened))
     words = [counted(len(scans), "Scan")]
     if sheet.has_hints:
-        words.append(f"{choice}, all=True shows everything")
+        words.append(hint)
     if len(shown) > MOST_CARDS or len(scans) > MOST_CARDS:
         left = len(scans) - sum(not isinstance(item, Gap) for item in shown)
         words[0] += f", {left} of them folded"
