@@ -215,6 +215,6 @@ def value_of(variable: Valued) -> np.ndarray:
 
 def results_of(returned: object) -> tuple[list[Any], Any]:
     """What a step returned: its results, and the condition on which it stops, or None."""
-    results = list(returned) if isinstance(returned, list | tuple) else [returned]
+    results: list[Any] = list(returned) if isinstance(returned, list | tuple) else [returned]
     stops = bool(results) and isinstance(results[-1], until)
     return results, results.pop().condition if stops else None
