@@ -16,7 +16,7 @@ from visual.drawing.catalogue import SCAN
 from visual.options import WRT
 from visual.pages.rewriting import save_rewrites
 from visual.pictures.compiled import compiled as picture
-from visual.scene.formats import check_path, save, write_whole
+from visual.scene.formats import check_path, write_whole
 from visual.scene.theme import THEMES
 from visual.widgets.page import to_page
 
@@ -80,7 +80,7 @@ def _compiled(options: argparse.Namespace) -> None:
     elif suffix == ".html":
         show(write_whole(path, to_page(scene, words=words)))
     else:
-        show(save(scene, path, 1.0))
+        show(scene.save(path))
 
 
 def _report(subject: object, options: argparse.Namespace) -> Compiled:
