@@ -1,5 +1,6 @@
 """From a key or a control to the painted picture, in a real browser; figures, never a test."""
 
+import re
 import statistics
 import tempfile
 from pathlib import Path
@@ -49,6 +50,41 @@ CHANGE = """([label, values]) => {
     return found;
   })();
 }"""
+MIXED = """async count => {  // changes of every kind, each after the one before it is painted
+  const bench = document.querySelector('.scantape-bench');
+  const turned = (input, value) => {
+    input.value = value;
+    for (const type of ['input', 'change']) input.dispatchEvent(new Event(type));
+  };
+  const find = chosen => bench.querySelector(chosen);
+  const round = n => Math.floor(n / 8);
+  const acts = [
+    n => turned(find('.scantape-values input[type=range]'), 0.3 + (n % 97) / 150),
+    n => find(`[aria-label="order ${round(n) % 3}"]`).click(),
+    () => find('[aria-label="next step"]').click(),
+    n => find(`[role=tab]:nth-child(${round(n) % 4 + 1})`).click(),
+    () => find('.scantape-taps input').click(),
+    n => turned(find('[data-focus*=theme]'), round(n) % 2 ? 'dark' : 'light'),
+    n => turned(find('[data-focus*=cost]'), round(n) % 2 ? 'sum' : 'last'),
+    () => find('[data-cell]:not([data-later] *)')
+      .dispatchEvent(new Event('click', { bubbles: true })),
+  ];
+  for (let n = 0; n < count; n++) {
+    let last = performance.now();
+    const watch = new MutationObserver(() => { last = performance.now(); });
+    watch.observe(bench, { childList: true, subtree: true, attributes: true });
+    acts[n % acts.length](n);
+    while (performance.now() - last < 120 || bench.getAttribute('aria-busy') === 'true')
+      await new Promise(done => setTimeout(done, 20));
+    watch.disconnect();
+  }
+}"""
+HELD = """import gc, os, psutil
+from ipywidgets.widgets.widget import _instances
+gc.collect()
+rss = psutil.Process().memory_info().rss // 2**20
+print("held:", len(_instances), len(gc.get_objects()), rss)"""
+FULL, MANY = 192, 576  # changes until all caches are full, and then; both end with the same
 NEW = "import visual\nbench = visual.Workbench(order=2, view='tapes')\nbench"
 CHANGES = {
     "order": ("order", ["1", "2"] * 4),
@@ -101,6 +137,41 @@ def changing(playwright, launch):
         browser.close()
 
 
+def leaving(playwright, launch):
+    """In JupyterLab: what many changes leave behind, in the page and in the kernel."""
+    from in_browser.jupyter_lab import jupyter_lab, notebook
+
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        jupyter_lab(Path(folder), bench=notebook(NEW, HELD)) as addresses,
+    ):
+        browser = launch(playwright)
+        page = browser.new_page(viewport={"width": 1400, "height": 1000})
+        page.set_default_timeout(120_000)
+        page.goto(addresses["bench"])
+        page.get_by_text("| Idle").wait_for()
+        page.locator(".jp-InputArea-editor").first.click()
+        page.keyboard.press("Control+Enter")
+        page.locator(".scantape-bench").wait_for()
+        devtools = page.context.new_cdp_session(page)
+        for number, changes in enumerate((FULL, MANY)):
+            page.evaluate(MIXED, changes)
+            devtools.send("HeapProfiler.collectGarbage")
+            found = devtools.send("Memory.getDOMCounters")
+            heap = devtools.send("Runtime.getHeapUsage")["usedSize"] / 2**20
+            page.locator(".jp-InputArea-editor").last.click()
+            page.keyboard.press("Control+Enter")
+            page.get_by_text(re.compile(f"\\[{number + 2}\\]:")).wait_for()
+            _, widgets, objects, rss = page.get_by_text("held:").last.inner_text().split()
+            print(
+                f"after {changes} more changes: page {found['nodes']} nodes, "
+                f"{found['jsEventListeners']} listeners, {heap:.1f} MB; kernel {widgets} widgets, "
+                f"{objects} objects, {rss} MB",
+                flush=True,
+            )
+        browser.close()
+
+
 def browsing():
     """All figures; a line tells what is missing where there is no browser."""
     try:
@@ -119,6 +190,7 @@ def browsing():
     with sync_playwright() as playwright:
         walking(playwright, launch)
         changing(playwright, launch)
+        leaving(playwright, launch)
 
 
 if __name__ == "__main__":

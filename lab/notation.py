@@ -10,7 +10,9 @@ expression uses more than once has a name in it and is written behind it: ``a·c
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from math import isfinite
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 
@@ -435,14 +437,15 @@ NOISE = 1e-12  # of a number: what rounding errors may add, as in 0.1 + 0.2
 
 def number_text(value: object, digits: int = 4) -> str:
     """A number with so many significant digits; zeros at their end tell that there are more."""
-    array = np.asarray(value)
-    if array.dtype.kind == "b":
+    array: Any = value if isinstance(value, float) else np.asarray(value)  # which takes its time
+    kind = "f" if isinstance(value, float) else array.dtype.kind
+    if kind == "b":
         return str(bool(array))
-    if array.dtype.kind in "iu" and abs(int(array)) < 1e7:
+    if kind in "iu" and abs(int(array)) < 1e7:
         return str(int(array))
-    if array.dtype.kind == "c":
+    if kind == "c":
         return f"{array.item():.3g}"
-    if not np.isfinite(array):
+    if not isfinite(array):
         return f"⚠ {float(array)}"
     rounded = f"{float(array):.{digits}g}"
     if abs(float(rounded) - array) > NOISE * abs(array):

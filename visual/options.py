@@ -222,6 +222,10 @@ class Keep(Choice):
         """``all``, ``last``, ``500:510``, or ``100000`` for every so many."""
         return keep_text(check_keep(value))
 
+    def control(self, value: object, names: Iterable[str] = ()) -> Control:
+        """A text."""
+        return self._control("text", value)
+
 
 @dataclass(frozen=True)
 class Length:
@@ -400,6 +404,7 @@ MODE = OneOf(
 KEEP = Keep(
     "keep",
     "of a long loop, which PyTensor then runs: last, 500:510, or 100000 for every so many (all)",
+    "keep of a long loop",
     metavar="STEPS",
     default="all",
 )

@@ -4,11 +4,12 @@ A step of a derivative is linear in what stands on its tapes, so that each slot 
 one factor in everything that it writes.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from lab.notation import Call, Expression, Leaf, Let, Named, Number, Term, body_of
 
 ONE = Number("1")
+SUMS = ("Add", "Sub", "Neg")
 MOST_NAMES = 12  # of an expression; what has more is no factor that anyone reads
 
 
@@ -50,21 +51,34 @@ def _factor(term: Term, leaf: Leaf) -> Term | None:
     found = [factor for factor in factors if factor is not None]
     if not found:
         return None
-    if term.name == "Add":
-        return found[0] if len(found) == 1 else Call("Add", tuple(found))
-    if term.name == "Neg":
-        return Call("Neg", (found[0],))
-    if term.name == "Sub":
-        first, second = factors
-        if second is None:
-            return first
-        return Call("Neg", (second,)) if first is None else Call("Sub", (first, second))
+    if term.name in SUMS:
+        return _sum(term.name, factors)
     if len(found) == 1 and term.name == "Mul":
         pairs = zip(term.arguments, factors, strict=True)
         return _product(part if factor is None else factor for part, factor in pairs)
     if len(found) == 1 and term.name == "TrueDiv" and factors[0] is not None:
         return Call("TrueDiv", (factors[0], term.arguments[1]))
     raise ValueError(term.name)
+
+
+def rest_of(term: Term, is_factored: Callable[[Leaf], bool]) -> Term | None:
+    """What is left of a sum of products if all leaves that have factors are 0; None for nothing."""
+    if isinstance(term, Leaf) and is_factored(term):
+        return None
+    if not isinstance(term, Call):
+        return term
+    rests = [rest_of(part, is_factored) for part in term.arguments]
+    if term.name in SUMS:
+        return _sum(term.name, rests)
+    return None if None in rests else Call(term.name, tuple(filter(None, rests)))
+
+
+def _sum(name: str, parts: Sequence[Term | None]) -> Term | None:
+    """A sum, a difference or a negative of parts, of which some may be none."""
+    found = tuple(part for part in parts if part is not None)
+    if name == "Sub" and found == tuple(parts[1:]):
+        name = "Neg"
+    return found[0] if len(found) == 1 and name != "Neg" else Call(name, found) if found else None
 
 
 def _product(factors: Iterable[Term]) -> Term:

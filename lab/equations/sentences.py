@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lab.equations.factors import factor_of, without_names
+from lab.equations.factors import factor_of, rest_of, without_names
 from lab.equations.numbers import digits_of_sum, value_of
 from lab.equations.quantities import Quantities, index_of
 from lab.equations.spelling import Speller
@@ -96,14 +96,9 @@ class StepOf:
     def rest(self, formula: Formula) -> Rest | None:
         """What a formula adds that comes from no slot, but from what the step reads besides."""
         body = without_names(formula.expression)
-        terms = [
-            term
-            for term in (() if body is None else summands_of(body))
-            if not any(map(self.is_held, leaves_of(term)))
-        ]
-        if not terms:
+        whole = None if body is None else rest_of(body, self.is_held)
+        if whole is None:
             return None
-        whole = terms[0] if len(terms) == 1 else Call("Add", tuple(terms))
         written = text(whole, lambda leaf: self.spell.position(leaf, self.step))
         return Rest(written, self._worth(whole))
 

@@ -20,7 +20,7 @@ from lab.notation import number_text
 from lab.records import cached_property, reached
 from lab.tape import Kind
 from lab.traces.flow import Flow, Value, Write, adds_old, flow
-from lab.traces.trace import TapeTrace, Trace
+from lab.traces.trace import ParameterTrace, SequenceTrace, TapeTrace, Trace
 
 MOST = 3  # readers, or earlier values of a slot, that a sentence names
 
@@ -180,7 +180,8 @@ class Stories:
         named = self._named(value)
         if value.argument >= 0:
             return named.place_of(value.argument, value.row)
-        given = (*named.scan.sequences, *named.scan.parameters)
+        given: list[SequenceTrace | ParameterTrace] = [*named.scan.sequences]
+        given += named.scan.parameters
         return next((named.place_of(v.argument) for v in given if v.name == value.variable), "")
 
     def _in_turn(self, value: Value) -> str:

@@ -2,7 +2,6 @@
 
 from collections import ChainMap
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import zip_longest
 from pathlib import PurePath
 
 import pytensor
@@ -103,7 +102,7 @@ def places_of(
     arguments = dict(zip(parts.inner_inputs, node.op.fgraph.inputs, strict=False))
     outputs, own = outer_outputs(parts, node), line_of(node.outputs[0])
     given = zip(outer_inputs(parts), node.inputs[1:], strict=True)
-    for (part, array), phase in zip_longest(given, phases[: len(node.inputs) - 1], fillvalue=""):
+    for (part, array), phase in zip(given, [*phases, *[""] * len(node.inputs)], strict=False):
         has_array = part.kind is not Kind.NIT_SOT  # but a number of rows
         line, filled = line_of(array) if has_array else "", ids.get(node, "")
         if part not in outputs:

@@ -155,7 +155,7 @@ def test_axe_finds_nothing(browser, path, scheme):
 
 def test_many_live_on_one_page(browser, tmp_path):
     tapes = visual.draw(gallery.loops["fibonacci"], "tapes")
-    exercise = visual.Exercise(gallery.loops["square"].trace(), "scans")
+    exercise = visual.Question("How many Scans has a gradient?", 2, "The loop, and one back.")
     body = (
         f'<div id="walk" class="scantape" data-scantape><div class="picture">{tapes.svg()}</div>'
         f'</div>{ATLAS.content}{ATLAS.content}<div id="ask">{content([exercise.task])}</div>'

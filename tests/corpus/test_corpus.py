@@ -1,6 +1,7 @@
 """Graphs as people have them: explained, traced, verified, compared and drawn in every kind.
 
-Twelve of them in the ordinary suite; `make corpus` takes all, and holds the time of pictures, too.
+Twelve of them in the ordinary suite; `make corpus` takes all, holds the time of pictures, too, and
+prints a table of it.
 """
 
 import importlib.util
@@ -15,10 +16,11 @@ import pytest
 from fuzzing.outcomes import check_sentence
 
 import lab
-import visual
 from lab.errors import LabError
 from lab.progress import quietly
-from visual.drawing.catalogue import PICTURES
+from visual.drawing.catalogue import PICTURES, Kind
+from visual.drawing.draw import posed
+from visual.scene.shapes import Scene
 
 ALL = bool(os.environ.get("CORPUS"))
 HERE = Path(__file__).parent
@@ -26,6 +28,7 @@ HERE = Path(__file__).parent
 MODE = "FAST_RUN" if pytensor.__version__.startswith("3.0") else "FAST_COMPILE"
 ORIGINS = ("documentation", "networks", "series", "numerics", "composed")
 SECONDS = 5  # of the processor, for all pictures of a graph's second derivative
+WIDE, HIGH = 840, 1200  # pixels of each
 
 
 def module(name):
@@ -62,8 +65,11 @@ SUITE = (
 )
 
 
-def what_happens(cost, wrt, given):
-    """By what was asked for, the sentence with which it was refused."""
+def what_happens(cost, wrt, given, seconds):
+    """By what was asked for, the sentence with which it was refused; `seconds` get those of kinds.
+
+    Pictures are drawn of one study, as by `visual.export`.
+    """
     refused = {}
 
     def asked(what, function, otherwise=None):
@@ -83,11 +89,14 @@ def what_happens(cost, wrt, given):
     trace = derivative and asked("trace", lambda: lab.trace(derivative, given))
     if trace is not None:
         assert asked("verify", lambda: derivative.verify(trace, MODE), 0.0) < 1e-9
-        begun = time.process_time()
-        for kind in PICTURES:
-            scene = asked(kind, lambda k=kind: visual.draw(derivative, k, given=given))
+        study = posed(derivative, given, {})
+        for name, kind in PICTURES.items():
+            begun = time.process_time()
+            scene = asked(name, lambda k=kind: k.draw(study))
             assert scene is None or scene.svg().startswith("<svg")
-        assert not ALL or time.process_time() - begun < SECONDS
+            assert scene is None or (scene.width <= WIDE and scene.height <= HIGH), (name, scene)
+            seconds[name] = time.process_time() - begun
+        assert not ALL or sum(seconds.values()) < SECONDS, seconds
     comparison = asked("compare", lambda: lab.compare(cost, wrt, given))
     if comparison is not None and not comparison.agree:
         refused["agree"] = str(comparison)
@@ -96,9 +105,12 @@ def what_happens(cost, wrt, given):
 
 @pytest.mark.filterwarnings("ignore")  # PyTensor's own, of old ways to write a graph
 @pytest.mark.parametrize("name", GRAPHS if ALL else SUITE)
-def test_a_graph_of_the_corpus(name):
+def test_a_graph_of_the_corpus(name, record_property):
+    seconds = {}
     with quietly(), pytensor.config.change_flags(cxx=""):  # C++ would be compiled for a minute
-        refused = what_happens(*GRAPHS[name]())
+        refused = what_happens(*GRAPHS[name](), seconds)
+    for told, value in (("graph", name), ("seconds", seconds), ("refused", refused)):
+        record_property(told, value)
     expected = REFUSED.get(name, {})
     assert refused.keys() == expected.keys(), refused
     for what, words in expected.items():
@@ -125,9 +137,19 @@ def test_a_graph_that_is_refused_silently_or_wrong_is_found(monkeypatch):
     cost, wrt, given = GRAPHS["numerics.newton_root"]()
     monkeypatch.setattr(lab, "derivative", careless)
     with pytest.raises(TypeError):
-        what_happens(cost, wrt, given)
+        what_happens(cost, wrt, given, {})
     monkeypatch.setattr(lab, "derivative", refusing)
-    assert what_happens(cost, wrt, given) == dict.fromkeys(["order 2", "order 1"], "It is not so.")
+    assert what_happens(cost, wrt, given, {}) == dict.fromkeys(
+        ["order 2", "order 1"], "It is not so."
+    )
     monkeypatch.setattr(lab, "explain", lambda *_: "")
     with pytest.raises(AssertionError):
-        what_happens(cost, wrt, given)
+        what_happens(cost, wrt, given, {})
+
+
+def test_a_picture_that_is_too_large_is_found(monkeypatch):
+    cost, wrt, given = GRAPHS["numerics.newton_root"]()
+    wide = Kind("wide", "wider than a column", lambda *_, **__: Scene(WIDE + 1, 9, (), "a", "b"))
+    monkeypatch.setitem(globals(), "PICTURES", {"wide": wide})
+    with pytest.raises(AssertionError, match="wide"), quietly():
+        what_happens(cost, wrt, given, {})

@@ -151,7 +151,7 @@ def test_the_options_of_a_picture_are_those_of_its_function(name):
 
 def test_the_checker_sees_an_option_that_is_not_declared():
     tapes = PICTURES["tapes"]
-    assert undeclared(replace(tapes, options=tapes.options[1:])) == {"around"}
+    assert undeclared(replace(tapes, options=tapes.options[1:])) == {"unfold"}
     assert undeclared(Kind("taps", "", visual.taps, (STEPS,))) == {"steps"}
 
 

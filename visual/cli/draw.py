@@ -4,24 +4,18 @@ import argparse
 from typing import Any
 
 from lab.errors import ArgumentError, listing
-from lab.gradients.derivative import derivative
-from lab.loops.loop import Loop
-from lab.loops.model import log_density
 from visual.cli.shared import (
     Commands,
     add,
     add_drawing,
     check_drawing,
-    chosen,
-    graph_of,
-    loop_named,
     made_by,
+    posed,
     write,
 )
 from visual.drawing.catalogue import OPTIONS, PAPER, PICTURES
 from visual.drawing.draw import draw
 from visual.drawing.figures import figure
-from visual.options import AT, DERIVATIVE, ORDER
 from visual.scene.formats import SUFFIXES
 from visual.scene.shapes import Scene
 
@@ -86,20 +80,5 @@ def picture(options: argparse.Namespace) -> Scene:
         for option in (*PAPER, *OPTIONS)
         if (value := getattr(options, option.name)) not in (option.default, "")
     }
-    if isinstance(subject, Loop):
-        return draw(subject, options.picture, options.theme, **own, **chosen(options, subject))
-    return _of_graph(options, subject, own)
-
-
-def _of_graph(options: argparse.Namespace, subject: Any, own: dict[str, Any]) -> Scene:
-    """The picture of what is no loop: a PyMC model, or a graph that a function returned."""
-    given, chose = None, {}
-    for name, choice in DERIVATIVE.items():
-        if (value := getattr(options, name)) not in (choice.default, []):
-            chose[name] = choice.read(value, subject) if name == AT.name else value
-    if log_density(subject) is None:
-        if not isinstance(subject, tuple):
-            loop_named(options.loop)  # which says what is no loop
-        cost, wrt, given = (*graph_of(options.loop, subject), None)[:3]
-        subject = derivative(cost, wrt, chose.pop(ORDER.name, ORDER.default))
-    return draw(subject, options.picture, options.theme, given, **own, **chose)
+    subject, values, about = posed(options, subject)
+    return draw(subject, options.picture, options.theme, values, **own, **about)

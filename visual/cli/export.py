@@ -3,7 +3,7 @@
 import argparse
 
 from lab.errors import listing
-from visual.cli.shared import Commands, add_drawing, chosen, loop_named, show
+from visual.cli.shared import Commands, add_drawing, made_by, posed, show
 from visual.drawing.export import FORMATS, export
 
 
@@ -18,7 +18,6 @@ def add_command(commands: Commands) -> None:
 
 
 def _export(options: argparse.Namespace) -> None:
-    loop = loop_named(options.loop)
+    subject, given, about = posed(options, made_by("--loop", options.loop))
     formats = [name.strip() for name in options.formats.split(",")]
-    about = chosen(options, loop)
-    show(export(loop, options.out, formats, options.theme, options.scale, **about))
+    show(export(subject, options.out, formats, options.theme, options.scale, given, **about))

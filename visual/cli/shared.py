@@ -13,11 +13,13 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from lab.errors import ArgumentError, LabError, first_line, listing, nearest, quoted, shortened
+from lab.gradients.derivative import derivative
 from lab.loops.declaration import UNNAMED
 from lab.loops.gallery import loops
 from lab.loops.loop import Loop
 from lab.loops.model import log_density
-from visual.options import DERIVATIVE, THEME, Choice, Value
+from lab.traces.run import Values
+from visual.options import AT, DERIVATIVE, ORDER, STEPS, THEME, Choice, Value
 from visual.scene.formats import check_path, check_scale
 from visual.scene.shapes import Scene
 from visual.scene.theme import THEMES
@@ -57,7 +59,7 @@ def add_drawing(
         "--loop",
         required=needs_loop,
         metavar="NAME",
-        help="a gallery loop, or module:function; to draw, of a graph or a PyMC model, too",
+        help="a gallery loop, or module:function; to draw and export, a graph or PyMC model, too",
     )
     parser.add_argument("-o", "--out", required=True, metavar=metavar, help=out)
     add(parser, *DERIVATIVE.values(), THEME)
@@ -73,6 +75,25 @@ def add_drawing(
 def chosen(options: argparse.Namespace, loop: Loop) -> dict[str, Value]:
     """What was said about the loop's derivative."""
     return {name: choice.read(getattr(options, name), loop) for name, choice in DERIVATIVE.items()}
+
+
+def posed(options: argparse.Namespace, subject: Any) -> tuple[Any, Values | None, dict[str, Any]]:
+    """What is drawn of a `subject`, the values of its inputs, and what was said about it.
+
+    It is a loop or a PyMC model as it is, or a graph's derivative, which a function returned.
+    """
+    if isinstance(subject, Loop):
+        return subject, None, chosen(options, subject)
+    given, about = None, dict[str, Any]()
+    for name, choice in DERIVATIVE.items():
+        if (value := getattr(options, name)) not in (choice.default, []):
+            about[name] = choice.read(value, subject) if choice in (AT, STEPS) else value
+    if log_density(subject) is None:
+        if not isinstance(subject, tuple):
+            loop_named(options.loop)  # which says what is no loop
+        cost, wrt, given = (*graph_of(options.loop, subject), None)[:3]
+        subject = derivative(cost, wrt, about.pop(ORDER.name, ORDER.default))
+    return subject, given, about
 
 
 def check_drawing(options: argparse.Namespace, animate: bool = False) -> None:

@@ -1,13 +1,13 @@
 """All pictures by their names, each drawn from a `Study`, and what can be chosen about each.
 
-    >>> PICTURES["unrolled"].draw(study, "light", around=50)
+    >>> PICTURES["unrolled"].draw(study, "light", unfold=50)
 
 Scans are chosen by the numbers in the headings, from 1, steps from 0.  Whatever is declared here
 is an option of `visual.draw`, of the command and of the workbench.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from lab.equations.reading import system
@@ -76,14 +76,21 @@ class Kind:
         paper: dict[str, Value] = {
             c.name: known.pop(c.name) for c in self._for_papers if c.name in known
         }
-        known["sheet"] = sheet(**paper)
+        page = sheet(**paper)
         if INSIDE not in self.options:
-            return on_paper(self.make(study, theme, **known), paper.get("width"), self.name)
+            scene = self.make(study, theme, sheet=page, **known)
+            return on_paper(scene, paper.get("width"), self.name)
         path = known.pop(INSIDE.name, None) or ()
         study = within(study, path)
-        scene = self.make(study, theme, **known)
+        scene = self.make(study, theme, sheet=page, **known)
         if not (paper.get(BARE.name) or paper.get("width")):
-            scene = with_ways(scene, study, path, known.get("scan"), known.get("step"))
+            ways = study, path, known.get("scan"), known.get("step")
+            whole = with_ways(scene, *ways)
+            above = whole.height - scene.height
+            if scene.height <= page.height < whole.height:  # it leaves room for what stands above
+                low = replace(page, height=page.height - above)
+                whole = with_ways(self.make(study, theme, sheet=low, **known), *ways)
+            scene = whole
         return on_paper(scene, paper.get("width"), self.name)
 
     @property
@@ -107,7 +114,7 @@ def _equations(
 def _unrolled(
     study: Study,
     theme: str,
-    around: int | None = None,
+    unfold: int | None = None,
     scans: Sequence[int] | None = None,
     all_direct: bool = False,
     sheet: Sheet = SCREEN,
@@ -116,8 +123,8 @@ def _unrolled(
     trace = study.trace_of_cost
     loops = [number for number, scan in enumerate(trace.scans) if not scan.order]
     if study.order or scans is not None or any(chosen.values()):
-        return unrolled(trace, theme, around, scans, all_direct, sheet=sheet, **chosen)
-    return fitting(trace, loops, gap(), theme, around, all_direct, sheet=sheet)
+        return unrolled(trace, theme, unfold, scans, all_direct, sheet=sheet, **chosen)
+    return fitting(trace, loops, gap(), theme, unfold, all_direct, sheet=sheet)
 
 
 def _influence(study: Study, theme: str, scan: int = 1, sheet: Sheet = SCREEN) -> Scene:
@@ -148,7 +155,7 @@ def _phases(study: Study, theme: str, scan: int | None = None, **options: Value)
     return phases(derivations[number], theme, keys, **options)
 
 
-AROUND = Whole("around", "unfold a long loop here", "unfold around step", metavar="STEP")
+UNFOLD = Whole("unfold", "unfold a long loop here", "unfold at step", metavar="STEP")
 STEP = Whole("step", "the step to show, from 0", "step of the Scan", metavar="STEP")
 SCAN = Whole(
     "scan", "the Scan to show, by its number in the headings", "Scan, by its number", least=1
@@ -184,8 +191,8 @@ _KINDS = (
         "tapes",
         "what every backward step reads, overwrites and leaves",
         _of_trace(tapes),
-        (AROUND, SCAN, STEP, BUFFER, CONTRIBUTIONS, ALL, INSIDE),
-        follows=("scan", "around"),
+        (UNFOLD, SCAN, STEP, BUFFER, CONTRIBUTIONS, ALL, INSIDE),
+        follows=("scan", "unfold"),
         on_sheet=(HEIGHT, SHOWN, BARE),
     ),
     Kind(
@@ -200,8 +207,8 @@ _KINDS = (
         "unrolled",
         "what every step computes, and from what",
         _unrolled,
-        (AROUND, SCAN, SCANS, ALL_DIRECT, ALL, INSIDE),
-        follows=("scan", "around"),
+        (UNFOLD, SCAN, SCANS, ALL_DIRECT, ALL, INSIDE),
+        follows=("scan", "unfold"),
         on_sheet=(HEIGHT, SHOWN, BARE),
     ),
     Kind(
@@ -216,7 +223,7 @@ _KINDS = (
         "rolled",
         "the loop as one box with its taps",
         lambda study, theme, **options: rolled(study.trace_of_cost, theme, **options),
-        (AROUND, SCAN, STEP, ALL, INSIDE),
+        (UNFOLD, SCAN, STEP, ALL, INSIDE),
         on_sheet=(SHOWN, BARE),
     ),
     Kind(
@@ -258,7 +265,7 @@ _KINDS = (
         "ssa",
         "the tapes, and each of their values by itself",
         _of_trace(ssa),
-        (AROUND, SCAN, ALL, INSIDE),
+        (UNFOLD, SCAN, ALL, INSIDE),
         on_sheet=(SHOWN, BARE),
     ),
     Kind(

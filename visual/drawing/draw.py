@@ -6,7 +6,7 @@ from functools import lru_cache
 from lab.errors import ArgumentError, expect, listing, whole
 from lab.gradients.derivative import Derivative, derivative
 from lab.loops.loop import Loop
-from lab.loops.model import LogDensity, log_density
+from lab.loops.model import log_density
 from lab.traces.run import Values
 from visual.drawing.catalogue import PICTURES
 from visual.drawing.study import Chosen, Study, choose, study
@@ -44,7 +44,7 @@ def draw(
     `steps`, `order`, `wrt`, `cost`, `of`, `at` (by name), `mode` and `keep` can be chosen, which
     mean what they do in `lab.Loop.trace`. The derivative of a graph needs the values of its inputs,
     `given`; of a PyMC model, `order`, `wrt` and `at` can be chosen, where others have the values of
-    its initial point. All else are options of the picture, as `around` for a step around which long
+    its initial point. All else are options of the picture, as `unfold` for a step around which long
     loops shall not be folded. Where `scan` or `scans` can be chosen, they are the numbers of
     headings, from 1: 2 for ``2 · gradient of square``, which is ``trace.scans[1]``. Steps count
     from 0.
@@ -59,14 +59,33 @@ def draw(
         >>> visual.draw(lab.derivative(cost, x0, order=2), "unrolled", given={x0: 0.5})
     """
     THEMES[theme]  # refuses what is none
+    choices, options = parted(chosen)
+    options = PICTURES[picture].check(options)
+    if isinstance(subject, Loop):
+        return _drawn(subject, picture, theme, choose(**choices), tuple(sorted(options.items())))
+    return PICTURES[picture].draw(posed(subject, given, choices), theme, **options)
+
+
+def parted(chosen: Mapping[str, object]) -> tuple[dict[str, object], dict[str, object]]:
+    """What is chosen about the derivative, and what about the picture."""
     choices = {name: chosen[name] for name in chosen if name in DERIVATIVE}
     options = {name: chosen[name] for name in chosen if name not in DERIVATIVE}
     if isinstance(choices.get("steps"), str | range):  # not how many there are, but which are shown
         options["steps"] = choices.pop("steps")
-    options = PICTURES[picture].check(options)
+    return choices, options
+
+
+OF_A_MODEL = ("order", "wrt", "at")
+
+
+def posed(subject: object, given: Values | None, choices: Mapping[str, object]) -> Study:
+    """The study of a loop's derivative, a graph's or a model's, as chosen."""
     density = log_density(subject)
     if density is not None:
-        subject, given = _of_model(density, choices)
+        order = whole("order", choices.get("order", ORDER.default))
+        (by, *_) = density.by(choices.get("wrt"))
+        given = density.at(AT.check(choices.get("at", {})))
+        subject = derivative(density.cost, by, order)
         choices = {name: value for name, value in choices.items() if name not in OF_A_MODEL}
     if isinstance(subject, Derivative):
         if choices:
@@ -74,18 +93,6 @@ def draw(
                 f"{listing(choices)}: this is chosen when a derivative is made; of a "
                 "lab.Derivative only its picture can be, and of a model its order, wrt and at."
             )
-        return PICTURES[picture].draw(study(subject, choose(), given), theme, **options)
+        return study(subject, choose(), given)
     told = "a lab.Loop, a lab.Derivative or a PyMC model"
-    subject = expect("subject", subject, Loop, told)
-    return _drawn(subject, picture, theme, choose(**choices), tuple(sorted(options.items())))
-
-
-OF_A_MODEL = ("order", "wrt", "at")
-
-
-def _of_model(density: LogDensity, choices: Mapping[str, object]) -> tuple[Derivative, Values]:
-    """The derivative of a model's log-density as chosen, and the values of its inputs."""
-    order = whole("order", choices.get("order", ORDER.default))
-    (by, *_) = density.by(choices.get("wrt"))
-    given = density.at(AT.check(choices.get("at", {})))
-    return derivative(density.cost, by, order), given
+    return studied(expect("subject", subject, Loop, told), choose(**choices))

@@ -6,15 +6,13 @@ from pathlib import Path
 from shutil import rmtree
 
 from lab.errors import ArgumentError, LabError, expect, listing, one_of, quoted, several
-from lab.gradients.derivative import Derivative
-from lab.loops.loop import Loop
 from lab.progress import counted
 from lab.traces.run import Values
 from visual.backends.page import document
 from visual.backends.page import picture as framed
 from visual.backends.svg import text
 from visual.drawing.catalogue import PICTURES, Kind
-from visual.drawing.draw import draw
+from visual.drawing.draw import parted, posed
 from visual.scene.formats import SUFFIXES, write_whole
 from visual.scene.shapes import Scene
 from visual.scene.theme import THEMES
@@ -23,7 +21,7 @@ FORMATS = tuple(suffix.removeprefix(".") for suffix in SUFFIXES)
 
 
 def export(
-    subject: Loop | Derivative,
+    subject: object,
     folder: str | os.PathLike[str],
     formats: Iterable[str] = ("svg",),
     theme: str = "light",
@@ -31,7 +29,7 @@ def export(
     given: Values | None = None,
     **chosen: object,
 ) -> Path:
-    """Write all pictures of a loop, or of a graph's derivative, and return the index page.
+    """Write all pictures of a loop, a graph's derivative or a PyMC model; return the index page.
 
     `folder` is made if it does not exist; its parent must.  `formats` are the suffixes that
     `Scene.save` knows; of gif, webp, mp4 and dot there are files of some pictures only.  `scale` is
@@ -53,9 +51,11 @@ def export(
         raise ArgumentError(f"folder = {quoted(str(path))} cannot be made: {why}.")
     drawn: dict[Kind, Scene | LabError] = {}
     files: dict[str, str | bytes] = {}
+    choices, options = parted(chosen)
+    study = posed(subject, given, choices)
     for kind in counted(PICTURES.values(), "export", "picture"):
         try:
-            picture = draw(subject, kind.name, theme, given, **chosen)
+            picture = kind.draw(study, theme, **options)
         except LabError as error:
             drawn[kind] = error
             continue

@@ -56,7 +56,6 @@ class Form(StrEnum):
     SLOTS = "positions of slots, with commas between them"
     TAPS = "taps, with commas between them"
     NUMBER = "a number; three digits will do"
-    STEP = "the number of a step"
     COUNT = "a whole number"
     NUMBERS = "numbers, with commas between them"
     CHOICE = "one of the answers offered"

@@ -8,23 +8,48 @@ are several of them, with a score, and a page that needs no Python.
 """
 
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from random import Random
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from lab.errors import ArgumentError, GraphError, LabError, listing, one_of, quoted, several, whole
 from lab.traces.trace import Trace
 from visual.exercises.answers import Form, Task, Verdict, check_tries
+from visual.exercises.candidates import Candidate
 from visual.exercises.page import fragment, to_page
-from visual.exercises.question_kinds import CANDIDATES, Ask
+from visual.exercises.slots_and_numbers import numbers, slots
+from visual.exercises.taps import taps
+from visual.pictures.taps import Use
 from visual.scene.formats import as_path, write_whole
 from visual.scene.shapes import Scene
 from visual.widgets.rerun import bundle
 
 if TYPE_CHECKING:
     from visual.exercises.widget import ExerciseWidget
+
+
+class Ask(StrEnum):
+    """The kinds of exercises."""
+
+    OVERWRITTEN = "overwritten"
+    PRESERVED = "preserved"
+    TAPS = "taps"
+    NUMBER = "number"
+
+
+CANDIDATES: Mapping[Ask, Callable[[Trace], Iterator[Candidate]]] = MappingProxyType(
+    {
+        Ask.OVERWRITTEN: partial(slots, use=Use.OVERWRITTEN),
+        Ask.PRESERVED: partial(slots, use=Use.PRESERVED),
+        Ask.TAPS: taps,
+        Ask.NUMBER: numbers,
+    }
+)
 
 
 class Sheet:
@@ -115,8 +140,7 @@ class Exercise(Asked):
     """A question about a trace.
 
     `kind` is "overwritten" or "preserved" (which slots a step overwrites, or keeps), "taps"
-    (those of a gradient), "number" (what a step writes), "arrival" (at which step a seed comes
-    to the gradient of the start) or "scans" (how many there are).  `seed` chooses among all
+    (those of a gradient) or "number" (what a step writes).  `seed` chooses among all
     questions of that kind.  Raises GraphError if the trace allows none.
     """
 

@@ -1,27 +1,34 @@
-"""Questions about a tape at a step: its slots, the number written, and where a seed has come to."""
+"""Questions about a tape at a step: its slots, and the number written.
 
-from collections.abc import Iterator, Mapping
-from dataclasses import replace
+They are asked with a picture of the tape before the step, and answered with one of the step.
+"""
+
+from collections.abc import Iterator
 from functools import partial
 from types import MappingProxyType
 
 import numpy as np
 
-from lab.equations.spelling import Speller
-from lab.notation import Leaf, leaves_of, signed
+from lab.equations.sentences import StepOf
+from lab.notation import leaves_of, signed
 from lab.tape import Tape
-from lab.traces.flow import Value, Write, adds_old, flow
-from lab.traces.trace import Formula, ParameterTrace, SequenceTrace, TapeTrace, Trace
+from lab.traces.flow import adds_old
+from lab.traces.trace import Formula, TapeTrace, Trace
 from visual.exercises.answers import Answer, Form, Mistake, Task
-from visual.exercises.asked_step import AskedStep, after, before
 from visual.exercises.candidates import Candidate, asked_steps, listed, tapes_of, taps_text
 from visual.layout.names import NamedScan
+from visual.pictures.moment.moment import asked, moment
 from visual.pictures.taps import Use, use_of
-from visual.scene.theme import Role
 
 PRECISION = 0.005  # relative: what a person computes from the four digits of the picture
-MOST_SEEDS = 8  # of one tape; every one is followed through the loop
 CANCELLED = 0.02  # a result this much smaller than what it is made of is not asked for
+BESIDE = 2  # slots that are looked at on either side of those which a step touches
+REASONS = {
+    Use.OVERWRITTEN: "it is read, and then replaced.",
+    Use.PRESERVED: "it is read, and kept as it is for later steps.",
+    Use.WRITTEN: "it is written, but not read before.",
+    Use.UNTOUCHED: "at that tap, the loop neither reads nor writes.",
+}
 
 
 def slots(trace: Trace, use: Use) -> Iterator[Candidate]:
@@ -30,67 +37,73 @@ def slots(trace: Trace, use: Use) -> Iterator[Candidate]:
         if not (tape.tape.overwritten if use is Use.OVERWRITTEN else tape.tape.preserved):
             continue
         for step in asked_steps(trace.scans[number].steps):
-            moment = AskedStep(NamedScan(trace, number), tape, step)
-            yield Candidate(trace.scans[number].order, partial(_slot_task, moment, use))
+            task = partial(_slot_task, NamedScan(trace, number), step, tape, use)
+            yield Candidate(trace.scans[number].order, task)
 
 
-def _slot_task(moment: AskedStep, use: Use, theme: str) -> Task:
-    tape, step, scan = moment.tape.tape, moment.step, moment.scan
-    chosen = tape.overwritten if use is Use.OVERWRITTEN else tape.preserved
-    right = tape.positions(step, chosen)
-    does = "overwrite" if use is Use.OVERWRITTEN else "read and leave as it is (preserve)"
+def _slot_task(named: NamedScan, step: int, held: TapeTrace, use: Use, theme: str) -> Task:
+    tape = held.tape
+    is_overwritten = use is Use.OVERWRITTEN
+    right = tape.positions(step, tape.overwritten if is_overwritten else tape.preserved)
+    does = "overwrite" if is_overwritten else "read and leave as it is (preserve)"
     which = "Which slot" if len(right) == 1 else "Which slots"
-    question = f"{which} of {moment.tape.name} will step {step} of {scan.name} {does}?"
-    shown = [moment.tape.position(row) for row in moment.rows]
-    mistakes = tuple(
-        Mistake(position, _slot_reason(moment, position))
-        for position in shown
-        if position not in right
-    )
-    outcome = "both read and written" if use is Use.OVERWRITTEN else "read and not written"
-    rule = (
-        f"At a step, tap t is the slot at position step + t. {use.value.capitalize()} are the "
-        f"slots at those taps that are {outcome}; the line above the tape lists the taps."
-    )
+    outcome = "both read and written" if is_overwritten else "read and not written"
     ending = (
         f"the one at {listed(right)} is" if len(right) == 1 else f"those at {listed(right)} are"
     )
-    working = (
-        f"Step {step} reads at {_places(tape, step, tape.reads)} and writes at "
-        f"{_places(tape, step, tape.writes)}; so {ending} {use.value}."
-    )
-    beside = {
-        key: f"{name} is read from another loop; it is no slot of {moment.tape.name}."
-        for _, name, key in moment.readings()
-    }
+    touched = [tape.row(step, tap) for tap in tape.taps]
+    near = range(max(0, min(touched) - BESIDE), min(len(held.initial), max(touched) + BESIDE + 1))
+    cells = {named.row_key(held, row): held.position(row) for row in near}
+    beside = {}
+    for sequence in named.scan.sequences:
+        index = int(sequence.axis.index[step])
+        told = f"{named.sequence_label(sequence, index)} is read from another loop"
+        beside[named.cell_key(sequence.name, index, step)] = (
+            f"{told}; it is no slot of {held.name}."
+        )
     answer = Answer(
         Form.SLOTS,
         tuple(map(float, right)),
-        (rule,),
-        working,
+        hints=(
+            "At a step, tap t is the slot at position step + t. "
+            f"{use.value.capitalize()} are the slots at those taps that are {outcome}; "
+            "the line above the tape lists the taps.",
+        ),
+        working=f"Step {step} reads at {_places(tape, step, tape.reads)} and writes at "
+        f"{_places(tape, step, tape.writes)}; so {ending} {use.value}.",
         otherwise=f"Step {step} comes nowhere near a slot at that position.",
         incomplete=f"That is right, but {use.value} slots are missing.",
-        mistakes=mistakes,
-        cells=MappingProxyType({moment.key(r): moment.tape.position(r) for r in moment.rows}),
-        beside=MappingProxyType(
-            {key: words for key, words in beside.items() if key not in map(moment.key, moment.rows)}
+        mistakes=tuple(
+            Mistake(position, _slot_reason(tape, step, position))
+            for position in cells.values()
+            if position not in right
         ),
+        cells=MappingProxyType(cells),
+        beside=MappingProxyType({key: told for key, told in beside.items() if key not in cells}),
     )
-    title = f"{moment.tape.name}, step {step}"
-    return Task(question, before(moment, title, theme), after(moment, theme), answer)
+    question = f"{which} of {held.name} will step {step} of {named.scan.name} {does}?"
+    return _task(question, named, step, held, answer, theme)
 
 
-def _slot_reason(moment: AskedStep, position: int) -> str:
+def _task(
+    question: str,
+    named: NamedScan,
+    step: int,
+    held: TapeTrace,
+    answer: Answer,
+    theme: str,
+    formula: str = "",
+) -> Task:
+    before = asked(named, step, held, theme, formula)
+    after = moment(named.trace, theme, scan=named.number + 1, step=step)
+    return Task(question, before, after, answer)
+
+
+def _slot_reason(tape: Tape, step: int, position: int) -> str:
     """What a step does with a position, in words."""
-    tap = position - moment.step
+    tap = position - step
     where = f"Position {signed(position)} is tap {signed(tap)} of this step:"
-    words: Mapping[Use, str] = {
-        Use.OVERWRITTEN: "it is read, and then replaced.",
-        Use.PRESERVED: "it is read, and kept as it is for later steps.",
-        Use.WRITTEN: "it is written, but not read before.",
-        Use.UNTOUCHED: "at that tap, the loop neither reads nor writes.",
-    }
-    return f"{where} {words[use_of(moment.tape.tape, tap)]}"
+    return f"{where} {REASONS[use_of(tape, tap)]}"
 
 
 def _places(tape: Tape, step: int, taps: tuple[int, ...]) -> str:
@@ -107,171 +120,67 @@ def numbers(trace: Trace) -> Iterator[Candidate]:
             if formula.target.argument != tape.argument:
                 continue
             for step in asked_steps(scan.steps):
-                moment = AskedStep(NamedScan(trace, number), tape, step)
-                if _can_be_computed(moment, formula):
-                    yield Candidate(scan.order, partial(_number_task, moment, formula))
+                named = NamedScan(trace, number)
+                if _can_be_computed(StepOf(named, step), formula):
+                    yield Candidate(scan.order, partial(_number_task, named, step, formula))
 
 
-def _can_be_computed(moment: AskedStep, formula: Formula) -> bool:
+def _can_be_computed(one: StepOf, formula: Formula) -> bool:
     """Whether a person can compute it from the digits shown."""
-    known = [value for _, value in _used(moment, formula)]
-    made = _written(moment, formula)
+    known = [one.value(leaf) for leaf in leaves_of(formula.expression)]
+    made = np.asarray(one.made(formula))
     if made.ndim or not known or any(value is None or value.ndim for value in known):
         return False
-    values = np.array([made, *known], dtype="float64") if made.dtype.kind == "f" else np.array(None)
-    if values.dtype.kind != "f" or not np.all(np.isfinite(values)):
+    if made.dtype.kind != "f":
+        return False
+    values = np.array([made, *known], dtype="float64")
+    if not np.all(np.isfinite(values)):
         return False
     return bool(made == 0 or abs(made) > CANCELLED * np.max(np.abs(values[1:])))
 
 
-def _used(moment: AskedStep, formula: Formula) -> list[tuple[Leaf, np.ndarray | None]]:
-    """What a formula reads, each once, with its value at the step."""
-    found = []
-    for leaf in leaves_of(formula.expression):
-        variable, value = moment.scan.variable(leaf), None
-        if isinstance(variable, TapeTrace):
-            value = next((a.values[moment.step] for a in variable.reads if a.tap == leaf.tap), None)
-        elif isinstance(variable, SequenceTrace):
-            value = variable.values[moment.step]
-        elif isinstance(variable, ParameterTrace):
-            value = variable.value
-        found.append((leaf, value))
-    return found
-
-
-def _written(moment: AskedStep, formula: Formula) -> np.ndarray:
-    access = next(a for a in moment.tape.writes if a.tap == formula.target.tap)
-    return np.asarray(access.values[moment.step])
-
-
-def _number_task(moment: AskedStep, formula: Formula, theme: str) -> Task:
-    speller, step = Speller(moment.named), moment.step
-    right = float(_written(moment, formula))
+def _number_task(named: NamedScan, step: int, formula: Formula, theme: str) -> Task:
+    one = StepOf(named, step)
+    speller, held = one.spell, one.tape(formula.target)
+    right = float(one.made(formula))
     tolerance = max(PRECISION * abs(right), 1e-9)
+    read = {leaf: one.value(leaf) for leaf in leaves_of(formula.expression)}
     given = ", ".join(
         f"{speller.position(leaf, step)} = {float(value):.6g}"
-        for leaf, value in _used(moment, formula)
+        for leaf, value in read.items()
         if value is not None
     )
-    target = speller.position(formula.target, step)
     written = speller.at(formula, step)
-    position = step + (formula.target.tap or 0)
-    working = f"{target}: {speller.numbers(formula, step)}."
     answer = Answer(
         Form.NUMBER,
         (right,),
         hints=(f"The step computes {written}, all of it from the values before the step.",),
-        working=working,
+        working=f"{speller.position(formula.target, step)}: {speller.numbers(formula, step)}.",
         otherwise="That is not what the formula gives.",
-        mistakes=_slips(moment, formula, right, tolerance),
+        mistakes=tuple(
+            slip for slip in _slips(one, formula) if abs(slip.value - right) > 2 * tolerance
+        ),
         tolerance=tolerance,
     )
-    title = f"{moment.tape.name}, step {step}"
     question = (
-        f"Which number will step {step} of {moment.scan.name} write at position "
-        f"{signed(position)} of {moment.tape.name}? Before it, {given}."
+        f"Which number will step {step} of {named.scan.name} write at position "
+        f"{signed(step + (formula.target.tap or 0))} of {held.name}? Before it, {given}."
     )
-    moment = replace(moment, formula=written)
-    return Task(question, before(moment, title, theme), after(moment, theme), answer)
+    return _task(question, named, step, held, answer, theme, written)
 
 
-def _slips(
-    moment: AskedStep, formula: Formula, right: float, tolerance: float
-) -> tuple[Mistake, ...]:
+def _slips(one: StepOf, formula: Formula) -> Iterator[Mistake]:
     """The numbers that follow from the usual mistakes."""
-    access = next(a for a in moment.tape.writes if a.tap == formula.target.tap)
-    earlier = moment.touched.before(int(access.rows[moment.step]))
-    found = [Mistake(-right, "The sign is wrong.")]
-    if earlier is not None:
-        old = float(earlier)
-        stays = "That is what stands in the slot before the step."
-        found.append(Mistake(old, stays))
-        if adds_old(formula):
-            reason = "That leaves out what stood in the slot: it is kept as a term of the sum."
-            found.append(Mistake(right - old, reason))
-        else:
-            reason = "That adds what stood in the slot, but the slot is overwritten: it is gone."
-            found.append(Mistake(right + old, reason))
-    return tuple(m for m in found if abs(m.value - right) > 2 * tolerance)
-
-
-def arrivals(trace: Trace) -> Iterator[Candidate]:
-    """Questions for the step at which a seed has come to the gradient of the start."""
-    found = None
-    for number, tape in tapes_of(trace):
-        scan = trace.scans[number]
-        if scan.parent is None or trace.scans[scan.parent].parent is not None:
-            continue
-        seeds = [r for r, v in enumerate(tape.initial) if np.any(v != 0) and not tape.unwritten[r]]
-        seeds = seeds[:MOST_SEEDS]
-        starts = NamedScan(trace, number).wanted_rows(tape)
-        found = flow(trace) if found is None else found
-        if len(starts) == len(tape.initial):
-            continue  # nothing tells the start from the rest
-        for seed in seeds:
-            steps = _reached(found.writes, number, tape, seed)
-            for start in sorted(starts):
-                if start in steps and start != seed:
-                    marks = ((seed, Role.SEED), (start, Role.RESULT))
-                    moment = AskedStep(NamedScan(trace, number), tape, 0, marks=marks)
-                    yield Candidate(scan.order, partial(_arrival_task, moment, seed, start, steps))
-
-
-def _reached(
-    writes: Mapping[Value, Write], number: int, tape: TapeTrace, seed: int
-) -> dict[int, int]:
-    """For every row that something of the `seed` comes to, the first step that puts it there."""
-    carriers, steps = {(tape.argument, seed, 0)}, dict[int, int]()
-    for made, write in writes.items():
-        if made.scan != number:
-            continue
-        if any(
-            (s.argument, s.row, s.version) in carriers for s in write.sources if s.scan == number
-        ):
-            carriers.add((made.argument, made.row, made.version))
-            if made.argument == tape.argument:
-                steps.setdefault(made.row, write.step)
-    return steps
-
-
-def _arrival_task(
-    moment: AskedStep, seed: int, start: int, steps: dict[int, int], theme: str
-) -> Task:
-    tape, right = moment.tape, steps[start]
-    there, here = moment.label(start), moment.label(seed)
-    at, goal = signed(tape.position(seed)), signed(tape.position(start))
-    path = ", ".join(
-        f"step {step} {moment.label(row)}"
-        for row, step in sorted(steps.items(), key=lambda item: item[1])
-        if step <= right
-    )
-    answer = Answer(
-        Form.STEP,
-        (float(right),),
-        hints=(
-            f"Step s reads at position s + t for its read taps t = {listed(tape.tape.reads)}, and "
-            "what it reads goes into the slots that it writes, at "
-            f"{taps_text(tape.tape.writes)}.",
-        ),
-        working=f"The seed comes to these, one after another: {path}.",
-        otherwise=f"There is no such step; the steps are 0 to {moment.scan.steps - 1}.",
-        mistakes=tuple(
-            Mistake(step, _arrival_reason(step, right))
-            for step in range(moment.scan.steps)
-            if step != right
-        ),
-    )
-    question = (
-        f"A seed stands in {here}, at position {at} of {tape.name}. Which step of "
-        f"{moment.scan.name} is the first to bring something of it to {there}, the gradient of a "
-        f"value that the loop started from, at position {goal}?"
-    )
-    title = f"{tape.name}, from position {at} to {goal}"
-    final = AskedStep(moment.named, tape, right)
-    return Task(question, before(moment, title, theme), after(final, theme), answer)
-
-
-def _arrival_reason(step: int, right: int) -> str:
-    if step < right:
-        return f"After step {step} nothing of the seed has come so far."
-    return f"At step {step} something of the seed is there already. Steps are counted from 0."
+    right, held = float(one.made(formula)), one.tape(formula.target)
+    yield Mistake(-right, "The sign is wrong.")
+    earlier = one.touched(held).before(one.row(formula.target))
+    if earlier is None:
+        return
+    old = float(earlier)
+    yield Mistake(old, "That is what stands in the slot before the step.")
+    if adds_old(formula):
+        reason = "That leaves out what stood in the slot: it is kept as a term of the sum."
+        yield Mistake(right - old, reason)
+    else:
+        reason = "That adds what stood in the slot, but the slot is overwritten: it is gone."
+        yield Mistake(right + old, reason)

@@ -77,7 +77,7 @@ def columns_within(columns: Iterable[int], start: float, right: float = HEADING)
 def touched_columns(
     scan: ScanTrace,
     time: Timeline,
-    around: int | None,
+    unfold: int | None,
     ends: int | None = None,
     only: range | None = None,
 ) -> set[int]:
@@ -86,13 +86,13 @@ def touched_columns(
     for tape in scan.held:
         if tape.is_total or not time.knows(tape.axis):
             continue
-        rows = touched_rows(scan, tape, around, ends, only)
+        rows = touched_rows(scan, tape, unfold, ends, only)
         columns |= {column_of(tape, row, time) for row in rows}
     for sequence in scan.sequences:
         if time.knows(sequence.axis):
             columns |= {
                 time.column(sequence.axis.variable, int(sequence.axis.index[step]))
-                for step in numbers(shown_steps(scan.steps, around, ends, only))
+                for step in numbers(shown_steps(scan.steps, unfold, ends, only))
             }
     return columns
 
@@ -100,12 +100,12 @@ def touched_columns(
 def touched_rows(
     scan: ScanTrace,
     tape: TapeTrace,
-    around: int | None,
+    unfold: int | None,
     ends: int | None = None,
     only: range | None = None,
 ) -> set[int]:
     """The rows of a tape that the shown steps read or write; all initial ones without steps."""
-    steps = numbers(shown_steps(scan.steps, around, ends, only))
+    steps = numbers(shown_steps(scan.steps, unfold, ends, only))
     if not steps:
         return set(range(min(len(tape.initial), 12)))
     accesses = (*tape.reads, *tape.writes)

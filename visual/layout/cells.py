@@ -260,10 +260,11 @@ def told_apart(shapes: Iterable[Shape]) -> tuple[Shape, ...]:
     """
     shapes = tuple(shapes)
     rows: dict[tuple[str, float], set[float]] = {}
-    for _, text, row, value in _numbers(shapes):
+    found = list(_numbers(shapes))
+    for _, text, row, value in found:
         rows.setdefault((row, text.y), set()).add(value)
     longer: dict[int, str] = {}
-    for box, text, row, value in _numbers(shapes):
+    for box, text, row, value in found:
         alike = {v for v in rows[row, text.y] if number_text(v) == text.content} - {value}
         if alike:
             room = box.width - 6

@@ -22,7 +22,7 @@ class Gap:
 
 
 def shown_steps(
-    steps: int, around: int | None = None, ends: int | None = None, only: range | None = None
+    steps: int, unfold: int | None = None, ends: int | None = None, only: range | None = None
 ) -> list[int | Gap]:
     """The steps to show, of any loop at most two times `ends`, and a gap for those left out.
 
@@ -34,9 +34,9 @@ def shown_steps(
         return list(range(steps))
     ends = ENDS if ends is None else ends
     chosen = {*range(ends), *range(steps - ends, steps)}
-    if around is not None:
+    if unfold is not None:
         near = 1 if ends > 1 else 0
-        chosen |= {*range(around - near, around + near + 1)} & {*range(steps)}
+        chosen |= {*range(unfold - near, unfold + near + 1)} & {*range(steps)}
     return with_gaps(chosen)
 
 

@@ -101,10 +101,7 @@ def _over_time(found: Memory, sheet: Sheet) -> Piece:
     names = 0.0 if sheet.is_narrow else NAMES
     edges = _edges(found, names, sheet.line - names)
     shapes: list[Shape] = []
-    sums = [
-        sum(b.bytes for b in found.buffers if b.first <= number <= b.last)
-        for number in range(1, len(found.scans) + 1)
-    ]
+    sums = map(found.during, range(1, len(found.scans) + 1))
     for number, (name, total) in enumerate(zip(found.scans, sums, strict=True)):
         left, wide = edges[number], edges[number + 1] - edges[number]
         high = max(1.0, AREA * total / max(1, found.peak))

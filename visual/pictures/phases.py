@@ -61,6 +61,7 @@ PURPOSES: Mapping[int, str] = {
 SIDE, LEAST, ADDED, SKETCH = 256, 220, (312, 66), (184, 66)
 CHIP, SUBJECT, SMALL, MONO = 19, 176, 12, 11.5
 MOST_LINES, BESIDE = 3, 240
+CLOSE = 3  # around and between phases, where there is little room
 ABSENT = Verdict.ABSENT
 GROWS = (
     "at the right the Scan as far as it is built: what is new in full, all else pale; "
@@ -95,27 +96,29 @@ def phases(
         number = 1 if opened is None else opened.number % 11 + 1
         told.append(f"phase={number} opens a phase, and all formulas")
         told.append("all=True all of them")
-    rows, apart = list[Piece](), _padding(sheet)
-    for one in record.phases if opened is None else [opened]:
-        row = _row(record, one, keys, all or opened is not None, sheet)
-        moment = Group((), one.number - 1, moment=f"{one.number}. {one.name}")
-        rows.append(grouped(framed(row, Role.PANEL, apart), moment))
     head = heading(f"{record.backward} · order {record.order}", [" · ".join(told)], sheet)
     shown = record.phases if opened is None else record.phases[: opened.number]
-    return finished(
-        above(head, above(*rows, apart=apart - 2)),
-        legend_of({i.verdict for one in shown for i in one.items} - {ABSENT}),
-        sheet=sheet,
-        title=f"Eleven phases: {record.backward}, the derivative of {record.forward}",
-        description=f"What every phase adds, and what is built so far; order {record.order}.",
-        theme=theme,
-        said=[GROWS] if sheet.has_hints else [],
-        close=True,
-    )
 
+    def drawn(apart: float) -> Scene:
+        rows = list[Piece]()
+        for one in record.phases if opened is None else [opened]:
+            row = _row(record, one, keys, all or opened is not None, sheet, apart)
+            moment = Group((), one.number - 1, moment=f"{one.number}. {one.name}")
+            rows.append(grouped(framed(row, Role.PANEL, apart), moment))
+        return finished(
+            above(head, above(*rows, apart=apart - 2)),
+            legend_of({i.verdict for one in shown for i in one.items} - {ABSENT}),
+            sheet=sheet,
+            title=f"Eleven phases: {record.backward}, the derivative of {record.forward}",
+            description=f"What every phase adds, and what is built so far; order {record.order}.",
+            theme=theme,
+            said=[GROWS] if sheet.has_hints else [],
+            close=True,
+        )
 
-def _padding(sheet: Sheet) -> float:
-    return 3 if sheet.on_paper else 8
+    roomy = drawn(CLOSE if sheet.on_paper else 8)
+    fits = roomy.height <= sheet.height or sheet.on_paper or all
+    return roomy if fits else drawn(CLOSE)
 
 
 def _opened(record: DerivationRecord, phase: int | None) -> Phase | None:
@@ -127,12 +130,14 @@ def _opened(record: DerivationRecord, phase: int | None) -> Phase | None:
     return record.phases[number - 1]
 
 
-def _row(record: DerivationRecord, phase: Phase, keys: Keys, whole: bool, sheet: Sheet) -> Piece:
+def _row(
+    record: DerivationRecord, phase: Phase, keys: Keys, whole: bool, sheet: Sheet, apart: float
+) -> Piece:
     """What a phase is for, what it adds, and what there is after it; all decisions if `whole`.
 
     In a column there is no room for what it is for and adds, but in the sketch.
     """
-    room = sheet.line - 2 * _padding(sheet) - SKETCH[0] - 12
+    room = sheet.line - 2 * apart - SKETCH[0] - 12
     added = 0 if sheet.is_narrow else min(ADDED[0], room - LEAST - 12)
     side = min(SIDE, room - added - 12 * bool(added))
     number = sized(30, CHIP, Text(22, 13, str(phase.number), 14, "end", bold=True))
@@ -145,7 +150,7 @@ def _row(record: DerivationRecord, phase: Phase, keys: Keys, whole: bool, sheet:
             over(gap(added, ADDED[1]), gap() if whole else _added(record, phase, keys, added))
         )
     row = beside(*parts, _sketch(record, phase.number), apart=12)
-    return above(row, _details(record, phase, keys, sheet), apart=12) if whole else row
+    return above(row, _details(record, phase, keys, sheet, apart), apart=12) if whole else row
 
 
 # what a phase adds, in a few words
@@ -318,10 +323,12 @@ REPLACED = {1: 10, 3: 5}
 # a phase that is open
 
 
-def _details(record: DerivationRecord, phase: Phase, keys: Keys, sheet: Sheet) -> Piece:
+def _details(
+    record: DerivationRecord, phase: Phase, keys: Keys, sheet: Sheet, apart: float
+) -> Piece:
     """All that a phase decided: the variable in its role, what was decided, the expression."""
     subject = SUBJECT if not sheet.is_narrow else 100
-    room, rows = sheet.line - 2 * _padding(sheet) - subject - 14, []
+    room, rows = sheet.line - 2 * apart - subject - 14, []
     for item in phase.items:
         if item.verdict is ABSENT:  # nothing to look at
             rows.append(words(f"{item.subject}: {item.decision}", SMALL, muted=True))

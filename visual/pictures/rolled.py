@@ -67,7 +67,7 @@ class Way:
 def rolled(
     trace: Trace,
     theme: str = "light",
-    around: int | None = None,
+    unfold: int | None = None,
     scan: int = 1,
     step: int = 0,
     all: bool = False,
@@ -89,9 +89,9 @@ def rolled(
     head = heading(f"{scan} · {of.scan.name}, rolled up", lines, sheet, of.whereabouts)
     machine = _machine(of, step, switch("all", all), sheet)
     top = over(gap(), shifted(above(head, machine), sheet.margin, 0))
-    around = whole_or_none("around", around)
+    unfold = whole_or_none("unfold", unfold)
     verb = "rolled up and unrolled"
-    return fitting(trace, (number,), top, theme, around, verb=verb, all=all, sheet=sheet)
+    return fitting(trace, (number,), top, theme, unfold, verb=verb, all=all, sheet=sheet)
 
 
 def _shown_step(of: NamedScan, step: int) -> str:

@@ -64,7 +64,7 @@ LAST = "the last of a column is what stands above it"
 def ssa(
     trace: Trace,
     theme: str = "light",
-    around: int | None = None,
+    unfold: int | None = None,
     scan: int | None = None,
     all: bool = False,
     sheet: Sheet = SCREEN,
@@ -78,7 +78,7 @@ def ssa(
     """
     of_trace(trace)
     check_sheet(sheet)
-    around, all = whole_or_none("around", around), switch("all", all)
+    unfold, all = whole_or_none("unfold", unfold), switch("all", all)
     numbers = [n for n, s in enumerate(trace.scans) if any(t.tape.overwritten for t in s.tapes)]
     if not numbers:
         raise GraphError(
@@ -91,27 +91,34 @@ def ssa(
     if chosen not in numbers:
         known = listing(f"{n + 1} · {trace.scans[n].name}" for n in numbers)
         raise ArgumentError(f"scan = {quoted(scan)}: the Scans with shared slots are {known}.")
-    values, letters, parts = flow(trace), _unused_letters(trace), list[Piece]()
+    values, strip = flow(trace), list[Piece]()
     if not (all or sheet.bare or sheet.is_narrow) and len(trace.scans) > 2:
-        strip = overview(
-            trace, chosen, f"scan={numbers[0] + 1} opens another, all=True shows everything", sheet
+        hint = f"scan={numbers[0] + 1} opens another, all=True shows everything"
+        strip.append(cropped(overview(trace, chosen, hint, sheet), sheet.margin))
+
+    def drawn_with(ends: int | None) -> Scene:
+        letters, parts = _unused_letters(trace), [*strip]
+        for number in numbers if all else [chosen]:
+            block = _Block(NamedScan(trace, number), values, unfold, ends, letters, all, sheet)
+            title, lines = block_heading(block.named)
+            told = " · ".join([lines[0], *([COUNTS] if number in (chosen, numbers[0]) else [])])
+            head = heading(title, [told, *block.folded], sheet, block.named.whereabouts)
+            parts.append(above(head, cropped(block.drawn(), sheet.margin)))
+        return finished(
+            over(gap(sheet.line), above(*parts, apart=16)),
+            None,
+            sheet=sheet,
+            title=f"Tapes of {trace.scans[0].name}, and their SSA form",
+            description="The tape after every step, and each of its values in a box of its own.",
+            theme=theme,
+            close=True,
         )
-        parts.append(cropped(strip, sheet.margin))
-    for number in numbers if all else [chosen]:
-        block = _Block(NamedScan(trace, number), values, around, letters, all, sheet)
-        title, lines = block_heading(block.named)
-        told = " · ".join([lines[0], *([COUNTS] if number in (chosen, numbers[0]) else [])])
-        head = heading(title, [told, *block.folded], sheet, block.named.whereabouts)
-        parts.append(above(head, cropped(block.drawn(), sheet.margin)))
-    return finished(
-        over(gap(sheet.line), above(*parts, apart=16)),
-        None,
-        sheet=sheet,
-        title=f"Tapes of {trace.scans[0].name}, and their SSA form",
-        description="The tape after every step, and each of its values in a box of its own.",
-        theme=theme,
-        close=True,
-    )
+
+    found = [drawn_with(None)]
+    for ends in () if all else (3, 2, 1):  # so many steps at both ends, where it is too high
+        if found[-1].height > sheet.height:
+            found.append(drawn_with(ends))
+    return found[-1]
 
 
 def _unused_letters(trace: Trace) -> Iterator[str]:
@@ -130,22 +137,23 @@ class _Block:
         self,
         named: NamedScan,
         flow: Flow,
-        around: int | None,
+        unfold: int | None,
+        ends: int | None,
         letters: Iterator[str],
         all: bool,
         sheet: Sheet,
     ) -> None:
         self.named, self.scan, self.flow, self.all = named, named.scan, flow, all
         self.sheet, only = sheet, sheet.steps and sheet.steps_of(self.scan)
-        self.steps = shown_steps(self.scan.steps, around, only=only)
+        self.steps = shown_steps(self.scan.steps, unfold, ends, only)
         self.time = timeline(named.root.scan)
-        common = place_columns(touched_columns(self.scan, self.time, around, only=only), SMALL, 4)
+        common = place_columns(touched_columns(self.scan, self.time, unfold, ends, only), SMALL, 4)
         lanes = []
         for tape in (tape for tape in self.scan.tapes if not tape.is_total):
             alone = not self.time.knows(tape.axis)
-            rows = touched_rows(self.scan, tape, around, only=only) if alone else ()
+            rows = touched_rows(self.scan, tape, unfold, ends, only) if alone else ()
             own = place_columns(map(tape.position, rows), SMALL, 4) if rows else None
-            lanes.append(Lane(self.scan, tape, common, self.time, around, own))
+            lanes.append(Lane(self.scan, tape, common, self.time, unfold, own))
         slots = [(lane.tape, row) for lane in lanes for row in sorted(lane.shown)]
         self.letters = {(tape.argument, row): next(letters) for tape, row in slots}
         self.lanes = lanes if all else lanes[:MOST_TAPES]

@@ -201,7 +201,8 @@ def taps(
     named = _named(tapes, name)
     scene = _drawn(named, orders, orders, theme, sheet)
     shown = orders
-    while sheet.on_paper and scene.height > sheet.height and shown:
+    folds = sheet.on_paper or isinstance(tapes, Trace)  # which has as many orders as it was given
+    while folds and scene.height > sheet.height and shown:
         shown -= 1
         scene = _drawn(named, orders, shown, theme, sheet)
     return scene
@@ -257,6 +258,9 @@ def _strip(tape: Tape, key: str, orders: int, sheet: Sheet) -> Piece:
     """One tape and its gradients from top to bottom, with the rules between them."""
     row, sizes = with_gaps(_moments(tape.taps)), IN_A_COLUMN if sheet.is_narrow else ON_A_SCREEN
     sizes = replace(sizes, start=0, narrowest=0) if sheet.bare else sizes
+    pitch = (sheet.line - sizes.narrowest - sizes.beside - sizes.start) / len(row)
+    if IN_A_COLUMN.pitch < pitch < sizes.pitch:
+        sizes = replace(sizes, pitch=pitch, slot=pitch - sizes.pitch + sizes.slot)
     left = {m: sizes.start + n * sizes.pitch for n, m in enumerate(row) if not isinstance(m, Gap)}
     right = sizes.start + len(row) * sizes.pitch + sizes.beside
     room = max(sheet.line - right, sizes.narrowest)

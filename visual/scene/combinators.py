@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from functools import reduce
 from itertools import zip_longest
 
+from lab.records import cached_property
 from visual.scene.shapes import Arrow, Box, Group, Polyline, Scene, Shape, Text, moved
 from visual.scene.theme import THEMES, Role
 
@@ -81,7 +82,7 @@ class Piece:
     envelope: Envelope = Envelope()
     anchors: Mapping[Name, Envelope] = field(default_factory=dict)
 
-    @property
+    @cached_property
     def shapes(self) -> tuple[Shape, ...]:
         """The shapes where they are."""
         return tuple(moved(shape, x, y) for x, y, shapes in self.placed for shape in shapes)

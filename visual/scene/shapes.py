@@ -184,6 +184,7 @@ class Group:
 
 
 Shape = Box | Text | Arrow | Polyline | Group
+LINES = (Arrow, Polyline)
 
 
 Segment = tuple[tuple[float, float], tuple[float, float]]
@@ -225,11 +226,16 @@ def moved(shape: Shape, right: float, down: float) -> Shape:
     """The same shape elsewhere."""
     if not (right or down):
         return shape
+    made: Shape = object.__new__(type(shape))  # `replace` takes five times as long
+    here = vars(made)
+    here.update(vars(shape))
     if isinstance(shape, Group):
-        return replace(shape, shapes=tuple(moved(inner, right, down) for inner in shape.shapes))
-    if isinstance(shape, Arrow | Polyline):
-        return replace(shape, points=tuple((x + right, y + down) for x, y in shape.points))
-    return replace(shape, x=shape.x + right, y=shape.y + down)
+        here["shapes"] = tuple([moved(inner, right, down) for inner in shape.shapes])
+    elif isinstance(shape, LINES):
+        here["points"] = tuple([(x + right, y + down) for x, y in shape.points])
+    else:
+        here["x"], here["y"] = shape.x + right, shape.y + down
+    return made
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,8 @@ const KEYS = { ArrowRight: 1, ArrowDown: 1, PageDown: 5, ArrowLeft: -1, ArrowUp:
 const NATURAL = 840; // the width of a picture; one that is wider has its legend beside it
 const SPEEDS = { slow: 2000, normal: 1000, fast: 400 };
 
+let hinted = true; // until a cell is clicked
+
 const isLater = (part) => Boolean(part.closest("[data-later]"));
 
 function element(name, attributes = {}, ...children) {
@@ -67,6 +69,7 @@ export function stepper(root, { step = null, whole = false, changed = () => {}, 
   let place = -1; // of the moment that is shown, or all of them
   let timer = null;
   let pinned = null; // a cell
+  const HINT = `click a number to see where it comes from${open ? ", a Scan or a fold to open it" : ""}; by keyboard: Shift and arrows, then Enter`;
 
   // Takes up the pictures that are inside `root` now.
   function adopt(more) {
@@ -286,7 +289,9 @@ export function stepper(root, { step = null, whole = false, changed = () => {}, 
     const lit = cell ? keysOf(cell) : [];
     for (const other of cells) mark(other, lit.some((key) => same(key, other.dataset.cell)));
     for (const [formula, keys] of mentioned) mark(formula, lit.some((key) => keys.some((k) => same(key, k))));
-    if (!cell) return (told.textContent = "");
+    told.toggleAttribute("data-hint", !cell);
+    const tells = moments.length && (story !== storyInPage || root.querySelector("[data-stories]"));
+    if (!cell) return (told.textContent = tells && hinted ? HINT : "");
     const stepOf = (part) => part.closest("[data-step]")?.dataset.step;
     const makes = (f) => mentioned.get(f)[0] === cell.dataset.cell && stepOf(f) === stepOf(cell);
     const best = stepOf(cell) && formulas.find((f) => makes(f) && !isLater(f)); // of this very step
@@ -303,7 +308,8 @@ export function stepper(root, { step = null, whole = false, changed = () => {}, 
   }
 
   function pin(cell) {
-    const card = open && cell && cell.closest("[data-cell^='scan:'], [data-cell^='inside:']");
+    if (cell) hinted = false;
+    const card = open && cell && cell.closest("[data-cell^='scan:'], [data-cell^='inside:'], [data-cell^='unfold:']");
     if (card) return open(...card.dataset.cell.split(":"));
     pinned = pinned === cell ? null : cell;
     light(pinned);

@@ -19,6 +19,7 @@ from lab.reports.breaking.rules import BROKEN
 from visual.drawing.catalogue import PICTURES
 from visual.options import (
     COST,
+    KEEP,
     OF,
     ORDER,
     RULE,
@@ -45,6 +46,7 @@ from visual.workbench.state import (
 )
 from visual.workbench.written import WRITTEN, short, text_of, valued
 
+KEPT = "all steps, the last, some as 500:510, or one of so many, as 100000"
 Key = list[str | int]  # what a control changes
 TRUE = "true"
 BROKEN_RULE = "broken rule"  # the tab that shows what a broken rule does
@@ -128,6 +130,7 @@ def _derivative(bench: LoopBench) -> Iterator[Control]:
     if len(results) > 1:
         yield _control(group, OF, state.of or results[0], results)
     yield _control(group, TRUNCATE, state.truncate)
+    yield _control(group, KEEP, state.keep, about=KEPT)
 
 
 def _rule(bench: Bench) -> Iterator[Control]:

@@ -209,7 +209,7 @@ class Bench(ABC):
         if self.moment in self._whole.moments and "scan:1" not in cells:  # all are open
             return self._whole
         scan, step = at_moment(trace, self.moment)
-        place = {"scan": scan + 1, "step": step, "around": step}
+        place = {"scan": scan + 1, "step": step, "unfold": step}
         return self._in_room(**{**self.state.options, **{name: place[name] for name in follows}})
 
     def _in_room(self, **options: object) -> Scene:

@@ -216,7 +216,17 @@ function renderWorkbench({ model, el }) {
   const line = element("div", { class: "scantape-line" }, form.line, form.taps, waiting);
   const head = element("div", { class: "scantape-head" }, tabs.root);
   form.inner.after(saving, python);
-  root.append(line, head, problem, element("div", { class: "scantape-body" }, walked, form.panel));
+  const folded = element("summary");
+  const fold = element("details", { class: "scantape-fold" }, folded, line);
+  const body = element("div", { class: "scantape-body" }, walked, form.panel);
+  const phone = matchMedia("(max-width:600px)"); // there all controls are behind one row
+  const bend = () => {
+    fold.open = !phone.matches;
+    (phone.matches ? fold : body).append(form.panel);
+  };
+  phone.addEventListener("change", bend);
+  bend();
+  root.append(fold, head, problem, body);
   root.addEventListener("keydown", (event) => event.stopPropagation());
   el.append(root);
   const frame = element("div", { class: "picture", role: "group", tabindex: "0", "aria-label": "picture" });
@@ -249,6 +259,8 @@ function renderWorkbench({ model, el }) {
   function show() {
     const shown = model.get("form");
     form.show(shown, questions.open(shown.answered));
+    const main = shown.controls.filter(({ group }) => group === "loop");
+    folded.textContent = main.map(({ label, value }) => `${label} ${value}`).join(", ");
     tabs.show(shown);
     const elsewhere = ["view", "save"].includes(shown.problem.key[0]);
     problem.textContent = elsewhere ? shown.problem.text : "";
@@ -287,6 +299,7 @@ function renderWorkbench({ model, el }) {
     resized.disconnect();
     removeEventListener("resize", size);
     document.removeEventListener("fullscreenchange", zoom.show);
+    phone.removeEventListener("change", bend);
     for (const [name, listener] of Object.entries(listeners)) model.off(name, listener);
     walking.destroy();
     questions.destroy();

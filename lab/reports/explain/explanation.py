@@ -7,7 +7,7 @@ from textwrap import wrap
 from lab.equations.system import Quantity, Role, System, Writer
 from lab.errors import listing, printable
 from lab.gradients.record import Outcome
-from lab.gradients.status import Connected, Disconnected, Status, Undefined
+from lab.gradients.status import Connected, Disconnected, Status, ThroughUntraced, Undefined
 from lab.notation import Leaf, signed
 from lab.reports.explain.memory import Stored
 from lab.reports.explain.places import Stand
@@ -125,7 +125,9 @@ def summary(explanation: Explanation) -> str:
     elif isinstance(explanation.status, Disconnected):
         told += f"There is no gradient: the cost does not depend on {wrt}. "
     else:
-        told += f"There is no gradient: {explanation.status.reason} "
+        status = explanation.status
+        reason = str(status) if isinstance(status, ThroughUntraced) else status.reason
+        told += f"There is no gradient: {reason.rstrip('.')}. "
     for name, status in explanation.lacking:
         why = f": {status.reason.rstrip('.')}" if isinstance(status, Undefined) else ""
         told += f"There is none wrt {name}{why or ', on which it does not depend'}. "

@@ -12,6 +12,7 @@ first or m of the second; which is cheaper depends on both.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from math import prod
 from typing import cast
 
@@ -19,8 +20,8 @@ import numpy as np
 import pytensor
 from pytensor.gradient import pushforward as pytensors
 from pytensor.graph.basic import Apply, Variable
-from pytensor.graph.op import Op
 from pytensor.graph.traversal import toposort
+from pytensor.scan.op import Scan
 
 from lab.errors import GradientError, expect, first_line, one_of
 from lab.gradients.decisions import ReadingGroup
@@ -32,7 +33,7 @@ from lab.loops.text.source import identifier
 from lab.reports.compile.compile import rewritten_scans
 from lab.scans.buffers import as_tensor
 from lab.scans.formula import simplify
-from lab.scans.node import read_scan
+from lab.scans.node import inner_graph
 from lab.scans.operations import operation_name, passed_on
 from lab.scans.replacing import scan_nodes, with_tapes
 from lab.traces.record import trace
@@ -97,13 +98,13 @@ class Directions:
 
 def operations(outputs: Sequence[Variable]) -> list[int]:
     """How many numbers a step of each Scan of a graph computes, once it is simplified."""
-    counts: dict[Op, int] = {}
-    nodes = scan_nodes(outputs)
-    for node in nodes:
-        if node.op not in counts:
-            made = read_scan(node.op, node.inputs, node.outputs).inner_outputs
-            counts[node.op] = sum(map(_work, toposort(simplify(made, MOST_OPERATIONS))))
-    return [counts[node.op] for node in nodes]
+    return [_step_work(node.op) for node in scan_nodes(outputs)]
+
+
+@lru_cache(maxsize=64)
+def _step_work(op: Scan) -> int:
+    """The numbers that a step computes; of several derivatives the Scans are often the same."""
+    return sum(map(_work, toposort(simplify(inner_graph(op)[1], MOST_OPERATIONS))))
 
 
 def _work(node: Apply) -> int:

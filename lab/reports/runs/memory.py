@@ -74,7 +74,7 @@ class Plan:
 
 @records.record_of_arrays
 class Memory:
-    """What a run keeps: `buffers`, and `live` bytes at every step of the Scans, one after another.
+    """What a run keeps: `buffers`.
 
     `plans` are for the loop `loop`, whose state takes `state` bytes; `best` is the one of least
     work with which no more than `limit` bytes of states are kept.
@@ -86,14 +86,22 @@ class Memory:
     scans: tuple[str, ...]
     lengths: tuple[int, ...]
     buffers: tuple[Buffer, ...]
-    live: np.ndarray
     plans: tuple[Plan, ...]
     limit: int | None = None
 
     @property
     def peak(self) -> int:
-        """The most bytes that are there at once."""
-        return int(self.live.max(initial=0))
+        """The most bytes that are there at once, be it for a Scan that makes no step."""
+        return max((self.during(number) for number in range(1, len(self.scans) + 1)), default=0)
+
+    def during(self, number: int) -> int:
+        """The bytes that are there while Scan `number` runs, from 1."""
+        return sum(b.bytes for b in self.buffers if b.first <= number <= b.last)
+
+    @property
+    def live(self) -> np.ndarray:
+        """The bytes that are there at every step of the Scans, one after another."""
+        return np.repeat([self.during(n + 1) for n in range(len(self.scans))], self.lengths)
 
     @property
     def best(self) -> Plan | None:
@@ -152,15 +160,12 @@ def memory(trace: Trace, scan: int = 1, limit: int | None = None) -> Memory:
         raise ArgumentError(f"limit = {quoted(limit)}: expected a number of bytes, 1 or more.")
     buffers = tuple(_buffers(trace))
     lengths = [one.steps for one in trace.scans]
-    live = [
-        np.full(steps, sum(b.bytes for b in buffers if b.first <= number <= b.last))
-        for number, steps in enumerate(lengths, start=1)
-    ]
     loop = ScanOf(trace, scan - 1).root.scan
     spans = Counter[int]()  # the bytes of a value, by how many of them a step needs
     for tape in loop.tapes:
         spans[tape.tape.origin] += tape.initial[:1].nbytes
     state = sum(span * size for span, size in spans.items())
+    fits = None if limit is None or not state else limit // state
     return Memory(
         loop.name,
         loop.steps,
@@ -168,10 +173,7 @@ def memory(trace: Trace, scan: int = 1, limit: int | None = None) -> Memory:
         tuple(one.name for one in trace.scans),
         tuple(lengths),
         buffers,
-        freeze(np.concatenate([*live, np.zeros(0, int)])),
-        tuple(_plans(loop.steps, spans, None if limit is None or not state else limit // state))
-        if state and loop.steps <= MOST_STEPS
-        else (),
+        tuple(_plans(loop.steps, spans, fits)) if state and 0 < loop.steps <= MOST_STEPS else (),
         limit,
     )
 

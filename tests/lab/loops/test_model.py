@@ -15,6 +15,7 @@ from lab.reports.explain.traps import TapsOutOfOrder
 from lab.scans.replacing import scan_nodes
 from lab.traces.run import run
 from visual.cli.main import main
+from visual.drawing.catalogue import PICTURES
 
 pymc = pytest.importorskip("pymc", reason="PyMC is not installed")
 pytestmark = pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::DeprecationWarning")
@@ -60,6 +61,22 @@ def test_a_model_is_drawn_as_its_derivative(models, tmp_path, monkeypatch):
     asked = ["draw", "tapes", "--loop", "mine:ar", "--wrt", "rho", "--order", "2", "--at", "x0=0.5"]
     assert main([*asked, "-o", str(tmp_path / "a.svg")]) == 0
     assert (tmp_path / "a.svg").read_text("utf-8") == drawn.svg()
+
+
+def test_all_pictures_of_a_model_are_written(models, tmp_path, monkeypatch):
+    index = visual.export(models["ar"], tmp_path / "set", wrt="rho", order=1)
+    page, drawn = index.read_text("utf-8"), visual.draw(models["ar"], "taps", wrt="rho", order=1)
+    assert "Not drawn" not in page
+    assert {path.stem for path in index.parent.glob("*.svg")} == set(PICTURES)
+    assert (index.parent / "taps.svg").read_text("utf-8") == drawn.svg()
+    with pytest.raises(ArgumentError, match="of a model its order, wrt and at"):
+        visual.export(models["ar"], tmp_path / "no", steps=3)
+    (tmp_path / "own.py").write_text("from graphs import of_pymc\nar = of_pymc.ar\n", "utf-8")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    asked = ["export", "--loop", "own:ar", "--wrt", "rho", "--order", "1"]
+    assert main([*asked, "-o", str(tmp_path / "again")]) == 0
+    for path in index.parent.iterdir():
+        assert (tmp_path / "again" / path.name).read_bytes() == path.read_bytes()
 
 
 @pytest.mark.parametrize("name", MODELS)

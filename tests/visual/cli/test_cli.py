@@ -220,6 +220,21 @@ def graph():
 """
 
 
+def test_export_takes_a_graph_or_says_what_a_graph_is(tmp_path, monkeypatch, capsys):
+    told = ROOTED.replace("return xs[-1], x", "return xs[-1], x, {x: 9.0}")
+    (tmp_path / "exported.py").write_text(f"{told}\nnothing = 5\n")
+    monkeypatch.chdir(tmp_path)
+    assert main(["export", "--loop", "exported:graph", "--order", "1", "-o", "set"]) == 0
+    assert "-0.3564" in (tmp_path / "set" / "tapes.svg").read_text("utf-8")  # √(√(√9 − 1) − 1) − 1
+    capsys.readouterr()
+    for said, words in (
+        (["exported:nothing"], "expected a lab.Loop, not 5"),
+        (["exported:graph", "--steps", "4"], "this is chosen when a derivative is made"),
+    ):
+        assert main(["export", "-o", "no", "--loop", *said]) == 2
+        assert words in capsys.readouterr().err
+
+
 def test_why_of_a_graph_takes_its_values_or_says_how_to_give_them(tmp_path, monkeypatch, capsys):
     (tmp_path / "rooted.py").write_text(ROOTED)
     monkeypatch.chdir(tmp_path)

@@ -600,6 +600,30 @@ def test_many_operations_are_cut_off_and_counted():
         assert f"{nodes.operations - MOST_OPERATIONS} operations" in scene.text()
 
 
+def test_of_many_results_the_first_are_drawn_and_the_others_counted():
+    """A step with twelve results, each of its own argument: in a row there is room for eight."""
+    names = [f"state{n}" for n in range(12)]
+    loop = lab.Loop(
+        lambda **states: [pt.sin(value) for value in states.values()],
+        states=tuple(lab.State(name, 0.1) for name in names),
+        n_steps=2,
+    )
+    trace = loop.trace(order=0)
+    scene = stepgraph(trace)
+    assert scene.width <= 840
+    assert scene.height <= 1200
+    assert (
+        "not drawn: 4 more results and 4 operations further from the results (8 are)"
+        in scene.text()
+    )
+    nodes = StepNodes(ScanOf(trace, 0), wanted=8)
+    assert [node.place for node in nodes.results] == [*nodes.written[:8]]
+    assert len(nodes.shown) == 8
+    whole = stepgraph(trace, all=True)
+    assert "not drawn" not in whole.text()
+    assert whole.width > 840
+
+
 def test_big_arrays_are_drawn_without_colours_when_there_are_many():
     weights = np.linspace(-1, 1, 100).reshape(10, 10)
     loop = lab.Loop(

@@ -32,7 +32,7 @@ def kernel(monkeypatch):
         lambda: visual.Stepper(visual.tapes(TRACE)),
         lambda: visual.Workbench(view="tapes"),
         lambda: visual.Exercise(TRACE),
-        lambda: visual.Exercises.of(TRACE, ("taps", "scans")),
+        lambda: visual.Exercises.of(TRACE, ("taps", "preserved")),
     ],
 )
 def test_a_widget_is_also_a_page_without_a_kernel(kernel, monkeypatch, made):
@@ -58,7 +58,7 @@ def test_a_workbench_without_a_kernel_is_an_atlas_or_its_picture():
 def test_where_no_script_runs_an_exercise_says_how_to_answer():
     told = "Answer with <code>{}(…)</code>"
     assert told.format("exercise.check") in visual.Exercise(TRACE)._repr_mimebundle_()["text/html"]
-    several = visual.Exercises.of(TRACE, ("taps", "scans"))._repr_mimebundle_()["text/html"]
+    several = visual.Exercises.of(TRACE, ("taps", "preserved"))._repr_mimebundle_()["text/html"]
     assert several.count(told.format("exercises.answer")) == 2
 
 

@@ -1,5 +1,8 @@
 """The workbench without a browser: states, pictures, messages, and the cell that rebuilds it."""
 
+import gc
+from functools import _lru_cache_wrapper
+
 import numpy as np
 import pytest
 from workbenches import ask, control, own, rebuilt, sine
@@ -275,6 +278,45 @@ def test_what_cannot_be_shown_leaves_no_widget():
     assert set(_instances) == held
     Workbench()
     assert set(_instances) > held
+
+
+def all_objects():
+    """How many objects there are, without what is remembered on purpose, and how many widgets."""
+    from ipywidgets.widgets.widget import _instances
+
+    for one in gc.get_objects():
+        if isinstance(one, _lru_cache_wrapper) and one.__module__.startswith(("lab.", "visual.")):
+            one.cache_clear()
+    gc.collect()
+    return len(gc.get_objects()), len(_instances)
+
+
+def test_many_changes_leave_nothing_behind():
+    bench, kept = Workbench(order=2), []
+    changes = (
+        lambda n: ask(bench, ["at", "x", 0], 0.3 + n / 977),
+        lambda n: ask(bench, ["order"], n % 3),
+        lambda n: ask(bench, ["view"], ("tapes", "moment", "equations", "taps")[n // 8 % 4]),
+        lambda n: ask(bench, ["taps", "x"], ([-2, -1], [-1])[n // 8 % 2]),
+        lambda n: ask(bench, ["theme"], ("dark", "light")[n // 8 % 2]),
+        lambda n: bench.set_state({"step": n // 8 % 4}),
+        lambda n: bench.tell({"story": n, "picture": 0, "cell": n % 9}),
+        lambda n: ask(bench, ["order"], "12"),
+    )
+
+    def grown(times, keep=lambda: None):
+        before, widgets = all_objects()
+        for number in range(times):
+            changes[number % len(changes)](number)
+            kept.append(keep())
+        kept[:] = [one for one in kept if one is not None]
+        after, still = all_objects()
+        assert still == widgets
+        return after - before
+
+    grown(32)
+    assert grown(64) < 100
+    assert grown(8, lambda: bench.picture) > 1000  # it sees what is kept
 
 
 class Cell:

@@ -67,17 +67,17 @@ class Hidden:
         return self.last - self.first + 1
 
 
-def eager(recording: Recording, theme: str = "light", around: int | None = None) -> Scene:
+def eager(recording: Recording, theme: str = "light", unfold: int | None = None) -> Scene:
     """The eager tapes of a recording.
 
     Every event is drawn in a group whose `step` is its number in ``recording.events``.  Of more
-    than 26 rows the ends are shown, and those next to the node number `around`; a line says how
+    than 26 rows the ends are shown, and those next to the node number `unfold`; a line says how
     many nodes are hidden.  Raises ArgumentError if there is no such node.
     """
     expect("recording", recording, Recording, "a recording of lab.eager")
     nodes, tapes = counted(len(recording.nodes), "node"), counted(len(recording.tapes), "tape")
     return finished(
-        above(_heading(recording), _Tapes(recording, [*shown_rows(recording, around)]).drawn()),
+        above(_heading(recording), _Tapes(recording, [*shown_rows(recording, unfold)]).drawn()),
         WORDS,
         title="The eager tape",
         description=f"{nodes} on {tapes}, and the gradients that they sent one another; the "
@@ -360,19 +360,19 @@ def all_rows(recording: Recording) -> list[Row]:
     return rows
 
 
-def shown_rows(recording: Recording, around: int | None) -> Iterator[Row | Hidden]:
+def shown_rows(recording: Recording, unfold: int | None) -> Iterator[Row | Hidden]:
     """The rows to show: all, or of many the ends of the run and of its first tapes.
 
-    `around` is a node whose neighbourhood is shown as well.
+    `unfold` is a node whose neighbourhood is shown as well.
     """
     rows = all_rows(recording)
     of = {node: number for number, row in enumerate(rows) for node in row}
     expected = f"the number of a node, 0 to {len(of) - 1}"
-    if around is not None and whole("around", around, expected) not in of:
-        raise ArgumentError(f"around = {quoted(around)}: expected {expected}.")
+    if unfold is not None and whole("unfold", unfold, expected) not in of:
+        raise ArgumentError(f"unfold = {quoted(unfold)}: expected {expected}.")
     near = [(row, ENDS) for row in (0, len(rows) - 1)]
     ends = [end for tape in recording.tapes[:2] for end in (*tape.nodes[:1], *tape.nodes[-1:])]
-    near += [(of[node], NEAR) for node in (*ends, around) if node is not None]
+    near += [(of[node], NEAR) for node in (*ends, unfold) if node is not None]
     chosen = {row + away for row, reach in near for away in range(-reach, reach + 1)}
     after = 0
     for item in shown(len(rows), MOST_ROWS, chosen & {*range(len(rows))}):

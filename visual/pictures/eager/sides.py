@@ -94,11 +94,11 @@ class Keys:
     gradient: str
 
 
-def table(left: Side, right: Side, steps: int, around: int | None) -> Piece:
+def table(left: Side, right: Side, steps: int, unfold: int | None) -> Piece:
     """Both sides in rows for what is there before the first step, the steps, and what follows."""
     known = {*left.rows, *right.rows}
     rows: list[int | Gap] = [START] if START in known else []
-    rows += [*shown_steps(steps, around), *([steps] if steps in known else [])]
+    rows += [*shown_steps(steps, unfold), *([steps] if steps in known else [])]
     entries = [[_row(side, row, side is left) for row in rows] for side in (left, right)]
     notes, sums = (max(map(len, told)) for told in zip(_told(left), _told(right), strict=True))
     high = [over(*pair) for pair in zip(*entries, strict=True)]

@@ -39,13 +39,13 @@ WORDS = {
 
 
 def two_tapes(
-    loop: Loop, theme: str = "light", around: int | None = None, wrt: str | None = None
+    loop: Loop, theme: str = "light", unfold: int | None = None, wrt: str | None = None
 ) -> Scene:
     """A loop and its first derivative on the eager tape, beside the tapes of its Scan.
 
     `wrt` names the variable to differentiate by, the first state unless given.  The cost is the
     last value of the first state.  Loops of more than 12 steps are folded: the ends are shown,
-    and the steps next to the step `around`.  Raises ArgumentError for loops that cannot be
+    and the steps next to the step `unfold`.  Raises ArgumentError for loops that cannot be
     unrolled (see `lab.eager.unrolled`), and where there is no such variable.
     """
     expect("loop", loop, Loop, "a lab.Loop")
@@ -53,7 +53,7 @@ def two_tapes(
     trace = loop.trace(order=1, wrt=wrt)
     recorded, known = _recorded(loop, trace, wrt)
     steps = trace.scans[0].steps
-    shown = numbers(shown_steps(steps, around))
+    shown = numbers(shown_steps(steps, unfold))
     left = eager_side(recorded, known, {START, *shown, steps})
     right = ScanTapes(trace).side(shown)
     title = f"{loop.name}: the eager tape and the tapes of its Scan"
@@ -63,7 +63,7 @@ def two_tapes(
         "Left in each half: the values that are kept. Right: the gradients that came back.",
     ]
     told = (*lines, left.title, *left.sums, right.title, *right.sums)
-    drawn = above(heading(title, lines), table(left, right, steps, around))
+    drawn = above(heading(title, lines), table(left, right, steps, unfold))
     return finished(drawn, WORDS, title, " ".join(told), theme)
 
 

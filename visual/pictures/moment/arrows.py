@@ -1,26 +1,25 @@
 """What goes from slot to slot in a step, with the factor that multiplies it."""
 
-from bisect import bisect
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import product
-from operator import itemgetter
+from itertools import pairwise
+from string import ascii_lowercase
 
 from lab.equations.sentences import Arrival, StepOf
 from lab.notation import Leaf, number_text, text
+from lab.records import cached_property
 from lab.traces.trace import Formula
-from visual.pictures.moment.slots import PLAIN, SIDE, at
-from visual.scene.combinators import Envelope, Piece, framed, over, piece, shifted, words
-from visual.scene.shapes import Arrow, shortened
+from visual.pictures.moment.slots import NARROWEST, PLAIN, SIDE, SMALL, at
+from visual.scene.combinators import Envelope, Piece, above, framed, over, piece, shifted, words
+from visual.scene.shapes import Arrow, folded, shortened
 from visual.scene.theme import Role
 
-PITCH, EDGE = 27.0, 9.0
-CLEAR_LINES, MOST_LINES = 3, 5  # for factors that cover no other arrow, or just for all of them
-WIDEST = 420.0  # of a factor
-ENTRY = 22.0  # between arrows that come into one slot
-DOWN = tuple(1.5 * n / 80 * (1 - n / 80) + (n / 80) ** 3 for n in range(81))  # of a curve
-NEAR = 6.0  # of two factors
-SHARES = (0.5, 0.15, 0.85)  # of a factor, where its arrow meets it
+PITCH, EDGE = 27.0, 9.0  # from lane to lane, and from them to the slots
+PORTS = 14.0, 22.0  # between arrows that leave a slot, and that come into one
+NEAR, ON = 5.0, 8.0  # from a factor to what is not its own, and how much of its arrow it covers
+FEWEST = 2  # lanes
+
+Span = tuple[float, float]
 
 
 @dataclass(frozen=True)
@@ -34,6 +33,11 @@ class Way:
     target: str
     is_main: bool
     label: str
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it is all that a step makes of what it reads, and no product or summand."""
+        return not self.source and not self.label.startswith("+ ")
 
 
 def ways_of(one: StepOf) -> list[Way]:
@@ -71,84 +75,254 @@ def _factor(one: StepOf, formula: Formula, arrival: Arrival) -> str:
 
 
 def joined(upper: Piece, lower: Piece, ways: Sequence[Way], width: float) -> Piece:
-    """Slots before a step above those after it, and arrows with factors between them."""
-    best: tuple[tuple[int, int], Piece] | None = None
-    for lines in range(2, MOST_LINES + 1):
-        down = upper.envelope.bottom + 2 * EDGE + PITCH * lines - lower.envelope.top
-        both = over(upper, shifted(lower, 0, down))
-        known = [way for way in ways if {way.source or way.target, way.target} <= {*both.anchors}]
-        curves = [_curve(both.anchors, way, known) for way in known]
-        chips, faults = _chips(curves, known, upper.envelope.bottom, lines, width)
-        arrows = (
-            Arrow(curve, accent=way.is_main, faint=not way.is_main)
-            for curve, way in zip(curves, known, strict=True)
-            if way.source
-        )
-        if best is None or faults < best[0]:
-            best = faults, over(both, *map(piece, arrows), *chips)
-        left_out, covered = best[0]
-        if not left_out and (not covered or lines >= CLEAR_LINES):
-            break
-    assert best is not None  # two lines are always tried
-    return best[1]
+    """Slots before a step above those after it, and arrows with factors between them.
 
-
-Curve = tuple[tuple[float, float], ...]
-
-
-def _curve(anchors: Mapping[str, Envelope], way: Way, ways: Sequence[Way]) -> Curve:
-    """From the middle below a slot to a place of its own above another."""
-    x1, y1 = anchors[way.target].place(0.5, 0)
-    if not way.source:
-        return (x1, y1 - 2 * EDGE - 2 * PITCH), (x1, y1)
-    x0, y0 = anchors[way.source].place(0.5, 1)
-    sources = {each.source for each in ways if each.target == way.target and each.source}
-    coming = sorted(sources, key=lambda source: anchors[source].left)
-    x1 += ENTRY * (coming.index(way.source) - (len(coming) - 1) / 2)
-    middle = (y0 + y1) / 2
-    return (x0, y0 + 2), (x0, middle), (x1, middle), (x1, y1 - 3)
-
-
-def _chips(
-    curves: Sequence[Curve], ways: Sequence[Way], top: float, lines: int, room: float
-) -> tuple[list[Piece], tuple[int, int]]:
-    """The factors on so many lines, each upon its arrow.
-
-    Of the places that are free each takes the one that covers the fewest other arrows, as near
-    to the arrow's head as can be.  With them: how many find no room, how many arrows they cover.
+    A factor lies on its own arrow and touches no other; one that finds no room is only a number
+    or a letter there, and is told below.
     """
-    chips, left_out, covered = list[Piece](), 0, 0
-    for curve, way in zip(curves, ways, strict=True):
-        label = shortened(way.label, min(WIDEST, room - SIDE - 2 * NEAR), PLAIN, mono=True)
-        if not label:
-            continue
-        chip = framed(words(label, PLAIN, mono=True, bold=way.is_main), Role.PANEL, 3)
-        width, height = chip.envelope.width, chip.envelope.height
-        others = [other for other in curves if other is not curve]
-        free: list[tuple[int, int, Piece]] = []
-        for line, share in product(range(lines), SHARES):
-            y = top + EDGE + PITCH * (line + 0.5)
-            x = min(max(_across(curve, y) - width * share, SIDE), room - width)
-            put = shifted(chip, x - chip.envelope.left, y - height / 2 - chip.envelope.top)
-            if not any(put.envelope.padded(NEAR, 0).meets(other.envelope) for other in chips):
-                free.append((sum(_crosses(other, put.envelope) for other in others), -line, put))
-        if free:
-            fewest, _, put = min(free, key=itemgetter(0, 1))
-            chips.append(put)
-            covered += fewest
-        left_out += not free
-    return chips, (left_out, covered)
+    places = {**upper.anchors, **lower.anchors}
+    ways = [way for way in ways if {way.source or way.target, way.target} <= places.keys()]
+    if any(way.is_whole for way in ways):
+        upper, lower = _apart(upper, lower, FEWEST)
+        return over(upper, lower, *_through_boxes({**upper.anchors, **lower.anchors}, ways, width))
+    runs = _runs(places, ways)
+    chips = [
+        tuple(_chip(label, way.is_main) for label in (way.label, _brief(way.label, n)[0]))
+        for n, way in enumerate(ways)
+    ]
+    keys = (lambda n: abs(runs[n][1] - runs[n][0]), lambda n: runs[n][0], lambda n: runs[n][1])
+    orders = (sorted(range(len(ways)), key=k, reverse=r) for k in keys for r in (False, True))
+    tried = (_Lanes(ways, runs, tuple(order), chips, width) for order in orders)
+    best = min(tried, key=lambda lanes: lanes.faults)
+    upper, lower = _apart(upper, lower, best.count)
+    told = "; ".join(_brief(ways[n].label, best.rank(n))[1] for n in sorted(best.short))
+    notes = (words(line, SMALL, muted=True) for line in folded(told, width, SMALL) if line)
+    drawn = best.drawn({**upper.anchors, **lower.anchors}, upper.envelope.bottom + EDGE)
+    return above(over(upper, lower, *drawn), *notes, apart=4)
 
 
-def _crosses(curve: Curve, room: Envelope) -> bool:
-    """Whether an arrow goes through a place, or close by."""
-    heights = (room.top, (room.top + room.bottom) / 2, room.bottom)
-    return any(room.left - NEAR <= _across(curve, y) <= room.right + NEAR for y in heights)
+def _apart(upper: Piece, lower: Piece, lanes: int) -> tuple[Piece, Piece]:
+    """The slots, with so many lanes between them."""
+    down = upper.envelope.bottom + 2 * EDGE + PITCH * lanes - lower.envelope.top
+    return upper, shifted(lower, 0, down)
 
 
-def _across(curve: Curve, y: float) -> float:
-    """Where a curve with two level controls, halfway down, is at a height."""
-    (x0, y0), (x1, y1) = curve[0], curve[-1]
-    share = (y - y0) / (y1 - y0)
-    t = min(bisect(DOWN, share), len(DOWN) - 1) / (len(DOWN) - 1)
-    return x0 + (x1 - x0) * t * t * (3 - 2 * t)
+def _chip(label: str, is_main: bool) -> Piece:
+    return framed(words(label, PLAIN, mono=True, bold=is_main), Role.PANEL, 3)
+
+
+def _brief(label: str, number: int) -> tuple[str, str]:
+    """A factor in short, its number or else a letter, and what is to be told elsewhere."""
+    told, equals, value = label.rpartition(" = ")
+    if equals:
+        return f"{told[:2]}{value}", f"{value} = {told[2:]}"
+    letter = ascii_lowercase[number % len(ascii_lowercase)]
+    return f"({letter})", f"({letter}) {label}"
+
+
+def _runs(places: Mapping[str, Envelope], ways: Sequence[Way]) -> list[Span]:
+    """How far across every arrow goes, from a port of its own to another; straight down it can."""
+    columns = [
+        tuple(places[end or way.target].place(0.5, 0)[0] for end in (way.source, way.target))
+        for way in ways
+    ]
+
+    def port(number: int, end: int) -> float:
+        name = (ways[number].source, ways[number].target)[end] or f"none {number}"
+        here = columns[number][end]
+        both = [n for n, way in enumerate(ways) if (way.source, way.target)[end] == name] or [
+            number
+        ]
+        both.sort(key=lambda n: (not ways[n].source, columns[n][1 - end]))
+        down = [n for n in both if columns[n][0] == columns[n][1]]
+        middle = both.index(down[0]) if down else (len(both) - 1) / 2
+        furthest = max(middle, len(both) - 1 - middle, 1)
+        pitch = min(PORTS[end], (NARROWEST / 2 - ON) / furthest)
+        return here + pitch * (both.index(number) - middle)
+
+    return [(port(n, 0) if way.source else port(n, 1), port(n, 1)) for n, way in enumerate(ways)]
+
+
+@dataclass(frozen=True, eq=False)
+class _Lanes:
+    """Arrows that go down, along a lane and down again; those first in `order` have the first."""
+
+    ways: Sequence[Way]
+    runs: Sequence[Span]
+    order: tuple[int, ...]
+    chips: Sequence[tuple[Piece, Piece]]
+    width: float
+
+    @cached_property
+    def lane(self) -> dict[int, int]:
+        """The lane of every arrow; what goes straight down needs none, and has the first."""
+        taken: list[list[Span]] = []
+        found: dict[int, int] = {}
+        for number in self.order:
+            low, high = sorted(self.runs[number])
+            if low == high and self.ways[number].source:
+                found[number] = 0
+                continue
+            span = low - PORTS[1], high + PORTS[1]
+            free = (n for n, held in enumerate(taken) if not _meets(held, span))
+            found[number] = next(free, len(taken))
+            if found[number] == len(taken):
+                taken.append([])
+            taken[found[number]].append(span)
+        return found
+
+    @cached_property
+    def count(self) -> int:
+        """How many lanes there are."""
+        return max([FEWEST, *(lane + 1 for lane in self.lane.values())])
+
+    def _ink(self, number: int, lane: int) -> Span | None:
+        """From where to where an arrow is in a lane."""
+        start, end = self.runs[number]
+        if lane < self.lane[number]:
+            return (start, start) if self.ways[number].source else None
+        return (min(start, end), max(start, end)) if lane == self.lane[number] else (end, end)
+
+    @cached_property
+    def _put(self) -> tuple[dict[int, tuple[int, float]], frozenset[int]]:
+        """Lane and left edge of every factor, and which are in short."""
+        short = frozenset[int]()
+        while True:
+            put: dict[int, tuple[int, float]] = {}
+            for number in range(len(self.ways)):
+                place = self._place(number, number in short, put, short)
+                if place is not None:
+                    put[number] = place
+            failed = frozenset(range(len(self.ways))) - put.keys()
+            if failed <= short:
+                return put, short
+            short |= failed
+
+    def _place(
+        self,
+        number: int,
+        is_short: bool,
+        put: Mapping[int, tuple[int, float]],
+        short: Collection[int],
+    ) -> tuple[int, float] | None:
+        """Where a factor touches its own arrow and nothing else, as near its middle as can be."""
+        wide, own = self.chips[number][is_short].envelope.width, self.lane[number]
+        lanes = [own, *range(own + 1, self.count), *range(own - 1, -1, -1)]
+        for lane in lanes if self.ways[number].source else [own]:
+            low, high = self._ink(number, lane) or (0.0, 0.0)
+            others = [self._ink(n, lane) for n in range(len(self.ways)) if n != number]
+            others += [
+                (left, left + self.chips[n][n in short].envelope.width)
+                for n, (at_lane, left) in put.items()
+                if at_lane == lane
+            ]
+            edges = [(0.0, SIDE - NEAR), *sorted(filter(None, others)), (self.width + NEAR, 0.0)]
+            held, places = 0.0, list[float]()
+            for first, last in edges:
+                least, most = held + NEAR, first - NEAR - wide
+                on = min(ON, (high - low) / 2)
+                least, most = max(least, low + on - wide), min(most, high - on)
+                if least <= most:
+                    places.append(min(max((low + high - wide) / 2, least), most))
+                held = max(held, last)
+            if places:
+                return lane, min(places, key=lambda left: abs(2 * left + wide - low - high))
+        return None
+
+    def rank(self, number: int) -> int:
+        """How many of the factors that a letter stands for come before one."""
+        return sum(n < number and " = " not in self.ways[n].label for n in self.short)
+
+    @property
+    def short(self) -> frozenset[int]:
+        """The factors that are in short."""
+        return self._put[1]
+
+    @property
+    def faults(self) -> tuple[int, int, int]:
+        """Factors without a place, arrows that cross one another and factors in short, lanes."""
+        put, short = self._put
+        crossed = sum(
+            low < ink[0] < high
+            for number, lane in self.lane.items()
+            for low, high in [sorted(self.runs[number])]
+            for other in self.lane
+            for ink in [self._ink(other, lane)]
+            if other != number and ink is not None
+        )
+        return len(self.ways) - len(put), crossed + 2 * len(short), self.count
+
+    def drawn(self, places: Mapping[str, Envelope], top: float) -> Iterator[Piece]:
+        """The arrows, and over them the factors; the first lane begins at a height."""
+
+        def level(lane: int) -> float:
+            return top + PITCH * (lane + 0.5)
+
+        put, short = self._put
+        for number, way in enumerate(self.ways):
+            (start, end), y = self.runs[number], level(self.lane[number])
+            last = end, places[way.target].top - 3
+            first = (start, places[way.source].bottom + 2 if way.source else y)
+            bent = (first, (start, y), (end, y), last) if start != end else (first, last)
+            look = {"accent": way.is_main, "faint": not way.is_main, "straight": True}
+            yield piece(Arrow(bent, **look))
+        for number, (lane, left) in put.items():
+            chip, way = self.chips[number][number in short], self.ways[number]
+            if number in short:  # all letters are as wide
+                chip = _chip(_brief(way.label, self.rank(number))[0], way.is_main)
+            down = level(lane) - chip.envelope.height / 2 - chip.envelope.top
+            yield shifted(chip, left - chip.envelope.left, down)
+
+
+def _meets(held: Iterable[Span], span: Span) -> bool:
+    return any(low <= span[1] and span[0] <= high for low, high in held)
+
+
+def _through_boxes(
+    places: Mapping[str, Envelope], ways: Sequence[Way], width: float
+) -> Iterator[Piece]:
+    """What a loop's step makes of what it reads: a box for each slot that it writes, in a row."""
+    whole = sorted((way for way in ways if way.is_whole), key=lambda way: places[way.target].left)
+    middles = [places[way.target].place(0.5, 0)[0] for way in whole]
+    boxes = _beside([_chip(way.label, way.is_main) for way in whole], middles, width)
+    if boxes is None:
+        between = [(one + other) / 2 for one, other in pairwise(middles)]
+        rooms = zip([SIDE, *between], [*between, width], strict=True)
+        boxes = []
+        for way, middle, (low, high) in zip(whole, middles, rooms, strict=True):
+            label = shortened(way.label, high - low - 3 * NEAR, PLAIN, mono=True, bold=way.is_main)
+            boxes += _beside([_chip(label, way.is_main)], [middle], high - NEAR, low) or []
+    for way, middle, box in zip(whole, middles, boxes, strict=True):
+        target = places[way.target]
+        y = target.top - EDGE - PITCH
+        box = shifted(box, 0, y - box.envelope.place(0, 0.5)[1])
+        coming = sorted(
+            (one for one in ways if one.source and one.target == way.target),
+            key=lambda one: places[one.source].left,
+        )
+        look = {"accent": way.is_main, "faint": not way.is_main}
+        for number, one in enumerate(coming, start=1):
+            x0, y0 = places[one.source].place(0.5, 1)
+            x1, y1 = box.envelope.place(number / (len(coming) + 1), 0)
+            half = (y0 + y1) / 2
+            yield piece(Arrow(((x0, y0 + 2), (x0, half), (x1, half), (x1, y1)), **look))
+        yield box
+        yield piece(Arrow(((middle, box.envelope.bottom), (middle, target.top - 3)), **look))
+
+
+def _beside(
+    boxes: Sequence[Piece], middles: Sequence[float], end: float, start: float = SIDE
+) -> list[Piece] | None:
+    """Boxes in a row, each above its middle, or None where there is no room for that."""
+    wide = [box.envelope.width for box in boxes]
+    lefts = list[float]()
+    for middle, width in zip(middles, wide, strict=True):
+        lefts.append(max(start, middle - width / 2))
+        start = lefts[-1] + width + NEAR
+    for number in reversed(range(len(boxes))):
+        lefts[number] = min(lefts[number], end - wide[number])
+        end = lefts[number] - NEAR
+    over_all = all(a + ON <= m <= a + w - ON for a, m, w in zip(lefts, middles, wide, strict=True))
+    if not over_all or (lefts and lefts[0] < SIDE):
+        return None
+    return [shifted(b, a - b.envelope.left, 0) for b, a in zip(boxes, lefts, strict=True)]

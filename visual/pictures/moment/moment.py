@@ -16,7 +16,7 @@ from lab.notation import leaves_of, tapped
 from lab.records import cached_property
 from lab.traces.touched import Touched
 from lab.traces.trace import ScanTrace, SequenceTrace, TapeTrace, Trace
-from visual.layout.canvas import FOLDS, notes, scale_words
+from visual.layout.canvas import FOLDS, kind_text, notes, scale_words
 from visual.layout.cells import bared, full_text, on_one_scale, told_apart, value_text
 from visual.layout.names import NamedScan, counted
 from visual.layout.sheet import SCREEN, Sheet, check_sheet
@@ -66,6 +66,23 @@ def moment(
     return _Drawn(NamedScan(trace, number), chosen, sheet).scene(theme)
 
 
+def asked(named: NamedScan, step: int, tape: TapeTrace, theme: str, formula: str) -> Scene:
+    """A tape before a step, and what the step reads; nothing tells what becomes of its slots."""
+    drawn = _Drawn(named, step, SCREEN, tape)
+    row = beside(drawn._at_side("before"), drawn.tapes.row(is_after=False), align=1)
+    taps = words(f"{tape.name}: {kind_text(tape)}", SMALL, muted=True)
+    made = drawn._mono(formula, FORMULA)
+    whole = above(drawn._heading(), taps, *drawn._readings(), row, *made, apart=12)
+    shapes, scales = on_one_scale(told_apart(whole.shapes))
+    said = [note for note in notes(shapes) if note != FOLDS]
+    lines = folded("; ".join([*said, *scale_words(scales)]), drawn.width, SMALL)
+    whole = above(whole, *(words(line, SMALL, muted=True) for line in lines if line), apart=5)
+    shapes, _ = on_one_scale(told_apart(whole.shapes))
+    told = f"The slots of {tape.name} before step {step}."
+    whole = replace(whole, placed=((0.0, 0.0, shapes),))
+    return scene(whole, f"{tape.name}, step {step}", told, theme, MARGIN)
+
+
 def _first_sum(scan: ScanTrace) -> int:
     """The first step in which a slot of a tape gets several values that are not 0."""
     several = np.zeros(scan.steps, dtype=bool)
@@ -90,6 +107,7 @@ class _Drawn:
     named: NamedScan
     step: int
     sheet: Sheet
+    asked: TapeTrace | None = None
 
     @property
     def width(self) -> float:
@@ -110,7 +128,7 @@ class _Drawn:
 
     @cached_property
     def tapes(self) -> Tapes:
-        return Tapes(self.named, self.one, self.width)
+        return Tapes(self.named, self.one, self.width, self.asked)
 
     @cached_property
     def ways(self) -> list[Way]:

@@ -55,18 +55,23 @@ def at(when: str, tape: TapeTrace, row: int) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Tapes:
-    """All tapes of a Scan, of which one step reads and writes some slots, so wide together."""
+    """All tapes of a Scan, of which one step reads and writes some slots, so wide together.
+
+    One that is `asked` about is shown alone, and nothing tells what the step does to it.
+    """
 
     named: NamedScan
     one: StepOf
     width: float
+    asked: TapeTrace | None = None
 
     @cached_property
     def shown(self) -> list[Shown]:
         """The tapes that find room, those of the main formula before all others."""
         main = self.one.main
         near = {main.target.argument, *(leaf.argument for leaf in leaves_of(main.expression))}
-        tapes = sorted(self.named.scan.held, key=lambda t: (not t.tape.reads, t.is_total))
+        held = [self.asked] if self.asked else self.named.scan.held
+        tapes = sorted(held, key=lambda t: (not t.tape.reads, t.is_total))
         chosen, room = list[TapeTrace](), self.width - SIDE + TAPES
         for tape in sorted(tapes, key=lambda t: t.argument not in near):
             width = _width([self._shown(tape)], NARROWEST) + TAPES
@@ -89,7 +94,8 @@ class Tapes:
         if tape.is_total or not tape.tape.reads:
             return {int(tape.writes[0].rows[self.one.step]): ""}
         taps = tape.tape.taps
-        return {tape.tape.row(self.one.step, tap): f"tap {signed(tap)}" for tap in taps}
+        rows = {tape.tape.row(self.one.step, tap): f"tap {signed(tap)}" for tap in taps}
+        return dict.fromkeys(rows, "") if self.asked else rows
 
     def _shown(self, tape: TapeTrace, more: Sequence[int] = ()) -> Shown:
         """A tape with the slots that the step touches, and some more."""
@@ -186,6 +192,8 @@ class Tapes:
             yield sized(cell, HEAD, head)
 
     def _role(self, touched: Touched, row: int, is_after: bool) -> Role:
+        if self.asked:
+            return Role.UNWRITTEN if touched.before(row) is None else Role.INTERMEDIATE
         if row in touched.overwritten:
             return Role.OVERWRITTEN
         if row in touched.read:

@@ -5,7 +5,7 @@ users; what depends on constants alone is a constant, and constants are written 
 operations that use them.  A step of very many operations shows those next to its results.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum, auto
 
@@ -67,12 +67,18 @@ class Saving:
 class StepNodes:
     """The nodes of the step of a Scan, and the `parent` that it differentiates, if it does.
 
-    At `most` so many operations are shown, and slots that are written back as they were read only
-    if they are `kept`.
+    At `most` so many operations are shown, slots that are written back as they were read only if
+    they are `kept`, and of the others the first few, those that are `wanted`.
     """
 
-    def __init__(self, of: ScanOf, most: int = MOST_OPERATIONS, kept: bool = True) -> None:
-        self.scan, self.most, self.kept = of.scan, most, kept
+    def __init__(
+        self,
+        of: ScanOf,
+        most: int = MOST_OPERATIONS,
+        kept: bool = True,
+        wanted: int | None = None,
+    ) -> None:
+        self.scan, self.most, self.kept, self.wanted = of.scan, most, kept, wanted
         self.parent = of.parent.scan if of.parent is not None else None
         self.fixed = fixed_values(self.scan)
         self.found: dict[str, StepNode] = {}
@@ -81,7 +87,7 @@ class StepNodes:
     def shown(self) -> frozenset[int]:
         """The operations to draw: all of them, or those next to the results."""
         chosen: dict[int, None] = {}
-        level = [result.source for result in self.scan.results]
+        level = [result.source for result in self.written[: self.wanted]]
         while level and len(chosen) < self.most:
             operations = [n for n in map(self._resolved, level) if isinstance(n, int)]
             room = self.most - len(chosen)
@@ -92,10 +98,10 @@ class StepNodes:
 
     @cached_property
     def results(self) -> tuple[StepNode, ...]:
-        """The nodes of everything that the step writes; all others are their inputs."""
+        """The nodes of what the step writes; all others are their inputs."""
         return tuple(
             StepNode(Part.RESULT, result, inputs=tuple(self._inputs([result.source])))
-            for result in self.scan.results
+            for result in self.written[: self.wanted]
         )
 
     @cached_property
@@ -110,20 +116,23 @@ class StepNodes:
                 found[node.key] = node
 
         for result in self.results:
-            if result.key not in self.unchanged:
-                visit(result)
+            visit(result)
         return tuple(found.values())
 
     @cached_property
-    def unchanged(self) -> Mapping[str, Leaf]:
-        """What the step hands on as it was read, where that is not shown, by the result's key."""
-        handed_on = {
-            node.key: node.place.target
-            for node in self.results
-            if isinstance(node.place, StepResult) and node.place.target is not None
-            if [before.place for before in node.inputs] == [node.place.target]
-        }
-        return {} if self.kept or len(handed_on) == len(self.results) else handed_on
+    def unchanged(self) -> tuple[Leaf, ...]:
+        """What the step hands on as it was read, where that is not shown."""
+        targets = [r.target for r in self.scan.results if self._resolved(r.source) == r.target]
+        return (
+            ()
+            if self.kept or len(targets) == len(self.scan.results)
+            else tuple(filter(None, targets))
+        )
+
+    @cached_property
+    def written(self) -> tuple[StepResult, ...]:
+        """All that the step writes, what it hands on unchanged aside."""
+        return tuple(r for r in self.scan.results if r.target not in self.unchanged)
 
     @property
     def reshaping(self) -> int:

@@ -6,6 +6,7 @@ operations that no result has recorded, and which are therefore computed again.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from math import inf
 from types import MappingProxyType
 
 import numpy as np
@@ -58,8 +59,14 @@ GLOSSARY: Mapping[str, str] = MappingProxyType(  # operations whose names do not
 )
 NOTHING = 1e-9  # beside the parts of a sum
 LONGEST = 300  # letters of a formula, with those in its tooltip
-# What is tried until the picture fits: how many operations, and whether arrays have strips.
-PLANS = ((MOST_OPERATIONS, True), (MOST_OPERATIONS, False), (24, False), (16, False), (8, False))
+# What is tried until the picture fits: how many operations, whether arrays have strips, and how
+# many results.
+PLANS = (
+    (MOST_OPERATIONS, True, None),
+    *((most, False, None) for most in (MOST_OPERATIONS, 24, 16, 8)),
+    *((most, False, ends) for ends in (8, 4, 2, 1) for most in (16, 8, 4)),
+    (2, False, 1),
+)
 # How many formulas, whether with their numbers, and in how many lines.
 FORMULAS = ((8, True, 3), (8, False, 3), (8, False, 1), (3, False, 1), (0, False, 1))
 
@@ -88,9 +95,10 @@ def stepgraph(
         return _StepGraph(named, step, *PLANS[0], sheet, all=True).scene(theme, *FORMULAS[0])
     before: _StepGraph | None = None
     tried = list[Scene]()
-    for most, strips in PLANS:
-        if before is None or before.strips or before.model.operations > most:
-            before = graph = _StepGraph(named, step, most, strips, sheet)
+    for most, strips, wanted in PLANS:
+        known = before is not None and not before.strips and before.model.operations <= most
+        if before is None or not known or len(before.model.results) > (wanted or inf):
+            before = graph = _StepGraph(named, step, most, strips, wanted, sheet)
             least = graph.scene(theme, *FORMULAS[-1])
             if least.width <= sheet.width and least.height <= sheet.height:
                 fuller = (graph.scene(theme, *formulas) for formulas in FORMULAS[:-1])
@@ -108,11 +116,12 @@ class _StepGraph:
         step: int,
         most: int,
         strips: bool,
+        wanted: int | None,
         sheet: Sheet,
         all: bool = False,
     ) -> None:
         self.named, self.scan, self.step, self.sheet = named, named.scan, step, sheet
-        self.all, self.model = all, StepNodes(named, most, kept=all)
+        self.all, self.model = all, StepNodes(named, most, kept=all, wanted=wanted)
         self.spell = Speller(self.named)
         self.looks = Looks(named, step, self.spell, self.model)
         values = {
@@ -185,8 +194,7 @@ class _StepGraph:
     def _formulas(self, most: int, numbers: bool, lines: int) -> Iterator[Piece]:
         """What the step writes, as formulas, and the same in numbers."""
         letters = int(self.sheet.line / (FORMULA * MONO_WIDTH))
-        unchanged = self.model.unchanged.values()
-        told = [f for f in self.scan.formulas if f.target not in unchanged]
+        told = [f for f in self.scan.formulas if f.target not in self.model.unchanged]
         for found in () if self.sheet.bare else told[:most]:
             both = [formula(_shorten(self.spell.at(found, self.step)), False, lines, letters)]
             if values := self.spell.numbers(found, self.step) if numbers else "":
@@ -245,7 +253,7 @@ class _StepGraph:
         lines += [f"{name}: {words}" for name, words in GLOSSARY.items() if name in used]
         met = zip(self.named.trace.untaken, untaken_words(self.named.trace), strict=True)
         lines += [words for one, words in met if self.named.number in (one.scan, one.forward)]
-        if unchanged := model.unchanged.values():
+        if unchanged := model.unchanged:
             slots = listing(self.spell.position(leaf, self.step) for leaf in unchanged)
             lines.append(f"written back as read, not drawn: {slots}")
         left_out = self._left_out()
@@ -255,8 +263,10 @@ class _StepGraph:
 
     def _left_out(self) -> list[str]:
         model, hidden = self.model, self.model.operations - len(self.model.shown)
+        results = len(model.written) - len(model.results)
         reasons = {
-            f"{hidden} operations further from the results ({model.most} are)": hidden,
+            f"{counted(results, 'more result')}": results,
+            f"{hidden} operations further from the results ({len(model.shown)} are)": hidden,
             f"{_operations(model.reshaping)} that only change a shape or type": model.reshaping,
             f"{_operations(model.constant)} on constants alone": model.constant,
             "the colours of arrays": self.colourless,

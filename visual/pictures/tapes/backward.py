@@ -37,13 +37,13 @@ DETAILS = ("whole", "lines", "line", "each", "none")  # how much of the formulas
 class View:
     """What is shown of the tapes.
 
-    Of long loops the steps next to `around` as well; of all loops only the step `step`, if it
+    Of long loops the steps next to `unfold` as well; of all loops only the step `step`, if it
     is given.  `buffer` puts the slots in the order of the buffer instead of that of time, and
     `contributions` tells in every cell what came directly and what through later steps.
     All that has to find room on `sheet`.
     """
 
-    around: int | None = None
+    unfold: int | None = None
     step: int | None = None
     buffer: bool = False
     contributions: bool = False
@@ -120,15 +120,20 @@ class Block:
 def rows(block: Block) -> Iterator[tuple[int | None, Piece]]:
     """The rows from the tapes before the first step to what they leave; with them their steps."""
     yield None, _initial(block)
+    step = -1
     for item in block.steps:
         if isinstance(item, Gap):
             for lane in block.lanes:
                 lane.skip()
             words = f"⋯ {item.hidden:,} {'step is' if item.hidden == 1 else 'steps are'} not shown"
             is_chosen = block.view.step is not None or block.view.sheet.steps is not None
-            words += ": around opens the fold" * (block.view.sheet.has_hints and not is_chosen)
-            yield None, _row(block, 24, Text(block.labels, 14, words, 12, muted=True))
+            if block.view.sheet.has_hints and not is_chosen:
+                words += f": unfold={step + 1} opens it"
+            text = Text(block.labels, 14, words, 12, muted=True)
+            fold = Group((text,), cell=f"unfold:{step + 1}", title=f"opened at step {step + 1}")
+            yield None, _row(block, 24, text if is_chosen else fold)
         else:
+            step = item
             yield item, _step(block, item)
     yield None, at_end(block.named, _result(block))
 

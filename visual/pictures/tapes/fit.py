@@ -62,8 +62,8 @@ def steps_of(scan: ScanTrace, view: View, plan: Plan) -> list[int | Gap]:
     if view.sheet.steps is not None:
         return with_ends(view.sheet.steps_of(scan), scan.steps)
     if plan.ends == 0 and scan.steps:
-        return only_step(scan.steps, view.around or 0)
-    return shown_steps(scan.steps, view.around, plan.ends)
+        return only_step(scan.steps, view.unfold or 0)
+    return shown_steps(scan.steps, view.unfold, plan.ends)
 
 
 def _columns(
@@ -134,7 +134,7 @@ def block_of(named: NamedScan, view: View, plan: Plan) -> Block | None:
             root,
             root.held,
             common,
-            numbers(steps_of(root, View(view.around, sheet=view.sheet), plan)),
+            numbers(steps_of(root, View(view.unfold, sheet=view.sheet), plan)),
         )
     positions = {
         tape.position(row)
@@ -155,7 +155,7 @@ def block_of(named: NamedScan, view: View, plan: Plan) -> Block | None:
         place_columns(found, cell, apart, sheet.labels) for found in (in_time, in_buffer)
     )
     lanes = tuple(
-        Lane(scan, tape, columns, time, view.around, None if time.knows(tape.axis) else own)
+        Lane(scan, tape, columns, time, view.unfold, None if time.knows(tape.axis) else own)
         for tape in tapes
     )
     right = max([columns.right, *(lane.columns.right for lane in lanes)])

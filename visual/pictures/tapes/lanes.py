@@ -45,7 +45,7 @@ class Lane:
         tape: TapeTrace,
         columns: Columns,
         time: Timeline,
-        around: int | None,
+        unfold: int | None,
         own: Columns | None = None,
     ) -> None:
         self.tape, self.arrived = tape, scan.arrived(tape)
@@ -53,7 +53,7 @@ class Lane:
             self.columns = own if own is not None else columns
             rows = list(range(len(tape.initial)))
         else:  # in the order of the buffer, in columns of its own
-            rows = sorted(touched_rows(scan, tape, around))
+            rows = sorted(touched_rows(scan, tape, unfold))
             self.columns = place_columns(tape.position(row) for row in rows)
         placed = ((row, self.columns.left.get(column_of(tape, row, time))) for row in rows)
         self.shown = {row: x for row, x in placed if x is not None}

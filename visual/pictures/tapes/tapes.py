@@ -35,7 +35,7 @@ PARTS_OF_ARRAYS = "; of arrays the norms of both parts, which do not add up"
 def tapes(
     trace: Trace,
     theme: str = "light",
-    around: int | None = None,
+    unfold: int | None = None,
     step: int | None = None,
     buffer: bool = False,
     contributions: bool = False,
@@ -47,7 +47,7 @@ def tapes(
 
     A loop alone is open, and so are a loop and its one derivative.  Of more Scans one is, number
     `scan`, or else the one that holds the result; the others stand above it as small tapes.
-    What has no room is folded, and a word tells so: steps (those next to `around` are shown),
+    What has no room is folded, and a word tells so: steps (those next to `unfold` are shown),
     tapes, formulas.  With `all` everything is open, in a picture of any size.  With `step` only the
     row of that step is drawn.  With `buffer` the tapes stand in the order of their buffers, from
     the lowest position to the highest, instead of that of time.  With `contributions` every cell
@@ -57,14 +57,14 @@ def tapes(
     check_sheet(sheet)
     number = opened(trace, scan, [n for n, one in enumerate(trace.scans) if has_tape(one)])
     buffer, contributions = switch("buffer", buffer), switch("contributions", contributions)
-    step, around = whole_or_none("step", step), whole_or_none("around", around)
+    step, unfold = whole_or_none("step", step), whole_or_none("unfold", unfold)
     if step is not None and switch("all", all):
         last = max(one.steps for one in trace.scans) - 1
         if step not in range(last + 1):
             raise ArgumentError(f"step = {quoted(step)}: the loops of this trace make 0 to {last}.")
     elif step is not None:
         step_of(trace.scans[number], step)
-    view = View(step if around is None else around, step, buffer, contributions, sheet)
+    view = View(step if unfold is None else unfold, step, buffer, contributions, sheet)
     pair = scan is None and [one.parent for one in trace.scans] == [None, 0]
     if switch("all", all):
         part, width = _everything(trace, view)
@@ -74,21 +74,24 @@ def tapes(
 
 def _open(trace: Trace, view: View, number: int, pair: bool, theme: str) -> Scene:
     """The picture with one Scan open, or with a `pair`, that shows the most of those that fit."""
-    named, smallest, sheet = NamedScan(trace, number), None, view.sheet
+    named, sheet = NamedScan(trace, number), view.sheet
+    tried, cards = list[Piece](), list[Piece]()
     for plan in plans(pair, sheet):
         block = block_of(named, view, plan)
         if block is None:
             continue
-        alone = plan.both or len(trace.scans) == 1 or sheet.bare
-        top = [] if alone else [overview(trace, number, sheet=sheet)]
+        if not (plan.both or len(trace.scans) == 1 or sheet.bare):
+            cards = cards or [overview(trace, number, sheet=sheet)]
+        top = [] if plan.both else [*cards]
         if plan.both or not has_tape(named.scan):
             loop = named.root if plan.both else named
             top.append(_loop(loop, block.columns, plan, sheet))
         bodies = _bodies(block) if has_tape(named.scan) else iter([gap()])
         least = next(bodies)
-        drawn = _finished(trace, above(*top, least, apart=20), sheet.width, view, theme)
-        if smallest is None or drawn.height < smallest.height:
-            smallest = drawn
+        tried.append(above(*top, least, apart=20))
+        if tried[-1].envelope.bottom > sheet.height:  # and results and legend come to it
+            continue
+        drawn = _finished(trace, tried[-1], sheet.width, view, theme)
         if drawn.height > sheet.height:
             continue
         for body in bodies:
@@ -97,8 +100,8 @@ def _open(trace: Trace, view: View, number: int, pair: bool, theme: str) -> Scen
                 if fuller.height <= sheet.height:
                     return fuller
         return drawn
-    assert smallest is not None  # the last plan is never too wide
-    return smallest
+    every = (_finished(trace, part, sheet.width, view, theme) for part in tried)
+    return min(every, key=lambda one: one.height)  # the last plan is never too wide
 
 
 def _bodies(block: Block) -> Iterator[Piece]:

@@ -104,10 +104,10 @@ class Placing:
 
 
 def place(
-    trace: Trace, chosen: Sequence[int], graph: Unrolling, around: int | None, plan: Plan = ALL
+    trace: Trace, chosen: Sequence[int], graph: Unrolling, unfold: int | None, plan: Plan = ALL
 ) -> Placing:
-    """Where the nodes of `graph` stand; long loops are folded, with the step `around` shown."""
-    placer = _Placer(trace, chosen, graph, around, plan)
+    """Where the nodes of `graph` stand; long loops are folded, with the step `unfold` shown."""
+    placer = _Placer(trace, chosen, graph, unfold, plan)
     placer.place_moments()
     arrows = [found for edge in graph.edges if (found := placer.arrow(*edge)) is not None]
     placer.place_lasting()
@@ -129,7 +129,7 @@ class _Placer:
         trace: Trace,
         chosen: Sequence[int],
         graph: Unrolling,
-        around: int | None,
+        unfold: int | None,
         plan: Plan,
     ) -> None:
         self.nodes, self.repeats = graph.nodes, 0 if plan.alone else 1
@@ -137,7 +137,7 @@ class _Placer:
         self.times = [timeline(of.root.scan) for of in ScanOf.each(trace)]
         seen = chosen[-1:] if plan.alone and plan.only is not None else chosen
         shown = (
-            touched_columns(trace.scans[n], self.times[n], around, plan.ends, plan.only)
+            touched_columns(trace.scans[n], self.times[n], unfold, plan.ends, plan.only)
             for n in seen
         )
         self.shown = set().union(*shown)

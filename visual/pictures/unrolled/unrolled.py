@@ -124,7 +124,7 @@ def opened_on(sheet: Sheet, is_open: bool = True) -> Room:
 def unrolled(
     trace: Trace,
     theme: str = "light",
-    around: int | None = None,
+    unfold: int | None = None,
     scans: Sequence[int] | None = None,
     all_direct: bool = False,
     scan: int | None = None,
@@ -142,17 +142,17 @@ def unrolled(
     of the headings, from 1: number 1 is ``trace.scans[0]``.
 
     With `all_direct` every gradient is drawn with its direct part, also where it is zero.  Loops of
-    more than 12 steps are folded: the ends are shown, and the steps next to the step `around`.
+    more than 12 steps are folded: the ends are shown, and the steps next to the step `unfold`.
     """
     of_trace(trace)
     check_sheet(sheet)
-    around, all_direct = whole_or_none("around", around), switch("all_direct", all_direct)
+    unfold, all_direct = whole_or_none("unfold", unfold), switch("all_direct", all_direct)
     if scans is not None and (scan is not None or all):
         raise ArgumentError("scans and scan: one of them chooses what is drawn, not both.")
     if switch("all", all) or scans is not None:
         chosen = tuple(range(len(trace.scans))) if scans is None else scan_indices(trace, scans)
         graph = unrolling(trace, chosen, all_direct)
-        placing = place(trace, chosen, graph, around, Plan(only=cut_out(trace, chosen, sheet)))
+        placing = place(trace, chosen, graph, unfold, Plan(only=cut_out(trace, chosen, sheet)))
         fixed = sheet.width != SCREEN.width or sheet.bare
         room = opened_on(sheet, is_open=False) if fixed else BARE
         part = _Picture(trace, chosen, graph, placing, room).draw()
@@ -162,7 +162,7 @@ def unrolled(
     chosen = tuple(n for n in (trace.scans[number].parent, number) if n is not None)
     alone = len(chosen) == len(trace.scans) or sheet.bare
     top = gap() if alone else overview(trace, number, sheet=sheet)
-    return fitting(trace, chosen, top, theme, around, all_direct, sheet=sheet)
+    return fitting(trace, chosen, top, theme, unfold, all_direct, sheet=sheet)
 
 
 def cut_out(trace: Trace, chosen: Sequence[int], sheet: Sheet) -> range | None:
@@ -179,7 +179,7 @@ def fitting(
     chosen: Sequence[int],
     top: Piece,
     theme: str,
-    around: int | None = None,
+    unfold: int | None = None,
     all_direct: bool = False,
     verb: str = "unrolled",
     all: bool = False,
@@ -194,12 +194,12 @@ def fitting(
     only, room = cut_out(trace, chosen, sheet), opened_on(sheet)
     plans = list(PLANS[:1] if all else PLANS)
     if sheet.is_narrow and only is None:
-        step = range(around or 0, (around or 0) + 1)
+        step = range(unfold or 0, (unfold or 0) + 1)
         plans += [Plan(None, lanes, True, step) for lanes in (None, 6, 3, 1)]
     for plan in plans:
         if plan.alone and plan.ends != 1 and len(chosen) == 1 and plan.only is None:
             continue  # it is alone in any case
-        placing = place(trace, chosen, graph, around, replace(plan, only=only or plan.only))
+        placing = place(trace, chosen, graph, unfold, replace(plan, only=only or plan.only))
         last = plan is plans[-1]
         if plan.alone and len(chosen) > 1 and not top.envelope.height and not sheet.bare:
             top = overview(trace, chosen[-1], sheet=sheet)
@@ -294,7 +294,7 @@ class _Picture:
         """What is folded, and the formulas of the factors, as far as there is room."""
         told = list[str]()
         if moments := sum(c.hidden for c in self.columns if isinstance(c, Gap)):
-            hint = ": around opens the fold" if self.room.sheet.has_hints else ""
+            hint = ": unfold=STEP opens them" if self.room.sheet.has_hints else ""
             told.append(f"⋯ {counted(moments, 'moment')} not shown{hint}")
         if self.placing.hidden:
             rows = counted(self.placing.hidden, "more row")

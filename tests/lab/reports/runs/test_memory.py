@@ -147,6 +147,16 @@ def test_who_reads_a_buffer_last():
     assert found.live.tolist()[:4] == [80] * 4  # 5 rows of 8 bytes, before and after
 
 
+def test_a_loop_of_no_step_keeps_what_it_begins_with():
+    x, n = pt.dscalar("x"), pt.lscalar("n")
+    xs = pytensor.scan(lambda x: x**2, outputs_info=[x], n_steps=n, return_updates=False)
+    trace = lab.trace(lab.derivative(xs.sum(), x), {x: 0.9, n: 0})
+    found = lab.memory(trace)
+    assert found.peak >= 2 * 8  # the row of the given value, before and after
+    assert not found.plans  # there is nothing to make again
+    assert visual.draw(lab.derivative(xs.sum(), x), "memory", given={x: 0.9, n: 0}).height < 1200
+
+
 @pytest.mark.parametrize(
     ("arguments", "error", "words"),
     [

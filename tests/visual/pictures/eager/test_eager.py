@@ -296,10 +296,10 @@ def test_a_node_and_the_outer_node_that_is_its_value_have_one_key():
 
 
 @pytest.mark.parametrize("name", FOLDED)
-@pytest.mark.parametrize("around", [None, 100])
-def test_long_programs_fold_and_say_so(name, around):
+@pytest.mark.parametrize("unfold", [None, 100])
+def test_long_programs_fold_and_say_so(name, unfold):
     run = recorded(name)
-    scene = visual.eager(run, around=around)
+    scene = visual.eager(run, unfold=unfold)
     shown = set(boxes(scene)[0])
     told = re.findall(r"⋯ ([\d,]+) nodes? not shown: n(\S+) to n(\S+)", "\n".join(
         texts(scene.walk())
@@ -312,7 +312,7 @@ def test_long_programs_fold_and_say_so(name, around):
     assert shown | hidden == set(range(len(run.nodes)))
     assert not shown & hidden
     assert {0, len(run.nodes) - 1} <= shown
-    assert around is None or around in shown
+    assert unfold is None or unfold in shown
     assert len(scene.svg()) < 60_000
     assert crossed_texts(scene) == []
     known = {group.step for group in scene.groups()} - {None}
@@ -330,10 +330,10 @@ def test_a_long_list_folds_and_says_so():
     assert words.count("+") == 4
 
 
-def test_around_must_be_a_node():
-    for around in (-1, 5, "x"):
-        with pytest.raises(ArgumentError, match=r"around = .*0 to 4"):
-            visual.eager(recorded("square"), around=around)
+def test_unfold_must_be_a_node():
+    for unfold in (-1, 5, "x"):
+        with pytest.raises(ArgumentError, match=r"unfold = .*0 to 4"):
+            visual.eager(recorded("square"), unfold=unfold)
     with pytest.raises(ArgumentError, match="theme"):
         visual.eager(recorded("square"), "blue")
 

@@ -1,11 +1,14 @@
 """One step, large: it fits, it tells nothing of what comes later, and its factors are right."""
 
 import re
+from dataclasses import replace
+from functools import cache
+from itertools import pairwise
 from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from pictures import SVG, cells, crossed_texts, later
+from pictures import SVG, arrows, box_at, cells, crossed_texts, later, meets, pieces, touches
 from twins import assert_twin
 
 import lab
@@ -19,12 +22,16 @@ ORDERS = (0, 1, 2, 3)
 GOLDEN = {"moment-square-2": ("square", 2, 3, 1), "moment-gap-1": ("gap", 1, 2, 2)}
 
 
+@cache
 def every_moment(name, order):
     """All steps of all Scans, of long traces some."""
     trace = gallery.loops[name].trace(order=order)
-    for number, scan in enumerate(trace.scans, start=1):
-        for step in sorted({0, 1, scan.steps // 2, scan.steps - 1}):
-            yield trace, number, step, visual.moment(trace, scan=number, step=step)
+    return [
+        (trace, number, step, visual.moment(trace, scan=number, step=step))
+        for number, scan in enumerate(trace.scans, start=1)
+        for step in (range(6) if scan.steps <= 6 else (0, 1, scan.steps // 2, scan.steps - 1))
+        if step < scan.steps
+    ]
 
 
 @pytest.mark.parametrize("name", GOLDEN)
@@ -107,7 +114,11 @@ def test_the_factors_of_the_square():
         for step in range(4):
             k = step if scan == 3 else 3 - step
             told = visual.moment(trace, scan=scan, step=step).text()
-            (factor,) = re.findall(r"· 2·x[₀-₉] = (\S+)", told)
+            (factor,) = re.findall(r"· 2·x[₀-₉] = (\S+)", told) or re.findall(
+                r"(\S+) = 2·x[₀-₉]",
+                told,  # of which the arrow has the number alone
+            )
+            assert f"· {factor}" in told or f"= {factor}" in told
             assert float(factor) == float(f"{2 * 0.95**2**k:.4g}")
 
 
@@ -120,6 +131,101 @@ def test_the_factors_of_gap():
     (both,) = re.findall(r"· \(cos\(x₃\) \+ x₅\) = (\S+)", told)
     (one,) = re.findall(r"· x₃ = (\S+)", told)
     np.testing.assert_allclose([float(both), float(one)], [np.cos(x[3]) + x[5], x[3]], rtol=5e-4)
+
+
+# Whose a factor is: what lies on an arrow is its own, and read so, the numbers come out right.
+
+
+def factors_of(scene):
+    """Every arrow with its factor; wrong are those that have none, or lie on one another's."""
+    shapes = list(scene.walk())
+    chips = [
+        (box, words.content)
+        for box, words in pairwise(shapes)
+        if isinstance(box, Box) and box.role is Role.PANEL and isinstance(words, Text)
+    ]
+    found, wrong = [], []
+    for box, words in chips:
+        on = [a for a in arrows(scene) if any(meets(piece, box, -1) for piece in pieces(a))]
+        whole = [a for a in on if touches(a.points[0], box, 1)]
+        if (
+            not words.startswith("+ ") and whole
+        ):  # a box of what the step makes of all that it reads
+            on = [a for a in on if not touches(a.points[-1], box, 1)]
+        wrong += [] if len(on) == 1 else [words]
+        found += [(arrow, words, bool(whole)) for arrow in on]
+        inside = Box(box.x + 1, box.y + 1, box.width - 2, box.height - 2, box.role)
+        wrong += [other for other, told in chips if other is not box and overlap(other, inside)]
+    ended = {id(arrow) for arrow, _, _ in found}
+    formulas = [box for box, words in chips if any(w == words and all_ for _, w, all_ in found)]
+    return found, wrong + [
+        arrow.points
+        for arrow in arrows(scene)
+        if id(arrow) not in ended and not any(touches(arrow.points[-1], b, 1) for b in formulas)
+    ]
+
+
+def overlap(one, other):
+    across = one.x < other.x + other.width and other.x < one.x + one.width
+    return across and one.y < other.y + other.height and other.y < one.y + one.height
+
+
+def wrong_sums(scene):
+    """The slots whose value is not the sum of what the arrows bring, as a reader reads them."""
+    found, _ = factors_of(scene)
+    held = {}
+    for group in scene.groups():
+        if group.cell and " = " in group.title:
+            box = next(shape for shape in group.shapes if isinstance(shape, Box))
+            held[id(box)] = (box, group.title.partition(" = ")[2].partition(" (before")[0])
+    around, sums, told = [box for box, _ in held.values()], {}, {}
+    for arrow, words, is_whole in found:
+        number = re.search(r"^[·+](?:.* =)? (\S+)$", words)
+        if is_whole and not words.startswith("+ "):
+            continue
+        target = box_at(arrow.points[-1], around)
+        told[id(target)] = held[id(target)][1]
+        if "[" in told[id(target)] or not number or not re.match(r"-?[\d.]", number.group(1)):
+            sums.setdefault(id(target), []).append(np.nan)  # nobody can add this up
+            continue
+        start = "1" if words.startswith("+ ") else held[id(box_at(arrow.points[0], around))][1]
+        brought = np.nan if "[" in start else float(start)
+        sums.setdefault(id(target), []).append(brought * float(number.group(1)))
+    return sum(bool(np.isfinite(parts).all()) for parts in sums.values()), [
+        (told[one], parts)
+        for one, parts in sums.items()
+        if np.isfinite(parts).all()
+        and abs(sum(parts) - float(told[one])) > 1e-3 * sum(map(abs, parts)) + 1e-12
+    ]
+
+
+@pytest.mark.parametrize("order", [1, 2, 3])
+@pytest.mark.parametrize("name", gallery.loops)
+def test_a_factor_touches_its_own_arrow_and_no_other(name, order):
+    read = 0
+    for _, number, step, scene in every_moment(name, order):
+        assert factors_of(scene)[1] == [], (number, step)
+        slots, wrong = wrong_sums(scene)
+        assert wrong == [], (number, step)
+        read += slots
+    assert read or name in ("rnn", "lookup")  # of arrays
+
+
+def test_a_factor_on_another_arrow_is_seen():
+    scene = visual.draw(gallery.loops["gap"], "moment", scan=2, step=1)
+    assert wrong_sums(scene) == (2, [])
+    shapes = list(scene.walk())
+    (one, other) = [
+        n
+        for n, s in enumerate(shapes)
+        if isinstance(s, Text) and "· " in s.content and " = " in s.content
+    ]
+    a, b = shapes[one], shapes[other]
+    shapes[one], shapes[other] = replace(a, content=b.content), replace(b, content=a.content)
+    cells_and_all = [*(g for g in scene.groups() if g.cell), *shapes]
+    assert len(wrong_sums(replace(scene, shapes=tuple(cells_and_all)))[1]) == 2
+    moved_off = [replace(s, x=s.x + 500) if s in (shapes[one - 1], a) else s for s in scene.walk()]
+    assert factors_of(replace(scene, shapes=tuple(moved_off)))[1]
 
 
 def test_of_arrays_the_formula_of_the_factor_is_told():

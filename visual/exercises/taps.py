@@ -1,4 +1,4 @@
-"""Questions for what a derivative is made of: its taps, and the number of its Scans."""
+"""Questions for the taps of a gradient."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -8,7 +8,6 @@ from lab.tape import Kind, Tape
 from lab.traces.trace import TapeTrace, Trace
 from visual.exercises.answers import Answer, Form, Mistake, Task
 from visual.exercises.candidates import Candidate, listed, tapes_of
-from visual.pictures.genealogy import genealogy
 from visual.pictures.taps import conversions
 from visual.pictures.taps import taps as taps_picture
 
@@ -76,40 +75,3 @@ def _tap_reason(tape: Tape, tap: int, reads: bool) -> str:
     if tap in tape.taps:
         return f"{signed(tap)} is a tap of the loop itself; its gradient's tap is another."
     return f"At {signed(-tap)}, the loop neither reads nor writes."
-
-
-def scans(trace: Trace) -> Iterator[Candidate]:
-    """Questions for the number of Scans."""
-    last = max((scan.order for scan in trace.scans), default=0)
-    for order in range(1, last + 1):
-        yield Candidate(order, partial(_scans_task, trace, order))
-
-
-def _scans_task(trace: Trace, order: int, theme: str) -> Task:
-    counts = [sum(scan.order == n for scan in trace.scans) for n in range(order + 1)]
-    right, before = sum(counts), sum(counts[:order])
-    each = ", ".join(f"{count} of order {n}" for n, count in enumerate(counts))
-    reasons = {
-        before: "So many there were already before this derivative.",
-        counts[order]: "So many are new; those that were there before stay.",
-        order: "That is the order, not the number of Scans.",
-        order + 1: "That counts one Scan for each order.",
-    }
-    answer = Answer(
-        Form.COUNT,
-        (float(right),),
-        hints=(
-            "Every Scan that the last derivative was computed with is differentiated in its turn, "
-            "if the result goes through it; and all earlier ones are still needed.",
-        ),
-        working=f"{each}: {right} in all.",
-        otherwise="That is not the number of Scans of this trace.",
-        mistakes=tuple(Mistake(n, words) for n, words in reasons.items() if n != right),
-    )
-    loop = trace.scans[0].name
-    nth = {1: "first", 2: "second", 3: "third"}.get(order, f"{order}th")
-    question = (
-        f"How many Scans compute {loop} with its derivatives up to the {nth}, the loop itself "
-        "included?"
-    )
-    return Task(question, None, genealogy(trace, theme), answer)
