@@ -39,7 +39,7 @@ class Place:
     @property
     def printed(self) -> str:
         """All ids by which it is printed; empty if there are none."""
-        inner = self.inner and f"in the step {listing(self.inner)}"
+        inner = f"in the step {listing(self.inner)}" if self.inner else ""
         filled = self.filled and f"filled as {self.filled}"
         return ", ".join(filter(None, (self.outer, inner, filled)))
 

@@ -125,8 +125,8 @@ def summary(explanation: Explanation) -> str:
     elif isinstance(explanation.status, Disconnected):
         told += f"There is no gradient: the cost does not depend on {wrt}. "
     else:
-        status = explanation.status
-        reason = str(status) if isinstance(status, ThroughUntraced) else status.reason
+        broken = explanation.status
+        reason = str(broken) if isinstance(broken, ThroughUntraced) else broken.reason
         told += f"There is no gradient: {reason.rstrip('.')}. "
     for name, status in explanation.lacking:
         why = f": {status.reason.rstrip('.')}" if isinstance(status, Undefined) else ""
