@@ -156,12 +156,12 @@ def leaving(playwright, launch):
         devtools = page.context.new_cdp_session(page)
         for number, changes in enumerate((FULL, MANY)):
             page.evaluate(MIXED, changes)
-            devtools.send("HeapProfiler.collectGarbage")
-            found = devtools.send("Memory.getDOMCounters")
-            heap = devtools.send("Runtime.getHeapUsage")["usedSize"] / 2**20
             page.locator(".jp-InputArea-editor").last.click()
             page.keyboard.press("Control+Enter")
             page.get_by_text(re.compile(f"\\[{number + 2}\\]:")).wait_for()
+            devtools.send("HeapProfiler.collectGarbage")
+            found = devtools.send("Memory.getDOMCounters")
+            heap = devtools.send("Runtime.getHeapUsage")["usedSize"] / 2**20
             _, widgets, objects, rss = page.get_by_text("held:").last.inner_text().split()
             print(
                 f"after {changes} more changes: page {found['nodes']} nodes, "

@@ -135,7 +135,7 @@ ROLES = (Role.FIRST, Role.SECOND, Role.THIRD)
 
 
 def drawn(case, **options):
-    return visual.routing(case.name, case.inputs, **options, **case.metadata)
+    return visual.routing(case.name, case.inputs, **{"all": True, **options}, **case.metadata)
 
 
 def panels(scene):

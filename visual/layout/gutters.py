@@ -29,7 +29,7 @@ class Way:
     arrive: float = 0.5
 
 
-def along(part: Piece, ways: Iterable[Way], is_right: bool = False) -> Piece:
+def along(part: Piece, ways: Iterable[Way], is_right: bool = False, track: float = TRACK) -> Piece:
     """A column with arrows on tracks at its left, or at its right, where gradients go.
 
     The place where a track begins is named as the part that it comes from, and ``track``.
@@ -44,7 +44,7 @@ def along(part: Piece, ways: Iterable[Way], is_right: bool = False) -> Piece:
         spans[way.start] = min(*known, y1), max(*known, y1)
     numbers, parts = tracks(spans), [part]
     for way, edge, y0, y1 in routes:
-        away = FIRST + TRACK * numbers[way.start]
+        away = FIRST + track * numbers[way.start]
         x = edge + away if is_right else edge - away
         parts.append(named(Piece(envelope=Envelope(x, y0, x, y0)), f"{way.start} track"))
         if way.moment is not None:

@@ -48,6 +48,10 @@ WORDS = {
     Role.PRESERVED: "read by this step, and kept",
     Role.OVERWRITTEN: "read by this step, then replaced",
     Role.UNWRITTEN: "not yet",
+    # of the small tapes above
+    Role.SEED: "",
+    Role.RESULT: "",
+    Role.SPENT: "",
 }
 
 

@@ -28,7 +28,7 @@ from lab.reports.breaking.breakage import Breakage
 from visual.scene.shapes import Scene
 from visual.widgets.module import CONTROLS, FORM, joined, style
 from visual.widgets.page import fragment, to_page
-from visual.widgets.rerun import bundle, in_notebook, made_in_cell, shut
+from visual.widgets.rerun import bundle, in_notebook, made_in_cell
 from visual.widgets.stepper import Walked, shown_step
 from visual.widgets.working import Outcome, Work, begin
 from visual.workbench.cell import cell
@@ -124,12 +124,15 @@ class Workbench(Walked):
     ) -> None:
         self._lock = RLock()  # what is shown is changed by one thread at a time
         bench = opened(subject, *about).changed(**choices)
+
+        def begun() -> Drawn:
+            if step is None:
+                return Drawn.of(bench)
+            return Drawn.of(replace(bench, moment=shown_step(bench.moments, -1, step)))
+
+        drawn = Work().do(begun)  # a page is told of no widget that has nothing to show
         super().__init__()
-        try:
-            self._show(Work().do(lambda: Drawn.of(bench)), step)
-        except BaseException:
-            shut(self)  # there is nothing to show
-            raise
+        self._show(drawn, step)
         made_in_cell(self)
         self.on_msg(lambda _, message, __: self.receive(message))
 

@@ -2,11 +2,11 @@
 
 import re
 from dataclasses import replace
-from xml.etree import ElementTree
 
 import numpy as np
 import pytensor.tensor as pt
 import pytest
+from pictures import too_large
 from strange_loops import LOOPS
 
 import lab
@@ -33,29 +33,6 @@ LARGE = {
     ),
     "thirty steps and far taps": gallery.loops["gap"].with_steps(30),
 }
-
-
-def too_large(written):
-    """What of an SVG, as it is written, is wider, higher, smaller or longer than it may be."""
-    root = ElementTree.fromstring(written)
-    width, height = (float(root.get(side)) for side in ("width", "height"))
-    left, top, *size = map(float, root.get("viewBox").split())
-    usual = float(root.get("font-size") or 12)
-    letters = [usual]
-    for element in root.iter():
-        if element.get("font-size"):
-            letters.append(float(element.get("font-size")))
-        assert "scale" not in (element.get("transform") or "")
-    found = []
-    if width > 840 or height > 1200:
-        found.append(f"{width} × {height}")
-    if [left, top, *size] != [0, 0, width, height]:
-        found.append("scaled")
-    if min(letters) < 11:
-        found.append(f"letters of {min(letters)}")
-    if len(written.encode()) > 100_000:
-        found.append(f"{len(written.encode())} bytes")
-    return found
 
 
 def beyond(scene):

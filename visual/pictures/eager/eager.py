@@ -7,7 +7,7 @@ node of the outer tape that is its value.
 Every event of the recording is a group, whose step is the number of the event.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
 
 from lab.eager.records import Recording
@@ -16,6 +16,8 @@ from visual.layout.canvas import finished, heading
 from visual.layout.columns import Gap
 from visual.layout.grid import shown
 from visual.layout.gutters import Way, along
+from visual.layout.sheet import SCREEN
+from visual.options import switch
 from visual.pictures.eager.story import Arrival, NodeStory, event_words, factor_words, story
 from visual.pictures.eager.words import (
     SAME,
@@ -36,7 +38,8 @@ from visual.scene.shapes import Arrow, Box, Group, Scene, Shape, Text, fitted, s
 from visual.scene.theme import Role
 
 NODE, HIGH, MIDDLE, LIST = 190, 44, 78, 176
-MOST_ROWS, ENDS, NEAR = 26, 4, 2
+PLANS = ((26, 4, 2), (20, 4, 2), (16, 3, 1), (12, 2, 1), (8, 2, 0))  # most rows, ends, near ends
+OPEN, SMALL, MOST_SMALL = 170, 84, 2  # where one tape is open, others small
 SLIP, BETWEEN_SLIPS, MOST_SLIPS, FIRST_SLIPS = 24, 4, 5, 3
 PAD, BETWEEN_ROWS, BETWEEN_TAPES, HEADING, FOLD = 12, 26, 22, 96, 8
 CHANNEL = 11  # above a row: where links between tapes run
@@ -60,24 +63,53 @@ class Hidden:
 
     first: int
     last: int
-
-    @property
-    def count(self) -> int:
-        """How many they are."""
-        return self.last - self.first + 1
+    count: int
 
 
-def eager(recording: Recording, theme: str = "light", unfold: int | None = None) -> Scene:
-    """The eager tapes of a recording.
+def eager(
+    recording: Recording,
+    theme: str = "light",
+    unfold: int | None = None,
+    tape: int | None = None,
+    all: bool = False,
+) -> Scene:
+    """The eager tapes of a recording, 840 pixels wide and at most 1,200 high.
 
-    Every event is drawn in a group whose `step` is its number in ``recording.events``.  Of more
-    than 26 rows the ends are shown, and those next to the node number `unfold`; a line says how
-    many nodes are hidden.  Raises ArgumentError if there is no such node.
+    Every event is drawn in a group whose `step` is its number in ``recording.events``.  Tapes that
+    have no room beside one another are small, without gradients, but for the one with the number
+    `tape`, or else the first, which holds the result.  Of many rows the ends are shown, and those
+    next to the node number `unfold`; a line says how many nodes are hidden.  With `all` every tape
+    is open, in a picture of any width.  Raises ArgumentError for a node or a tape there is not.
     """
     expect("recording", recording, Recording, "a recording of lab.eager")
+    last = len(recording.tapes) - 1
+    expected = f"the number of a tape, 0 to {last}"
+    if tape is not None and whole("tape", tape, expected) not in range(last + 1):
+        raise ArgumentError(f"tape = {quoted(tape)}: expected {expected}.")
+    if tape is None or switch("all", all):
+        scene = _drawn(recording, theme, unfold)
+        if all or (scene.width <= SCREEN.width and scene.height <= SCREEN.height):
+            return scene
+    for plan in PLANS:
+        scene = _drawn(recording, theme, unfold, plan, 0 if tape is None else tape)
+        if scene.height <= SCREEN.height:
+            break
+    return scene
+
+
+def _drawn(
+    recording: Recording,
+    theme: str,
+    unfold: int | None,
+    plan: tuple[int, int, int] = PLANS[0],
+    opened: int | None = None,
+) -> Scene:
     nodes, tapes = counted(len(recording.nodes), "node"), counted(len(recording.tapes), "tape")
     return finished(
-        above(_heading(recording), _Tapes(recording, [*shown_rows(recording, unfold)]).drawn()),
+        over(
+            gap(0 if opened is None else SCREEN.line),
+            above(_heading(recording, opened), _Tapes(recording, unfold, plan, opened).drawn()),
+        ),
         WORDS,
         title="The eager tape",
         description=f"{nodes} on {tapes}, and the gradients that they sent one another; the "
@@ -86,7 +118,7 @@ def eager(recording: Recording, theme: str = "light", unfold: int | None = None)
     )
 
 
-def _heading(recording: Recording) -> Piece:
+def _heading(recording: Recording, opened: int | None) -> Piece:
     tapes = len(recording.tapes)
     title = "The eager tape" if tapes == 1 else counted(tapes, "eager tape")
     lines = [
@@ -97,17 +129,32 @@ def _heading(recording: Recording) -> Piece:
     for number, outer in [*linked][:1]:
         name, same = node_name(number), node_name(outer)
         lines.append(f"{name}{SAME}{same}: the value of {name} is {same}, a node of an outer tape.")
+    if opened is not None and tapes > 1:
+        other = (opened + 1) % tapes
+        lines.append(f"Tape {opened} is open: tape={other} opens another, all=True all of them.")
     return heading(title, lines)
 
 
 class _Tapes:
     """The tapes of a recording; the parts of a picture are called as `node`, `total`, `arrival`."""
 
-    def __init__(self, recording: Recording, rows: Sequence[Row | Hidden]) -> None:
-        self.recording, self.told, self.rows = recording, story(recording), rows
+    def __init__(
+        self,
+        recording: Recording,
+        unfold: int | None,
+        plan: tuple[int, int, int],
+        opened: int | None,
+    ) -> None:
+        self.recording, self.told, self.opened = recording, story(recording), opened
+        priorities = {tape.priority for tape in recording.tapes}
+        if opened is not None:
+            own = recording.tapes[opened].priority
+            near = sorted(priorities, key=lambda priority: (abs(priority - own), priority))
+            priorities = {*near[: MOST_SMALL + 1]}
+        self.rows = [*shown_rows(recording, unfold, plan, priorities)]
         self.parts = {
             n: self._node(self.told.nodes[n])
-            for row in rows
+            for row in self.rows
             if not isinstance(row, Hidden)
             for n in row
         }
@@ -175,8 +222,11 @@ class _Tapes:
             self._top(f"tape {tape}"),
         )
         memory, room = memory_words(self.recording.memory(tape)), right - left - 2 * PAD
-        lines = [f"run of {record.function}", f"{counted(len(record.nodes), 'node')}: {memory}"]
-        title = shortened(f"tape {tape} · priority {record.priority}", room / 1.08, 13)
+        is_open = self._is_open(tape)
+        lines = [f"run of {record.function}", counted(len(record.nodes), "node")]
+        lines[1] += f": {memory}" if is_open else ""
+        title = f"tape {tape}" + f" · priority {record.priority}" * is_open
+        title = shortened(title, room / 1.08, 13)
         shapes: list[Shape] = [
             Box(left, y, right - left, foot - y, Role.PANEL),
             Text(left + PAD, y + 20, title, 13, bold=True, role=Role.PANEL),
@@ -227,7 +277,7 @@ class _Tapes:
             made = self._at(self.told.nodes[node].made)
             parents = [p for p in dict.fromkeys(self.recording.nodes[node].parents) if p in nodes]
             for place, parent in enumerate(parents):
-                if parent != self.upper.get(node):
+                if parent != self.upper.get(node) and self._is_open(self._tape(node)):
                     into = min(8 + 7 * place, 28) / HIGH
                     yield Way(f"node {parent}", f"node {node}", made, OUT, into)
         for node, outer in self.linked.items():
@@ -263,11 +313,17 @@ class _Tapes:
 
     def _node(self, node: NodeStory) -> Piece:
         """A node, and beside it the list of its gradients."""
-        box = Box(0, 0, NODE, HIGH, self._role(node))
+        is_open, label = self._is_open(node.record.tape), node_label(node.record)
+        wide = NODE if self.opened is None else OPEN if is_open else SMALL
+        box = Box(0, 0, wide, HIGH, self._role(node))
         key = held_key(self.recording, node.record.value, value_key(node.number))
-        cell = value_cell(box, node.record.value, node_label(node.record), key)
-        held = named(sized(NODE, HIGH, self._at(node.made, cell)), f"node {node.number}")
-        return beside(held, above(*self._list(node), apart=BETWEEN_SLIPS))
+        short = label if is_open else node_name(node.number) + same_as(node.record.value)
+        cell = value_cell(box, node.record.value, label, key, short)
+        held = named(sized(wide, HIGH, self._at(node.made, cell)), f"node {node.number}")
+        return beside(held, above(*self._list(node), apart=BETWEEN_SLIPS)) if is_open else held
+
+    def _is_open(self, tape: int) -> bool:
+        return self.opened is None or tape == self.opened
 
     def _role(self, node: NodeStory) -> Role:
         if self._is_start(node):
@@ -360,24 +416,35 @@ def all_rows(recording: Recording) -> list[Row]:
     return rows
 
 
-def shown_rows(recording: Recording, unfold: int | None) -> Iterator[Row | Hidden]:
+def shown_rows(
+    recording: Recording,
+    unfold: int | None,
+    plan: tuple[int, int, int],
+    priorities: Container[int],
+) -> Iterator[Row | Hidden]:
     """The rows to show: all, or of many the ends of the run and of its first tapes.
 
-    `unfold` is a node whose neighbourhood is shown as well.
+    `unfold` is a node whose neighbourhood is shown as well; tapes of other priorities are not.
     """
-    rows = all_rows(recording)
-    of = {node: number for number, row in enumerate(rows) for node in row}
-    expected = f"the number of a node, 0 to {len(of) - 1}"
-    if unfold is not None and whole("unfold", unfold, expected) not in of:
+    expected = f"the number of a node, 0 to {len(recording.nodes) - 1}"
+    if unfold is not None and whole("unfold", unfold, expected) not in range(len(recording.nodes)):
         raise ArgumentError(f"unfold = {quoted(unfold)}: expected {expected}.")
-    near = [(row, ENDS) for row in (0, len(rows) - 1)]
+    tapes = {n for n, tape in enumerate(recording.tapes) if tape.priority in priorities}
+    every = (
+        tuple(n for n in row if recording.nodes[n].tape in tapes) for row in all_rows(recording)
+    )
+    rows = [row for row in every if row]
+    of = {node: number for number, row in enumerate(rows) for node in row}
+    most, at_ends, at_tapes = plan
+    near = [(row, at_ends) for row in (0, len(rows) - 1)]
     ends = [end for tape in recording.tapes[:2] for end in (*tape.nodes[:1], *tape.nodes[-1:])]
-    near += [(of[node], NEAR) for node in (*ends, unfold) if node is not None]
+    near += [(of[node], at_tapes) for node in (*ends, unfold) if node in of]
     chosen = {row + away for row, reach in near for away in range(-reach, reach + 1)}
     after = 0
-    for item in shown(len(rows), MOST_ROWS, chosen & {*range(len(rows))}):
+    for item in shown(len(rows), most, chosen & {*range(len(rows))}):
         if isinstance(item, Gap):
-            yield Hidden(rows[after][0], rows[after + item.hidden - 1][-1])
+            left = rows[after : after + item.hidden]
+            yield Hidden(left[0][0], left[-1][-1], sum(map(len, left)))
             after += item.hidden
         else:
             yield rows[item]

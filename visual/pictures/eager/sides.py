@@ -4,12 +4,12 @@ Both are brought into one form, a `Side`; rows are the steps of the loop, halves
 """
 
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from lab.eager.records import Held, Memory, NodeRecord, Recording
 from visual.layout.columns import Gap, shown_steps
 from visual.layout.grid import shown
-from visual.layout.gutters import FIRST, Way, along
+from visual.layout.gutters import FIRST, TRACK, Way, along
 from visual.pictures.eager.story import NodeStory, story
 from visual.pictures.eager.words import (
     counted,
@@ -37,10 +37,10 @@ from visual.scene.theme import Role
 
 LABELS = 42
 NODES, SLOTS = (160, 54, 118), (102, 58, 132)  # widths of values, marks and gradients
-SLIP, LINE, PAD, BETWEEN = 24, 28, 10, 12  # of a gradient's box, and what stands around it
+LESS, MARK, NO_MARK, LESS_TRACK = 10, 54, 16, 6  # where there is the least room
+SLIP, LINE, PAD, BETWEEN = 24, 28, 10, 12  # of a gradient's box, and what stands unfold it
 HEAD, NOTE, COST, SUM, FOLD, BETWEEN_ROWS = 22, 17, 14, 16, 18, 14
 LOW, HIGH = 17 / 24, 7 / 24  # where arrows leave and reach a box
-MOST_LINES, ENDS = 9, 4
 START = -1  # the row of what is there before the first step
 
 
@@ -84,6 +84,15 @@ class Side:
     costs: dict[int, str] = field(default_factory=dict)
     turns: dict[int, str] = field(default_factory=dict)
     sums: list[str] = field(default_factory=list)
+    track: float = TRACK
+
+    @property
+    def narrow(self) -> "Side":
+        """The same with the least room that its boxes and marks need."""
+        is_marked = any(line.mark for lines in self.rows.values() for line in lines)
+        value, _, gradient = self.widths
+        widths = (value - LESS, MARK if is_marked else NO_MARK, gradient - LESS)
+        return replace(self, widths=widths, track=LESS_TRACK)
 
 
 @dataclass(frozen=True)
@@ -94,12 +103,15 @@ class Keys:
     gradient: str
 
 
-def table(left: Side, right: Side, steps: int, unfold: int | None) -> Piece:
-    """Both sides in rows for what is there before the first step, the steps, and what follows."""
+def table(left: Side, right: Side, steps: int, unfold: int | None, most: int = 9) -> Piece:
+    """Both sides in rows for what is there before the first step, the steps, and what follows.
+
+    Of more lines in a row than `most` the ends are shown.
+    """
     known = {*left.rows, *right.rows}
     rows: list[int | Gap] = [START] if START in known else []
     rows += [*shown_steps(steps, unfold), *([steps] if steps in known else [])]
-    entries = [[_row(side, row, side is left) for row in rows] for side in (left, right)]
+    entries = [[_row(side, row, side is left, most) for row in rows] for side in (left, right)]
     notes, sums = (max(map(len, told)) for told in zip(_told(left), _told(right), strict=True))
     high = [over(*pair) for pair in zip(*entries, strict=True)]
     parts = (gap(0, HEAD + NOTE * notes), *high, gap(0, SUM * sums + 10))
@@ -129,7 +141,8 @@ def _half(side: Side, entries: Iterable[Piece], tops: Sequence[float], bottom: f
     back = (
         Way(f"gradient {a}", f"gradient {b}", _at_row(row_of[a]), HIGH, LOW) for a, b in returns
     )
-    column = along(along(column, values), back, is_right=True)
+    column = along(column, values, track=side.track)
+    column = along(column, back, is_right=True, track=side.track)
     x, (notes, sums) = column.envelope.left, _told(side)
     lines: list[tuple[float, str, int]] = [(21, side.title, 14)]
     lines += [(21 + NOTE * n, note, 11) for n, note in enumerate(notes, start=1)]
@@ -146,24 +159,27 @@ def _told(side: Side) -> tuple[list[str], list[str]]:
     return notes, [line for told in side.sums for line in folded(told, room, 12)]
 
 
-def _row(side: Side, row: int | Gap, tells_folds: bool) -> Piece:
+def _row(side: Side, row: int | Gap, tells_folds: bool, most: int) -> Piece:
     """The lines of a row, or the first and the last of many, and what they cost."""
     if isinstance(row, Gap):
         fold = f"⋯ {counted(row.hidden, 'step')} not shown" if tells_folds else ""
         return sized(0, FOLD, Text(0, 12, fold, 12, muted=True))
     lines = side.rows.get(row, [])
-    ends = [*range(ENDS), *range(len(lines) - ENDS, len(lines))]
+    ends = [*range(most // 2), *range(len(lines) - most // 2, len(lines))]
     parts = [
         sized(0, SLIP, Text(6, 16, f"⋯ {counted(item.hidden, 'more node')}", 11, muted=True))
         if isinstance(item, Gap)
         else _line(lines[item], *side.widths)
-        for item in shown(len(lines), MOST_LINES, ends)
+        for item in shown(len(lines), most, ends)
     ]
     x = sum(side.widths)
     costs = Text(0, 9, side.costs.get(row, ""), 11, muted=True)
     turn = Text(x, 9, side.turns.get(row, ""), 11, "end", muted=True)
+    told = [sized(x, COST, *(t for t in (costs, turn) if t.content))]
+    if costs.width + turn.width + 8 > x:
+        told = [sized(x, COST, costs), sized(x, COST, turn)]
     return grouped(
-        above(*parts, sized(x, COST, *(t for t in (costs, turn) if t.content)), apart=LINE - SLIP),
+        above(*parts, *told, apart=LINE - SLIP),
         _at_row(row),
     )
 

@@ -22,6 +22,8 @@ from lab.loops.variables import Parameter, RandomState, Sequence, State
 from lab.traces.trace import SequenceTrace, Trace
 from visual.layout.canvas import finished, heading, numbers
 from visual.layout.columns import shown_steps
+from visual.layout.sheet import SCREEN
+from visual.options import switch
 from visual.pictures.eager.scan_side import ScanTapes, parameter_keys, written_row
 from visual.pictures.eager.sides import START, Keys, eager_side, table
 from visual.pictures.eager.words import counted
@@ -29,6 +31,8 @@ from visual.scene.combinators import above
 from visual.scene.shapes import Scene
 from visual.scene.theme import Role
 
+# How many lines of a step are shown at most, and whether boxes are as narrow as they can be.
+PLANS = tuple((most, least) for most in (9, 7, 5, 3) for least in (False, True))
 WORDS = {
     Role.INPUT: "",
     Role.INTERMEDIATE: "a value, or its gradient",
@@ -39,10 +43,15 @@ WORDS = {
 
 
 def two_tapes(
-    loop: Loop, theme: str = "light", unfold: int | None = None, wrt: str | None = None
+    loop: Loop,
+    theme: str = "light",
+    unfold: int | None = None,
+    wrt: str | None = None,
+    all: bool = False,
 ) -> Scene:
     """A loop and its first derivative on the eager tape, beside the tapes of its Scan.
 
+    It is 840 pixels wide and at most 1,200 high: what has no room is folded, unless `all` is asked.
     `wrt` names the variable to differentiate by, the first state unless given.  The cost is the
     last value of the first state.  Loops of more than 12 steps are folded: the ends are shown,
     and the steps next to the step `unfold`.  Raises ArgumentError for loops that cannot be
@@ -63,8 +72,13 @@ def two_tapes(
         "Left in each half: the values that are kept. Right: the gradients that came back.",
     ]
     told = (*lines, left.title, *left.sums, right.title, *right.sums)
-    drawn = above(heading(title, lines), table(left, right, steps, unfold))
-    return finished(drawn, WORDS, title, " ".join(told), theme)
+    for most, least in PLANS[: 1 if switch("all", all) else None]:
+        sides = [side.narrow if least else side for side in (left, right)]
+        drawn = above(heading(title, lines), table(*sides, steps, unfold, most))
+        scene = finished(drawn, WORDS, title, " ".join(told), theme)
+        if scene.width <= SCREEN.width and scene.height <= SCREEN.height:
+            break
+    return scene
 
 
 def _recorded(loop: Loop, trace: Trace, wrt: str | None) -> tuple[Recording, dict[int, Keys]]:

@@ -97,9 +97,9 @@ def held_in_full(held: "Held") -> str:
     return words
 
 
-def value_cell(box: Box, held: "Held", label: str, key: str) -> Group:
-    """A box with a label, and below it a value: of an array a strip of colours and the norm."""
-    name = shortened(label, box.width - 8, 12, bold=True)
+def value_cell(box: Box, held: "Held", label: str, key: str, short: str = "") -> Group:
+    """A box with a (`short`) label, and below it a value: of an array a strip, and the norm."""
+    name = shortened(short or label, box.width - 8, 12, bold=True)
     x, y = box.x + box.width / 2, box.y + box.height - 9
     shapes: list[Shape] = [box, inside(box, x, box.y + 16, name, 12, bold=True)]
     if isinstance(held.value, np.ndarray) and held.value.ndim:

@@ -6,12 +6,15 @@ comes from; the look of a cell of the output is that of the input that it takes.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from textwrap import wrap
 
 import numpy as np
 
 from visual.layout.canvas import finished, heading
 from visual.layout.grid import CELL, CellGrid
+from visual.layout.sheet import SCREEN
+from visual.options import switch
 from visual.pictures.routing.cells import (
     HIGH,
     MASK_HIGH,
@@ -48,6 +51,7 @@ MOST_ARROWS = 24
 TITLE_SIZE = 13
 ROWS, ARRAYS = "arrows lead from row to row", "arrows lead from array to array"
 ADJOINT = "the transpose is the adjoint"
+WITHOUT_TANGENTS = "tangents take the ways of the values: all=True shows them as well"
 
 
 def routing(
@@ -56,6 +60,7 @@ def routing(
     cotangent: object = None,
     tangents: Sequence[object] | None = None,
     theme: str = "light",
+    all: bool = False,
     **metadata: object,
 ) -> Scene:
     """The picture of a structural primitive at arrays: values, tangents and cotangents.
@@ -67,9 +72,10 @@ def routing(
         >>> visual.routing("where", (x, 7.0), condition=x > 0)
         >>> visual.routing("narrow", (a,), dim=-1, start=1, length=2)
 
-    The three panels are the steps 0, 1 and 2.  A clamp's entries on a bound, where there is no
-    derivative, are marked.  Of large arrays, and of many inputs to cat, the ends are shown and
-    some entries of every input; gaps tell how many are not.
+    The three panels are the steps 0, 1 and 2.  Where there is no room for them on 840 × 1,200
+    pixels, that of the tangents is left out, unless `all` is asked for.  A clamp's entries on a
+    bound, where there is no derivative, are marked.  Of large arrays, and of many inputs to cat,
+    the ends are shown and some entries of every input; gaps tell how many are not.
 
     Raises ArgumentError for what the primitive refuses, and for PyTensor variables.
     """
@@ -79,13 +85,25 @@ def routing(
         grouped(_panel(found, layout, step), Group((), step.number, moment=step.title))
         for step in STEPS
     ]
-    return finished(
-        beside(*panels, apart=BESIDE) if layout.upright else above(*panels, apart=BELOW),
-        words_of(found),
-        title=f"How {primitive} routes values, tangents and cotangents",
-        description=about(found),
-        theme=theme,
+    values, tangent, back = panels
+    side_by_side = partial(beside, apart=BESIDE) if layout.upright else partial(above, apart=BELOW)
+    note = words(WITHOUT_TANGENTS, 12, muted=True)
+    bodies = (
+        side_by_side(*panels),
+        above(side_by_side(values, tangent), back, apart=BELOW),
+        above(side_by_side(values, back), note, apart=BELOW),
     )
+    for body in bodies[: 1 if switch("all", all) else None]:
+        scene = finished(
+            body,
+            words_of(found),
+            title=f"How {primitive} routes values, tangents and cotangents",
+            description=about(found),
+            theme=theme,
+        )
+        if scene.width <= SCREEN.width and scene.height <= SCREEN.height:
+            break
+    return scene
 
 
 def _panel(found: Routed, layout: Layout, step: Step) -> Piece:

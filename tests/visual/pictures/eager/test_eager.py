@@ -15,6 +15,7 @@ from pictures import (
     keyed_values,
     number_of,
     stands_alone,
+    too_large,
     touches,
     without_bookkeeping,
 )
@@ -42,7 +43,7 @@ from visual.scene.shapes import Arrow, Box, Group, Text
 from visual.scene.theme import Role
 
 recorded = lru_cache(lambda name: {**RUNS, **FOLDED}[name]())
-drawn = lru_cache(lambda name: visual.eager(recorded(name)))
+drawn = lru_cache(lambda name: visual.eager(recorded(name), all=True))
 whole = [name for name in RUNS if name != "fan"]  # of the fan a list is folded
 
 
@@ -299,7 +300,7 @@ def test_a_node_and_the_outer_node_that_is_its_value_have_one_key():
 @pytest.mark.parametrize("unfold", [None, 100])
 def test_long_programs_fold_and_say_so(name, unfold):
     run = recorded(name)
-    scene = visual.eager(run, unfold=unfold)
+    scene = visual.eager(run, unfold=unfold, all=True)
     shown = set(boxes(scene)[0])
     told = re.findall(r"⋯ ([\d,]+) nodes? not shown: n(\S+) to n(\S+)", "\n".join(
         texts(scene.walk())
@@ -328,6 +329,32 @@ def test_a_long_list_folds_and_says_so():
     assert "⋯ 6 gradients not shown" in words
     assert "sum of 10" in words
     assert words.count("+") == 4
+
+
+@pytest.mark.parametrize("tape", [None, 1])
+@pytest.mark.parametrize("name", [*RUNS, *FOLDED])
+def test_one_tape_is_open_where_several_have_no_room(name, tape):
+    """It has the gradients of its nodes; the nodes of the others are small, and none is lost."""
+    run = recorded(name)
+    if tape is not None and len(run.tapes) < 2:
+        pytest.skip("there is one tape")
+    scene = visual.eager(run, tape=tape)
+    assert too_large(scene.svg()) == []
+    assert crossed_texts(scene) == []
+    nodes, totals = boxes(scene)
+    told = re.findall(r"⋯ ([\d,]+) nodes? not shown", "\n".join(texts(scene.walk())))
+    assert len(nodes) + sum(int(count.replace(",", "")) for count in told) == len(run.nodes)
+    if drawn(name).width > 840 or tape is not None:
+        assert {run.nodes[node].tape for node in totals} <= {tape or 0}
+        assert "all=True all of them" in scene.text()
+    for key, values in keyed_values(scene).items():  # as they are where all is open
+        assert set(values) <= set(keyed_values(drawn(name)).get(key, values))
+
+
+def test_the_tape_must_be_one_of_the_recording():
+    for tape in (-1, 2, "x", True):
+        with pytest.raises(ArgumentError, match=r"tape = .*0 to 1"):
+            visual.eager(recorded("second order"), tape=tape)
 
 
 def test_unfold_must_be_a_node():
@@ -371,7 +398,7 @@ def test_hostile_names_are_harmless():
 
 @pytest.mark.parametrize("theme", ["dark", "print"])
 def test_themes_change_colours_and_nothing_else(theme):
-    other = visual.eager(recorded("second order"), theme)
+    other = visual.eager(recorded("second order"), theme, all=True)
     assert other.text() == drawn("second order").text()
     assert other.theme.background in other.svg()
 
@@ -379,7 +406,7 @@ def test_themes_change_colours_and_nothing_else(theme):
 @pytest.mark.parametrize("name", RUNS)
 def test_a_stored_recording_is_drawn_alike(name):
     stored = json.loads(json.dumps(recorded(name).to_json()))
-    assert visual.eager(Recording.from_json(stored)).svg() == drawn(name).svg()
+    assert visual.eager(Recording.from_json(stored), all=True).svg() == drawn(name).svg()
 
 
 def test_other_formats():

@@ -11,6 +11,7 @@ from pictures import (
     crossed_texts,
     keyed_boxes,
     stands_alone,
+    too_large,
     touches,
     without_bookkeeping,
 )
@@ -22,7 +23,7 @@ from lab.errors import ArgumentError
 from lab.loops.gallery import loops
 from visual.scene.shapes import Arrow, Box, Text
 
-drawn = lru_cache(lambda name, wrt: visual.two_tapes(loops[name], wrt=wrt))
+drawn = lru_cache(lambda name, wrt: visual.two_tapes(loops[name], wrt=wrt, all=True))
 
 
 def texts(shapes):
@@ -209,6 +210,17 @@ def test_arrows_cross_no_text_and_svgs_stand_alone(case):
     assert crossed_texts(scene) == []
     assert stands_alone(scene.svg()) == []
     assert "<script" not in scene.svg()
+
+
+@pytest.mark.parametrize("case", [*TWO_TAPES, *STRANGE], ids=str)
+def test_it_fits_and_all_of_it_is_drawn_on_demand(case):
+    loop, wrt = (STRANGE[case], None) if case in STRANGE else (loops[case[0]], case[1])
+    scene = visual.two_tapes(loop, wrt=wrt)
+    assert too_large(scene.svg()) == []
+    assert crossed_texts(scene) == []
+    whole = visual.two_tapes(loop, wrt=wrt, all=True)
+    known = {(key, title) for key, title, _ in keyed_boxes(whole)}
+    assert {(key, title) for key, title, _ in keyed_boxes(scene)} <= known
 
 
 def test_themes_change_colours_and_nothing_else():

@@ -172,7 +172,9 @@ def test_every_input_and_a_kink_are_seen_in_a_large_clamp():
 
 
 def test_long_indices_are_written_in_full():
-    scene = visual.routing("narrow", (np.zeros((2000, 2000)),), dim=1, start=3, length=1990)
+    scene = visual.routing(
+        "narrow", (np.zeros((2000, 2000)),), all=True, dim=1, start=3, length=1990
+    )
     for panel in panels(scene):
         shown = shown_in(panel)
         assert all(name == written[0] for name, (_, _, _, written, _) in shown.items())
