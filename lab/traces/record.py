@@ -160,8 +160,12 @@ def traced(
     values: Values,
     recordings: Sequence[Recording],
     ids: Ids,
+    steps: bool = True,
 ) -> Trace:
-    """What happened in a graph, in names and numbers; `ids` are those of what is printed."""
+    """What happened in a graph, in names and numbers; `ids` are those of what is printed.
+
+    Without `steps` nothing is told of what the steps compute, which takes most of the time.
+    """
     index = {recording.node: number for number, recording in enumerate(recordings)}
     used = set(ancestors(asked))
     scans: list[ScanTrace] = []
@@ -174,8 +178,10 @@ def traced(
         scan = _scan_trace(recording, above, values, index, axes, used, filled, ids)
         variables = list(enumerate(outer_inputs(recording.parts)))
         made = [(i, v.outer_input) for i, v in variables if v.kind is not Kind.NIT_SOT]
-        told = inside.of(recording, above)
-        scans.append(replace(scan, **told, feeds=feeds(made, filled)))
+        if steps:
+            formulas = step_equations(recording.node, recording.parts)
+            scan = replace(scan, **inside.of(recording, above), formulas=formulas)
+        scans.append(replace(scan, feeds=feeds(made, filled)))
         filled |= {v.outer_output: (number, i) for i, v in variables if v.outer_output is not None}
     results = tuple(freeze(np.array(values[v])) for v in asked)
     fed = feeds(enumerate(asked), filled, values)
@@ -284,7 +290,6 @@ def _scan_trace(
         inside=(),
         stopped_early=not recording.lengths and recording.steps < int(values[parts.n_steps]),
         first=recording.first,
-        formulas=step_equations(node, parts),
         nested=tuple(_nested(parts, step, within) for step in recording.nested),
         place=place_of(node, ids),
         places=tuple(places_of(node, parts, ids, phases)),

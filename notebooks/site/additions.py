@@ -1,8 +1,6 @@
 """What Sphinx lacks: formulas without scripts, pictures walked through, a strict policy."""
 
 import re
-from base64 import b64encode
-from hashlib import sha256
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -15,6 +13,7 @@ from sphinx.writers.html5 import HTML5Translator
 
 from visual.atlas.page import module as atlas_module
 from visual.backends import dark
+from visual.backends.page import hashed
 from visual.exercises.page import STYLE, source
 from visual.lessons.slides import slides
 from visual.widgets.module import STEPPER, style
@@ -68,11 +67,11 @@ def adapt(app: Sphinx, name: str, source: list[str]) -> None:
     if name == "index":
         folder = Path(app.srcdir)
         names = sorted(path.stem for path in folder.glob("*.md") if path.stem != name)
+        lessons = [one for one in names if one[0].isdigit()]
         others = [one for one in names if not one[0].isdigit()]
         others += ["reference/index"] * (folder / "reference").exists()
-        lessons = "\n".join(one for one in names if one[0].isdigit())
-        text += CONTENTS.format(":numbered: 1", lessons) * bool(lessons)
-        text += CONTENTS.format("", "\n".join(others)) * bool(others)
+        for numbered, some in ((":numbered: 1", lessons), ("", others)):
+            text += CONTENTS.format(numbered, "\n".join(some)) * bool(some)
     source[0] = text
 
 
@@ -149,8 +148,7 @@ def finish(app: Sphinx, error: Exception | None) -> None:
 
 def guarded(page: str, scripts: list[str]) -> str:
     """The page under a policy that allows these scripts, and files beside it."""
-    hashes = {b64encode(sha256(script.encode()).digest()).decode() for script in scripts}
-    allowed = POLICY.format(" ".join(f"'sha256-{made}'" for made in sorted(hashes)))
+    allowed = POLICY.format(" ".join(sorted({*map(hashed, scripts)})))
     meta = f'<meta http-equiv="Content-Security-Policy" content="{allowed}">'
     for name, label in LANDMARKS.items():
         page = page.replace(f'<aside class="{name}', f'<aside aria-label="{label}" class="{name}')

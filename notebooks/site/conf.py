@@ -7,7 +7,10 @@ Every lesson is run in a kernel of its own.  The pages need no kernel, no server
 
 import os
 import sys
+from functools import partialmethod
 from pathlib import Path
+
+from nbclient import NotebookClient
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -16,6 +19,9 @@ from additions import setup  # noqa: F401
 os.environ["SCANTAPE_STATIC"] = "1"
 os.environ["TQDM_DISABLE"] = "1"
 os.environ["PYTHONWARNINGS"] = "ignore:PyTensor could not link to a BLAS:UserWarning"
+
+# MyST-NB has no setting for how long a kernel may take to start, on a busy machine over a minute.
+NotebookClient.__init__ = partialmethod(NotebookClient.__init__, startup_timeout=600)
 
 project = html_title = "Scantape"
 extensions = ["myst_nb", "sphinx.ext.autodoc", "scantape"]

@@ -6,10 +6,10 @@ Chromium prints them, as a reader's own browser would; it must be installed.
 """
 
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
+from shutil import which
 from tempfile import TemporaryDirectory
 
 import pypdfium2
@@ -19,31 +19,25 @@ NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome", "msedge")
 
 def papers(site: Path) -> Path:
     """Print all lessons; the file that has all of them.  SystemExit says what is missing."""
-    pages = sorted(site.glob("[0-9]*.html"))
-    browser = next(filter(None, map(shutil.which, NAMES)), None)
-    if not pages or not browser:
-        sys.exit(f"{site}: there are no lessons." if browser else "There is no Chromium to print.")
-    course = pypdfium2.PdfDocument.new()
+    pages = sorted(site.glob("[0-9]*.html")) or sys.exit(f"{site}: there are no lessons.")
+    browser = next(filter(None, map(which, NAMES)), None) or sys.exit("There is no Chromium.")
+    alone = ["--no-sandbox"] * (hasattr(os, "geteuid") and os.geteuid() == 0)  # as root
+    course, whole = pypdfium2.PdfDocument.new(), site / "course.pdf"
     for page in pages:
         paper = page.with_suffix(".pdf")
-        _print(browser, page, paper)
+        with TemporaryDirectory() as profile:
+            told = (f"--user-data-dir={profile}", "--no-pdf-header-footer", *alone)
+            command = [
+                browser,
+                "--headless",
+                *told,
+                f"--print-to-pdf={paper}",
+                page.resolve().as_uri(),
+            ]
+            subprocess.run(command, check=True, capture_output=True)
         course.import_pages(pypdfium2.PdfDocument(paper))
-    whole = site / "course.pdf"
     course.save(whole)
     return whole
-
-
-def _print(browser: str, page: Path, paper: Path) -> None:
-    is_root = hasattr(os, "geteuid") and os.geteuid() == 0  # who needs another way to be safe
-    with TemporaryDirectory() as profile:
-        subprocess.run(
-            [
-                *(browser, "--headless", *["--no-sandbox"] * is_root, f"--user-data-dir={profile}"),
-                *("--no-pdf-header-footer", f"--print-to-pdf={paper}", page.resolve().as_uri()),
-            ],
-            check=True,
-            capture_output=True,
-        )
 
 
 if __name__ == "__main__":

@@ -17,8 +17,7 @@ from visual.atlas.followed import coloured, followed, texts_of
 from visual.atlas.grid import Combination, own
 from visual.atlas.known import EXACT, NUMBER, Slot, printed
 from visual.atlas.live import NEAR, _known, _told, _values, live, near
-from visual.backends.svg import heat_colour, shades
-from visual.scene.theme import LIGHT
+from visual.scene.theme import LIGHT, heat_colour, shades
 from visual.widgets.module import NUMBERS
 
 COUNT = 1000

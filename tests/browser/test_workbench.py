@@ -214,6 +214,33 @@ def test_a_number_tells_where_it_comes_from(opened):
     assert teller.is_hidden()
 
 
+def test_a_fold_is_opened_by_a_click(opened):
+    opened.begin("square")
+    opened.choose("steps", "20")
+    opened.shows(visual.draw(gallery.loops["square"], "tapes", steps=20))
+    fold = opened.bench.locator("[data-cell^='unfold:']").first
+    step = int(fold.get_attribute("data-cell").split(":")[1])
+    fold.click()
+    opened.shows(visual.draw(gallery.loops["square"], "tapes", steps=20, unfold=step))
+    opened.begin("square")
+
+
+def test_on_a_phone_the_picture_begins_in_the_upper_part(opened):
+    files = opened.page.locator(".jp-SideBar [title^='File Browser']").first
+    try:
+        opened.begin("square")
+        files.click()
+        opened.page.set_viewport_size({"width": 360, "height": 780})
+        opened.bench.locator(".scantape-fold:not([open])").wait_for()
+        assert opened.bench.evaluate(MEASURED)[0] <= 0.4 * 780 - 100  # JupyterLab's own bars
+        opened.bench.locator(".scantape-fold > summary").click()
+        assert opened.bench.get_by_role("combobox", name="loop", exact=True).is_visible()
+    finally:
+        opened.page.set_viewport_size(SIZE)
+        files.click()
+        opened.begin("square")
+
+
 def test_a_given_number_is_changed_where_it_stands(opened):
     opened.begin("square")
     opened.bench.locator("[data-cell='0:x:0']").first.click()

@@ -56,6 +56,37 @@ def a_batch_of_series():
     return vectorize_graph(last, {u: many}).sum(), many, {many: LINE[None] * [[1.0], [2.0]], x: 0.3}
 
 
+def a_batch_of_two_axes():
+    x, a = pt.dscalar("x"), pt.dscalar("a")
+    ys = scan(lambda y, a: pt.tanh(a * y) + 0.1, outputs_info=[x], non_sequences=[a], n_steps=3)
+    many, weights = pt.dmatrix("xs"), pt.dvector("weights")
+    made = vectorize_graph(ys[-1], {x: many, a: weights})
+    return made.sum(), weights, {many: [LINE, 2 * LINE], weights: LINE}
+
+
+def rows_with_weights():
+    """A double loop over a matrix, in which each row has results of two kinds."""
+    x, w, start = pt.dmatrix("x"), pt.dvector("w"), pt.dscalar("start")
+
+    def row(row, s, w):
+        made = scan(lambda v, k, s: s * k + pt.sin(v), sequences=[row, w], outputs_info=[s])
+        return made[-1], made.sum()
+
+    last, sums = scan(row, sequences=[x], outputs_info=[start, None], non_sequences=[w])
+    return last[-1] + sums.sum(), w, {x: [LINE, 1 - LINE], w: LINE, start: 0.4}
+
+
+def partly_unused():
+    x, y, a = pt.dscalar("x"), pt.dscalar("y"), pt.dscalar("a")
+    *_, squares_of_y = scan(
+        lambda x, y, a: [x * a, y + x, pt.exp(x), y**2],
+        outputs_info=[x, y, None, None],
+        non_sequences=[a],
+        n_steps=3,
+    )
+    return squares_of_y[1], a, {x: 0.5, y: 0.3, a: 1.1}
+
+
 def in_an_operation():
     x, y = pt.dscalar("x"), pt.dscalar("y")
     return OpFromGraph([x], [squares(x)])(pt.sin(y)), y, {y: 0.8}

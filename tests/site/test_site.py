@@ -189,7 +189,7 @@ def stopped(tmp_path_factory):
     lessons = written(folder / "lessons", aaa=code("other = 1"), **sources)
     (lessons / "untitled.md").write_text("No title here.\n")
     done = built(lessons, folder / "site", *STRICT)
-    assert done.returncode == 1
+    assert done.returncode == 1, done.stderr
     return done.stderr
 
 
@@ -213,7 +213,8 @@ def draft(tmp_path_factory):
     )
     lessons = written(folder / "lessons", first="[later](02_later.md)", progress=code(progress))
     written(lessons / "reference", index="```{eval-rst}\n.. automodule:: lab.checks.check\n```")
-    assert built(lessons, folder / "site").returncode == 0
+    done = built(lessons, folder / "site")
+    assert done.returncode == 0, done.stderr
     return folder
 
 

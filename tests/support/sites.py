@@ -15,7 +15,7 @@ STRICT = ("-W", "-j", "2")
 
 def built(lessons, out, *options):
     """Sphinx at work as `make site` has it, in a process of its own: how it ended, what it told."""
-    command = [sys.executable, "-m", "sphinx", "-q", *options, "-d", f"{out}.doctrees"]
+    command = [sys.executable, "-m", "sphinx", "-q", "-T", *options, "-d", f"{out}.doctrees"]
     return subprocess.run(
         [*command, "-c", ROOT / "notebooks" / "site", lessons, out],
         env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHON_COLORS": "0", "NO_COLOR": "1"},

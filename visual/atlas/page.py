@@ -21,10 +21,10 @@ from pathlib import Path
 from lab.errors import LabError, listing
 from visual.atlas.grid import CHOICES, Combination, Entry, Grid, key_of
 from visual.backends.page import document
-from visual.backends.svg import shades, text
+from visual.backends.svg import text
 from visual.drawing.catalogue import PICTURES
 from visual.options import Value
-from visual.scene.theme import THEMES
+from visual.scene.theme import THEMES, shades
 from visual.widgets import module as modules
 
 HERE = Path(__file__).parent
@@ -124,8 +124,8 @@ def to_page(grid: Grid, entries: Sequence[Entry]) -> str:
     body = (
         f"<h1>{text(grid.title)}</h1>\n"
         "<p>Choose a loop, the taps at which it reads its past, how often it is differentiated, "
-        "and the cost. Walk through the steps with the buttons or the arrow keys. Point at a "
-        "number to find it elsewhere.</p>\n"
+        "and the cost. Walk through the steps with the buttons or the arrow keys. Click a number "
+        "to see where it comes from; drag one that is given, and all the others follow.</p>\n"
         f"{content(grid, entries, page=True)}"
     )
     theme = THEMES[grid.themes[0]]

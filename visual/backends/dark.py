@@ -1,13 +1,14 @@
 """Dark pictures on a dark screen: beside every light colour of a scene, the dark one for it.
 
 A page holds every scene once, in light colours; `light-dark()` follows the scheme of the page,
-which the reader's screen or the switch of the theme sets.
+which the reader's screen or the switch of the theme sets.  A picture in a file of its own can ask
+for the scheme itself.
 """
 
 from collections.abc import Iterator
+from functools import cache
 
-from visual.backends.svg import shades
-from visual.scene.theme import DARK, LIGHT, Role, Theme, contrast, mixed
+from visual.scene.theme import DARK, LIGHT, Role, Theme, contrast, mixed, shades
 
 BOX, LETTERS, LINE = "rect", ":is(svg,g,text)", "path"
 Key = tuple[str, str, str]
@@ -22,6 +23,17 @@ def style() -> str:
     )
 
 
+def alone(name: str, drawn: str) -> str:
+    """The rules for the colours of a light picture, whose root has a class of this name."""
+    rules = "".join(
+        f'{element}:is(.{name},.{name} *)[{attribute}="{light}"]{{{attribute}:{dark}}}'
+        for (element, attribute, light), dark in darkened().items()
+        if f'{attribute}="{light}"' in drawn
+    )
+    return f"@media (prefers-color-scheme:dark){{{rules}}}"
+
+
+@cache
 def darkened() -> dict[Key, str]:
     """Which dark colour stands for which light one, by element and attribute.
 

@@ -73,12 +73,12 @@ def picture(svg: str, label: str = "Picture") -> str:
 
 def policy(styles: Sequence[str], scripts: Sequence[str] = ()) -> str:
     """What a page with these styles and scripts, all inline, may do: nothing else."""
-    allowed = f"default-src 'none'; style-src {' '.join(map(_hash, styles))}"
+    allowed = f"default-src 'none'; style-src {' '.join(map(hashed, styles))}"
     if scripts:
-        allowed += f"; script-src {' '.join(map(_hash, scripts))}"
+        allowed += f"; script-src {' '.join(map(hashed, scripts))}"
     return f"{allowed}; base-uri 'none'; form-action 'none'"
 
 
-def _hash(source: str) -> str:
+def hashed(source: str) -> str:
     """How a content security policy names an inline style or script."""
     return f"'sha256-{b64encode(sha256(source.encode()).digest()).decode()}'"

@@ -13,15 +13,15 @@ from itertools import groupby
 from types import MappingProxyType
 from zlib import crc32
 
+from visual.backends import dark
 from visual.scene.fonts import MONO, SANS
 from visual.scene.formats import HOLD, PACE, register
 from visual.scene.shapes import MM, Arrow, Box, Group, Polyline, Scene, Shape, Text, hatching, walk
-from visual.scene.theme import HATCHING, NEGATIVE, POSITIVE, Line, Theme, mixed
+from visual.scene.theme import HATCHING, LIGHT, Line, Theme, heat_colour
 
 DASHES = {Line.DASHED: "5 3", Line.DOTTED: "1.5 3"}
 WIDTH, HEAVY, DOT = 1.3, 2.4, 5
 STRIKE = 0.28  # em above the baseline
-SHADES = 16
 HARMLESS: dict[int, str | None] = {
     # not in XML at all
     **dict.fromkeys(code for code in range(32) if code not in (9, 10, 13)),
@@ -35,7 +35,10 @@ Style = Mapping[str, str]
 
 
 def to_svg(scene: Scene, animate: bool = False) -> str:
-    """The SVG document of a scene; if it is to `animate`, its moments appear one by one."""
+    """The SVG document of a scene.
+
+    If it is to `animate`, its moments appear one by one; a light one is dark on a dark screen.
+    """
     width, height = number(scene.width), number(scene.height)
     usual = _usual([s for s in scene.walk() if isinstance(s, Text)], scene.theme)
     across, down = width, height
@@ -46,19 +49,24 @@ def to_svg(scene: Scene, animate: bool = False) -> str:
         f'width="{across}" height="{down}" role="img" stroke-width="{WIDTH}"'
         f"{_moments(scene)}{attributes(usual)}"
     )
-    head, style = (f"{head}>", "") if not animate else _moving(scene, head)
     words = f"<title>{text(scene.title)}</title><desc>{text(scene.description)}</desc>"
     page = f'<rect width="{width}" height="{height}" fill="{scene.theme.background}"/>'
     shapes = "".join(_shapes(scene.shapes, scene.theme, usual, None))
-    return f"{head}{words}{style}{page}{shapes}</svg>\n"
+    if not animate:
+        return f"{head}>{words}{page}{shapes}</svg>\n"
+    own = f"scantape-{crc32(head.encode(errors='replace')):08x}"
+    style = _moving(scene, own)
+    if scene.theme == LIGHT:
+        style += dark.alone(own, head + page + shapes)
+    return f'{head} class="{own}">{words}<style>{style}</style>{page}{shapes}</svg>\n'
 
 
-def _moving(scene: Scene, head: str) -> tuple[str, str]:
-    """The head with a class of its own, and a style sheet by which moments appear in turn.
+def _moving(scene: Scene, own: str) -> str:
+    """The rules by which moments appear in turn, in a picture whose class is its `own`.
 
     Who prefers less motion sees the whole picture at once.
     """
-    moments, own = [*scene.moments], f"scantape-{crc32(head.encode(errors='replace')):08x}"
+    moments = [*scene.moments]
     whole = PACE * (len(moments) - 1) + HOLD
     rules = "".join(
         f'.{own} [data-step="{moment}"]{{animation:{own}-{moment} {whole}ms step-end infinite}}'
@@ -67,8 +75,7 @@ def _moving(scene: Scene, head: str) -> tuple[str, str]:
         for count, moment in enumerate(moments)
         if count
     )
-    style = f"@media (prefers-reduced-motion:no-preference){{{rules}}}"
-    return f'{head} class="{own}">', f"<style>{style}</style>"
+    return f"@media (prefers-reduced-motion:no-preference){{{rules}}}"
 
 
 def _moments(scene: Scene) -> str:
@@ -275,25 +282,6 @@ def _polyline(line: Polyline, theme: Theme) -> str:
     dots = "".join(f"M{point}h0" for point in points)  # a line of no length is its round cap
     look = f'stroke="{colour}" stroke-width="{DOT}" stroke-linecap="round"'
     return f'{drawn}<path d="{dots}" fill="none" {look}/>'
-
-
-def heat_colour(value: float, theme: Theme) -> str:
-    """From that of negative over the background, for zero, to that of positive values, -1 to 1."""
-    if value != value:  # nan
-        return theme.muted
-    return _shade(round(max(-1.0, min(1.0, value)) * SHADES), theme.background)
-
-
-def shades(theme: Theme) -> list[str]:
-    """All colours of patches, from the most negative to the most positive; last that of nan."""
-    shares = (level / SHADES for level in range(-SHADES, SHADES + 1))
-    return [heat_colour(share, theme) for share in (*shares, float("nan"))]
-
-
-@lru_cache(maxsize=256)
-def _shade(level: int, background: str) -> str:
-    """One of 2 · SHADES + 1 colours: no eye tells more, and patches of one colour are one path."""
-    return mixed(background, POSITIVE if level > 0 else NEGATIVE, abs(level) / SHADES)
 
 
 register(".svg", to_svg)

@@ -9,10 +9,10 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterator
 
-from visual.backends.svg import DASHES, DOT, HEAVY, WIDTH, heat_colour, number
+from visual.backends.svg import DASHES, DOT, HEAVY, WIDTH, number
 from visual.scene.formats import register
 from visual.scene.shapes import MM, Arrow, Box, Polyline, Scene, Shape, Text, hatching
-from visual.scene.theme import HATCHING, Line, Theme
+from visual.scene.theme import HATCHING, Line, Theme, heat_colour
 
 POINT = 72.27 / 96  # a CSS pixel in TeX's points
 ANCHORS = {"start": "base west", "middle": "base", "end": "base east"}

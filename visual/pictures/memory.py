@@ -54,10 +54,8 @@ def memory(
     check_sheet(sheet)
     found = trace if isinstance(trace, Memory) else memory_of(trace, scan, limit)
     title = f"Memory of {found.loop}: {size_text(found.peak)} at most"
-    read = (
-        "the graph as it stands; a bar is a buffer, from the Scan that makes it to the last that "
-        "reads it"
-    )
+    read = "a bar is a buffer, from the Scan that makes it to the last that reads it"
+    read = read if sheet.is_narrow else f"the graph as it stands; {read}"
     heads = [
         piece(fitted(0, 0, title, sheet.line, 16, bold=True)),
         *(piece(Text(0, 0, line)) for t in found.told for line in folded(t, sheet.line, 12)),
@@ -110,12 +108,18 @@ def _over_time(found: Memory, sheet: Sheet) -> Piece:
             Box(left, AREA - high, max(1.0, wide - 1), high, Role.INTERMEDIATE),
         ]
         which = f"Scan {number + 1}" if wide > 50 else f"{number + 1}"
-        for line, words in enumerate((which, size_text(total))):
+        if high <= 18 * 2:  # too low for words in it: above it, in one line
+            above_it = fitted(
+                left + 4, AREA - high - 5, f"{which}: {size_text(total)}", wide, SMALL
+            )
+            inside += [above_it] if wide > 50 else []
+        for line, words in enumerate((which, size_text(total)) if high > 18 * 2 else ()):
             if text_width(words, SMALL) < wide - 6 and high > 18 * (line + 1):
                 inside.append(Text(left + 4, AREA - high + 14 + 15 * line, words, SMALL))
         shapes.append(Group(tuple(inside), title=told))
     if names:
-        shapes.append(fitted(0, 12, "bytes at once", names - 8, SMALL, muted=True))
+        axes = ((12, "↑ bytes at once"), (AREA - 4, "→ steps of the Scans"))
+        shapes += [fitted(0, y, told, names - 8, SMALL, muted=True) for y, told in axes]
     largest = sorted(range(len(found.buffers)), key=lambda n: -found.buffers[n].bytes)
     most = IN_A_COLUMN[0] if sheet.is_narrow else MOST_BUFFERS
     shown = sorted(largest[:most])
@@ -158,8 +162,16 @@ def _plans(found: Memory, sheet: Sheet) -> Piece:
         shapes = curve(Series(plan.name, np.arange(1, plan.work + 1), held, "work"), scale, page)
         drawn.append(_panel(plan, found, page, shapes))
     rows = [beside(*drawn[n : n + across], apart=APART) for n in range(0, len(drawn), across)]
-    head = "plans that make states again: bytes of states · steps of work"
-    return above(piece(fitted(0, 0, head, sheet.line, 13, bold=True)), *rows, apart=8)
+    limit = "half of the states" if found.limit is None else size_text(found.limit)
+    axes = "↑ bytes of states kept, → steps of work"
+    told = f"{axes}, forwards and back; beside a name the most bytes, all steps; "
+    told = "" if sheet.is_narrow else told
+    if found.best is not None:
+        told += f"best: least work within {limit}"
+    title = f"plans: {axes}" if sheet.is_narrow else "plans that make states again"
+    heads = [fitted(0, 0, title, sheet.line, 13, bold=True)]
+    heads += [Text(0, 0, line, muted=True) for line in folded(told, sheet.line, 12) if line]
+    return above(above(*map(piece, heads), apart=4), *rows, apart=8)
 
 
 def _panel(plan: Plan, found: Memory, page: Page, shapes: list[Shape]) -> Piece:

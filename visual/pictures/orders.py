@@ -23,10 +23,10 @@ SMALL, LINE, LEFT, APART = 11.0, 20.0, 40.0, 22.0
 HIGH, FOOT, TICKS = 150.0, 20.0, 34.0  # of a chart; below it, and for what stands at its scale
 SHARES = 0.8, 1.25, 1.15, 0.9  # of the room, for a column
 BETWEEN = 13.0  # lines of labels
-READ = (
-    "Scans: how many there are, and in brackets how many of them differ in more than the rows that "
-    "they are run on; operations: on numbers, in a step of every Scan, together; bytes: the most "
-    "that is held at once, by the graph as it stands"
+DIFFERENT = "and in brackets how many of them differ in more than the rows that they are run on"
+REST = (
+    "operations: on numbers, in a step of every Scan, together; bytes: the most that is held at "
+    "once, by the graph as it stands"
 )
 
 
@@ -51,7 +51,9 @@ def orders(
     found: Orders = derivative
     span = "order 1" if found.most < 2 else f"orders 1 to {found.most}"
     title = f"{found.loop}: derivatives of {found.cost} by {found.wrt}, {span}"
-    lines = [(line, False) for line in found.told] + [(READ, True)] * sheet.legend
+    has_brackets = any(way.different < way.scans for mode in WORDS for way in found.by(mode))
+    scans = "Scans: how many there are" + f", {DIFFERENT}" * has_brackets
+    lines = [(line, False) for line in found.told] + [(f"{scans}; {REST}", True)] * sheet.legend
     head = [
         piece(fitted(0, 0, title, sheet.line, 16, bold=True)),
         *(

@@ -172,7 +172,7 @@ def _label(item: Item) -> str:
 
 
 def _added(record: DerivationRecord, phase: Phase, keys: Keys, wide: float) -> Piece:
-    """What a phase adds, in up to three lines of small boxes."""
+    """What a phase adds, in up to three lines of small boxes; of more the first line."""
     label = LABELS.get(phase.number, _label)
     left_out = {ABSENT} | ({Verdict.DISCONNECTED} if phase.number == 11 else set())
     found = {i.subject: i for i in reversed(phase.items) if i.subject not in TOLD_BY_NAME}
@@ -186,9 +186,9 @@ def _added(record: DerivationRecord, phase: Phase, keys: Keys, wide: float) -> P
             lines.append([chip])
     rows = [beside(*line, apart=6) for line in lines] or [words("nothing", SMALL, muted=True)]
     if len(rows) > MOST_LINES:
-        hidden = sum(map(len, lines[MOST_LINES - 1 :]))
+        hidden = sum(map(len, lines[1:]))
         told = words(f"⋯ {hidden} more: phase={phase.number}", 11, muted=True)
-        rows[MOST_LINES - 1 :] = [padded(told, 6, 2)]
+        rows[1:] = [padded(told, 6, 2)]
     return above(*rows, apart=3)
 
 

@@ -1,9 +1,10 @@
 """The tape beside its static single assignment form: every value written once, with a name.
 
 On the left the tape after every step, where a write replaces what stood in the slot.  On the
-right stand the values of the slots that hold more than one over time, each in a box of its own:
-slots have letters, and every write makes a value with the next subscript.  Two values that shared
-one slot stand below one another, in a column that nothing else stands in.
+right stand the values of the slots that hold more than one over time, and with enough room those
+that these are made of, each in a box of its own: slots have letters, and every write makes a value
+with the next subscript.  Two values that shared one slot stand below one another, in a column that
+nothing else stands in.
 """
 
 from collections.abc import Iterator, Sequence
@@ -29,7 +30,7 @@ from visual.layout.canvas import (
     touched_columns,
     touched_rows,
 )
-from visual.layout.cells import cell, full_text, value_text
+from visual.layout.cells import NARROW, cell, full_text, value_text
 from visual.layout.columns import Gap, column_of, shown_steps, timeline, with_gaps
 from visual.layout.detours import Detours
 from visual.layout.headings import block_heading
@@ -147,6 +148,8 @@ class _Block:
         self.sheet, only = sheet, sheet.steps and sheet.steps_of(self.scan)
         self.steps = shown_steps(self.scan.steps, unfold, ends, only)
         self.time = timeline(named.root.scan)
+        writes = flow.writes.items()
+        self.used = {s for v, w in writes if v.scan == named.number for s in w.sources}
         common = place_columns(touched_columns(self.scan, self.time, unfold, ends, only), SMALL, 4)
         lanes = []
         for tape in (tape for tape in self.scan.tapes if not tape.is_total):
@@ -157,21 +160,16 @@ class _Block:
         slots = [(lane.tape, row) for lane in lanes for row in sorted(lane.shown)]
         self.letters = {(tape.argument, row): next(letters) for tape, row in slots}
         self.lanes = lanes if all else lanes[:MOST_TAPES]
-        shown = [
-            sorted(
-                column_of(lane.tape, row, self.time)
-                for row in lane.shown
-                if self._shared(lane.tape, row)
-            )
-            for lane in self.lanes
-        ]
-        self.folded = self._folded(len(lanes), slots)
         self.left, right = sheet.margin + STEPS * (not sheet.bare), sheet.width - sheet.margin
         buffers = [lane.columns.right - LABELS for lane in self.lanes]
         least = self.left
         if not sheet.is_narrow:
             least += max([LEFT * (not sheet.bare), *buffers]) + 26
-        self.columns = self._columns(shown, right - least)
+        self.columns = self._columns(self._shown(), right - least)
+        if any(columns.gaps or columns.cell < NARROW for columns in self.columns):
+            self.used = set()  # for the slots that are shared, with all digits
+            self.columns = self._columns(self._shown(), right - least)
+        self.folded = self._folded(len(lanes), slots)
         wide = sum(columns.right - LABELS for columns in self.columns)
         self.start = least if all else max(least, min(right + BETWEEN - wide, right - 300))
         self.right = max(right, self.start + wide - BETWEEN)
@@ -194,9 +192,20 @@ class _Block:
         return self.sheet.bare or self.sheet.is_narrow
 
     def _shared(self, tape: TapeTrace, row: int) -> bool:
-        """Whether a slot holds more than one value over time, or everything is shown."""
+        """Whether a slot holds more than one value, or one that others are made of; or all is."""
         chain = self.flow.chain(self.named.number, tape, row)
-        return self.all or len(chain) > 1 + bool(tape.unwritten[row])
+        return self.all or len(chain) > 1 + bool(tape.unwritten[row]) or chain[0] in self.used
+
+    def _shown(self) -> list[list[int]]:
+        """The columns of the slots that stand at the right, tape by tape."""
+        return [
+            sorted(
+                column_of(lane.tape, row, self.time)
+                for row in lane.shown
+                if self._shared(lane.tape, row)
+            )
+            for lane in self.lanes
+        ]
 
     def _columns(self, shown: list[list[int]], room: float) -> list[Columns]:
         """Where the slots of every tape stand; if there is no room, without those in the middle."""

@@ -8,6 +8,7 @@ white and by colour-blind eyes.
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 from types import MappingProxyType
 
 from lab.errors import Named
@@ -132,6 +133,7 @@ third        dashed upright #ede9fe #6d28d9 #4c1d95 #3a2071 #a78bfa #ede9fe #fff
 HATCHING = "#b4b4b4"  # the lines of a hatch, over which letters are read
 # Signs of numbers, in strips and heat maps: colours of no role, in every theme.
 NEGATIVE, POSITIVE = "#d21ec3", "#87875a"
+SHADES = 16  # of each
 
 
 def contrast(first: str, second: str) -> float:
@@ -181,3 +183,22 @@ LIGHT = _theme("light", 0, "#ffffff", text="#1f2937", muted="#6b7280", arrow="#9
 DARK = _theme("dark", 1, "#111827", text="#e5e7eb", muted="#9ca3af", arrow="#fdba74")
 PRINT = _theme("print", 2, "#ffffff", text="#000000", muted="#444444", arrow="#000000")
 THEMES = Named("theme", {theme.name: theme for theme in (LIGHT, DARK, PRINT)})
+
+
+def heat_colour(value: float, theme: Theme) -> str:
+    """From that of negative over the background, for zero, to that of positive values, -1 to 1."""
+    if value != value:  # nan
+        return theme.muted
+    return _shade(round(max(-1.0, min(1.0, value)) * SHADES), theme.background)
+
+
+def shades(theme: Theme) -> list[str]:
+    """All colours of patches, from the most negative to the most positive; last that of nan."""
+    shares = (level / SHADES for level in range(-SHADES, SHADES + 1))
+    return [heat_colour(share, theme) for share in (*shares, float("nan"))]
+
+
+@lru_cache(maxsize=256)
+def _shade(level: int, background: str) -> str:
+    """One of 2 · SHADES + 1 colours: no eye tells more, and patches of one colour are one path."""
+    return mixed(background, POSITIVE if level > 0 else NEGATIVE, abs(level) / SHADES)

@@ -125,15 +125,15 @@ def summary(explanation: Explanation) -> str:
     elif isinstance(explanation.status, Disconnected):
         told += f"There is no gradient: the cost does not depend on {wrt}. "
     else:
-        broken = explanation.status
-        reason = str(broken) if isinstance(broken, ThroughUntraced) else broken.reason
+        found = explanation.status
+        reason = str(found) if isinstance(found, ThroughUntraced) else found.reason
         told += f"There is no gradient: {reason.rstrip('.')}. "
     for name, status in explanation.lacking:
         why = f": {status.reason.rstrip('.')}" if isinstance(status, Undefined) else ""
         told += f"There is none wrt {name}{why or ', on which it does not depend'}. "
     count = len(explanation.traps)
-    found = f"{count} {'trap' if count == 1 else 'traps'}" if count else "No known trap"
-    return f"{told}{found} found."
+    known = f"{count} {'trap' if count == 1 else 'traps'}" if count else "No known trap"
+    return f"{told}{known} found."
 
 
 def states(scan: ScanReport) -> Iterator[str]:

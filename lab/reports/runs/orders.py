@@ -22,8 +22,9 @@ from lab.reports.runs.directions import operations
 from lab.reports.runs.memory import memory
 from lab.scans.node import read_scan
 from lab.scans.replacing import scan_nodes
-from lab.traces.record import trace
-from lab.traces.run import Values, checked_values
+from lab.traces.record import traced
+from lab.traces.run import Values, checked_values, run
+from lab.traces.window import refuse_beyond
 
 MOST = min(HIGHEST.values())
 COLUMNS = ("Scans", "operations", "bytes", "seconds")
@@ -150,7 +151,9 @@ def _way(cost: Variable, wrt: Variable, mode: str, order: int, given: Values, ti
     with quietly():
         value = derivative_of(cost, wrt, order, mode=mode).value
         nodes = scan_nodes([value])
-        run = trace(value, given) if nodes else None
+        refuse_beyond([value], given)
+        values, recordings = run([value], given)
     seconds = perf_counter() - start if timed else None
-    counts = sum(operations([value])), memory(run).peak if run is not None else 0
+    made = traced([value], (), ("",), values, recordings, {}, steps=False)
+    counts = sum(operations([value])), memory(made).peak if nodes else 0
     return Way(mode, order, len(nodes), len({node.op for node in nodes}), *counts, seconds)

@@ -202,6 +202,30 @@ def test_an_svg_moves_without_a_script():
 
 @pytest.mark.browser
 @pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium")
+def test_an_svg_is_dark_on_a_dark_screen(browser):
+    """Every box has the colours that it has in the dark picture; a light screen changes nothing."""
+    light, dark = (visual.draw(SQUARE, theme=theme) for theme in ("light", "dark"))
+    looks = """() => [...document.querySelectorAll("rect")].map(getComputedStyle)
+        .map(({ fill, stroke }) => [fill, stroke])"""
+    found = {}
+    for scheme in ("light", "dark"):
+        page = browser.new_page(color_scheme=scheme, reduced_motion="reduce")
+        for name, svg in (
+            ("moving", moving_svg(light)),
+            ("light", light.svg()),
+            ("dark", dark.svg()),
+        ):
+            page.set_content(svg)
+            found[scheme, name] = page.evaluate(looks)
+        page.close()
+    assert found["dark", "moving"] == found["dark", "dark"]
+    assert found["light", "moving"] == found["light", "light"]
+    assert found["dark", "dark"] != found["light", "light"]
+    assert "prefers-color-scheme" not in moving_svg(dark)
+
+
+@pytest.mark.browser
+@pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium")
 @pytest.mark.parametrize("motion", ["no-preference", "reduce"])
 def test_an_svg_shows_its_moments_in_turn(browser, motion):
     """At second n the numbers that frame n has are seen, and no other; or all, if all is still."""

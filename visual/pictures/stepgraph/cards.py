@@ -15,7 +15,7 @@ from visual.scene.theme import Role
 SIGN, LABEL, VALUE, CAPTION = 17, 12.5, 12, 11
 LINE, ABOVE = 17, 15
 NARROWEST, WIDE = 58, 190  # a card
-IN_A_COLUMN, NARROW = 96, 132  # its greatest width in a figure for a paper, and on a screen
+IN_A_COLUMN, NARROW = 96, 152  # its greatest width in a figure for a paper, and on a screen
 STRIP = 20
 
 

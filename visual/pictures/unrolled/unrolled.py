@@ -301,8 +301,8 @@ class _Picture:
             hint = ": all=True shows everything" if self.room.sheet.has_hints else ""
             told.append(f"⋯ {rows}{hint}")
         if self.placing.far:
-            far = f"{self.placing.far} grey arrows from other columns are not drawn"
-            told.append(f"{far}: the formulas of what multiplies have what they would bring")
+            far = f"{self.placing.far} grey arrows, from values to gradients in other columns"
+            told.append(f"not drawn: {far}; the formulas of the factors name these values")
         formulas: dict[object, str] = {}
         alike = self._alike()
         for number, factor in self.factors.items():

@@ -31,7 +31,7 @@ from visual.pictures.values.series import (
     thinned,
 )
 from visual.pictures.values.text import to_text
-from visual.scene.combinators import Piece, above, beside, gap, piece, scene, sized
+from visual.scene.combinators import Piece, above, beside, gap, over, piece, scene, sized
 from visual.scene.fonts import text_width
 from visual.scene.shapes import (
     Box,
@@ -138,7 +138,7 @@ def values(
     ends = (min(map(np.min, places)), max(map(np.max, places))) if places else (0, 0)
     plan = Plan(across, (sheet.line + APART) / across - APART, *ends)
     rooms = _rooms(sections, across, sheet.height)
-    drawn = [_section(section, lines, plan) for section, lines in zip(sections, rooms, strict=True)]
+    drawn = [*_packed(sections, rooms, plan)]
     heads = [
         _line(title, sheet.line, 16, bold=True),
         *(
@@ -186,7 +186,7 @@ def _sections(trace: Trace, only: int | None, steps: range | None) -> Iterator[S
         yield Section(title, tuple(sorted(_panels(held, series_of, steps), key=_first_the_results)))
     loops = (s for s in scans if s.parent is None)
     sizes = (replace(panel, is_held=False) for panel in _panels(loops, growth_of, steps))
-    yield Section("size of the gradients, by powers of ten", tuple(sizes), True)
+    yield Section("their size, by powers of ten", tuple(sizes), True)
 
 
 def _panels(scans, found, steps) -> Iterator[Panel]:  # type: ignore[no-untyped-def]
@@ -240,6 +240,21 @@ def _rooms(sections: Sequence[Section], across: int, height: float) -> list[int]
                 given[number] += 1
                 left -= 1
     return given
+
+
+def _packed(sections: Sequence[Section], rooms: Sequence[int], plan: Plan) -> Iterator[Piece]:
+    """The sections, those side by side that have room on one line."""
+    row, left = list[Piece](), 0
+    for section, lines in zip(sections, rooms, strict=True):
+        part = _section(section, lines, plan)
+        wide = math.ceil((part.envelope.width + APART) / (plan.wide + APART) - 1e-9)
+        if row and wide > left:
+            yield beside(*row, apart=APART)
+            row, left = [], 0
+        taken = wide * (plan.wide + APART) - APART
+        row.append(over(gap(taken), part))
+        left = (left if len(row) > 1 else plan.across) - wide if lines == 1 else 0
+    yield beside(*row, apart=APART)
 
 
 def _section(section: Section, lines: int, plan: Plan) -> Piece:

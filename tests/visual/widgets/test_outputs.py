@@ -1,0 +1,120 @@
+"""What a notebook's cells leave in its file, which is what other front ends choose from.
+
+JupyterLab shows a widget, where its kernel is.  Else a front end takes the first kind that it
+knows: HTML, in a frame of its own, in Visual Studio Code and Colab; images in what only looks.
+"""
+
+import io
+import re
+from base64 import b64decode
+from html.parser import HTMLParser
+from xml.etree import ElementTree
+
+import nbformat
+import pytest
+from nbclient import NotebookClient
+from PIL import Image
+from sites import ROOT
+
+LIVE = "application/vnd.jupyter.widget-view+json"
+LOADING = ("src", "srcset", "data", "poster", "href", "xlink:href")
+CELLS = """import lab, visual; from lab import gallery; square = gallery.loops["square"].trace()
+visual.tapes(square)
+visual.moment(square)
+visual.draw(gallery.loops["rnn"], "genealogy")
+visual.Stepper(visual.unrolled(square))
+visual.Workbench(view="tapes")
+visual.Exercise(square, "number")
+visual.Exercises.of(square, ("taps", "scans"))
+visual.Atlas(["square"], {"square": [(-1,)]}, [1], ["last"], ["tapes"])
+gallery.loops["square"].system()""".splitlines()
+# What is tried in turn: the order of vscode-jupyter, and what is known of others.
+CHOSEN = {
+    "Visual Studio Code": ("text/html", "text/latex", "image/svg+xml", "image/png"),
+    "Colab": ("text/html", "image/svg+xml", "image/png", "text/latex"),
+    "images alone": ("image/svg+xml", "image/png", "text/latex"),
+}
+
+
+@pytest.fixture(scope="module")
+def bundles(tmp_path_factory):
+    """What a kernel answers to each cell, by its source."""
+    notebook = nbformat.v4.new_notebook(cells=[*map(nbformat.v4.new_code_cell, CELLS)])
+    folder = tmp_path_factory.mktemp("outputs")
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv("PYTHONPATH", str(ROOT))
+        patched.delenv("SCANTAPE_STATIC", raising=False)
+        place = {"metadata": {"path": folder}}
+        NotebookClient(notebook, startup_timeout=600, timeout=300, resources=place).execute()
+    size = len(nbformat.writes(notebook).encode())
+    assert size < 2_000_000, size
+    return {cell.source: dict(cell.outputs[-1].data) for cell in notebook.cells[1:]}
+
+
+class Still(HTMLParser):
+    """What is seen of a page whose scripts do not run, and what it would load."""
+
+    def __init__(self, html):
+        super().__init__()
+        self.tags, self.loads, self.words, self._inside = [], [], [], ""
+        self.feed(html)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        self._inside = tag
+        self.loads += [v for k, v in attrs if k in LOADING and tag != "a" and not v.startswith("#")]
+
+    def handle_endtag(self, tag):
+        self._inside = ""
+
+    def handle_data(self, data):
+        if self._inside not in ("script", "style"):
+            self.words.append(data)
+
+
+def problems(bundle):
+    """What is wrong with a bundle, in words."""
+    still = Still(bundle.get("text/html", ""))
+    yield from (f"{kind} is empty" for kind, told in bundle.items() if not told)
+    yield from ("a bare object" for told in bundle.values() if "object at 0x" in str(told))
+    if "text/html" in bundle and ("svg" not in still.tags or not "".join(still.words).strip()):
+        yield "nothing is seen without a script"
+    yield from (f"it loads {one}" for one in still.loads)
+    if "image/svg+xml" in bundle:
+        root = ElementTree.fromstring(bundle["image/svg+xml"])
+        linked = [v for e in root.iter() for k, v in e.items() if k.rpartition("}")[2] == "href"]
+        loaded = re.findall(r"url\((?!#)[^)]*|@import", bundle["image/svg+xml"])
+        yield from (f"the picture loads {one}" for one in (*linked, *loaded))
+        yield from ("a script in the picture" for e in root.iter() if e.tag.endswith("script"))
+    if bundle.get("image/png"):
+        with Image.open(io.BytesIO(b64decode(bundle["image/png"]))) as image:
+            if abs(image.width - float(root.get("width"))) > 1:
+                yield "the images differ"
+
+
+@pytest.mark.parametrize("cell", CELLS[1:])
+def test_every_output_has_real_content_of_all_kinds(bundles, cell):
+    bundle = bundles[cell]
+    wanted = {"text/html", "image/svg+xml", *["image/png"] * (LIVE in bundle)}
+    assert {"text/latex"} if "system" in cell else wanted <= bundle.keys()
+    assert [*problems(bundle)] == []
+    assert len(bundle["text/plain"]) > 20
+    for order in CHOSEN.values():
+        assert next(kind for kind in order if kind in bundle)
+
+
+@pytest.mark.parametrize(
+    ("kind", "told", "named"),
+    [
+        ("text/plain", "<visual.Stepper object at 0x7f>", "a bare object"),
+        ("text/html", "<script>draw()</script><div></div>", "nothing is seen"),
+        ("text/html", "<svg></svg><p>x</p><img src='https://x.org/a.png'>", "it loads"),
+        ("image/svg+xml", "<svg width='1'><script/></svg>", "a script"),
+        ("image/svg+xml", "<svg width='1'/>", "the images differ"),
+        ("image/svg+xml", "<svg width='1'><image href='b.png'/></svg>", "the picture loads"),
+        ("image/png", "", "is empty"),
+    ],
+)
+def test_what_is_wrong_with_an_output_is_named(bundles, kind, told, named):
+    bundle = {**bundles[CELLS[4]], kind: told}
+    assert any(named in problem for problem in problems(bundle))
