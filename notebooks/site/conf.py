@@ -9,6 +9,7 @@ import os
 import sys
 from functools import partialmethod
 from pathlib import Path
+from typing import Any
 
 from nbclient import NotebookClient
 
@@ -21,7 +22,8 @@ os.environ["TQDM_DISABLE"] = "1"
 os.environ["PYTHONWARNINGS"] = "ignore:PyTensor could not link to a BLAS:UserWarning"
 
 # MyST-NB has no setting for how long a kernel may take to start, on a busy machine over a minute.
-NotebookClient.__init__ = partialmethod(NotebookClient.__init__, startup_timeout=600)
+client: Any = NotebookClient
+client.__init__ = partialmethod(NotebookClient.__init__, startup_timeout=600)
 
 project = html_title = "Scantape"
 extensions = ["myst_nb", "sphinx.ext.autodoc", "scantape"]

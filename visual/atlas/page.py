@@ -64,8 +64,7 @@ def _choices(grid: Grid) -> dict[str, object]:
     }
     for view in options["views"]:
         view["about"] = PICTURES[view["value"]].about
-    for theme in options["themes"]:
-        theme["shades"] = shades(THEMES[theme["value"]])
+    themes = [{**one, "shades": shades(THEMES[one["value"]])} for one in options.pop("themes")]
     loops = [
         {
             "value": loop.name,
@@ -76,7 +75,7 @@ def _choices(grid: Grid) -> dict[str, object]:
         for loop in grid.loops
     ]
     labels = {choice.name: choice.label for choice in CHOICES}
-    return {"labels": labels, "loops": loops, **options}
+    return {"labels": labels, "loops": loops, **options, "themes": themes}
 
 
 def _option(value: str, label: str = "") -> dict[str, str]:

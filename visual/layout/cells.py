@@ -152,7 +152,8 @@ def _above(box: Box, anchor: str, room: float, old: np.ndarray | None, label: st
         short = shortened(label, room, 12, bold=True)
         return inside(box, x, box.y + 16, short, 12, anchor, bold=True)
     short = shortened(value_within(old, room, SMALL_SIZE), room, SMALL_SIZE, mono=True)
-    return inside(box, x, box.y + 16, short, SMALL_SIZE, anchor, mono=True, struck=True)
+    top = min(16, box.height - 21)  # of a low box as well, it stands above the value
+    return inside(box, x, box.y + top, short, SMALL_SIZE, anchor, mono=True, struck=True)
 
 
 def thin_cell(box: Box, value: np.ndarray, name: str, step: int | None, key: str) -> Group:

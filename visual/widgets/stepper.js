@@ -350,17 +350,21 @@ export function stepper(root, { step = null, whole = false, changed = () => {}, 
     pinned?.focus({ preventScroll: true });
   }
 
-  // Where there is room, the story stands beside the picture or over its legend, level with the
-  // number.
+  // Where there is room, the story stands beside the picture, level with the number, or over its
+  // legend, always at the top.
   function placeBeside(cell, svg) {
     const [box, picture, frame] = [cell, svg, root].map((part) => part.getBoundingClientRect());
     const { width } = svg.viewBox.baseVal;
     const free = width > NATURAL + 100 ? NATURAL / width : 1;
-    const left = picture.left + picture.width * free - frame.left + (free < 1 ? 0 : 12);
+    const left = picture.left + picture.width * free - frame.left + (free < 1 ? -16 : 12);
     const beside = frame.width - left > 220;
     teller.toggleAttribute("data-beside", beside);
     teller.style.left = beside ? `${left}px` : "";
     if (!beside) return;
+    if (free < 1) {
+      teller.style.top = `${picture.top - frame.top}px`;
+      return;
+    }
     const lowest = Math.min(frame.bottom, innerHeight - 40) - teller.offsetHeight - frame.top;
     teller.style.top = `${Math.max(0, Math.min(box.top - frame.top, lowest))}px`;
   }

@@ -73,8 +73,8 @@ def two_tapes(
     ]
     told = (*lines, left.title, *left.sums, right.title, *right.sums)
     for most, least in PLANS[: 1 if switch("all", all) else None]:
-        sides = [side.narrow if least else side for side in (left, right)]
-        drawn = above(heading(title, lines), table(*sides, steps, unfold, most))
+        half, other = (left.narrow, right.narrow) if least else (left, right)
+        drawn = above(heading(title, lines), table(half, other, steps, unfold, most))
         scene = finished(drawn, WORDS, title, " ".join(told), theme)
         if scene.width <= SCREEN.width and scene.height <= SCREEN.height:
             break

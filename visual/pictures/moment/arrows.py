@@ -87,7 +87,7 @@ def joined(upper: Piece, lower: Piece, ways: Sequence[Way], width: float) -> Pie
         return over(upper, lower, *_through_boxes({**upper.anchors, **lower.anchors}, ways, width))
     runs = _runs(places, ways)
     chips = [
-        tuple(_chip(label, way.is_main) for label in (way.label, _brief(way.label, n)[0]))
+        (_chip(way.label, way.is_main), _chip(_brief(way.label, n)[0], way.is_main))
         for n, way in enumerate(ways)
     ]
     keys = (lambda n: abs(runs[n][1] - runs[n][0]), lambda n: runs[n][0], lambda n: runs[n][1])

@@ -28,7 +28,8 @@ from visual.scene.fonts import MONO_WIDTH
 from visual.scene.shapes import Box, Group, Shape, Text, fitted, shortened
 from visual.scene.theme import Role
 
-TALL, LOW, HEADER, BAND = 40, 20, 34, 28  # a cell, a thin one, what heads it, arrows under it
+TALL, CLOSE, LOW = 40, 34, 20  # a cell, one in rows that are close, a thin one
+HEADER, BAND = 34, 28  # what heads a cell, arrows under it
 SMALL, LINE, MORE = 11, 15, "more signs"
 DETAILS = ("whole", "lines", "line", "each", "none")  # how much of the formulas a row has
 
@@ -63,11 +64,12 @@ class Block:
     totals: tuple[tuple[TapeTrace, float], ...]
     room: float  # up to which x it may reach
     idle: bool = False  # whether outputs that nobody asked for are drawn as well
+    close: bool = False  # whether its rows stand close to one another
 
     @property
     def height(self) -> float:
         """That of a cell."""
-        return TALL + (PARTS if self.view.contributions else 0)
+        return (CLOSE if self.close else TALL) + (PARTS if self.view.contributions else 0)
 
     @property
     def labels(self) -> float:
@@ -157,7 +159,7 @@ def with_formulas(block: Block, drawn: Iterable[tuple[int | None, Piece]], detai
             part = grouped(part, Group((), step=number, moment=moment, reads=reads))
         parts.append(part)
     told = detail in ("line", "each", "none") and not block.view.sheet.bare
-    if told and block.named.scan.steps:
+    if told and block.named.scan.steps and not (block.close and detail == "none"):
         parts.append(_every_step(block, 3 if detail != "none" else 0))
     return above(*parts)
 
@@ -310,7 +312,7 @@ def _step(block: Block, step: int) -> Piece:
             places[lane.tape.argument, slot.row] = box
             shapes.append(_slot(block, lane.tape, slot, y))
         shapes += [*_gaps(block, lane, y), *_words(block, lane, y, _positions(lane, step))]
-        y += block.height + BAND
+        y += block.height + (BAND - 2 if block.close else BAND)
     if not block.lanes:
         y += block.height + 4
     outputs = [

@@ -33,13 +33,14 @@ class Plan:
     """How much is shown: of long loops so many steps at both `ends`, and so many `tapes`.
 
     None stands for all, no ends for one step.  With `both` the loop is open above its one
-    derivative.
+    derivative.  Rows that are `close` leave room for all steps in a picture that is low.
     """
 
     both: bool = False
     ends: int | None = None
     tapes: int | None = None
     fits: bool = True  # on its sheet
+    close: bool = False
 
 
 EVERYTHING, LEAST = Plan(fits=False), Plan(False, 1, 1)
@@ -49,7 +50,10 @@ def plans(pair: bool, sheet: Sheet) -> Iterator[Plan]:
     """What is tried, from the most to the least; of a `pair` with the loop open, if that fits."""
     if pair:
         yield from (Plan(True, ends) for ends in (None, 3))
-    yield from (Plan(False, ends) for ends in (None, 3, 2, 1))
+    yield Plan()
+    if sheet.is_low:
+        yield Plan(close=True)
+    yield from (Plan(False, ends) for ends in (3, 2, 1))
     if sheet.is_narrow or sheet.is_low:
         yield from (Plan(False, 0, tapes) for tapes in (None, 2, 1))
     yield from (Plan(False, ends, tapes) for tapes in (8, 4, 2, 1) for ends in (2, 1))
@@ -161,4 +165,6 @@ def block_of(named: NamedScan, view: View, plan: Plan) -> Block | None:
     right = max([columns.right, *(lane.columns.right for lane in lanes)])
     edge = max(sheet.width - sheet.margin, 0 if plan.fits else right + len(totals) * (cell + apart))
     placed = tuple((tape, right + n * (cell + apart)) for n, tape in enumerate(totals[:beside]))
-    return Block(named, columns, time, view, steps, lanes, placed, edge, not plan.fits)
+    return Block(
+        named, columns, time, view, steps, lanes, placed, edge, not plan.fits, plan.close
+    )

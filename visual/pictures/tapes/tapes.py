@@ -83,12 +83,13 @@ def _open(trace: Trace, view: View, number: int, pair: bool, theme: str) -> Scen
         if not (plan.both or len(trace.scans) == 1 or sheet.bare):
             cards = cards or [overview(trace, number, sheet=sheet)]
         top = [] if plan.both else [*cards]
+        apart = 12 if plan.close else 20
         if plan.both or not has_tape(named.scan):
             loop = named.root if plan.both else named
             top.append(_loop(loop, block.columns, plan, sheet))
         bodies = _bodies(block) if has_tape(named.scan) else iter([gap()])
         least = next(bodies)
-        tried.append(above(*top, least, apart=20))
+        tried.append(above(*top, least, apart=apart))
         if tried[-1].envelope.bottom > sheet.height:  # and results and legend come to it
             continue
         drawn = _finished(trace, tried[-1], sheet.width, view, theme)
@@ -96,7 +97,7 @@ def _open(trace: Trace, view: View, number: int, pair: bool, theme: str) -> Scen
             continue
         for body in bodies:
             if drawn.height - least.envelope.height + body.envelope.height <= sheet.height:
-                fuller = _finished(trace, above(*top, body, apart=20), sheet.width, view, theme)
+                fuller = _finished(trace, above(*top, body, apart=apart), sheet.width, view, theme)
                 if fuller.height <= sheet.height:
                     return fuller
         return drawn

@@ -18,7 +18,8 @@ from visual.scene.combinators import Piece, above, beside, gap, joined, named, o
 from visual.scene.shapes import Box, Group, Shape, Text, fitted, folded, outline, shortened
 from visual.scene.theme import Role
 
-NARROWEST, HIGH, APART = 150.0, 70.0, 24.0
+NARROWEST, APART = 150.0, 24.0
+HIGH, LOW = 70.0, 50.0  # a card, with what it reads and its steps at its foot, or without
 MOST_CARDS, MOST_CELLS, MOST_TAPES = 8, 10, 3
 TOP = 28.0  # of the cells in a card
 ANOTHER = "scan=1 opens the first"
@@ -40,8 +41,11 @@ def overview(trace: Trace, opened: int, hint: str = EVERYTHING, sheet: Sheet = S
         words[0] += f", {left} of them folded"
     across = int((sheet.line + APART) / (NARROWEST + APART))
     wide = (sheet.line + APART) / across - APART
+    high = LOW if sheet.is_low else HIGH
     cards = [
-        _folded(item, wide) if isinstance(item, Gap) else card(scans[item], opened, wide)
+        _folded(item, wide, high)
+        if isinstance(item, Gap)
+        else card(scans[item], opened, wide, high)
         for item in shown
     ]
     lines = [
@@ -112,18 +116,18 @@ def _steps(of: NamedScan) -> str:
     return f"step {first:,}" if first and steps == 1 else counted(steps, "step")
 
 
-def card(of: NamedScan, opened: int, wide: float) -> Piece:
+def card(of: NamedScan, opened: int, wide: float, tall: float = HIGH) -> Piece:
     """A Scan and its tapes after the last step; when one walks, slots wait for their last write."""
     is_open = of.number == opened
-    frame: list[Shape] = [Box(0, 0, wide, HIGH, Role.PANEL)]
+    frame: list[Shape] = [Box(0, 0, wide, tall, Role.PANEL)]
     if is_open:
-        frame += [outline(n, n, wide - 2 * n, HIGH - 2 * n) for n in (0, 1)]
+        frame += [outline(n, n, wide - 2 * n, tall - 2 * n) for n in (0, 1)]
     called = f"{of.number + 1} · {short_name(of)}"
     title = Text(10, 19, shortened(called, wide - 20, 12, bold=is_open), 12, bold=is_open)
     reads = listed([number + 1 for number in feeding(of.scan)], "")
     steps = f"{'←' if goes_back(of) else '→'} {_steps(of)}"
     tapes = [tape for tape in of.scan.held if not tape.is_total] or list(of.scan.held)
-    words = Text(wide - 10, 62, steps, 11, "end", muted=True)
+    words = Text(wide - 10, 62 if tall == HIGH else 19, steps, 11, "end", muted=True)
     read = fitted(10, 62, f"reads {reads}", wide - 28 - words.width, 11, muted=True)
     cells: list[Shape] = []
     high = 18 / min(len(tapes), MOST_TAPES) if tapes else 18
@@ -134,8 +138,10 @@ def card(of: NamedScan, opened: int, wide: float) -> Piece:
     if len(tapes) > MOST_TAPES:
         more = f"+{len(tapes) - MOST_TAPES}"
         cells.append(Text(wide - 10, 41, more, 11, "end", muted=True, title="tapes"))
-    shapes = (*frame, title, *([read] if reads else []), words, *cells)
-    return sized(wide, HIGH, Group(shapes, cell=f"scan:{of.number + 1}", title=of.whereabouts))
+    foot = [words] if tall == HIGH or title.width + words.width < wide - 28 else []
+    foot += [read] if reads and tall == HIGH else []
+    shapes = (*frame, title, *foot, *cells)
+    return sized(wide, tall, Group(shapes, cell=f"scan:{of.number + 1}", title=of.whereabouts))
 
 
 def _small(of: NamedScan, tape: TapeTrace, y: float, high: float, inner: float) -> Iterator[Shape]:
@@ -187,8 +193,8 @@ def outputs_reached(of: ScanOf) -> set[tuple[str, int]]:
     }
 
 
-def _folded(gap: Gap, wide: float) -> Piece:
+def _folded(gap: Gap, wide: float, tall: float) -> Piece:
     """In the place of Scans that are not shown."""
     lines = folded(f"⋯ {counted(gap.hidden, 'Scan')} not shown", wide - 20, 12)
-    texts = [Text(10, 30 + 17 * n, line, 12, muted=True) for n, line in enumerate(lines)]
-    return sized(wide, HIGH, *texts)
+    texts = [Text(10, tall / 2 - 5 + 17 * n, line, 12, muted=True) for n, line in enumerate(lines)]
+    return sized(wide, tall, *texts)
