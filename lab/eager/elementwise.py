@@ -109,31 +109,17 @@ def _remainder_gradient(z: Value, x: Value, y: Value) -> Gradients:
     return [lambda g: unbroadcast(g, shapes[0]), lambda g: unbroadcast(-g * times, shapes[1])]
 
 
-def _logaddexp_gradient(z: Value, x: Value, y: Value) -> Gradients:
-    """The gradients: dx = g·exp(x - z), dy = g·exp(y - z)."""
-    shapes = shape_of(x), shape_of(y)
-    return [
-        lambda g: unbroadcast(g * exp(x - z), shapes[0]),
-        lambda g: unbroadcast(g * exp(y - z), shapes[1]),
-    ]
+def _binary(name: str, dx: Callable[..., Value], dy: Callable[..., Value]) -> Function:
+    """A function of two arguments: the gradients are g·dx(z, x, y) and g·dy(z, x, y)."""
 
+    def gradients(z: Value, x: Value, y: Value) -> Gradients:
+        shapes = shape_of(x), shape_of(y)
+        return [
+            lambda g: unbroadcast(g * dx(z, x, y), shapes[0]),
+            lambda g: unbroadcast(g * dy(z, x, y), shapes[1]),
+        ]
 
-def _arctan2_gradient(z: Value, x: Value, y: Value) -> Gradients:
-    """Z is the angle of the point (y, x): dx = g·y / (x² + y²), dy = -g·x / (x² + y²)."""
-    shapes = shape_of(x), shape_of(y)
-    return [
-        lambda g: unbroadcast(g * (y / (x * x + y * y)), shapes[0]),
-        lambda g: unbroadcast(-g * (x / (x * x + y * y)), shapes[1]),
-    ]
-
-
-def _hypot_gradient(z: Value, x: Value, y: Value) -> Gradients:
-    """The gradients: dx = g·x / z, dy = g·y / z."""
-    shapes = shape_of(x), shape_of(y)
-    return [
-        lambda g: unbroadcast(g * (x / z), shapes[0]),
-        lambda g: unbroadcast(g * (y / z), shapes[1]),
-    ]
+    return rules.rule(getattr(numpy, name), gradients)
 
 
 add = rules.rule(numpy.add, _add_gradient)
@@ -142,9 +128,12 @@ multiply = rules.rule(numpy.multiply, _multiply_gradient)
 divide = rules.rule(numpy.divide, _divide_gradient)
 power = rules.rule(numpy.power, _power_gradient)
 remainder = rules.rule(numpy.remainder, _remainder_gradient)
-logaddexp = rules.rule(numpy.logaddexp, _logaddexp_gradient)
-arctan2 = rules.rule(numpy.arctan2, _arctan2_gradient)
-hypot = rules.rule(numpy.hypot, _hypot_gradient)
+logaddexp = _binary("logaddexp", lambda z, x, y: exp(x - z), lambda z, x, y: exp(y - z))
+hypot = _binary("hypot", lambda z, x, y: x / z, lambda z, x, y: y / z)
+#: The angle of the point (y, x).
+arctan2 = _binary(
+    "arctan2", lambda z, x, y: y / (x * x + y * y), lambda z, x, y: -x / (x * x + y * y)
+)
 
 
 @rules.composed(numpy.logaddexp2)

@@ -4,7 +4,6 @@ Comparisons look at values and return plain booleans, so that ``if`` and ``while
 """
 
 import operator
-from collections.abc import Iterator
 from typing import NoReturn
 
 import numpy
@@ -68,12 +67,6 @@ def _ufunc(self: Node, ufunc: numpy.ufunc, method: str, *args: object, **kwargs:
     return _apply(ufunc, args, kwargs)
 
 
-def _function(
-    self: Node, function: Plain, types: object, args: tuple[object, ...], kwargs: dict[str, object]
-) -> Value:
-    return _apply(function, args, kwargs)
-
-
 def _plain(self: Node, *_: object, **__: object) -> NoReturn:
     raise GradientError(
         f"{self!r} was given to a function that is not registered, which takes plain numbers and "
@@ -87,14 +80,6 @@ def _set_item(self: Node, index: object, value: object) -> NoReturn:
         f"{self!r}[{index!r}] = …: a node's value cannot be assigned in place, since the tape "
         "needs it; make a new one, with lab.eager.np.where or concatenate."
     )
-
-
-def _iterate(self: Node) -> Iterator[Value]:
-    return (take(self, index) for index in range(len(value_of(self))))
-
-
-def _represent(self: Node) -> str:
-    return f"Node({value_of(self)!r})"
 
 
 def _shape_or_axes(arguments: tuple[object, ...]) -> object:
@@ -154,14 +139,14 @@ METHODS: dict[str, Plain | property] = {
     "__abs__": elementwise.absolute,
     "__getitem__": take,
     "__setitem__": _set_item,
-    "__iter__": _iterate,
+    "__iter__": lambda self: (take(self, index) for index in range(len(value_of(self)))),
     "__getattr__": _no_method,
     "__len__": lambda self: len(value_of(self)),
     "__bool__": lambda self: bool(value_of(self)),
-    "__repr__": _represent,
+    "__repr__": lambda self: f"Node({value_of(self)!r})",
     "__format__": lambda self, form: format(value_of(self), form),
     "__array_ufunc__": _ufunc,
-    "__array_function__": _function,
+    "__array_function__": lambda self, function, _, args, kwargs: _apply(function, args, kwargs),
     "__array__": _plain,
     "__float__": _plain,
     "__int__": _plain,

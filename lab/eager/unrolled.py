@@ -7,14 +7,13 @@
 import reprlib
 from typing import TYPE_CHECKING, NoReturn
 
-from pytensor.scan.utils import until
 from pytensor.tensor import _as_tensor_variable
 
 from lab.eager.recorder import steps
 from lab.eager.shaping import shape_of, sum
-from lab.eager.tape import Function, Node, Operand, Value
+from lab.eager.tape import Function, Node, Value
 from lab.errors import ArgumentError, GradientError, listing
-from lab.loops.variables import RandomState, State
+from lab.loops.variables import RandomState, State, results_of
 
 if TYPE_CHECKING:
     from lab.loops.loop import Loop
@@ -56,10 +55,10 @@ def unrolled(loop: "Loop") -> Function:
         given = dict(zip(names, values, strict=True))
         tapes = {state.name: _first_values(state, given[state.name]) for state in loop.states}
         for step in steps(loop.steps):
-            results, stop = _results(loop.step(**_arguments(loop, given, tapes, step)))
+            results, stop = results_of(loop.step(**_arguments(loop, given, tapes, step)))
             for state, result in zip(loop.states, results, strict=False):  # outputs come after
                 tapes[state.name].append(result)
-            if stop:
+            if stop is not None and stop.data:  # a constant: the loop runs on numbers
                 break
         last = tapes[loop.states[0].name][-1] if loop.states else results[0]
         return sum(last) if shape_of(last) else last
@@ -82,12 +81,3 @@ def _arguments(
         read[sequence.name] = [values[sequence.start(tap) + step] for tap in sequence.taps]
     arguments = {name: at[0] if len(at) == 1 else at for name, at in read.items()}
     return arguments | {parameter.name: given[parameter.name] for parameter in loop.parameters}
-
-
-def _results(returned: Operand) -> tuple[list[Value], bool]:
-    """What a step computed, and whether its until condition holds."""
-    results = list(returned) if isinstance(returned, list | tuple) else [returned]
-    if results and isinstance(results[-1], until):
-        condition: Operand = results[-1].condition  # a constant: the loop runs on numbers
-        return results[:-1], bool(condition.data)
-    return results, False

@@ -194,7 +194,8 @@ def sentence(one: StepOf, formula: Formula) -> str:
     brought = one.brought(formula)
     if adds_old(formula) and brought:
         rest = one.rest(formula)
-        digits = _digits(one, formula, brought, rest)
+        terms = terms_of(one, formula, brought, rest)
+        digits = FOUR if terms is None else digits_of_sum(float(one.made(formula)), terms)
         held = _held(one, tape, one.row(formula.target), digits or FOUR)
         parts = [_part(one, arrival, digits or FOUR) for arrival in brought]
         if rest is not None:
@@ -222,12 +223,6 @@ def _sources(one: StepOf, formula: Formula) -> str:
         name = one.spell.position(leaf, one.step)
         told.append(f"{name}{_with(' = ', one.value(leaf))} ({origin})")
     return f" from {joined(told)}" if told else ""
-
-
-def _digits(one: StepOf, formula: Formula, brought: list[Arrival], rest: Rest | None) -> int | None:
-    """How many digits the numbers of a sentence need, so that they add up; four of arrays."""
-    made, terms = one.made(formula), terms_of(one, formula, brought, rest)
-    return FOUR if terms is None else digits_of_sum(float(made), terms)
 
 
 def terms_of(

@@ -124,14 +124,14 @@ class Speller:
         return None if values is None else values[step]
 
 
-def loop_offsets(named: Quantities, style: Style = PLAIN) -> str:
+def loop_offsets(named: Quantities) -> str:
     """``step k: x[t] is xₖ₊₁, u[t] is uₖ``: which values the taps of a loop stand for."""
     scan = named.scan
     if scan.parent is not None:
         return ""
     starts = {tape.name: tape.tape.origin for tape in scan.held if tape.kind is not Kind.MIT_MOT}
     starts |= {s.axis.variable: s.now for s in scan.sequences}
-    return offsets({name: start + scan.first for name, start in starts.items()}, style)
+    return offsets({name: start + scan.first for name, start in starts.items()})
 
 
 def result_words(trace: Trace) -> tuple[str, ...]:

@@ -95,11 +95,42 @@ class System:
         return next((q for q in self.quantities if q.argument == leaf.argument), None)
 
     def __str__(self) -> str:
-        return plain(self)
+        writer = Writer(self)
+        counts = ((len(_symbols(self, role)), role) for role in ROLE_ORDER)
+        told = listing(f"{n} {role}{'' if n == 1 else 's'}" for n, role in counts if n)
+        lines = [f"{self.name}: {told}", ""]
+        for formula in self.equations:
+            equation = writer.equation(formula)
+            if len(equation) > LONG:
+                lines.append(f"  {writer.form(formula)}, where")
+            lines.append(f"  {equation}")
+        for quantity in self.of_role(Role.NON_NUMERIC):
+            symbol = quantity.symbol
+            lines.append(
+                f"  {symbol}[t] = the generator after the draws of the step from {symbol}[t−1]"
+            )
+        until = f", until {writer.right(self.until)}" if self.until is not None else ""
+        lines.append(f"  for {writer.range}{until}")
+        if writer.offsets:
+            lines.append(f"  {writer.offsets}")
+        lines += ["", *_given(writer), *_roles(writer)]
+        return "\n".join(lines).rstrip()
 
     def latex(self) -> str:
         """The equations and what is given, as an ``aligned`` environment."""
-        return latex(self)
+        writer = Writer(self, LATEX)
+        lines = []
+        for formula in self.equations:
+            left, right = writer.term(formula.target), writer.right(formula.expression)
+            relation = writer.sign(formula)
+            lines.append(rf"{left} &{relation} {right} && \text{{{writer.range}}}")
+        for quantity in self.of_role(Role.STATE):
+            names, value = writer.initial(quantity)
+            if quantity.kind is not Kind.MIT_MOT:
+                lines.append(rf"{names} &= {value or GIVEN}")
+        if self.until is not None:
+            lines.append(rf"\text{{until }} & {writer.right(self.until)}")
+        return "\\begin{aligned}\n" + " \\\\\n".join(lines) + "\n\\end{aligned}"
 
     def lines(self, style: Style = PLAIN) -> tuple[str, ...]:
         """The equations alone, one a line; `style` is `notation.PLAIN` or `LATEX`."""
@@ -216,30 +247,6 @@ def _count(steps: Number) -> int:
     return int(float(steps.written))
 
 
-def plain(system: System) -> str:
-    """The whole system in lines of plain text."""
-    writer = Writer(system)
-    counts = ((len(_symbols(system, role)), role) for role in ROLE_ORDER)
-    told = listing(f"{n} {role}{'' if n == 1 else 's'}" for n, role in counts if n)
-    lines = [f"{system.name}: {told}", ""]
-    for formula in system.equations:
-        equation = writer.equation(formula)
-        if len(equation) > LONG:
-            lines.append(f"  {writer.form(formula)}, where")
-        lines.append(f"  {equation}")
-    for quantity in system.of_role(Role.NON_NUMERIC):
-        symbol = quantity.symbol
-        lines.append(
-            f"  {symbol}[t] = the generator after the draws of the step from {symbol}[t−1]"
-        )
-    until = f", until {writer.right(system.until)}" if system.until is not None else ""
-    lines.append(f"  for {writer.range}{until}")
-    if writer.offsets:
-        lines.append(f"  {writer.offsets}")
-    lines += ["", *_given(writer), *_roles(writer)]
-    return "\n".join(lines).rstrip()
-
-
 def _given(writer: Writer) -> Iterable[str]:
     """What is known before the loop: initial values, the number of steps, what was computed."""
     told = []
@@ -286,20 +293,3 @@ def _told(writer: Writer, same: list[Quantity]) -> str:
 
 def _symbols(system: System, role: Role) -> list[str]:
     return list(dict.fromkeys(q.symbol for q in system.of_role(role)))
-
-
-def latex(system: System) -> str:
-    """The equations, their range and the initial values, as an ``aligned`` environment."""
-    writer = Writer(system, LATEX)
-    lines = []
-    for formula in system.equations:
-        left, right = writer.term(formula.target), writer.right(formula.expression)
-        relation = writer.sign(formula)
-        lines.append(rf"{left} &{relation} {right} && \text{{{writer.range}}}")
-    for quantity in system.of_role(Role.STATE):
-        names, value = writer.initial(quantity)
-        if quantity.kind is not Kind.MIT_MOT:
-            lines.append(rf"{names} &= {value or GIVEN}")
-    if system.until is not None:
-        lines.append(rf"\text{{until }} & {writer.right(system.until)}")
-    return "\\begin{aligned}\n" + " \\\\\n".join(lines) + "\n\\end{aligned}"

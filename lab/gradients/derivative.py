@@ -105,7 +105,16 @@ class Derivative:
         """All Scans that `value` depends on, in the order in which they run."""
         nodes = scan_nodes([self.value])
         used = set(ancestors([self.value]))
-        return tuple(_descent(node, used) for node in nodes)
+        found = []
+        for node in nodes:
+            derivation, parent, order = decisions_of(node.op), None, 0
+            through: tuple[str, ...] = ()
+            if derivation is not None:
+                parent, order = derivation.parent, derivation.order
+                rows = outer_outputs(derivation.backward, node).items()
+                through = tuple(derivation.sources[v].name for v, filled in rows if filled in used)
+            found.append(Descent(node, order, parent, through))
+        return tuple(found)
 
     @property
     def different(self) -> tuple[int, ...]:
@@ -308,12 +317,3 @@ def _grad(target: Variable, wrt: Variable, number: int) -> TensorVariable:
         reason = status if isinstance(status, ThroughUntraced) else status.reason
         raise GradientError(f"wrt = {wrt}: derivative {number} is undefined: {reason}")
     return as_tensor(gradient)
-
-
-def _descent(node: Apply, used: set[Variable]) -> Descent:
-    derivation = decisions_of(node.op)
-    if derivation is None:
-        return Descent(node, 0, None, ())
-    rows = outer_outputs(derivation.backward, node)
-    through = tuple(derivation.sources[v].name for v, filled in rows.items() if filled in used)
-    return Descent(node, derivation.order, derivation.parent, through)

@@ -50,7 +50,7 @@ from lab.gradients.status import (
     status_of,
 )
 from lab.gradients.step import classify, differentiate_step
-from lab.gradients.tapes import remaining_outputs, reverse_state, states_again, totals_again
+from lab.gradients.tapes import again, remaining_outputs, reverse_state
 from lab.progress import pause
 from lab.scans.buffers import as_tensor, is_freshly_allocated
 from lab.scans.node import (
@@ -215,8 +215,13 @@ def _built_again(task: Task, classes: Classification, made: Derivation) -> Deriv
     """The same for a Scan that is equal to one that was differentiated: only its rows differ."""
     same = dict(zip(made.forward.variables, task.forward.variables, strict=True))
     signals = {(same[part], tap): v for (part, tap), v in made.step.signals.items()}
-    states = states_again(task, made.states, same)
-    totals = totals_again(task, made.totals, same)
+    states = tuple(
+        replace(one, state=same[one.state], variable=again(task, same[one.state], one.variable))
+        for one in made.states
+    )
+    totals = tuple(
+        Total(same[one.source], again(task, same[one.source], one.variable)) for one in made.totals
+    )
     needed = ((r.group, same[r.source], r.tap, r.variable.inner_inputs[0]) for r in made.readings)
     readings = rows.reverse_sequences(task, needed)
     variables = (

@@ -142,7 +142,13 @@ def reversed_gradient(
     if isinstance(status_of(gradient), Disconnected):
         gradient = pt.zeros_like(state.filled)
     if not fits:
-        gradient = _long_enough(as_tensor(gradient), state, steps)[: _touched(state, steps)]
+        touched = _touched(state, steps)
+        message = (
+            f"the buffer of {state.name} has fewer rows than its loop touches, so that values "
+            "which the gradient needs were overwritten"
+        )
+        checked = Assert(message)(gradient, pt.ge(as_tensor(gradient).shape[0], touched))
+        gradient = as_tensor(checked)[:touched]
     return cast_like(gradient, state.filled)[::-1]
 
 
@@ -205,15 +211,6 @@ def running_total(like: TensorVariable, argument: Variable, steps: StepCount) ->
         like.shape[axis] if size is None else size for axis, size in enumerate(like.type.shape)
     ]
     return pt.zeros((count, *shape), dtype=gradient_dtype(argument))
-
-
-def _long_enough(gradient: TensorVariable, state: LoopVariable, steps: StepCount) -> TensorVariable:
-    """`gradient`, checked when it is run: in a shorter buffer, values were overwritten."""
-    message = (
-        f"the buffer of {state.name} has fewer rows than its loop touches, so that values which "
-        "the gradient needs were overwritten"
-    )
-    return as_tensor(Assert(message)(gradient, pt.ge(gradient.shape[0], _touched(state, steps))))
 
 
 def _touched(state: LoopVariable, steps: StepCount) -> TensorVariable:

@@ -4,7 +4,6 @@ Every state becomes a mit-mot along the reverse of its tape, every sequence an o
 gradient for each step, every parameter a running sum.
 """
 
-from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import pytensor.tensor as pt
@@ -113,27 +112,8 @@ def remaining_outputs(task: Task, step: StepGradients) -> tuple[Total, ...]:
     return tuple(totals)
 
 
-Same = Mapping[LoopVariable, LoopVariable]  # of one Scan, the variables of another that is equal
-
-
-def states_again(task: Task, made: Sequence[ReverseState], same: Same) -> tuple[ReverseState, ...]:
-    """Phases 6 and 8 for a Scan with the same step: new rows for tapes that were made before."""
-    return tuple(
-        replace(one, state=same[one.state], variable=_again(task, same[one.state], one.variable))
-        for one in made
-    )
-
-
-def totals_again(task: Task, made: Sequence[Total], same: Same) -> tuple[Total, ...]:
-    """Phase 9 for a Scan with the same step."""
-    sources = (same[one.source] for one in made)
-    return tuple(
-        Total(source, _again(task, source, one.variable))
-        for source, one in zip(sources, made, strict=True)
-    )
-
-
-def _again(task: Task, source: LoopVariable, made: LoopVariable) -> LoopVariable:
+def again(task: Task, source: LoopVariable, made: LoopVariable) -> LoopVariable:
+    """The tape of a Scan with the same step, for the rows of another `source`."""
     name = symbol(task.order, source.name)
     return replace(made, name=name, outer_input=_outer(task, source), outer_output=None)
 

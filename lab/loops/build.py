@@ -10,7 +10,6 @@ import pytensor.tensor as pt
 from pytensor.compile.sharedvalue import SharedVariable
 from pytensor.graph.basic import Apply, Constant, Variable
 from pytensor.graph.traversal import graph_inputs
-from pytensor.scan.utils import until
 from pytensor.tensor.random.type import random_generator_type
 from pytensor.tensor.type import TensorType
 from pytensor.tensor.variable import TensorVariable
@@ -28,7 +27,7 @@ from lab.errors import (
 )
 from lab.loops.declaration import OF, Declaration
 from lab.loops.text.source import identifier
-from lab.loops.variables import Parameter
+from lab.loops.variables import Parameter, results_of
 from lab.records import refuse_masked
 from lab.scans.buffers import as_tensor, fresh_buffer
 from lab.scans.node import LoopVariable, ScanParts, build_scan, outer_outputs
@@ -162,8 +161,7 @@ def _call_step(
         raise ArgumentError(
             f"step: it was called with {counts}, and failed: {first_line(error)}"
         ) from error
-    results = list(returned) if isinstance(returned, tuple | list) else [returned]
-    condition = results.pop().condition if results and isinstance(results[-1], until) else None
+    results, condition = results_of(returned)
     _refuse_strangers([*results, condition], arguments)
     return results, condition
 

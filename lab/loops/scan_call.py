@@ -19,7 +19,7 @@ from pytensor.tensor.random.type import random_generator_type
 from pytensor.tensor.type import TensorType
 
 from lab.loops.declaration import Declaration
-from lab.loops.variables import Parameter
+from lab.loops.variables import Parameter, results_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,11 +112,7 @@ def traced_step(call: ScanCall) -> tuple[list[Variable], list[Variable], Variabl
         elif entry is not None:
             fresh.append(entry.type(entry.name))
     fresh += [v.type(v.name) for v in call.arguments["non_sequences"]]
-    returned = call.arguments["fn"](*fresh)
-    condition = None
-    results = list(returned) if isinstance(returned, tuple | list) else [returned]
-    if isinstance(results[-1], until):
-        condition = results.pop().condition
+    results, condition = results_of(call.arguments["fn"](*fresh))
     if len(results) == 1 and isinstance(results[0], list):
         results = results[0]
     return (

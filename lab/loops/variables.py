@@ -210,6 +210,11 @@ Valued = State | Sequence | Parameter
 
 def value_of(variable: Valued) -> np.ndarray:
     """The value that a variable was declared with."""
-    if isinstance(variable, State):
-        return variable.initial
-    return variable.values if isinstance(variable, Sequence) else variable.value
+    return np.asarray(getattr(variable, variable.holds))
+
+
+def results_of(returned: object) -> tuple[list[Any], Any]:
+    """What a step returned: its results, and the condition on which it stops, or None."""
+    results: list[Any] = list(returned) if isinstance(returned, list | tuple) else [returned]
+    stops = bool(results) and isinstance(results[-1], until)
+    return results, results.pop().condition if stops else None

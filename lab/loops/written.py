@@ -16,8 +16,9 @@ from pytensor.tensor.variable import TensorVariable
 from lab.errors import ArgumentError, expect, listing, quoted, several
 from lab.loops.text.grammar import Names, read_step
 from lab.loops.text.source import by_name
-from lab.loops.text.terms import Line, Read, compute, reads_of
+from lab.loops.text.terms import Line, compute
 from lab.loops.variables import Parameter, Sequence, State, as_value
+from lab.notation import Leaf, leaves_of
 
 States = Mapping[str, ArrayLike] | Iterable[State]
 Sequences = Mapping[str, ArrayLike] | Iterable[Sequence]
@@ -42,14 +43,14 @@ class WrittenStep:
         """What the step makes of what it receives: states, outputs, then ``until``."""
         taps, made = dict(self.taps), dict[str, TensorVariable]()
 
-        def read(wanted: Read) -> TensorVariable:
-            if wanted.tap == 0 and wanted.name in made:
-                return made[wanted.name]
-            value = values[wanted.name]
+        def read(wanted: Leaf) -> TensorVariable:
+            if wanted.tap == 0 and wanted.variable in made:
+                return made[wanted.variable]
+            value = values[wanted.variable]
             if not isinstance(value, list):
                 return value
-            tap = default_tap(wanted.name in self.results) if wanted.tap is None else wanted.tap
-            return value[taps.get(wanted.name, ()).index(tap)]
+            tap = default_tap(wanted.variable in self.results) if wanted.tap is None else wanted.tap
+            return value[taps.get(wanted.variable, ()).index(tap)]
 
         stop: list[Result] = []
         for line in self.lines:
@@ -136,11 +137,11 @@ def _targeted(lines: tuple[Line, ...], names: Names) -> tuple[Line, ...]:
 
 def _taps(lines: Iterable[Line], names: Names) -> dict[str, tuple[int, ...]]:
     """The taps at which a text reads variables by name; none of those by their names alone."""
-    reads = [read for line in lines for read in reads_of(line.node)]
+    reads = [read for line in lines for read in leaves_of(line.node)]
     taps: dict[str, tuple[int, ...]] = {}
     for name in names.all:
         is_state = name in names.states  # which at tap 0 is what an earlier line made
-        own = {r.tap for r in reads if r.name == name and not (is_state and r.tap == 0)}
+        own = {r.tap for r in reads if r.variable == name and not (is_state and r.tap == 0)}
         if own - {None}:
             known = {default_tap(is_state) if tap is None else tap for tap in own}
             taps[name] = tuple(sorted(known))

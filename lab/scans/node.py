@@ -9,10 +9,10 @@ The nodes that it builds are `TapeScan`: Scans whose reverse derivative is ours,
 which remember the `Derivation` that made them.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
-from itertools import compress
+from itertools import compress, islice
 from typing import TYPE_CHECKING, ClassVar
 from weakref import finalize
 
@@ -294,12 +294,15 @@ def read_scan(op: Scan, inputs: Sequence[Variable], outputs: Sequence[Variable])
     inner = iter(inner_inputs)
     for kind in INNER_INPUTS:
         variables[kind] = [
-            replace(v, inner_inputs=_take(inner, len(v.tape.reads))) for v in variables[kind]
+            replace(v, inner_inputs=tuple(islice(inner, len(v.tape.reads))))
+            for v in variables[kind]
         ]
     inner, outer = iter(inner_outputs), iter(outputs)
     for kind in OUTPUTS:
         variables[kind] = [
-            replace(v, inner_outputs=_take(inner, len(v.tape.writes)), outer_output=next(outer))
+            replace(
+                v, inner_outputs=tuple(islice(inner, len(v.tape.writes))), outer_output=next(outer)
+            )
             for v in variables[kind]
         ]
     for kind in INNER_INPUTS:
@@ -397,10 +400,6 @@ def inner_connections(parts: ScanParts) -> dict[Variable, set[Variable]]:
         }
         for index, result in enumerate(parts.inner_outputs)
     }
-
-
-def _take(items: Iterator[Variable], count: int) -> tuple[Variable, ...]:
-    return tuple(next(items) for _ in range(count))
 
 
 def is_scan(node: Apply | None) -> bool:

@@ -23,7 +23,14 @@ def with_tapes(outputs: Sequence[Variable], rule: object | None = None) -> dict[
     so that the inputs of the graph stay the same.  The graph itself is not altered.  An
     OpFromGraph with a Scan in it is opened, since its gradient would be PyTensor's.
     """
-    return _Copying(TapeScan, lambda op: _is_to_be_copied(op, rule), rule).of(outputs)
+
+    def wanted(op: Scan) -> bool:
+        """Whether it is PyTensor's own, or a loop of ours that shall follow another rule."""
+        if not isinstance(op, TapeScan):
+            return True
+        return rule is not None and op.rule is not rule and op.derivation is None
+
+    return _Copying(TapeScan, wanted, rule).of(outputs)
 
 
 def with_plain(outputs: Sequence[Variable]) -> dict[Variable, Variable]:
@@ -131,10 +138,3 @@ def _scans_in(node: Apply) -> int:
     if not isinstance(node.op, HasInnerGraph):
         return 0
     return sum(_scans_in(inner) for inner in toposort(inner_graph(node.op)[1]))
-
-
-def _is_to_be_copied(op: Scan, rule: object | None) -> bool:
-    """Whether `op` is PyTensor's own, or a loop of ours that shall follow another rule."""
-    if not isinstance(op, TapeScan):
-        return True
-    return rule is not None and op.rule is not rule and op.derivation is None

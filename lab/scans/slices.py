@@ -181,13 +181,12 @@ def _from_behind(base: Variable, step: int) -> Cut | None:
     return Cut(link.base, stop - 1, -1) if below.base is link.base else None
 
 
-def sliced(variable: Variable, known: Container[Variable] = ()) -> str:
+def sliced(variable: Variable) -> str:
     """``[:-1][::-1]``: the cuts between an array and `variable`, the last one at the end.
 
-    The search for the array ends at the first of the `known` ones.  A bound that only a run
-    can tell is written as …; whatever else is done to the array is not told.
+    A bound that only a run can tell is written as …; what else is done to the array is not told.
     """
-    cuts = [f"[{', '.join(map(_index, link.indices))}]" for link in links(variable, known, SHAPING)]
+    cuts = [f"[{', '.join(map(_index, link.indices))}]" for link in links(variable, (), SHAPING)]
     return "".join(cut for cut in reversed(cuts) if cut != "[:]")
 
 

@@ -4,7 +4,7 @@ The order of events is PyTensor's: all reads of a step come before any of its wr
 until condition is looked at after the step; then everything is cut to the steps made.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -127,8 +127,18 @@ class LoopRun:
         """Make the steps of `numbers`, and keep the values inside them if asked to."""
         for part in self.parts.of_kind(Kind.PARAMETER):
             step.cells[part.inner_inputs[0]][0] = self.outer[part.outer_input]
-        readers = [self._reader(part, tap, v, step) for part, tap, v in self._read_taps()]
-        writers = [self._writer(part, tap, v, step) for part, tap, v in self._write_taps()]
+        readers = [
+            self._reader(part, tap, argument, step)
+            for part in self.parts.variables
+            if part.kind is Kind.SEQUENCE or part.kind.is_state
+            for tap, argument in part.reads
+        ]
+        writers = [
+            self._writer(part, tap, result, step)
+            for part in self.parts.variables
+            if part.kind is Kind.NIT_SOT or part.kind.is_state
+            for tap, result in part.writes
+        ]
         inner = {v: _Column(self.n_steps, step.cells[v]) for v in step.inner()} if keep else {}
         until = step.cells[self.parts.until] if self.parts.until is not None else None
         done = 0
@@ -154,18 +164,6 @@ class LoopRun:
         if keep:
             self.recording.inside = {v: column.values[:done] for v, column in inner.items()}
         return self.recording
-
-    def _read_taps(self) -> Iterator[tuple[LoopVariable, int, Variable]]:
-        for part in self.parts.variables:
-            if part.kind is Kind.SEQUENCE or part.kind.is_state:
-                for tap, argument in part.reads:
-                    yield part, tap, argument
-
-    def _write_taps(self) -> Iterator[tuple[LoopVariable, int, Variable]]:
-        for part in self.parts.variables:
-            if part.kind is Kind.NIT_SOT or part.kind.is_state:
-                for tap, result in part.writes:
-                    yield part, tap, result
 
     def _reader(
         self, part: LoopVariable, tap: int, argument: Variable, step: Step

@@ -11,7 +11,7 @@ and tells of each of its numbers how it is computed.  Whole numbers are taken as
 count and choose.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from functools import reduce
 
@@ -273,15 +273,12 @@ class _Step:
         self.tracer = tracer
         self.nodes = list(toposort(parts.inner_outputs))
         self.cells: dict[Variable, Cell] = {}
-        for variable in (*parts.inner_inputs, *parts.inner_outputs, *self._all()):
+        within = (v for node in self.nodes for v in (*node.inputs, *node.outputs))
+        for variable in (*parts.inner_inputs, *parts.inner_outputs, *within):
             known = tracer._constant(variable) if isinstance(variable, Constant) else None
             self.cells[variable] = [known]
         if any(map(is_scan, self.nodes)):
             raise GraphError(f"{parts.called} has a Scan in its step.")
-
-    def _all(self) -> Iterable[Variable]:
-        for node in self.nodes:
-            yield from (*node.inputs, *node.outputs)
 
     def __call__(self) -> None:
         for node in self.nodes:

@@ -455,13 +455,8 @@ def sources(variable: Variable, filled: Container[Variable]) -> Iterator[Variabl
         if found in filled:
             yield found
             continue
-        more = [v for v in _number_inputs(found) if v not in seen]
+        node = found.owner
+        used = slice(0) if node is None else NUMBERS.get(plain_name(node), slice(None))
+        more = [v for v in (node.inputs[used] if node is not None else ()) if v not in seen]
         seen.update(more)
         waiting += more
-
-
-def _number_inputs(variable: Variable) -> Sequence[Variable]:
-    if variable.owner is None:
-        return ()
-    used = NUMBERS.get(plain_name(variable.owner), slice(None))
-    return variable.owner.inputs[used]

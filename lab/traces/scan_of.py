@@ -89,10 +89,6 @@ class ScanOf:
                 return {size - 1 - row for row in range(source.tape.origin)}
         return set(range(size))
 
-    def is_share(self, tape: TapeTrace) -> bool:
-        """Whether a gradient that is put out is one of several that are added up elsewhere."""
-        return self.share(tape) is not None
-
     def share(self, tape: TapeTrace) -> int | None:
         """Which of several such parts it is, from 1, or 0 where there is no other."""
         return self.trace.shares.get((self.number, tape.argument))

@@ -5,7 +5,7 @@ the step, its recorded value is read; all else is computed once more.  The same 
 the same values is the same computation, which is how repetitions are found here.
 """
 
-from collections.abc import Iterator, Set
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TypedDict
 
@@ -17,7 +17,7 @@ from lab.gradients.step import Numbering
 from lab.notation import Expression, Leaf, Number
 from lab.records import freeze
 from lab.scans.formula import step_formulas, written
-from lab.scans.node import LoopVariable, ScanParts, outer_inputs
+from lab.scans.node import ScanParts, outer_inputs
 from lab.scans.operations import operation_name, passed_on, plain_name
 from lab.tape import Kind
 from lab.traces.loop_run import Recording
@@ -97,7 +97,8 @@ class StepValues:
             self._numbers.learn(variable)
             if all(v in fixed or isinstance(v, Constant) for v in node.inputs):
                 fixed.add(variable)  # the same at every step: no work that could be saved
-            if _is_unwritten(node, unwritten):
+            name = plain_name(node)  # of memory as it lay there, nothing is twice the same
+            if name == "AllocEmpty" or (name == "IncSubtensor" and node.inputs[0] in unwritten):
                 unwritten.add(variable)
                 values = np.empty(0)
             repeats = None if variable in fixed else known.get(self._numbers.of(variable))
@@ -124,26 +125,14 @@ class StepValues:
         for built, part in zip(outer_inputs(derivation.backward), outer_inputs(parts), strict=True):
             if built in held:
                 group, source, tap = held[built]
-                there = _value_of(above[places[source]], group, tap)
+                part_above = above[places[source]]
+                made = part_above.writes if group is ReadingGroup.RESULT else part_above.reads
+                # None of the gradient of an output, or of what another's Scan cuts in its own way.
+                is_outer = group is ReadingGroup.NIT_SOT_GRADIENT
+                there = None if is_outer else dict(made).get(tap)
             elif built in places:  # a parameter, which is handed on
                 there = above[places[built]].inner_inputs[0]
             else:
                 continue
             if there is not None:
                 self._numbers.known[part.inner_inputs[0]] = self._numbers.of(there)
-
-
-def _is_unwritten(node: Apply, unwritten: Set[Variable]) -> bool:
-    """Whether the result of `node` holds what lay in memory, which is never twice the same."""
-    name = plain_name(node)
-    return name == "AllocEmpty" or (name == "IncSubtensor" and node.inputs[0] in unwritten)
-
-
-def _value_of(part: LoopVariable, group: ReadingGroup, tap: int) -> Variable | None:
-    """The variable of the parent's step that a reading brings; None for what is none of them.
-
-    That is the gradient of an output, or what a Scan that is not ours cuts out in its own way.
-    """
-    if group is ReadingGroup.NIT_SOT_GRADIENT:
-        return None
-    return dict(part.writes if group is ReadingGroup.RESULT else part.reads).get(tap)

@@ -31,16 +31,12 @@ class Touched:
         """The rows that the step reads and then replaces."""
         return self.read.keys() & self.written.keys()
 
-    @property
-    def preserved(self) -> set[int]:
-        """The rows that the step reads and leaves as they are."""
-        return self.read.keys() - self.written.keys()
-
     def before(self, row: int) -> np.ndarray | None:
         """What stands in a row when the step begins; None where nobody has written."""
         last = self.last_write(row)
         if last is None:
-            return None if self.tape.unwritten[row : row + 1].any() else self._initial(row)
+            is_there = row < len(self.tape.initial) and not self.tape.unwritten[row]
+            return self.tape.initial[row] if is_there else None
         access, step = last
         return access.values[step]
 
@@ -66,6 +62,3 @@ class Touched:
         steps = slice(None, self.step) if earlier else slice(self.step + 1, None)
         accesses = (*self.tape.reads, *self.tape.writes)
         return any(np.any(access.rows[steps] == row) for access in accesses)
-
-    def _initial(self, row: int) -> np.ndarray | None:
-        return self.tape.initial[row] if row < len(self.tape.initial) else None

@@ -160,10 +160,7 @@ def run_window(
 
 
 def earliest(
-    outputs: Sequence[Variable],
-    given: Values,
-    look: Callable[[np.ndarray], np.ndarray],
-    backend: str | None = None,
+    outputs: Sequence[Variable], given: Values, look: Callable[[np.ndarray], np.ndarray]
 ) -> slice | None:
     """Steps of the loop around the first at which a Scan writes a value that is looked for.
 
@@ -176,7 +173,7 @@ def earliest(
         graph = _graph(tuple(outputs), ())
         values = graph.facts(known)
         for node, parts in graph.scans.items():
-            written = _written_by(graph, node, backend)
+            written = _written_by(graph, node)
             rows = [] if written is None else written(*_given(graph.inputs, known))
             steps = int(values[parts.n_steps])
             met = np.zeros(steps, dtype=bool)
@@ -196,15 +193,13 @@ BESIDE = 8  # steps that are kept beside the one that was found
 
 
 @lru_cache(maxsize=REMEMBERED)
-def _written_by(
-    graph: "_Graph", node: Apply, backend: str | None
-) -> Callable[..., list[Computed]] | None:
+def _written_by(graph: "_Graph", node: Apply) -> Callable[..., list[Computed]] | None:
     """A function that tells all that a Scan writes to its tapes and outputs, but for totals."""
     derivation = decisions_of(node.op)
     totals = set() if derivation is None else {t.variable.name for t in derivation.totals}
     held = [p for p in graph.scans[node].variables if p.outer_output is not None]
     told = [p.filled for p in held if p.kind is not Kind.SIT_SOT or p.name not in totals]
-    return _function(graph.inputs, told, backend) if told else None
+    return _function(graph.inputs, told, None) if told else None
 
 
 @lru_cache(maxsize=REMEMBERED)

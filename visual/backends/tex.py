@@ -153,17 +153,13 @@ def _text(shape: Text, theme: Theme, point: float, colour: Colour) -> str:
     font = rf"\fontsize{{{size:.2f}}}{{{1.2 * size:.2f}}}\selectfont"
     font += r"\bfseries\boldmath" if shape.bold else ""
     look = f"{colour(shape.colour(theme))},anchor={ANCHORS[shape.anchor]},font={font}"
-    written = mathematics(shape.content) if _is_formula(shape) else words(shape.content)
+    is_symbol = " " not in shape.content and IN_WORDS.search(shape.content)
+    written = (mathematics if shape.mono or is_symbol else words)(shape.content)
     place = f"at {_at((shape.x, shape.y))} {{{written}}};"
     if not shape.struck:
         return rf"\node[{look}] {place}"
     line = rf"\draw[{colour(shape.colour(theme))}] (s.mid west) -- (s.mid east);"
     return rf"\node[{look}] (s) {place}{line}"
-
-
-def _is_formula(shape: Text) -> bool:
-    """Whether a text is a formula, a number or a symbol, and not words."""
-    return shape.mono or (" " not in shape.content and bool(IN_WORDS.search(shape.content)))
 
 
 def words(content: str) -> str:

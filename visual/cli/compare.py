@@ -14,16 +14,11 @@ from visual.pages.comparison import save_comparison
 
 def add_command(commands: Commands) -> None:
     """Add the command to the others."""
-    parser = commands.add_parser(
-        "compare", help="our pullback of a Scan beside PyTensor's own, and a report of it"
-    )
-    add_graph(
-        parser,
-        returns="(cost, wrt), (cost, wrt, given), a Scan node or a lab.Loop",
-        out=".py is a script for a maintainer; .html, .txt or a picture",
-    )
+    told = "our pullback of a Scan beside PyTensor's own, and a report of it"
+    returns = "(cost, wrt), (cost, wrt, given), a Scan node or a lab.Loop"
+    out = ".py is a script for a maintainer; .html, .txt or a picture"
+    parser = add_graph(commands, "compare", told, returns, out, _compare)
     add(parser, ORDER, help="up to this order (1)")
-    parser.set_defaults(run=_compare)
 
 
 def _compare(options: argparse.Namespace) -> None:

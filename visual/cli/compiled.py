@@ -16,21 +16,17 @@ from visual.drawing.catalogue import SCAN
 from visual.options import WRT
 from visual.pages.rewriting import save_rewrites
 from visual.pictures.compiled import compiled as picture
-from visual.scene.formats import check_path, save, write_whole
+from visual.scene.formats import check_path, write_whole
 from visual.scene.theme import THEMES
 from visual.widgets.page import to_page
 
 
 def add_command(commands: Commands) -> None:
     """Add the commands to the others."""
-    parser = commands.add_parser(
-        "compiled", help="which Scans, and which rows of their buffers, a compiled function keeps"
-    )
-    add_graph(
-        parser,
-        returns="a variable, several in a list, (cost, wrt) or a compiled function",
-        out=".svg, .pdf, .png, .html or .txt",
-    )
+    told = "which Scans, and which rows of their buffers, a compiled function keeps"
+    returns = "a variable, several in a list, (cost, wrt) or a compiled function"
+    out = ".svg, .pdf, .png, .html or .txt"
+    parser = add_graph(commands, "compiled", told, returns, out, _compiled)
     add(parser, WRT, help="of a loop: compile its gradient, too")
     parser.add_argument("--mode", metavar="MODE", help="a mode of PyTensor, as CVM or NUMBA")
     add(parser, SCAN, help="only this Scan")
@@ -39,22 +35,16 @@ def add_command(commands: Commands) -> None:
         action="store_true",
         help="of a loop, with --wrt: what its gradient finds after its buffers were shortened",
     )
-    parser.set_defaults(run=_compiled)
-    walk = commands.add_parser(
-        "rewrites", help="what becomes of the Scans of a graph on the way to what runs, one by one"
-    )
-    add_graph(
-        walk,
-        returns="(cost, wrt), (cost, wrt, given) or a PyMC model",
-        out="a page to search (.html), .txt, or the picture of one step",
-    )
+    told = "what becomes of the Scans of a graph on the way to what runs, one by one"
+    returns = "(cost, wrt), (cost, wrt, given) or a PyMC model"
+    out = "a page to search (.html), .txt, or the picture of one step"
+    walk = add_graph(commands, "rewrites", told, returns, out, _rewrites)
     walk.add_argument("--mode", default="FAST_RUN", metavar="MODE", help="of PyTensor (FAST_RUN)")
     walk.add_argument("--find", default="", metavar="TEXT", help="only steps that tell of this")
     walk.add_argument("--rewrite", type=int, default=1, metavar="N", help="the one to draw (1)")
     walk.add_argument(
         "--time", action="store_true", help="compile it without each rewrite, which takes minutes"
     )
-    walk.set_defaults(run=_rewrites)
 
 
 def _rewrites(options: argparse.Namespace) -> None:
@@ -90,7 +80,7 @@ def _compiled(options: argparse.Namespace) -> None:
     elif suffix == ".html":
         show(write_whole(path, to_page(scene, words=words)))
     else:
-        show(save(scene, path, 1.0))
+        show(scene.save(path))
 
 
 def _report(subject: object, options: argparse.Namespace) -> Compiled:

@@ -14,12 +14,9 @@ from visual.pages.explanation import save_explanation
 
 def add_command(commands: Commands) -> None:
     """Add the command to the others."""
-    parser = commands.add_parser(
-        "explain", help="explain the Scans of a graph of your own, and the traps they fall into"
-    )
-    add_graph(
-        parser, returns="(cost, wrt), (cost, wrt, given) or a PyMC model", out=".html or .txt"
-    )
+    told = "explain the Scans of a graph of your own, and the traps they fall into"
+    returns = "(cost, wrt), (cost, wrt, given) or a PyMC model"
+    parser = add_graph(commands, "explain", told, returns, ".html or .txt", _explain)
     add(parser, SCAN, help="only this Scan, on the screen")
     add(parser, WRT, help="of a PyMC model: the variables, as rho,sigma (all that are free)")
     parser.add_argument(
@@ -27,7 +24,6 @@ def add_command(commands: Commands) -> None:
         action="store_true",
         help="compile it, and tell how long a step takes; with the values given, or of a model",
     )
-    parser.set_defaults(run=_explain)
 
 
 def _explain(options: argparse.Namespace) -> None:

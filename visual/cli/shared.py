@@ -7,6 +7,7 @@ options by `add`.  `loop_named` and `made_by` find a gallery loop, or ``module:f
 import argparse
 import importlib
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -32,8 +33,11 @@ def add(parser: argparse._ActionsContainer, *choices: Choice, **otherwise: str |
         parser.add_argument(choice.option, **{**choice.argument, **otherwise})
 
 
-def add_graph(parser: argparse.ArgumentParser, returns: str, out: str) -> None:
-    """A graph of a person's own, which a function `returns`, and where the result goes."""
+def add_graph(
+    commands: Commands, name: str, told: str, returns: str, out: str, run: Callable[..., None]
+) -> argparse.ArgumentParser:
+    """A command about a graph of a person's own, which a function `returns`; `out` is its file."""
+    parser = commands.add_parser(name, help=told)
     parser.add_argument(
         "graph",
         metavar="NAME",
@@ -43,6 +47,8 @@ def add_graph(parser: argparse.ArgumentParser, returns: str, out: str) -> None:
         "-o", "--out", default="-", metavar="FILE", help=f"{out}; - is the screen (-)"
     )
     add(parser, THEME)
+    parser.set_defaults(run=run)
+    return parser
 
 
 def add_drawing(

@@ -13,7 +13,7 @@ from visual.backends.page import picture as framed
 from visual.backends.svg import text
 from visual.drawing.catalogue import PICTURES, Kind
 from visual.drawing.draw import parted, posed
-from visual.scene.formats import SUFFIXES, can_be, rendered, write_whole
+from visual.scene.formats import SUFFIXES, write_whole
 from visual.scene.shapes import Scene
 from visual.scene.theme import THEMES
 
@@ -61,8 +61,8 @@ def export(
             continue
         drawn[kind] = picture
         for suffix in formats:
-            if can_be(picture, f".{suffix}"):
-                files[f"{kind.name}.{suffix}"] = rendered(picture, f".{suffix}", scale)
+            if picture.can_be(f".{suffix}"):
+                files[f"{kind.name}.{suffix}"] = picture.rendered(f".{suffix}", scale)
     reasons = [picture for picture in drawn.values() if isinstance(picture, LabError)]
     if len(reasons) == len(drawn):  # it is not the pictures that are wrong
         raise reasons[0]
@@ -105,7 +105,7 @@ def _section(kind: Kind, picture: Scene | LabError, formats: Iterable[str]) -> s
     links = ", ".join(
         f'<a href="{kind.name}.{suffix}">{suffix}</a>'
         for suffix in formats
-        if can_be(picture, f".{suffix}")
+        if picture.can_be(f".{suffix}")
     )
     svg = framed(picture.svg(), f"Picture: {kind.name}")
     return f"{head}<p>{text(picture.description)} Files: {links}.</p>\n{svg}</section>\n"

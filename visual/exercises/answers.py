@@ -14,7 +14,7 @@ from enum import StrEnum
 from numbers import Real
 
 from lab.errors import ArgumentError, quoted
-from visual.scene.formats import Picture
+from visual.scene.shapes import Scene
 
 LONGEST = 120
 MARKS = re.compile(r"\b(?:positions?|pos|slots?|taps?|steps?|buf|and|scans?)\b|[\[\](),;=]", re.I)
@@ -161,8 +161,8 @@ class Task:
     """
 
     question: str
-    shown: Picture | None
-    revealed: Picture | None
+    shown: Scene | None
+    revealed: Scene | None
     answer: Answer
 
 

@@ -25,7 +25,8 @@ from visual.exercises.page import fragment, to_page
 from visual.exercises.slots_and_numbers import numbers, slots
 from visual.exercises.taps import taps
 from visual.pictures.taps import Use
-from visual.scene.formats import Picture, as_path, write_whole
+from visual.scene.formats import as_path, write_whole
+from visual.scene.shapes import Scene
 from visual.widgets.rerun import bundle
 
 if TYPE_CHECKING:
@@ -172,12 +173,12 @@ class Exercise(Asked):
         return self._task.question
 
     @property
-    def shown(self) -> Picture | None:
+    def shown(self) -> Scene | None:
         """The picture that goes with the question."""
         return self._task.shown
 
     @property
-    def revealed(self) -> Picture | None:
+    def revealed(self) -> Scene | None:
         """The picture of the answer."""
         return self._task.revealed
 

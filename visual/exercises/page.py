@@ -7,7 +7,6 @@ from pathlib import Path
 from visual.backends.page import document
 from visual.backends.svg import text
 from visual.exercises.answers import Answer, Task
-from visual.scene.formats import Picture
 from visual.scene.shapes import Scene
 from visual.scene.theme import THEMES
 
@@ -100,7 +99,7 @@ def section(task: Task, heading: str, tag: str = "h2", call: str = "") -> str:
     )
 
 
-def _picture(picture: Picture | None, use: str, name: str, state: str = "") -> str:
+def _picture(picture: Scene | None, use: str, name: str, state: str = "") -> str:
     if picture is None:
         return ""
     if isinstance(picture, Scene):

@@ -17,7 +17,7 @@ from numbers import Real
 from lab.errors import ArgumentError, quoted, several
 from visual.exercises.answers import Answer, Form, Mistake, Task
 from visual.exercises.exercise import Asked
-from visual.scene.formats import Picture
+from visual.scene.shapes import Scene
 
 Given = float | str | tuple[float, ...]
 
@@ -40,8 +40,8 @@ class Question(Asked):
     hint: str | tuple[str, ...] = ""
     mistakes: Mapping[float | str, str] = field(default_factory=dict, hash=False)
     tolerance: float | None = None
-    shown: Picture | None = field(default=None, repr=False)
-    revealed: Picture | None = field(default=None, repr=False)
+    shown: Scene | None = field(default=None, repr=False)
+    revealed: Scene | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         self._check_words()

@@ -91,7 +91,8 @@ def cell(
     title = f"{name} = {full_text(value)}"
     if old is not None:
         title += f" (before: {full_text(old)})"
-    names = old is not None or fits_beside(label, box.width)
+    fits = text_width(label, 12, bold=True) <= box.width / 2  # beside the picture of an array
+    names = old is not None or box.width >= NARROW or fits
     draw = _array_inside if value.ndim and names else _number_inside
     if parts is None:
         return Group((box, *draw(box, value, old, label)), step, key, title)
@@ -104,11 +105,6 @@ def cell(
         _centred(box, box.y + box.height - 6, plus + value_text(later), size=SMALL_SIZE),
     )
     return Group((box, *draw(upper, value, old, label), *below), step, key, title)
-
-
-def fits_beside(label: str, width: float) -> bool:
-    """Whether the name of an array leaves room for its picture, in a cell so wide."""
-    return width >= NARROW or text_width(label, 12, bold=True) <= width / 2
 
 
 def _number_inside(

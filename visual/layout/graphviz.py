@@ -66,7 +66,7 @@ def lay_out(nodes: Sequence[Node], edges: Sequence[Edge]) -> Layout:
         from pygraphviz import AGraph
     except ImportError as error:
         raise LabError(f"{HOW_TO_INSTALL} ({error})") from error
-    source = _source(nodes, edges, labelled=False)
+    source = dot_source(nodes, edges, labelled=False)
     drawn = json.loads(AGraph(string=source).draw(format="json0", prog="dot"))
     _, _, width, height = _numbers(drawn["bb"])
     placed = [item for item in drawn.get("objects", ()) if "pos" in item]  # rows have none
@@ -84,11 +84,6 @@ def lay_out(nodes: Sequence[Node], edges: Sequence[Edge]) -> Layout:
     return Layout(width, height, corners, curves)
 
 
-def dot_source(nodes: Sequence[Node], edges: Sequence[Edge]) -> str:
-    """The graph in Graphviz' language, with its labels."""
-    return _source(nodes, edges, labelled=True)
-
-
 def quoted(label: str) -> str:
     """`label` as a quoted string of the DOT language, in which nothing has a meaning."""
     plain = "".join(c if c == "\n" or c.isprintable() else " " for c in label)
@@ -96,7 +91,8 @@ def quoted(label: str) -> str:
     return f'"{plain}"'
 
 
-def _source(nodes: Sequence[Node], edges: Sequence[Edge], labelled: bool) -> str:
+def dot_source(nodes: Sequence[Node], edges: Sequence[Edge], labelled: bool = True) -> str:
+    """The graph in Graphviz' language, with its labels if it is not only laid out."""
     names = {node.key: f"n{number}" for number, node in enumerate(nodes)}
     lines = ["digraph {", HEAD]
     lines.append("node [shape=box fixedsize=true];" if not labelled else "node [shape=box];")

@@ -62,14 +62,14 @@ def tracks(spans: Mapping[Key, tuple[float, float]]) -> dict[Key, int]:
     taken: list[list[tuple[float, float]]] = []
     numbers: dict[Key, int] = {}
     for key, (top, bottom) in sorted(spans.items(), key=lambda item: item[1][1] - item[1][0]):
-        free = (n for n, held in enumerate(taken) if not _meets(held, top, bottom))
+        free = (
+            n
+            for n, held in enumerate(taken)
+            if all(last < top or bottom < first for first, last in held)
+        )
         number = next(free, len(taken))
         if number == len(taken):
             taken.append([])
         taken[number].append((top, bottom))
         numbers[key] = number
     return numbers
-
-
-def _meets(held: list[tuple[float, float]], top: float, bottom: float) -> bool:
-    return any(first <= bottom and top <= last for first, last in held)

@@ -29,7 +29,7 @@ def block_heading(
     told: dict[tuple[str, str, str], list[str]] = {}  # a sequence has one gradient for each tap
     for tape in scan.held:
         if outputs is None or tape not in scan.outputs or tape in outputs:
-            is_part = named.is_share(tape) and not tape.collects
+            is_part = named.share(tape) is not None and not tape.collects
             whole = named.whole_label(tape, None) if is_part else ""
             label = named.tape_label(tape, None)
             told.setdefault((tape.name, whole, kind_text(tape)), []).append(label)

@@ -192,23 +192,11 @@ def grouped(part: Piece, group: Group) -> Piece:
 
 def columns(rows: Iterable[Sequence[Piece]], across: float = 0.0, down: float = 0.0) -> Piece:
     """A table: columns as wide as their widest piece, rows as high as their highest."""
-    table = [list(row) for row in rows]
-    widths = [
-        max(part.envelope.width for part in column)
-        for column in zip_longest(*table, fillvalue=Piece())
-    ]
-    lines = (
-        beside(
-            *(over(gap(w), _at_zero(part)) for part, w in zip(row, widths, strict=False)),
-            apart=across,
-        )
-        for row in table
-    )
+    table = [[shifted(p, -p.envelope.left, -p.envelope.top) for p in row] for row in rows]
+    upright = zip_longest(*table, fillvalue=Piece())
+    widths = [max(part.envelope.width for part in column) for column in upright]
+    lines = (beside(*map(over, map(gap, widths), row), apart=across) for row in table)
     return above(*lines, apart=down)
-
-
-def _at_zero(part: Piece) -> Piece:
-    return shifted(part, -part.envelope.left, -part.envelope.top)
 
 
 def named(part: Piece, name: Name) -> Piece:

@@ -10,13 +10,23 @@ from bisect import bisect
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import wraps
+from html import escape
 from math import atan2, ceil, cos, sin
 from pathlib import Path
 from typing import Concatenate, ParamSpec
 
+from lab.errors import expect, listing, quoted, refused
 from lab.traces.trace import Trace
 from visual.scene.fonts import text_width
-from visual.scene.formats import check_scale, content, save, shown, summary
+from visual.scene.formats import (
+    MOVING,
+    SUFFIXES,
+    as_path,
+    check_path,
+    check_scale,
+    content,
+    write_whole,
+)
 from visual.scene.theme import LIGHT, Hatch, Role, Theme, mixed
 
 Others = ParamSpec("Others")
@@ -24,6 +34,7 @@ INDEX = re.compile(r"(\[[^\[\]]*\]|[₀-₉₋]+)\)*$")
 LEAST_WIDTH = 0.27  # of a letter, in em
 HATCH = 6.0  # pixels from line to line
 MM = 25.4 / 96  # a CSS pixel in millimetres
+LARGEST = 1500  # a wider picture is never fitted to a page: its words would be too small
 
 
 @dataclass(frozen=True)
@@ -249,7 +260,8 @@ class Scene:
     millimetres: float = 0.0
 
     def __repr__(self) -> str:
-        return summary(self, f"{len(self.shapes)} shapes")
+        size = f"{self.width:g} by {self.height:g}"
+        return f"Scene({quoted(self.title)}, {size}, {len(self.shapes)} shapes)"
 
     def walk(self) -> Iterator[Shape]:
         """All shapes that are no groups, in drawing order."""
@@ -302,10 +314,52 @@ class Scene:
         a path that cannot be written, or a scale that is no number of 0.1 or more or makes an image
         of more than 100 megapixels.
         """
-        return save(self, path, scale, animate)
+        path = as_path(path)
+        check_path(path, expect("animate", animate, bool, "True or False"))
+        suffix = path.suffix.lower()
+        if not self.can_be(suffix) or (animate and len(self.moments) < 2):
+            others = listing(s for s in SUFFIXES if self.can_be(s))
+            reason = "moving pictures are made of those that have steps to walk through."
+            if suffix == ".dot":
+                reason = (
+                    ".dot exists only for pictures laid out by Graphviz, the step graph and the "
+                    "genealogy."
+                )
+            raise refused("path", str(path), f"this picture can be {others}; {reason}")
+        return write_whole(path, self.rendered(suffix, scale, animate))
+
+    def can_be(self, suffix: str) -> bool:
+        """Whether there is such a file of it: not all pictures have a graph, or steps."""
+        if suffix == ".dot":
+            return bool(self.dot)
+        return suffix not in MOVING or len(self.moments) > 1
+
+    def rendered(self, suffix: str, scale: float = 1.0, animate: bool = False) -> str | bytes:
+        """What stands in its file that has this suffix."""
+        check_scale(scale)
+        if suffix == ".dot":
+            return self.dot
+        options: tuple[float, ...] = (animate,) if suffix == ".svg" else ()
+        if suffix in (".png", *MOVING):
+            check_scale(scale, self.width * self.zoom, self.height * self.zoom)
+            options = (scale,)
+        found = content(suffix, self, *options)
+        assert isinstance(found, str | bytes)
+        return found
+
+    def framed(self) -> str:
+        """The picture as HTML; a wide one scrolls instead of being cut off."""
+        size = " vast" if self.width > LARGEST else ""
+        return (
+            f'<div class="picture scene {self.theme.name}{size}" role="group" tabindex="0" '
+            f'aria-label="{escape(self.title)}" style="overflow-x: auto">{self.svg()}</div>'
+        )
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
-        return shown(self)
+        page, svg = self.framed(), self.svg()
+        if ' data-moments="' in svg[:2000]:  # a page can have a script that walks through them
+            page = f'<div class="scantape" data-scantape data-whole>{page}</div>'
+        return {"text/html": page, "image/svg+xml": svg, "text/plain": self.text()}
 
 
 def of_run(

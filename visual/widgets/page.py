@@ -5,13 +5,13 @@ import json
 from visual.backends.page import document, region
 from visual.backends.page import picture as frame
 from visual.backends.svg import text
-from visual.scene.formats import Picture, framed, register
+from visual.scene.formats import register
 from visual.scene.shapes import Scene
 from visual.widgets.module import STEPPER, style
 from visual.widgets.stories import of_all
 
 
-def to_page(*pictures: Picture, words: str = "") -> str:
+def to_page(*pictures: Scene, words: str = "") -> str:
     """The page of a picture, or of several that are linked: they show the same moment.
 
     It has the title, the description, the picture, and its text twin.  Pictures with moments
@@ -32,7 +32,7 @@ def to_page(*pictures: Picture, words: str = "") -> str:
     return document(first.title, first.theme, body, STEPPER, style())
 
 
-def fragment(*pictures: Picture, step: int | None = None) -> str:
+def fragment(*pictures: Scene, step: int | None = None) -> str:
     """Pictures that are walked through together from `step`, for a page that has more on it."""
     start = "" if step is None else f' data-at="{step}"'
     return (
@@ -41,24 +41,24 @@ def fragment(*pictures: Picture, step: int | None = None) -> str:
     )
 
 
-def _framed(picture: Picture) -> str:
-    return framed(picture).removesuffix("</div>") + f"{_stories(picture)}</div>"
+def _framed(picture: Scene) -> str:
+    return picture.framed().removesuffix("</div>") + f"{_stories(picture)}</div>"
 
 
-def _section(picture: Picture, number: int) -> str:
+def _section(picture: Scene, number: int) -> str:
     """A picture in a frame that scrolls; what scrolls must be reachable by keyboard."""
     inside = picture.svg() + _stories(picture)
     return frame(inside, picture.title if number else "Picture")
 
 
-def _stories(picture: Picture) -> str:
+def _stories(picture: Scene) -> str:
     """What a page tells of a number that is clicked, as data beside the picture."""
     told = of_all(picture) if isinstance(picture, Scene) else {}
     data = json.dumps(told, ensure_ascii=False, separators=(",", ":")).replace("<", r"\u003c")
     return f'<script type="application/json" data-stories>{data}</script>' if told else ""
 
 
-def _twin(picture: Picture) -> str:
+def _twin(picture: Scene) -> str:
     title = f"As text: {picture.title}"
     told = region(title, picture.text())
     return f"<details><summary>{text(title)}</summary>\n{told}</details>"

@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from visual.scene.formats import Picture
+from visual.scene.shapes import Scene
 
 
 class Closing(Protocol):
@@ -74,7 +74,7 @@ def in_notebook() -> bool:
 
 
 def bundle(
-    live: Callable[[], object], html: str, text: str, picture: Picture | None = None
+    live: Callable[[], object], html: str, text: str, picture: Scene | None = None
 ) -> dict[str, object]:
     """What is shown of a widget: itself in a notebook, and for where no kernel is all the others.
 
@@ -86,7 +86,7 @@ def bundle(
     return {**made, "text/html": html, **images(picture), "text/plain": text}
 
 
-def images(picture: Picture | None) -> dict[str, str]:
+def images(picture: Scene | None) -> dict[str, str]:
     """A picture as nbconvert and viewers of notebooks take it: SVG, and PNG in base64."""
     if picture is None:
         return {}

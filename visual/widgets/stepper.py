@@ -14,7 +14,7 @@ import anywidget
 import traitlets
 
 from lab.errors import ArgumentError, KindError, quoted, whole
-from visual.scene.formats import Picture, as_path, check_path, write_whole
+from visual.scene.formats import as_path, check_path, write_whole
 from visual.scene.shapes import Scene
 from visual.widgets.page import fragment, to_page
 from visual.widgets.rerun import bundle, made_in_cell
@@ -30,7 +30,7 @@ class Walked(anywidget.AnyWidget):
     _teller: Teller | None = None  # of the run that was asked about last
 
     @property
-    def _shown(self) -> Sequence[Picture]:
+    def _shown(self) -> Sequence[Scene]:
         """The pictures that are shown now."""
         raise NotImplementedError
 
@@ -80,10 +80,10 @@ class Stepper(Walked):
     _esm = HERE / "stepper.js"
     _css = HERE / "stepper.css"
     pictures = traitlets.List(traitlets.Unicode()).tag(sync=True)
-    scenes: Sequence[Picture] = ()
+    scenes: Sequence[Scene] = ()
 
     @property
-    def _shown(self) -> Sequence[Picture]:
+    def _shown(self) -> Sequence[Scene]:
         return self.scenes
 
     def __init__(self, *scenes: Scene, step: int | None = None, **traits: object) -> None:
@@ -92,7 +92,7 @@ class Stepper(Walked):
         made_in_cell(self)
         self.on_msg(lambda _, message, __: self.tell(message))
 
-    def show(self, *scenes: Picture, step: int | None = None) -> None:
+    def show(self, *scenes: Scene, step: int | None = None) -> None:
         """Show other pictures, at the present step if they have it."""
         for scene in scenes:
             if not hasattr(scene, "svg"):
@@ -134,5 +134,5 @@ def shown_step(moments: Collection[int], present: int, wanted: int | None = None
     return present if present in moments else -1
 
 
-def _moments(scene: Picture) -> dict[int, str]:
+def _moments(scene: Scene) -> dict[int, str]:
     return scene.moments if isinstance(scene, Scene) else {}

@@ -20,18 +20,8 @@ from dataclasses import dataclass
 
 from lab.errors import ArgumentError, listing, nearest, quoted
 from lab.loops.text.source import DEEPEST, Source, identifier, refused, statements
-from lab.loops.text.terms import (
-    COMPARISONS,
-    CONNECTIVES,
-    CONSTANTS,
-    FUNCTIONS,
-    OPERATORS,
-    Line,
-    Node,
-    Number,
-    Operation,
-    Read,
-)
+from lab.loops.text.terms import COMPARISONS, CONNECTIVES, CONSTANTS, FUNCTIONS, OPERATORS, Line
+from lab.notation import Call, Leaf, Number, Term
 
 LONGEST, FARTHEST = 2000, 100
 LARGEST, HIGHEST = 1e12, 64
@@ -129,10 +119,10 @@ class _Reader:
 
     # numbers and conditions
 
-    def _number(self, node: ast.expr) -> Node:
+    def _number(self, node: ast.expr) -> Term:
         match node:
             case ast.Constant():
-                return self._literal(node, LARGEST)
+                return Number(repr(self._literal(node, LARGEST)))
             case ast.Name():
                 return self._named(node)
             case ast.Subscript():
@@ -160,50 +150,49 @@ class _Reader:
                 )
         raise self._refused(node, why)
 
-    def _operation(self, name: str, *arguments: ast.expr) -> Operation:
-        return Operation(name, tuple(map(self._number, arguments)))
+    def _operation(self, name: str, *arguments: ast.expr) -> Call:
+        return Call(name, tuple(map(self._number, arguments)))
 
-    def _condition(self, node: ast.expr) -> Node:
+    def _condition(self, node: ast.expr) -> Term:
         match node:
             case ast.BoolOp():
-                return Operation(
-                    CONNECTIVES[type(node.op)], tuple(map(self._condition, node.values))
-                )
+                return Call(CONNECTIVES[type(node.op)], tuple(map(self._condition, node.values)))
             case ast.UnaryOp(op=ast.Not()):
-                return Operation("not", (self._condition(node.operand),))
+                return Call("not", (self._condition(node.operand),))
             case ast.Compare(ops=[sign]) if type(sign) in COMPARISONS:
                 return self._operation(COMPARISONS[type(sign)], node.left, *node.comparators)
         raise self._refused(
             node, f"is no condition; a condition compares with {listing(COMPARISONS.values())}."
         )
 
-    def _power(self, node: ast.BinOp) -> Node:
+    def _power(self, node: ast.BinOp) -> Term:
         base, exponent, sign = self._number(node.left), node.right, 1
         if any(isinstance(inner, ast.Pow) for inner in ast.walk(exponent)):
             raise self._refused(node, "has a power in its exponent; one power is allowed.")
         while isinstance(exponent, ast.UnaryOp) and isinstance(exponent.op, ast.USub):
             exponent, sign = exponent.operand, -sign
         if isinstance(exponent, ast.Constant):
-            return Operation("**", (base, Number(sign * self._literal(exponent, HIGHEST).value)))
-        return Operation("**", (base, self._number(node.right)))
+            value = sign * self._literal(exponent, HIGHEST)
+            return Call("**", (base, Number(repr(value))))
+        return Call("**", (base, self._number(node.right)))
 
-    def _literal(self, node: ast.Constant, largest: float) -> Number:
+    def _literal(self, node: ast.Constant, largest: float) -> float:
         value = node.value
         if isinstance(value, bool) or not isinstance(value, int | float):
             raise self._refused(node, "is no number; numbers are written 2, 0.5 or 1e-3.")
         if value > largest:
             what = "an exponent" if largest == HIGHEST else "a number"
             raise self._refused(node, f"is too large; {what} can be up to {largest:g}.")
-        return Number(value)
+        return value
 
     # names and functions
 
-    def _named(self, node: ast.Name) -> Node:
+    def _named(self, node: ast.Name) -> Term:
         name = node.id
         if name in self.names.all:
-            return Read(name, None)
+            return Leaf(name, None, -1)
         if name in CONSTANTS:
-            return Number(CONSTANTS[name])
+            return Number(repr(CONSTANTS[name]))
         back = STEPS_BACK.fullmatch(name)
         if back and back.group(1) in self.tapped:
             base, digits = back.groups()
@@ -221,7 +210,7 @@ class _Reader:
             f"{{{name!r}: 0.5}}, or sequences={{{name!r}: [0.1, 0.2]}} for one at each step.",
         )
 
-    def _indexed(self, node: ast.Subscript) -> Node:
+    def _indexed(self, node: ast.Subscript) -> Term:
         name, tap = _name(node.value), _tap(node.slice)
         if name not in (*self.tapped, *self.made):
             allowed = listing(self.tapped)
@@ -235,19 +224,16 @@ class _Reader:
                 raise self._refused(
                     node, f"is not known yet; a line '{name} = …' must stand above this one."
                 )
-            return Read(name, 0)
+            return Leaf(name, 0, -1)
         if name not in self.tapped:
             raise self._refused(node, "is an output, which the step cannot look back at.")
-        return self._tapped(node, name, tap)
-
-    def _tapped(self, node: ast.expr, name: str, tap: int) -> Read:
         if abs(tap) > FARTHEST:
             raise self._refused(node, f"is too far away; up to {FARTHEST} steps are allowed.")
         if tap >= 0 and name in self.names.states:
             raise self._refused(node, f"lies ahead; a state looks back, as in {name}[t-1].")
-        return Read(name, tap)
+        return Leaf(name, tap, -1)
 
-    def _call(self, node: ast.Call) -> Node:
+    def _call(self, node: ast.Call) -> Term:
         name = _name(node.func)
         if name == "until":
             raise self._refused(node, "stands within a formula; until(…) is a line of its own.")
@@ -257,7 +243,7 @@ class _Reader:
             raise self._refused(node.func, f"is no function of this grammar; {told}")
         self._check_arguments(node, FUNCTIONS[name].fewest, FUNCTIONS[name].most)
         first = self._condition if name == "where" else self._number
-        return Operation(name, (first(node.args[0]), *map(self._number, node.args[1:])))
+        return Call(name, (first(node.args[0]), *map(self._number, node.args[1:])))
 
     def _check_arguments(self, node: ast.Call, fewest: int, most: int) -> None:
         if node.keywords or any(isinstance(a, ast.Starred) for a in node.args):

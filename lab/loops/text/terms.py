@@ -2,7 +2,7 @@
 
 import ast
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import reduce
 from types import MappingProxyType
@@ -11,31 +11,7 @@ import pytensor.tensor as pt
 from pytensor.configdefaults import config
 from pytensor.tensor.variable import TensorVariable
 
-
-@dataclass(frozen=True)
-class Read:
-    """A variable at a tap, or None for its name alone; at tap 0 a state is what was just made."""
-
-    name: str
-    tap: int | None
-
-
-@dataclass(frozen=True)
-class Number:
-    """A literal number."""
-
-    value: float
-
-
-@dataclass(frozen=True)
-class Operation:
-    """An operator or function, by its name in the text, applied to its arguments."""
-
-    name: str
-    arguments: tuple["Node", ...]
-
-
-Node = Read | Number | Operation
+from lab.notation import Call, Leaf, Number, Term
 
 
 @dataclass(frozen=True)
@@ -44,7 +20,7 @@ class Line:
 
     target: str
     written: str
-    node: Node
+    node: Term  # whose operations are called as in the text
     is_until: bool = False
 
     def __str__(self) -> str:
@@ -114,22 +90,14 @@ _APPLIED: Mapping[str, Callable[..., TensorVariable]] = MappingProxyType(
 )
 
 
-def compute(node: Node, read: Callable[[Read], TensorVariable]) -> TensorVariable:
+def compute(node: Term, read: Callable[[Leaf], TensorVariable]) -> TensorVariable:
     """The PyTensor variable of a formula; `read` gives those that stand in it."""
-    if isinstance(node, Read):
+    if isinstance(node, Leaf):
         return read(node)
     if isinstance(node, Number):
         # In floats: small integers would overflow in the types that PyTensor finds for them.
-        return pt.constant(float(node.value), dtype=config.floatX)
+        return pt.constant(float(node.written), dtype=config.floatX)
+    assert isinstance(node, Call)  # the grammar makes no other
     if node.name == "**" and isinstance(node.arguments[1], Number):
-        return compute(node.arguments[0], read) ** node.arguments[1].value
+        return compute(node.arguments[0], read) ** ast.literal_eval(node.arguments[1].written)
     return _APPLIED[node.name](*(compute(argument, read) for argument in node.arguments))
-
-
-def reads_of(node: Node) -> Iterator[Read]:
-    """All that a formula reads, as often as it does."""
-    if isinstance(node, Read):
-        yield node
-    elif isinstance(node, Operation):
-        for argument in node.arguments:
-            yield from reads_of(argument)

@@ -142,7 +142,7 @@ def canonical(subject: Loop | Callable[..., object], **arguments: Any) -> Canoni
         received.append(tuple(_plain(value) for value in values))
         return function(*values)
 
-    said = _given(arguments)
+    said = tuple(_given(arguments))
     try:
         made = pytensor.scan(step, **{"return_updates": False, **arguments, "return_list": True})
     except Exception as error:  # whatever PyTensor, or the step, finds wrong
@@ -164,21 +164,19 @@ def _plain(value: Variable) -> str:
     return str(value.name or "an unnamed value").replace("-", "−")
 
 
-def _given(arguments: Mapping[str, object]) -> tuple[Given, ...]:
+def _given(arguments: Mapping[str, object]) -> Iterator[Given]:
     """What was said, argument by argument, and what was filled in."""
-    found = []
     for name in GIVEN:
         value = arguments.get(name)
         if name in ("sequences", "outputs_info", "non_sequences"):
             entries = value if isinstance(value, list | tuple) else [] if value is None else [value]
-            found += [_entry(name, entry) for entry in entries]
+            yield from (_entry(name, entry) for entry in entries)
         elif name == "n_steps":
             told = "as many as the shortest sequence" if value is None else str(value)
-            found.append(Given(name, told, value is None))
+            yield Given(name, told, value is None)
         else:
             default = DEFAULTS[name]
-            found.append(Given(name, str(arguments.get(name, default)), name not in arguments))
-    return tuple(found)
+            yield Given(name, str(arguments.get(name, default)), name not in arguments)
 
 
 def _entry(name: str, entry: object) -> Given:

@@ -84,11 +84,8 @@ class FewSteps:
                 value, gradient = _shown(case.value), _shown(case.gradient)
                 lines.append(f"{steps:>7}  {scans:9}  {case.shape!s:8}  {value:8}  {gradient}")
         lines += ["", *(f"  {WHY[case.n_steps]}" for case in self.cases), ""]
-        lines += [
-            "one step in PyTensor",
-            f"  sum = {self.step}",
-            f"  gradient = {self.step_gradient}",
-        ]
+        lines += ["one step in PyTensor", f"  sum = {self.step}"]
+        lines += [f"  gradient = {self.step_gradient}"]
         lines += ["one step as a lab.Loop, which is always a Scan"]
         lines += [f"  {line}" for line in self.scan.lines()]
         if self.scan_gradient is not None:

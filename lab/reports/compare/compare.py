@@ -62,15 +62,15 @@ def compare(
 
 
 def _compared(asked: Subject, order: int) -> Comparison:
-    both = differentiate(asked.cost, asked.wrt, order)
+    *both, places = differentiate(asked.cost, asked.wrt, order)
     shapes = [np.shape(value) for value in asked.at]
-    ours, theirs = (outcome(side, asked.given, shapes) for side in (both.ours, both.theirs))
+    ours, theirs = (outcome(side, asked.given, shapes) for side in both)
     moved = MovedCost(asked)
     rows: list[Row] = []
     checks: list[Check] = []
     orders = zip(ours.answers, theirs.answers, strict=True)
     for number, (first, second) in enumerate(orders, start=1):
-        summed = both.summed[number - 2] if number > 1 else ()
+        summed = places[number - 2] if number > 1 else ()
         rows += _rows(number, first, second, summed, moved)
         checks += _checks(number, first, second, summed, moved)
     where = Contrast(None, 0, 0)
@@ -84,7 +84,7 @@ def _compared(asked: Subject, order: int) -> Comparison:
         checks=tuple(checks),
         pairs=_pairs(ours, theirs),
         contrast=where,
-        summed=both.summed,
+        summed=places,
         ours=ours.trace,
         theirs=theirs.trace,
         truncated=asked.truncated,

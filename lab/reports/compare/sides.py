@@ -111,21 +111,15 @@ def _gradients(target: Variable, wrt: Sequence[Variable]) -> tuple[Gradient, ...
     )
 
 
-@dataclass(frozen=True, eq=False)
-class Both:
-    """The derivatives up to an order by both pullbacks; `summed` tells what went on each time.
+Summed = tuple[tuple[int, ...], ...]
 
-    ``summed[k]`` are the places of the inputs whose gradients of order k + 1 are numbers on
-    both sides.
+
+def differentiate(cost: Variable, wrt: Sequence[Variable], order: int) -> tuple[Side, Side, Summed]:
+    """Differentiate `cost` up to `order` by both pullbacks, ours and PyTensor's.
+
+    The graph itself is not altered.  What is summed tells what went on after each order: the places
+    of the inputs whose gradients of that order are numbers on both sides.
     """
-
-    ours: Side
-    theirs: Side
-    summed: tuple[tuple[int, ...], ...]
-
-
-def differentiate(cost: Variable, wrt: Sequence[Variable], order: int) -> Both:
-    """Differentiate `cost` up to `order` by both pullbacks; the graph itself is not altered."""
     plain = with_plain([cost])
     cost, wrt = plain.get(cost, cost), [plain.get(v, v) for v in wrt]
     tapes = with_tapes([cost])
@@ -141,7 +135,7 @@ def differentiate(cost: Variable, wrt: Sequence[Variable], order: int) -> Both:
         if not places:
             break
         targets = ours.sum_of(places), theirs.sum_of(places)
-    return Both(ours, theirs, tuple(summed))
+    return ours, theirs, tuple(summed)
 
 
 @dataclass(frozen=True, eq=False)

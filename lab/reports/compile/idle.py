@@ -5,7 +5,7 @@ steps left.  Where the cost reads the last value alone, all that is added is 0. 
 hands one value on, would do: see pymc-devs/pytensor #1687.  Here it is built, run and timed.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -90,13 +90,12 @@ def idle(
     )
 
 
-def _useless(rec: Recording, part: LoopVariable, zero: np.ndarray) -> Sequence[Idle]:
+def _useless(rec: Recording, part: LoopVariable, zero: np.ndarray) -> Iterator[Idle]:
     """The taps at which rows are read that are `zero` and that no step has written before."""
     written: dict[int, int] = {}
     for access in rec.writes[part]:
         for step, row in enumerate(access.rows):
             written[int(row)] = min(step, written.get(int(row), step))
-    found = []
     for access, (_, argument) in zip(rec.reads[part], part.reads, strict=True):
         steps = tuple(
             step
@@ -106,8 +105,7 @@ def _useless(rec: Recording, part: LoopVariable, zero: np.ndarray) -> Sequence[I
         adds = len(_adds(rec, argument)) * len(steps)
         if steps:
             name = rec.parts.called
-            found.append(Idle(name, part.name, access.tap, steps, rec.steps, adds))
-    return found
+            yield Idle(name, part.name, access.tap, steps, rec.steps, adds)
 
 
 def _adds(rec: Recording, argument: Variable) -> list[Variable]:

@@ -80,7 +80,11 @@ def explain(
     try:
         require_scan([cost])
     except GraphError:
-        return Explanation(*names, *_without_scan(cost, by), (), ())
+        try:  # what PyTensor alone says
+            told = _told(by, pytensor_gradients(cost, by), None)
+        except TypeError as error:  # as of complex numbers on the way
+            told = Undefined(first_line(error)), ()
+        return Explanation(*names, *told, (), ())
     root, targets, gradients, problem = _gradients(cost, by)
     derivations, within = _derivations(root, gradients)
     reports = tuple(
@@ -143,16 +147,6 @@ def _posed(
     for variable in by:
         expect("wrt", variable, Variable, "a PyTensor variable")
     return cost, tuple(by), values
-
-
-def _without_scan(
-    cost: Variable, by: Sequence[Variable]
-) -> tuple[Status, tuple[tuple[str, Status], ...]]:
-    """What PyTensor alone says of the gradient."""
-    try:
-        return _told(by, pytensor_gradients(cost, by), None)
-    except TypeError as error:  # as of complex numbers on the way
-        return Undefined(first_line(error)), ()
 
 
 def _gradients(

@@ -28,6 +28,7 @@ from lab.records import freeze
 from lab.reports.explain.explanation import paragraph
 from lab.traces.record import trace as trace_of
 from lab.traces.scan_of import ScanOf
+from lab.traces.touched import Touched
 from lab.traces.trace import Feed, ScanTrace, SequenceTrace, Source, StepValue, TapeTrace, Trace
 from lab.traces.untaken import fitted, values_of, written
 from lab.traces.window import earliest
@@ -279,17 +280,14 @@ class _Run:
         self, number: int, tape: TapeTrace, row: int, before: int | None = None
     ) -> Place | None:
         """Who wrote a row last, back to where the writes of that tap have not been finite since."""
-        last = [
-            (int(steps[-1]), write.tap, write)
-            for write in tape.writes
-            if (steps := np.flatnonzero(write.rows[:before] == row)).size
-        ]
-        if not last:
+        steps = self.trace.scans[number].steps if before is None else before
+        last = Touched(tape, steps).last_write(row)
+        if last is None:
             return None
-        step, tap, write = max(last, key=lambda each: each[:2])
+        write, step = last
         finite = np.flatnonzero(~_steps(_not_finite(write.values[: step + 1])))
         since = min(step, int(finite[-1]) + 1) if finite.size else 0
-        return self._result(number, since, tape, tap)
+        return self._result(number, since, tape, write.tap)
 
     def _result(self, number: int, step: int, tape: TapeTrace, tap: int) -> Place:
         """What a step writes to a tape: the operation that makes it, if its values were kept."""

@@ -265,14 +265,14 @@ def _held(actions: Iterator[Action], spans: Mapping[int, int]) -> tuple[np.ndarr
     return freeze(counts.copy()), freeze(sizes.copy())
 
 
-def every(steps: int, k: int, first: int = 0) -> Iterator[Action]:
+def every(steps: int, k: int) -> Iterator[Action]:
     """Every k-th state is kept; those between are made again when their segment is gone back."""
-    for number in range(first, first + steps):
-        if (number - first) % k == 0:
+    for number in range(steps):
+        if number % k == 0:
             yield "keep", number
         yield "forward", number
-    for start in reversed(range(first, first + steps, k)):
-        yield from _through(start, min(start + k, first + steps))
+    for start in reversed(range(0, steps, k)):
+        yield from _through(start, min(start + k, steps))
 
 
 def _through(start: int, stop: int) -> Iterator[Action]:

@@ -21,7 +21,6 @@ from lab.errors import ArgumentError
 from lab.loops import gallery
 from lab.progress import Interrupted, watched
 from visual.backends.moving import frames
-from visual.scene.formats import rendered
 from visual.scene.shapes import Text
 
 ROOT = Path(__file__).parents[3]
@@ -65,14 +64,14 @@ def problems(scene, data):
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_frame_a_step(suffix, kind):
     scene = visual.draw(SQUARE, kind)
-    data = rendered(scene, suffix)
+    data = scene.rendered(suffix)
     assert problems(scene, data) == []
     assert len(data) < 1_000_000
 
 
 def test_a_wrong_film_is_seen():
     scene = visual.draw(SQUARE)
-    found, _ = images(rendered(scene, ".webp"))
+    found, _ = images(scene.rendered(".webp"))
     pictures = [Image.fromarray(frame.astype("uint8")) for frame in found]
     for wrong, times in (
         (pictures[:-1], [9] * 6 + [90]),
@@ -113,12 +112,12 @@ def test_the_first_frame_has_the_first_value_alone():
 
 def test_scale_is_that_of_the_frames():
     scene = visual.draw(SQUARE)
-    found, _ = images(rendered(scene, ".gif", 0.5))
+    found, _ = images(scene.rendered(".gif", 0.5))
     assert found[0].shape[:2] == (-(-scene.height // 2), scene.width // 2)
 
 
 def test_white_stays_white():
-    found, _ = images(rendered(visual.draw(SQUARE), ".gif"))
+    found, _ = images(visual.draw(SQUARE).rendered(".gif"))
     assert all((frame[-1, -1] == 255).all() for frame in found)
 
 
@@ -127,7 +126,7 @@ def test_a_film_is_given_up():
         raise Interrupted
 
     with pytest.raises(Interrupted), watched(stop):
-        rendered(visual.draw(SQUARE), ".gif")
+        visual.draw(SQUARE).rendered(".gif")
 
 
 def test_ctrl_c_leaves_no_file(tmp_path):
@@ -182,7 +181,7 @@ def test_ffmpeg_makes_a_film(tmp_path):
 
 
 def moving_svg(scene):
-    return rendered(scene, ".svg", animate=True)
+    return scene.rendered(".svg", animate=True)
 
 
 def test_an_svg_moves_without_a_script():

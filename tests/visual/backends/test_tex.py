@@ -65,7 +65,8 @@ def check(scene, tex):
     assert len(nodes) == len(texts)
     assert np.allclose(nodes, texts, rtol=0, atol=0.051)
     corners = {(round(float(x)), round(float(y))) for x, y in rectangles}
-    for box in (s for s in shapes if isinstance(s, Box)):
+    boxes = [s for s in shapes if isinstance(s, Box)]
+    for box in (s if s.heat is None else s.filled for s in boxes):
         near = {(round(box.x + dx), round(box.y + dy)) for dx in (-0.1, 0.1) for dy in (-0.1, 0.1)}
         assert near & corners
     assert heads == sum(isinstance(s, Arrow) for s in shapes)
