@@ -131,7 +131,10 @@ def test_a_picture_of_other_values_is_that_of_draw(page, name, order, view):
         ):
             mine = [found.get(number, text) for number, text in enumerate(before)]
             assert different(mine, after) == []
-        assert sorted(map(tuple, patches)) == sorted(painted(drawn.svg()))
+        mine, wanted = sorted(map(tuple, patches)), sorted(painted(drawn.svg()))
+        if view == "stepgraph":  # its cards are as wide as what is written in them
+            mine, wanted = (sorted(colour for _, colour in some) for some in (mine, wanted))
+        assert mine == wanted
         assert len(texts) > 2
 
 

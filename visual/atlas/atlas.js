@@ -56,10 +56,6 @@ class State {
     return this.data.loops.find(({ value }) => value === this.now.loop);
   }
 
-  get theme() {
-    return this.data.themes.find(({ value }) => value === this.now.theme);
-  }
-
   options(field) {
     return field === "taps" ? this.loop.taps : this.data[`${field}s`];
   }
@@ -387,7 +383,7 @@ class Atlas {
     frame.hidden = this.text.hidden = !parsed;
     frame.setAttribute("aria-label", `picture: ${state.now.view}`);
     this.text.plain = text;
-    this.numbers.adopt(JSON.parse(live), told, state.theme.shades);
+    this.numbers.adopt(JSON.parse(live), told, state.data.shades[state.now.theme]);
     this.walking.show(state.step, true);
     this.recompute();
     this.heard.textContent = parsed ? FIELDS.map((field) => `${field} ${state.label(field)}`).join(", ") : "";

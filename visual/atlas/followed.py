@@ -111,6 +111,7 @@ def coloured(pictures: Sequence[Scene], known: Known) -> list[Patch | None]:
     drawn = [[*patches(one.shapes)] for one in pictures]
     if len({*map(len, drawn)}) > 1:
         raise GraphError("With other values this picture has other strips.")
+    known.scales.clear()
     found: list[tuple[Box, tuple[str, tuple[float, ...]], int | None]] = []
     for (name, box), *others in zip(*drawn, strict=True):
         boxes = [box, *(other for _, other in others)]

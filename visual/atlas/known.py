@@ -72,7 +72,7 @@ class Known:
     def __init__(self, program: Program, runs: Sequence[Trace]) -> None:
         self.program, self.runs = program, runs
         self._values: dict[int, list[float]] = {}
-        self._scales: set[int] = set()
+        self.scales: list[tuple[int | None, Sequence[float]]] = []  # that wait to be written
         self.equations: list[Equation] = []
         for number, run in enumerate(runs):
             for places, values in pairs(program.numbers, run):
@@ -103,10 +103,6 @@ class Known:
             for run, (_, factor) in enumerate(of_runs):
                 told = self._stories[run].number(value)
                 self._learn([at], run, [factor * float(0.0 if told is None else told)])
-        self._forget()
-
-    def _forget(self) -> None:
-        """What is sorted is so before more was learned."""
         self.__dict__.pop("_sorted", None)
         self.__dict__.pop("_first", None)
 
@@ -181,12 +177,10 @@ class Known:
             left = int(places.made(formula))
             self.equations.append(Sentence(left, at, shape, told, flat, digits))
 
-    def slot(self, tokens: Sequence[str], is_scale: bool = False) -> Slot | None:
+    def slot(self, tokens: Sequence[str]) -> Slot | None:
         """The place whose value is printed so in all runs, and how."""
         near = None
         for values, place in self._within([(float(t), _unit(t)) for t in tokens]):
-            if (place in self._scales) != is_scale:
-                continue
             pairs = [*zip(values, tokens, strict=True)]
             for style in (*STYLES, LETTERS + max(map(len, tokens)), 3, 2):
                 if all(printed(v, style) == token for v, token in pairs):
@@ -210,16 +204,22 @@ class Known:
         return next((place for _, place in found), None)
 
     def scale(self, places: Sequence[int | None], values: Sequence[float]) -> int | None:
-        """The place of what the full colour of patches stands for, which is learned."""
+        """The place of what the full colour of patches stands for; None if one is not known."""
         known = [place for place in dict.fromkeys(places) if place is not None]
-        if None in places:
-            return None
-        at = self.program.instructions.add("largest", *known)
-        for run, value in enumerate(values):
-            self._learn([at], run, [value])
-        self._scales.add(at)
-        self._forget()
+        at = None if None in places else self.program.instructions.add("largest", *known)
+        self.scales.append((at, values))
         return at
+
+    def written_scale(self, tokens: Sequence[str]) -> Slot | None:
+        """The first of the scales that wait which is printed so, and waits no more.
+
+        They are written in the order in which they were found, and several may be one number.
+        """
+        for number, (place, values) in enumerate(self.scales):
+            if [*map(number_text, values)] == [*tokens]:
+                del self.scales[number]
+                return None if place is None else Slot(place, 4)
+        return None
 
     def parts(self, words: Sequence[str]) -> Parts:
         """A word of several runs as its letters and its slots by turns."""
@@ -237,7 +237,7 @@ class Known:
             if len(set(token)) == 1 and not is_scale:
                 parts += [_apart(token[0], multiplied), after]
                 continue
-            slot = self.slot(token, is_scale)
+            slot = (self.written_scale if is_scale else self.slot)(token)
             if slot is not None and slot.digits == 4 and multiplied:
                 slot = Slot(slot.place, FACTOR)
             parts += [slot, after]

@@ -64,7 +64,6 @@ def _choices(grid: Grid) -> dict[str, object]:
     }
     for view in options["views"]:
         view["about"] = PICTURES[view["value"]].about
-    themes = [{**one, "shades": shades(THEMES[one["value"]])} for one in options.pop("themes")]
     loops = [
         {
             "value": loop.name,
@@ -75,7 +74,8 @@ def _choices(grid: Grid) -> dict[str, object]:
         for loop in grid.loops
     ]
     labels = {choice.name: choice.label for choice in CHOICES}
-    return {"labels": labels, "loops": loops, **options, "themes": themes}
+    colours = {name: shades(THEMES[name]) for name in grid.themes}
+    return {"labels": labels, "loops": loops, "shades": colours, **options}
 
 
 def _option(value: str, label: str = "") -> dict[str, str]:

@@ -118,16 +118,16 @@ def test_a_width_in_pixels_keeps_the_letters():
 
 def test_a_narrow_picture_is_not_blown_up():
     """A picture that is narrower than its figure stands in the middle, in its own size."""
-    scene = visual.draw(SQUARE, "equations", width="page")
+    scene = visual.draw(SQUARE, "equations", order=0, width="page")
     root = ElementTree.fromstring(scene.svg())
     across = float(root.get("viewBox").split()[2])
     assert across == pytest.approx(170 / INCH * 96, abs=0.1)
     boxes = [s for s in scene.walk() if isinstance(s, Box)]
-    alone = visual.draw(SQUARE, "equations").width
+    alone = visual.draw(SQUARE, "equations", order=0).width
     assert min(b.x for b in boxes) == pytest.approx(24 + (across - alone) / 2, abs=1)
 
 
-@pytest.mark.parametrize("kind", ["stepgraph", "moment"])
+@pytest.mark.parametrize("kind", ["taps", "moment"])
 def test_what_cannot_be_narrow_says_how_wide_it_is(kind):
     """The width that is named is enough, and a millimetre less is not."""
     loop = gallery.loops["coupled"]
