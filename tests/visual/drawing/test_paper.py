@@ -118,13 +118,14 @@ def test_a_width_in_pixels_keeps_the_letters():
 
 def test_a_narrow_picture_is_not_blown_up():
     """A picture that is narrower than its figure stands in the middle, in its own size."""
-    scene = visual.draw(SQUARE, "equations", order=0, width="page")
-    root = ElementTree.fromstring(scene.svg())
+    chosen = {"steps": 1, "order": 0, "no_legend": True}
+    figure = visual.draw(SQUARE, "moment", width="page", **chosen)
+    root = ElementTree.fromstring(figure.svg())
     across = float(root.get("viewBox").split()[2])
     assert across == pytest.approx(170 / INCH * 96, abs=0.1)
-    boxes = [s for s in scene.walk() if isinstance(s, Box)]
-    alone = visual.draw(SQUARE, "equations", order=0).width
-    assert min(b.x for b in boxes) == pytest.approx(24 + (across - alone) / 2, abs=1)
+    alone = visual.draw(SQUARE, "moment", **chosen)
+    left, own = (min(s.x for s in scene.walk() if isinstance(s, Box)) for scene in (figure, alone))
+    assert left == pytest.approx(own + (across - alone.width) / 2, abs=1)
 
 
 @pytest.mark.parametrize("kind", ["taps", "moment"])

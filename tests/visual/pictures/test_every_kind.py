@@ -253,11 +253,3 @@ def test_scans_are_chosen_by_the_numbers_of_the_headings(picture):
         told = [shape.content for shape in scene.walk() if isinstance(shape, Text)]
         start = f"{name} · order" if picture == "phases" else f"{number} · {name}"
         assert told[0].startswith(start) or " ".join(told[:2]) == start  # on two lines
-
-
-def test_pictures_of_one_scan_show_the_first_of_the_highest_order():
-    titles = [
-        visual.draw(gallery.loops["square"], picture, order=2).title
-        for picture in ("stepgraph", "phases")
-    ]
-    assert all("gradient of the gradient of square" in title for title in titles)

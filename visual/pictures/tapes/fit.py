@@ -165,6 +165,4 @@ def block_of(named: NamedScan, view: View, plan: Plan) -> Block | None:
     right = max([columns.right, *(lane.columns.right for lane in lanes)])
     edge = max(sheet.width - sheet.margin, 0 if plan.fits else right + len(totals) * (cell + apart))
     placed = tuple((tape, right + n * (cell + apart)) for n, tape in enumerate(totals[:beside]))
-    return Block(
-        named, columns, time, view, steps, lanes, placed, edge, not plan.fits, plan.close
-    )
+    return Block(named, columns, time, view, steps, lanes, placed, edge, not plan.fits, plan.close)
