@@ -120,7 +120,7 @@ def test_the_checker_sees_a_control_of_its_own():
 def test_an_atlas_offers_what_is_declared():
     data = json.loads(visual.Atlas("square", orders=1, costs="sum", views="taps").data)
     assert data["labels"] == {choice.name: choice.label for choice in OF_AN_ATLAS}
-    assert set(data) == {"labels", "loops", "tree", "pictures", *data["labels"]}
+    assert set(data) == {"labels", "loops", "tree", "pictures", "shades", *data["labels"]}
     assert {choice.of.name for choice in OF_AN_ATLAS} <= set(OF_A_WORKBENCH)
 
 

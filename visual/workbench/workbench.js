@@ -8,7 +8,7 @@
 // up the picture that it works on, and draws that of both changes.
 
 const PATIENCE = 300; // ms
-const AROUND = 120; // pixels of a window above and below a workbench: JupyterLab's bars, and words
+const AROUND = 123; // pixels of a window above and below a workbench: JupyterLab's bars, and words
 const LOWEST = 480; // pixels of a picture in a low window, which is scrolled
 const BAR = 80; // pixels above the picture while it is presented
 

@@ -27,7 +27,7 @@ MEASURE = """svg => {
     const texts = [...document.querySelectorAll('text')].map(t => {
         const cell = t.closest('g[data-cell]');
         return {words: t.textContent, box: t.getBoundingClientRect(),
-                room: cell && cell.querySelector('rect').getBoundingClientRect()};
+                room: cell && cell.querySelector('rect')?.getBoundingClientRect()};
     });
     const wrong = [];
     const inside = (a, b) => a.left >= b.left - .5 && a.right <= b.right + .5;

@@ -23,6 +23,8 @@ from lab.progress import Interrupted, watched
 from visual.backends.moving import frames
 from visual.scene.shapes import Text
 
+pytestmark = pytest.mark.sizes
+
 ROOT = Path(__file__).parents[3]
 SQUARE = gallery.loops["square"]
 KINDS = ("tapes", "unrolled")

@@ -15,6 +15,8 @@ from visual.backends.tex import escaped, mathematics, words
 from visual.scene.shapes import Arrow, Box, Polyline, Scene, Text
 from visual.scene.theme import DARK
 
+pytestmark = pytest.mark.sizes
+
 NAMES = [r"\input{x}", "%x#$&_^~{}", "évil 中文", r"}\end{tikzpicture}", "$x$^^41", "🙂ȩ́", "α"]
 HOSTILE = {
     **{name: LOOPS[name] for name in ("hostile name", "unicode name", "latex name")},

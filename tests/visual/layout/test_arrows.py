@@ -13,6 +13,8 @@ from lab.loops import gallery
 from visual.scene.shapes import Arrow, Box, Group, Scene, Text
 from visual.scene.theme import Role
 
+pytestmark = pytest.mark.sizes
+
 EVERY = {**gallery.loops, **LOOPS}
 EVERY["a thousand steps"] = EVERY["a thousand steps"].with_steps(40)  # folded as well
 EVERY["three"] = lab.Loop(

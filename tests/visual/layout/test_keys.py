@@ -9,6 +9,8 @@ from lab.loops import gallery
 from visual.layout.cells import full_text
 from visual.scene.shapes import Group
 
+pytestmark = pytest.mark.sizes
+
 LOOPS = ("square", "gap", "rnn", "extra", "coupled")
 ONE_STEP = ("stepgraph", "equations", "rolled")
 VALUE = re.compile(r" = (.*?)(?: \(before: (.*)\))?$", re.DOTALL)

@@ -16,6 +16,8 @@ from nbclient import NotebookClient
 from PIL import Image
 from sites import ROOT
 
+pytestmark = pytest.mark.sizes
+
 LIVE = "application/vnd.jupyter.widget-view+json"
 LOADING = ("src", "srcset", "data", "poster", "href", "xlink:href")
 CELLS = """import lab, visual; from lab import gallery; square = gallery.loops["square"].trace()

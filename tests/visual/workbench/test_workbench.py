@@ -285,7 +285,7 @@ def all_objects():
     from ipywidgets.widgets.widget import _instances
 
     for one in gc.get_objects():
-        if isinstance(one, _lru_cache_wrapper) and one.__module__.startswith(("lab.", "visual.")):
+        if type(one) is _lru_cache_wrapper and one.__module__.startswith(("lab.", "visual.")):
             one.cache_clear()
     gc.collect()
     return len(gc.get_objects()), len(_instances)

@@ -83,7 +83,7 @@ def _open(trace: Trace, view: View, number: int, pair: bool, theme: str) -> Scen
         if not (plan.both or len(trace.scans) == 1 or sheet.bare):
             cards = cards or [overview(trace, number, sheet=sheet)]
         top = [] if plan.both else [*cards]
-        apart = 12 if plan.close else 20
+        apart = 9 if plan.close else 20
         if plan.both or not has_tape(named.scan):
             loop = named.root if plan.both else named
             top.append(_loop(loop, block.columns, plan, sheet))

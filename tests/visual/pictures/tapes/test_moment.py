@@ -18,6 +18,8 @@ from lab.loops import gallery
 from visual.scene.shapes import Box, Group, Text
 from visual.scene.theme import Role
 
+pytestmark = pytest.mark.sizes
+
 ORDERS = (0, 1, 2, 3)
 GOLDEN = {"moment-square-2": ("square", 2, 3, 1), "moment-gap-1": ("gap", 1, 2, 2)}
 
