@@ -241,6 +241,7 @@ function renderWorkbench({ model, el }) {
   }, { capture: true });
   head.append(element("span", { class: "scantape-zoom" }, element("label", {}, "zoom ", zoom.root), present));
   const size = () => {
+    if (!frame.clientWidth) return; // it is not on the page now, and has no size
     zoom.show();
     model.set("room", zoom.room);
     model.save_changes();
