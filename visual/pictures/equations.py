@@ -18,6 +18,7 @@ from lab.equations.system import Role as SystemRole
 from lab.equations.system import System, Writer
 from lab.errors import expect
 from lab.notation import Leaf, leaves_of, signed, text
+from lab.tape import Kind
 from lab.traces.trace import Formula, ParameterTrace, ScanTrace, SequenceTrace, TapeTrace, Trace
 from visual.layout.canvas import (
     HEIGHT,
@@ -48,6 +49,7 @@ WORDS = {
     Role.PRESERVED: "read by this step, and kept",
     Role.OVERWRITTEN: "read by this step, then replaced",
     Role.UNWRITTEN: "not yet",
+    Role.WAITING: "",
     # of the small tapes above
     Role.SEED: "",
     Role.RESULT: "",
@@ -273,6 +275,9 @@ def _slot(tape: TapeTrace, row: int, box: Box, places: _Places) -> Shape:
         role = Role.INTERMEDIATE
     elif tape.unwritten[row]:
         role, value = Role.UNWRITTEN, None
+    elif tape.kind is Kind.MIT_MOT:  # what stood in it first is the seed, as in tapes
+        earlier = {int(a.rows[s]) for a in tape.reads for s in range(step)}
+        role = Role.SPENT if row in earlier else Role.WAITING
     else:
         role = Role.INPUT
     box = replace(box, role=role)
