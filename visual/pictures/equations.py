@@ -120,11 +120,11 @@ def equations(
 
 
 def _folded(terms: Sequence[Piece], tapes: Sequence[Piece], room: float = inf) -> Piece:
-    """Equations above tapes, of which as many are left out as have no room."""
+    """Equations above tapes, of which as many are left out as have no room; one tape stays."""
     hidden, apart = Counter[str](), PITCH - HEIGHT
     terms, tapes = [*terms], [*tapes]
-    for parts, what in ((tapes, "more tape"), (terms, "more equation")):
-        while len(parts) > 1 and above(*terms, *tapes, apart=apart).envelope.height > room - SIGN:
+    for parts, least, what in ((tapes, 1, "more tape"), (terms, 0, "more equation")):
+        while len(parts) > least and above(*terms, *tapes, apart=apart).envelope.height > room - SIGN:
             del parts[-1]
             hidden[what] += 1
     told = ", ".join(counted(count, what) for what, count in hidden.items())
