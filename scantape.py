@@ -4,6 +4,7 @@ It imports nothing of ours before that holds; in the hundredth of a second befor
 itself starts, the trace is Python's.  What it does is in `visual.cli.main`.
 """
 
+import atexit
 import gc
 import io
 import os
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 def command() -> None:
     """Run the command and end the process, which is short: it collects no garbage."""
     signal.signal(signal.SIGINT, stop)
+    # When all is told, Python gives its signals back to the system, which would kill.
+    atexit.register(signal.signal, signal.SIGINT, signal.SIG_IGN)
     gc.disable()
     from visual.cli.main import main
 

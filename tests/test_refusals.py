@@ -470,3 +470,19 @@ def test_an_interrupt_ends_it_without_a_trace(delay):
     _, told = run.communicate(timeout=60)
     assert "Traceback" not in told
     assert (run.returncode, told) in [(130, "scantape: stopped.\n"), (0, "")], told
+
+
+@pytest.mark.parametrize(("words", "status"), [(["loops"], 0), (["--nonsense"], 2)])
+def test_an_interrupt_after_the_last_word_changes_nothing(words, status):
+    code = (
+        "import os, signal, scantape\n"
+        "class Late:\n"  # what a module holds goes after Python's own handling of signals
+        "    def __del__(self, kill=os.kill, me=os.getpid(), what=signal.SIGINT): kill(me, what)\n"
+        "late = Late()\n"
+        "scantape.command()"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", code, *words], cwd=ROOT, capture_output=True, text=True
+    )
+    assert run.returncode == status
+    assert run.stdout + run.stderr
