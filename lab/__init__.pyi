@@ -33,5 +33,5 @@ from .reports.explain.explain import explain as explain
 from .reports.runs.first import first as first
 from .reports.runs.influence import influence as influence
 from .reports.runs.memory import memory as memory
-from .traces.record import trace as trace
 from .traces.trace import Trace as Trace
+from .traces.tracing import trace as trace

@@ -33,9 +33,9 @@ from lab.loops.variables import as_value
 from lab.records import freeze
 from lab.scans.buffers import as_tensor
 from lab.scans.replacing import with_tapes
-from lab.traces.record import trace
 from lab.traces.run import run
 from lab.traces.trace import Trace
+from lab.traces.tracing import trace
 
 
 @dataclass(frozen=True, eq=False)

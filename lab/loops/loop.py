@@ -18,14 +18,15 @@ from lab.equations.reading import system
 from lab.equations.system import System
 from lab.errors import expect, one_of
 from lab.gradients.derivative import Derivative, derivative
-from lab.loops.build import LoopGraph, build_loop, scalar_cost
+from lab.loops.build import LoopGraph, build_loop
+from lab.loops.cost import scalar_cost
 from lab.loops.declaration import BY, Declaration
 from lab.loops.text.source import identifier
 from lab.loops.variables import RandomState, State
 from lab.loops.written import Parameters, Sequences, States, written_loop
 from lab.notation import Number, indexed
-from lab.traces.record import trace
 from lab.traces.trace import Trace
+from lab.traces.tracing import trace
 
 
 @dataclass(frozen=True, eq=False)

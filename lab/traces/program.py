@@ -29,9 +29,9 @@ from lab.scans.printed import printed_ids
 from lab.scans.replacing import as_scans
 from lab.scans.slices import index_parts
 from lab.traces.loop_run import Cell, Computed, LoopRun, Recording, Within
-from lab.traces.record import traced
 from lab.traces.run import Ready, checked
 from lab.traces.trace import Trace
+from lab.traces.tracing import traced
 
 Instruction = tuple[str | float | int, ...]
 MOST = 20_000  # instructions: of more, no page computes thirty times a second

@@ -8,8 +8,8 @@ from lab.errors import ArgumentError, listing, one_of
 from lab.gradients.derivative import Derivative, derivative
 from lab.loops.loop import Loop
 from lab.reports.runs.first import first
-from lab.traces.record import trace
 from lab.traces.trace import Trace
+from lab.traces.tracing import trace
 from visual.cli.shared import Commands, add, chosen, graph_of, made_by, show
 from visual.drawing.draw import studied
 from visual.drawing.study import choose

@@ -17,9 +17,9 @@ from lab.loops.loop import Loop
 from lab.loops.variables import as_value
 from lab.records import cached_property
 from lab.scans.replacing import scan_nodes
-from lab.traces.record import trace
 from lab.traces.run import Values
 from lab.traces.trace import Trace
+from lab.traces.tracing import trace
 from visual.options import (
     AT,
     COST,

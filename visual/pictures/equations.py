@@ -9,6 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from math import inf
 
 import numpy as np
@@ -121,15 +122,15 @@ def equations(
 
 def _folded(terms: Sequence[Piece], tapes: Sequence[Piece], room: float = inf) -> Piece:
     """Equations above tapes, of which as many are left out as have no room; one tape stays."""
-    hidden, apart = Counter[str](), PITCH - HEIGHT
+    hidden, join = Counter[str](), partial(above, apart=PITCH - HEIGHT)
     terms, tapes = [*terms], [*tapes]
     for parts, least, what in ((tapes, 1, "more tape"), (terms, 0, "more equation")):
-        while len(parts) > least and above(*terms, *tapes, apart=apart).envelope.height > room - SIGN:
+        while len(parts) > least and join(*terms, *tapes).envelope.height > room - SIGN:
             del parts[-1]
             hidden[what] += 1
     told = ", ".join(counted(count, what) for what, count in hidden.items())
     note = [words(f"⋯ {told}: height shows them", 12, muted=True)] if told else []
-    return above(*terms, *tapes, *note, apart=apart)
+    return join(*terms, *tapes, *note)
 
 
 def _subtitles(writer: Writer, scan: ScanTrace, step: int) -> list[str]:

@@ -17,7 +17,7 @@ from lab.notation import size_text
 from lab.reports.runs.memory import BEGINS, Buffer, Memory, Plan
 from lab.reports.runs.memory import memory as memory_of
 from lab.traces.trace import Trace
-from visual.layout.canvas import explained
+from visual.layout.legend import explained
 from visual.layout.sheet import SCREEN, Sheet, check_sheet
 from visual.pictures.values.scale import scale_of
 from visual.pictures.values.series import Series

@@ -11,8 +11,8 @@ from lab.errors import ArgumentError, quoted, whole
 from lab.notation import size_text
 from lab.reports.compile.walk import Side, Step, Walk
 from lab.reports.explain.explanation import FEW
-from visual.layout.canvas import explained
 from visual.layout.columns import ENDS
+from visual.layout.legend import explained
 from visual.layout.sheet import SCREEN
 from visual.scene.combinators import Piece, above, beside, gap, scene, sized
 from visual.scene.fonts import text_width

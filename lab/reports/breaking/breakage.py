@@ -24,9 +24,9 @@ from lab.progress import quietly
 from lab.records import cached_property, same
 from lab.reports.breaking.rules import BROKEN, BrokenRule, Mistake
 from lab.traces.parting import Contrast, contrast, far
-from lab.traces.record import trace
 from lab.traces.run import Values
 from lab.traces.trace import Trace
+from lab.traces.tracing import trace
 
 
 class Effect(StrEnum):

@@ -26,9 +26,9 @@ from lab.reports.compare.watching import Pullback, identify, watched
 from lab.scans.names import unique_names
 from lab.scans.node import TapeScan, is_scan, scan_name
 from lab.scans.replacing import scan_nodes, with_plain, with_tapes
-from lab.traces.record import trace
 from lab.traces.run import Values
 from lab.traces.trace import Trace
+from lab.traces.tracing import trace
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from pytensor.graph.traversal import ancestors
 from pytensor.tensor.type import TensorType
 
 from lab.errors import ArgumentError, one_of, quoted, refused
-from lab.loops.build import as_weights
+from lab.loops.cost import a_step_each
 from lab.loops.declaration import BY, OF
 from lab.loops.loop import Loop
 from lab.loops.scan_call import ScanCall, scan_call, traced_step
@@ -101,13 +101,7 @@ def _of_loop(loop: Loop, wrt: object, cost: str | ArrayLike, of: str | None) -> 
     elif cost == "sum":
         target, declared = pt.sum(values), "{values}.sum()"
     else:
-        weights = as_weights(cost)
-        if len(weights) != loop.steps:
-            raise ArgumentError(
-                f"cost: the loop makes {loop.steps} steps and takes as many weights, not "
-                f"{len(weights)}."
-            )
-        weights = weights.reshape(-1, *[1] * (values.type.ndim - 1))
+        weights = a_step_each(cost, loop.steps, values.type.ndim)
         target = pt.sum(values * pt.constant(weights)[: values.shape[0]])
         made = f"pt.constant(np.array({weights.tolist()!r}))[:{{values}}.shape[0]]"
         declared = f"({{values}} * {made}).sum()"

@@ -36,8 +36,8 @@ from lab.scans.formula import simplify
 from lab.scans.node import inner_graph
 from lab.scans.operations import operation_name, passed_on
 from lab.scans.replacing import scan_nodes, with_tapes
-from lab.traces.record import trace
 from lab.traces.trace import Trace
+from lab.traces.tracing import trace
 
 FREE = {"transpose", "DimShuffle"}  # they only say how an array is read
 MOST_OPERATIONS = 20_000  # of a step, up to which it is simplified before they are counted

@@ -26,10 +26,10 @@ from lab.gradients.derivative import Derivative
 from lab.notation import Call, Expression, Leaf, Number, Term, leaves_of, number_text, text
 from lab.records import freeze
 from lab.reports.explain.explanation import paragraph
-from lab.traces.record import trace as trace_of
 from lab.traces.scan_of import ScanOf
 from lab.traces.touched import Touched
 from lab.traces.trace import Feed, ScanTrace, SequenceTrace, Source, StepValue, TapeTrace, Trace
+from lab.traces.tracing import trace as trace_of
 from lab.traces.untaken import fitted, values_of, written
 from lab.traces.window import earliest
 

@@ -41,10 +41,10 @@ from lab.scans.node import (
 )
 from lab.scans.replacing import scan_nodes
 from lab.tape import Kind, Tape
-from lab.traces.record import trace as trace_of
 from lab.traces.run import Ready, Values, checked_values, run
 from lab.traces.scan_of import ScanOf
 from lab.traces.trace import ParameterTrace, SequenceTrace, TapeTrace, Trace
+from lab.traces.tracing import trace as trace_of
 
 MOST_ENTRIES = 4_000_000  # of all derivatives together
 FEWEST, PLACES, MOST = 2, 200, 5_000  # rows, and columns

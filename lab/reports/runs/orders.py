@@ -22,8 +22,8 @@ from lab.reports.runs.directions import operations
 from lab.reports.runs.memory import memory
 from lab.scans.node import read_scan
 from lab.scans.replacing import scan_nodes
-from lab.traces.record import traced
 from lab.traces.run import Values, checked_values, run
+from lab.traces.tracing import traced
 from lab.traces.window import refuse_beyond
 
 MOST = min(HIGHEST.values())

@@ -12,7 +12,7 @@ from lab import gallery
 from lab.equations.spelling import untaken_words
 from lab.errors import ArgumentError
 from lab.scans.node import TapeScan
-from lab.traces.record import rewritten_graph
+from lab.traces.tracing import rewritten_graph
 
 COMPILED = Mode("py", "fast_run")
 

@@ -15,7 +15,7 @@ from lab.equations.quantities import Quantities
 from lab.equations.spelling import Speller
 from lab.gradients.status import Undefined, status_of
 from lab.loops import gallery
-from visual.layout.canvas import ARRAYS, FOLDS
+from visual.layout.legend import ARRAYS, FOLDS
 from visual.scene.shapes import Text
 
 

@@ -16,8 +16,9 @@ from lab.notation import leaves_of, tapped
 from lab.records import cached_property
 from lab.traces.touched import Touched
 from lab.traces.trace import ScanTrace, SequenceTrace, TapeTrace, Trace
-from visual.layout.canvas import FOLDS, kind_text, notes, scale_words
+from visual.layout.canvas import kind_text
 from visual.layout.cells import bared, full_text, on_one_scale, told_apart, value_text
+from visual.layout.legend import FOLDS, notes, scale_words
 from visual.layout.names import NamedScan, counted
 from visual.layout.sheet import SCREEN, Sheet, check_sheet
 from visual.options import of_trace, opened, step_of

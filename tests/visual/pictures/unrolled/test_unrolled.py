@@ -12,7 +12,7 @@ import lab
 import visual
 from lab.errors import ArgumentError
 from lab.loops import gallery
-from visual.layout.canvas import PARTS, TOTAL
+from visual.layout.legend import PARTS, TOTAL
 from visual.pictures.unrolled.graph import unrolling
 from visual.scene.shapes import Arrow, Text
 from visual.scene.theme import Role

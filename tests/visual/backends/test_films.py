@@ -20,7 +20,7 @@ import visual
 from lab.errors import ArgumentError
 from lab.loops import gallery
 from lab.progress import Interrupted, watched
-from visual.backends.moving import frames
+from visual.backends.films import frames
 from visual.scene.shapes import Text
 
 pytestmark = pytest.mark.sizes
