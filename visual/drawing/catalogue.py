@@ -58,6 +58,7 @@ class Kind:
     """A kind of picture: its name, what it shows, the function that draws it, and its options.
 
     It `follows` who walks through a run by those of its options that say what of it is open.
+    Its `label` is what a control calls it, if that is not its name.
     """
 
     name: str
@@ -66,9 +67,15 @@ class Kind:
     options: tuple[Choice, ...] = ()
     follows: tuple[str, ...] = ()
     on_sheet: tuple[Choice, ...] = ()
+    label: str = ""
 
-    def draw(self, study: Study, theme: str = "light", **options: object) -> Scene:
-        """The picture of a study; ArgumentError for an option that it does not have.
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "label", self.label or self.name)
+
+    def draw(
+        self, study: Study, theme: str = "light", screen: Sheet = SCREEN, **options: object
+    ) -> Scene:
+        """The picture of a study on a `screen`; ArgumentError for an option that it does not have.
 
         All are laid out on a sheet, and so keep to any width; `on_sheet` are more options of it.
         """
@@ -76,7 +83,7 @@ class Kind:
         paper: dict[str, Value] = {
             c.name: known.pop(c.name) for c in self._for_papers if c.name in known
         }
-        page = sheet(**paper)
+        page = sheet(screen, **paper)
         if INSIDE not in self.options:
             scene = self.make(study, theme, sheet=page, **known)
             return on_paper(scene, paper.get("width"), self.name)
@@ -202,6 +209,7 @@ _KINDS = (
         (SCAN, STEP, INSIDE),
         follows=("scan", "step"),
         on_sheet=(BARE,),
+        label="one step",
     ),
     Kind(
         "unrolled",

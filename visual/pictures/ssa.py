@@ -232,7 +232,7 @@ class _Block:
         told = [f"not {where}, since only one value is ever there: {names}"] if alone else []
         if tapes > len(self.lanes):
             more = counted(tapes - len(self.lanes), "more tape")
-            told.append(f"⋯ {more}: all=True shows everything")
+            told.append(f"⋯ {more}{self.sheet.all_shows()}")
         return told
 
     def drawn(self) -> Piece:

@@ -52,7 +52,7 @@ TRUE = "true"
 BROKEN_RULE = "broken rule"  # the tab that shows what a broken rule does
 WEIGHTS = "weights"
 BACK = 4
-QUICK = (0, 1, 2, 3)  # orders that are chosen with one click
+ORDERS = [*range(ORDER.least, (ORDER.most or ORDER.least) + 1)]
 WRITING = (
     "x[t-1] is x one step back, u[t+1] the next value of u. Of what is not assigned, "
     "one value is a parameter, several are a sequence. until(x > 2) stops the loop."
@@ -63,19 +63,20 @@ def controls(bench: Bench) -> list[Control]:
     """All controls, with the present values."""
     entries = _entries(bench, bench.usual_values)
     if isinstance(bench, LoopBench):
-        own = [*_loop(bench), *_written(bench), *_derivative(bench), *_rule(bench), *_taps(bench)]
-    else:
-        assert isinstance(bench, GraphBench)
-        own = [*_graph(bench), *_rule(bench)]
-    return [*own, *_options(bench.state), *entries]
+        own = [*_written(bench), *_derivative(bench), *_rule(bench), *_taps(bench)]
+        return [*_loop(bench), *entries, *own, *_options(bench.state)]
+    assert isinstance(bench, GraphBench)
+    return [*entries, *_graph(bench), *_rule(bench), *_options(bench.state)]
 
 
 def views() -> list[Control]:
     """The tabs."""
-    pictures: list[Control] = [
-        {"name": kind.name, "about": kind.about} for kind in PICTURES.values()
+    told = {kind.name: (kind.label, kind.about) for kind in PICTURES.values()}
+    told[BROKEN_RULE] = BROKEN_RULE, "what goes wrong if a rule is broken"
+    return [
+        {"name": name, "label": label, "about": f"{name}: {about}"}
+        for name, (label, about) in told.items()
     ]
-    return [*pictures, {"name": BROKEN_RULE, "about": "what goes wrong if a rule is broken"}]
 
 
 def view_shown(state: BenchState) -> str:
@@ -96,9 +97,8 @@ def _loop(bench: LoopBench) -> Iterator[Control]:
     options = [[name, bench.loop.name if name == OWN else name] for name in names]
     loop = Choice("loop", "", "loop")
     yield _control("loop", loop, state.loop, options=options, about=bench.loop.reason)
-    yield _control("loop", ORDER, state.order, quick=QUICK)
+    yield _control("loop", ORDER, state.order, kind="buttons", options=ORDERS)
     yield _control("loop", STEPS, bench.chosen.steps)
-    yield _control("look", THEME, state.theme)
 
 
 def _written(bench: LoopBench) -> Iterator[Control]:
@@ -110,10 +110,9 @@ def _written(bench: LoopBench) -> Iterator[Control]:
 
 def _graph(bench: GraphBench) -> Iterator[Control]:
     state, group = bench.state, "derivative"
-    yield _control("loop", ORDER, state.order, quick=QUICK)
+    yield _control("loop", ORDER, state.order, kind="buttons", options=ORDERS)
     if state.wrt:
         yield _control(group, WRT, state.wrt, dict.fromkeys([*bench.inputs, state.wrt]))
-    yield _control("look", THEME, state.theme)
 
 
 def _derivative(bench: LoopBench) -> Iterator[Control]:
@@ -165,11 +164,12 @@ def _taps(bench: LoopBench) -> Iterator[Control]:
 
 
 def _options(state: BenchState) -> Iterator[Control]:
-    """What only the view that is shown has."""
+    """What only the view that is shown has, and the colours of all."""
     for option in PICTURES[state.view].options if state.rule is None else ():
         if option.label:
             value = state.options.get(option.name)
             yield _control("options", option, value, key=["options", option.name])
+    yield _control("look", THEME, state.theme)
 
 
 def _entries(bench: Bench, usual: Mapping[str, np.ndarray]) -> Iterator[Control]:

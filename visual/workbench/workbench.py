@@ -110,7 +110,7 @@ class Workbench(Walked):
     options = traitlets.Any()
     theme = traitlets.Any()
     rule = traitlets.Any()
-    # For the picture in the page, its width and height in pixels.
+    # For the picture in the page, its width and height in pixels; 0 before there is a page.
     room = traitlets.Tuple(traitlets.Int(), traitlets.Int(), default_value=(0, 0)).tag(sync=True)
     _asked: Asked | None = None  # what the page waits for
     _number = -1  # of the last thing that the page asked for
@@ -228,6 +228,7 @@ class Workbench(Walked):
         self.form = {
             "controls": controls(self._bench),
             "views": views(),
+            "equation": self._bench.equation,
             "view": view_shown(self.state),
             "moments": dict(self._bench.moments),
             "problem": {"key": list(key), "text": problem},

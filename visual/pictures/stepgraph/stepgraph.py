@@ -203,7 +203,7 @@ class _StepGraph:
             yield grouped(above(*both), Group((), mentions=keys))
         if len(told) > most and not self.sheet.bare:
             more = counted(len(told) - most, "more formula" if most else "formula")
-            opens = "" if self.all or not self.sheet.has_hints else ": all=True shows them"
+            opens = "" if self.all else self.sheet.all_shows("them")
             yield words(f"⋯ {more}{opens}", 12, muted=True)
 
     def _graph(self) -> Piece:

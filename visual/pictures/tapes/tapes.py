@@ -150,8 +150,7 @@ def _heading(block: Block, whole: bool = False) -> Piece:
     if sheet.is_low and not whole:
         said = told
     elif len(said) > 3 and not whole:
-        how = ": all=True shows them" if sheet.has_hints else ""
-        said = [*said[:2], f"⋯ {len(said) - 2} more lines{how}"]
+        said = [*said[:2], f"⋯ {len(said) - 2} more lines{sheet.all_shows('them')}"]
     said += folded(block.hidden, sheet.line, 12) if block.hidden else []
     titles = folded(title, sheet.line, 16, bold=True)[: None if whole else 2]
     texts = [

@@ -294,12 +294,12 @@ class _Picture:
         """What is folded, and the formulas of the factors, as far as there is room."""
         told = list[str]()
         if moments := sum(c.hidden for c in self.columns if isinstance(c, Gap)):
-            hint = ": unfold=STEP opens them" if self.room.sheet.has_hints else ""
+            how = "unfold=STEP opens them", "“unfold at step”, in the options"
+            hint = self.room.sheet.hint(*how)
             told.append(f"⋯ {counted(moments, 'moment')} not shown{hint}")
         if self.placing.hidden:
             rows = counted(self.placing.hidden, "more row")
-            hint = ": all=True shows everything" if self.room.sheet.has_hints else ""
-            told.append(f"⋯ {rows}{hint}")
+            told.append(f"⋯ {rows}{self.room.sheet.all_shows()}")
         if self.placing.far:
             far = f"{self.placing.far} grey arrows, from values to gradients in other columns"
             told.append(f"not drawn: {far}; the formulas of the factors name these values")
