@@ -13,6 +13,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
+from numbers import Integral
 from typing import Any, ClassVar, TypeVar
 
 from lab.errors import (
@@ -132,7 +133,9 @@ class Whole(Choice):
         raise ArgumentError(f"{self.name} = {quoted(value)}: expected {expected}.")
 
     def control(self, value: object, names: Iterable[str] = ()) -> Control:
-        """A field for a number, empty where none is chosen."""
+        """A field for a number, empty where none is chosen; or a button for each of a few."""
+        if self.most is not None and self.most <= FEW and not self._may_be_empty:
+            return self._control("buttons", value, options=[*range(self.least, self.most + 1)])
         shown = "" if value is None or (value == self.default and self._may_be_empty) else value
         return self._control("number", shown, min=self.least, max=self.most or MOST)
 
@@ -163,6 +166,23 @@ class Wholes(Choice):
     def read(self, text: Value, loop: Loop) -> tuple[int, ...]:
         """Numbers between commas."""
         return numbers(f"{self.option} {shortened(text)}", words(text))
+
+
+@dataclass(frozen=True)
+class OneOrMore(Wholes):
+    """A whole number, or several."""
+
+    def check(self, value: object) -> Value:
+        """The numbers."""
+        return one_or_more(self.name, value) or None
+
+    def control(self, value: Value, names: Iterable[str] = ()) -> Control:
+        """A text with the numbers between commas."""
+        return self._control("text", ", ".join(map(str, value or ())))
+
+    def typed(self, written: object) -> object:
+        """The numbers between commas; an empty field is no choice."""
+        return numbers(self.name, words(str(written)), "whole numbers, as in 2, 7") or None
 
 
 @dataclass(frozen=True)
@@ -375,6 +395,7 @@ def numbers(
 
 
 MOST = 10_000  # the greatest number that a form offers
+FEW = 8  # numbers that are buttons
 TAPS = Taps(
     "taps", "taps of the first state (-2,-1), or of a named one (x:-2,-1)", "taps", metavar="TAPS"
 )
@@ -437,6 +458,15 @@ def wholes(name: str, values: object) -> tuple[int, ...]:
 def whole_or_none(name: str, value: object) -> int | None:
     """A whole number, or None where none was chosen."""
     return None if value is None else whole(name, value)
+
+
+def one_or_more(name: str, values: object) -> tuple[int, ...]:
+    """A whole number, or several; none where nothing was chosen."""
+    if values is None:
+        return ()
+    expected = "a whole number, or several as in (2, 7)"
+    listed = (values,) if isinstance(values, Integral) else several(name, values, expected)
+    return tuple(whole(name, number, expected) for number in listed)
 
 
 def switch(name: str, value: object) -> bool:

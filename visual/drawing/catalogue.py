@@ -17,6 +17,7 @@ from lab.reports.runs.orders import orders as orders_of
 from visual.drawing.nested import with_ways, within
 from visual.drawing.paper import on_paper, sheet
 from visual.drawing.study import Study
+from visual.layout.columns import Unfold
 from visual.layout.names import NamedScan
 from visual.layout.sheet import SCREEN, Sheet
 from visual.options import (
@@ -28,6 +29,7 @@ from visual.options import (
     WIDTH,
     Choice,
     OneOf,
+    OneOrMore,
     Switch,
     Value,
     Whole,
@@ -121,7 +123,7 @@ def _equations(
 def _unrolled(
     study: Study,
     theme: str,
-    unfold: int | None = None,
+    unfold: Unfold = None,
     scans: Sequence[int] | None = None,
     all_direct: bool = False,
     sheet: Sheet = SCREEN,
@@ -162,7 +164,7 @@ def _phases(study: Study, theme: str, scan: int | None = None, **options: Value)
     return phases(derivations[number], theme, keys, **options)
 
 
-UNFOLD = Whole("unfold", "unfold a long loop here", "unfold at step", metavar="STEP")
+UNFOLD = OneOrMore("unfold", "unfold a long loop here: 3, or 3,7", "unfold at step", metavar="STEP")
 STEP = Whole("step", "the step to show, from 0", "step of the Scan", metavar="STEP")
 SCAN = Whole(
     "scan", "the Scan to show, by its number in the headings", "Scan, by its number", least=1

@@ -17,9 +17,10 @@ from lab.notation import Leaf, leaves_of
 from lab.traces.trace import ParameterTrace, ScanTrace, SequenceTrace, TapeTrace, Trace
 from visual.layout.canvas import HEIGHT, heading
 from visual.layout.cells import cell
+from visual.layout.columns import Unfold
 from visual.layout.names import NamedScan
 from visual.layout.sheet import SCREEN, Sheet, check_sheet
-from visual.options import scan_index, step_of, switch, whole_or_none
+from visual.options import one_or_more, scan_index, step_of, switch
 from visual.pictures.unrolled.unrolled import fitting
 from visual.scene.combinators import (
     Envelope,
@@ -67,7 +68,7 @@ class Way:
 def rolled(
     trace: Trace,
     theme: str = "light",
-    unfold: int | None = None,
+    unfold: Unfold = None,
     scan: int = 1,
     step: int = 0,
     all: bool = False,
@@ -89,7 +90,7 @@ def rolled(
     head = heading(f"{scan} · {of.scan.name}, rolled up", lines, sheet, of.whereabouts)
     machine = _machine(of, step, switch("all", all), sheet)
     top = over(gap(), shifted(above(head, machine), sheet.margin, 0))
-    unfold = whole_or_none("unfold", unfold)
+    unfold = one_or_more("unfold", unfold)
     verb = "rolled up and unrolled"
     return fitting(trace, (number,), top, theme, unfold, verb=verb, all=all, sheet=sheet)
 

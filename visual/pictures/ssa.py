@@ -31,12 +31,12 @@ from visual.layout.canvas import (
     touched_rows,
 )
 from visual.layout.cells import NARROW, cell, full_text, value_text
-from visual.layout.columns import Gap, column_of, shown_steps, timeline, with_gaps
+from visual.layout.columns import Gap, Unfold, column_of, shown_steps, timeline, with_gaps
 from visual.layout.detours import Detours
 from visual.layout.headings import block_heading
 from visual.layout.names import NamedScan, counted
 from visual.layout.sheet import SCREEN, Sheet, check_sheet
-from visual.options import of_trace, opened, switch, whole_or_none
+from visual.options import of_trace, one_or_more, opened, switch
 from visual.pictures.tapes.lanes import Lane, Slot
 from visual.pictures.unrolled.overview import overview
 from visual.scene.combinators import Piece, above, cropped, gap, over, sized
@@ -65,7 +65,7 @@ LAST = "the last of a column is what stands above it"
 def ssa(
     trace: Trace,
     theme: str = "light",
-    unfold: int | None = None,
+    unfold: Unfold = None,
     scan: int | None = None,
     all: bool = False,
     sheet: Sheet = SCREEN,
@@ -79,7 +79,7 @@ def ssa(
     """
     of_trace(trace)
     check_sheet(sheet)
-    unfold, all = whole_or_none("unfold", unfold), switch("all", all)
+    unfold, all = one_or_more("unfold", unfold), switch("all", all)
     numbers = [n for n, s in enumerate(trace.scans) if any(t.tape.overwritten for t in s.tapes)]
     if not numbers:
         raise GraphError(
@@ -138,7 +138,7 @@ class _Block:
         self,
         named: NamedScan,
         flow: Flow,
-        unfold: int | None,
+        unfold: Unfold,
         ends: int | None,
         letters: Iterator[str],
         all: bool,

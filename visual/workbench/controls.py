@@ -52,7 +52,6 @@ TRUE = "true"
 BROKEN_RULE = "broken rule"  # the tab that shows what a broken rule does
 WEIGHTS = "weights"
 BACK = 4
-ORDERS = [*range(ORDER.least, (ORDER.most or ORDER.least) + 1)]
 WRITING = (
     "x[t-1] is x one step back, u[t+1] the next value of u. Of what is not assigned, "
     "one value is a parameter, several are a sequence. until(x > 2) stops the loop."
@@ -97,7 +96,7 @@ def _loop(bench: LoopBench) -> Iterator[Control]:
     options = [[name, bench.loop.name if name == OWN else name] for name in names]
     loop = Choice("loop", "", "loop")
     yield _control("loop", loop, state.loop, options=options, about=bench.loop.reason)
-    yield _control("loop", ORDER, state.order, kind="buttons", options=ORDERS)
+    yield _control("loop", ORDER, state.order)
     yield _control("loop", STEPS, bench.chosen.steps)
 
 
@@ -110,7 +109,7 @@ def _written(bench: LoopBench) -> Iterator[Control]:
 
 def _graph(bench: GraphBench) -> Iterator[Control]:
     state, group = bench.state, "derivative"
-    yield _control("loop", ORDER, state.order, kind="buttons", options=ORDERS)
+    yield _control("loop", ORDER, state.order)
     if state.wrt:
         yield _control(group, WRT, state.wrt, dict.fromkeys([*bench.inputs, state.wrt]))
 
@@ -210,6 +209,8 @@ def _change(bench: Bench, key: Key, value: object) -> dict[str, Any]:
             return {"cost": [_float(WEIGHTS, part) for part in str(value).split()]}
         case ["cost"] if value == WEIGHTS and isinstance(bench, LoopBench):
             return {"cost": _weights(bench.state, bench.chosen.steps)}
+        case ["fold", int(step)]:
+            return {"options": {"unfold": (*bench.open_steps, step)}}
         case ["options", str(name)]:
             own = {option.name: option for option in PICTURES[bench.state.view].options}
             if name not in own:

@@ -8,7 +8,7 @@ subject and choice, and every rule is held against it.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import lru_cache
 from types import MappingProxyType
@@ -186,6 +186,14 @@ class Bench(ABC):
         return f"{self.name} {self.state.rule or self.state.view} {self.state.order}"
 
     @property
+    def open_steps(self) -> Sequence[int]:
+        """The steps of the open Scan that are not folded, first those that were chosen."""
+        chosen, trace = self.state.options.get("unfold", ()), self.shown.trace
+        found = [] if trace is None else [at_moment(trace, one) for one in self.shown.moments]
+        last = max((scan for scan, _ in found), default=0)
+        return [*dict.fromkeys((*chosen, *(step for scan, step in found if scan == last)))]
+
+    @property
     def equation(self) -> str:
         """What the loop does at a step, in symbols; empty of a picture that shows no run."""
         if self._whole.trace is None:
@@ -218,7 +226,8 @@ class Bench(ABC):
         if self.moment in self._whole.moments and "scan:1" not in cells:  # all are open
             return self._whole
         scan, step = at_moment(trace, self.moment)
-        place = {"scan": scan + 1, "step": step, "unfold": step}
+        unfold = (*self.state.options.get("unfold", ()), step)
+        place = {"scan": scan + 1, "step": step, "unfold": unfold}
         return self._in_room(**{**self.state.options, **{name: place[name] for name in follows}})
 
     def _in_room(self, **options: object) -> Scene:
@@ -228,7 +237,8 @@ class Bench(ABC):
             size["width"] = max(FEWEST, wide)  # and the page is scrolled
         elif HEIGHT in view.on_sheet and 0 < high < SCREEN.height:
             beside = wide >= WITH_LEGEND
-            size["height"] = max(HEIGHT.least, high + (0 if beside else BELOW))
+            if "unfold" not in self.state.options:  # who opens a fold scrolls
+                size["height"] = max(HEIGHT.least, high + (0 if beside else BELOW))
             size |= {"width": WITH_LEGEND} if beside else {}
         screen = SCREEN if self.room == NO_PAGE else PAGE
         try:

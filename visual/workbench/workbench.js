@@ -264,7 +264,7 @@ function renderWorkbench({ model, el }) {
       model.save_changes();
     },
     story: storyFrom(model),
-    open: (option, value) => ask(["options", option], value),
+    open: (option, value) => ask(option === "unfold" ? ["fold", Number(value)] : ["options", option], value),
     field: (given) => form.field(["at", ...(given || [])]),
   });
   const equation = element("span", { class: "scantape-equation" });

@@ -44,7 +44,7 @@ class View:
     All that has to find room on `sheet`.
     """
 
-    unfold: int | None = None
+    unfold: tuple[int, ...] = ()
     step: int | None = None
     buffer: bool = False
     contributions: bool = False
@@ -237,10 +237,9 @@ def _every_step(block: Block, most: int) -> Piece:
             y += LINE
     left = len(known) - most
     more = f"{counted(left, 'more formula' if most else 'formula')}; " if left > 0 else ""
-    how = (
-        f"{one} one step with its formulas in numbers" for one in ("step shows", "“one step” is")
-    )
-    hint = block.view.sheet.hint(*how, before="")
+    code = "step shows one step with its formulas in numbers"
+    click = "“one step”, above, shows a step with its formulas in numbers"
+    hint = block.view.sheet.hint(code, click, before="")
     words = f"⋯ {more}{hint}" if hint else f"⋯ {more[:-2]}" if more else ""
     shapes.append(Text(block.labels, y + 12, words, SMALL, muted=True))
     return _row(block, y + LINE + 8, *shapes)

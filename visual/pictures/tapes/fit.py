@@ -66,7 +66,7 @@ def steps_of(scan: ScanTrace, view: View, plan: Plan) -> list[int | Gap]:
     if view.sheet.steps is not None:
         return with_ends(view.sheet.steps_of(scan), scan.steps)
     if plan.ends == 0 and scan.steps:
-        return only_step(scan.steps, view.unfold or 0)
+        return only_step(scan.steps, view.unfold[-1] if view.unfold else 0)
     return shown_steps(scan.steps, view.unfold, plan.ends)
 
 
