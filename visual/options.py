@@ -1,9 +1,8 @@
 """What a person can choose, each said once: what it is called, what it may be, what it means.
 
 A `Choice` feeds all that offers it: Python checks a value by `check`, the command line has its
-option from `argument` and reads what was typed by `read`, and a form has its control from `control`
-and reads what was handed in by `typed`.  Here are the choices about a derivative, which every
-picture has; a picture's own stand beside its name in `visual.drawing.catalogue`.
+option from `argument` and reads it by `read`, a form has its control from `control` and reads it by
+`typed`.  Here are the choices about a derivative; a picture's own are in `visual.drawing.catalogue`.
 
 Scans count from 1, as in ``2 · gradient of square``; that one is ``trace.scans[1]``.  Steps count
 from 0, as in ``step 0``.
@@ -13,7 +12,6 @@ import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
-from numbers import Integral
 from typing import Any, ClassVar, TypeVar
 
 from lab.errors import (
@@ -134,10 +132,11 @@ class Whole(Choice):
 
     def control(self, value: object, names: Iterable[str] = ()) -> Control:
         """A field for a number, empty where none is chosen; or a button for each of a few."""
-        if self.most is not None and self.most <= FEW and not self._may_be_empty:
-            return self._control("buttons", value, options=[*range(self.least, self.most + 1)])
+        most = self.most or MOST
+        if most < 9 and not self._may_be_empty:
+            return self._control("buttons", value, options=[*range(self.least, most + 1)])
         shown = "" if value is None or (value == self.default and self._may_be_empty) else value
-        return self._control("number", shown, min=self.least, max=self.most or MOST)
+        return self._control("number", shown, min=self.least, max=most)
 
     def typed(self, written: object) -> object:
         """The number; what is none is kept, to be refused, and an empty field is no choice."""
@@ -167,22 +166,9 @@ class Wholes(Choice):
         """Numbers between commas."""
         return numbers(f"{self.option} {shortened(text)}", words(text))
 
-
-@dataclass(frozen=True)
-class OneOrMore(Wholes):
-    """A whole number, or several."""
-
-    def check(self, value: object) -> Value:
-        """The numbers."""
-        return one_or_more(self.name, value) or None
-
-    def control(self, value: Value, names: Iterable[str] = ()) -> Control:
-        """A text with the numbers between commas."""
-        return self._control("text", ", ".join(map(str, value or ())))
-
     def typed(self, written: object) -> object:
-        """The numbers between commas; an empty field is no choice."""
-        return numbers(self.name, words(str(written)), "whole numbers, as in 2, 7") or None
+        """The numbers between commas."""
+        return numbers(self.name, words(str(written)))
 
 
 @dataclass(frozen=True)
@@ -201,10 +187,6 @@ class Path(Wholes):
             )
         return path or None
 
-    def typed(self, written: object) -> object:
-        """The numbers between commas."""
-        return numbers(self.name, words(str(written)))
-
 
 @dataclass(frozen=True)
 class Steps(Whole):
@@ -216,8 +198,7 @@ class Steps(Whole):
         """A number, or what has a colon."""
         if text is None or ":" in text:
             return text
-        said = f"{self.option} {shortened(text)}"
-        return numbers(said, [text], "a whole number, or 2:5 to show the steps 2 to 4")[0]
+        return numbers(f"{self.option} {shortened(text)}", [text], STEPS_OR_SOME)[0]
 
 
 @dataclass(frozen=True)
@@ -229,8 +210,7 @@ class Shown(Choice):
         found = re.fullmatch(r"(\d{0,9}):(\d{1,9})", value) if isinstance(value, str) else None
         shown = range(int(found[1] or 0), int(found[2])) if found else value
         if not isinstance(shown, range) or shown.step != 1 or not 0 <= shown.start < shown.stop:
-            expected = "a whole number, or 2:5 to show the steps 2 to 4"
-            raise ArgumentError(f"{self.name} = {quoted(value)}: expected {expected}.")
+            raise ArgumentError(f"{self.name} = {quoted(value)}: expected {STEPS_OR_SOME}.")
         return shown
 
 
@@ -394,8 +374,8 @@ def numbers(
         raise ArgumentError(f"{said}: expected {expected}.") from None
 
 
+STEPS_OR_SOME = "a whole number, or 2:5 to show the steps 2 to 4"
 MOST = 10_000  # the greatest number that a form offers
-FEW = 8  # numbers that are buttons
 TAPS = Taps(
     "taps", "taps of the first state (-2,-1), or of a named one (x:-2,-1)", "taps", metavar="TAPS"
 )
@@ -458,15 +438,6 @@ def wholes(name: str, values: object) -> tuple[int, ...]:
 def whole_or_none(name: str, value: object) -> int | None:
     """A whole number, or None where none was chosen."""
     return None if value is None else whole(name, value)
-
-
-def one_or_more(name: str, values: object) -> tuple[int, ...]:
-    """A whole number, or several; none where nothing was chosen."""
-    if values is None:
-        return ()
-    expected = "a whole number, or several as in (2, 7)"
-    listed = (values,) if isinstance(values, Integral) else several(name, values, expected)
-    return tuple(whole(name, number, expected) for number in listed)
 
 
 def switch(name: str, value: object) -> bool:

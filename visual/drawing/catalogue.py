@@ -6,7 +6,7 @@ Scans are chosen by the numbers in the headings, from 1, steps from 0.  Whatever
 is an option of `visual.draw`, of the command and of the workbench.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,7 +17,7 @@ from lab.reports.runs.orders import orders as orders_of
 from visual.drawing.nested import with_ways, within
 from visual.drawing.paper import on_paper, sheet
 from visual.drawing.study import Study
-from visual.layout.columns import Unfold
+from visual.layout.columns import Unfold, one_or_more
 from visual.layout.names import NamedScan
 from visual.layout.sheet import SCREEN, Sheet
 from visual.options import (
@@ -28,8 +28,8 @@ from visual.options import (
     SHOWN,
     WIDTH,
     Choice,
+    Control,
     OneOf,
-    OneOrMore,
     Switch,
     Value,
     Whole,
@@ -75,7 +75,7 @@ class Kind:
         object.__setattr__(self, "label", self.label or self.name)
 
     def draw(
-        self, study: Study, theme: str = "light", screen: Sheet = SCREEN, **options: object
+        self, study: Study, theme: str = "light", screen: Sheet = SCREEN, /, **options: object
     ) -> Scene:
         """The picture of a study on a `screen`; ArgumentError for an option that it does not have.
 
@@ -164,7 +164,19 @@ def _phases(study: Study, theme: str, scan: int | None = None, **options: Value)
     return phases(derivations[number], theme, keys, **options)
 
 
-UNFOLD = OneOrMore("unfold", "unfold a long loop here: 3, or 3,7", "unfold at step", metavar="STEP")
+class Unfolding(Wholes):
+    """A step, or several."""
+
+    def check(self, value: object) -> Value:
+        """The steps; a trace knows which there are."""
+        return one_or_more(self.name, value) or None
+
+    def control(self, value: Value, names: Iterable[str] = ()) -> Control:
+        """A text with the steps between commas."""
+        return self._control("text", ", ".join(map(str, value or ())))
+
+
+UNFOLD = Unfolding("unfold", "unfold a long loop here: 3, or 3,7", "unfold at step", metavar="STEP")
 STEP = Whole("step", "the step to show, from 0", "step of the Scan", metavar="STEP")
 SCAN = Whole(
     "scan", "the Scan to show, by its number in the headings", "Scan, by its number", least=1

@@ -7,12 +7,22 @@ neighbourhood of a chosen one are shown; between them stands a gap that tells it
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from numbers import Integral
 
+from lab.errors import several, whole
 from lab.traces.trace import Axis, ScanTrace, TapeTrace
 
 MOST_STEPS = 12
 ENDS = 3
 Unfold = int | Sequence[int] | None  # a step, or several, next to which nothing is folded
+
+
+def one_or_more(name: str, values: object) -> tuple[int, ...]:
+    """A whole number, or several; none where nothing was chosen."""
+    expected = "a whole number, or several as in (2, 7)"
+    given = () if values is None else values
+    listed = (given,) if isinstance(given, Integral) else several(name, given, expected)
+    return tuple(whole(name, number, expected) for number in listed)
 
 
 @dataclass(frozen=True)

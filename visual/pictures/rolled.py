@@ -17,10 +17,10 @@ from lab.notation import Leaf, leaves_of
 from lab.traces.trace import ParameterTrace, ScanTrace, SequenceTrace, TapeTrace, Trace
 from visual.layout.canvas import HEIGHT, heading
 from visual.layout.cells import cell
-from visual.layout.columns import Unfold
+from visual.layout.columns import Unfold, one_or_more
 from visual.layout.names import NamedScan
 from visual.layout.sheet import SCREEN, Sheet, check_sheet
-from visual.options import one_or_more, scan_index, step_of, switch
+from visual.options import scan_index, step_of, switch
 from visual.pictures.unrolled.unrolled import fitting
 from visual.scene.combinators import (
     Envelope,

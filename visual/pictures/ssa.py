@@ -31,12 +31,20 @@ from visual.layout.canvas import (
     touched_rows,
 )
 from visual.layout.cells import NARROW, cell, full_text, value_text
-from visual.layout.columns import Gap, Unfold, column_of, shown_steps, timeline, with_gaps
+from visual.layout.columns import (
+    Gap,
+    Unfold,
+    column_of,
+    one_or_more,
+    shown_steps,
+    timeline,
+    with_gaps,
+)
 from visual.layout.detours import Detours
 from visual.layout.headings import block_heading
 from visual.layout.names import NamedScan, counted
 from visual.layout.sheet import SCREEN, Sheet, check_sheet
-from visual.options import of_trace, one_or_more, opened, switch
+from visual.options import of_trace, opened, switch
 from visual.pictures.tapes.lanes import Lane, Slot
 from visual.pictures.unrolled.overview import overview
 from visual.scene.combinators import Piece, above, cropped, gap, over, sized

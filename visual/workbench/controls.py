@@ -11,12 +11,14 @@ from typing import Any
 
 import numpy as np
 
+from lab.equations.spelling import Speller
 from lab.errors import ArgumentError, one_of, quoted
 from lab.loops import gallery
 from lab.loops.variables import Sequence, State
 from lab.reports.breaking.breakage import Breakage, Effect, precise
 from lab.reports.breaking.rules import BROKEN
 from visual.drawing.catalogue import PICTURES
+from visual.layout.names import NamedScan, at_moment
 from visual.options import (
     COST,
     KEEP,
@@ -81,6 +83,14 @@ def views() -> list[Control]:
 def view_shown(state: BenchState) -> str:
     """The tab that is open."""
     return state.view if state.rule is None else BROKEN_RULE
+
+
+def equation(bench: Bench) -> str:
+    """What the loop does at a step, in symbols; empty of a picture that shows no run."""
+    if bench.shown.trace is None:
+        return ""
+    spell = Speller(NamedScan(bench.shown.trace, 0))
+    return "; ".join(map(spell.equation, spell.scan.formulas))
 
 
 def _control(
@@ -210,7 +220,7 @@ def _change(bench: Bench, key: Key, value: object) -> dict[str, Any]:
         case ["cost"] if value == WEIGHTS and isinstance(bench, LoopBench):
             return {"cost": _weights(bench.state, bench.chosen.steps)}
         case ["fold", int(step)]:
-            return {"options": {"unfold": (*bench.open_steps, step)}}
+            return {"options": {"unfold": (*_unfolded(bench), step)}}
         case ["options", str(name)]:
             own = {option.name: option for option in PICTURES[bench.state.view].options}
             if name not in own:
@@ -226,6 +236,14 @@ def _change(bench: Bench, key: Key, value: object) -> dict[str, Any]:
         case [str(field)] if field in CHOICES and not isinstance(CHOICES[field], ByName):
             return {field: CHOICES[field].typed(value)}
     raise ArgumentError(f"key = {quoted(key)}: there is no such control.")
+
+
+def _unfolded(bench: Bench) -> Iterable[int]:
+    """The steps of the open Scan that can be seen, first those that were chosen."""
+    chosen, trace = bench.state.options.get("unfold", ()), bench.shown.trace
+    found = [] if trace is None else [at_moment(trace, one) for one in bench.shown.moments]
+    last = max((scan for scan, _ in found), default=0)
+    return dict.fromkeys((*chosen, *(step for scan, step in found if scan == last)))
 
 
 def _weights(state: BenchState, steps: int) -> list[float]:

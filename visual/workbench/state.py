@@ -8,7 +8,7 @@ subject and choice, and every rule is held against it.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import lru_cache
 from types import MappingProxyType
@@ -17,7 +17,6 @@ from typing import Union
 import numpy as np
 from pytensor.graph.basic import Variable
 
-from lab.equations.spelling import Speller
 from lab.errors import ArgumentError, LabError, listing, one_of, quoted
 from lab.gradients.derivative import Derivative, derivative
 from lab.loops import gallery
@@ -184,22 +183,6 @@ class Bench(ABC):
     def title(self) -> str:
         """A few words, as for the name of a file."""
         return f"{self.name} {self.state.rule or self.state.view} {self.state.order}"
-
-    @property
-    def open_steps(self) -> Sequence[int]:
-        """The steps of the open Scan that are not folded, first those that were chosen."""
-        chosen, trace = self.state.options.get("unfold", ()), self.shown.trace
-        found = [] if trace is None else [at_moment(trace, one) for one in self.shown.moments]
-        last = max((scan for scan, _ in found), default=0)
-        return [*dict.fromkeys((*chosen, *(step for scan, step in found if scan == last)))]
-
-    @property
-    def equation(self) -> str:
-        """What the loop does at a step, in symbols; empty of a picture that shows no run."""
-        if self._whole.trace is None:
-            return ""
-        spell = Speller(NamedScan(self._whole.trace, 0))
-        return "; ".join(map(spell.equation, spell.scan.formulas))
 
     @cached_property
     def breakage(self) -> Breakage | None:

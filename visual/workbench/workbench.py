@@ -32,7 +32,7 @@ from visual.widgets.rerun import bundle, in_notebook, made_in_cell
 from visual.widgets.stepper import Walked, shown_step
 from visual.widgets.working import Outcome, Work, begin
 from visual.workbench.cell import cell
-from visual.workbench.controls import Key, changed, controls, view_shown, views
+from visual.workbench.controls import Key, changed, controls, equation, view_shown, views
 from visual.workbench.state import Bench, BenchState, opened, with_loop
 from visual.workbench.still import still
 
@@ -228,7 +228,7 @@ class Workbench(Walked):
         self.form = {
             "controls": controls(self._bench),
             "views": views(),
-            "equation": self._bench.equation,
+            "equation": equation(self._bench),
             "view": view_shown(self.state),
             "moments": dict(self._bench.moments),
             "problem": {"key": list(key), "text": problem},

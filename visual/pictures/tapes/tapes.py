@@ -16,11 +16,11 @@ from lab.tape import Kind
 from lab.traces.trace import ScanTrace, Trace
 from visual.layout.canvas import Columns, finished
 from visual.layout.cells import values_text
-from visual.layout.columns import Unfold, timeline
+from visual.layout.columns import Unfold, one_or_more, timeline
 from visual.layout.headings import block_heading
 from visual.layout.names import NamedScan
 from visual.layout.sheet import SCREEN, Sheet, check_sheet
-from visual.options import of_trace, one_or_more, opened, step_of, switch, whole_or_none
+from visual.options import of_trace, opened, step_of, switch, whole_or_none
 from visual.pictures.tapes.backward import DETAILS, Block, View, at_end, is_cut, rows, with_formulas
 from visual.pictures.tapes.fit import EVERYTHING, Plan, block_of, plans
 from visual.pictures.tapes.forward import forward_block

@@ -18,11 +18,11 @@ from lab.traces.trace import SequenceTrace, TapeTrace, Trace
 from visual.layout.canvas import HEIGHT, THIN
 from visual.layout.canvas import finished as with_legend
 from visual.layout.cells import cell, thin_cell
-from visual.layout.columns import Gap, Unfold, with_gaps
+from visual.layout.columns import Gap, Unfold, one_or_more, with_gaps
 from visual.layout.names import NamedScan, counted
 from visual.layout.routes import TRACK, Grid, Spot, is_straight, route, tracks
 from visual.layout.sheet import SCREEN, Sheet, check_sheet
-from visual.options import of_trace, one_or_more, opened, scan_indices, switch
+from visual.options import of_trace, opened, scan_indices, switch
 from visual.pictures.unrolled.factors import factor_along, labels
 from visual.pictures.unrolled.graph import Unrolling, unrolling
 from visual.pictures.unrolled.overview import given_at, overview, short_name
