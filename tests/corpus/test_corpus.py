@@ -14,7 +14,7 @@ from pathlib import Path
 import pytensor
 import pytest
 from fuzzing.outcomes import check_sentence
-from prints import misplaced, printed
+from graphs.prints import misplaced, printed
 
 import lab
 from lab.errors import LabError

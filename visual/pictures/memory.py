@@ -1,10 +1,10 @@
-"""The picture of memory: what a derivative keeps, from when to when, and what plans would keep.
+"""The picture of memory: what a derivative keeps, from when to when; or what plans would keep.
 
     >>> visual.memory(gallery.loops["rnn"].trace(order=2)).save("memory.svg")
 
 Steps of all Scans run from left to right.  Above stand the bytes that are there at once, below a
-bar for each buffer, from the Scan that makes it to the last that reads it.  Then plans with fewer
-states: height is memory, width is work.
+bar for each buffer, from the Scan that makes it to the last that reads it.  Of plans, which keep
+fewer states and make the others again, height is memory and width is work.
 """
 
 from collections.abc import Iterator
@@ -19,6 +19,7 @@ from lab.reports.runs.memory import memory as memory_of
 from lab.traces.trace import Trace
 from visual.layout.legend import explained
 from visual.layout.sheet import SCREEN, Sheet, check_sheet
+from visual.options import switch
 from visual.pictures.values.scale import scale_of
 from visual.pictures.values.series import Series
 from visual.pictures.values.values import FOOT, HIGH, TITLE, curve, headed
@@ -43,29 +44,37 @@ def memory(
     trace: Trace | Memory,
     theme: str = "light",
     scan: int = 1,
+    plans: bool = False,
     limit: int | None = None,
     sheet: Sheet = SCREEN,
 ) -> Scene:
-    """What `lab.memory` tells of a trace, or has told.
+    """What `lab.memory` tells of a trace, or has told: its buffers; or the `plans` for a Scan.
 
-    Of more than 14 buffers the largest are shown.  Raises what `lab.memory` raises.
+    A `limit` asks for plans, too.  Of more than 14 buffers the largest are shown.  Raises what
+    `lab.memory` raises.
     """
     expect("trace", trace, (Trace, Memory), "a Trace, or what lab.memory has told")
     check_sheet(sheet)
     found = trace if isinstance(trace, Memory) else memory_of(trace, scan, limit)
-    title = f"Memory of {found.loop}: {size_text(found.peak)} at most"
-    read = "a bar is a buffer, from the Scan that makes it to the last that reads it"
-    read = read if sheet.is_narrow else f"the graph as it stands; {read}"
+    if switch("plans", plans) or limit is not None:
+        title = f"Memory of {found.loop}: plans that keep fewer states"
+        parts, lines = [_plans(found, sheet)], found.best_told
+        read = "↑ bytes of states kept, → steps made, forwards and back"
+    else:
+        title = f"Memory of {found.loop}: {size_text(found.peak)} at most"
+        parts = [_over_time(found, sheet), *_legend(found, sheet)]
+        read = "the graph as it stands; " if not sheet.is_narrow else ""
+        read += "a bar is a buffer, from the Scan that makes it to the last that reads it"
+        lines = found.peak_told
     heads = [
         piece(fitted(0, 0, title, sheet.line, 16, bold=True)),
-        *(piece(Text(0, 0, line)) for t in found.told for line in folded(t, sheet.line, 12)),
+        *(piece(Text(0, 0, line)) for line in folded(lines, sheet.line, 12) if line),
         *(piece(Text(0, 0, line, muted=True)) for line in folded(read, sheet.line, 12)),
     ]
-    parts = [_over_time(found, sheet), _plans(found, sheet), *_legend(found, sheet)]
     drawn = scene(
         above(gap(sheet.line), *headed(sheet, heads, parts), apart=16),
         title,
-        f"{' '.join(found.told)} Live bytes over the steps, {len(found.buffers)} buffers, and "
+        f"{lines} Live bytes over the steps, {len(found.buffers)} buffers, and "
         f"{len(found.plans)} plans.",
         theme,
         sheet.margin,
@@ -138,7 +147,7 @@ def _over_time(found: Memory, sheet: Sheet) -> Piece:
                 words = size_text(buffer.bytes) if names else f"{name}: {buffer.bytes:,}"
             bar.append(fitted(left + 7, y + 13, words, wide - 10, SMALL, role=role))
         if names:
-            bar.append(fitted(0, y + 13, name, names - 8, SMALL))
+            bar.append(fitted(0, y + 13, name, names - 8, SMALL, bold=True))
         shapes.append(Group(tuple(bar), title=f"{buffer.name}, {told}"))
     parts = [piece(*shapes)]
     hidden = [found.buffers[n] for n in largest[most:]]
@@ -151,7 +160,7 @@ def _over_time(found: Memory, sheet: Sheet) -> Piece:
 def _plans(found: Memory, sheet: Sheet) -> Piece:
     """Every plan: the bytes of its states over its work."""
     if not found.plans:
-        return gap()
+        return piece(Text(0, 0, "There are none: a loop without steps keeps no states."))
     across = 1 if sheet.is_narrow else ACROSS
     plans = found.plans[: IN_A_COLUMN[1]] if sheet.is_narrow else found.plans
     page = Page(across, (sheet.line + APART) / across - APART, 1, max(p.work for p in plans))
@@ -162,22 +171,13 @@ def _plans(found: Memory, sheet: Sheet) -> Piece:
         shapes = curve(Series(plan.name, np.arange(1, plan.work + 1), held, "work"), scale, page)
         drawn.append(_panel(plan, found, page, shapes))
     rows = [beside(*drawn[n : n + across], apart=APART) for n in range(0, len(drawn), across)]
-    limit = "half of the states" if found.limit is None else size_text(found.limit)
-    axes = "↑ bytes of states kept, → steps of work"
-    told = f"{axes}, forwards and back; beside a name the most bytes, all steps; "
-    told = "" if sheet.is_narrow else told
-    if found.best is not None:
-        told += f"best: least work within {limit}"
-    title = f"plans: {axes}" if sheet.is_narrow else "plans that make states again"
-    heads = [fitted(0, 0, title, sheet.line, 13, bold=True)]
-    heads += [Text(0, 0, line, muted=True) for line in folded(told, sheet.line, 12) if line]
-    return above(above(*map(piece, heads), apart=4), *rows, apart=8)
+    return above(*rows, apart=12)
 
 
 def _panel(plan: Plan, found: Memory, page: Page, shapes: list[Shape]) -> Piece:
     is_best = found.best is not None and plan.name == found.best.name
     name = f"{plan.name}{' · best' if is_best else ''}"
-    words = f"{size_text(plan.room)} · {plan.work:,}"
+    words = f"{size_text(plan.room)}, {plan.work:,} steps"
     heads = (
         fitted(0, 12, name, page.wide - text_width(words, SMALL) - 8, 12, bold=True),
         Text(page.wide, 12, words, SMALL, "end", muted=True),

@@ -8,7 +8,7 @@ import pytensor
 import pytensor.tensor as pt
 import pytest
 from graphs import to_explain
-from prints import ID, line_with, misplaced, printed
+from graphs.prints import ID, line_with, misplaced, printed
 from pytensor.graph.traversal import ancestors
 
 import lab
