@@ -65,8 +65,8 @@ class Atlas(Walked):
     them only is left out with the others, and the page says so.
 
     `loop`, `taps`, `order`, `cost`, `view`, `theme` and `step` are what is chosen: traits, which
-    can be set, observed and linked; TraitError for what is not offered.  `theme` is None while the
-    colours are those of the page.
+    can be set, observed and linked, as those of a workbench; TraitError for what is not offered.
+    `theme` is None while the colours are those of the page.
     """
 
     _esm = pages.module()
@@ -98,10 +98,14 @@ class Atlas(Walked):
     def _offered(self, name: str) -> Mapping[str, object]:
         """What can be chosen, by what the page calls it."""
         if name == "loop":
-            return {loop.name: loop for loop in self.grid.loops}
+            return {loop.name: loop.name for loop in self.grid.loops}
         if name == "taps":
-            return {one.key: one.chosen for one in self.grid.taps[self.loop.name]}
+            return {one.key: one.chosen for one in self.grid.taps[self.loop]}
         return {key_of(one): one for one in getattr(self.grid, f"{name}s")}
+
+    @property
+    def _loop(self) -> Loop:
+        return next(loop for loop in self.grid.loops if loop.name == self.loop)
 
     @traitlets.validate(*FIELDS)
     def _choose(self, proposal: Mapping[str, Any]) -> object:
@@ -127,7 +131,7 @@ class Atlas(Walked):
                 return key_of(value)
             case dict() | tuple() if name == "taps":
                 try:
-                    return pattern(self.loop, value, self.taps or ()).key
+                    return pattern(self._loop, value, self.taps or ()).key
                 except LabError as error:
                     raise traitlets.TraitError(str(error)) from None
         return ""
@@ -159,7 +163,8 @@ class Atlas(Walked):
     @property
     def picture(self) -> Scene:
         """The picture that is chosen, with the loop's own values; LabError if there is none."""
-        at = Combination(self.loop, pattern(self.loop, self.taps), self.order, self.cost)
+        taps = pattern(self._loop, self.taps)
+        at = Combination(self._loop, taps, self.order, self.cost)
         return at.picture(self.view, self.theme or self.grid.themes[0])
 
     @property

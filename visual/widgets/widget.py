@@ -43,7 +43,7 @@ else:
     Base = AnyWidget
 
 
-class Widget(Base):  # type: ignore[misc, valid-type]  # one of three
+class Widget(Base):
     """A widget that a page is told of when it is first shown, or put into a box, and not before."""
 
     def __init__(self) -> None:
