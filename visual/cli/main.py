@@ -125,7 +125,8 @@ class _Version(argparse.Action):
             own = version("scantape")
         except PackageNotFoundError:
             own = "that is not installed"
-        parser.exit(message=f"scantape {own}, PyTensor {version('pytensor')}\n")
+        print(f"scantape {own}, PyTensor {version('pytensor')}")
+        parser.exit()
 
 
 def _show_warning(message: Warning | str, *_: object) -> None:
