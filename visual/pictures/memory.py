@@ -29,7 +29,8 @@ from visual.scene.fonts import text_width
 from visual.scene.shapes import Box, Group, Scene, Shape, Text, fitted, folded, moved
 from visual.scene.theme import Role
 
-SMALL, NAMES, AREA, BAR = 11.0, 150.0, 120.0, 22.0
+SMALL, AREA, BAR = 11.0, 120.0, 22.0
+NAMES, MOST_NAMES = 150.0, 230.0
 MOST_BUFFERS, ACROSS, APART = 14, 3, 24.0
 IN_A_COLUMN = 7, 4  # buffers, and plans
 ROLES = {
@@ -105,7 +106,11 @@ def _edges(found: Memory, left: float, room: float) -> list[float]:
 
 def _over_time(found: Memory, sheet: Sheet) -> Piece:
     """Live bytes over the steps of all Scans, and below them the buffers."""
-    names = 0.0 if sheet.is_narrow else NAMES
+    largest = sorted(range(len(found.buffers)), key=lambda n: -found.buffers[n].bytes)
+    most = IN_A_COLUMN[0] if sheet.is_narrow else MOST_BUFFERS
+    shown = {n: _name(found.buffers[n]) for n in sorted(largest[:most])}
+    wide = max((text_width(name, SMALL, bold=True) + 12 for name in shown.values()), default=0.0)
+    names = 0.0 if sheet.is_narrow else min(max(NAMES, wide), MOST_NAMES)
     edges = _edges(found, names, sheet.line - names)
     shapes: list[Shape] = []
     sums = map(found.during, range(1, len(found.scans) + 1))
@@ -118,9 +123,9 @@ def _over_time(found: Memory, sheet: Sheet) -> Piece:
         ]
         which = f"Scan {number + 1}" if wide > 50 else f"{number + 1}"
         if high <= 18 * 2:  # too low for words in it: above it, in one line
-            above_it = fitted(
-                left + 4, AREA - high - 5, f"{which}: {size_text(total)}", wide, SMALL
-            )
+            words = f"{which}: {size_text(total)}"
+            words = words if text_width(words, SMALL) < wide else words.removeprefix("Scan ")
+            above_it = fitted(left + 4, AREA - high - 5, words, wide, SMALL)
             inside += [above_it] if wide > 50 else []
         for line, words in enumerate((which, size_text(total)) if high > 18 * 2 else ()):
             if text_width(words, SMALL) < wide - 6 and high > 18 * (line + 1):
@@ -129,15 +134,11 @@ def _over_time(found: Memory, sheet: Sheet) -> Piece:
     if names:
         axes = ((12, "↑ bytes at once"), (AREA - 4, "→ steps of the Scans"))
         shapes += [fitted(0, y, told, names - 8, SMALL, muted=True) for y, told in axes]
-    largest = sorted(range(len(found.buffers)), key=lambda n: -found.buffers[n].bytes)
-    most = IN_A_COLUMN[0] if sheet.is_narrow else MOST_BUFFERS
-    shown = sorted(largest[:most])
-    for row, number in enumerate(shown):
+    for row, (number, name) in enumerate(shown.items()):
         buffer = found.buffers[number]
         y = AREA + 14 + row * BAR
         left, right = edges[buffer.first - 1], edges[buffer.last]
         told = f"{size_text(buffer.bytes)}: {buffer.why}"
-        name = f"{buffer.name}, at first" if buffer.why == BEGINS else buffer.name
         role = _look(buffer)
         wide = max(1.0, right - left - 1)
         bar: list[Shape] = [Box(left, y, wide, BAR - 5, role)]
@@ -155,6 +156,10 @@ def _over_time(found: Memory, sheet: Sheet) -> Piece:
         told = f"⋯ {len(hidden):,} more buffers, {size_text(sum(b.bytes for b in hidden))} in all"
         parts.append(piece(fitted(0, 0, told, sheet.line, SMALL, muted=True)))
     return above(*parts, apart=6)
+
+
+def _name(buffer: Buffer) -> str:
+    return f"{buffer.name}, at first" if buffer.why == BEGINS else buffer.name
 
 
 def _plans(found: Memory, sheet: Sheet) -> Piece:
