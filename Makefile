@@ -30,6 +30,7 @@ install = @$(BIN)/python -m pip --disable-pip-version-check install --progress-b
 comma := ,
 JOBS ?= 2
 SITE ?= site
+CHROMIUM ?= $(shell which chromium chromium-browser google-chrome chrome msedge 2>/dev/null | head -n 1)
 
 .PHONY: start lessons env test tests lint site pdf fuzz corpus bench clean
 
@@ -55,7 +56,13 @@ site: $(VENV)/.site
 	@echo "Open $(SITE)/index.html"
 
 pdf: site
-	$(BIN)/python notebooks/site/paper.py $(SITE)
+	@if [ -z "$(CHROMIUM)" ]; then echo "There is no Chromium; name one with CHROMIUM=…" >&2; exit 1; fi
+	@for page in $(SITE)/[0-9]*.html; do $(CHROMIUM) --headless $(if $(filter 0,$(shell id -u)),--no-sandbox) \
+		--user-data-dir=$(VENV)/.chromium --no-pdf-header-footer \
+		--print-to-pdf=$${page%html}pdf "file://$$(realpath $$page)" 2>&1 | \
+		{ grep written || { echo "$(CHROMIUM) did not print $$page" >&2; exit 1; }; } || exit 1; done
+	@$(BIN)/pypdfium2 arrange $(SITE)/[0-9]*.pdf -o $(SITE)/course.pdf
+	@echo "Print $(SITE)/course.pdf"
 
 fuzz: $(VENV)/.test
 	FUZZ=$(or $(FUZZ),100) $(BIN)/python -m pytest -n $(JOBS) -m fuzz

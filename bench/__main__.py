@@ -194,9 +194,12 @@ def pages():
 
     def one_by_one():
         atlas = visual.Atlas(loops, taps=taps, views=views)
-        places = atlas.combinations
+        places = atlas.grid.combinations
         return [
-            one.picture(view, t).svg() for one in places for view in views for t in atlas.themes
+            one.picture(view, t).svg()
+            for one in places
+            for view in views
+            for t in atlas.grid.themes
         ]
 
     (ours, made), (theirs, svgs) = timed(page), timed(one_by_one)

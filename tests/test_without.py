@@ -4,6 +4,7 @@ What stands in the way there is listed here, and in the lecturers' page: all els
 """
 
 import json
+import os
 import subprocess
 import sys
 
@@ -65,6 +66,55 @@ IN_THE_WAY = {
     "pdf": "typst",
     "gif": "typst",
 }
+
+
+BOXED = """
+import sys
+
+class Blocked:
+    def find_spec(self, name, path=None, target=None):
+        if name.split(".")[0] in sys.argv[1:]:
+            raise ImportError(f"{name} is not there")
+
+sys.meta_path.insert(0, Blocked())
+import lab, visual
+
+trace = lab.gallery.loops["square"].trace()
+made = (
+    visual.Stepper(visual.tapes(trace)),
+    visual.Workbench(order=2),
+    visual.Exercise(trace),
+    visual.Exercises.of(trace, ("taps",)),
+    visual.Question("Which?", 1, "It.", shown=visual.tapes(trace)),
+    visual.Atlas("square", {"square": [(-1,)]}, 1, "last", "tapes"),
+)
+for one in made:
+    assert {"text/html", "image/svg+xml", "image/png", "text/plain"} == {*one._repr_mimebundle_()}
+    try:
+        if "ipywidgets" in sys.argv:
+            one.model_id
+        else:
+            import ipywidgets
+            ipywidgets.VBox([one])
+    except lab.LabError as error:
+        assert type(one).__name__ in str(error)
+        print(error)
+made[1].order = 1
+assert made[1].state.order == 1
+assert not made[4].answered
+"""
+
+
+@pytest.mark.parametrize("missing", [("anywidget",), ("anywidget", "ipywidgets")])
+def test_without_anywidget_all_are_shown_and_none_is_boxed(missing):
+    done = subprocess.run(
+        [sys.executable, "-c", BOXED, *missing],
+        capture_output=True, text=True, env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    told = done.stdout.splitlines()
+    assert len(told) == 6
+    assert all("since anywidget is not installed; pip install anywidget" in one for one in told)
 
 
 @pytest.fixture(scope="module")

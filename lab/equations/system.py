@@ -237,7 +237,7 @@ class Writer:
     def initial(self, quantity: Quantity) -> tuple[str, str]:
         """The initial values of a state, and what they are, which may be empty."""
         names = [self.at(quantity, row) for row in range(quantity.tape.origin)]
-        dots = r"\dots" if self.style.latex else "…"
+        dots = r"\ldots" if self.style.latex else "…"
         shown = names if len(names) < 4 else [names[0], dots, names[-1]]
         told = text(quantity.given, self.term, self.style) if quantity.given else ""
         return ", ".join(shown), told

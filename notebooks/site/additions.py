@@ -1,15 +1,14 @@
 """What Sphinx lacks: formulas without scripts, pictures walked through, a strict policy."""
 
 import re
-from html.parser import HTMLParser
+from collections.abc import Iterator
 from pathlib import Path
 
+from bs4 import BeautifulSoup
 from docutils import nodes
-from docutils.utils.math import MathError
-from docutils.utils.math.latex2mathml import tex2mathml
+from docutils.writers.html5_polyglot import HTMLTranslator
 from sphinx.application import Sphinx
 from sphinx.util import logging
-from sphinx.writers.html5 import HTML5Translator
 
 from visual.atlas.page import module as atlas_module
 from visual.backends import dark
@@ -19,7 +18,6 @@ from visual.lessons.slides import slides
 from visual.widgets.module import STEPPER, style
 
 HERE = Path(__file__).parent
-UNSEARCHED = "no-search"
 # In another's page, a page has no sidebars, and tells its height.
 EMBEDDED = """if (new URLSearchParams(location.search).has("embed")) {
   document.documentElement.dataset.embedded = "";
@@ -42,20 +40,22 @@ log = logging.getLogger(__name__)
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register all of it."""
-    app.add_html_math_renderer("mathml", (formula, None), (formula, None))
-    app.connect("builder-inited", keep_aside)
+    app.add_html_math_renderer(
+        "mathml", (HTMLTranslator.visit_math, HTMLTranslator.depart_math), (formula, None)
+    )
+    app.add_js_file(None, body=EMBEDDED, type="module")
+    app.connect("builder-inited", settle)
     app.connect("source-read", adapt)
-    app.connect("doctree-read", check_errors)
     app.connect("doctree-read", keep_secrets)
-    app.connect("autodoc-process-signature", shorten)
     app.connect("html-page-context", enliven)
     app.connect("build-finished", finish)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
 
 
-def keep_aside(app: Sphinx) -> None:
-    """Files that MyST-NB makes of outputs lie with Sphinx's own, not beside the site."""
+def settle(app: Sphinx) -> None:
+    """Where files lie that MyST-NB makes of outputs, and what formulas become: no settings."""
     app.env.mystnb_config.output_folder = str(app.doctreedir / "outputs")
+    app.env.settings["math_output"] = "MathML"
 
 
 def adapt(app: Sphinx, name: str, source: list[str]) -> None:
@@ -65,42 +65,19 @@ def adapt(app: Sphinx, name: str, source: list[str]) -> None:
     text = re.sub(r"(\]\(\w+)\.ipynb\b", r"\1.md", text)
     text = text.replace(":jupyter: {source_hidden: true}", ":tags: [remove-input]")
     if name == "index":
-        folder = Path(app.srcdir)
-        names = sorted(path.stem for path in folder.glob("*.md") if path.stem != name)
-        lessons = [one for one in names if one[0].isdigit()]
-        others = [one for one in names if not one[0].isdigit()]
-        others += ["reference/index"] * (folder / "reference").exists()
-        for numbered, some in ((":numbered: 1", lessons), ("", others)):
-            text += CONTENTS.format(numbered, "\n".join(some)) * bool(some)
+        for told, which in ((":numbered: 1", r"\d.*"), ("", r"[a-z]+|reference/index")):
+            some = filter(re.compile(which).fullmatch, sorted(app.env.found_docs - {name}))
+            text += CONTENTS.format(told, "\n".join(some))
     source[0] = text
 
 
-def formula(translator: HTML5Translator, node: nodes.Element) -> None:
-    """LaTeX as MathML, which browsers draw themselves."""
-    is_block = isinstance(node, nodes.math_block)
-    latex = node.astext().strip().removeprefix(r"\displaystyle").replace(r"\dots", r"\ldots")
+def formula(translator: HTMLTranslator, node: nodes.Element) -> None:
+    """Docutils writes it as MathML, which browsers draw themselves; a wide one can be scrolled."""
+    translator.body.append("<div class='formula' tabindex='0'>")
     try:
-        made = tex2mathml(latex, as_block=is_block)
-    except MathError as error:
-        log.warning("the formula %r cannot be converted: %s", latex, error, location=node)
-        made = ""
-    translator.body.append(f"<div class='formula' tabindex='0'>{made}</div>" if is_block else made)
-    raise nodes.SkipNode
-
-
-def check_errors(_: Sphinx, document: nodes.document) -> None:
-    """Warn of a cell that fails, or of one that should and does not."""
-    for cell in document.findall(nodes.container):
-        if cell.get("nb_element") != "cell_code":
-            continue
-        may_fail = "raises-exception" in cell["cell_metadata"].get("tags", ())
-        errors = [
-            part for part in cell.findall(nodes.literal_block) if "traceback" in part["classes"]
-        ]
-        if bool(errors) != may_fail:
-            told = errors[0].astext().strip().splitlines()[-1] if errors else "no error"
-            about = f"cell {cell['cell_index'] + 1}: {told}\n\n{cell.children[0].astext()}"
-            log.warning(about, location=cell)
+        translator.visit_math(node)
+    finally:
+        translator.body.append("</div>")
 
 
 def keep_secrets(_: Sphinx, document: nodes.document) -> None:
@@ -110,19 +87,13 @@ def keep_secrets(_: Sphinx, document: nodes.document) -> None:
         if isinstance(part, nodes.raw):
             inside = "<details" in part.astext() and "</details" not in part.astext()
         elif inside:
-            part["classes"].append(UNSEARCHED)
-
-
-def shorten(*about: str | None) -> tuple[str | None, ...]:
-    """Signatures as Python that can be read: defaults that are none are left out."""
-    return tuple(part and re.sub(r"<.*?>", "...", part) for part in about[-2:])
+            part["classes"].append("no-search")
 
 
 def enliven(app: Sphinx, _: str, __: str, context: dict[str, str], ___: object) -> None:
     """Bring the pictures of a page to life that come without a script."""
-    context["body"] = f"{context.get('body', '')}<script>{EMBEDDED}</script>"
-    if "data-scantape" in context["body"]:
-        context["body"] += f'<script type="module">{STEPPER}</script>'
+    if "data-scantape" in context.get("body", ""):
+        app.add_js_file(None, body=STEPPER, type="module")
 
 
 def finish(app: Sphinx, error: Exception | None) -> None:
@@ -138,7 +109,7 @@ def finish(app: Sphinx, error: Exception | None) -> None:
         scripts = SCRIPTS.findall(page)
         if len(page.encode()) > LARGEST:
             log.warning("%s: its page has more than %s bytes", path.stem, f"{LARGEST:,}")
-        for wrong in (*Loads(path, page).found, *(s for s in scripts if not s.startswith(OURS))):
+        for wrong in (*loads(path, page), *(s for s in scripts if not s.startswith(OURS))):
             log.warning("%s: its page would load or do what it may not: %.80s", path.stem, wrong)
         path.write_text(guarded(page, scripts), encoding="utf-8")
     if lesson.exists():
@@ -155,22 +126,16 @@ def guarded(page: str, scripts: list[str]) -> str:
     return page.replace("<head>", f"<head>\n{meta}", 1)
 
 
-class Loads(HTMLParser):
-    """Finds what a page would load that does not lie beside it, and handlers of events."""
+def loads(path: Path, page: str) -> Iterator[str]:
+    """What a page would load that does not lie beside it, and handlers of events."""
+    for element in BeautifulSoup(page, "html.parser").find_all(True):
+        for name, value in element.attrs.items():
+            is_loaded = name in LOADING and element.name != "a"
+            if name.startswith("on") or (is_loaded and not is_beside(path, str(value))):
+                yield f"{name}={value} of <{element.name}>"
 
-    def __init__(self, path: Path, page: str) -> None:
-        super().__init__()
-        self.folder = path.parent
-        self.found: list[str] = []
-        self.feed(page)
 
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Look at the attributes of an element."""
-        for name, value in attrs:
-            is_loaded = name in LOADING and tag != "a"
-            if name.startswith("on") or (is_loaded and not self._is_beside(value or "")):
-                self.found.append(f"{name}={value} of <{tag}>")
-
-    def _is_beside(self, address: str) -> bool:
-        target = re.split(r"[?#]", address)[0]
-        return ":" not in target and (self.folder / target).exists()
+def is_beside(path: Path, address: str) -> bool:
+    """Whether an address in a page leads to a file, or into the page."""
+    target = re.split(r"[?#]", address)[0]
+    return ":" not in target and (path.parent / target).exists()

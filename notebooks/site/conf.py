@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from nbclient import NotebookClient
+from traitlets.config import Config
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -21,9 +22,11 @@ os.environ["SCANTAPE_STATIC"] = "1"
 os.environ["TQDM_DISABLE"] = "1"
 os.environ["PYTHONWARNINGS"] = "ignore:PyTensor could not link to a BLAS:UserWarning"
 
-# MyST-NB has no setting for how long a kernel may take to start, on a busy machine over a minute.
+# MyST-NB has no setting for how long a kernel may take to start, on a busy machine over a minute,
+# nor for how one talks to it: in plain text over TCP, each kernel would complain.
+kernels = Config({"KernelManager": {"transport_encryption": "auto"}})
 client: Any = NotebookClient
-client.__init__ = partialmethod(NotebookClient.__init__, startup_timeout=600)
+client.__init__ = partialmethod(NotebookClient.__init__, startup_timeout=600, config=kernels)
 
 project = html_title = "Scantape"
 extensions = ["myst_nb", "sphinx.ext.autodoc", "scantape"]
@@ -31,6 +34,7 @@ exclude_patterns = ["site", "**.ipynb", "**.ipynb_checkpoints"]
 default_role = "code"  # what stands in backticks in docstrings
 autodoc_default_options = {"members": True}
 autodoc_typehints_format = "short"
+autodoc_preserve_defaults = True
 
 myst_enable_extensions = ["deflist", "dollarmath", "tasklist"]
 myst_heading_anchors = 4
@@ -38,6 +42,7 @@ myst_heading_anchors = 4
 nb_execution_mode = "force"
 nb_execution_in_temp = True
 nb_execution_timeout = 300
+nb_execution_show_tb = True
 nb_merge_streams = True
 nb_ipywidgets_js: dict[str, dict[str, str]] = {}  # they would come from the network
 nb_mime_priority_overrides = [("html", "text/latex", 25)]

@@ -201,7 +201,7 @@ def test_page_and_python_check_alike(browser):
 
 
 def test_the_widget_module_answers_in_a_notebook_cell(browser):
-    widget = visual.Question("How many Scans?", 2, "The loop, and its gradient.").widget()
+    widget = visual.Question("How many Scans?", 2, "The loop, and its gradient.")
     page = browser.new_page()
     page.set_content("<div id=a></div><div id=b></div>")
     page.add_script_tag(
@@ -211,7 +211,7 @@ def test_the_widget_module_answers_in_a_notebook_cell(browser):
     page.wait_for_function("window.ready")
     show = """([content, answers]) => { for (const id of ['a', 'b']) window.widget.render(
         {model: {get: (name) => ({content, answers, progress: {}})[name],
-                set() {}, save_changes() {}}, el: document.getElementById(id)}) }"""
+                set() {}, save_changes() {}, on() {}}, el: document.getElementById(id)}) }"""
     page.evaluate(show, [widget.content, widget.answers])
     page.locator("#b input").fill("2")
     page.locator("#b button[type=submit]").click()

@@ -1,12 +1,14 @@
 """The site in Chromium: from file://, with the network cut, light and dark, wide and narrow."""
 
 import re
+import subprocess
+import sys
+from pathlib import Path
 
-import paper
 import pypdfium2
 import pytest
 from in_browser.chromium import CHROMIUM
-from sites import small_site
+from sites import ROOT, small_site
 
 import visual
 from lab.loops import gallery
@@ -193,7 +195,14 @@ def test_a_page_in_another_has_no_sidebars_and_tells_its_height(browser, tmp_pat
 
 
 def test_lessons_are_printed_with_all_their_pictures(tmp_path):
-    course = pypdfium2.PdfDocument(paper.papers(small_site()))
+    def printed_by(browser):
+        command = ["make", "-o", "site", "pdf", f"SITE={small_site()}", f"CHROMIUM={browser}"]
+        command += [f"VENV={tmp_path}", f"BIN={Path(sys.executable).parent}"]
+        return subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+
+    done = printed_by(CHROMIUM)
+    assert done.returncode == 0, done.stderr
+    course = pypdfium2.PdfDocument(small_site() / "course.pdf")
     told = [page.get_textpage().get_text_range() for page in course]
     parts = [pypdfium2.PdfDocument(path) for path in sorted(small_site().glob("[0-9]*.pdf"))]
     assert len(parts) == 2
@@ -203,5 +212,5 @@ def test_lessons_are_printed_with_all_their_pictures(tmp_path):
     scene = visual.tapes(gallery.loops["square"].trace(order=1))
     assert all(words in printed for words in re.findall(r"dC/dx.|buf\[\d\] ← \S+", scene.text()))
     assert "Show the answer" not in printed
-    with pytest.raises(SystemExit, match="there are no lessons"):
-        paper.papers(tmp_path)
+    assert "There is no Chromium" in printed_by("").stderr
+    assert "nothing did not print" in printed_by(tmp_path / "nothing").stderr

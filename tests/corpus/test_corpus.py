@@ -14,6 +14,7 @@ from pathlib import Path
 import pytensor
 import pytest
 from fuzzing.outcomes import check_sentence
+from graphs.prints import misplaced, printed
 
 import lab
 from lab.errors import LabError
@@ -65,6 +66,13 @@ SUITE = (
 )
 
 
+def every(scans):
+    """All Scans of a trace, with those in a step; the same Scans are in every step."""
+    for scan in scans:
+        yield scan
+        yield from every(scan.nested[0].scans if scan.nested else ())
+
+
 def what_happens(cost, wrt, given, seconds):
     """By what was asked for, the sentence with which it was refused; `seconds` get those of kinds.
 
@@ -89,6 +97,8 @@ def what_happens(cost, wrt, given, seconds):
     trace = derivative and asked("trace", lambda: lab.trace(derivative, given))
     if trace is not None:
         assert asked("verify", lambda: derivative.verify(trace, MODE), 0.0) < 1e-9
+        lines = printed(list(derivative.values))
+        assert not any(wrong for scan in every(trace.scans) for wrong in misplaced(scan, lines))
         study = posed(derivative, given, {})
         for name, kind in PICTURES.items():
             begun = time.process_time()

@@ -6,7 +6,7 @@ A check file, ``tests/lessons/01_loop.py``, is run among the names of its lesson
 import json
 
 from visual.exercises.answers import Outcome
-from visual.exercises.exercise import Asked
+from visual.exercises.sheet import Asked
 
 _solved = set()
 

@@ -123,10 +123,64 @@ class Address {
       }
     }, SETTLED);
   }
+
+  listen(atlas) {
+    addEventListener("hashchange", () => Object.keys(this.read()).length && atlas.follow());
+  }
 }
 
-// Whether what is around an atlas is dark; a page of its own is what its reader likes.
+// In a notebook, what is chosen is shared with Python, and stands in no address.
+class Shared {
+  constructor(model) {
+    this.model = model;
+  }
+
+  read() {
+    const { theme, ...chosen } = this.model.get("_chosen");
+    return { ...chosen, ...(theme && { theme }), step: String(this.model.get("step")) };
+  }
+
+  with() {
+    return "";
+  }
+
+  write(state) {
+    const { model } = this;
+    model.set("_chosen", { ...state.now, theme: state.coloured ? state.now.theme : null });
+    model.set("step", state.step ?? -1);
+    model.save_changes();
+  }
+
+  listen(atlas) {
+    const { model } = this;
+    const chosen = () => {
+      const { state } = atlas;
+      const other = ([field, value]) => (value ?? (state.coloured ? null : state.now[field])) !== state.now[field];
+      if (Object.entries(model.get("_chosen")).some(other)) atlas.follow();
+    };
+    const walked = () => {
+      if (model.get("step") === (atlas.state.step ?? -1)) return;
+      atlas.state.step = model.get("step") < 0 ? null : model.get("step");
+      atlas.walking.set(model.get("step"));
+    };
+    model.on("change:_chosen", chosen);
+    model.on("change:step", walked);
+    const watch = new MutationObserver(() => atlas.colour());
+    watch.observe(document.body, { attributeFilter: ["data-jp-theme-light"] });
+    return () => {
+      model.off("change:_chosen", chosen);
+      model.off("change:step", walked);
+      watch.disconnect();
+      atlas.walking.destroy();
+    };
+  }
+}
+
+// Whether what is around an atlas is dark, as JupyterLab says of itself; a page of its own is what
+// its reader likes.
 function isDark(root) {
+  const said = document.body.dataset.jpThemeLight;
+  if (said !== undefined) return said === "false";
   const scheme = getComputedStyle(root).colorScheme;
   if (scheme.trim() === "dark") return true;
   const either = root.hasAttribute("data-page") || scheme.includes("dark");
@@ -277,13 +331,13 @@ function retold(told, stories) {
   return told;
 }
 
-// An atlas in a page; `place` is its number there.
+// An atlas; what is chosen in it stands in the `address`.
 class Atlas {
-  constructor(root, place) {
+  constructor(root, address) {
     const data = JSON.parse(root.querySelector("script[type='application/json']").textContent);
     this.root = root;
     this.state = new State(data);
-    this.address = new Address(place);
+    this.address = address;
     this.pictures = new Pictures(data.pictures, data.themes.map(({ value }) => value));
     this.walked = root.querySelector(".scantape-walked");
     this.frame = this.walked.querySelector(".picture");
@@ -296,8 +350,15 @@ class Atlas {
     this.shown = 0;
     if (isDark(root)) this.state.choose("theme", "dark");
     this.build();
-    addEventListener("hashchange", () => Object.keys(this.address.read()).length && this.follow());
+    this.destroy = address.listen(this);
     this.follow();
+  }
+
+  // The colours of what is around it, unless others were chosen.
+  colour() {
+    if (this.state.coloured) return;
+    this.state.choose("theme", isDark(this.root) ? "dark" : this.state.data.themes[0].value);
+    this.show();
   }
 
   build() {
@@ -309,7 +370,9 @@ class Atlas {
     this.twin = element("pre", { role: "region", "aria-label": "as text", tabindex: "0" });
     this.text = element("details", {}, element("summary", {}, "as text"), this.twin);
     this.link = element("a", {}, "link to what is shown");
-    this.walked.after(this.form.rest, this.text, element("p", { class: "scantape-link" }, this.link));
+    const linked = element("p", { class: "scantape-link" }, this.link);
+    linked.hidden = !this.address.with(this.state);
+    this.walked.after(this.form.rest, this.text, linked);
   }
 
   choose(field, value) {
@@ -338,7 +401,7 @@ class Atlas {
     const asked = this.address.read();
     const unknown = [...FIELDS, "theme"].filter((field) => field in asked && !state.choose(field, asked[field]));
     if ("theme" in asked) state.coloured = true;
-    if (/^\d+$/.test(asked.step || "")) state.step = Number(asked.step);
+    if (/^(\d+|-1)$/.test(asked.step || "")) state.step = asked.step === "-1" ? null : Number(asked.step);
     state.values = {};
     for (const [key, value] of Object.entries(asked)) {
       const entries = value.split(",").map(Number);
@@ -403,5 +466,16 @@ const atlases = document.querySelectorAll("[data-atlas]");
 atlases.forEach((root, place) => {
   if ("started" in root.dataset) return;
   root.dataset.started = "";
-  new Atlas(root, place);
+  new Atlas(root, new Address(place));
 });
+
+function renderAtlas({ model, el }) {
+  const made = element("div", { "data-lm-suppress-shortcuts": "true" });
+  made.innerHTML = model.get("content");
+  made.addEventListener("keydown", (event) => event.stopPropagation());
+  made.firstElementChild.dataset.started = "";
+  el.append(made);
+  return new Atlas(made.firstElementChild, new Shared(model)).destroy;
+}
+
+export default { render: renderAtlas };

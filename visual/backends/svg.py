@@ -16,7 +16,19 @@ from zlib import crc32
 from visual.backends import dark
 from visual.scene.fonts import MONO, SANS
 from visual.scene.formats import HOLD, PACE, register
-from visual.scene.shapes import MM, Arrow, Box, Group, Polyline, Scene, Shape, Text, hatching, walk
+from visual.scene.shapes import (
+    MM,
+    THIN,
+    Arrow,
+    Box,
+    Group,
+    Polyline,
+    Scene,
+    Shape,
+    Text,
+    hatching,
+    walk,
+)
 from visual.scene.theme import HATCHING, LIGHT, Line, Theme, heat_colour
 
 DASHES = {Line.DASHED: "5 3", Line.DOTTED: "1.5 3"}
@@ -204,7 +216,7 @@ def _box(box: Box, theme: Theme) -> str:
         for (x0, y0), (x1, y1) in hatching(box, look.hatch)
     )
     if lines:
-        outer += f'<path d="{lines}" stroke="{HATCHING}" stroke-width="0.7"/>'
+        outer += f'<path d="{lines}" stroke="{HATCHING}" stroke-width="{THIN}"/>'
     if look.line is Line.DOUBLE:
         inset = min(3, min(box.width, box.height) / 4)  # of a small box of an overview, less
         return outer + _rect(box, inset, "none", look.stroke, 0.9, 3)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 
 from visual.backends.svg import DASHES, DOT, HEAVY, WIDTH, number
 from visual.scene.formats import register
-from visual.scene.shapes import MM, Arrow, Box, Polyline, Scene, Shape, Text, hatching
+from visual.scene.shapes import MM, THIN, Arrow, Box, Polyline, Scene, Shape, Text, hatching
 from visual.scene.theme import HATCHING, Line, Theme, heat_colour
 
 POINT = 72.27 / 96  # a CSS pixel in TeX's points
@@ -134,7 +134,7 @@ def _box(box: Box, theme: Theme, unit: float, colour: Colour) -> Iterator[str]:
     fill = f"fill={colour(look.fill)},"
     yield rf"\path[{fill}{edge}{dashed},rounded corners={5 * unit:.3f}mm] {_corners(box, 0)};"
     for start, end in hatching(box, look.hatch):
-        thin = f"{colour(HATCHING)},line width={0.7 * unit:.3f}mm"
+        thin = f"{colour(HATCHING)},line width={THIN * unit:.3f}mm"
         yield rf"\draw[{thin}] {_at(start)} -- {_at(end)};"
     if look.line is Line.DOUBLE:
         inset = min(3, min(box.width, box.height) / 4)

@@ -6,7 +6,7 @@ Typst is loaded when one of them is asked for.  Tooltips have no place in these 
 """
 
 import math
-from dataclasses import replace
+import re
 from typing import Literal
 
 from visual.backends.svg import to_svg
@@ -16,39 +16,55 @@ from visual.scene.shapes import Scene
 
 POINT = 0.75  # a CSS pixel, 1/96 inch, in points
 LONGEST_PAGE = 14_400  # points: what a PDF reader must accept
+LESS = 0.004  # of a pixel: more than is rounded, and too little to be seen
+SIZE = re.compile(r'viewBox="[^"]*" width="[^"]*" height="[^"]*"')
+BASELINE = re.compile(r'(<text x="[^"]*" y=")([^"]*)')
 PAGE = """\
 #set document(title: sys.inputs.title, description: sys.inputs.description, date: none)
 #set page(width: {across}pt, height: {down}pt, margin: 0pt, fill: rgb("{background}"))
-#image(bytes(sys.inputs.svg), format: "svg", fit: "stretch", width: {across}pt, height: {high},
-  alt: sys.inputs.description)
+#image(bytes(sys.inputs.svg), format: "svg", fit: "stretch", {size}, alt: sys.inputs.description)
 """
 
 
 def to_pdf(scene: Scene) -> bytes:
     """The PDF document of a scene; the page of a very large scene is smaller than life."""
     scale = min(POINT * scene.zoom, LONGEST_PAGE / max(scene.width, scene.height))
-    return _set(scene, "pdf", scene.width * scale, scene.height * scale)
+    across, down = scene.width * scale, scene.height * scale
+    return _set(scene, "pdf", to_svg(scene), (across, down), f"width: {across}pt, height: auto")
 
 
 def to_png(scene: Scene, scale: float = 1.0) -> bytes:
     """The PNG image of a scene, `scale` pixels for a CSS pixel, rounded up.
 
-    The scene grows by the part of a pixel that is rounded: were it made as large as the image, a
-    row of its pixels would be lost, and with it the feet of letters.
+    Letters stand on whole pixels, as in browsers: else their feet and heads are blurred, each line
+    in its own way.
     """
     scale *= scene.zoom
     across, down = math.ceil(scene.width * scale), math.ceil(scene.height * scale)
-    return _set(replace(scene, width=across / scale, height=down / scale), "png", across, down)
+
+    def on_a_pixel(found: re.Match[str]) -> str:
+        return f"{found[1]}{math.floor(float(found[2]) * scale + 0.5) / scale:.3f}"
+
+    drawn = BASELINE.sub(on_a_pixel, to_svg(scene))
+    # Typst draws the SVG in an image of its own, of a size that it rounds up, and moves whole
+    # pixels of that to the page: a little less than a pixel row, or one is lost, with letters' feet
+    size = f"{across / scale:.6f}", f"{(down - LESS) / scale:.6f}"
+    drawn = SIZE.sub('viewBox="0 0 {0} {1}" width="{0}" height="{1}"'.format(*size), drawn, count=1)
+    placed = f"width: {across - LESS}pt, height: {down - 2 * LESS}pt"
+    return _set(scene, "png", drawn, (across, down), placed)
 
 
-def _set(scene: Scene, form: Literal["pdf", "png"], across: float, down: float) -> bytes:
+def _set(
+    scene: Scene, form: Literal["pdf", "png"], drawn: str, page: tuple[float, float], size: str
+) -> bytes:
     import typst
 
-    high = f"{down}pt" if form == "png" else "auto"
-    page = PAGE.format(across=across, down=down, high=high, background=scene.theme.background)
-    given = {"svg": to_svg(scene), "title": scene.title, "description": scene.description}
+    across, down = page
+    given = {"svg": drawn, "title": scene.title, "description": scene.description}
     made = typst.compile(  # type: ignore[misc]
-        page.encode(),
+        PAGE.format(
+            across=across, down=down, size=size, background=scene.theme.background
+        ).encode(),
         format=form,
         ppi=72.0,  # a point of the page is a pixel
         sys_inputs={name: words.encode(errors="replace").decode() for name, words in given.items()},

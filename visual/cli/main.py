@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
+from importlib.metadata import PackageNotFoundError, version
 from threading import current_thread, main_thread
 from typing import NoReturn
 
@@ -115,6 +116,19 @@ class _Parser(argparse.ArgumentParser):
         self.exit(2, f"scantape: {shortened(message, 500)}\n")
 
 
+class _Version(argparse.Action):
+    """Says which Scantape this is, and on which PyTensor: numbers may differ by that."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> NoReturn:
+        """Say it, and end the process."""
+        try:
+            own = version("scantape")
+        except PackageNotFoundError:
+            own = "that is not installed"
+        print(f"scantape {own}, PyTensor {version('pytensor')}")
+        parser.exit()
+
+
 def _show_warning(message: Warning | str, *_: object) -> None:
     print(f"scantape: {message}", file=sys.stderr)
 
@@ -127,6 +141,7 @@ def parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
+    made.add_argument("--version", action=_Version, nargs=0, help="say which version this is")
     made.set_defaults(run=None)
     commands = made.add_subparsers(title="commands", metavar="COMMAND")
     asked = [name for name in arguments[:1] if name in COMMANDS]

@@ -160,9 +160,10 @@ STEP = Whole("step", "the step to show, from 0", "step of the Scan", metavar="ST
 SCAN = Whole(
     "scan", "the Scan to show, by its number in the headings", "Scan, by its number", least=1
 )
+PLANS = Switch("plans", "of memory: plans that keep fewer states, and make them again", "plans")
 LIMIT = Whole(
     "limit",
-    "of memory: bytes of states, for the best plan",
+    "of the plans of memory: bytes of states, for the best one",
     "bytes of states",
     metavar="BYTES",
     least=1,
@@ -250,9 +251,9 @@ _KINDS = (
     ),
     Kind(
         "memory",
-        "which buffers there are, from when to when, and plans with fewer states",
+        "which buffers there are, from when to when; or plans with fewer states",
         _of_trace(memory),
-        (SCAN, LIMIT),
+        (SCAN, PLANS, LIMIT),
         on_sheet=(BARE,),
     ),
     Kind(

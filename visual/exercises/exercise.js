@@ -208,7 +208,7 @@ function download(progress) {
 export function start(root, answers, kept = store) {
   const score = root.querySelector(".score");
   const again = root.querySelector(".again");
-  const progress = kept.load();
+  let progress = kept.load();
   let exercises = [];
   const changed = (one) => {
     if (one) {
@@ -238,6 +238,17 @@ export function start(root, answers, kept = store) {
     sections[0].querySelector("input").focus();
   });
   changed();
+  // What was answered elsewhere: in Python, or where the same exercises are shown once more.
+  return (told) => {
+    progress = { ...told };
+    for (const one of exercises) {
+      const { tries, points, done } = told[one.name] ?? { tries: 0, points: 0, done: false };
+      if (tries === one.tries && points === one.points && done === one.done) continue;
+      one.reset();
+      one.restore({ tries, points, done });
+    }
+    changed();
+  };
 }
 
 // In a page that has more on it, every sheet comes with this module: the first one numbers all
@@ -265,12 +276,15 @@ export default {
     root.setAttribute("data-lm-suppress-shortcuts", "true");
     root.addEventListener("keydown", (event) => event.stopPropagation());
     el.append(root);
-    start(root, model.get("answers"), {
+    const follow = start(root, model.get("answers"), {
       load: () => ({ ...model.get("progress") }),
       save(progress) {
         model.set("progress", progress);
         model.save_changes();
       },
     });
+    const told = () => follow(model.get("progress"));
+    model.on("change:progress", told);
+    return () => model.off("change:progress", told);
   },
 };

@@ -41,14 +41,15 @@ def load(file: Path) -> dict[str, Answered]:
         return {}
     try:
         told = json.loads(file.read_text(encoding="utf-8"))["answers"]
-        return {str(name): _answered(one) for name, one in told.items()}
+        return {str(name): as_answered(one) for name, one in told.items()}
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise ArgumentError(
             f"{quoted(str(file))}: expected what {FILE} holds: {first_line(error)}."
         ) from error
 
 
-def _answered(told: Mapping[str, object]) -> Answered:
+def as_answered(told: Mapping[str, object]) -> Answered:
+    """What is told of one question; TypeError or ValueError for anything else."""
     one = Answered(**told)  # type: ignore[arg-type]  # looked at here
     whole = (isinstance(n, int) and not isinstance(n, bool) for n in (one.tries, one.points))
     if not all(whole) or not isinstance(one.done, bool):

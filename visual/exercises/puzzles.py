@@ -17,7 +17,8 @@ from lab.errors import one_of
 from lab.notation import indexed, number_text, tapped
 from visual.exercises.answers import Answer, Form, Mistake, Task
 from visual.exercises.candidates import listed, taps_text
-from visual.exercises.exercise import Asked, Exercises
+from visual.exercises.exercise import Exercises
+from visual.exercises.sheet import Asked
 from visual.layout.canvas import CELL, HEIGHT, finished, heading
 from visual.layout.cells import cell
 from visual.scene.combinators import above, columns, gap, sized, words

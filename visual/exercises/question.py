@@ -10,38 +10,32 @@
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from math import isfinite
 from numbers import Real
+from types import MappingProxyType
 
 from lab.errors import ArgumentError, quoted, several
 from visual.exercises.answers import Answer, Form, Mistake, Task
-from visual.exercises.exercise import Asked
+from visual.exercises.sheet import Single
 from visual.scene.shapes import Scene
 
 Given = float | str | tuple[float, ...]
 
 
 @dataclass(frozen=True)
-class Question(Asked):
-    """A question, its answer, and why it is right.
-
-    `answer` is a number, a tuple of numbers in any order, or one of the `choices`.  `why` is said
-    when the question is answered, `hint` after a first wrong try, or of several one after each, and
-    `mistakes` holds reasons for certain wrong answers.  Numbers may differ by `tolerance`, an
-    absolute distance: unless it is given, half a percent, and nothing for whole numbers.  The
-    question is drawn with `shown`, the answer with `revealed`.
-    """
+class Written:
+    """What a person wrote, checked; see `Question`."""
 
     question: str
     answer: Given
     why: str
-    choices: tuple[str, ...] = ()
-    hint: str | tuple[str, ...] = ""
-    mistakes: Mapping[float | str, str] = field(default_factory=dict, hash=False)
-    tolerance: float | None = None
-    shown: Scene | None = field(default=None, repr=False)
-    revealed: Scene | None = field(default=None, repr=False)
+    choices: tuple[str, ...]
+    hint: str | tuple[str, ...]
+    mistakes: Mapping[float | str, str]
+    tolerance: float | None
+    shown: Scene | None
+    revealed: Scene | None
 
     def __post_init__(self) -> None:
         self._check_words()
@@ -124,6 +118,32 @@ class Question(Asked):
         if all(number.is_integer() for number in right):
             return 0.0
         return 0.005 * min(abs(number) for number in right if number)
+
+
+class Question(Single):
+    """A question, its answer, and why it is right.
+
+    `answer` is a number, a tuple of numbers in any order, or one of the `choices`.  `why` is said
+    when the question is answered, `hint` after a first wrong try, or of several one after each, and
+    `mistakes` holds reasons for certain wrong answers.  Numbers may differ by `tolerance`, an
+    absolute distance: unless it is given, half a percent, and nothing for whole numbers.  The
+    question is drawn with `shown`, the answer with `revealed`.
+    """
+
+    def __init__(
+        self,
+        question: str,
+        answer: Given,
+        why: str,
+        choices: tuple[str, ...] = (),
+        hint: str | tuple[str, ...] = "",
+        mistakes: Mapping[float | str, str] = MappingProxyType({}),
+        tolerance: float | None = None,
+        shown: Scene | None = None,
+        revealed: Scene | None = None,
+    ) -> None:
+        about = (question, answer, why, choices, hint, mistakes, tolerance, shown, revealed)
+        super().__init__(Written(*about).task)
 
 
 def _is_finite(number: object) -> bool:

@@ -18,7 +18,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from lab.errors import ArgumentError, LabError, first_line, quoted
-from visual.exercises.exercise import Asked
+from visual.exercises.sheet import Asked
 from visual.exercises.work import Checked
 from visual.lessons.copies import lessons
 from visual.pictures.moment.moment import moment

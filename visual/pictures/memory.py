@@ -1,10 +1,10 @@
-"""The picture of memory: what a derivative keeps, from when to when, and what plans would keep.
+"""The picture of memory: what a derivative keeps, from when to when; or what plans would keep.
 
     >>> visual.memory(gallery.loops["rnn"].trace(order=2)).save("memory.svg")
 
 Steps of all Scans run from left to right.  Above stand the bytes that are there at once, below a
-bar for each buffer, from the Scan that makes it to the last that reads it.  Then plans with fewer
-states: height is memory, width is work.
+bar for each buffer, from the Scan that makes it to the last that reads it.  Of plans, which keep
+fewer states and make the others again, height is memory and width is work.
 """
 
 from collections.abc import Iterator
@@ -19,6 +19,7 @@ from lab.reports.runs.memory import memory as memory_of
 from lab.traces.trace import Trace
 from visual.layout.legend import explained
 from visual.layout.sheet import SCREEN, Sheet, check_sheet
+from visual.options import switch
 from visual.pictures.values.scale import scale_of
 from visual.pictures.values.series import Series
 from visual.pictures.values.values import FOOT, HIGH, TITLE, curve, headed
@@ -28,7 +29,8 @@ from visual.scene.fonts import text_width
 from visual.scene.shapes import Box, Group, Scene, Shape, Text, fitted, folded, moved
 from visual.scene.theme import Role
 
-SMALL, NAMES, AREA, BAR = 11.0, 150.0, 120.0, 22.0
+SMALL, AREA, BAR = 11.0, 120.0, 22.0
+NAMES, MOST_NAMES = 150.0, 230.0
 MOST_BUFFERS, ACROSS, APART = 14, 3, 24.0
 IN_A_COLUMN = 7, 4  # buffers, and plans
 ROLES = {
@@ -43,29 +45,37 @@ def memory(
     trace: Trace | Memory,
     theme: str = "light",
     scan: int = 1,
+    plans: bool = False,
     limit: int | None = None,
     sheet: Sheet = SCREEN,
 ) -> Scene:
-    """What `lab.memory` tells of a trace, or has told.
+    """What `lab.memory` tells of a trace, or has told: its buffers; or the `plans` for a Scan.
 
-    Of more than 14 buffers the largest are shown.  Raises what `lab.memory` raises.
+    A `limit` asks for plans, too.  Of more than 14 buffers the largest are shown.  Raises what
+    `lab.memory` raises.
     """
     expect("trace", trace, (Trace, Memory), "a Trace, or what lab.memory has told")
     check_sheet(sheet)
     found = trace if isinstance(trace, Memory) else memory_of(trace, scan, limit)
-    title = f"Memory of {found.loop}: {size_text(found.peak)} at most"
-    read = "a bar is a buffer, from the Scan that makes it to the last that reads it"
-    read = read if sheet.is_narrow else f"the graph as it stands; {read}"
+    if switch("plans", plans) or limit is not None:
+        title = f"Memory of {found.loop}: plans that keep fewer states"
+        parts, lines = [_plans(found, sheet)], found.best_told
+        read = "↑ bytes of states kept, → steps made, forwards and back"
+    else:
+        title = f"Memory of {found.loop}: {size_text(found.peak)} at most"
+        parts = [_over_time(found, sheet), *_legend(found, sheet)]
+        read = "the graph as it stands; " if not sheet.is_narrow else ""
+        read += "a bar is a buffer, from the Scan that makes it to the last that reads it"
+        lines = found.peak_told
     heads = [
         piece(fitted(0, 0, title, sheet.line, 16, bold=True)),
-        *(piece(Text(0, 0, line)) for t in found.told for line in folded(t, sheet.line, 12)),
+        *(piece(Text(0, 0, line)) for line in folded(lines, sheet.line, 12) if line),
         *(piece(Text(0, 0, line, muted=True)) for line in folded(read, sheet.line, 12)),
     ]
-    parts = [_over_time(found, sheet), _plans(found, sheet), *_legend(found, sheet)]
     drawn = scene(
         above(gap(sheet.line), *headed(sheet, heads, parts), apart=16),
         title,
-        f"{' '.join(found.told)} Live bytes over the steps, {len(found.buffers)} buffers, and "
+        f"{lines} Live bytes over the steps, {len(found.buffers)} buffers, and "
         f"{len(found.plans)} plans.",
         theme,
         sheet.margin,
@@ -96,7 +106,11 @@ def _edges(found: Memory, left: float, room: float) -> list[float]:
 
 def _over_time(found: Memory, sheet: Sheet) -> Piece:
     """Live bytes over the steps of all Scans, and below them the buffers."""
-    names = 0.0 if sheet.is_narrow else NAMES
+    largest = sorted(range(len(found.buffers)), key=lambda n: -found.buffers[n].bytes)
+    most = IN_A_COLUMN[0] if sheet.is_narrow else MOST_BUFFERS
+    shown = {n: _name(found.buffers[n]) for n in sorted(largest[:most])}
+    wide = max((text_width(name, SMALL, bold=True) + 12 for name in shown.values()), default=0.0)
+    names = 0.0 if sheet.is_narrow else min(max(NAMES, wide), MOST_NAMES)
     edges = _edges(found, names, sheet.line - names)
     shapes: list[Shape] = []
     sums = map(found.during, range(1, len(found.scans) + 1))
@@ -109,9 +123,9 @@ def _over_time(found: Memory, sheet: Sheet) -> Piece:
         ]
         which = f"Scan {number + 1}" if wide > 50 else f"{number + 1}"
         if high <= 18 * 2:  # too low for words in it: above it, in one line
-            above_it = fitted(
-                left + 4, AREA - high - 5, f"{which}: {size_text(total)}", wide, SMALL
-            )
+            words = f"{which}: {size_text(total)}"
+            words = words if text_width(words, SMALL) < wide else words.removeprefix("Scan ")
+            above_it = fitted(left + 4, AREA - high - 5, words, wide, SMALL)
             inside += [above_it] if wide > 50 else []
         for line, words in enumerate((which, size_text(total)) if high > 18 * 2 else ()):
             if text_width(words, SMALL) < wide - 6 and high > 18 * (line + 1):
@@ -120,15 +134,11 @@ def _over_time(found: Memory, sheet: Sheet) -> Piece:
     if names:
         axes = ((12, "↑ bytes at once"), (AREA - 4, "→ steps of the Scans"))
         shapes += [fitted(0, y, told, names - 8, SMALL, muted=True) for y, told in axes]
-    largest = sorted(range(len(found.buffers)), key=lambda n: -found.buffers[n].bytes)
-    most = IN_A_COLUMN[0] if sheet.is_narrow else MOST_BUFFERS
-    shown = sorted(largest[:most])
-    for row, number in enumerate(shown):
+    for row, (number, name) in enumerate(shown.items()):
         buffer = found.buffers[number]
         y = AREA + 14 + row * BAR
         left, right = edges[buffer.first - 1], edges[buffer.last]
         told = f"{size_text(buffer.bytes)}: {buffer.why}"
-        name = f"{buffer.name}, at first" if buffer.why == BEGINS else buffer.name
         role = _look(buffer)
         wide = max(1.0, right - left - 1)
         bar: list[Shape] = [Box(left, y, wide, BAR - 5, role)]
@@ -138,7 +148,7 @@ def _over_time(found: Memory, sheet: Sheet) -> Piece:
                 words = size_text(buffer.bytes) if names else f"{name}: {buffer.bytes:,}"
             bar.append(fitted(left + 7, y + 13, words, wide - 10, SMALL, role=role))
         if names:
-            bar.append(fitted(0, y + 13, name, names - 8, SMALL))
+            bar.append(fitted(0, y + 13, name, names - 8, SMALL, bold=True))
         shapes.append(Group(tuple(bar), title=f"{buffer.name}, {told}"))
     parts = [piece(*shapes)]
     hidden = [found.buffers[n] for n in largest[most:]]
@@ -148,10 +158,14 @@ def _over_time(found: Memory, sheet: Sheet) -> Piece:
     return above(*parts, apart=6)
 
 
+def _name(buffer: Buffer) -> str:
+    return f"{buffer.name}, at first" if buffer.why == BEGINS else buffer.name
+
+
 def _plans(found: Memory, sheet: Sheet) -> Piece:
     """Every plan: the bytes of its states over its work."""
     if not found.plans:
-        return gap()
+        return piece(Text(0, 0, "There are none: a loop without steps keeps no states."))
     across = 1 if sheet.is_narrow else ACROSS
     plans = found.plans[: IN_A_COLUMN[1]] if sheet.is_narrow else found.plans
     page = Page(across, (sheet.line + APART) / across - APART, 1, max(p.work for p in plans))
@@ -162,22 +176,13 @@ def _plans(found: Memory, sheet: Sheet) -> Piece:
         shapes = curve(Series(plan.name, np.arange(1, plan.work + 1), held, "work"), scale, page)
         drawn.append(_panel(plan, found, page, shapes))
     rows = [beside(*drawn[n : n + across], apart=APART) for n in range(0, len(drawn), across)]
-    limit = "half of the states" if found.limit is None else size_text(found.limit)
-    axes = "↑ bytes of states kept, → steps of work"
-    told = f"{axes}, forwards and back; beside a name the most bytes, all steps; "
-    told = "" if sheet.is_narrow else told
-    if found.best is not None:
-        told += f"best: least work within {limit}"
-    title = f"plans: {axes}" if sheet.is_narrow else "plans that make states again"
-    heads = [fitted(0, 0, title, sheet.line, 13, bold=True)]
-    heads += [Text(0, 0, line, muted=True) for line in folded(told, sheet.line, 12) if line]
-    return above(above(*map(piece, heads), apart=4), *rows, apart=8)
+    return above(*rows, apart=12)
 
 
 def _panel(plan: Plan, found: Memory, page: Page, shapes: list[Shape]) -> Piece:
     is_best = found.best is not None and plan.name == found.best.name
     name = f"{plan.name}{' · best' if is_best else ''}"
-    words = f"{size_text(plan.room)} · {plan.work:,}"
+    words = f"{size_text(plan.room)}, {plan.work:,} steps"
     heads = (
         fitted(0, 12, name, page.wide - text_width(words, SMALL) - 8, 12, bold=True),
         Text(page.wide, 12, words, SMALL, "end", muted=True),

@@ -32,7 +32,7 @@ from visual.scene.theme import LIGHT, Hatch, Role, Theme, mixed
 Others = ParamSpec("Others")
 INDEX = re.compile(r"(\[[^\[\]]*\]|[₀-₉₋]+)\)*$")
 LEAST_WIDTH = 0.27  # of a letter, in em
-HATCH = 6.0  # pixels from line to line
+HATCH, THIN = 4.5, 0.9  # pixels from line to line, and how thick they are
 MM = 25.4 / 96  # a CSS pixel in millimetres
 LARGEST = 1500  # a wider picture is never fitted to a page: its words would be too small
 

@@ -109,15 +109,15 @@ class Theme:
 # Every role: its line, its hatch in print, and its fill, stroke and letters in light, dark, print.
 TABLE = """
 input        plain  rising #dbeafe #2563eb #1e3a8a #1e3a8a #60a5fa #dbeafe #ffffff #000000 #000000
-seed         plain  falling #fee2e2 #dc2626 #7f1d1d #7f1d1d #f87171 #fee2e2 #ffffff #000000 #000000
+seed         plain  none #fee2e2 #dc2626 #7f1d1d #7f1d1d #f87171 #fee2e2 #a8a8a8 #000000 #000000
 intermediate plain  none #ffffff #6b7280 #1f2937 #111827 #9ca3af #f3f4f6 #ffffff #000000 #000000
-unneeded     dotted none #fafafa #b8bec8 #6b7280 #151d2c #4b5563 #9ca3af #ffffff #aaaaaa #666666
+unneeded     dotted none #ffffff #a7afbb #6b7280 #151d2c #4b5563 #9ca3af #ffffff #aaaaaa #666666
 waiting      dashed none #ffffff #6b7280 #6b7280 #111827 #9ca3af #9ca3af #ffffff #555555 #555555
 preserved    double none #d1fae5 #047857 #064e3b #064e3b #34d399 #d1fae5 #ffffff #000000 #000000
 overwritten  heavy  none #fed7aa #c2410c #431407 #7c2d12 #fb923c #ffedd5 #dddddd #000000 #000000
-spent        plain  none #e5e7eb #9ca3af #4b5563 #1f2937 #4b5563 #b6bcc6 #d0d0d0 #aaaaaa #333333
-unwritten    dotted falling #ffffff #64748b #6b7280 #111827 #8595ab #9ca3af #ffffff #aaaaaa #333333
-read         plain  none #eff6ff #93b4ee #1e3a8a #172554 #3b6fd1 #dbeafe #ffffff #555555 #000000
+spent        plain  none #e5e7eb #9ca3af #4b5563 #1f2937 #4b5563 #b6bcc6 #d6d6d6 #aaaaaa #333333
+unwritten    dotted level #e8edf3 #475569 #475569 #253146 #8595ab #b6bcc6 #ffffff #555555 #000000
+read         plain  none #eff6ff #93b4ee #1e3a8a #172554 #3b6fd1 #dbeafe #ececec #777777 #000000
 result       double rising #dbeafe #1d4ed8 #1e3a8a #1e3a8a #93c5fd #dbeafe #ffffff #000000 #000000
 reused       dashed level #a5f3fc #155e75 #164e63 #164e63 #22d3ee #cffafe #ffffff #000000 #000000
 again        dashed rising #fefce8 #a16207 #713f12 #3b2f0b #eab308 #fef9c3 #ffffff #555555 #000000
@@ -130,7 +130,7 @@ first        plain  upright #5eead4 #0f766e #042f2e #0f766e #2dd4bf #f0fdfa #fff
 second       double upright #fef3c7 #b45309 #5c2d0a #4d3305 #fbbf24 #fef3c7 #ffffff #000000 #000000
 third        dashed upright #ede9fe #6d28d9 #4c1d95 #3a2071 #a78bfa #ede9fe #ffffff #000000 #000000
 """
-HATCHING = "#b4b4b4"  # the lines of a hatch, over which letters are read
+HATCHING = "#8c8c8c"  # the lines of a hatch, over which letters are read
 # Signs of numbers, in strips and heat maps: colours of no role, in every theme.
 NEGATIVE, POSITIVE = "#d21ec3", "#87875a"
 SHADES = 16  # of each

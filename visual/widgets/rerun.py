@@ -4,15 +4,9 @@ Widgets stay open until they are closed, in the kernel as well as in the page.  
 earlier run of the same cell stands nowhere any more, so it is closed when the cell makes another.
 """
 
-import os
 import sys
-from base64 import b64encode
-from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Protocol
-
-from visual.scene.shapes import Scene
 
 
 class Closing(Protocol):
@@ -59,41 +53,6 @@ def shut(widget: Widget) -> None:
     layout = widget.layout
     widget.close()
     layout.close()
-
-
-def in_notebook() -> bool:
-    """Whether the code that runs was sent to a kernel, whose pages can show widgets.
-
-    SCANTAPE_STATIC=1 says that they cannot: what is shown will be read when the kernel has ended.
-    """
-    if "IPython" not in sys.modules or os.environ.get("SCANTAPE_STATIC") == "1":
-        return False
-    from IPython import get_ipython
-
-    return hasattr(get_ipython(), "kernel")
-
-
-def bundle(
-    live: Callable[[], object], html: str, text: str, picture: Scene | None = None
-) -> dict[str, object]:
-    """What is shown of a widget: itself in a notebook, and for where no kernel is all the others.
-
-    `html` needs a script to be walked through; `picture` is for who shows no HTML.
-    """
-    made = live() if in_notebook() else {}
-    made = made[0] if isinstance(made, tuple) else made
-    assert isinstance(made, dict)
-    return {**made, "text/html": html, **images(picture), "text/plain": text}
-
-
-def images(picture: Scene | None) -> dict[str, str]:
-    """A picture as nbconvert and viewers of notebooks take it: SVG, and PNG in base64."""
-    if picture is None:
-        return {}
-    made = {"image/svg+xml": picture.svg()}
-    with suppress(ImportError):  # Python in a browser has nothing that writes a PNG
-        made["image/png"] = b64encode(picture.png()).decode()
-    return made
 
 
 def _running() -> tuple[str, str]:

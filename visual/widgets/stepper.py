@@ -3,27 +3,25 @@
     >>> visual.Stepper(visual.draw(loop, "unrolled"), visual.draw(loop, "tapes"))
 
 The pictures are linked: they show the same moment, and a quantity is lit in all of them.  The
-same ES module, ``stepper.js``, runs in both homes; anywidget is needed only in a notebook.
+same ES module, ``stepper.js``, runs in both homes.
 """
 
 import os
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
-import anywidget
 import traitlets
 
 from lab.errors import ArgumentError, KindError, quoted, whole
-from visual.scene.formats import as_path, check_path, write_whole
 from visual.scene.shapes import Scene
 from visual.widgets.page import fragment, to_page
-from visual.widgets.rerun import bundle, made_in_cell
 from visual.widgets.stories import Teller, cells_of, of_cell
+from visual.widgets.widget import Widget, save_page
 
 HERE = Path(__file__).parent
 
 
-class Walked(anywidget.AnyWidget):
+class Walked(Widget):
     """A widget whose pictures are walked through: its `step` is a moment, or -1 for all of them."""
 
     step = traitlets.Int(-1).tag(sync=True)
@@ -86,10 +84,9 @@ class Stepper(Walked):
     def _shown(self) -> Sequence[Scene]:
         return self.scenes
 
-    def __init__(self, *scenes: Scene, step: int | None = None, **traits: object) -> None:
-        super().__init__(**traits)
+    def __init__(self, *scenes: Scene, step: int | None = None) -> None:
+        super().__init__()
         self.show(*scenes, step=step)
-        made_in_cell(self)
         self.on_msg(lambda _, message, __: self.tell(message))
 
     def show(self, *scenes: Scene, step: int | None = None) -> None:
@@ -106,19 +103,19 @@ class Stepper(Walked):
             self.pictures = [scene.svg() for scene in scenes]
             self.step = step
 
-    def _repr_mimebundle_(self, **_: object) -> dict[str, object]:
-        html = fragment(*self.scenes, step=self.step)
+    @property
+    def _title(self) -> str:
+        return ", ".join(scene.title for scene in self.scenes)
+
+    @property
+    def _still(self) -> tuple[str, str, Scene | None]:
         words = "\n".join(scene.text() for scene in self.scenes)
         first = self.scenes[0] if self.scenes else None
-        return bundle(super()._repr_mimebundle_, html, words, first)
+        return fragment(*self.scenes, step=self.step), words, first
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write the pictures, linked, as one page that needs no kernel and no network."""
-        path = as_path(path)
-        if path.suffix.lower() != ".html":
-            raise ArgumentError(f"path = {quoted(str(path))}: linked pictures can be .html.")
-        check_path(path)
-        return write_whole(path, to_page(*self.scenes))
+        return save_page(path, lambda: to_page(*self.scenes))
 
 
 def shown_step(moments: Collection[int], present: int, wanted: int | None = None) -> int:

@@ -16,7 +16,7 @@ def still(bench: Bench) -> str:
     atlas = atlas_of(bench)
     if atlas is None:
         return TOLD.format("its picture") + fragment(bench.picture)
-    return TOLD.format("what can be chosen without Python") + atlas._repr_mimebundle_()["text/html"]
+    return TOLD.format("what can be chosen without Python") + atlas.fragment()
 
 
 def atlas_of(bench: Bench) -> Atlas | None:

@@ -26,9 +26,9 @@ from lab.gradients.derivative import Derivative
 from lab.loops.loop import Loop
 from lab.reports.breaking.breakage import Breakage
 from visual.scene.shapes import Scene
+from visual.widgets.mimebundle import in_notebook
 from visual.widgets.module import CONTROLS, FORM, joined, style
 from visual.widgets.page import fragment, to_page
-from visual.widgets.rerun import bundle, in_notebook, made_in_cell
 from visual.widgets.stepper import Walked, shown_step
 from visual.widgets.working import Outcome, Work, begin
 from visual.workbench.cell import cell
@@ -133,12 +133,16 @@ class Workbench(Walked):
         drawn = Work().do(begun)  # a page is told of no widget that has nothing to show
         super().__init__()
         self._show(drawn, step)
-        made_in_cell(self)
         self.on_msg(lambda _, message, __: self.receive(message))
 
-    def _repr_mimebundle_(self, **_: object) -> dict[str, object]:
+    @property
+    def _title(self) -> str:
+        return self._bench.title
+
+    @property
+    def _still(self) -> tuple[str, str, Scene | None]:
         html = fragment(self.picture, step=self.step) if in_notebook() else still(self._bench)
-        return bundle(super()._repr_mimebundle_, html, self.picture.text(), self.picture)
+        return html, self.picture.text(), self.picture
 
     @property
     def _shown(self) -> Sequence[Scene]:

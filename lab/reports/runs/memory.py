@@ -114,7 +114,25 @@ class Memory:
     @property
     def told(self) -> tuple[str, ...]:
         """What is read off, in sentences."""
-        return tuple(self._told())
+        return tuple(filter(None, (self.peak_told, self.best_told)))
+
+    @property
+    def peak_told(self) -> str:
+        """What is there at most."""
+        return f"At most {size_text(self.peak)} at once; {len(self.buffers)} buffers in all."
+
+    @property
+    def best_told(self) -> str:
+        """Which plan is the best; empty if there is none, and nothing was asked for."""
+        best, limit = self.best, "half of the states"
+        limit = limit if self.limit is None else size_text(self.limit)
+        if best is not None:
+            times = best.work / max(1, self.plans[0].work)
+            room = f"{size_text(best.room)} of states, {times:.3g} times the work"
+            return f"Within {limit}: {best.name}, {room}."
+        if self.plans and self.limit is not None:
+            return f"Within {limit}: no plan; one state takes {size_text(self.state)}."
+        return ""
 
     def __str__(self) -> str:
         lines = [*self.told, ""]
@@ -126,19 +144,6 @@ class Memory:
             kept = f"{plan.peak:,} states, {size_text(plan.room)}"
             lines.append(f"  {plan.name}: {kept}; {plan.work:,} steps of work")
         return "\n".join(lines)
-
-    def _told(self) -> Iterator[str]:
-        yield f"At most {size_text(self.peak)} at once, in {len(self.buffers)} buffers."
-        best = self.best
-        limit = "half of the states" if self.limit is None else size_text(self.limit)
-        if best is not None:
-            least = self.plans[0].work
-            yield (
-                f"Within {limit}: {best.name}, {size_text(best.room)} of states, "
-                f"{best.work / max(1, least):.3g} times the work."
-            )
-        elif self.plans and self.limit is not None:
-            yield f"Within {limit}: no plan; one state takes {size_text(self.state)}."
 
 
 def memory(trace: Trace, scan: int = 1, limit: int | None = None) -> Memory:

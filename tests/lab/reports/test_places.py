@@ -1,8 +1,6 @@
 """Where a Scan stands: ids against PyTensor's print, lines against this file, phases by name."""
 
-import io
 import json
-import re
 from dataclasses import replace
 from inspect import getsourcelines
 
@@ -10,6 +8,7 @@ import pytensor
 import pytensor.tensor as pt
 import pytest
 from graphs import to_explain
+from graphs.prints import ID, line_with, misplaced, printed
 from pytensor.graph.traversal import ancestors
 
 import lab
@@ -18,10 +17,7 @@ from lab.equations.story import Stories
 from lab.gradients.derivation import derivation_of
 from lab.scans import printed as of_print
 from lab.scans.replacing import scan_nodes
-from lab.tape import Kind
 from visual.widgets.stories import of_all
-
-ID = re.compile(r"\[id \w+\]")
 
 
 def graph():
@@ -35,18 +31,6 @@ def graph():
         name="loop",
     )
     return xs[-1], x0
-
-
-def printed(variable):
-    """What PyTensor prints, line by line."""
-    stream = io.StringIO()
-    pytensor.dprint(variable, file=stream)
-    return stream.getvalue().splitlines()
-
-
-def line_with(lines, id):
-    """The first line that has an id, which is where the thing itself stands."""
-    return next(line for line in lines if id in line)
 
 
 @pytest.fixture(scope="module")
@@ -114,60 +98,6 @@ def test_of_a_huge_graph_nothing_is_printed(monkeypatch):
     cost, x0 = graph()
     assert of_print.printed_ids([cost]) == {}
     assert lab.explain(cost, x0).scans[0].stands == ()
-
-
-def arguments_of(lines, scan):
-    """The ids with which a Scan is printed."""
-    start = next(n for n, line in enumerate(lines) if "Scan{" in line and line.endswith(scan))
-    depth, outer = lines[start].index("Scan{"), []
-    for line in lines[start + 1 :]:
-        place = next((n for n, c in enumerate(line) if c not in " │├└─"), 0)
-        if place <= depth:
-            break
-        if place == depth + 3:
-            outer.append(ID.search(line)[0])
-    return outer
-
-
-def step_of(lines, scan):
-    """The ids of what the arguments of its step stand for.
-
-    Of Scans with the same step it is printed once, for the first: ``[id V, BU]``, or what is
-    printed for the next ones leads there by its id.
-    """
-    parts = "\n".join(lines[lines.index("Inner graphs:") :]).split("\n\n")[1:]
-    heads = [part.partition("\n")[0].rpartition("[id ")[2].rstrip("]") for part in parts]
-    (part,) = (
-        part for part, ids in zip(parts, heads, strict=True) if scan[4:-1] in ids.split(", ")
-    )
-    start = part.splitlines()[1]
-    printed = next(n for n, other in enumerate(parts) if start in other)
-    given = arguments_of(lines, f"[id {heads[printed].split(', ')[0]}]")
-    found, own = (
-        re.findall(r"(\[id \w+\]) -> (\[id \w+\])", parts[printed]),
-        arguments_of(lines, scan),
-    )
-    return {(id, own[n]) for id, g in found for n, other in enumerate(given) if other == g}
-
-
-def misplaced(scan, lines):
-    """The variables of a Scan whose ids are not those of the print."""
-    own = scan.place.partition(",")[0]
-    outer, inner = arguments_of(lines, own), step_of(lines, own)
-    for variable in scan.variables:
-        place, kind = scan.places[variable.argument], getattr(variable, "kind", None)
-        given = "" if kind is Kind.NIT_SOT else outer[variable.argument + 1]
-        output, _, of = place.filled.rpartition(" of ")
-        is_printed = any(f"{output} {own}" in line for line in lines)
-        if (
-            place.name != variable.name
-            or place.outer != given
-            or not {(argument, given) for argument in place.inner} <= inner
-            or bool(place.inner) != bool(given)
-            or of != (own if variable in scan.held else "")
-            or (bool(output) and variable.used and not is_printed)
-        ):
-            yield variable.name
 
 
 @pytest.fixture(scope="module")

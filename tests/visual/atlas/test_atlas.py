@@ -163,12 +163,11 @@ def test_a_hostile_name_is_no_markup():
 
 def test_a_page_says_what_was_chosen_and_nothing_twice():
     atlas = visual.Atlas("square", orders=[1, 1], costs="sum", views="taps", themes="print")
-    assert atlas.orders == (1,)
-    assert atlas.costs == ("sum",)
-    assert len(atlas.combinations) == 4
-    assert atlas == visual.Atlas(
-        ["square"], orders=1, costs=["sum"], views=["taps"], themes="print"
-    )
+    assert atlas.grid.orders == (1,)
+    assert atlas.grid.costs == ("sum",)
+    assert len(atlas.grid.combinations) == 4
+    same = visual.Atlas(["square"], orders=1, costs=["sum"], views=["taps"], themes="print")
+    assert atlas.grid == same.grid
     assert atlas.page() == atlas.page()
     assert "data-colours=print" in atlas.page()
 
@@ -197,7 +196,7 @@ def test_taps_of_sequences_and_of_loops_without_states():
     assert [taps.words for taps in offered(loop)] == ["none"]
     assert pattern(loop, {"u": (0, 1)}).words == "0, 1"
     window = visual.Atlas(["window"], taps={"window": [(-1,), {"u": (0, 1, 2)}, {"x": (-1,)}]})
-    found = [taps.words for taps in window.taps["window"]]
+    found = [taps.words for taps in window.grid.taps["window"]]
     assert found == ["x −1 · u −1, 0, 1", "x −1 · u 0, 1, 2"]
     with pytest.raises(ArgumentError, match="it has no state"):
         pattern(loop, (-1,))

@@ -3,9 +3,11 @@
 import re
 import subprocess
 import sys
+from importlib import metadata
 from pathlib import Path
 from xml.etree import ElementTree
 
+import pytensor
 import pytest
 
 import visual
@@ -247,3 +249,22 @@ def test_why_of_a_graph_takes_its_values_or_says_how_to_give_them(tmp_path, monk
     ):
         assert main(["why", "rooted:graph", *said]) == 2
         assert words in capsys.readouterr().err
+
+
+def test_it_says_which_version_it_is(capsys, monkeypatch):
+    said = []
+    for lacking in (False, True):
+        if lacking:
+            monkeypatch.setattr("visual.cli.main.version", not_installed)
+        with pytest.raises(SystemExit) as ended:
+            main(["--version"])
+        assert ended.value.code == 0
+        said.append(capsys.readouterr().out)
+    assert re.fullmatch(rf"scantape [\w.+]+, PyTensor {re.escape(pytensor.__version__)}\n", said[0])
+    assert said[1].startswith("scantape that is not installed, PyTensor")
+
+
+def not_installed(name, real=metadata.version):
+    if name == "scantape":
+        raise metadata.PackageNotFoundError
+    return real(name)

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from strange_loops import HOSTILE, LOOPS, WRT
+from traitlets import TraitError
 from twins import assert_twin
 
 import lab
@@ -204,28 +205,46 @@ def test_the_same_seed_asks_the_same():
     assert (
         visual.Exercise(again, "number", 3).question == visual.Exercise(trace, "number", 3).question
     )
-    assert visual.Exercise(again, "number", 3) == visual.Exercise(trace, "number", 3)
+    first, second = (visual.Exercise(one, "number", 3).task for one in (trace, again))
+    assert first.answer == second.answer
 
 
 def test_a_series_keeps_the_score():
-    trace = TRACES["square", 1]
+    trace, seen = TRACES["square", 1], []
     series = visual.Exercises.of(trace, ("overwritten", "taps", "preserved"))
+    series.observe(lambda change: seen.append((change.name, change.new)), ["points", "answered"])
     step = int(re.search(r"step (\d+)", series.current.question).group(1))
-    series, verdict = series.answer("what?")
-    assert (verdict.outcome, series.tries) == (Outcome.UNREADABLE, 0)
-    series, verdict = series.answer(step)
-    assert (verdict.is_right, series.number, series.tries) == (False, 0, 1)
-    series, verdict = series.answer(step + 1)
-    assert (verdict.is_right, series.number, series.points) == (True, 1, 1)
-    series, _ = series.answer("0, 1" if "read?" in series.current.question else "1")
+    assert series.answer("what?").outcome is Outcome.UNREADABLE
+    assert series.tries == 0
+    assert not series.answer(step).is_right
+    assert (series.current, series.tries) == (series.members[0], 1)
+    assert series.answer(step + 1).is_right
+    assert (series.current, series.points, series.tries) == (series.members[1], 1, 0)
+    series.answer("0, 1" if "read?" in series.current.question else "1")
     assert (series.points, series.most) == (3, 6)
+    assert seen == [("points", 1), ("answered", 1), ("points", 3), ("answered", 2)]
     assert "3 of 6 points; 2 of 3 answered." in series._repr_mimebundle_()["text/html"]
-    done = series.skip()
-    assert done._repr_mimebundle_()["text/plain"] == "3 of 6 points; 3 of 3 answered."
-    assert (done.current, done.points) == (None, 3)
-    assert (done.again().points, done.again().number) == (0, 0)
+    series.skip()
+    assert series._repr_mimebundle_()["text/plain"] == "3 of 6 points; 3 of 3 answered."
+    assert (series.current, series.points) == (None, 3)
     with pytest.raises(ArgumentError, match="all exercises are done"):
-        done.answer(1)
+        series.answer(1)
+    series.again()
+    assert (series.points, series.current) == (0, series.members[0])
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        *(1, "done", None, [], {"tries": -1}, {"points": 3}, {"points": True}, {"done": 1}),
+        {"seen": 1},
+    ],
+)
+def test_what_is_no_progress_is_refused(told):
+    asked = visual.Question("How many?", 1, "One.")
+    with pytest.raises(TraitError, match=r"^progress = \{'How many\?': .*\}: expected tries"):
+        asked.progress = {"How many?": told}
+    assert (asked.progress, asked.points) == ({}, 0)
 
 
 @pytest.mark.parametrize(
@@ -323,7 +342,7 @@ def test_a_notebook_shows_question_and_picture():
 
 
 def test_a_widget_has_the_same_contents():
-    widget = visual.Exercise(TRACES["square", 1]).widget()
+    widget = visual.Exercise(TRACES["square", 1])
     assert "<form>" in widget.content
     assert widget.answers[0]["right"]
     assert len(widget.answers) == 1

@@ -10,7 +10,6 @@ from lab.errors import ArgumentError
 from lab.loops import gallery
 from visual.exercises.answers import Outcome
 from visual.exercises.progress import Answered, keep, kept, load, table
-from visual.exercises.widget import ExerciseWidget
 
 CUBES = lab.Loop.from_text("x[t] = x[t-1]**3", {"x": 0.9}, n_steps=3, name="cube")
 
@@ -122,14 +121,18 @@ def test_another_file_is_refused(tmp_path, text):
         table([tmp_path / "none.json"])
 
 
-def test_a_widget_keeps_what_is_answered(tmp_path):
-    (task,) = visual.Question("Really?", 1, "So it is.").tasks
-    widget = ExerciseWidget((task,))
-    assert widget.progress == {}
-    widget.progress = {"Really?": {"tries": 1, "points": 1, "done": True}}
+def test_a_notebook_keeps_what_is_answered(tmp_path, monkeypatch):
+    asked = visual.Question("Really?", 1, "So it is.")
+    told = {"Really?": {"tries": 1, "points": 1, "done": True}}
+    asked.progress = told  # in Python alone, nothing is written
+    assert not (tmp_path / "kept.json").exists()
+    monkeypatch.setattr("visual.exercises.sheet.in_notebook", lambda: True)
+    asked = visual.Question("Really?", 1, "So it is.")
+    assert asked.progress == {}
+    asked.progress = told
     assert json.loads((tmp_path / "kept.json").read_text())["answers"]["Really?"]["points"] == 1
-    again = ExerciseWidget((task,))
-    assert again.progress == widget.progress
+    again = visual.Question("Really?", 1, "So it is.")
+    assert (again.progress, again.points, again.answered) == (told, 1, 1)
     again.progress = {}
     assert load(tmp_path / "kept.json") == {}
 

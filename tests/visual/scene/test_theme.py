@@ -1,16 +1,20 @@
 """Themes: contrast, and roles that can be told apart, by colour-blind eyes and in print as well.
 
 Matrices: Machado, Oliveira & Fernandes, "A Physiologically-based Model for Simulation of Color
-Vision Deficiency" (2009), severity 1.0; they apply to linear RGB.  Lab: CIE 15, D65.
+Vision Deficiency" (2009), severity 1.0; they apply to linear RGB.  Lab: CIE 15, D65.  CIEDE2000
+and what it is tried with: Sharma, Wu & Dalal (2005).
 """
 
+import io
 from dataclasses import replace
+from itertools import combinations
 from types import MappingProxyType
 
 import numpy as np
 import pytest
+from PIL import Image
 
-from visual.scene.shapes import Box, hatching
+from visual.scene.shapes import Box, Scene, hatching
 from visual.scene.theme import (
     DARK,
     HATCHING,
@@ -58,42 +62,71 @@ XYZ = np.array(
 WHITE = XYZ @ np.ones(3)
 
 
-def lab_of(colour, eye="usual"):
-    """L*, a*, b* of ``#rrggbb`` as an eye sees it."""
-    channels = np.array([int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)])
+def lab_of(colours, eye="usual"):
+    """L*, a*, b* of colours, or of ``#rrggbb``, as an eye sees them."""
+    if isinstance(colours, str):
+        colours = [int(colours[i : i + 2], 16) for i in (1, 3, 5)]
+    channels = np.asarray(colours) / 255
     linear = np.where(channels <= 0.04045, channels / 12.92, ((channels + 0.055) / 1.055) ** 2.4)
-    x, y, z = np.clip(XYZ @ np.clip(EYES[eye] @ linear, 0, 1), 0, None) / WHITE
-    f = [t ** (1 / 3) if t > (6 / 29) ** 3 else t / (3 * (6 / 29) ** 2) + 4 / 29 for t in (x, y, z)]
-    return np.array([116 * f[1] - 16, 500 * (f[0] - f[1]), 200 * (f[1] - f[2])])
+    xyz = np.clip(np.clip(linear @ EYES[eye].T, 0, 1) @ XYZ.T, 0, None) / WHITE
+    x, y, z = np.moveaxis(
+        np.where(xyz > (6 / 29) ** 3, np.cbrt(xyz), xyz * 841 / 108 + 4 / 29), -1, 0
+    )
+    return np.stack([116 * y - 16, 500 * (x - y), 200 * (y - z)], axis=-1)
 
 
 def apart(first, second):
-    """How far two colours are apart for the eye that tells them apart least (CIE 1976)."""
-    return min(np.linalg.norm(lab_of(first, eye) - lab_of(second, eye)) for eye in EYES)
+    """CIEDE2000: how far colours, as L*, a*, b*, are apart; 1 is what an eye just notices."""
+    (l1, a1, b1), (l2, a2, b2) = np.moveaxis(first, -1, 0), np.moveaxis(second, -1, 0)
+    grey = ((np.hypot(a1, b1) + np.hypot(a2, b2)) / 2) ** 7
+    a1, a2 = (a * (1.5 - 0.5 * np.sqrt(grey / (grey + 25.0**7))) for a in (a1, a2))
+    c1, c2 = np.hypot(a1, b1), np.hypot(a2, b2)
+    h1, h2 = np.degrees(np.arctan2(b1, a1)) % 360, np.degrees(np.arctan2(b2, a2)) % 360
+    turn = np.where(c1 * c2 == 0, 0, (h2 - h1 + 180) % 360 - 180)
+    hue = np.where(c1 * c2 == 0, h1 + h2, (h1 + turn / 2) % 360)
+    light, chroma = (l1 + l2) / 2, (c1 + c2) / 2
+
+    def wave(times, less, share):
+        return share * np.cos(np.radians(times * hue - less))
+
+    uneven = 1 - wave(1, 30, 0.17) + wave(2, 0, 0.24) + wave(3, -6, 0.32) - wave(4, 63, 0.2)
+    lightness = (l2 - l1) / (1 + 0.015 * (light - 50) ** 2 / np.sqrt(20 + (light - 50) ** 2))
+    chromas = (c2 - c1) / (1 + 0.045 * chroma)
+    hues = 2 * np.sqrt(c1 * c2) * np.sin(np.radians(turn) / 2) / (1 + 0.015 * chroma * uneven)
+    blue = np.sin(np.radians(60 * np.exp(-(((hue - 275) / 25) ** 2))))
+    turned = -2 * np.sqrt(chroma**7 / (chroma**7 + 25.0**7)) * blue
+    return np.sqrt(lightness**2 + chromas**2 + hues**2 + turned * chromas * hues)
 
 
-def lightness_apart(first, second):
-    """How far two colours are apart where there are no colours."""
-    return abs(lab_of(first)[0] - lab_of(second)[0])
+WIDE, HIGH = 24, 15  # of a box in a legend
+
+
+def swatches(theme):
+    """The pixels of a legend's box of every role, with a border."""
+    boxes = tuple(Box(8 + 40 * n, 8, WIDE, HIGH, role) for n, role in enumerate(Role))
+    png = Scene(40 * len(boxes), HIGH + 16, boxes, "t", "d", theme).png()
+    pixels = np.asarray(Image.open(io.BytesIO(png)).convert("RGB"), float)
+    return dict(zip(Role, np.split(pixels, len(boxes), axis=1), strict=True))
 
 
 def alike(theme, least):
-    """Pairs of roles that look alike: neither the edge nor a hatch tells them, nor the colours.
+    """Pairs of roles of which the boxes of a legend differ too little, for some eye.
 
-    `least` is by how much fills or edges must differ, for all eyes; in print in lightness.
+    The measure is the mean of CIEDE2000 over their pixels, in which colours, edges and hatches
+    count as they are seen; in print of lightness alone.
     """
-    measure = lightness_apart if theme.name == "print" else apart
-    looks = sorted(theme.looks.items())
-    for number, (role, look) in enumerate(looks):
-        for other, its in looks[number + 1 :]:
-            marked = (look.line, look.hatch) != (its.line, its.hatch)
-            colours = max(measure(look.fill, its.fill), measure(look.stroke, its.stroke))
-            if not marked and colours < least:
-                yield role.name, other.name, round(float(colours), 1)
+    drawn = swatches(theme)
+    for eye in EYES if theme.name != "print" else ["usual"]:
+        seen = {role: lab_of(pixels, eye) for role, pixels in drawn.items()}
+        if theme.name == "print":
+            seen = {role: pixels * (1, 0, 0) for role, pixels in seen.items()}
+        for one, other in combinations(Role, 2):
+            size = apart(seen[one], seen[other])[6 : 10 + HIGH, 6 : 10 + WIDE].mean()
+            if size < least:
+                yield (one, other), eye, round(float(size), 2)
 
 
-# By how much colours differ where no line does; a just noticeable difference is about 2.3.
-LEAST = {"light": 12, "dark": 12, "print": 30}
+LEAST = 1.5  # a just noticeable difference of whole patches is 1
 
 
 @pytest.mark.parametrize("name", THEMES)
@@ -112,26 +145,50 @@ def test_contrast_is_measured_as_wcag_does():
     assert contrast("#777777", "#ffffff") == pytest.approx(4.48, abs=0.01)  # known to fail 4.5
 
 
-def test_distances_are_those_of_cie():
+@pytest.mark.parametrize(
+    ("first", "second", "distance"),
+    [
+        ((50, 2.6772, -79.7751), (50, 0, -82.7485), 2.0425),
+        ((50, -1.3802, -84.2814), (50, 0, -82.7485), 1.0000),
+        ((50, 0, 0), (50, -1, 2), 2.3669),
+        ((50, 2.49, -0.001), (50, -2.49, 0.0009), 7.1792),
+        ((50, 2.49, -0.001), (50, -2.49, 0.0011), 7.2195),
+        ((50, 2.5, 0), (73, 25, -18), 27.1492),
+        ((60.2574, -34.0099, 36.2677), (60.4626, -34.1751, 39.4387), 1.2644),
+        ((2.0776, 0.0795, -1.1350), (0.9033, -0.0636, -0.5514), 0.9082),
+    ],
+)
+def test_distances_are_those_of_ciede2000(first, second, distance):
+    assert float(apart(np.array(first), np.array(second))) == pytest.approx(distance, abs=6e-5)
+
+
+def test_colours_are_those_of_cie():
     assert lab_of("#ff0000") == pytest.approx([53.24, 80.09, 67.20], abs=0.05)
-    assert np.linalg.norm(lab_of("#ff0000") - lab_of("#008000")) > 100
-    assert apart("#b00000", "#5a5a00") < 25  # much nearer for eyes without red
+    for red, olive in (("usual", 25), ("protan", 12)):  # much nearer for eyes without red
+        near = apart(lab_of("#b00000", red), lab_of("#5a5a00", red))
+        assert (near < olive) == (red == "protan")
 
 
 @pytest.mark.parametrize("name", THEMES)
 def test_every_pair_of_roles_is_told_apart(name):
-    """By line, hatch, or colours that all eyes tell apart; in print, by lightness alone."""
-    assert list(alike(THEMES[name], LEAST[name])) == []
+    assert list(alike(THEMES[name], LEAST)) == []
+
+
+def eyes_deceived(theme, role, **colours):
+    """The eyes for which a role looks like another, when it has other colours."""
+    looks = {**theme.looks, role: replace(theme.looks[role], **colours)}
+    changed = replace(theme, looks=MappingProxyType(looks))
+    return {eye for pair, eye, _ in alike(changed, LEAST) if role in pair}
 
 
 def test_the_measure_sees_roles_that_look_alike():
-    first = LIGHT.looks[Role.INPUT]
-    nearly = replace(first, fill="#d9ebfe", stroke="#2762e8")
-    looks = MappingProxyType({**LIGHT.looks, Role.SEED: nearly})
-    assert [pair[:2] for pair in alike(replace(LIGHT, looks=looks), 12)] == [("INPUT", "SEED")]
-    plain = {role: replace(look, hatch=Hatch.NONE) for role, look in PRINT.looks.items()}
-    found = {pair[:2] for pair in alike(replace(PRINT, looks=MappingProxyType(plain)), 30)}
-    assert ("INPUT", "INTERMEDIATE") in {tuple(sorted(pair)) for pair in found}
+    assert eyes_deceived(LIGHT, Role.SEED, fill="#d9ebfe", stroke="#2762e8") == {*EYES}  # as INPUT
+    rose, green = {"fill": "#fecaca", "stroke": "#fecaca"}, {"fill": "#8cf4c8", "stroke": "#8cf4c8"}
+    looks = {**LIGHT.looks, Role.INPUT: replace(LIGHT.looks[Role.INPUT], **rose)}
+    rosy = replace(LIGHT, looks=MappingProxyType(looks))
+    assert eyes_deceived(rosy, Role.SEED, **green) == {"deutan"}  # far from alike for all others
+    assert eyes_deceived(PRINT, Role.INPUT, hatch=Hatch.NONE)
+    assert eyes_deceived(PRINT, Role.SEED, fill="#cfd6ff", stroke="#aaaaaa")  # as SPENT is
 
 
 @pytest.mark.parametrize("theme", [LIGHT, DARK])
@@ -140,7 +197,8 @@ def test_signs_have_colours_of_no_role(theme):
     for colour in (NEGATIVE, POSITIVE):
         assert contrast(colour, theme.background) >= 3
         assert min(np.linalg.norm(lab_of(colour) - lab_of(other)) for other in roles) >= 25
-    assert apart(NEGATIVE, POSITIVE) >= 30
+    signs = ([lab_of(colour, eye) for colour in (NEGATIVE, POSITIVE)] for eye in EYES)
+    assert min(float(apart(*colours)) for colours in signs) >= 25
 
 
 @pytest.mark.parametrize("hatch", Hatch)

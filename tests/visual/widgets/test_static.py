@@ -9,7 +9,7 @@ from PIL import Image
 
 import visual
 from lab.loops import gallery
-from visual.widgets import rerun
+from visual.widgets.mimebundle import in_notebook
 
 TRACE = gallery.loops["square"].trace()
 LIVE = "application/vnd.jupyter.widget-view+json"
@@ -33,13 +33,15 @@ def kernel(monkeypatch):
         lambda: visual.Workbench(view="tapes"),
         lambda: visual.Exercise(TRACE),
         lambda: visual.Exercises.of(TRACE, ("taps", "preserved")),
+        lambda: visual.Question("Which slot?", 1, "It is.", shown=visual.tapes(TRACE)),
+        lambda: visual.Atlas(["square"], {"square": [(-1,)]}, [1], ["last"], ["tapes"]),
     ],
 )
 def test_a_widget_is_also_a_page_without_a_kernel(kernel, monkeypatch, made):
     shown = made()
     assert set(shown._repr_mimebundle_()) == {LIVE, *STILL}
     monkeypatch.setenv("SCANTAPE_STATIC", "1")
-    assert not rerun.in_notebook()
+    assert not in_notebook()
     bundle = shown._repr_mimebundle_()
     assert set(bundle) == {*STILL}
     with Image.open(io.BytesIO(b64decode(bundle["image/png"]))) as image:
@@ -63,8 +65,11 @@ def test_where_no_script_runs_an_exercise_says_how_to_answer():
 
 
 def test_an_atlas_shows_itself():
-    atlas = visual.Atlas(["square"], orders=[1], views=["tapes"])
+    atlas = visual.Atlas(["square"], {"square": [(-1,)]}, [1, 2], ["last"], ["tapes"])
     bundle = atlas._repr_mimebundle_()
     assert set(bundle) == {*STILL}
     assert atlas.content in bundle["text/html"]
-    assert bundle["image/svg+xml"] == visual.draw(gallery.loops["square"], "tapes").svg()
+    for order in (1, 2):
+        atlas.order = order
+        drawn = visual.draw(gallery.loops["square"], "tapes", order=order)
+        assert atlas._repr_mimebundle_()["image/svg+xml"] == drawn.svg()

@@ -1,7 +1,7 @@
 """Memory: what numpy allocates, and schedules that a simulator follows, beside dynamic programs."""
 
 import tracemalloc
-from functools import cache
+from functools import cache, partial
 from itertools import product
 
 import numpy as np
@@ -154,7 +154,9 @@ def test_a_loop_of_no_step_keeps_what_it_begins_with():
     found = lab.memory(trace)
     assert found.peak >= 2 * 8  # the row of the given value, before and after
     assert not found.plans  # there is nothing to make again
-    assert visual.draw(lab.derivative(xs.sum(), x), "memory", given={x: 0.9, n: 0}).height < 1200
+    drawn = partial(visual.draw, lab.derivative(xs.sum(), x), "memory", given={x: 0.9, n: 0})
+    assert drawn().height < 1200
+    assert "keeps no states" in drawn(plans=True).svg()
 
 
 @pytest.mark.parametrize(
@@ -194,3 +196,16 @@ def test_a_state_is_all_that_the_next_step_may_read():
         kept = kept | {number} if what == "keep" else kept - {number} if what == "drop" else kept
         most = max(most, len({n + k for n in kept for k in range(far)}))
     assert spaced.room == most * 8
+
+
+def test_a_picture_has_buffers_or_plans_and_a_limit_asks_for_plans():
+    loop = gallery.loops["logistic"]
+    buffers, plans = (
+        {*visual.draw(loop, "memory", plans=p).svg().split(">")} for p in (False, True)
+    )
+    of_buffers = {"x, at first</text", "dC/dr</text"}
+    of_plans = {"every 2 steps</text", "binomial, 4 kept</text"}
+    assert of_buffers <= buffers
+    assert of_plans <= plans
+    assert not of_buffers & plans | of_plans & buffers
+    assert of_plans <= {*visual.draw(loop, "memory", limit=24).svg().split(">")}

@@ -1,0 +1,77 @@
+"""All widgets in one box of a real JupyterLab: linked, answered, chosen, from both sides."""
+
+import pytest
+from in_browser.chromium import CHROMIUM, pytestmark  # noqa: F401 (marks)
+from in_browser.jupyter_lab import jupyter_lab, notebook
+
+BOX = """import ipywidgets, visual
+from lab import gallery
+trace = gallery.loops["square"].trace()
+stepper, bench = visual.Stepper(visual.tapes(trace)), visual.Workbench(view="tapes")
+scans = visual.Question("How many Scans?", 2, "The loop, and its gradient.")
+series = visual.Exercises.of(trace, ("taps", "number"))
+atlas = visual.Atlas(["square"], {"square": [(-1,)]}, [1, 2], ["last"], ["tapes"])
+told = ipywidgets.Label()
+scans.observe(lambda change: setattr(told, "value", f"points: {change.new}"), "points")
+ipywidgets.link((bench, "order"), (atlas, "order"))
+ipywidgets.VBox([told, stepper, bench, scans, series, atlas, scans])"""
+PYTHON = "atlas.order = 1; stepper.step = 3; atlas.step = 2; series.skip()"
+HELD = "from ipywidgets.widgets.widget import _instances; len(_instances)"
+
+
+@pytest.fixture(scope="module")
+def page(browser, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("box")
+    with jupyter_lab(folder, box=notebook(BOX, PYTHON, HELD)) as addresses:
+        page = browser.new_page(viewport={"width": 1280, "height": 900})
+        page.set_default_timeout(60_000)
+        page.goto(addresses["box"])
+        page.get_by_text("| Idle").wait_for()
+        yield page
+        page.close()
+
+
+def run(page, cell):
+    page.locator(".jp-InputArea-editor").nth(cell).click()
+    page.keyboard.press("Control+Enter")
+
+
+def test_a_box_of_all_is_linked_and_answered(page):
+    run(page, 0)
+    atlas = page.locator("[data-atlas]")
+    atlas.locator("svg").wait_for()
+    for selector, count in ((".exercise", 4), (".scantape-bench:not([data-atlas])", 1)):
+        assert page.locator(selector).count() == count
+    # An answer is observed in Python, and seen where the question stands once more.
+    first, again = (page.locator(".exercise").nth(place) for place in (0, 3))
+    first.locator("input").fill("3")
+    first.get_by_role("button", name="Check").click()
+    first.locator("input").fill("2")
+    first.get_by_role("button", name="Check").click()
+    page.get_by_text("points: 1").wait_for()
+    assert first.locator(".verdict").inner_text() == "Right. The loop, and its gradient."
+    again.get_by_text("for 1 of 2 points: 2.").wait_for()
+    # The order of the atlas is that of the workbench.
+    atlas.get_by_role("radio", name="2").check()
+    bench = page.locator(".scantape-bench:not([data-atlas])")
+    bench.get_by_text("4 · gradient of square", exact=True).first.wait_for()
+    # And what Python chooses is seen in all of them.
+    run(page, 1)
+    page.locator('[data-shown="square x:-1 1 last tapes"]').wait_for()
+    atlas.get_by_text("3 of 8: 1 · square, step 2").wait_for()
+    page.get_by_text("4 of 8: 1 · square, step 3").wait_for()
+    page.locator(".exercise").nth(1).get_by_text("for 0 of 2 points").wait_for()
+    assert page.evaluate("location.hash") == ""
+    assert page.get_by_text("1 of 2 answered.").is_visible()
+
+
+def test_a_box_that_is_made_again_leaves_nothing_behind(page):
+    counts = []
+    for place in (4, 6):
+        run(page, 0)
+        page.locator("[data-atlas] svg").wait_for()
+        run(page, 2)
+        page.locator(f"text=/^\\[{place}\\]:$/").wait_for()
+        counts.append(page.locator(".jp-OutputArea-output").nth(1).inner_text())
+    # A label with its layout and style, and a box with its layout: those are ipywidgets' own.
+    assert int(counts[1]) - int(counts[0]) == 5
