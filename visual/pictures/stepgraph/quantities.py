@@ -14,7 +14,7 @@ from lab.records import cached_property, reached
 from lab.scans.names import readable
 from lab.scans.naming import shared_by
 from lab.traces.scan_of import ScanOf
-from lab.traces.trace import StepResult, TapeTrace
+from lab.traces.trace import Source, StepResult, TapeTrace
 from visual.pictures.stepgraph.nodes import Part, StepNode, value_at, with_inputs
 
 MOST_READ = 14  # arguments that have a box each; where there are more, the others share one
@@ -64,9 +64,10 @@ class StepQuantities:
         if len(whole.bindings) > MOST_SHARED:
             return dict(zip(told, made, strict=True))
         leaves = {b.name: Leaf(b.name, None, -1 - n) for n, b in enumerate(whole.bindings)}
-        found = {leaves[b.name]: _in_leaves(b.term, leaves) for b in whole.bindings}
+        found: dict[Leaf | StepResult, Expression] = {}
+        found |= {leaves[b.name]: _in_leaves(b.term, leaves) for b in whole.bindings}
         bodies = (_in_leaves(term, leaves) for term in calls_of(whole.body)[0].arguments)
-        return {**found, **dict(zip(told, bodies, strict=True))}
+        return found | dict(zip(told, bodies, strict=True))
 
     @cached_property
     def results(self) -> tuple[StepNode, ...]:
@@ -112,7 +113,7 @@ class StepQuantities:
         same = leaf.tap == place.target.tap or (isinstance(tape, TapeTrace) and tape.is_total)
         return same and leaf.argument == place.target.argument
 
-    def value(self, place: Leaf | StepResult, step: int) -> np.ndarray | None:
+    def value(self, place: Source | StepResult, step: int) -> np.ndarray | None:
         """The value of a node at a step; None for what is no array, or what no formula tells."""
         if isinstance(place, Leaf) and place in self.terms:
             if (place, step) not in self.made:

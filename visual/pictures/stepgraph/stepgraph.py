@@ -46,7 +46,7 @@ from visual.pictures.stepgraph.nodes import (
 from visual.pictures.stepgraph.quantities import StepQuantities
 from visual.scene.combinators import Piece, above, gap, grouped, sized, words
 from visual.scene.fonts import MONO_WIDTH
-from visual.scene.shapes import Group, Scene, of_run
+from visual.scene.shapes import Group, Scene, Shape, of_run
 
 MOST_FORMULAS = 8  # above all operations
 MOST_SEGMENTS = 300  # colours of arrays in one picture
@@ -239,7 +239,8 @@ class _StepGraph:
         ghosts = {key for key, card in self.cards.items() if card.role is SAVED.role}
         ordered = {node.key for node in self.nodes if node.ordered}
         boxes = {key: card.box(*corners[key]) for key, card in self.cards.items()}
-        shapes = arrows(layout, self.edges, boxes, ghosts, ordered, self.folds)
+        shapes: list[Shape] = []
+        shapes += arrows(layout, self.edges, boxes, ghosts, ordered, self.folds)
         for number, node in enumerate(self.nodes):
             place = self._way_in(node.key) or self.places.get(node.key)
             place = place or f"{self.named.number}:node {number}"
@@ -354,7 +355,7 @@ class _StepGraph:
             return leaf.variable if leaf in model.terms else self.spell.position(leaf, step)
 
         sign = ":="
-        if isinstance(node.place, StepResult):
+        if isinstance(node.place, StepResult) and node.place.target is not None:
             sign = self.spell.sign(Formula(node.place.target, node.term))
         told = f"{label} {sign} {text(node.term, name)}"
         wide = min(self.unit * (1 if node.part is Part.SHARED else UNEVEN), WIDEST)
