@@ -52,5 +52,5 @@ assert turn.check(run).is_right
 assert "one row ahead" in turn.check(lambda u, y: system(u, y, 1)).reason
 
 solve(called, 1, 1000, 0)
-others = [choice for choice in swapped.choices if choice != swapped.answer]
-solve(swapped, swapped.answer, *others)
+offered = swapped.task.answer
+solve(swapped, offered.told, *(one for one in offered.choices if one != offered.told))
