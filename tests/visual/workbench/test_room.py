@@ -1,10 +1,14 @@
 """The picture of a workbench fits the window it is in, with letters that can be read."""
 
+import re
 from dataclasses import replace
 
 import pytest
 
 from lab.loops import gallery
+from visual.drawing.catalogue import PICTURES
+from visual.drawing.draw import drawn
+from visual.layout.sheet import OFFLINE, PAGE, SCREEN
 from visual.scene.shapes import Scene, Text
 from visual.workbench.state import BELOW, opened
 
@@ -61,6 +65,24 @@ def test_where_there_is_no_room_beside_it_the_legend_stands_below():
         scene = seen("square", 2, "tapes", (wide, HIGH)).shown
         assert too_much(scene, 840, HIGH + BELOW) == []
     assert seen("square", 2, "tapes", (0, 0)).shown == seen("square", 2, "tapes", (0, 0)).picture
+
+
+CODE = re.compile(r"\b(?:unfold|scan|all|phase|step|tape)=\w+|step shows")
+
+
+def in_code(sheet, view):
+    """What a picture says of options as they are written in Python."""
+    long, wide = gallery.loops["square"].with_steps(40), gallery.loops["coupled"]
+    return {told for one in (long, wide) for told in CODE.findall(drawn(sheet, one, view).text())}
+
+
+@pytest.mark.parametrize("view", PICTURES)
+def test_what_is_folded_is_opened_by_what_there_is(view):
+    assert in_code(PAGE, view) == in_code(OFFLINE, view) == set()
+
+
+def test_what_is_written_in_code_is_found():
+    assert {"unfold=2", "all=True"} <= in_code(SCREEN, "tapes") | in_code(SCREEN, "connections")
 
 
 def test_what_is_too_large_is_found():
