@@ -1,5 +1,6 @@
 """What goes from slot to slot in a step, with the factor that multiplies it."""
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -9,6 +10,7 @@ from lab.equations.sentences import Arrival, StepOf
 from lab.notation import Leaf, number_text, text
 from lab.records import cached_property
 from lab.traces.trace import Formula
+from visual.layout.names import counted
 from visual.pictures.moment.slots import NARROWEST, PLAIN, SIDE, SMALL, at
 from visual.scene.combinators import Envelope, Piece, above, framed, over, piece, shifted, words
 from visual.scene.shapes import Arrow, folded, shortened
@@ -17,6 +19,7 @@ from visual.scene.theme import Role
 PITCH, EDGE = 27.0, 9.0  # from lane to lane, and from them to the slots
 PORTS = 14.0, 22.0  # between arrows that leave a slot, and that come into one
 NEAR, ON = 5.0, 8.0  # from a factor to what is not its own, and how much of its arrow it covers
+MORE = 6.0  # from one factor to another, so that two are not read as one
 FEWEST = 2  # lanes
 
 Span = tuple[float, float]
@@ -26,13 +29,14 @@ Span = tuple[float, float]
 class Way:
     """From which slot to which, by their names, in the main formula or not, and with what.
 
-    `source` is empty for what comes from no slot.
+    `source` is empty for what comes from no slot, and for so many others that are `hidden`.
     """
 
     source: str
     target: str
     is_main: bool
     label: str
+    hidden: int = 0
 
     @property
     def is_whole(self) -> bool:
@@ -44,6 +48,14 @@ def ways_of(one: StepOf) -> list[Way]:
     """All that a step brings from slot to slot, first what comes to the main one."""
     formulas = sorted(one.named.scan.formulas, key=lambda formula: formula is not one.main)
     return [way for formula in formulas for way in _ways(one, formula)]
+
+
+def in_short(ways: Sequence[Way]) -> list[Way]:
+    """What comes to the main slot, and to every other one how many parts are not drawn."""
+    others = Counter(way.target for way in ways if not way.is_main and not way.is_whole)
+    told = "⋯ of {}" if any(way.is_whole for way in ways) else "+ {} more"
+    parts = (Way("", target, False, told.format(n), n) for target, n in others.items())
+    return [*(way for way in ways if way.is_main), *parts]
 
 
 def _ways(one: StepOf, formula: Formula) -> Iterator[Way]:
@@ -85,20 +97,34 @@ def joined(upper: Piece, lower: Piece, ways: Sequence[Way], width: float) -> Pie
     if any(way.is_whole for way in ways):
         upper, lower = _apart(upper, lower, FEWEST)
         return over(upper, lower, *_through_boxes({**upper.anchors, **lower.anchors}, ways, width))
+    whole = [way for way in ways if not way.hidden]
+    for some, more in ((ways, MORE), (ways, 0.0), (whole, MORE), (whole, 0.0)):
+        best = _best(places, some, width, more)
+        if not best.faults[0]:
+            break
+    upper, lower = _apart(upper, lower, best.count)
+    said = [_brief(some[n], best.rank(n))[1] for n in sorted(best.short)]
+    hidden = sum(way.hidden for way in ways if way not in some)
+    said += [f"⋯ {counted(hidden, 'more arrow')}"] if hidden else []
+    told = "; ".join(filter(None, said))
+    notes = (words(line, SMALL, muted=True) for line in folded(told, width, SMALL) if line)
+    drawn = best.drawn({**upper.anchors, **lower.anchors}, upper.envelope.bottom + EDGE)
+    return above(over(upper, lower, *drawn), *notes, apart=4)
+
+
+def _best(
+    places: Mapping[str, Envelope], ways: Sequence[Way], width: float, more: float
+) -> "_Lanes":
+    """The arrows in an order in which few of them cross, and factors have room."""
     runs = _runs(places, ways)
     chips = [
-        (_chip(way.label, way.is_main), _chip(_brief(way.label, n)[0], way.is_main))
+        (_chip(way.label, way.is_main), _chip(_brief(way, n)[0], way.is_main))
         for n, way in enumerate(ways)
     ]
     keys = (lambda n: abs(runs[n][1] - runs[n][0]), lambda n: runs[n][0], lambda n: runs[n][1])
     orders = (sorted(range(len(ways)), key=k, reverse=r) for k in keys for r in (False, True))
-    tried = (_Lanes(ways, runs, tuple(order), chips, width) for order in orders)
-    best = min(tried, key=lambda lanes: lanes.faults)
-    upper, lower = _apart(upper, lower, best.count)
-    told = "; ".join(_brief(ways[n].label, best.rank(n))[1] for n in sorted(best.short))
-    notes = (words(line, SMALL, muted=True) for line in folded(told, width, SMALL) if line)
-    drawn = best.drawn({**upper.anchors, **lower.anchors}, upper.envelope.bottom + EDGE)
-    return above(over(upper, lower, *drawn), *notes, apart=4)
+    tried = (_Lanes(ways, runs, tuple(order), chips, width, more) for order in orders)
+    return min(tried, key=lambda lanes: lanes.faults)
 
 
 def _apart(upper: Piece, lower: Piece, lanes: int) -> tuple[Piece, Piece]:
@@ -111,13 +137,15 @@ def _chip(label: str, is_main: bool) -> Piece:
     return framed(words(label, PLAIN, mono=True, bold=is_main), Role.PANEL, 3)
 
 
-def _brief(label: str, number: int) -> tuple[str, str]:
+def _brief(way: Way, number: int) -> tuple[str, str]:
     """A factor in short, its number or else a letter, and what is to be told elsewhere."""
-    told, equals, value = label.rpartition(" = ")
+    told, equals, value = way.label.rpartition(" = ")
     if equals:
         return f"{told[:2]}{value}", f"{value} = {told[2:]}"
+    if way.hidden:
+        return way.label, ""
     letter = ascii_lowercase[number % len(ascii_lowercase)]
-    return f"({letter})", f"({letter}) {label}"
+    return f"({letter})", f"({letter}) {way.label}"
 
 
 def _runs(places: Mapping[str, Envelope], ways: Sequence[Way]) -> list[Span]:
@@ -152,6 +180,7 @@ class _Lanes:
     order: tuple[int, ...]
     chips: Sequence[tuple[Piece, Piece]]
     width: float
+    more: float
 
     @cached_property
     def lane(self) -> dict[int, int]:
@@ -212,7 +241,7 @@ class _Lanes:
             low, high = self._ink(number, lane) or (0.0, 0.0)
             others = [self._ink(n, lane) for n in range(len(self.ways)) if n != number]
             others += [
-                (left, left + self.chips[n][n in short].envelope.width)
+                (left - self.more, left + self.chips[n][n in short].envelope.width + self.more)
                 for n, (at_lane, left) in put.items()
                 if at_lane == lane
             ]
@@ -269,7 +298,7 @@ class _Lanes:
         for number, (lane, left) in put.items():
             chip, way = self.chips[number][number in short], self.ways[number]
             if number in short:  # all letters are as wide
-                chip = _chip(_brief(way.label, self.rank(number))[0], way.is_main)
+                chip = _chip(_brief(way, self.rank(number))[0], way.is_main)
             down = level(lane) - chip.envelope.height / 2 - chip.envelope.top
             yield shifted(chip, left - chip.envelope.left, down)
 

@@ -22,7 +22,7 @@ from visual.layout.legend import FOLDS, notes, scale_words
 from visual.layout.names import NamedScan, counted
 from visual.layout.sheet import SCREEN, Sheet, check_sheet
 from visual.options import of_trace, opened, step_of
-from visual.pictures.moment.arrows import Way, joined, ways_of
+from visual.pictures.moment.arrows import Way, in_short, joined, ways_of
 from visual.pictures.moment.slots import APART, LARGE, PLAIN, SIDE, SMALL, Tapes
 from visual.scene.combinators import (
     Piece,
@@ -226,7 +226,7 @@ class _Drawn:
         """The tapes before the step and after it, and between them arrows with factors."""
         upper = beside(self._at_side("before"), self.tapes.row(is_after=False), align=1)
         lower = beside(self._at_side("after"), self.tapes.row(is_after=True), align=0.5)
-        ways = [way for way in self.ways if way.is_main or not main_only]
+        ways = in_short(self.ways) if main_only else self.ways
         if self.sheet.bare:  # factors without their numbers
             ways = [replace(way, label=way.label.partition(" = ")[0]) for way in ways]
         drawn = joined(upper, lower, ways, self.width)

@@ -13,9 +13,11 @@ from twins import assert_twin
 
 import lab
 import visual
+from lab.equations.sentences import StepOf
 from lab.errors import ArgumentError
 from lab.loops import gallery
-from visual.scene.shapes import Box, Group, Text
+from visual.layout.names import NamedScan
+from visual.scene.shapes import Arrow, Box, Group, Text
 from visual.scene.theme import Role
 
 pytestmark = pytest.mark.sizes
@@ -211,6 +213,33 @@ def test_a_factor_touches_its_own_arrow_and_no_other(name, order):
         assert wrong == [], (number, step)
         read += slots
     assert read or name in ("rnn", "lookup")  # of arrays
+
+
+def bare_slots(trace, number, step, scene):
+    """How many arrows the step has to the slots after it that none comes to, less those told of."""
+    one = StepOf(NamedScan(trace, number - 1), step)
+    cells_ = [g for g in scene.groups() if g.cell and isinstance(g.shapes[0], Box)]
+    lower = max(g.shapes[0].y for g in cells_)
+    boxes = [g.shapes[0] for g in cells_ if g.shapes[0].y > lower - 30]
+    reached = sum(any(touches(a.points[-1], box, 4) for a in arrows(scene)) for box in boxes)
+    written = {(f.target.argument, one.row(f.target)) for f in one.named.scan.formulas}
+    told = sum(map(int, re.findall(r"⋯ (\d+) more (?:arrow|tape)", scene.text())))
+    return max(0, len(written) - reached) if not told else 0
+
+
+@pytest.mark.parametrize("name", ["coupled", "rnn", "gap", "newton", "window"])
+def test_no_slot_is_written_by_nothing(name):
+    """An arrow comes to every slot that is written, or it is told that some are not drawn."""
+    for trace, number, step, scene in every_moment(name, 2):
+        assert bare_slots(trace, number, step, scene) == 0, (number, step)
+
+
+def test_a_slot_without_an_arrow_is_seen():
+    trace, number, step, scene = every_moment("coupled", 1)[-1]
+    faint = [s for s in scene.walk() if isinstance(s, Arrow) and s.faint]
+    shapes = tuple(g for g in scene.groups() if g.cell)
+    left = tuple(s for s in scene.walk() if isinstance(s, Arrow) and s not in faint)
+    assert bare_slots(trace, number, step, replace(scene, shapes=(*shapes, *left))) == len(faint)
 
 
 def test_a_factor_on_another_arrow_is_seen():
