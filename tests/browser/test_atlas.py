@@ -8,7 +8,9 @@ from in_browser.chromium import Opened, pytestmark  # noqa: F401 (marks)
 
 import visual
 from lab.loops import gallery
+from visual.atlas.grid import OFFLINE
 from visual.backends.page import document
+from visual.drawing.draw import drawn
 from visual.exercises.page import answer_data, content, source
 from visual.scene.theme import THEMES
 from visual.widgets.stepper import HERE
@@ -39,7 +41,8 @@ def shown(page, *choice, place=0):
 
 
 def words(loop, view, theme="light", **chosen):
-    svg = ElementTree.fromstring(visual.draw(gallery.loops[loop], view, theme, **chosen).svg())
+    picture = drawn(OFFLINE, gallery.loops[loop], view, theme, **chosen)
+    svg = ElementTree.fromstring(picture.svg())
     return ["".join(e.itertext()) for e in svg.iter() if e.tag in (f"{SVG}text", f"{SVG}title")]
 
 
@@ -66,7 +69,7 @@ def test_what_is_chosen_is_shown_walked_and_found_again(browser, path):
         found = shown(page, "square", "x:-2,-1", "2", "last", "tapes")
         assert found == words("square", "tapes", taps=taps, order=2)
         assert page.evaluate("document.activeElement.value") == "tapes"  # the focus is kept
-        twin = visual.draw(gallery.loops["square"], "tapes", taps=taps, order=2).text()
+        twin = drawn(OFFLINE, gallery.loops["square"], "tapes", taps=taps, order=2).text()
         assert page.text_content("pre[aria-label='as text']") == twin
         page.focus("input[aria-label=step]")
         for _ in range(6):  # of which the first leads from all steps to the first one
@@ -94,6 +97,26 @@ def test_what_is_chosen_is_shown_walked_and_found_again(browser, path):
         assert radio(page, "taps", "x:-2,-1").is_checked()
         assert opened.told == []
         assert {url.split(":")[0] for url in opened.asked} <= {"file", "about"}
+
+
+def test_another_scan_is_opened_by_a_click_and_found_again(browser, path):
+    with Opened(browser, path) as opened:
+        page = opened.page
+        radio(page, "order", "2").check()
+        radio(page, "view", "tapes").check()
+        key = "square", "x:-1", "2", "last", "tapes"
+        assert shown(page, *key) == words("square", "tapes", order=2)
+        for scan in (3, 1):
+            page.locator(f"svg [data-cell='scan:{scan}']").click(position={"x": 40, "y": 12})
+            page.wait_for_function("n => location.hash.endsWith(`scan=${n}`)", arg=scan)
+            page.get_by_text(f"{scan} · ", exact=False).first.wait_for()
+            assert shown(page, *key) == words("square", "tapes", order=2, scan=scan)
+        address = page.url
+        radio(page, "view", "taps").check()  # which shows no Scans
+        assert shown(page, *key[:-1], "taps") == words("square", "taps", order=2)
+    with Opened(browser, path) as again:
+        again.page.goto(address)
+        assert shown(again.page, *key) == words("square", "tapes", order=2, scan=1)
 
 
 def test_a_number_tells_where_it_comes_from(browser, path):

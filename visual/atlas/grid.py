@@ -17,7 +17,8 @@ from lab.loops.loop import Loop
 from lab.loops.variables import Sequence, State, Takes
 from lab.notation import signed
 from visual.drawing.catalogue import VIEW
-from visual.drawing.draw import draw
+from visual.drawing.draw import drawn
+from visual.layout.sheet import NOBODY, Sheet
 from visual.options import COST, ORDER, THEME, Argument, Choice, Value, numbers, whole, words
 from visual.scene.shapes import Scene
 
@@ -28,6 +29,7 @@ TWO = ((-2, -1), (-3, -1), (-3, -2))
 LOOPS = ("square", "fibonacci", "gap", "coupled", "logistic", "rnn")
 TITLE = "Loops, their derivatives, and their tapes"
 Cost = str | tuple[float, ...]
+OFFLINE = Sheet(opened_by=NOBODY)  # but for a Scan, by a click
 Kept = TypeVar("Kept")
 
 
@@ -281,25 +283,35 @@ class Combination:
     order: int
     cost: Cost
 
-    def picture(self, view: str, theme: str, values: Mapping[str, Value] | None = None) -> Scene:
-        """A picture of it, or of other values; LabError if there is none."""
+    def picture(
+        self,
+        view: str,
+        theme: str,
+        values: Mapping[str, Value] | None = None,
+        scan: int | None = None,
+    ) -> Scene:
+        """A picture of it, or of other values, with a Scan opened; LabError if there is none."""
         taps, at = self.taps.chosen, {} if values is None else values
-        return draw(self.loop, view, theme, taps=taps, order=self.order, cost=self.cost, at=at)
+        opened = {} if scan is None else {"scan": scan}
+        about = {"taps": taps, "order": self.order, "cost": self.cost, "at": at}
+        return drawn(OFFLINE, self.loop, view, theme, **about, **opened)
 
 
 @dataclass(frozen=True)
 class Entry:
-    """A view of a combination: its packed picture, or why there is none."""
+    """A view of a combination, maybe of another Scan: its packed picture, or why there is none."""
 
     at: Combination
     view: str
     found: str | LabError
+    scan: int | None = None
 
     @property
     def keys(self) -> tuple[str, ...]:
         """Where it is found in the page's data."""
         at = self.at
-        return (at.loop.name, at.taps.key, str(at.order), self.cost, self.view)
+        view = self.view if self.scan is None else f"{self.view} {self.scan}"
+        return (at.loop.name, at.taps.key, str(at.order), self.cost, view)
 
     @property
     def cost(self) -> str:

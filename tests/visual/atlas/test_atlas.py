@@ -14,9 +14,10 @@ import visual
 from lab import Loop, Parameter, Sequence, State
 from lab.errors import ArgumentError, GraphError, LabError
 from lab.loops import gallery
-from visual.atlas.grid import offered, pattern
+from visual.atlas.grid import OFFLINE, offered, pattern
 from visual.atlas.page import pack
 from visual.cli.main import main
+from visual.drawing.draw import drawn as on_sheet
 from visual.widgets.stories import of_all
 
 GRID = {
@@ -77,9 +78,12 @@ def drawn(loop, taps, order, cost, view, form):
     weights = cost if cost in ("last", "sum") else list(map(float, cost.split(",")))
     try:
         theme = "light" if form in ("text", "stories") else form
-        picture = visual.draw(
-            gallery.loops[loop], view, theme, taps=chosen, order=order, cost=weights
-        )
+        view, *scan = view.split()
+        opened = {"scan": int(scan[0])} if scan else {}
+        picture = on_sheet(
+            OFFLINE, gallery.loops[loop], view, theme,
+            taps=chosen, order=order, cost=weights, **opened,
+        )  # fmt: skip
         if form == "stories":
             return json.dumps(of_all(picture), ensure_ascii=False, separators=(",", ":"))
         return picture.text() if form == "text" else picture.svg()
@@ -108,9 +112,13 @@ def test_every_picture_is_that_of_draw(data):
     choices = [choice for choice, _ in pictures(data)]
     tapped = [("square", "x:-1"), ("square", "x:-2,-1"), ("coupled", "prey:-1;hunters:-2")]
     costs, forms = ("last", "0,0.5,1,0"), ("light", "dark", "text", "stories", "live")
+    refused = tapped[2], costs[1]
     grid = product(tapped, (1, 2), costs, GRID["views"], forms)
     expected = {(*loop, order, cost, view, form) for loop, order, cost, view, form in grid}
-    assert len(choices) == len(expected) == 180
+    can_be = [(loop, cost) for loop, cost in product(tapped, costs) if (loop, cost) != refused]
+    opened = product(can_be, ("unrolled", "tapes"), (1, 2, 3), forms)  # and 4, which is open
+    expected |= {(*at[0], 2, at[1], f"{view} {scan}", form) for at, view, scan, form in opened}
+    assert len(choices) == len(expected) == 180 + 150
     assert set(choices) == expected
     assert wrong(data) == []
 
@@ -123,7 +131,7 @@ def test_the_comparison_sees_another_picture(data):
     forms = ("light", "dark", "text", "stories")
     assert found == [("square", "x:-1", 1, "last", "tapes", form) for form in forms]
     other = {**data, "tree": tree, "themes": data["themes"][::-1]}
-    assert sum(form in ("light", "dark") for *_, form in wrong(other)) == 24
+    assert sum(form in ("light", "dark") for *_, form in wrong(other)) == 24 + 24
 
 
 def test_what_a_loop_does_not_have_is_told_where_it_would_be(page, data):
@@ -311,7 +319,7 @@ def test_an_interrupt_leaves_no_file(tmp_path, monkeypatch, capsys):
     def interrupt(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("visual.atlas.grid.draw", interrupt)
+    monkeypatch.setattr("visual.atlas.grid.drawn", interrupt)
     assert main(["page", "--out", str(tmp_path / "x.html")]) == 130
     assert capsys.readouterr().err == "scantape: stopped.\n"
     assert not list(tmp_path.iterdir())
