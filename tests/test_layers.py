@@ -4,6 +4,8 @@ import ast
 import re
 import subprocess
 import sys
+import tomllib
+from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import pytest
@@ -301,3 +303,33 @@ def test_everything_public_is_there_and_what_one_can_do_is_in_the_docstring(pack
     assert 25 <= len(public) <= 35
     told = set(re.findall(r"`(\w+)", package.__doc__))
     assert {name for name in public if name.islower()} - told == set()
+
+
+def undeclared(root, project):
+    """What files import at their heads that does not come with the plain package."""
+    declared = {re.split(r"[^\w-]", one)[0].lower() for one in project["dependencies"]}
+    come_from = packages_distributions()
+    heads = {
+        name.split(".")[0]
+        for module, path in modules(root)
+        if module != "visual.cli.directive"  # Sphinx imports it
+        for node in ast.parse(path.read_text(encoding="utf-8")).body
+        for name in head(node)
+    }
+    others = heads - set(FACES) - set(sys.stdlib_module_names)
+    return {one for one in others if not {d.lower() for d in come_from.get(one, ())} & declared}
+
+
+def head(node):
+    if isinstance(node, ast.ImportFrom):
+        return [node.module]
+    return [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+
+
+def test_what_is_imported_at_the_head_of_a_file_comes_with_the_plain_package():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert undeclared(ROOT, project) == set()
+    fewer = [
+        one for one in project["dependencies"] if not one.startswith(("pytensor", "traitlets"))
+    ]
+    assert undeclared(ROOT, {"dependencies": fewer}) == {"pytensor", "traitlets"}

@@ -14,7 +14,7 @@ from lab.scans.node import outer_inputs
 from lab.traces.program import program_of
 from lab.traces.run import Ready, run
 from visual.atlas.followed import coloured, followed, texts_of
-from visual.atlas.grid import Combination, own
+from visual.atlas.grid import Combination, own, pattern
 from visual.atlas.known import EXACT, NUMBER, Slot, printed
 from visual.atlas.live import NEAR, _known, _told, _values, live, near
 from visual.scene.theme import LIGHT, heat_colour, shades
@@ -136,6 +136,22 @@ def test_a_picture_of_other_values_is_that_of_draw(page, name, order, view):
             mine, wanted = (sorted(colour for _, colour in some) for some in (mine, wanted))
         assert mine == wanted
         assert len(texts) > 2
+
+
+def test_a_norm_is_computed_whose_shape_has_no_room_with_other_values(page):
+    loop = gallery.loops["rnn"]
+    at = Combination(loop, pattern(loop, (-2,)), 2, "last")
+    data = live(at, "tapes", at.picture("tapes", "light"))
+    (given,) = others(data["base"], 1)
+    ((texts, *_),) = computed(page, data, [given])
+    values = {n: np.reshape(given[n], np.shape(value)) for n, value in _values(at).items()}
+    drawn = texts_of(at.picture("tapes", "light", values).svg())
+    norms = [(mine, drawn[number]) for number, mine in texts if drawn[number].count("‖") == 2]
+    assert {word.endswith("‖") for _, word in norms} == {True, False}
+    for mine, word in norms:
+        assert number_text(float(mine.split("‖")[1]), 3) == number_text(
+            float(word.split("‖")[1]), 3
+        )
 
 
 def runs_of(at, given, known):

@@ -227,6 +227,8 @@ class Known:
         if len(set(words)) == 1 and not is_scale:
             return [words[0]]
         words = [APART.sub(r"\1\2", word) for word in words]
+        if {word.count("‖") for word in words} == {2} and any(word[-1] == "‖" for word in words):
+            words = [word[: word.rfind("‖") + 1] for word in words]  # some lack room for the shape
         letters = [NUMBER.split(word) for word in words]
         if len({"".join(one).replace(GAP, "") for one in letters}) > 1:
             return [words[0] if any("…" in word for word in words) else None]

@@ -38,7 +38,7 @@ def _lessons(options: argparse.Namespace) -> None:
     if options.no_open:
         return
     if find_spec("jupyterlab") is None:
-        raise LabError("lessons: JupyterLab is not installed; pip install scantape[notebook].")
+        raise LabError("lessons: JupyterLab is not installed; pip install 'scantape[notebook]'.")
     subprocess.run([sys.executable, "-m", "jupyterlab", str(folder / "index.ipynb")], check=False)
 
 

@@ -5,7 +5,6 @@ What a person wrote stays: where a notebook is there already, a newer lesson is 
 
 import shutil
 from collections.abc import Iterator
-from contextlib import suppress
 from hashlib import sha256
 from importlib.metadata import PackageNotFoundError, files
 from importlib.util import find_spec
@@ -35,7 +34,7 @@ def lessons() -> list[Path]:
 def copied(folder: Path) -> Iterator[str]:
     """Copy all lessons to `folder`, and tell what became of each that is new."""
     if find_spec("jupytext") is None:
-        raise LabError("lessons: jupytext is not installed; pip install scantape[notebook].")
+        raise LabError("lessons: jupytext is not installed; pip install 'scantape[notebook]'.")
     if folder.exists() and not folder.is_dir():
         raise ArgumentError(f"folder = {quoted(str(folder))}: it is a file.")
     try:
@@ -44,7 +43,7 @@ def copied(folder: Path) -> Iterator[str]:
         raise ArgumentError(f"folder = {quoted(str(folder))}: {error.strerror}.") from error
     for path in lessons():
         if path.suffix == ".svg":
-            with suppress(shutil.SameFileError):  # in a checkout
+            if not (folder / path.name).exists():
                 shutil.copyfile(path, folder / path.name)
             continue
         written = _written(path, folder)
@@ -54,12 +53,12 @@ def copied(folder: Path) -> Iterator[str]:
 
 def _written(lesson: Path, folder: Path) -> Path | None:
     """The notebook that was made; None if the one that is there came from the same text."""
-    import jupytext
-
     text = lesson.read_text(encoding="utf-8")
     mark = sha256(text.encode()).hexdigest()[:12]
     for path in (folder / f"{lesson.stem}.ipynb", folder / f"{lesson.stem}-{mark}.ipynb"):
         if not path.exists():
+            import jupytext  # which takes seconds, and is not asked about what is there
+
             notebook = jupytext.reads(text, "md:myst")
             notebook.metadata["scantape"] = {"lesson": mark}
             return write_whole(path, jupytext.writes(notebook, "ipynb"))

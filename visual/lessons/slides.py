@@ -63,7 +63,7 @@ class Slide:
 def slides(lesson: Path) -> str:
     """The page; ArgumentError if the lesson is none, or fails."""
     if find_spec("sphinx_revealjs") is None:
-        raise LabError("slides: reveal.js is not installed; pip install scantape[site].")
+        raise LabError("slides: reveal.js is not installed; pip install 'scantape[site]'.")
     text = _text(lesson)
     title = re.search(r"^# (.+)$", text, re.MULTILINE)
     if title is None:

@@ -1,6 +1,7 @@
 """Lessons in a folder of one's own: copied, never over what was written, newer ones beside."""
 
 import json
+import sys
 
 import pytest
 
@@ -35,14 +36,19 @@ def test_lessons_are_copied_as_notebooks(two, tmp_path, capsys):
     assert capsys.readouterr().out.count(".ipynb") == 2
 
 
-def test_what_was_written_stays_and_a_newer_lesson_is_put_beside(two, tmp_path):
+def test_what_was_written_stays_and_a_newer_lesson_is_put_beside(two, tmp_path, monkeypatch):
     folder = tmp_path / "course"
     assert len(list(copies.copied(folder))) == 2
     book = folder / "01_loop.ipynb"
     written = json.loads(book.read_text())
     written["cells"][1]["source"] = ["mine"]
     book.write_text(json.dumps(written))
-    assert list(copies.copied(folder)) == []
+    (folder / "moving.svg").write_text("mine")
+    with monkeypatch.context() as patched:
+        patched.setattr(copies, "find_spec", lambda name: True)
+        patched.setitem(sys.modules, "jupytext", None)  # there is nothing to ask it
+        assert list(copies.copied(folder)) == []
+    assert (folder / "moving.svg").read_text() == "mine"
     (two / "01_loop.md").write_text("# A newer one\n")
     (beside,) = copies.copied(folder)
     assert cells(book) == ["# 01_loop", "mine"]
