@@ -1,8 +1,8 @@
 """What a person can choose, each said once: what it is called, what it may be, what it means.
 
 A `Choice` feeds all that offers it: Python checks a value by `check`, the command line has its
-option from `argument` and reads it by `read`, a form has its control from `control` and reads it by
-`typed`.  Here are the choices about a derivative; a picture's own are in `visual.drawing.catalogue`.
+option from `argument` and reads it by `read`, a form its control from `control`, read by `typed`.
+Here are the choices about a derivative; a picture's own are in `visual.drawing.catalogue`.
 
 Scans count from 1, as in ``2 · gradient of square``; that one is ``trace.scans[1]``.  Steps count
 from 0, as in ``step 0``.

@@ -8,10 +8,10 @@ from in_browser.chromium import Opened, pytestmark  # noqa: F401 (marks)
 
 import visual
 from lab.loops import gallery
-from visual.atlas.grid import OFFLINE
 from visual.backends.page import document
 from visual.drawing.draw import drawn
 from visual.exercises.page import answer_data, content, source
+from visual.layout.sheet import OFFLINE
 from visual.scene.theme import THEMES
 from visual.widgets.stepper import HERE
 from visual.widgets.stories import of_all
@@ -41,8 +41,7 @@ def shown(page, *choice, place=0):
 
 
 def words(loop, view, theme="light", **chosen):
-    picture = drawn(OFFLINE, gallery.loops[loop], view, theme, **chosen)
-    svg = ElementTree.fromstring(picture.svg())
+    svg = ElementTree.fromstring(drawn(OFFLINE, gallery.loops[loop], view, theme, **chosen).svg())
     return ["".join(e.itertext()) for e in svg.iter() if e.tag in (f"{SVG}text", f"{SVG}title")]
 
 

@@ -222,14 +222,14 @@ def test_a_fold_is_opened_by_a_click(opened):
     opened.shows(drawn(PAGE, gallery.loops["square"], "tapes", steps=20))
     rows = opened.bench.locator(".picture svg text", has_text=re.compile(r"^step \d+$"))
     before = {*rows.all_text_contents()}
-    for _ in range(3):
+    for _ in range(2):
         fold = opened.bench.locator("[data-cell^='unfold:']").last
         step = fold.get_attribute("data-cell").removeprefix("unfold:")
         assert fold.locator("text").text_content().endswith(f": a click opens step {step}")
         fold.click()
         rows.get_by_text(f"step {step}", exact=True).wait_for()
-        assert {*rows.all_text_contents()} >= before | {f"step {step}"}  # none is closed
-        before = {*rows.all_text_contents()}
+        assert {*rows.all_text_contents()} >= before  # none of them is closed
+        before = {f"step {step}"}  # the ends may fold, where more columns have no room
     opened.begin("square")
 
 
@@ -308,10 +308,12 @@ MEASURED = """bench => {  // where the picture begins, how high all of it is, th
   const sizes = texts.map(text => parseFloat(getComputedStyle(text).fontSize));
   return [picture.top - all.top, all.height, Math.min(...sizes) * zoom];
 }"""
-FOLDED = """([order, wide]) => {
-  const svg = document.querySelector('.scantape-bench .picture svg');
+FOLDED = """([order, wide, high]) => {  // for this window: a page may change its size in steps
+  const bench = document.querySelector('.scantape-bench');
+  const svg = bench.querySelector('.picture svg');
   const told = `derivative of order ${order}`;
-  return svg.viewBox.baseVal.width === wide && svg.textContent.includes(told);
+  return svg.viewBox.baseVal.width === wide && svg.textContent.includes(told)
+      && bench.getBoundingClientRect().height <= high;
 }"""
 
 
@@ -327,10 +329,9 @@ def test_all_of_it_is_on_a_small_screen(opened, loop):
         opened.page.set_viewport_size({"width": 1280, "height": 900})
         for order in (1, 2):
             opened.order(order)
-            opened.page.wait_for_function(FOLDED, arg=[order, WITH_LEGEND])
-            begins, high, letters = opened.bench.evaluate(MEASURED)
+            opened.page.wait_for_function(FOLDED, arg=[order, WITH_LEGEND, 780])
+            begins, _, letters = opened.bench.evaluate(MEASURED)
             assert begins <= 150
-            assert high <= 780
             assert letters >= 11
     finally:
         opened.page.set_viewport_size(SIZE)

@@ -126,7 +126,9 @@ class Address {
 
   write(state) {
     clearTimeout(this.timer);
+    const before = JSON.stringify(this.read());
     this.timer = setTimeout(() => {
+      if (JSON.stringify(this.read()) !== before) return; // somebody asks for something else
       try {
         history.replaceState(history.state, "", this.with(state));
       } catch {

@@ -18,7 +18,7 @@ from lab.loops.variables import Sequence, State, Takes
 from lab.notation import signed
 from visual.drawing.catalogue import VIEW
 from visual.drawing.draw import drawn
-from visual.layout.sheet import NOBODY, Sheet
+from visual.layout.sheet import OFFLINE
 from visual.options import COST, ORDER, THEME, Argument, Choice, Value, numbers, whole, words
 from visual.scene.shapes import Scene
 
@@ -29,7 +29,6 @@ TWO = ((-2, -1), (-3, -1), (-3, -2))
 LOOPS = ("square", "fibonacci", "gap", "coupled", "logistic", "rnn")
 TITLE = "Loops, their derivatives, and their tapes"
 Cost = str | tuple[float, ...]
-OFFLINE = Sheet(opened_by=NOBODY)  # but for a Scan, by a click
 Kept = TypeVar("Kept")
 
 

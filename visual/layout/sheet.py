@@ -88,7 +88,7 @@ class Sheet:
 
 
 SCREEN = Sheet()
-PAGE = Sheet(opened_by=CLICK)
+PAGE, OFFLINE = Sheet(opened_by=CLICK), Sheet(opened_by=NOBODY)
 
 
 def check_sheet(sheet: object) -> None:

@@ -8,6 +8,7 @@
 // up the picture that it works on, and draws that of both changes.
 
 const PATIENCE = 300; // ms
+const SETTLED = 50; // ms
 const AROUND = 123; // pixels of a window above and below a workbench: JupyterLab's bars, and words
 const LOWEST = 480; // pixels of a picture in a low window, which is scrolled
 const MUCH = 10000; // pixels of room: more than a picture takes
@@ -251,11 +252,16 @@ function renderWorkbench({ model, el }) {
   }, { capture: true });
   head.append(element("span", { class: "scantape-zoom" }, element("label", {}, "zoom ", zoom.root), present));
   bend();
-  const size = () => {
+  const asking = () => {
     if (!frame.clientWidth) return; // it is not on the page now, and has no size
-    zoom.show();
     model.set("room", zoom.room);
     model.save_changes();
+  };
+  let settled; // once nothing moves any more, the room is asked for
+  const size = () => {
+    zoom.show();
+    clearTimeout(settled);
+    settled = setTimeout(asking, SETTLED);
   };
   const walking = stepper(walked, {
     whole: true,
@@ -315,6 +321,7 @@ function renderWorkbench({ model, el }) {
   const unfollow = follow(model, ask);
   return () => {
     unfollow();
+    clearTimeout(settled);
     resized.disconnect();
     removeEventListener("resize", size);
     document.removeEventListener("fullscreenchange", zoom.show);

@@ -14,10 +14,11 @@ import visual
 from lab import Loop, Parameter, Sequence, State
 from lab.errors import ArgumentError, GraphError, LabError
 from lab.loops import gallery
-from visual.atlas.grid import OFFLINE, offered, pattern
+from visual.atlas.grid import offered, pattern
 from visual.atlas.page import pack
 from visual.cli.main import main
-from visual.drawing.draw import drawn as on_sheet
+from visual.drawing import draw
+from visual.layout.sheet import OFFLINE
 from visual.widgets.stories import of_all
 
 GRID = {
@@ -80,7 +81,7 @@ def drawn(loop, taps, order, cost, view, form):
         theme = "light" if form in ("text", "stories") else form
         view, *scan = view.split()
         opened = {"scan": int(scan[0])} if scan else {}
-        picture = on_sheet(
+        picture = draw.drawn(
             OFFLINE, gallery.loops[loop], view, theme,
             taps=chosen, order=order, cost=weights, **opened,
         )  # fmt: skip

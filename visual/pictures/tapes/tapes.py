@@ -9,6 +9,7 @@ left to right everywhere, so that the work of a backward loop moves leftwards.
 
 from collections.abc import Iterator
 from dataclasses import replace
+from math import inf
 
 from lab.equations.spelling import result_words, untaken_words
 from lab.errors import ArgumentError, quoted
@@ -22,7 +23,7 @@ from visual.layout.names import NamedScan
 from visual.layout.sheet import SCREEN, Sheet, check_sheet
 from visual.options import of_trace, opened, step_of, switch, whole_or_none
 from visual.pictures.tapes.backward import DETAILS, Block, View, at_end, is_cut, rows, with_formulas
-from visual.pictures.tapes.fit import EVERYTHING, Plan, block_of, plans
+from visual.pictures.tapes.fit import EVERYTHING, SEVERAL, Plan, block_of, plans
 from visual.pictures.tapes.forward import forward_block
 from visual.pictures.unrolled.overview import overview, short_name
 from visual.scene.combinators import Piece, above, gap, shifted, sized
@@ -48,8 +49,8 @@ def tapes(
 
     A loop alone is open, and so are a loop and its one derivative.  Of more Scans one is, number
     `scan`, or else the one that holds the result; the others stand above it as small tapes.
-    What has no room is folded, and a word tells so: steps (those next to `unfold` are shown, of
-    several the last for which there is room), tapes, formulas.  With `all` everything is open, in a
+    What has no room is folded, and a word tells so: steps (those next to `unfold` are shown, and of
+    several the last whose columns find room), tapes, formulas.  With `all` everything is open, in a
     picture of any size.  With `step` only the row of that step is drawn.  With `buffer` the tapes
     stand in the order of their buffers, from the lowest position to the highest, instead of that of
     time.  With `contributions` every cell tells how much of its value came from the cost directly,
@@ -79,7 +80,11 @@ def _open(trace: Trace, view: View, number: int, pair: bool, theme: str) -> Scen
     """The picture with one Scan open, or with a `pair`, that shows the most of those that fit."""
     named, sheet = NamedScan(trace, number), view.sheet
     tried, cards = list[Piece](), list[Piece]()
-    for plan in plans(pair, sheet):
+    fewer = replace(view, unfold=view.unfold[1:])
+    if fewer.unfold:  # a step that is opened closes no other, as long as their columns find room
+        sheet = replace(sheet, height=inf)
+        view = replace(view, sheet=sheet)
+    for plan in SEVERAL if fewer.unfold else plans(pair, sheet):
         block = block_of(named, view, plan)
         if block is None:
             continue
@@ -104,8 +109,8 @@ def _open(trace: Trace, view: View, number: int, pair: bool, theme: str) -> Scen
                 if fuller.height <= sheet.height:
                     return fuller
         return drawn
-    if len(view.unfold) > 1:
-        return _open(trace, replace(view, unfold=view.unfold[1:]), number, pair, theme)
+    if fewer.unfold:
+        return _open(trace, fewer, number, pair, theme)
     every = (_finished(trace, part, sheet.width, view, theme) for part in tried)
     return min(every, key=lambda one: one.height)  # the last plan is never too wide
 
