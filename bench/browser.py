@@ -3,6 +3,7 @@
 import re
 import statistics
 import tempfile
+from contextlib import contextmanager
 from pathlib import Path
 
 WALK = """async steps => {
@@ -27,21 +28,24 @@ CHANGE = """([label, values]) => {
   const bench = document.querySelector('.scantape-bench');
   const control = () => [...bench.querySelectorAll('label, fieldset')]
     .find(one => one.textContent.trim().startsWith(label)).querySelector('select, input');
-  const changed = value => new Promise(done => {
+  const changed = value => new Promise((done, failed) => {
     const start = performance.now();
+    const late = setTimeout(() => failed(Error(`${label} ${value}: no other picture`)), 20000);
     const watch = new MutationObserver(() => {
       watch.disconnect();
+      clearTimeout(late);
       requestAnimationFrame(() => {
         const { port1, port2 } = new MessageChannel();
         port1.onmessage = () => done(performance.now() - start);
         port2.postMessage(null);
       });
     });
-    watch.observe(bench.querySelector('.scantape-walked'), { childList: true });
+    watch.observe(bench.querySelector('.picture'), { childList: true });
     const input = control();
     if (input.type === 'checkbox') input.checked = !input.checked;
     else input.value = value;
-    input.dispatchEvent(new Event('change'));
+    // What is typed is handed in by a change, and only if it was typed.
+    for (const type of ['input', 'change']) input.dispatchEvent(new Event(type));
   });
   const rest = () => new Promise(done => setTimeout(done, 100));
   return (async () => {
@@ -88,7 +92,7 @@ FULL, MANY = 192, 576  # changes until all caches are full, and then; both end w
 NEW = "import visual\nbench = visual.Workbench(order=2, view='tapes')\nbench"
 CHANGES = {
     "order": ("order", ["1", "2"] * 4),
-    "taps": ("taps of state", [None] * 8),
+    "taps": ("taps of", [None] * 8),
     "loop": ("loop", ["gap", "coupled", "extra", "square", "fibonacci", "logistic"]),
     "steps, each new": ("steps", [str(steps) for steps in range(5, 12)]),
 }
@@ -115,13 +119,14 @@ def walking(playwright, launch):
     browser.close()
 
 
-def changing(playwright, launch):
-    """In JupyterLab: from the control's event to the frame that shows the new picture."""
+@contextmanager
+def bench_in_jupyter_lab(playwright, launch, *cells):
+    """A page with a workbench that has just been shown, and cells after it."""
     from in_browser.jupyter_lab import jupyter_lab, notebook
 
     with (
         tempfile.TemporaryDirectory() as folder,
-        jupyter_lab(Path(folder), bench=notebook(NEW)) as addresses,
+        jupyter_lab(Path(folder), bench=notebook(NEW, *cells)) as addresses,
     ):
         browser = launch(playwright)
         page = browser.new_page(viewport={"width": 1400, "height": 1000})
@@ -131,28 +136,21 @@ def changing(playwright, launch):
         page.locator(".jp-InputArea-editor").first.click()
         page.keyboard.press("Control+Enter")
         page.locator(".scantape-bench").wait_for()
+        yield page
+        browser.close()
+
+
+def changing(playwright, launch):
+    """In JupyterLab: from the control's event to the frame that shows the new picture."""
+    with bench_in_jupyter_lab(playwright, launch) as page:
         for what, asked in CHANGES.items():
             times = page.evaluate(CHANGE, list(asked))
             print(f"change of {what:16} in JupyterLab: {spread(times)}   ≤ 150 ms median")
-        browser.close()
 
 
 def leaving(playwright, launch):
     """In JupyterLab: what many changes leave behind, in the page and in the kernel."""
-    from in_browser.jupyter_lab import jupyter_lab, notebook
-
-    with (
-        tempfile.TemporaryDirectory() as folder,
-        jupyter_lab(Path(folder), bench=notebook(NEW, HELD)) as addresses,
-    ):
-        browser = launch(playwright)
-        page = browser.new_page(viewport={"width": 1400, "height": 1000})
-        page.set_default_timeout(120_000)
-        page.goto(addresses["bench"])
-        page.get_by_text("| Idle").wait_for()
-        page.locator(".jp-InputArea-editor").first.click()
-        page.keyboard.press("Control+Enter")
-        page.locator(".scantape-bench").wait_for()
+    with bench_in_jupyter_lab(playwright, launch, HELD) as page:
         devtools = page.context.new_cdp_session(page)
         for number, changes in enumerate((FULL, MANY)):
             page.evaluate(MIXED, changes)
@@ -169,7 +167,6 @@ def leaving(playwright, launch):
                 f"{objects} objects, {rss} MB",
                 flush=True,
             )
-        browser.close()
 
 
 def browsing():

@@ -59,11 +59,12 @@ def settle(app: Sphinx) -> None:
 
 
 def adapt(app: Sphinx, name: str, source: list[str]) -> None:
-    """Read a lesson as JupyterLab does: links to notebooks, no hidden code; `index` lists all."""
+    """Read a lesson as JupyterLab does: links to notebooks, what is hidden; `index` lists all."""
     # Anchors of the gallery are made when it is run, so that no one else knows them.
     text = re.sub(r"\[(\w+)\]\((gallery)\.ipynb(#\w+)\)", r'<a href="\2.html\3">\1</a>', source[0])
     text = re.sub(r"(\]\(\w+)\.ipynb\b", r"\1.md", text)
     text = text.replace(":jupyter: {source_hidden: true}", ":tags: [remove-input]")
+    text = text.replace(":jupyter: {outputs_hidden: true}", ":tags: [hide-output]")
     if name == "index":
         for told, which in ((":numbered: 1", r"\d.*"), ("", r"[a-z]+|reference/index")):
             some = filter(re.compile(which).fullmatch, sorted(app.env.found_docs - {name}))

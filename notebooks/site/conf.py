@@ -22,11 +22,15 @@ os.environ["SCANTAPE_STATIC"] = "1"
 os.environ["TQDM_DISABLE"] = "1"
 os.environ["PYTHONWARNINGS"] = "ignore:PyTensor could not link to a BLAS:UserWarning"
 
-# MyST-NB has no setting for how long a kernel may take to start, on a busy machine over a minute,
-# nor for how one talks to it: in plain text over TCP, each kernel would complain.
-kernels = Config({"KernelManager": {"transport_encryption": "auto"}})
+# MyST-NB has no setting for kernels: one may take over a minute to start on a busy machine, and
+# would complain of plain text over TCP, and some of being interrupted before it ends.
 client: Any = NotebookClient
-client.__init__ = partialmethod(NotebookClient.__init__, startup_timeout=600, config=kernels)
+client.__init__ = partialmethod(
+    NotebookClient.__init__,
+    startup_timeout=600,
+    shutdown_kernel="immediate",
+    config=Config({"KernelManager": {"transport_encryption": "auto"}}),
+)
 
 project = html_title = "Scantape"
 extensions = ["myst_nb", "sphinx.ext.autodoc", "scantape"]
@@ -44,6 +48,8 @@ nb_execution_in_temp = True
 nb_execution_timeout = 300
 nb_execution_show_tb = True
 nb_merge_streams = True
+nb_code_prompt_show = "Show what comes out"
+nb_code_prompt_hide = "Hide what comes out"
 nb_ipywidgets_js: dict[str, dict[str, str]] = {}  # they would come from the network
 nb_mime_priority_overrides = [("html", "text/latex", 25)]
 

@@ -13,7 +13,7 @@ from visual.drawing.draw import drawn
 from visual.exercises.page import answer_data, content, source
 from visual.layout.sheet import OFFLINE
 from visual.scene.theme import THEMES
-from visual.widgets.stepper import HERE
+from visual.widgets.module import STEPPER
 from visual.widgets.stories import of_all
 
 ATLAS = visual.Atlas(
@@ -182,10 +182,9 @@ def test_many_live_on_one_page(browser, tmp_path):
         f'<div id="walk" class="scantape" data-scantape><div class="picture">{tapes.svg()}</div>'
         f'</div>{ATLAS.content}{ATLAS.content}<div id="ask">{content([exercise.task])}</div>'
     )
-    stepping = (HERE / "stepper.js").read_text(encoding="utf-8")
     answer = json.dumps(answer_data(exercise.task.answer))
     asking = f"{source()}start(document.getElementById('ask'), [{answer}]);"
-    scripts = [stepping, ATLAS.script, asking]
+    scripts = [STEPPER, ATLAS.script, asking]
     path = tmp_path / "lesson.html"
     path.write_text(document("t", THEMES["light"], body, scripts, ATLAS.style))
     with Opened(browser, path) as opened:

@@ -71,7 +71,7 @@ def test_a_box_that_is_made_again_leaves_nothing_behind(page):
         run(page, 0)
         page.locator("[data-atlas] svg").wait_for()
         run(page, 2)
-        page.locator(f"text=/^\\[{place}\\]:$/").wait_for()
+        page.locator(f"text=/^\\[{place}\\]:$/").first.wait_for()
         counts.append(page.locator(".jp-OutputArea-output").nth(1).inner_text())
     # A label with its layout and style, and a box with its layout: those are ipywidgets' own.
     assert int(counts[1]) - int(counts[0]) == 5

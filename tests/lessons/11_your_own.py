@@ -28,7 +28,7 @@ told = str(explained)
 assert "every backward step reads h[t−1] and h[t] of the loop" in told
 assert "No known trap found" in " ".join(told.split())
 assert "for steps 0 to n−1" in told
-check.compare(by_states.eval({x0: 0.95}, mode="FAST_COMPILE"), [0.0, 0.0, 0.0, 1.0], 1e-15)
+check.compare(by_states.eval({x: 0.95}, mode="FAST_COMPILE"), [0.0, 0.0, 0.0, 1.0], 1e-15)
 assert [type(trap).__name__ for trap in lab.explain(xs[-1], xs).traps] == ["GradientOfOutput"]
 
 folder = Path(tempfile.mkdtemp())

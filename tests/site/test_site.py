@@ -105,8 +105,8 @@ def test_pictures_are_those_of_the_tool(pages):
 def test_a_workbench_is_what_can_be_chosen_without_python():
     loop = gallery.loops["square"]
     atlas = atlas_of(opened(loop).changed(view="taps", cost="sum"))
-    assert atlas.loops == (loop,)
-    assert (atlas.views[0], atlas.costs, atlas.orders) == ("taps", ("sum",), (1, 2))
+    assert atlas.grid.loops == (loop,)
+    assert (atlas.grid.views[0], atlas.grid.costs, atlas.grid.orders) == ("taps", ("sum",), (1, 2))
     for chosen in ({"order": 2}, {"taps": {"x": (-2,)}}, {"steps": 3}, {"at": {"x": 0.5}}):
         assert atlas_of(opened(loop).changed(**chosen)) is None
 

@@ -77,8 +77,8 @@ class Atlas(Walked):
     `theme` is None while the colours are those of the page.
     """
 
-    _esm = pages.module()
-    _css = pages.style()
+    script = _esm = pages.module()  # it brings every atlas of a page to life, and every stepper
+    style = _css = pages.style()
     content = traitlets.Unicode().tag(sync=True)
     _chosen = traitlets.Dict().tag(sync=True)  # as the page names it
     loop = traitlets.TraitType(None)  # None is no choice
@@ -253,16 +253,6 @@ class Atlas(Walked):
     def _content(self) -> str:
         """The atlas within a page, as HTML: the first picture, and all of its data."""
         return pages.content(self.grid, self.entries)
-
-    @property
-    def script(self) -> str:
-        """The ES module that brings every atlas of a page to life, and every stepper."""
-        return pages.module()
-
-    @property
-    def style(self) -> str:
-        """The style of every atlas of a page."""
-        return pages.style()
 
     def page(self) -> str:
         """The page: one HTML file that loads nothing."""

@@ -291,9 +291,9 @@ class Combination:
     ) -> Scene:
         """A picture of it, or of other values, with a Scan opened; LabError if there is none."""
         taps, at = self.taps.chosen, {} if values is None else values
-        opened = {} if scan is None else {"scan": scan}
         about = {"taps": taps, "order": self.order, "cost": self.cost, "at": at}
-        return drawn(OFFLINE, self.loop, view, theme, **about, **opened)
+        about |= {} if scan is None else {"scan": scan}
+        return drawn(OFFLINE, self.loop, view, theme, None, **about)
 
 
 @dataclass(frozen=True)

@@ -55,7 +55,7 @@ class Form(StrEnum):
 
     SLOTS = "positions of slots, with commas between them"
     TAPS = "taps, with commas between them"
-    NUMBER = "a number; three digits will do"
+    NUMBER = "a number with a decimal point; three digits will do"
     COUNT = "a whole number"
     NUMBERS = "numbers, with commas between them"
     CHOICE = "one of the answers offered"

@@ -13,7 +13,7 @@ import traitlets
 
 from lab.errors import quoted
 from visual.exercises.answers import Form, Task, Verdict, check_tries
-from visual.exercises.page import MODULE, STYLE, answer_data, content, fragment, to_page
+from visual.exercises.page import STYLE, answer_data, content, fragment, source, to_page
 from visual.exercises.progress import Answered, as_answered, keep, load, path
 from visual.scene.shapes import Scene
 from visual.widgets.mimebundle import in_notebook
@@ -27,7 +27,7 @@ class Sheet(Widget):
     """
 
     call = "exercise.check"  # how it is answered where no script runs
-    _esm = MODULE
+    _esm = source()
     _css = STYLE
     content = traitlets.Unicode().tag(sync=True)
     answers = traitlets.List().tag(sync=True)

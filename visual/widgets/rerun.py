@@ -6,49 +6,35 @@ earlier run of the same cell stands nowhere any more, so it is closed when the c
 
 import sys
 from dataclasses import dataclass, field
-from typing import Protocol
-
-
-class Closing(Protocol):
-    """What can be closed."""
-
-    def close(self) -> None:
-        """Take it off the page, and out of the kernel."""
-
-
-class Widget(Closing, Protocol):
-    """A widget of ipywidgets, which has a layout of its own."""
-
-    @property
-    def layout(self) -> Closing:
-        """How it is laid out: a widget, too."""
+from typing import Any
+from weakref import ref
 
 
 @dataclass
 class _Run:
-    """A run of a cell, and the widgets that were made in it."""
+    """A run of a cell, and the widgets that were made in it, as far as they are still there."""
 
     message: str
-    widgets: list[Widget] = field(default_factory=list)
+    widgets: list[ref[Any]] = field(default_factory=list)
 
 
 _runs: dict[str, _Run] = {}
 
 
-def made_in_cell(widget: Widget) -> None:
+def made_in_cell(widget: Any) -> None:
     """Remember that `widget` was made in the cell that is running, and close those before it."""
     cell, message = _running()
     if not cell:
         return
     last = _runs.get(cell)
     if last is None or last.message != message:
-        for old in last.widgets if last else ():
+        for old in filter(None, (made() for made in last.widgets) if last else ()):
             shut(old)
         _runs[cell] = _Run(message)
-    _runs[cell].widgets.append(widget)
+    _runs[cell].widgets.append(ref(widget))
 
 
-def shut(widget: Widget) -> None:
+def shut(widget: Any) -> None:
     """Close a widget, and the one of ipywidgets' own that holds its layout."""
     layout = widget.layout
     widget.close()

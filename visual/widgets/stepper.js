@@ -219,7 +219,7 @@ export function stepper(root, { step = null, whole = false, changed = () => {}, 
       part.removeAttribute("data-now");
       part.removeAttribute("data-dim");
     }
-    slider.value = 0;
+    slider.value = slider.max; // all has happened
     slider.setAttribute("aria-valuetext", "all steps");
     shown.textContent = allOf([...names.values()]);
     delete shown.dataset.currentStep;

@@ -14,11 +14,10 @@ import traitlets
 
 from lab.errors import ArgumentError, KindError, quoted, whole
 from visual.scene.shapes import Scene
+from visual.widgets.module import STEPPER, style
 from visual.widgets.page import fragment, to_page
 from visual.widgets.stories import Teller, cells_of, of_cell
 from visual.widgets.widget import Widget, save_page
-
-HERE = Path(__file__).parent
 
 
 class Walked(Widget):
@@ -75,8 +74,8 @@ class Stepper(Walked):
     from cell to cell, Enter pins one.
     """
 
-    _esm = HERE / "stepper.js"
-    _css = HERE / "stepper.css"
+    _esm = STEPPER  # of a path, anywidget would keep every widget for as long as the file
+    _css = style()
     pictures = traitlets.List(traitlets.Unicode()).tag(sync=True)
     scenes: Sequence[Scene] = ()
 

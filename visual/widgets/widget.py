@@ -12,8 +12,8 @@ from pathlib import Path
 
 import traitlets
 
-from lab.errors import LabError, refused
-from visual.scene.formats import as_path, check_path, write_whole
+from lab.errors import LabError
+from visual.scene.formats import as_report, write_whole
 from visual.scene.shapes import Scene
 from visual.widgets.mimebundle import in_notebook, still
 from visual.widgets.rerun import made_in_cell
@@ -88,8 +88,5 @@ class Widget(Base):
 
 def save_page(path: str | os.PathLike[str], page: Callable[[], str]) -> Path:
     """Write a page to `path`, which ends in .html; it appears whole or not at all."""
-    path = as_path(path)
-    if path.suffix.lower() != ".html":
-        raise refused("path", str(path), "a page ends in .html.")
-    check_path(path)
+    path = as_report(path, (".html",), "a page ends in .html")
     return write_whole(path, page())

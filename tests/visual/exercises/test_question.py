@@ -6,7 +6,7 @@ from in_browser.chromium import CHROMIUM, Opened
 import lab
 import visual
 from lab.errors import ArgumentError
-from visual.exercises.answers import Outcome
+from visual.exercises.answers import Form, Outcome
 
 GROWS = visual.Question(
     "Does <b>x</b> grow?",
@@ -36,7 +36,8 @@ TWICE = visual.Question("Which roots?", (1.0, 1.0), "It is double.")
         (HALF, 0.502, 1, "right", "By hand."),
         (HALF, 0.503, 1, "wrong", "It is another number."),
         (HALF, "2", 1, "wrong", "Upside down."),
-        (HALF, "a half", 1, "not understood", "Expected a number; three digits will do."),
+        (HALF, "a half", 1, "not understood", f"Expected {Form.NUMBER}."),
+        (HALF, "0,5", 1, "not understood", f"Expected {Form.NUMBER}."),
         (PAIR, "0, -1", 1, "right", "Both."),
         (PAIR, "0", 1, "wrong", "Not all of it: something is missing. There are two."),
         (PAIR, "0, 1", 1, "wrong", "It is another number. There are two."),

@@ -1,5 +1,8 @@
 """Widgets go into boxes and are linked; a page is told of them when they are shown, not before."""
 
+import gc
+import weakref
+
 import ipywidgets
 import pytest
 from ipywidgets.widgets.widget import _instances
@@ -107,3 +110,18 @@ def test_what_is_not_offered_changes_nothing(name, value, told):
     with pytest.raises((TraitError, ArgumentError), match=told):
         setattr(atlas, name, value)
     assert [getattr(atlas, one) for one in names] == before
+
+
+def test_what_no_page_was_told_of_is_not_kept(monkeypatch):
+    monkeypatch.setattr("visual.widgets.rerun._running", lambda: ("cell", "1"))
+    kept = [weakref.ref(MADE["Question"]()) for _ in range(3)]
+    gc.collect()
+    assert [one() for one in kept] == [None] * 3
+    shown = MADE["Question"]()
+    told = weakref.ref(shown), shown.model_id
+    del shown
+    gc.collect()
+    assert told[0]() is _instances[told[1]]
+    monkeypatch.setattr("visual.widgets.rerun._running", lambda: ("cell", "2"))
+    MADE["Question"]()
+    assert told[1] not in _instances
