@@ -6,7 +6,7 @@ of gets as many as the equation needs: ``7.413 = 3.9014·2·0.95 + 0``.
 
 from collections.abc import Callable, Mapping, Sequence
 from itertools import chain
-from math import floor, log10
+from math import floor, log10, prod
 from typing import Any
 
 import numpy as np
@@ -36,14 +36,16 @@ CLOSE = 0.01  # of the number on the left: how far off an equation with ≈ may 
 # Operations that numpy and scipy call otherwise, or that are no function of theirs.
 OPERATIONS: Mapping[str, Callable[..., Any]] = {
     "Add": lambda *terms: sum(terms),
-    "Mul": lambda *factors: np.prod(factors),
+    "Mul": lambda *factors: prod(factors),
+    "Dot": np.dot,
+    "outer": np.outer,
     "Sub": np.subtract,
     "TrueDiv": np.true_divide,
     "IntDiv": np.floor_divide,
     "Mod": np.mod,
     "Pow": np.power,
     "Neg": np.negative,
-    "transpose": lambda x: x,
+    "transpose": np.transpose,
     "GT": np.greater,
     "LT": np.less,
     "GE": np.greater_equal,
@@ -64,21 +66,29 @@ OPERATIONS: Mapping[str, Callable[..., Any]] = {
 
 def value_of(expression: Expression, leaf: Callable[[Leaf], float]) -> float | None:
     """What an expression of numbers is worth; None where an operation is not known."""
-    named = {b.name: b.term for b in expression.bindings} if isinstance(expression, Let) else {}
-    known: dict[str, float] = {}  # of what has a name, since it is used more than once
+    found = array_of(expression, leaf)
+    return None if found is None or found.ndim else float(found)
 
-    def worth(term: Term) -> float:
+
+def array_of(expression: Expression, leaf: Callable[[Leaf], Any]) -> np.ndarray | None:
+    """The same of numbers, vectors and matrices; None where `leaf` has None for one, too."""
+    named = {b.name: b.term for b in expression.bindings} if isinstance(expression, Let) else {}
+    known: dict[str, np.ndarray] = {}  # of what has a name, since it is used more than once
+
+    def worth(term: Term) -> np.ndarray:
         if isinstance(term, Leaf):
-            return leaf(term)
+            if (known_as := leaf(term)) is None:
+                raise ValueError
+            return np.asarray(known_as, float)
         if isinstance(term, Number):
-            return float(term.written)
+            return np.asarray(float(term.written))
         if isinstance(term, Named):
             if term.name not in known:
                 known[term.name] = worth(named[term.name])
             return known[term.name]
         if not isinstance(term, Call):
             raise ValueError
-        return float(_operation(term.name)(*map(worth, term.arguments)))
+        return np.asarray(_operation(term.name)(*map(worth, term.arguments)), float)
 
     try:
         with np.errstate(all="ignore"):
@@ -87,7 +97,7 @@ def value_of(expression: Expression, leaf: Callable[[Leaf], float]) -> float | N
         return None
 
 
-def _operation(name: str) -> Callable[..., Any]:  # of numbers, to a number
+def _operation(name: str) -> Callable[..., Any]:
     """The function of an operation: LookupError if it is none of numbers."""
     for module in (np, special):
         found = getattr(module, name, None)

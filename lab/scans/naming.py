@@ -4,11 +4,23 @@ Operations refer to what they use as objects, so that a result that two of them 
 with two users.  Written as a tree it would stand there twice, and what it is made of four times.
 """
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import count
 
-from lab.notation import Binding, Call, Expression, Leaf, Let, Named, Number, Slice, Term
+from lab.notation import (
+    Binding,
+    Call,
+    Expression,
+    Leaf,
+    Let,
+    Named,
+    Number,
+    Slice,
+    Term,
+    body_of,
+    leaves_of,
+)
 
 DEEPEST = 24  # operations within operations, beyond which a part is taken out all the same
 MENTION = 8  # letters that a name costs: ``; a := `` and itself
@@ -16,8 +28,42 @@ INDEX = 3  # letters of a usual index
 LETTERS = "abcdfghjkmpqrsuvwxyz"  # without what counts steps, and what would be misread
 
 
-def shared(term: Term, taken: Collection[str] = ()) -> Expression:
-    """`term` with names, none of them `taken`, for what it uses twice and is long to write."""
+def shared_by(expressions: Iterable[Expression], always: Collection[str] = ()) -> Let:
+    """Several expressions as one of a call of all: what they use more than once has one name.
+
+    So do operations that `always` have one.
+    """
+    known: dict[object, Term] = {}
+
+    def whole(term: Term, named: Mapping[str, Term]) -> Term:
+        """The term without names, equal parts of which are one object."""
+        if isinstance(term, Named):
+            return named[term.name]
+        inside = [whole(part, named) for part in _parts(term)]
+        if inside:
+            term = _rebuilt(term, dict(zip(map(id, _parts(term)), inside, strict=True)))
+        given = (
+            tuple(end is None for end in (term.start, term.stop)) if isinstance(term, Slice) else ()
+        )
+        name = term.name if isinstance(term, Call) else given
+        return known.setdefault((name, *map(id, inside)) if inside else term, term)
+
+    found, taken = list[Term](), set[str]()
+    for one in expressions:
+        named: dict[str, Term] = {}
+        for binding in reversed(one.bindings) if isinstance(one, Let) else ():
+            named[binding.name] = whole(binding.term, named)
+        found.append(whole(body_of(one), named))
+        taken |= {leaf.variable for leaf in leaves_of(one)}
+    made = shared(Call("", tuple(found)), taken, always)
+    return made if isinstance(made, Let) else Let((), made)
+
+
+def shared(term: Term, taken: Collection[str] = (), always: Collection[str] = ()) -> Expression:
+    """`term` with names, none of them `taken`, for what it uses twice and is long to write.
+
+    Operations that `always` have a name get one as well.
+    """
     order = list(_upwards(term))
     uses = dict.fromkeys(map(id, order), 0)
     for user in order:
@@ -31,8 +77,8 @@ def shared(term: Term, taken: Collection[str] = ()) -> Expression:
         length = _own_letters(part) + sum(letters[id(p)] for p in inside)
         level = 1 + max((levels[id(p)] for p in inside), default=0)
         many = uses[id(part)] - 1
-        saves = many * (length - 1) > MENTION
-        if isinstance(part, Call) and part is not term and (saves or level > DEEPEST):
+        needed = many * (length - 1) > MENTION or level > DEEPEST
+        if isinstance(part, Call) and part is not term and (needed or part.name in always):
             named.append(part)
             length, level = 1, 0
         letters[id(part)], levels[id(part)] = length, level

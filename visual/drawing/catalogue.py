@@ -271,7 +271,7 @@ _KINDS = (
     ),
     Kind(
         "stepgraph",
-        "the operations of one step, with their values",
+        "what one step reads, makes and writes, with its values",
         _of_trace(stepgraph),
         (SCAN, STEP, ALL, INSIDE),
         follows=("scan", "step"),

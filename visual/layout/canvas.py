@@ -1,5 +1,6 @@
 """Where columns stand, and the pieces that every picture of tapes is made of."""
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from textwrap import wrap
@@ -18,7 +19,7 @@ from visual.scene.theme import THEMES, Role
 
 MARGIN, LABELS = 24, 150
 BASELINE = 16  # of a title
-FORMULA, LONGEST_FORMULA = 12.5, 64
+FORMULA, LONGEST_FORMULA, INDENT = 12.5, 64, 4
 CELL, BETWEEN, GAP = 92, 20, 64
 NARROW_CELL = 65  # beside narrower cells, folds are narrower, too
 HEIGHT, THIN = 44, 24
@@ -167,20 +168,31 @@ def formula(
 ) -> Piece:
     """A formula in as many lines as it needs, at `most`."""
     size = FORMULA - 1 if muted else FORMULA
-    lines = wrap(
-        content,
-        letters,
-        subsequent_indent="    ",
-        break_long_words=True,
-        break_on_hyphens=False,
-        max_lines=most,
-        placeholder=" …",
-    )
+    lines = formula_lines(content, letters, most)
     title, texts = content if lines[-1].endswith("…") else "", list[Text]()
     for n, line in enumerate(lines):
         x, y = (len(line) - len(line.lstrip())) * size * MONO_WIDTH, BASELINE + 17 * n
         texts.append(Text(x, y, line.lstrip(), size, mono=True, muted=muted, title=title))
     return sized(max(text.x + text.width for text in texts), 17 * len(texts), *texts)
+
+
+def formula_lines(content: str, letters: int, most: int, indent: int = INDENT) -> list[str]:
+    """A formula in at most so many lines of so many letters, the later ones indented.
+
+    Words are kept whole, or the factors of those that are longer than a line.
+    """
+    lines, room = [""], max(letters - indent, 1)
+    for word in re.findall(r"\S+ *", content):
+        for piece in [word] if len(word.rstrip()) <= room else re.findall("[^·]+·?|·", word):
+            left = letters - len(lines[-1]) - indent * (len(lines) > 1)
+            if len(piece.rstrip()) > left and lines[-1]:
+                lines.append("")
+            first, *more = wrap(piece, room, drop_whitespace=False)
+            lines[-1] += first
+            lines += more
+    if len(lines) > most:
+        lines[most - 1 :] = [f"{lines[most - 1][: max(room - 2, 0)].rstrip()} …"]
+    return [f"{' ' * indent * (n > 0)}{line.rstrip()}" for n, line in enumerate(lines)]
 
 
 def finished(

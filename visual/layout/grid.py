@@ -12,7 +12,7 @@ import numpy as np
 from visual.layout.columns import Gap, with_gaps
 from visual.scene.shapes import Shape, Text
 
-CELL, SPACE, FOLD = 96, 6, 40
+CELL, SPACE, FOLD = 100, 6, 40
 MOST_ROWS, MOST_COLUMNS = 8, 6
 
 
@@ -57,14 +57,14 @@ class CellGrid:
         for row in self.rows:
             if isinstance(row, Gap):
                 words = f"⋮ {row.hidden:,} more" if self.across == 1 else f"⋮ {row.hidden:,} rows"
-                yield Text(x + CELL / 2, top + 14, words, 10.5, "middle", muted=True)
+                yield Text(x + CELL / 2, top + 14, words, 11, "middle", muted=True)
             top += (20 if isinstance(row, Gap) else self.height) + SPACE
         left = x
         for column in self.columns:
             if isinstance(column, Gap):
-                words = f"⋯{column.hidden:,}"
+                words = f"…{column.hidden:,}"
                 middle = left + FOLD / 2
-                yield Text(middle, y + self.height / 2, words, 10.5, "middle", muted=True)
+                yield Text(middle, y + self.height / 2, words, 11, "middle", muted=True)
             left += (FOLD if isinstance(column, Gap) else CELL) + SPACE
 
 
@@ -74,16 +74,20 @@ def across(shape: tuple[int, ...], upright: bool) -> int:
 
 
 def cell_grid(
-    shape: tuple[int, ...], upright: bool, wanted: Iterable[int], height: float
+    shape: tuple[int, ...],
+    upright: bool,
+    wanted: Iterable[int],
+    height: float,
+    most: tuple[int, int] = (MOST_ROWS, MOST_COLUMNS),
 ) -> CellGrid:
-    """The grid of an array; if it is large, with the ends and the `wanted` entries only."""
+    """The grid of an array; of more than `most` rows and columns the ends and what is `wanted`."""
     wide = across(shape, upright)
     size = int(np.prod(shape, dtype=int))
     if not size:
         return CellGrid(shape, wide, (), (), height)
     chosen = [divmod(entry, wide) for entry in wanted]
-    rows = shown(size // wide, MOST_ROWS, [row for row, _ in chosen])
-    columns = shown(wide, MOST_COLUMNS, [column for _, column in chosen])
+    rows = shown(size // wide, most[0], [row for row, _ in chosen])
+    columns = shown(wide, most[1], [column for _, column in chosen])
     return CellGrid(shape, wide, rows, columns, height)
 
 

@@ -1,8 +1,8 @@
 """The phases picture: how one derivative of one Scan is built, in eleven rows.
 
-A row tells what a phase is for and what it adds, and shows the Scan as far as it is built: what
-is new in full colour, all else pale.  A phase that is opened tells what it decided about which
-variable, and the expressions that it built.
+A row has what a phase adds, and the Scan as far as it is built: what is new in full colour, all
+else pale; a tooltip tells what the phase is for.  A phase that is opened tells what it decided
+about which variable, and the expressions that it built.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -58,7 +58,7 @@ PURPOSES: Mapping[int, str] = {
     10: "The loop that does it, with all its variables.",
     11: "One answer for every input, in the order of the inputs.",
 }
-SIDE, LEAST, ADDED, SKETCH = 256, 220, (312, 66), (184, 66)
+SKETCH = 184, 66
 CHIP, SUBJECT, SMALL, MONO = 19, 176, 12, 11.5
 MOST_LINES, BESIDE = 3, 240
 CLOSE = 3  # around and between phases, where there is little room
@@ -133,23 +133,21 @@ def _opened(record: DerivationRecord, phase: int | None) -> Phase | None:
 def _row(
     record: DerivationRecord, phase: Phase, keys: Keys, whole: bool, sheet: Sheet, apart: float
 ) -> Piece:
-    """What a phase is for, what it adds, and what there is after it; all decisions if `whole`.
+    """What a phase adds, and what there is after it; all decisions if `whole`.
 
-    In a column there is no room for what it is for and adds, but in the sketch.
+    In a column there is no room for what it adds, but in the sketch.
     """
-    room = sheet.line - 2 * apart - SKETCH[0] - 12
-    added = 0 if sheet.is_narrow else min(ADDED[0], room - LEAST - 12)
-    side = min(SIDE, room - added - 12 * bool(added))
+    room = sheet.line - 2 * apart - SKETCH[0] - 48
     number = sized(30, CHIP, Text(22, 13, str(phase.number), 14, "end", bold=True))
-    lines = [words(line, 12, bold=True) for line in folded(phase.name, side - 36, 12, bold=True)]
-    told = [] if sheet.is_narrow else folded(PURPOSES[phase.number], side - 36, 11)
-    lines += [words(line, 11, muted=True) for line in told]
-    parts = [over(gap(side), beside(number, above(*lines, apart=1), apart=4))]
-    if added:
-        parts.append(
-            over(gap(added, ADDED[1]), gap() if whole else _added(record, phase, keys, added))
-        )
-    row = beside(*parts, _sketch(record, phase.number), apart=12)
+    purpose = PURPOSES[phase.number]
+    parts = [
+        words(line, 13, bold=True, title=purpose)
+        for line in folded(phase.name, room, 13, bold=True)
+    ]
+    if not (whole or sheet.is_narrow):
+        parts.append(_added(record, phase, keys, room))
+    named = beside(number, over(gap(room, SKETCH[1]), above(*parts, apart=6)), apart=6)
+    row = beside(named, _sketch(record, phase.number), apart=12)
     return above(row, _details(record, phase, keys, sheet, apart), apart=12) if whole else row
 
 

@@ -3,8 +3,8 @@
 A line of slots shows what one step reads and writes; the line below it shows the same for
 the gradient.  A column is one moment, so that a tap and the tap that is made from it stand
 one above the other: a gradient's step moves the other way, and its taps count that way.
-Between the lines `conversions` tells for every tap which tap of the gradient it becomes, and by
-which of four rules.
+Beside every arrow stands what becomes of the tap, and the word for the rule, of which there are
+five; `conversions` has them, in sentences as well.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,7 +18,6 @@ from lab.tape import Kind, Tape
 from lab.traces.trace import ScanTrace, Trace
 from visual.layout.canvas import finished, heading
 from visual.layout.columns import Gap, with_gaps
-from visual.layout.names import listed
 from visual.layout.sheet import SCREEN, Sheet, check_sheet
 from visual.scene.combinators import (
     Piece,
@@ -28,9 +27,7 @@ from visual.scene.combinators import (
     grouped,
     over,
     piece,
-    shifted,
     sized,
-    words,
 )
 from visual.scene.shapes import (
     Arrow,
@@ -40,7 +37,6 @@ from visual.scene.shapes import (
     Shape,
     Text,
     fitted,
-    folded,
     shortened,
     text_width,
 )
@@ -78,23 +74,54 @@ def use_of(tape: Tape, tap: int) -> Use:
     return Use.WRITTEN if tap in tape.writes else Use.UNTOUCHED
 
 
+class Rule(StrEnum):
+    """What becomes of a tap's gradient: the word for it, and why."""
+
+    READ = "read: the gradient of what was made"
+    ADDED = (
+        "added: the cost and other steps leave their shares there, too, so it is read and written"
+    )
+    WRITTEN = "written: each step has a slot of its own, so nothing is added"
+    REPLACED = (
+        "replaced: the gradient of the new value is read, that of the old one takes its place; "
+        "nothing is added, since the old value went nowhere else"
+    )
+    CLEARED = "cleared: what stood there before was lost unread"
+
+    @property
+    def word(self) -> str:
+        """The word for it: before the colon."""
+        return self.value.partition(":")[0]
+
+
 @dataclass(frozen=True)
 class Conversion:
-    """One tap and the rule by which a tap of the gradient is made from it.
+    """One tap and the rule by which a tap of the gradient is made from it; `signs` calculates it.
 
-    `signs` is the rule as a calculation; `accented` marks the rules in which a gradient ends.
+    `accented` marks the rules in which a gradient ends.
     """
 
     tap: int
-    short: str
     signs: str
-    reason: str = ""
-    accented: bool = False
+    rule: Rule
+
+    @property
+    def accented(self) -> bool:
+        """Whether a gradient ends there."""
+        return self.rule in (Rule.REPLACED, Rule.CLEARED)
 
     @property
     def words(self) -> str:
-        """The rule with its reason."""
-        return self.short + self.reason
+        """The rule in a sentence, with its reason."""
+        does = {
+            Rule.READ: "written at {} → its gradient is read at {}",
+            Rule.ADDED: "read at {}, and kept → its gradient is added at {}",
+            Rule.WRITTEN: "read at {}, by this step only → its gradient is written at {}",
+            Rule.REPLACED: "overwritten at {} → its gradient is replaced at {}",
+            Rule.CLEARED: "written at {} → its gradient is read at {}, and cleared",
+        }[self.rule].format(signed(self.tap), self.signs)
+        reason = self.rule.value.partition(": ")[2]
+        return does if self.rule is Rule.READ else f"{does}; {reason}"
 
 
 def reverse(tape: Tape) -> Tape:
@@ -121,45 +148,30 @@ def conversions(tape: Tape) -> tuple[Conversion, ...]:
 
 
 def _conversion(tape: Tape, back: Tape, tap: int) -> Conversion:
-    at, there = signed(tap), signed(-tap)
-    signs = f"−({at}) = {there}" if tap else "−0 = 0"
+    signs = f"−({signed(tap)}) = {signed(-tap)}" if tap else "−0 = 0"
     use = use_of(tape, tap)
     if use is Use.OVERWRITTEN:
-        short = f"overwritten at {at} → at {signs} the gradient of the new value is read, that of "
-        short += "the old one takes its place"
-        reason = "; nothing is added, since the old value went nowhere else"
-        return Conversion(tap, short, signs, reason, accented=True)
-    if use is Use.PRESERVED and -tap not in back.reads:
-        short = f"read at {at}, by this step only → its gradient is written at {signs}"
-        return Conversion(tap, short, signs, ", and not read")
+        return Conversion(tap, signs, Rule.REPLACED)
     if use is Use.PRESERVED:
-        short = f"read at {at}, and kept → its gradient is added at {signs}"
-        reason = (
-            ", so that is read and written: the cost and other steps leave their shares there, "
-        )
-        return Conversion(tap, short, signs, f"{reason}too")
-    short = f"written at {at} → its gradient is read at {signs}"
-    if tap not in cleared(tape):
-        return Conversion(tap, short, signs)
-    reason = ", and cleared: what stood there before was lost unread"
-    return Conversion(tap, short, signs, reason, accented=True)
+        return Conversion(tap, signs, Rule.ADDED if -tap in back.reads else Rule.WRITTEN)
+    return Conversion(tap, signs, Rule.CLEARED if tap in cleared(tape) else Rule.READ)
 
 
 @dataclass(frozen=True)
 class Sizes:
-    """How wide a slot is, how far slots are apart, where they `start`, what words have `beside`.
+    """How wide a slot is, how far slots are apart, where they `start`, and a kind `beside` them.
 
-    Where there are many slots, the picture is wider, so that words keep the `narrowest` room.
+    Where there are many slots, the picture is wider, so that kinds keep the `narrowest` room.
     """
 
     slot: float = 88
     pitch: float = 98
     start: float = 104
     beside: float = 28
-    narrowest: float = 180
+    narrowest: float = 70
 
 
-ON_A_SCREEN, IN_A_COLUMN = Sizes(), Sizes(34, 43, 66, 8, 120)
+ON_A_SCREEN, IN_A_COLUMN = Sizes(), Sizes(34, 43, 66, 8, 60)
 HEIGHT, FOLDED, ARROW, SMALL = 44, 6, 58, 11
 MOMENTS = (
     "Each column is one moment. A gradient's step moves the other way than the step that it "
@@ -220,6 +232,7 @@ def _drawn(
         head = heading(f"{', '.join(names)} · {tape.kind}", lines, sheet)
         parts.append(above(head, _strip(tape, names[0], shown, sheet), apart=6))
     everything = ", ".join(chain.from_iterable(named.values()))
+    more = f"the gradients of orders above {shown} are not shown"
     return finished(
         above(*parts, apart=22),
         {LOOKS[use]: WORDS[use] for use in Use},
@@ -227,8 +240,18 @@ def _drawn(
         title=f"Taps of {everything} and of the gradients up to order {orders}",
         description="; ".join(f"{', '.join(names)}: {tape}" for tape, names in named.items()),
         theme=theme,
-        said=[f"⋯ the gradients of orders above {shown} are not shown"] if shown < orders else [],
+        said=[*_rules(named, shown), *([f"⋯ {more}"] if shown < orders else [])],
     )
+
+
+def _rules(named: Mapping[Tape, tuple[str, ...]], orders: int) -> list[str]:
+    """The rules that occur."""
+    found = set[Rule]()
+    for tape in named:
+        for _ in range(orders):
+            found |= {each.rule for each in conversions(tape)}
+            tape = reverse(tape)
+    return [rule for rule in Rule if rule in found]
 
 
 def _named(tapes: Tapes, name: str) -> dict[Tape, tuple[str, ...]]:
@@ -255,16 +278,14 @@ def _named(tapes: Tapes, name: str) -> dict[Tape, tuple[str, ...]]:
 
 
 def _strip(tape: Tape, key: str, orders: int, sheet: Sheet) -> Piece:
-    """One tape and its gradients from top to bottom, with the rules between them."""
+    """One tape and its gradients from top to bottom, and between them what becomes of taps."""
     row, sizes = with_gaps(_moments(tape.taps)), IN_A_COLUMN if sheet.is_narrow else ON_A_SCREEN
     sizes = replace(sizes, start=0, narrowest=0) if sheet.bare else sizes
     pitch = (sheet.line - sizes.narrowest - sizes.beside - sizes.start) / len(row)
     if IN_A_COLUMN.pitch < pitch < sizes.pitch:
         sizes = replace(sizes, pitch=pitch, slot=pitch - sizes.pitch + sizes.slot)
     left = {m: sizes.start + n * sizes.pitch for n, m in enumerate(row) if not isinstance(m, Gap)}
-    right = sizes.start + len(row) * sizes.pitch + sizes.beside
-    room = max(sheet.line - right, sizes.narrowest)
-    lines, told = [], set[str]()
+    lines = []
     for order in range(orders + 1):
         sign = -1 if order % 2 else 1
         slots = (
@@ -273,13 +294,13 @@ def _strip(tape: Tape, key: str, orders: int, sheet: Sheet) -> Piece:
             else _slot(tape, order, sign * item, key, sizes)
             for item in row
         )
-        about = [] if sheet.bare else [_about(tape, room, sizes.beside)]
+        kind = Text(sizes.beside, 19, tape.kind, 13, bold=True)
+        about = [] if sheet.bare else [over(gap(0, HEIGHT), piece(kind))]
         line = beside(_label(order, sizes), *slots, *about, apart=sizes.pitch - sizes.slot)
         lines.append(grouped(line, Group((), step=order, moment=f"order {order}")))
         if order < orders:
             middles = {sign * moment: x + sizes.slot / 2 for moment, x in left.items()}
-            sentences = gap() if sheet.bare else shifted(_sentences(tape, room, told), right, 10)
-            lines.append(_arrows(tape, middles, sentences))
+            lines.append(_arrows(tape, middles))
             tape = reverse(tape)
     return above(*lines)
 
@@ -314,39 +335,21 @@ def _slot(tape: Tape, order: int, tap: int, key: str, sizes: Sizes) -> Piece:
     return piece(Group(tuple(inside), cell=f"{key}:order {order}:{tap}", title=title))
 
 
-def _about(tape: Tape, room: float, apart: float) -> Piece:
-    """What a step does, beside its slots."""
-    first = f"{tape.kind}: reads {listed(tape.reads)} · writes {listed(tape.writes)}"
-    second = f"overwrites {listed(tape.overwritten)} · preserves {listed(tape.preserved)}"
-    lines = [
-        *(words(line, 12.5, bold=True) for line in folded(first, room, 12.5, bold=True)),
-        *(words(line, 12, muted=True) for line in folded(second, room, 12)),
-    ]
-    return over(gap(0, HEIGHT), shifted(above(*lines, apart=1), apart, 6))
-
-
-def _sentences(tape: Tape, room: float, told: set[str]) -> Piece:
-    """A sentence for every tap that is made from one of `tape`; `told` are reasons that were."""
-    lines = []
-    for rule in conversions(tape):
-        said = rule.short if rule.reason in told else rule.words
-        told.add(rule.reason)
-        lines.append(above(*(words(line, 12) for line in folded(said, room, 12)), apart=2))
-    return above(*lines, apart=5)
-
-
-def _arrows(tape: Tape, middles: Mapping[int, float], sentences: Piece) -> Piece:
-    """An arrow for every tap that is made from one of `tape`, beside sentences that tell why."""
-    bottom = max(ARROW, sentences.envelope.bottom + 12)
+def _arrows(tape: Tape, middles: Mapping[int, float]) -> Piece:
+    """An arrow for every tap that is made from one of `tape`, with the word for the rule."""
     shapes: list[Shape] = []
-    for rule in conversions(tape):
-        x = middles[rule.tap]
+    for each in conversions(tape):
+        x = middles[each.tap]
         room = min((abs(x - o) for o in middles.values() if o != x), default=ON_A_SCREEN.pitch)
+        drawn: list[Shape] = [Arrow(((x, 3), (x, ARROW - 3)), accent=each.accented)]
         if room > ON_A_SCREEN.pitch / 2:
-            signs = shortened(rule.signs, room - 26, SMALL, mono=True)
-            shapes.append(Text(x + 8, ARROW / 2 + 6, signs, SMALL, mono=True, muted=True))
-        shapes.append(Arrow(((x, 3), (x, bottom - 3)), accent=rule.accented))
-    return over(gap(0, bottom), piece(*shapes), sentences)
+            signs = shortened(each.signs, room - 26, SMALL, mono=True)
+            drawn += [
+                Text(x + 8, ARROW / 2 - 3, signs, SMALL, mono=True, muted=True),
+                Text(x + 8, ARROW / 2 + 13, each.rule.word, SMALL),
+            ]
+        shapes.append(Group(tuple(drawn), title=each.words))
+    return over(gap(0, ARROW), piece(*shapes))
 
 
 def _moments(taps: Sequence[int]) -> list[int]:

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import pytest
+from routing_pictures import DRAWN, LARGE
 
 import visual
 from lab.loops import gallery
@@ -43,6 +44,12 @@ def too_much(scene):
 @pytest.mark.parametrize("order", [1, 2, 3])
 def test_pictures_fit_a_column(kind, name, order):
     assert too_much(visual.draw(gallery.loops[name], kind, order=order)) == []
+
+
+@pytest.mark.parametrize("name", [*DRAWN, *LARGE])
+def test_routes_fit_a_column(name):
+    case = {**DRAWN, **LARGE}[name]
+    assert too_much(visual.routing(case.name, case.inputs, **case.metadata)) == []
 
 
 def test_what_is_too_large_is_found():

@@ -55,7 +55,10 @@ def test_the_equations_inside_are_those_of_the_inner_loop(graph):
 
 def test_an_operation_that_is_a_scan_opens(graph):
     derivative, given = graph
-    step = visual.draw(derivative, "stepgraph", given=given, scan=1, step=2)
+    folded = visual.draw(derivative, "stepgraph", given=given, scan=1, step=2)
+    (box,) = (g for g in folded.groups() if g.cell == "inside:1,2" and len(g.title) == 1)
+    assert f"{box.title} := inner(x0" in folded.text()
+    step = visual.draw(derivative, "stepgraph", given=given, scan=1, step=2, all=True)
     assert "inside:1,2" in ways(step)
     titles = {g.cell: g.title for g in step.groups() if g.title.startswith("inner")}
     assert set(titles) == {"inside:1,2"}

@@ -126,6 +126,9 @@ def test_operations_that_do_not_explain_themselves_are_explained():
         lambda v: pt.set_subtensor(v[1:], v[:-1] * 2.0), states=(lab.State("v", base),), n_steps=2
     )
     told = words(visual.draw(loop, "stepgraph", scan=1))
+    assert any(w.startswith("set_at: ") for w in told)
+    assert not any(w.startswith("set_part: ") for w in told)
+    told = words(visual.draw(loop, "stepgraph", scan=1, all=True))
     assert any(w.startswith("set_part: ") for w in told)
     assert any(w.startswith("part: ") for w in told)
     assert not any(w.startswith("allocempty: ") for w in told)

@@ -2,6 +2,7 @@
 
 import sys
 from dataclasses import replace
+from functools import partial
 from itertools import pairwise
 from xml.etree import ElementTree
 
@@ -20,16 +21,20 @@ from twins import assert_twin, printed_with_two_seeds
 
 import lab
 import visual
+from lab.equations.numbers import array_of
 from lab.gradients.decisions import ReadingGroup
 from lab.loops import gallery
-from lab.notation import Leaf, Number, number_text
+from lab.notation import Leaf, Number, leaves_of, number_text
+from lab.records import reached
 from lab.scans.node import outer_inputs, read_scan
 from lab.scans.replacing import scan_nodes
 from lab.tape import Kind
 from lab.traces.scan_of import ScanOf
 from visual.layout.graphviz import Edge, Node, dot_source, lay_out, quoted
+from visual.options import opened
 from visual.pictures.genealogy import computed_by, explanation, genealogy
 from visual.pictures.stepgraph.nodes import MOST_OPERATIONS, Part, StepNodes, value_at
+from visual.pictures.stepgraph.quantities import StepQuantities
 from visual.pictures.stepgraph.stepgraph import stepgraph
 from visual.scene.shapes import Arrow, Box, Group, Text
 
@@ -190,7 +195,7 @@ def check_picture(trace, number, step, nodes):
     assert len(groups) == len(nodes.every) + savings
     boxes = {}
     for node, group in zip(nodes.every, groups, strict=False):
-        value = value_at(trace.scans[number], node, step)
+        value = value_at(trace.scans[number], node.place, step)
         texts = [s.content for s in group.shapes if isinstance(s, Text)]
         if value is not None:
             shown = number_text(value) if value.ndim == 0 else number_text(np.linalg.norm(value))
@@ -264,7 +269,7 @@ def test_slices_loops_and_generators_inside_a_step():
 
 def test_the_smallest_step_graph_edge_by_edge():
     nodes = StepNodes(ScanOf(gallery.loops["square"].trace(), 1))
-    scene = stepgraph(gallery.loops["square"].trace())
+    scene = stepgraph(gallery.loops["square"].trace(), all=True)
     groups = [s for s in scene.shapes if isinstance(s, Group) and s.cell]
     labels = {
         node.key: next(s for s in group.shapes if isinstance(s, Text)).content
@@ -525,10 +530,15 @@ def test_hostile_names_are_labels_and_nothing_else(name):
 @pytest.mark.parametrize("name", gallery.loops)
 def test_arrows_of_a_step_stand_side_by_side(name, order):
     """Those that leave a box below, and those that reach one from above, are told apart."""
-    scene = stepgraph(gallery.loops[name].trace(order=order))
-    around, drawn = boxes(scene), arrows(scene)
-    assert crowded(around, drawn) == []
-    assert crowded(around, [*drawn, *drawn])  # it sees them
+    trace = gallery.loops[name].trace(order=order)
+    for all_of_it in (True, False):
+        scene = stepgraph(trace, all=all_of_it)
+        around, drawn = boxes(scene), arrows(scene)
+        if not all_of_it:  # it goes from left to right
+            around = [replace(b, x=b.y, y=b.x, width=b.height, height=b.width) for b in around]
+            drawn = [replace(a, points=tuple((y, x) for x, y in a.points)) for a in drawn]
+        assert crowded(around, drawn) == []
+        assert crowded(around, [*drawn, *drawn])  # it sees them
 
 
 def crowded(around, drawn):
@@ -552,12 +562,12 @@ def test_what_is_written_back_as_it_was_read_is_told_and_not_drawn():
     trace = gallery.loops["square"].trace(order=2)
     some, every = stepgraph(trace, 3).text(), stepgraph(trace, 3, all=True).text()
     assert "written back as read, not drawn: buf[−1]" in some
-    assert "→ buf[−1]" not in some
+    assert "buf[−1] ←" not in some
     assert "→ buf[−1]" in every
     assert "not drawn: buf" not in every
-    for text in (some, every):
-        assert "→ buf[0]" in text
-        assert "→ ∂C′/∂x₀" in text
+    for name, sign in (("buf[0]", "←"), ("∂C′/∂x₀", "=")):
+        assert f"{name} {sign} " in some
+        assert f"→ {name}" in every
 
 
 def test_large_steps_fit_and_say_what_is_folded():
@@ -571,7 +581,8 @@ def test_large_steps_fit_and_say_what_is_folded():
         scene = stepgraph(trace, number)
         assert scene.width <= 840
         assert scene.height <= 1200
-        assert "operations further from the results" in scene.text()
+        assert "all=True draws" in scene.text()
+        assert "operations further from the results" in stepgraph(trace, number, all=True).text()
 
 
 def test_a_quoted_label_reads_back():
@@ -601,8 +612,8 @@ def test_many_operations_are_cut_off_and_counted():
 
 
 def test_of_many_results_the_first_are_drawn_and_the_others_counted():
-    """A step with twelve results, each of its own argument: in a row there is room for eight."""
-    names = [f"state{n}" for n in range(12)]
+    """A step with thirty results, each of its own argument: there is room for twelve."""
+    names = [f"state{n}" for n in range(30)]
     loop = lab.Loop(
         lambda **states: [pt.sin(value) for value in states.values()],
         states=tuple(lab.State(name, 0.1) for name in names),
@@ -612,16 +623,80 @@ def test_of_many_results_the_first_are_drawn_and_the_others_counted():
     scene = stepgraph(trace)
     assert scene.width <= 840
     assert scene.height <= 1200
-    assert (
-        "not drawn: 4 more results and 4 operations further from the results (8 are)"
-        in scene.text()
-    )
-    nodes = StepNodes(ScanOf(trace, 0), wanted=8)
-    assert [node.place for node in nodes.results] == [*nodes.written[:8]]
-    assert len(nodes.shown) == 8
+    assert "not drawn: 18 more results" in scene.text()
+    quantities = StepQuantities(ScanOf(trace, 0), wanted=12)
+    assert [node.place for node in quantities.results] == [*quantities.written[:12]]
     whole = stepgraph(trace, all=True)
     assert "not drawn" not in whole.text()
     assert whole.width > 840
+
+
+def test_of_many_arguments_the_last_share_a_box():
+    names = [f"state{n}" for n in range(20)]
+    loop = lab.Loop(
+        lambda **states: [pt.tanh(sum(states.values()))] * 20,
+        states=tuple(lab.State(name, 0.1) for name in names),
+        n_steps=2,
+    )
+    scene = stepgraph(loop.trace(order=0))
+    assert (scene.width, scene.height) <= (840, 1200)
+    assert "⋯ 6 more" in scene.text()
+
+
+@pytest.mark.parametrize(("name", "order"), [*EVERY, ("coupled", 3), ("newton", 3)])
+def test_what_is_shared_makes_what_the_run_has_recorded(name, order):
+    """Every result from what is drawn beside it alone, and from nothing that it does not need."""
+    trace = gallery.loops[name].trace(order=order)
+    for number in range(len(trace.scans)):
+        for shared in (True, False):
+            quantities = StepQuantities(ScanOf(trace, number), shared=shared)
+            assert wrong_results(quantities, trace.scans[number]) == []
+
+
+def wrong_results(quantities, scan):
+    """Results whose formula has another value, or that are drawn as made of something else."""
+    wrong = []
+    for node in quantities.results:
+        if node.term is None:  # the condition on which a loop stops
+            continue
+        made = array_of(node.term, lambda leaf: quantities.value(leaf, scan.steps - 1))
+        recorded = value_at(scan, node.place, scan.steps - 1)
+        if made is not None and not np.allclose(made, recorded, rtol=1e-5, atol=1e-12):
+            wrong.append(node.place)
+        needed = reached([node.place.source], partial(used_by, scan))
+        drawn = reached([node], lambda n: n.inputs)
+        wrong += [n.place for n in drawn if n.part is Part.ARGUMENT and n.place not in needed]
+        told = {before.place for before in node.inputs}
+        untold = (leaf for leaf in leaves_of(node.term) if leaf not in told)
+        wrong += [leaf for leaf in untold if not quantities.adds(node.place, leaf)]
+    return wrong
+
+
+def used_by(scan, source):
+    return scan.inside[source].inputs if isinstance(source, int) else ()
+
+
+def test_a_result_that_is_drawn_wrongly_is_seen():
+    trace = gallery.loops["coupled"].trace()
+    quantities, scan = StepQuantities(ScanOf(trace, 1)), trace.scans[1]
+    first, second, *rest = quantities.results
+    for wrong in (replace(first, term=second.term), replace(first, inputs=first.inputs[1:])):
+        broken = StepQuantities(ScanOf(trace, 1))
+        broken.results = (wrong, second, *rest)
+        assert wrong_results(broken, scan)
+
+
+@pytest.mark.parametrize("name", ["square", "gap", "coupled", "rnn", "newton"])
+@pytest.mark.parametrize("order", [1, 2, 3])
+def test_a_step_is_read_at_a_glance(name, order):
+    """No more boxes than it reads, writes, and uses twice; of those fifteen at most."""
+    trace = gallery.loops[name].trace(order=order)
+    scene = stepgraph(trace)
+    scan = trace.scans[opened(trace)]
+    read = {leaf for f in scan.formulas for leaf in leaves_of(f.expression)}
+    assert len(boxes(scene)) <= min(15, len(read) + len(scan.results) + 1)
+    assert scene.height <= 700
+    assert through_boxes(scene) == []
 
 
 def test_big_arrays_are_drawn_without_colours_when_there_are_many():

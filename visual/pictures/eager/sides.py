@@ -94,6 +94,11 @@ class Side:
         widths = (value - LESS, MARK if is_marked else NO_MARK, gradient - LESS)
         return replace(self, widths=widths, track=LESS_TRACK)
 
+    def wider(self, room: float) -> "Side":
+        """The same with so much more room, half for values and half for gradients."""
+        value, mark, gradient = self.widths
+        return replace(self, widths=(value + room / 2, mark, gradient + room / 2))
+
 
 @dataclass(frozen=True)
 class Keys:

@@ -25,7 +25,7 @@ from visual.layout.columns import shown_steps
 from visual.layout.sheet import SCREEN
 from visual.options import switch
 from visual.pictures.eager.scan_side import ScanTapes, parameter_keys, written_row
-from visual.pictures.eager.sides import START, Keys, eager_side, table
+from visual.pictures.eager.sides import START, Keys, Side, eager_side, table
 from visual.pictures.eager.words import counted
 from visual.scene.combinators import above
 from visual.scene.shapes import Scene
@@ -72,12 +72,17 @@ def two_tapes(
         "Left in each half: the values that are kept. Right: the gradients that came back.",
     ]
     told = (*lines, left.title, *left.sums, right.title, *right.sums)
+
+    def drawn(half: Side, other: Side, most: int) -> Scene:
+        part = above(heading(title, lines), table(half, other, steps, unfold, most))
+        return finished(part, WORDS, title, " ".join(told), theme)
+
     for most, least in PLANS[: 1 if switch("all", all) else None]:
         half, other = (left.narrow, right.narrow) if least else (left, right)
-        drawn = above(heading(title, lines), table(half, other, steps, unfold, most))
-        scene = finished(drawn, WORDS, title, " ".join(told), theme)
+        scene = drawn(half, other, most)
         if scene.width <= SCREEN.width and scene.height <= SCREEN.height:
-            break
+            room = SCREEN.width - scene.width
+            return drawn(half, other.wider(room), most) if least else scene
     return scene
 
 

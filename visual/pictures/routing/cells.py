@@ -148,7 +148,7 @@ def _lines(
     middle = box.x + box.width / 2
     texts = []
     for content, size, name, depth in lines:
-        room = box.width - 8
+        room = box.width - 6
         # an index is rather written small than shortened: it tells cells apart
         fits = (s for s in (size, size - 1, 9, 8) if _width(content, s, name) <= room)
         size = min(size, next(fits, 8))

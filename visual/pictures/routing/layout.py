@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from visual.layout.grid import CELL, CellGrid, cell_grid
+from visual.layout.grid import CELL, MOST_COLUMNS, MOST_ROWS, CellGrid, cell_grid
 from visual.pictures.routing.cells import HIGH, MASK_HIGH
 from visual.pictures.routing.routed import Operand, Routed
 from visual.pictures.routing.words import given_line, taken_line
@@ -13,6 +13,7 @@ from visual.scene.shapes import text_width
 
 LANE, NARROW_LANE, LINE_SIZE = 130, 88, 11
 MOST_INPUTS, ENDS = 6, 2
+FEW = 2, 3  # rows and columns that are shown whole where there is no room for more
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,14 +29,15 @@ class Layout:
     upright: bool
 
 
-def laid_out(found: Routed) -> Layout:
-    """Which entries of a call are shown, and how wide that is."""
+def laid_out(found: Routed, fewer: bool = False) -> Layout:
+    """Which entries of a call are shown, and how wide that is; on demand `fewer` of them."""
     operands: list[Operand | None] = list(found.operands)
     if len(operands) > MOST_INPUTS:
-        operands[3:-ENDS] = [None]
+        operands[1 if fewer else 3 : -1 if fewer else -ENDS] = [None]
     upright = found.value.ndim <= 1
-    looked_at = _looked_at(found, [operand for operand in operands if operand])
-    output = cell_grid(found.value.shape, upright, looked_at, HIGH)
+    most = FEW if fewer else (MOST_ROWS, MOST_COLUMNS)
+    looked_at = [] if fewer else _looked_at(found, [operand for operand in operands if operand])
+    output = cell_grid(found.value.shape, upright, looked_at, HIGH, most)
     shown = [entry for entry, *_ in output.places()]
     blocks: list[tuple[Operand, CellGrid] | None] = []
     for operand in operands:
@@ -45,13 +47,13 @@ def laid_out(found: Routed) -> Layout:
         number = found.sources.input.reshape(-1)
         entries = found.sources.entry.reshape(-1)
         wanted = [int(entries[e]) for e in shown if number[e] == operand.number]
-        blocks.append((operand, cell_grid(operand.value.shape, upright, wanted, HIGH)))
+        blocks.append((operand, cell_grid(operand.value.shape, upright, wanted, HIGH, most)))
     mask = mask_of = None
     if "condition" in found.metadata:
         shape = np.shape(found.metadata["condition"])
         size = int(np.prod(shape, dtype=int))
         mask_of = np.broadcast_to(np.arange(size).reshape(shape), found.value.shape).reshape(-1)
-        mask = cell_grid(shape, upright, [int(mask_of[e]) for e in shown], MASK_HIGH)
+        mask = cell_grid(shape, upright, [int(mask_of[e]) for e in shown], MASK_HIGH, most)
     grids = [block[1] for block in blocks if block] + ([mask] if mask else [])
     lines = [
         text_width(piece, LINE_SIZE)

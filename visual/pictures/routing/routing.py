@@ -46,10 +46,13 @@ from visual.scene.shapes import Arrow, Box, Group, Scene, Shape
 from visual.scene.theme import Role
 
 BELOW, BESIDE = 16, 28
+SPACE = {False: BELOW, True: BESIDE}  # between panels
 LETTERS = 52  # of a line under the heading of a panel that stands beside others
 MOST_ARROWS = 24
 TITLE_SIZE = 13
 ROWS, ARRAYS = "arrows lead from row to row", "arrows lead from array to array"
+WITH_FEWER = "of every array the ends are shown: all=True shows more of its entries"
+WITHOUT_BOTH = "tangents, and what is between the ends of an array: all=True shows them as well"
 ADJOINT = "the transpose is the adjoint"
 WITHOUT_TANGENTS = "tangents take the ways of the values: all=True shows them as well"
 
@@ -73,27 +76,15 @@ def routing(
         >>> visual.routing("narrow", (a,), dim=-1, start=1, length=2)
 
     The three panels are the steps 0, 1 and 2.  Where there is no room for them on 840 × 1,200
-    pixels, that of the tangents is left out, unless `all` is asked for.  A clamp's entries on a
-    bound, where there is no derivative, are marked.  Of large arrays, and of many inputs to cat,
-    the ends are shown and some entries of every input; gaps tell how many are not.
+    pixels, that of the tangents is left out, and then entries are, unless `all` is asked for.  A
+    clamp's entries on a bound, where there is no derivative, are marked.  Of large arrays, and of
+    many inputs to cat, the ends are shown and some entries of every input; gaps tell how many are
+    not.
 
     Raises ArgumentError for what the primitive refuses, and for PyTensor variables.
     """
     found = routed(primitive, inputs, cotangent, tangents, metadata)
-    layout = laid_out(found)
-    panels = [
-        grouped(_panel(found, layout, step), Group((), step.number, moment=step.title))
-        for step in STEPS
-    ]
-    values, tangent, back = panels
-    side_by_side = partial(beside, apart=BESIDE) if layout.upright else partial(above, apart=BELOW)
-    note = words(WITHOUT_TANGENTS, 12, muted=True)
-    bodies = (
-        side_by_side(*panels),
-        above(side_by_side(values, tangent), back, apart=BELOW),
-        above(side_by_side(values, back), note, apart=BELOW),
-    )
-    for body in bodies[: 1 if switch("all", all) else None]:
+    for body in _bodies(found) if not switch("all", all) else [next(_bodies(found))]:
         scene = finished(
             body,
             words_of(found),
@@ -104,6 +95,24 @@ def routing(
         if scene.width <= SCREEN.width and scene.height <= SCREEN.height:
             break
     return scene
+
+
+def _bodies(found: Routed) -> Iterator[Piece]:
+    """The whole picture, and what shows less and less of it."""
+    for fewer in (False, True):
+        layout = laid_out(found, fewer)
+        values, tangent, back = (
+            grouped(_panel(found, layout, step), Group((), step.number, moment=step.title))
+            for step in STEPS
+        )
+        more = [words(WITH_FEWER, 12, muted=True)] * fewer
+        across = partial(beside if layout.upright else above, apart=SPACE[layout.upright])
+        full = above(back, _products(found, layout.upright), apart=BELOW)
+        yield above(across(values, tangent, full), *more, apart=BELOW)
+        yield above(across(values, tangent), full, *more, apart=BELOW)
+        note = words(WITHOUT_BOTH if fewer else WITHOUT_TANGENTS, 12, muted=True)
+        yield above(across(values, full), note, apart=BELOW)
+        yield above(across(values, back), note, apart=BELOW)
 
 
 def _panel(found: Routed, layout: Layout, step: Step) -> Piece:
@@ -148,8 +157,7 @@ def _panel(found: Routed, layout: Layout, step: Step) -> Piece:
     most = max(len(_heading(found, layout, other)) for other in STEPS)
     apart = 6 + (19 * (most - len(lines) - 1) if layout.upright else 0)  # arrays at one height
     body = over(gap(), shifted(body, 0, -body.envelope.top))
-    panel = above(head, body, apart=apart)
-    return above(panel, _products(found, layout.upright), apart=BELOW) if step.back else panel
+    return above(head, body, apart=apart)
 
 
 def _heading(found: Routed, layout: Layout, step: Step) -> list[str]:

@@ -35,11 +35,12 @@ class Looks:
     def of(self, node: StepNode) -> tuple[Entry, str, str]:
         """The role of a node, its name, and its caption."""
         place = node.place
+        if node.part in (Part.SHARED, Part.HIDDEN):
+            entry = STATE if node.part is Part.SHARED else HIDDEN
+            return entry, node.label, ""
         if isinstance(place, int):
             again = self.scan.inside[place].repeats is not None
-            hidden = node.part is Part.HIDDEN
-            entry = HIDDEN if hidden else AGAIN if again else STATE
-            return entry, node.label, ""
+            return AGAIN if again else STATE, node.label, ""
         if isinstance(place, Leaf):
             return self._argument(place)
         if place.target is None:

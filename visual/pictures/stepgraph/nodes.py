@@ -1,18 +1,18 @@
-"""What stands in a step graph: the operations of one step, simplified without losing a number.
+"""What stands in a whole step graph: the operations of one step, simplified, with all numbers.
 
 Operations that only change shapes or types are left out, and their inputs joined to their
 users; what depends on constants alone is a constant, and constants are written into the
 operations that use them.  A step of very many operations shows those next to its results.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import Enum, auto
 
 import numpy as np
 
 from lab.gradients.decisions import ReadingGroup
-from lab.notation import PLAIN, Call, Leaf, Number, Term, text
+from lab.notation import PLAIN, Call, Expression, Leaf, Number, Term, text
 from lab.records import cached_property, reached
 from lab.scans.formula import written
 from lab.traces.scan_of import ScanOf
@@ -30,6 +30,7 @@ class Part(Enum):
     """What a node of a step graph is."""
 
     ARGUMENT = auto()
+    SHARED = auto()
     OPERATION = auto()
     HIDDEN = auto()
     RESULT = auto()
@@ -39,7 +40,8 @@ class Part(Enum):
 class StepNode:
     """One node: an argument by its leaf, an operation by its number, a result by its target.
 
-    `inputs` are other nodes, from left to right.
+    `inputs` are other nodes, from left to right.  Where operations are folded, one that is shared
+    has a leaf of its own, and it and results are what a `term` says.
     """
 
     part: Part
@@ -47,7 +49,7 @@ class StepNode:
     label: str = ""
     inputs: "tuple[StepNode, ...]" = ()
     ordered: bool = False
-    hidden: int = 0
+    term: Expression | None = None
 
     @property
     def key(self) -> str:
@@ -65,20 +67,10 @@ class Saving:
 
 
 class StepNodes:
-    """The nodes of the step of a Scan, and the `parent` that it differentiates, if it does.
+    """The nodes of the step of a Scan, and the `parent` that it differentiates, if it does."""
 
-    At `most` so many operations are shown, slots that are written back as they were read only if
-    they are `kept`, and of the others the first few, those that are `wanted`.
-    """
-
-    def __init__(
-        self,
-        of: ScanOf,
-        most: int = MOST_OPERATIONS,
-        kept: bool = True,
-        wanted: int | None = None,
-    ) -> None:
-        self.scan, self.most, self.kept, self.wanted = of.scan, most, kept, wanted
+    def __init__(self, of: ScanOf) -> None:
+        self.scan = of.scan
         self.parent = of.parent.scan if of.parent is not None else None
         self.fixed = fixed_values(self.scan)
         self.found: dict[str, StepNode] = {}
@@ -87,10 +79,10 @@ class StepNodes:
     def shown(self) -> frozenset[int]:
         """The operations to draw: all of them, or those next to the results."""
         chosen: dict[int, None] = {}
-        level = [result.source for result in self.written[: self.wanted]]
-        while level and len(chosen) < self.most:
+        level = [result.source for result in self.scan.results]
+        while level and len(chosen) < MOST_OPERATIONS:
             operations = [n for n in map(self._resolved, level) if isinstance(n, int)]
-            room = self.most - len(chosen)
+            room = MOST_OPERATIONS - len(chosen)
             new = list(dict.fromkeys(n for n in operations if n not in chosen))[:room]
             chosen |= dict.fromkeys(new)
             level = [source for n in new for source in self.scan.inside[n].inputs]
@@ -101,38 +93,17 @@ class StepNodes:
         """The nodes of what the step writes; all others are their inputs."""
         return tuple(
             StepNode(Part.RESULT, result, inputs=tuple(self._inputs([result.source])))
-            for result in self.written[: self.wanted]
+            for result in self.scan.results
         )
 
     @cached_property
     def every(self) -> tuple[StepNode, ...]:
         """All nodes, inputs before those that use them."""
-        found: dict[str, StepNode] = {}
+        return with_inputs(self.results)
 
-        def visit(node: StepNode) -> None:
-            if node.key not in found:
-                for before in node.inputs:
-                    visit(before)
-                found[node.key] = node
-
-        for result in self.results:
-            visit(result)
-        return tuple(found.values())
-
-    @cached_property
-    def unchanged(self) -> tuple[Leaf, ...]:
-        """What the step hands on as it was read, where that is not shown."""
-        targets = [r.target for r in self.scan.results if self._resolved(r.source) == r.target]
-        return (
-            ()
-            if self.kept or len(targets) == len(self.scan.results)
-            else tuple(filter(None, targets))
-        )
-
-    @cached_property
-    def written(self) -> tuple[StepResult, ...]:
-        """All that the step writes, what it hands on unchanged aside."""
-        return tuple(r for r in self.scan.results if r.target not in self.unchanged)
+    def value(self, place: "Source | StepResult", step: int) -> np.ndarray | None:
+        """The value of a node at a step; None for what is no array, or was too large to keep."""
+        return value_at(self.scan, place, step)
 
     @property
     def reshaping(self) -> int:
@@ -205,6 +176,21 @@ class StepNodes:
         return operation_label(value.operation, [self._resolved(s) for s in value.inputs])
 
 
+def with_inputs(results: Iterable[StepNode]) -> tuple[StepNode, ...]:
+    """Results, and all that they use, inputs before those that use them."""
+    found: dict[str, StepNode] = {}
+
+    def visit(node: StepNode) -> None:
+        if node.key not in found:
+            for before in node.inputs:
+                visit(before)
+            found[node.key] = node
+
+    for result in results:
+        visit(result)
+    return tuple(found.values())
+
+
 def operation_label(operation: str, inputs: "list[Source]") -> str:
     """The name of an operation in a picture."""
     fixed = any(isinstance(source, Number) for source in inputs)
@@ -243,16 +229,17 @@ def operations_below(scan: ScanTrace, target: Leaf) -> frozenset[int]:
     return frozenset(n for n in made - fixed if scan.inside[n].passes is None)
 
 
-def value_at(scan: ScanTrace, node: StepNode, step: int) -> np.ndarray | None:
+def value_at(scan: ScanTrace, place: Source | StepResult, step: int) -> np.ndarray | None:
     """The value of a node at a step; None for what is no array, or was too large to keep."""
-    place = node.place
     if isinstance(place, int):
         values = scan.inside[place].values
         return np.asarray(values[step]) if len(values) else None
+    if isinstance(place, Number):
+        return None
     if isinstance(place, Leaf):
         return argument_value(scan, place, step)
     if place.target is None:
-        return value_at(scan, node.inputs[0], step) if node.inputs else None
+        return value_at(scan, place.source, step)
     variable = scan.variable(place.target)
     if not isinstance(variable, TapeTrace):
         return None

@@ -1,29 +1,33 @@
-"""The step graph: what one step of a Scan computes, operation by operation, with the values.
+"""The step graph: what one step of a Scan reads, makes and writes, with the values.
 
-Arguments stand on top, results at the bottom.  In the step of a gradient, forward results
-that are read instead of computed are marked, with what that saves; so are the forward
+Arguments stand on the left, results on the right, and between them what the step uses more than
+once.  All operations on the way are formulas; on demand each is drawn, arguments on top.  Forward
+results that are read instead of computed are marked, with what that saves; so are the forward
 operations that no result has recorded, and which are therefore computed again.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from math import inf
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from types import MappingProxyType
 
 import numpy as np
 
+from lab.equations.numbers import array_of, equation
 from lab.equations.spelling import Speller, untaken_words
 from lab.errors import listing
-from lab.notation import Leaf
+from lab.notation import Leaf, calls_of, leaves_of, summands_of, text
+from lab.records import cached_property
 from lab.scans.names import readable
-from lab.traces.trace import StepResult, Trace
-from visual.layout.canvas import FORMULA, finished, formula, heading
+from lab.traces.trace import Formula, StepResult, Trace
+from visual.layout.canvas import FORMULA, finished, formula, formula_lines, heading
 from visual.layout.graphviz import Edge, Node, dot_source, lay_out
 from visual.layout.names import NamedScan, counted
 from visual.layout.sheet import SCREEN, Sheet, check_sheet
 from visual.options import of_trace, opened, step_of, switch
 from visual.pictures.stepgraph.cards import (
     IN_A_COLUMN,
-    NARROW,
+    READ,
+    VALUE,
     WIDE,
     Card,
     Entry,
@@ -32,19 +36,19 @@ from visual.pictures.stepgraph.cards import (
 )
 from visual.pictures.stepgraph.looks import KEY_ORDER, SAVED, Looks
 from visual.pictures.stepgraph.nodes import (
-    MOST_OPERATIONS,
     SLOT,
     Part,
     Saving,
     StepNode,
     StepNodes,
     operation_label,
-    value_at,
 )
+from visual.pictures.stepgraph.quantities import StepQuantities
 from visual.scene.combinators import Piece, above, gap, grouped, sized, words
 from visual.scene.fonts import MONO_WIDTH
-from visual.scene.shapes import Group, Scene, of_run
+from visual.scene.shapes import Group, Scene, Shape, of_run
 
+MOST_FORMULAS = 8  # above all operations
 MOST_SEGMENTS = 300  # colours of arrays in one picture
 GLOSSARY: Mapping[str, str] = MappingProxyType(  # operations whose names do not explain them
     {
@@ -53,22 +57,23 @@ GLOSSARY: Mapping[str, str] = MappingProxyType(  # operations whose names do not
         "set_part": "the first input, a part of it replaced by the second",
         "add_to_part": "the first input, with the second added to a part of it",
         "at": "one entry or row of the first input",
-        "set_at": "the first input, one entry of it replaced by the second",
-        "add_at": "the first input, with the second added to one of its entries",
+        "set_at": "the first input, one entry of it, or a part, replaced by the second",
+        "add_at": "the first input, with the second added to one of its entries, or a part",
     }
 )
 NOTHING = 1e-9  # beside the parts of a sum
 LONGEST = 300  # letters of a formula, with those in its tooltip
-# What is tried until the picture fits: how many operations, whether arrays have strips, and how
-# many results.
+APART, UNEVEN, WIDEST, SLENDER = 44, 1.6, 460, 90  # columns, results, formulas at most, at least
+DEEP = 2  # letters by which the later lines of a formula are indented
+# What is tried until the picture fits: how many results, whether arrays have strips, whether what
+# is used twice has a box of its own, and how many lines of a formula there are.
 PLANS = (
-    (MOST_OPERATIONS, True, None),
-    *((most, False, None) for most in (MOST_OPERATIONS, 24, 16, 8)),
-    *((most, False, ends) for ends in (8, 4, 2, 1) for most in (16, 8, 4)),
-    (2, False, 1),
+    (None, True, True, 4),
+    (None, False, True, 4),
+    (None, False, False, 3),
+    *((wanted, False, False, 2) for wanted in (None, 12, 8, 4, 2, 1)),
+    (1, False, False, 1),
 )
-# How many formulas, whether with their numbers, and in how many lines.
-FORMULAS = ((8, True, 3), (8, False, 3), (8, False, 1), (3, False, 1), (0, False, 1))
 
 
 @of_run
@@ -80,11 +85,12 @@ def stepgraph(
     all: bool = False,
     sheet: Sheet = SCREEN,
 ) -> Scene:
-    """The operators of one step with their values, 840 pixels wide and at most 1,200 high.
+    """What one step reads, makes and writes, with its values, 840 wide and at most 1,200 high.
 
     `scan` is the number of a Scan in the headings, from 1: number 1 is ``trace.scans[0]``.  Unless
-    told otherwise it is the one that holds the result.  `step` is the number of its step.  What
-    has no room is not drawn, and words tell so; with `all` everything is, up to 50 operations.
+    told otherwise it is the one that holds the result.  `step` is the number of its step.  All
+    operations on the way to a quantity are its formula; with `all` each is drawn, up to 50.  What
+    has no room is not drawn, and words tell so.
     Raises ArgumentError for a Scan or a step that there is not.
     """
     of_trace(trace)
@@ -92,19 +98,16 @@ def stepgraph(
     number = opened(trace, scan)
     named, step = NamedScan(trace, number), step_of(trace.scans[number], step)
     if switch("all", all):
-        return _StepGraph(named, step, *PLANS[0], sheet, all=True).scene(theme, *FORMULAS[0])
-    before: _StepGraph | None = None
-    tried = list[Scene]()
-    for most, strips, wanted in PLANS:
-        known = before is not None and not before.strips and before.model.operations <= most
-        if before is None or not known or len(before.model.results) > (wanted or inf):
-            before = graph = _StepGraph(named, step, most, strips, wanted, sheet)
-            least = graph.scene(theme, *FORMULAS[-1])
-            if least.width <= sheet.width and least.height <= sheet.height:
-                fuller = (graph.scene(theme, *formulas) for formulas in FORMULAS[:-1])
-                return next((drawn for drawn in fuller if drawn.height <= sheet.height), least)
-            tried.append(least)
-    return min(reversed(tried), key=lambda scene: scene.width)
+        return _StepGraph(named, step, StepNodes(named), True, 3, sheet).scene(theme)
+    for wanted, strips, shared, lines in PLANS:
+        model = StepQuantities(named, wanted, shared)
+        graph = _StepGraph(named, step, model, strips, lines, sheet)
+        is_last = (wanted, strips, shared, lines) == PLANS[-1]
+        if is_last or graph.may_fit:
+            scene = graph.scene(theme)
+            if is_last or (scene.width <= sheet.width and scene.height <= sheet.height):
+                break
+    return scene
 
 
 class _StepGraph:
@@ -114,49 +117,73 @@ class _StepGraph:
         self,
         named: NamedScan,
         step: int,
-        most: int,
+        model: StepNodes | StepQuantities,
         strips: bool,
-        wanted: int | None,
+        lines: int,
         sheet: Sheet,
-        all: bool = False,
     ) -> None:
         self.named, self.scan, self.step, self.sheet = named, named.scan, step, sheet
-        self.all, self.model = all, StepNodes(named, most, kept=all, wanted=wanted)
+        self.model, self.lines, self.whole = model, lines, StepNodes(named)
+        self.folds = isinstance(model, StepQuantities)
         self.spell = Speller(self.named)
-        self.looks = Looks(named, step, self.spell, self.model)
-        values = {
-            node.key: None if sheet.bare else value_at(self.scan, node, step)
-            for node in self.model.every
+        self.looks = Looks(named, step, self.spell, self.whole)
+        self.values = {
+            node.key: None if sheet.bare else model.value(node.place, step) for node in model.every
         }
-        shown = sum(map(segments, values.values()))
+        shown = sum(map(segments, self.values.values()))
         self.strips = strips and 0 < shown <= MOST_SEGMENTS
         self.colourless = shown > 0 and not self.strips
         self.entries: list[Entry] = []
         self.places = dict(self._places())  # what is also seen in other pictures, by node
-        self.cards = {node.key: self._card(node, values[node.key]) for node in self.model.every}
-        self.edges = [
-            Edge(before.key, node.key) for node in self.model.every for before in node.inputs
-        ]
+        self.cards: dict[str, Card] = {}
+        for node in sorted(model.every, key=lambda node: node.term is not None):
+            self.cards[node.key] = self._card(node)
+        self.cards = {node.key: self.cards[node.key] for node in model.every}
+        self.edges = [Edge(before.key, node.key) for node in model.every for before in node.inputs]
         self.nodes = [
-            Node(n.key, card.width, card.height, f"{card.label}\n{card.value_line}", "", n.ordered)
-            for n, card in zip(self.model.every, self.cards.values(), strict=True)
+            Node(node.key, card.width, card.height, card.words, self._rank(node), node.ordered)
+            for node, card in zip(model.every, self.cards.values(), strict=True)
         ]
-        self._add_savings()
-        self.layout = lay_out(self.nodes, self.edges)
+        if not self.folds:
+            self._add_savings()
+
+    def _rank(self, node: StepNode) -> str:
+        """All results stand in one column."""
+        return "results" if self.folds and node.part is Part.RESULT else ""
+
+    @property
+    def may_fit(self) -> bool:
+        """Whether the boxes alone have room."""
+        made = [self.cards[node.key] for node in self.model.results]
+        low = sum(card.height + 10 for card in made) < self.sheet.height - 60
+        return low and (
+            self.unit >= SLENDER or not any(n.part is Part.SHARED for n in self.model.every)
+        )
+
+    @cached_property
+    def unit(self) -> float:
+        """How wide a formula of what is shared may be, so that those of results find room, too."""
+        level: dict[str, int] = {}
+        for node in self.model.every:
+            level[node.key] = max((level[n.key] + 1 for n in node.inputs), default=0)
+        deepest = max((level[node.key] for node in self.model.results), default=1) or 1
+        read = [card.width for key, card in self.cards.items() if not level[key]]
+        room = self.sheet.line - max(read, default=0) - APART * deepest
+        return room / (deepest - 1 + UNEVEN)
 
     def _places(self) -> Iterator[tuple[str, str]]:
         for node in self.model.every:
             leaf = node.place.target if isinstance(node.place, StepResult) else node.place
-            if isinstance(leaf, Leaf):
+            if isinstance(leaf, Leaf) and node.part in (Part.ARGUMENT, Part.RESULT):
                 yield node.key, self._key(leaf)
-        for saving in self.model.savings:
+        for saving in self.whole.savings:
             yield f"SAVED:{saving.argument}", self._key(saving.argument)
 
     def _key(self, leaf: Leaf) -> str:
         return self.named.leaf_key(leaf, self.step)
 
     def _add_savings(self) -> None:
-        for saving in self.model.savings:
+        for saving in self.whole.savings:
             key = f"SAVED:{saving.argument}"
             target = next((n for n in self.model.every if n.place == saving.argument), None)
             if target is None:  # among the operations for which there is no room
@@ -169,13 +196,13 @@ class _StepGraph:
             self.nodes.append(Node(key, card.width, card.height, card.label))
             self.edges.append(Edge(key, target.key))
 
-    def scene(self, theme: str, formulas: int, numbers: bool, lines: int) -> Scene:
-        """The whole picture, with so many formulas, in so many lines, and their numbers."""
+    def scene(self, theme: str) -> Scene:
+        """The whole picture."""
         sheet = self.sheet
         title = f"{self.named.number + 1} · {self.scan.name}: step {self.step}"
-        title += " as a graph of operations"
+        title += " as a graph" if self.folds else " as a graph of operations"
         head = heading(title, self._lines(), sheet, self.named.whereabouts)
-        written = above(*self._formulas(formulas, numbers, lines), apart=3)
+        written = above(*(() if self.folds else self._formulas()), apart=3)
         graph = above(gap(sheet.line), self._graph(), align=0.5)
         entries = sorted(set(self.entries), key=KEY_ORDER.index)
         said = "; ".join(_shorten(self.spell.at(f, self.step)) for f in self.scan.formulas[:8])
@@ -191,45 +218,51 @@ class _StepGraph:
             dot=dot_source(self.nodes, self.edges),
         )
 
-    def _formulas(self, most: int, numbers: bool, lines: int) -> Iterator[Piece]:
+    def _formulas(self) -> Iterator[Piece]:
         """What the step writes, as formulas, and the same in numbers."""
         letters = int(self.sheet.line / (FORMULA * MONO_WIDTH))
-        told = [f for f in self.scan.formulas if f.target not in self.model.unchanged]
-        for found in () if self.sheet.bare else told[:most]:
-            both = [formula(_shorten(self.spell.at(found, self.step)), False, lines, letters)]
-            if values := self.spell.numbers(found, self.step) if numbers else "":
-                both.append(formula(_shorten(values), True, lines, letters))
+        told = () if self.sheet.bare else self.scan.formulas
+        for found in told[:MOST_FORMULAS]:
+            both = [formula(_shorten(self.spell.at(found, self.step)), False, 3, letters)]
+            if values := self.spell.numbers(found, self.step):
+                both.append(formula(_shorten(values), True, 3, letters))
             keys = self.named.formula_keys(found, self.step)
             yield grouped(above(*both), Group((), mentions=keys))
-        if len(told) > most and not self.sheet.bare:
-            more = counted(len(told) - most, "more formula" if most else "formula")
-            opens = "" if self.all or not self.sheet.has_hints else ": all=True shows them"
-            yield words(f"⋯ {more}{opens}", 12, muted=True)
+        if len(told) > MOST_FORMULAS:
+            yield words(f"⋯ {counted(len(told) - MOST_FORMULAS, 'more formula')}", 12, muted=True)
 
     def _graph(self) -> Piece:
-        """The cards, and the arrows from card to card, as they are laid out."""
-        layout = self.layout
+        """The cards, and the arrows from card to card, as they are laid out: folded, rightwards."""
+        nodes = [_turned(n) for n in self.nodes] if self.folds else self.nodes
+        layout = lay_out(nodes, self.edges)
+        corners = {k: (y, x) if self.folds else (x, y) for k, (x, y) in layout.corners.items()}
         ghosts = {key for key, card in self.cards.items() if card.role is SAVED.role}
         ordered = {node.key for node in self.nodes if node.ordered}
-        boxes = {key: card.box(*layout.corners[key]) for key, card in self.cards.items()}
-        shapes = arrows(layout, self.edges, boxes, ghosts, ordered)
+        boxes = {key: card.box(*corners[key]) for key, card in self.cards.items()}
+        shapes: list[Shape] = []
+        shapes += arrows(layout, self.edges, boxes, ghosts, ordered, self.folds)
         for number, node in enumerate(self.nodes):
             place = self._way_in(node.key) or self.places.get(node.key)
             place = place or f"{self.named.number}:node {number}"
-            shapes += self.cards[node.key].shapes(*layout.corners[node.key], place)
-        return sized(layout.width, layout.height, *shapes)
+            shapes += self.cards[node.key].shapes(*corners[node.key], place)
+        across = layout.width, layout.height
+        return sized(*(reversed(across) if self.folds else across), *shapes)
 
     def _way_in(self, key: str) -> str:
         """The key of what is opened by a click on a node: a Scan inside of the step."""
-        part, _, place = key.partition(":")
-        if part != Part.OPERATION.name or not self.scan.nested:
+        node = next((node for node in self.model.every if node.key == key), None)
+        if node is None or not self.scan.nested or node.part not in (Part.OPERATION, Part.SHARED):
             return ""
-        name = readable(self.scan.inside[int(place)].operation.partition("[")[0])
-        is_scan = any(name == inner.name for inner in self.scan.nested[self.step].scans)
+        if isinstance(node.place, int):
+            name = self.scan.inside[node.place].operation
+        else:
+            name = next((call.name for call in calls_of(node.term)), "")
+        called = readable(name.partition("[")[0])
+        is_scan = any(called == inner.name for inner in self.scan.nested[self.step].scans)
         return f"inside:{self.named.number + 1},{self.step}" if is_scan else ""
 
     def _lines(self) -> list[str]:
-        scan, model = self.scan, self.model
+        scan, model = self.scan, self.whole
         if scan.parent is None or model.parent is None:
             lines = [f"forward · step {self.step} of {scan.steps}"]
         else:
@@ -239,6 +272,8 @@ class _StepGraph:
             ]
         if any(SLOT in card.label for card in self.cards.values()):
             lines[0] += " · ▢ stands for an input, in the order in which the arrows come in"
+        if self.folds and self.sheet.has_hints:
+            lines[0] += f" · all=True draws {_operations(model.operations)}"
         for saving in model.savings:
             lines.append(
                 f"reused: {self.spell.position(saving.argument, self.step)} was recorded as a "
@@ -249,12 +284,13 @@ class _StepGraph:
                 f"computed again: {self._names(sorted(model.repeated))} of the forward step, "
                 "whose values are in none of its results"
             )
-        used = {card.label.partition("(")[0] for card in self.cards.values()}
+        used = {c.name for f in scan.formulas for c in calls_of(f.expression)}
+        used |= {card.label.partition("(")[0] for card in self.cards.values()}
         lines += [f"{name}: {words}" for name, words in GLOSSARY.items() if name in used]
         met = zip(self.named.trace.untaken, untaken_words(self.named.trace), strict=True)
         lines += [words for one, words in met if self.named.number in (one.scan, one.forward)]
-        if unchanged := model.unchanged:
-            slots = listing(self.spell.position(leaf, self.step) for leaf in unchanged)
+        if isinstance(self.model, StepQuantities) and self.model.unchanged:
+            slots = listing(self.spell.position(one, self.step) for one in self.model.unchanged)
             lines.append(f"written back as read, not drawn: {slots}")
         left_out = self._left_out()
         if left_out:
@@ -262,15 +298,17 @@ class _StepGraph:
         return lines
 
     def _left_out(self) -> list[str]:
-        model, hidden = self.model, self.model.operations - len(self.model.shown)
-        results = len(model.written) - len(model.results)
-        reasons = {
-            f"{counted(results, 'more result')}": results,
-            f"{hidden} operations further from the results ({len(model.shown)} are)": hidden,
-            f"{_operations(model.reshaping)} that only change a shape or type": model.reshaping,
-            f"{_operations(model.constant)} on constants alone": model.constant,
-            "the colours of arrays": self.colourless,
-        }
+        model = self.model
+        if isinstance(model, StepQuantities):
+            results = len(model.written) - len(model.results)
+            reasons = {counted(results, "more result"): results}
+        else:
+            hidden = model.operations - len(model.shown)
+            far = f"{hidden} operations further from the results ({len(model.shown)} are)"
+            shapes = f"{_operations(model.reshaping)} that only change a shape or type"
+            constants = f"{_operations(model.constant)} on constants alone"
+            reasons = {far: hidden, shapes: model.reshaping, constants: model.constant}
+        reasons["the colours of arrays"] = self.colourless
         return [reason for reason, is_so in reasons.items() if is_so]
 
     def _names(self, operations: Sequence[int]) -> str:
@@ -284,24 +322,65 @@ class _StepGraph:
         spell = Speller(self.named.parent or self.named)
         return next(spell.equation(f) for f in spell.scan.formulas if f.target == saving.source)
 
-    def _cancels(self, node: StepNode, value: np.ndarray | None) -> bool:
-        """Whether a sum is next to nothing beside its parts, of which four digits tell nothing."""
-        if not {"+", "−"} & {*node.label.split()} or value is None or value.ndim or not value:
-            return False
-        parts = [value_at(self.scan, before, self.step) for before in node.inputs]
-        sizes = [float(np.abs(part)) for part in parts if part is not None and not part.ndim]
-        return bool(abs(value) < NOTHING * max(sizes, default=0.0))
-
-    def _card(self, node: StepNode, value: np.ndarray | None) -> Card:
+    def _card(self, node: StepNode) -> Card:
         entry, label, caption = self.looks.of(node)
         self.entries.append(entry)
-        below, tip, wide = node.part is Part.RESULT, "", WIDE if self.all else NARROW
+        value = self.values[node.key]
+        if node.term is not None:
+            return self._formula_card(node, entry, label.removeprefix("→ "), caption)
+        below, tip, wide = node.part is Part.RESULT, "", READ if self.folds else WIDE
         wide = min(wide, IN_A_COLUMN) if self.sheet.on_paper else wide
         if isinstance(node.place, int):
             made = self.scan.inside[node.place]
             tip = operation_label(made.operation, list(made.inputs))
-        is_nothing = self._cancels(node, value)
-        return Card(entry.role, label, value, caption, below, tip, self.strips, wide, is_nothing)
+        parts = [self.values[before.key] for before in node.inputs]
+        is_nothing = bool({"+", "−"} & {*node.label.split()}) and _cancels(value, parts)
+        look = tip, self.strips, wide, is_nothing
+        return Card(entry.role, label, value, caption, below, *look, within=self.folds)
+
+    def _formula_card(self, node: StepNode, entry: Entry, label: str, caption: str) -> Card:
+        """What is written, or shared: its formula, and the same in numbers."""
+        model, value, step, numbers = self.model, self.values[node.key], self.step, ""
+        assert isinstance(model, StepQuantities)
+        assert node.term is not None
+        assert not isinstance(node.place, int)
+        known = {leaf: model.value(leaf, step) for leaf in leaves_of(node.term)}
+        used = {leaf: one for leaf, one in known.items() if one is not None and not one.ndim}
+        if value is not None and not value.ndim and len(used) == len(known):
+            numbers = equation(value, node.term, used)
+        parts = [array_of(term, used.get) for term in summands_of(node.term)]
+        is_nothing = len(parts) > 1 and _cancels(value, parts)
+
+        def name(leaf: Leaf) -> str:
+            return leaf.variable if leaf in model.terms else self.spell.position(leaf, step)
+
+        sign = ":="
+        if isinstance(node.place, StepResult) and node.place.target is not None:
+            sign = self.spell.sign(Formula(node.place.target, node.term))
+        told = f"{label} {sign} {text(node.term, name)}"
+        wide = min(self.unit * (1 if node.part is Part.SHARED else UNEVEN), WIDEST)
+        letters = int((wide - 14) / (VALUE * MONO_WIDTH))
+        is_short = max(map(len, numbers.split()), default=0) <= letters - DEEP
+        lines = formula_lines(numbers, letters, self.lines, DEEP) if numbers and is_short else []
+        if is_nothing or (lines and lines[-1].endswith("…")):  # nobody would add that up
+            lines = []
+        caption = caption if caption != label else ""
+        told_in = tuple(formula_lines(told, letters, self.lines, DEEP))
+        look = told, self.strips, wide, is_nothing, told_in, tuple(lines), True
+        return Card(entry.role, label, value, caption, False, *look)
+
+
+def _cancels(value: np.ndarray | None, parts: Iterable[np.ndarray | None]) -> bool:
+    """Whether a sum is next to nothing beside its parts, of which four digits tell nothing."""
+    if value is None or value.ndim or not value:
+        return False
+    sizes = [float(np.abs(part)) for part in parts if part is not None and not part.ndim]
+    return bool(abs(value) < NOTHING * max(sizes, default=0.0))
+
+
+def _turned(node: Node) -> Node:
+    """A box that is as wide as it was high, since Graphviz goes downwards."""
+    return replace(node, width=node.height, height=node.width)
 
 
 def _shorten(formula: str) -> str:

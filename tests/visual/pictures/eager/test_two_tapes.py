@@ -2,6 +2,7 @@
 
 import math
 import re
+from dataclasses import replace
 from functools import lru_cache
 
 import pytest
@@ -234,3 +235,17 @@ def test_themes_change_colours_and_nothing_else():
 @pytest.mark.parametrize(("name", "wrt"), [("square", "x"), ("window", "u")])
 def test_twins(name, wrt):
     assert_twin(f"two-tapes-{name}", without_bookkeeping(drawn(name, wrt)))
+
+
+@pytest.mark.parametrize("name", ["coupled", "fibonacci", "delay", "square", "newton"])
+def test_no_name_of_a_gradient_is_cut(name):
+    """Also where there is the least room; of nodes, only what they compute may be."""
+    scene = visual.two_tapes(loops[name])
+    assert cut_names(scene) == []
+    wrong = replace(scene, shapes=(*scene.shapes, Text(0, 0, "dC/dhun…₁")))
+    assert cut_names(wrong) == ["dC/dhun…₁"]
+
+
+def cut_names(scene):
+    told = (shape.content for shape in scene.walk() if isinstance(shape, Text))
+    return [words for words in told if "…" in words and " = " not in words]

@@ -158,7 +158,7 @@ def test_large_arrays_are_folded_and_say_so(name):
     text = scene.text()
     told = {
         "narrow, 1000": ["⋮ 399 more", "⋮ 97 more", "⋮ 499 more"],
-        "where, 60 by 80": ["⋮ 58 rows", "⋯77", "gives 3,180 of z's 4,800", "sum of 3,180"],
+        "where, 60 by 80": ["⋮ 58 rows", "…77", "gives 3,180 of z's 4,800", "sum of 3,180"],
         "clamp, 200": ["gives 101 of z's 200", "gives 50 of z's 200", "gets 49 of gz's 200"],
         "cat, 40 inputs": ["⋮ 35 more inputs", "⋮ 105 more"],
         "cat, wide": ["gives 90 of z's 300", "gives 210 of z's 300"],
