@@ -147,7 +147,7 @@ def _tree(
         )
         if last and hidden:
             told = f"⋯ {counted(hidden, 'more Scan')} of order {order}"
-            told += ": all=True shows them" if sheet.has_hints else ""
+            told += sheet.all_shows("them")
             parts.append(shifted(words(told, 12, muted=True), lefts[order], 0))
     tree = above(*(over(gap(right), part) for part in parts), apart=8 if sheet.on_paper else 12)
     ends = tree.anchors
