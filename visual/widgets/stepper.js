@@ -351,7 +351,11 @@ export function stepper(root, { step = null, whole = false, changed = () => {}, 
     const changes = field(found.given);
     if (changes !== changing.firstChild) changing.replaceChildren(...(changes ? [changes] : []));
     lines.replaceChildren(...[...origin, ...(open ? found.fate : [])].map((line) => element("p", {}, line)));
-    if (found.place) lines.append(element("details", {}, element("summary", {}, "in PyTensor"), found.place));
+    if (found.place) {
+      const fold = element("details", {}, element("summary", {}, "in PyTensor"), found.place);
+      fold.addEventListener("toggle", () => placeBeside(cell, svg));
+      lines.append(fold);
+    }
     placeBeside(cell, svg);
   }
 

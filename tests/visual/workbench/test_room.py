@@ -10,6 +10,7 @@ from visual.drawing.catalogue import PICTURES
 from visual.drawing.draw import drawn
 from visual.layout.sheet import OFFLINE, PAGE, SCREEN
 from visual.scene.shapes import Scene, Text
+from visual.workbench.controls import changed
 from visual.workbench.state import BELOW, opened
 
 pytestmark = pytest.mark.sizes
@@ -91,3 +92,12 @@ def test_what_is_too_large_is_found():
     small = replace(fits, shapes=(Text(0, 20, "text", 10.5),))
     for wrong in (replace(fits, width=WIDE + 1), replace(fits, height=HIGH + 1), small):
         assert len(too_much(wrong, WIDE, HIGH)) == 1
+
+
+def test_a_fold_that_is_opened_closes_none_before_it():
+    bench = replace(opened(gallery.loops["square"]).changed(steps=20), room=(WIDE, HIGH))
+    clicked = {f"step {step}" for step in (1, 2, 3)}
+    for step in (1, 2, 3):
+        bench = changed(bench, ["fold", step], str(step))
+    assert clicked <= rows(bench.shown)
+    assert not clicked <= rows(bench.changed(options={"unfold": (3,)}).shown)
