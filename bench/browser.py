@@ -41,6 +41,8 @@ CHANGE = """([label, values]) => {
       });
     });
     watch.observe(bench.querySelector('.picture'), { childList: true });
+    const button = bench.querySelector(`[aria-label="${label} ${value}"]`);
+    if (button) return button.click();
     const input = control();
     if (input.type === 'checkbox') input.checked = !input.checked;
     else input.value = value;
